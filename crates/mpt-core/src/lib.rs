@@ -1,0 +1,2 @@
+//! The multipath tunnel protocol without I/O, clock or randomness.
+#![forbid(unsafe_code)]

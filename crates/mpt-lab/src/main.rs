@@ -1,0 +1,4 @@
+//! The laboratory: namespaces, traffic, demo and benchmark.
+#![forbid(unsafe_code)]
+
+fn main() {}

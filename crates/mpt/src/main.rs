@@ -1,0 +1,4 @@
+//! Command line of the multipath tunnel.
+#![forbid(unsafe_code)]
+
+fn main() {}

@@ -1,0 +1,4 @@
+//! The multipath tunnel daemon.
+#![forbid(unsafe_code)]
+
+fn main() {}
