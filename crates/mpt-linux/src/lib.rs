@@ -1,1 +1,4 @@
 //! The only crate that touches the operating system.
+pub mod poller;
+pub mod tun;
+pub mod udp;
