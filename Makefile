@@ -1,0 +1,56 @@
+# One command each; every target installs what it needs first (scripts/setup) and is fast when all
+# is there. Nothing here is needed to build by hand: `cargo build --release` does the same.
+
+CARGO := scripts/cargo
+# Where cargo puts its results; the laboratory finds mptd beside its own executable.
+TARGET := $(or $(CARGO_TARGET_DIR),target)
+# The tests make network namespaces. Root runs them as they are, everybody else by scripts/as-root.
+RUNNER := $(if $(filter 0,$(shell id -u)),,--config "target.'cfg(unix)'.runner=['$(CURDIR)/scripts/as-root']")
+# Seconds for `make fuzz`, per target.
+FUZZ_SECONDS := 10
+# More arguments for the laboratory, for example `make bench LAB=--quick`.
+LAB :=
+
+.DEFAULT_GOAL := help
+
+.PHONY: help
+help: ## this list
+	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 16
+
+.PHONY: demo
+demo: ## two hosts, two paths, one tunnel: builds it and shows what it carries
+	@scripts/setup demo
+	$(CARGO) build --release --locked -p mptd -p mpt -p mpt-lab
+	$(TARGET)/release/mpt-lab demo $(LAB)
+
+.PHONY: test
+test: ## every test; needs root or sudo or user namespaces for the network tests
+	@scripts/setup test
+	$(CARGO) test --workspace --locked --no-fail-fast $(RUNNER)
+
+.PHONY: bench
+bench: ## the speed table of docs/performance.md; fails when a must is missed
+	@scripts/setup demo
+	$(CARGO) build --release --locked -p mptd -p mpt -p mpt-lab
+	$(CARGO) bench --locked -p mpt-wire -p mpt-core -p mpt-linux --benches
+	$(TARGET)/release/mpt-lab bench $(LAB)
+
+.PHONY: lint
+lint: ## formatting, clippy, documentation, layering, licences, shell scripts
+	@scripts/setup lint
+	@scripts/lint
+
+.PHONY: fuzz
+fuzz: ## every fuzz target for a few seconds each (FUZZ_SECONDS)
+	@scripts/setup test
+	BOLERO_RANDOM_ITERATIONS=1000000000 BOLERO_RANDOM_TEST_TIME_MS=$(FUZZ_SECONDS)000 \
+		$(CARGO) test --release --locked -p mpt-wire -p mpt-core -p mpt-linux fuzz
+
+.PHONY: build
+build: ## release binaries: mptd, mpt, mpt-lab
+	@scripts/setup demo
+	$(CARGO) build --release --locked --workspace
+
+.PHONY: clean
+clean: ## removes what was built
+	$(CARGO) clean
