@@ -1,2 +1,58 @@
-//! Types of the local control API, shared by the daemon and its clients.
+//! Types of the local control API, shared by the daemon, its command line, the laboratory and external programs.
+//!
+//! # Protocol
+//!
+//! A client connects to the daemon's UNIX stream socket ([`DEFAULT_SOCKET`]) and writes requests; the daemon answers each
+//! with one response, in order. Every message is one JSON object on one line, ended by `\n`, and carries the version of
+//! the API:
+//!
+//! ```text
+//! -> {"version":1,"command":"show"}
+//! <- {"version":1,"result":{"snapshot":{...}}}
+//! -> {"version":1,"command":{"set_path":{"connection":"office","path":"dsl","change":{"weight":3}}}}
+//! <- {"version":1,"result":"done"}
+//! -> {"version":1,"command":"monitor"}
+//! <- {"version":1,"result":"monitoring"}
+//! <- {"version":1,"event":{"time_ms":1760000000000,"event":"path_changed",...}}
+//! -> {"version":7,"command":"show"}
+//! <- {"version":1,"error":{"code":"version","message":"..."}}
+//! ```
+//!
+//! After `monitor` the connection carries events only, until either side closes it.
+//!
+//! # Compatibility
+//!
+//! Within one version, responses may gain fields and events may gain kinds: clients ignore what they do not know.
+//! Requests are strict: an unknown field or command is refused, so that a misspelt one never goes unnoticed. Anything else
+//! raises [`VERSION`]; the daemon refuses other versions with code [`Code::Version`].
 #![forbid(unsafe_code)]
+
+mod event;
+mod facts;
+mod line;
+mod request;
+mod response;
+mod snapshot;
+
+pub use event::{Event, EventKind};
+pub use facts::{Direction, Ecn, Late, Mapping};
+pub use line::{read_line, to_line};
+pub use request::{Command, PathChange, Request};
+pub use response::{Code, Failure, Reloaded, Reply, Response, ResponseBody, Status};
+pub use snapshot::{
+    Connection, ConnectionState, Counters, Daemon, Delays, Device, DownReason, Path, PathState,
+    Reorder, Snapshot, Traffic,
+};
+
+/// Version of this API, carried by every message.
+pub const VERSION: u32 = 1;
+
+/// Where the daemon listens unless its configuration says otherwise.
+pub const DEFAULT_SOCKET: &str = "/run/mpt/mptd.sock";
+
+/// Longest request line in bytes, without its newline. The daemon answers a longer one with an error and hangs up.
+pub const MAX_REQUEST: usize = 64 * 1024;
+
+/// Longest response line in bytes, without its newline, that a client has to expect: room for the snapshot of a
+/// concentrator with tens of thousands of paths.
+pub const MAX_RESPONSE: usize = 64 * 1024 * 1024;

@@ -1,0 +1,77 @@
+//! What happens, as it happens.
+
+use serde::{Deserialize, Serialize};
+
+use crate::{DownReason, PathState};
+
+/// Something that happened in the daemon.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Event {
+    /// When, in milliseconds since 1970-01-01 UTC by the clock of the system.
+    pub time_ms: u64,
+    /// What.
+    #[serde(flatten)]
+    pub kind: EventKind,
+}
+
+/// Kinds of events, told apart by the key `event`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "event", rename_all = "snake_case")]
+pub enum EventKind {
+    /// A path went up or down, or got another weight, tier or MTU. Carries all of it, as it is now.
+    PathChanged {
+        /// Name of the connection.
+        connection: String,
+        /// Name of the path.
+        path: String,
+        /// State now.
+        state: PathState,
+        /// Why it is down; `None` while it is not.
+        down: Option<DownReason>,
+        /// Share of the packets sent.
+        weight: u16,
+        /// Share of the packets that the other end sends.
+        weight_in: u16,
+        /// Tier.
+        tier: u8,
+        /// Path MTU in bytes.
+        mtu: u16,
+    },
+    /// A path came into being.
+    PathAdded {
+        /// Name of the connection.
+        connection: String,
+        /// Name of the path.
+        path: String,
+    },
+    /// A path is gone.
+    PathRemoved {
+        /// Name of the connection.
+        connection: String,
+        /// Name of the path.
+        path: String,
+    },
+    /// A connection came into being.
+    ConnectionAdded {
+        /// Its name.
+        connection: String,
+    },
+    /// A connection is gone.
+    ConnectionRemoved {
+        /// Its name.
+        connection: String,
+    },
+    /// The configuration was read again and the difference applied.
+    Reloaded {
+        /// Number of changes applied.
+        changes: u32,
+    },
+    /// The client was too slow: so many events before this one were left out.
+    Missed {
+        /// How many.
+        count: u64,
+    },
+    /// An event of a later daemon.
+    #[serde(other)]
+    Unknown,
+}

@@ -1,0 +1,63 @@
+//! Words that the configuration file and the API share, each defined once.
+
+use serde::{Deserialize, Serialize};
+
+/// Which way a connection carries packets, seen from this end.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Direction {
+    /// Sends and receives.
+    #[default]
+    Both,
+    /// Only sends: what arrives for it is dropped and counted.
+    Send,
+    /// Only receives: no packet selects it.
+    Receive,
+}
+
+impl Direction {
+    /// Whether packets may leave through the connection.
+    pub fn sends(self) -> bool {
+        self != Direction::Receive
+    }
+
+    /// Whether packets may arrive through the connection.
+    pub fn receives(self) -> bool {
+        self != Direction::Send
+    }
+}
+
+/// How a connection spreads the packets it sends over its paths.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Mapping {
+    /// Each packet by itself, in proportion to the weights.
+    #[default]
+    Packet,
+    /// Each flow (addresses, protocol, ports) on one path; flows in proportion to the weights; no sequence numbers.
+    Flow,
+    /// A copy of each packet on every path that is up.
+    Duplicate,
+}
+
+/// What the receiver does with a packet whose place in the sequence was given up before.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Late {
+    /// Delivers it out of order: to TCP a dropped late packet is a loss.
+    #[default]
+    Deliver,
+    /// Drops it: strict order.
+    Drop,
+}
+
+/// How the ECN field travels through the tunnel (RFC 6040 section 4.1).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Ecn {
+    /// The outer header is not ECN-capable: right with any peer.
+    #[default]
+    Compatibility,
+    /// The outer header copies the inner field: only where the peer is known to comply with RFC 6040.
+    Normal,
+}

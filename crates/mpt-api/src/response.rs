@@ -1,0 +1,133 @@
+//! What the daemon answers.
+
+use serde::{Deserialize, Serialize};
+
+use crate::{Event, Snapshot, VERSION};
+
+/// One line from the daemon.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Response {
+    /// Version of the API the daemon speaks; see [`VERSION`].
+    pub version: u32,
+    /// The answer, or an event.
+    #[serde(flatten)]
+    pub body: ResponseBody,
+}
+
+/// Exactly one of the keys `result`, `error` and `event`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ResponseBody {
+    /// The request was carried out.
+    Result(Reply),
+    /// The request was refused; nothing was changed.
+    Error(Failure),
+    /// Something happened; only after [`crate::Command::Monitor`].
+    Event(Event),
+}
+
+/// The result of a request.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Reply {
+    /// To [`crate::Command::Status`].
+    Status(Status),
+    /// To [`crate::Command::Show`].
+    Snapshot(Box<Snapshot>),
+    /// To [`crate::Command::SetPath`].
+    Done,
+    /// To [`crate::Command::Reload`].
+    Reloaded(Reloaded),
+    /// To [`crate::Command::Monitor`]: events follow.
+    Monitoring,
+}
+
+/// Who answers.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Status {
+    /// Version of the daemon's program.
+    pub program: String,
+    /// Process id of the daemon.
+    pub pid: u32,
+    /// Whole seconds since it started.
+    pub uptime_s: u64,
+}
+
+/// What a reload did.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Reloaded {
+    /// The changes applied, one sentence each, in the order in which they were made. Empty: nothing had changed.
+    pub changes: Vec<String>,
+    /// Keys that changed in the file but take effect only when the daemon is started again.
+    pub restart: Vec<String>,
+    /// The warnings about the file, as `mptd --check` prints them.
+    pub warnings: Vec<String>,
+}
+
+/// Why a request was refused.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Failure {
+    /// For programs.
+    pub code: Code,
+    /// For people; may have several lines.
+    pub message: String,
+}
+
+/// Kinds of refusal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Code {
+    /// Not JSON, not a known command, or a value out of range.
+    BadRequest,
+    /// The client speaks another version of the API.
+    Version,
+    /// No such connection or path.
+    NotFound,
+    /// The configuration file is not usable; the running configuration stays.
+    Config,
+    /// Too many clients, or the daemon is too busy to answer; try again.
+    Busy,
+    /// The daemon tried and failed.
+    Failed,
+    /// A code of a later daemon.
+    #[serde(other)]
+    Unknown,
+}
+
+impl Response {
+    /// A successful answer in the present version.
+    pub fn result(reply: Reply) -> Self {
+        Response { version: VERSION, body: ResponseBody::Result(reply) }
+    }
+
+    /// A refusal in the present version.
+    pub fn error(failure: Failure) -> Self {
+        Response { version: VERSION, body: ResponseBody::Error(failure) }
+    }
+
+    /// An event in the present version.
+    pub fn event(event: Event) -> Self {
+        Response { version: VERSION, body: ResponseBody::Event(event) }
+    }
+}
+
+impl From<Result<Reply, Failure>> for Response {
+    fn from(outcome: Result<Reply, Failure>) -> Self {
+        outcome.map_or_else(Response::error, Response::result)
+    }
+}
+
+impl Failure {
+    /// A refusal of the given kind.
+    pub fn new(code: Code, message: impl Into<String>) -> Self {
+        Failure { code, message: message.into() }
+    }
+}
+
+impl std::fmt::Display for Failure {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for Failure {}

@@ -1,0 +1,232 @@
+//! The daemon as it stands at one moment.
+//!
+//! Counters start at 0 when the thing they belong to is created, never go back and are 64 bit. Rates are taken over the last
+//! whole second. Bytes are those of inner IP packets, without tunnel headers, so that a connection's figures and the sum
+//! of its paths' can be compared.
+
+use std::collections::BTreeMap;
+use std::net::{IpAddr, SocketAddr};
+
+use ipnet::IpNet;
+use serde::{Deserialize, Serialize};
+
+use crate::{Direction, Ecn, Late, Mapping};
+
+/// Named counters, each the packets that met one fate ("no_connection", "wrong_key", ...). Names with the value 0 may be
+/// left out; new names may appear.
+pub type Counters = BTreeMap<String, u64>;
+
+/// Everything at one moment.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Snapshot {
+    /// The process.
+    pub daemon: Daemon,
+    /// The TUN devices, in the order of the configuration.
+    pub devices: Vec<Device>,
+    /// The connections, in the order of the configuration.
+    pub connections: Vec<Connection>,
+}
+
+/// The process.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Daemon {
+    /// Version of the program.
+    pub program: String,
+    /// Process id.
+    pub pid: u32,
+    /// Whole seconds since it started.
+    pub uptime_s: u64,
+    /// Bytes of packet buffers in use now (packets waiting in reorder windows and for sockets).
+    pub buffer_bytes: u64,
+    /// The most that may be in use (`daemon.buffer_limit`).
+    pub buffer_limit: u64,
+    /// Packets dropped before they could be assigned to a device or connection.
+    pub drops: Counters,
+}
+
+/// A TUN device.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Device {
+    /// Its name in the system.
+    pub name: String,
+    /// The addresses mpt gave it.
+    pub addresses: Vec<IpNet>,
+    /// Its MTU in bytes: the largest inner packet.
+    pub mtu: u16,
+    /// Offloads that the kernel grants ("tso4", "tso6", "uso", ...).
+    pub offloads: Vec<String>,
+    /// Packets from the device that were not sent, and packets that could not be written to it.
+    pub drops: Counters,
+}
+
+/// A connection.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Connection {
+    /// Its name in the configuration.
+    pub name: String,
+    /// Name of its TUN device.
+    pub device: String,
+    /// Whether packets can leave through it now.
+    pub state: ConnectionState,
+    /// Networks behind the other end.
+    pub networks: Vec<IpNet>,
+    /// GRE key (RFC 2890), when it uses one.
+    pub key: Option<u32>,
+    /// Which way it carries packets.
+    pub direction: Direction,
+    /// How it spreads them.
+    pub mapping: Mapping,
+    /// Whether it sends GRE sequence numbers (RFC 2890).
+    pub sequence: bool,
+    /// Whether it sends GRE checksums (RFC 2784).
+    pub checksum: bool,
+    /// How ECN travels.
+    pub ecn: Ecn,
+    /// The largest inner packet that fits every path, in bytes.
+    pub mtu: u16,
+    /// Inner packets sent (a duplicated packet counts once).
+    pub sent: Traffic,
+    /// Inner packets received and delivered.
+    pub received: Traffic,
+    /// The receive window.
+    pub reorder: Reorder,
+    /// Packets dropped, by cause.
+    pub drops: Counters,
+    /// Its paths, in the order of the configuration.
+    pub paths: Vec<Path>,
+}
+
+/// Whether a connection can send.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ConnectionState {
+    /// Every path is up.
+    Up,
+    /// Some paths are up.
+    Degraded,
+    /// No path is up.
+    Down,
+    /// A state of a later daemon.
+    #[serde(other)]
+    Unknown,
+}
+
+/// A counter of packets and bytes with its rates over the last second.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Traffic {
+    /// Inner packets, in all.
+    pub packets: u64,
+    /// Bytes of inner packets, in all.
+    pub bytes: u64,
+    /// Inner packets in the last whole second.
+    pub packets_per_second: u64,
+    /// Bits of inner packets in the last whole second.
+    pub bits_per_second: u64,
+}
+
+/// The receive window of a connection: its configuration, what became of every packet, and how long packets waited.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Reorder {
+    /// Size in packets; 0: off.
+    pub window: u16,
+    /// The longest a packet waits, in microseconds.
+    pub max_delay_us: u64,
+    /// Whether a gap is given up as soon as no path can still fill it.
+    pub early_release: bool,
+    /// What happens to late packets.
+    pub late_policy: Late,
+    /// Packets waiting now.
+    pub waiting: u64,
+    /// Packets delivered in sequence.
+    pub in_order: u64,
+    /// Packets delivered in sequence after numbers before them were given up.
+    pub after_gap: u64,
+    /// Packets that arrived after their number was given up.
+    pub late: u64,
+    /// Packets that arrived twice; the second copy is dropped.
+    pub duplicate: u64,
+    /// Packets too far ahead of the window, which moved it.
+    pub overflow: u64,
+    /// Packets whose number fits nowhere.
+    pub stray: u64,
+    /// Time in the window.
+    pub delays: Delays,
+}
+
+/// Quantiles of the time that packets waited in the window, in microseconds; 0 while nothing has been received.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Delays {
+    /// Half of the packets waited no longer.
+    pub p50_us: u64,
+    /// 99 % of the packets waited no longer.
+    pub p99_us: u64,
+    /// The longest wait.
+    pub max_us: u64,
+}
+
+/// A path of a connection.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Path {
+    /// Its name in the configuration.
+    pub name: String,
+    /// Whether it carries packets.
+    pub state: PathState,
+    /// Why it is down; `None` while it is not.
+    pub down: Option<DownReason>,
+    /// Address and port it listens on; `None` while the address is not known (no address on the interface).
+    pub local: Option<SocketAddr>,
+    /// The interface it is bound to, if any.
+    pub interface: Option<String>,
+    /// Address and port it sends to.
+    pub remote: SocketAddr,
+    /// UDP ports it sends from: one, or the pool of an entropy path.
+    pub source_ports: Vec<u16>,
+    /// Source address and port of the last packet received.
+    pub heard_from: Option<(IpAddr, u16)>,
+    /// Share of the packets sent.
+    pub weight: u16,
+    /// Share of the packets that the other end sends.
+    pub weight_in: u16,
+    /// 0 carries data first.
+    pub tier: u8,
+    /// Path MTU in bytes: the largest outer IP packet.
+    pub mtu: u16,
+    /// Inner packets sent (a copy of a duplicated packet counts).
+    pub sent: Traffic,
+    /// Inner packets received, before the window.
+    pub received: Traffic,
+    /// Packets dropped, by cause.
+    pub drops: Counters,
+}
+
+/// States of a path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PathState {
+    /// Carries packets, as far as its tier has its turn.
+    Up,
+    /// Waits for a proof that the other end hears us on it.
+    Probing,
+    /// Carries nothing.
+    Down,
+    /// A state of a later daemon.
+    #[serde(other)]
+    Unknown,
+}
+
+/// Why a path is down.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum DownReason {
+    /// By the configuration or by `mpt path down`.
+    Administrative,
+    /// Its interface is missing, down, without carrier or without the address.
+    Interface,
+    /// Nothing comes through.
+    Dead,
+    /// Its MTU is too small for the tunnel.
+    Mtu,
+    /// A reason of a later daemon.
+    #[serde(other)]
+    Unknown,
+}
