@@ -1,0 +1,325 @@
+//! Cutting a super-packet into the packets it stands for.
+
+use std::ops::Range;
+
+use super::checksum::Sum;
+use super::vnet::{self, Malformed, VnetHeader};
+use super::{
+    PROTOCOL_TCP, PROTOCOL_UDP, Transport, field, read_u16, read_u32, tcp_flag, write_u16,
+    write_u32,
+};
+
+/// What each packet of a super-packet looks like.
+///
+/// Made once per packet read from TUN; holds no reference to it, so that the packet can be looked at and sent in between.
+/// A packet that is none (the usual small one) is the case of one segment without a header of its own.
+#[derive(Clone, Copy, Debug)]
+pub struct Segmenter {
+    kind: Kind,
+    count: u16,
+    /// Bytes of the whole packet.
+    len: u32,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Kind {
+    /// Sent as it is.
+    Whole,
+    Super(Template),
+}
+
+/// The parts of the headers that all segments share, already summed.
+#[derive(Clone, Copy, Debug)]
+struct Template {
+    ip: Ip,
+    transport: Transport,
+    /// Where the transport header starts.
+    transport_start: u32,
+    /// Where the payload starts.
+    header_len: u32,
+    /// Payload bytes of every segment but the last.
+    segment_len: u32,
+    /// The pseudo-header without its length, and the transport header without the fields that differ.
+    sum: Sum,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Ip {
+    V4 {
+        id: u16,
+        /// The header without total length, identification and checksum.
+        sum: Sum,
+    },
+    V6,
+}
+
+impl Segmenter {
+    /// Takes a packet as read from TUN, `packet` starting at its IP header. `transport` is where its transport header starts
+    /// (`mpt_wire::ip::Summary::transport`). The checksum of a packet that is no super-packet is completed in place, if it has
+    /// to be.
+    ///
+    /// The headers of a super-packet must not change between this call and [`Self::segment`].
+    pub fn new(vnet: &VnetHeader, packet: &mut [u8], transport: usize) -> Result<Self, Malformed> {
+        if vnet.is_gso() {
+            return Self::of_super_packet(vnet, packet, transport);
+        }
+        if vnet.needs_checksum() {
+            complete_checksum(packet, vnet.csum_start.into(), vnet.csum_offset.into())?;
+        }
+        let len = u32::try_from(packet.len()).map_err(|_| Malformed::TooLong)?;
+        Ok(Segmenter { kind: Kind::Whole, count: 1, len })
+    }
+
+    fn of_super_packet(
+        vnet: &VnetHeader,
+        packet: &[u8],
+        transport_start: usize,
+    ) -> Result<Self, Malformed> {
+        let version = packet.first().ok_or(Malformed::Truncated)? >> 4;
+        let transport = match (vnet.gso_type & !vnet::GSO_ECN, version) {
+            (vnet::GSO_TCPV4, 4) | (vnet::GSO_TCPV6, 6) => Transport::Tcp,
+            (vnet::GSO_UDP_L4, 4 | 6) => Transport::Udp,
+            _ => return Err(Malformed::GsoType),
+        };
+        let (ip, addresses) = parse_ip(packet, version, transport, transport_start)?;
+
+        let (minimum, checksum_offset) = match transport {
+            Transport::Tcp => (field::TCP_HEADER_LEN, field::TCP_CHECKSUM),
+            Transport::Udp => (field::UDP_HEADER_LEN, field::UDP_CHECKSUM),
+        };
+        let segment = &packet[transport_start..];
+        if segment.len() < minimum {
+            return Err(Malformed::Truncated);
+        }
+        let transport_header_len = match transport {
+            Transport::Tcp => usize::from(segment[field::TCP_FLAGS] >> 4) * 4,
+            Transport::Udp => field::UDP_HEADER_LEN,
+        };
+        if transport_header_len < minimum || transport_header_len > segment.len() {
+            return Err(Malformed::Truncated);
+        }
+        let payload_len = segment.len() - transport_header_len;
+        if vnet.gso_size == 0 || payload_len == 0 {
+            return Err(Malformed::GsoSize);
+        }
+
+        // The field of a packet with NEEDS_CSUM holds the sum of the pseudo-header. It is better than one of our own, since with
+        // an IPv6 routing header the final destination is not the one in front.
+        let pseudo = if vnet.needs_checksum() {
+            if (usize::from(vnet.csum_start), usize::from(vnet.csum_offset))
+                != (transport_start, checksum_offset)
+            {
+                return Err(Malformed::ChecksumField);
+            }
+            Sum::new()
+                .add_u16(read_u16(segment, checksum_offset))
+                .subtract_u16(segment.len() as u16)
+        } else {
+            let protocol = match transport {
+                Transport::Tcp => PROTOCOL_TCP,
+                Transport::Udp => PROTOCOL_UDP,
+            };
+            addresses.add_u16(protocol.into())
+        };
+        let sum = match transport {
+            // Ports; acknowledgment number; window; urgent pointer and options.
+            Transport::Tcp => pseudo
+                .add_bytes(&segment[..field::TCP_SEQUENCE])
+                .add_bytes(&segment[field::TCP_ACKNOWLEDGMENT..field::TCP_FLAGS])
+                .add_bytes(&segment[field::TCP_WINDOW..field::TCP_CHECKSUM])
+                .add_bytes(&segment[field::TCP_URGENT..transport_header_len]),
+            Transport::Udp => pseudo.add_bytes(&segment[..field::UDP_LENGTH]),
+        };
+
+        let template = Template {
+            ip,
+            transport,
+            transport_start: transport_start as u32,
+            header_len: (transport_start + transport_header_len) as u32,
+            segment_len: vnet.gso_size.into(),
+            sum,
+        };
+        // At most 65,535 payload bytes in segments of at least one: fits.
+        let count = payload_len.div_ceil(vnet.gso_size.into()) as u16;
+        Ok(Segmenter { kind: Kind::Super(template), count, len: packet.len() as u32 })
+    }
+
+    /// Number of packets, at least 1.
+    pub fn count(&self) -> u16 {
+        self.count
+    }
+
+    /// Bytes [`Self::segment`] writes: the headers of one segment, or none for a packet that is sent as it is.
+    pub fn header_len(&self) -> usize {
+        match &self.kind {
+            Kind::Whole => 0,
+            Kind::Super(template) => template.header_len as usize,
+        }
+    }
+
+    /// Bytes of the largest packet, from the IP header on.
+    pub fn largest(&self) -> usize {
+        match &self.kind {
+            Kind::Whole => self.len as usize,
+            Kind::Super(template) => {
+                (template.header_len + template.segment_len).min(self.len) as usize
+            }
+        }
+    }
+
+    /// Bytes of packet `index`, from the IP header on.
+    pub fn segment_len(&self, index: u16) -> usize {
+        self.header_len() + self.payload(index).len()
+    }
+
+    /// Where in the super-packet the payload of packet `index` is: what follows the headers written by [`Self::segment`].
+    fn payload(&self, index: u16) -> Range<usize> {
+        debug_assert!(index < self.count);
+        match &self.kind {
+            Kind::Whole => 0..self.len as usize,
+            Kind::Super(template) => {
+                let start = template.header_len + u32::from(index) * template.segment_len;
+                start as usize..(start + template.segment_len).min(self.len) as usize
+            }
+        }
+    }
+
+    /// Writes the headers of packet `index` to the first [`Self::header_len`] bytes of `header`, checksums complete, and gives
+    /// the range of `packet` that follows them.
+    ///
+    /// `packet` is the one given to [`Self::new`].
+    ///
+    /// # Panics
+    ///
+    /// When `index` is not below [`Self::count`], `header` is too short, or `packet` is another one.
+    pub fn segment(&self, packet: &[u8], index: u16, header: &mut [u8]) -> Range<usize> {
+        assert!(
+            index < self.count && packet.len() == self.len as usize,
+            "not a segment of this packet"
+        );
+        let payload = self.payload(index);
+        if let Kind::Super(template) = &self.kind {
+            let header = &mut header[..template.header_len as usize];
+            header.copy_from_slice(&packet[..template.header_len as usize]);
+            template.fix_up(header, &packet[payload.clone()], index, index + 1 == self.count);
+        }
+        payload
+    }
+}
+
+impl Template {
+    /// Turns the super-packet's headers into those of segment `index`.
+    fn fix_up(&self, header: &mut [u8], payload: &[u8], index: u16, last: bool) {
+        let total_len = (header.len() + payload.len()) as u16;
+        match self.ip {
+            Ip::V4 { id, sum } => {
+                // Numbered on from the super-packet's own, whether DF is set or not, as the kernel's segmentation does.
+                let id = id.wrapping_add(index);
+                write_u16(header, field::IPV4_TOTAL_LENGTH, total_len);
+                write_u16(header, field::IPV4_ID, id);
+                write_u16(
+                    header,
+                    field::IPV4_CHECKSUM,
+                    sum.add_u16(total_len).add_u16(id).finish(),
+                );
+            }
+            Ip::V6 => {
+                let payload_len = (header.len() + payload.len() - field::IPV6_HEADER_LEN) as u16;
+                write_u16(header, field::IPV6_PAYLOAD_LENGTH, payload_len);
+            }
+        }
+
+        let header = &mut header[self.transport_start as usize..];
+        let len = (header.len() + payload.len()) as u16;
+        let sum = self.sum.add_u16(len).add_bytes(payload);
+        match self.transport {
+            Transport::Tcp => {
+                let offset = u32::from(index) * self.segment_len;
+                let sequence = read_u32(header, field::TCP_SEQUENCE).wrapping_add(offset);
+                let mut flags = read_u16(header, field::TCP_FLAGS);
+                if index > 0 {
+                    flags &= !tcp_flag::CWR;
+                }
+                if !last {
+                    flags &= !(tcp_flag::FIN | tcp_flag::PSH);
+                }
+                write_u32(header, field::TCP_SEQUENCE, sequence);
+                write_u16(header, field::TCP_FLAGS, flags);
+                write_u16(
+                    header,
+                    field::TCP_CHECKSUM,
+                    sum.add_u32(sequence).add_u16(flags).finish(),
+                );
+            }
+            Transport::Udp => {
+                write_u16(header, field::UDP_LENGTH, len);
+                write_u16(header, field::UDP_CHECKSUM, not_zero(sum.add_u16(len).finish()));
+            }
+        }
+    }
+}
+
+/// Checks the IP header of a super-packet; gives it with the sum of its addresses.
+fn parse_ip(
+    packet: &[u8],
+    version: u8,
+    transport: Transport,
+    transport_start: usize,
+) -> Result<(Ip, Sum), Malformed> {
+    let fixed = if version == 4 { field::IPV4_HEADER_LEN } else { field::IPV6_HEADER_LEN };
+    if packet.len() < fixed || packet.len() < transport_start {
+        return Err(Malformed::Truncated);
+    }
+    let protocol = match transport {
+        Transport::Tcp => PROTOCOL_TCP,
+        Transport::Udp => PROTOCOL_UDP,
+    };
+    if version == 4 {
+        if packet.len() > usize::from(u16::MAX) {
+            return Err(Malformed::TooLong);
+        }
+        let header_len = usize::from(packet[0] & 0xf) * 4;
+        if header_len < fixed || transport_start != header_len {
+            return Err(Malformed::Truncated);
+        }
+        if packet[field::IPV4_PROTOCOL] != protocol {
+            return Err(Malformed::GsoType);
+        }
+        let sum = Sum::new()
+            .add_bytes(&packet[..field::IPV4_TOTAL_LENGTH])
+            .add_bytes(&packet[field::IPV4_FRAGMENT..field::IPV4_CHECKSUM])
+            .add_bytes(&packet[field::IPV4_ADDRESSES..header_len]);
+        let addresses =
+            Sum::new().add_bytes(&packet[field::IPV4_ADDRESSES..field::IPV4_HEADER_LEN]);
+        Ok((Ip::V4 { id: read_u16(packet, field::IPV4_ID), sum }, addresses))
+    } else {
+        if packet.len() - fixed > usize::from(u16::MAX) {
+            return Err(Malformed::TooLong);
+        }
+        if transport_start < fixed {
+            return Err(Malformed::Truncated);
+        }
+        if transport_start == fixed && packet[field::IPV6_NEXT_HEADER] != protocol {
+            return Err(Malformed::GsoType);
+        }
+        let addresses =
+            Sum::new().add_bytes(&packet[field::IPV6_ADDRESSES..field::IPV6_HEADER_LEN]);
+        Ok((Ip::V6, addresses))
+    }
+}
+
+/// Finishes the checksum of a packet whose field holds the sum of the pseudo-header.
+fn complete_checksum(packet: &mut [u8], start: usize, offset: usize) -> Result<(), Malformed> {
+    if start + offset + 2 > packet.len() {
+        return Err(Malformed::ChecksumField);
+    }
+    // The seed in the field is part of the sum. Zero would mean "none" in UDP; in other protocols the two zeros are equal.
+    let checksum = not_zero(Sum::new().add_bytes(&packet[start..]).finish());
+    write_u16(packet, start + offset, checksum);
+    Ok(())
+}
+
+/// RFC 768: a checksum that comes out as zero is sent as all ones.
+fn not_zero(checksum: u16) -> u16 {
+    if checksum == 0 { 0xffff } else { checksum }
+}
