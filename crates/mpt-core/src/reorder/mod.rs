@@ -1,0 +1,1 @@
+//! The receive window: puts packets back in sequence.
