@@ -28,19 +28,25 @@ impl Sum {
     pub(super) fn add_bytes(self, bytes: &[u8]) -> Self {
         // The sum does not care about byte order as long as all words have the same one (RFC 1071 section 2 B), so it is
         // taken in the machine's and swapped once.
+        // Plain loops over arrays: they become vector instructions in every build, chains of iterators only in some.
         let mut lanes = [0u64; 8];
-        let mut chunks = bytes.chunks_exact(32);
-        for chunk in &mut chunks {
-            for (lane, word) in lanes.iter_mut().zip(chunk.chunks_exact(4)) {
-                *lane += u64::from(u32::from_ne_bytes([word[0], word[1], word[2], word[3]]));
+        let (blocks, rest) = bytes.as_chunks::<32>();
+        for block in blocks {
+            let (words, _) = block.as_chunks::<4>();
+            for i in 0..8 {
+                lanes[i] += u64::from(u32::from_ne_bytes(words[i]));
             }
         }
         let mut sum: u64 = lanes.iter().sum();
-        let mut words = chunks.remainder().chunks_exact(2);
-        for word in &mut words {
-            sum += u64::from(u16::from_ne_bytes([word[0], word[1]]));
+        let (words, rest) = rest.as_chunks::<4>();
+        for word in words {
+            sum += u64::from(u32::from_ne_bytes(*word));
         }
-        if let [last] = words.remainder() {
+        let (words, rest) = rest.as_chunks::<2>();
+        for word in words {
+            sum += u64::from(u16::from_ne_bytes(*word));
+        }
+        if let [last] = rest {
             sum += u64::from(u16::from_ne_bytes([*last, 0]));
         }
         self.add_u16(u16::from_be(fold(sum)))
