@@ -1,0 +1,222 @@
+//! Warnings: what is allowed but probably not meant.
+
+use mpt_api::Mapping;
+
+use super::parse::{ConnectionDraft, Draft, Located};
+use super::reader::Context;
+use super::types::Path;
+
+/// The weights are said to waste capacity when the paths together carry less than this share of their rates.
+const WASTE: f64 = 0.9;
+/// Path MTU assumed where none is given, in bytes.
+const USUAL_MTU: u16 = 1500;
+
+/// Warns about a file without errors.
+pub(super) fn warn(context: &Context<'_>, draft: &Draft) {
+    if draft.connections.is_empty() {
+        context.warn(
+            1,
+            "connection",
+            "there is none, so nothing is carried; write a [[connection]]",
+        );
+    }
+    for connection in &draft.connections {
+        useless_keys(context, connection);
+        paths(context, connection);
+        window(context, connection);
+        weights(context, connection);
+        let device = draft.devices.iter().find(|d| d.value.name == connection.connection.device);
+        if let Some(Located { value: device, lines }) = device {
+            let inner = |p: &Located<Path>| {
+                p.value.mtu.map(|mtu| mtu - connection.connection.overhead(&p.value))
+            };
+            let smallest = connection.paths.iter().filter_map(inner).min();
+            if let (Some(mtu), Some(fits)) = (device.mtu, smallest) {
+                if mtu > fits {
+                    context.warn(
+                        lines.of("mtu"),
+                        "device.mtu",
+                        format!(
+                            "{mtu} is more than the {fits} bytes that fit the paths of connection \"{}\"; larger packets \
+                             will be answered \"too big\"; write {fits}, or leave mtu out",
+                            connection.connection.name
+                        ),
+                    );
+                }
+            }
+        }
+    }
+}
+
+fn useless_keys(context: &Context<'_>, draft: &ConnectionDraft) {
+    let ConnectionDraft { connection, lines, selects, paths } = draft;
+    let warn = |key: &str, message: &str| {
+        context.warn(lines.of(key), &format!("connection.{key}"), message);
+    };
+    if !connection.sequence && connection.mapping == Mapping::Packet && paths.len() > 1 {
+        warn(
+            "sequence",
+            "false, so packets arrive in whatever order the paths deliver them, which TCP takes for loss; write true, or \
+             mapping = \"flow\"",
+        );
+    }
+    if connection.mapping == Mapping::Flow && lines.has("sequence") && connection.sequence {
+        warn("sequence", "true has no effect with mapping = \"flow\"; leave it out");
+    }
+    if !connection.direction.sends() {
+        if let Some(select) = selects.first() {
+            context.warn(
+                select.lines.header(),
+                "connection.select",
+                "has no effect with direction = \"receive\"; leave it out",
+            );
+        }
+    }
+    for Located { value: select, lines } in selects {
+        let Some(destination) = select.destination else { continue };
+        if connection.direction.receives()
+            && !connection.networks.iter().any(|network| network.contains(&destination))
+        {
+            context.warn(
+                lines.of("destination"),
+                "connection.select.destination",
+                format!(
+                    "{destination} is not within networks, so answers from there will be dropped; write it into \
+                     networks, too"
+                ),
+            );
+        }
+    }
+}
+
+fn paths(context: &Context<'_>, draft: &ConnectionDraft) {
+    let ConnectionDraft { connection, lines, paths, .. } = draft;
+    if !paths.is_empty() && paths.iter().all(|path| !path.value.up) {
+        context.warn(
+            lines.header(),
+            "connection.path",
+            format!(
+                "every path of connection \"{}\" starts down; write up = true",
+                connection.name
+            ),
+        );
+    }
+    for Located { value: path, lines } in paths {
+        let around = connection.networks.iter().find(|network| network.contains(&path.remote));
+        if let (true, Some(network)) = (connection.routes, around) {
+            context.warn(
+                lines.of("remote"),
+                "connection.path.remote",
+                format!(
+                    "{} lies within {network}, which is routed into the tunnel; make sure that a longer route leads to \
+                     it outside, or write routes = false",
+                    path.remote
+                ),
+            );
+        }
+    }
+}
+
+/// imareen2025 section 2.2: the window must hold what arrives at the full rate of all paths within the maximum delay.
+/// Counted in packets of the path MTU; with smaller ones it has to be larger still.
+fn window(context: &Context<'_>, draft: &ConnectionDraft) {
+    let ConnectionDraft { connection, lines, paths, .. } = draft;
+    let reorder = connection.reorder;
+    if reorder.window == 0 || paths.len() < 2 || !connection.direction.receives() {
+        return;
+    }
+    let bits = |path: &Path| u64::from(path.mtu.unwrap_or(USUAL_MTU)) * 8;
+    let rates: Option<Vec<f64>> = (paths.iter())
+        .map(|path| path.value.rate.map(|rate| rate as f64 / bits(&path.value) as f64))
+        .collect();
+    let Some(rates) = rates else { return };
+    let per_second: f64 = rates.iter().sum();
+    let needed = (per_second * reorder.max_delay.as_secs_f64()).ceil();
+    if needed <= f64::from(reorder.window) {
+        return;
+    }
+    let fitting_ms = (f64::from(reorder.window) / per_second * 1e3).floor();
+    let remedy = match (needed <= f64::from(u16::MAX), fitting_ms >= 1.0) {
+        (true, true) => format!("write window = {needed}, or max_delay = \"{fitting_ms} ms\""),
+        (true, false) => format!("write window = {needed}"),
+        (false, _) => {
+            let largest_ms = (f64::from(u16::MAX) / per_second * 1e3).floor();
+            format!("write window = 65535 and max_delay = \"{largest_ms} ms\"")
+        }
+    };
+    context.warn(
+        lines.of("window"),
+        "connection.window",
+        format!(
+            "{} packets cannot hold the {needed} that arrive at full rate within max_delay = \"{} ms\", so packets will \
+             be released early; {remedy}",
+            reorder.window,
+            reorder.max_delay.as_millis()
+        ),
+    );
+}
+
+/// almasi2017, equation 1: with per-packet mapping the tunnel is as fast as the first path to fill up allows, min over the
+/// paths of (rate / weight) times the sum of the weights.
+fn weights(context: &Context<'_>, draft: &ConnectionDraft) {
+    if draft.connection.mapping != Mapping::Packet || !draft.connection.direction.sends() {
+        return;
+    }
+    let mut tiers: Vec<u8> = draft.paths.iter().map(|path| path.value.tier).collect();
+    tiers.sort_unstable();
+    tiers.dedup();
+    for tier in tiers {
+        let paths: Vec<_> = draft.paths.iter().filter(|path| path.value.tier == tier).collect();
+        let rates: Option<Vec<u64>> = paths.iter().map(|path| path.value.rate).collect();
+        let Some(rates) = rates else { continue };
+        let weights = || paths.iter().map(|path| f64::from(path.value.weight));
+        let first_full = (rates.iter().zip(weights()))
+            .map(|(&rate, weight)| rate as f64 / weight)
+            .fold(f64::INFINITY, f64::min);
+        let carried = first_full * weights().sum::<f64>();
+        let sum: f64 = rates.iter().map(|&rate| rate as f64).sum();
+        if carried < sum * WASTE {
+            let better: Vec<_> = (paths.iter().zip(proportion(&rates)))
+                .map(|(path, weight)| format!("{weight} for \"{}\"", path.value.name))
+                .collect();
+            context.warn(
+                paths[0].lines.of("weight"),
+                "connection.path.weight",
+                format!(
+                    "with these weights the paths carry {} of their {} Mbit/s; write {}",
+                    (carried / 1e6).round(),
+                    (sum / 1e6).round(),
+                    better.join(", ")
+                ),
+            );
+        }
+    }
+}
+
+/// Small integers in the proportion of the rates: exact where they reduce to weights, else the largest becomes 1000.
+fn proportion(rates: &[u64]) -> Vec<u64> {
+    let gcd = rates.iter().copied().fold(0, gcd).max(1);
+    let largest = rates.iter().copied().max().unwrap_or(1);
+    if largest / gcd <= 1000 {
+        return rates.iter().map(|rate| rate / gcd).collect();
+    }
+    let scaled = |&rate: &u64| (rate as f64 / largest as f64 * 1000.0).round().max(1.0) as u64;
+    rates.iter().map(scaled).collect()
+}
+
+fn gcd(a: u64, b: u64) -> u64 {
+    if b == 0 { a } else { gcd(b, a % b) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn weights_are_proposed_as_small_numbers() {
+        assert_eq!(proportion(&[94_000_000, 121_000_000]), [94, 121]);
+        assert_eq!(proportion(&[100_000_000, 10_000_000]), [10, 1]);
+        assert_eq!(proportion(&[1_000_000_007, 500_000_003]), [1000, 500]);
+        assert_eq!(proportion(&[10_000_000_001, 1]), [1000, 1]);
+    }
+}

@@ -1,0 +1,406 @@
+//! What the tables of a file have to do with one another: names, references, selectors, tuples, MTU.
+
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+use std::net::IpAddr;
+
+use ipnet::IpNet;
+use mpt_api::Mapping;
+
+use super::parse::{ConnectionDraft, Draft, Located, MIN_MTU_V6, Select};
+use super::reader::Context;
+use super::types::{Config, Connection, Device, Path, PortRange, Selector};
+
+/// IP protocols with ports: TCP, UDP, DCCP, SCTP, UDP-Lite.
+const WITH_PORTS: [u8; 5] = [6, 17, 33, 132, 136];
+
+/// Checks the drafts as a whole and expands their selectors.
+pub(super) fn check(context: &Context<'_>, draft: &mut Draft) {
+    devices(context, &draft.devices);
+    let names = draft.connections.iter().map(|c| (c.connection.name.as_str(), c.lines.of("name")));
+    unique(context, "connection.name", "connection", names);
+    for connection in &mut draft.connections {
+        connection_alone(context, connection, &draft.devices);
+    }
+    equal_selectors(context, &draft.connections);
+    crossing_ports(context, &draft.connections);
+    multicast(context, &draft.connections);
+    routes(context, &draft.connections);
+    tuples(context, &draft.connections);
+}
+
+/// The drafts put together; sound only when [`check`] found no error.
+pub(super) fn assemble(draft: Draft) -> Config {
+    let connections = draft.connections.into_iter().map(|mut draft| {
+        draft.connection.paths = draft.paths.into_iter().map(|path| path.value).collect();
+        draft.connection
+    });
+    Config {
+        daemon: draft.daemon,
+        devices: draft.devices.into_iter().map(|device| device.value).collect(),
+        connections: connections.collect(),
+    }
+}
+
+fn unique<'n>(
+    context: &Context<'_>,
+    key: &str,
+    noun: &str,
+    names: impl Iterator<Item = (&'n str, usize)>,
+) {
+    let mut first = HashMap::new();
+    for (name, line) in names {
+        match first.entry(name) {
+            Entry::Vacant(vacant) => {
+                vacant.insert(line);
+            }
+            Entry::Occupied(earlier) => context.error(
+                line,
+                key,
+                format!(
+                    "there is a {noun} \"{name}\" already, in line {}; write another name",
+                    earlier.get()
+                ),
+            ),
+        }
+    }
+}
+
+fn devices(context: &Context<'_>, devices: &[Located<Device>]) {
+    let names = devices.iter().map(|d| (d.value.name.as_str(), d.lines.of("name")));
+    unique(context, "device.name", "device", names);
+    let mut owners: HashMap<IpAddr, &str> = HashMap::new();
+    for Located { value: device, lines } in devices {
+        if device.addresses.is_empty() && lines.has("addresses") && !context.has_errors() {
+            let message = "is empty; write addresses = [\"10.9.0.1/30\"]";
+            context.error(lines.of("addresses"), "device.addresses", message);
+        }
+        for address in &device.addresses {
+            if let Some(owner) = owners.insert(address.addr(), &device.name) {
+                context.error(
+                    lines.of("addresses"),
+                    "device.addresses",
+                    format!(
+                        "{} is an address of device \"{owner}\" already; write another",
+                        address.addr()
+                    ),
+                );
+            }
+        }
+        let v6 = device.addresses.iter().any(|address| matches!(address, IpNet::V6(_)));
+        if let Some(mtu) = device.mtu.filter(|&mtu| v6 && mtu < MIN_MTU_V6) {
+            context.error(
+                lines.of("mtu"),
+                "device.mtu",
+                format!(
+                    "{mtu} is too small for the device's IPv6 addresses; write at least {MIN_MTU_V6}, \
+                     or take the IPv6 addresses out"
+                ),
+            );
+        }
+    }
+}
+
+/// All that one connection needs by itself, and its selectors.
+fn connection_alone(
+    context: &Context<'_>,
+    draft: &mut ConnectionDraft,
+    devices: &[Located<Device>],
+) {
+    let ConnectionDraft { connection, lines, selects, paths } = draft;
+    let error = |key: &str, message: String| {
+        context.error(lines.of(key), &format!("connection.{key}"), message);
+    };
+    let device = devices.iter().find(|device| device.value.name == connection.device);
+    if device.is_none() && lines.has("device") && !connection.device.is_empty() {
+        let names: Vec<_> = devices.iter().map(|d| format!("\"{}\"", d.value.name)).collect();
+        let names = if names.is_empty() { "a [[device]] first".into() } else { names.join(" or ") };
+        error("device", format!("there is no device \"{}\"; write {names}", connection.device));
+    }
+    let mut seen = Vec::new();
+    for network in &connection.networks {
+        if seen.contains(&network) {
+            error("networks", format!("{network} is listed twice; write it once"));
+        }
+        seen.push(network);
+    }
+    if connection.mapping == Mapping::Duplicate && !connection.sequence {
+        error(
+            "sequence",
+            "false, but mapping = \"duplicate\" tells copies by their sequence numbers; write true"
+                .into(),
+        );
+    }
+    let names = paths.iter().map(|p| (p.value.name.as_str(), p.lines.of("name")));
+    unique(context, "connection.path.name", "path", names);
+    if let Some(v6) = paths.iter().find(|path| path.value.remote.is_ipv6()) {
+        if !connection.udp_checksum {
+            error(
+                "udp_checksum",
+                format!(
+                    "false, but path \"{}\" runs over IPv6, where mpt always sends the checksum; write true",
+                    v6.value.name
+                ),
+            );
+        }
+    }
+    let is_v6 = |net: &IpNet| matches!(net, IpNet::V6(_));
+    let inner_v6 = connection.networks.iter().any(is_v6)
+        || device.is_some_and(|device| device.value.addresses.iter().any(is_v6));
+    for Located { value: path, lines } in paths.iter() {
+        let overhead = connection.overhead(path);
+        if let Some(mtu) = path.mtu.filter(|&mtu| inner_v6 && mtu - overhead < MIN_MTU_V6) {
+            context.error(
+                lines.of("mtu"),
+                "connection.path.mtu",
+                format!(
+                    "{mtu} leaves {} bytes for inner packets, IPv6 needs {MIN_MTU_V6}; write at least {}, or take the \
+                     IPv6 networks and addresses out",
+                    mtu - overhead,
+                    MIN_MTU_V6 + overhead
+                ),
+            );
+        }
+    }
+    if connection.direction.sends() {
+        connection.selectors = selectors(context, connection, selects);
+    }
+}
+
+fn selectors(
+    context: &Context<'_>,
+    connection: &Connection,
+    selects: &[Located<Select>],
+) -> Vec<Selector> {
+    if selects.is_empty() {
+        let all = |&destination| Selector {
+            destination,
+            source: None,
+            protocol: None,
+            source_port: None,
+            destination_port: None,
+            dscp: None,
+        };
+        let mut selectors: Vec<_> = connection.networks.iter().map(all).collect();
+        let mut seen = std::collections::HashSet::new();
+        selectors.retain(|selector| seen.insert(*selector));
+        return selectors;
+    }
+    let mut selectors = Vec::new();
+    for Located { value: select, lines } in selects {
+        let error = |key: &str, message: String| {
+            context.error(lines.of(key), &format!("connection.select.{key}"), message);
+        };
+        let with_ports = select.protocol.is_none_or(|protocol| WITH_PORTS.contains(&protocol));
+        for (key, ports) in
+            [("source_port", select.source_port), ("destination_port", select.destination_port)]
+        {
+            if ports.is_some() && !with_ports {
+                error(key, "the protocol has no ports; write protocol = \"tcp\" or \"udp\", or leave the port out".into());
+            }
+        }
+        let fits = |destination: &&IpNet| {
+            select.source.is_none_or(|source| family(&source) == family(destination))
+        };
+        let destinations: Vec<_> = match &select.destination {
+            Some(destination) => Some(destination).filter(fits).into_iter().collect(),
+            None => connection.networks.iter().filter(fits).collect(),
+        };
+        if let (true, Some(source)) = (destinations.is_empty(), select.source) {
+            let what = if select.destination.is_some() { "destination is" } else { "networks are" };
+            if select.destination.is_some() || !connection.networks.is_empty() {
+                error(
+                    "source",
+                    format!(
+                        "{source} is {}, but {what} not; write networks of one family",
+                        family(&source)
+                    ),
+                );
+            }
+        }
+        selectors.extend(destinations.into_iter().map(|&destination| Selector {
+            destination,
+            source: select.source,
+            protocol: select.protocol,
+            source_port: select.source_port,
+            destination_port: select.destination_port,
+            dscp: select.dscp,
+        }));
+    }
+    selectors
+}
+
+fn family(net: &IpNet) -> &'static str {
+    match net {
+        IpNet::V4(_) => "IPv4",
+        IpNet::V6(_) => "IPv6",
+    }
+}
+
+/// Every selector of every connection, with the key and the line it comes from.
+fn all_selectors(
+    drafts: &[ConnectionDraft],
+) -> impl Iterator<Item = (&Connection, &Selector, &'static str, usize)> {
+    drafts.iter().flat_map(|draft| {
+        let (key, line) = match draft.selects.first() {
+            None => ("connection.networks", draft.lines.of("networks")),
+            Some(first) => ("connection.select", first.lines.header()),
+        };
+        draft
+            .connection
+            .selectors
+            .iter()
+            .map(move |selector| (&draft.connection, selector, key, line))
+    })
+}
+
+/// Two connections of a device that want the same packets.
+fn equal_selectors(context: &Context<'_>, drafts: &[ConnectionDraft]) {
+    let mut first: HashMap<(&str, &Selector), &str> = HashMap::new();
+    for (connection, selector, key, line) in all_selectors(drafts) {
+        match first.entry((&connection.device, selector)) {
+            Entry::Vacant(vacant) => {
+                vacant.insert(&connection.name);
+            }
+            Entry::Occupied(earlier) if *earlier.get() == connection.name => context.error(
+                line,
+                key,
+                format!("connection \"{}\" selects {selector} twice; write it once", connection.name),
+            ),
+            Entry::Occupied(earlier) => context.error(
+                line,
+                key,
+                format!(
+                    "connections \"{}\" and \"{}\" both select {selector}; write a [[connection.select]] that tells \
+                     them apart, or another network",
+                    earlier.get(),
+                    connection.name
+                ),
+            ),
+        }
+    }
+}
+
+/// Two selectors alike up to their ports, whose ranges cross: neither is the narrower one.
+fn crossing_ports(context: &Context<'_>, drafts: &[ConnectionDraft]) {
+    type Group<'a> = (&'a str, IpNet, Option<IpNet>, Option<u8>);
+    let mut groups: HashMap<Group<'_>, Vec<(&Connection, &Selector)>> = HashMap::new();
+    for (connection, selector, key, line) in all_selectors(drafts) {
+        if selector.source_port.is_none() && selector.destination_port.is_none() {
+            continue;
+        }
+        let Selector { destination, source, protocol, .. } = *selector;
+        let group = groups.entry((&connection.device, destination, source, protocol)).or_default();
+        let rival = group.iter().find(|(_, other)| {
+            cross(selector.source_port, other.source_port)
+                || cross(selector.destination_port, other.destination_port)
+        });
+        if let Some((other_connection, other)) = rival {
+            context.error(
+                line,
+                key,
+                format!(
+                    "{selector} of connection \"{}\" and {other} of connection \"{}\" overlap and neither lies within \
+                     the other; write ranges that do not overlap",
+                    connection.name, other_connection.name
+                ),
+            );
+        }
+        group.push((connection, selector));
+    }
+}
+
+fn cross(a: Option<PortRange>, b: Option<PortRange>) -> bool {
+    let (Some(a), Some(b)) = (a, b) else { return false };
+    let within = |x: PortRange, y: PortRange| y.first <= x.first && x.last <= y.last;
+    a.first <= b.last && b.first <= a.last && !within(a, b) && !within(b, a)
+}
+
+fn multicast(context: &Context<'_>, drafts: &[ConnectionDraft]) {
+    let mut owners: HashMap<&str, &str> = HashMap::new();
+    for ConnectionDraft { connection, lines, .. } in
+        drafts.iter().filter(|d| d.connection.multicast)
+    {
+        if let Some(owner) = owners.insert(&connection.device, &connection.name) {
+            context.error(
+                lines.of("multicast"),
+                "connection.multicast",
+                format!(
+                    "connection \"{owner}\" carries the multicast of device \"{}\" already; write false in one of them",
+                    connection.device
+                ),
+            );
+        }
+    }
+}
+
+/// One network can be routed to one device only.
+fn routes(context: &Context<'_>, drafts: &[ConnectionDraft]) {
+    let mut owners: HashMap<IpNet, &Connection> = HashMap::new();
+    for ConnectionDraft { connection, lines, .. } in drafts.iter().filter(|d| d.connection.routes) {
+        for network in &connection.networks {
+            let owner = *owners.entry(*network).or_insert(connection);
+            if owner.device != connection.device {
+                context.error(
+                    lines.of("networks"),
+                    "connection.networks",
+                    format!(
+                        "{network} is routed to device \"{}\" by connection \"{}\" already; write routes = false in one \
+                         of them",
+                        owner.device, owner.name
+                    ),
+                );
+            }
+        }
+    }
+}
+
+/// Two paths between which a received packet could not be assigned: the same addresses, ports and GRE key.
+fn tuples(context: &Context<'_>, drafts: &[ConnectionDraft]) {
+    type Group = (IpAddr, u16, Option<u32>);
+    let mut groups: HashMap<Group, Vec<(&Connection, &Path)>> = HashMap::new();
+    for draft in drafts {
+        let connection = &draft.connection;
+        for Located { value: path, lines } in &draft.paths {
+            let group = groups.entry((path.remote, path.local_port, connection.key)).or_default();
+            if let Some((other_connection, other)) =
+                group.iter().find(|(_, other)| same_socket(path, other) && same_source(path, other))
+            {
+                let ports = format!("local port {} and remote {}", path.local_port, path.remote);
+                let message = if connection.name == other_connection.name {
+                    format!(
+                        "path \"{}\" has the addresses and ports of path \"{}\" ({ports}), and what arrives could be of \
+                         either; write another local address, or a remote_source_port for each",
+                        path.name, other.name
+                    )
+                } else {
+                    format!(
+                        "path \"{}\" has the addresses, ports and key of path \"{}\" of connection \"{}\" ({ports}); \
+                         write key = ... with a different number in each connection",
+                        path.name, other.name, other_connection.name
+                    )
+                };
+                context.error(lines.header(), "connection.path", message);
+            }
+            group.push((connection, path));
+        }
+    }
+}
+
+/// Whether both surely receive on one socket. A path known by its address and one known by its interface may or may not.
+fn same_socket(a: &Path, b: &Path) -> bool {
+    match ((a.local, &a.interface), (b.local, &b.interface)) {
+        ((Some(a), None), (Some(b), _)) | ((Some(a), _), (Some(b), None)) => a == b,
+        ((a_local, Some(a)), (b_local, Some(b))) => {
+            a == b && (a_local == b_local || a_local.is_none() || b_local.is_none())
+        }
+        _ => false,
+    }
+}
+
+fn same_source(a: &Path, b: &Path) -> bool {
+    match (a.remote_source_port, b.remote_source_port) {
+        (Some(a), Some(b)) => a == b,
+        _ => true,
+    }
+}

@@ -1,0 +1,102 @@
+//! The configuration file: TOML text to a checked [`Config`], or to everything that is wrong with it.
+//!
+//! `examples/mpt.toml` is the reference of all keys; a test holds it to what is read here. The way of the text: [`reader`]
+//! (keys and types), [`parse`] (each table by itself), [`check`] (tables together), [`advice`] (warnings). [`diff`] tells
+//! what a reload has to change.
+
+mod advice;
+mod check;
+mod diagnostic;
+mod diff;
+mod parse;
+mod reader;
+mod types;
+mod units;
+mod values;
+
+use std::path::Path as FilePath;
+
+use toml::de::DeTable;
+
+pub use diagnostic::{ConfigErrors, Diagnostic};
+pub use diff::{Change, Plan, diff};
+pub use types::{
+    Config, Connection, DEFAULT_BUFFER_LIMIT, DEFAULT_MAX_DELAY, DEFAULT_PORT, DEFAULT_WINDOW,
+    Daemon, Device, Path, PortRange, Reorder, Selector, SourcePort,
+};
+
+/// Where the daemon looks unless it is told otherwise.
+pub const DEFAULT_FILE: &str = "/etc/mpt/mpt.toml";
+
+/// A file without errors.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Checked {
+    /// What it says.
+    pub config: Config,
+    /// What is allowed but probably not meant, in the order of the lines.
+    pub warnings: Vec<Diagnostic>,
+    /// Every key the file could have held ("connection.path.weight"), sorted.
+    pub known_keys: Vec<String>,
+}
+
+/// Reads and checks a file.
+///
+/// # Errors
+///
+/// Everything that is wrong with it, not just the first thing; nothing else when it is not TOML.
+pub fn load(path: &FilePath) -> Result<Checked, ConfigErrors> {
+    let file = path.display().to_string();
+    let unreadable = |message: String| {
+        ConfigErrors(vec![Diagnostic {
+            file: file.clone(),
+            line: None,
+            key: String::new(),
+            message,
+        }])
+    };
+    let bytes = std::fs::read(path).map_err(|error| {
+        unreadable(format!("{error}; write the file (examples/mpt.toml shows all keys) or name another with --config"))
+    })?;
+    let text = std::str::from_utf8(&bytes).map_err(|error| {
+        let line = 1 + bytes[..error.valid_up_to()].iter().filter(|&&byte| byte == b'\n').count();
+        let message = "not UTF-8; save the file in UTF-8".to_owned();
+        ConfigErrors(vec![Diagnostic {
+            line: Some(line),
+            message,
+            ..unreadable(String::new()).0.remove(0)
+        }])
+    })?;
+    check_text(&file, text)
+}
+
+/// Checks the text of a file, which is called `file` in messages.
+///
+/// # Errors
+///
+/// As [`load`].
+pub fn check_text(file: &str, text: &str) -> Result<Checked, ConfigErrors> {
+    let context = reader::Context::new(file, text);
+    let (table, faults) = DeTable::parse_recoverable(text);
+    if !faults.is_empty() {
+        for fault in faults {
+            let line = context.line(fault.span().map_or(0, |span| span.start));
+            context.error(line, "", fault.message().to_owned());
+        }
+        return Err(ConfigErrors(context.finish().0));
+    }
+    let mut draft = parse::file(&context, reader::Table::root(&context, table.get_ref()));
+    check::check(&context, &mut draft);
+    if !context.has_errors() {
+        advice::warn(&context, &draft);
+    }
+    let (errors, warnings, known) = context.finish();
+    if errors.is_empty() {
+        Ok(Checked {
+            config: check::assemble(draft),
+            warnings,
+            known_keys: known.into_iter().collect(),
+        })
+    } else {
+        Err(ConfigErrors(errors))
+    }
+}

@@ -1,0 +1,262 @@
+//! A checked configuration: every default filled in, every cross-reference valid. Comparable, so that a reload can tell
+//! what changed ([`super::diff`]); it holds no positions in the file.
+
+use std::net::IpAddr;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use ipnet::IpNet;
+use mpt_api::{Direction, Ecn, Late, Mapping};
+use tracing::level_filters::LevelFilter;
+
+/// UDP port of GRE in UDP (RFC 8086 section 6).
+pub const DEFAULT_PORT: u16 = 4754;
+/// Default of `daemon.buffer_limit`, in bytes.
+pub const DEFAULT_BUFFER_LIMIT: u64 = 64 << 20;
+/// Default of `connection.window`, in packets.
+pub const DEFAULT_WINDOW: u16 = 16_384;
+/// Default of `connection.max_delay`.
+pub const DEFAULT_MAX_DELAY: Duration = Duration::from_millis(300);
+
+/// The whole file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Config {
+    /// `[daemon]`
+    pub daemon: Daemon,
+    /// `[[device]]`, in the order of the file. Names differ.
+    pub devices: Vec<Device>,
+    /// `[[connection]]`, in the order of the file. Names differ, `device` names one of `devices`.
+    pub connections: Vec<Connection>,
+}
+
+/// `[daemon]`
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Daemon {
+    /// UNIX socket of the control API.
+    pub control_socket: PathBuf,
+    /// The least severe messages that are logged, unless the environment says otherwise.
+    pub log: LevelFilter,
+    /// The most bytes of packet buffers in use at one time.
+    pub buffer_limit: u64,
+}
+
+/// `[[device]]`: a TUN device.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Device {
+    /// Name in the system, at most 15 bytes.
+    pub name: String,
+    /// Its own addresses with the prefix length of their network. Not empty.
+    pub addresses: Vec<IpNet>,
+    /// MTU in bytes; `None`: the smallest inner MTU of its connections.
+    pub mtu: Option<u16>,
+}
+
+/// `[[connection]]`
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Connection {
+    /// Unique name.
+    pub name: String,
+    /// Name of the TUN device.
+    pub device: String,
+    /// Networks behind the other end: routed to the device (with `routes`), allowed as inner source. Host bits are zero.
+    pub networks: Vec<IpNet>,
+    /// Which packets it takes, expanded: one for each `[[connection.select]]` and destination, and when the file has
+    /// none, one for each network. Empty when the connection only receives.
+    pub selectors: Vec<Selector>,
+    /// GRE key (RFC 2890).
+    pub key: Option<u32>,
+    /// GRE sequence numbers (RFC 2890) asked for; see [`Connection::sends_sequence`].
+    pub sequence: bool,
+    /// GRE checksum (RFC 2784).
+    pub checksum: bool,
+    /// Checksum of the outer UDP header. `false` only when every path runs over IPv4.
+    pub udp_checksum: bool,
+    /// Which way it carries packets.
+    pub direction: Direction,
+    /// How it spreads the packets it sends.
+    pub mapping: Mapping,
+    /// The receive window.
+    pub reorder: Reorder,
+    /// Whether link-local and multicast packets of the device travel here. At most one connection of a device.
+    pub multicast: bool,
+    /// Whether the outer header gets the DSCP of the inner one.
+    pub copy_dscp: bool,
+    /// How the ECN field travels (RFC 6040).
+    pub ecn: Ecn,
+    /// Whether routes to `networks` are installed.
+    pub routes: bool,
+    /// Its paths, in the order of the file. Not empty; names differ.
+    pub paths: Vec<Path>,
+}
+
+/// Receive window of a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Reorder {
+    /// Size in packets; 0: off.
+    pub window: u16,
+    /// The longest a packet waits.
+    pub max_delay: Duration,
+    /// Whether a gap is given up as soon as no path can still fill it.
+    pub early_release: bool,
+    /// What happens to late packets.
+    pub late: Late,
+}
+
+/// Packets that a connection takes from its device: those that match every part. Of several connections that match, the one with
+/// the longest destination wins, then the longest source, then the protocol, the ports, the DSCP.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Selector {
+    /// Destination network.
+    pub destination: IpNet,
+    /// Source network, of the same family; `None`: any.
+    pub source: Option<IpNet>,
+    /// Upper-layer protocol; `None`: any.
+    pub protocol: Option<u8>,
+    /// Source port; `None`: any, or no ports.
+    pub source_port: Option<PortRange>,
+    /// Destination port; `None`: any, or no ports.
+    pub destination_port: Option<PortRange>,
+    /// DSCP, 0 to 63; `None`: any.
+    pub dscp: Option<u8>,
+}
+
+/// Ports from `first` to `last`, both included; `first <= last`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct PortRange {
+    /// Lowest port.
+    pub first: u16,
+    /// Highest port.
+    pub last: u16,
+}
+
+/// `[[connection.path]]`
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Path {
+    /// Unique name within the connection.
+    pub name: String,
+    /// Local address, of the family of `remote`; `None`: whatever the interface has. One of `local` and `interface` is set.
+    pub local: Option<IpAddr>,
+    /// Interface to which the sockets are bound.
+    pub interface: Option<String>,
+    /// Address of the other end.
+    pub remote: IpAddr,
+    /// Port on which it listens.
+    pub local_port: u16,
+    /// Ports from which it sends.
+    pub source_port: SourcePort,
+    /// Port to which it sends.
+    pub remote_port: u16,
+    /// Port from which the other end sends; `None`: any.
+    pub remote_source_port: Option<u16>,
+    /// Share of the packets sent, from 1.
+    pub weight: u16,
+    /// Share of the packets that the other end sends, from 1.
+    pub weight_in: u16,
+    /// 0 carries data first; n only while every path of a smaller number is down.
+    pub tier: u8,
+    /// Path MTU in bytes; `None`: the MTU of the interface.
+    pub mtu: Option<u16>,
+    /// Line rate in bit/s, for the advice of `--check` only.
+    pub rate: Option<u64>,
+    /// Whether it starts administratively up.
+    pub up: bool,
+    /// Whether a NAT lies between the ends: answers arrive at the port from which we send. Never with
+    /// [`SourcePort::Entropy`].
+    pub nat: bool,
+}
+
+/// UDP source ports of a path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SourcePort {
+    /// One random port of the dynamic range, kept as long as the path's local side stays as it is.
+    Random,
+    /// This one.
+    Fixed(u16),
+    /// A pool of ports, chosen by the flow (RFC 8086 section 3.1).
+    Entropy,
+}
+
+impl Config {
+    /// The connection of this name.
+    pub fn connection(&self, name: &str) -> Option<&Connection> {
+        self.connections.iter().find(|connection| connection.name == name)
+    }
+
+    /// The device of this name.
+    pub fn device(&self, name: &str) -> Option<&Device> {
+        self.devices.iter().find(|device| device.name == name)
+    }
+}
+
+impl Default for Daemon {
+    fn default() -> Self {
+        Daemon {
+            control_socket: mpt_api::DEFAULT_SOCKET.into(),
+            log: LevelFilter::INFO,
+            buffer_limit: DEFAULT_BUFFER_LIMIT,
+        }
+    }
+}
+
+impl Default for Reorder {
+    fn default() -> Self {
+        Reorder {
+            window: DEFAULT_WINDOW,
+            max_delay: DEFAULT_MAX_DELAY,
+            early_release: true,
+            late: Late::default(),
+        }
+    }
+}
+
+impl Connection {
+    /// The path of this name.
+    pub fn path(&self, name: &str) -> Option<&Path> {
+        self.paths.iter().find(|path| path.name == name)
+    }
+
+    /// Whether its packets carry sequence numbers: flow-mapped ones never do, so that no flow waits for another.
+    pub fn sends_sequence(&self) -> bool {
+        self.sequence && self.mapping != Mapping::Flow
+    }
+
+    /// Bytes that the tunnel adds to an inner packet on this path: outer IP, UDP, GRE (RFC 2784, RFC 2890).
+    pub fn overhead(&self, path: &Path) -> u16 {
+        let optional = [self.checksum, self.key.is_some(), self.sends_sequence()]
+            .map(|set| u16::from(set) * 4);
+        let ip = if path.remote.is_ipv4() { 20 } else { 40 };
+        ip + 8 + 4 + optional.iter().sum::<u16>()
+    }
+}
+
+impl std::fmt::Display for Selector {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}", self.destination)?;
+        if let Some(source) = self.source {
+            write!(f, " from {source}")?;
+        }
+        if let Some(protocol) = self.protocol {
+            write!(f, " protocol {protocol}")?;
+        }
+        if let Some(ports) = self.source_port {
+            write!(f, " source port {ports}")?;
+        }
+        if let Some(ports) = self.destination_port {
+            write!(f, " destination port {ports}")?;
+        }
+        if let Some(dscp) = self.dscp {
+            write!(f, " DSCP {dscp}")?;
+        }
+        Ok(())
+    }
+}
+
+impl std::fmt::Display for PortRange {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        if self.first == self.last {
+            write!(f, "{}", self.first)
+        } else {
+            write!(f, "{}-{}", self.first, self.last)
+        }
+    }
+}

@@ -1,0 +1,205 @@
+//! The kinds of strings in the file. Each function says of a bad one what it is not; the caller adds what to write.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+use ipnet::IpNet;
+
+use super::types::{PortRange, SourcePort};
+
+/// Longest name of a connection or path, in characters.
+const MAX_NAME: usize = 63;
+/// Longest name of a network interface, in bytes (IFNAMSIZ less the final zero).
+const MAX_INTERFACE_NAME: usize = 15;
+
+/// Name of a connection or path: a word that needs no quoting on a command line.
+pub(super) fn name(text: &str) -> Result<String, String> {
+    if text.chars().count() > MAX_NAME {
+        return Err(format!("is longer than {MAX_NAME} characters"));
+    }
+    is_word(text).then(|| text.to_owned()).ok_or_else(|| "is not a name".into())
+}
+
+/// Name of a network interface.
+pub(super) fn interface(text: &str) -> Result<String, String> {
+    if text.len() > MAX_INTERFACE_NAME {
+        return Err(format!(
+            "has {} bytes, an interface name has at most {MAX_INTERFACE_NAME}",
+            text.len()
+        ));
+    }
+    let valid = !text.is_empty()
+        && !matches!(text, "." | "..")
+        && text.chars().all(|c| c.is_ascii_graphic() && !matches!(c, '/' | ':' | '%'));
+    valid.then(|| text.to_owned()).ok_or_else(|| "is not an interface name".into())
+}
+
+/// Address of one end of a path.
+pub(super) fn endpoint(text: &str) -> Result<IpAddr, String> {
+    let address: IpAddr = text.parse().map_err(|_| "is not an IP address".to_owned())?;
+    match address {
+        IpAddr::V6(v6) if v6.to_ipv4_mapped().is_some() => {
+            Err("is an IPv4 address in IPv6 clothing".into())
+        }
+        _ if address.is_unspecified() => Err("stands for any address".into()),
+        _ if address.is_multicast() => Err("is a multicast address".into()),
+        IpAddr::V4(Ipv4Addr::BROADCAST) => Err("is the broadcast address".into()),
+        _ => Ok(address),
+    }
+}
+
+/// A TUN device's own address with the prefix length of its network.
+pub(super) fn interface_address(text: &str) -> Result<IpNet, String> {
+    if text.parse::<IpAddr>().is_ok() {
+        return Err("has no prefix length".into());
+    }
+    let net: IpNet =
+        text.parse().map_err(|_| "is not an address with its prefix length".to_owned())?;
+    endpoint(&net.addr().to_string()).map(|_| net)
+}
+
+/// A network; a bare address is a network of one.
+pub(super) fn network(text: &str) -> Result<IpNet, String> {
+    if let Ok(address) = text.parse::<IpAddr>() {
+        return Ok(address.into());
+    }
+    let net: IpNet = text.parse().map_err(|_| "is not a network".to_owned())?;
+    if net.trunc() != net {
+        return Err(format!("has bits set behind its prefix; the network is \"{}\"", net.trunc()));
+    }
+    Ok(net)
+}
+
+/// The networks a connection carries: no multicast and no link-local ones, which `multicast` governs.
+pub(super) fn routed_network(text: &str) -> Result<IpNet, String> {
+    let net = network(text)?;
+    let never: [IpNet; 4] = [
+        IpNet::new_assert(Ipv4Addr::new(224, 0, 0, 0).into(), 4),
+        IpNet::new_assert(Ipv4Addr::new(169, 254, 0, 0).into(), 16),
+        IpNet::new_assert(Ipv6Addr::new(0xff00, 0, 0, 0, 0, 0, 0, 0).into(), 8),
+        IpNet::new_assert(Ipv6Addr::new(0xfe80, 0, 0, 0, 0, 0, 0, 0).into(), 10),
+    ];
+    if never.iter().any(|never| never.contains(&net)) {
+        return Err("is multicast or link-local, which multicast = true carries".into());
+    }
+    Ok(net)
+}
+
+/// A UDP port to listen on or to send to.
+pub(super) fn port(text: &str) -> Result<u16, String> {
+    text.parse().ok().filter(|&port| port != 0).ok_or_else(|| "is not a port".into())
+}
+
+/// `source_port` of a path.
+pub(super) fn source_port(text: &str) -> Result<SourcePort, String> {
+    match text {
+        "random" => Ok(SourcePort::Random),
+        "entropy" => Ok(SourcePort::Entropy),
+        number => port(number).map(SourcePort::Fixed),
+    }
+}
+
+/// A port or a range of ports, `5060-5070`.
+pub(super) fn ports(text: &str) -> Result<PortRange, String> {
+    let (first, last) = text.split_once('-').unwrap_or((text, text));
+    let parse = |end: &str| end.trim().parse::<u16>().ok();
+    let (Some(first), Some(last)) = (parse(first), parse(last)) else {
+        return Err("is not a range of ports".into());
+    };
+    if first > last {
+        return Err("is a range that ends before it starts".into());
+    }
+    Ok(PortRange { first, last })
+}
+
+/// An IP protocol by number or by the commonest names.
+pub(super) fn protocol(text: &str) -> Result<u8, String> {
+    // IANA "Assigned Internet Protocol Numbers".
+    const NAMES: &[(&str, u8)] = &[
+        ("icmp", 1),
+        ("tcp", 6),
+        ("udp", 17),
+        ("gre", 47),
+        ("esp", 50),
+        ("ah", 51),
+        ("icmpv6", 58),
+        ("ospf", 89),
+        ("sctp", 132),
+    ];
+    let named = NAMES.iter().find(|(name, _)| name.eq_ignore_ascii_case(text)).map(|&(_, n)| n);
+    named.or_else(|| text.parse().ok()).ok_or_else(|| "is not an IP protocol".into())
+}
+
+/// A DSCP by number or by the name of its per-hop behaviour (RFC 2474, 2597, 3246, 5865, 8622).
+pub(super) fn dscp(text: &str) -> Result<u8, String> {
+    let upper = text.to_ascii_uppercase();
+    let digits: Vec<u8> = upper.bytes().skip(2).map(|digit| digit.wrapping_sub(b'0')).collect();
+    let found = match (upper.get(..2).unwrap_or(&upper), digits.as_slice()) {
+        ("EF", []) => Some(46),
+        ("VA", []) => Some(44),
+        ("LE", []) => Some(1),
+        ("CS", &[class @ 0..=7]) => Some(8 * class),
+        ("AF", &[class @ 1..=4, drop @ 1..=3]) => Some(8 * class + 2 * drop),
+        _ => text.parse().ok().filter(|&number| number < 64),
+    };
+    found.ok_or_else(|| "is not a DSCP".into())
+}
+
+fn is_word(text: &str) -> bool {
+    !text.is_empty()
+        && !text.starts_with('-')
+        && text.chars().all(|c| c.is_alphanumeric() || matches!(c, '.' | '_' | '-'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn per_hop_behaviours_have_their_code_points() {
+        for (text, code) in [
+            ("EF", 46),
+            ("ef", 46),
+            ("CS0", 0),
+            ("CS6", 48),
+            ("AF11", 10),
+            ("AF43", 38),
+            ("0", 0),
+            ("63", 63),
+        ] {
+            assert_eq!(dscp(text), Ok(code), "{text}");
+        }
+        for bad in ["", "64", "-1", "AF44", "AF51", "CS8", "CS", "EF1", "é", "AFé"] {
+            assert!(dscp(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn a_range_of_ports_is_not_empty() {
+        assert_eq!(ports("5060"), Ok(PortRange { first: 5060, last: 5060 }));
+        assert_eq!(ports("0-65535"), Ok(PortRange { first: 0, last: 65535 }));
+        for bad in ["", "-", "1-", "-1", "2-1", "1-65536", "1-2-3"] {
+            assert!(ports(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn an_address_is_a_network_of_one() {
+        assert_eq!(network("10.9.0.2"), Ok("10.9.0.2/32".parse().unwrap()));
+        assert_eq!(network("fd00::2"), Ok("fd00::2/128".parse().unwrap()));
+        assert!(network("10.9.0.2/24").is_err());
+        assert_eq!(routed_network("0.0.0.0/0"), Ok("0.0.0.0/0".parse().unwrap()));
+        assert!(routed_network("fe80::/64").is_err());
+    }
+
+    #[test]
+    fn names_need_no_quoting() {
+        assert!(name("office-2.büro").is_ok());
+        for bad in ["", "-x", "a b", "a/b", "a\"b"] {
+            assert!(name(bad).is_err(), "{bad}");
+        }
+        assert!(interface("eth0.100").is_ok());
+        for bad in ["", ".", "..", "a/b", "tun%d", "eth0 ", "sixteen-bytes-xx", "größe"] {
+            assert!(interface(bad).is_err(), "{bad}");
+        }
+    }
+}

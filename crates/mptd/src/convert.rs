@@ -1,0 +1,90 @@
+//! From the configuration's and the API's words to the engine's.
+
+use mpt_core::{
+    ConnectionConfig, DeviceId, Direction, Mapping, PathConfig, PortRange, Selector, SocketId, reorder,
+};
+use mpt_wire::ecn;
+
+use crate::config;
+
+/// A connection for the endpoint.
+#[must_use]
+pub fn connection(
+    config: &config::Connection,
+    device: DeviceId,
+    paths: Vec<PathConfig>,
+) -> ConnectionConfig {
+    ConnectionConfig {
+        name: config.name.clone(),
+        device,
+        selectors: config.selectors.iter().map(selector).collect(),
+        sources: config.networks.clone(),
+        key: config.key,
+        checksum: config.checksum,
+        sequence: config.sequence,
+        direction: match config.direction {
+            mpt_api::Direction::Both => Direction::Both,
+            mpt_api::Direction::Send => Direction::Send,
+            mpt_api::Direction::Receive => Direction::Receive,
+        },
+        mapping: match config.mapping {
+            mpt_api::Mapping::Packet => Mapping::Packet,
+            mpt_api::Mapping::Flow => Mapping::Flow,
+            mpt_api::Mapping::Duplicate => Mapping::Duplicate,
+        },
+        reorder: reorder(&config.reorder),
+        multicast: config.multicast,
+        copy_dscp: config.copy_dscp,
+        ecn: match config.ecn {
+            mpt_api::Ecn::Compatibility => ecn::Mode::Compatibility,
+            mpt_api::Ecn::Normal => ecn::Mode::Normal,
+        },
+        mtu: None,
+        paths,
+    }
+}
+
+/// A path for the endpoint, arriving on these sockets.
+#[must_use]
+pub fn path(config: &config::Path, link_mtu: u16, sockets: Vec<SocketId>) -> PathConfig {
+    PathConfig {
+        name: config.name.clone(),
+        sockets,
+        local: config.local,
+        remote: config.remote,
+        remote_port: config.remote_port,
+        remote_source_port: config.remote_source_port,
+        weight_out: config.weight,
+        weight_in: config.weight_in,
+        tier: config.tier,
+        up: config.up,
+        mtu: config.mtu.unwrap_or(link_mtu),
+        entropy: config.source_port == config::SourcePort::Entropy,
+    }
+}
+
+/// The receive window.
+#[must_use]
+pub fn reorder(config: &config::Reorder) -> reorder::Config {
+    reorder::Config {
+        window: config.window,
+        max_delay: config.max_delay,
+        early_release: config.early_release,
+        late: match config.late {
+            mpt_api::Late::Deliver => reorder::Late::Deliver,
+            mpt_api::Late::Drop => reorder::Late::Drop,
+        },
+    }
+}
+
+fn selector(config: &config::Selector) -> Selector {
+    let ports = |range: config::PortRange| PortRange { first: range.first, last: range.last };
+    Selector {
+        destination: config.destination,
+        source: config.source,
+        protocol: config.protocol,
+        destination_ports: config.destination_port.map(ports),
+        source_ports: config.source_port.map(ports),
+        dscp: config.dscp,
+    }
+}

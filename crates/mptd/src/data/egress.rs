@@ -1,0 +1,232 @@
+//! From the TUN device to the paths: one read gives a super-packet, which leaves as GRE in UDP segments gathered by path.
+//!
+//! Nothing is copied: segments are sent as two pieces, their own headers (written behind the packet in the arena) and a slice of the packet
+//! as it was read. The arena is reused when everything in it has been handed to the kernel.
+
+use std::io::IoSlice;
+use std::time::Instant;
+
+use mpt_core::{DeviceId, Endpoint, InnerDrop, Outgoing, PathId};
+use mpt_linux::offload::{Segmenter, VnetHeader};
+use mpt_linux::tun::{READ_LEN, VNET_HEADER_LEN};
+use mpt_wire::checksum::Sum;
+use mpt_wire::gre;
+use mpt_wire::icmp;
+use mpt_wire::ip::Summary;
+
+use super::buffers::PacketRef;
+use super::device::Device;
+use super::outbox::Flushed;
+use super::path::PathIo;
+use super::sockets::Sockets;
+
+/// Room for one round: several super-packets, or many small packets, with the headers of their segments.
+const ARENA_LEN: usize = 1 << 20;
+/// A round reads no further once this much of the arena is used: what is sent while still in the cache is sent faster.
+const ROUND_BYTES: usize = 192 * 1024;
+/// Packets one round reads from a device before the sockets get their turn.
+const ROUND_PACKETS: usize = 64;
+/// Largest ICMP message we write: RFC 4443 section 2.4 (c), one IPv6 minimum MTU.
+const ICMP_LEN: usize = 1280;
+
+/// Packets from TUN that never reached the endpoint, and what was answered.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct EgressCounters {
+    /// Reads from TUN devices that gave a packet.
+    pub reads: u64,
+    /// Packets whose virtio-net or IP header makes no sense.
+    pub malformed: u64,
+    /// "Too big" messages written back to the device.
+    pub too_big_answered: u64,
+}
+
+/// A path that could not send, to be dealt with after the round.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stuck {
+    /// The path.
+    pub path: PathId,
+    /// Its source port.
+    pub channel: usize,
+    /// What to do.
+    pub outcome: Flushed,
+}
+
+/// The arena and the list of what has to be flushed from it.
+#[derive(Debug)]
+pub struct Egress {
+    arena: Vec<u8>,
+    used: usize,
+    /// Channels with a batch in the arena.
+    gathered: Vec<(PathId, usize)>,
+    /// Channels that could not send all; the caller empties it.
+    pub stuck: Vec<Stuck>,
+    counters: EgressCounters,
+}
+
+impl Egress {
+    /// Everything that is ever needed, allocated.
+    #[must_use]
+    pub fn new() -> Self {
+        Self {
+            arena: vec![0; ARENA_LEN],
+            used: 0,
+            gathered: Vec::with_capacity(64),
+            stuck: Vec::with_capacity(64),
+            counters: EgressCounters::default(),
+        }
+    }
+
+    /// What was read and answered so far.
+    #[must_use]
+    pub fn counters(&self) -> EgressCounters {
+        self.counters
+    }
+
+    /// Reads from a device what is there, up to one round, and sends it.
+    pub fn round(
+        &mut self,
+        now: Instant,
+        id: DeviceId,
+        device: &Device,
+        endpoint: &mut Endpoint<PacketRef>,
+        paths: &mut [Option<PathIo>],
+        sockets: &Sockets,
+    ) {
+        for _ in 0..ROUND_PACKETS {
+            if self.used + READ_LEN > ARENA_LEN {
+                self.flush(now, paths, sockets);
+            }
+            let start = self.used;
+            let Ok(len) = device.tun.read(&mut self.arena[start..start + READ_LEN]) else { break };
+            self.counters.reads += 1;
+            self.packet(now, id, device, endpoint, paths, sockets, start..start + len);
+            if self.used > ROUND_BYTES {
+                break;
+            }
+        }
+        self.flush(now, paths, sockets);
+    }
+
+    #[allow(clippy::too_many_arguments, reason = "the data thread's parts, borrowed one by one")]
+    fn packet(
+        &mut self,
+        now: Instant,
+        id: DeviceId,
+        device: &Device,
+        endpoint: &mut Endpoint<PacketRef>,
+        paths: &mut [Option<PathIo>],
+        sockets: &Sockets,
+        read: std::ops::Range<usize>,
+    ) {
+        let start = read.start + VNET_HEADER_LEN;
+        let bytes = &mut self.arena[read.start..read.end];
+        let Some((header, packet)) = bytes.split_at_mut_checked(VNET_HEADER_LEN) else {
+            self.counters.malformed += 1;
+            return;
+        };
+        let (Ok(vnet), Ok(summary)) = (VnetHeader::parse(header), Summary::parse(packet)) else {
+            self.counters.malformed += 1;
+            return;
+        };
+        let Ok(segmenter) = Segmenter::new(&vnet, packet, summary.transport) else {
+            self.counters.malformed += 1;
+            return;
+        };
+        let (segments, largest) = (segmenter.count(), segmenter.largest());
+        match endpoint.handle_inner(id, packet, &summary, segments, largest) {
+            Ok(outgoing) => {
+                self.used = read.end;
+                self.gather(now, &outgoing, &segmenter, start..read.end, paths, sockets);
+            }
+            Err(InnerDrop::TooBig { mtu }) => self.answer_too_big(device, start..read.end, &summary, mtu),
+            // Counted by the endpoint.
+            Err(_) => {}
+        }
+    }
+
+    /// Puts every segment of a packet on its way: headers into the arena, ranges into the outbox of the path it is assigned to.
+    fn gather(
+        &mut self,
+        now: Instant,
+        outgoing: &Outgoing<'_>,
+        segmenter: &Segmenter,
+        packet: std::ops::Range<usize>,
+        paths: &mut [Option<PathIo>],
+        sockets: &Sockets,
+    ) {
+        let gre_len = outgoing.gre.header_len();
+        let header_len = gre_len + segmenter.header_len();
+        let mut written = None;
+        let (mut header, mut payload) = (0..0, 0..0);
+        for transmit in outgoing.transmits {
+            if written != Some(transmit.segment) {
+                if self.used + header_len > ARENA_LEN {
+                    self.flush_behind(now, packet.end, paths, sockets);
+                }
+                header = self.used..self.used + header_len;
+                self.used += header_len;
+                let (before, behind) = self.arena.split_at_mut(header.start);
+                let out = &mut behind[..header_len];
+                let packet_bytes = &before[packet.clone()];
+                let range = segmenter.segment(packet_bytes, transmit.segment, &mut out[gre_len..]);
+                let gre = outgoing.gre.sequence.map(|_| transmit.sequence);
+                let gre = gre::Repr { sequence: gre, ..outgoing.gre };
+                gre.emit(out);
+                if gre.checksum {
+                    let mut sum = Sum::new();
+                    sum.add_bytes(&out[gre_len..]);
+                    sum.add_bytes(&packet_bytes[range.clone()]);
+                    gre::Repr::fill_checksum(&mut out[..gre_len], sum);
+                }
+                payload = packet.start + range.start..packet.start + range.end;
+                written = Some(transmit.segment);
+            }
+            let Some(Some(path)) = paths.get_mut(transmit.path.0 as usize) else { continue };
+            let channel = path.channel_of(outgoing.flow_hash);
+            let len = header.len() + payload.len();
+            if !path.channels[channel].outbox.fits(len, outgoing.outer_tos) {
+                let outcome = path.flush(now, channel, sockets, &self.arena);
+                note(&mut self.stuck, transmit.path, channel, outcome);
+            }
+            let outbox = &mut path.channels[channel].outbox;
+            if outbox.push(header.clone(), payload.clone(), outgoing.outer_tos) {
+                self.gathered.push((transmit.path, channel));
+            }
+        }
+    }
+
+    /// Hands everything gathered to the kernel, so that the arena behind `end` can be reused.
+    fn flush_behind(&mut self, now: Instant, end: usize, paths: &mut [Option<PathIo>], sockets: &Sockets) {
+        for (id, channel) in self.gathered.drain(..) {
+            let Some(Some(path)) = paths.get_mut(id.0 as usize) else { continue };
+            let outcome = path.flush(now, channel, sockets, &self.arena);
+            note(&mut self.stuck, id, channel, outcome);
+        }
+        self.used = end;
+    }
+
+    fn flush(&mut self, now: Instant, paths: &mut [Option<PathIo>], sockets: &Sockets) {
+        self.flush_behind(now, 0, paths, sockets);
+    }
+
+    /// Tells the sender of a packet that does not fit how large it may be (RFC 1191 section 4, RFC 4443 section 3.2). The message comes from the
+    /// packet's own destination: an address of ours would be refused by the kernel as a martian.
+    fn answer_too_big(&mut self, device: &Device, packet: std::ops::Range<usize>, summary: &Summary, mtu: u16) {
+        let mut message = [0; VNET_HEADER_LEN + ICMP_LEN];
+        let packet = &self.arena[packet];
+        let source = summary.destination;
+        if let Some(len) = icmp::too_big(packet, mtu, source, &mut message[VNET_HEADER_LEN..])
+            && device.tun.write(&[IoSlice::new(&message[..VNET_HEADER_LEN + len])]).is_ok()
+        {
+            self.counters.too_big_answered += 1;
+        }
+    }
+}
+
+/// A channel is listed once per reason, however many batches of it got stuck.
+fn note(stuck: &mut Vec<Stuck>, path: PathId, channel: usize, outcome: Flushed) {
+    let entry = Stuck { path, channel, outcome };
+    if outcome != Flushed::Done && !stuck.contains(&entry) {
+        stuck.push(entry);
+    }
+}

@@ -1,0 +1,169 @@
+//! From the sockets to the TUN devices: one read gives up to 64 datagrams, which pass the reorder window and are coalesced into
+//! super-packets.
+
+use std::io::IoSlice;
+use std::time::Instant;
+
+use mpt_core::{DeviceId, DeviceSink, Endpoint, SocketId};
+use mpt_linux::offload::{self, Piece, VnetHeader};
+use mpt_linux::tun::Tun;
+use mpt_linux::udp::UdpSocket;
+use mpt_wire::ecn::Ecn;
+
+use super::buffers::{Buffers, PacketRef};
+use super::device::Device;
+
+/// Reads before what came in is written to the devices: enough for the segments of all paths to meet again, few enough to stay in the cache.
+pub const BUFFERS_PER_ROUND: usize = 8;
+
+/// What arrived on sockets, before the endpoint judged it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct IngressCounters {
+    /// Reads that gave something: datagrams per read is what gathering gains.
+    pub reads: u64,
+    /// Datagrams.
+    pub datagrams: u64,
+    /// Longer than the buffer, so cut, so dropped.
+    pub truncated: u64,
+}
+
+/// Received packets on their way to the devices.
+#[derive(Debug)]
+pub struct Ingress {
+    buffers: Buffers,
+    in_round: usize,
+    counters: IngressCounters,
+}
+
+impl Ingress {
+    /// With room for `limit` bytes of packets.
+    #[must_use]
+    pub fn new(limit: usize) -> Self {
+        Self { buffers: Buffers::new(limit), in_round: 0, counters: IngressCounters::default() }
+    }
+
+    /// What arrived so far.
+    #[must_use]
+    pub fn counters(&self) -> IngressCounters {
+        self.counters
+    }
+
+    /// The packet memory.
+    #[must_use]
+    pub fn buffers(&self) -> &Buffers {
+        &self.buffers
+    }
+
+    /// Reads from a socket what is there, up to one round.
+    pub fn round(
+        &mut self,
+        id: SocketId,
+        socket: &UdpSocket,
+        endpoint: &mut Endpoint<PacketRef>,
+        devices: &mut [Option<Device>],
+    ) {
+        for _ in 0..BUFFERS_PER_ROUND {
+            if self.in_round == BUFFERS_PER_ROUND {
+                self.end_round(devices);
+            }
+            let Some(buffer) = self.buffers.receive_buffer() else { return };
+            self.in_round += 1;
+            let Ok(read) = socket.receive(self.buffers.bytes_mut(buffer)) else { return };
+            let now = Instant::now();
+            self.counters.reads += 1;
+            let ecn = Ecn::from_tos(read.tos);
+            let mut start = 0;
+            loop {
+                let end = (start + read.datagram_len).min(read.len);
+                self.counters.datagrams += 1;
+                if read.truncated && end == read.len {
+                    self.counters.truncated += 1;
+                    break;
+                }
+                let datagram = &mut self.buffers.bytes_mut(buffer)[start..end];
+                if let Ok(accepted) = endpoint.accept(id, read.source, ecn, datagram) {
+                    let inner = accepted.inner();
+                    let packet = self.buffers.packet(buffer, start + inner.start..start + inner.end);
+                    let mut delivery = Delivery { buffers: &mut self.buffers, devices, read_len: read.len };
+                    endpoint.receive(now, accepted, packet, &mut delivery);
+                }
+                start = end;
+                if start >= read.len {
+                    break;
+                }
+            }
+        }
+    }
+
+    /// Runs something of the endpoint that may deliver packets: a timer, a change of the configuration.
+    pub fn deliver<R>(
+        &mut self,
+        devices: &mut [Option<Device>],
+        run: impl FnOnce(&mut Delivery<'_>) -> R,
+    ) -> R {
+        let result = run(&mut Delivery { buffers: &mut self.buffers, devices, read_len: 0 });
+        self.end_round(devices);
+        result
+    }
+
+    /// Writes out what the coalescers hold and frees the buffers.
+    pub fn end_round(&mut self, devices: &mut [Option<Device>]) {
+        for device in devices.iter_mut().flatten() {
+            let mut writer = Writer { tun: &device.tun, buffers: &self.buffers, failed: &mut device.write_failed };
+            device.coalescer.flush(&mut writer);
+        }
+        self.buffers.end_round();
+        self.in_round = 0;
+    }
+}
+
+/// Where the endpoint's packets go: into waiting, or through a coalescer to a device.
+pub struct Delivery<'a> {
+    buffers: &'a mut Buffers,
+    devices: &'a mut [Option<Device>],
+    read_len: usize,
+}
+
+impl DeviceSink<PacketRef> for Delivery<'_> {
+    #[inline]
+    fn keep(&mut self, packet: PacketRef) -> Option<PacketRef> {
+        self.buffers.keep(packet, self.read_len)
+    }
+
+    #[inline]
+    fn deliver(&mut self, device: DeviceId, packet: PacketRef, kept: bool, after_gap: bool) {
+        if let Some(Some(device)) = self.devices.get_mut(usize::from(device.0)) {
+            let mut writer = Writer { tun: &device.tun, buffers: self.buffers, failed: &mut device.write_failed };
+            device.coalescer.push(self.buffers.bytes(packet), packet, after_gap, &mut writer);
+        }
+        if kept {
+            self.buffers.release(packet);
+        }
+    }
+
+    fn discard(&mut self, packet: PacketRef) {
+        self.buffers.release(packet);
+    }
+}
+
+/// Writes one super-packet: header and pieces in one call.
+struct Writer<'a> {
+    tun: &'a Tun,
+    buffers: &'a Buffers,
+    failed: &'a mut u64,
+}
+
+impl offload::Sink<PacketRef> for Writer<'_> {
+    fn write(&mut self, vnet: &VnetHeader, header: &[u8], pieces: &[Piece<PacketRef>]) {
+        let vnet = vnet.emit();
+        let mut slices = [IoSlice::new(&[]); offload::coalesce::MAX_PIECES + 2];
+        slices[0] = IoSlice::new(&vnet);
+        slices[1] = IoSlice::new(header);
+        for (slice, piece) in slices[2..].iter_mut().zip(pieces) {
+            *slice = IoSlice::new(&self.buffers.bytes(piece.handle)[piece.start as usize..piece.end as usize]);
+        }
+        if self.tun.write(&slices[..pieces.len() + 2]).is_err() {
+            *self.failed += 1;
+        }
+    }
+}

@@ -1,0 +1,239 @@
+//! The data thread: one owner of all TUN devices, sockets and connections. It shares nothing, so it locks nothing.
+//!
+//! A round waits for events, takes what the devices and sockets have in batches, and sleeps until the next event or the endpoint's next
+//! timer. The control side reaches in by sending closures, run between rounds ([`Handle::call`]).
+
+mod buffers;
+mod changes;
+mod device;
+mod egress;
+mod ingress;
+mod outbox;
+mod path;
+mod path_mtu;
+mod snapshot;
+mod sockets;
+mod token;
+
+use std::io;
+use std::sync::mpsc;
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use mpt_core::{DeviceId, Endpoint, PathId, SocketId};
+use mpt_linux::poller::{Event, Interest, MAX_EVENTS, Poller, Waker};
+use tokio::sync::oneshot;
+
+use buffers::PacketRef;
+pub use changes::{ChangeError, NewConnection, NewPath};
+use device::Device;
+use egress::{Egress, Stuck};
+use ingress::Ingress;
+use names::Names;
+use outbox::Flushed;
+use path::PathIo;
+use sockets::Sockets;
+use token::Token;
+
+mod names;
+
+/// What the control side has the data thread do, between two rounds.
+type Call = Box<dyn FnOnce(&mut DataThread) + Send>;
+
+/// How often rates are taken.
+const RATE_PERIOD: Duration = Duration::from_secs(1);
+
+/// Everything the packet path needs, in one place.
+pub struct DataThread {
+    poller: Poller,
+    waker: Waker,
+    calls: mpsc::Receiver<Call>,
+    endpoint: Endpoint<PacketRef>,
+    devices: Vec<Option<Device>>,
+    sockets: Sockets,
+    /// The system's side of the paths, by [`PathId`].
+    paths: Vec<Option<PathIo>>,
+    names: Names,
+    egress: Egress,
+    ingress: Ingress,
+    rates: snapshot::Rates,
+    next_rates: Instant,
+    running: bool,
+    /// Paths whose sockets were full.
+    waiting: Vec<Stuck>,
+}
+
+/// The control side's end of the data thread.
+#[derive(Clone, Debug)]
+pub struct Handle {
+    calls: mpsc::Sender<Call>,
+    waker: Waker,
+}
+
+/// The data thread has ended.
+#[derive(Debug, thiserror::Error)]
+#[error("the data thread has ended")]
+pub struct Ended;
+
+impl Handle {
+    /// Runs `call` on the data thread between two rounds and gives its result.
+    pub async fn call<R: Send + 'static>(
+        &self,
+        call: impl FnOnce(&mut DataThread) -> R + Send + 'static,
+    ) -> Result<R, Ended> {
+        let (reply, result) = oneshot::channel();
+        let call = Box::new(move |data: &mut DataThread| {
+            // Whoever asked may be gone.
+            let _ = reply.send(call(data));
+        });
+        self.calls.send(call).map_err(|_| Ended)?;
+        self.waker.wake();
+        result.await.map_err(|_| Ended)
+    }
+}
+
+impl DataThread {
+    /// Starts the thread. `buffer_limit` bounds the bytes of waiting packets.
+    pub fn spawn(buffer_limit: usize) -> io::Result<(Handle, JoinHandle<()>)> {
+        let poller = Poller::new()?;
+        let waker = Waker::new()?;
+        poller.add(&waker, Token::Waker.into(), Interest::Read)?;
+        let (sender, calls) = mpsc::channel();
+        let handle = Handle { calls: sender, waker: waker.clone() };
+        let thread = std::thread::Builder::new().name("mptd-data".into()).spawn(move || {
+            let now = Instant::now();
+            let mut data = DataThread {
+                poller,
+                waker,
+                calls,
+                endpoint: Endpoint::new(),
+                devices: Vec::new(),
+                sockets: Sockets::default(),
+                paths: Vec::new(),
+                names: Names::default(),
+                egress: Egress::new(),
+                ingress: Ingress::new(buffer_limit),
+                rates: snapshot::Rates::default(),
+                next_rates: now + RATE_PERIOD,
+                running: true,
+                waiting: Vec::with_capacity(64),
+            };
+            data.run();
+        })?;
+        Ok((handle, thread))
+    }
+
+    /// Ends the thread after this round; devices and sockets close with it.
+    pub fn stop(&mut self) {
+        self.running = false;
+    }
+
+    fn run(&mut self) {
+        let mut events = [Event::default(); MAX_EVENTS];
+        while self.running {
+            let now = Instant::now();
+            if now >= self.next_rates {
+                self.take_rates(now);
+            }
+            let timer = self.endpoint.next_timeout().map_or(self.next_rates, |at| at.min(self.next_rates));
+            let timeout = timer.saturating_duration_since(now);
+            let ready = match self.poller.wait(&mut events, Some(timeout)) {
+                Ok(ready) => ready,
+                Err(error) => {
+                    tracing::error!(%error, "waiting for packets failed: the data thread ends");
+                    return;
+                }
+            };
+            self.round(ready);
+        }
+    }
+
+    fn round(&mut self, ready: &[Event]) {
+        let now = Instant::now();
+        let mut called = false;
+        for event in ready {
+            match event.token.into() {
+                Token::Waker => called = true,
+                Token::Device(index) => {
+                    if event.readable {
+                        self.read_device(now, DeviceId(index));
+                    }
+                }
+                Token::Socket(index) => {
+                    let id = SocketId(index);
+                    if event.error {
+                        self.read_errors(id);
+                    }
+                    if event.writable {
+                        self.retry_sends(now, id);
+                    }
+                    if event.readable {
+                        self.read_socket(id);
+                    }
+                }
+            }
+        }
+        self.ingress.end_round(&mut self.devices);
+        if self.endpoint.next_timeout().is_some_and(|at| at <= now) {
+            self.ingress.deliver(&mut self.devices, |sink| self.endpoint.handle_timeout(now, sink));
+        }
+        self.settle_stuck();
+        if called {
+            self.waker.clear();
+            while let Ok(call) = self.calls.try_recv() {
+                call(self);
+            }
+        }
+    }
+
+    fn read_device(&mut self, now: Instant, id: DeviceId) {
+        let Some(Some(device)) = self.devices.get(usize::from(id.0)) else { return };
+        let (endpoint, paths, sockets) = (&mut self.endpoint, &mut self.paths, &self.sockets);
+        self.egress.round(now, id, device, endpoint, paths, sockets);
+    }
+
+    fn read_socket(&mut self, id: SocketId) {
+        let Some(socket) = self.sockets.socket(id) else { return };
+        self.ingress.round(id, socket, &mut self.endpoint, &mut self.devices);
+    }
+
+    /// A socket has room again: the paths that wait for it go on.
+    fn retry_sends(&mut self, now: Instant, id: SocketId) {
+        let mut waiting = std::mem::take(&mut self.waiting);
+        self.want_writable(id, false);
+        waiting.retain(|stuck| {
+            let Some(Some(path)) = self.paths.get_mut(stuck.path.0 as usize) else { return false };
+            let of_socket = path.channels.get(stuck.channel).is_some_and(|channel| channel.socket == id);
+            if of_socket {
+                let outcome = path.retry(now, stuck.channel, &self.sockets);
+                self.egress.stuck.push(Stuck { outcome, ..*stuck });
+            }
+            !of_socket
+        });
+        self.waiting = waiting;
+    }
+
+    /// Deals with paths that could not send: wait for room, or learn that their MTU is smaller than thought.
+    fn settle_stuck(&mut self) {
+        while let Some(stuck) = self.egress.stuck.pop() {
+            match stuck.outcome {
+                Flushed::Done => {}
+                Flushed::Waiting => {
+                    let Some(Some(path)) = self.paths.get(stuck.path.0 as usize) else { continue };
+                    let socket = path.channels[stuck.channel].socket;
+                    if !self.waiting.contains(&stuck) {
+                        self.waiting.push(stuck);
+                    }
+                    self.want_writable(socket, true);
+                }
+                Flushed::TooBig(datagram_len) => self.local_too_big(stuck.path, datagram_len),
+            }
+        }
+    }
+
+    fn want_writable(&mut self, id: SocketId, wanted: bool) {
+        if let Err(error) = self.sockets.want_writable(&self.poller, id, wanted) {
+            tracing::error!(%error, "cannot wait for room in a socket");
+        }
+    }
+}

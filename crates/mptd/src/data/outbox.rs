@@ -1,0 +1,349 @@
+//! Datagrams on their way to one socket and peer: gathered into batches, and held for a few milliseconds when the socket is full.
+
+use std::collections::VecDeque;
+use std::io::{self, IoSlice};
+use std::ops::Range;
+use std::time::{Duration, Instant};
+
+use mpt_linux::udp::{MAX_BATCH_BYTES, MAX_BATCH_DATAGRAMS, MAX_BATCH_PIECES, UdpSocket};
+use socket2::SockAddr;
+
+/// How long a datagram may wait for room in the socket before it is dropped: longer would only add delay that TCP mistakes for the path's own.
+const MAX_WAIT: Duration = Duration::from_millis(5);
+/// Bytes that may wait for room in one socket.
+const MAX_BACKLOG: usize = 256 * 1024;
+
+/// What became of datagrams handed to the socket.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SendCounters {
+    /// Datagrams the kernel took.
+    pub sent: u64,
+    /// Bytes of UDP payload in them.
+    pub bytes: u64,
+    /// `sendmsg` calls that took them: `sent / batches` is what batching gains.
+    pub batches: u64,
+    /// Dropped because the socket stayed full for longer than [`MAX_WAIT`] or more than [`MAX_BACKLOG`] waited.
+    pub full: u64,
+    /// Dropped by the queue below the socket (`ENOBUFS`).
+    pub queue_dropped: u64,
+    /// Larger than the device's MTU.
+    pub too_big: u64,
+    /// Refused for another reason: no route, device down, peer address invalid.
+    pub failed: u64,
+}
+
+impl std::ops::Add for SendCounters {
+    type Output = Self;
+
+    fn add(self, other: Self) -> Self {
+        Self {
+            sent: self.sent + other.sent,
+            bytes: self.bytes + other.bytes,
+            batches: self.batches + other.batches,
+            full: self.full + other.full,
+            queue_dropped: self.queue_dropped + other.queue_dropped,
+            too_big: self.too_big + other.too_big,
+            failed: self.failed + other.failed,
+        }
+    }
+}
+
+/// One datagram as ranges of the round's arena: GRE and inner header, then the rest of the packet.
+#[derive(Clone, Copy, Debug, Default)]
+struct Segment {
+    header: (u32, u32),
+    payload: (u32, u32),
+}
+
+/// The batch being gathered for one socket and peer, and what waits for room in the socket.
+#[derive(Debug)]
+pub struct Outbox {
+    segments: [Segment; MAX_BATCH_DATAGRAMS],
+    count: usize,
+    bytes: usize,
+    datagram_len: usize,
+    /// A shorter datagram was added: it has to be the last.
+    closed: bool,
+    tos: u8,
+    backlog: Backlog,
+    counters: SendCounters,
+}
+
+/// What the caller has to do after a flush.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Flushed {
+    /// Nothing waits.
+    Done,
+    /// Datagrams wait for room: call [`Outbox::retry`] when the socket is writable.
+    Waiting,
+    /// The path's MTU is smaller than a datagram of this many bytes of UDP payload.
+    TooBig(usize),
+}
+
+impl Outbox {
+    /// An empty outbox.
+    #[must_use]
+    pub fn new() -> Self {
+        Self {
+            segments: [Segment::default(); MAX_BATCH_DATAGRAMS],
+            count: 0,
+            bytes: 0,
+            datagram_len: 0,
+            closed: false,
+            tos: 0,
+            backlog: Backlog::default(),
+            counters: SendCounters::default(),
+        }
+    }
+
+    /// Whether a datagram of `len` bytes fits the batch; if not, flush first. `UDP_SEGMENT` wants equal lengths except for the last, and
+    /// one traffic class.
+    #[inline]
+    #[must_use]
+    pub fn fits(&self, len: usize, tos: u8) -> bool {
+        self.count == 0
+            || !(self.closed
+                || len > self.datagram_len
+                || tos != self.tos
+                || self.count == MAX_BATCH_DATAGRAMS
+                || self.bytes + len > MAX_BATCH_BYTES)
+    }
+
+    /// Adds a datagram, which must fit, given as two ranges of the arena. True for the batch's first: it has to be flushed before the
+    /// arena is reused.
+    #[inline]
+    pub fn push(&mut self, header: Range<usize>, payload: Range<usize>, tos: u8) -> bool {
+        let len = header.len() + payload.len();
+        let first = self.count == 0;
+        if first {
+            self.datagram_len = len;
+            self.tos = tos;
+        } else if len < self.datagram_len {
+            self.closed = true;
+        }
+        self.segments[self.count] = Segment {
+            header: (header.start as u32, header.end as u32),
+            payload: (payload.start as u32, payload.end as u32),
+        };
+        self.count += 1;
+        self.bytes += len;
+        first
+    }
+
+    /// Sends the batch, or lets it wait behind what waits already.
+    pub fn flush(
+        &mut self,
+        now: Instant,
+        socket: &UdpSocket,
+        remote: &SockAddr,
+        arena: &[u8],
+    ) -> Flushed {
+        if self.count == 0 {
+            return if self.backlog.is_empty() { Flushed::Done } else { Flushed::Waiting };
+        }
+        let mut pieces = [IoSlice::new(&[]); MAX_BATCH_PIECES];
+        let mut used = 0;
+        for segment in &self.segments[..self.count] {
+            for (start, end) in [segment.header, segment.payload] {
+                if start < end {
+                    pieces[used] = IoSlice::new(&arena[start as usize..end as usize]);
+                    used += 1;
+                }
+            }
+        }
+        let (count, bytes, tos, datagram_len) = (self.count, self.bytes, self.tos, self.datagram_len);
+        self.count = 0;
+        self.bytes = 0;
+        self.closed = false;
+
+        let mut skipped = 0;
+        if self.backlog.is_empty() {
+            match socket.send_batch(remote, tos, datagram_len, &pieces[..used]) {
+                Ok(sent) => {
+                    self.counters.batches += 1;
+                    self.counters.sent += sent as u64;
+                    if sent == count {
+                        self.counters.bytes += bytes as u64;
+                        return Flushed::Done;
+                    }
+                    self.counters.bytes += (sent * datagram_len) as u64;
+                    skipped = sent;
+                }
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+                Err(error) => return self.count_failure(&error, count, datagram_len),
+            }
+        }
+        for segment in &self.segments[skipped..count] {
+            let header = &arena[segment.header.0 as usize..segment.header.1 as usize];
+            let payload = &arena[segment.payload.0 as usize..segment.payload.1 as usize];
+            if !self.backlog.push(now, header, payload, tos) {
+                self.counters.full += 1;
+            }
+        }
+        Flushed::Waiting
+    }
+
+    /// The socket has room again: sends what waits, drops what waited too long.
+    pub fn retry(&mut self, now: Instant, socket: &UdpSocket, remote: &SockAddr) -> Flushed {
+        self.counters.full += self.backlog.drop_older_than(now, MAX_WAIT);
+        while let Some(batch) = self.backlog.batch() {
+            let (first, second) = self.backlog.slices(batch.bytes);
+            let mut pieces = [IoSlice::new(&[]); MAX_BATCH_PIECES];
+            let used = batch.pieces(first, second, &mut pieces);
+            match socket.send_batch(remote, batch.tos, batch.datagram_len, &pieces[..used]) {
+                Ok(sent) => {
+                    let bytes = self.backlog.pop(sent);
+                    self.counters.batches += 1;
+                    self.counters.sent += sent as u64;
+                    self.counters.bytes += bytes as u64;
+                }
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Flushed::Waiting,
+                Err(error) => {
+                    self.backlog.pop(batch.datagrams);
+                    let outcome =
+                        self.count_failure(&error, batch.datagrams, batch.datagram_len);
+                    if outcome != Flushed::Done {
+                        return outcome;
+                    }
+                }
+            }
+        }
+        Flushed::Done
+    }
+
+    fn count_failure(&mut self, error: &io::Error, count: usize, datagram_len: usize) -> Flushed {
+        match error.raw_os_error() {
+            Some(libc::EMSGSIZE) => {
+                self.counters.too_big += count as u64;
+                return Flushed::TooBig(datagram_len);
+            }
+            Some(libc::ENOBUFS) => self.counters.queue_dropped += count as u64,
+            _ => self.counters.failed += count as u64,
+        }
+        Flushed::Done
+    }
+
+    /// What became of everything handed over so far.
+    #[must_use]
+    pub fn counters(&self) -> SendCounters {
+        self.counters
+    }
+
+    /// Bytes waiting for room in the socket.
+    #[must_use]
+    pub fn waiting(&self) -> usize {
+        self.backlog.data.len()
+    }
+}
+
+/// Datagrams waiting for room, oldest first, their bytes back to back.
+#[derive(Debug, Default)]
+struct Backlog {
+    data: VecDeque<u8>,
+    datagrams: VecDeque<Waiting>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Waiting {
+    since: Instant,
+    len: u32,
+    tos: u8,
+}
+
+/// The longest run at the head of a backlog that one call may send.
+#[derive(Clone, Copy, Debug)]
+struct Batch {
+    datagrams: usize,
+    datagram_len: usize,
+    bytes: usize,
+    tos: u8,
+}
+
+impl Backlog {
+    fn is_empty(&self) -> bool {
+        self.datagrams.is_empty()
+    }
+
+    /// False when there is no room. Its memory is reserved on first use and kept: a path that never fills its socket needs none.
+    fn push(&mut self, now: Instant, header: &[u8], payload: &[u8], tos: u8) -> bool {
+        let len = header.len() + payload.len();
+        if self.data.len() + len > MAX_BACKLOG {
+            return false;
+        }
+        if self.data.capacity() == 0 {
+            self.data.reserve(MAX_BACKLOG);
+            self.datagrams.reserve(MAX_BACKLOG / 64);
+        }
+        self.data.extend(header);
+        self.data.extend(payload);
+        self.datagrams.push_back(Waiting { since: now, len: len as u32, tos });
+        true
+    }
+
+    fn drop_older_than(&mut self, now: Instant, age: Duration) -> u64 {
+        let old = |waiting: &Waiting| now.saturating_duration_since(waiting.since) > age;
+        let count = self.datagrams.iter().take_while(|waiting| old(waiting)).count();
+        self.pop(count);
+        count as u64
+    }
+
+    /// Removes the oldest `count` datagrams; gives their bytes.
+    fn pop(&mut self, count: usize) -> usize {
+        let bytes = self.datagrams.drain(..count).map(|waiting| waiting.len as usize).sum();
+        self.data.drain(..bytes);
+        bytes
+    }
+
+    fn batch(&self) -> Option<Batch> {
+        let first = *self.datagrams.front()?;
+        let mut batch =
+            Batch { datagrams: 0, datagram_len: first.len as usize, bytes: 0, tos: first.tos };
+        for waiting in self.datagrams.iter().take(MAX_BATCH_DATAGRAMS) {
+            let len = waiting.len as usize;
+            if waiting.tos != batch.tos
+                || len > batch.datagram_len
+                || batch.bytes + len > MAX_BATCH_BYTES
+            {
+                break;
+            }
+            batch.datagrams += 1;
+            batch.bytes += len;
+            if len < batch.datagram_len {
+                break;
+            }
+        }
+        Some(batch)
+    }
+
+    fn slices(&self, bytes: usize) -> (&[u8], &[u8]) {
+        let (first, second) = self.data.as_slices();
+        let head = first.len().min(bytes);
+        (&first[..head], &second[..bytes - head])
+    }
+}
+
+impl Batch {
+    /// One piece per datagram, two for the one that lies across the end of the ring.
+    fn pieces<'a>(
+        &self,
+        first: &'a [u8],
+        second: &'a [u8],
+        pieces: &mut [IoSlice<'a>; MAX_BATCH_PIECES],
+    ) -> usize {
+        let mut used = 0;
+        let mut at = 0;
+        while at < self.bytes {
+            let end = (at + self.datagram_len).min(self.bytes);
+            let parts = [
+                &first[at.min(first.len())..end.min(first.len())],
+                &second[at.saturating_sub(first.len())..end.saturating_sub(first.len())],
+            ];
+            for part in parts.into_iter().filter(|part| !part.is_empty()) {
+                pieces[used] = IoSlice::new(part);
+                used += 1;
+            }
+            at = end;
+        }
+        used
+    }
+}

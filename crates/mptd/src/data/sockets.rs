@@ -1,0 +1,158 @@
+//! The daemon's UDP sockets: one per (local address, port, interface), shared by all paths that name it.
+
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+
+use mpt_core::SocketId;
+use mpt_linux::poller::{Interest, Poller};
+use mpt_linux::udp::{SocketConfig, UdpSocket};
+
+use super::token::Token;
+
+/// First port of the dynamic range (RFC 6335 section 6), from which RFC 8086 section 3.2.1 has source ports chosen.
+const DYNAMIC_PORTS: std::ops::RangeInclusive<u16> = 49_152..=65_535;
+/// How often a random port may turn out to be taken before giving up.
+const RANDOM_PORT_TRIES: usize = 64;
+/// What may wait in the kernel to be read: beyond the largest TCP window of a default Linux, so that a burst is not a loss.
+const RECEIVE_BUFFER: usize = 16 << 20;
+/// What may wait in the kernel to be sent on one socket.
+const SEND_BUFFER: usize = 4 << 20;
+
+/// What makes two paths share a socket.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SocketKey {
+    /// Address to bind; unspecified when the path names only its interface.
+    pub local: IpAddr,
+    /// Interface to bind to.
+    pub interface: Option<String>,
+    /// Outer UDP checksum.
+    pub checksum: bool,
+}
+
+/// A socket, how many paths use it, and which paths wait for room in it.
+#[derive(Debug)]
+pub struct Entry {
+    key: SocketKey,
+    port: u16,
+    users: usize,
+    /// The socket.
+    pub socket: UdpSocket,
+    /// Whether the poller watches for room to write.
+    pub writable_wanted: bool,
+}
+
+/// All sockets, by the identity the endpoint knows them under.
+#[derive(Debug, Default)]
+pub struct Sockets {
+    entries: Vec<Option<Entry>>,
+}
+
+impl Sockets {
+    /// The socket of this key and port, opened if nobody has it yet.
+    pub fn open(&mut self, poller: &Poller, key: &SocketKey, port: u16) -> io::Result<SocketId> {
+        let same = |entry: &Entry| entry.port == port && entry.key == *key;
+        if let Some(index) = self.entries.iter().position(|entry| entry.as_ref().is_some_and(same)) {
+            if let Some(entry) = &mut self.entries[index] {
+                entry.users += 1;
+            }
+            return Ok(SocketId(index as u32));
+        }
+        let socket = UdpSocket::bind(&config(key, port))?;
+        let index = self.entries.iter().position(Option::is_none).unwrap_or_else(|| {
+            self.entries.push(None);
+            self.entries.len() - 1
+        });
+        poller.add(&socket, Token::Socket(index as u32).into(), Interest::Read)?;
+        self.entries[index] =
+            Some(Entry { key: key.clone(), port, users: 1, socket, writable_wanted: false });
+        Ok(SocketId(index as u32))
+    }
+
+    /// A socket on a random free port of the dynamic range.
+    pub fn open_random(&mut self, poller: &Poller, key: &SocketKey) -> io::Result<SocketId> {
+        let mut tries = RANDOM_PORT_TRIES;
+        loop {
+            let port = fastrand::u16(DYNAMIC_PORTS);
+            let ours = |entry: &Entry| entry.port == port && entry.key == *key;
+            let taken = self.entries.iter().flatten().any(ours);
+            if !taken {
+                match self.open(poller, key, port) {
+                    Err(error) if error.kind() == io::ErrorKind::AddrInUse && tries > 0 => {}
+                    result => return result,
+                }
+            }
+            tries = tries.saturating_sub(1);
+        }
+    }
+
+    /// One path needs the socket no longer; the last one closes it.
+    pub fn close(&mut self, poller: &Poller, id: SocketId) {
+        let Some(slot) = self.entries.get_mut(id.0 as usize) else { return };
+        let Some(entry) = slot else { return };
+        entry.users -= 1;
+        if entry.users == 0 {
+            // Closing the last descriptor would remove it from epoll as well; being explicit costs nothing.
+            let _ = poller.remove(&entry.socket);
+            *slot = None;
+        }
+    }
+
+    /// Opens every socket bound to `interface` anew: the device came back, and the old binding names one that is gone.
+    pub fn reopen(&mut self, poller: &Poller, interface: &str) -> io::Result<()> {
+        for (index, slot) in self.entries.iter_mut().enumerate() {
+            let Some(entry) = slot else { continue };
+            if entry.key.interface.as_deref() != Some(interface) {
+                continue;
+            }
+            let _ = poller.remove(&entry.socket);
+            // The old one has the port: it must be closed first. A placeholder on any port keeps the slot valid if that fails.
+            entry.socket = UdpSocket::bind(&config(&SocketKey { interface: None, ..entry.key.clone() }, 0))?;
+            entry.socket = UdpSocket::bind(&config(&entry.key, entry.port))?;
+            entry.writable_wanted = false;
+            poller.add(&entry.socket, Token::Socket(index as u32).into(), Interest::Read)?;
+        }
+        Ok(())
+    }
+
+    /// The entry, if the identity is in use.
+    #[inline]
+    #[must_use]
+    pub fn entry(&self, id: SocketId) -> Option<&Entry> {
+        self.entries.get(id.0 as usize)?.as_ref()
+    }
+
+    /// The socket, if the identity is in use.
+    #[inline]
+    #[must_use]
+    pub fn socket(&self, id: SocketId) -> Option<&UdpSocket> {
+        self.entry(id).map(|entry| &entry.socket)
+    }
+
+    /// Starts or stops waiting for room in a socket.
+    pub fn want_writable(&mut self, poller: &Poller, id: SocketId, wanted: bool) -> io::Result<()> {
+        let Some(Some(entry)) = self.entries.get_mut(id.0 as usize) else { return Ok(()) };
+        if entry.writable_wanted == wanted {
+            return Ok(());
+        }
+        let interest = if wanted { Interest::ReadWrite } else { Interest::Read };
+        poller.modify(&entry.socket, Token::Socket(id.0).into(), interest)?;
+        entry.writable_wanted = wanted;
+        Ok(())
+    }
+
+    /// The local address and port of a socket.
+    #[must_use]
+    pub fn local(&self, id: SocketId) -> Option<SocketAddr> {
+        self.socket(id).map(UdpSocket::local)
+    }
+}
+
+fn config(key: &SocketKey, port: u16) -> SocketConfig {
+    SocketConfig {
+        local: SocketAddr::new(key.local, port),
+        interface: key.interface.clone(),
+        checksum: key.checksum,
+        receive_buffer: RECEIVE_BUFFER,
+        send_buffer: SEND_BUFFER,
+    }
+}

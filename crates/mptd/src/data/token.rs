@@ -1,0 +1,32 @@
+//! What a descriptor in the poller stands for.
+
+/// The meaning of a poller token.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Token {
+    /// Commands from the control side are waiting.
+    Waker,
+    /// A TUN device, by its index.
+    Device(u16),
+    /// A UDP socket, by its index.
+    Socket(u32),
+}
+
+impl From<Token> for u64 {
+    fn from(token: Token) -> u64 {
+        match token {
+            Token::Waker => 0,
+            Token::Device(index) => 1 << 32 | u64::from(index),
+            Token::Socket(index) => 2 << 32 | u64::from(index),
+        }
+    }
+}
+
+impl From<u64> for Token {
+    fn from(value: u64) -> Token {
+        match value >> 32 {
+            1 => Token::Device(value as u16),
+            2 => Token::Socket(value as u32),
+            _ => Token::Waker,
+        }
+    }
+}
