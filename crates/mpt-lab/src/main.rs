@@ -1,4 +1,81 @@
-//! The laboratory: namespaces, traffic, demo and benchmark.
+//! The laboratory: real daemons and real traffic in network namespaces of this machine.
+//!
+//! `mpt-lab demo` shows what a tunnel over two paths carries, `mpt-lab bench` measures how fast it
+//! is. Everything that is made (namespaces, devices, processes, files) is removed at the end,
+//! however that comes. Needs root, or a system that lets ordinary users make user namespaces and
+//! open `/dev/net/tun`.
 #![forbid(unsafe_code)]
+// Tables on standard output are what this program is for.
+#![allow(clippy::print_stdout)]
 
-fn main() {}
+mod bench;
+mod daemon;
+mod demo;
+mod interrupt;
+mod iperf;
+mod ping;
+mod process;
+mod progress;
+mod statistics;
+mod table;
+mod topology;
+mod usage;
+
+use std::fs::File;
+use std::process::ExitCode;
+
+use anyhow::{Context, Result};
+use clap::{Parser, Subcommand};
+use mpt_linux::netns;
+
+use interrupt::Interrupt;
+
+/// Tunnels over several paths, in network namespaces of this machine.
+#[derive(Debug, Parser)]
+#[command(version, about)]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Two hosts, two paths of 100 Mbit/s, one tunnel: what it carries
+    ///
+    /// Fails when that is less than 95 % of what both paths carry alone.
+    Demo(demo::Options),
+    /// Measures how fast the tunnel is, against this machine without it
+    ///
+    /// Writes bench/bench.json into the target directory and fails when a figure misses what it
+    /// must reach.
+    Bench(bench::Options),
+}
+
+fn main() -> ExitCode {
+    match run(Arguments::parse().command) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("mpt-lab: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(command: Command) -> Result<()> {
+    // Before anything else, because it has to be done while there is only one thread.
+    netns::become_root()?;
+    check_tun()?;
+    let interrupt = Interrupt::install()?;
+    match command {
+        Command::Demo(options) => demo::run(&options, &interrupt),
+        Command::Bench(options) => bench::run(&options, &interrupt),
+    }
+}
+
+/// The daemons' errors would say the same, but later.
+fn check_tun() -> Result<()> {
+    File::options().read(true).write(true).open("/dev/net/tun").map(drop).context(
+        "/dev/net/tun cannot be opened: run as root, or let everybody open it \
+         (chmod 0666 /dev/net/tun); where it is missing, modprobe tun",
+    )
+}

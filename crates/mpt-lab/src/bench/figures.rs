@@ -1,0 +1,227 @@
+//! The figures that count, and what they must reach.
+
+use super::samples::Samples;
+
+/// One line of the table.
+#[derive(Debug)]
+pub(super) struct Figure {
+    /// Its name in `bench.json`; lasting.
+    pub(super) name: &'static str,
+    /// What it is, for people.
+    pub(super) title: &'static str,
+    pub(super) unit: &'static str,
+    /// How it follows from what was measured.
+    pub(super) value: Value,
+    /// What it has to reach; `None`: it is shown only.
+    pub(super) target: Option<Target>,
+}
+
+/// How a figure follows from the samples. Each name stands for the median of its samples.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Value {
+    /// The sample itself.
+    Of(&'static str),
+    /// The first divided by the second.
+    Ratio(&'static str, &'static str),
+    /// The first less the second.
+    Difference(&'static str, &'static str),
+    /// The largest of all samples whose name ends like that.
+    Largest(&'static str),
+}
+
+/// Limits of a figure.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum Target {
+    /// More is better.
+    AtLeast {
+        /// The run fails below this.
+        must: f64,
+        /// What we are here for.
+        goal: f64,
+    },
+    /// Less is better.
+    AtMost {
+        /// The run fails above this.
+        must: f64,
+        /// What we are here for.
+        goal: f64,
+    },
+}
+
+impl Value {
+    /// The figure; `None` when something it is made of was not measured.
+    pub(super) fn from(self, samples: &Samples) -> Option<f64> {
+        match self {
+            Self::Of(name) => samples.median(name),
+            Self::Ratio(a, b) => Some(samples.median(a)? / samples.median(b)?),
+            Self::Difference(a, b) => Some(samples.median(a)? - samples.median(b)?),
+            Self::Largest(ending) => samples.largest(ending),
+        }
+    }
+}
+
+impl Target {
+    pub(super) fn must(self) -> f64 {
+        match self {
+            Self::AtLeast { must, .. } | Self::AtMost { must, .. } => must,
+        }
+    }
+
+    pub(super) fn goal(self) -> f64 {
+        match self {
+            Self::AtLeast { goal, .. } | Self::AtMost { goal, .. } => goal,
+        }
+    }
+
+    /// Whether `value` is as good as `limit` or better.
+    pub(super) fn reached(self, value: f64, limit: f64) -> bool {
+        match self {
+            Self::AtLeast { .. } => value >= limit,
+            Self::AtMost { .. } => value <= limit,
+        }
+    }
+}
+
+const fn at_least(must: f64, goal: f64) -> Option<Target> {
+    Some(Target::AtLeast { must, goal })
+}
+
+const fn at_most(must: f64, goal: f64) -> Option<Target> {
+    Some(Target::AtMost { must, goal })
+}
+
+const fn figure(
+    name: &'static str,
+    title: &'static str,
+    unit: &'static str,
+    value: Value,
+    target: Option<Target>,
+) -> Figure {
+    Figure { name, title, unit, value, target }
+}
+
+use Value::{Difference, Largest, Of, Ratio};
+
+/// First the figures with a target, then those they are made of.
+#[rustfmt::skip] // one figure per line or two, as in a table
+pub(super) const FIGURES: &[Figure] = &[
+    figure("tcp_against_veth_tso", "one TCP flow, one path, against plain veth with TSO", "ratio",
+        Ratio("tunnel-1-path/tcp-1/rate", "veth/tcp-1/rate"), at_least(0.20, 0.35)),
+    figure("tcp_against_veth_no_tso", "the same, against plain veth without TSO", "ratio",
+        Ratio("tunnel-1-path/tcp-1/rate", "veth-no-tso/tcp-1/rate"), at_least(1.2, 1.6)),
+    figure("cpu_send", "CPU time at the sending end", "s/GB",
+        Of("tunnel-1-path/tcp-1/cpu-send"), at_most(0.75, 0.45)),
+    figure("cpu_receive", "CPU time at the receiving end", "s/GB",
+        Of("tunnel-1-path/tcp-1/cpu-receive"), at_most(0.75, 0.45)),
+    figure("paths_2_against_1", "2 paths, against 1 path", "ratio",
+        Ratio("tunnel-2-paths/tcp-1/rate", "tunnel-1-path/tcp-1/rate"), at_least(0.80, 0.95)),
+    figure("paths_4_against_1", "4 paths, against 1 path", "ratio",
+        Ratio("tunnel-4-paths/tcp-1/rate", "tunnel-1-path/tcp-1/rate"), at_least(0.65, 0.90)),
+    figure("flows_4_against_1", "four flows, against one flow", "ratio",
+        Ratio("tunnel-1-path/tcp-4/rate", "tunnel-1-path/tcp-1/rate"), at_least(0.75, 1.00)),
+    figure("udp_64_against_veth", "UDP 64 B, packets/s, against plain veth", "ratio",
+        Ratio("tunnel-1-path/udp-64/rate", "veth/udp-64/rate"), at_least(0.40, 0.80)),
+    figure("ping_added", "ping added, idle, median", "ms",
+        Difference("tunnel-1-path/ping/median", "veth/ping/median"), at_most(0.20, 0.08)),
+    figure("window_10000_against_0", "reorder window 10,000 against 0, 1 path", "ratio",
+        Ratio("window-10000-1-path/tcp-1/rate", "window-0-1-path/tcp-1/rate"), at_least(0.95, 0.99)),
+    figure("connections_1000_against_1", "look-up and scheduling, 1,000 connections against 1", "ratio",
+        Ratio(CONNECTIONS_1000, CONNECTIONS_1), at_most(1.5, 1.1)),
+    figure("memory_idle", "memory, idle, two paths, window 10,000", "MB",
+        Of("window-10000-2-paths/idle-memory"), at_most(64.0, 24.0)),
+
+    figure("window_10000_against_0_2_paths", "reorder window 10,000 against 0, 2 paths", "ratio",
+        Ratio("window-10000-2-paths/tcp-1/rate", "window-0-2-paths/tcp-1/rate"), None),
+    figure("ping_added_p99", "ping added, idle, 99th percentile", "ms",
+        Difference("tunnel-1-path/ping/p99", "veth/ping/p99"), None),
+    figure("udp_1400_against_veth", "UDP 1400 B, packets/s, against plain veth", "ratio",
+        Ratio("tunnel-1-path/udp-1400/rate", "veth/udp-1400/rate"), None),
+    figure("memory_peak", "memory, the most in any stage", "MB", Largest("/peak-memory"), None),
+
+    figure("veth_tcp_1", "plain veth, TSO, 1 flow", "Gbit/s", Of("veth/tcp-1/rate"), None),
+    figure("veth_tcp_4", "plain veth, TSO, 4 flows", "Gbit/s", Of("veth/tcp-4/rate"), None),
+    figure("veth_no_tso_tcp_1", "plain veth, no TSO, 1 flow", "Gbit/s",
+        Of("veth-no-tso/tcp-1/rate"), None),
+    figure("tunnel_1_tcp_1", "tunnel, 1 path, 1 flow", "Gbit/s", Of("tunnel-1-path/tcp-1/rate"), None),
+    figure("tunnel_1_tcp_4", "tunnel, 1 path, 4 flows", "Gbit/s", Of("tunnel-1-path/tcp-4/rate"), None),
+    figure("tunnel_2_tcp_1", "tunnel, 2 paths, 1 flow", "Gbit/s", Of("tunnel-2-paths/tcp-1/rate"), None),
+    figure("tunnel_2_tcp_4", "tunnel, 2 paths, 4 flows", "Gbit/s", Of("tunnel-2-paths/tcp-4/rate"), None),
+    figure("tunnel_4_tcp_1", "tunnel, 4 paths, 1 flow", "Gbit/s", Of("tunnel-4-paths/tcp-1/rate"), None),
+    figure("tunnel_4_tcp_4", "tunnel, 4 paths, 4 flows", "Gbit/s", Of("tunnel-4-paths/tcp-4/rate"), None),
+    figure("window_10000_tcp_1", "tunnel, 1 path, window 10,000", "Gbit/s",
+        Of("window-10000-1-path/tcp-1/rate"), None),
+    figure("window_0_tcp_1", "tunnel, 1 path, window 0", "Gbit/s",
+        Of("window-0-1-path/tcp-1/rate"), None),
+    figure("window_10000_2_paths_tcp_1", "tunnel, 2 paths, window 10,000", "Gbit/s",
+        Of("window-10000-2-paths/tcp-1/rate"), None),
+    figure("window_0_2_paths_tcp_1", "tunnel, 2 paths, window 0", "Gbit/s",
+        Of("window-0-2-paths/tcp-1/rate"), None),
+    figure("veth_udp_64", "plain veth, UDP 64 B, < 1 % loss", "kpps", Of("veth/udp-64/rate"), None),
+    figure("tunnel_udp_64", "tunnel, UDP 64 B, < 1 % loss", "kpps",
+        Of("tunnel-1-path/udp-64/rate"), None),
+    figure("veth_udp_1400", "plain veth, UDP 1400 B, < 1 % loss", "kpps",
+        Of("veth/udp-1400/rate"), None),
+    figure("tunnel_udp_1400", "tunnel, UDP 1400 B, < 1 % loss", "kpps",
+        Of("tunnel-1-path/udp-1400/rate"), None),
+    figure("veth_ping", "plain veth, ping, median", "ms", Of("veth/ping/median"), None),
+    figure("tunnel_ping", "tunnel, ping, median", "ms", Of("tunnel-1-path/ping/median"), None),
+    figure("veth_ping_p99", "plain veth, ping, 99th percentile", "ms", Of("veth/ping/p99"), None),
+    figure("tunnel_ping_p99", "tunnel, ping, 99th percentile", "ms", Of("tunnel-1-path/ping/p99"), None),
+];
+
+/// Ids of the criterion benchmarks in mpt-core that send one packet each.
+const CONNECTIONS_1: &str = "criterion/connections/1";
+const CONNECTIONS_1000: &str = "criterion/connections/1000";
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::super::stages::{Measure, STAGES};
+    use super::*;
+
+    #[test]
+    fn names_are_unique() {
+        let names: BTreeSet<_> = FIGURES.iter().map(|figure| figure.name).collect();
+        assert_eq!(names.len(), FIGURES.len());
+    }
+
+    #[test]
+    fn every_figure_is_made_of_something_that_is_measured() {
+        let mut measured = BTreeSet::from([CONNECTIONS_1.to_owned(), CONNECTIONS_1000.to_owned()]);
+        for stage in STAGES {
+            for measure in stage.measures {
+                let name = format!("{}/{}", stage.name, measure.name());
+                measured.extend(match measure {
+                    Measure::IdleMemory => vec![name],
+                    Measure::Ping => vec![format!("{name}/median"), format!("{name}/p99")],
+                    Measure::Tcp { .. } if stage.tunnel.is_some() => vec![
+                        format!("{name}/rate"),
+                        format!("{name}/cpu-send"),
+                        format!("{name}/cpu-receive"),
+                    ],
+                    Measure::Tcp { .. } | Measure::Udp { .. } => vec![format!("{name}/rate")],
+                });
+            }
+        }
+        for figure in FIGURES {
+            let names = match figure.value {
+                Of(name) => vec![name],
+                Ratio(a, b) | Difference(a, b) => vec![a, b],
+                Largest(_) => vec![],
+            };
+            for name in names {
+                assert!(measured.contains(name), "{}: nobody measures {name}", figure.name);
+            }
+        }
+    }
+
+    #[test]
+    fn limits_count_as_reached() {
+        let more = Target::AtLeast { must: 0.2, goal: 0.35 };
+        assert!(more.reached(0.2, more.must()) && !more.reached(0.2, more.goal()));
+        let less = Target::AtMost { must: 0.75, goal: 0.45 };
+        assert!(less.reached(0.75, less.must()) && !less.reached(0.75, less.goal()));
+        assert!(!more.reached(f64::NAN, more.must()) && !less.reached(f64::NAN, less.must()));
+    }
+}

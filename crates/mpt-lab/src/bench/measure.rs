@@ -1,0 +1,211 @@
+//! One stage after the other: sets it up, measures, takes it down.
+
+use std::net::IpAddr;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use anyhow::{Context, Result, bail};
+
+use super::samples::Samples;
+use super::search::{self, Attempt};
+use super::stages::{Measure, Stage};
+use crate::daemon::Tunnel;
+use crate::interrupt::Interrupt;
+use crate::iperf::{self, Load, Server};
+use crate::ping;
+use crate::progress::Progress;
+use crate::topology::{End, PathSpec, Topology};
+use crate::usage;
+
+/// How long and how often things are measured.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Pace {
+    /// One TCP transfer.
+    tcp: Duration,
+    /// One attempt of the search for the highest UDP rate.
+    udp: Duration,
+    /// At most that many attempts.
+    udp_attempts: u32,
+    /// Echo requests.
+    pings: u32,
+}
+
+impl Pace {
+    /// For figures to publish.
+    pub(super) const FULL: Self = Self {
+        tcp: Duration::from_secs(5),
+        udp: Duration::from_secs(2),
+        udp_attempts: 8,
+        pings: 300,
+    };
+    /// To see whether all of it works.
+    pub(super) const QUICK: Self = Self {
+        tcp: Duration::from_secs(1),
+        udp: Duration::from_secs(1),
+        udp_attempts: 4,
+        pings: 100,
+    };
+
+    /// About how long a stage takes.
+    pub(super) fn stage(self, stage: &Stage) -> Duration {
+        let preparation = Duration::from_secs(1);
+        preparation + stage.measures.iter().map(|&measure| self.measure(measure)).sum::<Duration>()
+    }
+
+    /// About how long one measurement takes.
+    fn measure(self, measure: Measure) -> Duration {
+        match measure {
+            Measure::IdleMemory => SETTLE,
+            Measure::Ping => Duration::from_millis(10) * self.pings,
+            Measure::Tcp { .. } => self.tcp,
+            Measure::Udp { .. } => self.udp * self.udp_attempts,
+        }
+    }
+}
+
+/// After its start a daemon is left alone that long before it counts as idle.
+const SETTLE: Duration = Duration::from_secs(1);
+
+/// The run.
+#[derive(Debug)]
+pub(super) struct Bench<'a> {
+    /// The daemon's executable.
+    pub(super) program: PathBuf,
+    pub(super) pace: Pace,
+    pub(super) progress: Progress,
+    pub(super) interrupt: &'a Interrupt,
+    pub(super) samples: Samples,
+}
+
+/// What a stage consists of while it lasts. The order is that of the end: daemons before hosts.
+struct Setup {
+    tunnel: Option<Tunnel>,
+    _server: Server,
+    topology: Topology,
+    to: IpAddr,
+    _scratch: tempfile::TempDir,
+}
+
+impl Bench<'_> {
+    /// Sets the stage up, measures everything in it and takes it down again.
+    pub(super) fn stage(&mut self, stage: &Stage, round: u32) -> Result<()> {
+        self.progress.step(&format!("round {round}, {}", stage.name), Duration::from_secs(1));
+        let setup = self.set_up(stage)?;
+        for &measure in stage.measures {
+            let name = format!("{}/{}", stage.name, measure.name());
+            self.progress.step(&format!("round {round}, {name}"), self.pace.measure(measure));
+            self.measure(&name, &setup, measure).with_context(|| measure.name())?;
+        }
+        if let Some(tunnel) = setup.tunnel {
+            check_shares(&tunnel)?;
+            for (end, name) in [(End::A, "send"), (End::B, "receive")] {
+                let peak = usage::memory(tunnel.daemon(end).id())?.peak;
+                self.samples.add(format!("{}/{name}/peak-memory", stage.name), peak as f64 / 1e6);
+            }
+            tunnel.stop()?;
+        }
+        Ok(())
+    }
+
+    fn set_up(&self, stage: &Stage) -> Result<Setup> {
+        let path = PathSpec { shaped: None, segmentation_offload: stage.segmentation_offload };
+        let topology = Topology::new(&vec![path; stage.paths])?;
+        // A short name: the path of a UNIX socket has at most 107 bytes.
+        let scratch = tempfile::Builder::new().prefix("mpt-lab-").tempdir()?;
+        let tunnel = match &stage.tunnel {
+            Some(spec) => Some(Tunnel::start(
+                &self.program,
+                &topology,
+                spec.window,
+                scratch.path(),
+                self.interrupt,
+            )?),
+            None => None,
+        };
+        let to = match tunnel {
+            Some(_) => Tunnel::address(End::B),
+            None => topology.paths()[0].address(End::B),
+        };
+        let server = Server::start(topology.host(End::B), self.interrupt)?;
+        Ok(Setup { tunnel, _server: server, topology, to, _scratch: scratch })
+    }
+
+    fn measure(&mut self, name: &str, setup: &Setup, measure: Measure) -> Result<()> {
+        match measure {
+            Measure::IdleMemory => self.idle_memory(name, setup),
+            Measure::Ping => self.ping(name, setup),
+            Measure::Tcp { flows } => self.tcp(name, setup, flows),
+            Measure::Udp { payload } => self.udp(name, setup, payload),
+        }
+    }
+
+    /// MB (10^6 bytes), the larger of the two ends.
+    fn idle_memory(&mut self, name: &str, setup: &Setup) -> Result<()> {
+        std::thread::sleep(SETTLE);
+        let tunnel = setup.tunnel.as_ref().context("no daemon")?;
+        let mut largest = 0;
+        for end in [End::A, End::B] {
+            largest = largest.max(usage::memory(tunnel.daemon(end).id())?.resident);
+        }
+        self.samples.add(name, largest as f64 / 1e6);
+        Ok(())
+    }
+
+    /// Milliseconds.
+    fn ping(&mut self, name: &str, setup: &Setup) -> Result<()> {
+        let host = setup.topology.host(End::A);
+        let times = ping::ping(host, setup.to, self.pace.pings, self.interrupt)?;
+        self.samples.add(format!("{name}/median"), times.median());
+        self.samples.add(format!("{name}/p99"), times.p99());
+        Ok(())
+    }
+
+    /// Gbit/s of goodput; CPU seconds per GB (10^9 bytes of goodput) of each daemon.
+    fn tcp(&mut self, name: &str, setup: &Setup, flows: u8) -> Result<()> {
+        let cpu = |end| setup.tunnel.as_ref().map(|it| usage::cpu_time(it.daemon(end).id()));
+        let before = (cpu(End::A).transpose()?, cpu(End::B).transpose()?);
+        let host = setup.topology.host(End::A);
+        let load = Load::Tcp { flows };
+        let transfer = iperf::transfer(host, setup.to, load, self.pace.tcp, self.interrupt)?;
+        let after = (cpu(End::A).transpose()?, cpu(End::B).transpose()?);
+
+        self.samples.add(format!("{name}/rate"), transfer.bit_rate() / 1e9);
+        self.samples.add(format!("{name}/retransmits"), transfer.retransmits as f64);
+        let ends = [("send", before.0, after.0), ("receive", before.1, after.1)];
+        for (end, before, after) in ends {
+            if let (Some(before), Some(after)) = (before, after) {
+                let used = (after - before).as_secs_f64();
+                self.samples.add(format!("{name}/cpu-{end}"), used / (transfer.bytes / 1e9));
+            }
+        }
+        Ok(())
+    }
+
+    /// Thousands of packets per second.
+    fn udp(&mut self, name: &str, setup: &Setup, payload: u16) -> Result<()> {
+        let host = setup.topology.host(End::A);
+        let rate = search::highest_rate(self.pace.udp_attempts, |rate| {
+            let load = Load::Udp { payload, rate };
+            let transfer = iperf::transfer(host, setup.to, load, self.pace.udp, self.interrupt)?;
+            Ok(Attempt {
+                offered: transfer.offered(),
+                received: transfer.received(),
+                loss: transfer.loss(),
+            })
+        })?;
+        self.samples.add(format!("{name}/rate"), rate / 1e3);
+        Ok(())
+    }
+}
+
+/// The weights are equal: when a path carried clearly less than its share, what was measured was
+/// not what the stage is called.
+fn check_shares(tunnel: &Tunnel) -> Result<()> {
+    let packets = tunnel.daemon(End::A).packets_sent()?;
+    let all: u64 = packets.iter().sum();
+    let fair = all as f64 / packets.len() as f64;
+    if packets.iter().any(|&packets| (packets as f64) < fair * 0.9) {
+        bail!("the paths carried unequal shares: {packets:?} packets");
+    }
+    Ok(())
+}

@@ -1,0 +1,95 @@
+//! The speed table: what the tunnel reaches on this machine, against the same machine without it.
+//!
+//! Every figure is the median of several rounds. A round measures everything once, so that what is
+//! compared was measured within minutes of each other; the report gives ratios of medians of one
+//! run, never of different runs.
+
+mod criterion;
+mod figures;
+mod machine;
+mod measure;
+mod report;
+mod samples;
+mod search;
+mod stages;
+
+use std::path::PathBuf;
+
+use anyhow::{Context, Result, bail};
+use clap::Args;
+
+use crate::daemon;
+use crate::interrupt::Interrupt;
+use crate::progress::Progress;
+
+use measure::{Bench, Pace};
+use report::Report;
+use samples::Samples;
+use stages::STAGES;
+
+/// Options of `mpt-lab bench`.
+#[derive(Debug, Args)]
+pub(crate) struct Options {
+    /// Shorter and fewer measurements, to see whether all of it works; not for figures to publish
+    #[arg(long)]
+    quick: bool,
+    /// Rounds, of which the medians are taken [default: 3; 1 with --quick]
+    #[arg(long, value_parser = clap::value_parser!(u32).range(1..))]
+    rounds: Option<u32>,
+    /// Only the stages whose name contains this; the figures of the others are then missing
+    #[arg(long, value_name = "TEXT")]
+    only: Option<String>,
+    /// Where cargo puts its results: criterion's are read from there, bench.json is written there
+    /// [default: the directory of this program's profile directory]
+    #[arg(long, value_name = "DIRECTORY")]
+    target: Option<PathBuf>,
+    /// The daemon to run [default: mptd beside this program]
+    #[arg(long, value_name = "FILE")]
+    mptd: Option<PathBuf>,
+}
+
+/// Measures, prints the table, writes `bench/bench.json`, and fails when a must is missed.
+pub(crate) fn run(options: &Options, interrupt: &Interrupt) -> Result<()> {
+    let program = daemon::program(options.mptd.clone())?;
+    let target = target(options.target.clone())?;
+    let pace = if options.quick { Pace::QUICK } else { Pace::FULL };
+    let rounds = options.rounds.unwrap_or(if options.quick { 1 } else { 3 });
+    let only = options.only.as_deref().unwrap_or("");
+    let stages: Vec<_> = STAGES.iter().filter(|stage| stage.name.contains(only)).collect();
+
+    let round = stages.iter().map(|stage| pace.stage(stage)).sum::<std::time::Duration>();
+    let progress = Progress::new(round * rounds);
+    let mut bench = Bench { program, pace, progress, interrupt, samples: Samples::default() };
+    for round in 1..=rounds {
+        for stage in &stages {
+            bench
+                .stage(stage, round)
+                .with_context(|| format!("round {round}, stage {}", stage.name))?;
+        }
+    }
+    bench.progress.finish();
+    let mut samples = bench.samples;
+    criterion::read(&target.join("criterion"), &mut samples)?;
+
+    let facts = machine::facts(&bench.program, options.quick, rounds);
+    let report = Report::new(facts, &samples);
+    println!("{report}");
+    let directory = target.join("bench");
+    report.write(&directory, &samples)?;
+    println!("written: {}", directory.join("bench.json").display());
+    let missed = report.missed();
+    if !missed.is_empty() {
+        bail!("missed: {}", missed.join(", "));
+    }
+    Ok(())
+}
+
+/// `given`, or the directory above that of this executable: `target` of `target/release/mpt-lab`.
+fn target(given: Option<PathBuf>) -> Result<PathBuf> {
+    if let Some(given) = given {
+        return Ok(given);
+    }
+    let program = std::env::current_exe()?;
+    let directory = program.parent().and_then(|profile| profile.parent());
+    Ok(directory.context("this program stands in no target directory; give --target")?.to_owned())
+}

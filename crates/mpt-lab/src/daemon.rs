@@ -1,0 +1,217 @@
+//! Real mptd processes: configuration, start, control socket, end.
+
+use std::fmt::Write as _;
+use std::fs::{self, File};
+use std::io::{BufReader, Write as _};
+use std::net::IpAddr;
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail};
+use mpt_api::{ConnectionState, Reply, Request, Response, ResponseBody, Snapshot};
+
+use crate::interrupt::Interrupt;
+use crate::process::{POLL, Process};
+use crate::topology::{End, Topology};
+
+/// Name of the TUN device and of the connection at both ends.
+const NAME: &str = "mpt0";
+/// How long a daemon may take until its paths are up.
+const START: Duration = Duration::from_secs(10);
+/// How long it may take to remove what it made.
+const STOP: Duration = Duration::from_secs(5);
+/// How long it may take to answer on its control socket while it is busy.
+const ANSWER: Duration = Duration::from_secs(5);
+
+/// One tunnel over all paths of a topology.
+#[derive(Debug)]
+pub(crate) struct Tunnel {
+    a: Daemon,
+    b: Daemon,
+}
+
+impl Tunnel {
+    /// Starts a daemon at either end and waits until both say that every path is up.
+    ///
+    /// `window`: size of the reorder window; `None` leaves it to the daemon's default. `directory`
+    /// holds configurations, sockets and logs.
+    pub(crate) fn start(
+        program: &Path,
+        topology: &Topology,
+        window: Option<u16>,
+        directory: &Path,
+        interrupt: &Interrupt,
+    ) -> Result<Self> {
+        let start = |end| Daemon::start(program, topology, end, window, directory);
+        let mut tunnel = Self { a: start(End::A)?, b: start(End::B)? };
+        tunnel.a.wait_until_up(interrupt)?;
+        tunnel.b.wait_until_up(interrupt)?;
+        Ok(tunnel)
+    }
+
+    /// The daemon at one end.
+    pub(crate) fn daemon(&self, end: End) -> &Daemon {
+        match end {
+            End::A => &self.a,
+            End::B => &self.b,
+        }
+    }
+
+    /// The inner address of one end.
+    pub(crate) fn address(end: End) -> IpAddr {
+        IpAddr::from([10, 72, 0, end.number()])
+    }
+
+    /// Ends both daemons; an error when one did not leave on its own accord and in order.
+    pub(crate) fn stop(self) -> Result<()> {
+        self.a.stop()?;
+        self.b.stop()
+    }
+}
+
+/// One mptd process; it ends, and removes what it made, when this is dropped.
+#[derive(Debug)]
+pub(crate) struct Daemon {
+    process: Process,
+    socket: PathBuf,
+    log: PathBuf,
+}
+
+impl Daemon {
+    fn start(
+        program: &Path,
+        topology: &Topology,
+        end: End,
+        window: Option<u16>,
+        directory: &Path,
+    ) -> Result<Self> {
+        let file = |kind: &str| directory.join(format!("{end}.{kind}"));
+        let (config, socket, log) = (file("toml"), file("sock"), file("log"));
+        fs::write(&config, configuration(topology, end, window, &socket))
+            .with_context(|| format!("cannot write {}", config.display()))?;
+        let output =
+            File::create(&log).with_context(|| format!("cannot write {}", log.display()))?;
+        let mut command = Command::new(program);
+        command.arg("--config").arg(&config);
+        command.stdin(Stdio::null()).stdout(output.try_clone()?).stderr(output);
+        let process = topology.host(end).spawn(command)?;
+        Ok(Self { process, socket, log })
+    }
+
+    /// Its process id.
+    pub(crate) fn id(&self) -> u32 {
+        self.process.id()
+    }
+
+    /// Everything it tells on its control socket.
+    pub(crate) fn snapshot(&self) -> Result<Snapshot> {
+        let mut stream = UnixStream::connect(&self.socket)
+            .with_context(|| format!("cannot connect to {}", self.socket.display()))?;
+        stream.set_read_timeout(Some(ANSWER))?;
+        stream.set_write_timeout(Some(ANSWER))?;
+        let request = mpt_api::to_line(&Request::new(mpt_api::Command::Show));
+        stream.write_all(request.as_bytes())?;
+        let line = mpt_api::read_line(&mut BufReader::new(stream), mpt_api::MAX_RESPONSE)?
+            .context("mptd hung up without an answer")?;
+        let response: Response = serde_json::from_slice(&line)?;
+        match response.body {
+            ResponseBody::Result(Reply::Snapshot(snapshot)) => Ok(*snapshot),
+            ResponseBody::Error(failure) => bail!("mptd answers: {failure}"),
+            other => bail!("mptd answers something else: {other:?}"),
+        }
+    }
+
+    /// Packets sent so far on each path, in the order of the paths.
+    pub(crate) fn packets_sent(&self) -> Result<Vec<u64>> {
+        let snapshot = self.snapshot()?;
+        let connection = snapshot.connections.first().context("mptd has no connection")?;
+        Ok(connection.paths.iter().map(|path| path.sent.packets).collect())
+    }
+
+    fn wait_until_up(&mut self, interrupt: &Interrupt) -> Result<()> {
+        let start = Instant::now();
+        loop {
+            interrupt.check()?;
+            if let Some(status) = self.process.ended()? {
+                bail!("mptd ended at once ({status}); its log:\n{}", self.log_tail());
+            }
+            let state = self.snapshot().map(|snapshot| {
+                snapshot.connections.iter().all(|it| it.state == ConnectionState::Up)
+            });
+            match state {
+                Ok(true) => return Ok(()),
+                Ok(false) if start.elapsed() > START => {
+                    bail!("not every path is up after {START:?}; mptd's log:\n{}", self.log_tail())
+                }
+                Err(error) if start.elapsed() > START => {
+                    let log = self.log_tail();
+                    return Err(error.context(format!("mptd does not answer; its log:\n{log}")));
+                }
+                _ => thread::sleep(POLL),
+            }
+        }
+    }
+
+    fn stop(mut self) -> Result<()> {
+        match self.process.terminate(STOP) {
+            Some(status) if status.success() => Ok(()),
+            Some(status) => bail!("mptd ended with {status}; its log:\n{}", self.log_tail()),
+            None => {
+                bail!("mptd did not end within {STOP:?} after SIGTERM; log:\n{}", self.log_tail())
+            }
+        }
+    }
+
+    fn log_tail(&self) -> String {
+        let log = fs::read_to_string(&self.log).unwrap_or_default();
+        let lines: Vec<_> = log.lines().collect();
+        lines[lines.len().saturating_sub(20)..].join("\n")
+    }
+}
+
+impl Drop for Daemon {
+    fn drop(&mut self) {
+        // It is killed right after, should it not have left.
+        self.process.terminate(STOP);
+    }
+}
+
+/// The configuration of one end: one connection over all paths, every key that is not named here
+/// at its default.
+fn configuration(topology: &Topology, end: End, window: Option<u16>, socket: &Path) -> String {
+    let (here, there) = (Tunnel::address(end), Tunnel::address(end.other()));
+    let mut text = format!(
+        "[daemon]\ncontrol_socket = {socket:?}\n\n\
+         [[device]]\nname = \"{NAME}\"\naddresses = [\"{here}/24\"]\n\n\
+         [[connection]]\nname = \"{NAME}\"\ndevice = \"{NAME}\"\nnetworks = [\"{there}/32\"]\n"
+    );
+    // Writing to a String cannot fail.
+    if let Some(window) = window {
+        let _ = writeln!(text, "window = {window}");
+    }
+    for path in topology.paths() {
+        let _ = write!(
+            text,
+            "\n[[connection.path]]\nname = \"{}\"\nlocal = \"{}\"\nremote = \"{}\"\n",
+            path.name,
+            path.address(end),
+            path.address(end.other())
+        );
+    }
+    text
+}
+
+/// The mptd to run: `given`, or the one beside this executable.
+pub(crate) fn program(given: Option<PathBuf>) -> Result<PathBuf> {
+    let program = match given {
+        Some(program) => program,
+        None => std::env::current_exe()?.with_file_name("mptd"),
+    };
+    if !program.is_file() {
+        bail!("there is no {}; build it (cargo build --release -p mptd)", program.display());
+    }
+    Ok(program)
+}

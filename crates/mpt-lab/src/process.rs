@@ -1,0 +1,141 @@
+//! Child processes that never outlive the laboratory.
+
+use std::io::Read;
+use std::process::{Child, ExitStatus};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail};
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+
+use crate::interrupt::Interrupt;
+
+/// How often a waiting loop looks again. Coarse, because the machine is busy being measured.
+pub(crate) const POLL: Duration = Duration::from_millis(20);
+
+/// What a process printed and how it ended.
+#[derive(Debug)]
+pub(crate) struct Finished {
+    /// Exit status.
+    pub(crate) status: ExitStatus,
+    /// Standard output, if it was piped.
+    pub(crate) stdout: String,
+    /// Standard error, if it was piped.
+    pub(crate) stderr: String,
+}
+
+/// Waits until the process ends, at most for `limit`. When that has passed, and when a signal asks
+/// us to stop, the process is killed and an error returned.
+pub(crate) fn finish(mut child: Child, limit: Duration, interrupt: &Interrupt) -> Result<Finished> {
+    let stdout = child.stdout.take().map(drain);
+    let stderr = child.stderr.take().map(drain);
+    let mut process = Process(child);
+    let start = Instant::now();
+    let status = loop {
+        if let Some(status) = process.0.try_wait().context("cannot wait for a process")? {
+            break status;
+        }
+        interrupt.check()?;
+        if start.elapsed() > limit {
+            bail!("it did not end within {limit:?}");
+        }
+        thread::sleep(POLL);
+    };
+    Ok(Finished { status, stdout: collect(stdout), stderr: collect(stderr) })
+}
+
+/// A running process: killed, if it still runs, when this is dropped.
+#[derive(Debug)]
+pub(crate) struct Process(pub(crate) Child);
+
+impl Process {
+    /// Its process id.
+    pub(crate) fn id(&self) -> u32 {
+        self.0.id()
+    }
+
+    /// How it ended; `None` while it runs.
+    pub(crate) fn ended(&mut self) -> Result<Option<ExitStatus>> {
+        self.0.try_wait().context("cannot wait for a process")
+    }
+
+    /// Asks it to end (SIGTERM) and waits for that. `None`: it had to be killed, or is beyond reach.
+    pub(crate) fn terminate(&mut self, patience: Duration) -> Option<ExitStatus> {
+        let pid = Pid::from_raw(i32::try_from(self.0.id()).ok()?);
+        if let Ok(Some(status)) = self.0.try_wait() {
+            return Some(status);
+        }
+        kill(pid, Signal::SIGTERM).ok()?;
+        let start = Instant::now();
+        while start.elapsed() < patience {
+            if let Ok(Some(status)) = self.0.try_wait() {
+                return Some(status);
+            }
+            thread::sleep(POLL);
+        }
+        None
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        // Both fail only for a process that has already ended.
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// Reads a pipe to its end in a thread of its own, so that the process never waits for us.
+fn drain(mut pipe: impl Read + Send + 'static) -> JoinHandle<String> {
+    thread::spawn(move || {
+        let mut bytes = Vec::new();
+        // What was read before an error is still worth showing.
+        let _ = pipe.read_to_end(&mut bytes);
+        String::from_utf8_lossy(&bytes).into_owned()
+    })
+}
+
+fn collect(reader: Option<JoinHandle<String>>) -> String {
+    reader.and_then(|reader| reader.join().ok()).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::process::{Command, Stdio};
+
+    use super::*;
+
+    fn spawn(program: &str, arguments: &[&str]) -> Child {
+        Command::new(program)
+            .args(arguments)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap()
+    }
+
+    #[test]
+    fn output_and_status_are_collected() {
+        let child = spawn("sh", &["-c", "echo out; echo err >&2; exit 3"]);
+        let finished = finish(child, Duration::from_secs(10), &Interrupt::default()).unwrap();
+        assert_eq!(finished.status.code(), Some(3));
+        assert_eq!((finished.stdout.as_str(), finished.stderr.as_str()), ("out\n", "err\n"));
+    }
+
+    #[test]
+    fn a_process_that_does_not_end_is_killed() {
+        let child = spawn("sleep", &["1000"]);
+        let pid = Pid::from_raw(child.id() as i32);
+        finish(child, Duration::from_millis(50), &Interrupt::default()).unwrap_err();
+        assert!(kill(pid, None).is_err(), "it still runs");
+    }
+
+    #[test]
+    fn terminate_says_how_it_ended() {
+        let mut process = Process(spawn("sleep", &["1000"]));
+        let status = process.terminate(Duration::from_secs(10)).unwrap();
+        assert!(!status.success());
+        assert_eq!(process.ended().unwrap(), Some(status));
+    }
+}
