@@ -1,1 +1,750 @@
-//! The receive window: puts packets back in sequence.
+//! The receive window: puts the packets of all paths back in sequence.
+//!
+//! The owner hands every packet to [`ReorderBuffer::receive`], calls
+//! [`ReorderBuffer::handle_timeout`] when [`ReorderBuffer::next_timeout`] has come, and gets the
+//! packets back, in sequence, by a [`Sink`]. What happens to a number, with E the number due, W the
+//! window, d = number - E in serial number arithmetic (RFC 1982) and H = 65,536:
+//!
+//! | case | [`Verdict`] | what happens |
+//! |---|---|---|
+//! | d = 0 | `InOrder`, `AfterGap` | delivered, with everything stored that follows |
+//! | 0 < d < W, not stored | `Stored` | waits for the numbers before it |
+//! | 0 < d < W, stored | `Duplicate` | dropped |
+//! | W <= d < H | `Overflow` | the window slides so that the number takes its last place; what is stored before is delivered in order |
+//! | -H <= d < 0, delivered before | `Duplicate` | dropped |
+//! | -H <= d < 0, else | `Late` | delivered at once, or dropped ([`Late`]) |
+//! | otherwise | `Stray` | the same |
+//!
+//! With W = 0 packets are delivered as they come, and only duplicates are dropped.
+//!
+//! A missing number holds up those after it until it comes, until the evidence says that it is lost
+//! (`evidence.rs`), or until a packet has waited the maximum delay.
+//!
+//! A wrong position of the window heals: three strays in a row that lie within H of one another move
+//! it behind the last of them, and after packets have arrived for max(1 s, 3 x maximum delay) with
+//! none of them advancing the window, the next one sets it. So whatever numbers an attacker sends or
+//! a restarted peer begins with, packets lose their order for about a second, not their delivery.
+//!
+//! The cost per packet is constant. Memory for waiting packets is allocated as they need it, up to
+//! the window (see `ring.rs`), everything else on construction and by [`ReorderBuffer::add_path`].
+
+mod config;
+mod counters;
+mod delays;
+mod evidence;
+mod history;
+mod lag;
+mod path;
+mod ring;
+
+use std::time::{Duration, Instant};
+
+pub use self::config::{Config, Late, MAX_DELAY_LIMIT};
+pub use self::counters::Counters;
+pub use self::delays::Histogram;
+use self::evidence::{Evidence, Judgement};
+use self::history::History;
+use self::ring::{Ring, Slot};
+use crate::sequence::Sequence;
+
+/// H, the distance from the number due within which a number can be judged.
+const HORIZON: i32 = history::LEN as i32;
+/// No time at all, in nanoseconds of the buffer's clock.
+const NEVER: u64 = u64::MAX;
+/// How long packets have to come without any progress, at least, before the window is moved.
+const MIN_STALL: Duration = Duration::from_secs(1);
+/// So many strays in a row move the window.
+const STRAYS: usize = 3;
+
+/// Where packets go. `P` is a small handle, not the bytes.
+pub trait Sink<P> {
+    /// The packet has to wait. Returns the handle that stays valid until it is delivered or
+    /// discarded, or `None` when no more bytes may be kept: then the window is emptied and the
+    /// packet delivered at once.
+    fn keep(&mut self, packet: P) -> Option<P>;
+
+    /// The packet is delivered. `kept`: the handle was returned by [`Sink::keep`]. `after_gap`: it
+    /// does not follow the packet delivered before directly, so nothing may be coalesced across.
+    fn deliver(&mut self, packet: P, kept: bool, after_gap: bool);
+
+    /// A kept packet is dropped undelivered. Only [`ReorderBuffer::discard`] does that.
+    fn discard(&mut self, packet: P);
+}
+
+/// What became of a packet on arrival.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// Delivered, directly after the number before.
+    InOrder,
+    /// Delivered in sequence; numbers directly before it were given up.
+    AfterGap,
+    /// Waits in the window. (It may have been delivered since, if the evidence allowed that.)
+    Stored,
+    /// Its number had been given up; delivered at once.
+    Late,
+    /// As [`Verdict::Late`], but dropped for strict order.
+    LateDropped,
+    /// Came before; dropped.
+    Duplicate,
+    /// Ahead of the window, or no more bytes may be kept; the window slid or was emptied.
+    Overflow,
+    /// Too far from the window; delivered at once.
+    Stray,
+    /// As [`Verdict::Stray`], but dropped for strict order.
+    StrayDropped,
+}
+
+impl Verdict {
+    /// Whether the packet was dropped.
+    #[must_use]
+    pub const fn is_dropped(self) -> bool {
+        matches!(self, Self::LateDropped | Self::Duplicate | Self::StrayDropped)
+    }
+}
+
+/// The receive window of one connection. `P` is the handle of a packet.
+#[derive(Debug)]
+pub struct ReorderBuffer<P> {
+    /// E, the number due.
+    due: Sequence,
+    /// W.
+    window: u32,
+    late: Late,
+    /// Whether the evidence is consulted: early release, and a window at all.
+    judging: bool,
+    /// `due` has been set.
+    started: bool,
+    /// The number before `due` was given up.
+    gap: bool,
+    /// What has to happen before the number due is judged again.
+    waiting: Waiting,
+    /// In nanoseconds, as all times here.
+    max_delay: u64,
+    stall_limit: u64,
+    /// When [`ReorderBuffer::handle_timeout`] has something to do.
+    deadline: u64,
+    /// When the first packet came that did not advance the window, after the last that did.
+    stalled_since: u64,
+    clock: Clock,
+    counters: Counters,
+    ring: Ring<P>,
+    history: History,
+    evidence: Evidence,
+    strays: Strays,
+    before_restart: Option<BeforeRestart>,
+    /// Waiting times of the packets that were stored.
+    delays: Box<Histogram>,
+    config: Config,
+    usable_evidence: bool,
+}
+
+/// What has to happen before the number due is judged again, if it stays due.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Waiting {
+    /// A packet of this path, or the deadline.
+    Path(usize),
+    /// Any packet.
+    Any,
+    /// Only the deadline counts.
+    Deadline,
+}
+
+impl<P: Copy> ReorderBuffer<P> {
+    /// A window without paths. The first packet sets its position, unless
+    /// [`ReorderBuffer::restart`] does.
+    #[must_use]
+    pub fn new(config: Config) -> Self {
+        let mut buffer = Self {
+            due: Sequence(0),
+            window: 0,
+            late: config.late,
+            judging: false,
+            started: false,
+            gap: false,
+            waiting: Waiting::Any,
+            max_delay: 0,
+            stall_limit: 0,
+            deadline: NEVER,
+            stalled_since: NEVER,
+            clock: Clock::default(),
+            counters: Counters::default(),
+            ring: Ring::new(),
+            history: History::new(),
+            evidence: Evidence::new(),
+            strays: Strays::default(),
+            before_restart: None,
+            delays: Box::default(),
+            config,
+            usable_evidence: true,
+        };
+        buffer.apply(config);
+        buffer
+    }
+
+    /// A packet came on a path. Packets of unknown paths are handled like all others, but are no
+    /// evidence.
+    #[inline]
+    pub fn receive(
+        &mut self,
+        now: Instant,
+        path: usize,
+        sequence: u32,
+        packet: P,
+        sink: &mut impl Sink<P>,
+    ) -> Verdict {
+        let now = self.clock.nanos(now);
+        let number = Sequence(sequence);
+        if number == self.due && self.ring.is_empty() && self.started {
+            if self.judging {
+                self.evidence.observe(now, path, number);
+            }
+            self.progress();
+            return self.deliver_due(packet, sink);
+        }
+        self.receive_otherwise(now, path, number, packet, sink)
+    }
+
+    /// When [`ReorderBuffer::handle_timeout`] has to be called; `None` while nothing waits.
+    #[inline]
+    #[must_use]
+    pub fn next_timeout(&self) -> Option<Instant> {
+        if self.deadline == NEVER { None } else { self.clock.instant(self.deadline) }
+    }
+
+    /// Delivers what has waited long enough. May be called at any time.
+    pub fn handle_timeout(&mut self, now: Instant, sink: &mut impl Sink<P>) {
+        let now = self.clock.nanos(now);
+        if now >= self.deadline {
+            self.settle(now, sink);
+        }
+    }
+
+    /// Adds a path that is up, or replaces the one of this index, which should be small. `weight`:
+    /// the sender's, as far as it is known.
+    pub fn add_path(&mut self, now: Instant, path: usize, weight: u16) {
+        let now = self.clock.nanos(now);
+        self.evidence.add(now, path, weight);
+        self.judge_anew(now);
+    }
+
+    /// Removes a path.
+    pub fn remove_path(&mut self, now: Instant, path: usize) {
+        self.path_down(now, path);
+    }
+
+    /// The path came up: its statistics begin anew. No change if it is up.
+    pub fn path_up(&mut self, now: Instant, path: usize) {
+        let now = self.clock.nanos(now);
+        self.evidence.up(now, path);
+        self.judge_anew(now);
+    }
+
+    /// The path went down: nothing more is expected of it. The packets that waited for it are
+    /// delivered by the next [`ReorderBuffer::handle_timeout`], which is due at once.
+    pub fn path_down(&mut self, now: Instant, path: usize) {
+        let now = self.clock.nanos(now);
+        self.evidence.down(path);
+        self.judge_anew(now);
+    }
+
+    /// The sender's weight of a path, as far as it is known otherwise than by
+    /// [`ReorderBuffer::announce`].
+    pub fn set_weight(&mut self, path: usize, weight: u16) {
+        self.evidence.set_weight(path, weight);
+    }
+
+    /// The sender announces that from the number `first` on a path has another weight: 0 if it goes
+    /// down (is given none of the numbers from there on), and its weight if it comes up.
+    pub fn announce(&mut self, now: Instant, first: u32, path: usize, weight: u16) {
+        let now = self.clock.nanos(now);
+        self.evidence.announce(now, Sequence(first), path, weight);
+        self.judge_anew(now);
+    }
+
+    /// Whether the paths' packets are evidence at all. Off where one path is several (entropy
+    /// ports).
+    pub fn set_evidence(&mut self, usable: bool) {
+        self.usable_evidence = usable;
+        self.apply(self.config);
+    }
+
+    /// The peer starts anew with the number 0, as announced by a control session: delivers what
+    /// waits and forgets everything, except where the window stood. For as long as a wrong position
+    /// would last, packets that belong there (the last ones before the restart, from a slow path)
+    /// are late packets and do not move the new window.
+    pub fn restart(&mut self, sink: &mut impl Sink<P>) {
+        self.flush(sink);
+        if self.started {
+            self.before_restart = Some(BeforeRestart { due: self.due, until: NEVER });
+        }
+        self.evidence.restart(self.clock.latest);
+        self.set_position(Sequence(0));
+        self.gap = false;
+    }
+
+    /// Delivers everything that waits, in order.
+    pub fn flush(&mut self, sink: &mut impl Sink<P>) {
+        if let Some(highest) = self.ring.highest() {
+            self.counters.skipped += self.advance(highest.next(), sink);
+        }
+        self.rest();
+    }
+
+    /// Drops everything that waits: the connection is taken down.
+    pub fn discard(&mut self, sink: &mut impl Sink<P>) {
+        while let Some(number) = self.ring.lowest(self.due) {
+            if let Some(slot) = self.ring.take_first(number) {
+                self.counters.discarded += u64::from(!slot.counted);
+                sink.discard(slot.packet);
+            }
+            self.give_up(number.next());
+        }
+        self.rest();
+    }
+
+    /// Changes the configuration. A smaller window slides to its highest packet.
+    pub fn set_config(&mut self, config: Config, sink: &mut impl Sink<P>) {
+        self.apply(config);
+        if let Some(highest) = self.ring.highest() {
+            let first = highest.next() - self.window;
+            if first.is_after(self.due) {
+                self.counters.skipped += self.advance(first, sink);
+            }
+        }
+        self.ring.shrink();
+        self.settle(self.clock.latest, sink);
+    }
+
+    /// The configuration in force.
+    #[must_use]
+    pub const fn config(&self) -> Config {
+        self.config
+    }
+
+    /// What became of the packets.
+    #[must_use]
+    pub const fn counters(&self) -> &Counters {
+        &self.counters
+    }
+
+    /// How long the delivered packets spent in the buffer.
+    #[must_use]
+    pub fn delays(&self) -> Histogram {
+        let mut delays = Histogram::clone(&self.delays);
+        let delivered = self.counters.delivered();
+        delays.record_immediate(delivered.saturating_sub(delays.count()));
+        delays
+    }
+
+    /// How many packets wait.
+    #[must_use]
+    pub const fn occupancy(&self) -> usize {
+        self.ring.len()
+    }
+
+    /// Everything but the next packet of a window in which nothing waits.
+    fn receive_otherwise(
+        &mut self,
+        now: u64,
+        path: usize,
+        number: Sequence,
+        packet: P,
+        sink: &mut impl Sink<P>,
+    ) -> Verdict {
+        if !self.started {
+            self.set_position(number);
+        }
+        if self.before_restart.is_some() && self.is_from_before_restart(now, number) {
+            return self.deliver_late(packet, sink);
+        }
+        let ahead = number.ahead_of(self.due);
+        if !(-HORIZON..HORIZON).contains(&ahead) {
+            return self.receive_stray(now, path, number, packet, sink);
+        }
+        self.strays.clear();
+        let judged = self.judging;
+        if judged {
+            self.evidence.observe(now, path, number);
+        }
+        let verdict = if ahead < 0 {
+            self.receive_past(now, path, number, packet, sink)
+        } else if ahead == 0 {
+            self.progress();
+            let verdict = self.deliver_due(packet, sink);
+            self.deliver_following(now, sink);
+            self.waiting = Waiting::Any;
+            verdict
+        } else if self.window == 0 {
+            // Nothing is waited for: the gap before it is no loss yet.
+            self.progress();
+            self.give_up(number);
+            self.deliver_due(packet, sink)
+        } else if ahead.cast_unsigned() >= self.window {
+            self.progress();
+            self.counters.overflow += 1;
+            self.counters.skipped += self.advance(number.next() - self.window, sink);
+            if number == self.due {
+                self.deliver_uncounted(packet, sink);
+            } else if let Some(kept) = sink.keep(packet) {
+                self.ring.insert(self.due, number, kept, now, true);
+            } else {
+                self.deliver_all_with(number, packet, sink);
+            }
+            self.waiting = Waiting::Any;
+            Verdict::Overflow
+        } else if self.ring.contains(self.due, number) {
+            if self.has_stalled(now) {
+                return self.move_to(now, path, number, packet, sink);
+            }
+            self.counters.duplicate += 1;
+            Verdict::Duplicate
+        } else {
+            self.progress();
+            if let Some(kept) = sink.keep(packet) {
+                self.ring.insert(self.due, number, kept, now, false);
+                Verdict::Stored
+            } else {
+                self.counters.overflow += 1;
+                self.deliver_all_with(number, packet, sink);
+                Verdict::Overflow
+            }
+        };
+        let news = match self.waiting {
+            Waiting::Path(awaited) => awaited == path,
+            Waiting::Any => true,
+            Waiting::Deadline => false,
+        };
+        if news || now >= self.deadline {
+            self.settle(now, sink);
+        }
+        verdict
+    }
+
+    /// A number before the one due.
+    fn receive_past(
+        &mut self,
+        now: u64,
+        path: usize,
+        number: Sequence,
+        packet: P,
+        sink: &mut impl Sink<P>,
+    ) -> Verdict {
+        if self.has_stalled(now) {
+            return self.move_to(now, path, number, packet, sink);
+        }
+        if self.history.contains(number) {
+            self.counters.duplicate += 1;
+            return Verdict::Duplicate;
+        }
+        let verdict = self.deliver_late(packet, sink);
+        if !verdict.is_dropped() {
+            self.history.insert(number);
+        }
+        verdict
+    }
+
+    fn deliver_late(&mut self, packet: P, sink: &mut impl Sink<P>) -> Verdict {
+        self.counters.late += 1;
+        // Without a window there is no order to be kept strictly.
+        if self.late == Late::Drop && self.window > 0 {
+            self.counters.dropped += 1;
+            return Verdict::LateDropped;
+        }
+        sink.deliver(packet, false, true);
+        Verdict::Late
+    }
+
+    #[cold]
+    fn receive_stray(
+        &mut self,
+        now: u64,
+        path: usize,
+        number: Sequence,
+        packet: P,
+        sink: &mut impl Sink<P>,
+    ) -> Verdict {
+        if self.has_stalled(now) {
+            return self.move_to(now, path, number, packet, sink);
+        }
+        if self.strays.contains(number) {
+            // The second copy of a duplicating connection.
+            self.counters.duplicate += 1;
+            return Verdict::Duplicate;
+        }
+        self.counters.stray += 1;
+        let drop = self.late == Late::Drop && self.window > 0;
+        if drop {
+            self.counters.dropped += 1;
+        } else {
+            sink.deliver(packet, false, true);
+        }
+        if let Some(run) = self.strays.push(number) {
+            self.flush(sink);
+            self.reposition(now, number.next());
+            for past in run.into_iter().filter(|n| !drop && n.is_before(self.due)) {
+                self.history.insert(past);
+            }
+        }
+        if drop { Verdict::StrayDropped } else { Verdict::Stray }
+    }
+
+    /// A packet that would have to wait, but no more bytes may be kept: the window is emptied, with
+    /// the packet in its place of the order. That frees all the bytes there are to be freed here.
+    #[cold]
+    fn deliver_all_with(&mut self, number: Sequence, packet: P, sink: &mut impl Sink<P>) {
+        self.counters.skipped += self.advance(number, sink);
+        self.deliver_uncounted(packet, sink);
+        self.flush(sink);
+    }
+
+    /// Delivers a packet that did not wait, has the number due and is counted already.
+    fn deliver_uncounted(&mut self, packet: P, sink: &mut impl Sink<P>) {
+        self.note_delivered(self.due);
+        sink.deliver(packet, false, std::mem::take(&mut self.gap));
+    }
+
+    /// Delivers a packet that did not wait and has the number due.
+    #[inline]
+    fn deliver_due(&mut self, packet: P, sink: &mut impl Sink<P>) -> Verdict {
+        self.note_delivered(self.due);
+        let after_gap = std::mem::take(&mut self.gap);
+        sink.deliver(packet, false, after_gap);
+        if after_gap {
+            self.counters.after_gap += 1;
+            Verdict::AfterGap
+        } else {
+            self.counters.in_order += 1;
+            Verdict::InOrder
+        }
+    }
+
+    /// Delivers a packet that waited and has the number due.
+    #[inline]
+    fn deliver_stored(&mut self, now: u64, slot: Slot<P>, sink: &mut impl Sink<P>) {
+        self.note_delivered(self.due);
+        let after_gap = std::mem::take(&mut self.gap);
+        if !slot.counted {
+            self.counters.after_gap += u64::from(after_gap);
+            self.counters.in_order += u64::from(!after_gap);
+        }
+        self.delays.record(now.saturating_sub(slot.arrival));
+        sink.deliver(slot.packet, true, after_gap);
+    }
+
+    /// Delivers what waits directly behind.
+    #[inline]
+    fn deliver_following(&mut self, now: u64, sink: &mut impl Sink<P>) {
+        while let Some(slot) = self.ring.take_first(self.due) {
+            self.deliver_stored(now, slot, sink);
+        }
+    }
+
+    /// Advances to a number: what is stored before it is delivered, the rest is given up. Returns
+    /// how many numbers were given up.
+    fn advance(&mut self, to: Sequence, sink: &mut impl Sink<P>) -> u64 {
+        let now = self.clock.latest;
+        let mut given_up = 0;
+        while let Some(number) = self.ring.lowest(self.due).filter(|n| n.is_before(to)) {
+            given_up += self.give_up(number);
+            self.deliver_following(now, sink);
+        }
+        if to.is_after(self.due) {
+            given_up += self.give_up(to);
+        }
+        given_up
+    }
+
+    /// Gives up the numbers from the one due to `to`, none of which is stored.
+    fn give_up(&mut self, to: Sequence) -> u64 {
+        let count = to.ahead_of(self.due).cast_unsigned();
+        self.history.remove(self.due, count);
+        self.due = to;
+        self.gap |= count > 0;
+        u64::from(count)
+    }
+
+    #[inline]
+    fn note_delivered(&mut self, number: Sequence) {
+        self.history.insert(number);
+        self.due = number.next();
+    }
+
+    /// Gives up what has to be given up now, and notes what has to be waited for otherwise.
+    fn settle(&mut self, now: u64, sink: &mut impl Sink<P>) {
+        while let Some((oldest, arrival)) = self.ring.oldest() {
+            let expiry = arrival.saturating_add(self.max_delay);
+            if now >= expiry {
+                if self.judging {
+                    self.evidence.expired(self.due, oldest, arrival);
+                }
+                self.counters.expired += self.advance(oldest, sink);
+                self.deliver_following(now, sink);
+                continue;
+            }
+            if !self.judging {
+                (self.waiting, self.deadline) = (Waiting::Deadline, expiry);
+                return;
+            }
+            match self.evidence.judge(now, self.due) {
+                Judgement::Lost { before } => {
+                    let stored = self.ring.lowest(self.due).unwrap_or(before);
+                    self.counters.lost += self.give_up(stored.earlier(before));
+                    self.deliver_following(now, sink);
+                }
+                Judgement::Wait { path, until } => {
+                    self.waiting = path.map_or(Waiting::Any, Waiting::Path);
+                    self.deadline = expiry.min(until);
+                    return;
+                }
+            }
+        }
+        self.rest();
+    }
+
+    /// Nothing waits.
+    fn rest(&mut self) {
+        (self.waiting, self.deadline) = (Waiting::Any, NEVER);
+    }
+
+    /// The paths changed: the number due is judged by the next call that can deliver.
+    fn judge_anew(&mut self, now: u64) {
+        if self.judging && !self.ring.is_empty() {
+            (self.waiting, self.deadline) = (Waiting::Any, self.deadline.min(now));
+        }
+    }
+
+    #[inline]
+    fn progress(&mut self) {
+        self.stalled_since = NEVER;
+        self.strays.clear();
+    }
+
+    /// Whether packets have come without progress for so long that the window must be wrong.
+    fn has_stalled(&mut self, now: u64) -> bool {
+        if self.stalled_since == NEVER {
+            self.stalled_since = now;
+        }
+        now.saturating_sub(self.stalled_since) >= self.stall_limit
+    }
+
+    /// The window was wrong: this packet is the first one of its new position.
+    #[cold]
+    fn move_to(
+        &mut self,
+        now: u64,
+        path: usize,
+        number: Sequence,
+        packet: P,
+        sink: &mut impl Sink<P>,
+    ) -> Verdict {
+        self.flush(sink);
+        self.reposition(now, number);
+        if self.judging {
+            self.evidence.observe(now, path, number);
+        }
+        self.deliver_due(packet, sink)
+    }
+
+    /// The window was wrong and begins at another number.
+    fn reposition(&mut self, now: u64, due: Sequence) {
+        self.counters.moves += 1;
+        self.evidence.reset(now);
+        self.set_position(due);
+        self.gap = true;
+    }
+
+    fn set_position(&mut self, due: Sequence) {
+        self.history.clear();
+        self.started = true;
+        self.due = due;
+        self.progress();
+    }
+
+    /// Whether a number that does not fit in the window belongs to the time before a restart.
+    #[cold]
+    fn is_from_before_restart(&mut self, now: u64, number: Sequence) -> bool {
+        let Some(before) = &mut self.before_restart else { return false };
+        if before.until == NEVER {
+            before.until = now.saturating_add(self.stall_limit);
+        }
+        if now >= before.until {
+            self.before_restart = None;
+            return false;
+        }
+        // Everything from 0 to the end of the window is new.
+        let window = self.window.max(1) as i32;
+        let end = self.due.ahead_of(Sequence(0)).saturating_add(window);
+        !(0..end).contains(&number.ahead_of(Sequence(0)))
+            && (-HORIZON..window).contains(&number.ahead_of(before.due))
+    }
+
+    fn apply(&mut self, config: Config) {
+        self.config = config;
+        self.window = u32::from(config.window);
+        self.late = config.late;
+        self.judging = config.early_release && self.usable_evidence && config.window > 0;
+        let max_delay = config.max_delay.min(MAX_DELAY_LIMIT);
+        self.max_delay = max_delay.as_nanos() as u64;
+        self.stall_limit = MIN_STALL.max(3 * max_delay).as_nanos() as u64;
+        self.evidence.set_max_delay(self.max_delay);
+    }
+}
+
+/// Time as nanoseconds since the first call: smaller and cheaper to compare than [`Instant`].
+#[derive(Clone, Copy, Debug, Default)]
+struct Clock {
+    origin: Option<Instant>,
+    /// The latest time known.
+    latest: u64,
+}
+
+impl Clock {
+    #[inline]
+    fn nanos(&mut self, now: Instant) -> u64 {
+        let origin = *self.origin.get_or_insert(now);
+        let since = now.saturating_duration_since(origin);
+        self.latest = since.as_secs() * 1_000_000_000 + u64::from(since.subsec_nanos());
+        self.latest
+    }
+
+    fn instant(&self, nanos: u64) -> Option<Instant> {
+        self.origin?.checked_add(Duration::from_nanos(nanos))
+    }
+}
+
+/// Strays in a row that lie within the horizon of one another.
+#[derive(Clone, Copy, Debug, Default)]
+struct Strays {
+    numbers: [Sequence; STRAYS],
+    len: usize,
+}
+
+impl Strays {
+    #[inline]
+    fn clear(&mut self) {
+        self.len = 0;
+    }
+
+    fn contains(&self, number: Sequence) -> bool {
+        self.numbers[..self.len].contains(&number)
+    }
+
+    /// Adds one. Returns the run when it is long enough to move the window.
+    fn push(&mut self, number: Sequence) -> Option<[Sequence; STRAYS]> {
+        // The run goes on with the last ones that lie near this one.
+        let near = |n: &Sequence| n.ahead_of(number).unsigned_abs() < HORIZON as u32;
+        let kept = self.numbers[..self.len].iter().rev().take_while(|n| near(n)).count();
+        self.numbers.copy_within(self.len - kept..self.len, 0);
+        self.numbers[kept] = number;
+        self.len = kept + 1;
+        (self.len == STRAYS).then_some(self.numbers)
+    }
+}
+
+/// Where the window stood before the peer's restart.
+#[derive(Clone, Copy, Debug)]
+struct BeforeRestart {
+    due: Sequence,
+    /// Set by the first packet after the restart that is no next one.
+    until: u64,
+}

@@ -1,0 +1,276 @@
+//! Whether the number due is lost, judged by what the paths brought since.
+//!
+//! A path that is up and has not passed the number, that can hold it and is not silent, may still
+//! bring it; one that has passed it, and whose numbers never come later than this one has been
+//! missing, cannot. The number is lost when no path may still bring it and at least one has passed
+//! it. What is known of a path is in [`Path`].
+
+use super::NEVER;
+use super::path::Path;
+use crate::sequence::Sequence;
+
+/// Announcements that may be outstanding; with more, the oldest takes effect at once.
+const MAX_ANNOUNCED: usize = 64;
+
+/// The paths of a connection, as far as the receive window is concerned.
+#[derive(Debug)]
+pub(super) struct Evidence {
+    paths: Vec<Path>,
+    /// The path the window waited for last, the first to be asked. Mostly it is the slowest path,
+    /// and then no other has to be looked at.
+    suspect: usize,
+    /// Highest number of all paths.
+    top: Sequence,
+    /// Nothing has to be noted about silent paths while no number is above this one.
+    watch: Sequence,
+    begun: bool,
+    /// When the last packet came.
+    last: u64,
+    max_delay: u64,
+    announced: Vec<Announced>,
+}
+
+/// The sender's weights change.
+#[derive(Clone, Copy, Debug)]
+struct Announced {
+    first: Sequence,
+    path: usize,
+    weight: u16,
+}
+
+/// What the evidence says about the number due.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Judgement {
+    /// It is lost, and so are those after it that did not come, up to but without this number.
+    Lost { before: Sequence },
+    /// Wait, until this path brings something (without a path: any) or until this time.
+    Wait { path: Option<usize>, until: u64 },
+}
+
+impl Evidence {
+    pub(super) const fn new() -> Self {
+        Self {
+            paths: Vec::new(),
+            suspect: 0,
+            top: Sequence(0),
+            watch: Sequence(0),
+            begun: false,
+            last: 0,
+            max_delay: 0,
+            announced: Vec::new(),
+        }
+    }
+
+    pub(super) fn set_max_delay(&mut self, max_delay: u64) {
+        self.max_delay = max_delay;
+    }
+
+    /// Adds a path, or replaces the one of this index. It is up.
+    pub(super) fn add(&mut self, now: u64, path: usize, weight: u16) {
+        while self.paths.len() <= path {
+            self.paths.push(Path::new(1));
+        }
+        self.paths[path] = Path::new(weight);
+        self.up(now, path);
+    }
+
+    /// The path comes up, with empty statistics. No change if it is up.
+    pub(super) fn up(&mut self, now: u64, path: usize) {
+        if let Some(p) = self.paths.get_mut(path).filter(|p| !p.up) {
+            p.up = true;
+            p.reset(now);
+            self.watch = self.top; // the next packet of another path starts its clock
+            self.set_shares();
+        }
+    }
+
+    /// Nothing more is expected of the path.
+    pub(super) fn down(&mut self, path: usize) {
+        if let Some(p) = self.paths.get_mut(path) {
+            p.up = false;
+            self.set_shares();
+        }
+    }
+
+    pub(super) fn set_weight(&mut self, path: usize, weight: u16) {
+        if let Some(p) = self.paths.get_mut(path) {
+            p.weight = weight;
+            self.set_shares();
+        }
+    }
+
+    /// From the number `first` on the path has another weight, 0 for none of the numbers.
+    pub(super) fn announce(&mut self, now: u64, first: Sequence, path: usize, weight: u16) {
+        if self.announced.len() == MAX_ANNOUNCED {
+            let oldest = self.announced[0].first;
+            self.take_effect(oldest, now);
+        }
+        let place = self.announced.partition_point(|a| !a.first.is_after(first));
+        self.announced.insert(place, Announced { first, path, weight });
+    }
+
+    /// Forgets what the paths brought, because the numbers begin elsewhere.
+    pub(super) fn reset(&mut self, now: u64) {
+        self.begun = false;
+        for p in &mut self.paths {
+            p.reset(now);
+        }
+    }
+
+    /// Forgets the announcements as well.
+    pub(super) fn restart(&mut self, now: u64) {
+        self.announced.clear();
+        self.reset(now);
+    }
+
+    /// A packet came.
+    #[inline]
+    pub(super) fn observe(&mut self, now: u64, path: usize, number: Sequence) {
+        let idle = now.saturating_sub(self.last);
+        if idle > self.max_delay / 2 {
+            self.resume(idle);
+        }
+        self.last = now;
+        if !self.begun {
+            self.begun = true;
+            (self.top, self.watch) = (number, number);
+        }
+        if number.is_after(self.top) {
+            self.top = number;
+            if number.is_after(self.watch) {
+                self.note_overdue(now);
+            }
+        }
+        if !self.announced.is_empty() {
+            self.renew(path, number);
+        }
+        let Some(p) = self.paths.get_mut(path) else { return };
+        if p.observe(number, now, self.max_delay) {
+            let overdue = p.overdue();
+            if self.top.is_after(overdue) {
+                // When the others came there is not remembered; the clock starts no later than now.
+                p.passed_since = now;
+            } else {
+                p.passed_since = NEVER;
+                self.watch = self.watch.earlier(overdue);
+            }
+        }
+    }
+
+    /// The judgement about `due`, which is missing while a higher number is there.
+    pub(super) fn judge(&mut self, now: u64, due: Sequence) -> Judgement {
+        self.take_effect(due, now);
+        let count = self.paths.len();
+        let mut proven = false;
+        let mut before = u32::MAX;
+        for k in 0..count {
+            let i =
+                if self.suspect + k < count { self.suspect + k } else { self.suspect + k - count };
+            let p = &mut self.paths[i];
+            if !p.up {
+                continue;
+            }
+            let ahead = p.highest.ahead_of(due);
+            if p.seen && ahead > 0 {
+                let lag = p.lag.value(now);
+                let (passed, at) = if lag == 0 { (p.highest, 0) } else { p.passed(due) };
+                let ready = at + lag;
+                if lag != 0 && now < ready {
+                    self.suspect = i;
+                    return Judgement::Wait { path: Some(i), until: ready };
+                }
+                proven = true;
+                before = before.min(passed.ahead_of(due) as u32);
+            } else if p.seen && ahead.unsigned_abs() < p.smallest_spacing() {
+                before = before.min(p.smallest_spacing() - ahead.unsigned_abs());
+            } else if !p.is_silent(now, self.max_delay) {
+                let until = p.silent_from(self.max_delay);
+                self.suspect = i;
+                return Judgement::Wait { path: Some(i), until };
+            }
+        }
+        if proven {
+            let next_change =
+                self.announced.first().map_or(u32::MAX, |a| a.first.ahead_of(due).unsigned_abs());
+            Judgement::Lost { before: due + before.min(next_change) }
+        } else {
+            Judgement::Wait { path: None, until: NEVER }
+        }
+    }
+
+    /// The packet `oldest` that came at `arrival` has waited the maximum delay for `due` in vain.
+    pub(super) fn expired(&mut self, due: Sequence, oldest: Sequence, arrival: u64) {
+        for p in &mut self.paths {
+            p.expired(due, oldest, arrival);
+        }
+    }
+
+    /// Announcements take effect when the number due has reached them.
+    fn take_effect(&mut self, due: Sequence, now: u64) {
+        while let Some(&Announced { first, .. }) = self.announced.first() {
+            if first.is_after(due) {
+                return;
+            }
+            let together = self.announced.partition_point(|a| !a.first.is_after(first));
+            for a in self.announced.drain(..together) {
+                let Some(p) = self.paths.get_mut(a.path) else { continue };
+                if a.weight == 0 {
+                    p.up = false;
+                    continue;
+                }
+                p.weight = a.weight;
+                if !p.up {
+                    p.up = true;
+                    p.reset(now);
+                }
+            }
+            // One path's weight is every path's share.
+            self.set_shares();
+            for p in self.paths.iter_mut().filter(|p| p.up) {
+                p.reweigh(first, now);
+            }
+            self.watch = self.top;
+        }
+    }
+
+    /// A path brings the first number of announced weights.
+    #[cold]
+    fn renew(&mut self, path: usize, number: Sequence) {
+        let reached = self.announced.partition_point(|a| !a.first.is_after(number));
+        let Some(a) = self.announced[..reached].last() else { return };
+        if let Some(p) = self.paths.get_mut(path) {
+            p.renew(a.first);
+        }
+    }
+
+    fn set_shares(&mut self) {
+        let total = self.paths.iter().filter(|p| p.up).map(|p| u64::from(p.weight.max(1))).sum();
+        for p in &mut self.paths {
+            p.set_share(total);
+        }
+    }
+
+    /// Starts the clock of every path that the others have left behind.
+    #[cold]
+    fn note_overdue(&mut self, now: u64) {
+        self.watch = self.top + (1 << 30);
+        for p in self.paths.iter_mut().filter(|p| p.up && p.passed_since == NEVER) {
+            if !p.seen || self.top.is_after(p.overdue()) {
+                p.passed_since = now;
+            } else {
+                self.watch = self.watch.earlier(p.overdue());
+            }
+        }
+    }
+
+    /// Silence is only counted while others deliver: a pause of the sender stops the clocks, except
+    /// those that had run out.
+    #[cold]
+    fn resume(&mut self, idle: u64) {
+        for p in &mut self.paths {
+            if p.passed_since != NEVER && self.last < p.silent_from(self.max_delay) {
+                p.passed_since += idle;
+            }
+        }
+    }
+}

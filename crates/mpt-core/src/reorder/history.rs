@@ -1,0 +1,93 @@
+//! Which of the last 65,536 numbers were delivered.
+
+use crate::sequence::Sequence;
+
+/// How far back the history reaches, whatever the window is.
+pub(super) const LEN: u32 = 1 << 16;
+const WORDS: usize = LEN as usize / 64;
+
+/// One bit for each of the [`LEN`] numbers before the one due: whether it was delivered. 8 KB, of
+/// which a connection touches one cache line per 512 packets.
+#[derive(Debug)]
+pub(super) struct History {
+    words: Box<[u64; WORDS]>,
+}
+
+impl History {
+    pub(super) fn new() -> Self {
+        Self { words: Box::new([0; WORDS]) }
+    }
+
+    /// Notes a number as delivered.
+    #[inline]
+    pub(super) fn insert(&mut self, number: Sequence) {
+        self.words[word(number)] |= bit(number);
+    }
+
+    /// Whether the number was delivered. The caller makes sure that it lies in the last [`LEN`].
+    #[inline]
+    pub(super) fn contains(&self, number: Sequence) -> bool {
+        self.words[word(number)] & bit(number) != 0
+    }
+
+    /// Notes `count` numbers from `first` on as not delivered, because they enter the history as
+    /// given up. Works in words.
+    pub(super) fn remove(&mut self, first: Sequence, count: u32) {
+        if count >= LEN {
+            return self.clear();
+        }
+        let (mut number, mut left) = (first, count);
+        while left > 0 {
+            let offset = number.0 % 64;
+            let here = left.min(64 - offset);
+            let mask = (u64::MAX >> (64 - here)) << offset;
+            self.words[word(number)] &= !mask;
+            number += here;
+            left -= here;
+        }
+    }
+
+    /// Forgets everything.
+    pub(super) fn clear(&mut self) {
+        self.words.fill(0);
+    }
+}
+
+#[inline]
+fn word(number: Sequence) -> usize {
+    (number.0 / 64) as usize % WORDS
+}
+
+#[inline]
+fn bit(number: Sequence) -> u64 {
+    1 << (number.0 % 64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn removes_exactly_the_range() {
+        let base = Sequence(u32::MAX - 300);
+        for (start, count) in [(0, 1), (3, 61), (3, 62), (64, 64), (10, 0), (17, 400)] {
+            let mut h = History::new();
+            for i in 0..700 {
+                h.insert(base + i);
+            }
+            h.remove(base + start, count);
+            for i in 0..700 {
+                let inside = (start..start + count).contains(&i);
+                assert_eq!(h.contains(base + i), !inside, "{i} of {start}, {count}");
+            }
+        }
+    }
+
+    #[test]
+    fn removing_everything_clears() {
+        let mut h = History::new();
+        h.insert(Sequence(9));
+        h.remove(Sequence(70_000), LEN);
+        assert!(!h.contains(Sequence(9)));
+    }
+}

@@ -1,0 +1,238 @@
+//! What one path's numbers tell about the numbers still to come on it.
+
+use super::NEVER;
+use super::lag::Lag;
+use crate::sequence::Sequence;
+
+/// Spacings per block; the smallest and largest are those of the present and the previous block.
+const BLOCK: u8 = 16;
+/// From how many spacings on the path's share of the weights is no longer consulted.
+const ENOUGH: u8 = 4;
+/// How far beyond twice the largest spacing the other paths have to come before the clock of the
+/// path's silence starts. Not needed for the verdict, but it makes the test for it rare.
+const SLACK: u32 = 64;
+
+/// A path's statistics.
+#[derive(Debug)]
+pub(super) struct Path {
+    pub(super) up: bool,
+    /// A packet came since the path came up, or an announcement said where its numbers begin.
+    pub(super) seen: bool,
+    /// `highest` is such a beginning and no number that came.
+    assumed: bool,
+    /// The spacing up to the next number says nothing.
+    unspaced: bool,
+    /// A packet waited the maximum delay in vain for a number that only this path could bring.
+    pub(super) missed: bool,
+    known: u8,
+    in_block: u8,
+    pub(super) weight: u16,
+    /// The highest number it brought.
+    pub(super) highest: Sequence,
+    /// When that came; before, when the path came up.
+    highest_at: u64,
+    /// Since when the others are beyond what this path should have brought by then.
+    pub(super) passed_since: u64,
+    /// Smallest and largest spacing between its numbers, of this block and the one before.
+    smallest: [u32; 2],
+    largest: [u32; 2],
+    /// The same, from the weights.
+    prior_smallest: u32,
+    prior_largest: u32,
+    /// The first number of the present weights, when its statistics began anew with it.
+    renewed: Option<Sequence>,
+    pub(super) lag: Lag,
+}
+
+impl Path {
+    /// A path that is not up.
+    pub(super) fn new(weight: u16) -> Self {
+        Self {
+            up: false,
+            seen: false,
+            assumed: false,
+            unspaced: false,
+            missed: false,
+            known: 0,
+            in_block: 0,
+            weight,
+            highest: Sequence(0),
+            highest_at: 0,
+            passed_since: NEVER,
+            smallest: [u32::MAX; 2],
+            largest: [0; 2],
+            prior_smallest: 1,
+            prior_largest: 2,
+            renewed: None,
+            lag: Lag::new(),
+        }
+    }
+
+    /// Forgets what it brought.
+    pub(super) fn reset(&mut self, now: u64) {
+        (self.seen, self.assumed, self.unspaced, self.missed) = (false, false, false, false);
+        (self.highest_at, self.passed_since) = (now, NEVER);
+        self.renewed = None;
+        self.reset_spacing();
+        self.lag.reset();
+    }
+
+    fn reset_spacing(&mut self) {
+        (self.known, self.in_block) = (0, 0);
+        (self.smallest, self.largest) = ([u32::MAX; 2], [0; 2]);
+    }
+
+    /// Takes note of the share that the path has of the numbers, for the time until its spacings
+    /// are known: nine and eleven tenths of the mean spacing, or its whole part where that is less
+    /// (weights 94:121 give the first path spacings of 2 and 3).
+    pub(super) fn set_share(&mut self, total: u64) {
+        let weight = u64::from(self.weight.max(1));
+        let total = total.max(weight);
+        self.prior_smallest = (total * 9).div_ceil(weight * 10).min(total / weight) as u32;
+        self.prior_largest = (total * 11).div_ceil(weight * 10) as u32;
+    }
+
+    /// The path brought a number. Returns whether its highest number rose.
+    #[inline]
+    pub(super) fn observe(&mut self, number: Sequence, now: u64, max_delay: u64) -> bool {
+        if !self.seen {
+            self.begin(number, now);
+            return true;
+        }
+        let ahead = number.ahead_of(self.highest);
+        if ahead > 0 {
+            if self.unspaced {
+                (self.unspaced, self.assumed) = (false, false);
+            } else {
+                self.space(ahead as u32);
+            }
+            self.missed = false;
+            self.highest = number;
+            self.highest_at = now;
+            self.lag.advanced(number, now);
+            return true;
+        }
+        ahead < 0 && self.inverted(number, now, max_delay)
+    }
+
+    fn begin(&mut self, number: Sequence, now: u64) {
+        (self.seen, self.assumed, self.unspaced, self.missed) = (true, false, false, false);
+        (self.highest, self.highest_at) = (number, now);
+        self.lag.advanced(number, now);
+    }
+
+    #[inline]
+    fn space(&mut self, spacing: u32) {
+        self.smallest[0] = self.smallest[0].min(spacing);
+        self.largest[0] = self.largest[0].max(spacing);
+        self.known = self.known.saturating_add(1);
+        self.in_block += 1;
+        if self.in_block == BLOCK {
+            self.in_block = 0;
+            (self.smallest[1], self.largest[1]) = (self.smallest[0], self.largest[0]);
+            (self.smallest[0], self.largest[0]) = (u32::MAX, 0);
+        }
+    }
+
+    /// A number below the highest. If the path passed it longer ago than any packet may wait, the
+    /// highest number was wrong (forged, or from before a restart), and it begins anew: otherwise
+    /// it would be evidence against everything on its way until the numbers have caught up.
+    #[cold]
+    fn inverted(&mut self, number: Sequence, now: u64, max_delay: u64) -> bool {
+        if self.assumed {
+            return false;
+        }
+        let below = self.highest.ahead_of(number) as u32;
+        self.smallest[0] = self.smallest[0].min(below);
+        let late = self.lag.inverted(number, self.highest, self.highest_at, now, max_delay);
+        if late <= max_delay {
+            return false;
+        }
+        self.reset_spacing();
+        self.begin(number, now);
+        true
+    }
+
+    /// Below this distance from its highest number the path cannot have another one.
+    #[inline]
+    pub(super) fn smallest_spacing(&self) -> u32 {
+        let seen = self.smallest[0].min(self.smallest[1]);
+        if self.known < ENOUGH { seen.min(self.prior_smallest) } else { seen }
+    }
+
+    #[inline]
+    fn largest_spacing(&self) -> u32 {
+        let seen = self.largest[0].max(self.largest[1]);
+        if self.known < ENOUGH { seen.max(self.prior_largest) } else { seen }
+    }
+
+    /// By this number the path should have brought another one.
+    #[inline]
+    pub(super) fn due(&self) -> Sequence {
+        self.highest + self.largest_spacing().saturating_mul(2).min(1 << 20)
+    }
+
+    /// When the others come to this number, the clock of the path's silence starts.
+    #[inline]
+    pub(super) fn overdue(&self) -> Sequence {
+        self.due() + SLACK
+    }
+
+    /// Whether nothing is to be expected of it any longer.
+    #[inline]
+    pub(super) fn is_silent(&self, now: u64, max_delay: u64) -> bool {
+        self.missed || now >= self.silent_from(max_delay)
+    }
+
+    /// When it will count as silent, as far as is known.
+    #[inline]
+    pub(super) fn silent_from(&self, max_delay: u64) -> u64 {
+        self.passed_since.saturating_add(max_delay)
+    }
+
+    /// A packet of number `oldest` that came at `arrival` has waited the maximum delay in vain for
+    /// `due`. If that is this path's fault, it is silent from now on.
+    pub(super) fn expired(&mut self, due: Sequence, oldest: Sequence, arrival: u64) {
+        let at_fault = if self.seen {
+            due.ahead_of(self.highest) >= self.smallest_spacing() as i32
+                && oldest.is_after(self.due())
+        } else {
+            self.highest_at <= arrival
+        };
+        self.missed |= self.up && at_fault;
+    }
+
+    /// When the path passed `number`, and how far it had come then.
+    pub(super) fn passed(&self, number: Sequence) -> (Sequence, u64) {
+        self.lag.passed(number, self.highest, self.highest_at)
+    }
+
+    /// From `first` on other weights hold, and `number`, the next one to be observed, belongs to
+    /// them or comes after them: what was measured before says nothing about it.
+    pub(super) fn renew(&mut self, first: Sequence) {
+        if self.renewed != Some(first) {
+            self.renewed = Some(first);
+            self.reset_spacing();
+            // The spacing from the last number of the old weights belongs to neither.
+            self.unspaced = true;
+        }
+    }
+
+    /// The number due has reached `first`, from which on the path has its present share.
+    pub(super) fn reweigh(&mut self, first: Sequence, now: u64) {
+        let passed = self.seen && !self.assumed && !first.is_after(self.highest);
+        if passed {
+            if self.renewed != Some(first) {
+                self.renewed = Some(first);
+                self.reset_spacing();
+            }
+        } else {
+            self.reset_spacing();
+            self.renewed = Some(first);
+            (self.seen, self.assumed, self.unspaced, self.missed) = (true, true, true, false);
+            self.highest = first - self.prior_smallest;
+            self.highest_at = now;
+            self.passed_since = NEVER;
+        }
+    }
+}
