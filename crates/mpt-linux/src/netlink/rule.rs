@@ -1,0 +1,203 @@
+//! Policy rules: which packets look into which routing table.
+
+use std::fmt;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+use ipnet::IpNet;
+use netlink_packet_route::route::RouteProtocol;
+use netlink_packet_route::rule::{RuleAction, RuleAttribute, RuleMessage};
+use rtnetlink::IpVersion;
+
+use super::address::family;
+use super::{Error, Netlink, PROTOCOL};
+
+/// Priority of the rules of paths: after the local table (0), before rules an administrator or a
+/// VPN usually adds (from 5000 on) and before the main table (32766).
+pub const PATH_RULE_PRIORITY: u32 = 4754;
+
+/// A policy rule: packets with all these properties look into a table.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Rule {
+    /// Rules are tried from the lowest to the highest; the main table is at 32766.
+    pub priority: u32,
+    /// Source prefix.
+    pub source: Option<IpNet>,
+    /// Destination prefix.
+    pub destination: Option<IpNet>,
+    /// Mark of the packet's socket, compared in all bits.
+    pub mark: Option<u32>,
+    /// Name of the interface it came in by; `lo` for packets of this host.
+    pub input: Option<String>,
+    /// Name of the interface its socket is bound to.
+    pub output: Option<String>,
+    /// The table they look into. Where it has no route, the next rule is tried.
+    pub table: u32,
+    /// Whether it is for IPv6; a rule is for one version only.
+    pub ipv6: bool,
+}
+
+impl Rule {
+    /// Packets between exactly these addresses.
+    pub fn between(source: IpAddr, destination: IpAddr, table: u32) -> Self {
+        Self {
+            priority: PATH_RULE_PRIORITY,
+            source: Some(source.into()),
+            destination: Some(destination.into()),
+            mark: None,
+            input: None,
+            output: None,
+            table,
+            ipv6: destination.is_ipv6(),
+        }
+    }
+
+    fn message(&self) -> Result<RuleMessage, Error> {
+        let nets = [self.source, self.destination];
+        if nets.iter().flatten().any(|net| net.addr().is_ipv6() != self.ipv6) {
+            return Err(Error::MixedVersions(format!("rule {self}")));
+        }
+        let mut message = RuleMessage::default();
+        let header = &mut message.header;
+        let unspecified: IpAddr =
+            if self.ipv6 { Ipv6Addr::UNSPECIFIED.into() } else { Ipv4Addr::UNSPECIFIED.into() };
+        header.family = family(unspecified);
+        header.action = RuleAction::ToTable;
+        header.table = u8::try_from(self.table).unwrap_or_default();
+        header.src_len = self.source.map_or(0, |net| net.prefix_len());
+        header.dst_len = self.destination.map_or(0, |net| net.prefix_len());
+        let attributes = &mut message.attributes;
+        attributes.push(RuleAttribute::Priority(self.priority));
+        attributes.push(RuleAttribute::Table(self.table));
+        attributes.push(RuleAttribute::Protocol(RouteProtocol::from(PROTOCOL)));
+        attributes.extend(self.source.map(|net| RuleAttribute::Source(net.network())));
+        attributes.extend(self.destination.map(|net| RuleAttribute::Destination(net.network())));
+        attributes.extend(self.mark.map(RuleAttribute::FwMark));
+        attributes.extend(self.input.clone().map(RuleAttribute::Iifname));
+        attributes.extend(self.output.clone().map(RuleAttribute::Oifname));
+        Ok(message)
+    }
+
+    /// A rule that leads to a table, and who made it.
+    fn parse(message: &RuleMessage, ipv6: bool) -> Option<(Self, u8)> {
+        if message.header.action != RuleAction::ToTable {
+            return None;
+        }
+        let mut owner = 0;
+        let mut rule = Self {
+            // The kernel leaves out the attribute when it is 0.
+            priority: 0,
+            source: None,
+            destination: None,
+            mark: None,
+            input: None,
+            output: None,
+            table: message.header.table.into(),
+            ipv6,
+        };
+        for attribute in &message.attributes {
+            match attribute {
+                RuleAttribute::Priority(priority) => rule.priority = *priority,
+                RuleAttribute::Table(table) => rule.table = *table,
+                RuleAttribute::Protocol(protocol) => owner = u8::from(*protocol),
+                RuleAttribute::Source(address) => {
+                    rule.source = Some(IpNet::new(*address, message.header.src_len).ok()?);
+                }
+                RuleAttribute::Destination(address) => {
+                    rule.destination = Some(IpNet::new(*address, message.header.dst_len).ok()?);
+                }
+                RuleAttribute::FwMark(mark) => rule.mark = Some(*mark),
+                RuleAttribute::Iifname(name) => rule.input = Some(name.clone()),
+                RuleAttribute::Oifname(name) => rule.output = Some(name.clone()),
+                _ => {}
+            }
+        }
+        Some((rule, owner))
+    }
+}
+
+/// As `ip rule` writes it.
+impl fmt::Display for Rule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: from ", self.priority)?;
+        match self.source {
+            Some(source) => write!(f, "{source}")?,
+            None => write!(f, "all")?,
+        }
+        if let Some(destination) = self.destination {
+            write!(f, " to {destination}")?;
+        }
+        if let Some(mark) = self.mark {
+            write!(f, " fwmark {mark:#x}")?;
+        }
+        for (name, value) in [("iif", &self.input), ("oif", &self.output)] {
+            if let Some(value) = value {
+                write!(f, " {name} {value}")?;
+            }
+        }
+        write!(f, " lookup {}", self.table)
+    }
+}
+
+impl Netlink {
+    /// Adds a policy rule, marked as ours. An equal one, whosever it is, is an error.
+    pub async fn add_rule(&self, rule: &Rule) -> Result<(), Error> {
+        let mut request = self.handle.rule().add();
+        *request.message_mut() = rule.message()?;
+        self.change(format_args!("add rule {rule}"), request.execute()).await
+    }
+
+    /// Removes a policy rule of ours.
+    pub async fn remove_rule(&self, rule: &Rule) -> Result<(), Error> {
+        let request = self.handle.rule().del(rule.message()?);
+        self.change(format_args!("remove rule {rule}"), request.execute()).await
+    }
+
+    /// Every rule that carries our mark, of this or any other daemon.
+    pub async fn own_rules(&self) -> Result<Vec<Rule>, Error> {
+        let mut rules = Vec::new();
+        for (version, ipv6) in [(IpVersion::V4, false), (IpVersion::V6, true)] {
+            let answers = self.handle.rule().get(version).execute();
+            let own =
+                |m| Rule::parse(&m, ipv6).and_then(|(rule, by)| (by == PROTOCOL).then_some(rule));
+            rules.extend(self.collect("list rules", answers, own).await?);
+        }
+        Ok(rules)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_message_parses_back_to_its_rule() {
+        let between =
+            Rule::between("10.0.0.1".parse().unwrap(), "10.0.0.2".parse().unwrap(), 70_000);
+        let everything = Rule {
+            priority: 3,
+            source: Some("2001:db8::/64".parse().unwrap()),
+            destination: None,
+            mark: Some(7),
+            input: Some("lo".to_owned()),
+            output: Some("eth0".to_owned()),
+            table: 100,
+            ipv6: true,
+        };
+        for rule in [between, everything] {
+            let message = rule.message().unwrap();
+            assert_eq!(Rule::parse(&message, rule.ipv6), Some((rule.clone(), PROTOCOL)), "{rule}");
+        }
+    }
+
+    #[test]
+    fn it_is_written_as_iproute2_does() {
+        let rule = Rule::between("10.0.0.1".parse().unwrap(), "10.0.0.2".parse().unwrap(), 1000);
+        assert_eq!(rule.to_string(), "4754: from 10.0.0.1/32 to 10.0.0.2/32 lookup 1000");
+    }
+
+    #[test]
+    fn mixed_versions_are_refused() {
+        let rule = Rule::between("10.0.0.1".parse().unwrap(), "::2".parse().unwrap(), 1000);
+        assert!(matches!(rule.message(), Err(Error::MixedVersions(_))));
+    }
+}
