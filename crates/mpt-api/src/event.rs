@@ -1,5 +1,7 @@
 //! What happens, as it happens.
 
+use std::time::SystemTime;
+
 use serde::{Deserialize, Serialize};
 
 use crate::{DownReason, PathState};
@@ -12,6 +14,15 @@ pub struct Event {
     /// What.
     #[serde(flatten)]
     pub kind: EventKind,
+}
+
+impl Event {
+    /// An event that happens now.
+    pub fn now(kind: EventKind) -> Self {
+        let since_epoch =
+            SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+        Event { time_ms: u64::try_from(since_epoch.as_millis()).unwrap_or(u64::MAX), kind }
+    }
 }
 
 /// Kinds of events, told apart by the key `event`.

@@ -1,4 +1,7 @@
 //! The multipath tunnel daemon: what `main` puts together.
 #![forbid(unsafe_code)]
 
+pub mod args;
+pub mod command;
 pub mod config;
+pub mod control;

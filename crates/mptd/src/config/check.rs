@@ -23,7 +23,7 @@ pub(super) fn check(context: &Context<'_>, draft: &mut Draft) {
         connection_alone(context, connection, &draft.devices);
     }
     equal_selectors(context, &draft.connections);
-    crossing_ports(context, &draft.connections);
+    overlapping_ports(context, &draft.connections);
     multicast(context, &draft.connections);
     routes(context, &draft.connections);
     tuples(context, &draft.connections);
@@ -191,12 +191,18 @@ fn selectors(
         let error = |key: &str, message: String| {
             context.error(lines.of(key), &format!("connection.select.{key}"), message);
         };
-        let with_ports = select.protocol.is_none_or(|protocol| WITH_PORTS.contains(&protocol));
+        let with_ports = select.protocol.is_some_and(|protocol| WITH_PORTS.contains(&protocol));
         for (key, ports) in
             [("source_port", select.source_port), ("destination_port", select.destination_port)]
         {
             if ports.is_some() && !with_ports {
-                error(key, "the protocol has no ports; write protocol = \"tcp\" or \"udp\", or leave the port out".into());
+                let message = match select.protocol {
+                    None => "needs a protocol; write protocol = \"tcp\" or \"udp\"",
+                    Some(_) => {
+                        "the protocol has no ports; write protocol = \"tcp\" or \"udp\", or leave the port out"
+                    }
+                };
+                error(key, message.into());
             }
         }
         let fits = |destination: &&IpNet| {
@@ -220,7 +226,8 @@ fn selectors(
         }
         selectors.extend(destinations.into_iter().map(|&destination| Selector {
             destination,
-            source: select.source,
+            // Any source at all is no restriction.
+            source: select.source.filter(|source| source.prefix_len() > 0),
             protocol: select.protocol,
             source_port: select.source_port,
             destination_port: select.destination_port,
@@ -281,39 +288,33 @@ fn equal_selectors(context: &Context<'_>, drafts: &[ConnectionDraft]) {
     }
 }
 
-/// Two selectors alike up to their ports, whose ranges cross: neither is the narrower one.
-fn crossing_ports(context: &Context<'_>, drafts: &[ConnectionDraft]) {
-    type Group<'a> = (&'a str, IpNet, Option<IpNet>, Option<u8>);
-    let mut groups: HashMap<Group<'_>, Vec<(&Connection, &Selector)>> = HashMap::new();
+/// Two selectors alike but for their ports, whose ranges overlap: the smaller range wins, so they must not be of one size.
+fn overlapping_ports(context: &Context<'_>, drafts: &[ConnectionDraft]) {
+    let ports = |selector: &Selector| [selector.destination_port, selector.source_port];
+    let size = |range: Option<PortRange>| range.map(|range| range.last - range.first);
+    let mut groups: HashMap<_, Vec<(&Connection, &Selector)>> = HashMap::new();
     for (connection, selector, key, line) in all_selectors(drafts) {
-        if selector.source_port.is_none() && selector.destination_port.is_none() {
-            continue;
-        }
-        let Selector { destination, source, protocol, .. } = *selector;
-        let group = groups.entry((&connection.device, destination, source, protocol)).or_default();
-        let rival = group.iter().find(|(_, other)| {
-            cross(selector.source_port, other.source_port)
-                || cross(selector.destination_port, other.destination_port)
-        });
-        if let Some((other_connection, other)) = rival {
+        let Selector { destination, source, protocol, dscp, .. } = *selector;
+        let rank = (&connection.device, destination, source, protocol, dscp);
+        let group = groups.entry((rank, ports(selector).map(size))).or_default();
+        let overlaps = |other: &Selector| {
+            let mut both = ports(selector).into_iter().zip(ports(other));
+            let overlap = |a: PortRange, b: PortRange| a.first <= b.last && b.first <= a.last;
+            other != selector && both.all(|(a, b)| a.zip(b).is_none_or(|(a, b)| overlap(a, b)))
+        };
+        if let Some((other_connection, other)) = group.iter().find(|(_, other)| overlaps(other)) {
             context.error(
                 line,
                 key,
                 format!(
-                    "{selector} of connection \"{}\" and {other} of connection \"{}\" overlap and neither lies within \
-                     the other; write ranges that do not overlap",
-                    connection.name, other_connection.name
+                    "{other} of connection \"{}\" and {selector} of connection \"{}\" overlap, and neither range is the \
+                     smaller one, which would win; write ranges that do not overlap",
+                    other_connection.name, connection.name
                 ),
             );
         }
         group.push((connection, selector));
     }
-}
-
-fn cross(a: Option<PortRange>, b: Option<PortRange>) -> bool {
-    let (Some(a), Some(b)) = (a, b) else { return false };
-    let within = |x: PortRange, y: PortRange| y.first <= x.first && x.last <= y.last;
-    a.first <= b.last && b.first <= a.last && !within(a, b) && !within(b, a)
 }
 
 fn multicast(context: &Context<'_>, drafts: &[ConnectionDraft]) {

@@ -1,0 +1,334 @@
+//! The control socket: clients of [`mpt_api`] on one side, a queue of [`Command`]s on the other.
+//!
+//! Whoever may connect is trusted: the socket belongs to the user and group of the daemon, mode 0660. Still nothing a client
+//! does or fails to do holds up the daemon or other clients: their number, their lines and their time are bounded.
+
+use std::io;
+use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use mpt_api::{
+    Code, Event, EventKind, Failure, MAX_REQUEST, Reply, Request, Response, Status, to_line,
+};
+use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
+use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
+use tokio::net::{UnixListener, UnixStream};
+use tokio::sync::{Semaphore, broadcast, mpsc, oneshot};
+use tokio::task::JoinSet;
+use tokio::time::timeout;
+use tracing::{debug, info, warn};
+
+use crate::command::{Answer, Command};
+
+/// The most clients at one time; more are told that the daemon is busy.
+pub const MAX_CLIENTS: usize = 64;
+/// The most of them that may monitor, so that forgotten monitors never lock out an operator.
+pub const MAX_MONITORS: usize = 32;
+/// Events kept for a monitor that does not keep up; older ones are left out and counted ([`EventKind::Missed`]).
+pub const EVENT_BACKLOG: usize = 1024;
+
+/// How long a client may wait with its next request.
+const IDLE: Duration = Duration::from_secs(60);
+/// How long a client may take to accept an answer.
+const WRITE: Duration = Duration::from_secs(10);
+/// How long the daemon may take to answer: a reload waits for the kernel.
+const ANSWER: Duration = Duration::from_secs(30);
+/// How long another daemon may take to accept a connection.
+const CONNECT: Duration = Duration::from_secs(1);
+
+/// Why there is no control socket.
+#[derive(Debug, thiserror::Error)]
+pub enum BindError {
+    /// Another daemon listens there.
+    #[error("{}: another mptd is already running and listens here; stop it, or write another daemon.control_socket", .0.display())]
+    AlreadyRunning(PathBuf),
+    /// Something else has the name.
+    #[error("{}: exists and is not a socket; remove it, or write another daemon.control_socket", .0.display())]
+    NotASocket(PathBuf),
+    /// The system refuses.
+    #[error("{}: cannot listen: {source}", path.display())]
+    Io {
+        /// The socket.
+        path: PathBuf,
+        /// What the system says.
+        source: io::Error,
+    },
+}
+
+/// The listening socket. Its file goes when it is dropped, unless another daemon has taken the name by then.
+#[derive(Debug)]
+pub struct ControlSocket {
+    listener: UnixListener,
+    path: PathBuf,
+    /// Device and inode of the socket file.
+    identity: (u64, u64),
+    /// The directory made for it.
+    made: Option<PathBuf>,
+    started: Instant,
+}
+
+impl ControlSocket {
+    /// Listens at `path`. The file of a daemon that no longer runs is replaced; a missing directory is made. To be called
+    /// within a tokio runtime.
+    ///
+    /// # Errors
+    ///
+    /// See [`BindError`].
+    pub async fn bind(path: &Path) -> Result<ControlSocket, BindError> {
+        let failed = |source| BindError::Io { path: path.to_owned(), source };
+        let made = make_parent(path).map_err(failed)?;
+        free(path).await?;
+        // The name appears with its final mode, and replaces a stale file in one step.
+        let mut hidden = path.file_name().unwrap_or_default().to_owned();
+        hidden.push(format!(".{}", std::process::id()));
+        let hidden = path.with_file_name(hidden);
+        let listen = || {
+            remove_if_there(&hidden)?;
+            let listener = UnixListener::bind(&hidden)?;
+            std::fs::set_permissions(&hidden, std::fs::Permissions::from_mode(0o660))?;
+            std::fs::rename(&hidden, path)?;
+            Ok((listener, identity(path)?))
+        };
+        let (listener, identity) = listen().map_err(|error| {
+            let _ = std::fs::remove_file(&hidden);
+            failed(error)
+        })?;
+        Ok(ControlSocket {
+            listener,
+            path: path.to_owned(),
+            identity,
+            made,
+            started: Instant::now(),
+        })
+    }
+
+    /// Serves clients until it is dropped, which closes every connection. `commands` gets what they ask, `events` is what
+    /// monitors are told (make it with [`EVENT_BACKLOG`]).
+    pub async fn serve(&self, commands: mpsc::Sender<Command>, events: broadcast::Sender<Event>) {
+        let server = Server {
+            commands,
+            events,
+            monitors: Arc::new(Semaphore::new(MAX_MONITORS)),
+            started: self.started,
+        };
+        let mut clients = JoinSet::new();
+        loop {
+            let accepted = tokio::select! {
+                accepted = self.listener.accept() => accepted,
+                Some(_) = clients.join_next() => continue,
+            };
+            match accepted {
+                Ok((stream, _)) if clients.len() >= MAX_CLIENTS => refuse(&stream),
+                Ok((stream, _)) => {
+                    let server = server.clone();
+                    clients.spawn(async move {
+                        if let Err(error) = server.client(stream).await {
+                            debug!(%error, "control client gone");
+                        }
+                    });
+                }
+                Err(error) => {
+                    // Out of descriptors or memory: clients wait, the daemon goes on.
+                    warn!(%error, "control socket cannot accept");
+                    tokio::time::sleep(Duration::from_millis(100)).await;
+                }
+            }
+        }
+    }
+}
+
+impl Drop for ControlSocket {
+    fn drop(&mut self) {
+        if identity(&self.path).is_ok_and(|now| now == self.identity) {
+            let _ = std::fs::remove_file(&self.path);
+            if let Some(directory) = &self.made {
+                let _ = std::fs::remove_dir(directory);
+            }
+        }
+    }
+}
+
+/// What every client task needs.
+#[derive(Clone)]
+struct Server {
+    commands: mpsc::Sender<Command>,
+    events: broadcast::Sender<Event>,
+    monitors: Arc<Semaphore>,
+    started: Instant,
+}
+
+impl Server {
+    async fn client(&self, stream: UnixStream) -> io::Result<()> {
+        let peer = stream.peer_cred().ok().map(|cred| (cred.uid(), cred.pid()));
+        let (reader, mut writer) = stream.into_split();
+        let mut reader = BufReader::new(reader);
+        let mut line = Vec::new();
+        loop {
+            line.clear();
+            let mut limited = (&mut reader).take(MAX_REQUEST as u64 + 1);
+            if timeout(IDLE, limited.read_until(b'\n', &mut line)).await?? == 0 {
+                return Ok(());
+            }
+            let complete = line.last() == Some(&b'\n');
+            if !complete && line.len() <= MAX_REQUEST {
+                return Err(io::ErrorKind::UnexpectedEof.into());
+            }
+            let request = Request::parse(line.strip_suffix(b"\n").unwrap_or(&line));
+            let answer = match request.map(|request| request.command) {
+                Ok(mpt_api::Command::Monitor) => return self.monitor(reader, writer).await,
+                Ok(command) => self.answer(command, peer).await,
+                Err(failure) => Err(failure),
+            };
+            send(&mut writer, &answer.into()).await?;
+            if !complete {
+                // The rest of an overlong line is not read.
+                return Ok(());
+            }
+        }
+    }
+
+    async fn answer(
+        &self,
+        command: mpt_api::Command,
+        peer: Option<(u32, Option<i32>)>,
+    ) -> Result<Reply, Failure> {
+        match command {
+            mpt_api::Command::Status => Ok(Reply::Status(Status {
+                program: env!("CARGO_PKG_VERSION").into(),
+                pid: std::process::id(),
+                uptime_s: self.started.elapsed().as_secs(),
+            })),
+            mpt_api::Command::Show => {
+                let snapshot = self.ask(|reply| Command::Show { reply }).await?;
+                Ok(Reply::Snapshot(Box::new(snapshot)))
+            }
+            mpt_api::Command::SetPath { change, .. } if change.is_empty() => {
+                Err(Failure::new(Code::BadRequest, "nothing to change"))
+            }
+            mpt_api::Command::SetPath { connection, path, change } => {
+                info!(?peer, connection, path, ?change, "path set by a client");
+                self.ask(|reply| Command::SetPath { connection, path, change, reply }).await?;
+                Ok(Reply::Done)
+            }
+            mpt_api::Command::Reload => {
+                info!(?peer, "reload asked by a client");
+                self.ask(|reply| Command::Reload { reply }).await.map(Reply::Reloaded)
+            }
+            mpt_api::Command::Monitor => Ok(Reply::Monitoring),
+        }
+    }
+
+    /// Puts a command into the queue and waits for the answer.
+    async fn ask<T>(&self, command: impl FnOnce(Answer<T>) -> Command) -> Result<T, Failure> {
+        let (reply, answer) = oneshot::channel();
+        self.commands.try_send(command(reply)).map_err(|error| match error {
+            mpsc::error::TrySendError::Full(_) => {
+                Failure::new(Code::Busy, "too many requests are waiting; try again")
+            }
+            mpsc::error::TrySendError::Closed(_) => going_down(),
+        })?;
+        match timeout(ANSWER, answer).await {
+            Ok(Ok(result)) => result,
+            Ok(Err(_)) => Err(going_down()),
+            Err(_) => Err(Failure::new(
+                Code::Busy,
+                format!(
+                    "no answer within {} s; the request may still take effect",
+                    ANSWER.as_secs()
+                ),
+            )),
+        }
+    }
+
+    async fn monitor(
+        &self,
+        mut reader: BufReader<OwnedReadHalf>,
+        mut writer: OwnedWriteHalf,
+    ) -> io::Result<()> {
+        let Ok(_permit) = self.monitors.try_acquire() else {
+            let failure =
+                Failure::new(Code::Busy, format!("{MAX_MONITORS} clients monitor already"));
+            return send(&mut writer, &Response::error(failure)).await;
+        };
+        // Before the answer, so that nothing that happens after it is missed.
+        let mut events = self.events.subscribe();
+        send(&mut writer, &Response::result(Reply::Monitoring)).await?;
+        loop {
+            let event = tokio::select! {
+                event = events.recv() => event,
+                // The client has nothing more to say: it is the end, or a mistake.
+                _ = reader.read_u8() => return Ok(()),
+            };
+            let event = match event {
+                Ok(event) => event,
+                Err(broadcast::error::RecvError::Lagged(count)) => {
+                    Event::now(EventKind::Missed { count })
+                }
+                Err(broadcast::error::RecvError::Closed) => return Ok(()),
+            };
+            send(&mut writer, &Response::event(event)).await?;
+        }
+    }
+}
+
+fn going_down() -> Failure {
+    Failure::new(Code::Failed, "the daemon is going down")
+}
+
+async fn send(writer: &mut OwnedWriteHalf, response: &Response) -> io::Result<()> {
+    timeout(WRITE, writer.write_all(to_line(response).as_bytes())).await?
+}
+
+/// Tells a client too many that there is no room: as much as the socket takes at once.
+fn refuse(stream: &UnixStream) {
+    let failure = Failure::new(Code::Busy, format!("{MAX_CLIENTS} clients are connected already"));
+    let _ = stream.try_write(to_line(&Response::error(failure)).as_bytes());
+}
+
+/// Makes the directory of the socket if it is missing, and gives it then.
+fn make_parent(path: &Path) -> io::Result<Option<PathBuf>> {
+    let Some(parent) = path.parent().filter(|parent| !parent.as_os_str().is_empty()) else {
+        return Ok(None);
+    };
+    match std::fs::create_dir(parent) {
+        Ok(()) => {
+            std::fs::set_permissions(parent, std::fs::Permissions::from_mode(0o755))?;
+            Ok(Some(parent.to_owned()))
+        }
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// Makes sure that nobody listens at `path` and that replacing it loses nothing.
+async fn free(path: &Path) -> Result<(), BindError> {
+    match std::fs::symlink_metadata(path) {
+        Ok(metadata) if metadata.file_type().is_socket() => {}
+        Ok(_) => return Err(BindError::NotASocket(path.to_owned())),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        Err(error) => return Err(BindError::Io { path: path.to_owned(), source: error }),
+    }
+    match timeout(CONNECT, UnixStream::connect(path)).await {
+        Ok(Err(error)) => match error.kind() {
+            io::ErrorKind::ConnectionRefused | io::ErrorKind::NotFound => Ok(()),
+            // Its queue is full: somebody listens, if slowly.
+            io::ErrorKind::WouldBlock => Err(BindError::AlreadyRunning(path.to_owned())),
+            _ => Err(BindError::Io { path: path.to_owned(), source: error }),
+        },
+        Ok(Ok(_)) | Err(_) => Err(BindError::AlreadyRunning(path.to_owned())),
+    }
+}
+
+fn remove_if_there(path: &Path) -> io::Result<()> {
+    match std::fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
+    }
+}
+
+fn identity(path: &Path) -> io::Result<(u64, u64)> {
+    let metadata = std::fs::symlink_metadata(path)?;
+    Ok((metadata.dev(), metadata.ino()))
+}
