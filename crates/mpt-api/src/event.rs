@@ -4,7 +4,7 @@ use std::time::SystemTime;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{DownReason, PathState};
+use crate::snapshot::{DownReason, PathState};
 
 /// Something that happened in the daemon.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

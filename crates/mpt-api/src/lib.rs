@@ -32,7 +32,7 @@ mod facts;
 mod line;
 mod request;
 mod response;
-mod snapshot;
+pub mod snapshot;
 
 pub use event::{Event, EventKind};
 pub use facts::{Direction, Ecn, Late, Mapping};
