@@ -11,6 +11,9 @@ FUZZ_SECONDS := 10
 # More arguments for the laboratory, for example `make bench LAB=--quick`.
 LAB :=
 
+# tc and ethtool live where an ordinary user does not look.
+export PATH := $(PATH):/usr/sbin:/sbin
+
 .DEFAULT_GOAL := help
 
 .PHONY: help

@@ -5,7 +5,9 @@ use std::net::IpAddr;
 use std::process::{Child, Command};
 
 use anyhow::{Context, Result, bail};
-use mpt_linux::netns::Namespace;
+use ipnet::IpNet;
+use mpt_linux::netlink::{Netlink, VethEnd};
+use mpt_linux::netns::{self, Namespace};
 
 use crate::process::Process;
 
@@ -79,9 +81,7 @@ impl Host {
     fn new(end: End) -> Result<Self> {
         // The process id keeps laboratories that run at the same time apart.
         let namespace = Namespace::create(&format!("mpt-lab-{}-{end}", std::process::id()))?;
-        let host = Self { namespace };
-        host.run("ip", "link set dev lo up")?;
-        Ok(host)
+        Ok(Self { namespace })
     }
 
     /// Starts a program on this host; it is killed when what this gives back is dropped.
@@ -96,16 +96,22 @@ impl Host {
         started.with_context(|| format!("cannot run {}", program.display()))
     }
 
-    /// Runs a program of the system to its end; `arguments` are separated by spaces.
-    fn run(&self, program: &str, arguments: &str) -> Result<()> {
-        let mut command = self.namespace.command(program)?;
-        let output = command
-            .args(arguments.split(' '))
-            .output()
-            .with_context(|| format!("cannot run {program}"))?;
-        if !output.status.success() {
-            let error = String::from_utf8_lossy(&output.stderr);
-            bail!("{program} {arguments}: {}", error.trim());
+    /// Gives this end of a path its rate and its offloads.
+    fn configure(&self, path: &Path, spec: PathSpec) -> Result<()> {
+        let name = path.name.as_str();
+        if let Some(rate) = spec.shaped {
+            let rate = format!("{rate}mbit");
+            let bucket = ["rate", &rate, "burst", "32kbit", "latency", "100ms"];
+            let qdisc = [&["qdisc", "add", "dev", name, "root", "tbf"], bucket.as_slice()].concat();
+            netns::tc(&self.namespace, &qdisc)?;
+        }
+        if !spec.segmentation_offload {
+            let mut ethtool = self.namespace.command("ethtool")?;
+            ethtool.args(["-K", name, "tso", "off", "gso", "off"]);
+            let output = ethtool.output().context("cannot run ethtool")?;
+            if !output.status.success() {
+                bail!("ethtool -K {name}: {}", String::from_utf8_lossy(&output.stderr).trim());
+            }
         }
         Ok(())
     }
@@ -122,11 +128,15 @@ pub(crate) struct Topology {
 impl Topology {
     /// Makes the hosts and as many paths as there are specifications.
     pub(crate) fn new(specs: &[PathSpec]) -> Result<Self> {
-        let mut topology = Self { a: Host::new(End::A)?, b: Host::new(End::B)?, paths: Vec::new() };
-        for (number, &spec) in (1..).zip(specs) {
-            let path = Path { name: format!("path{number}"), number };
-            topology.connect(&path, spec).with_context(|| path.name.clone())?;
-            topology.paths.push(path);
+        let name = |number| Path { name: format!("path{number}"), number };
+        let paths = (1..).zip(specs).map(|(number, _)| name(number)).collect();
+        let topology = Self { a: Host::new(End::A)?, b: Host::new(End::B)?, paths };
+        // Netlink is asynchronous, the laboratory is not.
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+        runtime.block_on(topology.connect())?;
+        for (path, &spec) in topology.paths.iter().zip(specs) {
+            topology.a.configure(path, spec)?;
+            topology.b.configure(path, spec)?;
         }
         Ok(topology)
     }
@@ -144,22 +154,18 @@ impl Topology {
         &self.paths
     }
 
-    fn connect(&self, path: &Path, spec: PathSpec) -> Result<()> {
-        let name = &path.name;
-        let there = self.b.namespace.path();
-        let there = there.display();
-        self.a
-            .run("ip", &format!("link add name {name} type veth peer name {name} netns {there}"))?;
-        for end in [End::A, End::B] {
-            let host = self.host(end);
-            host.run("ip", &format!("address add {}/24 dev {name}", path.address(end)))?;
-            host.run("ip", &format!("link set dev {name} up"))?;
-            if let Some(rate) = spec.shaped {
-                let bucket = format!("rate {rate}mbit burst 32kbit latency 100ms");
-                host.run("tc", &format!("qdisc add dev {name} root tbf {bucket}"))?;
-            }
-            if !spec.segmentation_offload {
-                host.run("ethtool", &format!("-K {name} tso off gso off"))?;
+    /// Lays the cables and numbers their ends.
+    async fn connect(&self) -> Result<()> {
+        let (a, b) = (&self.a.namespace, &self.b.namespace);
+        let netlink = [Netlink::connect_in(a)?, Netlink::connect_in(b)?];
+        for path in &self.paths {
+            let name = &path.name;
+            let ends = (VethEnd { name, namespace: a }, VethEnd { name, namespace: b });
+            netlink[0].add_veth(ends.0, ends.1).await?;
+            for (netlink, end) in netlink.iter().zip([End::A, End::B]) {
+                let index = netlink.link(name).await?.index;
+                netlink.add_address(index, IpNet::new(path.address(end), 24)?).await?;
+                netlink.set_up(index).await?;
             }
         }
         Ok(())

@@ -35,14 +35,14 @@ impl Pace {
     pub(super) const FULL: Self = Self {
         tcp: Duration::from_secs(5),
         udp: Duration::from_secs(2),
-        udp_attempts: 8,
+        udp_attempts: 10,
         pings: 300,
     };
     /// To see whether all of it works.
     pub(super) const QUICK: Self = Self {
         tcp: Duration::from_secs(1),
         udp: Duration::from_secs(1),
-        udp_attempts: 4,
+        udp_attempts: 6,
         pings: 100,
     };
 
