@@ -1,0 +1,181 @@
+//! The model of a link, without the packets.
+
+use std::time::{Duration, Instant};
+
+use crate::jitter::JitterProcess;
+use crate::loss::LossProcess;
+use crate::queue::Queue;
+use crate::random::Random;
+use crate::schedule::Schedule;
+use crate::transmitter::Transmitter;
+use crate::{ByteCount, Change, Params};
+
+/// What becomes of a packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[must_use]
+pub enum Outcome {
+    /// It arrives.
+    Arrives {
+        /// When.
+        at: Instant,
+        /// When it arrives once more, if it does; never before `at` where order is kept.
+        copy: Option<Instant>,
+    },
+    /// It is lost on the wire.
+    Lost,
+    /// It found the queue full.
+    QueueFull,
+}
+
+/// Packets and their bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Tally {
+    /// Number of packets.
+    pub packets: u64,
+    /// Sum of their sizes.
+    pub bytes: u64,
+}
+
+/// What has become of all packets. Every packet offered is refused, lost or arrives.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counters {
+    /// Offered to the link.
+    pub offered: Tally,
+    /// Dropped before the queue.
+    pub queue_full: Tally,
+    /// Transmitted, and lost on the wire.
+    pub lost: Tally,
+    /// Copies that arrive besides.
+    pub duplicated: Tally,
+}
+
+/// The model of one direction of one link, without the packets: tells at once what becomes of each.
+///
+/// The whole future of a packet is decided when it comes, which is exact as long as the schedule is known. A change
+/// added later ([`Channel::change`]) leaves alone what has already been decided.
+#[derive(Clone, Debug)]
+pub struct Channel {
+    start: Instant,
+    /// Latest time seen, in nanoseconds since the start, as all times inside.
+    now: u64,
+    /// `queue` as of `now`, the rest as of the transmitter.
+    params: Params,
+    queue_schedule: Schedule,
+    wire_schedule: Schedule,
+    queue: Queue,
+    transmitter: Transmitter,
+    random: Random,
+    loss: LossProcess,
+    jitter: JitterProcess,
+    last_arrival: u64,
+    counters: Counters,
+}
+
+impl Channel {
+    /// A link that has `params` at `start`, and changes by `schedule` (in any order) that long after it.
+    pub fn new(
+        start: Instant,
+        params: Params,
+        schedule: impl IntoIterator<Item = (Duration, Change)>,
+        seed: u64,
+    ) -> Self {
+        let mut channel = Self {
+            start,
+            now: 0,
+            params,
+            queue_schedule: Schedule::default(),
+            wire_schedule: Schedule::default(),
+            queue: Queue::default(),
+            transmitter: Transmitter::default(),
+            random: Random::new(seed),
+            loss: LossProcess::default(),
+            jitter: JitterProcess::new(seed),
+            last_arrival: 0,
+            counters: Counters::default(),
+        };
+        for (after, change) in schedule {
+            channel.insert(nanoseconds(after), change);
+        }
+        channel
+    }
+
+    /// Adds a change to the schedule. It holds for the transmissions that begin at `at` or later, at the earliest for
+    /// the packets that come from now on.
+    pub fn change(&mut self, at: Instant, change: Change) {
+        self.insert(nanoseconds(at.saturating_duration_since(self.start)), change);
+    }
+
+    /// Decides what becomes of a packet that comes at `now`. A time before that of an earlier call counts as that one.
+    pub fn send(&mut self, now: Instant, size: ByteCount) -> Outcome {
+        let now = self.advance(now);
+        // Before anything that depends on the state of the link, see `Draws`.
+        let draws = self.random.draw();
+        self.counters.offered.add(size);
+
+        let start = self.transmitter.start(now);
+        if !self.queue.admit(self.params.queue, now, start, size.0) {
+            self.counters.queue_full.add(size);
+            return Outcome::QueueFull;
+        }
+        self.wire_schedule.apply(start, &mut self.params);
+        let Params { delay, jitter, keep_order, loss, duplication, .. } = self.params;
+        let end = self.transmitter.transmit(now, size, &mut self.params, &mut self.wire_schedule);
+
+        if self.loss.next(&loss, draws.loss, draws.transition) {
+            self.counters.lost.add(size);
+            return Outcome::Lost;
+        }
+        let base = end.saturating_add(nanoseconds(delay));
+        let mut arrival = |drawn| {
+            let jitter = self.jitter.next(jitter, start, drawn);
+            let mut arrival = base.saturating_add_signed(jitter).max(end);
+            if keep_order {
+                arrival = arrival.max(self.last_arrival);
+            }
+            self.last_arrival = self.last_arrival.max(arrival);
+            self.start + Duration::from_nanos(arrival)
+        };
+        let at = arrival(draws.jitter);
+        let copy = duplication.happens(draws.duplication).then(|| arrival(draws.copy_jitter));
+        if copy.is_some() {
+            self.counters.duplicated.add(size);
+        }
+        Outcome::Arrives { at, copy }
+    }
+
+    /// Packets that wait for the transmitter at `now`, and their bytes; the one in transmission is not among them.
+    pub fn waiting(&mut self, now: Instant) -> Tally {
+        let now = self.advance(now);
+        let (packets, bytes) = self.queue.waiting(now);
+        Tally { packets: packets as u64, bytes }
+    }
+
+    /// What has become of all packets.
+    pub fn counters(&self) -> &Counters {
+        &self.counters
+    }
+
+    fn advance(&mut self, now: Instant) -> u64 {
+        self.now = self.now.max(nanoseconds(now.saturating_duration_since(self.start)));
+        self.queue_schedule.apply(self.now, &mut self.params);
+        self.now
+    }
+
+    fn insert(&mut self, at: u64, change: Change) {
+        match change {
+            Change::Queue(_) => self.queue_schedule.insert(at, change),
+            _ => self.wire_schedule.insert(at, change),
+        }
+    }
+}
+
+impl Tally {
+    fn add(&mut self, size: ByteCount) {
+        self.packets += 1;
+        self.bytes = self.bytes.saturating_add(size.0);
+    }
+}
+
+fn nanoseconds(duration: Duration) -> u64 {
+    u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
+}

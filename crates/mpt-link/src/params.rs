@@ -1,0 +1,28 @@
+//! What a link is like at one time.
+
+use std::time::Duration;
+
+use crate::{Bitrate, Jitter, Loss, Probability, QueueLimit};
+
+/// What a link is like at one time. The default is a perfect link: no limit, no delay, no loss.
+///
+/// The queue limit is that of the moment the packet comes; the rate is that of each moment of its transmission, also
+/// where it changes in the middle; everything else is that of the moment its transmission begins.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Params {
+    /// Rate of the transmitter; `None` is no limit, then nothing ever waits.
+    pub rate: Option<Bitrate>,
+    /// What may wait for the transmitter.
+    pub queue: QueueLimit,
+    /// Time from the end of the transmission to the arrival.
+    pub delay: Duration,
+    /// Random part of the delay. The sum is never below 0.
+    pub jitter: Option<Jitter>,
+    /// Whether packets arrive in the order in which they were sent, whatever delay and jitter say: one that would
+    /// overtake another arrives with it instead, right behind it.
+    pub keep_order: bool,
+    /// Random loss on the wire.
+    pub loss: Loss,
+    /// Probability that a packet arrives twice. The copy has a jitter of its own.
+    pub duplication: Probability,
+}
