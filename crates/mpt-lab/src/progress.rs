@@ -1,64 +1,97 @@
 //! Says what is going on: a bar on a terminal, plain lines elsewhere.
 
 use std::io::{IsTerminal, stderr};
-use std::time::Duration;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+/// How often the bar moves. Rarely, because the machine is being measured.
+const REDRAW: Duration = Duration::from_millis(250);
 
 /// Progress through steps whose durations are known about beforehand, on standard error.
 #[derive(Debug)]
 pub(crate) struct Progress {
-    /// Counts milliseconds of the expected duration. Hidden where there is no terminal.
-    bar: ProgressBar,
     total: Duration,
-    done: Duration,
-    current: Duration,
-    terminal: bool,
+    step: Arc<Mutex<Step>>,
+    /// Counts milliseconds of the expected duration; `None` where there is no terminal.
+    bar: Option<ProgressBar>,
+}
+
+/// The step that is being made.
+#[derive(Debug)]
+struct Step {
+    /// What the steps before it were expected to take.
+    before: Duration,
+    expected: Duration,
+    begun: Instant,
 }
 
 impl Progress {
     /// `total`: how long all of it will take.
     pub(crate) fn new(total: Duration) -> Self {
-        let terminal = stderr().is_terminal();
-        let bar = ProgressBar::with_draw_target(
-            Some(millis(total)),
-            if terminal {
-                ProgressDrawTarget::stderr_with_hz(5)
-            } else {
-                ProgressDrawTarget::hidden()
-            },
-        );
-        let style = ProgressStyle::with_template("[{bar:30}] {percent:>3} %  {elapsed}  {msg}");
-        // The template is a constant: were it wrong, the plain bar would do.
-        bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()).progress_chars("=> "));
-        Self { bar, total, done: Duration::ZERO, current: Duration::ZERO, terminal }
+        let now = Instant::now();
+        let step = Step { before: Duration::ZERO, expected: Duration::ZERO, begun: now };
+        let step = Arc::new(Mutex::new(step));
+        let bar = stderr().is_terminal().then(|| bar(total, step.clone()));
+        Self { total, step, bar }
     }
 
     /// Begins the next step, which will take about `expected`.
     pub(crate) fn step(&mut self, what: &str, expected: Duration) {
-        self.done += self.current;
-        self.current = expected;
-        self.bar.set_position(millis(self.done));
-        self.bar.set_message(what.to_owned());
-        if self.terminal {
-            // Redraws the elapsed time while a step runs; rarely, because the machine is being
-            // measured.
-            self.bar.enable_steady_tick(Duration::from_millis(500));
-        } else {
-            let percent = 100 * millis(self.done) / millis(self.total).max(1);
-            eprintln!("{percent:>3} %  {what}");
+        let before = {
+            let mut step = self.step.lock().unwrap_or_else(PoisonError::into_inner);
+            step.before += step.expected;
+            step.expected = expected;
+            step.begun = Instant::now();
+            step.before
+        };
+        match &self.bar {
+            Some(bar) => bar.set_message(what.to_owned()),
+            None => {
+                let percent = 100 * millis(before) / millis(self.total).max(1);
+                eprintln!("{percent:>3} %  {what}");
+            }
         }
     }
 
     /// Ends the display.
     pub(crate) fn finish(&self) {
-        self.bar.finish_and_clear();
+        if let Some(bar) = &self.bar {
+            bar.finish_and_clear();
+        }
     }
 }
 
 impl Drop for Progress {
     fn drop(&mut self) {
         self.finish();
+    }
+}
+
+/// A bar that a thread of its own moves until it is finished.
+fn bar(total: Duration, step: Arc<Mutex<Step>>) -> ProgressBar {
+    let target = ProgressDrawTarget::stderr_with_hz(5);
+    let bar = ProgressBar::with_draw_target(Some(millis(total)), target);
+    let style = ProgressStyle::with_template("[{bar:30}] {percent:>3} %  {elapsed}  {msg}");
+    // The template is a constant: were it wrong, the usual bar would do.
+    bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()).progress_chars("=> "));
+    let moved = bar.clone();
+    thread::spawn(move || {
+        while !moved.is_finished() {
+            let position = step.lock().unwrap_or_else(PoisonError::into_inner).position();
+            moved.set_position(millis(position));
+            thread::sleep(REDRAW);
+        }
+    });
+    bar
+}
+
+impl Step {
+    /// A step that takes longer than expected waits at its end.
+    fn position(&self) -> Duration {
+        self.before + self.begun.elapsed().min(self.expected)
     }
 }
 
