@@ -42,10 +42,9 @@ impl Progress {
     pub(crate) fn step(&mut self, what: &str, expected: Duration) {
         let before = {
             let mut step = self.step.lock().unwrap_or_else(PoisonError::into_inner);
-            step.before += step.expected;
-            step.expected = expected;
-            step.begun = Instant::now();
-            step.before
+            let before = step.before + step.expected;
+            *step = Step { before, expected, begun: Instant::now() };
+            before
         };
         match &self.bar {
             Some(bar) => bar.set_message(what.to_owned()),
