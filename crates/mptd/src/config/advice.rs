@@ -49,7 +49,7 @@ pub(super) fn warn(context: &Context<'_>, draft: &Draft) {
 }
 
 fn useless_keys(context: &Context<'_>, draft: &ConnectionDraft) {
-    let ConnectionDraft { connection, lines, selects, paths } = draft;
+    let ConnectionDraft { connection, lines, selects, paths, .. } = draft;
     let warn = |key: &str, message: &str| {
         context.warn(lines.of(key), &format!("connection.{key}"), message);
     };

@@ -1,18 +1,21 @@
 //! What the tables of a file have to do with one another: names, references, selectors, tuples, MTU.
 
-use std::collections::HashMap;
 use std::collections::hash_map::Entry;
+use std::collections::{BTreeSet, HashMap};
 use std::net::IpAddr;
 
 use ipnet::IpNet;
 use mpt_api::Mapping;
 
 use super::parse::{ConnectionDraft, Draft, Located, MIN_MTU_V6, Select};
-use super::reader::Context;
+use super::reader::{Context, Lines};
 use super::types::{Config, Connection, Device, Path, PortRange, Selector};
 
 /// IP protocols with ports: TCP, UDP, DCCP, SCTP, UDP-Lite.
 const WITH_PORTS: [u8; 5] = [6, 17, 33, 132, 136];
+
+/// The key and the line a selector comes from.
+type Origin = (&'static str, usize);
 
 /// Checks the drafts as a whole and expands their selectors.
 pub(super) fn check(context: &Context<'_>, draft: &mut Draft) {
@@ -107,7 +110,7 @@ fn connection_alone(
     draft: &mut ConnectionDraft,
     devices: &[Located<Device>],
 ) {
-    let ConnectionDraft { connection, lines, selects, paths } = draft;
+    let ConnectionDraft { connection, lines, selects, origins, paths } = draft;
     let error = |key: &str, message: String| {
         context.error(lines.of(key), &format!("connection.{key}"), message);
     };
@@ -163,17 +166,21 @@ fn connection_alone(
         }
     }
     if connection.direction.sends() {
-        connection.selectors = selectors(context, connection, selects);
+        let selectors = selectors(context, connection, lines, selects);
+        (connection.selectors, *origins) = selectors.into_iter().unzip();
     }
 }
 
 fn selectors(
     context: &Context<'_>,
     connection: &Connection,
+    lines: &Lines,
     selects: &[Located<Select>],
-) -> Vec<Selector> {
+) -> Vec<(Selector, Origin)> {
     if selects.is_empty() {
-        let all = |&destination| Selector {
+        let origin = ("connection.networks", lines.of("networks"));
+        let unique: BTreeSet<_> = connection.networks.iter().collect();
+        let all = |&destination: &IpNet| Selector {
             destination,
             source: None,
             protocol: None,
@@ -181,10 +188,7 @@ fn selectors(
             destination_port: None,
             dscp: None,
         };
-        let mut selectors: Vec<_> = connection.networks.iter().map(all).collect();
-        let mut seen = std::collections::HashSet::new();
-        selectors.retain(|selector| seen.insert(*selector));
-        return selectors;
+        return unique.into_iter().map(|network| (all(network), origin)).collect();
     }
     let mut selectors = Vec::new();
     for Located { value: select, lines } in selects {
@@ -224,7 +228,8 @@ fn selectors(
                 );
             }
         }
-        selectors.extend(destinations.into_iter().map(|&destination| Selector {
+        let origin = ("connection.select", lines.header());
+        let selector = |&destination: &IpNet| Selector {
             destination,
             // Any source at all is no restriction.
             source: select.source.filter(|source| source.prefix_len() > 0),
@@ -232,7 +237,8 @@ fn selectors(
             source_port: select.source_port,
             destination_port: select.destination_port,
             dscp: select.dscp,
-        }));
+        };
+        selectors.extend(destinations.into_iter().map(|network| (selector(network), origin)));
     }
     selectors
 }
@@ -249,15 +255,9 @@ fn all_selectors(
     drafts: &[ConnectionDraft],
 ) -> impl Iterator<Item = (&Connection, &Selector, &'static str, usize)> {
     drafts.iter().flat_map(|draft| {
-        let (key, line) = match draft.selects.first() {
-            None => ("connection.networks", draft.lines.of("networks")),
-            Some(first) => ("connection.select", first.lines.header()),
-        };
-        draft
-            .connection
-            .selectors
-            .iter()
-            .map(move |selector| (&draft.connection, selector, key, line))
+        let ConnectionDraft { connection, origins, .. } = draft;
+        let with_origin = connection.selectors.iter().zip(origins);
+        with_origin.map(move |(selector, &(key, line))| (connection, selector, key, line))
     })
 }
 
@@ -307,7 +307,7 @@ fn overlapping_ports(context: &Context<'_>, drafts: &[ConnectionDraft]) {
                 line,
                 key,
                 format!(
-                    "{other} of connection \"{}\" and {selector} of connection \"{}\" overlap, and neither range is the \
+                    "{other} (connection \"{}\") and {selector} (connection \"{}\") overlap, and neither range is the \
                      smaller one, which would win; write ranges that do not overlap",
                     other_connection.name, connection.name
                 ),

@@ -43,6 +43,8 @@ pub(super) struct ConnectionDraft {
     pub(super) connection: Connection,
     pub(super) lines: Lines,
     pub(super) selects: Vec<Located<Select>>,
+    /// For each of the selectors, the key and the line it comes from.
+    pub(super) origins: Vec<(&'static str, usize)>,
     pub(super) paths: Vec<Located<Path>>,
 }
 
@@ -59,14 +61,13 @@ pub(super) struct Select {
 pub(super) fn file(context: &Context<'_>, mut root: Table<'_>) -> Draft {
     let (daemon, port) = root.table("daemon").map_or((Daemon::default(), DEFAULT_PORT), daemon);
     root.require("device", "[[device]] with a name and addresses");
-    let devices: Vec<_> = root.tables("device").into_iter().filter_map(device).collect();
+    let devices = root.tables("device");
+    let several = devices.len() > 1;
+    let devices: Vec<_> = devices.into_iter().filter_map(device).collect();
     // A device left out is the only one there is; with several, connections have to say which.
-    let only_device = match devices.as_slice() {
-        [only] => Some(only.value.name.clone()),
-        _ => None,
-    };
+    let only_device = devices.first().filter(|_| !several).map(|device| device.value.name.clone());
     let connections = (root.tables("connection").into_iter())
-        .filter_map(|table| connection(context, table, port, only_device.as_deref()))
+        .filter_map(|table| connection(context, table, port, several, only_device.as_deref()))
         .collect();
     root.finish();
     Draft { daemon, devices, connections }
@@ -74,10 +75,11 @@ pub(super) fn file(context: &Context<'_>, mut root: Table<'_>) -> Draft {
 
 fn daemon(mut table: Table<'_>) -> (Daemon, u16) {
     let defaults = Daemon::default();
-    let control_socket = table.parsed("control_socket", "an absolute path", |text| {
-        let path = PathBuf::from(text);
-        path.is_absolute().then_some(path).ok_or_else(|| "is not an absolute path".into())
-    });
+    let control_socket =
+        table.parsed("control_socket", "the whole path, such as \"/run/mpt/mptd.sock\"", |text| {
+            let path = PathBuf::from(text);
+            path.is_absolute().then_some(path).ok_or_else(|| "is not an absolute path".into())
+        });
     let log = table.choice(
         "log",
         &[
@@ -120,12 +122,13 @@ fn connection(
     context: &Context<'_>,
     mut table: Table<'_>,
     port: u16,
+    several_devices: bool,
     only_device: Option<&str>,
 ) -> Option<ConnectionDraft> {
     table.require("name", "name = \"office\"");
     let name = table.parsed("name", "letters, digits, \".\", \"_\", \"-\"", values::name);
     let device = table.parsed("device", "the name of a [[device]]", values::interface);
-    if only_device.is_none() {
+    if several_devices {
         table.require("device", "device = \"...\" with the name of one [[device]]");
     }
     table.require("networks", "networks = [\"192.168.2.0/24\"], the networks behind the other end");
@@ -170,13 +173,13 @@ fn connection(
         routes: routes.unwrap_or(true),
         paths: Vec::new(),
     };
-    Some(ConnectionDraft { connection, lines, selects, paths })
+    Some(ConnectionDraft { connection, lines, selects, origins: Vec::new(), paths })
 }
 
 fn reorder(table: &mut Table<'_>) -> Reorder {
     let defaults = Reorder::default();
     let window = table.integer("window", "a window in packets", 0..=65_535);
-    let max_delay = table.parsed("max_delay", "a time from \"1 ms\" to \"10 s\"", |text| {
+    let max_delay = table.scalar("max_delay", "a time from \"1 ms\" to \"10 s\"", |text| {
         let delay = units::duration(text)?;
         MAX_DELAY_RANGE.contains(&delay).then_some(delay).ok_or_else(|| "is out of range".into())
     });
@@ -238,7 +241,7 @@ fn path(context: &Context<'_>, mut table: Table<'_>, port: u16) -> Option<Locate
     let weight_in = table.integer("weight_in", "a weight", 1..=65_535).unwrap_or(weight);
     let tier = table.integer("tier", "a tier", 0..=255);
     let mtu = table.integer("mtu", "an MTU", MIN_MTU..=65_535);
-    let rate = table.parsed("rate", "a rate such as \"100 Mbit/s\"", |text| {
+    let rate = table.scalar("rate", "a rate such as \"100 Mbit/s\"", |text| {
         units::rate(text)
             .and_then(|rate| if rate == 0 { Err("carries nothing".into()) } else { Ok(rate) })
     });

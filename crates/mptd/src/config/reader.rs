@@ -9,6 +9,7 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use super::diagnostic::Diagnostic;
+use super::values::Fault;
 
 /// How alike (Jaro-Winkler, 0 to 1) an unknown key must be to a known one to be taken for its misspelling.
 const ALIKE: f64 = 0.8;
@@ -114,7 +115,7 @@ impl<'a> Table<'a> {
         &mut self,
         key: &'static str,
         write: &str,
-        parse: impl Fn(&str) -> Result<T, String>,
+        parse: impl Fn(&str) -> Result<T, Fault>,
     ) -> Option<T> {
         self.entry(key)?.parse(false, write, parse)
     }
@@ -124,7 +125,7 @@ impl<'a> Table<'a> {
         &mut self,
         key: &'static str,
         write: &str,
-        parse: impl Fn(&str) -> Result<T, String>,
+        parse: impl Fn(&str) -> Result<T, Fault>,
     ) -> Option<T> {
         self.entry(key)?.parse(true, write, parse)
     }
@@ -134,7 +135,7 @@ impl<'a> Table<'a> {
         &mut self,
         key: &'static str,
         example: &str,
-        parse: impl Fn(&str) -> Result<T, String>,
+        parse: impl Fn(&str) -> Result<T, Fault>,
     ) -> Option<Vec<T>> {
         let entry = self.entry(key)?;
         let DeValue::Array(elements) = entry.value else {
@@ -321,7 +322,7 @@ impl<'a> Entry<'a> {
         &self,
         or_integer: bool,
         write: &str,
-        parse: impl Fn(&str) -> Result<T, String>,
+        parse: impl Fn(&str) -> Result<T, Fault>,
     ) -> Option<T> {
         let outcome = match self.value {
             DeValue::String(text) => parse(text),
@@ -334,7 +335,10 @@ impl<'a> Entry<'a> {
             _ => Err("is not a string".into()),
         };
         outcome
-            .map_err(|fault| self.error(format!("{} {fault}; write {write}", show(self.value))))
+            .map_err(|Fault { fault, instead }| {
+                let write = instead.as_deref().unwrap_or(write);
+                self.error(format!("{} {fault}; write {write}", show(self.value)));
+            })
             .ok()
     }
 
@@ -350,14 +354,14 @@ impl<'a> Entry<'a> {
 /// A value as it would stand in the file, cut to a readable length, control characters escaped.
 fn show(value: &DeValue<'_>) -> String {
     const LONGEST: usize = 60;
+    let cut = |text: &str| match text.char_indices().nth(LONGEST) {
+        Some((end, _)) => format!("{}...", text[..end].escape_debug()),
+        None => text.escape_debug().to_string(),
+    };
     match value {
-        DeValue::String(text) if text.chars().count() > LONGEST => {
-            let start: String = text.chars().take(LONGEST).collect();
-            format!("\"{}...\"", start.escape_debug())
-        }
-        DeValue::String(text) => format!("\"{}\"", text.escape_debug()),
-        DeValue::Integer(integer) => integer.to_string(),
-        DeValue::Float(float) => float.to_string(),
+        DeValue::String(text) => format!("\"{}\"", cut(text)),
+        DeValue::Integer(integer) => cut(&integer.to_string()),
+        DeValue::Float(float) => cut(&float.to_string()),
         DeValue::Boolean(boolean) => boolean.to_string(),
         DeValue::Datetime(datetime) => datetime.to_string(),
         DeValue::Array(_) => "a list".into(),

@@ -2,8 +2,10 @@
 
 use std::time::Duration;
 
+use super::values::Fault;
+
 /// Bytes: a bare number, or one with a decimal or binary unit.
-pub(super) fn size(text: &str) -> Result<u64, String> {
+pub(super) fn size(text: &str) -> Result<u64, Fault> {
     const UNITS: &[(&str, u64)] = &[
         ("", 1),
         ("B", 1),
@@ -18,7 +20,7 @@ pub(super) fn size(text: &str) -> Result<u64, String> {
 }
 
 /// Time, to the nanosecond.
-pub(super) fn duration(text: &str) -> Result<Duration, String> {
+pub(super) fn duration(text: &str) -> Result<Duration, Fault> {
     const UNITS: &[(&str, u64)] =
         &[("us", 1_000), ("ms", 1_000_000), ("s", 1_000_000_000), ("min", 60_000_000_000)];
     quantity(text, UNITS)
@@ -27,7 +29,7 @@ pub(super) fn duration(text: &str) -> Result<Duration, String> {
 }
 
 /// Bits per second.
-pub(super) fn rate(text: &str) -> Result<u64, String> {
+pub(super) fn rate(text: &str) -> Result<u64, Fault> {
     const UNITS: &[(&str, u64)] =
         &[("bit/s", 1), ("kbit/s", 1000), ("Mbit/s", 1_000_000), ("Gbit/s", 1_000_000_000)];
     quantity(text, UNITS).ok_or_else(|| "is not a rate with its unit".into())

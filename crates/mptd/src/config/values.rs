@@ -6,26 +6,47 @@ use ipnet::IpNet;
 
 use super::types::{PortRange, SourcePort};
 
+/// What is wrong with a value.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Fault {
+    /// What it is not, to stand after the value: "is not a port".
+    pub(super) fault: String,
+    /// What to write, where that follows from the value; else whoever asked for the value knows.
+    pub(super) instead: Option<String>,
+}
+
+impl Fault {
+    fn instead(fault: &str, instead: String) -> Self {
+        Fault { fault: fault.into(), instead: Some(instead) }
+    }
+}
+
+impl<T: Into<String>> From<T> for Fault {
+    fn from(fault: T) -> Self {
+        Fault { fault: fault.into(), instead: None }
+    }
+}
+
 /// Longest name of a connection or path, in characters.
 const MAX_NAME: usize = 63;
 /// Longest name of a network interface, in bytes (IFNAMSIZ less the final zero).
 const MAX_INTERFACE_NAME: usize = 15;
 
 /// Name of a connection or path: a word that needs no quoting on a command line.
-pub(super) fn name(text: &str) -> Result<String, String> {
+pub(super) fn name(text: &str) -> Result<String, Fault> {
     if text.chars().count() > MAX_NAME {
-        return Err(format!("is longer than {MAX_NAME} characters"));
+        return Err(format!("is longer than {MAX_NAME} characters").into());
     }
     is_word(text).then(|| text.to_owned()).ok_or_else(|| "is not a name".into())
 }
 
 /// Name of a network interface.
-pub(super) fn interface(text: &str) -> Result<String, String> {
+pub(super) fn interface(text: &str) -> Result<String, Fault> {
     if text.len() > MAX_INTERFACE_NAME {
-        return Err(format!(
-            "has {} bytes, an interface name has at most {MAX_INTERFACE_NAME}",
-            text.len()
-        ));
+        let has = text.len();
+        return Err(
+            format!("has {has} bytes, an interface name has at most {MAX_INTERFACE_NAME}").into()
+        );
     }
     let valid = !text.is_empty()
         && !matches!(text, "." | "..")
@@ -34,12 +55,14 @@ pub(super) fn interface(text: &str) -> Result<String, String> {
 }
 
 /// Address of one end of a path.
-pub(super) fn endpoint(text: &str) -> Result<IpAddr, String> {
-    let address: IpAddr = text.parse().map_err(|_| "is not an IP address".to_owned())?;
-    match address {
-        IpAddr::V6(v6) if v6.to_ipv4_mapped().is_some() => {
-            Err("is an IPv4 address in IPv6 clothing".into())
+pub(super) fn endpoint(text: &str) -> Result<IpAddr, Fault> {
+    let address: IpAddr = text.parse().map_err(|_| Fault::from("is not an IP address"))?;
+    if let IpAddr::V6(v6) = address {
+        if let Some(v4) = v6.to_ipv4_mapped() {
+            return Err(Fault::instead("is an IPv4 address in IPv6 form", format!("\"{v4}\"")));
         }
+    }
+    match address {
         _ if address.is_unspecified() => Err("stands for any address".into()),
         _ if address.is_multicast() => Err("is a multicast address".into()),
         IpAddr::V4(Ipv4Addr::BROADCAST) => Err("is the broadcast address".into()),
@@ -48,29 +71,32 @@ pub(super) fn endpoint(text: &str) -> Result<IpAddr, String> {
 }
 
 /// A TUN device's own address with the prefix length of its network.
-pub(super) fn interface_address(text: &str) -> Result<IpNet, String> {
+pub(super) fn interface_address(text: &str) -> Result<IpNet, Fault> {
     if text.parse::<IpAddr>().is_ok() {
         return Err("has no prefix length".into());
     }
     let net: IpNet =
-        text.parse().map_err(|_| "is not an address with its prefix length".to_owned())?;
+        text.parse().map_err(|_| Fault::from("is not an address with its prefix length"))?;
     endpoint(&net.addr().to_string()).map(|_| net)
 }
 
 /// A network; a bare address is a network of one.
-pub(super) fn network(text: &str) -> Result<IpNet, String> {
+pub(super) fn network(text: &str) -> Result<IpNet, Fault> {
     if let Ok(address) = text.parse::<IpAddr>() {
         return Ok(address.into());
     }
-    let net: IpNet = text.parse().map_err(|_| "is not a network".to_owned())?;
+    let net: IpNet = text.parse().map_err(|_| Fault::from("is not a network"))?;
     if net.trunc() != net {
-        return Err(format!("has bits set behind its prefix; the network is \"{}\"", net.trunc()));
+        return Err(Fault::instead(
+            "has bits set behind its prefix",
+            format!("\"{}\"", net.trunc()),
+        ));
     }
     Ok(net)
 }
 
 /// The networks a connection carries: no multicast and no link-local ones, which `multicast` governs.
-pub(super) fn routed_network(text: &str) -> Result<IpNet, String> {
+pub(super) fn routed_network(text: &str) -> Result<IpNet, Fault> {
     let net = network(text)?;
     let never: [IpNet; 4] = [
         IpNet::new_assert(Ipv4Addr::new(224, 0, 0, 0).into(), 4),
@@ -79,18 +105,21 @@ pub(super) fn routed_network(text: &str) -> Result<IpNet, String> {
         IpNet::new_assert(Ipv6Addr::new(0xfe80, 0, 0, 0, 0, 0, 0, 0).into(), 10),
     ];
     if never.iter().any(|never| never.contains(&net)) {
-        return Err("is multicast or link-local, which multicast = true carries".into());
+        return Err(Fault::instead(
+            "is multicast or link-local",
+            "multicast = true instead".into(),
+        ));
     }
     Ok(net)
 }
 
 /// A UDP port to listen on or to send to.
-pub(super) fn port(text: &str) -> Result<u16, String> {
+pub(super) fn port(text: &str) -> Result<u16, Fault> {
     text.parse().ok().filter(|&port| port != 0).ok_or_else(|| "is not a port".into())
 }
 
 /// `source_port` of a path.
-pub(super) fn source_port(text: &str) -> Result<SourcePort, String> {
+pub(super) fn source_port(text: &str) -> Result<SourcePort, Fault> {
     match text {
         "random" => Ok(SourcePort::Random),
         "entropy" => Ok(SourcePort::Entropy),
@@ -99,7 +128,7 @@ pub(super) fn source_port(text: &str) -> Result<SourcePort, String> {
 }
 
 /// A port or a range of ports, `5060-5070`.
-pub(super) fn ports(text: &str) -> Result<PortRange, String> {
+pub(super) fn ports(text: &str) -> Result<PortRange, Fault> {
     let (first, last) = text.split_once('-').unwrap_or((text, text));
     let parse = |end: &str| end.trim().parse::<u16>().ok();
     let (Some(first), Some(last)) = (parse(first), parse(last)) else {
@@ -112,7 +141,7 @@ pub(super) fn ports(text: &str) -> Result<PortRange, String> {
 }
 
 /// An IP protocol by number or by the commonest names.
-pub(super) fn protocol(text: &str) -> Result<u8, String> {
+pub(super) fn protocol(text: &str) -> Result<u8, Fault> {
     // IANA "Assigned Internet Protocol Numbers".
     const NAMES: &[(&str, u8)] = &[
         ("icmp", 1),
@@ -130,7 +159,7 @@ pub(super) fn protocol(text: &str) -> Result<u8, String> {
 }
 
 /// A DSCP by number or by the name of its per-hop behaviour (RFC 2474, 2597, 3246, 5865, 8622).
-pub(super) fn dscp(text: &str) -> Result<u8, String> {
+pub(super) fn dscp(text: &str) -> Result<u8, Fault> {
     let upper = text.to_ascii_uppercase();
     let digits: Vec<u8> = upper.bytes().skip(2).map(|digit| digit.wrapping_sub(b'0')).collect();
     let found = match (upper.get(..2).unwrap_or(&upper), digits.as_slice()) {

@@ -1,0 +1,345 @@
+//! Every mistake in a file is reported with file, line, key and what to write instead, and all of them at once.
+
+use mptd::config::{check_text, load};
+use proptest::prelude::*;
+
+/// A good file with one device and one connection over two paths.
+const GOOD: &str = r#"[daemon]
+[[device]]
+name = "mpt0"
+addresses = ["10.9.0.1/30"]
+[[connection]]
+name = "office"
+networks = ["10.9.0.2"]
+[[connection.path]]
+name = "dsl"
+local = "10.0.1.1"
+remote = "10.0.1.2"
+[[connection.path]]
+name = "lte"
+local = "10.0.2.1"
+remote = "10.0.2.2"
+"#;
+
+/// A second connection that has to be told apart from the first.
+const SECOND: &str = r#"[[connection]]
+name = "branch"
+networks = ["10.9.0.3"]
+key = 2
+[[connection.path]]
+name = "dsl"
+local = "10.0.1.1"
+remote = "10.0.1.2"
+"#;
+
+/// All errors of a text, one per line.
+fn errors(text: &str) -> String {
+    check_text("mpt.toml", text).expect_err("the file is bad").to_string()
+}
+
+/// All errors of the good file with one line replaced.
+fn with(good: &str, bad: &str) -> String {
+    assert_eq!(
+        GOOD.matches(good).count(),
+        1,
+        "{good} does not stand exactly once in the good file"
+    );
+    errors(&GOOD.replace(good, bad))
+}
+
+/// All errors of both connections, with one line of the second replaced.
+fn with_second(good: &str, bad: &str) -> String {
+    assert_eq!(SECOND.matches(good).count(), 1, "{good} does not stand exactly once");
+    errors(&format!("{GOOD}{}", SECOND.replace(good, bad)))
+}
+
+#[test]
+fn the_good_files_are_good() {
+    check_text("mpt.toml", GOOD).unwrap();
+    check_text("mpt.toml", &format!("{GOOD}{SECOND}")).unwrap();
+}
+
+macro_rules! bad {
+    ($($name:ident: $text:expr => $message:expr;)*) => {
+        $(#[test]
+        fn $name() {
+            assert_eq!($text, $message);
+        })*
+    };
+}
+
+bad! {
+    weight_zero: with("name = \"dsl\"", "name = \"dsl\"\nweight = 0") =>
+        "mpt.toml:10: connection.path.weight: 0 is not a weight; write an integer from 1 to 65535";
+    weight_too_large: with("name = \"dsl\"", "name = \"dsl\"\nweight = 65536") =>
+        "mpt.toml:10: connection.path.weight: 65536 is not a weight; write an integer from 1 to 65535";
+    weight_negative: with("name = \"dsl\"", "name = \"dsl\"\nweight = -1") =>
+        "mpt.toml:10: connection.path.weight: -1 is not a weight; write an integer from 1 to 65535";
+    weight_string: with("name = \"dsl\"", "name = \"dsl\"\nweight_in = \"3\"") =>
+        "mpt.toml:10: connection.path.weight_in: \"3\" is not a weight; write an integer from 1 to 65535";
+    window_too_large: with("name = \"office\"", "name = \"office\"\nwindow = 65_536") =>
+        "mpt.toml:7: connection.window: 65536 is not a window in packets; write an integer from 0 to 65535";
+    delay_without_unit: with("name = \"office\"", "name = \"office\"\nmax_delay = 300") =>
+        "mpt.toml:7: connection.max_delay: 300 is not a time with its unit; write a time from \"1 ms\" to \"10 s\"";
+    delay_too_long: with("name = \"office\"", "name = \"office\"\nmax_delay = \"1 min\"") =>
+        "mpt.toml:7: connection.max_delay: \"1 min\" is out of range; write a time from \"1 ms\" to \"10 s\"";
+    key_too_large: with("name = \"office\"", "name = \"office\"\nkey = 0x1_0000_0000") =>
+        "mpt.toml:7: connection.key: 0x100000000 is not a GRE key; write an integer from 0 to 4294967295";
+    not_a_boolean: with("name = \"office\"", "name = \"office\"\nsequence = \"yes\"") =>
+        "mpt.toml:7: connection.sequence: \"yes\" is not a boolean; write true or false";
+    not_a_known_word: with("name = \"office\"", "name = \"office\"\nmapping = \"packets\"") =>
+        "mpt.toml:7: connection.mapping: \"packets\" is not known; write \"packet\", \"flow\" or \"duplicate\"";
+    unknown_key: with("name = \"dsl\"", "name = \"dsl\"\nwieght = 3") =>
+        "mpt.toml:10: connection.path.wieght: unknown key; did you mean weight?";
+    unknown_key_like_no_other: with("name = \"mpt0\"", "name = \"mpt0\"\nqqq = 3") =>
+        "mpt.toml:4: device.qqq: unknown key; write one of name, addresses, mtu";
+    unknown_table: with("[daemon]", "[demon]") =>
+        "mpt.toml:1: demon: unknown key; did you mean daemon?";
+    single_brackets: with("[[device]]", "[device]") =>
+        "mpt.toml:2: device: there may be several, so the brackets are double; write [[device]]";
+    double_brackets: with("[daemon]", "[[daemon]]") =>
+        "mpt.toml:1: daemon: there is only one; write [daemon], with single brackets";
+    not_toml: with("name = \"mpt0\"", "name = mpt0") =>
+        "mpt.toml:3: string values must be quoted, expected literal string";
+    key_twice: with("name = \"mpt0\"", "name = \"mpt0\"\nname = \"mpt1\"") =>
+        "mpt.toml:4: duplicate key";
+    empty_file: errors("") =>
+        "mpt.toml:1: device: missing; write [[device]] with a name and addresses";
+    no_networks: with("networks = [\"10.9.0.2\"]\n", "") =>
+        "mpt.toml:5: connection.networks: missing; write networks = [\"192.168.2.0/24\"], the networks behind the other end";
+    no_name: with("name = \"dsl\"\n", "") =>
+        "mpt.toml:8: connection.path.name: missing; write name = \"dsl\"";
+    no_remote: with("remote = \"10.0.1.2\"\n", "") =>
+        "mpt.toml:8: connection.path.remote: missing; write remote = \"...\" with the address of the other end";
+    no_local: with("local = \"10.0.1.1\"\n", "") =>
+        "mpt.toml:8: connection.path.local: missing; write local = \"...\" with an address of this host, or interface = \"...\"";
+    no_paths: errors(&GOOD[..GOOD.find("[[connection.path]]").unwrap()]) =>
+        "mpt.toml:5: connection.path: missing; write [[connection.path]] with a name, local and remote";
+    not_an_address: with("remote = \"10.0.1.2\"", "remote = \"vpn.example.org\"") =>
+        "mpt.toml:11: connection.path.remote: \"vpn.example.org\" is not an IP address; write the address of the other end";
+    ipv6_where_ipv4_belongs: with("remote = \"10.0.1.2\"", "remote = \"2001:db8::2\"") =>
+        "mpt.toml:10: connection.path.local: 10.0.1.1 is an IPv4 address, but remote 2001:db8::2 is IPv6; write two addresses of one family";
+    ipv4_in_ipv6: with("remote = \"10.0.1.2\"", "remote = \"::ffff:10.0.1.2\"") =>
+        "mpt.toml:11: connection.path.remote: \"::ffff:10.0.1.2\" is an IPv4 address in IPv6 form; write \"10.0.1.2\"";
+    any_address: with("local = \"10.0.1.1\"", "local = \"0.0.0.0\"") =>
+        "mpt.toml:10: connection.path.local: \"0.0.0.0\" stands for any address; write an address of this host, or interface = \"...\"";
+    remote_is_local: with("remote = \"10.0.1.2\"", "remote = \"10.0.1.1\"") =>
+        "mpt.toml:11: connection.path.remote: 10.0.1.1 is the local address; write the address of the other end";
+    link_local_without_interface: with("local = \"10.0.1.1\"\nremote = \"10.0.1.2\"", "local = \"fe80::1\"\nremote = \"fe80::2\"") =>
+        "mpt.toml:8: connection.path.interface: missing: link-local addresses say nothing without it; write interface = \"...\"";
+    host_bits: with("networks = [\"10.9.0.2\"]", "networks = [\"192.168.2.1/24\"]") =>
+        "mpt.toml:7: connection.networks: \"192.168.2.1/24\" has bits set behind its prefix; write \"192.168.2.0/24\"";
+    multicast_network: with("networks = [\"10.9.0.2\"]", "networks = [\"224.0.0.0/24\"]") =>
+        "mpt.toml:7: connection.networks: \"224.0.0.0/24\" is multicast or link-local; write multicast = true instead";
+    networks_not_a_list: with("networks = [\"10.9.0.2\"]", "networks = \"10.9.0.2\"") =>
+        "mpt.toml:7: connection.networks: \"10.9.0.2\" is not a list; write [\"192.168.2.0/24\"]";
+    address_without_prefix: with("addresses = [\"10.9.0.1/30\"]", "addresses = [\"10.9.0.1\"]") =>
+        "mpt.toml:4: device.addresses: \"10.9.0.1\" has no prefix length; write \"10.9.0.1/30\"";
+    no_addresses: with("addresses = [\"10.9.0.1/30\"]", "addresses = []") =>
+        "mpt.toml:4: device.addresses: is empty; write addresses = [\"10.9.0.1/30\"]";
+    device_name_too_long: with("name = \"mpt0\"", "name = \"multipath-tunnel-0\"") =>
+        "mpt.toml:3: device.name: \"multipath-tunnel-0\" has 18 bytes, an interface name has at most 15; write a name such as \"mpt0\"";
+    device_twice: with("[[connection]]", "[[device]]\nname = \"mpt0\"\naddresses = [\"10.8.0.1/30\"]\n[[connection]]\ndevice = \"mpt0\"") =>
+        "mpt.toml:6: device.name: there is a device \"mpt0\" already, in line 3; write another name";
+    address_twice: with("[[connection]]", "[[device]]\nname = \"mpt1\"\naddresses = [\"10.9.0.1/24\"]\n[[connection]]\ndevice = \"mpt0\"") =>
+        "mpt.toml:7: device.addresses: 10.9.0.1 is an address of device \"mpt0\" already; write another";
+    device_not_told: with("[[connection]]", "[[device]]\nname = \"mpt1\"\naddresses = [\"10.8.0.1/30\"]\n[[connection]]") =>
+        "mpt.toml:8: connection.device: missing; write device = \"...\" with the name of one [[device]]";
+    device_not_there: with("name = \"office\"", "name = \"office\"\ndevice = \"mpt9\"") =>
+        "mpt.toml:7: connection.device: there is no device \"mpt9\"; write \"mpt0\"";
+    connection_twice: with_second("name = \"branch\"", "name = \"office\"") =>
+        "mpt.toml:17: connection.name: there is a connection \"office\" already, in line 6; write another name";
+    path_twice: with("name = \"lte\"", "name = \"dsl\"") =>
+        "mpt.toml:13: connection.path.name: there is a path \"dsl\" already, in line 9; write another name";
+    name_with_a_space: with("name = \"office\"", "name = \"head office\"") =>
+        "mpt.toml:6: connection.name: \"head office\" is not a name; write letters, digits, \".\", \"_\", \"-\"";
+    network_twice: with("networks = [\"10.9.0.2\"]", "networks = [\"10.9.0.2\", \"10.9.0.2/32\"]") =>
+        "mpt.toml:7: connection.networks: 10.9.0.2/32 is listed twice; write it once";
+    equal_selectors: with_second("networks = [\"10.9.0.3\"]", "networks = [\"10.9.0.2\"]") =>
+        "mpt.toml:18: connection.networks: connections \"office\" and \"branch\" both select 10.9.0.2/32; write a [[connection.select]] that tells them apart, or another network";
+    equal_selectors_written: with_second("key = 2", "key = 2\n[[connection.select]]\ndestination = \"10.9.0.2\"\nsource = \"0.0.0.0/0\"") =>
+        "mpt.toml:20: connection.select: connections \"office\" and \"branch\" both select 10.9.0.2/32; write a [[connection.select]] that tells them apart, or another network";
+    overlapping_ports: with_second("key = 2", "key = 2\n[[connection.select]]\nprotocol = \"udp\"\ndestination_port = \"10-20\"\n[[connection.select]]\nprotocol = \"udp\"\ndestination_port = \"15-25\"") =>
+        "mpt.toml:23: connection.select: 10.9.0.3/32 protocol 17 destination port 10-20 (connection \"branch\") and 10.9.0.3/32 protocol 17 destination port 15-25 (connection \"branch\") overlap, and neither range is the smaller one, which would win; write ranges that do not overlap";
+    ports_without_protocol: with_second("key = 2", "key = 2\n[[connection.select]]\ndestination_port = 5060") =>
+        "mpt.toml:21: connection.select.destination_port: needs a protocol; write protocol = \"tcp\" or \"udp\"";
+    ports_of_icmp: with_second("key = 2", "key = 2\n[[connection.select]]\nprotocol = \"icmp\"\nsource_port = 5060") =>
+        "mpt.toml:22: connection.select.source_port: the protocol has no ports; write protocol = \"tcp\" or \"udp\", or leave the port out";
+    ports_backwards: with_second("key = 2", "key = 2\n[[connection.select]]\nprotocol = \"tcp\"\nsource_port = \"20-10\"") =>
+        "mpt.toml:22: connection.select.source_port: \"20-10\" is a range that ends before it starts; write a port such as 5060 or a range such as \"5060-5070\"";
+    not_a_dscp: with_second("key = 2", "key = 2\n[[connection.select]]\ndscp = 64") =>
+        "mpt.toml:21: connection.select.dscp: 64 is not a DSCP; write a number from 0 to 63 or a name such as \"EF\" or \"AF41\"";
+    mixed_selector: with_second("key = 2", "key = 2\n[[connection.select]]\nsource = \"fd00::/64\"") =>
+        "mpt.toml:21: connection.select.source: fd00::/64 is IPv6, but networks are not; write networks of one family";
+    same_tuple_without_keys: errors(&format!("{GOOD}{}", SECOND.replace("key = 2\n", ""))) =>
+        "mpt.toml:19: connection.path: path \"dsl\" has the addresses, ports and key of path \"dsl\" of connection \"office\" (local port 4754 and remote 10.0.1.2); write key = ... with a different number in each connection";
+    same_tuple_in_one_connection: with("local = \"10.0.2.1\"\nremote = \"10.0.2.2\"", "local = \"10.0.1.1\"\nremote = \"10.0.1.2\"") =>
+        "mpt.toml:12: connection.path: path \"lte\" has the addresses and ports of path \"dsl\" (local port 4754 and remote 10.0.1.2), and what arrives could be of either; write another local address, or a remote_source_port for each";
+    two_carry_multicast: errors(&format!("{GOOD}{SECOND}").replace("networks", "multicast = true\nnetworks")) =>
+        "mpt.toml:19: connection.multicast: connection \"office\" carries the multicast of device \"mpt0\" already; write false in one of them";
+    one_network_on_two_devices: errors(&format!(
+        "{}{}[[device]]\nname = \"mpt1\"\naddresses = [\"10.8.0.1/30\"]\n",
+        GOOD.replace("name = \"office\"", "name = \"office\"\ndevice = \"mpt0\""),
+        SECOND.replace("10.9.0.3\"]", "10.9.0.2\"]\ndevice = \"mpt1\"")
+    )) =>
+        "mpt.toml:19: connection.networks: 10.9.0.2/32 is routed to device \"mpt0\" by connection \"office\" already; write routes = false in one of them";
+    mtu_too_small: with("name = \"dsl\"", "name = \"dsl\"\nmtu = 500") =>
+        "mpt.toml:10: connection.path.mtu: 500 is not an MTU; write an integer from 576 to 65535";
+    mtu_too_small_for_ipv6_inside: errors(&GOOD.replace("[\"10.9.0.2\"]", "[\"fd00::2\"]").replace("name = \"dsl\"", "name = \"dsl\"\nmtu = 1315")) =>
+        "mpt.toml:10: connection.path.mtu: 1315 leaves 1279 bytes for inner packets, IPv6 needs 1280; write at least 1316, or take the IPv6 networks and addresses out";
+    mtu_too_small_for_ipv6_outside: errors(&GOOD.replace("10.0.1.", "2001:db8::").replace("name = \"dsl\"", "name = \"dsl\"\nmtu = 1279")) =>
+        "mpt.toml:10: connection.path.mtu: 1279 is less than the smallest MTU of IPv6; write an integer from 1280 to 65535";
+    device_mtu_too_small_for_ipv6: errors(&GOOD.replace("[\"10.9.0.1/30\"]", "[\"fd00::1/64\"]\nmtu = 1279")) =>
+        "mpt.toml:5: device.mtu: 1279 is too small for the device's IPv6 addresses; write at least 1280, or take the IPv6 addresses out";
+    entropy_through_a_nat: with("name = \"dsl\"", "name = \"dsl\"\nsource_port = \"entropy\"\nnat = true") =>
+        "mpt.toml:10: connection.path.source_port: \"entropy\" does not work through a NAT, which would make a binding for every port; leave source_port out, or write nat = false";
+    no_udp_checksum_over_ipv6: errors(&GOOD.replace("10.0.1.", "2001:db8::").replace("name = \"office\"", "name = \"office\"\nudp_checksum = false")) =>
+        "mpt.toml:7: connection.udp_checksum: false, but path \"dsl\" runs over IPv6, where mpt always sends the checksum; write true";
+    duplicates_without_numbers: with("name = \"office\"", "name = \"office\"\nmapping = \"duplicate\"\nsequence = false") =>
+        "mpt.toml:8: connection.sequence: false, but mapping = \"duplicate\" tells copies by their sequence numbers; write true";
+    port_zero: with("name = \"dsl\"", "name = \"dsl\"\nremote_port = 0") =>
+        "mpt.toml:10: connection.path.remote_port: 0 is not a port; write an integer from 1 to 65535";
+    source_port_wrong: with("name = \"dsl\"", "name = \"dsl\"\nsource_port = \"any\"") =>
+        "mpt.toml:10: connection.path.source_port: \"any\" is not a port; write \"random\", \"entropy\" or a port from 1 to 65535";
+    relative_socket: with("[daemon]", "[daemon]\ncontrol_socket = \"mptd.sock\"") =>
+        "mpt.toml:2: daemon.control_socket: \"mptd.sock\" is not an absolute path; write the whole path, such as \"/run/mpt/mptd.sock\"";
+    buffer_limit_too_little: with("[daemon]", "[daemon]\nbuffer_limit = \"4 KiB\"") =>
+        "mpt.toml:2: daemon.buffer_limit: \"4 KiB\" is too little; write a size from \"1 MiB\", such as \"64 MiB\"";
+    log_level: with("[daemon]", "[daemon]\nlog = \"verbose\"") =>
+        "mpt.toml:2: daemon.log: \"verbose\" is not known; write \"error\", \"warn\", \"info\", \"debug\" or \"trace\"";
+    rate_without_unit: with("name = \"dsl\"", "name = \"dsl\"\nrate = \"100\"") =>
+        "mpt.toml:10: connection.path.rate: \"100\" is not a rate with its unit; write a rate such as \"100 Mbit/s\"";
+    wrong_type_of_table: with("[daemon]", "daemon = 3") =>
+        "mpt.toml:1: daemon: 3 is not a table; write [daemon]";
+    control_characters_are_escaped: with("name = \"mpt0\"", "name = \"mpt\\u001b[0m\"") =>
+        "mpt.toml:3: device.name: \"mpt\\u{1b}[0m\" is not an interface name; write a name such as \"mpt0\"";
+}
+
+#[test]
+fn a_missing_file_is_named() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("mpt.toml");
+    assert_eq!(
+        load(&file).unwrap_err().to_string(),
+        format!(
+            "{}: No such file or directory (os error 2); write the file (examples/mpt.toml shows all keys) or name another \
+             with --config",
+            file.display()
+        )
+    );
+}
+
+#[test]
+fn a_file_in_another_encoding_is_told_so() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("mpt.toml");
+    std::fs::write(&file, b"[daemon]\n# caf\xe9\n").unwrap();
+    assert_eq!(
+        load(&file).unwrap_err().to_string(),
+        format!("{}:2: not UTF-8; save the file in UTF-8", file.display())
+    );
+}
+
+#[test]
+fn a_good_file_loads() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("mpt.toml");
+    std::fs::write(&file, GOOD).unwrap();
+    let loaded = load(&file).unwrap();
+    assert_eq!(loaded, check_text("mpt.toml", GOOD).unwrap());
+}
+
+#[test]
+fn all_errors_are_reported_at_once_in_the_order_of_the_lines() {
+    let text = GOOD
+        .replace("name = \"lte\"", "name = \"dsl\"\nweight = 0")
+        .replace("name = \"office\"", "name = \"office\"\nwindow = 70000\ndevice = \"mpt1\"")
+        .replace("[daemon]", "[daemon]\nprot = 1");
+    assert_eq!(
+        errors(&text).lines().collect::<Vec<_>>(),
+        [
+            "mpt.toml:2: daemon.prot: unknown key; did you mean port?",
+            "mpt.toml:8: connection.window: 70000 is not a window in packets; write an integer from 0 to 65535",
+            "mpt.toml:9: connection.device: there is no device \"mpt1\"; write \"mpt0\"",
+            "mpt.toml:16: connection.path.name: there is a path \"dsl\" already, in line 12; write another name",
+            "mpt.toml:17: connection.path.weight: 0 is not a weight; write an integer from 1 to 65535",
+        ]
+    );
+}
+
+/// Two paths are told apart by whatever differs in what they receive.
+#[test]
+fn paths_that_can_be_told_apart_are_allowed() {
+    let lte = "local = \"10.0.2.1\"\nremote = \"10.0.2.2\"";
+    for other in [
+        "local = \"10.0.1.1\"\nremote = \"10.0.1.2\"\nlocal_port = 4755",
+        "local = \"10.0.1.1\"\nremote = \"10.0.1.3\"",
+        "local = \"10.0.2.1\"\nremote = \"10.0.1.2\"",
+        "interface = \"eth1\"\nremote = \"10.0.1.2\"",
+    ] {
+        check_text("mpt.toml", &GOOD.replace(lte, other)).unwrap();
+    }
+    let by_source_port = GOOD
+        .replace("remote = \"10.0.1.2\"", "remote = \"10.0.1.2\"\nremote_source_port = 50001")
+        .replace(lte, "local = \"10.0.1.1\"\nremote = \"10.0.1.2\"\nremote_source_port = 50002");
+    check_text("mpt.toml", &by_source_port).unwrap();
+}
+
+/// Text that looks like a configuration, so that more than the TOML parser is reached.
+fn nearly_a_configuration() -> impl Strategy<Value = String> {
+    let value = prop_oneof![
+        any::<i64>().prop_map(|number| number.to_string()),
+        any::<bool>().prop_map(|boolean| boolean.to_string()),
+        ".{0,40}".prop_map(|text| format!("{text:?}")),
+        "[0-9a-f:./ -]{0,40}".prop_map(|text| format!("[{text:?}, 3]")),
+        "[0-9.]{1,30} ?(ms|MiB|Mbit/s|s)?".prop_map(|text| format!("{text:?}")),
+        Just("\"10.0.0.1\"".to_owned()),
+        Just("\"fe80::1\"".to_owned()),
+        Just("[\"0.0.0.0/0\", \"::/0\"]".to_owned()),
+        Just("[{ name = 1 }, {}]".to_owned()),
+    ];
+    let example = include_str!("../../../examples/mpt.toml");
+    let keys: Vec<String> = (example.lines())
+        .filter_map(|line| line.split_once(" = "))
+        .map(|(key, _)| key.trim_start_matches(['#', ' ', 'e', '.', 'g']).to_owned())
+        .filter(|key| key.chars().all(|c| c.is_ascii_lowercase() || c == '_'))
+        .collect();
+    let header = proptest::sample::select(vec![
+        "[daemon]",
+        "[[device]]",
+        "[[connection]]",
+        "[[connection.select]]",
+        "[[connection.path]]",
+    ]);
+    let line = prop_oneof![
+        1 => header.prop_map(str::to_owned),
+        4 => (proptest::sample::select(keys), value).prop_map(|(key, value)| format!("{key} = {value}")),
+    ];
+    proptest::collection::vec(line, 0..30).prop_map(|lines| lines.join("\n"))
+}
+
+proptest! {
+    #[test]
+    fn no_bytes_panic(bytes in proptest::collection::vec(any::<u8>(), 0..400)) {
+        let _ = check_text("mpt.toml", &String::from_utf8_lossy(&bytes));
+    }
+
+    #[test]
+    fn no_near_configuration_panics(text in nearly_a_configuration()) {
+        let _ = check_text("mpt.toml", &text);
+    }
+
+    /// One line of the good file replaced by anything: an error has its line, or the file is good.
+    #[test]
+    fn every_error_has_its_line(index in 0usize..15, line in ".{0,60}") {
+        let text: String =
+            GOOD.lines().enumerate().map(|(i, old)| if i == index { format!("{line}\n") } else { format!("{old}\n") }).collect();
+        if let Err(errors) = check_text("mpt.toml", &text) {
+            prop_assert!(!errors.0.is_empty());
+            let last = text.lines().count() + 1;
+            for error in errors.0 {
+                prop_assert!(error.line.is_some_and(|line| (1..=last).contains(&line)), "{error}");
+            }
+        }
+    }
+}
