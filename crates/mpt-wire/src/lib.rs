@@ -1,2 +1,23 @@
 //! Bytes to types and back: GRE in UDP, IP, UDP, TCP and ICMP headers, checksums.
+//!
+//! Nothing here does I/O, keeps state, allocates or locks, and no bytes whatsoever make a parser
+//! panic. There are two layers, as in smoltcp: a *view* (`Packet<T>`, `Header<T>`) checks lengths
+//! once and then reads and writes fields in place; a `Repr` is the subset of a header that means
+//! something to us, by value. On the packet path stand [`gre::Repr`], [`ip::Summary`],
+//! [`checksum::Sum`], [`mss::clamp`] and [`ecn`]; everything there is one pass over the headers.
+//!
+//! All multi-byte fields are big-endian on the wire and in host order in every signature.
 #![forbid(unsafe_code)]
+
+pub mod checksum;
+pub mod ecn;
+pub mod gre;
+pub mod icmp;
+pub mod ip;
+pub mod ipv4;
+pub mod ipv6;
+pub mod mss;
+pub mod tcp;
+pub mod udp;
+
+mod bytes;
