@@ -5,7 +5,7 @@
 //! of its paths' can be compared.
 
 use std::collections::BTreeMap;
-use std::net::{IpAddr, SocketAddr};
+use std::net::SocketAddr;
 
 use ipnet::IpNet;
 use serde::{Deserialize, Serialize};
@@ -182,7 +182,7 @@ pub struct Path {
     /// UDP ports it sends from: one, or the pool of an entropy path.
     pub source_ports: Vec<u16>,
     /// Source address and port of the last packet received.
-    pub heard_from: Option<(IpAddr, u16)>,
+    pub heard_from: Option<SocketAddr>,
     /// Share of the packets sent.
     pub weight: u16,
     /// Share of the packets that the other end sends.

@@ -119,6 +119,7 @@ impl ControlSocket {
                 accepted = self.listener.accept() => accepted,
                 Some(_) = clients.join_next() => continue,
             };
+            while clients.try_join_next().is_some() {}
             match accepted {
                 Ok((stream, _)) if clients.len() >= MAX_CLIENTS => refuse(&stream),
                 Ok((stream, _)) => {
