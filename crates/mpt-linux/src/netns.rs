@@ -1,8 +1,10 @@
 //! Network namespaces: hosts of the laboratory, and what tests run in.
 //!
-//! A [`Namespace`] is a file descriptor that keeps the namespace alive. Where `/run/netns` may be written it is also bind mounted there under its name, so
-//! that `ip netns exec NAME` and other tools see it. Everything here is synchronous, and nothing changes the namespace of the calling thread: `setns(2)`
-//! affects one thread only, so work is done on a thread (or in a child process) of its own.
+//! A [`Namespace`] is a file descriptor that keeps the namespace alive. Where `/run/netns` may be
+//! written it is also bind mounted there under its name, so that `ip netns exec NAME` and other
+//! tools see it. Everything here is synchronous, and nothing changes the namespace of the calling
+//! thread: `setns(2)` affects one thread only, so work is done on a thread (or in a child process)
+//! of its own.
 
 use std::ffi::OsStr;
 use std::fs::{self, File, OpenOptions};
@@ -73,7 +75,8 @@ pub enum NamespaceError {
     },
 }
 
-/// A network namespace, removed when dropped (the kernel keeps it until the last process in it has ended).
+/// A network namespace, removed when dropped (the kernel keeps it until the last process in it has
+/// ended).
 #[derive(Debug)]
 pub struct Namespace {
     name: String,
@@ -82,8 +85,10 @@ pub struct Namespace {
 }
 
 impl Namespace {
-    /// Makes a network namespace. It is bind mounted at `/run/netns/NAME`, except where that directory may not be written (a user without privileges in a
-    /// user namespace): then it lives by its file descriptor alone, and only [`Self::path`] leads to it. The loopback interface is down, as always in a new one.
+    /// Makes a network namespace. It is bind mounted at `/run/netns/NAME`, except where that
+    /// directory may not be written (a user without privileges in a user namespace): then it lives
+    /// by its file descriptor alone, and only [`Self::path`] leads to it. The loopback interface is
+    /// down, as always in a new one.
     pub fn create(name: &str) -> Result<Self, NamespaceError> {
         if name.is_empty() || name.contains(['/', '\0']) || name == "." || name == ".." {
             return Err(NamespaceError::Name(name.to_owned()));
@@ -118,12 +123,14 @@ impl Namespace {
         }
     }
 
-    /// Lets `command` run in this namespace: it is entered between fork and exec. (Tokio's `Command` gives access by `as_std_mut`.)
+    /// Lets `command` run in this namespace: it is entered between fork and exec. (Tokio's
+    /// `Command` gives access by `as_std_mut`.)
     pub fn enter<'a>(&self, command: &'a mut Command) -> Result<&'a mut Command, NamespaceError> {
         let file =
             self.file.try_clone().map_err(refused(format!("use namespace {}", self.name)))?;
         let hook = move || setns(&file, CloneFlags::CLONE_NEWNET).map_err(io::Error::from);
-        // SAFETY: between fork and exec the hook makes one system call and allocates nothing, which async-signal-safety allows.
+        // SAFETY: between fork and exec the hook makes one system call and allocates nothing, which
+        // async-signal-safety allows.
         Ok(unsafe { command.pre_exec(hook) })
     }
 
@@ -134,31 +141,34 @@ impl Namespace {
         Ok(command)
     }
 
+    /// Gives the namespace its name in the file system, where that is allowed.
     fn bind_mount(&mut self) -> Result<(), NamespaceError> {
-        let attempt = |what: &str| format!("{what} {DIRECTORY}/{}", self.name);
-        // iproute2 takes the same lock: two processes preparing the directory at once would mount it on itself twice.
-        let _lock = match prepare_directory() {
-            Ok(lock) => lock,
-            Err(error) if forbidden(&error) && !geteuid_is_real_root() => return Ok(()),
-            Err(error) => return Err(refused(format!("prepare {DIRECTORY}"))(error)),
-        };
         let path = Path::new(DIRECTORY).join(&self.name);
-        match OpenOptions::new().write(true).create_new(true).mode(0o400).open(&path) {
-            Ok(_) => {}
+        match self.try_bind_mount(&path) {
+            Ok(()) => self.mount = Some(path),
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
                 return Err(NamespaceError::Exists(self.name.clone()));
             }
-            Err(error) => return Err(refused(attempt("create"))(error)),
+            Err(error) if forbidden(&error) && !is_root_of_the_host() => {}
+            Err(error) => {
+                return Err(refused(format!("mount the namespace at {}", path.display()))(error));
+            }
         }
-        let source = format!("/proc/self/fd/{}", self.file.as_raw_fd());
-        if let Err(error) =
-            mount(Some(source.as_str()), &path, None::<&str>, MsFlags::MS_BIND, None::<&str>)
-        {
-            let _ = fs::remove_file(&path);
-            return Err(refused(attempt("mount the namespace at"))(error.into()));
-        }
-        self.mount = Some(path);
         Ok(())
+    }
+
+    fn try_bind_mount(&self, path: &Path) -> io::Result<()> {
+        // iproute2 takes the same lock: two processes preparing the directory at once would mount
+        // it on itself twice.
+        let _lock = prepare_directory()?;
+        OpenOptions::new().write(true).create_new(true).mode(0o400).open(path)?;
+        let source = format!("/proc/self/fd/{}", self.file.as_raw_fd());
+        let mounted =
+            mount(Some(source.as_str()), path, None::<&str>, MsFlags::MS_BIND, None::<&str>);
+        if mounted.is_err() {
+            let _ = fs::remove_file(path);
+        }
+        Ok(mounted?)
     }
 }
 
@@ -179,8 +189,9 @@ impl Drop for Namespace {
     }
 }
 
-/// Runs `work` in `namespace` on a thread of its own, and gives back what it returned. What `work` opens there (sockets, TUN devices) stays in that namespace
-/// wherever it is used later. A panic of `work` goes on in the caller.
+/// Runs `work` in `namespace` on a thread of its own, and gives back what it returned. What `work`
+/// opens there (sockets, TUN devices) stays in that namespace wherever it is used later. A panic of
+/// `work` goes on in the caller.
 pub fn run_in<R: Send>(
     namespace: &Namespace,
     work: impl FnOnce() -> R + Send,
@@ -204,14 +215,18 @@ pub fn run_in<R: Send>(
 pub enum Privilege {
     /// Root already; nothing was changed.
     Root,
-    /// Root of a user namespace of our own: everything may be done to network namespaces made from now on, nothing to the host.
+    /// Root of a user namespace of our own: everything may be done to network namespaces made from
+    /// now on, nothing to the host.
     UserNamespace,
 }
 
-/// Makes an ordinary user root of a new user, mount and network namespace that the *whole process* moves to; root stays as it is. Afterwards namespaces, veth
-/// pairs and (where `/dev/net/tun` may be opened) TUN devices can be made. User and group keep their identity outside; nobody else is mapped.
+/// Makes an ordinary user root of a new user, mount and network namespace that the *whole process*
+/// moves to; root stays as it is. Afterwards namespaces, veth pairs and (where `/dev/net/tun` may
+/// be opened) TUN devices can be made. User and group keep their identity outside; nobody else is
+/// mapped.
 ///
-/// Must be called before any thread exists. Fails with [`NamespaceError::NoUserNamespace`], which says what to do, where the system forbids it.
+/// Must be called before any thread exists. Fails with [`NamespaceError::NoUserNamespace`], which
+/// says what to do, where the system forbids it.
 pub fn become_root() -> Result<Privilege, NamespaceError> {
     let (user, group) = (geteuid(), getegid());
     if user.is_root() {
@@ -222,7 +237,8 @@ pub fn become_root() -> Result<Privilege, NamespaceError> {
         return Err(NamespaceError::Threads(threads));
     }
     unshare(CloneFlags::CLONE_NEWUSER).map_err(no_user_namespace("enter a user namespace"))?;
-    // user_namespaces(7): without privileges outside, the group may be mapped only once setgroups(2) is given up.
+    // user_namespaces(7): without privileges outside, the group may be mapped only once
+    // setgroups(2) is given up.
     for (file, map) in [
         ("/proc/self/setgroups", "deny".to_owned()),
         ("/proc/self/uid_map", format!("0 {user} 1")),
@@ -236,7 +252,8 @@ pub fn become_root() -> Result<Privilege, NamespaceError> {
         .map_err(no_user_namespace("enter a mount and network namespace"))?;
     mount(None::<&str>, "/", None::<&str>, MsFlags::MS_REC | MsFlags::MS_SLAVE, None::<&str>)
         .map_err(no_user_namespace("keep our mounts to ourselves"))?;
-    // Gives named namespaces back inside this process and its children, where the directory exists. Without it they live by descriptor.
+    // Gives named namespaces back inside this process and its children, where the directory exists.
+    // Without it they live by descriptor.
     if Path::new(DIRECTORY).is_dir() {
         let mounted =
             mount(Some("mpt"), DIRECTORY, Some("tmpfs"), MsFlags::empty(), Some("mode=0755"));
@@ -247,9 +264,11 @@ pub fn become_root() -> Result<Privilege, NamespaceError> {
     Ok(Privilege::UserNamespace)
 }
 
-/// Runs `tc` (from iproute2) in `namespace`, e.g. `["qdisc", "add", "dev", "a0", "root", "tbf", ...]`.
+/// Runs `tc` (from iproute2) in `namespace`, e.g. `["qdisc", "add", "dev", "a0", "root", "tbf",
+/// ...]`.
 ///
-/// For the laboratory only: the daemon runs no programs, but the netlink crates do not know the token bucket filter.
+/// For the laboratory only: the daemon runs no programs, but the netlink crates do not know the
+/// token bucket filter.
 pub fn tc(namespace: &Namespace, arguments: &[&str]) -> Result<(), NamespaceError> {
     let failed = |output: String| NamespaceError::Program {
         program: "tc",
@@ -279,7 +298,8 @@ fn unshare_network(name: &str) -> Result<File, NamespaceError> {
     file.map_err(refused(format!("create network namespace {name}")))
 }
 
-/// Makes `/run/netns` a shared mount, as `ip netns add` does: a namespace mounted or removed later is then seen in every mount namespace that inherits it.
+/// Makes `/run/netns` a shared mount, as `ip netns add` does: a namespace mounted or removed later
+/// is then seen in every mount namespace that inherits it.
 fn prepare_directory() -> io::Result<Flock<File>> {
     fs::DirBuilder::new().recursive(true).mode(0o755).create(DIRECTORY)?;
     let lock =
@@ -311,16 +331,11 @@ fn prepare_directory() -> io::Result<Flock<File>> {
 }
 
 fn forbidden(error: &io::Error) -> bool {
-    matches!(
-        error.kind(),
-        io::ErrorKind::PermissionDenied
-            | io::ErrorKind::ReadOnlyFilesystem
-            | io::ErrorKind::NotFound
-    )
+    matches!(error.kind(), io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem)
 }
 
 /// Whether user 0 here is user 0 of the host, which has no excuse for an unwritable `/run/netns`.
-fn geteuid_is_real_root() -> bool {
+fn is_root_of_the_host() -> bool {
     geteuid().is_root()
         && fs::read_to_string("/proc/self/uid_map")
             .is_ok_and(|map| map.split_whitespace().eq(["0", "0", "4294967295"]))
@@ -363,7 +378,8 @@ mod tests {
 
     #[test]
     fn a_process_with_threads_is_told_so() {
-        // The test harness runs this on a thread of its own, so only root (for whom nothing is to be done) gets past the check.
+        // The test harness runs this on a thread of its own, so only root (for whom nothing is to
+        // be done) gets past the check.
         match become_root() {
             Ok(privilege) => assert_eq!(privilege, Privilege::Root),
             Err(error) => assert!(matches!(error, NamespaceError::Threads(2..)), "{error}"),

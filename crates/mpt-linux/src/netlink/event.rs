@@ -265,3 +265,107 @@ impl State {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::collection::{hash_map, hash_set};
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// Little enough to choose from that two pictures have much in common.
+    fn picture() -> impl Strategy<Value = (Vec<LinkInfo>, Vec<Address>)> {
+        let link = ("[ab]", any::<bool>(), 1400..1402_u32);
+        let address = (0..4_u32, 0..3_u8, any::<bool>());
+        (hash_map(0..4_u32, link, 0..4), hash_set(address, 0..6)).prop_map(|(links, addresses)| {
+            let links: Vec<_> = links
+                .into_iter()
+                .map(|(index, (name, running, mtu))| LinkInfo {
+                    index,
+                    name,
+                    up: running,
+                    running,
+                    mtu,
+                    kind: None,
+                    gso_max_size: None,
+                    tx_queue_len: None,
+                })
+                .collect();
+            let of_a_link =
+                |(index, _, _): &(u32, u8, bool)| links.iter().any(|l| l.index == *index);
+            let addresses = addresses
+                .into_iter()
+                .filter(of_a_link)
+                .map(|(interface, last, usable)| {
+                    let net = format!("10.0.0.{last}/24").parse().unwrap();
+                    ((interface, net), usable)
+                })
+                .collect::<HashMap<_, _>>()
+                .into_iter()
+                .map(|((interface, net), usable)| Address { interface, net, usable })
+                .collect();
+            (links, addresses)
+        })
+    }
+
+    /// What somebody knows who only listens: name, running and MTU of each link, and the addresses.
+    #[derive(Debug, Default, PartialEq)]
+    struct Listener {
+        links: HashMap<u32, (String, bool, u32)>,
+        addresses: HashSet<(u32, IpNet)>,
+    }
+
+    impl Listener {
+        fn hear(&mut self, event: Event) {
+            match event {
+                Event::LinkAppeared(link) => {
+                    let known = self.links.insert(link.index, (link.name, false, link.mtu));
+                    assert_eq!(known, None, "appeared twice");
+                }
+                Event::LinkUp(link) => {
+                    let (_, running, _) = self.links.get_mut(&link.index).expect("appeared before");
+                    assert!(!std::mem::replace(running, true), "up twice");
+                }
+                Event::LinkDown(link) => {
+                    let (_, running, _) = self.links.get_mut(&link.index).expect("appeared before");
+                    assert!(std::mem::replace(running, false), "down twice");
+                }
+                Event::LinkGone { index, name } => {
+                    assert_eq!(self.links.remove(&index).expect("appeared before").0, name);
+                }
+                Event::MtuChanged(link) => {
+                    self.links.get_mut(&link.index).expect("appeared before").2 = link.mtu;
+                }
+                Event::AddressAdded { interface, net } => {
+                    assert!(self.addresses.insert((interface, net)), "added twice");
+                }
+                Event::AddressRemoved { interface, net } => {
+                    assert!(self.addresses.remove(&(interface, net)), "removed twice");
+                }
+                Event::RouteChanged { .. } | Event::Resynchronized => {}
+            }
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn who_listens_knows_the_picture(pictures in proptest::collection::vec(picture(), 1..4)) {
+            let mut state = State::default();
+            let mut listener = Listener::default();
+            for (links, addresses) in pictures {
+                let mut events = VecDeque::new();
+                state.replace(links.clone(), &addresses, &mut events);
+                events.into_iter().for_each(|event| listener.hear(event));
+                let picture = Listener {
+                    links: links.into_iter().map(|l| (l.index, (l.name, l.running, l.mtu))).collect(),
+                    addresses: addresses
+                        .iter()
+                        .filter(|address| address.usable)
+                        .map(|address| (address.interface, address.net))
+                        .collect(),
+                };
+                prop_assert_eq!(&listener, &picture);
+            }
+        }
+    }
+}

@@ -121,7 +121,8 @@ impl Netlink {
         self.change_link(index, "set down", |link| link.down()).await
     }
 
-    /// Sets the MTU: bytes of the largest IP packet. Below 1280 the kernel takes IPv6 off the interface.
+    /// Sets the MTU: bytes of the largest IP packet. Below 1280 the kernel takes IPv6 off the
+    /// interface.
     pub async fn set_mtu(&self, index: u32, mtu: u32) -> Result<(), Error> {
         self.change_link(index, &format!("set mtu {mtu} on"), |link| link.mtu(mtu)).await
     }

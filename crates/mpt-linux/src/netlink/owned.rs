@@ -59,7 +59,10 @@ impl Owned {
 
     /// Removes an address created here; nothing happens if it was not.
     pub async fn remove_address(&mut self, interface: u32, net: IpNet) -> Result<(), Error> {
-        let this = |object: &Object| matches!(object, Object::Address { interface: i, net: n } if (*i, *n) == (interface, net));
+        let this = |object: &Object| match object {
+            Object::Address { interface: i, net: n } => (*i, *n) == (interface, net),
+            _ => false,
+        };
         self.remove_one(this).await
     }
 

@@ -58,7 +58,8 @@ impl Via {
 }
 
 impl Route {
-    /// The usual route of a tunnel: to `destination` directly out of `interface`, in the main table.
+    /// The usual route of a tunnel: to `destination` directly out of `interface`, in the main
+    /// table.
     pub const fn out_of(interface: u32, destination: IpNet) -> Self {
         let via = Via::interface(interface);
         Self { destination, via, table: MAIN_TABLE, metric: None, mtu: None, source: None }
@@ -264,8 +265,8 @@ impl Netlink {
         Ok(routes)
     }
 
-    /// The best route to `destination` in the main table of those that leave by `interface`: longest
-    /// prefix, then lowest metric. Other interfaces and policy rules are not considered.
+    /// The best route to `destination` in the main table of those that leave by `interface`:
+    /// longest prefix, then lowest metric. Other interfaces and policy rules are not considered.
     pub async fn route_by(
         &self,
         destination: IpAddr,
@@ -292,7 +293,11 @@ impl Netlink {
         let mut request = RouteMessage::default();
         request.header.address_family = family(destination);
         request.header.destination_prefix_length = host_prefix(destination);
-        request.header.flags = RouteFlags::LookupTable;
+        if destination.is_ipv4() {
+            // The table of the route, not that of the rule. For IPv6 it is so without asking, and
+            // asking is an error.
+            request.header.flags = RouteFlags::LookupTable;
+        }
         request.attributes.push(RouteAttribute::Destination(destination.into()));
         if let Some(source) = query.source {
             request.header.source_prefix_length = host_prefix(source);
@@ -318,7 +323,7 @@ impl Netlink {
                 RouteAttribute::Oif(index) => interface = Some(*index),
                 RouteAttribute::Gateway(address) => found.gateway = ip(address),
                 RouteAttribute::Via(RouteVia::Inet6(address)) => {
-                    found.gateway = Some((*address).into())
+                    found.gateway = Some((*address).into());
                 }
                 RouteAttribute::PrefSource(address) => found.source = ip(address),
                 RouteAttribute::Metrics(metrics) => found.mtu = mtu(metrics).unwrap_or(0),

@@ -1,0 +1,149 @@
+//! The ledger removes what it created and nothing that is like it.
+
+mod network;
+
+use mpt_linux::netlink::{Owned, PathRouting, Route, Rule};
+use network::{Host, cable, ip, net};
+
+/// Everything there is, as iproute2 shows it.
+fn everything(host: &Host) -> String {
+    [
+        "-o address show",
+        "route show table all",
+        "-6 route show table all",
+        "rule show",
+        "-6 rule show",
+    ]
+    .map(|what| host.ip(what))
+    .join("\n")
+}
+
+async fn host(label: &str) -> (Host, Host) {
+    let (a, b) = (Host::new(&format!("{label}-a")).await, Host::new(&format!("{label}-b")).await);
+    cable((&a, "eth0", "10.0.0.1/24"), (&b, "eth0", "10.0.0.2/24")).await;
+    // Objects of other people, very like ours.
+    a.ip("address add 10.9.0.1/24 dev eth0");
+    a.ip("route add 10.1.0.0/16 dev eth0 metric 7");
+    a.ip("rule add from 10.0.0.1 to 10.0.0.2 lookup 100 priority 4754");
+    (a, b)
+}
+
+async fn create(a: &Host, owned: &mut Owned) {
+    let index = a.index("eth0").await;
+    for address in ["10.8.0.1/24", "10.8.0.2/24", "fd00:8::1/64"] {
+        owned.add_address(index, net(address)).await.unwrap();
+    }
+    for destination in ["10.1.0.0/16", "10.2.0.0/16", "fd02::/32"] {
+        owned.add_route(Route::out_of(index, net(destination))).await.unwrap();
+    }
+    owned.add_rule(Rule::between(ip("10.8.0.1"), ip("10.2.0.1"), 100)).await.unwrap();
+    let interface = "eth0".to_owned();
+    let (local, remote) = (ip("10.0.0.1"), ip("10.0.0.2"));
+    owned.add_path(PathRouting { local, remote, interface, gateway: None }).await.unwrap();
+}
+
+#[tokio::test]
+async fn everything_else_stays() {
+    let (a, _b) = host("stays").await;
+    let before = everything(&a);
+    let mut owned = Owned::new(a.netlink.clone());
+    create(&a, &mut owned).await;
+    assert_ne!(everything(&a), before);
+    owned.remove_all().await.unwrap();
+    assert!(owned.is_empty());
+    assert_eq!(everything(&a), before);
+}
+
+#[tokio::test]
+async fn what_is_gone_already_is_no_error() {
+    let (a, _b) = host("gone").await;
+    let mut owned = Owned::new(a.netlink.clone());
+    create(&a, &mut owned).await;
+    a.ip("route del 10.2.0.0/16");
+    a.ip("address del 10.8.0.2/24 dev eth0");
+    a.ip("rule del to 10.2.0.1");
+    owned.remove_all().await.unwrap();
+
+    create(&a, &mut owned).await;
+    a.netlink.remove_link(a.index("eth0").await).await.unwrap();
+    owned.remove_all().await.unwrap();
+    assert_eq!(a.netlink.own_routes().await.unwrap(), []);
+    assert_eq!(a.netlink.own_rules().await.unwrap(), []);
+}
+
+#[tokio::test]
+async fn what_was_there_before_is_an_error_and_stays() {
+    let (a, _b) = host("before").await;
+    let before = everything(&a);
+    let mut owned = Owned::new(a.netlink.clone());
+    let index = a.index("eth0").await;
+    assert!(owned.add_address(index, net("10.9.0.1/24")).await.unwrap_err().is_exists());
+    let route = Route { metric: Some(7), ..Route::out_of(index, net("10.1.0.0/16")) };
+    assert!(owned.add_route(route).await.unwrap_err().is_exists());
+    owned.remove_all().await.unwrap();
+    assert_eq!(everything(&a), before);
+}
+
+#[tokio::test]
+async fn single_objects_are_removed_when_asked() {
+    let (a, _b) = host("single").await;
+    let index = a.index("eth0").await;
+    let before = everything(&a);
+    let mut owned = Owned::new(a.netlink.clone());
+    create(&a, &mut owned).await;
+    // Reverse order, since the first address of a network takes the others with it.
+    for address in ["fd00:8::1/64", "10.8.0.2/24", "10.8.0.1/24"] {
+        owned.remove_address(index, net(address)).await.unwrap();
+    }
+    for destination in ["10.1.0.0/16", "10.2.0.0/16", "fd02::/32"] {
+        owned.remove_route(&Route::out_of(index, net(destination))).await.unwrap();
+    }
+    owned.remove_rule(&Rule::between(ip("10.8.0.1"), ip("10.2.0.1"), 100)).await.unwrap();
+    // Not ours: nothing happens.
+    owned.remove_address(index, net("10.9.0.1/24")).await.unwrap();
+    let (local, remote, interface) = (ip("10.0.0.1"), ip("10.0.0.2"), "eth0".to_owned());
+    owned.remove_path(&PathRouting { local, remote, interface, gateway: None }).await.unwrap();
+    assert!(owned.is_empty());
+    assert_eq!(everything(&a), before);
+}
+
+#[tokio::test]
+async fn routes_keep_their_owner_when_their_mtu_changes() {
+    let (a, _b) = host("mtu").await;
+    let index = a.index("eth0").await;
+    let before = everything(&a);
+    let mut owned = Owned::new(a.netlink.clone());
+    create(&a, &mut owned).await;
+    owned.set_route_mtu(index, 1300).await.unwrap();
+    let own = a.netlink.own_routes().await.unwrap();
+    let in_main = own.iter().filter(|route| route.table == mpt_linux::netlink::MAIN_TABLE);
+    assert_eq!(in_main.map(|route| route.mtu).collect::<Vec<_>>(), [Some(1300); 3]);
+    owned.remove_all().await.unwrap();
+    assert_eq!(everything(&a), before);
+}
+
+#[tokio::test]
+async fn the_routing_a_killed_daemon_left_behind_is_taken_over() {
+    let (a, b) = host("killed").await;
+    a.ip("rule del priority 4754");
+    b.add_address("eth0", "10.0.0.3/24").await;
+    let before = everything(&a);
+    let path = |remote| PathRouting {
+        local: ip("10.0.0.1"),
+        remote: ip(remote),
+        interface: "eth0".to_owned(),
+        gateway: None,
+    };
+    let mut killed = Owned::new(a.netlink.clone());
+    killed.add_path(path("10.0.0.2")).await.unwrap();
+    drop(killed);
+
+    let mut owned = Owned::new(a.netlink.clone());
+    owned.add_path(path("10.0.0.3")).await.unwrap();
+    owned.add_path(path("10.0.0.2")).await.unwrap();
+    let rules = a.netlink.own_rules().await.unwrap();
+    assert_eq!(rules.len(), 2);
+    assert_ne!(rules[0].table, rules[1].table, "each has a table of its own");
+    owned.remove_all().await.unwrap();
+    assert_eq!(everything(&a), before);
+}
