@@ -1,5 +1,34 @@
 //! The multipath tunnel protocol without I/O, clock or randomness.
+//!
+//! An [`Endpoint`] holds all connections of a daemon. For each packet from a TUN device it says over which paths to send it, with which headers; each
+//! datagram from the network it assigns to its connection, checks, puts in order and hands to
+//! the device. Times are arguments, bytes belong to the caller, and nothing is allocated per packet.
 #![forbid(unsafe_code)]
 
+mod assign;
+mod config;
+mod connection;
+mod counters;
+mod endpoint;
+mod id;
+pub mod path;
 pub mod reorder;
+pub mod scheduler;
+mod scope;
+mod selector;
 pub mod sequence;
+mod sources;
+mod tables;
+mod timers;
+
+pub use assign::Assignments;
+pub use config::{ConfigError, ConnectionConfig, Direction, PathConfig};
+pub use connection::Connection;
+pub use counters::{Accepted, DatagramDrops, InnerDrops, Remarks, Traffic};
+pub use endpoint::{DatagramDrop, DeviceSink, Endpoint, InnerDrop, Outgoing, Transmit};
+pub use id::{ConnectionId, DeviceId, PathId, SocketId};
+pub use path::{DownReason, DownReasons, Path};
+pub use scheduler::Mapping;
+pub use selector::{PortRange, Selector, SelectorTable};
+pub use sources::Sources;
+pub use tables::check;

@@ -1,0 +1,154 @@
+//! Which path a datagram from the network belongs to.
+//!
+//! One exact rule: local socket, remote address, remote port where the path names one, and GRE key or its absence name
+//! one path of one connection. Two paths that a datagram could both belong to are an error.
+
+use std::net::{IpAddr, SocketAddr};
+
+use rustc_hash::FxHashMap;
+
+use crate::{DatagramDrop, PathConfig, PathId, SocketId};
+
+/// The receiving tuples of all paths, ready for look-up.
+#[derive(Clone, Debug, Default)]
+pub struct Assignments {
+    tuples: FxHashMap<Tuple, PathId>,
+    /// How many tuples a sender is in, whatever their keys: tells a wrong key from an unknown sender.
+    senders: FxHashMap<Sender, u32>,
+    /// How many tuples name a port, and how many do not.
+    with_port: usize,
+    without_port: usize,
+    /// The last answer: datagrams of one receive batch mostly come from the same place.
+    last: Option<(SocketId, SocketAddr, Option<u32>, PathId)>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct Tuple {
+    sender: Sender,
+    key: Option<u32>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct Sender {
+    /// IPv4 addresses mapped into IPv6, as they come from a dual-stack socket.
+    remote: u128,
+    socket: u32,
+    port: Option<u16>,
+}
+
+impl Assignments {
+    /// An empty table.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds the tuples of a path, one for each of its sockets, or gives a path that is in the way.
+    pub fn insert(
+        &mut self,
+        path: PathId,
+        key: Option<u32>,
+        config: &PathConfig,
+    ) -> Result<(), PathId> {
+        if let Some(other) = self.conflict(key, config) {
+            return Err(other);
+        }
+        for &socket in &config.sockets {
+            let sender = Sender::new(socket, config.remote, config.remote_source_port);
+            if self.tuples.insert(Tuple { sender, key }, path).is_none() {
+                *self.senders.entry(sender).or_default() += 1;
+                *self.counter(sender) += 1;
+            }
+        }
+        self.last = None;
+        Ok(())
+    }
+
+    /// Removes the tuples of a path.
+    pub fn remove(&mut self, path: PathId) {
+        let gone: Vec<Tuple> = self
+            .tuples
+            .iter()
+            .filter(|&(_, &other)| other == path)
+            .map(|(&tuple, _)| tuple)
+            .collect();
+        for tuple in gone {
+            self.tuples.remove(&tuple);
+            *self.counter(tuple.sender) -= 1;
+            if let Some(count) = self.senders.get_mut(&tuple.sender) {
+                *count -= 1;
+                if *count == 0 {
+                    self.senders.remove(&tuple.sender);
+                }
+            }
+        }
+        self.last = None;
+    }
+
+    /// The path of a datagram, or why there is none.
+    #[inline]
+    pub fn lookup(
+        &mut self,
+        socket: SocketId,
+        remote: SocketAddr,
+        key: Option<u32>,
+    ) -> Result<PathId, DatagramDrop> {
+        if let Some((last_socket, last_remote, last_key, path)) = self.last
+            && (last_socket, last_remote, last_key) == (socket, remote, key)
+        {
+            return Ok(path);
+        }
+        let any_port = Sender::new(socket, remote.ip(), None);
+        let this_port = Sender { port: Some(remote.port()), ..any_port };
+        let find = |sender, count| match count {
+            0 => None,
+            _ => self.tuples.get(&Tuple { sender, key }).copied(),
+        };
+        let path = find(any_port, self.without_port).or_else(|| find(this_port, self.with_port));
+        let Some(path) = path else {
+            let known =
+                [any_port, this_port].iter().any(|sender| self.senders.contains_key(sender));
+            return Err(match key {
+                _ if !known => DatagramDrop::UnknownSender,
+                Some(_) => DatagramDrop::WrongKey,
+                None => DatagramDrop::MissingKey,
+            });
+        };
+        self.last = Some((socket, remote, key, path));
+        Ok(path)
+    }
+
+    /// A path some datagram of which could also belong to the given one.
+    fn conflict(&self, key: Option<u32>, config: &PathConfig) -> Option<PathId> {
+        self.tuples.iter().find_map(|(tuple, &path)| {
+            let other = tuple.sender;
+            let overlap = tuple.key == key
+                && other.remote == bits(config.remote)
+                && config.sockets.contains(&SocketId(other.socket))
+                && match (other.port, config.remote_source_port) {
+                    (Some(a), Some(b)) => a == b,
+                    _ => true,
+                };
+            overlap.then_some(path)
+        })
+    }
+
+    fn counter(&mut self, sender: Sender) -> &mut usize {
+        match sender.port {
+            Some(_) => &mut self.with_port,
+            None => &mut self.without_port,
+        }
+    }
+}
+
+impl Sender {
+    fn new(socket: SocketId, remote: IpAddr, port: Option<u16>) -> Self {
+        Self { remote: bits(remote), socket: socket.0, port }
+    }
+}
+
+fn bits(address: IpAddr) -> u128 {
+    match address {
+        IpAddr::V4(address) => address.to_ipv6_mapped().into(),
+        IpAddr::V6(address) => address.into(),
+    }
+}

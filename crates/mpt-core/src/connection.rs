@@ -1,0 +1,443 @@
+//! One connection: what it sends and receives, and the state of both directions.
+
+use std::ops::Range;
+use std::time::Instant;
+
+use mpt_wire::mss::{self, ChecksumState};
+use mpt_wire::{ecn, gre, icmp, ip};
+
+use crate::counters::{Accepted, DatagramDrops, InnerDrops, Remarks, Traffic};
+use crate::endpoint::{DatagramDrop, DeviceSink, InnerDrop, ToDevice, Transmit};
+use crate::path::{Path, Paths};
+use crate::reorder::ReorderBuffer;
+use crate::scheduler::{Choice, Member, Scheduler, flow_identity};
+use crate::scope;
+use crate::sources::Sources;
+use crate::{ConnectionConfig, ConnectionId, DeviceId, Mapping, PathConfig, PathId};
+
+/// A connection of an endpoint. `P` is the handle of a received packet.
+#[derive(Debug)]
+pub struct Connection<P> {
+    // What every packet to be sent touches comes first.
+    pub(crate) scheduler: Scheduler,
+    /// By slot.
+    pub(crate) slots: Vec<Option<PathId>>,
+    next_sequence: u32,
+    inner_mtu: u16,
+    /// Whether anything needs the hash of a packet's flow.
+    hash_flows: bool,
+    gre: gre::Repr,
+    /// Whether one path may be several on the way: the order of its packets is no evidence of loss.
+    entropy: bool,
+    sent: Traffic,
+    accepted: Accepted,
+    remarks: Remarks,
+    sources: Sources,
+    pub(crate) config: ConnectionConfig,
+    pub(crate) reorder: Option<ReorderBuffer<P>>,
+    pub(crate) inner_drops: InnerDrops,
+    pub(crate) datagram_drops: DatagramDrops,
+}
+
+/// A packet or super-packet from a device; see [`crate::Endpoint::handle_inner`].
+pub(crate) struct Inner<'a> {
+    pub(crate) summary: &'a ip::Summary,
+    pub(crate) packet: &'a mut [u8],
+    pub(crate) checksum: ChecksumState,
+    pub(crate) segments: u16,
+    pub(crate) largest: usize,
+}
+
+/// The outer headers of a packet or super-packet; see [`crate::Outgoing`].
+pub(crate) struct Envelope {
+    pub(crate) gre: gre::Repr,
+    pub(crate) outer_tos: u8,
+    pub(crate) flow_hash: u64,
+}
+
+/// What a connection needs to know of a datagram besides its bytes.
+pub(crate) struct Arrival {
+    pub(crate) gre: gre::Repr,
+    /// Where in the datagram the inner packet is.
+    pub(crate) payload: usize,
+    pub(crate) outer_ecn: ecn::Ecn,
+}
+
+impl<P: Copy> Connection<P> {
+    /// A connection without paths. (Those in `config` are for [`Self::attach`].)
+    pub(crate) fn new(config: ConnectionConfig) -> Self {
+        Self {
+            scheduler: Scheduler::new(config.mapping),
+            slots: Vec::new(),
+            next_sequence: 0,
+            inner_mtu: 0,
+            hash_flows: false,
+            gre: config.gre(gre::Protocol::IPV4),
+            entropy: false,
+            sent: Traffic::default(),
+            accepted: Accepted::default(),
+            remarks: Remarks::default(),
+            sources: Sources::new(&config.sources),
+            reorder: None,
+            inner_drops: InnerDrops::default(),
+            datagram_drops: DatagramDrops::default(),
+            config,
+        }
+    }
+
+    /// Unique within the endpoint.
+    pub fn name(&self) -> &str {
+        &self.config.name
+    }
+
+    /// The TUN device it belongs to.
+    pub fn device(&self) -> DeviceId {
+        self.config.device
+    }
+
+    /// What it was configured to be, with all changes since, but without the paths.
+    pub fn config(&self) -> &ConnectionConfig {
+        &self.config
+    }
+
+    /// Its paths, in the order that decides ties of the scheduler.
+    pub fn paths(&self) -> impl Iterator<Item = PathId> {
+        self.slots.iter().copied().flatten()
+    }
+
+    /// Largest inner packet it sends, in bytes.
+    pub fn inner_mtu(&self) -> u16 {
+        self.inner_mtu
+    }
+
+    /// The tier that carries data now; `None` if every path is down.
+    pub fn active_tier(&self) -> Option<u8> {
+        self.scheduler.active_tier()
+    }
+
+    /// The sequence number of the next packet to be sent.
+    pub fn next_sequence(&self) -> u32 {
+        self.next_sequence
+    }
+
+    /// Inner packets sent. (Copies of duplicate mapping are counted by the paths.)
+    pub fn sent(&self) -> Traffic {
+        self.sent
+    }
+
+    /// Inner packets received, by the way they took.
+    pub fn accepted(&self) -> &Accepted {
+        &self.accepted
+    }
+
+    /// Remarkable packets.
+    pub fn remarks(&self) -> &Remarks {
+        &self.remarks
+    }
+
+    /// Packets from the device that were not sent.
+    pub fn inner_drops(&self) -> &InnerDrops {
+        &self.inner_drops
+    }
+
+    /// Datagrams from the network that were not accepted.
+    pub fn datagram_drops(&self) -> &DatagramDrops {
+        &self.datagram_drops
+    }
+
+    /// The reorder buffer, with its counters; `None` where nothing is put in order.
+    pub fn reorder(&self) -> Option<&ReorderBuffer<P>> {
+        self.reorder.as_ref()
+    }
+
+    /// Chooses paths and numbers for a packet or super-packet from the device; they go to `transmits`.
+    pub(crate) fn encapsulate(
+        &mut self,
+        inner: Inner<'_>,
+        flow_seed: u64,
+        paths: &mut Paths,
+        transmits: &mut Vec<Transmit>,
+    ) -> Result<Envelope, InnerDrop> {
+        let Inner { summary, packet, checksum, segments, largest } = inner;
+        if !self.config.direction.sends() {
+            return Err(InnerDrop::Direction);
+        }
+        if largest > usize::from(self.inner_mtu) {
+            let mtu = self.inner_mtu;
+            // RFC 8201, section 4: no IPv6 node makes its packets smaller than 1280 bytes, so there is nothing to tell it.
+            return Err(match summary.version {
+                ip::Version::V6 if mtu < crate::path::mtu::IPV6_MINIMUM => {
+                    InnerDrop::Ipv6MinimumMtu
+                }
+                _ => InnerDrop::TooBig { mtu },
+            });
+        }
+        let flow_hash = if self.hash_flows { summary.flow_hash(flow_seed) } else { 0 };
+        let sizes = SegmentSizes::new(summary, packet, segments, largest);
+
+        for segment in 0..segments {
+            let sequence = self.next_sequence;
+            let bytes = sizes.of(segment);
+            let mut transmit = |slot: usize| {
+                let Some(id) = self.slots[slot] else { return };
+                if let Some(path) = paths.at_mut(id) {
+                    path.sent.add(1, bytes);
+                }
+                transmits.push(Transmit { segment, path: id, sequence });
+            };
+            match self.scheduler.next(flow_hash) {
+                // All segments meet the same paths, so none has been sent.
+                Choice::None => return Err(InnerDrop::NoPath),
+                Choice::One(slot) => transmit(slot),
+                Choice::Each(slots) => slots.iter().copied().for_each(transmit),
+            }
+            if self.gre.sequence.is_some() {
+                self.next_sequence = sequence.wrapping_add(1);
+            }
+            self.sent.add(1, bytes);
+        }
+        if mss::clamp(packet, summary, self.inner_mtu, checksum) {
+            self.remarks.mss_clamped += 1;
+        }
+        let dscp = if self.config.copy_dscp { summary.tos } else { 0 };
+        let ecn = ecn::encapsulate(summary.ecn(), self.config.ecn);
+        Ok(Envelope {
+            gre: gre::Repr { protocol: summary.version.into(), ..self.gre },
+            outer_tos: ecn.with_tos(dscp),
+            flow_hash,
+        })
+    }
+
+    /// Checks a datagram that was assigned to one of our paths, and delivers the inner packet or has the reorder buffer do so.
+    pub(crate) fn decapsulate<S: DeviceSink<P>>(
+        &mut self,
+        now: Instant,
+        arrival: &Arrival,
+        datagram: &mut [u8],
+        path: &mut Path,
+        packet: impl FnOnce(Range<usize>) -> P,
+        sink: &mut S,
+    ) -> Result<(), DatagramDrop> {
+        if !self.config.direction.receives() {
+            return Err(DatagramDrop::Direction);
+        }
+        let inner = &mut datagram[arrival.payload..];
+        let summary = ip::Summary::parse(inner).map_err(|_| DatagramDrop::Malformed)?;
+        // Whatever follows the inner packet is not part of it.
+        let Some(inner) = inner.get_mut(..summary.total_len) else {
+            return Err(DatagramDrop::Malformed);
+        };
+        if arrival.gre.protocol != summary.version.into() {
+            return Err(DatagramDrop::InnerVersion);
+        }
+        self.check_source(&summary, inner)?;
+
+        let ecn =
+            ecn::decapsulate(summary.ecn(), arrival.outer_ecn).map_err(|_| DatagramDrop::Ecn)?;
+        if ecn != summary.ecn() {
+            ecn::set(inner, ecn);
+        }
+        if mss::clamp(inner, &summary, self.inner_mtu, ChecksumState::Complete) {
+            self.remarks.mss_clamped += 1;
+        }
+        if !path.is_up() {
+            self.remarks.path_down += 1;
+        }
+        path.received.add(1, summary.total_len as u64);
+
+        let packet = packet(arrival.payload..arrival.payload + summary.total_len);
+        let device = self.config.device;
+        match (arrival.gre.sequence, &mut self.reorder) {
+            (Some(sequence), Some(reorder)) => {
+                self.accepted.sequenced += 1;
+                let sink = &mut ToDevice { device, sink };
+                reorder.receive(now, usize::from(path.slot), sequence, packet, sink);
+            }
+            (sequence, _) => {
+                match sequence {
+                    Some(_) => self.accepted.sequence_ignored += 1,
+                    None => self.accepted.unsequenced += 1,
+                }
+                sink.deliver(device, packet, false, false);
+            }
+        }
+        Ok(())
+    }
+
+    /// The ingress filter. A router on the way to the peer's networks may have any address, and its ICMP errors
+    /// are needed for path MTU discovery and traceroute: they pass if they are about a packet to one of `sources`, which
+    /// only this connection may have carried.
+    fn check_source(&mut self, summary: &ip::Summary, inner: &[u8]) -> Result<(), DatagramDrop> {
+        if scope::stays_on_link(summary) {
+            if !self.config.multicast {
+                return Err(DatagramDrop::Multicast);
+            }
+            if scope::is_link_source(summary.source) {
+                return Ok(());
+            }
+        }
+        if self.sources.contains(summary.source) {
+            return Ok(());
+        }
+        if icmp::is_error(inner, summary)
+            && icmp::Quoted::parse(inner, summary)
+                .is_some_and(|quoted| self.sources.contains(quoted.summary.destination))
+        {
+            self.remarks.icmp_from_outside += 1;
+            return Ok(());
+        }
+        Err(DatagramDrop::ForeignSource)
+    }
+
+    /// Gives a slot to a path.
+    pub(crate) fn free_slot(&mut self) -> usize {
+        let free = self.slots.iter().position(Option::is_none);
+        free.unwrap_or_else(|| {
+            self.slots.push(None);
+            self.slots.len() - 1
+        })
+    }
+
+    /// Takes a new path into use.
+    pub(crate) fn attach(&mut self, now: Instant, id: PathId, path: &Path) {
+        let slot = usize::from(path.slot);
+        self.slots[slot] = Some(id);
+        self.scheduler.set(slot, Some(member(path)));
+        if let Some(reorder) = &mut self.reorder {
+            attach_to(reorder, now, path);
+        }
+    }
+
+    /// Takes a path out of use.
+    pub(crate) fn detach(&mut self, now: Instant, path: &Path) {
+        let slot = usize::from(path.slot);
+        self.slots[slot] = None;
+        self.scheduler.set(slot, None);
+        if let Some(reorder) = &mut self.reorder {
+            reorder.remove_path(now, slot);
+        }
+    }
+
+    /// Applies what has changed of a path; `was` is how it was before.
+    pub(crate) fn update_path(&mut self, now: Instant, path: &Path, was: (bool, u16)) {
+        let slot = usize::from(path.slot);
+        self.scheduler.set(slot, Some(member(path)));
+        if let Some(reorder) = &mut self.reorder {
+            let (was_up, weight_in) = was;
+            if weight_in != path.config.weight_in {
+                reorder.set_weight(slot, path.config.weight_in);
+            }
+            match (was_up, path.is_up()) {
+                (true, false) => reorder.path_down(now, slot),
+                (false, true) => reorder.path_up(now, slot),
+                _ => {}
+            }
+        }
+    }
+
+    /// Applies the configuration to everything that follows from it, but for the reorder buffer.
+    pub(crate) fn refresh(&mut self, paths: &Paths) {
+        self.scheduler.set_mapping(self.config.mapping);
+        self.sources = Sources::new(&self.config.sources);
+        self.gre = self.config.gre(gre::Protocol::IPV4);
+        self.refresh_paths(paths);
+    }
+
+    /// Applies the configuration to the reorder buffer; one that is no longer wanted is emptied.
+    pub(crate) fn refresh_reorder<S: DeviceSink<P>>(
+        &mut self,
+        now: Instant,
+        paths: &Paths,
+        sink: &mut S,
+    ) {
+        let sink = &mut ToDevice { device: self.config.device, sink };
+        match &mut self.reorder {
+            Some(reorder) if self.config.reorders() => {
+                reorder.set_config(self.config.reorder, sink);
+            }
+            Some(reorder) => {
+                reorder.flush(sink);
+                self.reorder = None;
+            }
+            None => self.start_reorder(now, paths),
+        }
+    }
+
+    /// Makes the reorder buffer, if one is wanted.
+    pub(crate) fn start_reorder(&mut self, now: Instant, paths: &Paths) {
+        if self.config.reorders() {
+            let mut reorder = ReorderBuffer::new(self.config.reorder);
+            reorder.set_evidence(!self.entropy);
+            for path in self.paths().filter_map(|id| paths.at(id)) {
+                attach_to(&mut reorder, now, path);
+            }
+            self.reorder = Some(reorder);
+        }
+    }
+
+    /// What follows from the paths.
+    pub(crate) fn refresh_paths(&mut self, paths: &Paths) {
+        let entropy = self.path_configs(paths).any(|path| path.entropy);
+        self.entropy = entropy;
+        self.hash_flows = self.entropy || self.config.mapping == Mapping::Flow;
+        if let Some(reorder) = &mut self.reorder {
+            reorder.set_evidence(!self.entropy);
+        }
+        if self.paths().next().is_some() {
+            self.inner_mtu = self.config.inner_mtu(self.path_configs(paths));
+        }
+    }
+
+    fn path_configs<'a>(&'a self, paths: &'a Paths) -> impl Iterator<Item = &'a PathConfig> {
+        self.paths().filter_map(|id| Some(&paths.at(id)?.config))
+    }
+}
+
+fn member(path: &Path) -> Member {
+    let PathConfig { ref name, weight_out, tier, .. } = path.config;
+    Member { weight: weight_out, tier, up: path.is_up(), identity: flow_identity(name) }
+}
+
+fn attach_to<P: Copy>(reorder: &mut ReorderBuffer<P>, now: Instant, path: &Path) {
+    let slot = usize::from(path.slot);
+    reorder.add_path(now, slot, path.config.weight_in);
+    if !path.is_up() {
+        reorder.path_down(now, slot);
+    }
+}
+
+/// Sizes in bytes of the packets that a super-packet becomes: each has its headers, all but the last are the largest.
+struct SegmentSizes {
+    largest: u64,
+    last: u64,
+    segments: u16,
+}
+
+impl SegmentSizes {
+    fn new(summary: &ip::Summary, packet: &[u8], segments: u16, largest: usize) -> Self {
+        let (largest, total) = (largest as u64, summary.total_len as u64);
+        if segments <= 1 {
+            return Self { largest: total, last: total, segments };
+        }
+        const TCP: u8 = 6;
+        let transport = if summary.protocol == TCP {
+            let offset = packet.get(summary.transport + 12);
+            4 * u64::from(offset.map_or(0, |byte| byte >> 4))
+        } else {
+            8
+        };
+        let headers = summary.transport as u64 + transport;
+        let others = u64::from(segments - 1);
+        let last = (total + others * headers).saturating_sub(others * largest);
+        Self { largest, last, segments }
+    }
+
+    fn of(&self, segment: u16) -> u64 {
+        if segment + 1 == self.segments { self.last } else { self.largest }
+    }
+}
+
+/// For the endpoint's table.
+pub(crate) fn index(id: ConnectionId) -> usize {
+    id.0 as usize
+}

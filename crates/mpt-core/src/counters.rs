@@ -1,0 +1,121 @@
+//! Named counters. Every packet ends in exactly one of those that say how it ended.
+
+/// Declares a struct of `u64` counters that knows their names.
+macro_rules! counters {
+    ($(#[$outer:meta])* pub struct $name:ident { $($(#[$inner:meta])* $field:ident,)+ }) => {
+        $(#[$outer])*
+        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+        pub struct $name { $($(#[$inner])* pub $field: u64,)+ }
+
+        impl $name {
+            /// Names and values, in the order of declaration.
+            pub fn iter(&self) -> impl Iterator<Item = (&'static str, u64)> {
+                [$((stringify!($field), self.$field)),+].into_iter()
+            }
+
+            /// The sum over all of them.
+            pub fn total(&self) -> u64 {
+                self.iter().map(|(_, value)| value).sum()
+            }
+        }
+    };
+}
+
+counters! {
+    /// Packets from a TUN device that were not sent, by reason. A super-packet counts as its segments.
+    pub struct InnerDrops {
+        /// No complete IPv4 or IPv6 packet.
+        malformed,
+        /// Multicast, broadcast or link-local, and no connection of the device carries that.
+        multicast,
+        /// An outer packet of one of our own paths, routed back into the tunnel.
+        routing_loop,
+        /// No selector matches.
+        no_connection,
+        /// The connection only receives.
+        direction,
+        /// Larger than the inner MTU; the sender is told by ICMP.
+        too_big,
+        /// An IPv6 packet on a connection whose inner MTU has fallen below 1280 bytes, and larger than that MTU.
+        ipv6_minimum_mtu,
+        /// Every path of the connection is down.
+        no_path,
+    }
+}
+
+counters! {
+    /// Datagrams from the network that were not accepted, by reason.
+    pub struct DatagramDrops {
+        /// Shorter than its GRE header says.
+        truncated,
+        /// One of the flag bits 1, 4 and 5 is set (RFC 2784, section 2.3).
+        reserved_flags,
+        /// A GRE version other than 0.
+        version,
+        /// The GRE checksum is wrong.
+        checksum,
+        /// A protocol type other than IPv4, IPv6 and control.
+        unknown_protocol,
+        /// A control frame that no control session takes.
+        control,
+        /// No path receives from this remote address on this socket.
+        unknown_sender,
+        /// The sender is known, but not with this GRE key.
+        wrong_key,
+        /// The sender is known, but only with a GRE key.
+        missing_key,
+        /// The connection only sends.
+        direction,
+        /// No complete inner IPv4 or IPv6 packet.
+        malformed,
+        /// The inner IP version is not that of the GRE protocol type.
+        inner_version,
+        /// The inner source address is not one of the connection's `sources`.
+        foreign_source,
+        /// Multicast, broadcast or link-local on a connection that does not carry that.
+        multicast,
+        /// Congestion was marked on a packet that cannot carry the mark (RFC 6040, section 4.2).
+        ecn,
+    }
+}
+
+counters! {
+    /// What a connection accepted from the network and how it reached the device, besides what the reorder buffer counts.
+    pub struct Accepted {
+        /// Handed to the reorder buffer, whose counters say how each ended.
+        sequenced,
+        /// Without a sequence number: delivered at once.
+        unsequenced,
+        /// With a sequence number on a connection that uses none: delivered at once.
+        sequence_ignored,
+    }
+}
+
+counters! {
+    /// Remarkable packets among those accepted. These ended elsewhere too.
+    pub struct Remarks {
+        /// ICMP errors from routers outside the connection's `sources`, about a packet that was sent into the connection.
+        icmp_from_outside,
+        /// Arrived on a path that is down here.
+        path_down,
+        /// Their TCP MSS option was lowered (both directions).
+        mss_clamped,
+    }
+}
+
+/// Packets and bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Traffic {
+    /// Inner packets; a super-packet counts as its segments.
+    pub packets: u64,
+    /// Bytes of the inner packets, without any encapsulation.
+    pub bytes: u64,
+}
+
+impl Traffic {
+    #[inline]
+    pub(crate) fn add(&mut self, packets: u64, bytes: u64) {
+        self.packets += packets;
+        self.bytes += bytes;
+    }
+}

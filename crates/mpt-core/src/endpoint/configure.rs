@@ -1,0 +1,387 @@
+//! Changes at run time. Each holds from the next packet on and loses none.
+
+use std::time::Instant;
+
+use super::{DeviceSink, Endpoint, ToDevice};
+use crate::connection::{Connection, index};
+use crate::path::{DownReason, Path, mtu};
+use crate::tables::{Conflict, Tables, check, label};
+use crate::{
+    ConfigError, ConnectionConfig, ConnectionId, DeviceId, PathConfig, PathId, Selector, SocketId,
+    reorder,
+};
+
+impl<P: Copy> Endpoint<P> {
+    /// Adds a connection, or says what is wrong with it and changes nothing.
+    pub fn add_connection(
+        &mut self,
+        now: Instant,
+        config: ConnectionConfig,
+    ) -> Result<ConnectionId, ConfigError> {
+        config.check()?;
+        if self.find_connection(&config.name).is_some() {
+            return Err(ConfigError::DuplicateConnection { name: config.name });
+        }
+        let id = self.insert(now, &config);
+        if let Err(conflict) = self.add_to_tables(id) {
+            let error = self.explain(conflict, &config);
+            self.take(id);
+            return Err(error);
+        }
+        Ok(id)
+    }
+
+    /// Removes a connection; what waits in its reorder buffer is delivered.
+    pub fn remove_connection<S: DeviceSink<P>>(&mut self, id: ConnectionId, sink: &mut S) {
+        if let Some(mut connection) = self.take(id) {
+            let device = connection.device();
+            if let Some(reorder) = &mut connection.reorder {
+                reorder.flush(&mut ToDevice { device, sink });
+            }
+        }
+    }
+
+    /// Makes the endpoint what `configs`, the complete list, say: connections and paths are known by their names, those not
+    /// listed are removed, what has not changed is not touched. On an error nothing is
+    /// changed. Gives the ids in the order of the list.
+    pub fn reconfigure<S: DeviceSink<P>>(
+        &mut self,
+        now: Instant,
+        configs: Vec<ConnectionConfig>,
+        sink: &mut S,
+    ) -> Result<Vec<ConnectionId>, ConfigError> {
+        check(&configs)?;
+        let gone: Vec<ConnectionId> = self
+            .connections()
+            .filter(|(_, connection)| configs.iter().all(|it| it.name != connection.name()))
+            .map(|(id, _)| id)
+            .collect();
+        for id in gone {
+            self.remove_connection(id, sink);
+        }
+        let mut ids = Vec::with_capacity(configs.len());
+        for config in &configs {
+            ids.push(match self.find_connection(&config.name) {
+                Some(id) => {
+                    self.change(now, id, config, sink);
+                    id
+                }
+                None => self.insert(now, config),
+            });
+        }
+        self.tables = Tables::default();
+        for &id in &ids {
+            let added = self.add_to_tables(id);
+            debug_assert_eq!(added, Ok(()), "checked before");
+        }
+        Ok(ids)
+    }
+
+    /// Adds a path to a connection.
+    pub fn add_path(
+        &mut self,
+        now: Instant,
+        id: ConnectionId,
+        config: PathConfig,
+    ) -> Result<PathId, ConfigError> {
+        let connection = self.connection(id).ok_or(ConfigError::Gone)?;
+        let mut whole = connection.config.clone();
+        whole.paths = self.path_configs(connection).cloned().collect();
+        whole.paths.push(config.clone());
+        whole.check()?;
+        let path = self.insert_path(now, id, config);
+        self.refresh_paths(id);
+        if let Err(other) = self.add_path_to_tables(path) {
+            let error = ConfigError::SameTuple {
+                first: self.path_label(other),
+                second: self.path_label(path),
+            };
+            self.remove_path(now, path);
+            return Err(error);
+        }
+        Ok(path)
+    }
+
+    /// Removes a path. Packets that it has delivered into the reorder buffer stay there.
+    pub fn remove_path(&mut self, now: Instant, id: PathId) {
+        let Some(path) = self.paths.remove(id) else { return };
+        let left = self.paths.iter().map(|(_, path)| &path.config);
+        self.tables.remove_path(id, left);
+        if let Some(connection) = self.connection_mut(path.connection) {
+            connection.detach(now, &path);
+        }
+        self.refresh_paths(path.connection);
+    }
+
+    /// Sets the weights of a path: its share of what we send, and of what the peer sends.
+    pub fn set_weights(
+        &mut self,
+        now: Instant,
+        id: PathId,
+        weight_out: u16,
+        weight_in: u16,
+    ) -> Result<(), ConfigError> {
+        let path = self.paths.at(id).ok_or(ConfigError::Gone)?;
+        let config = PathConfig { weight_out, weight_in, ..path.config.clone() };
+        config.check(self.connection_name(path.connection))?;
+        self.change_path(now, id, |path| path.config = config);
+        Ok(())
+    }
+
+    /// Sets the tier of a path.
+    pub fn set_tier(&mut self, now: Instant, id: PathId, tier: u8) {
+        self.change_path(now, id, |path| path.config.tier = tier);
+    }
+
+    /// Takes away a reason for a path to be down; it is up when none is left.
+    pub fn set_path_up(&mut self, now: Instant, id: PathId, reason: DownReason) {
+        self.change_path(now, id, |path| path.down = path.down.with(reason, false));
+    }
+
+    /// Takes a path out of use. What still arrives on it is accepted.
+    pub fn set_path_down(&mut self, now: Instant, id: PathId, reason: DownReason) {
+        self.change_path(now, id, |path| path.down = path.down.with(reason, true));
+    }
+
+    /// Sets the path MTU in bytes, no lower than [`mtu::minimum`]. Gives the device and its new inner MTU if that has changed.
+    pub fn set_path_mtu(&mut self, id: PathId, mtu: u16) -> Option<(DeviceId, u16)> {
+        let path = self.paths.at_mut(id)?;
+        path.config.mtu = mtu.max(mtu::minimum(path.config.outer()));
+        let connection = path.connection;
+        let device = self.connection(connection)?.device();
+        let before = self.inner_mtu(device);
+        self.refresh_paths(connection);
+        let after = self.inner_mtu(device);
+        (before != after).then_some((device, after))
+    }
+
+    /// Replaces the sockets on which the packets of a path may arrive, and its local address.
+    pub fn set_path_sockets(
+        &mut self,
+        id: PathId,
+        sockets: Vec<SocketId>,
+        local: Option<std::net::IpAddr>,
+    ) -> Result<(), ConfigError> {
+        let path = self.paths.at_mut(id).ok_or(ConfigError::Gone)?;
+        let before = path.config.clone();
+        path.config = PathConfig { sockets, local, ..before.clone() };
+        path.config.check(&path.config.name)?;
+        self.remove_path_from_tables(id);
+        self.add_path_to_tables(id).map_err(|other| {
+            let error = ConfigError::SameTuple {
+                first: self.path_label(other),
+                second: self.path_label(id),
+            };
+            if let Some(path) = self.paths.at_mut(id) {
+                path.config = before;
+            }
+            self.remove_path_from_tables(id);
+            let restored = self.add_path_to_tables(id);
+            debug_assert_eq!(restored, Ok(()), "it was there before");
+            error
+        })
+    }
+
+    /// Replaces how received packets are put in order. What waits stays as far as the new window allows.
+    pub fn set_reorder<S: DeviceSink<P>>(
+        &mut self,
+        now: Instant,
+        id: ConnectionId,
+        config: reorder::Config,
+        sink: &mut S,
+    ) {
+        let Some(connection) = self.connections.get_mut(index(id)).and_then(Option::as_mut) else {
+            return;
+        };
+        connection.config.reorder = config;
+        connection.refresh_reorder(now, &self.paths, sink);
+        self.set_timer(id);
+    }
+
+    /// Replaces the selectors of a connection.
+    pub fn set_selectors(
+        &mut self,
+        id: ConnectionId,
+        selectors: Vec<Selector>,
+    ) -> Result<(), ConfigError> {
+        let connection = self.connection(id).ok_or(ConfigError::Gone)?;
+        let device = connection.device();
+        let mut config = connection.config.clone();
+        let before = std::mem::replace(&mut config.selectors, selectors);
+        config.paths = self.path_configs(connection).cloned().collect();
+        config.check()?;
+        self.tables.selectors.remove(id);
+        if let Err(other) = self.tables.add_selectors(id, device, &config.selectors) {
+            self.tables.selectors.remove(id);
+            let restored = self.tables.add_selectors(id, device, &before);
+            debug_assert_eq!(restored, Ok(()), "they were there before");
+            return Err(self.explain(Conflict::Selectors(other), &config));
+        }
+        if let Some(connection) = self.connection_mut(id) {
+            connection.config.selectors = config.selectors;
+        }
+        Ok(())
+    }
+
+    /// The connection of this name.
+    pub fn find_connection(&self, name: &str) -> Option<ConnectionId> {
+        self.connections().find(|(_, connection)| connection.name() == name).map(|(id, _)| id)
+    }
+
+    /// The path of this name.
+    pub fn find_path(&self, connection: ConnectionId, name: &str) -> Option<PathId> {
+        let mut paths = self.connection(connection)?.paths();
+        paths.find(|&id| self.path(id).is_some_and(|path| path.name() == name))
+    }
+
+    /// Puts a connection and its paths in place, but for the look-up tables.
+    fn insert(&mut self, now: Instant, config: &ConnectionConfig) -> ConnectionId {
+        let free = self.connections.iter().position(Option::is_none);
+        let place = free.unwrap_or_else(|| {
+            self.connections.push(None);
+            self.connections.len() - 1
+        });
+        let id = ConnectionId(place as u32);
+        self.timers.reserve(id.0);
+        self.connections[place] = Some(Connection::new(without_paths(config)));
+        for path in &config.paths {
+            self.insert_path(now, id, path.clone());
+        }
+        if let Some(connection) = &mut self.connections[place] {
+            connection.refresh(&self.paths);
+            connection.start_reorder(now, &self.paths);
+        }
+        id
+    }
+
+    fn insert_path(&mut self, now: Instant, id: ConnectionId, config: PathConfig) -> PathId {
+        let connection = self.connections[index(id)].as_mut().expect("the caller found it");
+        let path = Path::new(id, connection.free_slot(), config);
+        let path_id = self.paths.insert(path);
+        if let Some(path) = self.paths.at(path_id) {
+            connection.attach(now, path_id, path);
+        }
+        path_id
+    }
+
+    /// Takes a connection out of everything.
+    fn take(&mut self, id: ConnectionId) -> Option<Connection<P>> {
+        let connection = self.connections.get_mut(index(id))?.take()?;
+        self.tables.remove(id);
+        for path in connection.paths() {
+            self.paths.remove(path);
+            self.remove_path_from_tables(path);
+        }
+        self.timers.clear(id.0);
+        Some(connection)
+    }
+
+    /// Makes a connection what `config` says, but for the look-up tables.
+    fn change<S: DeviceSink<P>>(
+        &mut self,
+        now: Instant,
+        id: ConnectionId,
+        config: &ConnectionConfig,
+        sink: &mut S,
+    ) {
+        let Some(connection) = self.connection_mut(id) else { return };
+        if connection.device() != config.device
+            && let Some(reorder) = &mut connection.reorder
+        {
+            reorder.flush(&mut ToDevice { device: connection.config.device, sink });
+        }
+        connection.config = without_paths(config);
+        let old: Vec<PathId> = connection.paths().collect();
+        for path_id in old {
+            let Some(path) = self.paths.at(path_id) else { continue };
+            match config.paths.iter().find(|new| new.name == path.name()) {
+                Some(new) => self.change_path(now, path_id, |path| {
+                    path.config = new.clone();
+                    path.down = path.down.with(DownReason::Administrative, !new.up);
+                }),
+                None => self.remove_path(now, path_id),
+            }
+        }
+        for new in &config.paths {
+            if self.find_path(id, &new.name).is_none() {
+                self.insert_path(now, id, new.clone());
+            }
+        }
+        if let Some(connection) = &mut self.connections[index(id)] {
+            connection.refresh(&self.paths);
+            connection.refresh_reorder(now, &self.paths, sink);
+        }
+        self.set_timer(id);
+    }
+
+    /// Changes state or weights of a path and passes it on. Sockets, addresses and MTU are left to the caller.
+    fn change_path(&mut self, now: Instant, id: PathId, change: impl FnOnce(&mut Path)) {
+        let Some(path) = self.paths.at_mut(id) else { return };
+        let was = (path.is_up(), path.config.weight_in);
+        change(path);
+        path.config.up = !path.down.contains(DownReason::Administrative);
+        if let Some(connection) = &mut self.connections[index(path.connection)] {
+            connection.update_path(now, path, was);
+        }
+        let connection = path.connection;
+        self.set_timer(connection);
+    }
+
+    fn refresh_paths(&mut self, id: ConnectionId) {
+        if let Some(connection) = self.connections.get_mut(index(id)).and_then(Option::as_mut) {
+            connection.refresh_paths(&self.paths);
+        }
+    }
+
+    fn set_timer(&mut self, id: ConnectionId) {
+        let reorder = self.connection(id).and_then(Connection::reorder);
+        if let Some(time) = reorder.and_then(reorder::ReorderBuffer::next_timeout) {
+            self.timers.set_no_later(id.0, time);
+        }
+    }
+
+    fn add_to_tables(&mut self, id: ConnectionId) -> Result<(), Conflict> {
+        let connection = self.connections[index(id)].as_ref().expect("the caller found it");
+        let paths = connection
+            .paths()
+            .filter_map(|path_id| Some((path_id, &self.paths.at(path_id)?.config)));
+        self.tables.add(id, &connection.config, paths)
+    }
+
+    fn add_path_to_tables(&mut self, id: PathId) -> Result<(), PathId> {
+        let Some(path) = self.paths.at(id) else { return Ok(()) };
+        let connection = self.connections[index(path.connection)].as_ref();
+        let key = connection.and_then(|connection| connection.config.key);
+        self.tables.add_path(id, key, &path.config)
+    }
+
+    fn remove_path_from_tables(&mut self, id: PathId) {
+        let others = self.paths.iter().filter(|&(other, _)| other != id);
+        self.tables.remove_path(id, others.map(|(_, path)| &path.config));
+    }
+
+    fn path_configs<'a>(
+        &'a self,
+        connection: &'a Connection<P>,
+    ) -> impl Iterator<Item = &'a PathConfig> {
+        connection.paths().filter_map(|id| Some(&self.paths.at(id)?.config))
+    }
+
+    fn connection_name(&self, id: ConnectionId) -> &str {
+        self.connection(id).map_or("", Connection::name)
+    }
+
+    fn path_label(&self, id: PathId) -> String {
+        let Some(path) = self.path(id) else { return String::new() };
+        label(self.connection_name(path.connection), path.name())
+    }
+
+    fn explain(&self, conflict: Conflict, config: &ConnectionConfig) -> ConfigError {
+        let connection = |id| self.connection_name(id).to_owned();
+        conflict.explain(config, connection, |id| self.path_label(id))
+    }
+}
+
+fn without_paths(config: &ConnectionConfig) -> ConnectionConfig {
+    ConnectionConfig { paths: Vec::new(), ..config.clone() }
+}

@@ -1,0 +1,121 @@
+//! All connections of one daemon.
+//!
+//! The caller owns devices, sockets, buffers and the clock. It hands in what arrives ([`Endpoint::handle_inner`],
+//! [`Endpoint::handle_datagram`]) and calls [`Endpoint::handle_timeout`] when [`Endpoint::next_timeout`] has come.
+//! What it is to do follows from the return values and the calls of its [`DeviceSink`].
+
+mod configure;
+mod receive;
+mod send;
+
+use std::time::Instant;
+
+pub(crate) use receive::ToDevice;
+pub use receive::{DatagramDrop, DeviceSink};
+pub use send::{InnerDrop, Outgoing, Transmit};
+
+use crate::connection::{Connection, index};
+use crate::counters::{DatagramDrops, InnerDrops};
+use crate::path::{Path, Paths};
+use crate::tables::Tables;
+use crate::timers::Timers;
+use crate::{ConnectionId, DeviceId, PathId};
+
+/// All connections of one daemon, and the tables by which packets find them. `P` is the caller's handle of a received packet, a few bytes.
+///
+/// Every packet handed in ends in exactly one counter: of the sent ([`Connection::sent`]), of the dropped, or of
+/// the accepted ([`Connection::accepted`]). Drops are counted by the connection where it is known, else by the endpoint.
+#[derive(Debug)]
+pub struct Endpoint<P> {
+    connections: Vec<Option<Connection<P>>>,
+    paths: Paths,
+    tables: Tables,
+    timers: Timers,
+    flow_seed: u64,
+    /// The answer to the last packet from a device.
+    transmits: Vec<Transmit>,
+    inner_drops: InnerDrops,
+    datagram_drops: DatagramDrops,
+}
+
+impl<P: Copy> Endpoint<P> {
+    /// An endpoint without connections. `flow_seed` makes the mapping of flows to paths and source ports unpredictable
+    /// from outside; the same seed gives the same mapping.
+    pub fn new(flow_seed: u64) -> Self {
+        Self {
+            connections: Vec::new(),
+            paths: Paths::default(),
+            tables: Tables::default(),
+            timers: Timers::default(),
+            flow_seed,
+            transmits: Vec::new(),
+            inner_drops: InnerDrops::default(),
+            datagram_drops: DatagramDrops::default(),
+        }
+    }
+
+    /// When [`Self::handle_timeout`] is to be called at the latest. May be earlier than necessary.
+    #[inline]
+    pub fn next_timeout(&self) -> Option<Instant> {
+        self.timers.earliest()
+    }
+
+    /// Does what was due at `now`: gives up gaps and delivers what waited behind them.
+    pub fn handle_timeout<S: DeviceSink<P>>(&mut self, now: Instant, sink: &mut S) {
+        while let Some(due) = self.timers.pop(now) {
+            let connection = self.connections.get_mut(due as usize).and_then(Option::as_mut);
+            let Some(connection) = connection else { continue };
+            let device = connection.device();
+            let Some(reorder) = &mut connection.reorder else { continue };
+            reorder.handle_timeout(now, &mut ToDevice { device, sink });
+            if let Some(next) = reorder.next_timeout() {
+                debug_assert!(next > now, "the reorder buffer leaves nothing that is due");
+                self.timers.set_no_later(due, next);
+            }
+        }
+    }
+
+    /// The inner MTU of a device in bytes: the smallest over its connections; the largest possible without any.
+    pub fn inner_mtu(&self, device: DeviceId) -> u16 {
+        let connections = self.connections().filter(|(_, other)| other.device() == device);
+        connections.map(|(_, connection)| connection.inner_mtu()).min().unwrap_or(u16::MAX)
+    }
+
+    /// A connection.
+    pub fn connection(&self, id: ConnectionId) -> Option<&Connection<P>> {
+        self.connections.get(index(id))?.as_ref()
+    }
+
+    /// All connections.
+    pub fn connections(&self) -> impl Iterator<Item = (ConnectionId, &Connection<P>)> {
+        let numbered = self.connections.iter().enumerate();
+        numbered.filter_map(|(index, connection)| {
+            Some((ConnectionId(index as u32), connection.as_ref()?))
+        })
+    }
+
+    /// A path.
+    #[inline]
+    pub fn path(&self, id: PathId) -> Option<&Path> {
+        self.paths.at(id)
+    }
+
+    /// All paths of all connections.
+    pub fn paths(&self) -> impl Iterator<Item = (PathId, &Path)> {
+        self.paths.iter()
+    }
+
+    /// Packets from devices that were dropped before their connection was known.
+    pub fn inner_drops(&self) -> &InnerDrops {
+        &self.inner_drops
+    }
+
+    /// Datagrams that were dropped before their connection was known.
+    pub fn datagram_drops(&self) -> &DatagramDrops {
+        &self.datagram_drops
+    }
+
+    fn connection_mut(&mut self, id: ConnectionId) -> Option<&mut Connection<P>> {
+        self.connections.get_mut(index(id))?.as_mut()
+    }
+}

@@ -1,0 +1,170 @@
+//! From the network to the TUN devices.
+
+use std::net::SocketAddr;
+use std::ops::Range;
+use std::time::Instant;
+
+use mpt_wire::{ecn, gre};
+
+use super::Endpoint;
+use crate::connection::{Arrival, index};
+use crate::counters::DatagramDrops;
+use crate::{ConnectionId, DeviceId, SocketId, reorder};
+
+/// Where received packets go.
+pub trait DeviceSink<P> {
+    /// The packet has to wait: gives the handle that stays valid, or `None` when there is no room
+    /// (see [`reorder::Sink::keep`]).
+    fn keep(&mut self, packet: P) -> Option<P>;
+
+    /// The packet goes to the device. `kept`: it went through [`Self::keep`]. `after_gap`: numbers directly before it were given
+    /// up, nothing may be coalesced across.
+    fn deliver(&mut self, device: DeviceId, packet: P, kept: bool, after_gap: bool);
+
+    /// The packet is dropped.
+    fn discard(&mut self, packet: P);
+}
+
+/// Gives the reorder buffer of a connection the device it delivers to.
+pub(crate) struct ToDevice<'a, S> {
+    pub(crate) device: DeviceId,
+    pub(crate) sink: &'a mut S,
+}
+
+impl<P, S: DeviceSink<P>> reorder::Sink<P> for ToDevice<'_, S> {
+    #[inline]
+    fn keep(&mut self, packet: P) -> Option<P> {
+        self.sink.keep(packet)
+    }
+
+    #[inline]
+    fn deliver(&mut self, packet: P, kept: bool, after_gap: bool) {
+        self.sink.deliver(self.device, packet, kept, after_gap);
+    }
+
+    fn discard(&mut self, packet: P) {
+        self.sink.discard(packet);
+    }
+}
+
+/// Why a datagram was not accepted. Each reason has its counter, of the same name, in [`DatagramDrops`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(missing_docs, reason = "DatagramDrops says what each means")]
+pub enum DatagramDrop {
+    Truncated,
+    ReservedFlags,
+    Version,
+    Checksum,
+    UnknownProtocol,
+    Control,
+    UnknownSender,
+    WrongKey,
+    MissingKey,
+    Direction,
+    Malformed,
+    InnerVersion,
+    ForeignSource,
+    Multicast,
+    Ecn,
+}
+
+impl From<gre::Error> for DatagramDrop {
+    fn from(error: gre::Error) -> Self {
+        match error {
+            gre::Error::Truncated => Self::Truncated,
+            gre::Error::ReservedFlags => Self::ReservedFlags,
+            gre::Error::Version => Self::Version,
+            gre::Error::Checksum => Self::Checksum,
+        }
+    }
+}
+
+impl DatagramDrops {
+    fn add(&mut self, reason: DatagramDrop) {
+        let counter = match reason {
+            DatagramDrop::Truncated => &mut self.truncated,
+            DatagramDrop::ReservedFlags => &mut self.reserved_flags,
+            DatagramDrop::Version => &mut self.version,
+            DatagramDrop::Checksum => &mut self.checksum,
+            DatagramDrop::UnknownProtocol => &mut self.unknown_protocol,
+            DatagramDrop::Control => &mut self.control,
+            DatagramDrop::UnknownSender => &mut self.unknown_sender,
+            DatagramDrop::WrongKey => &mut self.wrong_key,
+            DatagramDrop::MissingKey => &mut self.missing_key,
+            DatagramDrop::Direction => &mut self.direction,
+            DatagramDrop::Malformed => &mut self.malformed,
+            DatagramDrop::InnerVersion => &mut self.inner_version,
+            DatagramDrop::ForeignSource => &mut self.foreign_source,
+            DatagramDrop::Multicast => &mut self.multicast,
+            DatagramDrop::Ecn => &mut self.ecn,
+        };
+        *counter += 1;
+    }
+}
+
+impl<P: Copy> Endpoint<P> {
+    /// One datagram (GRE header and inner packet) from a socket. `packet` makes the handle of the inner packet from its place
+    /// in the datagram; it is called when the packet is accepted. The datagram's ECN and MSS fields may be changed.
+    ///
+    /// Packets with and without a sequence number may be mixed, as a plain RFC 8086 peer may: those without are
+    /// delivered at once, and so are those with one where the connection uses none.
+    #[inline]
+    #[expect(clippy::too_many_arguments, reason = "a datagram is all of that")]
+    pub fn handle_datagram<S: DeviceSink<P>>(
+        &mut self,
+        now: Instant,
+        socket: SocketId,
+        remote: SocketAddr,
+        outer_ecn: ecn::Ecn,
+        datagram: &mut [u8],
+        packet: impl FnOnce(Range<usize>) -> P,
+        sink: &mut S,
+    ) -> Result<(), DatagramDrop> {
+        self.decapsulate(now, socket, remote, outer_ecn, datagram, packet, sink).map_err(
+            |(connection, reason)| {
+                let connection = connection.and_then(|id| self.connections[index(id)].as_mut());
+                let drops =
+                    connection.map_or(&mut self.datagram_drops, |it| &mut it.datagram_drops);
+                drops.add(reason);
+                reason
+            },
+        )
+    }
+
+    #[inline]
+    #[expect(clippy::too_many_arguments, reason = "a datagram is all of that")]
+    fn decapsulate<S: DeviceSink<P>>(
+        &mut self,
+        now: Instant,
+        socket: SocketId,
+        remote: SocketAddr,
+        outer_ecn: ecn::Ecn,
+        datagram: &mut [u8],
+        packet: impl FnOnce(Range<usize>) -> P,
+        sink: &mut S,
+    ) -> Result<(), (Option<ConnectionId>, DatagramDrop)> {
+        let unassigned = |reason| (None, reason);
+        let (gre, payload) =
+            gre::Repr::parse(datagram).map_err(|error| unassigned(error.into()))?;
+        match gre.protocol {
+            gre::Protocol::IPV4 | gre::Protocol::IPV6 => {}
+            gre::Protocol::CONTROL => return Err(unassigned(DatagramDrop::Control)),
+            _ => return Err(unassigned(DatagramDrop::UnknownProtocol)),
+        }
+        let path_id =
+            self.tables.assignments.lookup(socket, remote, gre.key).map_err(unassigned)?;
+        let unknown = unassigned(DatagramDrop::UnknownSender);
+        let path = self.paths.at_mut(path_id).ok_or(unknown)?;
+        let id = path.connection;
+        let connection = self.connections[index(id)].as_mut().ok_or(unknown)?;
+
+        let arrival = Arrival { gre, payload, outer_ecn };
+        connection
+            .decapsulate(now, &arrival, datagram, path, packet, sink)
+            .map_err(|reason| (Some(id), reason))?;
+        if let Some(time) = connection.reorder.as_ref().and_then(|reorder| reorder.next_timeout()) {
+            self.timers.set_no_later(id.0, time);
+        }
+        Ok(())
+    }
+}

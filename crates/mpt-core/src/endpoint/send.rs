@@ -1,0 +1,139 @@
+//! From the TUN devices to the network.
+
+use mpt_wire::mss::ChecksumState;
+use mpt_wire::{gre, ip};
+
+use super::Endpoint;
+use crate::connection::{Envelope, Inner, index};
+use crate::counters::InnerDrops;
+use crate::{ConnectionId, DeviceId, PathId, scope};
+
+/// How to send a packet or super-packet.
+#[derive(Clone, Copy, Debug)]
+pub struct Outgoing<'a> {
+    /// The connection that carries it.
+    pub connection: ConnectionId,
+    /// GRE header; where there is a sequence number, that of the [`Transmit`] takes its place.
+    pub gre: gre::Repr,
+    /// TOS or traffic class of the outer header: DSCP and ECN.
+    pub outer_tos: u8,
+    /// Hash of the flow, for entropy source ports and the IPv6 flow label. 0 where no path of the connection uses entropy and
+    /// the mapping is not by flow.
+    pub flow_hash: u32,
+    /// By ascending segment, at least one for each.
+    pub transmits: &'a [Transmit],
+}
+
+/// One datagram to be sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Transmit {
+    /// Which segment of the super-packet, from 0.
+    pub segment: u16,
+    /// Over which path.
+    pub path: PathId,
+    /// Its sequence number, if the GRE header has one.
+    pub sequence: u32,
+}
+
+/// Why a packet from a device was not sent. Each reason has its counter in [`InnerDrops`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum InnerDrop {
+    /// No complete IPv4 or IPv6 packet.
+    Malformed,
+    /// Multicast, broadcast or link-local, and no connection of the device carries that.
+    Multicast,
+    /// One of our own outer packets.
+    RoutingLoop,
+    /// No selector matches.
+    NoConnection,
+    /// The connection only receives.
+    Direction,
+    /// Larger than the inner MTU: the caller answers with ICMP "too big".
+    TooBig {
+        /// The inner MTU in bytes.
+        mtu: u16,
+    },
+    /// The inner MTU is below what IPv6 needs, and the packet is larger than that.
+    Ipv6MinimumMtu,
+    /// Every path is down.
+    NoPath,
+}
+
+impl InnerDrops {
+    fn add(&mut self, reason: InnerDrop, packets: u64) {
+        let counter = match reason {
+            InnerDrop::Malformed => &mut self.malformed,
+            InnerDrop::Multicast => &mut self.multicast,
+            InnerDrop::RoutingLoop => &mut self.routing_loop,
+            InnerDrop::NoConnection => &mut self.no_connection,
+            InnerDrop::Direction => &mut self.direction,
+            InnerDrop::TooBig { .. } => &mut self.too_big,
+            InnerDrop::Ipv6MinimumMtu => &mut self.ipv6_minimum_mtu,
+            InnerDrop::NoPath => &mut self.no_path,
+        };
+        *counter += packets;
+    }
+}
+
+impl<P: Copy> Endpoint<P> {
+    /// One packet from a TUN device, or a super-packet that is to become `segments` packets, the largest of `largest` bytes
+    /// (headers included). Finds its connection, numbers its segments in order and chooses a path for each.
+    ///
+    /// The MSS option of a SYN may be lowered; `checksum` says whether its TCP checksum has to follow. Nothing else is changed;
+    /// the hop limit was the business of the kernel's routing.
+    #[inline]
+    pub fn handle_inner(
+        &mut self,
+        device: DeviceId,
+        packet: &mut [u8],
+        checksum: ChecksumState,
+        segments: u16,
+        largest: usize,
+    ) -> Result<Outgoing<'_>, InnerDrop> {
+        let segments = segments.max(1);
+        self.transmits.clear();
+        match self.encapsulate(device, packet, checksum, segments, largest) {
+            Ok((connection, envelope)) => Ok(Outgoing {
+                connection,
+                gre: envelope.gre,
+                outer_tos: envelope.outer_tos,
+                flow_hash: (envelope.flow_hash >> 32) as u32,
+                transmits: &self.transmits,
+            }),
+            Err((connection, reason)) => {
+                let connection = connection.and_then(|id| self.connections[index(id)].as_mut());
+                let drops = connection.map_or(&mut self.inner_drops, |it| &mut it.inner_drops);
+                drops.add(reason, u64::from(segments));
+                Err(reason)
+            }
+        }
+    }
+
+    #[inline]
+    fn encapsulate(
+        &mut self,
+        device: DeviceId,
+        packet: &mut [u8],
+        checksum: ChecksumState,
+        segments: u16,
+        largest: usize,
+    ) -> Result<(ConnectionId, Envelope), (Option<ConnectionId>, InnerDrop)> {
+        let summary = ip::Summary::parse(packet).map_err(|_| (None, InnerDrop::Malformed))?;
+        let id = if scope::stays_on_link(&summary) {
+            self.tables.multicast(device).ok_or((None, InnerDrop::Multicast))?
+        } else if self.tables.outers.contains(&summary) {
+            return Err((None, InnerDrop::RoutingLoop));
+        } else {
+            let found = self.tables.selectors.lookup(device, &summary);
+            found.ok_or((None, InnerDrop::NoConnection))?
+        };
+        let Some(connection) = &mut self.connections[index(id)] else {
+            return Err((None, InnerDrop::NoConnection));
+        };
+        let inner = Inner { summary: &summary, packet, checksum, segments, largest };
+        connection
+            .encapsulate(inner, self.flow_seed, &mut self.paths, &mut self.transmits)
+            .map(|envelope| (id, envelope))
+            .map_err(|reason| (Some(id), reason))
+    }
+}

@@ -1,0 +1,17 @@
+//! Names by which the parts of an endpoint and its caller refer to one another.
+
+/// A TUN device. The caller numbers its devices from 0.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct DeviceId(pub u16);
+
+/// A connection of an endpoint. Given by the endpoint, free for another one after removal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct ConnectionId(pub u32);
+
+/// A path of any connection: an index into the endpoint's table of paths. Given by the endpoint, free for another path after removal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct PathId(pub u32);
+
+/// A bound UDP socket (local address, port, interface), numbered by the caller.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct SocketId(pub u32);

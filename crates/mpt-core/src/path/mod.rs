@@ -1,0 +1,143 @@
+//! One path of a connection: a pair of addresses, its state and its counters.
+
+pub mod mtu;
+
+use std::net::SocketAddr;
+
+use crate::{ConnectionId, PathConfig, PathId, Traffic};
+
+/// Why a path is down. A path is up when no reason is left.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum DownReason {
+    /// The administrator said so.
+    Administrative,
+    /// Its interface or its local address is gone.
+    Interface,
+}
+
+/// A set of [`DownReason`]s.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct DownReasons(u8);
+
+impl DownReasons {
+    /// Whether the path is up.
+    pub fn is_empty(self) -> bool {
+        self.0 == 0
+    }
+
+    /// Whether this reason is among them.
+    pub fn contains(self, reason: DownReason) -> bool {
+        self.0 & Self::bit(reason) != 0
+    }
+
+    /// With the reason added or taken away.
+    #[must_use]
+    pub fn with(self, reason: DownReason, present: bool) -> Self {
+        let bit = Self::bit(reason);
+        Self(if present { self.0 | bit } else { self.0 & !bit })
+    }
+
+    fn bit(reason: DownReason) -> u8 {
+        match reason {
+            DownReason::Administrative => 1,
+            DownReason::Interface => 2,
+        }
+    }
+}
+
+/// A path of a connection.
+#[derive(Clone, Debug)]
+pub struct Path {
+    // What every packet touches comes first.
+    pub(crate) connection: ConnectionId,
+    pub(crate) slot: u16,
+    pub(crate) down: DownReasons,
+    pub(crate) sent: Traffic,
+    pub(crate) received: Traffic,
+    pub(crate) config: PathConfig,
+}
+
+impl Path {
+    pub(crate) fn new(connection: ConnectionId, slot: usize, config: PathConfig) -> Self {
+        let down = DownReasons::default().with(DownReason::Administrative, !config.up);
+        let (sent, received) = Default::default();
+        Self { connection, slot: slot as u16, down, sent, received, config }
+    }
+
+    /// The connection it belongs to.
+    pub fn connection(&self) -> ConnectionId {
+        self.connection
+    }
+
+    /// Unique within its connection.
+    pub fn name(&self) -> &str {
+        &self.config.name
+    }
+
+    /// What it was configured to be, with all changes since.
+    pub fn config(&self) -> &PathConfig {
+        &self.config
+    }
+
+    /// Where its packets go.
+    pub fn remote(&self) -> SocketAddr {
+        SocketAddr::new(self.config.remote, self.config.remote_port)
+    }
+
+    /// Whether it carries data when its tier's turn has come.
+    pub fn is_up(&self) -> bool {
+        self.down.is_empty()
+    }
+
+    /// Why it is down.
+    pub fn down_reasons(&self) -> DownReasons {
+        self.down
+    }
+
+    /// Given to this path for sending.
+    pub fn sent(&self) -> Traffic {
+        self.sent
+    }
+
+    /// Accepted from this path.
+    pub fn received(&self) -> Traffic {
+        self.received
+    }
+}
+
+/// Table of the paths of an endpoint.
+#[derive(Debug, Default)]
+pub(crate) struct Paths {
+    paths: Vec<Option<Path>>,
+}
+
+impl Paths {
+    pub(crate) fn insert(&mut self, path: Path) -> PathId {
+        let free = self.paths.iter().position(Option::is_none);
+        let index = free.unwrap_or_else(|| {
+            self.paths.push(None);
+            self.paths.len() - 1
+        });
+        self.paths[index] = Some(path);
+        PathId(index as u32)
+    }
+
+    pub(crate) fn remove(&mut self, id: PathId) -> Option<Path> {
+        self.paths.get_mut(id.0 as usize)?.take()
+    }
+
+    #[inline]
+    pub(crate) fn at(&self, id: PathId) -> Option<&Path> {
+        self.paths.get(id.0 as usize)?.as_ref()
+    }
+
+    #[inline]
+    pub(crate) fn at_mut(&mut self, id: PathId) -> Option<&mut Path> {
+        self.paths.get_mut(id.0 as usize)?.as_mut()
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (PathId, &Path)> {
+        let numbered = self.paths.iter().enumerate();
+        numbered.filter_map(|(index, path)| Some((PathId(index as u32), path.as_ref()?)))
+    }
+}

@@ -1,0 +1,44 @@
+//! Sizes: from the MTU of a path to that of what it carries.
+
+use mpt_wire::ip::Version;
+
+/// UDP header.
+const UDP: u16 = 8;
+
+/// Smallest MTU of an IPv6 link (RFC 8200, section 5): below it, IPv6 cannot be carried.
+pub const IPV6_MINIMUM: u16 = 1280;
+
+/// What an IPv4 host can receive at least (RFC 791, section 3.1). A path MTU below it is taken for an error or an attack.
+pub const IPV4_MINIMUM: u16 = 576;
+
+/// The smallest path MTU believed, in bytes of the outer packet.
+pub const fn minimum(outer: Version) -> u16 {
+    match outer {
+        Version::V4 => IPV4_MINIMUM,
+        Version::V6 => IPV6_MINIMUM,
+    }
+}
+
+/// The inner MTU of a path: what fits into its MTU beside outer IP header, UDP header and a GRE header of
+/// `gre_header` bytes (0 if nothing does).
+pub const fn inner(path_mtu: u16, outer: Version, gre_header: u16) -> u16 {
+    let ip = match outer {
+        Version::V4 => 20,
+        Version::V6 => 40,
+    };
+    path_mtu.saturating_sub(ip + UDP + gre_header)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_ethernet_path_carries_what_the_papers_say() {
+        assert_eq!(inner(1500, Version::V4, 4), 1468);
+        assert_eq!(inner(1500, Version::V4, 8), 1464);
+        assert_eq!(inner(1500, Version::V6, 4), 1448);
+        assert_eq!(inner(1500, Version::V6, 8), 1444);
+        assert_eq!(inner(1492, Version::V4, 16), 1448);
+    }
+}
