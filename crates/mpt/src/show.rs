@@ -1,0 +1,237 @@
+//! A snapshot for people.
+
+use std::fmt;
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use mpt_api::snapshot::{
+    Connection, ConnectionState, Counters, DownReason, Path, PathState, Traffic,
+};
+use mpt_api::{Code, Direction, Ecn, Failure, Late, Mapping, Snapshot};
+
+use crate::client::Failed;
+use crate::table::{Column, Table};
+use crate::units;
+
+/// Leaves only the connection of this name.
+pub(crate) fn only(snapshot: &mut Snapshot, name: &str) -> Result<(), Failed> {
+    if !snapshot.connections.iter().any(|connection| connection.name == name) {
+        let names: Vec<_> = snapshot.connections.iter().map(|c| c.name.as_str()).collect();
+        let others = if names.is_empty() {
+            "there is none".into()
+        } else {
+            format!("there is {}", names.join(", "))
+        };
+        let message = format!("no connection \"{name}\"; {others}");
+        return Err(Failed::Refused(Failure::new(Code::NotFound, message)));
+    }
+    snapshot.connections.retain(|connection| connection.name == name);
+    let device = &snapshot.connections[0].device;
+    snapshot.devices.retain(|other| other.name == *device);
+    Ok(())
+}
+
+/// The whole snapshot as text.
+pub(crate) struct Text<'a>(pub(crate) &'a Snapshot);
+
+impl fmt::Display for Text<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Snapshot { daemon, devices, connections } = self.0;
+        let uptime = humantime::format_duration(Duration::from_secs(daemon.uptime_s));
+        let used = units::memory(daemon.buffer_bytes);
+        let limit = units::memory(daemon.buffer_limit);
+        writeln!(
+            f,
+            "mptd {}, pid {}, up {uptime}, {used} of {limit} buffers in use",
+            daemon.program, daemon.pid
+        )?;
+        drops(f, &daemon.drops)?;
+        for device in devices {
+            let addresses: Vec<_> = device.addresses.iter().map(ToString::to_string).collect();
+            writeln!(f, "\ndevice {}: {}, MTU {}", device.name, addresses.join(", "), device.mtu)?;
+            let offloads =
+                if device.offloads.is_empty() { "none".into() } else { device.offloads.join(", ") };
+            line(f, "offloads", &offloads)?;
+            drops(f, &device.drops)?;
+        }
+        for connection in connections {
+            writeln!(f)?;
+            self::connection(f, connection)?;
+        }
+        Ok(())
+    }
+}
+
+fn connection(f: &mut fmt::Formatter<'_>, connection: &Connection) -> fmt::Result {
+    let state = match connection.state {
+        ConnectionState::Up => "up",
+        ConnectionState::Degraded => "degraded",
+        ConnectionState::Down => "down",
+        ConnectionState::Unknown => "unknown",
+    };
+    let mut facts = vec![state.to_owned(), format!("device {}", connection.device)];
+    match connection.direction {
+        Direction::Both => {}
+        Direction::Send => facts.push("sends only".into()),
+        Direction::Receive => facts.push("receives only".into()),
+    }
+    facts.push(
+        match connection.mapping {
+            Mapping::Packet => "packet mapping",
+            Mapping::Flow => "flow mapping",
+            Mapping::Duplicate => "duplicate mapping",
+        }
+        .into(),
+    );
+    facts.extend(connection.key.map(|key| format!("key {key}")));
+    if !connection.sequence {
+        facts.push("no sequence numbers".into());
+    }
+    if connection.checksum {
+        facts.push("GRE checksum".into());
+    }
+    if connection.ecn == Ecn::Normal {
+        facts.push("ECN".into());
+    }
+    facts.push(format!("MTU {}", connection.mtu));
+    writeln!(f, "connection {}: {}", connection.name, facts.join(", "))?;
+    let networks: Vec<_> = connection.networks.iter().map(ToString::to_string).collect();
+    line(f, "networks", &networks.join(", "))?;
+    line(f, "sent", &traffic(&connection.sent))?;
+    line(f, "received", &traffic(&connection.received))?;
+    reorder(f, connection)?;
+    drops(f, &connection.drops)?;
+    writeln!(f)?;
+    paths(f, &connection.paths)
+}
+
+fn reorder(f: &mut fmt::Formatter<'_>, connection: &Connection) -> fmt::Result {
+    let reorder = &connection.reorder;
+    if reorder.window == 0 {
+        line(f, "window", "off")?;
+    } else {
+        let mut facts = vec![
+            format!("{} packets", reorder.window),
+            format!("at most {}", units::microseconds(reorder.max_delay_us)),
+        ];
+        if !reorder.early_release {
+            facts.push("no early release".into());
+        }
+        if reorder.late_policy == Late::Drop {
+            facts.push("late packets dropped".into());
+        }
+        facts.push(format!("{} waiting", reorder.waiting));
+        line(f, "window", &facts.join(", "))?;
+        let delays = &reorder.delays;
+        let wait = format!(
+            "median {}, 99 % {}, longest {}",
+            units::microseconds(delays.p50_us),
+            units::microseconds(delays.p99_us),
+            units::microseconds(delays.max_us)
+        );
+        line(f, "wait", &wait)?;
+    }
+    let order = format!(
+        "{} in order, {} after gap, {} late, {} duplicate, {} overflow, {} stray",
+        reorder.in_order,
+        reorder.after_gap,
+        reorder.late,
+        reorder.duplicate,
+        reorder.overflow,
+        reorder.stray
+    );
+    line(f, "order", &order)
+}
+
+fn paths(f: &mut fmt::Formatter<'_>, paths: &[Path]) -> fmt::Result {
+    let mut table = Table::new([
+        Column::Word("PATH"),
+        Column::Word("STATE"),
+        Column::Word("LOCAL"),
+        Column::Word("REMOTE"),
+        Column::Number("WEIGHT"),
+        Column::Number("IN"),
+        Column::Number("TIER"),
+        Column::Number("MTU"),
+        Column::Number("SENDING"),
+        Column::Number("RECEIVING"),
+        Column::Number("SENT"),
+        Column::Number("RECEIVED"),
+    ]);
+    for path in paths {
+        table.push([
+            path.name.clone(),
+            path_state(path.state, path.down),
+            local(path.local, path.interface.as_deref()),
+            path.remote.to_string(),
+            path.weight.to_string(),
+            path.weight_in.to_string(),
+            path.tier.to_string(),
+            path.mtu.to_string(),
+            units::rate(path.sent.bits_per_second),
+            units::rate(path.received.bits_per_second),
+            format!("{} pkt", path.sent.packets),
+            format!("{} pkt", path.received.packets),
+        ]);
+    }
+    write!(f, "{table}")?;
+    for path in paths {
+        let drops = counted(&path.drops);
+        if !drops.is_empty() {
+            line(f, "drops", &format!("{}: {drops}", path.name))?;
+        }
+    }
+    Ok(())
+}
+
+/// "down (interface)".
+pub(crate) fn path_state(state: PathState, down: Option<DownReason>) -> String {
+    let state = match state {
+        PathState::Up => "up",
+        PathState::Probing => "probing",
+        PathState::Down => "down",
+        PathState::Unknown => "unknown",
+    };
+    let reason = match down {
+        None => return state.into(),
+        Some(DownReason::Administrative) => "administrative",
+        Some(DownReason::Interface) => "interface",
+        Some(DownReason::Dead) => "dead",
+        Some(DownReason::Mtu) => "MTU",
+        Some(DownReason::Unknown) => "unknown",
+    };
+    format!("{state} ({reason})")
+}
+
+fn local(address: Option<SocketAddr>, interface: Option<&str>) -> String {
+    match (address, interface) {
+        (Some(address), Some(interface)) => format!("{address} on {interface}"),
+        (Some(address), None) => address.to_string(),
+        (None, Some(interface)) => format!("{interface}, no address"),
+        (None, None) => "-".into(),
+    }
+}
+
+fn traffic(traffic: &Traffic) -> String {
+    format!(
+        "{}, {} packets/s; {}, {} packets in all",
+        units::rate(traffic.bits_per_second),
+        traffic.packets_per_second,
+        units::bytes(traffic.bytes),
+        traffic.packets
+    )
+}
+
+fn drops(f: &mut fmt::Formatter<'_>, counters: &Counters) -> fmt::Result {
+    let counted = counted(counters);
+    if counted.is_empty() { Ok(()) } else { line(f, "drops", &counted) }
+}
+
+fn counted(counters: &Counters) -> String {
+    let counted = counters.iter().filter(|&(_, &count)| count > 0);
+    counted.map(|(name, count)| format!("{count} {name}")).collect::<Vec<_>>().join(", ")
+}
+
+fn line(f: &mut fmt::Formatter<'_>, name: &str, text: &str) -> fmt::Result {
+    writeln!(f, "  {name:<9} {text}")
+}

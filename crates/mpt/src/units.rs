@@ -1,0 +1,83 @@
+//! Quantities for people: three digits and a unit.
+
+/// Bits per second, "94.1 Mbit/s".
+pub(crate) fn rate(bits_per_second: u64) -> String {
+    scaled(bits_per_second, "bit/s")
+}
+
+/// Bytes, "12.3 GB".
+pub(crate) fn bytes(bytes: u64) -> String {
+    scaled(bytes, "B")
+}
+
+/// Memory, "64 MiB": rounded to whole KiB or MiB, since nobody counts single bytes there.
+pub(crate) fn memory(bytes: u64) -> String {
+    const MIB: u64 = 1 << 20;
+    if bytes < MIB {
+        format!("{} KiB", bytes.div_ceil(1 << 10))
+    } else {
+        format!("{} MiB", bytes.div_ceil(MIB))
+    }
+}
+
+/// Time, "49.9 ms".
+pub(crate) fn microseconds(us: u64) -> String {
+    match us {
+        0..1000 => format!("{us} us"),
+        1000..1_000_000 => format!("{} ms", three_digits(us as f64 / 1e3)),
+        _ => format!("{} s", three_digits(us as f64 / 1e6)),
+    }
+}
+
+fn scaled(value: u64, unit: &str) -> String {
+    const PREFIXES: [&str; 7] = ["", "k", "M", "G", "T", "P", "E"];
+    if value < 1000 {
+        return format!("{value} {unit}");
+    }
+    let mut scaled = value as f64;
+    let mut prefix = 0;
+    // 999.5 would be shown as 1000.
+    while scaled >= 999.5 {
+        scaled /= 1e3;
+        prefix += 1;
+    }
+    format!("{} {}{unit}", three_digits(scaled), PREFIXES[prefix])
+}
+
+/// `value` from 1 to 999.5.
+fn three_digits(value: f64) -> String {
+    let decimals = match value {
+        ..9.995 => 2,
+        ..99.95 => 1,
+        _ => 0,
+    };
+    format!("{value:.decimals$}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn quantities_have_three_digits() {
+        for (value, expected) in [
+            (0, "0 B"),
+            (999, "999 B"),
+            (1000, "1.00 kB"),
+            (9_994, "9.99 kB"),
+            (9_995, "10.0 kB"),
+            (99_949, "99.9 kB"),
+            (99_950, "100 kB"),
+            (999_499, "999 kB"),
+            (999_500, "1.00 MB"),
+            (u64::MAX, "18.4 EB"),
+        ] {
+            assert_eq!(bytes(value), expected, "{value}");
+        }
+        assert_eq!(memory(0), "0 KiB");
+        assert_eq!(memory(1), "1 KiB");
+        assert_eq!(memory(64 << 20), "64 MiB");
+        assert_eq!(microseconds(49_900), "49.9 ms");
+        assert_eq!(microseconds(1_000_000), "1.00 s");
+    }
+}

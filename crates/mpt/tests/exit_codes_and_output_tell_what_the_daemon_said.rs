@@ -1,0 +1,426 @@
+//! The command line against a daemon that plays a part: what it asks, what it prints, how it exits.
+
+use std::io::{BufReader, Write};
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::PathBuf;
+use std::process::{Command, Output, Stdio};
+use std::thread::JoinHandle;
+
+use mpt_api::snapshot::{
+    Connection, ConnectionState, Daemon, Delays, Device, DownReason, Path, PathState, Reorder,
+    Traffic,
+};
+use mpt_api::{
+    Code, Direction, Ecn, Event, EventKind, Failure, Late, MAX_REQUEST, Mapping, Reloaded, Reply,
+    Request, Response, Snapshot, read_line, to_line,
+};
+
+/// A daemon for one client: gives the same bytes to whatever is asked, and tells afterwards what that was.
+struct FakeDaemon {
+    socket: PathBuf,
+    requests: JoinHandle<Option<Request>>,
+    _directory: tempfile::TempDir,
+}
+
+impl FakeDaemon {
+    fn answering(answer: impl Into<Vec<u8>>) -> FakeDaemon {
+        let answer = answer.into();
+        let directory = tempfile::tempdir().unwrap();
+        let socket = directory.path().join("mptd.sock");
+        let listener = UnixListener::bind(&socket).unwrap();
+        let requests = std::thread::spawn(move || {
+            let (mut stream, _): (UnixStream, _) = listener.accept().unwrap();
+            let line = read_line(&mut BufReader::new(&stream), MAX_REQUEST).unwrap()?;
+            stream.write_all(&answer).unwrap();
+            Some(Request::parse(&line).unwrap())
+        });
+        FakeDaemon { socket, requests, _directory: directory }
+    }
+
+    fn replying(reply: Reply) -> FakeDaemon {
+        FakeDaemon::answering(to_line(&Response::result(reply)))
+    }
+
+    fn refusing(code: Code, message: &str) -> FakeDaemon {
+        FakeDaemon::answering(to_line(&Response::error(Failure::new(code, message))))
+    }
+
+    /// Runs `mpt` with these arguments: what was asked, and what came of it.
+    fn run(self, args: &[&str]) -> (mpt_api::Command, Outcome) {
+        let output = mpt().arg("--socket").arg(&self.socket).args(args).output().unwrap();
+        let request = self.requests.join().unwrap().expect("a request");
+        (request.command, output.into())
+    }
+}
+
+fn mpt() -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_mpt"));
+    command.env_remove("MPT_SOCKET").stdin(Stdio::null());
+    command
+}
+
+#[derive(Debug, PartialEq, Eq)]
+struct Outcome {
+    code: Option<i32>,
+    stdout: String,
+    stderr: String,
+}
+
+impl From<Output> for Outcome {
+    fn from(output: Output) -> Self {
+        Outcome {
+            code: output.status.code(),
+            stdout: String::from_utf8(output.stdout).unwrap(),
+            stderr: String::from_utf8(output.stderr).unwrap(),
+        }
+    }
+}
+
+fn outcome(code: i32, stdout: &str, stderr: &str) -> Outcome {
+    Outcome { code: Some(code), stdout: stdout.into(), stderr: stderr.into() }
+}
+
+fn path(name: &str, local: &str, remote: &str) -> Path {
+    Path {
+        name: name.into(),
+        state: PathState::Up,
+        down: None,
+        local: Some(local.parse().unwrap()),
+        interface: None,
+        remote: remote.parse().unwrap(),
+        source_ports: vec![50_000],
+        heard_from: None,
+        weight: 10,
+        weight_in: 1,
+        tier: 0,
+        mtu: 1500,
+        sent: Traffic {
+            packets: 123_456,
+            bytes: 172_838_400,
+            packets_per_second: 8_333,
+            bits_per_second: 94_100_000,
+        },
+        received: Traffic::default(),
+        drops: [("queue_full".to_owned(), 4)].into(),
+    }
+}
+
+fn snapshot() -> Snapshot {
+    let lte = Path {
+        state: PathState::Down,
+        down: Some(DownReason::Interface),
+        local: None,
+        interface: Some("wwan0".into()),
+        weight: 1,
+        sent: Traffic::default(),
+        drops: [("queue_full".to_owned(), 0)].into(),
+        ..path("lte", "[2001:db8::1]:4754", "[2001:db8::2]:4754")
+    };
+    let dsl = path("dsl", "192.0.2.1:4754", "198.51.100.1:4754");
+    let office = Connection {
+        name: "office".into(),
+        device: "mpt0".into(),
+        state: ConnectionState::Degraded,
+        networks: vec!["10.9.0.2/32".parse().unwrap(), "192.168.2.0/24".parse().unwrap()],
+        key: Some(1),
+        direction: Direction::Both,
+        mapping: Mapping::Packet,
+        sequence: true,
+        checksum: false,
+        ecn: Ecn::Compatibility,
+        mtu: 1440,
+        sent: dsl.sent,
+        received: Traffic::default(),
+        reorder: Reorder {
+            window: 16_384,
+            max_delay_us: 300_000,
+            early_release: true,
+            late_policy: Late::Deliver,
+            waiting: 3,
+            in_order: 9_000,
+            after_gap: 10,
+            late: 2,
+            duplicate: 0,
+            overflow: 0,
+            stray: 0,
+            delays: Delays { p50_us: 12, p99_us: 49_900, max_us: 1_200_000 },
+        },
+        drops: [("foreign_source".to_owned(), 7)].into(),
+        paths: vec![dsl, lte],
+    };
+    let mut branch = office.clone();
+    branch.name = "branch".into();
+    branch.device = "mpt1".into();
+    branch.mapping = Mapping::Flow;
+    branch.sequence = false;
+    branch.reorder.window = 0;
+    branch.paths.truncate(1);
+    let device = Device {
+        name: "mpt0".into(),
+        addresses: vec!["10.9.0.1/30".parse().unwrap()],
+        mtu: 1440,
+        offloads: vec!["tso4".into(), "uso".into()],
+        drops: [("no_connection".to_owned(), 5)].into(),
+    };
+    Snapshot {
+        daemon: Daemon {
+            program: "0.1.0".into(),
+            pid: 17,
+            uptime_s: 7_265,
+            buffer_bytes: 4_500,
+            buffer_limit: 64 << 20,
+            drops: [("wrong_key".to_owned(), 2), ("truncated".to_owned(), 0)].into(),
+        },
+        devices: vec![device.clone(), Device { name: "mpt1".into(), ..device }],
+        connections: vec![office, branch],
+    }
+}
+
+fn snapshot_reply() -> Reply {
+    Reply::Snapshot(Box::new(snapshot()))
+}
+
+#[test]
+fn show_prints_tables() {
+    let (asked, outcome) = FakeDaemon::replying(snapshot_reply()).run(&["show"]);
+    assert_eq!(asked, mpt_api::Command::Show);
+    assert_eq!((outcome.code, outcome.stderr.as_str()), (Some(0), ""));
+    insta::assert_snapshot!(outcome.stdout, @r#"
+    mptd 0.1.0, pid 17, up 2h 1m 5s, 5 KiB of 64 MiB buffers in use
+      drops     2 wrong_key
+
+    device mpt0: 10.9.0.1/30, MTU 1440
+      offloads  tso4, uso
+      drops     5 no_connection
+
+    device mpt1: 10.9.0.1/30, MTU 1440
+      offloads  tso4, uso
+      drops     5 no_connection
+
+    connection office: degraded, device mpt0, packet mapping, key 1, MTU 1440
+      networks  10.9.0.2/32, 192.168.2.0/24
+      sent      94.1 Mbit/s, 8333 packets/s; 173 MB, 123456 packets in all
+      received  0 bit/s, 0 packets/s; 0 B, 0 packets in all
+      window    16384 packets, at most 300 ms, 3 waiting
+      wait      median 12 us, 99 % 49.9 ms, longest 1.20 s
+      order     9000 in order, 10 after gap, 2 late, 0 duplicate, 0 overflow, 0 stray
+      drops     7 foreign_source
+
+      PATH  STATE             LOCAL              REMOTE              WEIGHT  IN  TIER   MTU      SENDING  RECEIVING        SENT  RECEIVED
+      dsl   up                192.0.2.1:4754     198.51.100.1:4754       10   1     0  1500  94.1 Mbit/s    0 bit/s  123456 pkt     0 pkt
+      lte   down (interface)  wwan0, no address  [2001:db8::2]:4754       1   1     0  1500      0 bit/s    0 bit/s       0 pkt     0 pkt
+      drops     dsl: 4 queue_full
+
+    connection branch: degraded, device mpt1, flow mapping, key 1, no sequence numbers, MTU 1440
+      networks  10.9.0.2/32, 192.168.2.0/24
+      sent      94.1 Mbit/s, 8333 packets/s; 173 MB, 123456 packets in all
+      received  0 bit/s, 0 packets/s; 0 B, 0 packets in all
+      window    off
+      order     9000 in order, 10 after gap, 2 late, 0 duplicate, 0 overflow, 0 stray
+      drops     7 foreign_source
+
+      PATH  STATE  LOCAL           REMOTE             WEIGHT  IN  TIER   MTU      SENDING  RECEIVING        SENT  RECEIVED
+      dsl   up     192.0.2.1:4754  198.51.100.1:4754      10   1     0  1500  94.1 Mbit/s    0 bit/s  123456 pkt     0 pkt
+      drops     dsl: 4 queue_full
+    "#);
+}
+
+#[test]
+fn show_prints_one_connection_and_its_device() {
+    let (_, outcome) = FakeDaemon::replying(snapshot_reply()).run(&["show", "branch"]);
+    assert_eq!((outcome.code, outcome.stderr.as_str()), (Some(0), ""));
+    assert!(outcome.stdout.contains("\nconnection branch: "));
+    assert!(outcome.stdout.contains("\ndevice mpt1: "));
+    assert!(!outcome.stdout.contains("\nconnection office: "));
+    assert!(!outcome.stdout.contains("\ndevice mpt0: "));
+}
+
+#[test]
+fn show_of_a_connection_that_is_not_there_fails() {
+    assert_eq!(
+        FakeDaemon::replying(snapshot_reply()).run(&["show", "home"]).1,
+        outcome(1, "", "mpt: no connection \"home\"; there is office, branch\n")
+    );
+}
+
+#[test]
+fn show_as_json_gives_everything() {
+    let (_, outcome) = FakeDaemon::replying(snapshot_reply()).run(&["show", "--json"]);
+    assert_eq!((outcome.code, outcome.stderr.as_str()), (Some(0), ""));
+    assert_eq!(serde_json::from_str::<Snapshot>(&outcome.stdout).unwrap(), snapshot());
+}
+
+#[test]
+fn path_commands_ask_for_the_change() {
+    for (args, change) in [
+        (vec!["path", "up", "office", "dsl"], r#"{"up":true}"#),
+        (vec!["path", "down", "office", "dsl"], r#"{"up":false}"#),
+        (vec!["path", "set", "office", "dsl", "weight=3"], r#"{"weight":3}"#),
+        (
+            vec!["path", "set", "office", "dsl", "weight_in=65535", "tier=1"],
+            r#"{"weight_in":65535,"tier":1}"#,
+        ),
+    ] {
+        let (asked, done) = FakeDaemon::replying(Reply::Done).run(&args);
+        assert_eq!(done, outcome(0, "", ""), "{args:?}");
+        let mpt_api::Command::SetPath { connection, path, change: asked } = asked else {
+            panic!("{asked:?}")
+        };
+        assert_eq!((connection.as_str(), path.as_str()), ("office", "dsl"));
+        assert_eq!(serde_json::to_string(&asked).unwrap(), change);
+    }
+}
+
+#[test]
+fn a_refusal_is_told_and_exits_with_1() {
+    let daemon = FakeDaemon::refusing(Code::NotFound, "no path \"dls\"");
+    assert_eq!(
+        daemon.run(&["path", "up", "office", "dls"]).1,
+        outcome(1, "", "mpt: no path \"dls\"\n")
+    );
+}
+
+#[test]
+fn reload_tells_what_it_did() {
+    let reloaded = Reloaded {
+        changes: vec!["connection office: path lte added".into()],
+        restart: vec!["daemon.buffer_limit".into()],
+        warnings: vec!["mpt.toml:3: connection.window: too small".into()],
+    };
+    let (asked, done) = FakeDaemon::replying(Reply::Reloaded(reloaded)).run(&["reload"]);
+    assert_eq!(asked, mpt_api::Command::Reload);
+    let expected = "warning: mpt.toml:3: connection.window: too small\n\
+                    connection office: path lte added\n\
+                    daemon.buffer_limit: changed, takes effect when mptd is started again\n";
+    assert_eq!(done, outcome(0, expected, ""));
+    let daemon = FakeDaemon::replying(Reply::Reloaded(Reloaded::default()));
+    assert_eq!(daemon.run(&["reload"]).1, outcome(0, "nothing has changed\n", ""));
+    let daemon = FakeDaemon::refusing(Code::Config, "mpt.toml:3: bad\nmpt.toml:4: worse");
+    assert_eq!(
+        daemon.run(&["reload"]).1,
+        outcome(1, "", "mpt: mpt.toml:3: bad\nmpt.toml:4: worse\n")
+    );
+}
+
+fn monitored() -> String {
+    let event = |kind| to_line(&Response::event(Event { time_ms: 1_760_000_000_123, kind }));
+    let changed = EventKind::PathChanged {
+        connection: "office".into(),
+        path: "dsl".into(),
+        state: PathState::Down,
+        down: Some(DownReason::Interface),
+        weight: 3,
+        weight_in: 1,
+        tier: 0,
+        mtu: 1492,
+    };
+    to_line(&Response::result(Reply::Monitoring))
+        + &event(changed)
+        + &event(EventKind::Missed { count: 3 })
+}
+
+#[test]
+fn monitor_prints_events_until_the_daemon_goes() {
+    let (asked, done) = FakeDaemon::answering(monitored()).run(&["monitor"]);
+    assert_eq!(asked, mpt_api::Command::Monitor);
+    let expected = "2025-10-09T08:53:20.123Z office dsl: down (interface), weight 3, weight_in 1, tier 0, MTU 1492\n\
+                    2025-10-09T08:53:20.123Z 3 events missed\n";
+    assert_eq!(done, outcome(3, expected, "mpt: the daemon closed the connection\n"));
+}
+
+#[test]
+fn monitor_as_json_prints_one_event_per_line() {
+    let (_, done) = FakeDaemon::answering(monitored()).run(&["monitor", "--json"]);
+    let kinds: Vec<_> = (done.stdout.lines())
+        .map(|line| serde_json::from_str::<Event>(line).unwrap().kind)
+        .collect();
+    assert!(matches!(kinds[..], [EventKind::PathChanged { .. }, EventKind::Missed { count: 3 }]));
+}
+
+#[test]
+fn a_daemon_that_is_not_there_exits_with_3() {
+    let directory = tempfile::tempdir().unwrap();
+    let socket = directory.path().join("mptd.sock");
+    let missing: Outcome = mpt().arg("reload").env("MPT_SOCKET", &socket).output().unwrap().into();
+    let message = format!(
+        "mpt: {}: cannot reach mptd: No such file or directory (os error 2); start mptd, or name its socket with --socket\n",
+        socket.display()
+    );
+    assert_eq!(missing, outcome(3, "", &message));
+    // A daemon that died leaves its socket.
+    drop(UnixListener::bind(&socket).unwrap());
+    let refused: Outcome = mpt().arg("reload").env("MPT_SOCKET", &socket).output().unwrap().into();
+    assert_eq!(refused.code, Some(3));
+}
+
+#[test]
+fn a_daemon_that_hangs_up_exits_with_3() {
+    assert_eq!(
+        FakeDaemon::answering("").run(&["show"]).1,
+        outcome(3, "", "mpt: the daemon closed the connection\n")
+    );
+    assert_eq!(FakeDaemon::answering("{\"version\":1,").run(&["show"]).1.code, Some(3));
+}
+
+#[test]
+fn a_daemon_that_is_not_understood_exits_with_4() {
+    assert_eq!(
+        FakeDaemon::answering("{\"version\":2,\"something\":\"else\"}\n").run(&["show"]).1,
+        outcome(
+            4,
+            "",
+            "mpt: the daemon speaks version 2 of the control API, this mpt version 1; use the mpt of its release\n"
+        )
+    );
+    for garbage in ["\n", "hello\n", "{\"version\":1}\n", "{\"version\":1,\"result\":\"dance\"}\n"]
+    {
+        assert_eq!(FakeDaemon::answering(garbage).run(&["show"]).1.code, Some(4), "{garbage}");
+    }
+    assert_eq!(FakeDaemon::replying(Reply::Done).run(&["show"]).1.code, Some(4));
+    assert_eq!(FakeDaemon::refusing(Code::Version, "old").run(&["show"]).1.code, Some(4));
+}
+
+#[test]
+fn a_wrong_command_line_exits_with_2() {
+    for args in [
+        vec![],
+        vec!["shwo"],
+        vec!["path", "up", "office"],
+        vec!["path", "set", "office", "dsl"],
+        vec!["path", "set", "office", "dsl", "weight=0"],
+        vec!["path", "set", "office", "dsl", "mtu=1500"],
+    ] {
+        let done: Outcome = mpt().args(&args).output().unwrap().into();
+        assert_eq!(done.code, Some(2), "{args:?}");
+        assert_eq!(done.stdout, "");
+    }
+}
+
+#[test]
+fn help_documents_the_exit_codes() {
+    let help: Outcome = mpt().arg("--help").output().unwrap().into();
+    assert_eq!(help.code, Some(0));
+    for code in 0..=4 {
+        assert!(
+            help.stdout.contains(&format!("\n  {code}  ")),
+            "{code} is not in\n{}",
+            help.stdout
+        );
+    }
+}
+
+#[test]
+fn a_reader_that_has_seen_enough_is_no_error() {
+    let daemon = FakeDaemon::replying(snapshot_reply());
+    let mut child = mpt()
+        .arg("--socket")
+        .arg(&daemon.socket)
+        .args(["show", "--json"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    drop(child.stdout.take());
+    let done: Outcome = child.wait_with_output().unwrap().into();
+    assert_eq!(done, outcome(0, "", ""));
+}
