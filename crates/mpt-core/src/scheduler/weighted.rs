@@ -28,7 +28,7 @@ pub struct Weighted {
     finished: u32,
 }
 
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 struct Node {
     /// Leaf: `k + 1`, numerator of the slot's next fraction.
     next: u32,
@@ -52,7 +52,7 @@ impl Weighted {
 
     /// A scheduler without paths, at the start of a round.
     pub fn new() -> Self {
-        Self { nodes: vec![Node::default()], now: Entry::START, active: 0, finished: 0 }
+        Self { nodes: vec![Node::EMPTY], now: Entry::START, active: 0, finished: 0 }
     }
 
     /// Sets the weight of a slot; 0 takes it out.
@@ -63,7 +63,7 @@ impl Weighted {
     pub fn set(&mut self, slot: usize, weight: u16) {
         assert!(slot < Self::MAX_SLOTS, "slot {slot} is too large");
         if slot >= self.nodes.len() {
-            self.nodes.resize((slot + 1).next_power_of_two(), Node::default());
+            self.nodes.resize((slot + 1).next_power_of_two(), Node::EMPTY);
         } else if self.nodes[slot].weight == weight {
             return;
         }
@@ -147,6 +147,11 @@ impl Weighted {
     fn count(&self, condition: impl Fn(&Node) -> bool) -> u32 {
         self.nodes.iter().filter(|node| condition(node)).count() as u32
     }
+}
+
+impl Node {
+    /// A slot without a path, and a match that has not been played.
+    const EMPTY: Self = Self { next: 1, weight: 0, winner: 0 };
 }
 
 impl Default for Weighted {
