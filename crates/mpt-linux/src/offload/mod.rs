@@ -10,7 +10,6 @@
 
 #![forbid(unsafe_code)]
 
-mod checksum;
 pub mod coalesce;
 pub mod segment;
 pub mod vnet;
@@ -24,6 +23,15 @@ pub use vnet::{Malformed, VnetHeader};
 enum Transport {
     Tcp,
     Udp,
+}
+
+impl Transport {
+    fn protocol(self) -> u8 {
+        match self {
+            Transport::Tcp => PROTOCOL_TCP,
+            Transport::Udp => PROTOCOL_UDP,
+        }
+    }
 }
 
 const PROTOCOL_TCP: u8 = 6;

@@ -2,12 +2,10 @@
 
 use std::ops::Range;
 
-use super::checksum::Sum;
+use mpt_wire::checksum::Sum;
+
 use super::vnet::{self, Malformed, VnetHeader};
-use super::{
-    PROTOCOL_TCP, PROTOCOL_UDP, Transport, field, read_u16, read_u32, tcp_flag, write_u16,
-    write_u32,
-};
+use super::{Transport, field, read_u16, read_u32, tcp_flag, write_u16, write_u32};
 
 /// What each packet of a super-packet looks like.
 ///
@@ -105,31 +103,29 @@ impl Segmenter {
 
         // The field of a packet with NEEDS_CSUM holds the sum of the pseudo-header. It is better than one of our own, since with
         // an IPv6 routing header the final destination is not the one in front.
-        let pseudo = if vnet.needs_checksum() {
-            if (usize::from(vnet.csum_start), usize::from(vnet.csum_offset))
-                != (transport_start, checksum_offset)
-            {
+        let mut sum = Sum::new();
+        if vnet.needs_checksum() {
+            let field = (usize::from(vnet.csum_start), usize::from(vnet.csum_offset));
+            if field != (transport_start, checksum_offset) {
                 return Err(Malformed::ChecksumField);
             }
-            Sum::new()
-                .add_u16(read_u16(segment, checksum_offset))
-                .subtract_u16(segment.len() as u16)
+            sum.add_u16(read_u16(segment, checksum_offset));
+            // The length is taken out again: in ones' complement, its complement added.
+            sum.add_u16(!(segment.len() as u16));
         } else {
-            let protocol = match transport {
-                Transport::Tcp => PROTOCOL_TCP,
-                Transport::Udp => PROTOCOL_UDP,
-            };
-            addresses.add_u16(protocol.into())
-        };
-        let sum = match transport {
-            // Ports; acknowledgment number; window; urgent pointer and options.
-            Transport::Tcp => pseudo
-                .add_bytes(&segment[..field::TCP_SEQUENCE])
-                .add_bytes(&segment[field::TCP_ACKNOWLEDGMENT..field::TCP_FLAGS])
-                .add_bytes(&segment[field::TCP_WINDOW..field::TCP_CHECKSUM])
-                .add_bytes(&segment[field::TCP_URGENT..transport_header_len]),
-            Transport::Udp => pseudo.add_bytes(&segment[..field::UDP_LENGTH]),
-        };
+            sum.add_bytes(addresses);
+            sum.add_u16(transport.protocol().into());
+        }
+        match transport {
+            Transport::Tcp => {
+                // Ports; acknowledgment number; window; urgent pointer and options.
+                sum.add_bytes(&segment[..field::TCP_SEQUENCE]);
+                sum.add_bytes(&segment[field::TCP_ACKNOWLEDGMENT..field::TCP_FLAGS]);
+                sum.add_bytes(&segment[field::TCP_WINDOW..field::TCP_CHECKSUM]);
+                sum.add_bytes(&segment[field::TCP_URGENT..transport_header_len]);
+            }
+            Transport::Udp => sum.add_bytes(&segment[..field::UDP_LENGTH]),
+        }
 
         let template = Template {
             ip,
@@ -212,16 +208,14 @@ impl Template {
     fn fix_up(&self, header: &mut [u8], payload: &[u8], index: u16, last: bool) {
         let total_len = (header.len() + payload.len()) as u16;
         match self.ip {
-            Ip::V4 { id, sum } => {
+            Ip::V4 { id, mut sum } => {
                 // Numbered on from the super-packet's own, whether DF is set or not, as the kernel's segmentation does.
                 let id = id.wrapping_add(index);
+                sum.add_u16(total_len);
+                sum.add_u16(id);
                 write_u16(header, field::IPV4_TOTAL_LENGTH, total_len);
                 write_u16(header, field::IPV4_ID, id);
-                write_u16(
-                    header,
-                    field::IPV4_CHECKSUM,
-                    sum.add_u16(total_len).add_u16(id).finish(),
-                );
+                write_u16(header, field::IPV4_CHECKSUM, sum.finish());
             }
             Ip::V6 => {
                 let payload_len = (header.len() + payload.len() - field::IPV6_HEADER_LEN) as u16;
@@ -231,7 +225,8 @@ impl Template {
 
         let header = &mut header[self.transport_start as usize..];
         let len = (header.len() + payload.len()) as u16;
-        let sum = self.sum.add_u16(len).add_bytes(payload);
+        let mut sum = self.sum;
+        sum.add_u16(len);
         match self.transport {
             Transport::Tcp => {
                 let offset = u32::from(index) * self.segment_len;
@@ -243,37 +238,35 @@ impl Template {
                 if !last {
                     flags &= !(tcp_flag::FIN | tcp_flag::PSH);
                 }
+                sum.add_u32(sequence);
+                sum.add_u16(flags);
+                sum.add_bytes(payload);
                 write_u32(header, field::TCP_SEQUENCE, sequence);
                 write_u16(header, field::TCP_FLAGS, flags);
-                write_u16(
-                    header,
-                    field::TCP_CHECKSUM,
-                    sum.add_u32(sequence).add_u16(flags).finish(),
-                );
+                write_u16(header, field::TCP_CHECKSUM, sum.finish());
             }
             Transport::Udp => {
+                sum.add_u16(len);
+                sum.add_bytes(payload);
                 write_u16(header, field::UDP_LENGTH, len);
-                write_u16(header, field::UDP_CHECKSUM, not_zero(sum.add_u16(len).finish()));
+                write_u16(header, field::UDP_CHECKSUM, not_zero(sum.finish()));
             }
         }
     }
 }
 
-/// Checks the IP header of a super-packet; gives it with the sum of its addresses.
+/// Checks the IP header of a super-packet; gives it with the bytes of its addresses.
 fn parse_ip(
     packet: &[u8],
     version: u8,
     transport: Transport,
     transport_start: usize,
-) -> Result<(Ip, Sum), Malformed> {
+) -> Result<(Ip, &[u8]), Malformed> {
     let fixed = if version == 4 { field::IPV4_HEADER_LEN } else { field::IPV6_HEADER_LEN };
     if packet.len() < fixed || packet.len() < transport_start {
         return Err(Malformed::Truncated);
     }
-    let protocol = match transport {
-        Transport::Tcp => PROTOCOL_TCP,
-        Transport::Udp => PROTOCOL_UDP,
-    };
+    let protocol = transport.protocol();
     if version == 4 {
         if packet.len() > usize::from(u16::MAX) {
             return Err(Malformed::TooLong);
@@ -285,12 +278,11 @@ fn parse_ip(
         if packet[field::IPV4_PROTOCOL] != protocol {
             return Err(Malformed::GsoType);
         }
-        let sum = Sum::new()
-            .add_bytes(&packet[..field::IPV4_TOTAL_LENGTH])
-            .add_bytes(&packet[field::IPV4_FRAGMENT..field::IPV4_CHECKSUM])
-            .add_bytes(&packet[field::IPV4_ADDRESSES..header_len]);
-        let addresses =
-            Sum::new().add_bytes(&packet[field::IPV4_ADDRESSES..field::IPV4_HEADER_LEN]);
+        let mut sum = Sum::new();
+        sum.add_bytes(&packet[..field::IPV4_TOTAL_LENGTH]);
+        sum.add_bytes(&packet[field::IPV4_FRAGMENT..field::IPV4_CHECKSUM]);
+        sum.add_bytes(&packet[field::IPV4_ADDRESSES..header_len]);
+        let addresses = &packet[field::IPV4_ADDRESSES..field::IPV4_HEADER_LEN];
         Ok((Ip::V4 { id: read_u16(packet, field::IPV4_ID), sum }, addresses))
     } else {
         if packet.len() - fixed > usize::from(u16::MAX) {
@@ -302,9 +294,7 @@ fn parse_ip(
         if transport_start == fixed && packet[field::IPV6_NEXT_HEADER] != protocol {
             return Err(Malformed::GsoType);
         }
-        let addresses =
-            Sum::new().add_bytes(&packet[field::IPV6_ADDRESSES..field::IPV6_HEADER_LEN]);
-        Ok((Ip::V6, addresses))
+        Ok((Ip::V6, &packet[field::IPV6_ADDRESSES..field::IPV6_HEADER_LEN]))
     }
 }
 
@@ -314,7 +304,9 @@ fn complete_checksum(packet: &mut [u8], start: usize, offset: usize) -> Result<(
         return Err(Malformed::ChecksumField);
     }
     // The seed in the field is part of the sum. Zero would mean "none" in UDP; in other protocols the two zeros are equal.
-    let checksum = not_zero(Sum::new().add_bytes(&packet[start..]).finish());
+    let mut sum = Sum::new();
+    sum.add_bytes(&packet[start..]);
+    let checksum = not_zero(sum.finish());
     write_u16(packet, start + offset, checksum);
     Ok(())
 }

@@ -49,7 +49,7 @@ pub struct VnetHeader {
 /// Why a packet from the TUN device cannot be taken at its [`VnetHeader`]'s word.
 #[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
 pub enum Malformed {
-    /// Shorter than a header it claims to have.
+    /// Shorter than the headers it claims to have, or they are not where they are said to be.
     #[error("packet ends within its headers")]
     Truncated,
     /// Longer than the length fields of its headers can say.

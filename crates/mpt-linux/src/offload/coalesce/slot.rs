@@ -1,12 +1,11 @@
 //! One super-packet in the making.
 
+use mpt_wire::checksum::{Sum, update16};
+
 use super::candidate::{Addresses, Candidate, Flow};
 use super::{MAX_PIECES, Piece, Sink};
-use crate::offload::checksum::Sum;
 use crate::offload::vnet::{self, VnetHeader};
-use crate::offload::{
-    PROTOCOL_TCP, PROTOCOL_UDP, Transport, field, read_u16, read_u32, tcp_flag, write_u16,
-};
+use crate::offload::{Transport, field, read_u16, read_u32, tcp_flag, write_u16};
 
 /// IPv6 and TCP with all its options.
 const MAX_HEADER_LEN: usize = 40 + 60;
@@ -176,16 +175,15 @@ impl<H: Copy> Slot<H> {
         if gso && ipv6 {
             write_u16(header, field::IPV6_PAYLOAD_LENGTH, transport_len);
         } else if gso {
-            // RFC 1624, equation 3.
-            let sum = Sum::new()
-                .add_u16(!read_u16(header, field::IPV4_CHECKSUM))
-                .subtract_u16(read_u16(header, field::IPV4_TOTAL_LENGTH))
-                .add_u16(self.len as u16);
+            let checksum = read_u16(header, field::IPV4_CHECKSUM);
+            let old = read_u16(header, field::IPV4_TOTAL_LENGTH);
             write_u16(header, field::IPV4_TOTAL_LENGTH, self.len as u16);
-            write_u16(header, field::IPV4_CHECKSUM, sum.finish());
+            write_u16(header, field::IPV4_CHECKSUM, update16(checksum, old, self.len as u16));
         }
 
-        let seed = self.pseudo.add_u16(transport_len).fold();
+        let mut seed = self.pseudo;
+        seed.add_u16(transport_len);
+        let seed = seed.fold();
         let header = &mut header[self.transport_start..];
         let (gso_type, ecn, csum_offset) = match self.flow.transport {
             Transport::Tcp => {
@@ -225,21 +223,25 @@ pub(super) fn ends_super_packet(packet: &[u8], candidate: &Candidate) -> bool {
 
 /// Sum of the pseudo-header without its length, if the packet's checksums are right. UDP without a checksum has none that is.
 pub(super) fn verify(packet: &[u8], candidate: &Candidate) -> Option<Sum> {
-    let start = candidate.transport_start;
-    let addresses = if candidate.flow.addresses.is_ipv6() {
-        &packet[field::IPV6_ADDRESSES..start]
+    let (ip_header, segment) = packet.split_at(candidate.transport_start);
+    let Flow { transport, addresses, .. } = candidate.flow;
+    if transport == Transport::Udp && read_u16(segment, field::UDP_CHECKSUM) == 0 {
+        return None;
+    }
+    let mut pseudo = Sum::new();
+    if addresses.is_ipv6() {
+        pseudo.add_bytes(&ip_header[field::IPV6_ADDRESSES..]);
     } else {
-        if Sum::new().add_bytes(&packet[..start]).fold() != 0xffff {
+        let mut header = Sum::new();
+        header.add_bytes(ip_header);
+        if header.fold() != 0xffff {
             return None;
         }
-        &packet[field::IPV4_ADDRESSES..start]
-    };
-    let segment = &packet[start..];
-    let protocol = match candidate.flow.transport {
-        Transport::Tcp => PROTOCOL_TCP,
-        Transport::Udp if read_u16(segment, field::UDP_CHECKSUM) == 0 => return None,
-        Transport::Udp => PROTOCOL_UDP,
-    };
-    let pseudo = Sum::new().add_bytes(addresses).add_u16(protocol.into());
-    (pseudo.add_u16(segment.len() as u16).add_bytes(segment).fold() == 0xffff).then_some(pseudo)
+        pseudo.add_bytes(&ip_header[field::IPV4_ADDRESSES..]);
+    }
+    pseudo.add_u16(transport.protocol().into());
+    let mut sum = pseudo;
+    sum.add_u16(segment.len() as u16);
+    sum.add_bytes(segment);
+    (sum.fold() == 0xffff).then_some(pseudo)
 }
