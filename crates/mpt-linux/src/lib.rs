@@ -1,7 +1,7 @@
 //! The only crate that touches the operating system.
-pub mod offload;
 pub mod netlink;
 pub mod netns;
+pub mod offload;
 pub mod poller;
 pub mod tun;
 pub mod udp;
