@@ -88,7 +88,7 @@ fn a_bad_configuration_changes_nothing() {
     let mut endpoint: Endpoint<Packet> = Endpoint::new(0);
     let (now, mut device) = (origin(), Device::default());
     let (a, b) = (named("a", "10.1.0.0/16", 1), named("b", "10.2.0.0/16", 2));
-    endpoint.reconfigure(now, vec![a.clone(), b], &mut device).unwrap();
+    endpoint.reconfigure(now, vec![a, b], &mut device).unwrap();
     let bad = vec![named("c", "10.3.0.0/16", 3), named("d", "10.3.0.0/16", 4)];
     let equal = ConfigError::EqualSelectors { first: "c".into(), second: "d".into() };
     assert_eq!(endpoint.reconfigure(now, bad, &mut device), Err(equal));

@@ -33,7 +33,7 @@ fn endpoint_of_all_kinds() -> Endpoint<Packet> {
             copy_dscp: true,
             mapping: Mapping::Flow,
             selectors: everything("0.0.0.0/0"),
-            sources: all.clone(),
+            sources: all,
             ..connection(vec![path(3)])
         },
         ConnectionConfig {
@@ -157,15 +157,14 @@ proptest! {
             accepted += u64::from(result.is_ok());
             prop_assert_eq!(received_total(&endpoint) - before, 1);
         }
-        let sum = |part: fn(&mpt_core::Connection<Packet>) -> u64| -> u64 {
-            endpoint.connections().map(|(_, connection)| part(connection)).sum()
-        };
-        prop_assert_eq!(sum(|connection| connection.accepted().total()), accepted);
-
         // Nothing waits for ever, and each that went through a reorder buffer is in one of its counters.
         while let Some(time) = endpoint.next_timeout() {
             endpoint.handle_timeout(time, &mut device);
         }
+        let sum = |part: fn(&mpt_core::Connection<Packet>) -> u64| -> u64 {
+            endpoint.connections().map(|(_, connection)| part(connection)).sum()
+        };
+        prop_assert_eq!(sum(|connection| connection.accepted().total()), accepted);
         let sequenced = sum(|connection| connection.accepted().sequenced);
         let ended =
             sum(|connection| connection.reorder().map_or(0, |it| it.counters().packets()));
