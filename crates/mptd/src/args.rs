@@ -72,3 +72,78 @@ pub fn check(
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    const GOOD: &str = r#"
+[[device]]
+name = "mpt0"
+addresses = ["10.9.0.1/30"]
+[[connection]]
+name = "office"
+networks = ["10.9.0.2"]
+[[connection.path]]
+name = "dsl"
+local = "192.0.2.1"
+remote = "198.51.100.1"
+"#;
+
+    /// What `--check` says of a text, with the name of the file as FILE: to the output, to the errors, and whether it is good.
+    fn checked(text: &str) -> (String, String, bool) {
+        let directory = tempfile::tempdir().unwrap();
+        let file = directory.path().join("mpt.toml");
+        std::fs::write(&file, text).unwrap();
+        let args = Args { config: file.clone(), check: true };
+        let (mut out, mut errors) = (Vec::new(), Vec::new());
+        let code = check(&args, &mut out, &mut errors).unwrap();
+        let text =
+            |bytes| String::from_utf8(bytes).unwrap().replace(file.to_str().unwrap(), "FILE");
+        (text(out), text(errors), code == ExitCode::SUCCESS)
+    }
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        Args::command().debug_assert();
+        let args = Args::parse_from(["mptd"]);
+        assert_eq!(args, Args { config: DEFAULT_FILE.into(), check: false });
+    }
+
+    #[test]
+    fn the_exit_codes_are_documented() {
+        let help = Args::command().render_long_help().to_string();
+        for code in [0, EXIT_FAILURE, EXIT_USAGE, EXIT_CONFIG] {
+            assert!(help.contains(&format!("\n  {code:<2}  ")), "{code} is not in\n{help}");
+        }
+    }
+
+    #[test]
+    fn a_good_file_is_called_good() {
+        let expected = "FILE: good, with 1 device, 1 connection, 1 path, 0 warnings\n";
+        assert_eq!(checked(GOOD), (expected.into(), String::new(), true));
+    }
+
+    #[test]
+    fn warnings_leave_it_good() {
+        let (out, errors, good) = checked(&format!("{GOOD}up = false\n"));
+        assert_eq!(out, "FILE: good, with 1 device, 1 connection, 1 path, 1 warning\n");
+        let warning = "every path of connection \"office\" starts down; write up = true";
+        assert_eq!(errors, format!("warning: FILE:5: connection.path: {warning}\n"));
+        assert!(good);
+    }
+
+    #[test]
+    fn every_error_of_a_bad_file_is_printed() {
+        let (out, errors, good) = checked(&format!("{GOOD}weight = 0\nup = 3\n"));
+        assert_eq!(out, "");
+        assert_eq!(
+            errors,
+            "error: FILE:12: connection.path.weight: 0 is not a weight; write an integer from 1 to 65535\n\
+             error: FILE:13: connection.path.up: 3 is not a boolean; write true or false\n"
+        );
+        assert!(!good);
+    }
+}

@@ -31,9 +31,10 @@ pub(super) fn warn(context: &Context<'_>, draft: &Draft) {
                 p.value.mtu.map(|mtu| mtu - connection.connection.overhead(&p.value))
             };
             let smallest = connection.paths.iter().filter_map(inner).min();
-            if let (Some(mtu), Some(fits)) = (device.mtu, smallest) {
-                if mtu > fits {
-                    context.warn(
+            if let (Some(mtu), Some(fits)) = (device.mtu, smallest)
+                && mtu > fits
+            {
+                context.warn(
                         lines.of("mtu"),
                         "device.mtu",
                         format!(
@@ -42,7 +43,6 @@ pub(super) fn warn(context: &Context<'_>, draft: &Draft) {
                             connection.connection.name
                         ),
                     );
-                }
             }
         }
     }
@@ -63,14 +63,14 @@ fn useless_keys(context: &Context<'_>, draft: &ConnectionDraft) {
     if connection.mapping == Mapping::Flow && lines.has("sequence") && connection.sequence {
         warn("sequence", "true has no effect with mapping = \"flow\"; leave it out");
     }
-    if !connection.direction.sends() {
-        if let Some(select) = selects.first() {
-            context.warn(
-                select.lines.header(),
-                "connection.select",
-                "has no effect with direction = \"receive\"; leave it out",
-            );
-        }
+    if !connection.direction.sends()
+        && let Some(select) = selects.first()
+    {
+        context.warn(
+            select.lines.header(),
+            "connection.select",
+            "has no effect with direction = \"receive\"; leave it out",
+        );
     }
     for Located { value: select, lines } in selects {
         let Some(destination) = select.destination else { continue };

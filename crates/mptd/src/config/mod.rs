@@ -1,7 +1,7 @@
 //! The configuration file: TOML text to a checked [`Config`], or to everything that is wrong with it.
 //!
-//! `examples/mpt.toml` is the reference of all keys; a test holds it to what is read here. The way of the text: [`reader`]
-//! (keys and types), [`parse`] (each table by itself), [`check`] (tables together), [`advice`] (warnings). [`diff`] tells
+//! `examples/mpt.toml` is the reference of all keys; a test holds it to what is read here. The way of the text: `reader`
+//! (keys and types), `parse` (each table by itself), `check` and `selectors` (tables together), `advice` (warnings). [`diff`] tells
 //! what a reload has to change.
 
 mod advice;
@@ -10,6 +10,7 @@ mod diagnostic;
 mod diff;
 mod parse;
 mod reader;
+mod selectors;
 mod types;
 mod units;
 mod values;

@@ -57,10 +57,10 @@ pub(super) fn interface(text: &str) -> Result<String, Fault> {
 /// Address of one end of a path.
 pub(super) fn endpoint(text: &str) -> Result<IpAddr, Fault> {
     let address: IpAddr = text.parse().map_err(|_| Fault::from("is not an IP address"))?;
-    if let IpAddr::V6(v6) = address {
-        if let Some(v4) = v6.to_ipv4_mapped() {
-            return Err(Fault::instead("is an IPv4 address in IPv6 form", format!("\"{v4}\"")));
-        }
+    if let IpAddr::V6(v6) = address
+        && let Some(v4) = v6.to_ipv4_mapped()
+    {
+        return Err(Fault::instead("is an IPv4 address in IPv6 form", format!("\"{v4}\"")));
     }
     match address {
         _ if address.is_unspecified() => Err("stands for any address".into()),
