@@ -79,8 +79,11 @@ impl Evidence {
         if let Some(p) = self.paths.get_mut(path).filter(|p| !p.up) {
             p.up = true;
             p.reset(now);
-            self.watch = self.top; // the next packet of another path starts its clock
             self.set_shares();
+            if self.begun {
+                self.paths[path].assume_rare(self.top, now);
+            }
+            self.watch = self.top; // the next packet of another path starts its clock
         }
     }
 
@@ -117,10 +120,30 @@ impl Evidence {
         }
     }
 
-    /// Forgets the announcements as well.
+    /// Forgets the announcements as well, because the peer begins anew.
     pub(super) fn restart(&mut self, now: u64) {
         self.announced.clear();
+        for p in &mut self.paths {
+            p.before_restart = p.seen.then_some(p.highest);
+        }
         self.reset(now);
+    }
+
+    /// Whether the path, which brought nothing new since a restart, goes on with its old numbers:
+    /// the number is nearer to those than to the one due now.
+    pub(super) fn continues_before_restart(
+        &mut self,
+        path: usize,
+        number: Sequence,
+        due: Sequence,
+    ) -> bool {
+        let Some(p) = self.paths.get_mut(path) else { return false };
+        let Some(old) = p.before_restart else { return false };
+        let continues = number.ahead_of(old).unsigned_abs() < number.ahead_of(due).unsigned_abs();
+        if continues && number.is_after(old) {
+            p.before_restart = Some(number);
+        }
+        continues
     }
 
     /// A packet came.
@@ -134,6 +157,9 @@ impl Evidence {
         if !self.begun {
             self.begun = true;
             (self.top, self.watch) = (number, number);
+            for p in &mut self.paths {
+                p.assume_rare(number - 1, now);
+            }
         }
         if number.is_after(self.top) {
             self.top = number;
@@ -170,8 +196,10 @@ impl Evidence {
             if !p.up {
                 continue;
             }
-            let ahead = p.highest.ahead_of(due);
-            if p.seen && ahead > 0 {
+            // How far the number is beyond the path's highest.
+            let beyond = due.ahead_of(p.highest);
+            let spacing = p.smallest_spacing().cast_signed();
+            if beyond < 0 && p.is_evidence() {
                 let lag = p.lag.value(now);
                 let (passed, at) = if lag == 0 { (p.highest, 0) } else { p.passed(due) };
                 let ready = at + lag;
@@ -180,9 +208,9 @@ impl Evidence {
                     return Judgement::Wait { path: Some(i), until: ready };
                 }
                 proven = true;
-                before = before.min(passed.ahead_of(due) as u32);
-            } else if p.seen && ahead.unsigned_abs() < p.smallest_spacing() {
-                before = before.min(p.smallest_spacing() - ahead.unsigned_abs());
+                before = before.min(passed.ahead_of(due).cast_unsigned());
+            } else if p.seen && beyond < spacing {
+                before = before.min((spacing - beyond).cast_unsigned());
             } else if !p.is_silent(now, self.max_delay) {
                 let until = p.silent_from(self.max_delay);
                 self.suspect = i;
@@ -244,9 +272,12 @@ impl Evidence {
     }
 
     fn set_shares(&mut self) {
-        let total = self.paths.iter().filter(|p| p.up).map(|p| u64::from(p.weight.max(1))).sum();
-        for p in &mut self.paths {
-            p.set_share(total);
+        for i in 0..self.paths.len() {
+            // The path itself has its share of the numbers even if it is about to come up.
+            let up = |&(j, p): &(usize, &Path)| j == i || p.up;
+            let weights: Vec<u16> =
+                self.paths.iter().enumerate().filter(up).map(|(_, p)| p.weight).collect();
+            self.paths[i].set_share(weights.into_iter());
         }
     }
 

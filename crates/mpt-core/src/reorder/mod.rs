@@ -336,6 +336,12 @@ impl<P: Copy> ReorderBuffer<P> {
         delays
     }
 
+    /// The number due, the first of the window.
+    #[must_use]
+    pub const fn due(&self) -> u32 {
+        self.due.0
+    }
+
     /// How many packets wait.
     #[must_use]
     pub const fn occupancy(&self) -> usize {
@@ -354,7 +360,7 @@ impl<P: Copy> ReorderBuffer<P> {
         if !self.started {
             self.set_position(number);
         }
-        if self.before_restart.is_some() && self.is_from_before_restart(now, number) {
+        if self.before_restart.is_some() && self.is_from_before_restart(now, path, number) {
             return self.deliver_late(packet, sink);
         }
         let ahead = number.ahead_of(self.due);
@@ -660,9 +666,10 @@ impl<P: Copy> ReorderBuffer<P> {
         self.progress();
     }
 
-    /// Whether a number that does not fit in the window belongs to the time before a restart.
+    /// Whether a number belongs to the time before a restart: its path goes on with the old ones, or
+    /// it fits in the window only as it stood then.
     #[cold]
-    fn is_from_before_restart(&mut self, now: u64, number: Sequence) -> bool {
+    fn is_from_before_restart(&mut self, now: u64, path: usize, number: Sequence) -> bool {
         let Some(before) = &mut self.before_restart else { return false };
         if before.until == NEVER {
             before.until = now.saturating_add(self.stall_limit);
@@ -671,11 +678,15 @@ impl<P: Copy> ReorderBuffer<P> {
             self.before_restart = None;
             return false;
         }
+        let old = before.due;
+        if self.evidence.continues_before_restart(path, number, self.due) {
+            return true;
+        }
         // Everything from 0 to the end of the window is new.
         let window = self.window.max(1) as i32;
         let end = self.due.ahead_of(Sequence(0)).saturating_add(window);
         !(0..end).contains(&number.ahead_of(Sequence(0)))
-            && (-HORIZON..window).contains(&number.ahead_of(before.due))
+            && (-HORIZON..window).contains(&number.ahead_of(old))
     }
 
     fn apply(&mut self, config: Config) {

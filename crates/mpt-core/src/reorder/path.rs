@@ -8,6 +8,8 @@ use crate::sequence::Sequence;
 const BLOCK: u8 = 16;
 /// From how many spacings on the path's share of the weights is no longer consulted.
 const ENOUGH: u8 = 4;
+/// From this spacing on a path is assumed to begin with a whole one.
+const RARE: u32 = 64;
 /// How far beyond twice the largest spacing the other paths have to come before the clock of the
 /// path's silence starts. Not needed for the verdict, but it makes the test for it rare.
 const SLACK: u32 = 64;
@@ -39,9 +41,13 @@ pub(super) struct Path {
     /// The same, from the weights.
     prior_smallest: u32,
     prior_largest: u32,
+    /// By how much the schedule may vary a path's spacing: by one for each other path.
+    variation: u32,
     /// The first number of the present weights, when its statistics began anew with it.
     renewed: Option<Sequence>,
     pub(super) lag: Lag,
+    /// The highest number it brought before a restart of the peer, while it brought none since.
+    pub(super) before_restart: Option<Sequence>,
 }
 
 impl Path {
@@ -63,8 +69,10 @@ impl Path {
             largest: [0; 2],
             prior_smallest: 1,
             prior_largest: 2,
+            variation: 0,
             renewed: None,
             lag: Lag::new(),
+            before_restart: None,
         }
     }
 
@@ -82,27 +90,38 @@ impl Path {
         (self.smallest, self.largest) = ([u32::MAX; 2], [0; 2]);
     }
 
-    /// Takes note of the share that the path has of the numbers, for the time until its spacings
-    /// are known: nine and eleven tenths of the mean spacing, or its whole part where that is less
-    /// (weights 94:121 give the first path spacings of 2 and 3).
-    pub(super) fn set_share(&mut self, total: u64) {
-        let weight = u64::from(self.weight.max(1));
-        let total = total.max(weight);
-        self.prior_smallest = (total * 9).div_ceil(weight * 10).min(total / weight) as u32;
-        self.prior_largest = (total * 11).div_ceil(weight * 10) as u32;
+    /// Takes note of the share that the path has of the numbers: `weights` are those of all paths
+    /// that are up. Between two of its numbers the schedule (Algorithm 1) gives a path of weight v
+    /// at least the whole part of v / weight numbers.
+    pub(super) fn set_share(&mut self, weights: impl Iterator<Item = u16>) {
+        let own = u32::from(self.weight.max(1));
+        let (mut total, mut whole, mut paths) = (0, 0, 0);
+        for weight in weights {
+            let weight = u32::from(weight.max(1));
+            total += weight;
+            whole += weight / own;
+            paths += 1;
+        }
+        self.prior_smallest = whole.max(1);
+        self.prior_largest = (total / own + total / own / 10 + 2).max(2);
+        self.variation = paths - u32::from(paths > 0);
     }
 
     /// The path brought a number. Returns whether its highest number rose.
     #[inline]
     pub(super) fn observe(&mut self, number: Sequence, now: u64, max_delay: u64) -> bool {
-        if !self.seen {
-            self.begin(number, now);
-            return true;
+        if !self.seen || self.assumed {
+            self.before_restart = None;
+            if !self.seen || number.is_after(self.highest) {
+                self.begin(number, now);
+                return true;
+            }
+            return false;
         }
         let ahead = number.ahead_of(self.highest);
         if ahead > 0 {
             if self.unspaced {
-                (self.unspaced, self.assumed) = (false, false);
+                self.unspaced = false;
             } else {
                 self.space(ahead as u32);
             }
@@ -119,6 +138,27 @@ impl Path {
         (self.seen, self.assumed, self.unspaced, self.missed) = (true, false, false, false);
         (self.highest, self.highest_at) = (number, now);
         self.lag.advanced(number, now);
+    }
+
+    /// Whether a number below its highest is known to have been passed by it.
+    #[inline]
+    pub(super) fn is_evidence(&self) -> bool {
+        self.seen && !self.assumed
+    }
+
+    /// The numbers begin behind `number`, or the path comes up when they are there. As long as it
+    /// brings nothing, it might hold any number, and everything behind a lost one waits for it. For
+    /// a path with one number in [`RARE`] or more that is out of all proportion: it is assumed that
+    /// its first number comes after a whole spacing. If not, that one number may come late.
+    pub(super) fn assume_rare(&mut self, number: Sequence, now: u64) {
+        if self.up && !self.seen && self.prior_smallest >= RARE {
+            self.assume(number, now);
+        }
+    }
+
+    fn assume(&mut self, highest: Sequence, now: u64) {
+        (self.seen, self.assumed, self.unspaced, self.missed) = (true, true, true, false);
+        (self.highest, self.highest_at, self.passed_since) = (highest, now, NEVER);
     }
 
     #[inline]
@@ -139,9 +179,6 @@ impl Path {
     /// it would be evidence against everything on its way until the numbers have caught up.
     #[cold]
     fn inverted(&mut self, number: Sequence, now: u64, max_delay: u64) -> bool {
-        if self.assumed {
-            return false;
-        }
         let below = self.highest.ahead_of(number) as u32;
         self.smallest[0] = self.smallest[0].min(below);
         let late = self.lag.inverted(number, self.highest, self.highest_at, now, max_delay);
@@ -154,10 +191,16 @@ impl Path {
     }
 
     /// Below this distance from its highest number the path cannot have another one.
+    ///
+    /// What was seen last may miss the smallest spacing, which with weights 51:50 occurs once in 51
+    /// numbers; the weights know it, if they are right, and then they are not far off.
     #[inline]
     pub(super) fn smallest_spacing(&self) -> u32 {
         let seen = self.smallest[0].min(self.smallest[1]);
-        if self.known < ENOUGH { seen.min(self.prior_smallest) } else { seen }
+        if self.known < ENOUGH {
+            return seen.min(self.prior_smallest);
+        }
+        seen.min(self.prior_smallest.max(seen.saturating_sub(self.variation))).max(1)
     }
 
     #[inline]
@@ -229,10 +272,7 @@ impl Path {
         } else {
             self.reset_spacing();
             self.renewed = Some(first);
-            (self.seen, self.assumed, self.unspaced, self.missed) = (true, true, true, false);
-            self.highest = first - self.prior_smallest;
-            self.highest_at = now;
-            self.passed_since = NEVER;
+            self.assume(first - self.prior_smallest, now);
         }
     }
 }
