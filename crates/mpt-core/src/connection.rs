@@ -1,13 +1,12 @@
 //! One connection: what it sends and receives, and the state of both directions.
 
-use std::ops::Range;
 use std::time::Instant;
 
 use mpt_wire::mss::{self, ChecksumState};
 use mpt_wire::{ecn, gre, icmp, ip};
 
 use crate::counters::{Accepted, DatagramDrops, InnerDrops, Remarks, Traffic};
-use crate::endpoint::{DatagramDrop, DeviceSink, InnerDrop, ToDevice, Transmit};
+use crate::endpoint::{AcceptedDatagram, DatagramDrop, DeviceSink, InnerDrop, ToDevice, Transmit};
 use crate::path::{Path, Paths};
 use crate::reorder::ReorderBuffer;
 use crate::scheduler::{Choice, Member, Scheduler, flow_identity};
@@ -208,16 +207,13 @@ impl<P: Copy> Connection<P> {
         })
     }
 
-    /// Checks a datagram that was assigned to one of our paths, and delivers the inner packet or has the reorder buffer do so.
-    pub(crate) fn decapsulate<S: DeviceSink<P>>(
+    /// Checks a datagram that was assigned to one of our paths.
+    pub(crate) fn accept(
         &mut self,
-        now: Instant,
         arrival: &Arrival,
         datagram: &mut [u8],
         path: &mut Path,
-        packet: impl FnOnce(Range<usize>) -> P,
-        sink: &mut S,
-    ) -> Result<(), DatagramDrop> {
+    ) -> Result<AcceptedDatagram, DatagramDrop> {
         if !self.config.direction.receives() {
             return Err(DatagramDrop::Direction);
         }
@@ -245,13 +241,29 @@ impl<P: Copy> Connection<P> {
         }
         path.received.add(1, summary.total_len as u64);
 
-        let packet = packet(arrival.payload..arrival.payload + summary.total_len);
+        Ok(AcceptedDatagram {
+            connection: path.connection,
+            slot: path.slot,
+            sequence: arrival.gre.sequence,
+            inner: arrival.payload..arrival.payload + summary.total_len,
+        })
+    }
+
+    /// Delivers an accepted packet, or has the reorder buffer do so.
+    #[inline]
+    pub(crate) fn receive<S: DeviceSink<P>>(
+        &mut self,
+        now: Instant,
+        datagram: &AcceptedDatagram,
+        packet: P,
+        sink: &mut S,
+    ) {
         let device = self.config.device;
-        match (arrival.gre.sequence, &mut self.reorder) {
+        match (datagram.sequence, &mut self.reorder) {
             (Some(sequence), Some(reorder)) => {
                 self.accepted.sequenced += 1;
                 let sink = &mut ToDevice { device, sink };
-                reorder.receive(now, usize::from(path.slot), sequence, packet, sink);
+                reorder.receive(now, usize::from(datagram.slot), sequence, packet, sink);
             }
             (sequence, _) => {
                 match sequence {
@@ -261,7 +273,6 @@ impl<P: Copy> Connection<P> {
                 sink.deliver(device, packet, false, false);
             }
         }
-        Ok(())
     }
 
     /// The ingress filter. A router on the way to the peer's networks may have any address, and its ICMP errors

@@ -25,7 +25,7 @@ pub use assign::Assignments;
 pub use config::{ConfigError, ConnectionConfig, Direction, PathConfig};
 pub use connection::Connection;
 pub use counters::{Accepted, DatagramDrops, InnerDrops, Remarks, Traffic};
-pub use endpoint::{DatagramDrop, DeviceSink, Endpoint, InnerDrop, Outgoing, Transmit};
+pub use endpoint::{AcceptedDatagram, DatagramDrop, DeviceSink, Endpoint, InnerDrop, Outgoing, Transmit};
 pub use id::{ConnectionId, DeviceId, PathId, SocketId};
 pub use path::{DownReason, DownReasons, Path};
 pub use scheduler::Mapping;

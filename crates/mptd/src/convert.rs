@@ -9,7 +9,7 @@ use crate::config;
 
 /// A connection for the endpoint.
 #[must_use]
-pub fn connection(
+pub(crate) fn connection(
     config: &config::Connection,
     device: DeviceId,
     paths: Vec<PathConfig>,
@@ -46,7 +46,7 @@ pub fn connection(
 
 /// A path for the endpoint, arriving on these sockets.
 #[must_use]
-pub fn path(config: &config::Path, link_mtu: u16, sockets: Vec<SocketId>) -> PathConfig {
+pub(crate) fn path(config: &config::Path, link_mtu: u16, sockets: Vec<SocketId>) -> PathConfig {
     PathConfig {
         name: config.name.clone(),
         sockets,
@@ -65,7 +65,7 @@ pub fn path(config: &config::Path, link_mtu: u16, sockets: Vec<SocketId>) -> Pat
 
 /// The receive window.
 #[must_use]
-pub fn reorder(config: &config::Reorder) -> reorder::Config {
+pub(crate) fn reorder(config: &config::Reorder) -> reorder::Config {
     reorder::Config {
         window: config.window,
         max_delay: config.max_delay,
@@ -78,13 +78,13 @@ pub fn reorder(config: &config::Reorder) -> reorder::Config {
 }
 
 fn selector(config: &config::Selector) -> Selector {
-    let ports = |range: config::PortRange| PortRange { first: range.first, last: range.last };
+    let ports = |range: config::PortRange| PortRange::new(range.first, range.last);
     Selector {
         destination: config.destination,
         source: config.source,
         protocol: config.protocol,
-        destination_ports: config.destination_port.map(ports),
-        source_ports: config.source_port.map(ports),
+        destination_ports: config.destination_port.and_then(ports),
+        source_ports: config.source_port.and_then(ports),
         dscp: config.dscp,
     }
 }

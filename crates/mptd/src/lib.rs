@@ -5,3 +5,6 @@ pub mod args;
 pub mod command;
 pub mod config;
 pub mod control;
+mod convert;
+pub mod daemon;
+mod data;

@@ -11,7 +11,7 @@ mod send;
 use std::time::Instant;
 
 pub(crate) use receive::ToDevice;
-pub use receive::{DatagramDrop, DeviceSink};
+pub use receive::{AcceptedDatagram, DatagramDrop, DeviceSink};
 pub use send::{InnerDrop, Outgoing, Transmit};
 
 use crate::connection::{Connection, index};

@@ -102,12 +102,69 @@ impl DatagramDrops {
     }
 }
 
+/// A datagram that passed all checks: what [`Endpoint::receive`] needs of it.
+#[derive(Clone, Debug)]
+pub struct AcceptedDatagram {
+    pub(crate) connection: ConnectionId,
+    /// The path's slot in its connection.
+    pub(crate) slot: u16,
+    pub(crate) sequence: Option<u32>,
+    pub(crate) inner: Range<usize>,
+}
+
+impl AcceptedDatagram {
+    /// Where in the datagram the inner packet is.
+    #[inline]
+    pub fn inner(&self) -> Range<usize> {
+        self.inner.clone()
+    }
+}
+
 impl<P: Copy> Endpoint<P> {
-    /// One datagram (GRE header and inner packet) from a socket. `packet` makes the handle of the inner packet from its place
-    /// in the datagram; it is called when the packet is accepted. The datagram's ECN and MSS fields may be changed.
+    /// Judges one datagram (GRE header and inner packet) from a socket. Its inner ECN and MSS fields may be changed. What is
+    /// accepted has to be handed to [`Self::receive`]; these are two calls so that the caller may lend the datagram's bytes
+    /// to the first and to its [`DeviceSink`] in the second.
     ///
     /// Packets with and without a sequence number may be mixed, as a plain RFC 8086 peer may: those without are
     /// delivered at once, and so are those with one where the connection uses none.
+    #[inline]
+    pub fn accept(
+        &mut self,
+        socket: SocketId,
+        remote: SocketAddr,
+        outer_ecn: ecn::Ecn,
+        datagram: &mut [u8],
+    ) -> Result<AcceptedDatagram, DatagramDrop> {
+        self.decapsulate(socket, remote, outer_ecn, datagram).map_err(|(connection, reason)| {
+            let connection = connection.and_then(|id| self.connections[index(id)].as_mut());
+            let drops = connection.map_or(&mut self.datagram_drops, |it| &mut it.datagram_drops);
+            drops.add(reason);
+            reason
+        })
+    }
+
+    /// Delivers the inner packet of an accepted datagram, or has the reorder buffer do so. `packet` is the caller's handle of
+    /// it.
+    #[inline]
+    pub fn receive<S: DeviceSink<P>>(
+        &mut self,
+        now: Instant,
+        accepted: &AcceptedDatagram,
+        packet: P,
+        sink: &mut S,
+    ) {
+        let id = accepted.connection;
+        let Some(connection) = self.connections.get_mut(index(id)).and_then(Option::as_mut) else {
+            return;
+        };
+        connection.receive(now, accepted, packet, sink);
+        if let Some(time) = connection.reorder.as_ref().and_then(|reorder| reorder.next_timeout()) {
+            self.timers.set_no_later(id.0, time);
+        }
+    }
+
+    /// [`Self::accept`] and [`Self::receive`] in one, where the sink does not need the datagram's bytes. `packet` makes the
+    /// handle of the inner packet from its place in the datagram; it is called when the packet is accepted.
     #[inline]
     #[expect(clippy::too_many_arguments, reason = "a datagram is all of that")]
     pub fn handle_datagram<S: DeviceSink<P>>(
@@ -120,29 +177,19 @@ impl<P: Copy> Endpoint<P> {
         packet: impl FnOnce(Range<usize>) -> P,
         sink: &mut S,
     ) -> Result<(), DatagramDrop> {
-        self.decapsulate(now, socket, remote, outer_ecn, datagram, packet, sink).map_err(
-            |(connection, reason)| {
-                let connection = connection.and_then(|id| self.connections[index(id)].as_mut());
-                let drops =
-                    connection.map_or(&mut self.datagram_drops, |it| &mut it.datagram_drops);
-                drops.add(reason);
-                reason
-            },
-        )
+        let accepted = self.accept(socket, remote, outer_ecn, datagram)?;
+        self.receive(now, &accepted, packet(accepted.inner()), sink);
+        Ok(())
     }
 
     #[inline]
-    #[expect(clippy::too_many_arguments, reason = "a datagram is all of that")]
-    fn decapsulate<S: DeviceSink<P>>(
+    fn decapsulate(
         &mut self,
-        now: Instant,
         socket: SocketId,
         remote: SocketAddr,
         outer_ecn: ecn::Ecn,
         datagram: &mut [u8],
-        packet: impl FnOnce(Range<usize>) -> P,
-        sink: &mut S,
-    ) -> Result<(), (Option<ConnectionId>, DatagramDrop)> {
+    ) -> Result<AcceptedDatagram, (Option<ConnectionId>, DatagramDrop)> {
         let unassigned = |reason| (None, reason);
         let (gre, payload) =
             gre::Repr::parse(datagram).map_err(|error| unassigned(error.into()))?;
@@ -157,14 +204,11 @@ impl<P: Copy> Endpoint<P> {
         let path = self.paths.at_mut(path_id).ok_or(unknown)?;
         let id = path.connection;
         let connection = self.connections[index(id)].as_mut().ok_or(unknown)?;
-
         let arrival = Arrival { gre, payload, outer_ecn };
-        connection
-            .decapsulate(now, &arrival, datagram, path, packet, sink)
-            .map_err(|reason| (Some(id), reason))?;
-        if let Some(time) = connection.reorder.as_ref().and_then(|reorder| reorder.next_timeout()) {
-            self.timers.set_no_later(id.0, time);
+        let accepted = connection.accept(&arrival, datagram, path);
+        if accepted.is_ok() {
+            path.heard_from = Some(remote);
         }
-        Ok(())
+        accepted.map_err(|reason| (Some(id), reason))
     }
 }

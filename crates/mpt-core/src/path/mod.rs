@@ -54,6 +54,7 @@ pub struct Path {
     pub(crate) down: DownReasons,
     pub(crate) sent: Traffic,
     pub(crate) received: Traffic,
+    pub(crate) heard_from: Option<SocketAddr>,
     pub(crate) config: PathConfig,
 }
 
@@ -61,7 +62,7 @@ impl Path {
     pub(crate) fn new(connection: ConnectionId, slot: usize, config: PathConfig) -> Self {
         let down = DownReasons::default().with(DownReason::Administrative, !config.up);
         let (sent, received) = Default::default();
-        Self { connection, slot: slot as u16, down, sent, received, config }
+        Self { connection, slot: slot as u16, down, sent, received, heard_from: None, config }
     }
 
     /// The connection it belongs to.
@@ -97,6 +98,11 @@ impl Path {
     /// Given to this path for sending.
     pub fn sent(&self) -> Traffic {
         self.sent
+    }
+
+    /// Source of the last packet accepted.
+    pub fn heard_from(&self) -> Option<SocketAddr> {
+        self.heard_from
     }
 
     /// Accepted from this path.

@@ -61,6 +61,9 @@ impl UdpSocket {
                 libc::IP_RECVTOS,
             )
         };
+        // A path may start before its address is there, and outlive it.
+        let freebind = if v6 { libc::IPV6_FREEBIND } else { libc::IP_FREEBIND };
+        set_int(fd, level, freebind, 1)?;
         // Don't-fragment on every packet, and the kernel's own path MTU cache left out of it: what does not fit is ours to know.
         set_int(fd, level, discover, probe)?;
         set_int(fd, level, errors, 1)?;

@@ -19,7 +19,7 @@ const MIN_BUFFERS: usize = 2 * RESERVED;
 
 /// Where a packet lies: a handle, valid while its buffer is held.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct PacketRef {
+pub(crate) struct PacketRef {
     buffer: u32,
     offset: u32,
     len: u32,
@@ -27,7 +27,7 @@ pub struct PacketRef {
 
 /// All buffers of the daemon.
 #[derive(Debug)]
-pub struct Buffers {
+pub(crate) struct Buffers {
     memory: Vec<u8>,
     /// Who still needs each buffer: one for the round that received into it, one for each waiting packet, one for being the shared buffer.
     holds: Vec<u32>,
@@ -44,7 +44,7 @@ pub struct Buffers {
 impl Buffers {
     /// Room for `limit` bytes of received packets, at least a few rounds of reads.
     #[must_use]
-    pub fn new(limit: usize) -> Self {
+    pub(crate) fn new(limit: usize) -> Self {
         let count = (limit / BUFFER_LEN).clamp(MIN_BUFFERS, u32::MAX as usize);
         Self {
             memory: vec![0; count * BUFFER_LEN],
@@ -57,7 +57,7 @@ impl Buffers {
     }
 
     /// A buffer to receive into, held until the round ends. The reserve guarantees one for each read of a round.
-    pub fn receive_buffer(&mut self) -> Option<u32> {
+    pub(crate) fn receive_buffer(&mut self) -> Option<u32> {
         let buffer = self.free.pop()?;
         self.holds[buffer as usize] = 1;
         self.round.push(buffer);
@@ -65,26 +65,26 @@ impl Buffers {
     }
 
     /// The bytes of a buffer.
-    pub fn bytes_mut(&mut self, buffer: u32) -> &mut [u8] {
+    pub(crate) fn bytes_mut(&mut self, buffer: u32) -> &mut [u8] {
         let start = buffer as usize * BUFFER_LEN;
         &mut self.memory[start..start + BUFFER_LEN]
     }
 
     /// A handle to bytes of a buffer.
     #[must_use]
-    pub fn packet(&self, buffer: u32, range: Range<usize>) -> PacketRef {
+    pub(crate) fn packet(&self, buffer: u32, range: Range<usize>) -> PacketRef {
         PacketRef { buffer, offset: range.start as u32, len: range.len() as u32 }
     }
 
     /// The packet's bytes.
     #[must_use]
-    pub fn bytes(&self, packet: PacketRef) -> &[u8] {
+    pub(crate) fn bytes(&self, packet: PacketRef) -> &[u8] {
         let start = packet.buffer as usize * BUFFER_LEN + packet.offset as usize;
         &self.memory[start..start + packet.len as usize]
     }
 
     /// Makes `packet`, one of a read of `read_len` bytes, outlast the round. `None` when the limit is reached.
-    pub fn keep(&mut self, packet: PacketRef, read_len: usize) -> Option<PacketRef> {
+    pub(crate) fn keep(&mut self, packet: PacketRef, read_len: usize) -> Option<PacketRef> {
         if read_len >= COPY_BELOW {
             if self.free.len() < RESERVED {
                 return None;
@@ -117,7 +117,7 @@ impl Buffers {
     }
 
     /// A kept packet is delivered or given up. Its bytes stay readable until the round ends.
-    pub fn release(&mut self, packet: PacketRef) {
+    pub(crate) fn release(&mut self, packet: PacketRef) {
         self.release_hold(packet.buffer);
     }
 
@@ -130,7 +130,7 @@ impl Buffers {
     }
 
     /// Frees every buffer nobody needs any more. Nothing delivered before may be read afterwards.
-    pub fn end_round(&mut self) {
+    pub(crate) fn end_round(&mut self) {
         while let Some(buffer) = self.round.pop() {
             self.release_hold(buffer);
         }
@@ -139,13 +139,13 @@ impl Buffers {
 
     /// Bytes in use by waiting packets, counted as whole buffers.
     #[must_use]
-    pub fn used(&self) -> usize {
+    pub(crate) fn used(&self) -> usize {
         (self.holds.len() - self.free.len()) * BUFFER_LEN
     }
 
     /// The most bytes that can be in use.
     #[must_use]
-    pub fn limit(&self) -> usize {
+    pub(crate) fn limit(&self) -> usize {
         self.memory.len()
     }
 }

@@ -1,18 +1,18 @@
 //! Changes at run time: each takes effect with the next packet, and touches nothing else.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::time::Instant;
 
-use mpt_core::{DeviceId, DownReason, PathId, SocketId};
+use mpt_core::{ConfigError, ConnectionConfig, DeviceId, DownReason, PathId, SocketId};
 use mpt_linux::poller::Interest;
 use mpt_linux::tun::Tun;
 use thiserror::Error;
 
 use super::DataThread;
 use super::device::Device;
-use super::names::ConnectionNames;
-use super::path::PathIo;
+use super::path::{PathIo, Wiring};
 use super::sockets::SocketKey;
 use super::token::Token;
 use crate::config::{self, SourcePort};
@@ -21,260 +21,291 @@ use crate::convert;
 /// Source ports of an entropy path. Routers that balance by flow need a few to choose from, not one for each flow.
 const ENTROPY_POOL: usize = 16;
 
-/// A connection as configured, with what the system says of its paths, in the same order.
-#[derive(Clone, Debug)]
-pub struct NewConnection {
-    /// As configured.
-    pub config: config::Connection,
-    /// Its paths.
-    pub paths: Vec<NewPath>,
-}
-
 /// A path as configured, with what the system says of it.
 #[derive(Clone, Debug)]
-pub struct NewPath {
-    /// As configured.
-    pub config: config::Path,
-    /// The link's MTU in bytes, where the configuration names none.
-    pub link_mtu: u16,
+pub(crate) struct LinkFacts {
+    /// The link's MTU in bytes.
+    pub(crate) mtu: u16,
     /// Whether its interface can carry packets now.
-    pub carrier: bool,
+    pub(crate) carrier: bool,
+}
+
+/// A connection as configured, with what the system says of the links of its paths, in the same order.
+#[derive(Clone, Debug)]
+pub(crate) struct Wanted {
+    /// As configured.
+    pub(crate) config: config::Connection,
+    /// One for each path.
+    pub(crate) links: Vec<LinkFacts>,
 }
 
 /// Why a change was refused. Nothing of it was done.
 #[derive(Debug, Error)]
-#[expect(missing_docs, reason = "the messages say it")]
-pub enum ChangeError {
+pub(crate) enum ChangeError {
     #[error("there is no connection \"{0}\"")]
     NoConnection(String),
     #[error("connection \"{connection}\" has no path \"{path}\"")]
     NoPath { connection: String, path: String },
     #[error("there is no device \"{0}\"")]
     NoDevice(String),
-    #[error("connection \"{connection}\", path \"{path}\": bind UDP {local}: {source}")]
+    #[error("connection \"{connection}\", path \"{path}\": cannot bind UDP {local}: {source}")]
     Bind { connection: String, path: String, local: SocketAddr, source: io::Error },
     #[error("{0}")]
-    Config(#[from] mpt_core::ConfigError),
-    #[error("watch a descriptor: {0}")]
+    Config(#[from] ConfigError),
+    #[error("cannot watch a descriptor: {0}")]
     Poll(#[from] io::Error),
+}
+
+/// Sockets of a path on the way from one set of connections to the next.
+enum Plugged {
+    /// The path goes on with what it has.
+    Kept(PathId),
+    /// Opened for it.
+    Opened(PathIo),
 }
 
 impl DataThread {
     /// Takes over an open TUN device.
-    pub fn add_device(&mut self, tun: Tun) -> Result<(), ChangeError> {
-        let index = free_slot(&mut self.devices);
+    pub(crate) fn add_device(&mut self, tun: Tun) -> Result<(), ChangeError> {
+        let free = self.devices.iter().position(Option::is_none);
+        let index = free.unwrap_or_else(|| {
+            self.devices.push(None);
+            self.devices.len() - 1
+        });
         let id = DeviceId(index as u16);
         self.poller.add(&tun, Token::Device(id.0).into(), Interest::Read)?;
-        self.names.devices.insert(tun.name().into(), id);
         self.devices[index] = Some(Device::new(tun));
         Ok(())
     }
 
     /// Closes a device, which removes it from the system. Its connections have to be gone.
-    pub fn remove_device(&mut self, name: &str) -> Result<(), ChangeError> {
-        let id = self.names.devices.remove(name).ok_or_else(|| ChangeError::NoDevice(name.into()))?;
+    pub(crate) fn remove_device(&mut self, name: &str) -> Result<(), ChangeError> {
+        let id = self.find_device(name)?;
         if let Some(device) = self.devices[usize::from(id.0)].take() {
             let _ = self.poller.remove(&device.tun);
         }
         Ok(())
     }
 
-    /// Adds a connection with all its paths, or nothing.
-    pub fn add_connection(&mut self, new: &NewConnection) -> Result<(), ChangeError> {
-        let device = *self
-            .names
-            .devices
-            .get(&new.config.device)
-            .ok_or_else(|| ChangeError::NoDevice(new.config.device.clone()))?;
+    /// Makes the connections what this list says. What has not changed is not touched: sequence numbers go on, sockets and their random ports stay.
+    /// On an error nothing is changed at all.
+    pub(crate) fn set_connections(&mut self, wanted: &[Wanted]) -> Result<(), ChangeError> {
         let now = Instant::now();
-        let mut io: Vec<PathIo> = Vec::with_capacity(new.paths.len());
-        let result = new
-            .paths
-            .iter()
-            .try_for_each(|path| {
-                io.push(self.open_path(&new.config, path)?);
-                Ok(())
-            })
-            .and_then(|()| {
-                let paths = new.paths.iter().zip(&io).map(|(path, io)| self.path_config(path, io));
-                let config = convert::connection(&new.config, device, paths.collect());
-                Ok(self.endpoint.add_connection(now, config)?)
-            });
-        let id = match result {
-            Ok(id) => id,
+        let mut plugged = Vec::new();
+        let configs = self.plug(wanted, &mut plugged);
+        let endpoint = &mut self.endpoint;
+        let result = configs.and_then(|configs| {
+            let devices = &mut self.devices;
+            Ok(self.ingress.deliver(devices, |sink| endpoint.reconfigure(now, configs, sink))?)
+        });
+        let ids = match result {
+            Ok(ids) => ids,
             Err(error) => {
-                io.iter().for_each(|path| self.close_path(path));
+                for io in plugged.iter().filter_map(Plugged::opened) {
+                    self.unplug(io);
+                }
                 return Err(error);
             }
         };
-        let mut names = ConnectionNames { id, paths: Default::default() };
-        for ((path, io), new) in self.endpoint.paths_of(id).zip(io).zip(&new.paths) {
-            names.paths.insert(new.config.name.clone(), path);
-            place(&mut self.paths, path, io);
-        }
-        for (new, &path) in new.paths.iter().filter_map(|new| Some((new, names.paths.get(&new.config.name)?))) {
-            if !new.carrier {
-                self.endpoint.set_path_state(now, path, DownReason::Carrier, true);
+
+        let mut plugged = plugged.into_iter();
+        let mut now_used = BTreeMap::new();
+        for (wanted, id) in wanted.iter().zip(ids) {
+            for (path, link) in wanted.config.paths.iter().zip(&wanted.links) {
+                let (Some(path), Some(io)) = (self.endpoint.find_path(id, &path.name), plugged.next())
+                else {
+                    continue;
+                };
+                let io = match io {
+                    Plugged::Kept(old) => self.paths[old.0 as usize].take(),
+                    Plugged::Opened(io) => Some(io),
+                };
+                now_used.insert(path, io);
+                self.set_path_state(now, path, DownReason::Interface, !link.carrier);
             }
         }
-        self.names.connections.insert(new.config.name.clone(), names);
-        Ok(())
-    }
-
-    /// Removes a connection; what waits in its window is delivered.
-    pub fn remove_connection(&mut self, name: &str) -> Result<(), ChangeError> {
-        let names = self
-            .names
-            .connections
-            .remove(name)
-            .ok_or_else(|| ChangeError::NoConnection(name.into()))?;
-        let endpoint = &mut self.endpoint;
-        self.ingress.deliver(&mut self.devices, |sink| endpoint.remove_connection(names.id, sink));
-        for path in names.paths.into_values() {
-            self.drop_path(path);
+        let before = std::mem::take(&mut self.paths);
+        for io in before.into_iter().flatten() {
+            self.unplug(&io);
         }
-        Ok(())
-    }
-
-    /// Adds a path to a connection.
-    pub fn add_path(&mut self, connection: &config::Connection, new: &NewPath) -> Result<(), ChangeError> {
-        let missing = || ChangeError::NoConnection(connection.name.clone());
-        let id = self.names.connections.get(&connection.name).ok_or_else(missing)?.id;
-        let now = Instant::now();
-        let io = self.open_path(connection, new)?;
-        let config = self.path_config(new, &io);
-        let path = match self.endpoint.add_path(now, id, config) {
-            Ok(path) => path,
-            Err(error) => {
-                self.close_path(&io);
-                return Err(error.into());
-            }
-        };
-        place(&mut self.paths, path, io);
-        if !new.carrier {
-            self.endpoint.set_path_state(now, path, DownReason::Carrier, true);
+        let count = now_used.keys().next_back().map_or(0, |last| last.0 as usize + 1);
+        self.paths.resize_with(count, || None);
+        for (id, io) in now_used {
+            self.paths[id.0 as usize] = io;
         }
-        if let Some(names) = self.names.connections.get_mut(&connection.name) {
-            names.paths.insert(new.config.name.clone(), path);
-        }
-        Ok(())
-    }
-
-    /// Removes a path from a connection.
-    pub fn remove_path(&mut self, connection: &str, path: &str) -> Result<(), ChangeError> {
-        let (_, id) = self.find_path(connection, path)?;
-        let endpoint = &mut self.endpoint;
-        self.ingress.deliver(&mut self.devices, |sink| endpoint.remove_path(Instant::now(), id, sink));
-        if let Some(names) = self.names.connections.get_mut(connection) {
-            names.paths.remove(path);
-        }
-        self.drop_path(id);
+        let paths = &self.paths;
+        self.waiting.retain(|stuck| {
+            let io = paths.get(stuck.path.0 as usize).and_then(Option::as_ref);
+            io.is_some_and(|io| stuck.channel < io.channels.len())
+        });
         Ok(())
     }
 
     /// Changes weights, tier or the administrative state of a path.
-    pub fn change_path(
+    pub(crate) fn change_path(
         &mut self,
         connection: &str,
         path: &str,
         change: &mpt_api::PathChange,
     ) -> Result<(), ChangeError> {
-        let (_, id) = self.find_path(connection, path)?;
+        let id = self.find_path(connection, path)?;
         let now = Instant::now();
-        if change.weight.is_some() || change.weight_in.is_some() {
-            self.endpoint.set_weights(now, id, change.weight.map(u16::from), change.weight_in.map(u16::from))?;
+        if let Some(config) = self.endpoint.path(id).map(mpt_core::path::Path::config) {
+            let out = change.weight.map_or(config.weight_out, u16::from);
+            let weight_in = change.weight_in.map_or(config.weight_in, u16::from);
+            if (out, weight_in) != (config.weight_out, config.weight_in) {
+                self.endpoint.set_weights(now, id, out, weight_in)?;
+            }
         }
         if let Some(tier) = change.tier {
             self.endpoint.set_tier(now, id, tier);
         }
         if let Some(up) = change.up {
-            self.endpoint.set_path_state(now, id, DownReason::Administrative, !up);
+            self.set_path_state(now, id, DownReason::Administrative, !up);
         }
         Ok(())
     }
 
-    /// The interface below a path can carry packets, or cannot. `reopen`: it is a new one of the same name.
-    pub fn set_carrier(&mut self, connection: &str, path: &str, carrier: bool) -> Result<(), ChangeError> {
-        let (_, id) = self.find_path(connection, path)?;
-        self.endpoint.set_path_state(Instant::now(), id, DownReason::Carrier, !carrier);
-        Ok(())
+    /// Applies what the system says of the links, in the order of the connections and paths given. Gives connection and path of those
+    /// whose state or MTU changed.
+    pub(crate) fn update_links(&mut self, wanted: &[Wanted]) -> Vec<(String, String)> {
+        let now = Instant::now();
+        let mut changed = Vec::new();
+        for Wanted { config, links } in wanted {
+            for (path, link) in config.paths.iter().zip(links) {
+                let Ok(id) = self.find_path(&config.name, &path.name) else { continue };
+                let Some(before) = self.endpoint.path(id).map(|it| (it.is_up(), it.config().mtu)) else {
+                    continue;
+                };
+                self.set_path_state(now, id, DownReason::Interface, !link.carrier);
+                if path.mtu.is_none()
+                    && let Some(Some(io)) = self.paths.get_mut(id.0 as usize)
+                    && io.wiring.mtu != link.mtu
+                {
+                    io.wiring.mtu = link.mtu;
+                    io.learnt_mtu = None;
+                    self.endpoint.set_path_mtu(id, link.mtu);
+                }
+                if self.endpoint.path(id).map(|it| (it.is_up(), it.config().mtu)) != Some(before) {
+                    changed.push((config.name.clone(), path.name.clone()));
+                }
+            }
+        }
+        changed
     }
 
     /// An interface came back under its old name: sockets bound to it are opened anew.
-    pub fn reopen_sockets(&mut self, interface: &str) -> Result<(), ChangeError> {
+    pub(crate) fn reopen_sockets(&mut self, interface: &str) -> Result<(), ChangeError> {
         Ok(self.sockets.reopen(&self.poller, interface)?)
     }
 
-    /// Changes the receive window of a connection.
-    pub fn set_reorder(&mut self, connection: &str, reorder: &config::Reorder) -> Result<(), ChangeError> {
-        let missing = || ChangeError::NoConnection(connection.into());
-        let id = self.names.connections.get(connection).ok_or_else(missing)?.id;
-        let endpoint = &mut self.endpoint;
-        self.ingress.deliver(&mut self.devices, |sink| {
-            endpoint.set_reorder(id, convert::reorder(reorder), sink);
-        });
-        Ok(())
+    /// The largest inner packet of a device in bytes: the smallest over its connections; `None` without any.
+    pub(crate) fn inner_mtu(&self, device: &str) -> Option<u16> {
+        let id = self.find_device(device).ok()?;
+        let mut connections = self.endpoint.connections();
+        let has_any = connections.any(|(_, connection)| connection.device() == id);
+        has_any.then(|| self.endpoint.inner_mtu(id))
     }
 
-    /// The inner MTU of a device: the smallest over its connections; `None` while it has none.
-    pub fn inner_mtu(&self, device: &str) -> Option<u16> {
-        let id = *self.names.devices.get(device)?;
-        self.endpoint.inner_mtu(id)
-    }
-
-    fn find_path(&self, connection: &str, path: &str) -> Result<(mpt_core::ConnectionId, PathId), ChangeError> {
-        if !self.names.connections.contains_key(connection) {
-            return Err(ChangeError::NoConnection(connection.into()));
+    pub(super) fn set_path_state(&mut self, now: Instant, id: PathId, reason: DownReason, down: bool) {
+        if down {
+            self.endpoint.set_path_down(now, id, reason);
+        } else {
+            self.endpoint.set_path_up(now, id, reason);
         }
-        self.names
-            .path(connection, path)
-            .ok_or_else(|| ChangeError::NoPath { connection: connection.into(), path: path.into() })
+    }
+
+    fn find_device(&self, name: &str) -> Result<DeviceId, ChangeError> {
+        let named = |device: &Option<Device>| device.as_ref().is_some_and(|it| it.tun.name() == name);
+        let index = self.devices.iter().position(named);
+        index
+            .map(|index| DeviceId(index as u16))
+            .ok_or_else(|| ChangeError::NoDevice(name.into()))
+    }
+
+    fn find_path(&self, connection: &str, path: &str) -> Result<PathId, ChangeError> {
+        let missing = || ChangeError::NoConnection(connection.into());
+        let id = self.endpoint.find_connection(connection).ok_or_else(missing)?;
+        let missing =
+            || ChangeError::NoPath { connection: connection.into(), path: path.into() };
+        self.endpoint.find_path(id, path).ok_or_else(missing)
+    }
+
+    /// Finds or opens the sockets of every path, noting them in `plugged` in the order of the list, and puts it all in the endpoint's words.
+    fn plug(
+        &mut self,
+        wanted: &[Wanted],
+        plugged: &mut Vec<Plugged>,
+    ) -> Result<Vec<ConnectionConfig>, ChangeError> {
+        let mut taken = BTreeSet::new();
+        let mut configs = Vec::with_capacity(wanted.len());
+        for Wanted { config, links } in wanted {
+            let device = self.find_device(&config.device)?;
+            let mut paths = Vec::with_capacity(config.paths.len());
+            for (path, link) in config.paths.iter().zip(links) {
+                let wiring = wiring(config, path, link);
+                let before = self.find_path(&config.name, &path.name).ok().filter(|id| !taken.contains(id));
+                let before = before.and_then(|id| Some((id, self.paths.get_mut(id.0 as usize)?.as_mut()?)));
+                let (sockets, mtu) = match before {
+                    Some((id, io)) if io.wiring.same_sockets(&wiring) => {
+                        // A smaller MTU learnt from the network stays until the configured one changes.
+                        if io.wiring.mtu != wiring.mtu {
+                            io.learnt_mtu = None;
+                        }
+                        io.wiring = wiring;
+                        taken.insert(id);
+                        plugged.push(Plugged::Kept(id));
+                        (io.sockets(), io.mtu())
+                    }
+                    _ => {
+                        let io = self.open(config, path, wiring)?;
+                        let facts = (io.sockets(), io.mtu());
+                        plugged.push(Plugged::Opened(io));
+                        facts
+                    }
+                };
+                paths.push(convert::path(path, mtu, sockets));
+            }
+            configs.push(convert::connection(config, device, paths));
+        }
+        Ok(configs)
     }
 
     /// Opens what a path needs: where it listens and where it sends from.
-    fn open_path(&mut self, connection: &config::Connection, new: &NewPath) -> Result<PathIo, ChangeError> {
-        let path = &new.config;
-        let any = if path.remote.is_ipv4() {
-            IpAddr::from(Ipv4Addr::UNSPECIFIED)
-        } else {
-            IpAddr::from(Ipv6Addr::UNSPECIFIED)
-        };
-        let key = SocketKey {
-            local: path.local.unwrap_or(any),
-            interface: path.interface.clone(),
-            checksum: connection.udp_checksum || path.remote.is_ipv6(),
-        };
+    fn open(
+        &mut self,
+        connection: &config::Connection,
+        path: &config::Path,
+        wiring: Wiring,
+    ) -> Result<PathIo, ChangeError> {
+        let key = &wiring.key;
         let mut opened: Vec<SocketId> = Vec::new();
         let mut open = |port: Option<u16>| {
             let result = match port {
-                Some(port) => self.sockets.open(&self.poller, &key, port),
-                None => self.sockets.open_random(&self.poller, &key),
+                Some(port) => self.sockets.open(&self.poller, key, port),
+                None => self.sockets.open_random(&self.poller, key),
             };
-            let local = SocketAddr::new(key.local, port.unwrap_or(0));
-            let bind = |source| ChangeError::Bind {
+            let id = result.map_err(|source| ChangeError::Bind {
                 connection: connection.name.clone(),
                 path: path.name.clone(),
-                local,
+                local: SocketAddr::new(key.local, port.unwrap_or(0)),
                 source,
-            };
-            let id = result.map_err(bind)?;
+            })?;
             opened.push(id);
             Ok(id)
         };
-        let sockets = (|| {
-            let listening = open(Some(path.local_port))?;
-            let sources = match path.source_port {
+        let sockets = open(Some(wiring.local_port)).and_then(|listening| {
+            let sources = match wiring.source_port {
                 SourcePort::Fixed(port) => vec![open(Some(port))?],
                 SourcePort::Random => vec![open(None)?],
-                SourcePort::Entropy => (0..ENTROPY_POOL).map(|_| open(None)).collect::<Result<_, _>>()?,
+                SourcePort::Entropy => {
+                    (0..ENTROPY_POOL).map(|_| open(None)).collect::<Result<_, _>>()?
+                }
             };
             Ok((listening, sources))
-        })();
+        });
         match sockets {
-            Ok((listening, sources)) => {
-                let remote = SocketAddr::new(path.remote, path.remote_port);
-                Ok(PathIo::new(remote, vec![listening], &sources))
-            }
+            Ok((listening, sources)) => Ok(PathIo::new(wiring, listening, &sources)),
             Err(error) => {
                 opened.into_iter().for_each(|id| self.sockets.close(&self.poller, id));
                 Err(error)
@@ -282,38 +313,37 @@ impl DataThread {
         }
     }
 
-    fn path_config(&self, new: &NewPath, io: &PathIo) -> mpt_core::PathConfig {
-        let sources = io.channels.iter().map(|channel| channel.socket);
-        let sockets = io.listening.iter().copied().chain(sources).collect();
-        convert::path(&new.config, new.link_mtu, sockets)
-    }
-
-    fn drop_path(&mut self, id: PathId) {
-        if let Some(io) = self.paths.get_mut(id.0 as usize).and_then(Option::take) {
-            self.close_path(&io);
-        }
-        self.waiting.retain(|stuck| stuck.path != id);
-    }
-
-    fn close_path(&mut self, io: &PathIo) {
-        let sources = io.channels.iter().map(|channel| channel.socket);
-        for socket in io.listening.iter().copied().chain(sources) {
+    fn unplug(&mut self, io: &PathIo) {
+        for socket in io.sockets() {
             self.sockets.close(&self.poller, socket);
         }
     }
 }
 
-fn free_slot<T>(slots: &mut Vec<Option<T>>) -> usize {
-    slots.iter().position(Option::is_none).unwrap_or_else(|| {
-        slots.push(None);
-        slots.len() - 1
-    })
+impl Plugged {
+    fn opened(&self) -> Option<&PathIo> {
+        match self {
+            Plugged::Kept(_) => None,
+            Plugged::Opened(io) => Some(io),
+        }
+    }
 }
 
-fn place(paths: &mut Vec<Option<PathIo>>, id: PathId, io: PathIo) {
-    let index = id.0 as usize;
-    if paths.len() <= index {
-        paths.resize_with(index + 1, || None);
+fn wiring(connection: &config::Connection, path: &config::Path, link: &LinkFacts) -> Wiring {
+    let any = if path.remote.is_ipv4() {
+        IpAddr::from(Ipv4Addr::UNSPECIFIED)
+    } else {
+        IpAddr::from(Ipv6Addr::UNSPECIFIED)
+    };
+    Wiring {
+        key: SocketKey {
+            local: path.local.unwrap_or(any),
+            interface: path.interface.clone(),
+            checksum: connection.udp_checksum || path.remote.is_ipv6(),
+        },
+        local_port: path.local_port,
+        source_port: path.source_port,
+        remote: SocketAddr::new(path.remote, path.remote_port),
+        mtu: path.mtu.unwrap_or(link.mtu),
     }
-    paths[index] = Some(io);
 }

@@ -7,19 +7,19 @@ use super::buffers::PacketRef;
 
 /// One device of the data thread.
 #[derive(Debug)]
-pub struct Device {
+pub(crate) struct Device {
     /// The open device.
-    pub tun: Tun,
+    pub(crate) tun: Tun,
     /// Received packets waiting for their successors within one round.
-    pub coalescer: Coalescer<PacketRef>,
+    pub(crate) coalescer: Coalescer<PacketRef>,
     /// Writes the kernel refused: the device is down.
-    pub write_failed: u64,
+    pub(crate) write_failed: u64,
 }
 
 impl Device {
     /// Takes over an open device.
     #[must_use]
-    pub fn new(tun: Tun) -> Self {
+    pub(crate) fn new(tun: Tun) -> Self {
         let offloads = tun.offloads();
         Self { tun, coalescer: Coalescer::new(offloads), write_failed: 0 }
     }

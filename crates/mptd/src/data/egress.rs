@@ -12,6 +12,7 @@ use mpt_linux::tun::{READ_LEN, VNET_HEADER_LEN};
 use mpt_wire::checksum::Sum;
 use mpt_wire::gre;
 use mpt_wire::icmp;
+use mpt_wire::mss::ChecksumState;
 use mpt_wire::ip::Summary;
 
 use super::buffers::PacketRef;
@@ -31,42 +32,42 @@ const ICMP_LEN: usize = 1280;
 
 /// Packets from TUN that never reached the endpoint, and what was answered.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct EgressCounters {
+pub(crate) struct EgressCounters {
     /// Reads from TUN devices that gave a packet.
-    pub reads: u64,
+    pub(crate) reads: u64,
     /// Packets whose virtio-net or IP header makes no sense.
-    pub malformed: u64,
+    pub(crate) malformed: u64,
     /// "Too big" messages written back to the device.
-    pub too_big_answered: u64,
+    pub(crate) too_big_answered: u64,
 }
 
 /// A path that could not send, to be dealt with after the round.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Stuck {
+pub(crate) struct Stuck {
     /// The path.
-    pub path: PathId,
+    pub(crate) path: PathId,
     /// Its source port.
-    pub channel: usize,
+    pub(crate) channel: usize,
     /// What to do.
-    pub outcome: Flushed,
+    pub(crate) outcome: Flushed,
 }
 
 /// The arena and the list of what has to be flushed from it.
 #[derive(Debug)]
-pub struct Egress {
+pub(crate) struct Egress {
     arena: Vec<u8>,
     used: usize,
     /// Channels with a batch in the arena.
     gathered: Vec<(PathId, usize)>,
     /// Channels that could not send all; the caller empties it.
-    pub stuck: Vec<Stuck>,
+    pub(crate) stuck: Vec<Stuck>,
     counters: EgressCounters,
 }
 
 impl Egress {
     /// Everything that is ever needed, allocated.
     #[must_use]
-    pub fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self {
             arena: vec![0; ARENA_LEN],
             used: 0,
@@ -78,12 +79,12 @@ impl Egress {
 
     /// What was read and answered so far.
     #[must_use]
-    pub fn counters(&self) -> EgressCounters {
+    pub(crate) fn counters(&self) -> EgressCounters {
         self.counters
     }
 
     /// Reads from a device what is there, up to one round, and sends it.
-    pub fn round(
+    pub(crate) fn round(
         &mut self,
         now: Instant,
         id: DeviceId,
@@ -133,7 +134,9 @@ impl Egress {
             return;
         };
         let (segments, largest) = (segmenter.count(), segmenter.largest());
-        match endpoint.handle_inner(id, packet, &summary, segments, largest) {
+        // The segmenter has completed the checksum of whatever is no super-packet, and a SYN never is one.
+        let checksum = ChecksumState::Complete;
+        match endpoint.handle_inner(id, packet, checksum, segments, largest) {
             Ok(outgoing) => {
                 self.used = read.end;
                 self.gather(now, &outgoing, &segmenter, start..read.end, paths, sockets);

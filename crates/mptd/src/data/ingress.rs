@@ -14,22 +14,22 @@ use super::buffers::{Buffers, PacketRef};
 use super::device::Device;
 
 /// Reads before what came in is written to the devices: enough for the segments of all paths to meet again, few enough to stay in the cache.
-pub const BUFFERS_PER_ROUND: usize = 8;
+pub(crate) const BUFFERS_PER_ROUND: usize = 8;
 
 /// What arrived on sockets, before the endpoint judged it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct IngressCounters {
+pub(crate) struct IngressCounters {
     /// Reads that gave something: datagrams per read is what gathering gains.
-    pub reads: u64,
+    pub(crate) reads: u64,
     /// Datagrams.
-    pub datagrams: u64,
+    pub(crate) datagrams: u64,
     /// Longer than the buffer, so cut, so dropped.
-    pub truncated: u64,
+    pub(crate) truncated: u64,
 }
 
 /// Received packets on their way to the devices.
 #[derive(Debug)]
-pub struct Ingress {
+pub(crate) struct Ingress {
     buffers: Buffers,
     in_round: usize,
     counters: IngressCounters,
@@ -38,24 +38,24 @@ pub struct Ingress {
 impl Ingress {
     /// With room for `limit` bytes of packets.
     #[must_use]
-    pub fn new(limit: usize) -> Self {
+    pub(crate) fn new(limit: usize) -> Self {
         Self { buffers: Buffers::new(limit), in_round: 0, counters: IngressCounters::default() }
     }
 
     /// What arrived so far.
     #[must_use]
-    pub fn counters(&self) -> IngressCounters {
+    pub(crate) fn counters(&self) -> IngressCounters {
         self.counters
     }
 
     /// The packet memory.
     #[must_use]
-    pub fn buffers(&self) -> &Buffers {
+    pub(crate) fn buffers(&self) -> &Buffers {
         &self.buffers
     }
 
     /// Reads from a socket what is there, up to one round.
-    pub fn round(
+    pub(crate) fn round(
         &mut self,
         id: SocketId,
         socket: &UdpSocket,
@@ -85,7 +85,7 @@ impl Ingress {
                     let inner = accepted.inner();
                     let packet = self.buffers.packet(buffer, start + inner.start..start + inner.end);
                     let mut delivery = Delivery { buffers: &mut self.buffers, devices, read_len: read.len };
-                    endpoint.receive(now, accepted, packet, &mut delivery);
+                    endpoint.receive(now, &accepted, packet, &mut delivery);
                 }
                 start = end;
                 if start >= read.len {
@@ -96,7 +96,7 @@ impl Ingress {
     }
 
     /// Runs something of the endpoint that may deliver packets: a timer, a change of the configuration.
-    pub fn deliver<R>(
+    pub(crate) fn deliver<R>(
         &mut self,
         devices: &mut [Option<Device>],
         run: impl FnOnce(&mut Delivery<'_>) -> R,
@@ -107,7 +107,7 @@ impl Ingress {
     }
 
     /// Writes out what the coalescers hold and frees the buffers.
-    pub fn end_round(&mut self, devices: &mut [Option<Device>]) {
+    pub(crate) fn end_round(&mut self, devices: &mut [Option<Device>]) {
         for device in devices.iter_mut().flatten() {
             let mut writer = Writer { tun: &device.tun, buffers: &self.buffers, failed: &mut device.write_failed };
             device.coalescer.flush(&mut writer);
@@ -118,7 +118,7 @@ impl Ingress {
 }
 
 /// Where the endpoint's packets go: into waiting, or through a coalescer to a device.
-pub struct Delivery<'a> {
+pub(crate) struct Delivery<'a> {
     buffers: &'a mut Buffers,
     devices: &'a mut [Option<Device>],
     read_len: usize,

@@ -20,22 +20,19 @@ use std::sync::mpsc;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use mpt_core::{DeviceId, Endpoint, PathId, SocketId};
+use mpt_core::{DeviceId, Endpoint, SocketId};
 use mpt_linux::poller::{Event, Interest, MAX_EVENTS, Poller, Waker};
 use tokio::sync::oneshot;
 
 use buffers::PacketRef;
-pub use changes::{ChangeError, NewConnection, NewPath};
+pub(crate) use changes::{ChangeError, LinkFacts, Wanted};
 use device::Device;
 use egress::{Egress, Stuck};
 use ingress::Ingress;
-use names::Names;
 use outbox::Flushed;
 use path::PathIo;
 use sockets::Sockets;
 use token::Token;
-
-mod names;
 
 /// What the control side has the data thread do, between two rounds.
 type Call = Box<dyn FnOnce(&mut DataThread) + Send>;
@@ -44,7 +41,7 @@ type Call = Box<dyn FnOnce(&mut DataThread) + Send>;
 const RATE_PERIOD: Duration = Duration::from_secs(1);
 
 /// Everything the packet path needs, in one place.
-pub struct DataThread {
+pub(crate) struct DataThread {
     poller: Poller,
     waker: Waker,
     calls: mpsc::Receiver<Call>,
@@ -53,7 +50,8 @@ pub struct DataThread {
     sockets: Sockets,
     /// The system's side of the paths, by [`PathId`].
     paths: Vec<Option<PathIo>>,
-    names: Names,
+    icmp: IcmpCounters,
+    notices: tokio::sync::mpsc::UnboundedSender<Notice>,
     egress: Egress,
     ingress: Ingress,
     rates: snapshot::Rates,
@@ -63,9 +61,34 @@ pub struct DataThread {
     waiting: Vec<Stuck>,
 }
 
+/// What the data thread has to tell the control side.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Notice {
+    /// The inner MTU of a device changed, because the network lowered that of a path.
+    DeviceMtu {
+        /// The device's name.
+        device: String,
+        /// Bytes.
+        mtu: u16,
+    },
+}
+
+/// ICMP errors about our own datagrams.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct IcmpCounters {
+    /// "Too big", believed.
+    pub(crate) too_big: u64,
+    /// About no packet that we send.
+    pub(crate) not_ours: u64,
+    /// The peer or a network is unreachable.
+    pub(crate) unreachable: u64,
+    /// Anything else.
+    pub(crate) other: u64,
+}
+
 /// The control side's end of the data thread.
 #[derive(Clone, Debug)]
-pub struct Handle {
+pub(crate) struct Handle {
     calls: mpsc::Sender<Call>,
     waker: Waker,
 }
@@ -73,11 +96,11 @@ pub struct Handle {
 /// The data thread has ended.
 #[derive(Debug, thiserror::Error)]
 #[error("the data thread has ended")]
-pub struct Ended;
+pub(crate) struct Ended;
 
 impl Handle {
     /// Runs `call` on the data thread between two rounds and gives its result.
-    pub async fn call<R: Send + 'static>(
+    pub(crate) async fn call<R: Send + 'static>(
         &self,
         call: impl FnOnce(&mut DataThread) -> R + Send + 'static,
     ) -> Result<R, Ended> {
@@ -94,7 +117,10 @@ impl Handle {
 
 impl DataThread {
     /// Starts the thread. `buffer_limit` bounds the bytes of waiting packets.
-    pub fn spawn(buffer_limit: usize) -> io::Result<(Handle, JoinHandle<()>)> {
+    pub(crate) fn spawn(
+        buffer_limit: usize,
+        notices: tokio::sync::mpsc::UnboundedSender<Notice>,
+    ) -> io::Result<(Handle, JoinHandle<()>)> {
         let poller = Poller::new()?;
         let waker = Waker::new()?;
         poller.add(&waker, Token::Waker.into(), Interest::Read)?;
@@ -106,11 +132,12 @@ impl DataThread {
                 poller,
                 waker,
                 calls,
-                endpoint: Endpoint::new(),
+                endpoint: Endpoint::new(fastrand::u64(..)),
                 devices: Vec::new(),
                 sockets: Sockets::default(),
                 paths: Vec::new(),
-                names: Names::default(),
+                icmp: IcmpCounters::default(),
+                notices,
                 egress: Egress::new(),
                 ingress: Ingress::new(buffer_limit),
                 rates: snapshot::Rates::default(),
@@ -124,7 +151,7 @@ impl DataThread {
     }
 
     /// Ends the thread after this round; devices and sockets close with it.
-    pub fn stop(&mut self) {
+    pub(crate) fn stop(&mut self) {
         self.running = false;
     }
 
@@ -226,7 +253,7 @@ impl DataThread {
                     }
                     self.want_writable(socket, true);
                 }
-                Flushed::TooBig(datagram_len) => self.local_too_big(stuck.path, datagram_len),
+                Flushed::TooBig => self.local_too_big(stuck.path, stuck.channel),
             }
         }
     }

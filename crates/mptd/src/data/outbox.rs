@@ -15,21 +15,21 @@ const MAX_BACKLOG: usize = 256 * 1024;
 
 /// What became of datagrams handed to the socket.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct SendCounters {
+pub(crate) struct SendCounters {
     /// Datagrams the kernel took.
-    pub sent: u64,
+    pub(crate) sent: u64,
     /// Bytes of UDP payload in them.
-    pub bytes: u64,
+    pub(crate) bytes: u64,
     /// `sendmsg` calls that took them: `sent / batches` is what batching gains.
-    pub batches: u64,
+    pub(crate) batches: u64,
     /// Dropped because the socket stayed full for longer than [`MAX_WAIT`] or more than [`MAX_BACKLOG`] waited.
-    pub full: u64,
+    pub(crate) full: u64,
     /// Dropped by the queue below the socket (`ENOBUFS`).
-    pub queue_dropped: u64,
+    pub(crate) queue_dropped: u64,
     /// Larger than the device's MTU.
-    pub too_big: u64,
+    pub(crate) too_big: u64,
     /// Refused for another reason: no route, device down, peer address invalid.
-    pub failed: u64,
+    pub(crate) failed: u64,
 }
 
 impl std::ops::Add for SendCounters {
@@ -57,7 +57,7 @@ struct Segment {
 
 /// The batch being gathered for one socket and peer, and what waits for room in the socket.
 #[derive(Debug)]
-pub struct Outbox {
+pub(crate) struct Outbox {
     segments: [Segment; MAX_BATCH_DATAGRAMS],
     count: usize,
     bytes: usize,
@@ -71,19 +71,19 @@ pub struct Outbox {
 
 /// What the caller has to do after a flush.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Flushed {
+pub(crate) enum Flushed {
     /// Nothing waits.
     Done,
     /// Datagrams wait for room: call [`Outbox::retry`] when the socket is writable.
     Waiting,
-    /// The path's MTU is smaller than a datagram of this many bytes of UDP payload.
-    TooBig(usize),
+    /// The device's MTU is smaller than a datagram; the socket's error queue says how small.
+    TooBig,
 }
 
 impl Outbox {
     /// An empty outbox.
     #[must_use]
-    pub fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self {
             segments: [Segment::default(); MAX_BATCH_DATAGRAMS],
             count: 0,
@@ -100,7 +100,7 @@ impl Outbox {
     /// one traffic class.
     #[inline]
     #[must_use]
-    pub fn fits(&self, len: usize, tos: u8) -> bool {
+    pub(crate) fn fits(&self, len: usize, tos: u8) -> bool {
         self.count == 0
             || !(self.closed
                 || len > self.datagram_len
@@ -112,7 +112,7 @@ impl Outbox {
     /// Adds a datagram, which must fit, given as two ranges of the arena. True for the batch's first: it has to be flushed before the
     /// arena is reused.
     #[inline]
-    pub fn push(&mut self, header: Range<usize>, payload: Range<usize>, tos: u8) -> bool {
+    pub(crate) fn push(&mut self, header: Range<usize>, payload: Range<usize>, tos: u8) -> bool {
         let len = header.len() + payload.len();
         let first = self.count == 0;
         if first {
@@ -131,7 +131,7 @@ impl Outbox {
     }
 
     /// Sends the batch, or lets it wait behind what waits already.
-    pub fn flush(
+    pub(crate) fn flush(
         &mut self,
         now: Instant,
         socket: &UdpSocket,
@@ -170,7 +170,7 @@ impl Outbox {
                     skipped = sent;
                 }
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
-                Err(error) => return self.count_failure(&error, count, datagram_len),
+                Err(error) => return self.count_failure(&error, count),
             }
         }
         for segment in &self.segments[skipped..count] {
@@ -184,7 +184,7 @@ impl Outbox {
     }
 
     /// The socket has room again: sends what waits, drops what waited too long.
-    pub fn retry(&mut self, now: Instant, socket: &UdpSocket, remote: &SockAddr) -> Flushed {
+    pub(crate) fn retry(&mut self, now: Instant, socket: &UdpSocket, remote: &SockAddr) -> Flushed {
         self.counters.full += self.backlog.drop_older_than(now, MAX_WAIT);
         while let Some(batch) = self.backlog.batch() {
             let (first, second) = self.backlog.slices(batch.bytes);
@@ -200,8 +200,7 @@ impl Outbox {
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Flushed::Waiting,
                 Err(error) => {
                     self.backlog.pop(batch.datagrams);
-                    let outcome =
-                        self.count_failure(&error, batch.datagrams, batch.datagram_len);
+                    let outcome = self.count_failure(&error, batch.datagrams);
                     if outcome != Flushed::Done {
                         return outcome;
                     }
@@ -211,11 +210,11 @@ impl Outbox {
         Flushed::Done
     }
 
-    fn count_failure(&mut self, error: &io::Error, count: usize, datagram_len: usize) -> Flushed {
+    fn count_failure(&mut self, error: &io::Error, count: usize) -> Flushed {
         match error.raw_os_error() {
             Some(libc::EMSGSIZE) => {
                 self.counters.too_big += count as u64;
-                return Flushed::TooBig(datagram_len);
+                return Flushed::TooBig;
             }
             Some(libc::ENOBUFS) => self.counters.queue_dropped += count as u64,
             _ => self.counters.failed += count as u64,
@@ -225,13 +224,13 @@ impl Outbox {
 
     /// What became of everything handed over so far.
     #[must_use]
-    pub fn counters(&self) -> SendCounters {
+    pub(crate) fn counters(&self) -> SendCounters {
         self.counters
     }
 
     /// Bytes waiting for room in the socket.
     #[must_use]
-    pub fn waiting(&self) -> usize {
+    pub(crate) fn waiting(&self) -> usize {
         self.backlog.data.len()
     }
 }

@@ -7,46 +7,86 @@ use mpt_core::SocketId;
 use socket2::SockAddr;
 
 use super::outbox::{Flushed, Outbox, SendCounters};
-use super::sockets::Sockets;
+use super::sockets::{SocketKey, Sockets};
+use crate::config::SourcePort;
+
+/// What a path is wired to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Wiring {
+    /// Address and interface of its sockets.
+    pub(crate) key: SocketKey,
+    /// Port on which it listens.
+    pub(crate) local_port: u16,
+    /// Port from which it sends.
+    pub(crate) source_port: SourcePort,
+    /// Destination of its datagrams.
+    pub(crate) remote: SocketAddr,
+    /// Path MTU in bytes, as configured or as its interface has it.
+    pub(crate) mtu: u16,
+}
+
+impl Wiring {
+    /// Whether a path can change from one to the other with the sockets it has.
+    #[must_use]
+    pub(crate) fn same_sockets(&self, other: &Wiring) -> bool {
+        Wiring { mtu: 0, ..self.clone() } == Wiring { mtu: 0, ..other.clone() }
+    }
+}
 
 /// One path's sockets and what waits to be sent on them.
 #[derive(Debug)]
-pub struct PathIo {
-    /// Destination of the path's datagrams.
-    pub remote: SocketAddr,
-    destination: SockAddr,
-    /// Where its packets arrive: the listening port and the source ports.
-    pub listening: Vec<SocketId>,
+pub(crate) struct PathIo {
+    /// What it is wired to.
+    pub(crate) wiring: Wiring,
+    /// A smaller path MTU that the network reported.
+    pub(crate) learnt_mtu: Option<u16>,
+    /// Where packets of the peer arrive, besides the source ports.
+    pub(crate) listening: SocketId,
     /// One, or with entropy source ports a pool.
-    pub channels: Vec<Channel>,
+    pub(crate) channels: Vec<Channel>,
+    destination: SockAddr,
 }
 
 /// One source port and the batch being gathered for it.
 #[derive(Debug)]
-pub struct Channel {
+pub(crate) struct Channel {
     /// The socket bound to that port.
-    pub socket: SocketId,
+    pub(crate) socket: SocketId,
     /// What is on its way.
-    pub outbox: Outbox,
+    pub(crate) outbox: Outbox,
 }
 
 impl PathIo {
-    /// A path to `remote` from the `sources`.
+    /// A path that listens on one socket and sends from the `sources`.
     #[must_use]
-    pub fn new(remote: SocketAddr, listening: Vec<SocketId>, sources: &[SocketId]) -> Self {
+    pub(crate) fn new(wiring: Wiring, listening: SocketId, sources: &[SocketId]) -> Self {
         let channel = |&socket| Channel { socket, outbox: Outbox::new() };
         Self {
-            remote,
-            destination: remote.into(),
+            destination: wiring.remote.into(),
+            wiring,
+            learnt_mtu: None,
             listening,
             channels: sources.iter().map(channel).collect(),
         }
     }
 
+    /// Path MTU in bytes.
+    #[must_use]
+    pub(crate) fn mtu(&self) -> u16 {
+        self.learnt_mtu.map_or(self.wiring.mtu, |learnt| learnt.min(self.wiring.mtu))
+    }
+
+    /// Every socket it uses, once for each use.
+    #[must_use]
+    pub(crate) fn sockets(&self) -> Vec<SocketId> {
+        let sources = self.channels.iter().map(|channel| channel.socket);
+        std::iter::once(self.listening).chain(sources).collect()
+    }
+
     /// Which source port carries this flow: always the same one, so that routers on the way keep its order (RFC 8086 section 3.2.1).
     #[inline]
     #[must_use]
-    pub fn channel_of(&self, flow_hash: u32) -> usize {
+    pub(crate) fn channel_of(&self, flow_hash: u32) -> usize {
         match self.channels.len() {
             1 => 0,
             // Multiply-shift maps the hash evenly to 0..count.
@@ -55,7 +95,7 @@ impl PathIo {
     }
 
     /// Sends what was gathered in one channel.
-    pub fn flush(&mut self, now: Instant, channel: usize, sockets: &Sockets, arena: &[u8]) -> Flushed {
+    pub(crate) fn flush(&mut self, now: Instant, channel: usize, sockets: &Sockets, arena: &[u8]) -> Flushed {
         let channel = &mut self.channels[channel];
         match sockets.socket(channel.socket) {
             Some(socket) => channel.outbox.flush(now, socket, &self.destination, arena),
@@ -64,7 +104,7 @@ impl PathIo {
     }
 
     /// Sends what waits in a channel whose socket has room again.
-    pub fn retry(&mut self, now: Instant, channel: usize, sockets: &Sockets) -> Flushed {
+    pub(crate) fn retry(&mut self, now: Instant, channel: usize, sockets: &Sockets) -> Flushed {
         let channel = &mut self.channels[channel];
         match sockets.socket(channel.socket) {
             Some(socket) => channel.outbox.retry(now, socket, &self.destination),
@@ -74,9 +114,9 @@ impl PathIo {
 
     /// Sum over all source ports.
     #[must_use]
-    pub fn counters(&self) -> SendCounters {
-        self.channels.iter().fold(SendCounters::default(), |sum, channel| {
-            sum + channel.outbox.counters()
-        })
+    pub(crate) fn counters(&self) -> SendCounters {
+        self.channels
+            .iter()
+            .fold(SendCounters::default(), |sum, channel| sum + channel.outbox.counters())
     }
 }

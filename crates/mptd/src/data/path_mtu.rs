@@ -1,7 +1,6 @@
 //! Path MTUs that shrink: what routers and our own kernel report through the sockets' error queues.
 
-use std::time::Instant;
-
+use mpt_core::path::mtu;
 use mpt_core::{PathId, SocketId};
 use mpt_linux::udp::{PathError, PathErrorKind};
 use mpt_wire::gre;
@@ -35,7 +34,7 @@ impl DataThread {
         for index in 0..self.paths.len() {
             let path = PathId(index as u32);
             let Some(io) = &self.paths[index] else { continue };
-            let sends = io.remote == error.remote && io.channels.iter().any(|channel| channel.socket == id);
+            let sends = io.wiring.remote == error.remote && io.channels.iter().any(|channel| channel.socket == id);
             if !sends || !(error.local || self.quotes(path, quote)) {
                 continue;
             }
@@ -57,7 +56,7 @@ impl DataThread {
             return false;
         };
         // The checksum, if any, cannot be verified over a part of the packet, so the fields are compared as they stand.
-        let expected = expected.gre();
+        let expected = expected.config().gre(gre::Protocol::IPV4);
         let mut header = [0; gre::MAX_HEADER_LEN];
         expected.emit(&mut header);
         let flags = quote.len().min(2);
@@ -72,13 +71,18 @@ impl DataThread {
         let Some(path) = self.endpoint.path(id) else { return };
         let (old, remote) = (path.config().mtu, path.config().remote);
         // Below what every link has, or larger than what we send: nonsense, or an answer to packets sent before.
-        let minimum = mpt_core::path::mtu::minimum_of(remote);
-        if mtu < minimum || mtu >= old {
+        if mtu < mtu::minimum(path.config().outer()) || mtu >= old {
             return;
         }
         tracing::info!(%remote, old, new = mtu, "path MTU lowered");
-        if let Some(change) = self.endpoint.set_path_mtu(Instant::now(), id, mtu) {
-            self.notify(Notice::DeviceMtu { device: self.device_name(change.device), mtu: change.mtu });
+        if let Some(Some(io)) = self.paths.get_mut(id.0 as usize) {
+            io.learnt_mtu = Some(mtu);
+        }
+        if let Some((device, mtu)) = self.endpoint.set_path_mtu(id, mtu)
+            && let Some(Some(device)) = self.devices.get(usize::from(device.0))
+        {
+            // Nobody listens any more only while the daemon is ending.
+            let _ = self.notices.send(Notice::DeviceMtu { device: device.tun.name().into(), mtu });
         }
     }
 

@@ -20,36 +20,36 @@ const SEND_BUFFER: usize = 4 << 20;
 
 /// What makes two paths share a socket.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SocketKey {
+pub(crate) struct SocketKey {
     /// Address to bind; unspecified when the path names only its interface.
-    pub local: IpAddr,
+    pub(crate) local: IpAddr,
     /// Interface to bind to.
-    pub interface: Option<String>,
+    pub(crate) interface: Option<String>,
     /// Outer UDP checksum.
-    pub checksum: bool,
+    pub(crate) checksum: bool,
 }
 
 /// A socket, how many paths use it, and which paths wait for room in it.
 #[derive(Debug)]
-pub struct Entry {
+pub(crate) struct Entry {
     key: SocketKey,
     port: u16,
     users: usize,
     /// The socket.
-    pub socket: UdpSocket,
+    pub(crate) socket: UdpSocket,
     /// Whether the poller watches for room to write.
-    pub writable_wanted: bool,
+    pub(crate) writable_wanted: bool,
 }
 
 /// All sockets, by the identity the endpoint knows them under.
 #[derive(Debug, Default)]
-pub struct Sockets {
+pub(crate) struct Sockets {
     entries: Vec<Option<Entry>>,
 }
 
 impl Sockets {
     /// The socket of this key and port, opened if nobody has it yet.
-    pub fn open(&mut self, poller: &Poller, key: &SocketKey, port: u16) -> io::Result<SocketId> {
+    pub(crate) fn open(&mut self, poller: &Poller, key: &SocketKey, port: u16) -> io::Result<SocketId> {
         let same = |entry: &Entry| entry.port == port && entry.key == *key;
         if let Some(index) = self.entries.iter().position(|entry| entry.as_ref().is_some_and(same)) {
             if let Some(entry) = &mut self.entries[index] {
@@ -57,7 +57,7 @@ impl Sockets {
             }
             return Ok(SocketId(index as u32));
         }
-        let socket = UdpSocket::bind(&config(key, port))?;
+        let socket = bind(key, port)?;
         let index = self.entries.iter().position(Option::is_none).unwrap_or_else(|| {
             self.entries.push(None);
             self.entries.len() - 1
@@ -69,7 +69,7 @@ impl Sockets {
     }
 
     /// A socket on a random free port of the dynamic range.
-    pub fn open_random(&mut self, poller: &Poller, key: &SocketKey) -> io::Result<SocketId> {
+    pub(crate) fn open_random(&mut self, poller: &Poller, key: &SocketKey) -> io::Result<SocketId> {
         let mut tries = RANDOM_PORT_TRIES;
         loop {
             let port = fastrand::u16(DYNAMIC_PORTS);
@@ -86,7 +86,7 @@ impl Sockets {
     }
 
     /// One path needs the socket no longer; the last one closes it.
-    pub fn close(&mut self, poller: &Poller, id: SocketId) {
+    pub(crate) fn close(&mut self, poller: &Poller, id: SocketId) {
         let Some(slot) = self.entries.get_mut(id.0 as usize) else { return };
         let Some(entry) = slot else { return };
         entry.users -= 1;
@@ -98,16 +98,16 @@ impl Sockets {
     }
 
     /// Opens every socket bound to `interface` anew: the device came back, and the old binding names one that is gone.
-    pub fn reopen(&mut self, poller: &Poller, interface: &str) -> io::Result<()> {
+    pub(crate) fn reopen(&mut self, poller: &Poller, interface: &str) -> io::Result<()> {
         for (index, slot) in self.entries.iter_mut().enumerate() {
             let Some(entry) = slot else { continue };
             if entry.key.interface.as_deref() != Some(interface) {
                 continue;
             }
             let _ = poller.remove(&entry.socket);
-            // The old one has the port: it must be closed first. A placeholder on any port keeps the slot valid if that fails.
-            entry.socket = UdpSocket::bind(&config(&SocketKey { interface: None, ..entry.key.clone() }, 0))?;
-            entry.socket = UdpSocket::bind(&config(&entry.key, entry.port))?;
+            // The old one has the port: it must be closed first.
+            entry.socket = placeholder(&entry.key)?;
+            entry.socket = bind(&entry.key, entry.port)?;
             entry.writable_wanted = false;
             poller.add(&entry.socket, Token::Socket(index as u32).into(), Interest::Read)?;
         }
@@ -117,19 +117,19 @@ impl Sockets {
     /// The entry, if the identity is in use.
     #[inline]
     #[must_use]
-    pub fn entry(&self, id: SocketId) -> Option<&Entry> {
+    pub(crate) fn entry(&self, id: SocketId) -> Option<&Entry> {
         self.entries.get(id.0 as usize)?.as_ref()
     }
 
     /// The socket, if the identity is in use.
     #[inline]
     #[must_use]
-    pub fn socket(&self, id: SocketId) -> Option<&UdpSocket> {
+    pub(crate) fn socket(&self, id: SocketId) -> Option<&UdpSocket> {
         self.entry(id).map(|entry| &entry.socket)
     }
 
     /// Starts or stops waiting for room in a socket.
-    pub fn want_writable(&mut self, poller: &Poller, id: SocketId, wanted: bool) -> io::Result<()> {
+    pub(crate) fn want_writable(&mut self, poller: &Poller, id: SocketId, wanted: bool) -> io::Result<()> {
         let Some(Some(entry)) = self.entries.get_mut(id.0 as usize) else { return Ok(()) };
         if entry.writable_wanted == wanted {
             return Ok(());
@@ -142,9 +142,25 @@ impl Sockets {
 
     /// The local address and port of a socket.
     #[must_use]
-    pub fn local(&self, id: SocketId) -> Option<SocketAddr> {
+    pub(crate) fn local(&self, id: SocketId) -> Option<SocketAddr> {
         self.socket(id).map(UdpSocket::local)
     }
+}
+
+/// Binds, or while the interface does not exist keeps its place.
+fn bind(key: &SocketKey, port: u16) -> io::Result<UdpSocket> {
+    match UdpSocket::bind(&config(key, port)) {
+        Err(error) if error.raw_os_error() == Some(libc::ENODEV) => {
+            tracing::warn!(interface = key.interface, "no such interface yet; its paths wait for it");
+            placeholder(key)
+        }
+        result => result,
+    }
+}
+
+/// A socket on any port of any interface, through which nothing is sent: its paths are down for lack of their interface.
+fn placeholder(key: &SocketKey) -> io::Result<UdpSocket> {
+    UdpSocket::bind(&config(&SocketKey { interface: None, ..key.clone() }, 0))
 }
 
 fn config(key: &SocketKey, port: u16) -> SocketConfig {

@@ -2,7 +2,7 @@
 
 /// The meaning of a poller token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Token {
+pub(crate) enum Token {
     /// Commands from the control side are waiting.
     Waker,
     /// A TUN device, by its index.

@@ -1,0 +1,93 @@
+//! Answers to the control socket.
+
+use mpt_api::snapshot as api;
+use mpt_api::{Code, EventKind, Failure, PathChange, Snapshot};
+
+use super::Daemon;
+use crate::data::{ChangeError, Ended};
+
+impl Daemon {
+    /// Everything as it stands now.
+    pub(super) async fn show(&self) -> Result<Snapshot, Failure> {
+        let config = self.running.clone();
+        let uptime_s = self.started.elapsed().as_secs();
+        let snapshot = self.data.call(move |data| {
+            let (buffer_bytes, buffer_limit) = data.buffer_bytes();
+            Snapshot {
+                daemon: api::Daemon {
+                    program: env!("CARGO_PKG_VERSION").into(),
+                    pid: std::process::id(),
+                    uptime_s,
+                    buffer_bytes,
+                    buffer_limit,
+                    drops: data.drops(),
+                },
+                devices: config.devices.iter().filter_map(|it| data.show_device(it)).collect(),
+                connections: config
+                    .connections
+                    .iter()
+                    .filter_map(|it| data.show_connection(it))
+                    .collect(),
+            }
+        });
+        snapshot.await.map_err(ended)
+    }
+
+    /// Changes one path by hand.
+    pub(super) async fn set_path(
+        &mut self,
+        connection: &str,
+        path: &str,
+        change: PathChange,
+    ) -> Result<(), Failure> {
+        let names = (connection.to_owned(), path.to_owned());
+        let done = self.data.call(move |data| data.change_path(&names.0, &names.1, &change)).await;
+        done.map_err(ended)?.map_err(|error| {
+            let code = match error {
+                ChangeError::NoConnection(_) | ChangeError::NoPath { .. } => Code::NotFound,
+                ChangeError::Config(_) => Code::BadRequest,
+                _ => Code::Failed,
+            };
+            Failure::new(code, error.to_string())
+        })?;
+        let config = self
+            .running
+            .connections
+            .iter_mut()
+            .filter(|it| it.name == connection)
+            .flat_map(|it| &mut it.paths)
+            .find(|it| it.name == path);
+        if let Some(config) = config {
+            config.weight = change.weight.map_or(config.weight, u16::from);
+            config.weight_in = change.weight_in.map_or(config.weight_in, u16::from);
+            config.tier = change.tier.unwrap_or(config.tier);
+            config.up = change.up.unwrap_or(config.up);
+        }
+        self.tell_path(connection, path).await;
+        Ok(())
+    }
+
+    /// Tells monitors how a path is now.
+    pub(super) async fn tell_path(&self, connection: &str, path: &str) {
+        let Some(config) = self.running.connection(connection).cloned() else { return };
+        let Ok(Some(shown)) = self.data.call(move |data| data.show_connection(&config)).await else {
+            return;
+        };
+        if let Some(path) = shown.paths.iter().find(|it| it.name == path) {
+            self.tell(EventKind::PathChanged {
+                connection: connection.to_owned(),
+                path: path.name.clone(),
+                state: path.state,
+                down: path.down,
+                weight: path.weight,
+                weight_in: path.weight_in,
+                tier: path.tier,
+                mtu: path.mtu,
+            });
+        }
+    }
+}
+
+fn ended(error: Ended) -> Failure {
+    Failure::new(Code::Failed, error.to_string())
+}

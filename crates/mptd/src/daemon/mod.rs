@@ -1,0 +1,188 @@
+//! The control side of the daemon: puts a configuration into effect, follows the network, answers the control socket.
+//!
+//! It owns the data thread's [`Handle`] and everything made by netlink. What it decides reaches the packet path as calls between two rounds, so
+//! nothing here can hold up a packet.
+
+mod commands;
+mod links;
+mod reload;
+mod system;
+
+use std::path::{Path, PathBuf};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use mpt_api::{Event, EventKind};
+use mpt_linux::netlink::{self, Events};
+use mpt_linux::tun::{Tun, TunError};
+use thiserror::Error;
+use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::{broadcast, mpsc};
+
+use crate::command::Command;
+use crate::config::{self, Config, ConfigErrors};
+use crate::control::{BindError, ControlSocket, EVENT_BACKLOG};
+use crate::data::{ChangeError, DataThread, Ended, Handle, Notice};
+use system::System;
+
+/// Requests waiting for an answer, from all clients together.
+const COMMAND_QUEUE: usize = 32;
+/// Changes of the network that come together (a link that flaps, an interface with its addresses) are looked at once, after this.
+const SETTLE: Duration = Duration::from_millis(5);
+
+/// Why the daemon could not start, or could not apply a change.
+#[derive(Debug, Error)]
+#[expect(missing_docs, reason = "the messages say it")]
+pub enum Error {
+    #[error("{0}")]
+    Config(#[from] ConfigErrors),
+    #[error("{0}")]
+    Control(#[from] BindError),
+    #[error("{0}")]
+    Tun(#[from] TunError),
+    #[error("{0}")]
+    Change(#[from] ChangeError),
+    #[error("{0}")]
+    Netlink(#[from] netlink::Error),
+    #[error("{0}")]
+    Ended(#[from] Ended),
+    #[error("{0}")]
+    Io(#[from] std::io::Error),
+}
+
+/// The running daemon.
+pub struct Daemon {
+    file: PathBuf,
+    /// As the file says.
+    loaded: Config,
+    /// The same with what was changed since by hand.
+    running: Config,
+    /// The devices that are open.
+    present: Config,
+    data: Handle,
+    thread: Option<JoinHandle<()>>,
+    system: System,
+    events: broadcast::Sender<Event>,
+    started: Instant,
+}
+
+/// Runs the daemon with a configuration already read from `file`, until SIGTERM or SIGINT; `ready` is called when packets flow.
+pub async fn run(file: &Path, config: Config, ready: impl FnOnce()) -> Result<(), Error> {
+    // Signals first: one that comes while things are created must not kill us half-way.
+    let mut hangup = signal(SignalKind::hangup())?;
+    let mut terminate = signal(SignalKind::terminate())?;
+    let mut interrupt = signal(SignalKind::interrupt())?;
+    let control = ControlSocket::bind(&config.daemon.control_socket).await?;
+    let mut network = Events::connect().await?;
+
+    let (notices, mut noticed) = mpsc::unbounded_channel();
+    let (commands, mut asked) = mpsc::channel(COMMAND_QUEUE);
+    let (events, _) = broadcast::channel(EVENT_BACKLOG);
+    let limit = usize::try_from(config.daemon.buffer_limit).unwrap_or(usize::MAX);
+    let (data, thread) = DataThread::spawn(limit, notices)?;
+    let empty = Config { devices: Vec::new(), connections: Vec::new(), ..config.clone() };
+    let mut daemon = Daemon {
+        file: file.to_owned(),
+        loaded: empty.clone(),
+        running: empty.clone(),
+        present: empty,
+        data,
+        thread: Some(thread),
+        system: System::connect()?,
+        events: events.clone(),
+        started: Instant::now(),
+    };
+    if let Err(error) = daemon.apply(config).await {
+        daemon.shut_down().await;
+        return Err(error);
+    }
+    tracing::info!(version = env!("CARGO_PKG_VERSION"), file = %file.display(), "running");
+    ready();
+
+    let serve = control.serve(commands, events);
+    tokio::pin!(serve);
+    let ended = loop {
+        tokio::select! {
+            () = &mut serve => {}
+            Some(command) = asked.recv() => daemon.answer(command).await,
+            Some(notice) = noticed.recv() => daemon.heed(notice).await,
+            event = network.next() => match event {
+                Some(event) => {
+                    let mut batch = vec![event];
+                    while let Ok(Some(event)) = tokio::time::timeout(SETTLE, network.next()).await {
+                        batch.push(event);
+                    }
+                    daemon.network_changed(&batch).await;
+                }
+                None => {
+                    tracing::error!("the kernel no longer tells of network changes");
+                    break Err(std::io::Error::other("netlink connection lost").into());
+                }
+            },
+            _ = hangup.recv() => match daemon.reload().await {
+                Ok(done) => tracing::info!(changes = done.changes.len(), "reloaded"),
+                Err(failure) => tracing::error!("not reloaded, nothing was changed: {failure}"),
+            },
+            _ = terminate.recv() => break Ok(()),
+            _ = interrupt.recv() => break Ok(()),
+            () = daemon.data_ended() => break Err(Ended.into()),
+        }
+    };
+    tracing::info!("ending");
+    daemon.shut_down().await;
+    ended
+}
+
+impl Daemon {
+    /// Does what the data thread asks for.
+    async fn heed(&mut self, notice: Notice) {
+        match notice {
+            Notice::DeviceMtu { device, mtu } => {
+                let fixed = self.running.device(&device).and_then(|device| device.mtu);
+                let mtu = fixed.map_or(mtu, |fixed| fixed.min(mtu));
+                if let Err(error) = self.system.set_mtu(&device, mtu).await {
+                    tracing::error!(%error, device, mtu, "device keeps its MTU");
+                }
+            }
+        }
+    }
+
+    /// Comes back when the data thread has ended by itself, which it never should.
+    async fn data_ended(&self) {
+        while self.thread.as_ref().is_some_and(|thread| !thread.is_finished()) {
+            tokio::time::sleep(Duration::from_millis(200)).await;
+        }
+    }
+
+    /// Removes exactly what was created.
+    async fn shut_down(&mut self) {
+        // Routes before the devices they lead to: nothing leaves by another way in between.
+        self.system.remove_all().await;
+        let _ = self.data.call(DataThread::stop).await;
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+
+    fn tell(&self, kind: EventKind) {
+        // Nobody may be listening.
+        let _ = self.events.send(Event::now(kind));
+    }
+
+    async fn answer(&mut self, command: Command) {
+        // Whoever asked may be gone.
+        match command {
+            Command::Show { reply } => drop(reply.send(self.show().await)),
+            Command::SetPath { connection, path, change, reply } => {
+                drop(reply.send(self.set_path(&connection, &path, change).await));
+            }
+            Command::Reload { reply } => drop(reply.send(self.reload().await)),
+        }
+    }
+}
+
+/// Opens the devices of `config` that `present` does not have.
+fn open_devices(present: &Config, config: &Config) -> Result<Vec<Tun>, TunError> {
+    let new = |device: &&config::Device| present.device(&device.name).is_none();
+    config.devices.iter().filter(new).map(|device| Tun::create(&device.name)).collect()
+}

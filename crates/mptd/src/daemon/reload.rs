@@ -1,0 +1,188 @@
+//! Putting a configuration into effect: all of it, or nothing.
+
+use mpt_api::{Code, EventKind, Failure, Reloaded};
+use mpt_linux::netlink;
+
+use super::links::Links;
+use super::{Daemon, Error, open_devices};
+use crate::config::{self, Config, diff};
+use crate::data::{ChangeError, LinkFacts, Wanted};
+
+impl Daemon {
+    /// Reads the file again and applies the difference. A bad file, or one that the system refuses, changes nothing.
+    pub(super) async fn reload(&mut self) -> Result<Reloaded, Failure> {
+        let checked = config::load(&self.file)
+            .map_err(|errors| Failure::new(Code::Config, errors.to_string()))?;
+        let plan = diff(&self.loaded, &checked.config);
+        let result = Reloaded {
+            changes: plan.changes.iter().map(ToString::to_string).collect(),
+            restart: plan.restart.iter().map(|&key| key.to_owned()).collect(),
+            warnings: checked.warnings.iter().map(ToString::to_string).collect(),
+        };
+        self.apply(checked.config)
+            .await
+            .map_err(|error| Failure::new(Code::Failed, error.to_string()))?;
+        for change in &plan.changes {
+            self.tell_change(change);
+        }
+        self.tell(EventKind::Reloaded { changes: u32::try_from(result.changes.len()).unwrap_or(u32::MAX) });
+        Ok(result)
+    }
+
+    /// Goes from the present configuration to `file`, keeping what was changed by hand unless the file changes that very value.
+    pub(super) async fn apply(&mut self, file: Config) -> Result<(), Error> {
+        let next = self.keep_changes_by_hand(&file);
+        if let Err(error) = self.install(&next).await {
+            let before = self.running.clone();
+            if let Err(again) = self.install(&before).await {
+                tracing::error!(error = %again, "could not go back to the configuration before");
+            }
+            self.close_devices(&before).await?;
+            return Err(error);
+        }
+        self.close_devices(&next).await?;
+        self.loaded = file;
+        self.running = next;
+        Ok(())
+    }
+
+    /// Devices, connections, addresses and routes as `next` says; devices it no longer has stay open.
+    async fn install(&mut self, next: &Config) -> Result<(), Error> {
+        for device in open_devices(&self.present, next)? {
+            let name = device.name().to_owned();
+            self.data.call(|data| data.add_device(device)).await??;
+            let config = next.devices.iter().find(|device| device.name == name);
+            self.present.devices.extend(config.cloned());
+        }
+        let links = Links::read(self.system.netlink()).await?;
+        let wanted = wanted(next, &links);
+        self.data.call(move |data| data.set_connections(&wanted)).await??;
+        self.system.apply(next, &links).await?;
+        self.set_device_mtus(next).await?;
+        Ok(())
+    }
+
+    async fn set_device_mtus(&mut self, config: &Config) -> Result<(), Error> {
+        for device in &config.devices {
+            let name = device.name.clone();
+            let inner = self.data.call(move |data| data.inner_mtu(&name)).await?;
+            if let Some(mtu) = device.mtu.or(inner) {
+                self.system.set_mtu(&device.name, mtu).await?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Closes devices that `config` does not have.
+    async fn close_devices(&mut self, config: &Config) -> Result<(), Error> {
+        let gone: Vec<String> = self
+            .present
+            .devices
+            .iter()
+            .filter(|device| config.device(&device.name).is_none())
+            .map(|device| device.name.clone())
+            .collect();
+        for name in gone {
+            self.present.devices.retain(|device| device.name != name);
+            self.data.call(move |data| data.remove_device(&name)).await??;
+        }
+        Ok(())
+    }
+
+    fn keep_changes_by_hand(&self, file: &Config) -> Config {
+        let mut next = file.clone();
+        for connection in &mut next.connections {
+            let (Some(loaded), Some(running)) =
+                (self.loaded.connection(&connection.name), self.running.connection(&connection.name))
+            else {
+                continue;
+            };
+            for path in &mut connection.paths {
+                let (Some(loaded), Some(running)) = (loaded.path(&path.name), running.path(&path.name))
+                else {
+                    continue;
+                };
+                keep(&mut path.weight, &loaded.weight, &running.weight);
+                keep(&mut path.weight_in, &loaded.weight_in, &running.weight_in);
+                keep(&mut path.tier, &loaded.tier, &running.tier);
+                keep(&mut path.up, &loaded.up, &running.up);
+            }
+        }
+        next
+    }
+
+    /// The network changed: paths whose interface came, went or lost its carrier change with it.
+    pub(super) async fn network_changed(&mut self, events: &[netlink::Event]) {
+        let reopen = events.iter().filter_map(|event| match event {
+            netlink::Event::LinkAppeared(link) => Some(link.name.clone()),
+            _ => None,
+        });
+        for interface in reopen {
+            let result = self.data.call(move |data| data.reopen_sockets(&interface)).await;
+            log(result.map_err(Error::from).and_then(|result| result.map_err(Error::from)));
+        }
+        let links = match Links::read(self.system.netlink()).await {
+            Ok(links) => links,
+            Err(error) => return log(Err(error.into())),
+        };
+        let wanted = wanted(&self.running, &links);
+        let changed = self.data.call(move |data| data.update_links(&wanted)).await;
+        match changed {
+            Ok(changed) => {
+                for (connection, path) in changed {
+                    self.tell_path(&connection, &path).await;
+                }
+            }
+            Err(error) => log(Err(error.into())),
+        }
+        self.system.refresh().await;
+        let config = self.running.clone();
+        log(self.set_device_mtus(&config).await);
+    }
+
+    fn tell_change(&self, change: &config::Change) {
+        use config::Change;
+        let name = |connection: &String| connection.clone();
+        self.tell(match change {
+            Change::AddConnection(connection) => {
+                EventKind::ConnectionAdded { connection: name(&connection.name) }
+            }
+            Change::RemoveConnection { connection, .. } => {
+                EventKind::ConnectionRemoved { connection: name(connection) }
+            }
+            Change::AddPath { connection, path } => {
+                EventKind::PathAdded { connection: name(connection), path: name(&path.name) }
+            }
+            Change::RemovePath { connection, path, .. } => {
+                EventKind::PathRemoved { connection: name(connection), path: name(path) }
+            }
+            _ => return,
+        });
+    }
+}
+
+fn wanted(config: &Config, links: &Links) -> Vec<Wanted> {
+    let facts = |connection: &config::Connection| -> Vec<LinkFacts> {
+        connection.paths.iter().map(|path| links.facts(path)).collect()
+    };
+    let wanted = |connection: &config::Connection| Wanted {
+        config: connection.clone(),
+        links: facts(connection),
+    };
+    config.connections.iter().map(wanted).collect()
+}
+
+/// A value changed by hand stays unless the file changes it.
+fn keep<T: PartialEq + Clone>(file: &mut T, loaded: &T, running: &T) {
+    if file == loaded {
+        file.clone_from(running);
+    }
+}
+
+fn log(result: Result<(), Error>) {
+    match result {
+        Ok(()) => {}
+        Err(Error::Change(error @ ChangeError::NoDevice(_))) => tracing::debug!(%error, "network change"),
+        Err(error) => tracing::warn!(%error, "network change not followed"),
+    }
+}

@@ -1,0 +1,237 @@
+//! The state of everything, in the words of the control API.
+
+use std::collections::BTreeMap;
+use std::time::Instant;
+
+use mpt_api::snapshot as api;
+use mpt_core::{Connection, DownReason, Path, PathId, Traffic};
+
+use super::buffers::PacketRef;
+use super::{DataThread, RATE_PERIOD};
+use crate::config;
+
+/// Traffic of every path over the last whole period.
+#[derive(Debug, Default)]
+pub(crate) struct Rates {
+    paths: BTreeMap<PathId, PathRates>,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct PathRates {
+    sent: Rate,
+    received: Rate,
+}
+
+/// A counter as it was when rates were last taken, and how far it went in the period before.
+#[derive(Clone, Copy, Debug, Default)]
+struct Rate {
+    last: Traffic,
+    step: Traffic,
+}
+
+impl Rate {
+    fn take(&mut self, now: Traffic) {
+        // A path that took over the identity of a removed one starts below it.
+        self.step = Traffic {
+            packets: now.packets.saturating_sub(self.last.packets),
+            bytes: now.bytes.saturating_sub(self.last.bytes),
+        };
+        self.last = now;
+    }
+}
+
+impl DataThread {
+    pub(super) fn take_rates(&mut self, now: Instant) {
+        let mut rates = BTreeMap::new();
+        for (id, path) in self.endpoint.paths() {
+            let mut rate = self.rates.paths.get(&id).copied().unwrap_or_default();
+            rate.sent.take(path.sent());
+            rate.received.take(path.received());
+            rates.insert(id, rate);
+        }
+        self.rates.paths = rates;
+        self.next_rates = now + RATE_PERIOD;
+    }
+
+    /// Bytes of packet buffers in use and the most there may be.
+    pub(crate) fn buffer_bytes(&self) -> (u64, u64) {
+        (self.ingress.buffers().used() as u64, self.ingress.buffers().limit() as u64)
+    }
+
+    /// Packets dropped before their connection was known.
+    pub(crate) fn drops(&self) -> api::Counters {
+        let (ingress, egress) = (self.ingress.counters(), self.egress.counters());
+        let mut drops = counters(self.endpoint.datagram_drops().iter());
+        drops.extend(self.endpoint.inner_drops().iter().map(|(name, value)| (name.to_owned(), value)));
+        let own = [
+            ("receive_truncated", ingress.truncated),
+            ("device_malformed", egress.malformed),
+            ("icmp_too_big", self.icmp.too_big),
+            ("icmp_not_ours", self.icmp.not_ours),
+            ("icmp_unreachable", self.icmp.unreachable),
+            ("icmp_other", self.icmp.other),
+        ];
+        drops.extend(own.map(|(name, value)| (name.to_owned(), value)));
+        drops.retain(|_, value| *value != 0);
+        drops
+    }
+
+    /// A device, `None` while it does not exist.
+    pub(crate) fn show_device(&self, config: &config::Device) -> Option<api::Device> {
+        let mut devices = self.devices.iter().flatten();
+        let device = devices.find(|device| device.tun.name() == config.name)?;
+        let offloads = device.tun.offloads();
+        let names = [("tso", offloads.tso), ("uso", offloads.uso)];
+        Some(api::Device {
+            name: config.name.clone(),
+            addresses: config.addresses.clone(),
+            mtu: config.mtu.or_else(|| self.inner_mtu(&config.name)).unwrap_or(0),
+            offloads: names.into_iter().filter(|(_, on)| *on).map(|(name, _)| name.to_owned()).collect(),
+            drops: counters([("write_failed", device.write_failed)].into_iter()),
+        })
+    }
+
+    /// A connection, `None` while it does not exist.
+    pub(crate) fn show_connection(&self, config: &config::Connection) -> Option<api::Connection> {
+        let id = self.endpoint.find_connection(&config.name)?;
+        let connection = self.endpoint.connection(id)?;
+        let paths: Vec<api::Path> = config
+            .paths
+            .iter()
+            .filter_map(|path| self.show_path(path, self.endpoint.find_path(id, &path.name)?))
+            .collect();
+        let up = paths.iter().filter(|path| path.state == api::PathState::Up).count();
+        let sum = |field: fn(&api::Path) -> api::Traffic| {
+            paths.iter().map(field).fold(api::Traffic::default(), |sum, traffic| api::Traffic {
+                packets: sum.packets + traffic.packets,
+                bytes: sum.bytes + traffic.bytes,
+                packets_per_second: sum.packets_per_second + traffic.packets_per_second,
+                bits_per_second: sum.bits_per_second + traffic.bits_per_second,
+            })
+        };
+        let received = sum(|path| path.received);
+        let mut sent = sum(|path| path.sent);
+        let once = connection.sent();
+        if once.packets < sent.packets {
+            // Copies of duplicate mapping count once, in the rates as well.
+            let share = |value: u64| (u128::from(value) * u128::from(once.packets) / u128::from(sent.packets)) as u64;
+            sent.packets_per_second = share(sent.packets_per_second);
+            sent.bits_per_second = share(sent.bits_per_second);
+        }
+        (sent.packets, sent.bytes) = (once.packets, once.bytes);
+        Some(api::Connection {
+            name: config.name.clone(),
+            device: config.device.clone(),
+            state: match up {
+                0 => api::ConnectionState::Down,
+                _ if up == paths.len() => api::ConnectionState::Up,
+                _ => api::ConnectionState::Degraded,
+            },
+            networks: config.networks.clone(),
+            key: config.key,
+            direction: config.direction,
+            mapping: config.mapping,
+            sequence: config.sends_sequence(),
+            checksum: config.checksum,
+            ecn: config.ecn,
+            mtu: connection.inner_mtu(),
+            sent,
+            received,
+            reorder: show_reorder(&config.reorder, connection),
+            drops: connection_drops(connection),
+            paths,
+        })
+    }
+
+    fn show_path(&self, config: &config::Path, id: PathId) -> Option<api::Path> {
+        let path = self.endpoint.path(id)?;
+        let io = self.paths.get(id.0 as usize)?.as_ref()?;
+        let rates = self.rates.paths.get(&id).copied().unwrap_or_default();
+        let send = io.counters();
+        Some(api::Path {
+            name: config.name.clone(),
+            state: if path.is_up() { api::PathState::Up } else { api::PathState::Down },
+            down: down_reason(path),
+            local: self.sockets.local(io.listening),
+            interface: config.interface.clone(),
+            remote: io.wiring.remote,
+            source_ports: io
+                .channels
+                .iter()
+                .filter_map(|channel| Some(self.sockets.local(channel.socket)?.port()))
+                .collect(),
+            heard_from: path.heard_from(),
+            weight: path.config().weight_out,
+            weight_in: path.config().weight_in,
+            tier: path.config().tier,
+            mtu: path.config().mtu,
+            sent: traffic(path.sent(), rates.sent),
+            received: traffic(path.received(), rates.received),
+            drops: counters(
+                [
+                    ("socket_full", send.full),
+                    ("queue_dropped", send.queue_dropped),
+                    ("too_big", send.too_big),
+                    ("send_failed", send.failed),
+                ]
+                .into_iter(),
+            ),
+        })
+    }
+}
+
+fn down_reason(path: &Path) -> Option<api::DownReason> {
+    let reasons = path.down_reasons();
+    if reasons.contains(DownReason::Administrative) {
+        Some(api::DownReason::Administrative)
+    } else if reasons.contains(DownReason::Interface) {
+        Some(api::DownReason::Interface)
+    } else if reasons.is_empty() {
+        None
+    } else {
+        Some(api::DownReason::Unknown)
+    }
+}
+
+fn traffic(total: Traffic, rate: Rate) -> api::Traffic {
+    let period = RATE_PERIOD.as_secs().max(1);
+    api::Traffic {
+        packets: total.packets,
+        bytes: total.bytes,
+        packets_per_second: rate.step.packets / period,
+        bits_per_second: rate.step.bytes * 8 / period,
+    }
+}
+
+fn show_reorder(config: &config::Reorder, connection: &Connection<PacketRef>) -> api::Reorder {
+    let reorder = connection.reorder();
+    let counters = reorder.map(|reorder| *reorder.counters()).unwrap_or_default();
+    let delays = reorder.map(|reorder| reorder.delays());
+    let micros = |quantile: f64| {
+        delays.as_ref().map_or(0, |delays| delays.quantile(quantile).as_micros() as u64)
+    };
+    api::Reorder {
+        window: config.window,
+        max_delay_us: config.max_delay.as_micros() as u64,
+        early_release: config.early_release,
+        late_policy: config.late,
+        waiting: reorder.map_or(0, |reorder| reorder.occupancy() as u64),
+        in_order: counters.in_order,
+        after_gap: counters.after_gap,
+        late: counters.late,
+        duplicate: counters.duplicate,
+        overflow: counters.overflow,
+        stray: counters.stray,
+        delays: api::Delays { p50_us: micros(0.5), p99_us: micros(0.99), max_us: micros(1.0) },
+    }
+}
+
+fn connection_drops(connection: &Connection<PacketRef>) -> api::Counters {
+    let drops = connection.inner_drops().iter().chain(connection.datagram_drops().iter());
+    counters(drops.chain(connection.remarks().iter()))
+}
+
+/// Those that are not 0, by name.
+fn counters<'a>(all: impl Iterator<Item = (&'a str, u64)>) -> api::Counters {
+    all.filter(|&(_, value)| value != 0).map(|(name, value)| (name.to_owned(), value)).collect()
+}
