@@ -28,7 +28,7 @@ fn trace(setup: Setup, first_number: u32) -> [Vec<(u64, u128)>; 2] {
 fn assert_wrapping_changes_nothing(setup: &Setup) {
     let plain = trace(setup.clone(), 0);
     assert!(plain.iter().all(|trace| trace.len() > 7000));
-    for before in [1, 2, 63, 64, 65, 4000] {
+    for before in [1, 64, 3000] {
         // It all happens with numbers on both sides of 2^32 in the window.
         assert!(trace(setup.clone(), 0_u32.wrapping_sub(before)) == plain, "{before}");
     }
