@@ -2,6 +2,8 @@
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 
+use crate::bytes::array_at;
+
 /// A ones'-complement sum under way, folded late.
 ///
 /// Pieces are added in the order they stand in the packet and may have any length: the sum knows
@@ -116,25 +118,28 @@ pub const fn update16(checksum: u16, old: u16, new: u16) -> u16 {
 /// The sum of the bytes as words in native byte order; an odd last byte is padded with zero.
 #[inline]
 fn sum_native(bytes: &[u8]) -> u64 {
-    // Independent lanes, no carry between them: 32-bit words into 64-bit sums. This is the shape
-    // that LLVM makes vector code of for any target, and no slice is long enough to overflow.
-    const LANES: usize = 16;
-    let mut lanes = [0u64; LANES];
-    let mut chunks = bytes.chunks_exact(4 * LANES);
+    // Eight bytes per step: an addition, and one with carry. Four sums, so that no step waits for
+    // the one before. Without target features this is faster than what LLVM vectorizes (32-bit words
+    // into 64-bit lanes; `benches/checksum.rs`), and it has less to do for a short slice.
+    const LANES: usize = 4;
+    let mut lanes = [0u128; LANES];
+    let mut chunks = bytes.chunks_exact(8 * LANES);
     for chunk in &mut chunks {
-        for (lane, word) in lanes.iter_mut().zip(chunk.chunks_exact(4)) {
-            *lane += u64::from(u32::from_ne_bytes([word[0], word[1], word[2], word[3]]));
+        for (lane, word) in lanes.iter_mut().zip(chunk.chunks_exact(8)) {
+            *lane += u128::from(u64::from_ne_bytes(array_at(word, 0)));
         }
     }
-    let mut sum: u64 = lanes.iter().sum();
+    let mut sum: u128 = lanes.iter().sum();
     let mut words = chunks.remainder().chunks_exact(4);
     for word in &mut words {
-        sum += u64::from(u32::from_ne_bytes([word[0], word[1], word[2], word[3]]));
+        sum += u128::from(u32::from_ne_bytes(array_at(word, 0)));
     }
     let mut last = [0; 4];
     let rest = words.remainder();
     last[..rest.len()].copy_from_slice(rest);
-    sum + u64::from(u32::from_ne_bytes(last))
+    sum += u128::from(u32::from_ne_bytes(last));
+    // No slice is long enough for 128 bits to overflow.
+    add_with_carry(sum as u64, (sum >> 64) as u64)
 }
 
 /// Ones'-complement addition of 64-bit numbers: 2^64 is 1 modulo 0xffff.
@@ -242,10 +247,11 @@ mod tests {
 
         #[test]
         fn an_update_leaves_the_packet_intact(
-            mut bytes in prop::collection::vec(any::<u8>(), 1..64).prop_map(|mut half| { half.extend_from_within(..); half }),
+            words in prop::collection::vec(any::<[u8; 2]>(), 1..64),
             at in any::<prop::sample::Index>(),
             new in any::<u16>(),
         ) {
+            let mut bytes = words.into_flattened();
             let before = naive(&bytes);
             let at = at.index(bytes.len() - 1);
             let swap = |word: u16| if at % 2 == 1 { word.swap_bytes() } else { word };

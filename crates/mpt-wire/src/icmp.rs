@@ -56,14 +56,14 @@ const HOPS: u8 = 64;
 /// (RFC 1191 section 4) or ICMPv6 "packet too big" (RFC 4443 section 3.2), from `reply_source` to
 /// the source of `packet`. Gives its length, at most [`MAX_TOO_BIG_LEN`].
 ///
-/// As much of the packet is quoted as the RFCs and `buffer` allow. Whether an IPv4 packet has DF set
-/// is not asked: who cannot fragment it has nothing else to say.
+/// As much of the packet is quoted as the RFCs and `buffer` allow. Whether an IPv4 packet has DF
+/// set is not asked: who cannot fragment it has nothing else to say.
 ///
 /// `None`, and nothing written, where no error may be sent (RFC 1812 section 4.3.2.7, RFC 4443
 /// section 2.4 (e)): about an ICMP error or redirect, about a fragment other than the first, about
-/// what went to an IPv4 multicast or broadcast address, and to a source or from a `reply_source` that is not
-/// one host. Also if `packet` is malformed, `reply_source` of the other version, or `buffer` too
-/// short for the least that has to be quoted.
+/// what went to an IPv4 multicast or broadcast address, and to a source or from a `reply_source`
+/// that is not one host. Also if `packet` is malformed, `reply_source` of the other version, or
+/// `buffer` too short for the least that has to be quoted.
 pub fn too_big(packet: &[u8], mtu: u16, reply_source: IpAddr, buffer: &mut [u8]) -> Option<usize> {
     let summary = Summary::parse(packet).ok()?;
     let packet = &packet[..summary.total_len];

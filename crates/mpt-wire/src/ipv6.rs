@@ -216,7 +216,8 @@ impl fmt::Display for Repr {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "IP6 (class 0x{:02x}, flowlabel 0x{:05x}, hlim {}, next-header {}, payload length {}) {} > {}",
+            "IP6 (class 0x{:02x}, flowlabel 0x{:05x}, hlim {}, next-header {}, payload length {}) \
+             {} > {}",
             self.traffic_class,
             self.flow_label,
             self.hop_limit,

@@ -15,8 +15,8 @@ pub enum ChecksumState {
     Partial,
 }
 
-/// Lowers the MSS option of a SYN or SYN-ACK to what fits into `inner_mtu`, the largest IP packet in
-/// bytes: less 40 over IPv4 and less 60 over IPv6, the headers without any options (RFC 9293
+/// Lowers the MSS option of a SYN or SYN-ACK to what fits into `inner_mtu`, the largest inner packet
+/// in bytes: less 40 over IPv4 and less 60 over IPv6, the headers without any options (RFC 9293
 /// section 3.7.1, RFC 6691). Returns whether the packet has been changed.
 ///
 /// `summary` is that of `packet`. A smaller MSS stays as it is; so does a SYN without the option,

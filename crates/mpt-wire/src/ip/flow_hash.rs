@@ -4,7 +4,7 @@ use std::net::IpAddr;
 
 use super::Summary;
 
-// Odd constants with balanced bits: the fractional digits of pi (as in Blowfish's P-array), forced odd.
+// Numbers without a pattern: the first fractional digits of pi.
 const K0: u64 = 0x243f_6a88_85a3_08d3;
 const K1: u64 = 0x1319_8a2e_0370_7345;
 const K2: u64 = 0xa409_3822_299f_31d1;
