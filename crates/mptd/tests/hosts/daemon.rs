@@ -1,0 +1,199 @@
+//! Real mptd processes.
+
+use std::fs::{self, File};
+use std::io::{BufReader, Write};
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::process::{Child, ExitStatus, Output, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use mpt_api::{
+    Command, Connection, Failure, PathChange, PathState, Reply, Request, Response, ResponseBody,
+    Snapshot,
+};
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use tempfile::TempDir;
+
+use super::{Config, Host, PATIENCE, wait_for};
+
+/// One mptd process, killed when this is dropped.
+pub(crate) struct Daemon {
+    process: Child,
+    /// Configuration, control socket and log.
+    directory: TempDir,
+    label: String,
+}
+
+impl Daemon {
+    /// Starts it and does not wait for anything.
+    pub(crate) fn start(host: &Host, config: &Config) -> Self {
+        let directory = tempfile::tempdir().unwrap();
+        let log = File::create(directory.path().join("log")).unwrap();
+        fs::write(file(&directory), config.text(&socket(&directory))).unwrap();
+        let mut command = host.namespace.command(env!("CARGO_BIN_EXE_mptd")).unwrap();
+        command.arg("--config").arg(file(&directory));
+        command.stdin(Stdio::null()).stdout(log.try_clone().unwrap()).stderr(log);
+        let process = command.spawn().unwrap();
+        Self { process, directory, label: host.namespace.name().to_owned() }
+    }
+
+    /// Runs one that has to end by itself, and gives back its exit status and output.
+    pub(crate) fn run_to_end(host: &Host, config: &Config) -> Output {
+        let mut daemon = Self::start(host, config);
+        let status = daemon.wait_until_ended();
+        Output { status, stdout: Vec::new(), stderr: daemon.log().into_bytes() }
+    }
+
+    /// Waits until it answers, and every path that is not down by the administrator's wish is up.
+    pub(crate) fn wait_until_up(&mut self) {
+        let socket = socket(&self.directory);
+        wait_for("mptd's paths are up", || {
+            if let Some(status) = self.process.try_wait().unwrap() {
+                panic!("mptd ended at once: {status}");
+            }
+            // It listens before it answers: only a connection that is refused means "not yet".
+            UnixStream::connect(&socket).ok()?;
+            let connections = self.show().connections;
+            let up = connections.iter().flat_map(|it| &it.paths).all(|path| {
+                path.state == PathState::Up
+                    || path.down == Some(mpt_api::DownReason::Administrative)
+            });
+            (!connections.is_empty() && up).then_some(())
+        });
+    }
+
+    /// Everything as it stands now.
+    pub(crate) fn show(&self) -> Snapshot {
+        match self.request(Command::Show) {
+            Ok(Reply::Snapshot(snapshot)) => *snapshot,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    /// One connection as it stands now.
+    pub(crate) fn connection(&self, name: &str) -> Connection {
+        let connections = self.show().connections;
+        let connection = connections.into_iter().find(|it| it.name == name);
+        connection.unwrap_or_else(|| panic!("there is no connection {name}"))
+    }
+
+    /// One path as it stands now.
+    pub(crate) fn path(&self, connection: &str, name: &str) -> mpt_api::Path {
+        let paths = self.connection(connection).paths;
+        let path = paths.into_iter().find(|it| it.name == name);
+        path.unwrap_or_else(|| panic!("there is no path {name} in {connection}"))
+    }
+
+    /// Packets sent on each path of a connection, in the order of the file.
+    pub(crate) fn packets_sent(&self, connection: &str) -> Vec<u64> {
+        self.connection(connection).paths.iter().map(|path| path.sent.packets).collect()
+    }
+
+    /// A counter of a connection, 0 while it is left out.
+    pub(crate) fn drops(&self, connection: &str, counter: &str) -> u64 {
+        self.connection(connection).drops.get(counter).copied().unwrap_or(0)
+    }
+
+    /// A counter of packets dropped before they were assigned to a connection, 0 while it is left out.
+    pub(crate) fn daemon_drops(&self, counter: &str) -> u64 {
+        self.show().daemon.drops.get(counter).copied().unwrap_or(0)
+    }
+
+    /// Changes a path at run time.
+    pub(crate) fn set_path(&self, connection: &str, path: &str, change: PathChange) {
+        let (connection, path) = (connection.to_owned(), path.to_owned());
+        let answer = self.request(Command::SetPath { connection, path, change });
+        assert_eq!(answer, Ok(Reply::Done));
+    }
+
+    /// Asks on the control socket.
+    pub(crate) fn request(&self, command: Command) -> Result<Reply, Failure> {
+        let mut stream = UnixStream::connect(socket(&self.directory)).unwrap();
+        stream.set_read_timeout(Some(PATIENCE)).unwrap();
+        stream.write_all(mpt_api::to_line(&Request::new(command)).as_bytes()).unwrap();
+        let line = mpt_api::read_line(&mut BufReader::new(stream), mpt_api::MAX_RESPONSE);
+        let response: Response =
+            serde_json::from_slice(&line.unwrap().expect("mptd answers")).unwrap();
+        match response.body {
+            ResponseBody::Result(reply) => Ok(reply),
+            ResponseBody::Error(failure) => Err(failure),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    /// Puts another configuration in the place of its file. It takes effect with [`Command::Reload`] or SIGHUP.
+    pub(crate) fn write_config(&self, config: &Config) {
+        self.write_file(&config.text(&socket(&self.directory)));
+    }
+
+    /// Puts any text in the place of its file.
+    pub(crate) fn write_file(&self, text: &str) {
+        fs::write(file(&self.directory), text).unwrap();
+    }
+
+    /// Its configuration file.
+    pub(crate) fn config_file(&self) -> PathBuf {
+        file(&self.directory)
+    }
+
+    /// Its control socket.
+    pub(crate) fn socket(&self) -> PathBuf {
+        socket(&self.directory)
+    }
+
+    /// What it has logged.
+    pub(crate) fn log(&self) -> String {
+        fs::read_to_string(self.directory.path().join("log")).unwrap_or_default()
+    }
+
+    /// Its process id.
+    pub(crate) fn pid(&self) -> u32 {
+        self.process.id()
+    }
+
+    /// Sends it a signal.
+    pub(crate) fn signal(&self, signal: Signal) {
+        kill(Pid::from_raw(self.process.id().cast_signed()), signal).unwrap();
+    }
+
+    /// Ends it by SIGTERM; it has to end in order.
+    pub(crate) fn stop(mut self) {
+        self.signal(Signal::SIGTERM);
+        let status = self.wait_until_ended();
+        assert!(status.success(), "mptd ended with {status}");
+    }
+
+    /// Waits until it has ended by itself or by a signal.
+    pub(crate) fn wait_until_ended(&mut self) -> ExitStatus {
+        wait_for("mptd ends", || self.process.try_wait().unwrap())
+    }
+}
+
+impl Drop for Daemon {
+    fn drop(&mut self) {
+        if matches!(self.process.try_wait(), Ok(None)) {
+            // In order, so that nothing of it is left behind in a namespace that lives on.
+            let _ = kill(Pid::from_raw(self.process.id().cast_signed()), Signal::SIGTERM);
+            let start = Instant::now();
+            while matches!(self.process.try_wait(), Ok(None)) && start.elapsed() < PATIENCE {
+                thread::sleep(Duration::from_millis(5));
+            }
+        }
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+        if thread::panicking() {
+            eprintln!("--- mptd on {}:\n{}---", self.label, self.log());
+        }
+    }
+}
+
+fn file(directory: &TempDir) -> PathBuf {
+    directory.path().join("mpt.toml")
+}
+
+fn socket(directory: &TempDir) -> PathBuf {
+    let path: &Path = directory.path();
+    path.join("mptd.sock")
+}

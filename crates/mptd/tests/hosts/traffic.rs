@@ -1,0 +1,126 @@
+//! Data whose every byte and every packet is accounted for.
+
+use std::io::{Read, Write};
+use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream, UdpSocket};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use super::{Host, PATIENCE};
+
+/// An endless pseudo-random stream (SplitMix64), of which the receiver knows every byte.
+pub(crate) struct Noise(u64);
+
+impl Noise {
+    pub(crate) fn new(seed: u64) -> Self {
+        Self(seed)
+    }
+
+    pub(crate) fn fill(&mut self, buffer: &mut [u8]) {
+        for chunk in buffer.chunks_mut(8) {
+            self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+            let mut word = self.0;
+            word = (word ^ (word >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+            word = (word ^ (word >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+            chunk.copy_from_slice(&(word ^ (word >> 31)).to_le_bytes()[..chunk.len()]);
+        }
+    }
+}
+
+/// One TCP connection from `from` to `to` (an address of its own with a free port), `bytes` of noise in both directions at once,
+/// compared byte by byte as they arrive.
+pub(crate) fn tcp_both_ways(from: &Host, to: &Host, address: &str, bytes: usize) {
+    let address: SocketAddr = address.parse().unwrap();
+    let listener = to.run(|| TcpListener::bind(address)).unwrap();
+    thread::scope(|scope| {
+        let server = scope.spawn(|| exchange(&listener.accept().unwrap().0, bytes, [1, 2]));
+        let client = from.run(|| TcpStream::connect_timeout(&address, PATIENCE)).unwrap();
+        exchange(&client, bytes, [2, 1]);
+        server.join().unwrap();
+    });
+}
+
+/// Sends the noise of one seed and expects that of the other.
+fn exchange(stream: &TcpStream, bytes: usize, [sent, expected]: [u64; 2]) {
+    stream.set_read_timeout(Some(PATIENCE)).unwrap();
+    stream.set_write_timeout(Some(PATIENCE)).unwrap();
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            let mut noise = Noise::new(sent);
+            let mut chunk = vec![0; 64 * 1024];
+            for start in (0..bytes).step_by(chunk.len()) {
+                let length = chunk.len().min(bytes - start);
+                noise.fill(&mut chunk[..length]);
+                (&mut &*stream).write_all(&chunk[..length]).expect("the stream takes everything");
+            }
+            stream.shutdown(Shutdown::Write).unwrap();
+        });
+        let mut noise = Noise::new(expected);
+        let (mut got, mut want) = (vec![0; 64 * 1024], vec![0; 64 * 1024]);
+        for start in (0..bytes).step_by(got.len()) {
+            let length = got.len().min(bytes - start);
+            (&mut &*stream).read_exact(&mut got[..length]).expect("the whole stream arrives");
+            noise.fill(&mut want[..length]);
+            assert!(got[..length] == want[..length], "corrupted after byte {start}");
+        }
+        assert_eq!((&mut &*stream).read(&mut got).unwrap(), 0, "more than was sent");
+    });
+}
+
+/// Sends datagrams number `numbers` of `length` bytes (8 at least), paced to `per_second`.
+pub(crate) fn send_numbered(
+    socket: &UdpSocket,
+    to: SocketAddr,
+    numbers: std::ops::Range<u64>,
+    length: usize,
+    per_second: u32,
+) {
+    let start = Instant::now();
+    let first = numbers.start;
+    for number in numbers {
+        let due = start + Duration::from_secs(1) * (number - first) as u32 / per_second;
+        if let Some(early) = due.checked_duration_since(Instant::now()) {
+            // Small sleeps are long on a busy machine; a few datagrams in a row hurt nobody.
+            if early > Duration::from_millis(1) {
+                thread::sleep(early);
+            }
+        }
+        socket.send_to(&datagram(number, length), to).unwrap();
+    }
+}
+
+/// Receives numbered datagrams until number `last` and nothing more for `quiet`, or until nothing comes for a long time. Panics when one of them
+/// is corrupted.
+pub(crate) fn receive_numbered(socket: &UdpSocket, last: u64, quiet: Duration) -> Vec<u64> {
+    let mut numbers = Vec::new();
+    let mut buffer = vec![0; 70_000];
+    let mut patience = PATIENCE;
+    loop {
+        socket.set_read_timeout(Some(patience)).unwrap();
+        let Ok(length) = socket.recv(&mut buffer) else { return numbers };
+        let number = u64::from_be_bytes(buffer[..8].try_into().unwrap());
+        assert!(buffer[..length] == datagram(number, length), "datagram {number} is corrupted");
+        numbers.push(number);
+        if number == last {
+            patience = quiet;
+        }
+    }
+}
+
+/// How often the sequence of numbers goes back.
+pub(crate) fn inversions(numbers: &[u64]) -> usize {
+    numbers.windows(2).filter(|pair| pair[1] < pair[0]).count()
+}
+
+/// How many numbers came more than once.
+pub(crate) fn duplicates(numbers: &[u64]) -> usize {
+    let mut sorted = numbers.to_vec();
+    sorted.sort_unstable();
+    sorted.windows(2).filter(|pair| pair[0] == pair[1]).count()
+}
+
+fn datagram(number: u64, length: usize) -> Vec<u8> {
+    let mut datagram = vec![0; length];
+    datagram[..8].copy_from_slice(&number.to_be_bytes());
+    Noise::new(number).fill(&mut datagram[8..]);
+    datagram
+}
