@@ -1,7 +1,8 @@
 //! From the configuration's and the API's words to the engine's.
 
 use mpt_core::{
-    ConnectionConfig, DeviceId, Direction, Mapping, PathConfig, PortRange, Selector, SocketId, reorder,
+    ConnectionConfig, DeviceId, Direction, Mapping, PathConfig, PortRange, Selector, SocketId,
+    reorder,
 };
 use mpt_wire::ecn;
 

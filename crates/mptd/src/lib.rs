@@ -7,4 +7,4 @@ pub mod config;
 pub mod control;
 mod convert;
 pub mod daemon;
-mod data;
+pub mod data;

@@ -11,7 +11,8 @@ use tracing_subscriber::EnvFilter;
 fn main() -> ExitCode {
     let args = Args::parse();
     if args.check {
-        let checked = args::check(&args, &mut std::io::stdout().lock(), &mut std::io::stderr().lock());
+        let checked =
+            args::check(&args, &mut std::io::stdout().lock(), &mut std::io::stderr().lock());
         return checked.unwrap_or(ExitCode::from(EXIT_FAILURE));
     }
     let checked = match config::load(&args.config) {

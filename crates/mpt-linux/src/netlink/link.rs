@@ -135,6 +135,14 @@ impl Netlink {
         .await
     }
 
+    /// Limits the super-packets the kernel gives to an interface, in segments.
+    pub async fn set_gso_max_segs(&self, index: u32, segments: u32) -> Result<(), Error> {
+        self.change_link(index, &format!("set gso_max_segs {segments} on"), |link| {
+            link.append_extra_attribute(LinkAttribute::GsoMaxSegs(segments))
+        })
+        .await
+    }
+
     /// Sets how many packets the queue of an interface holds.
     pub async fn set_tx_queue_len(&self, index: u32, packets: u32) -> Result<(), Error> {
         self.change_link(index, &format!("set txqueuelen {packets} on"), |link| {

@@ -51,7 +51,7 @@ impl PathRouting {
     }
 
     /// Whether `rule` is the one this path needs, whatever its table.
-    pub(super) fn matches(&self, rule: &Rule) -> bool {
+    pub fn matches(&self, rule: &Rule) -> bool {
         rule.priority == PATH_RULE_PRIORITY
             && *rule == Rule::between(self.local, self.remote, rule.table)
     }

@@ -70,7 +70,8 @@ impl Daemon {
     /// Tells monitors how a path is now.
     pub(super) async fn tell_path(&self, connection: &str, path: &str) {
         let Some(config) = self.running.connection(connection).cloned() else { return };
-        let Ok(Some(shown)) = self.data.call(move |data| data.show_connection(&config)).await else {
+        let Ok(Some(shown)) = self.data.call(move |data| data.show_connection(&config)).await
+        else {
             return;
         };
         if let Some(path) = shown.paths.iter().find(|it| it.name == path) {

@@ -25,7 +25,7 @@ impl Links {
     /// The interface of a path: the one it names, or the one that has its local address.
     pub(super) fn of(&self, path: &Path) -> Option<&LinkInfo> {
         match (&path.interface, path.local) {
-            (Some(name), _) => self.links.iter().find(|link| link.name == *name),
+            (Some(name), _) => self.named(name),
             (None, Some(local)) => {
                 let index = self.owner(local)?;
                 self.links.iter().find(|link| link.index == index)
@@ -34,13 +34,19 @@ impl Links {
         }
     }
 
+    pub(super) fn named(&self, name: &str) -> Option<&LinkInfo> {
+        self.links.iter().find(|link| link.name == *name)
+    }
+
     pub(super) fn facts(&self, path: &Path) -> LinkFacts {
         let link = self.of(path);
         LinkFacts {
             mtu: link.map_or(USUAL_MTU, |link| u16::try_from(link.mtu).unwrap_or(u16::MAX)),
             carrier: link.is_some_and(|link| {
                 let has_local = |local| {
-                    self.addresses.iter().any(|it| it.interface == link.index && it.net.addr() == local)
+                    self.addresses
+                        .iter()
+                        .any(|it| it.interface == link.index && it.net.addr() == local)
                 };
                 link.up && link.running && path.local.is_none_or(has_local)
             }),

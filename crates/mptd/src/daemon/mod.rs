@@ -29,6 +29,8 @@ use system::System;
 const COMMAND_QUEUE: usize = 32;
 /// Changes of the network that come together (a link that flaps, an interface with its addresses) are looked at once, after this.
 const SETTLE: Duration = Duration::from_millis(5);
+/// But after so many at the latest: routes may change without end.
+const SETTLE_EVENTS: usize = 64;
 
 /// Why the daemon could not start, or could not apply a change.
 #[derive(Debug, Error)]
@@ -109,7 +111,9 @@ pub async fn run(file: &Path, config: Config, ready: impl FnOnce()) -> Result<()
             event = network.next() => match event {
                 Some(event) => {
                     let mut batch = vec![event];
-                    while let Ok(Some(event)) = tokio::time::timeout(SETTLE, network.next()).await {
+                    while batch.len() < SETTLE_EVENTS
+                        && let Ok(Some(event)) = tokio::time::timeout(SETTLE, network.next()).await
+                    {
                         batch.push(event);
                     }
                     daemon.network_changed(&batch).await;

@@ -25,7 +25,9 @@ impl Daemon {
         for change in &plan.changes {
             self.tell_change(change);
         }
-        self.tell(EventKind::Reloaded { changes: u32::try_from(result.changes.len()).unwrap_or(u32::MAX) });
+        self.tell(EventKind::Reloaded {
+            changes: u32::try_from(result.changes.len()).unwrap_or(u32::MAX),
+        });
         Ok(result)
     }
 
@@ -55,9 +57,10 @@ impl Daemon {
             self.present.devices.extend(config.cloned());
         }
         let links = Links::read(self.system.netlink()).await?;
+        // The system first: what it refuses has then touched no connection, whose sequence numbers and ports could not be had back.
+        self.system.apply(next, &links).await?;
         let wanted = wanted(next, &links);
         self.data.call(move |data| data.set_connections(&wanted)).await??;
-        self.system.apply(next, &links).await?;
         self.set_device_mtus(next).await?;
         Ok(())
     }
@@ -66,7 +69,7 @@ impl Daemon {
         for device in &config.devices {
             let name = device.name.clone();
             let inner = self.data.call(move |data| data.inner_mtu(&name)).await?;
-            if let Some(mtu) = device.mtu.or(inner) {
+            if let Some(mtu) = device.mtu.into_iter().chain(inner).min() {
                 self.system.set_mtu(&device.name, mtu).await?;
             }
         }
@@ -92,13 +95,15 @@ impl Daemon {
     fn keep_changes_by_hand(&self, file: &Config) -> Config {
         let mut next = file.clone();
         for connection in &mut next.connections {
-            let (Some(loaded), Some(running)) =
-                (self.loaded.connection(&connection.name), self.running.connection(&connection.name))
-            else {
+            let (Some(loaded), Some(running)) = (
+                self.loaded.connection(&connection.name),
+                self.running.connection(&connection.name),
+            ) else {
                 continue;
             };
             for path in &mut connection.paths {
-                let (Some(loaded), Some(running)) = (loaded.path(&path.name), running.path(&path.name))
+                let (Some(loaded), Some(running)) =
+                    (loaded.path(&path.name), running.path(&path.name))
                 else {
                     continue;
                 };
@@ -135,8 +140,8 @@ impl Daemon {
             }
             Err(error) => log(Err(error.into())),
         }
-        self.system.refresh().await;
         let config = self.running.clone();
+        self.system.refresh(&config, &links).await;
         log(self.set_device_mtus(&config).await);
     }
 
@@ -182,7 +187,9 @@ fn keep<T: PartialEq + Clone>(file: &mut T, loaded: &T, running: &T) {
 fn log(result: Result<(), Error>) {
     match result {
         Ok(()) => {}
-        Err(Error::Change(error @ ChangeError::NoDevice(_))) => tracing::debug!(%error, "network change"),
+        Err(Error::Change(error @ ChangeError::NoDevice(_))) => {
+            tracing::debug!(%error, "network change")
+        }
         Err(error) => tracing::warn!(%error, "network change not followed"),
     }
 }

@@ -4,7 +4,9 @@ use std::collections::HashSet;
 use std::net::IpAddr;
 
 use ipnet::IpNet;
-use mpt_linux::netlink::{Error, LinkInfo, Netlink, Owned, PathRouting, Query, Route};
+use mpt_linux::netlink::{Error, LinkInfo, Netlink, Owned, PathRouting, Query, Route, Rule};
+use mpt_linux::udp::{MAX_BATCH_BYTES, MAX_BATCH_DATAGRAMS};
+use mpt_wire::gre;
 
 use super::links::Links;
 use crate::config::{Config, Connection, Path};
@@ -15,14 +17,15 @@ pub(super) struct System {
     addresses: HashSet<(String, IpNet)>,
     routes: HashSet<(String, IpNet)>,
     paths: HashSet<PathRouting>,
+    /// Paths whose routing the system refused, which has been logged.
+    refused: HashSet<PathRouting>,
 }
 
-/// What a configuration needs of the system.
+/// What a configuration needs of the system, besides the routing of its paths.
 #[derive(Default)]
 struct Needs {
     addresses: HashSet<(String, IpNet)>,
     routes: HashSet<(String, IpNet)>,
-    paths: HashSet<PathRouting>,
 }
 
 impl System {
@@ -32,6 +35,7 @@ impl System {
             addresses: HashSet::new(),
             routes: HashSet::new(),
             paths: HashSet::new(),
+            refused: HashSet::new(),
         })
     }
 
@@ -41,16 +45,12 @@ impl System {
 
     /// Makes the system what `config` needs; what it needs no longer is removed first.
     pub(super) async fn apply(&mut self, config: &Config, links: &Links) -> Result<(), Error> {
-        let needs = self.needs(config, links).await?;
+        let needs = needs(config);
         for (device, net) in difference(&self.routes, &needs.routes) {
             if let Some(link) = self.find(&device).await? {
                 self.owned.remove_route(&Route::out_of(link.index, net)).await?;
             }
             self.routes.remove(&(device, net));
-        }
-        for routing in difference(&self.paths, &needs.paths) {
-            self.owned.remove_path(&routing).await?;
-            self.paths.remove(&routing);
         }
         for (device, net) in difference(&self.addresses, &needs.addresses) {
             if let Some(link) = self.find(&device).await? {
@@ -69,29 +69,69 @@ impl System {
                 self.netlink().set_up(link.index).await?;
             }
         }
-        for routing in difference(&needs.paths, &self.paths) {
-            self.owned.add_path(routing.clone()).await?;
-            self.paths.insert(routing);
-        }
         for (device, net) in difference(&needs.routes, &self.routes) {
             let link = self.netlink().link(&device).await?;
             self.owned.add_route(Route::out_of(link.index, net)).await?;
             self.routes.insert((device, net));
         }
-        Ok(())
+        // Last, since a route into the tunnel may lead the outer packets there as well.
+        self.route_paths(config, links).await.map_err(|(_, error)| error)
     }
 
-    /// Sets a device's MTU, and lets no super-packet of the kernel be larger than one UDP batch can carry.
+    /// Gives every path the routing it needs as things are now, and takes away what none needs. Gives the first that the system refused.
+    async fn route_paths(
+        &mut self,
+        config: &Config,
+        links: &Links,
+    ) -> Result<(), (PathRouting, Error)> {
+        let paths = config.connections.iter().flat_map(|connection| &connection.paths);
+        let candidates: HashSet<_> = paths.filter_map(|path| self.candidate(path, links)).collect();
+        for routing in difference(&self.paths, &candidates) {
+            match self.owned.remove_path(&routing).await {
+                Ok(()) => self.paths.remove(&routing),
+                Err(error) => return Err((routing, error)),
+            };
+        }
+        let mut first = Ok(());
+        for routing in difference(&candidates, &self.paths) {
+            let done = match self.is_needed(&routing, links).await {
+                Ok(true) => self.owned.add_path(routing.clone()).await.map(|()| true),
+                other => other,
+            };
+            match done {
+                Ok(true) => {
+                    self.refused.remove(&routing);
+                    self.paths.insert(routing);
+                }
+                Ok(false) => {}
+                Err(error) => first = first.and(Err((routing, error))),
+            }
+        }
+        first
+    }
+
+    /// Sets a device's MTU, and lets no super-packet of the kernel have more segments than one UDP batch can carry: a batch more for the
+    /// last two of 46 would cost a fifth of the system calls.
     pub(super) async fn set_mtu(&self, device: &str, mtu: u16) -> Result<(), Error> {
         let link = self.netlink().link(device).await?;
         if link.mtu != u32::from(mtu) {
             self.netlink().set_mtu(link.index, mtu.into()).await?;
         }
+        let datagram = usize::from(mtu) + gre::MAX_HEADER_LEN;
+        let segments = (MAX_BATCH_BYTES / datagram).clamp(1, MAX_BATCH_DATAGRAMS);
+        if let Err(error) = self.netlink().set_gso_max_segs(link.index, segments as u32).await {
+            tracing::info!(%error, "super-packets as large as the kernel likes: a little slower");
+        }
         Ok(())
     }
 
     /// Brings path routing up to date after interfaces or routes changed.
-    pub(super) async fn refresh(&mut self) {
+    pub(super) async fn refresh(&mut self, config: &Config, links: &Links) {
+        if let Err((routing, error)) = self.route_paths(config, links).await
+            && self.refused.insert(routing)
+        {
+            tracing::warn!(%error, "routing of a path not up to date");
+        }
         if let Err(errors) = self.owned.refresh_paths().await {
             for error in errors {
                 tracing::warn!(%error, "routing of a path not up to date");
@@ -114,43 +154,50 @@ impl System {
         self.netlink().link(device).await.map(Some)
     }
 
-    async fn needs(&self, config: &Config, links: &Links) -> Result<Needs, Error> {
-        let mut needs = Needs::default();
-        for device in &config.devices {
-            needs.addresses.extend(device.addresses.iter().map(|net| (device.name.clone(), *net)));
-        }
-        for connection in &config.connections {
-            let device = config.device(&connection.device);
-            let own = device.map_or(&[][..], |device| &device.addresses);
-            needs.routes.extend(routes(connection, own));
-            for path in &connection.paths {
-                if let Some(routing) = self.path_routing(path, links).await {
-                    // One in place already is needed still: the look-up goes its way now.
-                    needs.paths.insert(routing);
-                }
-            }
-        }
-        Ok(needs)
-    }
-
-    /// The rule a path needs, if the routing table by itself would not send its packets out of the interface that has its local address.
-    async fn path_routing(&self, path: &Path, links: &Links) -> Option<PathRouting> {
+    /// The routing that would send a path's packets out of the interface that has its local address.
+    fn candidate(&self, path: &Path, links: &Links) -> Option<PathRouting> {
         let local = path.local?;
-        let link = links.of(path)?;
-        let routing = PathRouting {
+        let present = || self.paths.iter().find(|it| (it.local, it.remote) == (local, path.remote));
+        let Some(link) = links.of(path) else {
+            // The interface or its address is away; the path fails meanwhile, instead of leaving by another one.
+            return present().cloned();
+        };
+        Some(PathRouting {
             local,
             remote: path.remote,
             interface: link.name.clone(),
             gateway: None,
-        };
-        if self.paths.contains(&routing) {
-            return Some(routing);
-        }
-        let query = Query { source: Some(local), ..Query::to(path.remote) };
-        // Without any route there is nothing a rule could choose.
-        let lookup = self.netlink().lookup(query).await.ok()?;
-        (lookup.interface != link.index && link.up).then_some(routing)
+        })
     }
+
+    /// Whether the routing table by itself would send the packets elsewhere.
+    async fn is_needed(&self, routing: &PathRouting, links: &Links) -> Result<bool, Error> {
+        let Some(link) = links.named(&routing.interface).filter(|link| link.up) else {
+            return Ok(false);
+        };
+        // A daemon that was killed has left its rule behind, which becomes ours: it would make the look-up look right.
+        let rules = self.netlink().own_rules().await?;
+        if rules.iter().any(|rule: &Rule| routing.matches(rule)) {
+            return Ok(true);
+        }
+        let query = Query { source: Some(routing.local), ..Query::to(routing.remote) };
+        // Without any route there is nothing a rule could choose.
+        let found = self.netlink().lookup(query).await;
+        Ok(found.is_ok_and(|found| found.interface != link.index))
+    }
+}
+
+fn needs(config: &Config) -> Needs {
+    let mut needs = Needs::default();
+    for device in &config.devices {
+        needs.addresses.extend(device.addresses.iter().map(|net| (device.name.clone(), *net)));
+    }
+    for connection in &config.connections {
+        let device = config.device(&connection.device);
+        let own = device.map_or(&[][..], |device| &device.addresses);
+        needs.routes.extend(routes(connection, own));
+    }
+    needs
 }
 
 /// Routes to what is behind the other end. The network of the device's own address has its route from the kernel.

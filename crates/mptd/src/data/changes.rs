@@ -41,7 +41,8 @@ pub(crate) struct Wanted {
 
 /// Why a change was refused. Nothing of it was done.
 #[derive(Debug, Error)]
-pub(crate) enum ChangeError {
+#[expect(missing_docs, reason = "the messages say it")]
+pub enum ChangeError {
     #[error("there is no connection \"{0}\"")]
     NoConnection(String),
     #[error("connection \"{connection}\" has no path \"{path}\"")]
@@ -112,7 +113,8 @@ impl DataThread {
         let mut now_used = BTreeMap::new();
         for (wanted, id) in wanted.iter().zip(ids) {
             for (path, link) in wanted.config.paths.iter().zip(&wanted.links) {
-                let (Some(path), Some(io)) = (self.endpoint.find_path(id, &path.name), plugged.next())
+                let (Some(path), Some(io)) =
+                    (self.endpoint.find_path(id, &path.name), plugged.next())
                 else {
                     continue;
                 };
@@ -174,7 +176,8 @@ impl DataThread {
         for Wanted { config, links } in wanted {
             for (path, link) in config.paths.iter().zip(links) {
                 let Ok(id) = self.find_path(&config.name, &path.name) else { continue };
-                let Some(before) = self.endpoint.path(id).map(|it| (it.is_up(), it.config().mtu)) else {
+                let Some(before) = self.endpoint.path(id).map(|it| (it.is_up(), it.config().mtu))
+                else {
                     continue;
                 };
                 self.set_path_state(now, id, DownReason::Interface, !link.carrier);
@@ -207,7 +210,13 @@ impl DataThread {
         has_any.then(|| self.endpoint.inner_mtu(id))
     }
 
-    pub(super) fn set_path_state(&mut self, now: Instant, id: PathId, reason: DownReason, down: bool) {
+    pub(super) fn set_path_state(
+        &mut self,
+        now: Instant,
+        id: PathId,
+        reason: DownReason,
+        down: bool,
+    ) {
         if down {
             self.endpoint.set_path_down(now, id, reason);
         } else {
@@ -216,18 +225,16 @@ impl DataThread {
     }
 
     fn find_device(&self, name: &str) -> Result<DeviceId, ChangeError> {
-        let named = |device: &Option<Device>| device.as_ref().is_some_and(|it| it.tun.name() == name);
+        let named =
+            |device: &Option<Device>| device.as_ref().is_some_and(|it| it.tun.name() == name);
         let index = self.devices.iter().position(named);
-        index
-            .map(|index| DeviceId(index as u16))
-            .ok_or_else(|| ChangeError::NoDevice(name.into()))
+        index.map(|index| DeviceId(index as u16)).ok_or_else(|| ChangeError::NoDevice(name.into()))
     }
 
     fn find_path(&self, connection: &str, path: &str) -> Result<PathId, ChangeError> {
         let missing = || ChangeError::NoConnection(connection.into());
         let id = self.endpoint.find_connection(connection).ok_or_else(missing)?;
-        let missing =
-            || ChangeError::NoPath { connection: connection.into(), path: path.into() };
+        let missing = || ChangeError::NoPath { connection: connection.into(), path: path.into() };
         self.endpoint.find_path(id, path).ok_or_else(missing)
     }
 
@@ -244,8 +251,10 @@ impl DataThread {
             let mut paths = Vec::with_capacity(config.paths.len());
             for (path, link) in config.paths.iter().zip(links) {
                 let wiring = wiring(config, path, link);
-                let before = self.find_path(&config.name, &path.name).ok().filter(|id| !taken.contains(id));
-                let before = before.and_then(|id| Some((id, self.paths.get_mut(id.0 as usize)?.as_mut()?)));
+                let before =
+                    self.find_path(&config.name, &path.name).ok().filter(|id| !taken.contains(id));
+                let before =
+                    before.and_then(|id| Some((id, self.paths.get_mut(id.0 as usize)?.as_mut()?)));
                 let (sockets, mtu) = match before {
                     Some((id, io)) if io.wiring.same_sockets(&wiring) => {
                         // A smaller MTU learnt from the network stays until the configured one changes.

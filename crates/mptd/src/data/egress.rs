@@ -12,8 +12,8 @@ use mpt_linux::tun::{READ_LEN, VNET_HEADER_LEN};
 use mpt_wire::checksum::Sum;
 use mpt_wire::gre;
 use mpt_wire::icmp;
-use mpt_wire::mss::ChecksumState;
 use mpt_wire::ip::Summary;
+use mpt_wire::mss::ChecksumState;
 
 use super::buffers::PacketRef;
 use super::device::Device;
@@ -24,7 +24,7 @@ use super::sockets::Sockets;
 /// Room for one round: several super-packets, or many small packets, with the headers of their segments.
 const ARENA_LEN: usize = 1 << 20;
 /// A round reads no further once this much of the arena is used: what is sent while still in the cache is sent faster.
-const ROUND_BYTES: usize = 192 * 1024;
+const ROUND_BYTES: usize = 224 * 1024;
 /// Packets one round reads from a device before the sockets get their turn.
 const ROUND_PACKETS: usize = 64;
 /// Largest ICMP message we write: RFC 4443 section 2.4 (c), one IPv6 minimum MTU.
@@ -141,7 +141,9 @@ impl Egress {
                 self.used = read.end;
                 self.gather(now, &outgoing, &segmenter, start..read.end, paths, sockets);
             }
-            Err(InnerDrop::TooBig { mtu }) => self.answer_too_big(device, start..read.end, &summary, mtu),
+            Err(InnerDrop::TooBig { mtu }) => {
+                self.answer_too_big(device, start..read.end, &summary, mtu)
+            }
             // Counted by the endpoint.
             Err(_) => {}
         }
@@ -199,7 +201,13 @@ impl Egress {
     }
 
     /// Hands everything gathered to the kernel, so that the arena behind `end` can be reused.
-    fn flush_behind(&mut self, now: Instant, end: usize, paths: &mut [Option<PathIo>], sockets: &Sockets) {
+    fn flush_behind(
+        &mut self,
+        now: Instant,
+        end: usize,
+        paths: &mut [Option<PathIo>],
+        sockets: &Sockets,
+    ) {
         for (id, channel) in self.gathered.drain(..) {
             let Some(Some(path)) = paths.get_mut(id.0 as usize) else { continue };
             let outcome = path.flush(now, channel, sockets, &self.arena);
@@ -214,7 +222,13 @@ impl Egress {
 
     /// Tells the sender of a packet that does not fit how large it may be (RFC 1191 section 4, RFC 4443 section 3.2). The message comes from the
     /// packet's own destination: an address of ours would be refused by the kernel as a martian.
-    fn answer_too_big(&mut self, device: &Device, packet: std::ops::Range<usize>, summary: &Summary, mtu: u16) {
+    fn answer_too_big(
+        &mut self,
+        device: &Device,
+        packet: std::ops::Range<usize>,
+        summary: &Summary,
+        mtu: u16,
+    ) {
         let mut message = [0; VNET_HEADER_LEN + ICMP_LEN];
         let packet = &self.arena[packet];
         let source = summary.destination;

@@ -54,45 +54,45 @@ impl Ingress {
         &self.buffers
     }
 
-    /// Reads from a socket what is there, up to one round.
-    pub(crate) fn round(
+    /// Reads once from a socket. False when there was nothing.
+    pub(crate) fn read(
         &mut self,
         id: SocketId,
         socket: &UdpSocket,
         endpoint: &mut Endpoint<PacketRef>,
         devices: &mut [Option<Device>],
-    ) {
-        for _ in 0..BUFFERS_PER_ROUND {
-            if self.in_round == BUFFERS_PER_ROUND {
-                self.end_round(devices);
+    ) -> bool {
+        if self.in_round == BUFFERS_PER_ROUND {
+            self.end_round(devices);
+        }
+        let Some(buffer) = self.buffers.receive_buffer() else { return false };
+        self.in_round += 1;
+        let Ok(read) = socket.receive(self.buffers.bytes_mut(buffer)) else { return false };
+        let now = Instant::now();
+        self.counters.reads += 1;
+        let ecn = Ecn::from_tos(read.tos);
+        let mut start = 0;
+        loop {
+            let end = (start + read.datagram_len).min(read.len);
+            self.counters.datagrams += 1;
+            if read.truncated && end == read.len {
+                self.counters.truncated += 1;
+                break;
             }
-            let Some(buffer) = self.buffers.receive_buffer() else { return };
-            self.in_round += 1;
-            let Ok(read) = socket.receive(self.buffers.bytes_mut(buffer)) else { return };
-            let now = Instant::now();
-            self.counters.reads += 1;
-            let ecn = Ecn::from_tos(read.tos);
-            let mut start = 0;
-            loop {
-                let end = (start + read.datagram_len).min(read.len);
-                self.counters.datagrams += 1;
-                if read.truncated && end == read.len {
-                    self.counters.truncated += 1;
-                    break;
-                }
-                let datagram = &mut self.buffers.bytes_mut(buffer)[start..end];
-                if let Ok(accepted) = endpoint.accept(id, read.source, ecn, datagram) {
-                    let inner = accepted.inner();
-                    let packet = self.buffers.packet(buffer, start + inner.start..start + inner.end);
-                    let mut delivery = Delivery { buffers: &mut self.buffers, devices, read_len: read.len };
-                    endpoint.receive(now, &accepted, packet, &mut delivery);
-                }
-                start = end;
-                if start >= read.len {
-                    break;
-                }
+            let datagram = &mut self.buffers.bytes_mut(buffer)[start..end];
+            if let Ok(accepted) = endpoint.accept(id, read.source, ecn, datagram) {
+                let inner = accepted.inner();
+                let packet = self.buffers.packet(buffer, start + inner.start..start + inner.end);
+                let mut delivery =
+                    Delivery { buffers: &mut self.buffers, devices, read_len: read.len };
+                endpoint.receive(now, &accepted, packet, &mut delivery);
+            }
+            start = end;
+            if start >= read.len {
+                return true;
             }
         }
+        true
     }
 
     /// Runs something of the endpoint that may deliver packets: a timer, a change of the configuration.
@@ -109,7 +109,11 @@ impl Ingress {
     /// Writes out what the coalescers hold and frees the buffers.
     pub(crate) fn end_round(&mut self, devices: &mut [Option<Device>]) {
         for device in devices.iter_mut().flatten() {
-            let mut writer = Writer { tun: &device.tun, buffers: &self.buffers, failed: &mut device.write_failed };
+            let mut writer = Writer {
+                tun: &device.tun,
+                buffers: &self.buffers,
+                failed: &mut device.write_failed,
+            };
             device.coalescer.flush(&mut writer);
         }
         self.buffers.end_round();
@@ -133,7 +137,11 @@ impl DeviceSink<PacketRef> for Delivery<'_> {
     #[inline]
     fn deliver(&mut self, device: DeviceId, packet: PacketRef, kept: bool, after_gap: bool) {
         if let Some(Some(device)) = self.devices.get_mut(usize::from(device.0)) {
-            let mut writer = Writer { tun: &device.tun, buffers: self.buffers, failed: &mut device.write_failed };
+            let mut writer = Writer {
+                tun: &device.tun,
+                buffers: self.buffers,
+                failed: &mut device.write_failed,
+            };
             device.coalescer.push(self.buffers.bytes(packet), packet, after_gap, &mut writer);
         }
         if kept {
@@ -160,7 +168,9 @@ impl offload::Sink<PacketRef> for Writer<'_> {
         slices[0] = IoSlice::new(&vnet);
         slices[1] = IoSlice::new(header);
         for (slice, piece) in slices[2..].iter_mut().zip(pieces) {
-            *slice = IoSlice::new(&self.buffers.bytes(piece.handle)[piece.start as usize..piece.end as usize]);
+            *slice = IoSlice::new(
+                &self.buffers.bytes(piece.handle)[piece.start as usize..piece.end as usize],
+            );
         }
         if self.tun.write(&slices[..pieces.len() + 2]).is_err() {
             *self.failed += 1;

@@ -37,6 +37,8 @@ use token::Token;
 /// What the control side has the data thread do, between two rounds.
 type Call = Box<dyn FnOnce(&mut DataThread) + Send>;
 
+/// Reads from one socket in a round: then the devices get their turn.
+const READS_PER_SOCKET: usize = 8;
 /// How often rates are taken.
 const RATE_PERIOD: Duration = Duration::from_secs(1);
 
@@ -57,6 +59,8 @@ pub(crate) struct DataThread {
     rates: snapshot::Rates,
     next_rates: Instant,
     running: bool,
+    /// Sockets with something to read, in this round.
+    readable: Vec<SocketId>,
     /// Paths whose sockets were full.
     waiting: Vec<Stuck>,
 }
@@ -96,7 +100,7 @@ pub(crate) struct Handle {
 /// The data thread has ended.
 #[derive(Debug, thiserror::Error)]
 #[error("the data thread has ended")]
-pub(crate) struct Ended;
+pub struct Ended;
 
 impl Handle {
     /// Runs `call` on the data thread between two rounds and gives its result.
@@ -143,6 +147,7 @@ impl DataThread {
                 rates: snapshot::Rates::default(),
                 next_rates: now + RATE_PERIOD,
                 running: true,
+                readable: Vec::with_capacity(MAX_EVENTS),
                 waiting: Vec::with_capacity(64),
             };
             data.run();
@@ -162,7 +167,8 @@ impl DataThread {
             if now >= self.next_rates {
                 self.take_rates(now);
             }
-            let timer = self.endpoint.next_timeout().map_or(self.next_rates, |at| at.min(self.next_rates));
+            let timer =
+                self.endpoint.next_timeout().map_or(self.next_rates, |at| at.min(self.next_rates));
             let timeout = timer.saturating_duration_since(now);
             let ready = match self.poller.wait(&mut events, Some(timeout)) {
                 Ok(ready) => ready,
@@ -195,12 +201,12 @@ impl DataThread {
                         self.retry_sends(now, id);
                     }
                     if event.readable {
-                        self.read_socket(id);
+                        self.readable.push(id);
                     }
                 }
             }
         }
-        self.ingress.end_round(&mut self.devices);
+        self.read_sockets();
         if self.endpoint.next_timeout().is_some_and(|at| at <= now) {
             self.ingress.deliver(&mut self.devices, |sink| self.endpoint.handle_timeout(now, sink));
         }
@@ -219,9 +225,22 @@ impl DataThread {
         self.egress.round(now, id, device, endpoint, paths, sockets);
     }
 
-    fn read_socket(&mut self, id: SocketId) {
-        let Some(socket) = self.sockets.socket(id) else { return };
-        self.ingress.round(id, socket, &mut self.endpoint, &mut self.devices);
+    /// Reads what has arrived, in turns: the packets of a connection alternate over its paths, so a batch of each in turn keeps few of them
+    /// waiting for one another, and those still in the cache.
+    fn read_sockets(&mut self) {
+        for _ in 0..READS_PER_SOCKET {
+            let (ingress, endpoint, devices) =
+                (&mut self.ingress, &mut self.endpoint, &mut self.devices);
+            let sockets = &self.sockets;
+            self.readable.retain(|&id| {
+                sockets.socket(id).is_some_and(|socket| ingress.read(id, socket, endpoint, devices))
+            });
+            if self.readable.is_empty() {
+                break;
+            }
+        }
+        self.readable.clear();
+        self.ingress.end_round(&mut self.devices);
     }
 
     /// A socket has room again: the paths that wait for it go on.
@@ -230,7 +249,8 @@ impl DataThread {
         self.want_writable(id, false);
         waiting.retain(|stuck| {
             let Some(Some(path)) = self.paths.get_mut(stuck.path.0 as usize) else { return false };
-            let of_socket = path.channels.get(stuck.channel).is_some_and(|channel| channel.socket == id);
+            let of_socket =
+                path.channels.get(stuck.channel).is_some_and(|channel| channel.socket == id);
             if of_socket {
                 let outcome = path.retry(now, stuck.channel, &self.sockets);
                 self.egress.stuck.push(Stuck { outcome, ..*stuck });

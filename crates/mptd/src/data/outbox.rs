@@ -151,7 +151,8 @@ impl Outbox {
                 }
             }
         }
-        let (count, bytes, tos, datagram_len) = (self.count, self.bytes, self.tos, self.datagram_len);
+        let (count, bytes, tos, datagram_len) =
+            (self.count, self.bytes, self.tos, self.datagram_len);
         self.count = 0;
         self.bytes = 0;
         self.closed = false;
@@ -226,12 +227,6 @@ impl Outbox {
     #[must_use]
     pub(crate) fn counters(&self) -> SendCounters {
         self.counters
-    }
-
-    /// Bytes waiting for room in the socket.
-    #[must_use]
-    pub(crate) fn waiting(&self) -> usize {
-        self.backlog.data.len()
     }
 }
 

@@ -95,7 +95,13 @@ impl PathIo {
     }
 
     /// Sends what was gathered in one channel.
-    pub(crate) fn flush(&mut self, now: Instant, channel: usize, sockets: &Sockets, arena: &[u8]) -> Flushed {
+    pub(crate) fn flush(
+        &mut self,
+        now: Instant,
+        channel: usize,
+        sockets: &Sockets,
+        arena: &[u8],
+    ) -> Flushed {
         let channel = &mut self.channels[channel];
         match sockets.socket(channel.socket) {
             Some(socket) => channel.outbox.flush(now, socket, &self.destination, arena),

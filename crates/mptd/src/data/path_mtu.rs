@@ -20,7 +20,9 @@ impl DataThread {
             let Some(socket) = self.sockets.socket(id) else { return };
             let Ok(Some(error)) = socket.take_error(&mut quote) else { return };
             match error.kind {
-                PathErrorKind::TooBig { mtu } => self.too_big(id, &error, mtu, &quote[..error.quoted]),
+                PathErrorKind::TooBig { mtu } => {
+                    self.too_big(id, &error, mtu, &quote[..error.quoted])
+                }
                 PathErrorKind::Unreachable => self.icmp.unreachable += 1,
                 PathErrorKind::Other => self.icmp.other += 1,
             }
@@ -34,7 +36,8 @@ impl DataThread {
         for index in 0..self.paths.len() {
             let path = PathId(index as u32);
             let Some(io) = &self.paths[index] else { continue };
-            let sends = io.wiring.remote == error.remote && io.channels.iter().any(|channel| channel.socket == id);
+            let sends = io.wiring.remote == error.remote
+                && io.channels.iter().any(|channel| channel.socket == id);
             if !sends || !(error.local || self.quotes(path, quote)) {
                 continue;
             }
@@ -51,7 +54,8 @@ impl DataThread {
 
     /// Whether these first bytes of a UDP payload are ones that this path sends. Some routers quote no more than the UDP header.
     fn quotes(&self, path: PathId, quote: &[u8]) -> bool {
-        let Some(expected) = self.endpoint.path(path).and_then(|path| self.endpoint.connection(path.connection()))
+        let Some(expected) =
+            self.endpoint.path(path).and_then(|path| self.endpoint.connection(path.connection()))
         else {
             return false;
         };

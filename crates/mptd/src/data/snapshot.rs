@@ -62,7 +62,9 @@ impl DataThread {
     pub(crate) fn drops(&self) -> api::Counters {
         let (ingress, egress) = (self.ingress.counters(), self.egress.counters());
         let mut drops = counters(self.endpoint.datagram_drops().iter());
-        drops.extend(self.endpoint.inner_drops().iter().map(|(name, value)| (name.to_owned(), value)));
+        drops.extend(
+            self.endpoint.inner_drops().iter().map(|(name, value)| (name.to_owned(), value)),
+        );
         let own = [
             ("receive_truncated", ingress.truncated),
             ("device_malformed", egress.malformed),
@@ -86,7 +88,11 @@ impl DataThread {
             name: config.name.clone(),
             addresses: config.addresses.clone(),
             mtu: config.mtu.or_else(|| self.inner_mtu(&config.name)).unwrap_or(0),
-            offloads: names.into_iter().filter(|(_, on)| *on).map(|(name, _)| name.to_owned()).collect(),
+            offloads: names
+                .into_iter()
+                .filter(|(_, on)| *on)
+                .map(|(name, _)| name.to_owned())
+                .collect(),
             drops: counters([("write_failed", device.write_failed)].into_iter()),
         })
     }
@@ -114,7 +120,9 @@ impl DataThread {
         let once = connection.sent();
         if once.packets < sent.packets {
             // Copies of duplicate mapping count once, in the rates as well.
-            let share = |value: u64| (u128::from(value) * u128::from(once.packets) / u128::from(sent.packets)) as u64;
+            let share = |value: u64| {
+                (u128::from(value) * u128::from(once.packets) / u128::from(sent.packets)) as u64
+            };
             sent.packets_per_second = share(sent.packets_per_second);
             sent.bits_per_second = share(sent.bits_per_second);
         }

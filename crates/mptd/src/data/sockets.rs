@@ -49,9 +49,15 @@ pub(crate) struct Sockets {
 
 impl Sockets {
     /// The socket of this key and port, opened if nobody has it yet.
-    pub(crate) fn open(&mut self, poller: &Poller, key: &SocketKey, port: u16) -> io::Result<SocketId> {
+    pub(crate) fn open(
+        &mut self,
+        poller: &Poller,
+        key: &SocketKey,
+        port: u16,
+    ) -> io::Result<SocketId> {
         let same = |entry: &Entry| entry.port == port && entry.key == *key;
-        if let Some(index) = self.entries.iter().position(|entry| entry.as_ref().is_some_and(same)) {
+        if let Some(index) = self.entries.iter().position(|entry| entry.as_ref().is_some_and(same))
+        {
             if let Some(entry) = &mut self.entries[index] {
                 entry.users += 1;
             }
@@ -129,7 +135,12 @@ impl Sockets {
     }
 
     /// Starts or stops waiting for room in a socket.
-    pub(crate) fn want_writable(&mut self, poller: &Poller, id: SocketId, wanted: bool) -> io::Result<()> {
+    pub(crate) fn want_writable(
+        &mut self,
+        poller: &Poller,
+        id: SocketId,
+        wanted: bool,
+    ) -> io::Result<()> {
         let Some(Some(entry)) = self.entries.get_mut(id.0 as usize) else { return Ok(()) };
         if entry.writable_wanted == wanted {
             return Ok(());
@@ -151,7 +162,10 @@ impl Sockets {
 fn bind(key: &SocketKey, port: u16) -> io::Result<UdpSocket> {
     match UdpSocket::bind(&config(key, port)) {
         Err(error) if error.raw_os_error() == Some(libc::ENODEV) => {
-            tracing::warn!(interface = key.interface, "no such interface yet; its paths wait for it");
+            tracing::warn!(
+                interface = key.interface,
+                "no such interface yet; its paths wait for it"
+            );
             placeholder(key)
         }
         result => result,
