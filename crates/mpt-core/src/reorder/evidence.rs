@@ -24,8 +24,6 @@ pub(super) struct Evidence {
     /// Nothing has to be noted about silent paths while no number is above this one.
     watch: Sequence,
     begun: bool,
-    /// When the last packet came.
-    last: u64,
     max_delay: u64,
     announced: Vec<Announced>,
 }
@@ -55,7 +53,6 @@ impl Evidence {
             top: Sequence(0),
             watch: Sequence(0),
             begun: false,
-            last: 0,
             max_delay: 0,
             announced: Vec::new(),
         }
@@ -124,13 +121,12 @@ impl Evidence {
     pub(super) fn restart(&mut self, now: u64) {
         self.announced.clear();
         for p in &mut self.paths {
-            p.before_restart = p.seen.then_some(p.highest);
+            p.note_restart();
         }
         self.reset(now);
     }
 
-    /// Whether the path, which brought nothing new since a restart, goes on with its old numbers:
-    /// the number is nearer to those than to the one due now.
+    /// Whether the path, which brought nothing new since a restart, goes on with its old numbers.
     pub(super) fn continues_before_restart(
         &mut self,
         path: usize,
@@ -138,22 +134,12 @@ impl Evidence {
         due: Sequence,
     ) -> bool {
         let Some(p) = self.paths.get_mut(path) else { return false };
-        let Some(old) = p.before_restart else { return false };
-        let continues = number.ahead_of(old).unsigned_abs() < number.ahead_of(due).unsigned_abs();
-        if continues && number.is_after(old) {
-            p.before_restart = Some(number);
-        }
-        continues
+        p.continues_before_restart(number, due)
     }
 
     /// A packet came.
     #[inline]
     pub(super) fn observe(&mut self, now: u64, path: usize, number: Sequence) {
-        let idle = now.saturating_sub(self.last);
-        if idle > self.max_delay / 2 {
-            self.resume(idle);
-        }
-        self.last = now;
         if !self.begun {
             self.begun = true;
             (self.top, self.watch) = (number, number);
@@ -290,17 +276,6 @@ impl Evidence {
                 p.passed_since = now;
             } else {
                 self.watch = self.watch.earlier(p.overdue());
-            }
-        }
-    }
-
-    /// Silence is only counted while others deliver: a pause of the sender stops the clocks, except
-    /// those that had run out.
-    #[cold]
-    fn resume(&mut self, idle: u64) {
-        for p in &mut self.paths {
-            if p.passed_since != NEVER && self.last < p.silent_from(self.max_delay) {
-                p.passed_since += idle;
             }
         }
     }

@@ -545,8 +545,8 @@ impl<P: Copy> ReorderBuffer<P> {
         }
     }
 
-    /// Advances to a number: what is stored before it is delivered, the rest is given up. Returns
-    /// how many numbers were given up.
+    /// Advances to a number: what is stored before it (and directly behind) is delivered, the rest
+    /// is given up. Returns how many numbers were given up.
     fn advance(&mut self, to: Sequence, sink: &mut impl Sink<P>) -> u64 {
         let now = self.clock.latest;
         let mut given_up = 0;
@@ -556,6 +556,7 @@ impl<P: Copy> ReorderBuffer<P> {
         }
         if to.is_after(self.due) {
             given_up += self.give_up(to);
+            self.deliver_following(now, sink);
         }
         given_up
     }
@@ -584,7 +585,6 @@ impl<P: Copy> ReorderBuffer<P> {
                     self.evidence.expired(self.due, oldest, arrival);
                 }
                 self.counters.expired += self.advance(oldest, sink);
-                self.deliver_following(now, sink);
                 continue;
             }
             if !self.judging {
@@ -654,6 +654,7 @@ impl<P: Copy> ReorderBuffer<P> {
     /// The window was wrong and begins at another number.
     fn reposition(&mut self, now: u64, due: Sequence) {
         self.counters.moves += 1;
+        self.before_restart = None;
         self.evidence.reset(now);
         self.set_position(due);
         self.gap = true;

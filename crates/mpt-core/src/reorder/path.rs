@@ -46,8 +46,15 @@ pub(super) struct Path {
     /// The first number of the present weights, when its statistics began anew with it.
     renewed: Option<Sequence>,
     pub(super) lag: Lag,
-    /// The highest number it brought before a restart of the peer, while it brought none since.
-    pub(super) before_restart: Option<Sequence>,
+    /// Where it was before a restart of the peer, while it brought nothing since.
+    before_restart: Option<BeforeRestart>,
+}
+
+/// The highest number of a path before a restart, and how far the next one may be from it.
+#[derive(Clone, Copy, Debug)]
+struct BeforeRestart {
+    highest: Sequence,
+    reach: i32,
 }
 
 impl Path {
@@ -88,6 +95,28 @@ impl Path {
     fn reset_spacing(&mut self) {
         (self.known, self.in_block) = (0, 0);
         (self.smallest, self.largest) = ([u32::MAX; 2], [0; 2]);
+    }
+
+    /// The peer restarts; to be called before [`Path::reset`].
+    pub(super) fn note_restart(&mut self) {
+        self.before_restart = self.is_evidence().then(|| BeforeRestart {
+            highest: self.highest,
+            reach: self.overdue().ahead_of(self.highest),
+        });
+    }
+
+    /// Whether a number belongs to the time before a restart: the path has not begun anew, and it is
+    /// one of the next after the old ones, or nearer to them than to the one due now. In doubt the
+    /// former, which costs a new packet its order; an old one in its place would cost it delivery.
+    pub(super) fn continues_before_restart(&mut self, number: Sequence, due: Sequence) -> bool {
+        let Some(old) = &mut self.before_restart else { return false };
+        let ahead = number.ahead_of(old.highest);
+        let nearer = ahead.unsigned_abs() < number.ahead_of(due).unsigned_abs();
+        if ahead > 0 && (nearer || ahead <= old.reach) {
+            old.highest = number;
+            return true;
+        }
+        nearer
     }
 
     /// Takes note of the share that the path has of the numbers: `weights` are those of all paths

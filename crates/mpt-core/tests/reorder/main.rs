@@ -1,0 +1,11 @@
+//! The receive window, in virtual time and against a naive model.
+
+mod harness;
+
+mod a_naive_model_agrees_on_every_packet;
+mod announced_changes_cost_nothing;
+mod scenarios_keep_their_figures;
+mod the_window_follows_its_configuration;
+mod timeouts_are_exact;
+mod what_cannot_be_kept_is_delivered;
+mod wrong_positions_heal;
