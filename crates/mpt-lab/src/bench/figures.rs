@@ -136,6 +136,8 @@ pub(super) const FIGURES: &[Figure] = &[
         Difference("tunnel-1-path/ping/p99", "veth/ping/p99"), None),
     figure("udp_1400_against_veth", "UDP 1400 B, packets/s, against plain veth", "ratio",
         Ratio("tunnel-1-path/udp-1400/rate", "veth/udp-1400/rate"), None),
+    figure("receive_1000_against_1", "look-up and reordering, 1,000 connections against 1", "ratio",
+        Ratio(RECEIVE_1000, RECEIVE_1), None),
     figure("memory_peak", "memory, the most in any stage", "MB", Largest("/peak-memory"), None),
 
     figure("veth_tcp_1", "plain veth, TSO, 1 flow", "Gbit/s", Of("veth/tcp-1/rate"), None),
@@ -170,8 +172,11 @@ pub(super) const FIGURES: &[Figure] = &[
 ];
 
 /// Ids of the criterion benchmarks in mpt-core that send one packet each.
-const CONNECTIONS_1: &str = "criterion/connections/1";
-const CONNECTIONS_1000: &str = "criterion/connections/1000";
+const CONNECTIONS_1: &str = "criterion/endpoint_send/1";
+const CONNECTIONS_1000: &str = "criterion/endpoint_send/1000";
+/// The same for receiving one packet each.
+const RECEIVE_1: &str = "criterion/endpoint_receive/1";
+const RECEIVE_1000: &str = "criterion/endpoint_receive/1000";
 
 #[cfg(test)]
 mod tests {

@@ -188,7 +188,7 @@ fn log(result: Result<(), Error>) {
     match result {
         Ok(()) => {}
         Err(Error::Change(error @ ChangeError::NoDevice(_))) => {
-            tracing::debug!(%error, "network change")
+            tracing::debug!(%error, "network change");
         }
         Err(error) => tracing::warn!(%error, "network change not followed"),
     }

@@ -41,7 +41,6 @@ pub(crate) struct Wanted {
 
 /// Why a change was refused. Nothing of it was done.
 #[derive(Debug, Error)]
-#[expect(missing_docs, reason = "the messages say it")]
 pub enum ChangeError {
     #[error("there is no connection \"{0}\"")]
     NoConnection(String),
@@ -62,7 +61,7 @@ enum Plugged {
     /// The path goes on with what it has.
     Kept(PathId),
     /// Opened for it.
-    Opened(PathIo),
+    Opened(Box<PathIo>),
 }
 
 impl DataThread {
@@ -120,7 +119,7 @@ impl DataThread {
                 };
                 let io = match io {
                     Plugged::Kept(old) => self.paths[old.0 as usize].take(),
-                    Plugged::Opened(io) => Some(io),
+                    Plugged::Opened(io) => Some(*io),
                 };
                 now_used.insert(path, io);
                 self.set_path_state(now, path, DownReason::Interface, !link.carrier);
@@ -269,7 +268,7 @@ impl DataThread {
                     _ => {
                         let io = self.open(config, path, wiring)?;
                         let facts = (io.sockets(), io.mtu());
-                        plugged.push(Plugged::Opened(io));
+                        plugged.push(Plugged::Opened(Box::new(io)));
                         facts
                     }
                 };

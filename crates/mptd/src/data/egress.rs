@@ -142,7 +142,7 @@ impl Egress {
                 self.gather(now, &outgoing, &segmenter, start..read.end, paths, sockets);
             }
             Err(InnerDrop::TooBig { mtu }) => {
-                self.answer_too_big(device, start..read.end, &summary, mtu)
+                self.answer_too_big(device, start..read.end, &summary, mtu);
             }
             // Counted by the endpoint.
             Err(_) => {}

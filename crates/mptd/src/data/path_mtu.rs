@@ -21,7 +21,7 @@ impl DataThread {
             let Ok(Some(error)) = socket.take_error(&mut quote) else { return };
             match error.kind {
                 PathErrorKind::TooBig { mtu } => {
-                    self.too_big(id, &error, mtu, &quote[..error.quoted])
+                    self.too_big(id, &error, mtu, &quote[..error.quoted]);
                 }
                 PathErrorKind::Unreachable => self.icmp.unreachable += 1,
                 PathErrorKind::Other => self.icmp.other += 1,
