@@ -30,13 +30,15 @@ impl Daemon {
     /// Starts it and does not wait for anything.
     pub(crate) fn start(host: &Host, config: &Config) -> Self {
         let directory = tempfile::tempdir().unwrap();
-        let log = File::create(directory.path().join("log")).unwrap();
         fs::write(file(&directory), config.text(&socket(&directory))).unwrap();
-        let mut command = host.namespace.command(env!("CARGO_BIN_EXE_mptd")).unwrap();
-        command.arg("--config").arg(file(&directory));
-        command.stdin(Stdio::null()).stdout(log.try_clone().unwrap()).stderr(log);
-        let process = command.spawn().unwrap();
+        let process = spawn(host, &directory);
         Self { process, directory, label: host.namespace.name().to_owned() }
+    }
+
+    /// Starts it once more after it has ended, with its configuration file as it stands.
+    pub(crate) fn start_again(&mut self, host: &Host) {
+        assert!(self.process.try_wait().unwrap().is_some(), "mptd runs still");
+        self.process = spawn(host, &self.directory);
     }
 
     /// Runs one that has to end by itself, and gives back its exit status and output.
@@ -187,6 +189,15 @@ impl Drop for Daemon {
             eprintln!("--- mptd on {}:\n{}---", self.label, self.log());
         }
     }
+}
+
+fn spawn(host: &Host, directory: &TempDir) -> Child {
+    let mut log = File::options();
+    let log = log.create(true).append(true).open(directory.path().join("log")).unwrap();
+    let mut command = host.namespace.command(env!("CARGO_BIN_EXE_mptd")).unwrap();
+    command.arg("--config").arg(file(directory));
+    command.stdin(Stdio::null()).stdout(log.try_clone().unwrap()).stderr(log);
+    command.spawn().unwrap()
 }
 
 fn file(directory: &TempDir) -> PathBuf {
