@@ -15,6 +15,8 @@ pub const DEFAULT_PORT: u16 = 4754;
 pub const DEFAULT_BUFFER_LIMIT: u64 = 64 << 20;
 /// Default of `connection.window`, in packets.
 pub const DEFAULT_WINDOW: u16 = 16_384;
+/// The smallest MTU that IPv6 can do with (RFC 8200 section 5).
+pub(super) const MIN_MTU_V6: u16 = 1280;
 /// Default of `connection.max_delay`.
 pub const DEFAULT_MAX_DELAY: Duration = Duration::from_millis(300);
 
@@ -185,6 +187,16 @@ impl Config {
     /// The device of this name.
     pub fn device(&self, name: &str) -> Option<&Device> {
         self.devices.iter().find(|device| device.name == name)
+    }
+
+    /// The MTU of a device in bytes: as configured, else `inner`, what fits the paths of its connections. Not below what IPv6 needs
+    /// where the device carries it: the kernel would take its IPv6 addresses and routes away for good. Larger packets than `inner` are answered.
+    #[must_use]
+    pub fn device_mtu(&self, device: &Device, inner: u16) -> u16 {
+        let is_v6 = |net: &IpNet| matches!(net, IpNet::V6(_));
+        let mut connections = self.connections.iter().filter(|it| it.device == device.name);
+        let v6 = device.addresses.iter().any(is_v6) || connections.any(|it| it.networks.iter().any(is_v6));
+        device.mtu.unwrap_or(if v6 { inner.max(MIN_MTU_V6) } else { inner })
     }
 }
 

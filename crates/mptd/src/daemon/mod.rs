@@ -48,6 +48,8 @@ pub enum Error {
     Netlink(#[from] netlink::Error),
     #[error("{0}")]
     Ended(#[from] Ended),
+    #[error("device {0} was removed by another program")]
+    DeviceGone(String),
     #[error("{0}")]
     Io(#[from] std::io::Error),
 }
@@ -107,7 +109,9 @@ pub async fn run(file: &Path, config: Config, ready: impl FnOnce()) -> Result<()
         tokio::select! {
             () = &mut serve => {}
             Some(command) = asked.recv() => daemon.answer(command).await,
-            Some(notice) = noticed.recv() => daemon.heed(notice).await,
+            Some(notice) = noticed.recv() => if let Err(error) = daemon.heed(notice).await {
+                break Err(error);
+            },
             event = network.next() => match event {
                 Some(event) => {
                     let mut batch = vec![event];
@@ -139,15 +143,17 @@ pub async fn run(file: &Path, config: Config, ready: impl FnOnce()) -> Result<()
 
 impl Daemon {
     /// Does what the data thread asks for.
-    async fn heed(&mut self, notice: Notice) {
+    async fn heed(&mut self, notice: Notice) -> Result<(), Error> {
         match notice {
             Notice::DeviceMtu { device, mtu } => {
-                let fixed = self.running.device(&device).and_then(|device| device.mtu);
-                let mtu = fixed.map_or(mtu, |fixed| fixed.min(mtu));
+                let Some(config) = self.running.device(&device) else { return Ok(()) };
+                let mtu = self.running.device_mtu(config, mtu);
                 if let Err(error) = self.system.set_mtu(&device, mtu).await {
                     tracing::error!(%error, device, mtu, "device keeps its MTU");
                 }
+                Ok(())
             }
+            Notice::DeviceGone { device } => Err(Error::DeviceGone(device)),
         }
     }
 

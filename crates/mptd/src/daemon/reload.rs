@@ -69,8 +69,8 @@ impl Daemon {
         for device in &config.devices {
             let name = device.name.clone();
             let inner = self.data.call(move |data| data.inner_mtu(&name)).await?;
-            if let Some(mtu) = device.mtu.into_iter().chain(inner).min() {
-                self.system.set_mtu(&device.name, mtu).await?;
+            if let Some(inner) = inner {
+                self.system.set_mtu(&device.name, config.device_mtu(device, inner)).await?;
             }
         }
         Ok(())

@@ -322,6 +322,7 @@ impl DataThread {
     }
 
     fn unplug(&mut self, io: &PathIo) {
+        self.egress.room += io.waiting();
         for socket in io.sockets() {
             self.sockets.close(&self.poller, socket);
         }

@@ -17,7 +17,7 @@ use mpt_wire::mss::ChecksumState;
 
 use super::buffers::PacketRef;
 use super::device::Device;
-use super::outbox::Flushed;
+use super::outbox::{Flushed, MAX_WAITING};
 use super::path::PathIo;
 use super::sockets::Sockets;
 
@@ -59,6 +59,8 @@ pub(crate) struct Egress {
     used: usize,
     /// Channels with a batch in the arena.
     gathered: Vec<(PathId, usize)>,
+    /// Bytes that may yet wait for room in sockets.
+    pub(crate) room: usize,
     /// Channels that could not send all; the caller empties it.
     pub(crate) stuck: Vec<Stuck>,
     counters: EgressCounters,
@@ -72,6 +74,7 @@ impl Egress {
             arena: vec![0; ARENA_LEN],
             used: 0,
             gathered: Vec::with_capacity(64),
+            room: MAX_WAITING,
             stuck: Vec::with_capacity(64),
             counters: EgressCounters::default(),
         }
@@ -190,7 +193,7 @@ impl Egress {
             let channel = path.channel_of(outgoing.flow_hash);
             let len = header.len() + payload.len();
             if !path.channels[channel].outbox.fits(len, outgoing.outer_tos) {
-                let outcome = path.flush(now, channel, sockets, &self.arena);
+                let outcome = path.flush(now, channel, sockets, &self.arena, &mut self.room);
                 note(&mut self.stuck, transmit.path, channel, outcome);
             }
             let outbox = &mut path.channels[channel].outbox;
@@ -210,7 +213,7 @@ impl Egress {
     ) {
         for (id, channel) in self.gathered.drain(..) {
             let Some(Some(path)) = paths.get_mut(id.0 as usize) else { continue };
-            let outcome = path.flush(now, channel, sockets, &self.arena);
+            let outcome = path.flush(now, channel, sockets, &self.arena, &mut self.room);
             note(&mut self.stuck, id, channel, outcome);
         }
         self.used = end;

@@ -75,6 +75,11 @@ pub(crate) enum Notice {
         /// Bytes.
         mtu: u16,
     },
+    /// A device was removed from the system by somebody else.
+    DeviceGone {
+        /// The device's name.
+        device: String,
+    },
 }
 
 /// ICMP errors about our own datagrams.
@@ -188,7 +193,9 @@ impl DataThread {
             match event.token.into() {
                 Token::Waker => called = true,
                 Token::Device(index) => {
-                    if event.readable {
+                    if event.error {
+                        self.lose_device(DeviceId(index));
+                    } else if event.readable {
                         self.read_device(now, DeviceId(index));
                     }
                 }
@@ -200,7 +207,8 @@ impl DataThread {
                     if event.writable {
                         self.retry_sends(now, id);
                     }
-                    if event.readable {
+                    // An error without an entry in the queue is taken off by reading.
+                    if event.readable || event.error {
                         self.readable.push(id);
                     }
                 }
@@ -223,6 +231,13 @@ impl DataThread {
         let Some(Some(device)) = self.devices.get(usize::from(id.0)) else { return };
         let (endpoint, paths, sockets) = (&mut self.endpoint, &mut self.paths, &self.sockets);
         self.egress.round(now, id, device, endpoint, paths, sockets);
+    }
+
+    /// Somebody removed a device of ours from the system: it never comes back to this descriptor.
+    fn lose_device(&mut self, id: DeviceId) {
+        let Some(device) = self.devices.get_mut(usize::from(id.0)).and_then(Option::take) else { return };
+        let _ = self.poller.remove(&device.tun);
+        let _ = self.notices.send(Notice::DeviceGone { device: device.tun.name().into() });
     }
 
     /// Reads what has arrived, in turns: the packets of a connection alternate over its paths, so a batch of each in turn keeps few of them
@@ -252,7 +267,7 @@ impl DataThread {
             let of_socket =
                 path.channels.get(stuck.channel).is_some_and(|channel| channel.socket == id);
             if of_socket {
-                let outcome = path.retry(now, stuck.channel, &self.sockets);
+                let outcome = path.retry(now, stuck.channel, &self.sockets, &mut self.egress.room);
                 self.egress.stuck.push(Stuck { outcome, ..*stuck });
             }
             !of_socket

@@ -12,6 +12,8 @@ use socket2::SockAddr;
 const MAX_WAIT: Duration = Duration::from_millis(5);
 /// Bytes that may wait for room in one socket.
 const MAX_BACKLOG: usize = 256 * 1024;
+/// Bytes that may wait for room in all sockets together.
+pub(crate) const MAX_WAITING: usize = 16 << 20;
 
 /// What became of datagrams handed to the socket.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -130,13 +132,14 @@ impl Outbox {
         first
     }
 
-    /// Sends the batch, or lets it wait behind what waits already.
+    /// Sends the batch, or lets it wait behind what waits already. `room` is how many bytes more may wait in the whole daemon.
     pub(crate) fn flush(
         &mut self,
         now: Instant,
         socket: &UdpSocket,
         remote: &SockAddr,
         arena: &[u8],
+        room: &mut usize,
     ) -> Flushed {
         if self.count == 0 {
             return if self.backlog.is_empty() { Flushed::Done } else { Flushed::Waiting };
@@ -177,7 +180,10 @@ impl Outbox {
         for segment in &self.segments[skipped..count] {
             let header = &arena[segment.header.0 as usize..segment.header.1 as usize];
             let payload = &arena[segment.payload.0 as usize..segment.payload.1 as usize];
-            if !self.backlog.push(now, header, payload, tos) {
+            let len = header.len() + payload.len();
+            if len <= *room && self.backlog.push(now, header, payload, tos) {
+                *room -= len;
+            } else {
                 self.counters.full += 1;
             }
         }
@@ -185,8 +191,22 @@ impl Outbox {
     }
 
     /// The socket has room again: sends what waits, drops what waited too long.
-    pub(crate) fn retry(&mut self, now: Instant, socket: &UdpSocket, remote: &SockAddr) -> Flushed {
+    pub(crate) fn retry(
+        &mut self,
+        now: Instant,
+        socket: &UdpSocket,
+        remote: &SockAddr,
+        room: &mut usize,
+    ) -> Flushed {
+        let before = self.backlog.data.len();
         self.counters.full += self.backlog.drop_older_than(now, MAX_WAIT);
+        let outcome = self.send_waiting(socket, remote);
+        *room += before - self.backlog.data.len();
+        outcome
+    }
+
+    fn send_waiting(&mut self, socket: &UdpSocket, remote: &SockAddr) -> Flushed {
+        let mut outcome = Flushed::Done;
         while let Some(batch) = self.backlog.batch() {
             let (first, second) = self.backlog.slices(batch.bytes);
             let mut pieces = [IoSlice::new(&[]); MAX_BATCH_PIECES];
@@ -201,14 +221,18 @@ impl Outbox {
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Flushed::Waiting,
                 Err(error) => {
                     self.backlog.pop(batch.datagrams);
-                    let outcome = self.count_failure(&error, batch.datagrams);
-                    if outcome != Flushed::Done {
-                        return outcome;
+                    if self.count_failure(&error, batch.datagrams) == Flushed::TooBig {
+                        outcome = Flushed::TooBig;
                     }
                 }
             }
         }
-        Flushed::Done
+        outcome
+    }
+
+    /// Bytes that wait for room in the socket.
+    pub(crate) fn waiting(&self) -> usize {
+        self.backlog.data.len()
     }
 
     fn count_failure(&mut self, error: &io::Error, count: usize) -> Flushed {

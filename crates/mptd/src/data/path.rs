@@ -101,21 +101,34 @@ impl PathIo {
         channel: usize,
         sockets: &Sockets,
         arena: &[u8],
+        room: &mut usize,
     ) -> Flushed {
         let channel = &mut self.channels[channel];
         match sockets.socket(channel.socket) {
-            Some(socket) => channel.outbox.flush(now, socket, &self.destination, arena),
+            Some(socket) => channel.outbox.flush(now, socket, &self.destination, arena, room),
             None => Flushed::Done,
         }
     }
 
     /// Sends what waits in a channel whose socket has room again.
-    pub(crate) fn retry(&mut self, now: Instant, channel: usize, sockets: &Sockets) -> Flushed {
+    pub(crate) fn retry(
+        &mut self,
+        now: Instant,
+        channel: usize,
+        sockets: &Sockets,
+        room: &mut usize,
+    ) -> Flushed {
         let channel = &mut self.channels[channel];
         match sockets.socket(channel.socket) {
-            Some(socket) => channel.outbox.retry(now, socket, &self.destination),
+            Some(socket) => channel.outbox.retry(now, socket, &self.destination, room),
             None => Flushed::Done,
         }
+    }
+
+    /// Bytes that wait for room in its sockets.
+    #[must_use]
+    pub(crate) fn waiting(&self) -> usize {
+        self.channels.iter().map(|channel| channel.outbox.waiting()).sum()
     }
 
     /// Sum over all source ports.

@@ -16,7 +16,7 @@ const RANDOM_PORT_TRIES: usize = 64;
 /// What may wait in the kernel to be read: beyond the largest TCP window of a default Linux, so that a burst is not a loss.
 const RECEIVE_BUFFER: usize = 16 << 20;
 /// What may wait in the kernel to be sent on one socket.
-const SEND_BUFFER: usize = 4 << 20;
+const SEND_BUFFER: usize = 1 << 20;
 
 /// What makes two paths share a socket.
 #[derive(Clone, Debug, PartialEq, Eq)]
