@@ -6,6 +6,7 @@
 /// `stray`: on arrival, except that a packet which has to wait is counted on delivery, as
 /// `in_order` or `after_gap` (or as `discarded`, when the buffer is taken down first).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(C)] // `in_order` first, see `ReorderBuffer`
 pub struct Counters {
     /// Delivered in sequence, directly after the number before.
     pub in_order: u64,

@@ -14,17 +14,25 @@ const MAX_ANNOUNCED: usize = 64;
 
 /// The paths of a connection, as far as the receive window is concerned.
 #[derive(Debug)]
+#[repr(C)] // kept small, see `ReorderBuffer`
 pub(super) struct Evidence {
     paths: Vec<Path>,
-    /// The path the window waited for last, the first to be asked. Mostly it is the slowest path,
-    /// and then no other has to be looked at.
-    suspect: usize,
     /// Highest number of all paths.
     top: Sequence,
     /// Nothing has to be noted about silent paths while no number is above this one.
     watch: Sequence,
-    begun: bool,
     max_delay: u64,
+    /// Announcements that have not taken effect, if there are any.
+    changes: Option<Box<Changes>>,
+    begun: bool,
+    /// The path the window waited for last, the first to be asked. Mostly it is the slowest path,
+    /// and then no other has to be looked at.
+    suspect: u32,
+}
+
+/// Announcements in ascending order of their first numbers; never empty.
+#[derive(Debug)]
+struct Changes {
     announced: Vec<Announced>,
 }
 
@@ -49,12 +57,12 @@ impl Evidence {
     pub(super) const fn new() -> Self {
         Self {
             paths: Vec::new(),
-            suspect: 0,
             top: Sequence(0),
             watch: Sequence(0),
-            begun: false,
             max_delay: 0,
-            announced: Vec::new(),
+            changes: None,
+            begun: false,
+            suspect: 0,
         }
     }
 
@@ -101,12 +109,16 @@ impl Evidence {
 
     /// From the number `first` on the path has another weight, 0 for none of the numbers.
     pub(super) fn announce(&mut self, now: u64, first: Sequence, path: usize, weight: u16) {
-        if self.announced.len() == MAX_ANNOUNCED {
-            let oldest = self.announced[0].first;
-            self.take_effect(oldest, now);
+        if let Some(changes) = &self.changes
+            && changes.announced.len() == MAX_ANNOUNCED
+        {
+            self.take_effect(changes.announced[0].first, now);
         }
-        let place = self.announced.partition_point(|a| !a.first.is_after(first));
-        self.announced.insert(place, Announced { first, path, weight });
+        let changes = self.changes.get_or_insert_with(|| {
+            Box::new(Changes { announced: Vec::with_capacity(MAX_ANNOUNCED) })
+        });
+        let place = changes.announced.partition_point(|a| !a.first.is_after(first));
+        changes.announced.insert(place, Announced { first, path, weight });
     }
 
     /// Forgets what the paths brought, because the numbers begin elsewhere.
@@ -119,7 +131,7 @@ impl Evidence {
 
     /// Forgets the announcements as well, because the peer begins anew.
     pub(super) fn restart(&mut self, now: u64) {
-        self.announced.clear();
+        self.changes = None;
         for p in &mut self.paths {
             p.note_restart();
         }
@@ -153,7 +165,7 @@ impl Evidence {
                 self.note_overdue(now);
             }
         }
-        if !self.announced.is_empty() {
+        if self.changes.is_some() {
             self.renew(path, number);
         }
         let Some(p) = self.paths.get_mut(path) else { return };
@@ -173,11 +185,12 @@ impl Evidence {
     pub(super) fn judge(&mut self, now: u64, due: Sequence) -> Judgement {
         self.take_effect(due, now);
         let count = self.paths.len();
+        let first = self.suspect as usize;
         let mut proven = false;
         let mut before = u32::MAX;
         for k in 0..count {
-            let i =
-                if self.suspect + k < count { self.suspect + k } else { self.suspect + k - count };
+            let i = first + k;
+            let i = if i < count { i } else { i - count };
             let p = &mut self.paths[i];
             if !p.up {
                 continue;
@@ -190,7 +203,7 @@ impl Evidence {
                 let (passed, at) = if lag == 0 { (p.highest, 0) } else { p.passed(due) };
                 let ready = at + lag;
                 if lag != 0 && now < ready {
-                    self.suspect = i;
+                    self.suspect = i as u32;
                     return Judgement::Wait { path: Some(i), until: ready };
                 }
                 proven = true;
@@ -199,13 +212,15 @@ impl Evidence {
                 before = before.min((spacing - beyond).cast_unsigned());
             } else if !p.is_silent(now, self.max_delay) {
                 let until = p.silent_from(self.max_delay);
-                self.suspect = i;
+                self.suspect = i as u32;
                 return Judgement::Wait { path: Some(i), until };
             }
         }
         if proven {
-            let next_change =
-                self.announced.first().map_or(u32::MAX, |a| a.first.ahead_of(due).unsigned_abs());
+            let next_change = self
+                .changes
+                .as_ref()
+                .map_or(u32::MAX, |c| c.announced[0].first.ahead_of(due).unsigned_abs());
             Judgement::Lost { before: due + before.min(next_change) }
         } else {
             Judgement::Wait { path: None, until: NEVER }
@@ -220,38 +235,50 @@ impl Evidence {
     }
 
     /// Announcements take effect when the number due has reached them.
+    #[inline]
     fn take_effect(&mut self, due: Sequence, now: u64) {
-        while let Some(&Announced { first, .. }) = self.announced.first() {
-            if first.is_after(due) {
-                return;
+        if let Some(mut changes) = self.changes.take() {
+            while let Some(first) =
+                changes.announced.first().map(|a| a.first).filter(|first| !first.is_after(due))
+            {
+                self.change(&mut changes.announced, first, now);
             }
-            let together = self.announced.partition_point(|a| !a.first.is_after(first));
-            for a in self.announced.drain(..together) {
-                let Some(p) = self.paths.get_mut(a.path) else { continue };
-                if a.weight == 0 {
-                    p.up = false;
-                    continue;
-                }
-                p.weight = a.weight;
-                if !p.up {
-                    p.up = true;
-                    p.reset(now);
-                }
+            if !changes.announced.is_empty() {
+                self.changes = Some(changes);
             }
-            // One path's weight is every path's share.
-            self.set_shares();
-            for p in self.paths.iter_mut().filter(|p| p.up) {
-                p.reweigh(first, now);
-            }
-            self.watch = self.top;
         }
+    }
+
+    /// What was announced for the number `first` holds from now on.
+    #[cold]
+    fn change(&mut self, announced: &mut Vec<Announced>, first: Sequence, now: u64) {
+        let together = announced.partition_point(|a| !a.first.is_after(first));
+        for a in announced.drain(..together) {
+            let Some(p) = self.paths.get_mut(a.path) else { continue };
+            if a.weight == 0 {
+                p.up = false;
+                continue;
+            }
+            p.weight = a.weight;
+            if !p.up {
+                p.up = true;
+                p.reset(now);
+            }
+        }
+        // One path's weight is every path's share.
+        self.set_shares();
+        for p in self.paths.iter_mut().filter(|p| p.up) {
+            p.reweigh(first, now);
+        }
+        self.watch = self.top;
     }
 
     /// A path brings the first number of announced weights.
     #[cold]
     fn renew(&mut self, path: usize, number: Sequence) {
-        let reached = self.announced.partition_point(|a| !a.first.is_after(number));
-        let Some(a) = self.announced[..reached].last() else { return };
+        let Some(changes) = &self.changes else { return };
+        let reached = changes.announced.partition_point(|a| !a.first.is_after(number));
+        let Some(a) = changes.announced[..reached].last() else { return };
         if let Some(p) = self.paths.get_mut(path) {
             p.renew(a.first);
         }

@@ -18,9 +18,16 @@ const RANK: usize = 4;
 /// How long a lag is remembered at least, and at most twice that.
 const MEMORY: u64 = 10_000_000_000;
 
-/// When a path reached which number, and by how much numbers below came later than that.
+/// When a path reached which number, and by how much numbers below came later than that. On a path
+/// that is first-in-first-out nothing is remembered: recording begins when a number comes late, and
+/// ends when none has for long enough.
 #[derive(Debug)]
+#[repr(C)] // `recording` first, see `Path`
 pub(super) struct Lag {
+    recording: bool,
+    /// The next moment to be overwritten, and how many there are.
+    next: u8,
+    len: u8,
     /// The largest of the present period, in ascending order.
     largest: [u64; RANK],
     /// The lag of the period before.
@@ -29,10 +36,9 @@ pub(super) struct Lag {
     /// Distance in time of the moments remembered.
     step: u64,
     last_moment: u64,
-    /// A circle of moments, the next one to be overwritten, and how many there are.
+    last_late: u64,
+    /// A circle of moments.
     moments: Box<[Moment; DEPTH]>,
-    next: u8,
-    len: u8,
 }
 
 /// A path's highest number was `number` from the time `at` on.
@@ -45,31 +51,49 @@ struct Moment {
 impl Lag {
     pub(super) fn new() -> Self {
         Self {
+            recording: false,
+            next: 0,
+            len: 0,
             largest: [0; RANK],
             previous: 0,
             period_began: 0,
             step: FINEST,
             last_moment: NEVER,
+            last_late: 0,
             moments: Box::new([Moment { number: Sequence(0), at: 0 }; DEPTH]),
-            next: 0,
-            len: 0,
         }
     }
 
     /// Forgets everything.
     pub(super) fn reset(&mut self) {
         (self.largest, self.previous, self.period_began) = ([0; RANK], 0, 0);
-        (self.step, self.last_moment, self.next, self.len) = (FINEST, NEVER, 0, 0);
+        (self.step, self.last_late) = (FINEST, 0);
+        self.stop();
+    }
+
+    fn stop(&mut self) {
+        self.recording = false;
+        (self.last_moment, self.next, self.len) = (NEVER, 0, 0);
     }
 
     /// The path's highest number rose.
     #[inline]
     pub(super) fn advanced(&mut self, number: Sequence, now: u64) {
-        if self.last_moment == NEVER || now.saturating_sub(self.last_moment) >= self.step {
-            self.last_moment = now;
-            self.moments[self.next as usize] = Moment { number, at: now };
-            self.next = (self.next + 1) % DEPTH as u8;
-            self.len = (self.len + 1).min(DEPTH as u8);
+        if self.recording {
+            self.record(number, now);
+        }
+    }
+
+    fn record(&mut self, number: Sequence, now: u64) {
+        if self.last_moment != NEVER && now.saturating_sub(self.last_moment) < self.step {
+            return;
+        }
+        self.last_moment = now;
+        self.moments[self.next as usize] = Moment { number, at: now };
+        self.next = (self.next + 1) % DEPTH as u8;
+        self.len = (self.len + 1).min(DEPTH as u8);
+        if now.saturating_sub(self.last_late) >= 2 * MEMORY {
+            self.stop();
         }
     }
 
@@ -87,6 +111,8 @@ impl Lag {
         let late = now.saturating_sub(passed.at);
         self.begin_period(now);
         self.note(late.min(limit));
+        self.recording = true;
+        self.last_late = now;
         late
     }
 
@@ -155,6 +181,7 @@ mod tests {
     const MS: u64 = 1_000_000;
 
     fn steady(lag: &mut Lag, numbers: u32) {
+        lag.recording = true;
         for i in 0..numbers {
             lag.advanced(Sequence(2 * i), u64::from(i) * MS / 4);
         }
@@ -191,6 +218,7 @@ mod tests {
     #[test]
     fn a_pause_between_two_numbers_is_no_lag() {
         let mut lag = Lag::new();
+        lag.recording = true;
         lag.advanced(Sequence(10), 0);
         lag.advanced(Sequence(14), 2000 * MS);
         for _ in 0..RANK {
@@ -207,5 +235,8 @@ mod tests {
         assert!(lag.value(MEMORY - MS) > 0);
         assert!(lag.value(MEMORY + 5 * MS) > 0);
         assert_eq!(lag.value(3 * MEMORY), 0);
+        assert!(lag.recording);
+        lag.advanced(Sequence(90), 3 * MEMORY);
+        assert!(!lag.recording && lag.len == 0);
     }
 }

@@ -103,33 +103,40 @@ impl Verdict {
 }
 
 /// The receive window of one connection. `P` is the handle of a packet.
+///
+/// A daemon may have thousands of them, each called once in a while: what a packet in order needs
+/// stands in the first 128 bytes.
 #[derive(Debug)]
+#[repr(C, align(64))]
 pub struct ReorderBuffer<P> {
     /// E, the number due.
     due: Sequence,
     /// W.
     window: u32,
-    late: Late,
     /// Whether the evidence is consulted: early release, and a window at all.
     judging: bool,
     /// `due` has been set.
     started: bool,
     /// The number before `due` was given up.
     gap: bool,
-    /// What has to happen before the number due is judged again.
-    waiting: Waiting,
-    /// In nanoseconds, as all times here.
-    max_delay: u64,
-    stall_limit: u64,
-    /// When [`ReorderBuffer::handle_timeout`] has something to do.
+    /// There are `strays`.
+    straying: bool,
+    late: Late,
+    /// When [`ReorderBuffer::handle_timeout`] has something to do, in nanoseconds as all times here.
+    /// Never while nothing waits, and only then.
     deadline: u64,
     /// When the first packet came that did not advance the window, after the last that did.
     stalled_since: u64,
     clock: Clock,
-    counters: Counters,
-    ring: Ring<P>,
     history: History,
     evidence: Evidence,
+    counters: Counters,
+
+    /// What has to happen before the number due is judged again.
+    waiting: Waiting,
+    ring: Ring<P>,
+    max_delay: u64,
+    stall_limit: u64,
     strays: Strays,
     before_restart: Option<BeforeRestart>,
     /// Waiting times of the packets that were stored.
@@ -157,20 +164,21 @@ impl<P: Copy> ReorderBuffer<P> {
         let mut buffer = Self {
             due: Sequence(0),
             window: 0,
-            late: config.late,
             judging: false,
             started: false,
             gap: false,
-            waiting: Waiting::Any,
-            max_delay: 0,
-            stall_limit: 0,
+            straying: false,
+            late: config.late,
             deadline: NEVER,
             stalled_since: NEVER,
             clock: Clock::default(),
-            counters: Counters::default(),
-            ring: Ring::new(),
             history: History::new(),
             evidence: Evidence::new(),
+            counters: Counters::default(),
+            waiting: Waiting::Any,
+            ring: Ring::new(),
+            max_delay: 0,
+            stall_limit: 0,
             strays: Strays::default(),
             before_restart: None,
             delays: Box::default(),
@@ -194,7 +202,7 @@ impl<P: Copy> ReorderBuffer<P> {
     ) -> Verdict {
         let now = self.clock.nanos(now);
         let number = Sequence(sequence);
-        if number == self.due && self.ring.is_empty() && self.started {
+        if number == self.due && self.deadline == NEVER && self.started {
             if self.judging {
                 self.evidence.observe(now, path, number);
             }
@@ -367,9 +375,8 @@ impl<P: Copy> ReorderBuffer<P> {
         if !(-HORIZON..HORIZON).contains(&ahead) {
             return self.receive_stray(now, path, number, packet, sink);
         }
-        self.strays.clear();
-        let judged = self.judging;
-        if judged {
+        self.end_straying();
+        if self.judging {
             self.evidence.observe(now, path, number);
         }
         let verdict = if ahead < 0 {
@@ -484,6 +491,7 @@ impl<P: Copy> ReorderBuffer<P> {
         } else {
             sink.deliver(packet, false, true);
         }
+        self.straying = true;
         if let Some(run) = self.strays.push(number) {
             self.flush(sink);
             self.reposition(now, number.next());
@@ -622,7 +630,14 @@ impl<P: Copy> ReorderBuffer<P> {
     #[inline]
     fn progress(&mut self) {
         self.stalled_since = NEVER;
-        self.strays.clear();
+        self.end_straying();
+    }
+
+    #[inline]
+    fn end_straying(&mut self) {
+        if std::mem::take(&mut self.straying) {
+            self.strays.clear();
+        }
     }
 
     /// Whether packets have come without progress for so long that the window must be wrong.
@@ -732,7 +747,6 @@ struct Strays {
 }
 
 impl Strays {
-    #[inline]
     fn clear(&mut self) {
         self.len = 0;
     }

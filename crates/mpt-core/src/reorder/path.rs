@@ -14,8 +14,9 @@ const RARE: u32 = 64;
 /// path's silence starts. Not needed for the verdict, but it makes the test for it rare.
 const SLACK: u32 = 64;
 
-/// A path's statistics.
+/// A path's statistics. What every packet needs stands in the first 64 bytes.
 #[derive(Debug)]
+#[repr(C, align(64))]
 pub(super) struct Path {
     pub(super) up: bool,
     /// A packet came since the path came up, or an announcement said where its numbers begin.
@@ -25,10 +26,9 @@ pub(super) struct Path {
     /// The spacing up to the next number says nothing.
     unspaced: bool,
     /// A packet waited the maximum delay in vain for a number that only this path could bring.
-    pub(super) missed: bool,
+    missed: bool,
     known: u8,
     in_block: u8,
-    pub(super) weight: u16,
     /// The highest number it brought.
     pub(super) highest: Sequence,
     /// When that came; before, when the path came up.
@@ -41,11 +41,13 @@ pub(super) struct Path {
     /// The same, from the weights.
     prior_smallest: u32,
     prior_largest: u32,
+
+    pub(super) lag: Lag,
     /// By how much the schedule may vary a path's spacing: by one for each other path.
     variation: u32,
+    pub(super) weight: u16,
     /// The first number of the present weights, when its statistics began anew with it.
     renewed: Option<Sequence>,
-    pub(super) lag: Lag,
     /// Where it was before a restart of the peer, while it brought nothing since.
     before_restart: Option<BeforeRestart>,
 }

@@ -100,10 +100,8 @@ impl Model {
         self.latest = now;
         let due = *self.due.get_or_insert(n.into());
         let number = Self::unwrap(n, due);
-        if number != due || !self.stored.is_empty() {
-            if self.is_from_before_restart(now, n) {
-                return self.late(packet);
-            }
+        if (number != due || !self.stored.is_empty()) && self.is_from_before_restart(now, n) {
+            return self.late(packet);
         }
         let ahead = number - due;
         if !(-HORIZON..HORIZON).contains(&ahead) {

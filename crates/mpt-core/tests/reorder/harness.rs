@@ -507,10 +507,10 @@ impl Simulation {
     }
 
     fn note_delivery(&mut self, now: u64) {
-        if std::mem::take(&mut self.output.delivered) {
-            if let Some(since) = self.stalled_since.take() {
-                self.stall = self.stall.max(now - since);
-            }
+        if std::mem::take(&mut self.output.delivered)
+            && let Some(since) = self.stalled_since.take()
+        {
+            self.stall = self.stall.max(now - since);
         }
     }
 

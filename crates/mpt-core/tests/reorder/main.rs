@@ -1,5 +1,7 @@
 //! The receive window, in virtual time and against a naive model.
 
+#![expect(clippy::disallowed_types, reason = "`prop_oneof` shares its strategies by `Arc`")]
+
 mod harness;
 
 mod a_naive_model_agrees_on_every_packet;
