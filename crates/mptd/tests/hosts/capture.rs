@@ -47,6 +47,8 @@ pub(crate) struct Datagram {
     pub(crate) destination: SocketAddr,
     /// DSCP and ECN of the outer header.
     pub(crate) tos: u8,
+    /// IPv6 flow label; 0 over IPv4.
+    pub(crate) flow_label: u32,
     /// As on the wire; 0: none.
     pub(crate) udp_checksum: u16,
     pub(crate) gre: gre::Repr,
@@ -114,6 +116,10 @@ impl Datagram {
             source: SocketAddr::new(source, word(0)),
             destination: SocketAddr::new(destination, word(2)),
             tos,
+            flow_label: match source {
+                IpAddr::V4(_) => 0,
+                IpAddr::V6(_) => u32::from_be_bytes([0, packet[1] & 15, packet[2], packet[3]]),
+            },
             udp_checksum: word(6),
             gre,
             gre_len,

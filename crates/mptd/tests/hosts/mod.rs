@@ -37,6 +37,7 @@ mod config;
 mod daemon;
 pub(crate) mod traffic;
 
+use std::io::ErrorKind;
 use std::net::{SocketAddr, UdpSocket};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread;
@@ -48,7 +49,7 @@ use mpt_linux::netlink::{Netlink, VethEnd};
 use mpt_linux::netns::{self, Namespace};
 use tokio::runtime::Runtime;
 
-pub(crate) use capture::{Capture, Captured, Datagram};
+pub(crate) use capture::{Capture, Captured, Datagram, pcap};
 pub(crate) use config::Config;
 pub(crate) use daemon::Daemon;
 
@@ -120,7 +121,7 @@ impl Host {
         self.runtime.block_on(self.netlink.link_exists(interface)).unwrap()
     }
 
-    fn index(&self, interface: &str) -> u32 {
+    pub(crate) fn index(&self, interface: &str) -> u32 {
         self.runtime.block_on(self.netlink.link(interface)).unwrap().index
     }
 
@@ -157,8 +158,12 @@ impl Host {
     /// A UDP socket of this host, whose reads fail after [`PATIENCE`].
     pub(crate) fn udp(&self, local: &str) -> UdpSocket {
         let local: SocketAddr = local.parse().unwrap();
-        let socket = self.run(|| UdpSocket::bind(local));
-        let socket = socket.unwrap_or_else(|error| panic!("bind {local}: {error}"));
+        // A process that another test is just forking keeps closed sockets for a moment, until its exec.
+        let socket =
+            wait_for(&format!("bind {local}"), || match self.run(|| UdpSocket::bind(local)) {
+                Err(error) if error.kind() == ErrorKind::AddrInUse => None,
+                result => Some(result.unwrap_or_else(|error| panic!("bind {local}: {error}"))),
+            });
         socket.set_read_timeout(Some(PATIENCE)).unwrap();
         nix::sys::socket::setsockopt(
             &socket,
@@ -175,7 +180,8 @@ impl Host {
 pub(crate) struct Line {
     /// Rate in Mbit/s of a token bucket filter at either end; `None`: as fast as the machine.
     pub(crate) rate: Option<u32>,
-    /// Whether its devices take super-packets. Without them a capture shows each packet by itself.
+    /// Whether its devices take super-packets and packets without checksum. Without, a capture shows each packet as a real
+    /// Ethernet would carry it.
     pub(crate) offloads: bool,
 }
 
@@ -186,7 +192,7 @@ impl Default for Line {
 }
 
 impl Line {
-    /// A line on which each packet can be captured by itself.
+    /// A line without offloads: for captures.
     pub(crate) fn plain() -> Self {
         Self { offloads: false, ..Self::default() }
     }
@@ -221,7 +227,7 @@ impl Pair {
                     ));
                 }
                 if !line.offloads {
-                    let off = "tso off gso off tx-udp-segmentation off";
+                    let off = "tx off tso off gso off tx-udp-segmentation off";
                     host.program("ethtool", &format!("-K {name} {off}"));
                 }
             }

@@ -2,6 +2,7 @@
 
 use std::io::{Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream, UdpSocket};
+use std::ops::Range;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -66,11 +67,22 @@ fn exchange(stream: &TcpStream, bytes: usize, [sent, expected]: [u64; 2]) {
     });
 }
 
+/// Sends so many numbered datagrams of 100 bytes, few enough at a time for any line, and expects every one of them once.
+pub(crate) fn deliver(from: &UdpSocket, to: &UdpSocket, count: u64) {
+    let address = to.local_addr().unwrap();
+    let mut numbers = thread::scope(|scope| {
+        scope.spawn(|| send_numbered(from, address, 0..count, 100, 4000));
+        receive_count(to, count)
+    });
+    numbers.sort_unstable();
+    assert!(numbers.iter().copied().eq(0..count), "{} of {count}: {numbers:?}", numbers.len());
+}
+
 /// Sends datagrams number `numbers` of `length` bytes (8 at least), paced to `per_second`.
 pub(crate) fn send_numbered(
     socket: &UdpSocket,
     to: SocketAddr,
-    numbers: std::ops::Range<u64>,
+    numbers: Range<u64>,
     length: usize,
     per_second: u32,
 ) {
@@ -88,22 +100,38 @@ pub(crate) fn send_numbered(
     }
 }
 
-/// Receives numbered datagrams until number `last` and nothing more for `quiet`, or until nothing comes for a long time. Panics when one of them
-/// is corrupted.
+/// Receives so many numbered datagrams, or those that come until nothing comes for a long time.
+pub(crate) fn receive_count(socket: &UdpSocket, count: u64) -> Vec<u64> {
+    socket.set_read_timeout(Some(PATIENCE)).unwrap();
+    (0..count).map_while(|_| receive_one(socket)).collect()
+}
+
+/// Receives numbered datagrams until number `last` and nothing more for `quiet`, or until nothing comes for a long time.
 pub(crate) fn receive_numbered(socket: &UdpSocket, last: u64, quiet: Duration) -> Vec<u64> {
     let mut numbers = Vec::new();
-    let mut buffer = vec![0; 70_000];
-    let mut patience = PATIENCE;
-    loop {
-        socket.set_read_timeout(Some(patience)).unwrap();
-        let Ok(length) = socket.recv(&mut buffer) else { return numbers };
-        let number = u64::from_be_bytes(buffer[..8].try_into().unwrap());
-        assert!(buffer[..length] == datagram(number, length), "datagram {number} is corrupted");
+    socket.set_read_timeout(Some(PATIENCE)).unwrap();
+    while let Some(number) = receive_one(socket) {
         numbers.push(number);
         if number == last {
-            patience = quiet;
+            socket.set_read_timeout(Some(quiet)).unwrap();
         }
     }
+    numbers
+}
+
+/// Asserts that nothing more arrives.
+pub(crate) fn expect_silence(socket: &UdpSocket, time: Duration) {
+    socket.set_read_timeout(Some(time)).unwrap();
+    assert_eq!(receive_one(socket), None, "a datagram that nobody expected");
+}
+
+/// `None`: nothing came in time.
+fn receive_one(socket: &UdpSocket) -> Option<u64> {
+    let mut buffer = [0; 2000];
+    let length = socket.recv(&mut buffer).ok()?;
+    let number = u64::from_be_bytes(buffer[..8].try_into().unwrap());
+    assert!(buffer[..length] == datagram(number, length), "datagram {number} is corrupted");
+    Some(number)
 }
 
 /// How often the sequence of numbers goes back.
