@@ -1,7 +1,8 @@
-//! Look-up, scheduling and reordering of a packet, at 1 connection and at 1,000, packets drawn uniformly over all of them.
+//! Look-up, scheduling and reordering of a packet, at 1 connection and at 1,000, packets drawn
+//! uniformly over all of them.
 //!
-//! The packets themselves are a small ring in both cases, written for each call: what is measured is the endpoint, not how fast memory
-//! delivers packets.
+//! The packets themselves are a small ring in both cases, written for each call: what is measured
+//! is the endpoint, not how fast memory delivers packets.
 
 use std::hint::black_box;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
@@ -57,7 +58,7 @@ fn endpoint(now: Instant, connections: u32) -> Endpoint<u32> {
             copy_dscp: false,
             ecn: ecn::Mode::Compatibility,
             mtu: None,
-            paths: vec![path(1, 3), path(2, 2)],
+            paths: vec![path(1, 94), path(2, 121)],
         };
         endpoint.add_connection(now, config).unwrap();
     }
@@ -81,8 +82,8 @@ impl Draw {
     #[inline]
     fn below(&mut self, bound: u32) -> u32 {
         self.0 = self.0.wrapping_add(0x9e37_79b9);
-        let mixed = (self.0 ^ self.0 >> 15).wrapping_mul(0x2c1b_3c6d);
-        (u64::from(mixed ^ mixed >> 13) * u64::from(bound) >> 32) as u32
+        let mixed = (self.0 ^ (self.0 >> 15)).wrapping_mul(0x2c1b_3c6d);
+        ((u64::from(mixed ^ (mixed >> 13)) * u64::from(bound)) >> 32) as u32
     }
 }
 
@@ -122,6 +123,45 @@ fn send(criterion: &mut Criterion) {
     group.finish();
 }
 
+/// A datagram of connection n, written over the one before.
+fn arrive(datagram: &mut [u8; 8 + 64], n: u32, number: u32) -> (SocketId, SocketAddr) {
+    let (x, y) = network(n);
+    let header = gre::Repr {
+        protocol: gre::Protocol::IPV4,
+        checksum: false,
+        key: None,
+        sequence: Some(number),
+    };
+    header.emit(&mut datagram[..8]);
+    datagram[8..].copy_from_slice(&packet([10, x, y, 1], [10, 255, 0, 1]));
+    let path = 1 + (number & 1) as u8;
+    let remote = SocketAddr::new(IpAddr::V4(Ipv4Addr::new(192, x, y, path)), 4754);
+    (SocketId(path.into()), remote)
+}
+
+/// Assignment and checks of a datagram: look-up, as for sending.
+fn accept(criterion: &mut Criterion) {
+    let mut group = criterion.benchmark_group("endpoint/accept");
+    group.throughput(Throughput::Elements(1));
+    #[expect(clippy::disallowed_methods, reason = "any instant will do as the origin")]
+    let now = Instant::now();
+    for connections in [1_u32, 1_000] {
+        let mut endpoint = endpoint(now, connections);
+        let mut number = 0;
+        let mut draw = Draw(1);
+        let mut datagram = [0; 8 + 64];
+        group.bench_function(BenchmarkId::from_parameter(connections), |bencher| {
+            bencher.iter(|| {
+                number += 1;
+                let (socket, remote) = arrive(&mut datagram, draw.below(connections), number);
+                endpoint.accept(socket, remote, Ecn::NotEct, &mut datagram).unwrap()
+            });
+        });
+    }
+    group.finish();
+}
+
+/// The same with reordering, of packets that come in order.
 fn receive(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("endpoint/receive");
     group.throughput(Throughput::Elements(1));
@@ -131,42 +171,22 @@ fn receive(criterion: &mut Criterion) {
         let mut endpoint = endpoint(now, connections);
         let mut numbers = vec![0_u32; connections as usize];
         let mut draw = Draw(1);
-        let header = gre::Repr {
-            protocol: gre::Protocol::IPV4,
-            checksum: false,
-            key: None,
-            sequence: Some(0),
-        };
         let mut datagram = [0; 8 + 64];
-        header.emit(&mut datagram[..8]);
         group.bench_function(BenchmarkId::from_parameter(connections), |bencher| {
             bencher.iter(|| {
                 let n = draw.below(connections);
-                let (x, y) = network(n);
                 let number = &mut numbers[n as usize];
-                datagram[4..8].copy_from_slice(&number.to_be_bytes());
-                datagram[8..].copy_from_slice(&packet([10, x, y, 1], [10, 255, 0, 1]));
-                let path = 1 + (*number & 1) as u8;
+                let (socket, remote) = arrive(&mut datagram, n, *number);
                 *number += 1;
                 now += Duration::from_micros(1);
-                let remote = SocketAddr::new(IpAddr::V4(Ipv4Addr::new(192, x, y, path)), 4754);
-                let socket = SocketId(path.into());
-                endpoint
-                    .handle_datagram(
-                        now,
-                        socket,
-                        remote,
-                        Ecn::NotEct,
-                        &mut datagram,
-                        |range| range.start as u32,
-                        &mut Nowhere,
-                    )
-                    .unwrap();
+                let datagram = &mut datagram;
+                let accepted = endpoint.accept(socket, remote, Ecn::NotEct, datagram).unwrap();
+                endpoint.receive(now, &accepted, n, &mut Nowhere);
             });
         });
     }
     group.finish();
 }
 
-criterion_group!(benches, send, receive);
+criterion_group!(benches, send, accept, receive);
 criterion_main!(benches);

@@ -1,7 +1,8 @@
 //! Which path a datagram from the network belongs to.
 //!
-//! One exact rule: local socket, remote address, remote port where the path names one, and GRE key or its absence name
-//! one path of one connection. Two paths that a datagram could both belong to are an error.
+//! One exact rule: local socket, remote address, remote port where the path names one, and GRE key
+//! or its absence name one path of one connection. Two paths that a datagram could both belong to
+//! are an error.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -13,7 +14,8 @@ use crate::{DatagramDrop, PathConfig, PathId, SocketId};
 #[derive(Clone, Debug, Default)]
 pub struct Assignments {
     tuples: FxHashMap<Tuple, PathId>,
-    /// How many tuples a sender is in, whatever their keys: tells a wrong key from an unknown sender.
+    /// How many tuples a sender is in, whatever their keys: tells a wrong key from an unknown
+    /// sender.
     senders: FxHashMap<Sender, u32>,
     /// How many tuples name a port, and how many do not.
     with_port: usize,
@@ -30,8 +32,9 @@ struct Tuple {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct Sender {
-    /// IPv4 addresses mapped into IPv6, as they come from a dual-stack socket.
-    remote: u128,
+    /// The halves of the address; IPv4 addresses mapped into IPv6, as they come from a dual-stack
+    /// socket.
+    remote: (u64, u64),
     socket: u32,
     port: Option<u16>,
 }
@@ -146,9 +149,10 @@ impl Sender {
     }
 }
 
-fn bits(address: IpAddr) -> u128 {
-    match address {
+fn bits(address: IpAddr) -> (u64, u64) {
+    let bits: u128 = match address {
         IpAddr::V4(address) => address.to_ipv6_mapped().into(),
         IpAddr::V6(address) => address.into(),
-    }
+    };
+    ((bits >> 64) as u64, bits as u64)
 }

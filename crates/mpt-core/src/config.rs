@@ -20,12 +20,14 @@ pub struct ConnectionConfig {
     pub selectors: Vec<Selector>,
     /// Inner source addresses accepted from the peer; none but these.
     pub sources: Vec<IpNet>,
-    /// GRE key (RFC 2890) of its packets, both ways; without one, packets that have a key are refused.
+    /// GRE key (RFC 2890) of its packets, both ways; without one, packets that have a key are
+    /// refused.
     pub key: Option<u32>,
     /// Whether to send the GRE checksum (RFC 2784). On receive it is verified wherever present.
     pub checksum: bool,
-    /// Whether packets are numbered (RFC 2890): sent with a number unless the mapping is [`Mapping::Flow`], and put
-    /// in order on receive where they carry one. Packets without a number are delivered at once.
+    /// Whether packets are numbered (RFC 2890): sent with a number unless the mapping is
+    /// [`Mapping::Flow`], and put in order on receive where they carry one. Packets without a
+    /// number are delivered at once.
     pub sequence: bool,
     /// Whether it sends, receives or both.
     pub direction: Direction,
@@ -33,7 +35,8 @@ pub struct ConnectionConfig {
     pub mapping: Mapping,
     /// How received packets are put in order.
     pub reorder: reorder::Config,
-    /// Whether it carries the multicast, broadcast and link-local packets of its device. At most one connection of a device does.
+    /// Whether it carries the multicast, broadcast and link-local packets of its device. At most
+    /// one connection of a device does.
     pub multicast: bool,
     /// Whether the outer header gets the DSCP of the inner one (else 0).
     pub copy_dscp: bool,
@@ -50,7 +53,8 @@ pub struct ConnectionConfig {
 pub struct PathConfig {
     /// Unique within the connection.
     pub name: String,
-    /// Where its packets may arrive; several with entropy source ports. Empty while there is no socket.
+    /// Where its packets may arrive; several with entropy source ports. Empty while there is no
+    /// socket.
     pub sockets: Vec<SocketId>,
     /// Source address of its outer packets, where known.
     pub local: Option<IpAddr>,
@@ -58,7 +62,8 @@ pub struct PathConfig {
     pub remote: IpAddr,
     /// UDP destination port of its outer packets.
     pub remote_port: u16,
-    /// UDP source port of those received; `None` accepts any (a peer with entropy source ports, or behind a NAT).
+    /// UDP source port of those received; `None` accepts any (a peer with entropy source ports, or
+    /// behind a NAT).
     pub remote_source_port: Option<u16>,
     /// Share of what we send, 1..=65,535.
     pub weight_out: u16,
@@ -70,7 +75,8 @@ pub struct PathConfig {
     pub up: bool,
     /// MTU of the link in bytes of the outer IP packet.
     pub mtu: u16,
-    /// Source ports follow the flow (RFC 8086, section 3.2.1): the packets of one path arrive in any order.
+    /// Source ports follow the flow (RFC 8086, section 3.2.1): the packets of one path arrive in
+    /// any order.
     pub entropy: bool,
 }
 
@@ -113,25 +119,33 @@ pub enum ConfigError {
     #[error("connection \"{connection}\", path \"{path}\": a weight must be from 1 to 65535")]
     ZeroWeight { connection: String, path: String },
     #[error(
-        "connection \"{connection}\", path \"{path}\": an MTU of {mtu} is below the {minimum} bytes that every such link has"
+        "connection \"{connection}\", path \"{path}\": an MTU of {mtu} is below the {minimum} \
+         bytes that every such link has"
     )]
     PathMtu { connection: String, path: String, mtu: u16, minimum: u16 },
     #[error(
-        "connection \"{connection}\" carries IPv6, but its inner MTU is {mtu}, below the 1280 bytes that IPv6 needs"
+        "connection \"{connection}\" carries IPv6, but its inner MTU is {mtu}, below the 1280 \
+         bytes that IPv6 needs"
     )]
     Ipv6Mtu { connection: String, mtu: u16 },
-    #[error("connection \"{connection}\": an inner MTU of {mtu} is below {minimum} bytes", minimum = mtu::IPV4_MINIMUM)]
+    #[error(
+        "connection \"{connection}\": an inner MTU of {mtu} is below {} bytes",
+        mtu::IPV4_MINIMUM
+    )]
     InnerMtu { connection: String, mtu: u16 },
     #[error(
-        "connection \"{connection}\", path \"{path}\": local and remote address are of different IP versions"
+        "connection \"{connection}\", path \"{path}\": local and remote address are of \
+         different IP versions"
     )]
     MixedPath { connection: String, path: String },
     #[error(
-        "connection \"{connection}\": source and destination of a selector are of different IP versions"
+        "connection \"{connection}\": source and destination of a selector are of different IP \
+         versions"
     )]
     MixedSelector { connection: String },
     #[error(
-        "connection \"{connection}\": a selector with ports must name a protocol that has ports (TCP 6, UDP 17, DCCP 33, SCTP 132, UDP-Lite 136)"
+        "connection \"{connection}\": a selector with ports must name a protocol that has ports \
+         (TCP 6, UDP 17, DCCP 33, SCTP 132, UDP-Lite 136)"
     )]
     PortsWithoutProtocol { connection: String },
     #[error("connection \"{connection}\": a DSCP must be from 0 to 63")]
@@ -143,7 +157,8 @@ pub enum ConfigError {
     #[error("connections \"{first}\" and \"{second}\" of one device both have multicast = true")]
     TwoMulticast { first: String, second: String },
     #[error(
-        "paths \"{first}\" and \"{second}\" receive from the same address on the same socket: their connections need different GRE keys"
+        "paths \"{first}\" and \"{second}\" receive from the same address on the same socket: \
+         their connections need different GRE keys"
     )]
     SameTuple { first: String, second: String },
     #[error("there is no such connection or path (any more)")]
@@ -203,9 +218,14 @@ impl ConnectionConfig {
         Ok(())
     }
 
+    /// Whether what it sends carries sequence numbers.
+    pub fn numbers(&self) -> bool {
+        self.sequence && self.mapping != Mapping::Flow
+    }
+
     /// The GRE header of what it sends; a sequence number of 0 stands for any.
     pub fn gre(&self, protocol: gre::Protocol) -> gre::Repr {
-        let sequence = (self.sequence && self.mapping != Mapping::Flow).then_some(0);
+        let sequence = self.numbers().then_some(0);
         gre::Repr { protocol, checksum: self.checksum, key: self.key, sequence }
     }
 

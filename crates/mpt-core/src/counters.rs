@@ -22,7 +22,8 @@ macro_rules! counters {
 }
 
 counters! {
-    /// Packets from a TUN device that were not sent, by reason. A super-packet counts as its segments.
+    /// Packets from a TUN device that were not sent, by reason. A super-packet counts as its
+    /// segments.
     pub struct InnerDrops {
         /// No complete IPv4 or IPv6 packet.
         malformed,
@@ -36,7 +37,8 @@ counters! {
         direction,
         /// Larger than the inner MTU; the sender is told by ICMP.
         too_big,
-        /// An IPv6 packet on a connection whose inner MTU has fallen below 1280 bytes, and larger than that MTU.
+        /// An IPv6 packet on a connection whose inner MTU has fallen below 1280 bytes, and larger
+        /// than that MTU.
         ipv6_minimum_mtu,
         /// Every path of the connection is down.
         no_path,
@@ -80,7 +82,8 @@ counters! {
 }
 
 counters! {
-    /// What a connection accepted from the network and how it reached the device, besides what the reorder buffer counts.
+    /// What a connection accepted from the network and how it reached the device, besides what the
+    /// reorder buffer counts.
     pub struct Accepted {
         /// Handed to the reorder buffer, whose counters say how each ended.
         sequenced,
@@ -94,7 +97,8 @@ counters! {
 counters! {
     /// Remarkable packets among those accepted. These ended elsewhere too.
     pub struct Remarks {
-        /// ICMP errors from routers outside the connection's `sources`, about a packet that was sent into the connection.
+        /// ICMP errors from routers outside the connection's `sources`, about a packet that was
+        /// sent into the connection.
         icmp_from_outside,
         /// Arrived on a path that is down here.
         path_down,

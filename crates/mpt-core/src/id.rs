@@ -8,7 +8,8 @@ pub struct DeviceId(pub u16);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ConnectionId(pub u32);
 
-/// A path of any connection: an index into the endpoint's table of paths. Given by the endpoint, free for another path after removal.
+/// A path of any connection: an index into the endpoint's table of paths. Given by the endpoint,
+/// free for another path after removal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct PathId(pub u32);
 

@@ -1,8 +1,9 @@
 //! The multipath tunnel protocol without I/O, clock or randomness.
 //!
-//! An [`Endpoint`] holds all connections of a daemon. For each packet from a TUN device it says over which paths to send it, with which headers; each
-//! datagram from the network it assigns to its connection, checks, puts in order and hands to
-//! the device. Times are arguments, bytes belong to the caller, and nothing is allocated per packet.
+//! An [`Endpoint`] holds all connections of a daemon. For each packet from a TUN device it says
+//! over which paths to send it, with which headers; each datagram from the network it assigns to
+//! its connection, checks, puts in order and hands to the device. Times are arguments, bytes belong
+//! to the caller, and nothing is allocated per packet.
 #![forbid(unsafe_code)]
 
 mod assign;
@@ -25,7 +26,9 @@ pub use assign::Assignments;
 pub use config::{ConfigError, ConnectionConfig, Direction, PathConfig};
 pub use connection::Connection;
 pub use counters::{Accepted, DatagramDrops, InnerDrops, Remarks, Traffic};
-pub use endpoint::{AcceptedDatagram, DatagramDrop, DeviceSink, Endpoint, InnerDrop, Outgoing, Transmit};
+pub use endpoint::{
+    AcceptedDatagram, DatagramDrop, DeviceSink, Endpoint, InnerDrop, Outgoing, Transmit,
+};
 pub use id::{ConnectionId, DeviceId, PathId, SocketId};
 pub use path::{DownReason, DownReasons, Path};
 pub use scheduler::Mapping;

@@ -1,17 +1,18 @@
 //! Which connection carries a packet from a TUN device.
 //!
-//! Of all selectors that match, the one with the highest precedence wins: longest destination prefix,
-//! then longest source prefix, then protocol named, then ports named (destination ports first, then source ports, the
-//! smaller range before the larger), then DSCP named. Two selectors of equal precedence that
-//! match a common packet are an error.
+//! Of all selectors that match, the one with the highest precedence wins: longest destination
+//! prefix, then longest source prefix, then protocol named, then ports named (destination ports
+//! first, then source ports, the smaller range before the larger), then DSCP named. Two selectors
+//! of equal precedence that match a common packet are an error.
 //!
-//! A fragment carries no ports, except the first. So that all fragments of a packet take the same connection, none matches
-//! a selector that names ports, the first included. Where fragments are to be expected, a selector without ports
-//! says where they go.
+//! A fragment carries no ports, except the first. So that all fragments of a packet take the same
+//! connection, none matches a selector that names ports, the first included. Where fragments are to
+//! be expected, a selector without ports says where they go.
 //!
-//! The look-up is a tuple space search (Srinivasan, Suri, Varghese: "Packet classification using tuple space search", SIGCOMM 1999): one hash
-//! probe for each distinct shape (the combination of prefix lengths and named fields), however many connections there are. A
-//! range of ports is stored as the aligned blocks it consists of.
+//! The look-up is a tuple space search (Srinivasan, Suri, Varghese: "Packet classification using
+//! tuple space search", SIGCOMM 1999): one hash probe for each distinct shape (the combination of
+//! prefix lengths and named fields), however many connections there are. A range of ports is stored
+//! as the aligned blocks it consists of.
 
 use std::hash::Hash;
 use std::net::IpAddr;
@@ -232,8 +233,8 @@ impl SelectorTable {
     }
 }
 
-/// Everything in a key but the addresses, packed: ports known (1 bit), device (16), DSCP (6), protocol (8),
-/// destination port (16), source port (16).
+/// Everything in a key but the addresses, packed: ports known (1 bit), device (16), DSCP (6),
+/// protocol (8), destination port (16), source port (16).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 struct Rest(u64);
 

@@ -5,11 +5,16 @@ use std::net::IpAddr;
 use ipnet::{IpNet, Ipv4Net, Ipv6Net};
 
 /// A set of prefixes, as disjoint ranges in ascending order: a look-up costs O(log n).
+///
+/// IPv4 addresses stand where IPv6 has those that are mapped from them (RFC 4291, section 2.5.5.2).
+/// No packet has such a source, and none is in any set.
 #[derive(Clone, Debug, Default)]
 pub struct Sources {
-    v4: Vec<(u32, u32)>,
-    v6: Vec<(u128, u128)>,
+    ranges: Box<[(u128, u128)]>,
 }
+
+const FIRST_MAPPED: u128 = 0xffff << 32;
+const LAST_MAPPED: u128 = FIRST_MAPPED + 0xffff_ffff;
 
 impl Sources {
     /// The addresses of all these prefixes.
@@ -21,34 +26,40 @@ impl Sources {
                 IpNet::V6(prefix) => v6.push(*prefix),
             }
         }
-        let mut sources = Self {
-            v4: Ipv4Net::aggregate(&v4)
-                .iter()
-                .map(|net| (net.network().into(), net.broadcast().into()))
-                .collect(),
-            v6: Ipv6Net::aggregate(&v6)
-                .iter()
-                .map(|net| (net.network().into(), net.broadcast().into()))
-                .collect(),
-        };
-        sources.v4.sort_unstable();
-        sources.v6.sort_unstable();
-        sources
+        let mut ranges = Vec::new();
+        for net in Ipv4Net::aggregate(&v4) {
+            ranges.push((mapped(net.network().into()), mapped(net.broadcast().into())));
+        }
+        for net in Ipv6Net::aggregate(&v6) {
+            let (first, last) = (u128::from(net.network()), u128::from(net.broadcast()));
+            // What is left of it on either side of the mapped addresses: all of it, nearly always.
+            for (first, last) in
+                [(first, last.min(FIRST_MAPPED - 1)), (first.max(LAST_MAPPED + 1), last)]
+            {
+                if first <= last {
+                    ranges.push((first, last));
+                }
+            }
+        }
+        ranges.sort_unstable();
+        Self { ranges: ranges.into() }
     }
 
     /// Whether the address is in one of the prefixes.
     #[inline]
     pub fn contains(&self, address: IpAddr) -> bool {
-        match address {
-            IpAddr::V4(address) => within(&self.v4, address.into()),
-            IpAddr::V6(address) => within(&self.v6, address.into()),
-        }
+        let address = match address {
+            IpAddr::V4(address) => mapped(address.into()),
+            IpAddr::V6(address) if address.to_ipv4_mapped().is_some() => return false,
+            IpAddr::V6(address) => address.into(),
+        };
+        let place = self.ranges.partition_point(|&(_, last)| last < address);
+        self.ranges.get(place).is_some_and(|&(first, _)| first <= address)
     }
 }
 
-fn within<A: PartialOrd + Copy>(ranges: &[(A, A)], address: A) -> bool {
-    let place = ranges.partition_point(|&(_, last)| last < address);
-    ranges.get(place).is_some_and(|&(first, _)| first <= address)
+fn mapped(address: u32) -> u128 {
+    FIRST_MAPPED + u128::from(address)
 }
 
 #[cfg(test)]
@@ -75,6 +86,13 @@ mod tests {
         ] {
             assert_eq!(sources.contains(address.parse().unwrap()), inside, "{address}");
         }
+        let everything = Sources::new(&["::/0".parse().unwrap()]);
+        for (address, inside) in
+            [("::", true), ("ffff::", true), ("10.0.0.1", false), ("::ffff:10.0.0.1", false)]
+        {
+            assert_eq!(everything.contains(address.parse().unwrap()), inside, "{address}");
+        }
+        assert!(!sources.contains("::ffff:10.0.0.1".parse().unwrap()));
         assert!(!Sources::new(&[]).contains("10.0.0.1".parse().unwrap()));
     }
 }

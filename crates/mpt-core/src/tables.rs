@@ -1,5 +1,5 @@
-//! Everything that is looked up by the contents of a packet, built from the configuration of all connections. To build it is
-//! to check that no two connections claim the same packet.
+//! Everything that is looked up by the contents of a packet, built from the configuration of all
+//! connections. To build it is to check that no two connections claim the same packet.
 
 use std::net::IpAddr;
 
@@ -153,7 +153,8 @@ impl Conflict {
     }
 }
 
-/// The outer packets of our own paths: one that comes out of a TUN device has been routed back into the tunnel.
+/// The outer packets of our own paths: one that comes out of a TUN device has been routed back into
+/// the tunnel.
 #[derive(Debug, Default)]
 pub(crate) struct Outers {
     /// Destination ports of all of them, mostly one: what nearly every other packet fails.

@@ -2,8 +2,8 @@
 
 use std::time::Instant;
 
-/// At most one time for each index. Setting a time costs O(log n), asking for the earliest O(1); memory grows with
-/// the largest index only.
+/// At most one time for each index. Setting a time costs O(log n), asking for the earliest O(1);
+/// memory grows with the largest index only.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Timers {
     heap: Vec<(Instant, u32)>,
@@ -26,7 +26,8 @@ impl Timers {
         }
     }
 
-    /// Sets the time of an index unless an earlier one is set. A time that moves back is left to expire early: it is then set anew.
+    /// Sets the time of an index unless an earlier one is set. A time that moves back is left to
+    /// expire early: it is then set anew.
     #[inline]
     pub(crate) fn set_no_later(&mut self, index: u32, time: Instant) {
         match self.places[index as usize] {

@@ -1,4 +1,5 @@
-//! A path that comes into use, or gets another weight, continues at the scheduler's present virtual time.
+//! A path that comes into use, or gets another weight, continues at the scheduler's present virtual
+//! time.
 #![expect(clippy::disallowed_types, reason = "`prop_oneof` shares its strategies by `Arc`")]
 
 mod common;
@@ -62,9 +63,10 @@ fn change() -> impl Strategy<Value = Change> {
 }
 
 proptest! {
-    /// Whatever has happened before. While virtual time advances by v, a path of weight w gets v * w packets, to within
-    /// less than one on either side, because its entries are 1 / w apart. All n paths of weight W together get
-    /// N = v * W to within n. So one path gets N * w / W to within n * w / W + 1.
+    /// Whatever has happened before. While virtual time advances by v, a path of weight w gets v *
+    /// w packets, to within less than one on either side, because its entries are 1 / w apart. All
+    /// n paths of weight W together get N = v * W to within n. So one path gets N * w / W to within
+    /// n * w / W + 1.
     #[test]
     fn after_any_history_of_changes(history in prop::collection::vec(change(), 1..30)) {
         let mut weighted = Weighted::new();

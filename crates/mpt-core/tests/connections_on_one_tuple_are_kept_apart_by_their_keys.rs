@@ -1,4 +1,5 @@
-//! What comes in belongs to one path of one connection, by socket, remote address, remote port where configured, and key.
+//! What comes in belongs to one path of one connection, by socket, remote address, remote port
+//! where configured, and key.
 
 mod common;
 

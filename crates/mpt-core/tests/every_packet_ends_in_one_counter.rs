@@ -157,7 +157,8 @@ proptest! {
             accepted += u64::from(result.is_ok());
             prop_assert_eq!(received_total(&endpoint) - before, 1);
         }
-        // Nothing waits for ever, and each that went through a reorder buffer is in one of its counters.
+        // Nothing waits for ever, and each that went through a reorder buffer is in one of its
+        // counters.
         while let Some(time) = endpoint.next_timeout() {
             endpoint.handle_timeout(time, &mut device);
         }

@@ -1,5 +1,5 @@
-//! Routers beyond the peer answer from addresses that are in no configuration: traceroute and path MTU discovery
-//! need what they say.
+//! Routers beyond the peer answer from addresses that are in no configuration: traceroute and path
+//! MTU discovery need what they say.
 
 mod common;
 

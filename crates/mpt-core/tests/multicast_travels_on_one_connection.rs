@@ -1,4 +1,5 @@
-//! Multicast, broadcast and link-local packets: on the connection with `multicast = true`, for routing protocols.
+//! Multicast, broadcast and link-local packets: on the connection with `multicast = true`, for
+//! routing protocols.
 
 mod common;
 

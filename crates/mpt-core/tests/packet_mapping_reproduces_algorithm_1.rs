@@ -1,5 +1,5 @@
-//! The weighted scheduler against Algorithm 1 of almasi2017 (section 4.2), carried out as printed: with the least common
-//! multiple of the weights, and integers as large as that needs.
+//! The weighted scheduler against Algorithm 1 of almasi2017 (section 4.2), carried out as printed:
+//! with the least common multiple of the weights, and integers as large as that needs.
 #![expect(clippy::disallowed_types, reason = "`prop_oneof` shares its strategies by `Arc`")]
 
 mod common;

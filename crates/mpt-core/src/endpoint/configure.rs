@@ -41,9 +41,9 @@ impl<P: Copy> Endpoint<P> {
         }
     }
 
-    /// Makes the endpoint what `configs`, the complete list, say: connections and paths are known by their names, those not
-    /// listed are removed, what has not changed is not touched. On an error nothing is
-    /// changed. Gives the ids in the order of the list.
+    /// Makes the endpoint what `configs`, the complete list, say: connections and paths are known
+    /// by their names, those not listed are removed, what has not changed is not touched. On an
+    /// error nothing is changed. Gives the ids in the order of the list.
     pub fn reconfigure<S: DeviceSink<P>>(
         &mut self,
         now: Instant,
@@ -85,7 +85,7 @@ impl<P: Copy> Endpoint<P> {
         config: PathConfig,
     ) -> Result<PathId, ConfigError> {
         let connection = self.connection(id).ok_or(ConfigError::Gone)?;
-        let mut whole = connection.config.clone();
+        let mut whole = (*connection.config).clone();
         whole.paths = self.path_configs(connection).cloned().collect();
         whole.paths.push(config.clone());
         whole.check()?;
@@ -105,7 +105,7 @@ impl<P: Copy> Endpoint<P> {
     /// Removes a path. Packets that it has delivered into the reorder buffer stay there.
     pub fn remove_path(&mut self, now: Instant, id: PathId) {
         let Some(path) = self.paths.remove(id) else { return };
-        let left = self.paths.iter().map(|(_, path)| &path.config);
+        let left = self.paths.iter().map(|(_, path)| &*path.config);
         self.tables.remove_path(id, left);
         if let Some(connection) = self.connection_mut(path.connection) {
             connection.detach(now, &path);
@@ -122,9 +122,9 @@ impl<P: Copy> Endpoint<P> {
         weight_in: u16,
     ) -> Result<(), ConfigError> {
         let path = self.paths.at(id).ok_or(ConfigError::Gone)?;
-        let config = PathConfig { weight_out, weight_in, ..path.config.clone() };
+        let config = PathConfig { weight_out, weight_in, ..(*path.config).clone() };
         config.check(self.connection_name(path.connection))?;
-        self.change_path(now, id, |path| path.config = config);
+        self.change_path(now, id, |path| *path.config = config);
         Ok(())
     }
 
@@ -143,7 +143,8 @@ impl<P: Copy> Endpoint<P> {
         self.change_path(now, id, |path| path.down = path.down.with(reason, true));
     }
 
-    /// Sets the path MTU in bytes, no lower than [`mtu::minimum`]. Gives the device and its new inner MTU if that has changed.
+    /// Sets the path MTU in bytes, no lower than [`mtu::minimum`]. Gives the device and its new
+    /// inner MTU if that has changed.
     pub fn set_path_mtu(&mut self, id: PathId, mtu: u16) -> Option<(DeviceId, u16)> {
         let path = self.paths.at_mut(id)?;
         path.config.mtu = mtu.max(mtu::minimum(path.config.outer()));
@@ -164,7 +165,7 @@ impl<P: Copy> Endpoint<P> {
     ) -> Result<(), ConfigError> {
         let path = self.paths.at_mut(id).ok_or(ConfigError::Gone)?;
         let before = path.config.clone();
-        path.config = PathConfig { sockets, local, ..before.clone() };
+        *path.config = PathConfig { sockets, local, ..(*before).clone() };
         path.config.check(&path.config.name)?;
         self.remove_path_from_tables(id);
         self.add_path_to_tables(id).map_err(|other| {
@@ -182,7 +183,8 @@ impl<P: Copy> Endpoint<P> {
         })
     }
 
-    /// Replaces how received packets are put in order. What waits stays as far as the new window allows.
+    /// Replaces how received packets are put in order. What waits stays as far as the new window
+    /// allows.
     pub fn set_reorder<S: DeviceSink<P>>(
         &mut self,
         now: Instant,
@@ -206,7 +208,7 @@ impl<P: Copy> Endpoint<P> {
     ) -> Result<(), ConfigError> {
         let connection = self.connection(id).ok_or(ConfigError::Gone)?;
         let device = connection.device();
-        let mut config = connection.config.clone();
+        let mut config = (*connection.config).clone();
         let before = std::mem::replace(&mut config.selectors, selectors);
         config.paths = self.path_configs(connection).cloned().collect();
         config.check()?;
@@ -290,13 +292,13 @@ impl<P: Copy> Endpoint<P> {
         {
             reorder.flush(&mut ToDevice { device: connection.config.device, sink });
         }
-        connection.config = without_paths(config);
+        *connection.config = without_paths(config);
         let old: Vec<PathId> = connection.paths().collect();
         for path_id in old {
             let Some(path) = self.paths.at(path_id) else { continue };
             match config.paths.iter().find(|new| new.name == path.name()) {
                 Some(new) => self.change_path(now, path_id, |path| {
-                    path.config = new.clone();
+                    *path.config = new.clone();
                     path.down = path.down.with(DownReason::Administrative, !new.up);
                 }),
                 None => self.remove_path(now, path_id),
@@ -314,7 +316,8 @@ impl<P: Copy> Endpoint<P> {
         self.set_timer(id);
     }
 
-    /// Changes state or weights of a path and passes it on. Sockets, addresses and MTU are left to the caller.
+    /// Changes state or weights of a path and passes it on. Sockets, addresses and MTU are left to
+    /// the caller.
     fn change_path(&mut self, now: Instant, id: PathId, change: impl FnOnce(&mut Path)) {
         let Some(path) = self.paths.at_mut(id) else { return };
         let was = (path.is_up(), path.config.weight_in);
@@ -344,7 +347,7 @@ impl<P: Copy> Endpoint<P> {
         let connection = self.connections[index(id)].as_ref().expect("the caller found it");
         let paths = connection
             .paths()
-            .filter_map(|path_id| Some((path_id, &self.paths.at(path_id)?.config)));
+            .filter_map(|path_id| Some((path_id, &*self.paths.at(path_id)?.config)));
         self.tables.add(id, &connection.config, paths)
     }
 
@@ -357,14 +360,14 @@ impl<P: Copy> Endpoint<P> {
 
     fn remove_path_from_tables(&mut self, id: PathId) {
         let others = self.paths.iter().filter(|&(other, _)| other != id);
-        self.tables.remove_path(id, others.map(|(_, path)| &path.config));
+        self.tables.remove_path(id, others.map(|(_, path)| &*path.config));
     }
 
     fn path_configs<'a>(
         &'a self,
         connection: &'a Connection<P>,
     ) -> impl Iterator<Item = &'a PathConfig> {
-        connection.paths().filter_map(|id| Some(&self.paths.at(id)?.config))
+        connection.paths().filter_map(|id| Some(&*self.paths.at(id)?.config))
     }
 
     fn connection_name(&self, id: ConnectionId) -> &str {

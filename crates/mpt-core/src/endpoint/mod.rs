@@ -1,8 +1,9 @@
 //! All connections of one daemon.
 //!
-//! The caller owns devices, sockets, buffers and the clock. It hands in what arrives ([`Endpoint::handle_inner`],
-//! [`Endpoint::handle_datagram`]) and calls [`Endpoint::handle_timeout`] when [`Endpoint::next_timeout`] has come.
-//! What it is to do follows from the return values and the calls of its [`DeviceSink`].
+//! The caller owns devices, sockets, buffers and the clock. It hands in what arrives
+//! ([`Endpoint::handle_inner`], [`Endpoint::handle_datagram`]) and calls
+//! [`Endpoint::handle_timeout`] when [`Endpoint::next_timeout`] has come. What it is to do follows
+//! from the return values and the calls of its [`DeviceSink`].
 
 mod configure;
 mod receive;
@@ -21,10 +22,12 @@ use crate::tables::Tables;
 use crate::timers::Timers;
 use crate::{ConnectionId, DeviceId, PathId};
 
-/// All connections of one daemon, and the tables by which packets find them. `P` is the caller's handle of a received packet, a few bytes.
+/// All connections of one daemon, and the tables by which packets find them. `P` is the caller's
+/// handle of a received packet, a few bytes.
 ///
-/// Every packet handed in ends in exactly one counter: of the sent ([`Connection::sent`]), of the dropped, or of
-/// the accepted ([`Connection::accepted`]). Drops are counted by the connection where it is known, else by the endpoint.
+/// Every packet handed in ends in exactly one counter: of the sent ([`Connection::sent`]), of the
+/// dropped, or of the accepted ([`Connection::accepted`]). Drops are counted by the connection
+/// where it is known, else by the endpoint.
 #[derive(Debug)]
 pub struct Endpoint<P> {
     connections: Vec<Option<Connection<P>>>,
@@ -39,8 +42,8 @@ pub struct Endpoint<P> {
 }
 
 impl<P: Copy> Endpoint<P> {
-    /// An endpoint without connections. `flow_seed` makes the mapping of flows to paths and source ports unpredictable
-    /// from outside; the same seed gives the same mapping.
+    /// An endpoint without connections. `flow_seed` makes the mapping of flows to paths and source
+    /// ports unpredictable from outside; the same seed gives the same mapping.
     pub fn new(flow_seed: u64) -> Self {
         Self {
             connections: Vec::new(),
@@ -75,7 +78,8 @@ impl<P: Copy> Endpoint<P> {
         }
     }
 
-    /// The inner MTU of a device in bytes: the smallest over its connections; the largest possible without any.
+    /// The inner MTU of a device in bytes: the smallest over its connections; the largest possible
+    /// without any.
     pub fn inner_mtu(&self, device: DeviceId) -> u16 {
         let connections = self.connections().filter(|(_, other)| other.device() == device);
         connections.map(|(_, connection)| connection.inner_mtu()).min().unwrap_or(u16::MAX)

@@ -1,6 +1,7 @@
 //! From the network to the TUN devices.
 
 use std::net::SocketAddr;
+use std::num::NonZeroU16;
 use std::ops::Range;
 use std::time::Instant;
 
@@ -17,8 +18,8 @@ pub trait DeviceSink<P> {
     /// (see [`reorder::Sink::keep`]).
     fn keep(&mut self, packet: P) -> Option<P>;
 
-    /// The packet goes to the device. `kept`: it went through [`Self::keep`]. `after_gap`: numbers directly before it were given
-    /// up, nothing may be coalesced across.
+    /// The packet goes to the device. `kept`: it went through [`Self::keep`]. `after_gap`: numbers
+    /// directly before it were given up, nothing may be coalesced across.
     fn deliver(&mut self, device: DeviceId, packet: P, kept: bool, after_gap: bool);
 
     /// The packet is dropped.
@@ -47,7 +48,8 @@ impl<P, S: DeviceSink<P>> reorder::Sink<P> for ToDevice<'_, S> {
     }
 }
 
-/// Why a datagram was not accepted. Each reason has its counter, of the same name, in [`DatagramDrops`].
+/// Why a datagram was not accepted. Each reason has its counter, of the same name, in
+/// [`DatagramDrops`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[expect(missing_docs, reason = "DatagramDrops says what each means")]
 pub enum DatagramDrop {
@@ -121,12 +123,13 @@ impl AcceptedDatagram {
 }
 
 impl<P: Copy> Endpoint<P> {
-    /// Judges one datagram (GRE header and inner packet) from a socket. Its inner ECN and MSS fields may be changed. What is
-    /// accepted has to be handed to [`Self::receive`]; these are two calls so that the caller may lend the datagram's bytes
-    /// to the first and to its [`DeviceSink`] in the second.
+    /// Judges one datagram (GRE header and inner packet) from a socket. Its inner ECN and MSS
+    /// fields may be changed. What is accepted has to be handed to [`Self::receive`]; these are two
+    /// calls so that the caller may lend the datagram's bytes to the first and to its
+    /// [`DeviceSink`] in the second.
     ///
-    /// Packets with and without a sequence number may be mixed, as a plain RFC 8086 peer may: those without are
-    /// delivered at once, and so are those with one where the connection uses none.
+    /// Packets with and without a sequence number may be mixed, as a plain RFC 8086 peer may: those
+    /// without are delivered at once, and so are those with one where the connection uses none.
     #[inline]
     pub fn accept(
         &mut self,
@@ -137,14 +140,15 @@ impl<P: Copy> Endpoint<P> {
     ) -> Result<AcceptedDatagram, DatagramDrop> {
         self.decapsulate(socket, remote, outer_ecn, datagram).map_err(|(connection, reason)| {
             let connection = connection.and_then(|id| self.connections[index(id)].as_mut());
-            let drops = connection.map_or(&mut self.datagram_drops, |it| &mut it.datagram_drops);
+            let drops =
+                connection.map_or(&mut self.datagram_drops, |it| &mut it.tally.datagram_drops);
             drops.add(reason);
             reason
         })
     }
 
-    /// Delivers the inner packet of an accepted datagram, or has the reorder buffer do so. `packet` is the caller's handle of
-    /// it.
+    /// Delivers the inner packet of an accepted datagram, or has the reorder buffer do so. `packet`
+    /// is the caller's handle of it.
     #[inline]
     pub fn receive<S: DeviceSink<P>>(
         &mut self,
@@ -163,8 +167,9 @@ impl<P: Copy> Endpoint<P> {
         }
     }
 
-    /// [`Self::accept`] and [`Self::receive`] in one, where the sink does not need the datagram's bytes. `packet` makes the
-    /// handle of the inner packet from its place in the datagram; it is called when the packet is accepted.
+    /// [`Self::accept`] and [`Self::receive`] in one, where the sink does not need the datagram's
+    /// bytes. `packet` makes the handle of the inner packet from its place in the datagram; it is
+    /// called when the packet is accepted.
     #[inline]
     #[expect(clippy::too_many_arguments, reason = "a datagram is all of that")]
     pub fn handle_datagram<S: DeviceSink<P>>(
@@ -207,7 +212,7 @@ impl<P: Copy> Endpoint<P> {
         let arrival = Arrival { gre, payload, outer_ecn };
         let accepted = connection.accept(&arrival, datagram, path);
         if accepted.is_ok() {
-            path.heard_from = Some(remote);
+            path.heard_port = NonZeroU16::new(remote.port());
         }
         accepted.map_err(|reason| (Some(id), reason))
     }

@@ -17,8 +17,8 @@ pub struct Outgoing<'a> {
     pub gre: gre::Repr,
     /// TOS or traffic class of the outer header: DSCP and ECN.
     pub outer_tos: u8,
-    /// Hash of the flow, for entropy source ports and the IPv6 flow label. 0 where no path of the connection uses entropy and
-    /// the mapping is not by flow.
+    /// Hash of the flow, for entropy source ports and the IPv6 flow label. 0 where no path of the
+    /// connection uses entropy and the mapping is not by flow.
     pub flow_hash: u32,
     /// By ascending segment, at least one for each.
     pub transmits: &'a [Transmit],
@@ -76,11 +76,12 @@ impl InnerDrops {
 }
 
 impl<P: Copy> Endpoint<P> {
-    /// One packet from a TUN device, or a super-packet that is to become `segments` packets, the largest of `largest` bytes
-    /// (headers included). Finds its connection, numbers its segments in order and chooses a path for each.
+    /// One packet from a TUN device, or a super-packet that is to become `segments` packets, the
+    /// largest of `largest` bytes (headers included). Finds its connection, numbers its segments in
+    /// order and chooses a path for each.
     ///
-    /// The MSS option of a SYN may be lowered; `checksum` says whether its TCP checksum has to follow. Nothing else is changed;
-    /// the hop limit was the business of the kernel's routing.
+    /// The MSS option of a SYN may be lowered; `checksum` says whether its TCP checksum has to
+    /// follow. Nothing else is changed; the hop limit was the business of the kernel's routing.
     #[inline]
     pub fn handle_inner(
         &mut self,
@@ -102,7 +103,8 @@ impl<P: Copy> Endpoint<P> {
             }),
             Err((connection, reason)) => {
                 let connection = connection.and_then(|id| self.connections[index(id)].as_mut());
-                let drops = connection.map_or(&mut self.inner_drops, |it| &mut it.inner_drops);
+                let drops =
+                    connection.map_or(&mut self.inner_drops, |it| &mut it.tally.inner_drops);
                 drops.add(reason, u64::from(segments));
                 Err(reason)
             }

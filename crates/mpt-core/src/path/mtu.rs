@@ -8,7 +8,8 @@ const UDP: u16 = 8;
 /// Smallest MTU of an IPv6 link (RFC 8200, section 5): below it, IPv6 cannot be carried.
 pub const IPV6_MINIMUM: u16 = 1280;
 
-/// What an IPv4 host can receive at least (RFC 791, section 3.1). A path MTU below it is taken for an error or an attack.
+/// What an IPv4 host can receive at least (RFC 791, section 3.1). A path MTU below it is taken for
+/// an error or an attack.
 pub const IPV4_MINIMUM: u16 = 576;
 
 /// The smallest path MTU believed, in bytes of the outer packet.
@@ -19,8 +20,8 @@ pub const fn minimum(outer: Version) -> u16 {
     }
 }
 
-/// The inner MTU of a path: what fits into its MTU beside outer IP header, UDP header and a GRE header of
-/// `gre_header` bytes (0 if nothing does).
+/// The inner MTU of a path: what fits into its MTU beside outer IP header, UDP header and a GRE
+/// header of `gre_header` bytes (0 if nothing does).
 pub const fn inner(path_mtu: u16, outer: Version, gre_header: u16) -> u16 {
     let ip = match outer {
         Version::V4 => 20,

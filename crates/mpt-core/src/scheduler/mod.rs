@@ -1,8 +1,8 @@
 //! Which path carries the next packet.
 //!
-//! A connection has one scheduler for what it sends. The scheduler decides in two steps: tiers choose which
-//! paths take part at all, the mapping chooses among them. Paths are known by their slot, a small
-//! index within the connection that never changes while the path exists.
+//! A connection has one scheduler for what it sends. The scheduler decides in two steps: tiers
+//! choose which paths take part at all, the mapping chooses among them. Paths are known by their
+//! slot, a small index within the connection that never changes while the path exists.
 
 mod flow;
 mod weighted;
@@ -28,27 +28,33 @@ pub enum Mapping {
 pub struct Member {
     /// Share of the path, at least 1.
     pub weight: u16,
-    /// Paths of a higher tier (a larger number) carry data only while every path of all lower numbers is down.
+    /// Paths of a higher tier (a larger number) carry data only while every path of all lower
+    /// numbers is down.
     pub tier: u8,
     /// Whether the path can carry data now.
     pub up: bool,
-    /// Identity of the path for flow mapping: what keeps a flow's choice the same after paths come, go
-    /// and change their slots.
+    /// Identity of the path for flow mapping: what keeps a flow's choice the same after paths come,
+    /// go and change their slots.
     pub identity: u64,
 }
 
 /// The scheduler of one connection.
 #[derive(Clone, Debug)]
+#[repr(C)]
 pub struct Scheduler {
-    /// By slot; `None` where no path is.
-    members: Vec<Option<Member>>,
     policy: Policy,
+    /// By slot; `None` where no path is. Out of the way, as only changes need it.
+    #[expect(
+        clippy::box_collection,
+        reason = "a word instead of three in what every packet touches"
+    )]
+    members: Box<Vec<Option<Member>>>,
 }
 
 #[derive(Clone, Debug)]
 enum Policy {
     Packet(Weighted),
-    Flow(Rendezvous),
+    Flow(Box<Rendezvous>),
     Duplicate(Vec<usize>),
 }
 
@@ -66,7 +72,7 @@ pub enum Choice<'a> {
 impl Scheduler {
     /// A scheduler without paths.
     pub fn new(mapping: Mapping) -> Self {
-        Self { members: Vec::new(), policy: Policy::new(mapping) }
+        Self { policy: Policy::new(mapping), members: Box::default() }
     }
 
     /// Replaces the mapping; paths stay. Packet mapping starts a new round.
@@ -86,9 +92,9 @@ impl Scheduler {
         }
     }
 
-    /// Puts a path into a slot, changes it, or (`None`) empties the slot. Holds from the next packet on:
-    /// a path that comes into use takes up its place at the scheduler's present virtual time, without
-    /// catching up on what it missed.
+    /// Puts a path into a slot, changes it, or (`None`) empties the slot. Holds from the next
+    /// packet on: a path that comes into use takes up its place at the scheduler's present virtual
+    /// time, without catching up on what it missed.
     pub fn set(&mut self, slot: usize, member: Option<Member>) {
         if slot >= self.members.len() {
             self.members.resize(slot + 1, None);
@@ -145,7 +151,7 @@ impl Policy {
     fn new(mapping: Mapping) -> Self {
         match mapping {
             Mapping::Packet => Self::Packet(Weighted::new()),
-            Mapping::Flow => Self::Flow(Rendezvous::new()),
+            Mapping::Flow => Self::Flow(Box::default()),
             Mapping::Duplicate => Self::Duplicate(Vec::new()),
         }
     }
