@@ -24,30 +24,36 @@ fn scheduler(mapping: Mapping, weights: &[u16]) -> Scheduler {
     scheduler
 }
 
-fn choose(criterion: &mut Criterion) {
-    for mapping in [Mapping::Packet, Mapping::Flow] {
-        let mut group = criterion.benchmark_group(format!("schedule/{mapping:?}"));
-        group.throughput(Throughput::Elements(1));
-        for (name, weights) in WEIGHTS {
-            let mut scheduler = scheduler(mapping, weights);
-            let mut flow = 0_u64;
-            group.bench_function(BenchmarkId::from_parameter(name), |bencher| {
-                bencher.iter(|| {
-                    flow = flow.wrapping_add(0x9e37_79b9_7f4a_7c15);
-                    match scheduler.next(black_box(flow)) {
-                        Choice::One(slot) => slot,
-                        Choice::None | Choice::Each(_) => usize::MAX,
-                    }
-                });
+/// Packets of this many flows in turn. Packet mapping does not look at flows.
+fn choose(criterion: &mut Criterion, name: &str, mapping: Mapping, flows: u64) {
+    let mut group = criterion.benchmark_group(format!("schedule/{name}"));
+    group.throughput(Throughput::Elements(1));
+    for (name, weights) in WEIGHTS {
+        let mut scheduler = scheduler(mapping, weights);
+        let mut packet = 0_u64;
+        group.bench_function(BenchmarkId::from_parameter(name), |bencher| {
+            bencher.iter(|| {
+                packet += 1;
+                let flow = (packet % flows).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+                match scheduler.next(black_box(flow)) {
+                    Choice::One(slot) => slot,
+                    Choice::None | Choice::Each(_) => usize::MAX,
+                }
             });
-        }
-        group.finish();
+        });
     }
+    group.finish();
+}
+
+fn all(criterion: &mut Criterion) {
+    choose(criterion, "packet", Mapping::Packet, 1);
+    choose(criterion, "flow, of 16", Mapping::Flow, 16);
+    choose(criterion, "flow, always new", Mapping::Flow, 1 << 40);
 }
 
 criterion_group! {
     name = benches;
     config = Criterion::default();
-    targets = choose
+    targets = all
 }
 criterion_main!(benches);

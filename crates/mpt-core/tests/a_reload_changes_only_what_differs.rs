@@ -133,6 +133,12 @@ fn a_path_whose_interface_returns_gets_new_sockets() {
     shares.sort_unstable();
     assert_eq!(shares, [1, 2]);
 
+    // An address of the other IP version is refused, and nothing has changed.
+    let mixed = endpoint.set_path_sockets(ids[0], vec![], Some(ip("2001:db8::1"))).unwrap_err();
+    let expected = ConfigError::MixedPath { connection: "main".into(), path: "path1".into() };
+    assert_eq!(mixed, expected);
+    assert_eq!(endpoint.path(ids[0]).unwrap().config().local, Some(ip("198.51.100.7")));
+
     // The other path's tuple is not to be had.
     let mut third = PathConfig { sockets: vec![SocketId(78)], ..path(3) };
     third.remote = ip("192.0.2.1");

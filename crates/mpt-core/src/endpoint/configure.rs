@@ -163,10 +163,13 @@ impl<P: Copy> Endpoint<P> {
         sockets: Vec<SocketId>,
         local: Option<std::net::IpAddr>,
     ) -> Result<(), ConfigError> {
-        let path = self.paths.at_mut(id).ok_or(ConfigError::Gone)?;
+        let path = self.paths.at(id).ok_or(ConfigError::Gone)?;
         let before = path.config.clone();
-        *path.config = PathConfig { sockets, local, ..(*before).clone() };
-        path.config.check(&path.config.name)?;
+        let after = PathConfig { sockets, local, ..(*before).clone() };
+        after.check(self.connection_name(path.connection))?;
+        if let Some(path) = self.paths.at_mut(id) {
+            *path.config = after;
+        }
         self.remove_path_from_tables(id);
         self.add_path_to_tables(id).map_err(|other| {
             let error = ConfigError::SameTuple {
