@@ -9,14 +9,14 @@ use ipnet::IpNet;
 use mpt_api::{Direction, Ecn, Late, Mapping};
 use tracing::level_filters::LevelFilter;
 
+use super::parse::MIN_MTU_V6;
+
 /// UDP port of GRE in UDP (RFC 8086 section 6).
 pub const DEFAULT_PORT: u16 = 4754;
 /// Default of `daemon.buffer_limit`, in bytes.
 pub const DEFAULT_BUFFER_LIMIT: u64 = 64 << 20;
 /// Default of `connection.window`, in packets.
 pub const DEFAULT_WINDOW: u16 = 16_384;
-/// The smallest MTU that IPv6 can do with (RFC 8200 section 5).
-pub(super) const MIN_MTU_V6: u16 = 1280;
 /// Default of `connection.max_delay`.
 pub const DEFAULT_MAX_DELAY: Duration = Duration::from_millis(300);
 

@@ -79,7 +79,7 @@ impl DataThread {
     }
 
     /// A device, `None` while it does not exist.
-    pub(crate) fn show_device(&self, config: &config::Device) -> Option<api::Device> {
+    pub(crate) fn show_device(&self, all: &config::Config, config: &config::Device) -> Option<api::Device> {
         let mut devices = self.devices.iter().flatten();
         let device = devices.find(|device| device.tun.name() == config.name)?;
         let offloads = device.tun.offloads();
@@ -87,7 +87,7 @@ impl DataThread {
         Some(api::Device {
             name: config.name.clone(),
             addresses: config.addresses.clone(),
-            mtu: config.mtu.or_else(|| self.inner_mtu(&config.name)).unwrap_or(0),
+            mtu: self.inner_mtu(&config.name).map_or(0, |inner| all.device_mtu(config, inner)),
             offloads: names
                 .into_iter()
                 .filter(|(_, on)| *on)
