@@ -111,8 +111,6 @@ impl Verdict {
 pub struct ReorderBuffer<P> {
     /// E, the number due.
     due: Sequence,
-    /// W.
-    window: u32,
     /// Whether the evidence is consulted: early release, and a window at all.
     judging: bool,
     /// `due` has been set.
@@ -121,7 +119,6 @@ pub struct ReorderBuffer<P> {
     gap: bool,
     /// There are `strays`.
     straying: bool,
-    late: Late,
     /// When [`ReorderBuffer::handle_timeout`] has something to do, in nanoseconds as all times here.
     /// Never while nothing waits, and only then.
     deadline: u64,
@@ -134,6 +131,11 @@ pub struct ReorderBuffer<P> {
 
     /// What has to happen before the number due is judged again.
     waiting: Waiting,
+    /// The latest time known, at least while packets wait.
+    latest: u64,
+    /// W.
+    window: u32,
+    late: Late,
     ring: Ring<P>,
     max_delay: u64,
     stall_limit: u64,
@@ -163,12 +165,10 @@ impl<P: Copy> ReorderBuffer<P> {
     pub fn new(config: Config) -> Self {
         let mut buffer = Self {
             due: Sequence(0),
-            window: 0,
             judging: false,
             started: false,
             gap: false,
             straying: false,
-            late: config.late,
             deadline: NEVER,
             stalled_since: NEVER,
             clock: Clock::default(),
@@ -176,6 +176,9 @@ impl<P: Copy> ReorderBuffer<P> {
             evidence: Evidence::new(),
             counters: Counters::default(),
             waiting: Waiting::Any,
+            latest: 0,
+            window: 0,
+            late: config.late,
             ring: Ring::new(),
             max_delay: 0,
             stall_limit: 0,
@@ -222,6 +225,7 @@ impl<P: Copy> ReorderBuffer<P> {
     /// Delivers what has waited long enough. May be called at any time.
     pub fn handle_timeout(&mut self, now: Instant, sink: &mut impl Sink<P>) {
         let now = self.clock.nanos(now);
+        self.latest = now;
         if now >= self.deadline {
             self.settle(now, sink);
         }
@@ -285,7 +289,7 @@ impl<P: Copy> ReorderBuffer<P> {
         if self.started {
             self.before_restart = Some(BeforeRestart { due: self.due, until: NEVER });
         }
-        self.evidence.restart(self.clock.latest);
+        self.evidence.restart(self.latest);
         self.set_position(Sequence(0));
         self.gap = false;
     }
@@ -320,7 +324,7 @@ impl<P: Copy> ReorderBuffer<P> {
             }
         }
         self.ring.shrink();
-        self.settle(self.clock.latest, sink);
+        self.settle(self.latest, sink);
     }
 
     /// The configuration in force.
@@ -365,6 +369,7 @@ impl<P: Copy> ReorderBuffer<P> {
         packet: P,
         sink: &mut impl Sink<P>,
     ) -> Verdict {
+        self.latest = now;
         if !self.started {
             self.set_position(number);
         }
@@ -556,7 +561,7 @@ impl<P: Copy> ReorderBuffer<P> {
     /// Advances to a number: what is stored before it (and directly behind) is delivered, the rest
     /// is given up. Returns how many numbers were given up.
     fn advance(&mut self, to: Sequence, sink: &mut impl Sink<P>) -> u64 {
-        let now = self.clock.latest;
+        let now = self.latest;
         let mut given_up = 0;
         while let Some(number) = self.ring.lowest(self.due).filter(|n| n.is_before(to)) {
             given_up += self.give_up(number);
@@ -580,7 +585,7 @@ impl<P: Copy> ReorderBuffer<P> {
 
     #[inline]
     fn note_delivered(&mut self, number: Sequence) {
-        self.history.insert(number);
+        self.history.insert_next(number);
         self.due = number.next();
     }
 
@@ -721,8 +726,6 @@ impl<P: Copy> ReorderBuffer<P> {
 #[derive(Clone, Copy, Debug, Default)]
 struct Clock {
     origin: Option<Instant>,
-    /// The latest time known.
-    latest: u64,
 }
 
 impl Clock {
@@ -730,8 +733,7 @@ impl Clock {
     fn nanos(&mut self, now: Instant) -> u64 {
         let origin = *self.origin.get_or_insert(now);
         let since = now.saturating_duration_since(origin);
-        self.latest = since.as_secs() * 1_000_000_000 + u64::from(since.subsec_nanos());
-        self.latest
+        since.as_secs() * 1_000_000_000 + u64::from(since.subsec_nanos())
     }
 
     fn instant(&self, nanos: u64) -> Option<Instant> {
