@@ -94,6 +94,11 @@ impl Host {
             }
             host.set_link(interface, true);
         }
+        wait_for("the carrier is there", || {
+            let running =
+                |host: &Host, name| host.runtime.block_on(host.netlink.link(name)).unwrap().running;
+            (running(self, name) && running(peer.0, peer.1)).then_some(())
+        });
     }
 
     pub(crate) fn add_address(&self, interface: &str, address: &str) {

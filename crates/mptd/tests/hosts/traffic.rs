@@ -3,8 +3,8 @@
 use std::io::{Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream, UdpSocket};
 use std::ops::Range;
-use std::thread;
 use std::time::{Duration, Instant};
+use std::{iter, thread};
 
 use super::{Host, PATIENCE};
 
@@ -106,16 +106,12 @@ pub(crate) fn receive_count(socket: &UdpSocket, count: u64) -> Vec<u64> {
     (0..count).map_while(|_| receive_one(socket)).collect()
 }
 
-/// Receives numbered datagrams until number `last` and nothing more for `quiet`, or until nothing comes for a long time.
-pub(crate) fn receive_numbered(socket: &UdpSocket, last: u64, quiet: Duration) -> Vec<u64> {
-    let mut numbers = Vec::new();
+/// Receives numbered datagrams, of which the first may be long in coming, until nothing more comes for `quiet`.
+pub(crate) fn receive_until_quiet(socket: &UdpSocket, quiet: Duration) -> Vec<u64> {
     socket.set_read_timeout(Some(PATIENCE)).unwrap();
-    while let Some(number) = receive_one(socket) {
-        numbers.push(number);
-        if number == last {
-            socket.set_read_timeout(Some(quiet)).unwrap();
-        }
-    }
+    let mut numbers = Vec::from_iter(receive_one(socket));
+    socket.set_read_timeout(Some(quiet)).unwrap();
+    numbers.extend(iter::from_fn(|| receive_one(socket)));
     numbers
 }
 
