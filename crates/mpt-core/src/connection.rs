@@ -367,11 +367,11 @@ impl<P: Copy> Connection<P> {
         let slot = usize::from(path.slot);
         self.scheduler.set(slot, Some(member(path)));
         if let Some(reorder) = &mut self.reorder {
-            let (was_up, weight_in) = was;
+            let (was_heard, weight_in) = was;
             if weight_in != path.config.weight_in {
                 reorder.set_weight(slot, path.config.weight_in);
             }
-            match (was_up, path.is_up()) {
+            match (was_heard, path.is_heard()) {
                 (true, false) => reorder.path_down(now, slot),
                 (false, true) => reorder.path_up(now, slot),
                 _ => {}
@@ -451,7 +451,7 @@ fn member(path: &Path) -> Member {
 fn attach_to<P: Copy>(reorder: &mut ReorderBuffer<P>, now: Instant, path: &Path) {
     let slot = usize::from(path.slot);
     reorder.add_path(now, slot, path.config.weight_in);
-    if !path.is_up() {
+    if !path.is_heard() {
         reorder.path_down(now, slot);
     }
 }

@@ -323,7 +323,7 @@ impl<P: Copy> Endpoint<P> {
     /// the caller.
     fn change_path(&mut self, now: Instant, id: PathId, change: impl FnOnce(&mut Path)) {
         let Some(path) = self.paths.at_mut(id) else { return };
-        let was = (path.is_up(), path.config.weight_in);
+        let was = (path.is_heard(), path.config.weight_in);
         change(path);
         path.config.up = !path.down.contains(DownReason::Administrative);
         if let Some(connection) = &mut self.connections[index(path.connection)] {

@@ -100,6 +100,12 @@ impl Path {
         self.down.is_empty()
     }
 
+    /// Whether packets of the peer can arrive on it. That we do not send on it is our decision alone:
+    /// the peer may go on, and its numbers are waited for as before.
+    pub fn is_heard(&self) -> bool {
+        !self.down.contains(DownReason::Interface)
+    }
+
     /// Why it is down.
     pub fn down_reasons(&self) -> DownReasons {
         self.down
