@@ -85,7 +85,7 @@ fn one_connection(criterion: &mut Criterion) {
     group.finish();
 }
 
-/// Packets drawn uniformly over so many connections, each of one path and in order.
+/// Packets drawn uniformly over so many connections, each of two paths and in order.
 fn many_connections(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("reorder, connections drawn uniformly");
     group.throughput(Throughput::Elements(1));
@@ -98,7 +98,7 @@ fn many_connections(criterion: &mut Criterion) {
         group.bench_with_input(BenchmarkId::from_parameter(count), &count, |bencher, &count| {
             bencher.iter(|| {
                 state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-                let index = (u64::from(state) * count as u64 >> 32) as usize;
+                let index = ((u64::from(state) * count as u64) >> 32) as usize;
                 now += TICK;
                 let (buffer, number) = &mut connections[index];
                 let path = (*number % 2) as usize;

@@ -1,12 +1,27 @@
 //! Whether the number due is lost, judged by what the paths brought since.
 //!
-//! A path that is up and has not passed the number, that can hold it and is not silent, may still
-//! bring it; one that has passed it, and whose numbers never come later than this one has been
-//! missing, cannot. The number is lost when no path may still bring it and at least one has passed
-//! it. What is known of a path is in [`Path`].
+//! - A path that has **passed** the number (brought a higher one) cannot bring it any more, once it
+//!   has been past it for its *lag*, the time by which its numbers come late (`lag.rs`; 0 if it is
+//!   first-in-first-out). Until then it may.
+//! - A path **cannot hold** the number if that is nearer to its highest one than the smallest spacing
+//!   between two of its numbers. So a path of weight 1 beside one of 10,000 stalls it once in 10,000.
+//! - A **silent** path says nothing: a packet has waited the maximum delay for one of its numbers in
+//!   vain, or the others have been well past what it should have brought for as long.
+//! - Otherwise it **may still bring it**.
+//!
+//! The number is lost when no path may still bring it and at least one has passed it. Then the next
+//! number is judged afresh: to go on to the next packet that is there would give up numbers that are
+//! merely on their way.
+//!
+//! Two choices that may surprise. A path within its lag holds up the judgement even if another one
+//! is past its own: with jitter on one path and none on the other, 40 % of the packets would come
+//! late otherwise. And what a path is given at the least between two of its numbers is computed from
+//! the weights as well as measured, because with weights 51:50 the smallest spacing occurs once in
+//! 51 numbers; the weights are only believed if they fit what is measured, since the sender's may
+//! have changed without notice.
 
 use super::NEVER;
-use super::path::Path;
+use super::path::{Path, Share};
 use crate::sequence::Sequence;
 
 /// Announcements that may be outstanding; with more, the oldest takes effect at once.
@@ -286,11 +301,11 @@ impl Evidence {
 
     fn set_shares(&mut self) {
         for i in 0..self.paths.len() {
-            // The path itself has its share of the numbers even if it is about to come up.
-            let up = |&(j, p): &(usize, &Path)| j == i || p.up;
-            let weights: Vec<u16> =
-                self.paths.iter().enumerate().filter(up).map(|(_, p)| p.weight).collect();
-            self.paths[i].set_share(weights.into_iter());
+            // The path itself counts even if it is about to come up.
+            let counts = |&(j, p): &(usize, &Path)| j == i || p.up;
+            let weights = self.paths.iter().enumerate().filter(counts).map(|(_, p)| p.weight);
+            let share = Share::new(self.paths[i].weight, weights);
+            self.paths[i].set_share(share);
         }
     }
 

@@ -79,11 +79,8 @@ impl History {
     #[inline]
     fn word(&mut self, number: Sequence) -> &mut u64 {
         // Blocks 65,536 numbers apart share a word.
-        if (number.0 / 64 ^ self.block) as usize % WORDS == 0 {
-            &mut self.recent
-        } else {
-            &mut self.words[(number.0 / 64) as usize % WORDS]
-        }
+        let word = (number.0 / 64) as usize % WORDS;
+        if word == self.block as usize % WORDS { &mut self.recent } else { &mut self.words[word] }
     }
 }
 

@@ -28,6 +28,7 @@
 //! The cost per packet is constant. Memory for waiting packets is allocated as they need it, up to
 //! the window (see `ring.rs`), everything else on construction and by [`ReorderBuffer::add_path`].
 
+mod clock;
 mod config;
 mod counters;
 mod delays;
@@ -36,15 +37,20 @@ mod history;
 mod lag;
 mod path;
 mod ring;
+mod sink;
+mod strays;
 
 use std::time::{Duration, Instant};
 
+use self::clock::Clock;
 pub use self::config::{Config, Late, MAX_DELAY_LIMIT};
 pub use self::counters::Counters;
 pub use self::delays::Histogram;
 use self::evidence::{Evidence, Judgement};
 use self::history::History;
 use self::ring::{Ring, Slot};
+pub use self::sink::{Sink, Verdict};
+use self::strays::Strays;
 use crate::sequence::Sequence;
 
 /// H, the distance from the number due within which a number can be judged.
@@ -53,54 +59,6 @@ const HORIZON: i32 = history::LEN as i32;
 const NEVER: u64 = u64::MAX;
 /// How long packets have to come without any progress, at least, before the window is moved.
 const MIN_STALL: Duration = Duration::from_secs(1);
-/// So many strays in a row move the window.
-const STRAYS: usize = 3;
-
-/// Where packets go. `P` is a small handle, not the bytes.
-pub trait Sink<P> {
-    /// The packet has to wait. Returns the handle that stays valid until it is delivered or
-    /// discarded, or `None` when no more bytes may be kept: then the window is emptied and the
-    /// packet delivered at once.
-    fn keep(&mut self, packet: P) -> Option<P>;
-
-    /// The packet is delivered. `kept`: the handle was returned by [`Sink::keep`]. `after_gap`: it
-    /// does not follow the packet delivered before directly, so nothing may be coalesced across.
-    fn deliver(&mut self, packet: P, kept: bool, after_gap: bool);
-
-    /// A kept packet is dropped undelivered. Only [`ReorderBuffer::discard`] does that.
-    fn discard(&mut self, packet: P);
-}
-
-/// What became of a packet on arrival.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Verdict {
-    /// Delivered, directly after the number before.
-    InOrder,
-    /// Delivered in sequence; numbers directly before it were given up.
-    AfterGap,
-    /// Waits in the window. (It may have been delivered since, if the evidence allowed that.)
-    Stored,
-    /// Its number had been given up; delivered at once.
-    Late,
-    /// As [`Verdict::Late`], but dropped for strict order.
-    LateDropped,
-    /// Came before; dropped.
-    Duplicate,
-    /// Ahead of the window, or no more bytes may be kept; the window slid or was emptied.
-    Overflow,
-    /// Too far from the window; delivered at once.
-    Stray,
-    /// As [`Verdict::Stray`], but dropped for strict order.
-    StrayDropped,
-}
-
-impl Verdict {
-    /// Whether the packet was dropped.
-    #[must_use]
-    pub const fn is_dropped(self) -> bool {
-        matches!(self, Self::LateDropped | Self::Duplicate | Self::StrayDropped)
-    }
-}
 
 /// The receive window of one connection. `P` is the handle of a packet.
 ///
@@ -719,53 +677,6 @@ impl<P: Copy> ReorderBuffer<P> {
         self.max_delay = max_delay.as_nanos() as u64;
         self.stall_limit = MIN_STALL.max(3 * max_delay).as_nanos() as u64;
         self.evidence.set_max_delay(self.max_delay);
-    }
-}
-
-/// Time as nanoseconds since the first call: smaller and cheaper to compare than [`Instant`].
-#[derive(Clone, Copy, Debug, Default)]
-struct Clock {
-    origin: Option<Instant>,
-}
-
-impl Clock {
-    #[inline]
-    fn nanos(&mut self, now: Instant) -> u64 {
-        let origin = *self.origin.get_or_insert(now);
-        let since = now.saturating_duration_since(origin);
-        since.as_secs() * 1_000_000_000 + u64::from(since.subsec_nanos())
-    }
-
-    fn instant(&self, nanos: u64) -> Option<Instant> {
-        self.origin?.checked_add(Duration::from_nanos(nanos))
-    }
-}
-
-/// Strays in a row that lie within the horizon of one another.
-#[derive(Clone, Copy, Debug, Default)]
-struct Strays {
-    numbers: [Sequence; STRAYS],
-    len: usize,
-}
-
-impl Strays {
-    fn clear(&mut self) {
-        self.len = 0;
-    }
-
-    fn contains(&self, number: Sequence) -> bool {
-        self.numbers[..self.len].contains(&number)
-    }
-
-    /// Adds one. Returns the run when it is long enough to move the window.
-    fn push(&mut self, number: Sequence) -> Option<[Sequence; STRAYS]> {
-        // The run goes on with the last ones that lie near this one.
-        let near = |n: &Sequence| n.ahead_of(number).unsigned_abs() < HORIZON as u32;
-        let kept = self.numbers[..self.len].iter().rev().take_while(|n| near(n)).count();
-        self.numbers.copy_within(self.len - kept..self.len, 0);
-        self.numbers[kept] = number;
-        self.len = kept + 1;
-        (self.len == STRAYS).then_some(self.numbers)
     }
 }
 

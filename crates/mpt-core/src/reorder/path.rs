@@ -39,17 +39,40 @@ pub(super) struct Path {
     smallest: [u32; 2],
     largest: [u32; 2],
     /// The same, from the weights.
-    prior_smallest: u32,
-    prior_largest: u32,
+    share: Share,
 
     pub(super) lag: Lag,
-    /// By how much the schedule may vary a path's spacing: by one for each other path.
-    variation: u32,
     pub(super) weight: u16,
     /// The first number of the present weights, when its statistics began anew with it.
     renewed: Option<Sequence>,
     /// Where it was before a restart of the peer, while it brought nothing since.
     before_restart: Option<BeforeRestart>,
+}
+
+/// What the weights say about a path's spacings.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Share {
+    smallest: u32,
+    largest: u32,
+    /// By how much the schedule may vary a spacing: by one for each other path.
+    variation: u32,
+}
+
+impl Share {
+    /// The share of a path of weight `own` among paths of `weights`, its own included. Between two
+    /// of its numbers the schedule (Algorithm 1) gives a path of weight v at least the whole part of
+    /// v / own numbers.
+    pub(super) fn new(own: u16, weights: impl Iterator<Item = u16>) -> Self {
+        let own = u32::from(own.max(1));
+        let (mut total, mut smallest, mut paths) = (0, 0, 0);
+        for weight in weights.map(|w| u32::from(w.max(1))) {
+            total += weight;
+            smallest += weight / own;
+            paths += 1;
+        }
+        let mean = total / own;
+        Self { smallest, largest: mean + mean / 10 + 2, variation: paths - 1 }
+    }
 }
 
 /// The highest number of a path before a restart, and how far the next one may be from it.
@@ -76,9 +99,7 @@ impl Path {
             passed_since: NEVER,
             smallest: [u32::MAX; 2],
             largest: [0; 2],
-            prior_smallest: 1,
-            prior_largest: 2,
-            variation: 0,
+            share: Share { smallest: 1, largest: 2, variation: 0 },
             renewed: None,
             lag: Lag::new(),
             before_restart: None,
@@ -121,21 +142,9 @@ impl Path {
         nearer
     }
 
-    /// Takes note of the share that the path has of the numbers: `weights` are those of all paths
-    /// that are up. Between two of its numbers the schedule (Algorithm 1) gives a path of weight v
-    /// at least the whole part of v / weight numbers.
-    pub(super) fn set_share(&mut self, weights: impl Iterator<Item = u16>) {
-        let own = u32::from(self.weight.max(1));
-        let (mut total, mut whole, mut paths) = (0, 0, 0);
-        for weight in weights {
-            let weight = u32::from(weight.max(1));
-            total += weight;
-            whole += weight / own;
-            paths += 1;
-        }
-        self.prior_smallest = whole.max(1);
-        self.prior_largest = (total / own + total / own / 10 + 2).max(2);
-        self.variation = paths - u32::from(paths > 0);
+    /// Takes note of the share of the numbers that the path has.
+    pub(super) fn set_share(&mut self, share: Share) {
+        self.share = share;
     }
 
     /// The path brought a number. Returns whether its highest number rose.
@@ -182,7 +191,7 @@ impl Path {
     /// a path with one number in [`RARE`] or more that is out of all proportion: it is assumed that
     /// its first number comes after a whole spacing. If not, that one number may come late.
     pub(super) fn assume_rare(&mut self, number: Sequence, now: u64) {
-        if self.up && !self.seen && self.prior_smallest >= RARE {
+        if self.up && !self.seen && self.share.smallest >= RARE {
             self.assume(number, now);
         }
     }
@@ -229,15 +238,15 @@ impl Path {
     pub(super) fn smallest_spacing(&self) -> u32 {
         let seen = self.smallest[0].min(self.smallest[1]);
         if self.known < ENOUGH {
-            return seen.min(self.prior_smallest);
+            return seen.min(self.share.smallest);
         }
-        seen.min(self.prior_smallest.max(seen.saturating_sub(self.variation))).max(1)
+        seen.min(self.share.smallest.max(seen.saturating_sub(self.share.variation))).max(1)
     }
 
     #[inline]
     fn largest_spacing(&self) -> u32 {
         let seen = self.largest[0].max(self.largest[1]);
-        if self.known < ENOUGH { seen.max(self.prior_largest) } else { seen }
+        if self.known < ENOUGH { seen.max(self.share.largest) } else { seen }
     }
 
     /// By this number the path should have brought another one.
@@ -303,7 +312,7 @@ impl Path {
         } else {
             self.reset_spacing();
             self.renewed = Some(first);
-            self.assume(first - self.prior_smallest, now);
+            self.assume(first - self.share.smallest, now);
         }
     }
 }

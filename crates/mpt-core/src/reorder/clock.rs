@@ -1,0 +1,22 @@
+//! Time as the receive window counts it.
+
+use std::time::{Duration, Instant};
+
+/// Time as nanoseconds since the first call: smaller and cheaper to compare than [`Instant`].
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Clock {
+    origin: Option<Instant>,
+}
+
+impl Clock {
+    #[inline]
+    pub(super) fn nanos(&mut self, now: Instant) -> u64 {
+        let origin = *self.origin.get_or_insert(now);
+        let since = now.saturating_duration_since(origin);
+        since.as_secs() * 1_000_000_000 + u64::from(since.subsec_nanos())
+    }
+
+    pub(super) fn instant(&self, nanos: u64) -> Option<Instant> {
+        self.origin?.checked_add(Duration::from_nanos(nanos))
+    }
+}
