@@ -93,17 +93,17 @@ fn many_connections(criterion: &mut Criterion) {
         #[expect(clippy::disallowed_methods, reason = "the caller has the clock")]
         let mut now = Instant::now();
         let arrivals = Arrivals::bursts(2, 1);
-        let mut connections: Vec<_> = (0..count).map(|_| (arrivals.buffer(now), 0u32)).collect();
+        let mut connections: Vec<_> = (0..count).map(|_| arrivals.buffer(now)).collect();
         let (mut sink, mut state) = (Count(0), 1u32);
         group.bench_with_input(BenchmarkId::from_parameter(count), &count, |bencher, &count| {
             bencher.iter(|| {
                 state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
                 let index = ((u64::from(state) * count as u64) >> 32) as usize;
                 now += TICK;
-                let (buffer, number) = &mut connections[index];
-                let path = (*number % 2) as usize;
-                black_box(buffer.receive(now, path, *number, (*number, 0, 1400), &mut sink));
-                *number = number.wrapping_add(1);
+                let buffer = &mut connections[index];
+                let number = buffer.due();
+                let path = (number % 2) as usize;
+                black_box(buffer.receive(now, path, number, (number, 0, 1400), &mut sink));
             });
         });
     }

@@ -1,6 +1,7 @@
 //! The multipath tunnel daemon.
 #![forbid(unsafe_code)]
 
+use std::io::IsTerminal;
 use std::process::ExitCode;
 
 use clap::Parser;
@@ -24,7 +25,12 @@ fn main() -> ExitCode {
     };
     let level = checked.config.daemon.log;
     let filter = EnvFilter::builder().with_default_directive(level.into()).from_env_lossy();
-    tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).init();
+    let colours = std::io::stderr().is_terminal();
+    tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_writer(std::io::stderr)
+        .with_ansi(colours)
+        .init();
     for warning in &checked.warnings {
         tracing::warn!("{warning}");
     }

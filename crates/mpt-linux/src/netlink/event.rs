@@ -285,6 +285,7 @@ mod tests {
                     name,
                     up: running,
                     running,
+                    holds_addresses: false,
                     mtu,
                     kind: None,
                     gso_max_size: None,

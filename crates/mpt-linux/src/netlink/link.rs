@@ -17,6 +17,8 @@ pub struct LinkInfo {
     pub up: bool,
     /// Operational: up, carrier present, not dormant (`IFF_RUNNING`, RFC 2863 `ifOperStatus`).
     pub running: bool,
+    /// Nothing leaves the host by it (`IFF_LOOPBACK`, or a dummy): it only holds addresses.
+    pub holds_addresses: bool,
     /// Largest IP packet, in bytes.
     pub mtu: u32,
     /// Driver kind of a virtual interface: `veth`, `tun`, ...; hardware has none.
@@ -39,6 +41,7 @@ impl LinkInfo {
             name: String::new(),
             up: flags.contains(LinkFlags::Up),
             running: flags.contains(LinkFlags::Up | LinkFlags::Running),
+            holds_addresses: flags.contains(LinkFlags::Loopback),
             mtu: 0,
             kind: None,
             gso_max_size: None,
@@ -59,6 +62,7 @@ impl LinkInfo {
                 _ => {}
             }
         }
+        link.holds_addresses |= link.kind.as_deref() == Some("dummy");
         Some(link)
     }
 }

@@ -32,8 +32,26 @@ pub struct UdpSocket {
 }
 
 impl UdpSocket {
-    /// Opens and binds. `AddrInUse` when another program has the tuple.
+    /// Opens and binds. `AddrInUse` when another socket has the tuple.
     pub fn bind(config: &SocketConfig) -> io::Result<Self> {
+        Self::bind_beside(config, &[])
+    }
+
+    /// Opens and binds although `others`, of the same program, have overlapping tuples: the kernel keeps a socket bound to all addresses of one
+    /// interface and one bound to one address of all interfaces apart when it receives, but not when it binds. `AddrInUse`
+    /// when any other socket is in the way.
+    pub fn bind_beside(config: &SocketConfig, others: &[&Self]) -> io::Result<Self> {
+        // For this moment only: whoever binds with the same option later would share the tuple.
+        let share = |on| others.iter().try_for_each(|other| other.socket.set_reuse_address(on));
+        let bound = share(true).and_then(|()| Self::bind_shared(config, !others.is_empty()));
+        let unshared = share(false);
+        let socket = bound?;
+        unshared?;
+        socket.socket.set_reuse_address(false)?;
+        Ok(socket)
+    }
+
+    fn bind_shared(config: &SocketConfig, shared: bool) -> io::Result<Self> {
         let v6 = config.local.is_ipv6();
         let domain = if v6 { Domain::IPV6 } else { Domain::IPV4 };
         let socket = Socket::new(domain, Type::DGRAM.nonblocking().cloexec(), Some(Protocol::UDP))?;
@@ -79,6 +97,7 @@ impl UdpSocket {
         }
         set_buffer(&socket, libc::SO_RCVBUFFORCE, config.receive_buffer);
         set_buffer(&socket, libc::SO_SNDBUFFORCE, config.send_buffer);
+        socket.set_reuse_address(shared)?;
         socket.bind(&config.local.into())?;
         let local =
             socket.local_addr()?.as_socket().ok_or_else(|| io::Error::other("not an IP socket"))?;

@@ -195,7 +195,8 @@ impl Config {
     pub fn device_mtu(&self, device: &Device, inner: u16) -> u16 {
         let is_v6 = |net: &IpNet| matches!(net, IpNet::V6(_));
         let mut connections = self.connections.iter().filter(|it| it.device == device.name);
-        let v6 = device.addresses.iter().any(is_v6) || connections.any(|it| it.networks.iter().any(is_v6));
+        let v6 = device.addresses.iter().any(is_v6)
+            || connections.any(|it| it.networks.iter().any(is_v6));
         device.mtu.unwrap_or(if v6 { inner.max(MIN_MTU_V6) } else { inner })
     }
 }

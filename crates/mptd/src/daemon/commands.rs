@@ -22,7 +22,11 @@ impl Daemon {
                     buffer_limit,
                     drops: data.drops(),
                 },
-                devices: config.devices.iter().filter_map(|it| data.show_device(&config, it)).collect(),
+                devices: config
+                    .devices
+                    .iter()
+                    .filter_map(|it| data.show_device(&config, it))
+                    .collect(),
                 connections: config
                     .connections
                     .iter()

@@ -56,7 +56,7 @@ impl Daemon {
             let config = next.devices.iter().find(|device| device.name == name);
             self.present.devices.extend(config.cloned());
         }
-        let links = Links::read(self.system.netlink()).await?;
+        let links = Links::read(self.system.netlink(), next).await?;
         // The system first: what it refuses has then touched no connection, whose sequence numbers and ports could not be had back.
         self.system.apply(next, &links).await?;
         let wanted = wanted(next, &links);
@@ -126,7 +126,7 @@ impl Daemon {
             let result = self.data.call(move |data| data.reopen_sockets(&interface)).await;
             log(result.map_err(Error::from).and_then(|result| result.map_err(Error::from)));
         }
-        let links = match Links::read(self.system.netlink()).await {
+        let links = match Links::read(self.system.netlink(), &self.running).await {
             Ok(links) => links,
             Err(error) => return log(Err(error.into())),
         };

@@ -15,7 +15,7 @@ use crate::config::{Config, Connection, Path};
 pub(super) struct System {
     owned: Owned,
     addresses: HashSet<(String, IpNet)>,
-    routes: HashSet<(String, IpNet)>,
+    routes: HashSet<TunnelRoute>,
     paths: HashSet<PathRouting>,
     /// Paths whose routing the system refused, which has been logged.
     refused: HashSet<PathRouting>,
@@ -25,7 +25,16 @@ pub(super) struct System {
 #[derive(Default)]
 struct Needs {
     addresses: HashSet<(String, IpNet)>,
-    routes: HashSet<(String, IpNet)>,
+    routes: HashSet<TunnelRoute>,
+}
+
+/// A route into the tunnel.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct TunnelRoute {
+    device: String,
+    net: IpNet,
+    /// Address of packets whose sender chose none, where it is not the device's first.
+    source: Option<IpAddr>,
 }
 
 impl System {
@@ -46,11 +55,11 @@ impl System {
     /// Makes the system what `config` needs; what it needs no longer is removed first.
     pub(super) async fn apply(&mut self, config: &Config, links: &Links) -> Result<(), Error> {
         let needs = needs(config);
-        for (device, net) in difference(&self.routes, &needs.routes) {
-            if let Some(link) = self.find(&device).await? {
-                self.owned.remove_route(&Route::out_of(link.index, net)).await?;
+        for route in difference(&self.routes, &needs.routes) {
+            if let Some(link) = self.find(&route.device).await? {
+                self.owned.remove_route(&route.out_of(link.index)).await?;
             }
-            self.routes.remove(&(device, net));
+            self.routes.remove(&route);
         }
         for (device, net) in difference(&self.addresses, &needs.addresses) {
             if let Some(link) = self.find(&device).await? {
@@ -69,10 +78,10 @@ impl System {
                 self.netlink().set_up(link.index).await?;
             }
         }
-        for (device, net) in difference(&needs.routes, &self.routes) {
-            let link = self.netlink().link(&device).await?;
-            self.owned.add_route(Route::out_of(link.index, net)).await?;
-            self.routes.insert((device, net));
+        for route in difference(&needs.routes, &self.routes) {
+            let link = self.netlink().link(&route.device).await?;
+            self.owned.add_route(route.out_of(link.index)).await?;
+            self.routes.insert(route);
         }
         // Last, since a route into the tunnel may lead the outer packets there as well.
         self.route_paths(config, links).await.map_err(|(_, error)| error)
@@ -195,7 +204,13 @@ fn needs(config: &Config) -> Needs {
     for connection in &config.connections {
         let device = config.device(&connection.device);
         let own = device.map_or(&[][..], |device| &device.addresses);
-        needs.routes.extend(routes(connection, own));
+        for route in routes(connection, own) {
+            // Connections may share a network; it is routed once.
+            let same = |it: &TunnelRoute| (&it.device, it.net) == (&route.device, route.net);
+            if !needs.routes.iter().any(same) {
+                needs.routes.insert(route);
+            }
+        }
     }
     needs
 }
@@ -204,13 +219,32 @@ fn needs(config: &Config) -> Needs {
 fn routes<'a>(
     connection: &'a Connection,
     own: &'a [IpNet],
-) -> impl Iterator<Item = (String, IpNet)> + 'a {
+) -> impl Iterator<Item = TunnelRoute> + 'a {
     let wanted = connection.routes && connection.direction.sends();
     let networks = connection.networks.iter().filter(move |_| wanted);
     let covered = |net: &IpNet| own.iter().any(|own| own.trunc() == *net);
-    networks
-        .filter(move |net| !covered(net) && !is_link_local(net))
-        .map(|net| (connection.device.clone(), *net))
+    networks.filter(move |net| !covered(net) && !is_link_local(net)).map(|net| TunnelRoute {
+        device: connection.device.clone(),
+        net: *net,
+        source: source(connection, own, net),
+    })
+}
+
+/// Of several addresses of a device, the one in whose network the destination is, or else the other end: this is the one the other end knows as
+/// ours. `None` when it is the first, which the kernel chooses by itself.
+fn source(connection: &Connection, own: &[IpNet], net: &IpNet) -> Option<IpAddr> {
+    let same_version = |own: &&IpNet| own.addr().is_ipv4() == net.addr().is_ipv4();
+    let beside = |net: &IpNet| own.iter().find(|own| own.contains(net));
+    let others = connection.networks.iter().filter(same_version);
+    let chosen = beside(net).or_else(|| others.into_iter().find_map(beside))?;
+    let first = own.iter().find(same_version)?;
+    (chosen != first).then(|| chosen.addr())
+}
+
+impl TunnelRoute {
+    fn out_of(&self, interface: u32) -> Route {
+        Route { source: self.source, ..Route::out_of(interface, self.net) }
+    }
 }
 
 /// Link-local networks are routed by the kernel on every interface.

@@ -244,12 +244,26 @@ impl DataThread {
         plugged: &mut Vec<Plugged>,
     ) -> Result<Vec<ConnectionConfig>, ChangeError> {
         let mut taken = BTreeSet::new();
+        let mut listening = BTreeMap::new();
         let mut configs = Vec::with_capacity(wanted.len());
         for Wanted { config, links } in wanted {
             let device = self.find_device(&config.device)?;
             let mut paths = Vec::with_capacity(config.paths.len());
             for (path, link) in config.paths.iter().zip(links) {
                 let wiring = wiring(config, path, link);
+                // Of two sockets on one address, one of them bound to an interface, the other would not get what arrives there.
+                let key = &wiring.key;
+                let interface = listening
+                    .entry((key.local, wiring.local_port))
+                    .or_insert_with(|| key.interface.clone());
+                if interface.is_some() != key.interface.is_some() {
+                    return Err(ChangeError::Bind {
+                        connection: config.name.clone(),
+                        path: path.name.clone(),
+                        local: SocketAddr::new(key.local, wiring.local_port),
+                        source: io::ErrorKind::AddrInUse.into(),
+                    });
+                }
                 let before =
                     self.find_path(&config.name, &path.name).ok().filter(|id| !taken.contains(id));
                 let before =
@@ -288,7 +302,7 @@ impl DataThread {
     ) -> Result<PathIo, ChangeError> {
         let key = &wiring.key;
         let mut opened: Vec<SocketId> = Vec::new();
-        let mut open = |port: Option<u16>| {
+        let mut open = |key: &SocketKey, port: Option<u16>| {
             let result = match port {
                 Some(port) => self.sockets.open(&self.poller, key, port),
                 None => self.sockets.open_random(&self.poller, key),

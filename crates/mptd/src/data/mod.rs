@@ -61,6 +61,8 @@ pub(crate) struct DataThread {
     running: bool,
     /// Sockets with something to read, in this round.
     readable: Vec<SocketId>,
+    /// Devices with something to read, in this round.
+    readable_devices: Vec<DeviceId>,
     /// Paths whose sockets were full.
     waiting: Vec<Stuck>,
 }
@@ -153,6 +155,7 @@ impl DataThread {
                 next_rates: now + RATE_PERIOD,
                 running: true,
                 readable: Vec::with_capacity(MAX_EVENTS),
+                readable_devices: Vec::with_capacity(MAX_EVENTS),
                 waiting: Vec::with_capacity(64),
             };
             data.run();
@@ -196,7 +199,7 @@ impl DataThread {
                     if event.error {
                         self.lose_device(DeviceId(index));
                     } else if event.readable {
-                        self.read_device(now, DeviceId(index));
+                        self.readable_devices.push(DeviceId(index));
                     }
                 }
                 Token::Socket(index) => {
@@ -214,7 +217,11 @@ impl DataThread {
                 }
             }
         }
+        // First what came in: the host answers it with acknowledgements and more data, which then leave in the same round.
         self.read_sockets();
+        while let Some(device) = self.readable_devices.pop() {
+            self.read_device(now, device);
+        }
         if self.endpoint.next_timeout().is_some_and(|at| at <= now) {
             self.ingress.deliver(&mut self.devices, |sink| self.endpoint.handle_timeout(now, sink));
         }
@@ -235,7 +242,9 @@ impl DataThread {
 
     /// Somebody removed a device of ours from the system: it never comes back to this descriptor.
     fn lose_device(&mut self, id: DeviceId) {
-        let Some(device) = self.devices.get_mut(usize::from(id.0)).and_then(Option::take) else { return };
+        let Some(device) = self.devices.get_mut(usize::from(id.0)).and_then(Option::take) else {
+            return;
+        };
         let _ = self.poller.remove(&device.tun);
         let _ = self.notices.send(Notice::DeviceGone { device: device.tun.name().into() });
     }

@@ -79,7 +79,11 @@ impl DataThread {
     }
 
     /// A device, `None` while it does not exist.
-    pub(crate) fn show_device(&self, all: &config::Config, config: &config::Device) -> Option<api::Device> {
+    pub(crate) fn show_device(
+        &self,
+        all: &config::Config,
+        config: &config::Device,
+    ) -> Option<api::Device> {
         let mut devices = self.devices.iter().flatten();
         let device = devices.find(|device| device.tun.name() == config.name)?;
         let offloads = device.tun.offloads();

@@ -63,7 +63,7 @@ impl Sockets {
             }
             return Ok(SocketId(index as u32));
         }
-        let socket = bind(key, port)?;
+        let socket = self.bind(key, port)?;
         let index = self.entries.iter().position(Option::is_none).unwrap_or_else(|| {
             self.entries.push(None);
             self.entries.len() - 1
@@ -103,21 +103,55 @@ impl Sockets {
         }
     }
 
-    /// Opens every socket bound to `interface` anew: the device came back, and the old binding names one that is gone.
+    /// Opens every socket bound to `interface` anew: the device came back, and the old binding names one that is gone. Every one is tried; gives the
+    /// first error.
     pub(crate) fn reopen(&mut self, poller: &Poller, interface: &str) -> io::Result<()> {
-        for (index, slot) in self.entries.iter_mut().enumerate() {
-            let Some(entry) = slot else { continue };
+        let mut result = Ok(());
+        for index in 0..self.entries.len() {
+            let Some(entry) = &mut self.entries[index] else { continue };
             if entry.key.interface.as_deref() != Some(interface) {
                 continue;
             }
+            let (key, port) = (entry.key.clone(), entry.port);
             let _ = poller.remove(&entry.socket);
-            // The old one has the port: it must be closed first.
-            entry.socket = placeholder(&entry.key)?;
-            entry.socket = bind(&entry.key, entry.port)?;
             entry.writable_wanted = false;
-            poller.add(&entry.socket, Token::Socket(index as u32).into(), Interest::Read)?;
+            // The old one has the port: it must be closed first.
+            let reopened = placeholder(&key).and_then(|socket| {
+                entry.socket = socket;
+                self.bind(&key, port)
+            });
+            let Some(entry) = &mut self.entries[index] else { continue };
+            let watched = match reopened {
+                Ok(socket) => {
+                    entry.socket = socket;
+                    poller.add(&entry.socket, Token::Socket(index as u32).into(), Interest::Read)
+                }
+                Err(error) => Err(error),
+            };
+            result = result.and(watched);
         }
-        Ok(())
+        result
+    }
+
+    /// Binds, or while the interface does not exist keeps its place.
+    fn bind(&self, key: &SocketKey, port: u16) -> io::Result<UdpSocket> {
+        let config = config(key, port);
+        match UdpSocket::bind(&config) {
+            Err(error) if error.raw_os_error() == Some(libc::ENODEV) => {
+                tracing::warn!(
+                    interface = key.interface,
+                    "no such interface yet; its paths wait for it"
+                );
+                placeholder(key)
+            }
+            // One of ours may be in the way, of a path that this one is beside, or replaces.
+            Err(error) if error.kind() == io::ErrorKind::AddrInUse => {
+                let ours = self.entries.iter().flatten().filter(|entry| entry.port == port);
+                let ours: Vec<&UdpSocket> = ours.map(|entry| &entry.socket).collect();
+                if ours.is_empty() { Err(error) } else { UdpSocket::bind_beside(&config, &ours) }
+            }
+            result => result,
+        }
     }
 
     /// The entry, if the identity is in use.
@@ -155,20 +189,6 @@ impl Sockets {
     #[must_use]
     pub(crate) fn local(&self, id: SocketId) -> Option<SocketAddr> {
         self.socket(id).map(UdpSocket::local)
-    }
-}
-
-/// Binds, or while the interface does not exist keeps its place.
-fn bind(key: &SocketKey, port: u16) -> io::Result<UdpSocket> {
-    match UdpSocket::bind(&config(key, port)) {
-        Err(error) if error.raw_os_error() == Some(libc::ENODEV) => {
-            tracing::warn!(
-                interface = key.interface,
-                "no such interface yet; its paths wait for it"
-            );
-            placeholder(key)
-        }
-        result => result,
     }
 }
 

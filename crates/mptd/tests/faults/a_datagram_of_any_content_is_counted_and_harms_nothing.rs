@@ -39,9 +39,13 @@ fn of_no_connection() {
         // The connection has no key.
         ("wrong_key", with(&[0x20, 0x00, 0x08, 0x00, 0, 0, 0, 7])),
     ];
-    check(&bad, |host| host.udp("10.71.1.2:0"), |daemon, counter, count| {
-        wait_for_daemon_drop(daemon, counter, count);
-    });
+    check(
+        &bad,
+        |host| host.udp("10.71.1.2:0"),
+        |daemon, counter, count| {
+            wait_for_daemon_drop(daemon, counter, count);
+        },
+    );
 }
 
 #[test]
@@ -73,7 +77,10 @@ fn of_a_connection() {
         ("malformed", V6.to_vec()),
         ("malformed", [V4.as_slice(), &huge].concat()),
         ("inner_version", [V6.as_slice(), &inner].concat()),
-        ("foreign_source", [V4.as_slice(), &udp_packet("10.99.0.1", "10.72.0.1", 9, b"x")].concat()),
+        (
+            "foreign_source",
+            [V4.as_slice(), &udp_packet("10.99.0.1", "10.72.0.1", 9, b"x")].concat(),
+        ),
         ("multicast", [V4.as_slice(), &udp_packet("10.72.0.2", "224.0.0.5", 9, b"x")].concat()),
     ];
     check(&bad, |host| host.udp("10.71.1.2:0"), wait_for_drop);
@@ -119,7 +126,10 @@ fn of_the_largest_size_it_is_delivered() {
     assert_eq!(datagram.len(), 65_507, "the largest there is over IPv4");
     impostor.send_to(&datagram, TARGET).unwrap();
     assert!(drain(&receiver, Duration::from_secs(2)) == [payload], "it arrives whole");
-    assert_eq!(a.show().daemon.drops, BTreeMap::new());
+    let mut drops = a.show().daemon.drops;
+    // What the kernel says to its neighbours on every new device.
+    drops.remove("multicast");
+    assert_eq!(drops, BTreeMap::new());
     wait_for_echo(&pair.a, &pair.b);
 }
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use nix::sys::signal::Signal;
 
-use crate::hosts::{Config, Daemon, Host, Pair, PATIENCE};
+use crate::hosts::{Config, Daemon, Host, PATIENCE, Pair};
 use crate::support::{Picture, wait_for_echo};
 
 /// Two lines to the same address, so that a rule is needed; and a network behind the other end.

@@ -1,10 +1,15 @@
 //! What a peer that is no mptd sends, and what a host looks like.
 
-use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
-use std::time::Duration;
+use std::io::{Read, Write};
+use std::net::{Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream, UdpSocket};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
 
 use mpt_wire::checksum::Sum;
 
+use crate::hosts::traffic::Noise;
 use crate::hosts::{Daemon, Host, PATIENCE, wait_for};
 
 /// GRE header with a sequence number, version 0, IPv4.
@@ -112,7 +117,9 @@ impl Picture {
         ];
         let lines = questions.iter().flat_map(|question| {
             let answer = host.ip(question);
-            let mut lines: Vec<_> = answer.lines().map(|line| format!("{question}: {line}")).collect();
+            // Link-local addresses come and go with duplicate address detection.
+            let lines = answer.lines().filter(|line| !line.contains("fe80:"));
+            let mut lines: Vec<_> = lines.map(|line| format!("{question}: {line}")).collect();
             lines.sort();
             lines
         });
@@ -122,15 +129,119 @@ impl Picture {
     /// Waits until a host looks like this.
     pub(crate) fn wait_for(&self, host: &Host) {
         let mut last = Self::of(host);
-        let start = std::time::Instant::now();
+        let start = Instant::now();
         while last != *self {
             if start.elapsed() > PATIENCE {
                 let more: Vec<_> = last.0.iter().filter(|line| !self.0.contains(line)).collect();
                 let less: Vec<_> = self.0.iter().filter(|line| !last.0.contains(line)).collect();
                 panic!("left behind: {more:#?}\nmissing: {less:#?}");
             }
-            std::thread::sleep(Duration::from_millis(20));
+            thread::sleep(Duration::from_millis(20));
             last = Self::of(host);
         }
+    }
+}
+
+/// A TCP connection that carries some 50 Mbit/s of noise until it is told to end, whatever happens meanwhile.
+pub(crate) struct Stream {
+    stop: Arc<AtomicBool>,
+    received: Arc<AtomicU64>,
+    sender: JoinHandle<u64>,
+    receiver: JoinHandle<()>,
+    /// The client's end, for its options.
+    pub(crate) client: TcpStream,
+}
+
+impl Stream {
+    const CHUNK: usize = 64 * 1024;
+    const PAUSE: Duration = Duration::from_millis(10);
+
+    /// `address`: one of `to` with a port.
+    pub(crate) fn start(from: &Host, to: &Host, address: &str) -> Self {
+        let address: SocketAddr = address.parse().unwrap();
+        let listener = to.run(|| TcpListener::bind(address)).unwrap();
+        let client = from.run(|| TcpStream::connect_timeout(&address, PATIENCE)).unwrap();
+        let server = listener.accept().unwrap().0;
+        let stop = Arc::new(AtomicBool::new(false));
+        let received = Arc::new(AtomicU64::new(0));
+        let sender = {
+            let (stop, client) = (Arc::clone(&stop), client.try_clone().unwrap());
+            thread::spawn(move || send(&client, &stop))
+        };
+        let receiver = {
+            let received = Arc::clone(&received);
+            thread::spawn(move || receive(&server, &received))
+        };
+        Self { stop, received, sender, receiver, client }
+    }
+
+    /// Waits until as much as was under way, and more, has arrived.
+    pub(crate) fn wait_for_progress(&self) {
+        let goal = self.received.load(Ordering::Relaxed) + 1_000_000;
+        wait_for("the stream goes on", || {
+            (self.received.load(Ordering::Relaxed) >= goal).then_some(())
+        });
+    }
+
+    /// Ends it; everything that was sent has to arrive.
+    pub(crate) fn end(self) {
+        self.stop.store(true, Ordering::Relaxed);
+        let sent = self.sender.join().unwrap();
+        self.receiver.join().unwrap();
+        assert_eq!(self.received.load(Ordering::Relaxed), sent, "bytes");
+    }
+}
+
+fn send(mut stream: &TcpStream, stop: &AtomicBool) -> u64 {
+    stream.set_write_timeout(Some(PATIENCE)).unwrap();
+    let mut noise = Noise::new(7);
+    let mut chunk = vec![0; Stream::CHUNK];
+    let mut sent = 0;
+    while !stop.load(Ordering::Relaxed) {
+        noise.fill(&mut chunk);
+        stream.write_all(&chunk).expect("the stream takes everything");
+        sent += chunk.len() as u64;
+        thread::sleep(Stream::PAUSE);
+    }
+    stream.shutdown(Shutdown::Write).unwrap();
+    sent
+}
+
+fn receive(mut stream: &TcpStream, received: &AtomicU64) {
+    stream.set_read_timeout(Some(PATIENCE)).unwrap();
+    let mut noise = Noise::new(7);
+    let (mut got, mut want) = (vec![0; Stream::CHUNK], vec![0; Stream::CHUNK]);
+    let mut filled = 0;
+    loop {
+        match stream.read(&mut got[filled..]).expect("the stream is not reset") {
+            0 => break,
+            length => {
+                filled += length;
+                received.fetch_add(length as u64, Ordering::Relaxed);
+            }
+        }
+        if filled == got.len() {
+            noise.fill(&mut want);
+            assert!(got == want, "corrupted");
+            filled = 0;
+        }
+    }
+    assert_eq!(filled, 0, "cut off");
+}
+
+/// Waits until a path of the connection `tunnel` is up, or down.
+pub(crate) fn wait_for_state(daemon: &Daemon, path: &str, state: mpt_api::PathState) {
+    wait_for(&format!("{path} is {state:?}"), || {
+        (daemon.path("tunnel", path).state == state).then_some(())
+    });
+}
+
+/// Waits until each of these paths of the connection `tunnel` has sent something more.
+pub(crate) fn wait_for_use(daemon: &Daemon, paths: &[&str]) {
+    for path in paths {
+        let before = daemon.path("tunnel", path).sent.packets;
+        wait_for(&format!("{path} is used"), || {
+            (daemon.path("tunnel", path).sent.packets > before + 100).then_some(())
+        });
     }
 }
