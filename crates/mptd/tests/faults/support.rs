@@ -148,8 +148,6 @@ pub(crate) struct Stream {
     received: Arc<AtomicU64>,
     sender: JoinHandle<u64>,
     receiver: JoinHandle<()>,
-    /// The client's end, for its options.
-    pub(crate) client: TcpStream,
 }
 
 impl Stream {
@@ -165,14 +163,14 @@ impl Stream {
         let stop = Arc::new(AtomicBool::new(false));
         let received = Arc::new(AtomicU64::new(0));
         let sender = {
-            let (stop, client) = (Arc::clone(&stop), client.try_clone().unwrap());
+            let stop = Arc::clone(&stop);
             thread::spawn(move || send(&client, &stop))
         };
         let receiver = {
             let received = Arc::clone(&received);
             thread::spawn(move || receive(&server, &received))
         };
-        Self { stop, received, sender, receiver, client }
+        Self { stop, received, sender, receiver }
     }
 
     /// Waits until as much as was under way, and more, has arrived.
@@ -241,7 +239,7 @@ pub(crate) fn wait_for_use(daemon: &Daemon, paths: &[&str]) {
     for path in paths {
         let before = daemon.path("tunnel", path).sent.packets;
         wait_for(&format!("{path} is used"), || {
-            (daemon.path("tunnel", path).sent.packets > before + 100).then_some(())
+            (daemon.path("tunnel", path).sent.packets > before + 20).then_some(())
         });
     }
 }
