@@ -39,6 +39,10 @@ impl UdpSocket {
         if self.segmentation.get() {
             match self.send_message(remote, tos, Some(datagram_len as u16), pieces) {
                 Ok(()) => return Ok(datagrams),
+                // For a batch, the kernel leaves out what it tells of a single datagram in the error queue: what size would do.
+                Err(error) if error.raw_os_error() == Some(libc::EMSGSIZE) => {
+                    return self.send_one_by_one(remote, tos, datagram_len, pieces);
+                }
                 Err(error) if matches!(error.raw_os_error(), Some(libc::EINVAL | libc::EIO)) => {
                     // Either the device cannot do it, or (before Linux 6.12) a datagram is larger than the MTU: sending one by one tells.
                     let sent = self.send_one_by_one(remote, tos, datagram_len, pieces)?;

@@ -104,6 +104,11 @@ impl UdpSocket {
         Ok(Self { socket, local, segmentation: Cell::new(true) })
     }
 
+    /// Never uses `UDP_SEGMENT` on this socket, as if the device below could not.
+    pub fn without_segmentation(&self) {
+        self.segmentation.set(false);
+    }
+
     /// The bound address and port.
     #[must_use]
     pub fn local(&self) -> SocketAddr {
