@@ -316,12 +316,17 @@ impl DataThread {
             opened.push(id);
             Ok(id)
         };
-        let sockets = open(Some(wiring.local_port)).and_then(|listening| {
+        let listening_key = match wiring.source_port {
+            SourcePort::Fixed(port) if port == wiring.local_port => key.clone(),
+            // Nothing is sent there, so connections that differ in their outgoing checksums can share it.
+            _ => SocketKey { checksum: true, ..key.clone() },
+        };
+        let sockets = open(&listening_key, Some(wiring.local_port)).and_then(|listening| {
             let sources = match wiring.source_port {
-                SourcePort::Fixed(port) => vec![open(Some(port))?],
-                SourcePort::Random => vec![open(None)?],
+                SourcePort::Fixed(port) => vec![open(key, Some(port))?],
+                SourcePort::Random => vec![open(key, None)?],
                 SourcePort::Entropy => {
-                    (0..ENTROPY_POOL).map(|_| open(None)).collect::<Result<_, _>>()?
+                    (0..ENTROPY_POOL).map(|_| open(key, None)).collect::<Result<_, _>>()?
                 }
             };
             Ok((listening, sources))

@@ -116,19 +116,16 @@ impl Sockets {
             let _ = poller.remove(&entry.socket);
             entry.writable_wanted = false;
             // The old one has the port: it must be closed first.
-            let reopened = placeholder(&key).and_then(|socket| {
-                entry.socket = socket;
-                self.bind(&key, port)
+            let closed = placeholder(&key).map(|socket| entry.socket = socket);
+            let reopened = closed.and_then(|()| self.bind(&key, port)).and_then(|socket| {
+                poller.add(&socket, Token::Socket(index as u32).into(), Interest::Read)?;
+                Ok(socket)
             });
-            let Some(entry) = &mut self.entries[index] else { continue };
-            let watched = match reopened {
-                Ok(socket) => {
-                    entry.socket = socket;
-                    poller.add(&entry.socket, Token::Socket(index as u32).into(), Interest::Read)
-                }
-                Err(error) => Err(error),
-            };
-            result = result.and(watched);
+            match (reopened, &mut self.entries[index]) {
+                (Ok(socket), Some(entry)) => entry.socket = socket,
+                (Ok(_), None) => {}
+                (Err(error), _) => result = result.and(Err(error)),
+            }
         }
         result
     }
