@@ -92,6 +92,8 @@ pub struct Connection {
     pub reorder: Reorder,
     /// Packets dropped, by cause.
     pub drops: Counters,
+    /// Packets that were carried all the same, by what is remarkable about them ("mss_clamped", "path_down", ...).
+    pub remarks: Counters,
     /// Its paths, in the order of the configuration.
     pub paths: Vec<Path>,
 }

@@ -178,6 +178,7 @@ fn a_snapshot() {
             delays: Delays { p50_us: 10, p99_us: 20, max_us: 30 },
         },
         drops: BTreeMap::from([("foreign_source".to_owned(), 1)]),
+        remarks: BTreeMap::from([("path_down".to_owned(), 3)]),
         paths: vec![path],
     };
     let snapshot = Snapshot {
@@ -271,6 +272,9 @@ fn a_snapshot() {
           },
           "drops": {
             "foreign_source": 1
+          },
+          "remarks": {
+            "path_down": 3
           },
           "paths": [
             {

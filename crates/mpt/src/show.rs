@@ -101,6 +101,7 @@ fn connection(f: &mut fmt::Formatter<'_>, connection: &Connection) -> fmt::Resul
     line(f, "received", &traffic(&connection.received))?;
     reorder(f, connection)?;
     drops(f, &connection.drops)?;
+    counters(f, "remarks", &connection.remarks)?;
     writeln!(f)?;
     paths(f, &connection.paths)
 }
@@ -223,8 +224,12 @@ fn traffic(traffic: &Traffic) -> String {
 }
 
 fn drops(f: &mut fmt::Formatter<'_>, counters: &Counters) -> fmt::Result {
+    self::counters(f, "drops", counters)
+}
+
+fn counters(f: &mut fmt::Formatter<'_>, name: &str, counters: &Counters) -> fmt::Result {
     let counted = counted(counters);
-    if counted.is_empty() { Ok(()) } else { line(f, "drops", &counted) }
+    if counted.is_empty() { Ok(()) } else { line(f, name, &counted) }
 }
 
 fn counted(counters: &Counters) -> String {

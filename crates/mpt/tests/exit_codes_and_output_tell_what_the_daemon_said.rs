@@ -146,6 +146,7 @@ fn snapshot() -> Snapshot {
             delays: Delays { p50_us: 12, p99_us: 49_900, max_us: 1_200_000 },
         },
         drops: [("foreign_source".to_owned(), 7)].into(),
+        remarks: [("mss_clamped".to_owned(), 6)].into(),
         paths: vec![dsl, lte],
     };
     let mut branch = office.clone();
@@ -205,6 +206,7 @@ fn show_prints_tables() {
       wait      median 12 us, 99 % 49.9 ms, longest 1.20 s
       order     9000 in order, 10 after gap, 2 late, 0 duplicate, 0 overflow, 0 stray
       drops     7 foreign_source
+      remarks   6 mss_clamped
 
       PATH  STATE             LOCAL              REMOTE              WEIGHT  IN  TIER   MTU      SENDING  RECEIVING        SENT  RECEIVED
       dsl   up                192.0.2.1:4754     198.51.100.1:4754       10   1     0  1500  94.1 Mbit/s    0 bit/s  123456 pkt     0 pkt
@@ -218,6 +220,7 @@ fn show_prints_tables() {
       window    off
       order     9000 in order, 10 after gap, 2 late, 0 duplicate, 0 overflow, 0 stray
       drops     7 foreign_source
+      remarks   6 mss_clamped
 
       PATH  STATE  LOCAL           REMOTE             WEIGHT  IN  TIER   MTU      SENDING  RECEIVING        SENT  RECEIVED
       dsl   up     192.0.2.1:4754  198.51.100.1:4754      10   1     0  1500  94.1 Mbit/s    0 bit/s  123456 pkt     0 pkt

@@ -151,6 +151,7 @@ impl DataThread {
             received,
             reorder: show_reorder(&config.reorder, connection),
             drops: connection_drops(connection),
+            remarks: counters(connection.remarks().iter()),
             paths,
         })
     }
@@ -240,7 +241,7 @@ fn show_reorder(config: &config::Reorder, connection: &Connection<PacketRef>) ->
 
 fn connection_drops(connection: &Connection<PacketRef>) -> api::Counters {
     let drops = connection.inner_drops().iter().chain(connection.datagram_drops().iter());
-    counters(drops.chain(connection.remarks().iter()))
+    counters(drops)
 }
 
 /// Those that are not 0, by name.

@@ -1,7 +1,7 @@
 //! Real mptd processes.
 
 use std::fs::{self, File};
-use std::io::{BufReader, Write};
+use std::io::{self, BufReader, Write};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ExitStatus, Output, Stdio};
@@ -98,6 +98,11 @@ impl Daemon {
         self.connection(connection).drops.get(counter).copied().unwrap_or(0)
     }
 
+    /// A counter of remarkable packets that a connection carried, 0 while it is left out.
+    pub(crate) fn remarks(&self, connection: &str, counter: &str) -> u64 {
+        self.connection(connection).remarks.get(counter).copied().unwrap_or(0)
+    }
+
     /// A counter of packets dropped before they were assigned to a connection, 0 while it is left out.
     pub(crate) fn daemon_drops(&self, counter: &str) -> u64 {
         self.show().daemon.drops.get(counter).copied().unwrap_or(0)
@@ -112,17 +117,22 @@ impl Daemon {
 
     /// Asks on the control socket.
     pub(crate) fn request(&self, command: Command) -> Result<Reply, Failure> {
-        let mut stream = UnixStream::connect(socket(&self.directory)).unwrap();
-        stream.set_read_timeout(Some(PATIENCE)).unwrap();
-        stream.write_all(mpt_api::to_line(&Request::new(command)).as_bytes()).unwrap();
-        let line = mpt_api::read_line(&mut BufReader::new(stream), mpt_api::MAX_RESPONSE);
-        let response: Response =
-            serde_json::from_slice(&line.unwrap().expect("mptd answers")).unwrap();
+        let line = self.ask(command, PATIENCE).expect("mptd answers");
+        let response: Response = serde_json::from_slice(&line).unwrap();
         match response.body {
             ResponseBody::Result(reply) => Ok(reply),
             ResponseBody::Error(failure) => Err(failure),
             other => panic!("{other:?}"),
         }
+    }
+
+    /// The line it answers.
+    fn ask(&self, command: Command, patience: Duration) -> io::Result<Vec<u8>> {
+        let mut stream = UnixStream::connect(socket(&self.directory))?;
+        stream.set_read_timeout(Some(patience))?;
+        stream.write_all(mpt_api::to_line(&Request::new(command)).as_bytes())?;
+        let line = mpt_api::read_line(&mut BufReader::new(stream), mpt_api::MAX_RESPONSE)?;
+        line.ok_or_else(|| io::ErrorKind::UnexpectedEof.into())
     }
 
     /// Puts another configuration in the place of its file. It takes effect with [`Command::Reload`] or SIGHUP.
@@ -175,6 +185,8 @@ impl Daemon {
 
 impl Drop for Daemon {
     fn drop(&mut self) {
+        // Nothing here may panic once more.
+        let last = thread::panicking().then(|| self.ask(Command::Show, Duration::from_secs(1)));
         if matches!(self.process.try_wait(), Ok(None)) {
             // In order, so that nothing of it is left behind in a namespace that lives on.
             let _ = kill(Pid::from_raw(self.process.id().cast_signed()), Signal::SIGTERM);
@@ -186,7 +198,9 @@ impl Drop for Daemon {
         let _ = self.process.kill();
         let _ = self.process.wait();
         if thread::panicking() {
-            eprintln!("--- mptd on {}:\n{}---", self.label, self.log());
+            let last = last.and_then(Result::ok).unwrap_or_default();
+            let last = String::from_utf8_lossy(&last);
+            eprintln!("--- mptd on {}:\n{}{last}\n---", self.label, self.log());
         }
     }
 }

@@ -57,7 +57,7 @@ fn exchange(lines: &[(u32, u32)], strict: bool) -> [Vec<u64>; 2] {
             let there = &sockets[1 - here];
             let here = &sockets[here];
             scope.spawn(|| {
-                send_numbered(here, there.local_addr().unwrap(), 0..DATAGRAMS, 200, 1500)
+                send_numbered(here, there.local_addr().unwrap(), 0..DATAGRAMS, 200, 1500);
             });
             scope.spawn(|| receive_until_quiet(there, Duration::from_secs(1)))
         });
