@@ -24,7 +24,8 @@ pub(super) struct System {
 /// What a configuration needs of the system, besides the routing of its paths.
 #[derive(Default)]
 struct Needs {
-    addresses: HashSet<(String, IpNet)>,
+    /// In the order of the configuration: the first of a network is the source address of most packets.
+    addresses: Vec<(String, IpNet)>,
     routes: HashSet<TunnelRoute>,
 }
 
@@ -33,7 +34,7 @@ struct Needs {
 struct TunnelRoute {
     device: String,
     net: IpNet,
-    /// Address of packets whose sender chose none, where it is not the device's first.
+    /// Address of packets whose sender chose none.
     source: Option<IpAddr>,
 }
 
@@ -61,13 +62,17 @@ impl System {
             }
             self.routes.remove(&route);
         }
-        for (device, net) in difference(&self.addresses, &needs.addresses) {
+        let gone = self.addresses.iter().filter(|it| !needs.addresses.contains(it));
+        for (device, net) in gone.cloned().collect::<Vec<_>>() {
             if let Some(link) = self.find(&device).await? {
                 self.owned.remove_address(link.index, net).await?;
             }
             self.addresses.remove(&(device, net));
         }
-        for (device, net) in difference(&needs.addresses, &self.addresses) {
+        for (device, net) in needs.addresses {
+            if self.addresses.contains(&(device.clone(), net)) {
+                continue;
+            }
             let link = self.netlink().link(&device).await?;
             self.owned.add_address(link.index, net).await?;
             self.addresses.insert((device, net));
@@ -231,14 +236,11 @@ fn routes<'a>(
 }
 
 /// Of several addresses of a device, the one in whose network the destination is, or else the other end: this is the one the other end knows as
-/// ours. `None` when it is the first, which the kernel chooses by itself.
+/// ours. `None` leaves the choice to the kernel.
 fn source(connection: &Connection, own: &[IpNet], net: &IpNet) -> Option<IpAddr> {
-    let same_version = |own: &&IpNet| own.addr().is_ipv4() == net.addr().is_ipv4();
-    let beside = |net: &IpNet| own.iter().find(|own| own.contains(net));
-    let others = connection.networks.iter().filter(same_version);
-    let chosen = beside(net).or_else(|| others.into_iter().find_map(beside))?;
-    let first = own.iter().find(same_version)?;
-    (chosen != first).then(|| chosen.addr())
+    let beside = |net: &IpNet| own.iter().find(|own| own.contains(net)).map(IpNet::addr);
+    let same_version = |other: &&IpNet| other.addr().is_ipv4() == net.addr().is_ipv4();
+    beside(net).or_else(|| connection.networks.iter().filter(same_version).find_map(beside))
 }
 
 impl TunnelRoute {

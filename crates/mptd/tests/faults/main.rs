@@ -11,6 +11,7 @@ mod a_peer_that_lies_about_its_sequence_numbers_costs_order_only;
 mod a_reload_disturbs_no_traffic;
 mod a_reload_that_is_refused_changes_nothing;
 mod an_end_leaves_nothing_behind;
+mod each_connection_has_its_own_address_as_source;
 mod outer_packets_routed_into_the_tunnel_cause_no_storm;
 mod packets_waiting_take_no_more_memory_than_they_may;
 mod paths_to_one_address_leave_by_their_own_interfaces;

@@ -45,7 +45,8 @@ fn assert_each_by_its_own(pair: &Pair) {
             counts[line - 1] += 1;
         }
     }
-    assert!(counts[0] > 50 && counts[1] > 50, "{counts:?}");
+    // Super-packets, each of many.
+    assert!(counts[0] > 5 && counts[1] > 5, "{counts:?}");
 }
 
 #[test]
