@@ -4,6 +4,7 @@
 //! as it was read. The arena is reused when everything in it has been handed to the kernel.
 
 use std::io::IoSlice;
+use std::ops::Range;
 use std::time::Instant;
 
 use mpt_core::{DeviceId, Endpoint, InnerDrop, Outgoing, PathId};
@@ -52,6 +53,16 @@ pub(crate) struct Stuck {
     pub(crate) outcome: Flushed,
 }
 
+/// The way out: every path and its sockets, at one time.
+pub(crate) struct Exits<'a> {
+    /// Beginning of the round.
+    pub(crate) now: Instant,
+    /// By [`PathId`].
+    pub(crate) paths: &'a mut [Option<PathIo>],
+    /// Those of the paths.
+    pub(crate) sockets: &'a Sockets,
+}
+
 /// The arena and the list of what has to be flushed from it.
 #[derive(Debug)]
 pub(crate) struct Egress {
@@ -89,38 +100,33 @@ impl Egress {
     /// Reads from a device what is there, up to one round, and sends it.
     pub(crate) fn round(
         &mut self,
-        now: Instant,
         id: DeviceId,
         device: &Device,
         endpoint: &mut Endpoint<PacketRef>,
-        paths: &mut [Option<PathIo>],
-        sockets: &Sockets,
+        exits: &mut Exits<'_>,
     ) {
         for _ in 0..ROUND_PACKETS {
             if self.used + READ_LEN > ARENA_LEN {
-                self.flush(now, paths, sockets);
+                self.flush_behind(0, exits);
             }
             let start = self.used;
             let Ok(len) = device.tun.read(&mut self.arena[start..start + READ_LEN]) else { break };
             self.counters.reads += 1;
-            self.packet(now, id, device, endpoint, paths, sockets, start..start + len);
+            self.packet(id, device, endpoint, start..start + len, exits);
             if self.used > ROUND_BYTES {
                 break;
             }
         }
-        self.flush(now, paths, sockets);
+        self.flush_behind(0, exits);
     }
 
-    #[allow(clippy::too_many_arguments, reason = "the data thread's parts, borrowed one by one")]
     fn packet(
         &mut self,
-        now: Instant,
         id: DeviceId,
         device: &Device,
         endpoint: &mut Endpoint<PacketRef>,
-        paths: &mut [Option<PathIo>],
-        sockets: &Sockets,
-        read: std::ops::Range<usize>,
+        read: Range<usize>,
+        exits: &mut Exits<'_>,
     ) {
         let start = read.start + VNET_HEADER_LEN;
         let bytes = &mut self.arena[read.start..read.end];
@@ -142,7 +148,7 @@ impl Egress {
         match endpoint.handle_inner(id, packet, checksum, segments, largest) {
             Ok(outgoing) => {
                 self.used = read.end;
-                self.gather(now, &outgoing, &segmenter, start..read.end, paths, sockets);
+                self.gather(&outgoing, &segmenter, start..read.end, exits);
             }
             Err(InnerDrop::TooBig { mtu }) => {
                 self.answer_too_big(device, start..read.end, &summary, mtu);
@@ -155,12 +161,10 @@ impl Egress {
     /// Puts every segment of a packet on its way: headers into the arena, ranges into the outbox of the path it is assigned to.
     fn gather(
         &mut self,
-        now: Instant,
         outgoing: &Outgoing<'_>,
         segmenter: &Segmenter,
-        packet: std::ops::Range<usize>,
-        paths: &mut [Option<PathIo>],
-        sockets: &Sockets,
+        packet: Range<usize>,
+        exits: &mut Exits<'_>,
     ) {
         let gre_len = outgoing.gre.header_len();
         let header_len = gre_len + segmenter.header_len();
@@ -169,7 +173,7 @@ impl Egress {
         for transmit in outgoing.transmits {
             if written != Some(transmit.segment) {
                 if self.used + header_len > ARENA_LEN {
-                    self.flush_behind(now, packet.end, paths, sockets);
+                    self.flush_behind(packet.end, exits);
                 }
                 header = self.used..self.used + header_len;
                 self.used += header_len;
@@ -189,11 +193,12 @@ impl Egress {
                 payload = packet.start + range.start..packet.start + range.end;
                 written = Some(transmit.segment);
             }
-            let Some(Some(path)) = paths.get_mut(transmit.path.0 as usize) else { continue };
+            let Some(Some(path)) = exits.paths.get_mut(transmit.path.0 as usize) else { continue };
             let channel = path.channel_of(outgoing.flow_hash);
             let len = header.len() + payload.len();
             if !path.channels[channel].outbox.fits(len, outgoing.outer_tos) {
-                let outcome = path.flush(now, channel, sockets, &self.arena, &mut self.room);
+                let outcome =
+                    path.flush(exits.now, channel, exits.sockets, &self.arena, &mut self.room);
                 note(&mut self.stuck, transmit.path, channel, outcome);
             }
             let outbox = &mut path.channels[channel].outbox;
@@ -204,23 +209,14 @@ impl Egress {
     }
 
     /// Hands everything gathered to the kernel, so that the arena behind `end` can be reused.
-    fn flush_behind(
-        &mut self,
-        now: Instant,
-        end: usize,
-        paths: &mut [Option<PathIo>],
-        sockets: &Sockets,
-    ) {
+    fn flush_behind(&mut self, end: usize, exits: &mut Exits<'_>) {
         for (id, channel) in self.gathered.drain(..) {
-            let Some(Some(path)) = paths.get_mut(id.0 as usize) else { continue };
-            let outcome = path.flush(now, channel, sockets, &self.arena, &mut self.room);
+            let Some(Some(path)) = exits.paths.get_mut(id.0 as usize) else { continue };
+            let outcome =
+                path.flush(exits.now, channel, exits.sockets, &self.arena, &mut self.room);
             note(&mut self.stuck, id, channel, outcome);
         }
         self.used = end;
-    }
-
-    fn flush(&mut self, now: Instant, paths: &mut [Option<PathIo>], sockets: &Sockets) {
-        self.flush_behind(now, 0, paths, sockets);
     }
 
     /// Tells the sender of a packet that does not fit how large it may be (RFC 1191 section 4, RFC 4443 section 3.2). The message comes from the
@@ -228,7 +224,7 @@ impl Egress {
     fn answer_too_big(
         &mut self,
         device: &Device,
-        packet: std::ops::Range<usize>,
+        packet: Range<usize>,
         summary: &Summary,
         mtu: u16,
     ) {

@@ -27,7 +27,7 @@ use tokio::sync::oneshot;
 use buffers::PacketRef;
 pub(crate) use changes::{ChangeError, LinkFacts, Wanted};
 use device::Device;
-use egress::{Egress, Stuck};
+use egress::{Egress, Exits, Stuck};
 use ingress::Ingress;
 use outbox::Flushed;
 use path::PathIo;
@@ -236,8 +236,8 @@ impl DataThread {
 
     fn read_device(&mut self, now: Instant, id: DeviceId) {
         let Some(Some(device)) = self.devices.get(usize::from(id.0)) else { return };
-        let (endpoint, paths, sockets) = (&mut self.endpoint, &mut self.paths, &self.sockets);
-        self.egress.round(now, id, device, endpoint, paths, sockets);
+        let mut exits = Exits { now, paths: &mut self.paths, sockets: &self.sockets };
+        self.egress.round(id, device, &mut self.endpoint, &mut exits);
     }
 
     /// Somebody removed a device of ours from the system: it never comes back to this descriptor.
