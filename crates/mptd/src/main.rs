@@ -7,7 +7,10 @@ use std::process::ExitCode;
 use clap::Parser;
 use mptd::args::{self, Args, EXIT_CONFIG, EXIT_FAILURE};
 use mptd::{config, daemon};
-use tracing_subscriber::EnvFilter;
+use tracing::level_filters::LevelFilter;
+use tracing_subscriber::layer::SubscriberExt;
+use tracing_subscriber::util::SubscriberInitExt;
+use tracing_subscriber::{EnvFilter, reload};
 
 fn main() -> ExitCode {
     let args = Args::parse();
@@ -23,22 +26,22 @@ fn main() -> ExitCode {
             return ExitCode::from(EXIT_CONFIG);
         }
     };
-    let level = checked.config.daemon.log;
-    let filter = EnvFilter::builder().with_default_directive(level.into()).from_env_lossy();
+    let (filter, reload) = reload::Layer::new(filter(checked.config.daemon.log));
     let colours = std::io::stderr().is_terminal();
-    tracing_subscriber::fmt()
-        .with_env_filter(filter)
-        .with_writer(std::io::stderr)
-        .with_ansi(colours)
-        .init();
+    let output = tracing_subscriber::fmt::layer().with_writer(std::io::stderr).with_ansi(colours);
+    tracing_subscriber::registry().with(filter).with(output).init();
+    let set_log = move |level| {
+        // It fails only when there is no log any more.
+        let _ = reload.reload(self::filter(level));
+    };
     for warning in &checked.warnings {
         tracing::warn!("{warning}");
     }
 
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    let result = runtime
-        .map_err(daemon::Error::from)
-        .and_then(|runtime| runtime.block_on(daemon::run(&args.config, checked.config, || {})));
+    let result = runtime.map_err(daemon::Error::from).and_then(|runtime| {
+        runtime.block_on(daemon::run(&args.config, checked.config, set_log, || {}))
+    });
     match result {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
@@ -46,4 +49,9 @@ fn main() -> ExitCode {
             ExitCode::from(EXIT_FAILURE)
         }
     }
+}
+
+/// What the environment (`RUST_LOG`) says, else everything from `level` up.
+fn filter(level: LevelFilter) -> EnvFilter {
+    EnvFilter::builder().with_default_directive(level.into()).from_env_lossy()
 }

@@ -18,6 +18,7 @@ use mpt_linux::tun::{Tun, TunError};
 use thiserror::Error;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::{broadcast, mpsc};
+use tracing::level_filters::LevelFilter;
 
 use crate::command::Command;
 use crate::config::{self, Config, ConfigErrors};
@@ -67,11 +68,18 @@ pub struct Daemon {
     thread: Option<JoinHandle<()>>,
     system: System,
     events: broadcast::Sender<Event>,
+    set_log: Box<dyn Fn(LevelFilter)>,
     started: Instant,
 }
 
-/// Runs the daemon with a configuration already read from `file`, until SIGTERM or SIGINT; `ready` is called when packets flow.
-pub async fn run(file: &Path, config: Config, ready: impl FnOnce()) -> Result<(), Error> {
+/// Runs the daemon with a configuration already read from `file`, until SIGTERM or SIGINT; `set_log` is called when a reload changes what is
+/// logged, `ready` when packets flow.
+pub async fn run(
+    file: &Path,
+    config: Config,
+    set_log: impl Fn(LevelFilter) + 'static,
+    ready: impl FnOnce(),
+) -> Result<(), Error> {
     // Signals first: one that comes while things are created must not kill us half-way.
     let mut hangup = signal(SignalKind::hangup())?;
     let mut terminate = signal(SignalKind::terminate())?;
@@ -94,6 +102,7 @@ pub async fn run(file: &Path, config: Config, ready: impl FnOnce()) -> Result<()
         thread: Some(thread),
         system: System::connect()?,
         events: events.clone(),
+        set_log: Box::new(set_log),
         started: Instant::now(),
     };
     if let Err(error) = daemon.apply(config).await {

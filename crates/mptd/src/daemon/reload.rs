@@ -43,6 +43,9 @@ impl Daemon {
             return Err(error);
         }
         self.close_devices(&next).await?;
+        if file.daemon.log != self.loaded.daemon.log {
+            (self.set_log)(file.daemon.log);
+        }
         self.loaded = file;
         self.running = next;
         Ok(())

@@ -40,7 +40,7 @@ impl Scene {
         for number in numbers {
             self.peer.send_to(&numbered(number, self.sent), TARGET).unwrap();
             self.sent += 1;
-            if self.sent % 64 == 0 {
+            if self.sent.is_multiple_of(64) {
                 // The receiver's socket buffer is no part of this test.
                 thread::sleep(Duration::from_millis(1));
             }

@@ -147,6 +147,26 @@ fn how_packets_are_received_changes_in_flight() {
 }
 
 #[test]
+fn what_is_logged_changes_at_once() {
+    let pair = Pair::with_lines(1);
+    let mut config = pair.configs()[0].clone();
+    let mut a = Daemon::start(&pair.a, &config);
+    a.wait_until_up();
+    let requests = || a.log().matches("reload asked by a client").count();
+    reload(&a, &config, false);
+    assert_eq!(requests(), 1);
+    config.daemon().set("log", "warn");
+    reload(&a, &config, false);
+    assert_eq!(requests(), 2, "that one was still at the old level");
+    reload(&a, &config, false);
+    assert_eq!(requests(), 2);
+    config.daemon().set("log", "info");
+    reload(&a, &config, false);
+    reload(&a, &config, false);
+    assert_eq!(requests(), 3);
+}
+
+#[test]
 fn a_path_moves_to_another_interface_or_port() {
     let pair = Pair::with_lines(2);
     let mut configs = pair.configs();

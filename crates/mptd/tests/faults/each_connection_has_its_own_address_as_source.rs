@@ -11,7 +11,8 @@ fn whichever_address_is_first() {
             let peer = 3 - end;
             let of_end = addresses.map(|it| it.replace(".1/", &format!(".{end}/")));
             config.device("mpt0").set("addresses", of_end.to_vec());
-            let behind = |site: u8| vec![format!("10.{site}.0.{peer}"), format!("10.8{peer}.{site}.0/24")];
+            let behind =
+                |site: u8| vec![format!("10.{site}.0.{peer}"), format!("10.8{peer}.{site}.0/24")];
             config.connection("tunnel").set("networks", behind(72));
             config.connection("second").set("networks", behind(74)).set("key", 2);
             config.lay_path("second", 1, end);
