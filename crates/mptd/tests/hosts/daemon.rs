@@ -4,13 +4,12 @@ use std::fs::{self, File};
 use std::io::{self, BufReader, Write};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
-use std::process::{Child, ExitStatus, Output, Stdio};
+use std::process::{Child, Command, ExitStatus, Output, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use mpt_api::{
-    Command, Connection, Failure, PathChange, PathState, Reply, Request, Response, ResponseBody,
-    Snapshot,
+    Connection, Failure, PathChange, PathState, Reply, Request, Response, ResponseBody, Snapshot,
 };
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
@@ -48,7 +47,8 @@ impl Daemon {
         Output { status, stdout: Vec::new(), stderr: daemon.log().into_bytes() }
     }
 
-    /// Waits until it answers, and every path that is not down by the administrator's wish is up.
+    /// Waits until it answers, every path that is not down by the administrator's wish is up, and packets to its inner
+    /// addresses are taken by the kernel.
     pub(crate) fn wait_until_up(&mut self) {
         let socket = socket(&self.directory);
         wait_for("mptd's paths are up", || {
@@ -64,11 +64,26 @@ impl Daemon {
             });
             (!connections.is_empty() && up).then_some(())
         });
+        wait_for("the kernel knows its IPv6 addresses as local", || {
+            // It makes their routes in a work queue of its own, some milliseconds after the addresses.
+            let routes = Command::new("ip")
+                .args(["-n", &self.label, "-6", "route", "show", "table", "local"])
+                .output()
+                .unwrap();
+            let routes = String::from_utf8(routes.stdout).unwrap();
+            let devices = self.show().devices;
+            let mut addresses = devices.iter().flat_map(|device| &device.addresses);
+            addresses
+                .all(|net| {
+                    net.addr().is_ipv4() || routes.contains(&format!("local {} ", net.addr()))
+                })
+                .then_some(())
+        });
     }
 
     /// Everything as it stands now.
     pub(crate) fn show(&self) -> Snapshot {
-        match self.request(Command::Show) {
+        match self.request(mpt_api::Command::Show) {
             Ok(Reply::Snapshot(snapshot)) => *snapshot,
             other => panic!("{other:?}"),
         }
@@ -111,12 +126,12 @@ impl Daemon {
     /// Changes a path at run time.
     pub(crate) fn set_path(&self, connection: &str, path: &str, change: PathChange) {
         let (connection, path) = (connection.to_owned(), path.to_owned());
-        let answer = self.request(Command::SetPath { connection, path, change });
+        let answer = self.request(mpt_api::Command::SetPath { connection, path, change });
         assert_eq!(answer, Ok(Reply::Done));
     }
 
     /// Asks on the control socket.
-    pub(crate) fn request(&self, command: Command) -> Result<Reply, Failure> {
+    pub(crate) fn request(&self, command: mpt_api::Command) -> Result<Reply, Failure> {
         let line = self.ask(command, PATIENCE).expect("mptd answers");
         let response: Response = serde_json::from_slice(&line).unwrap();
         match response.body {
@@ -127,7 +142,7 @@ impl Daemon {
     }
 
     /// The line it answers.
-    fn ask(&self, command: Command, patience: Duration) -> io::Result<Vec<u8>> {
+    fn ask(&self, command: mpt_api::Command, patience: Duration) -> io::Result<Vec<u8>> {
         let mut stream = UnixStream::connect(socket(&self.directory))?;
         stream.set_read_timeout(Some(patience))?;
         stream.write_all(mpt_api::to_line(&Request::new(command)).as_bytes())?;
@@ -135,7 +150,7 @@ impl Daemon {
         line.ok_or_else(|| io::ErrorKind::UnexpectedEof.into())
     }
 
-    /// Puts another configuration in the place of its file. It takes effect with [`Command::Reload`] or SIGHUP.
+    /// Puts another configuration in the place of its file. It takes effect with [`mpt_api::Command::Reload`] or SIGHUP.
     pub(crate) fn write_config(&self, config: &Config) {
         self.write_file(&config.text(&socket(&self.directory)));
     }
@@ -186,7 +201,8 @@ impl Daemon {
 impl Drop for Daemon {
     fn drop(&mut self) {
         // Nothing here may panic once more.
-        let last = thread::panicking().then(|| self.ask(Command::Show, Duration::from_secs(1)));
+        let last =
+            thread::panicking().then(|| self.ask(mpt_api::Command::Show, Duration::from_secs(1)));
         if matches!(self.process.try_wait(), Ok(None)) {
             // In order, so that nothing of it is left behind in a namespace that lives on.
             let _ = kill(Pid::from_raw(self.process.id().cast_signed()), Signal::SIGTERM);
