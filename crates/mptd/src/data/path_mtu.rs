@@ -36,7 +36,10 @@ impl DataThread {
         for index in 0..self.paths.len() {
             let path = PathId(index as u32);
             let Some(io) = &self.paths[index] else { continue };
-            let sends = io.wiring.remote == error.remote
+            let remote = io.wiring.remote;
+            // Our own kernel says the port only of connected sockets.
+            let sends = remote.ip() == error.remote.ip()
+                && (error.local || remote.port() == error.remote.port())
                 && io.channels.iter().any(|channel| channel.socket == id);
             if !sends || !(error.local || self.quotes(path, quote)) {
                 continue;

@@ -95,6 +95,27 @@ fn it_follows_the_interface_while_the_daemon_runs() {
 }
 
 #[test]
+fn a_configured_one_that_the_interface_does_not_take_is_lowered() {
+    let pair = Pair::with_lines(1);
+    let mut configs = pair.configs();
+    for config in &mut configs {
+        config.path("tunnel", "line1").set("mtu", 3000);
+    }
+    let [a, b] = pair.start(&configs);
+    assert_eq!(device_mtu(&pair.a), 2964);
+    // Batches of segments first, of which the kernel tells less than of single packets.
+    let stream = Stream::start(&pair.a, &pair.b, "10.72.0.2:5001");
+    stream.wait_for_progress();
+    wait_for_device_mtu(&pair.a, 1464);
+    assert_eq!(a.path("tunnel", "line1").mtu, 1500);
+    assert!(a.path("tunnel", "line1").drops["too_big"] > 0);
+    stream.end();
+    for daemon in [a, b] {
+        daemon.stop();
+    }
+}
+
+#[test]
 fn below_what_ipv6_needs_its_addresses_stay() {
     let pair = Pair::with_lines(1);
     let [a, _b] = pair.start(&pair.configs());
