@@ -16,6 +16,7 @@ use mpt_wire::icmp;
 use mpt_wire::ip::Summary;
 use mpt_wire::mss::ChecksumState;
 
+use super::SMALL_PACKET;
 use super::buffers::PacketRef;
 use super::device::Device;
 use super::outbox::{Flushed, MAX_WAITING};
@@ -27,7 +28,7 @@ const ARENA_LEN: usize = 1 << 20;
 /// A round reads no further once this much of the arena is used: what is sent while still in the cache is sent faster.
 const ROUND_BYTES: usize = 224 * 1024;
 /// Packets one round reads from a device before the sockets get their turn.
-const ROUND_PACKETS: usize = 64;
+const ROUND_PACKETS: usize = 32;
 /// Largest ICMP message we write: RFC 4443 section 2.4 (c), one IPv6 minimum MTU.
 const ICMP_LEN: usize = 1280;
 
@@ -68,6 +69,8 @@ pub(crate) struct Exits<'a> {
 pub(crate) struct Egress {
     arena: Vec<u8>,
     used: usize,
+    /// Small packets since they were last asked for.
+    small: usize,
     /// Channels with a batch in the arena.
     gathered: Vec<(PathId, usize)>,
     /// Bytes that may yet wait for room in sockets.
@@ -84,6 +87,7 @@ impl Egress {
         Self {
             arena: vec![0; ARENA_LEN],
             used: 0,
+            small: 0,
             gathered: Vec::with_capacity(64),
             room: MAX_WAITING,
             stuck: Vec::with_capacity(64),
@@ -95,6 +99,11 @@ impl Egress {
     #[must_use]
     pub(crate) fn counters(&self) -> EgressCounters {
         self.counters
+    }
+
+    /// Small packets since they were last taken, starting anew.
+    pub(crate) fn take_small_packets(&mut self) -> usize {
+        std::mem::take(&mut self.small)
     }
 
     /// Reads from a device what is there, up to one round, and sends it.
@@ -112,6 +121,7 @@ impl Egress {
             let start = self.used;
             let Ok(len) = device.tun.read(&mut self.arena[start..start + READ_LEN]) else { break };
             self.counters.reads += 1;
+            self.small += usize::from(len < SMALL_PACKET);
             self.packet(id, device, endpoint, start..start + len, exits);
             if self.used > ROUND_BYTES {
                 break;
@@ -204,6 +214,12 @@ impl Egress {
             let outbox = &mut path.channels[channel].outbox;
             if outbox.push(header.clone(), payload.clone(), outgoing.outer_tos) {
                 self.gathered.push((transmit.path, channel));
+            }
+            if outbox.is_full() {
+                // At once: the other end works on it while the next packet is read.
+                let outcome =
+                    path.flush(exits.now, channel, exits.sockets, &self.arena, &mut self.room);
+                note(&mut self.stuck, transmit.path, channel, outcome);
             }
         }
     }

@@ -10,6 +10,7 @@ use mpt_linux::tun::Tun;
 use mpt_linux::udp::UdpSocket;
 use mpt_wire::ecn::Ecn;
 
+use super::SMALL_PACKET;
 use super::buffers::{Buffers, PacketRef};
 use super::device::Device;
 
@@ -32,6 +33,8 @@ pub(crate) struct IngressCounters {
 pub(crate) struct Ingress {
     buffers: Buffers,
     in_round: usize,
+    /// Small packets since they were last asked for.
+    small: usize,
     counters: IngressCounters,
 }
 
@@ -39,7 +42,12 @@ impl Ingress {
     /// With room for `limit` bytes of packets.
     #[must_use]
     pub(crate) fn new(limit: usize) -> Self {
-        Self { buffers: Buffers::new(limit), in_round: 0, counters: IngressCounters::default() }
+        Self {
+            buffers: Buffers::new(limit),
+            in_round: 0,
+            small: 0,
+            counters: IngressCounters::default(),
+        }
     }
 
     /// What arrived so far.
@@ -52,6 +60,16 @@ impl Ingress {
     #[must_use]
     pub(crate) fn buffers(&self) -> &Buffers {
         &self.buffers
+    }
+
+    /// Small packets since they were last taken.
+    pub(crate) fn small_packets(&self) -> usize {
+        self.small
+    }
+
+    /// The same, starting anew.
+    pub(crate) fn take_small_packets(&mut self) -> usize {
+        std::mem::take(&mut self.small)
     }
 
     /// Reads once from a socket. False when there was nothing.
@@ -70,6 +88,9 @@ impl Ingress {
         let Ok(read) = socket.receive(self.buffers.bytes_mut(buffer)) else { return false };
         let now = Instant::now();
         self.counters.reads += 1;
+        if read.datagram_len < SMALL_PACKET {
+            self.small += read.len.div_ceil(read.datagram_len.max(1));
+        }
         let ecn = Ecn::from_tos(read.tos);
         let mut start = 0;
         loop {

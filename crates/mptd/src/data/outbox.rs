@@ -111,6 +111,13 @@ impl Outbox {
                 || self.bytes + len > MAX_BATCH_BYTES)
     }
 
+    /// Whether no further datagram of the same length fits.
+    #[inline]
+    #[must_use]
+    pub(crate) fn is_full(&self) -> bool {
+        self.count == MAX_BATCH_DATAGRAMS || self.bytes + self.datagram_len > MAX_BATCH_BYTES
+    }
+
     /// Adds a datagram, which must fit, given as two ranges of the arena. True for the batch's first: it has to be flushed before the
     /// arena is reused.
     #[inline]
