@@ -35,7 +35,7 @@ test: ## every test; needs root or sudo or user namespaces for the network tests
 bench: ## the speed table of docs/performance.md; fails when a must is missed
 	@scripts/setup demo
 	$(CARGO) build --release --locked -p mptd -p mpt -p mpt-lab
-	$(CARGO) bench --locked -p mpt-wire -p mpt-core -p mpt-linux --benches
+	$(CARGO) bench --locked -p mpt-wire -p mpt-core -p mpt-linux --benches -- --warm-up-time 1 --measurement-time 2 --noplot
 	$(TARGET)/release/mpt-lab bench $(LAB)
 
 .PHONY: lint
