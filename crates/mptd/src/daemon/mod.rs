@@ -1,6 +1,6 @@
 //! The control side of the daemon: puts a configuration into effect, follows the network, answers the control socket.
 //!
-//! It owns the data thread's [`Handle`] and everything made by netlink. What it decides reaches the packet path as calls between two rounds, so
+//! It owns the data thread's `Handle` and everything made by netlink. What it decides reaches the packet path as calls between two rounds, so
 //! nothing here can hold up a packet.
 
 mod commands;

@@ -1,7 +1,7 @@
 //! The data thread: one owner of all TUN devices, sockets and connections. It shares nothing, so it locks nothing.
 //!
 //! A round waits for events, takes what the devices and sockets have in batches, and sleeps until the next event or the endpoint's next
-//! timer. The control side reaches in by sending closures, run between rounds ([`Handle::call`]).
+//! timer. The control side reaches in by sending closures, run between rounds (`Handle::call`).
 
 mod buffers;
 mod changes;
