@@ -204,11 +204,11 @@ fn configuration(topology: &Topology, end: End, window: Option<u16>, socket: &Pa
     text
 }
 
-/// The mptd to run: `given`, or the one beside this executable.
-pub(crate) fn program(given: Option<PathBuf>) -> Result<PathBuf> {
+/// The mptd to run: `given`, or the one beside the `laboratory`'s own executable.
+pub(crate) fn program(given: Option<PathBuf>, laboratory: &Path) -> Result<PathBuf> {
     let program = match given {
         Some(program) => program,
-        None => std::env::current_exe()?.with_file_name("mptd"),
+        None => laboratory.with_file_name("mptd"),
     };
     if !program.is_file() {
         bail!("there is no {}; build it (cargo build --release -p mptd)", program.display());

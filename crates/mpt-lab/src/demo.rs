@@ -1,6 +1,6 @@
 //! Two hosts, two paths, one tunnel: what it carries, against what the paths carry alone.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
@@ -33,8 +33,9 @@ pub(crate) struct Options {
 }
 
 /// Runs the demonstration, prints its table, and fails below 95 % efficiency.
-pub(crate) fn run(options: &Options, interrupt: &Interrupt) -> Result<()> {
-    let program = daemon::program(options.mptd.clone())?;
+/// `laboratory`: the path of this executable.
+pub(crate) fn run(options: &Options, laboratory: &Path, interrupt: &Interrupt) -> Result<()> {
+    let program = daemon::program(options.mptd.clone(), laboratory)?;
     let each = Duration::from_secs(options.seconds);
     let mut progress = Progress::new(PREPARATION + 3 * each);
     progress.step("two hosts, two paths, two daemons", PREPARATION);

@@ -62,13 +62,15 @@ fn main() -> ExitCode {
 }
 
 fn run(command: Command) -> Result<()> {
+    // While the mounts are still those in which it was started: from another mount namespace the kernel gives its path without the mount point.
+    let laboratory = std::env::current_exe()?;
     // Before anything else, because it has to be done while there is only one thread.
     netns::become_root()?;
     check_tun()?;
     let interrupt = Interrupt::install()?;
     match command {
-        Command::Demo(options) => demo::run(&options, &interrupt),
-        Command::Bench(options) => bench::run(&options, &interrupt),
+        Command::Demo(options) => demo::run(&options, &laboratory, &interrupt),
+        Command::Bench(options) => bench::run(&options, &laboratory, &interrupt),
     }
 }
 

@@ -193,7 +193,9 @@ mod tests {
 
     #[test]
     fn every_figure_is_made_of_something_that_is_measured() {
-        let mut measured = BTreeSet::from([CONNECTIONS_1.to_owned(), CONNECTIONS_1000.to_owned()]);
+        let mut measured = BTreeSet::from(
+            [CONNECTIONS_1, CONNECTIONS_1000, RECEIVE_1, RECEIVE_1000].map(str::to_owned),
+        );
         for stage in STAGES {
             for measure in stage.measures {
                 let name = format!("{}/{}", stage.name, measure.name());

@@ -13,7 +13,7 @@ mod samples;
 mod search;
 mod stages;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 use clap::Args;
@@ -49,9 +49,10 @@ pub(crate) struct Options {
 }
 
 /// Measures, prints the table, writes `bench/bench.json`, and fails when a must is missed.
-pub(crate) fn run(options: &Options, interrupt: &Interrupt) -> Result<()> {
-    let program = daemon::program(options.mptd.clone())?;
-    let target = target(options.target.clone())?;
+/// `laboratory`: the path of this executable.
+pub(crate) fn run(options: &Options, laboratory: &Path, interrupt: &Interrupt) -> Result<()> {
+    let program = daemon::program(options.mptd.clone(), laboratory)?;
+    let target = target(options.target.clone(), laboratory)?;
     let pace = if options.quick { Pace::QUICK } else { Pace::FULL };
     let rounds = options.rounds.unwrap_or(if options.quick { 1 } else { 3 });
     let only = options.only.as_deref().unwrap_or("");
@@ -85,11 +86,10 @@ pub(crate) fn run(options: &Options, interrupt: &Interrupt) -> Result<()> {
 }
 
 /// `given`, or the directory above that of this executable: `target` of `target/release/mpt-lab`.
-fn target(given: Option<PathBuf>) -> Result<PathBuf> {
+fn target(given: Option<PathBuf>, laboratory: &Path) -> Result<PathBuf> {
     if let Some(given) = given {
         return Ok(given);
     }
-    let program = std::env::current_exe()?;
-    let directory = program.parent().and_then(|profile| profile.parent());
+    let directory = laboratory.parent().and_then(|profile| profile.parent());
     Ok(directory.context("this program stands in no target directory; give --target")?.to_owned())
 }
