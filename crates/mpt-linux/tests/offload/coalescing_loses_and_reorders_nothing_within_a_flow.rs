@@ -101,13 +101,22 @@ impl Flow {
         let is_tcp = matches!(state.transport, crate::support::Transport::Tcp(_));
         // Changes that stay.
         match special {
-            Some(Special::Ack) if is_tcp => state.tcp_header().acknowledgment_number += 1,
-            Some(Special::Window) if is_tcp => state.tcp_header().window_size += 1,
+            Some(Special::Ack) if is_tcp => {
+                let header = state.tcp_header();
+                header.acknowledgment_number = header.acknowledgment_number.wrapping_add(1);
+            }
+            Some(Special::Window) if is_tcp => {
+                let header = state.tcp_header();
+                header.window_size = header.window_size.wrapping_add(1);
+            }
             Some(Special::Options) if is_tcp => {
                 let option = [1, 1, 1, state.payload[0] % 2];
                 state.tcp_header().set_options_raw(&option).unwrap();
             }
-            Some(Special::Skip) if is_tcp => state.tcp_header().sequence_number += 7,
+            Some(Special::Skip) if is_tcp => {
+                let header = state.tcp_header();
+                header.sequence_number = header.sequence_number.wrapping_add(7);
+            }
             Some(Special::Again) if is_tcp => {
                 let header = state.tcp_header();
                 header.sequence_number = header.sequence_number.wrapping_sub(80);
