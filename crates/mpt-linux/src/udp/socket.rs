@@ -2,7 +2,7 @@
 
 use std::cell::Cell;
 use std::io;
-use std::net::{IpAddr, SocketAddr};
+use std::net::SocketAddr;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 
 use socket2::{Domain, Protocol, Socket, Type};
@@ -113,21 +113,6 @@ impl UdpSocket {
     #[must_use]
     pub fn local(&self) -> SocketAddr {
         self.local
-    }
-
-    /// The local address of packets this socket would send to `remote`: the bound one or, when bound to none, the routing table's choice.
-    pub fn source_towards(&self, remote: SocketAddr) -> io::Result<IpAddr> {
-        if !self.local.ip().is_unspecified() {
-            return Ok(self.local.ip());
-        }
-        let domain = if remote.is_ipv6() { Domain::IPV6 } else { Domain::IPV4 };
-        let probe = Socket::new(domain, Type::DGRAM, Some(Protocol::UDP))?;
-        if let Some(interface) = self.socket.device()? {
-            probe.bind_device(Some(&interface))?;
-        }
-        probe.connect(&remote.into())?;
-        let local = probe.local_addr()?.as_socket();
-        Ok(local.ok_or_else(|| io::Error::other("not an IP socket"))?.ip())
     }
 }
 
