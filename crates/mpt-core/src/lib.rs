@@ -9,6 +9,7 @@
 mod assign;
 mod config;
 mod connection;
+pub mod control;
 mod counters;
 mod endpoint;
 mod id;

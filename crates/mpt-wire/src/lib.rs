@@ -10,6 +10,7 @@
 #![forbid(unsafe_code)]
 
 pub mod checksum;
+pub mod control;
 pub mod ecn;
 pub mod gre;
 pub mod icmp;

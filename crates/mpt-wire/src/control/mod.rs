@@ -1,0 +1,1 @@
+//! Frames of the control protocol and the messages in them (docs/protocol.md, part 2).
