@@ -1,10 +1,11 @@
 //! What happens, as it happens.
 
+use std::net::SocketAddr;
 use std::time::SystemTime;
 
 use serde::{Deserialize, Serialize};
 
-use crate::snapshot::{DownReason, PathState};
+use crate::snapshot::{DownReason, PathState, SessionRole};
 
 /// Something that happened in the daemon.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -62,6 +63,54 @@ pub enum EventKind {
         /// Name of the path.
         path: String,
     },
+    /// The other end of a path was found at another address, which it proved to have: a NAT gave it another port, or it
+    /// moved.
+    PathMoved {
+        /// Name of the connection.
+        connection: String,
+        /// Name of the path.
+        path: String,
+        /// Where it is now.
+        remote: SocketAddr,
+    },
+    /// A session with the other end has been set up.
+    SessionEstablished {
+        /// Name of the connection; `None` for a session of a controller.
+        connection: Option<String>,
+        /// Public key of the other end, in base64.
+        peer: String,
+        /// Name of its `[[client]]` or `[[controller]]`, if it has one.
+        peer_name: Option<String>,
+        /// Who opened it.
+        role: SessionRole,
+    },
+    /// A session is gone. One that initiates opens the next by itself.
+    SessionLost {
+        /// Name of the connection; `None` for a session of a controller.
+        connection: Option<String>,
+        /// Public key of the other end, in base64.
+        peer: String,
+        /// Name of its `[[client]]` or `[[controller]]`, if it has one.
+        peer_name: Option<String>,
+        /// Why.
+        reason: LossReason,
+    },
+    /// A client's connection was created as it asked.
+    ClientAdded {
+        /// Name of the `[[client]]`.
+        client: String,
+        /// Name of the connection.
+        connection: String,
+    },
+    /// A client's connection was removed.
+    ClientRemoved {
+        /// Name of the `[[client]]`.
+        client: String,
+        /// Name of the connection.
+        connection: String,
+        /// Why.
+        reason: LossReason,
+    },
     /// A connection came into being.
     ConnectionAdded {
         /// Its name.
@@ -83,6 +132,25 @@ pub enum EventKind {
         count: u64,
     },
     /// An event of a later daemon.
+    #[serde(other)]
+    Unknown,
+}
+
+/// Why a session or a client's connection ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum LossReason {
+    /// Nothing was heard of the other end on any path.
+    Silent,
+    /// The other end ended.
+    PeerShutDown,
+    /// The other end removed the connection.
+    PeerRemoved,
+    /// The other end does not want it.
+    Refused,
+    /// It was removed here: by the configuration or by hand.
+    Removed,
+    /// A reason of a later daemon.
     #[serde(other)]
     Unknown,
 }

@@ -7,15 +7,15 @@
 //! the API:
 //!
 //! ```text
-//! -> {"version":1,"command":"show"}
-//! <- {"version":1,"result":{"snapshot":{...}}}
-//! -> {"version":1,"command":{"set_path":{"connection":"office","path":"dsl","change":{"weight":3}}}}
-//! <- {"version":1,"result":"done"}
-//! -> {"version":1,"command":"monitor"}
-//! <- {"version":1,"result":"monitoring"}
-//! <- {"version":1,"event":{"time_ms":1760000000000,"event":"path_changed",...}}
+//! -> {"version":2,"command":"show"}
+//! <- {"version":2,"result":{"snapshot":{...}}}
+//! -> {"version":2,"command":{"set_path":{"connection":"office","path":"dsl","change":{"weight":3}}}}
+//! <- {"version":2,"result":"done"}
+//! -> {"version":2,"command":"monitor"}
+//! <- {"version":2,"result":"monitoring"}
+//! <- {"version":2,"event":{"time_ms":1760000000000,"event":"path_changed",...}}
 //! -> {"version":7,"command":"show"}
-//! <- {"version":1,"error":{"code":"version","message":"..."}}
+//! <- {"version":2,"error":{"code":"version","message":"..."}}
 //! ```
 //!
 //! After `monitor` the connection carries events only, until either side closes it.
@@ -30,22 +30,27 @@
 mod event;
 mod facts;
 mod line;
+mod name;
 mod request;
 mod response;
+pub mod session;
 pub mod snapshot;
 
-pub use event::{Event, EventKind};
+pub use event::{Event, EventKind, LossReason};
 pub use facts::{Direction, Ecn, Late, Mapping};
 pub use line::{read_line, to_line};
-pub use request::{Command, PathChange, Request};
-pub use response::{Code, Failure, Reloaded, Reply, Response, ResponseBody, Status};
+pub use name::{MAX_NAME, is_name};
+pub use request::{Command, MEASURE_MS, PathChange, Request};
+pub use response::{
+    Changed, Code, Failure, Measured, MeasuredPath, Reloaded, Reply, Response, ResponseBody, Status,
+};
 pub use snapshot::{
-    Connection, ConnectionState, Counters, Daemon, Delays, Device, DownReason, Path, PathState,
-    Reorder, Snapshot, Traffic,
+    Connection, ConnectionState, Counters, Daemon, Delays, Device, DownReason, Liveness, Path,
+    PathState, Reorder, Session, SessionRole, SessionState, Snapshot, Traffic,
 };
 
 /// Version of this API, carried by every message.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 
 /// Where the daemon listens unless its configuration says otherwise.
 pub const DEFAULT_SOCKET: &str = "/run/mpt/mptd.sock";

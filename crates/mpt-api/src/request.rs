@@ -1,6 +1,7 @@
 //! What a client asks.
 
 use std::num::NonZeroU16;
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
@@ -39,6 +40,84 @@ pub enum Command {
     Reload,
     /// Events from now on: answered with [`crate::Reply::Monitoring`], then one [`crate::Event`] per line.
     Monitor,
+    /// Adds a path to a connection until the daemon restarts or a reload changes the connection: answered with
+    /// [`crate::Reply::Changed`]; a bad table changes nothing and is answered with [`Code::Config`].
+    AddPath {
+        /// Name of the connection.
+        connection: String,
+        /// The path, as the keys of one `[[connection.path]]` table of the configuration file, without its header:
+        /// what is wrong with it is then told in the words of the file, by line and key.
+        toml: String,
+    },
+    /// Removes a path: answered with [`crate::Reply::Changed`]. The last path of a connection cannot be removed.
+    DeletePath {
+        /// Name of the connection.
+        connection: String,
+        /// Name of the path.
+        path: String,
+    },
+    /// Takes every path on an interface administratively up or down, as [`Command::SetPath`] does for one: answered
+    /// with [`crate::Reply::Changed`]; an interface that no path uses with [`Code::NotFound`].
+    SetInterface {
+        /// Name of the interface.
+        interface: String,
+        /// Up or down.
+        up: bool,
+    },
+    /// Creates a connection until the daemon restarts or a reload brings one of the same name: answered with
+    /// [`crate::Reply::Changed`]; a bad text changes nothing and is answered with [`Code::Config`].
+    CreateConnection {
+        /// One `[[connection]]` of the configuration file with its sub-tables and headers.
+        toml: String,
+    },
+    /// Removes a connection with its paths: answered with [`crate::Reply::Changed`].
+    DeleteConnection {
+        /// Name of the connection.
+        connection: String,
+    },
+    /// Writes a connection, as it is now, into the configuration file, which keeps everything else as it stands:
+    /// answered with [`crate::Reply::Changed`]. One that was removed is taken out of the file.
+    SaveConnection {
+        /// Name of the connection.
+        connection: String,
+    },
+    /// Changes how often the paths of a connection with a session are probed while it carries traffic, until the daemon
+    /// restarts or a reload changes that key: answered with [`crate::Reply::Changed`].
+    SetKeepalive {
+        /// Name of the connection.
+        connection: String,
+        /// Name of a path; `None`: all of the connection.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        path: Option<String>,
+        /// Distance of the probes in microseconds; 0: no probes, so that only carrier and administrator decide.
+        keepalive_us: u64,
+    },
+    /// Measures the speed of every path of a connection with a session, in both directions, and proposes weights
+    /// (almasi2017, equation 1): answered with [`crate::Reply::Measured`] when done.
+    Measure {
+        /// Name of the connection.
+        connection: String,
+        /// Whether the weights are set as proposed.
+        set: bool,
+        /// Length of the test of one path in one direction, in milliseconds; see [`MEASURE_MS`].
+        duration_ms: u32,
+    },
+}
+
+/// What [`Command::Measure`] may ask for, in milliseconds: shorter than the first hardly fills a path, longer than the last only
+/// keeps it from useful traffic.
+pub const MEASURE_MS: std::ops::RangeInclusive<u32> = 100..=10_000;
+
+impl Command {
+    /// The longest the daemon takes to answer before it says that it is busy. A client waits somewhat longer.
+    pub fn answered_within(&self) -> Duration {
+        match self {
+            // Path by path, in both directions.
+            Command::Measure { .. } => Duration::from_secs(600),
+            // A reload waits for the kernel.
+            _ => Duration::from_secs(30),
+        }
+    }
 }
 
 /// Changes to one path; `None` leaves a value as it is.

@@ -40,6 +40,10 @@ pub enum Reply {
     Reloaded(Reloaded),
     /// To [`crate::Command::Monitor`]: events follow.
     Monitoring,
+    /// To the commands that change connections, paths in number, interfaces or keepalives.
+    Changed(Changed),
+    /// To [`crate::Command::Measure`].
+    Measured(Measured),
 }
 
 /// Who answers.
@@ -64,6 +68,39 @@ pub struct Reloaded {
     pub warnings: Vec<String>,
 }
 
+/// What a change at run time did.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Changed {
+    /// What was changed, one sentence each. Empty: everything was so before.
+    pub changes: Vec<String>,
+    /// What is allowed but probably not meant, in the words of `mptd --check`.
+    pub warnings: Vec<String>,
+}
+
+/// What a measurement found.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Measured {
+    /// The paths of the connection, in the order of the configuration.
+    pub paths: Vec<MeasuredPath>,
+    /// Whether the weights were set as proposed.
+    pub set: bool,
+}
+
+/// The speed of one path.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MeasuredPath {
+    /// Its name.
+    pub path: String,
+    /// Bits per second from here to the other end, as counted there; `None`: not measured, since the path is down.
+    pub out_bits_per_second: Option<u64>,
+    /// Bits per second from the other end to here.
+    pub in_bits_per_second: Option<u64>,
+    /// Weight proposed; `None` where nothing was measured.
+    pub weight: Option<u16>,
+    /// Weight proposed for what the other end sends.
+    pub weight_in: Option<u16>,
+}
+
 /// Why a request was refused.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Failure {
@@ -81,10 +118,12 @@ pub enum Code {
     BadRequest,
     /// The client speaks another version of the API.
     Version,
-    /// No such connection or path.
+    /// No such connection, path or interface.
     NotFound,
-    /// The configuration file is not usable; the running configuration stays.
+    /// The configuration file, or the part of one in the request, is not usable; the running configuration stays.
     Config,
+    /// The key of the client does not allow it; see `[[controller]]` and `[[client]]`.
+    Denied,
     /// Too many clients, or the daemon is too busy to answer; try again.
     Busy,
     /// The daemon tried and failed.

@@ -42,6 +42,10 @@ pub struct Daemon {
     pub buffer_limit: u64,
     /// Packets dropped before they could be assigned to a device or connection.
     pub drops: Counters,
+    /// Public key of this end in base64; `None` without `daemon.private_key_file`.
+    pub public_key: Option<String>,
+    /// What the control protocol did ("handshakes", "probes_sent", ...) and refused ("bad_mac", "replayed", ...).
+    pub control: Counters,
 }
 
 /// A TUN device.
@@ -94,8 +98,63 @@ pub struct Connection {
     pub drops: Counters,
     /// Packets that were carried all the same, by what is remarkable about them ("mss_clamped", "path_down", ...).
     pub remarks: Counters,
+    /// The control session with the other end; `None` when the connection has none (no `[connection.peer]`).
+    pub session: Option<Session>,
     /// Its paths, in the order of the configuration.
     pub paths: Vec<Path>,
+}
+
+/// The control session of a connection.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Session {
+    /// Public key of the other end, in base64.
+    pub peer: String,
+    /// Name of the `[[client]]` for which the connection was created; `None` for one of the configuration.
+    pub client: Option<String>,
+    /// How far it is.
+    pub state: SessionState,
+    /// Who opens it.
+    pub role: SessionRole,
+    /// Whole seconds since it was set up; `None` while it is not.
+    pub established_s: Option<u64>,
+    /// Whole seconds since the keys in use were agreed; `None` while there are none.
+    pub rekeyed_s: Option<u64>,
+    /// How often keys were agreed since the session was set up.
+    pub handshakes: u64,
+    /// Distance of the probes on a path while packets flow, in microseconds; 0: none are sent.
+    pub keepalive_us: u64,
+    /// The same while nothing flows.
+    pub idle_keepalive_us: u64,
+}
+
+/// How far a session is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SessionState {
+    /// No keys have been agreed yet, or the other end has not been heard for so long that they have expired.
+    Connecting,
+    /// There are keys, but the other end has not created the connection yet.
+    Creating,
+    /// Set up.
+    Established,
+    /// The other end refused to create the connection; the log says why. Asked again later.
+    Refused,
+    /// A state of a later daemon.
+    #[serde(other)]
+    Unknown,
+}
+
+/// Who opens a session.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SessionRole {
+    /// This end.
+    Initiator,
+    /// The other end.
+    Responder,
+    /// A role of a later daemon.
+    #[serde(other)]
+    Unknown,
 }
 
 /// Whether a connection can send.
@@ -179,8 +238,13 @@ pub struct Path {
     pub local: Option<SocketAddr>,
     /// The interface it is bound to, if any.
     pub interface: Option<String>,
-    /// Address and port it sends to.
-    pub remote: SocketAddr,
+    /// Address and port it sends to; `None` while not known: a name that was not resolved, or an end behind a NAT that
+    /// has not been heard.
+    pub remote: Option<SocketAddr>,
+    /// The name of which `remote` is an address, if the configuration gives one.
+    pub remote_name: Option<String>,
+    /// Whether `remote` is where the session found the other end, and follows it.
+    pub remote_learned: bool,
     /// UDP ports it sends from: one, or the pool of an entropy path.
     pub source_ports: Vec<u16>,
     /// Source address and port of the last packet received.
@@ -199,6 +263,35 @@ pub struct Path {
     pub received: Traffic,
     /// Packets dropped, by cause.
     pub drops: Counters,
+    /// What the session knows of it; `None` when the connection has no session.
+    pub liveness: Option<Liveness>,
+}
+
+/// What the probes of a session say about a path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Liveness {
+    /// Number of the path in the session, the same at both ends; `None` while it has none.
+    pub id: Option<u16>,
+    /// Whether the other end has proved lately that it hears us on it.
+    pub hears_us: bool,
+    /// Whether we have heard the other end on it lately.
+    pub we_hear: bool,
+    /// Smoothed round-trip time (RFC 6298) in microseconds; `None` before the first echo.
+    pub rtt_us: Option<u64>,
+    /// Variation of the round-trip time (RFC 6298) in microseconds.
+    pub rtt_variation_us: Option<u64>,
+    /// The shortest round-trip time in microseconds.
+    pub rtt_minimum_us: Option<u64>,
+    /// After how long without a proof it is held for dead, in microseconds; 0: never (no keepalives).
+    pub dead_after_us: u64,
+    /// How often it died.
+    pub flaps: u64,
+    /// Milliseconds since it was last proven, or found dead.
+    pub since_ms: u64,
+    /// Data packets the other end says to have sent on it.
+    pub peer_sent: Option<u64>,
+    /// Data packets the other end says to have received on it.
+    pub peer_received: Option<u64>,
 }
 
 /// States of a path.
@@ -224,8 +317,12 @@ pub enum DownReason {
     Administrative,
     /// Its interface is missing, down, without carrier or without the address.
     Interface,
-    /// Nothing comes through.
+    /// The other end no longer proves that it hears us on it.
     Dead,
+    /// The other end has not proved yet that it hears us on it.
+    Unproven,
+    /// The other end took it out of service.
+    Peer,
     /// Its MTU is too small for the tunnel.
     Mtu,
     /// A reason of a later daemon.

@@ -5,12 +5,13 @@ use std::collections::BTreeMap;
 use std::num::NonZeroU16;
 
 use mpt_api::snapshot::{
-    Connection, ConnectionState, Daemon, Delays, Device, DownReason, Path, PathState, Reorder,
-    Traffic,
+    Connection, ConnectionState, Daemon, Delays, Device, DownReason, Liveness, Path, PathState,
+    Reorder, Session, SessionRole, SessionState, Traffic,
 };
 use mpt_api::{
-    Code, Command, Direction, Ecn, Event, EventKind, Failure, Late, Mapping, PathChange, Reloaded,
-    Reply, Request, Response, Snapshot, Status, to_line,
+    Changed, Code, Command, Direction, Ecn, Event, EventKind, Failure, Late, LossReason, Mapping,
+    Measured, MeasuredPath, PathChange, Reloaded, Reply, Request, Response, Snapshot, Status,
+    to_line,
 };
 
 fn request(command: Command) -> String {
@@ -48,13 +49,39 @@ fn requests() {
             tier: Some(1),
         },
     });
+    let office = || "office".to_owned();
+    lines += &request(Command::AddPath {
+        connection: office(),
+        toml: "name = \"lte\"\nremote = \"198.51.100.1\"\n".into(),
+    });
+    lines += &request(Command::DeletePath { connection: office(), path: "lte".into() });
+    lines += &request(Command::SetInterface { interface: "wwan0".into(), up: false });
+    lines += &request(Command::CreateConnection { toml: "[[connection]]\n".into() });
+    lines += &request(Command::DeleteConnection { connection: office() });
+    lines += &request(Command::SaveConnection { connection: office() });
+    lines += &request(Command::SetKeepalive {
+        connection: office(),
+        path: Some("dsl".into()),
+        keepalive_us: 50_000,
+    });
+    lines += &request(Command::SetKeepalive { connection: office(), path: None, keepalive_us: 0 });
+    lines += &request(Command::Measure { connection: office(), set: true, duration_ms: 1000 });
     insta::assert_snapshot!(lines, @r#"
-    {"version":1,"command":"status"}
-    {"version":1,"command":"show"}
-    {"version":1,"command":"reload"}
-    {"version":1,"command":"monitor"}
-    {"version":1,"command":{"set_path":{"connection":"office","path":"dsl","change":{"up":false}}}}
-    {"version":1,"command":{"set_path":{"connection":"office","path":"dsl","change":{"weight":3,"weight_in":65535,"tier":1}}}}
+    {"version":2,"command":"status"}
+    {"version":2,"command":"show"}
+    {"version":2,"command":"reload"}
+    {"version":2,"command":"monitor"}
+    {"version":2,"command":{"set_path":{"connection":"office","path":"dsl","change":{"up":false}}}}
+    {"version":2,"command":{"set_path":{"connection":"office","path":"dsl","change":{"weight":3,"weight_in":65535,"tier":1}}}}
+    {"version":2,"command":{"add_path":{"connection":"office","toml":"name = \"lte\"\nremote = \"198.51.100.1\"\n"}}}
+    {"version":2,"command":{"delete_path":{"connection":"office","path":"lte"}}}
+    {"version":2,"command":{"set_interface":{"interface":"wwan0","up":false}}}
+    {"version":2,"command":{"create_connection":{"toml":"[[connection]]\n"}}}
+    {"version":2,"command":{"delete_connection":{"connection":"office"}}}
+    {"version":2,"command":{"save_connection":{"connection":"office"}}}
+    {"version":2,"command":{"set_keepalive":{"connection":"office","path":"dsl","keepalive_us":50000}}}
+    {"version":2,"command":{"set_keepalive":{"connection":"office","keepalive_us":0}}}
+    {"version":2,"command":{"measure":{"connection":"office","set":true,"duration_ms":1000}}}
     "#);
 }
 
@@ -73,22 +100,54 @@ fn answers() {
         restart: vec!["daemon.buffer_limit".into()],
         warnings: vec![],
     })));
-    for code in
-        [Code::BadRequest, Code::Version, Code::NotFound, Code::Config, Code::Busy, Code::Failed]
-    {
+    lines += &response(&Response::result(Reply::Changed(Changed {
+        changes: vec!["connection office: path lte added".into()],
+        warnings: vec![],
+    })));
+    lines += &response(&Response::result(Reply::Measured(Measured {
+        paths: vec![
+            MeasuredPath {
+                path: "dsl".into(),
+                out_bits_per_second: Some(94_000_000),
+                in_bits_per_second: Some(47_000_000),
+                weight: Some(2),
+                weight_in: Some(1),
+            },
+            MeasuredPath {
+                path: "lte".into(),
+                out_bits_per_second: None,
+                in_bits_per_second: None,
+                weight: None,
+                weight_in: None,
+            },
+        ],
+        set: true,
+    })));
+    for code in [
+        Code::BadRequest,
+        Code::Version,
+        Code::NotFound,
+        Code::Config,
+        Code::Denied,
+        Code::Busy,
+        Code::Failed,
+    ] {
         lines += &response(&Response::error(Failure::new(code, "why")));
     }
     insta::assert_snapshot!(lines, @r#"
-    {"version":1,"result":"done"}
-    {"version":1,"result":"monitoring"}
-    {"version":1,"result":{"status":{"program":"0.1.0","pid":17,"uptime_s":3}}}
-    {"version":1,"result":{"reloaded":{"changes":["path dsl added"],"restart":["daemon.buffer_limit"],"warnings":[]}}}
-    {"version":1,"error":{"code":"bad_request","message":"why"}}
-    {"version":1,"error":{"code":"version","message":"why"}}
-    {"version":1,"error":{"code":"not_found","message":"why"}}
-    {"version":1,"error":{"code":"config","message":"why"}}
-    {"version":1,"error":{"code":"busy","message":"why"}}
-    {"version":1,"error":{"code":"failed","message":"why"}}
+    {"version":2,"result":"done"}
+    {"version":2,"result":"monitoring"}
+    {"version":2,"result":{"status":{"program":"0.1.0","pid":17,"uptime_s":3}}}
+    {"version":2,"result":{"reloaded":{"changes":["path dsl added"],"restart":["daemon.buffer_limit"],"warnings":[]}}}
+    {"version":2,"result":{"changed":{"changes":["connection office: path lte added"],"warnings":[]}}}
+    {"version":2,"result":{"measured":{"paths":[{"path":"dsl","out_bits_per_second":94000000,"in_bits_per_second":47000000,"weight":2,"weight_in":1},{"path":"lte","out_bits_per_second":null,"in_bits_per_second":null,"weight":null,"weight_in":null}],"set":true}}}
+    {"version":2,"error":{"code":"bad_request","message":"why"}}
+    {"version":2,"error":{"code":"version","message":"why"}}
+    {"version":2,"error":{"code":"not_found","message":"why"}}
+    {"version":2,"error":{"code":"config","message":"why"}}
+    {"version":2,"error":{"code":"denied","message":"why"}}
+    {"version":2,"error":{"code":"busy","message":"why"}}
+    {"version":2,"error":{"code":"failed","message":"why"}}
     "#);
 }
 
@@ -109,6 +168,29 @@ fn events() {
         },
         EventKind::PathAdded { connection: connection(), path: path() },
         EventKind::PathRemoved { connection: connection(), path: path() },
+        EventKind::PathMoved {
+            connection: connection(),
+            path: path(),
+            remote: "198.51.100.7:40000".parse().unwrap(),
+        },
+        EventKind::SessionEstablished {
+            connection: Some(connection()),
+            peer: "xTIBA5rboUvnH4htodjb6e697QjLERt1NAB4mZqp8Dg=".into(),
+            peer_name: None,
+            role: SessionRole::Initiator,
+        },
+        EventKind::SessionLost {
+            connection: None,
+            peer: "xTIBA5rboUvnH4htodjb6e697QjLERt1NAB4mZqp8Dg=".into(),
+            peer_name: Some("noc".into()),
+            reason: LossReason::PeerShutDown,
+        },
+        EventKind::ClientAdded { client: "anna".into(), connection: "anna.office".into() },
+        EventKind::ClientRemoved {
+            client: "anna".into(),
+            connection: "anna.office".into(),
+            reason: LossReason::Silent,
+        },
         EventKind::ConnectionAdded { connection: connection() },
         EventKind::ConnectionRemoved { connection: connection() },
         EventKind::Reloaded { changes: 2 },
@@ -118,13 +200,18 @@ fn events() {
         .map(|kind| response(&Response::event(Event { time_ms: 1_760_000_000_000, kind })))
         .collect();
     insta::assert_snapshot!(lines, @r#"
-    {"version":1,"event":{"time_ms":1760000000000,"event":"path_changed","connection":"office","path":"dsl","state":"down","down":"interface","weight":3,"weight_in":1,"tier":0,"mtu":1492}}
-    {"version":1,"event":{"time_ms":1760000000000,"event":"path_added","connection":"office","path":"dsl"}}
-    {"version":1,"event":{"time_ms":1760000000000,"event":"path_removed","connection":"office","path":"dsl"}}
-    {"version":1,"event":{"time_ms":1760000000000,"event":"connection_added","connection":"office"}}
-    {"version":1,"event":{"time_ms":1760000000000,"event":"connection_removed","connection":"office"}}
-    {"version":1,"event":{"time_ms":1760000000000,"event":"reloaded","changes":2}}
-    {"version":1,"event":{"time_ms":1760000000000,"event":"missed","count":7}}
+    {"version":2,"event":{"time_ms":1760000000000,"event":"path_changed","connection":"office","path":"dsl","state":"down","down":"interface","weight":3,"weight_in":1,"tier":0,"mtu":1492}}
+    {"version":2,"event":{"time_ms":1760000000000,"event":"path_added","connection":"office","path":"dsl"}}
+    {"version":2,"event":{"time_ms":1760000000000,"event":"path_removed","connection":"office","path":"dsl"}}
+    {"version":2,"event":{"time_ms":1760000000000,"event":"path_moved","connection":"office","path":"dsl","remote":"198.51.100.7:40000"}}
+    {"version":2,"event":{"time_ms":1760000000000,"event":"session_established","connection":"office","peer":"xTIBA5rboUvnH4htodjb6e697QjLERt1NAB4mZqp8Dg=","peer_name":null,"role":"initiator"}}
+    {"version":2,"event":{"time_ms":1760000000000,"event":"session_lost","connection":null,"peer":"xTIBA5rboUvnH4htodjb6e697QjLERt1NAB4mZqp8Dg=","peer_name":"noc","reason":"peer_shut_down"}}
+    {"version":2,"event":{"time_ms":1760000000000,"event":"client_added","client":"anna","connection":"anna.office"}}
+    {"version":2,"event":{"time_ms":1760000000000,"event":"client_removed","client":"anna","connection":"anna.office","reason":"silent"}}
+    {"version":2,"event":{"time_ms":1760000000000,"event":"connection_added","connection":"office"}}
+    {"version":2,"event":{"time_ms":1760000000000,"event":"connection_removed","connection":"office"}}
+    {"version":2,"event":{"time_ms":1760000000000,"event":"reloaded","changes":2}}
+    {"version":2,"event":{"time_ms":1760000000000,"event":"missed","count":7}}
     "#);
 }
 
@@ -138,7 +225,9 @@ fn a_snapshot() {
         down: None,
         local: Some("[2001:db8::1]:4754".parse().unwrap()),
         interface: None,
-        remote: "[2001:db8::2]:4754".parse().unwrap(),
+        remote: Some("[2001:db8::2]:4754".parse().unwrap()),
+        remote_name: Some("vpn.example.org".into()),
+        remote_learned: false,
         source_ports: vec![50_000],
         heard_from: Some("[2001:db8::2]:51000".parse().unwrap()),
         weight: 3,
@@ -148,6 +237,19 @@ fn a_snapshot() {
         sent: traffic,
         received: Traffic::default(),
         drops: BTreeMap::new(),
+        liveness: Some(Liveness {
+            id: Some(1),
+            hears_us: true,
+            we_hear: true,
+            rtt_us: Some(20_000),
+            rtt_variation_us: Some(1_500),
+            rtt_minimum_us: Some(19_000),
+            dead_after_us: 300_000,
+            flaps: 2,
+            since_ms: 7_000,
+            peer_sent: Some(9),
+            peer_received: Some(10),
+        }),
     };
     let connection = Connection {
         name: "office".into(),
@@ -179,6 +281,17 @@ fn a_snapshot() {
         },
         drops: BTreeMap::from([("foreign_source".to_owned(), 1)]),
         remarks: BTreeMap::from([("path_down".to_owned(), 3)]),
+        session: Some(Session {
+            peer: "xTIBA5rboUvnH4htodjb6e697QjLERt1NAB4mZqp8Dg=".into(),
+            client: None,
+            state: SessionState::Established,
+            role: SessionRole::Initiator,
+            established_s: Some(3_600),
+            rekeyed_s: Some(17),
+            handshakes: 30,
+            keepalive_us: 100_000,
+            idle_keepalive_us: 15_000_000,
+        }),
         paths: vec![path],
     };
     let snapshot = Snapshot {
@@ -189,6 +302,8 @@ fn a_snapshot() {
             buffer_bytes: 0,
             buffer_limit: 64 << 20,
             drops: BTreeMap::from([("wrong_key".to_owned(), 2)]),
+            public_key: Some("HIgo9xNzJMWLKASShiTqIybxZ0U3wGLiUeJ1PKf8ykw=".into()),
+            control: BTreeMap::from([("handshakes".to_owned(), 30)]),
         },
         devices: vec![Device {
             name: "mpt0".into(),
@@ -210,6 +325,10 @@ fn a_snapshot() {
         "buffer_limit": 67108864,
         "drops": {
           "wrong_key": 2
+        },
+        "public_key": "HIgo9xNzJMWLKASShiTqIybxZ0U3wGLiUeJ1PKf8ykw=",
+        "control": {
+          "handshakes": 30
         }
       },
       "devices": [
@@ -276,6 +395,17 @@ fn a_snapshot() {
           "remarks": {
             "path_down": 3
           },
+          "session": {
+            "peer": "xTIBA5rboUvnH4htodjb6e697QjLERt1NAB4mZqp8Dg=",
+            "client": null,
+            "state": "established",
+            "role": "initiator",
+            "established_s": 3600,
+            "rekeyed_s": 17,
+            "handshakes": 30,
+            "keepalive_us": 100000,
+            "idle_keepalive_us": 15000000
+          },
           "paths": [
             {
               "name": "dsl",
@@ -284,6 +414,8 @@ fn a_snapshot() {
               "local": "[2001:db8::1]:4754",
               "interface": null,
               "remote": "[2001:db8::2]:4754",
+              "remote_name": "vpn.example.org",
+              "remote_learned": false,
               "source_ports": [
                 50000
               ],
@@ -304,7 +436,20 @@ fn a_snapshot() {
                 "packets_per_second": 0,
                 "bits_per_second": 0
               },
-              "drops": {}
+              "drops": {},
+              "liveness": {
+                "id": 1,
+                "hears_us": true,
+                "we_hear": true,
+                "rtt_us": 20000,
+                "rtt_variation_us": 1500,
+                "rtt_minimum_us": 19000,
+                "dead_after_us": 300000,
+                "flaps": 2,
+                "since_ms": 7000,
+                "peer_sent": 9,
+                "peer_received": 10
+              }
             }
           ]
         }
@@ -315,12 +460,12 @@ fn a_snapshot() {
 
 #[test]
 fn what_later_daemons_add_is_tolerated() {
-    let line = r#"{"version":1,"event":{"time_ms":1,"event":"path_measured","rate":3},"more":1}"#;
+    let line = r#"{"version":2,"event":{"time_ms":1,"event":"path_measured","rate":3},"more":1}"#;
     assert_eq!(
         serde_json::from_str::<Response>(line).unwrap(),
         Response::event(Event { time_ms: 1, kind: EventKind::Unknown })
     );
-    let line = r#"{"version":1,"error":{"code":"tired","message":"later","more":1}}"#;
+    let line = r#"{"version":2,"error":{"code":"tired","message":"later","more":1}}"#;
     assert_eq!(
         serde_json::from_str::<Response>(line).unwrap(),
         Response::error(Failure::new(Code::Unknown, "later"))
@@ -335,14 +480,14 @@ fn bad_requests_are_told_why() {
     };
     let set = |change: &str| {
         format!(
-            r#"{{"version":1,"command":{{"set_path":{{"connection":"a","path":"b","change":{change}}}}}}}"#
+            r#"{{"version":2,"command":{{"set_path":{{"connection":"a","path":"b","change":{change}}}}}}}"#
         )
     };
     let refusals = [
-        r#"{"version":2,"command":{"from_the_future":[]}}"#.to_owned(),
+        r#"{"version":1,"command":{"from_the_future":[]}}"#.to_owned(),
         r#"{"command":"show"}"#.to_owned(),
-        r#"{"version":1,"command":"shw"}"#.to_owned(),
-        r#"{"version":1,"command":"show","extra":1}"#.to_owned(),
+        r#"{"version":2,"command":"shw"}"#.to_owned(),
+        r#"{"version":2,"command":"show","extra":1}"#.to_owned(),
         set(r#"{"weight":0}"#),
         set(r#"{"weight":65536}"#),
         set(r#"{"wieght":3}"#),
@@ -353,9 +498,9 @@ fn bad_requests_are_told_why() {
     .map(|line| refusal(&line))
     .join("\n");
     insta::assert_snapshot!(refusals, @r#"
-    Version: the request is in version 2 of the control API, this daemon speaks version 1
-    BadRequest: the request has no version; write "version":1
-    BadRequest: not a request: unknown variant `shw`, expected one of `status`, `show`, `set_path`, `reload`, `monitor` at line 1 column 28
+    Version: the request is in version 1 of the control API, this daemon speaks version 2
+    BadRequest: the request has no version; write "version":2
+    BadRequest: not a request: unknown variant `shw`, expected one of `status`, `show`, `set_path`, `reload`, `monitor`, `add_path`, `delete_path`, `set_interface`, `create_connection`, `delete_connection`, `save_connection`, `set_keepalive`, `measure` at line 1 column 28
     BadRequest: not a request: unknown field `extra`, expected `version` or `command` at line 1 column 37
     BadRequest: not a request: invalid value: integer `0`, expected a nonzero u16 at line 1 column 84
     BadRequest: not a request: invalid value: integer `65536`, expected a nonzero u16 at line 1 column 88

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::time::{Duration, SystemTime};
 
-use mpt_api::{Event, EventKind};
+use mpt_api::{Event, EventKind, LossReason, SessionRole};
 
 use crate::show::path_state;
 
@@ -38,6 +38,29 @@ impl fmt::Display for Text<'_> {
             EventKind::PathRemoved { connection, path } => {
                 write!(f, "{connection} {path}: removed")
             }
+            EventKind::PathMoved { connection, path, remote } => {
+                write!(f, "{connection} {path}: other end now at {remote}")
+            }
+            EventKind::SessionEstablished { connection, peer, peer_name, role } => {
+                let role = match role {
+                    SessionRole::Initiator => "opened here",
+                    SessionRole::Responder => "opened by the other end",
+                    SessionRole::Unknown => "opened",
+                };
+                let peer = self::peer(peer, peer_name.as_deref());
+                write!(f, "{}: session with {peer} {role}", session(connection.as_deref()))
+            }
+            EventKind::SessionLost { connection, peer, peer_name, reason } => {
+                let peer = self::peer(peer, peer_name.as_deref());
+                let session = session(connection.as_deref());
+                write!(f, "{session}: session with {peer} lost: {}", self::reason(*reason))
+            }
+            EventKind::ClientAdded { client, connection } => {
+                write!(f, "{connection}: created for client {client}")
+            }
+            EventKind::ClientRemoved { client, connection, reason } => {
+                write!(f, "{connection}: of client {client} removed: {}", self::reason(*reason))
+            }
             EventKind::ConnectionAdded { connection } => write!(f, "{connection}: added"),
             EventKind::ConnectionRemoved { connection } => write!(f, "{connection}: removed"),
             EventKind::Reloaded { changes } => {
@@ -46,5 +69,25 @@ impl fmt::Display for Text<'_> {
             EventKind::Missed { count } => write!(f, "{count} events missed"),
             EventKind::Unknown => f.write_str("event of a kind this mpt does not know; see --json"),
         }
+    }
+}
+
+fn session(connection: Option<&str>) -> &str {
+    connection.unwrap_or("steering")
+}
+
+/// The name of the other end, else its key.
+fn peer<'a>(key: &'a str, name: Option<&'a str>) -> &'a str {
+    name.unwrap_or(key)
+}
+
+fn reason(reason: LossReason) -> &'static str {
+    match reason {
+        LossReason::Silent => "nothing heard",
+        LossReason::PeerShutDown => "the other end ended",
+        LossReason::PeerRemoved => "the other end removed the connection",
+        LossReason::Refused => "the other end refused it",
+        LossReason::Removed => "removed here",
+        LossReason::Unknown => "for a reason this mpt does not know",
     }
 }

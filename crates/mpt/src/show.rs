@@ -46,6 +46,7 @@ impl fmt::Display for Text<'_> {
             daemon.program, daemon.pid
         )?;
         drops(f, &daemon.drops)?;
+        counters(f, "control", &daemon.control)?;
         for device in devices {
             let addresses: Vec<_> = device.addresses.iter().map(ToString::to_string).collect();
             writeln!(f, "\ndevice {}: {}, MTU {}", device.name, addresses.join(", "), device.mtu)?;
@@ -164,7 +165,7 @@ fn paths(f: &mut fmt::Formatter<'_>, paths: &[Path]) -> fmt::Result {
             path.name.clone(),
             path_state(path.state, path.down),
             local(path.local, path.interface.as_deref()),
-            path.remote.to_string(),
+            remote(path),
             path.weight.to_string(),
             path.weight_in.to_string(),
             path.tier.to_string(),
@@ -198,6 +199,8 @@ pub(crate) fn path_state(state: PathState, down: Option<DownReason>) -> String {
         Some(DownReason::Administrative) => "administrative",
         Some(DownReason::Interface) => "interface",
         Some(DownReason::Dead) => "dead",
+        Some(DownReason::Unproven) => "unproven",
+        Some(DownReason::Peer) => "peer",
         Some(DownReason::Mtu) => "MTU",
         Some(DownReason::Unknown) => "unknown",
     };
@@ -210,6 +213,14 @@ fn local(address: Option<SocketAddr>, interface: Option<&str>) -> String {
         (Some(address), None) => address.to_string(),
         (None, Some(interface)) => format!("{interface}, no address"),
         (None, None) => "-".into(),
+    }
+}
+
+fn remote(path: &Path) -> String {
+    match (path.remote, &path.remote_name) {
+        (Some(remote), _) => remote.to_string(),
+        (None, Some(name)) => format!("{name}, not resolved"),
+        (None, None) => "not heard yet".into(),
     }
 }
 

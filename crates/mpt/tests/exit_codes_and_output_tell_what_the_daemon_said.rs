@@ -87,7 +87,9 @@ fn path(name: &str, local: &str, remote: &str) -> Path {
         down: None,
         local: Some(local.parse().unwrap()),
         interface: None,
-        remote: remote.parse().unwrap(),
+        remote: Some(remote.parse().unwrap()),
+        remote_name: None,
+        remote_learned: false,
         source_ports: vec![50_000],
         heard_from: None,
         weight: 10,
@@ -102,6 +104,7 @@ fn path(name: &str, local: &str, remote: &str) -> Path {
         },
         received: Traffic::default(),
         drops: [("queue_full".to_owned(), 4)].into(),
+        liveness: None,
     }
 }
 
@@ -147,6 +150,7 @@ fn snapshot() -> Snapshot {
         },
         drops: [("foreign_source".to_owned(), 7)].into(),
         remarks: [("mss_clamped".to_owned(), 6)].into(),
+        session: None,
         paths: vec![dsl, lte],
     };
     let mut branch = office.clone();
@@ -171,6 +175,8 @@ fn snapshot() -> Snapshot {
             buffer_bytes: 4_500,
             buffer_limit: 64 << 20,
             drops: [("wrong_key".to_owned(), 2), ("truncated".to_owned(), 0)].into(),
+            public_key: None,
+            control: [("probes_sent".to_owned(), 12)].into(),
         },
         devices: vec![device.clone(), Device { name: "mpt1".into(), ..device }],
         connections: vec![office, branch],
@@ -189,6 +195,7 @@ fn show_prints_tables() {
     insta::assert_snapshot!(outcome.stdout, @r#"
     mptd 0.1.0, pid 17, up 2h 1m 5s, 5 KiB of 64 MiB buffers in use
       drops     2 wrong_key
+      control   12 probes_sent
 
     device mpt0: 10.9.0.1/30, MTU 1440
       offloads  tso4, uso
@@ -362,20 +369,20 @@ fn a_daemon_that_hangs_up_exits_with_3() {
         FakeDaemon::answering("").run(&["show"]).1,
         outcome(3, "", "mpt: the daemon closed the connection\n")
     );
-    assert_eq!(FakeDaemon::answering("{\"version\":1,").run(&["show"]).1.code, Some(3));
+    assert_eq!(FakeDaemon::answering("{\"version\":2,").run(&["show"]).1.code, Some(3));
 }
 
 #[test]
 fn a_daemon_that_is_not_understood_exits_with_4() {
     assert_eq!(
-        FakeDaemon::answering("{\"version\":2,\"something\":\"else\"}\n").run(&["show"]).1,
+        FakeDaemon::answering("{\"version\":1,\"something\":\"else\"}\n").run(&["show"]).1,
         outcome(
             4,
             "",
-            "mpt: the daemon speaks version 2 of the control API, this mpt version 1; use the mpt of its release\n"
+            "mpt: the daemon speaks version 1 of the control API, this mpt version 2; use the mpt of its release\n"
         )
     );
-    for garbage in ["\n", "hello\n", "{\"version\":1}\n", "{\"version\":1,\"result\":\"dance\"}\n"]
+    for garbage in ["\n", "hello\n", "{\"version\":2}\n", "{\"version\":2,\"result\":\"dance\"}\n"]
     {
         assert_eq!(FakeDaemon::answering(garbage).run(&["show"]).1.code, Some(4), "{garbage}");
     }

@@ -1,6 +1,8 @@
 //! What the control socket asks of the daemon. Whoever serves the queue answers through `reply`, or drops it when it cannot.
 
-use mpt_api::{Failure, PathChange, Reloaded, Snapshot};
+use std::time::Duration;
+
+use mpt_api::{Changed, Failure, Measured, PathChange, Reloaded, Snapshot};
 use tokio::sync::oneshot;
 
 /// How a command is answered: once, with the result or with the reason why nothing was done.
@@ -29,5 +31,73 @@ pub enum Command {
     Reload {
         /// What changed; [`mpt_api::Code::Config`] with the errors of a bad file, which changes nothing.
         reply: Answer<Reloaded>,
+    },
+    /// Changes what there is: paths, connections, keepalives.
+    Change {
+        /// What to change.
+        change: Change,
+        /// What was changed.
+        reply: Answer<Changed>,
+    },
+    /// Measures the paths of a connection and proposes weights.
+    Measure {
+        /// Name of the connection; may not exist.
+        connection: String,
+        /// Whether the weights are set as proposed.
+        set: bool,
+        /// Length of the test of one path in one direction; within [`mpt_api::MEASURE_MS`].
+        duration: Duration,
+        /// What was found.
+        reply: Answer<Measured>,
+    },
+}
+
+/// A change at run time. Names may be of things that do not exist ([`mpt_api::Code::NotFound`]).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Change {
+    /// Adds a path.
+    AddPath {
+        /// Name of the connection.
+        connection: String,
+        /// The keys of one `[[connection.path]]`.
+        toml: String,
+    },
+    /// Removes a path.
+    DeletePath {
+        /// Name of the connection.
+        connection: String,
+        /// Name of the path.
+        path: String,
+    },
+    /// Takes all paths on an interface up or down.
+    SetInterface {
+        /// Name of the interface.
+        interface: String,
+        /// Up or down.
+        up: bool,
+    },
+    /// Creates a connection.
+    CreateConnection {
+        /// One `[[connection]]` with its sub-tables.
+        toml: String,
+    },
+    /// Removes a connection.
+    DeleteConnection {
+        /// Its name.
+        connection: String,
+    },
+    /// Writes a connection into the configuration file.
+    SaveConnection {
+        /// Its name.
+        connection: String,
+    },
+    /// Changes the distance of the probes.
+    SetKeepalive {
+        /// Name of the connection.
+        connection: String,
+        /// Name of the path; `None`: all.
+        path: Option<String>,
+        /// Distance of the probes; zero: none.
+        keepalive: Duration,
     },
 }

@@ -10,7 +10,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use mpt_api::{
-    Code, Event, EventKind, Failure, MAX_REQUEST, Reply, Request, Response, Status, to_line,
+    Code, Event, EventKind, Failure, MAX_REQUEST, MEASURE_MS, Reply, Request, Response, Status,
+    to_line,
 };
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
@@ -20,7 +21,7 @@ use tokio::task::JoinSet;
 use tokio::time::timeout;
 use tracing::{debug, info, warn};
 
-use crate::command::{Answer, Command};
+use crate::command::{Answer, Change, Command};
 
 /// The most clients at one time; more are told that the daemon is busy.
 pub const MAX_CLIENTS: usize = 64;
@@ -33,8 +34,6 @@ pub const EVENT_BACKLOG: usize = 1024;
 const IDLE: Duration = Duration::from_secs(60);
 /// How long a client may take to accept an answer.
 const WRITE: Duration = Duration::from_secs(10);
-/// How long the daemon may take to answer: a reload waits for the kernel.
-const ANSWER: Duration = Duration::from_secs(30);
 /// How long another daemon may take to accept a connection.
 const CONNECT: Duration = Duration::from_secs(1);
 
@@ -195,6 +194,7 @@ impl Server {
         command: mpt_api::Command,
         peer: Option<(u32, Option<i32>)>,
     ) -> Result<Reply, Failure> {
+        let within = command.answered_within();
         match command {
             mpt_api::Command::Status => Ok(Reply::Status(Status {
                 program: env!("CARGO_PKG_VERSION").into(),
@@ -202,7 +202,7 @@ impl Server {
                 uptime_s: self.started.elapsed().as_secs(),
             })),
             mpt_api::Command::Show => {
-                let snapshot = self.ask(|reply| Command::Show { reply }).await?;
+                let snapshot = self.ask(within, |reply| Command::Show { reply }).await?;
                 Ok(Reply::Snapshot(Box::new(snapshot)))
             }
             mpt_api::Command::SetPath { change, .. } if change.is_empty() => {
@@ -210,19 +210,69 @@ impl Server {
             }
             mpt_api::Command::SetPath { connection, path, change } => {
                 info!(?peer, connection, path, ?change, "path set by a client");
-                self.ask(|reply| Command::SetPath { connection, path, change, reply }).await?;
+                self.ask(within, |reply| Command::SetPath { connection, path, change, reply })
+                    .await?;
                 Ok(Reply::Done)
             }
             mpt_api::Command::Reload => {
                 info!(?peer, "reload asked by a client");
-                self.ask(|reply| Command::Reload { reply }).await.map(Reply::Reloaded)
+                self.ask(within, |reply| Command::Reload { reply }).await.map(Reply::Reloaded)
             }
             mpt_api::Command::Monitor => Ok(Reply::Monitoring),
+            mpt_api::Command::Measure { connection, set, duration_ms } => {
+                if !MEASURE_MS.contains(&duration_ms) {
+                    let (from, to) = (MEASURE_MS.start(), MEASURE_MS.end());
+                    let message =
+                        format!("{duration_ms} ms is not a duration; give {from} to {to} ms");
+                    return Err(Failure::new(Code::BadRequest, message));
+                }
+                info!(?peer, connection, set, duration_ms, "measurement asked by a client");
+                let duration = Duration::from_millis(duration_ms.into());
+                let measure = |reply| Command::Measure { connection, set, duration, reply };
+                self.ask(within, measure).await.map(Reply::Measured)
+            }
+            mpt_api::Command::AddPath { connection, toml } => {
+                self.change(within, peer, Change::AddPath { connection, toml }).await
+            }
+            mpt_api::Command::DeletePath { connection, path } => {
+                self.change(within, peer, Change::DeletePath { connection, path }).await
+            }
+            mpt_api::Command::SetInterface { interface, up } => {
+                self.change(within, peer, Change::SetInterface { interface, up }).await
+            }
+            mpt_api::Command::CreateConnection { toml } => {
+                self.change(within, peer, Change::CreateConnection { toml }).await
+            }
+            mpt_api::Command::DeleteConnection { connection } => {
+                self.change(within, peer, Change::DeleteConnection { connection }).await
+            }
+            mpt_api::Command::SaveConnection { connection } => {
+                self.change(within, peer, Change::SaveConnection { connection }).await
+            }
+            mpt_api::Command::SetKeepalive { connection, path, keepalive_us } => {
+                let keepalive = Duration::from_micros(keepalive_us);
+                self.change(within, peer, Change::SetKeepalive { connection, path, keepalive })
+                    .await
+            }
         }
     }
 
+    async fn change(
+        &self,
+        within: Duration,
+        peer: Option<(u32, Option<i32>)>,
+        change: Change,
+    ) -> Result<Reply, Failure> {
+        info!(?peer, ?change, "change asked by a client");
+        self.ask(within, |reply| Command::Change { change, reply }).await.map(Reply::Changed)
+    }
+
     /// Puts a command into the queue and waits for the answer.
-    async fn ask<T>(&self, command: impl FnOnce(Answer<T>) -> Command) -> Result<T, Failure> {
+    async fn ask<T>(
+        &self,
+        within: Duration,
+        command: impl FnOnce(Answer<T>) -> Command,
+    ) -> Result<T, Failure> {
         let (reply, answer) = oneshot::channel();
         self.commands.try_send(command(reply)).map_err(|error| match error {
             mpsc::error::TrySendError::Full(_) => {
@@ -230,14 +280,14 @@ impl Server {
             }
             mpsc::error::TrySendError::Closed(_) => going_down(),
         })?;
-        match timeout(ANSWER, answer).await {
+        match timeout(within, answer).await {
             Ok(Ok(result)) => result,
             Ok(Err(_)) => Err(going_down()),
             Err(_) => Err(Failure::new(
                 Code::Busy,
                 format!(
                     "no answer within {} s; the request may still take effect",
-                    ANSWER.as_secs()
+                    within.as_secs()
                 ),
             )),
         }

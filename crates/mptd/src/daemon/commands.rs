@@ -21,6 +21,8 @@ impl Daemon {
                     buffer_bytes,
                     buffer_limit,
                     drops: data.drops(),
+                    public_key: None,
+                    control: api::Counters::new(),
                 },
                 devices: config
                     .devices
@@ -95,4 +97,9 @@ impl Daemon {
 
 fn ended(error: Ended) -> Failure {
     Failure::new(Code::Failed, error.to_string())
+}
+
+/// The answer to what the daemon cannot do.
+pub(super) fn not_supported() -> Failure {
+    Failure::new(Code::Failed, "not supported by this daemon yet")
 }

@@ -196,6 +196,8 @@ impl Daemon {
                 drop(reply.send(self.set_path(&connection, &path, change).await));
             }
             Command::Reload { reply } => drop(reply.send(self.reload().await)),
+            Command::Change { reply, .. } => drop(reply.send(Err(commands::not_supported()))),
+            Command::Measure { reply, .. } => drop(reply.send(Err(commands::not_supported()))),
         }
     }
 }

@@ -152,6 +152,7 @@ impl DataThread {
             reorder: show_reorder(&config.reorder, connection),
             drops: connection_drops(connection),
             remarks: counters(connection.remarks().iter()),
+            session: None,
             paths,
         })
     }
@@ -167,7 +168,9 @@ impl DataThread {
             down: down_reason(path),
             local: self.sockets.local(io.listening),
             interface: config.interface.clone(),
-            remote: io.wiring.remote,
+            remote: Some(io.wiring.remote),
+            remote_name: None,
+            remote_learned: false,
             source_ports: io
                 .channels
                 .iter()
@@ -189,6 +192,7 @@ impl DataThread {
                 ]
                 .into_iter(),
             ),
+            liveness: None,
         })
     }
 }
