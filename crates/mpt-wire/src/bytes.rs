@@ -26,3 +26,8 @@ pub(crate) fn set_u16_at(bytes: &mut [u8], at: usize, value: u16) {
 pub(crate) fn set_u32_at(bytes: &mut [u8], at: usize, value: u32) {
     bytes[at..at + 4].copy_from_slice(&value.to_be_bytes());
 }
+
+#[inline]
+pub(crate) fn u64_at(bytes: &[u8], at: usize) -> u64 {
+    u64::from_be_bytes(array_at(bytes, at))
+}

@@ -1,1 +1,17 @@
 //! Frames of the control protocol and the messages in them (docs/protocol.md, part 2).
+//!
+//! A frame is the payload of a GRE packet of protocol type
+//! [`CONTROL`](crate::gre::Protocol::CONTROL): [`frame`]. What a handshake carries sealed, a
+//! [`Hello`] or a [`Welcome`], is in [`hello`]; what an established session carries sealed, a row
+//! of messages, in [`message`]. Nothing here knows a key: bytes that were sealed come in opened.
+
+pub mod frame;
+pub mod hello;
+pub mod message;
+
+pub use frame::{Cookie, Frame, Initiation, Response, Sealed, SealedHeader};
+pub use hello::{Capabilities, Capability, Hello, Kind, Name, Welcome};
+pub use message::{
+    Entries, Entry, Full, Message, Messages, PathEntry, PathState, Reason, ReportEntry, Writer,
+    messages,
+};

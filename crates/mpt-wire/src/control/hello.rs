@@ -1,0 +1,431 @@
+//! What the two ends tell each other in a handshake: a Hello in the initiation, a Welcome in the
+//! response. Both have one length, padded with zeros, and travel sealed.
+//!
+//! ```text
+//!  0                   1                   2                   3
+//!  0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1
+//! +-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+
+//! |     Kind      |   Flags     |K| Capabilities  |  Name length  |  Hello, 128 bytes
+//! +-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+
+//! |                    GRE key (valid if K is set)                |
+//! +-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+
+//! ~     Capabilities: at most 16 of id u16, version u16           ~  8..72
+//! +-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+
+//! ~     Name: at most 32 bytes of UTF-8                           ~  72..104
+//! +-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+
+//!
+//! +-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+
+//! |   Flags     |A| Capabilities  |            Reserved           |  Welcome, 64 bytes
+//! +-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+
+//! ~     Capabilities: at most 12 of id u16, version u16           ~  4..52
+//! +-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+
+//! ```
+//!
+//! Flags without a name and all padding are sent as zero and ignored on receipt, so that a later
+//! version may give them a meaning. Capabilities that a receiver does not know are kept and mean
+//! nothing to it.
+
+use std::fmt;
+
+use crate::bytes::{set_u16_at, set_u32_at, u16_at, u32_at};
+
+/// The length of a Hello.
+pub const HELLO_LEN: usize = 128;
+/// The length of a Welcome.
+pub const WELCOME_LEN: usize = 64;
+/// The most capabilities in a Hello: that many have room.
+pub const MAX_HELLO_CAPABILITIES: usize = 16;
+/// The most capabilities in a Welcome: that many have room, and a reserve of 12 bytes.
+pub const MAX_WELCOME_CAPABILITIES: usize = 12;
+/// The longest name, in bytes.
+pub const MAX_NAME_LEN: usize = 32;
+
+const KEY_PRESENT: u8 = 0x01;
+const ATTACHED: u8 = 0x01;
+
+/// Where the fields of a Hello are.
+mod hello_at {
+    pub(super) const KIND: usize = 0;
+    pub(super) const FLAGS: usize = 1;
+    pub(super) const CAPABILITY_COUNT: usize = 2;
+    pub(super) const NAME_LEN: usize = 3;
+    pub(super) const KEY: usize = 4;
+    pub(super) const CAPABILITIES: usize = 8;
+    pub(super) const NAME: usize = 72;
+}
+
+/// Where the fields of a Welcome are.
+mod welcome_at {
+    pub(super) const FLAGS: usize = 0;
+    pub(super) const CAPABILITY_COUNT: usize = 1;
+    pub(super) const CAPABILITIES: usize = 4;
+}
+
+/// Why bytes are not a Hello or a Welcome. They were authenticated: the peer is at fault.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, thiserror::Error)]
+pub enum Error {
+    /// A kind of session that is not known.
+    #[error("unknown kind of session")]
+    Kind,
+    /// More capabilities than there is room for.
+    #[error("more capabilities than there is room for")]
+    Capabilities,
+    /// A name that is none: see [`Name`].
+    #[error("a name is at most 32 bytes of UTF-8 without control characters")]
+    Name,
+}
+
+/// What a session is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Kind {
+    /// It belongs to a connection and its paths.
+    Connection,
+    /// A program steers the daemon over it.
+    Steering,
+}
+
+impl Kind {
+    const fn code(self) -> u8 {
+        match self {
+            Kind::Connection => 1,
+            Kind::Steering => 2,
+        }
+    }
+}
+
+/// Something that an end can do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Capability {
+    /// What it is.
+    pub id: u16,
+    /// The highest version of it that the end can do.
+    pub version: u16,
+}
+
+impl Capability {
+    /// The control protocol itself, version 1.
+    pub const CONTROL: Capability = Capability { id: 1, version: 1 };
+
+    const LEN: usize = 4;
+}
+
+/// At most `N` capabilities, in the order in which they are sent.
+#[derive(Clone, Copy)]
+pub struct Capabilities<const N: usize> {
+    len: usize,
+    all: [Capability; N],
+}
+
+impl<const N: usize> Capabilities<N> {
+    /// No capability.
+    pub const fn new() -> Self {
+        Self { len: 0, all: [Capability { id: 0, version: 0 }; N] }
+    }
+
+    /// These capabilities, or none if they are more than `N`.
+    pub fn from_slice(capabilities: &[Capability]) -> Option<Self> {
+        let mut list = Self::new();
+        list.all.get_mut(..capabilities.len())?.copy_from_slice(capabilities);
+        list.len = capabilities.len();
+        Some(list)
+    }
+
+    /// All of them.
+    pub fn as_slice(&self) -> &[Capability] {
+        &self.all[..self.len]
+    }
+
+    /// The version of a capability that the end said it can do: the first, if it was named twice.
+    pub fn version(&self, id: u16) -> Option<u16> {
+        self.as_slice().iter().find(|capability| capability.id == id).map(|found| found.version)
+    }
+
+    fn encode(&self, bytes: &mut [u8]) {
+        for (capability, bytes) in self.as_slice().iter().zip(bytes.chunks_exact_mut(4)) {
+            set_u16_at(bytes, 0, capability.id);
+            set_u16_at(bytes, 2, capability.version);
+        }
+    }
+
+    fn decode(count: u8, bytes: &[u8]) -> Result<Self, Error> {
+        let mut list = Self::new();
+        list.len = usize::from(count);
+        let used = list.all.get_mut(..list.len).ok_or(Error::Capabilities)?;
+        for (capability, bytes) in used.iter_mut().zip(bytes.chunks_exact(Capability::LEN)) {
+            *capability = Capability { id: u16_at(bytes, 0), version: u16_at(bytes, 2) };
+        }
+        Ok(list)
+    }
+}
+
+impl<const N: usize> Default for Capabilities<N> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<const N: usize> PartialEq for Capabilities<N> {
+    fn eq(&self, other: &Self) -> bool {
+        self.as_slice() == other.as_slice()
+    }
+}
+
+impl<const N: usize> Eq for Capabilities<N> {}
+
+impl<const N: usize> fmt::Debug for Capabilities<N> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.as_slice()).finish()
+    }
+}
+
+/// The name of a connection: at most 32 bytes of UTF-8, without control characters because it is
+/// printed. It may be empty.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Hash)]
+pub struct Name {
+    len: u8,
+    /// Zero behind the name.
+    bytes: [u8; MAX_NAME_LEN],
+}
+
+impl Name {
+    /// A name.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Name`]
+    pub fn new(name: &str) -> Result<Self, Error> {
+        let mut bytes = [0; MAX_NAME_LEN];
+        let used = bytes.get_mut(..name.len()).ok_or(Error::Name)?;
+        used.copy_from_slice(name.as_bytes());
+        if name.chars().any(char::is_control) {
+            return Err(Error::Name);
+        }
+        Ok(Self { len: name.len() as u8, bytes })
+    }
+
+    /// The name.
+    pub fn as_str(&self) -> &str {
+        // Never otherwise: it was a string.
+        str::from_utf8(&self.bytes[..usize::from(self.len)]).unwrap_or_default()
+    }
+}
+
+impl fmt::Display for Name {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl fmt::Debug for Name {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(self.as_str(), f)
+    }
+}
+
+/// What the initiator of a handshake says about itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Hello {
+    /// What the session is for.
+    pub kind: Kind,
+    /// The GRE key of the connection, if it has one already.
+    pub key: Option<u32>,
+    /// What the initiator can do.
+    pub capabilities: Capabilities<MAX_HELLO_CAPABILITIES>,
+    /// The name of the connection at the initiator.
+    pub name: Name,
+}
+
+impl Hello {
+    /// The bytes of a Hello.
+    pub fn encode(&self) -> [u8; HELLO_LEN] {
+        let mut bytes = [0; HELLO_LEN];
+        bytes[hello_at::KIND] = self.kind.code();
+        if let Some(key) = self.key {
+            bytes[hello_at::FLAGS] |= KEY_PRESENT;
+            set_u32_at(&mut bytes, hello_at::KEY, key);
+        }
+        bytes[hello_at::CAPABILITY_COUNT] = self.capabilities.len as u8;
+        self.capabilities.encode(&mut bytes[hello_at::CAPABILITIES..hello_at::NAME]);
+        bytes[hello_at::NAME_LEN] = self.name.len;
+        bytes[hello_at::NAME..hello_at::NAME + MAX_NAME_LEN].copy_from_slice(&self.name.bytes);
+        bytes
+    }
+
+    /// Reads a Hello.
+    ///
+    /// # Errors
+    ///
+    /// [`Error`] names the first field that is wrong.
+    pub fn decode(bytes: &[u8; HELLO_LEN]) -> Result<Self, Error> {
+        let kind = match bytes[hello_at::KIND] {
+            1 => Kind::Connection,
+            2 => Kind::Steering,
+            _ => return Err(Error::Kind),
+        };
+        let has_key = bytes[hello_at::FLAGS] & KEY_PRESENT != 0;
+        let capabilities = Capabilities::decode(
+            bytes[hello_at::CAPABILITY_COUNT],
+            &bytes[hello_at::CAPABILITIES..hello_at::NAME],
+        )?;
+        let name_len = usize::from(bytes[hello_at::NAME_LEN]);
+        let name = &bytes[hello_at::NAME..hello_at::NAME + MAX_NAME_LEN];
+        let name = str::from_utf8(name.get(..name_len).ok_or(Error::Name)?);
+        Ok(Self {
+            kind,
+            key: has_key.then(|| u32_at(bytes, hello_at::KEY)),
+            capabilities,
+            name: Name::new(name.map_err(|_| Error::Name)?)?,
+        })
+    }
+}
+
+/// What the responder of a handshake says about itself.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Welcome {
+    /// The responder has a connection for this session already.
+    pub attached: bool,
+    /// What the responder can do.
+    pub capabilities: Capabilities<MAX_WELCOME_CAPABILITIES>,
+}
+
+impl Welcome {
+    /// The bytes of a Welcome.
+    pub fn encode(&self) -> [u8; WELCOME_LEN] {
+        let mut bytes = [0; WELCOME_LEN];
+        if self.attached {
+            bytes[welcome_at::FLAGS] |= ATTACHED;
+        }
+        bytes[welcome_at::CAPABILITY_COUNT] = self.capabilities.len as u8;
+        self.capabilities.encode(&mut bytes[welcome_at::CAPABILITIES..]);
+        bytes
+    }
+
+    /// Reads a Welcome.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Capabilities`]
+    pub fn decode(bytes: &[u8; WELCOME_LEN]) -> Result<Self, Error> {
+        Ok(Self {
+            attached: bytes[welcome_at::FLAGS] & ATTACHED != 0,
+            capabilities: Capabilities::decode(
+                bytes[welcome_at::CAPABILITY_COUNT],
+                &bytes[welcome_at::CAPABILITIES..],
+            )?,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const OTHER: Capability = Capability { id: 0x0203, version: 0x0405 };
+
+    fn hello() -> Hello {
+        Hello {
+            kind: Kind::Connection,
+            key: Some(0xdead_beef),
+            capabilities: Capabilities::from_slice(&[Capability::CONTROL, OTHER]).unwrap(),
+            name: Name::new("büro").unwrap(),
+        }
+    }
+
+    #[test]
+    fn a_hello() {
+        let mut expected = [0; HELLO_LEN];
+        expected[..16]
+            .copy_from_slice(&[1, 1, 2, 5, 0xde, 0xad, 0xbe, 0xef, 0, 1, 0, 1, 2, 3, 4, 5]);
+        expected[72..77].copy_from_slice(b"b\xc3\xbcro");
+        assert_eq!(hello().encode(), expected);
+        assert_eq!(Hello::decode(&expected), Ok(hello()));
+    }
+
+    #[test]
+    fn the_shortest_hello() {
+        let hello = Hello {
+            kind: Kind::Steering,
+            key: None,
+            capabilities: Capabilities::new(),
+            name: Name::default(),
+        };
+        let mut expected = [0; HELLO_LEN];
+        expected[0] = 2;
+        assert_eq!(hello.encode(), expected);
+        assert_eq!(Hello::decode(&expected), Ok(hello));
+    }
+
+    #[test]
+    fn a_welcome() {
+        let welcome = Welcome {
+            attached: true,
+            capabilities: Capabilities::from_slice(&[Capability::CONTROL]).unwrap(),
+        };
+        let mut expected = [0; WELCOME_LEN];
+        expected[..8].copy_from_slice(&[1, 1, 0, 0, 0, 1, 0, 1]);
+        assert_eq!(welcome.encode(), expected);
+        assert_eq!(Welcome::decode(&expected), Ok(welcome));
+        assert_eq!(Welcome::decode(&[0; WELCOME_LEN]), Ok(Welcome::default()));
+    }
+
+    #[test]
+    fn what_has_no_meaning_yet_is_ignored() {
+        let mut bytes = hello().encode();
+        bytes[1] |= 0xfe;
+        bytes[16..72].fill(0xff);
+        bytes[77..].fill(0xff);
+        assert_eq!(Hello::decode(&bytes), Ok(hello()));
+        // A key that is not said to be there.
+        bytes[1] &= !KEY_PRESENT;
+        assert_eq!(Hello::decode(&bytes), Ok(Hello { key: None, ..hello() }));
+
+        let mut bytes = [0xff; WELCOME_LEN];
+        bytes[..2].copy_from_slice(&[0xfe, 0]);
+        assert_eq!(Welcome::decode(&bytes), Ok(Welcome::default()));
+    }
+
+    #[test]
+    fn unknown_capabilities_are_kept() {
+        let capabilities = Hello::decode(&hello().encode()).unwrap().capabilities;
+        assert_eq!(capabilities.as_slice(), [Capability::CONTROL, OTHER]);
+        assert_eq!(capabilities.version(1), Some(1));
+        assert_eq!(capabilities.version(OTHER.id), Some(OTHER.version));
+        assert_eq!(capabilities.version(2), None);
+    }
+
+    #[test]
+    fn errors_name_the_field() {
+        for (at, value, error) in [
+            (0, 0, Error::Kind),
+            (0, 3, Error::Kind),
+            (2, 17, Error::Capabilities),
+            (3, 33, Error::Name),
+            (72, 0xff, Error::Name),
+            (72, b'\n', Error::Name),
+        ] {
+            let mut bytes = hello().encode();
+            bytes[at] = value;
+            assert_eq!(Hello::decode(&bytes), Err(error), "byte {at} = {value}");
+        }
+        let mut bytes = [0; WELCOME_LEN];
+        bytes[1] = 13;
+        assert_eq!(Welcome::decode(&bytes), Err(Error::Capabilities));
+    }
+
+    #[test]
+    fn as_much_as_there_is_room_for() {
+        let full = Hello {
+            capabilities: Capabilities::from_slice(&[OTHER; 16]).unwrap(),
+            name: Name::new(&"n".repeat(32)).unwrap(),
+            ..hello()
+        };
+        assert_eq!(Hello::decode(&full.encode()), Ok(full));
+        let full = Welcome {
+            attached: false,
+            capabilities: Capabilities::from_slice(&[OTHER; 12]).unwrap(),
+        };
+        assert_eq!(Welcome::decode(&full.encode()), Ok(full));
+        assert_eq!(Capabilities::<16>::from_slice(&[OTHER; 17]), None);
+        assert_eq!(Name::new(&"n".repeat(33)), Err(Error::Name));
+    }
+}

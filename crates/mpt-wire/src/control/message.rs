@@ -1,0 +1,762 @@
+//! The messages inside a sealed frame of the control protocol, one behind the other.
+//!
+//! ```text
+//!  0                   1                   2                   3
+//!  0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1
+//! +-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+
+//! |     Type      |         Length of the body    |     Body      ~
+//! +-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+
+//!
+//!  0 Pad        anything
+//!  1 Probe      token u64
+//!  2 Echo       token u64
+//!  3 Report     n x { path id u16, frames u32, sent u64, received u64 }
+//!  4 Paths      generation u32, epoch u32, from u32,
+//!               n x { path id u16, weight u16, wish u16, state u8, reserved u8 }
+//!  5 PathsAck   generation u32
+//!  6 Request    id u32, offset u32, body
+//!  7 Result     id u32, offset u32, total u32, chunk
+//!  8 Goodbye    reason u8
+//! ```
+//!
+//! A frame ends with its last message. Types that are not known are skipped, so that a later
+//! version may add some. The reserved byte is sent as zero and ignored on receipt.
+
+use std::fmt;
+use std::marker::PhantomData;
+
+use super::frame::MAX_PAYLOAD_LEN;
+use crate::bytes::{u16_at, u32_at, u64_at};
+
+/// What stands before the body of every message: type and length.
+pub const MESSAGE_HEADER_LEN: usize = 3;
+/// The longest body of a request. With everything around it, it fits into one frame.
+pub const MAX_REQUEST_LEN: usize = 1024;
+/// The longest piece of a result. With everything around it, it fits into one frame.
+pub const MAX_CHUNK_LEN: usize = 1024;
+/// The longest result, all of its pieces together: what a requester has to keep.
+pub const MAX_RESULT_LEN: u32 = 1 << 20;
+/// The most paths of a session, thus entries of one Paths message. They fit into one frame.
+pub const MAX_PATHS: usize = 128;
+
+const PATHS_HEADER_LEN: usize = 12;
+const REQUEST_HEADER_LEN: usize = 8;
+const RESULT_HEADER_LEN: usize = 12;
+
+const _: () = {
+    assert!(MESSAGE_HEADER_LEN + REQUEST_HEADER_LEN + MAX_REQUEST_LEN <= MAX_PAYLOAD_LEN);
+    assert!(MESSAGE_HEADER_LEN + RESULT_HEADER_LEN + MAX_CHUNK_LEN <= MAX_PAYLOAD_LEN);
+    assert!(MESSAGE_HEADER_LEN + PATHS_HEADER_LEN + MAX_PATHS * PathEntry::LEN <= MAX_PAYLOAD_LEN);
+};
+
+/// The types of messages.
+mod kind {
+    pub(super) const PAD: u8 = 0;
+    pub(super) const PROBE: u8 = 1;
+    pub(super) const ECHO: u8 = 2;
+    pub(super) const REPORT: u8 = 3;
+    pub(super) const PATHS: u8 = 4;
+    pub(super) const PATHS_ACK: u8 = 5;
+    pub(super) const REQUEST: u8 = 6;
+    pub(super) const RESULT: u8 = 7;
+    pub(super) const GOODBYE: u8 = 8;
+}
+
+/// Why the bytes of a frame are not messages. They were authenticated: the peer is at fault.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, thiserror::Error)]
+pub enum Error {
+    /// The frame ends within a message.
+    #[error("the frame ends within a message")]
+    Truncated,
+    /// A body of a length that its type cannot have.
+    #[error("message of a length that its type cannot have")]
+    Length,
+    /// A field with a value that it cannot have.
+    #[error("field of a message with a value that it cannot have")]
+    Value,
+}
+
+/// A message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Message<'a> {
+    /// Makes a frame longer, nothing else.
+    Pad {
+        /// The length of the body.
+        len: u16,
+    },
+    /// Asks for an [`Echo`](Message::Echo) over the same path.
+    Probe {
+        /// To be repeated in the echo; unguessable.
+        token: u64,
+    },
+    /// Answers a [`Probe`](Message::Probe).
+    Echo {
+        /// That of the probe.
+        token: u64,
+    },
+    /// What the sender received and sent on some of the paths.
+    Report(Entries<'a, ReportEntry>),
+    /// All paths of the sender, and what it does with them.
+    Paths {
+        /// Grows with every change; to be acknowledged.
+        generation: u32,
+        /// Random for each life of the sender's GRE sequence numbers. Where it changes the receiver
+        /// starts its reordering anew.
+        epoch: u32,
+        /// The sender's GRE sequence number from which this holds.
+        from: u32,
+        /// The paths.
+        entries: Entries<'a, PathEntry>,
+    },
+    /// Acknowledges [`Paths`](Message::Paths).
+    PathsAck {
+        /// The generation that arrived.
+        generation: u32,
+    },
+    /// Asks for a piece of the result of a request, which is run when it arrives for the first
+    /// time.
+    Request {
+        /// Counts the requests of a session in this direction.
+        id: u32,
+        /// Where in the result the wanted piece starts: at most [`MAX_RESULT_LEN`].
+        offset: u32,
+        /// The request, always whole: at most [`MAX_REQUEST_LEN`] bytes.
+        body: &'a [u8],
+    },
+    /// A piece of the result of a request.
+    Result {
+        /// That of the request.
+        id: u32,
+        /// Where in the result the piece starts.
+        offset: u32,
+        /// The length of the whole result: at most [`MAX_RESULT_LEN`].
+        total: u32,
+        /// The piece: at most [`MAX_CHUNK_LEN`] bytes, and not longer than the result.
+        chunk: &'a [u8],
+    },
+    /// The sender has forgotten this session.
+    Goodbye {
+        /// Why.
+        reason: Reason,
+    },
+}
+
+/// One path in a [`Report`](Message::Report), as the sender of the report saw it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct ReportEntry {
+    /// The path.
+    pub path_id: u16,
+    /// Authenticated control frames received on it, the low 32 bits of their number.
+    pub frames: u32,
+    /// Data packets sent on it. For statistics, never for liveness.
+    pub sent: u64,
+    /// Data packets received on it. For statistics, never for liveness.
+    pub received: u64,
+}
+
+/// One path in [`Paths`](Message::Paths), as the sender of the message uses it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct PathEntry {
+    /// The path.
+    pub path_id: u16,
+    /// The weight with which the sender sends on it; 0: it carries none of the sender's data.
+    pub weight: u16,
+    /// The weight that the sender would like the other end to use; 0: no wish.
+    pub wish: u16,
+    /// How the path is at the sender.
+    pub state: PathState,
+}
+
+/// How a path is at one end. Values without a name mean nothing to the receiver.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct PathState(pub u8);
+
+impl PathState {
+    /// It works.
+    pub const USABLE: PathState = PathState(0);
+    /// The administrator took it down.
+    pub const ADMINISTRATIVELY_DOWN: PathState = PathState(1);
+    /// Its interface is down or has no address.
+    pub const INTERFACE_DOWN: PathState = PathState(2);
+    /// The sender holds its own sending direction for dead.
+    pub const DEAD: PathState = PathState(3);
+    /// It is not proven yet.
+    pub const PROBING: PathState = PathState(4);
+
+    /// Whether it asks the other end not to send there.
+    pub const fn is_down(self) -> bool {
+        matches!(self, PathState::ADMINISTRATIVELY_DOWN | PathState::INTERFACE_DOWN)
+    }
+}
+
+/// Why an end says goodbye. Values without a name are goodbyes all the same.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Reason(pub u8);
+
+impl Reason {
+    /// The daemon ends.
+    pub const SHUTTING_DOWN: Reason = Reason(0);
+    /// The connection is gone.
+    pub const CONNECTION_REMOVED: Reason = Reason(1);
+    /// The session is not wanted.
+    pub const REFUSED: Reason = Reason(2);
+}
+
+impl fmt::Display for Reason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            Reason::SHUTTING_DOWN => f.write_str("shutting down"),
+            Reason::CONNECTION_REMOVED => f.write_str("connection removed"),
+            Reason::REFUSED => f.write_str("refused"),
+            Reason(other) => write!(f, "unknown reason {other}"),
+        }
+    }
+}
+
+/// What a message has several of: a fixed number of bytes each.
+pub trait Entry: Copy {
+    /// The length of one on the wire.
+    const LEN: usize;
+
+    /// Reads one of exactly [`LEN`](Self::LEN) bytes.
+    ///
+    /// # Panics
+    ///
+    /// If `bytes` are fewer.
+    fn decode(bytes: &[u8]) -> Self;
+
+    /// Appends its bytes.
+    fn encode(&self, buffer: &mut Vec<u8>);
+}
+
+impl Entry for ReportEntry {
+    const LEN: usize = 22;
+
+    fn decode(bytes: &[u8]) -> Self {
+        Self {
+            path_id: u16_at(bytes, 0),
+            frames: u32_at(bytes, 2),
+            sent: u64_at(bytes, 6),
+            received: u64_at(bytes, 14),
+        }
+    }
+
+    fn encode(&self, buffer: &mut Vec<u8>) {
+        buffer.extend_from_slice(&self.path_id.to_be_bytes());
+        buffer.extend_from_slice(&self.frames.to_be_bytes());
+        buffer.extend_from_slice(&self.sent.to_be_bytes());
+        buffer.extend_from_slice(&self.received.to_be_bytes());
+    }
+}
+
+impl Entry for PathEntry {
+    const LEN: usize = 8;
+
+    fn decode(bytes: &[u8]) -> Self {
+        Self {
+            path_id: u16_at(bytes, 0),
+            weight: u16_at(bytes, 2),
+            wish: u16_at(bytes, 4),
+            state: PathState(bytes[6]),
+        }
+    }
+
+    fn encode(&self, buffer: &mut Vec<u8>) {
+        buffer.extend_from_slice(&self.path_id.to_be_bytes());
+        buffer.extend_from_slice(&self.weight.to_be_bytes());
+        buffer.extend_from_slice(&self.wish.to_be_bytes());
+        buffer.extend_from_slice(&[self.state.0, 0]);
+    }
+}
+
+/// The entries of a received message: read from its bytes as they are asked for.
+#[derive(Clone, Copy)]
+pub struct Entries<'a, E> {
+    /// Whole entries.
+    bytes: &'a [u8],
+    entry: PhantomData<E>,
+}
+
+impl<'a, E: Entry> Entries<'a, E> {
+    fn new(bytes: &'a [u8]) -> Result<Self, Error> {
+        if !bytes.len().is_multiple_of(E::LEN) {
+            return Err(Error::Length);
+        }
+        Ok(Self { bytes, entry: PhantomData })
+    }
+
+    /// How many.
+    pub fn len(&self) -> usize {
+        self.bytes.len() / E::LEN
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.bytes.is_empty()
+    }
+
+    /// All of them, in the order of the message.
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = E> + use<'a, E> {
+        self.bytes.chunks_exact(E::LEN).map(E::decode)
+    }
+}
+
+/// By meaning: what is ignored on receipt makes no difference.
+impl<E: Entry + PartialEq> PartialEq for Entries<'_, E> {
+    fn eq(&self, other: &Self) -> bool {
+        self.iter().eq(other.iter())
+    }
+}
+
+impl<E: Entry + Eq> Eq for Entries<'_, E> {}
+
+impl<E: Entry + fmt::Debug> fmt::Debug for Entries<'_, E> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.iter()).finish()
+    }
+}
+
+/// The messages of an opened frame.
+pub fn messages(payload: &[u8]) -> Messages<'_> {
+    Messages { rest: payload }
+}
+
+/// Iterates over the messages of a frame; ends with the frame, or with the first error.
+#[derive(Clone, Debug)]
+pub struct Messages<'a> {
+    rest: &'a [u8],
+}
+
+impl<'a> Messages<'a> {
+    fn take(&mut self) -> Result<Option<Message<'a>>, Error> {
+        while !self.rest.is_empty() {
+            let &[kind, high, low, ref rest @ ..] = self.rest else { return Err(Error::Truncated) };
+            let len = u16::from_be_bytes([high, low]);
+            let (body, rest) = rest.split_at_checked(usize::from(len)).ok_or(Error::Truncated)?;
+            self.rest = rest;
+            if let Some(message) = Message::parse(kind, body)? {
+                return Ok(Some(message));
+            }
+        }
+        Ok(None)
+    }
+}
+
+impl<'a> Iterator for Messages<'a> {
+    type Item = Result<Message<'a>, Error>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let message = self.take();
+        if message.is_err() {
+            self.rest = &[];
+        }
+        message.transpose()
+    }
+}
+
+impl std::iter::FusedIterator for Messages<'_> {}
+
+impl<'a> Message<'a> {
+    /// A message, or nothing if its type is not known.
+    fn parse(kind: u8, body: &'a [u8]) -> Result<Option<Self>, Error> {
+        Ok(Some(match kind {
+            kind::PAD => Message::Pad { len: body.len() as u16 },
+            kind::PROBE => Message::Probe { token: u64::from_be_bytes(exactly(body)?) },
+            kind::ECHO => Message::Echo { token: u64::from_be_bytes(exactly(body)?) },
+            kind::REPORT => Message::Report(Entries::new(body)?),
+            kind::PATHS => {
+                let (header, entries) =
+                    split::<PATHS_HEADER_LEN>(body, MAX_PATHS * PathEntry::LEN)?;
+                Message::Paths {
+                    generation: u32_at(header, 0),
+                    epoch: u32_at(header, 4),
+                    from: u32_at(header, 8),
+                    entries: Entries::new(entries)?,
+                }
+            }
+            kind::PATHS_ACK => Message::PathsAck { generation: u32::from_be_bytes(exactly(body)?) },
+            kind::REQUEST => {
+                let (header, body) = split::<REQUEST_HEADER_LEN>(body, MAX_REQUEST_LEN)?;
+                let (id, offset) = (u32_at(header, 0), u32_at(header, 4));
+                if offset > MAX_RESULT_LEN {
+                    return Err(Error::Value);
+                }
+                Message::Request { id, offset, body }
+            }
+            kind::RESULT => {
+                let (header, chunk) = split::<RESULT_HEADER_LEN>(body, MAX_CHUNK_LEN)?;
+                let (id, offset, total) = (u32_at(header, 0), u32_at(header, 4), u32_at(header, 8));
+                let end = offset.checked_add(chunk.len() as u32);
+                if total > MAX_RESULT_LEN || end.is_none_or(|end| end > total) {
+                    return Err(Error::Value);
+                }
+                Message::Result { id, offset, total, chunk }
+            }
+            kind::GOODBYE => {
+                let [reason] = exactly(body)?;
+                Message::Goodbye { reason: Reason(reason) }
+            }
+            _ => return Ok(None),
+        }))
+    }
+}
+
+fn exactly<const N: usize>(body: &[u8]) -> Result<[u8; N], Error> {
+    body.try_into().map_err(|_| Error::Length)
+}
+
+/// A body that starts with `N` bytes and goes on with at most `max`.
+fn split<const N: usize>(body: &[u8], max: usize) -> Result<(&[u8; N], &[u8]), Error> {
+    let (header, rest) = body.split_first_chunk().ok_or(Error::Length)?;
+    if rest.len() > max { Err(Error::Length) } else { Ok((header, rest)) }
+}
+
+/// A message does not fit, neither whole nor in part: what was written before is as it was.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, thiserror::Error)]
+#[error("the message does not fit into the frame")]
+pub struct Full;
+
+/// Writes messages one behind the other, up to a given length.
+///
+/// It appends to a buffer of the caller. If that has the capacity, nothing is allocated.
+#[derive(Debug)]
+pub struct Writer<'a> {
+    buffer: &'a mut Vec<u8>,
+    /// The length of the buffer at the beginning.
+    start: usize,
+    /// The most bytes to append.
+    limit: usize,
+}
+
+impl<'a> Writer<'a> {
+    /// Appends at most `limit` bytes to `buffer`, and never more than a frame has room for
+    /// ([`MAX_PAYLOAD_LEN`]).
+    pub fn new(buffer: &'a mut Vec<u8>, limit: usize) -> Self {
+        let start = buffer.len();
+        Self { buffer, start, limit: limit.min(MAX_PAYLOAD_LEN) }
+    }
+
+    /// How many bytes were appended.
+    pub fn len(&self) -> usize {
+        self.buffer.len() - self.start
+    }
+
+    /// Whether nothing was appended.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// How many more bytes may be appended, the headers of messages included.
+    pub fn remaining(&self) -> usize {
+        self.limit - self.len()
+    }
+
+    /// Appends a message.
+    ///
+    /// # Errors
+    ///
+    /// [`Full`] if it does not fit; always so for a body that is longer than its message may carry.
+    pub fn push(&mut self, message: &Message<'_>) -> Result<(), Full> {
+        match *message {
+            Message::Pad { len } => {
+                let end = self.begin(kind::PAD, usize::from(len))?;
+                self.buffer.resize(end, 0);
+                Ok(())
+            }
+            Message::Probe { token } => self.append(kind::PROBE, &token.to_be_bytes(), &[]),
+            Message::Echo { token } => self.append(kind::ECHO, &token.to_be_bytes(), &[]),
+            Message::Report(entries) => self.push_report(entries.iter()),
+            Message::Paths { generation, epoch, from, entries } => {
+                self.push_paths(generation, epoch, from, entries.iter())
+            }
+            Message::PathsAck { generation } => {
+                self.append(kind::PATHS_ACK, &generation.to_be_bytes(), &[])
+            }
+            Message::Request { body, .. } if body.len() > MAX_REQUEST_LEN => Err(Full),
+            Message::Request { id, offset, body } => {
+                self.append(kind::REQUEST, [id, offset].map(u32::to_be_bytes).as_flattened(), body)
+            }
+            Message::Result { chunk, .. } if chunk.len() > MAX_CHUNK_LEN => Err(Full),
+            Message::Result { id, offset, total, chunk } => {
+                let header = [id, offset, total].map(u32::to_be_bytes);
+                self.append(kind::RESULT, header.as_flattened(), chunk)
+            }
+            Message::Goodbye { reason } => self.append(kind::GOODBYE, &[reason.0], &[]),
+        }
+    }
+
+    /// Appends a [`Report`](Message::Report).
+    ///
+    /// # Errors
+    ///
+    /// [`Full`] if not all of it fits: see [`room_for_report`](Self::room_for_report).
+    pub fn push_report(
+        &mut self,
+        entries: impl ExactSizeIterator<Item = ReportEntry>,
+    ) -> Result<(), Full> {
+        self.begin(kind::REPORT, entries.len() * ReportEntry::LEN)?;
+        entries.for_each(|entry| entry.encode(self.buffer));
+        Ok(())
+    }
+
+    /// How many entries a [`Report`](Message::Report) may have to fit.
+    pub fn room_for_report(&self) -> usize {
+        self.remaining().saturating_sub(MESSAGE_HEADER_LEN) / ReportEntry::LEN
+    }
+
+    /// Appends [`Paths`](Message::Paths).
+    ///
+    /// # Errors
+    ///
+    /// [`Full`] if not all of it fits; always so for more than [`MAX_PATHS`] entries.
+    pub fn push_paths(
+        &mut self,
+        generation: u32,
+        epoch: u32,
+        from: u32,
+        entries: impl ExactSizeIterator<Item = PathEntry>,
+    ) -> Result<(), Full> {
+        if entries.len() > MAX_PATHS {
+            return Err(Full);
+        }
+        self.begin(kind::PATHS, PATHS_HEADER_LEN + entries.len() * PathEntry::LEN)?;
+        let header = [generation, epoch, from].map(u32::to_be_bytes);
+        self.buffer.extend_from_slice(header.as_flattened());
+        entries.for_each(|entry| entry.encode(self.buffer));
+        Ok(())
+    }
+
+    /// Pads until `len` bytes were appended, or a few more: a pad is not shorter than its header.
+    /// Does nothing if they are that many already.
+    ///
+    /// # Errors
+    ///
+    /// [`Full`] if the pad does not fit.
+    pub fn pad_to(&mut self, len: usize) -> Result<(), Full> {
+        match len.saturating_sub(self.len()) {
+            0 => Ok(()),
+            missing => {
+                let len = missing.saturating_sub(MESSAGE_HEADER_LEN).min(MAX_PAYLOAD_LEN);
+                self.push(&Message::Pad { len: len as u16 })
+            }
+        }
+    }
+
+    fn append(&mut self, kind: u8, header: &[u8], body: &[u8]) -> Result<(), Full> {
+        self.begin(kind, header.len() + body.len())?;
+        self.buffer.extend_from_slice(header);
+        self.buffer.extend_from_slice(body);
+        Ok(())
+    }
+
+    /// Appends the header of a message with a body of `len` bytes: where the message will end.
+    fn begin(&mut self, kind: u8, len: usize) -> Result<usize, Full> {
+        if MESSAGE_HEADER_LEN + len > self.remaining() {
+            return Err(Full);
+        }
+        // Less than 16 bits: no frame is longer.
+        let [high, low] = (len as u16).to_be_bytes();
+        self.buffer.extend_from_slice(&[kind, high, low]);
+        Ok(self.buffer.len() + len)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const REPORTS: [ReportEntry; 2] = [
+        ReportEntry { path_id: 0x0102, frames: 3, sent: 4, received: 0x0506_0708_090a_0b0c },
+        ReportEntry { path_id: 1, frames: u32::MAX, sent: u64::MAX, received: 0 },
+    ];
+
+    const PATHS: [PathEntry; 2] = [
+        PathEntry { path_id: 1, weight: 0x0203, wish: 0x0405, state: PathState::USABLE },
+        PathEntry { path_id: 2, weight: 0, wish: 0, state: PathState::INTERFACE_DOWN },
+    ];
+
+    #[rustfmt::skip]
+    const PATHS_BODY: [u8; 16] = [
+        0, 1, 2, 3, 4, 5, 0, 0,
+        0, 2, 0, 0, 0, 0, 2, 0,
+    ];
+
+    fn written(write: impl FnOnce(&mut Writer<'_>) -> Result<(), Full>) -> Vec<u8> {
+        let mut buffer = Vec::new();
+        write(&mut Writer::new(&mut buffer, MAX_PAYLOAD_LEN)).expect("room enough");
+        buffer
+    }
+
+    fn read(payload: &[u8]) -> Result<Vec<Message<'_>>, Error> {
+        messages(payload).collect()
+    }
+
+    #[test]
+    fn messages_without_entries() {
+        let cases: [(Message<'_>, &[u8]); 7] = [
+            (Message::Pad { len: 2 }, &[0, 0, 2, 0, 0]),
+            (Message::Probe { token: 0x0102_0304_0506_0708 }, &[1, 0, 8, 1, 2, 3, 4, 5, 6, 7, 8]),
+            (Message::Echo { token: 9 }, &[2, 0, 8, 0, 0, 0, 0, 0, 0, 0, 9]),
+            (Message::PathsAck { generation: 0x0102_0304 }, &[5, 0, 4, 1, 2, 3, 4]),
+            (
+                Message::Request { id: 1, offset: 0x0304, body: b"ab" },
+                &[6, 0, 10, 0, 0, 0, 1, 0, 0, 3, 4, b'a', b'b'],
+            ),
+            (
+                Message::Result { id: 1, offset: 2, total: 4, chunk: b"cd" },
+                &[7, 0, 14, 0, 0, 0, 1, 0, 0, 0, 2, 0, 0, 0, 4, b'c', b'd'],
+            ),
+            (Message::Goodbye { reason: Reason::REFUSED }, &[8, 0, 1, 2]),
+        ];
+        let mut all = Vec::new();
+        for (message, bytes) in &cases {
+            assert_eq!(written(|writer| writer.push(message)), *bytes);
+            assert_eq!(read(bytes), Ok(vec![*message]));
+            all.extend_from_slice(bytes);
+        }
+        assert_eq!(read(&all), Ok(cases.map(|(message, _)| message).to_vec()));
+    }
+
+    #[test]
+    fn a_report() {
+        let bytes = written(|writer| writer.push_report(REPORTS.into_iter()));
+        assert_eq!(bytes[..3], [3, 0, 44]);
+        assert_eq!(
+            bytes[3..25],
+            [1, 2, 0, 0, 0, 3, 0, 0, 0, 0, 0, 0, 0, 4, 5, 6, 7, 8, 9, 10, 11, 12]
+        );
+        let read = read(&bytes);
+        let Ok([Message::Report(entries)]) = read.as_deref() else { panic!("a report") };
+        assert_eq!((entries.len(), entries.is_empty()), (2, false));
+        assert!(entries.iter().eq(REPORTS));
+        assert_eq!(written(|writer| writer.push(&Message::Report(*entries))), bytes);
+    }
+
+    #[test]
+    fn paths() {
+        let bytes = written(|writer| writer.push_paths(1, 0x0203_0405, 6, PATHS.into_iter()));
+        assert_eq!(bytes[..15], [4, 0, 28, 0, 0, 0, 1, 2, 3, 4, 5, 0, 0, 0, 6]);
+        assert_eq!(bytes[15..], PATHS_BODY);
+        let entries = Entries::new(&PATHS_BODY).unwrap();
+        let message = Message::Paths { generation: 1, epoch: 0x0203_0405, from: 6, entries };
+        assert_eq!(read(&bytes), Ok(vec![message]));
+        assert!(entries.iter().eq(PATHS));
+        assert_eq!(written(|writer| writer.push(&message)), bytes);
+    }
+
+    #[test]
+    fn only_states_1_and_2_ask_not_to_send() {
+        for state in 0..=u8::MAX {
+            assert_eq!(PathState(state).is_down(), matches!(state, 1 | 2));
+        }
+    }
+
+    #[test]
+    fn unknown_types_are_skipped() {
+        let bytes = [9, 0, 2, 7, 7, 8, 0, 1, 0, 255, 0, 0];
+        assert_eq!(read(&bytes), Ok(vec![Message::Goodbye { reason: Reason::SHUTTING_DOWN }]));
+        assert_eq!(read(&[]), Ok(vec![]));
+    }
+
+    #[test]
+    fn a_frame_that_ends_within_a_message_is_read_up_to_there() {
+        let whole = [5, 0, 4, 0, 0, 0, 1, 5, 0, 4, 0, 0, 0, 2];
+        for len in 8..whole.len() {
+            let read: Vec<_> = messages(&whole[..len]).collect();
+            assert_eq!(read, [Ok(Message::PathsAck { generation: 1 }), Err(Error::Truncated)]);
+        }
+    }
+
+    #[test]
+    fn bodies_of_wrong_length() {
+        for (kind, right) in [
+            (1, vec![8]),
+            (2, vec![8]),
+            (3, (0..3000).step_by(22).collect()),
+            (4, (12..=12 + 128 * 8).step_by(8).collect()),
+            (5, vec![4]),
+            (6, (8..=8 + 1024).collect::<Vec<_>>()),
+            (8, vec![1]),
+        ] {
+            for len in 0..3000usize {
+                let [high, low] = (len as u16).to_be_bytes();
+                let bytes = [&[kind, high, low][..], &vec![0; len]].concat();
+                let expected = if right.contains(&len) { Ok(1) } else { Err(Error::Length) };
+                let read = read(&bytes).map(|messages| messages.len());
+                assert_eq!(read, expected, "type {kind}, {len} bytes");
+            }
+        }
+    }
+
+    #[test]
+    fn a_piece_lies_within_its_result() {
+        for (offset, total, len, expected) in [
+            (0, 0, 0, Ok(1)),
+            (0, 1, 1, Ok(1)),
+            (1, 1, 0, Ok(1)),
+            (0, MAX_RESULT_LEN, MAX_CHUNK_LEN, Ok(1)),
+            (MAX_RESULT_LEN - 1024, MAX_RESULT_LEN, MAX_CHUNK_LEN, Ok(1)),
+            (0, 1, 2, Err(Error::Value)),
+            (2, 1, 0, Err(Error::Value)),
+            (0, MAX_RESULT_LEN + 1, 0, Err(Error::Value)),
+            (u32::MAX, MAX_RESULT_LEN, 1, Err(Error::Value)),
+            (0, MAX_RESULT_LEN, MAX_CHUNK_LEN + 1, Err(Error::Length)),
+        ] {
+            let [high, low] = ((12 + len) as u16).to_be_bytes();
+            let mut bytes = vec![kind::RESULT, high, low, 0, 0, 0, 1];
+            bytes.extend_from_slice([offset, total].map(u32::to_be_bytes).as_flattened());
+            bytes.resize(bytes.len() + len, 0xcc);
+            assert_eq!(read(&bytes).map(|messages| messages.len()), expected, "{offset} {total}");
+        }
+    }
+
+    #[test]
+    fn what_does_not_fit_changes_nothing() {
+        let mut buffer = vec![0xaa];
+        let mut writer = Writer::new(&mut buffer, 20);
+        assert_eq!(writer.push(&Message::Probe { token: 1 }), Ok(()));
+        assert_eq!((writer.len(), writer.remaining()), (11, 9));
+        assert_eq!(writer.push(&Message::Probe { token: 1 }), Err(Full));
+        assert_eq!(writer.push_report(REPORTS.into_iter()), Err(Full));
+        assert_eq!(writer.push(&Message::Pad { len: 7 }), Err(Full));
+        assert_eq!(writer.push(&Message::PathsAck { generation: 1 }), Ok(()));
+        assert_eq!((writer.len(), writer.remaining()), (18, 2));
+        assert_eq!(buffer, [0xaa, 1, 0, 8, 0, 0, 0, 0, 0, 0, 0, 1, 5, 0, 4, 0, 0, 0, 1]);
+    }
+
+    #[test]
+    fn what_no_message_may_carry_never_fits() {
+        let mut buffer = Vec::new();
+        let mut writer = Writer::new(&mut buffer, usize::MAX);
+        assert_eq!(writer.remaining(), 1170);
+        assert_eq!(writer.room_for_report(), 53);
+        let long = [0; 1025];
+        assert_eq!(writer.push(&Message::Request { id: 1, offset: 0, body: &long }), Err(Full));
+        let result = Message::Result { id: 1, offset: 0, total: 1025, chunk: &long };
+        assert_eq!(writer.push(&result), Err(Full));
+        assert_eq!(writer.push_paths(1, 2, 3, [PATHS[0]; 129].into_iter()), Err(Full));
+        assert_eq!(writer.push_report([REPORTS[0]; 54].into_iter()), Err(Full));
+        assert_eq!(writer.push(&Message::Pad { len: u16::MAX }), Err(Full));
+        assert!(writer.is_empty());
+        assert_eq!(writer.push_paths(1, 2, 3, [PATHS[0]; 128].into_iter()), Ok(()));
+    }
+
+    #[test]
+    fn padding_is_exact_if_there_is_room_for_a_header() {
+        for wanted in 0..=40 {
+            let mut buffer = Vec::new();
+            let mut writer = Writer::new(&mut buffer, 40);
+            writer.push(&Message::PathsAck { generation: 1 }).unwrap();
+            let expected = match wanted {
+                ..=7 => 7,
+                8..=9 => 10,
+                _ => wanted,
+            };
+            assert_eq!(writer.pad_to(wanted), Ok(()));
+            assert_eq!(writer.len(), expected, "{wanted} wanted");
+            assert_eq!(writer.pad_to(wanted), Ok(()));
+            assert_eq!(writer.pad_to(wanted.max(41)), Err(Full));
+            assert!(messages(&buffer).all(|message| message.is_ok()));
+        }
+    }
+}
