@@ -36,6 +36,7 @@ fn endpoint(now: Instant, connections: u32) -> Endpoint<u32> {
             remote: Ipv4Addr::new(192, x, y, path).into(),
             remote_port: 4754,
             remote_source_port: None,
+            learn: false,
             weight_out,
             weight_in: 1,
             tier: 0,

@@ -45,13 +45,17 @@ impl Assignments {
         Self::default()
     }
 
-    /// Adds the tuples of a path, one for each of its sockets, or gives a path that is in the way.
+    /// Adds the tuples of a path, one for each of its sockets (none while its remote address is not
+    /// known), or gives a path that is in the way.
     pub fn insert(
         &mut self,
         path: PathId,
         key: Option<u32>,
         config: &PathConfig,
     ) -> Result<(), PathId> {
+        if !config.has_remote() {
+            return Ok(());
+        }
         if let Some(other) = self.conflict(key, config) {
             return Err(other);
         }

@@ -58,13 +58,17 @@ pub struct PathConfig {
     pub sockets: Vec<SocketId>,
     /// Source address of its outer packets, where known.
     pub local: Option<IpAddr>,
-    /// Destination address of its outer packets, and source of those received.
+    /// Destination address of its outer packets, and source of those received. Unspecified
+    /// (0.0.0.0 or ::, the version it is expected to have) where `learn` and not known yet.
     pub remote: IpAddr,
     /// UDP destination port of its outer packets.
     pub remote_port: u16,
     /// UDP source port of those received; `None` accepts any (a peer with entropy source ports, or
     /// behind a NAT).
     pub remote_source_port: Option<u16>,
+    /// Whether its remote address is learnt, and followed when it changes, by a control session
+    /// ([`crate::Endpoint::set_path_remote`]). While it is not known, nothing is received on it.
+    pub learn: bool,
     /// Share of what we send, 1..=65,535.
     pub weight_out: u16,
     /// Share of what the peer sends, 1..=65,535: until enough has arrived to see it.
@@ -255,6 +259,21 @@ impl PathConfig {
         match self.remote {
             IpAddr::V4(_) => ip::Version::V4,
             IpAddr::V6(_) => ip::Version::V6,
+        }
+    }
+
+    /// Whether its remote address is known.
+    pub fn has_remote(&self) -> bool {
+        !(self.learn && self.remote.is_unspecified())
+    }
+
+    /// Becomes `new`, which keeps a remote address that was learnt.
+    pub(crate) fn replace(&mut self, new: &Self) {
+        let learnt = !new.has_remote() && self.has_remote();
+        let (remote, port, source_port) = (self.remote, self.remote_port, self.remote_source_port);
+        *self = new.clone();
+        if learnt {
+            (self.remote, self.remote_port, self.remote_source_port) = (remote, port, source_port);
         }
     }
 

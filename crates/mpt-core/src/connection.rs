@@ -41,6 +41,8 @@ pub struct Connection<P> {
     hash_flows: bool,
     /// Whether one path may be several on the way: the order of its packets is no evidence of loss.
     entropy: bool,
+    /// Whether the next packet to be sent is to be told, see [`crate::Endpoint::set_quiet`].
+    pub(crate) quiet: bool,
 
     accepted: Accepted,
     pub(crate) reorder: Option<Box<ReorderBuffer<P>>>,
@@ -102,6 +104,7 @@ impl<P: Copy> Connection<P> {
             numbered: config.numbers(),
             hash_flows: false,
             entropy: false,
+            quiet: false,
             accepted: Accepted::default(),
             reorder: None,
             sources: Sources::new(&config.sources),
@@ -373,9 +376,21 @@ impl<P: Copy> Connection<P> {
             }
             match (was_heard, path.is_heard()) {
                 (true, false) => reorder.path_down(now, slot),
-                (false, true) => reorder.path_up(now, slot),
+                (false, true) if !path.unused => reorder.path_up(now, slot),
                 _ => {}
             }
+        }
+    }
+
+    /// The peer announced the weight of a path in what it sends, from its number `from` on.
+    pub(crate) fn announce(&mut self, now: Instant, from: u32, path: &Path, weight: u16) {
+        let Some(reorder) = &mut self.reorder else { return };
+        let slot = usize::from(path.slot);
+        if path.is_heard() {
+            reorder.announce(now, from, slot, weight);
+        } else if weight > 0 {
+            // It stays down in the buffer until something arrives on it again.
+            reorder.set_weight(slot, weight);
         }
     }
 
@@ -451,7 +466,7 @@ fn member(path: &Path) -> Member {
 fn attach_to<P: Copy>(reorder: &mut ReorderBuffer<P>, now: Instant, path: &Path) {
     let slot = usize::from(path.slot);
     reorder.add_path(now, slot, path.config.weight_in);
-    if !path.is_heard() {
+    if !path.is_heard() || path.unused {
         reorder.path_down(now, slot);
     }
 }

@@ -165,6 +165,9 @@ pub(crate) struct Outers {
 
 impl Outers {
     fn insert(&mut self, path: &PathConfig) {
+        if !path.has_remote() {
+            return;
+        }
         if !self.ports.contains(&path.remote_port) {
             self.ports.push(path.remote_port);
         }

@@ -55,6 +55,7 @@ pub(crate) fn path(config: &config::Path, link_mtu: u16, sockets: Vec<SocketId>)
         remote: config.remote,
         remote_port: config.remote_port,
         remote_source_port: config.remote_source_port,
+        learn: false,
         weight_out: config.weight,
         weight_in: config.weight_in,
         tier: config.tier,

@@ -1,5 +1,6 @@
 //! Changes at run time. Each holds from the next packet on and loses none.
 
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::time::Instant;
 
 use super::{DeviceSink, Endpoint, ToDevice};
@@ -161,29 +162,82 @@ impl<P: Copy> Endpoint<P> {
         &mut self,
         id: PathId,
         sockets: Vec<SocketId>,
-        local: Option<std::net::IpAddr>,
+        local: Option<IpAddr>,
     ) -> Result<(), ConfigError> {
-        let path = self.paths.at(id).ok_or(ConfigError::Gone)?;
-        let before = path.config.clone();
-        let after = PathConfig { sockets, local, ..(*before).clone() };
-        after.check(self.connection_name(path.connection))?;
-        if let Some(path) = self.paths.at_mut(id) {
-            *path.config = after;
-        }
-        self.remove_path_from_tables(id);
-        self.add_path_to_tables(id).map_err(|other| {
+        self.replace_path(id, |path| (path.sockets, path.local) = (sockets, local))
+    }
+
+    /// Sets the remote address of a path, its port being that of the packets in both directions, and
+    /// a socket on which they arrive. What is learnt may change the IP version of its outer packets
+    /// and so the inner MTU.
+    pub fn set_path_remote(
+        &mut self,
+        id: PathId,
+        socket: SocketId,
+        remote: SocketAddr,
+    ) -> Result<(), ConfigError> {
+        self.replace_path(id, |path| {
+            (path.remote, path.remote_port) = (remote.ip(), remote.port());
+            if path.learn {
+                path.remote_source_port = Some(remote.port());
+            }
+            if !path.sockets.contains(&socket) {
+                path.sockets.push(socket);
+            }
+            if path.local.is_some_and(|local| local.is_ipv4() != remote.is_ipv4()) {
+                path.local = None;
+            }
+            path.mtu = path.mtu.max(mtu::minimum(path.outer()));
+        })
+    }
+
+    /// Forgets the remote address of a path that learns it.
+    pub fn forget_path_remote(&mut self, id: PathId) -> Result<(), ConfigError> {
+        self.replace_path(id, |path| {
+            if path.learn {
+                path.remote = match path.remote {
+                    IpAddr::V4(_) => Ipv4Addr::UNSPECIFIED.into(),
+                    IpAddr::V6(_) => Ipv6Addr::UNSPECIFIED.into(),
+                };
+                (path.remote_port, path.remote_source_port) = (0, None);
+            }
+        })
+    }
+
+    /// Sets the GRE key of a connection, or that it has none.
+    pub fn set_key(&mut self, id: ConnectionId, key: Option<u32>) -> Result<(), ConfigError> {
+        let connection = self.connection(id).ok_or(ConfigError::Gone)?;
+        let before = connection.config.key;
+        let mut whole = (*connection.config).clone();
+        whole.paths = self.path_configs(connection).cloned().collect();
+        whole.key = key;
+        whole.check()?;
+        let paths: Vec<PathId> = connection.paths().collect();
+        self.apply_key(id, &paths, key).map_err(|(other, path)| {
             let error = ConfigError::SameTuple {
                 first: self.path_label(other),
-                second: self.path_label(id),
+                second: self.path_label(path),
             };
-            if let Some(path) = self.paths.at_mut(id) {
-                path.config = before;
-            }
-            self.remove_path_from_tables(id);
-            let restored = self.add_path_to_tables(id);
-            debug_assert_eq!(restored, Ok(()), "it was there before");
+            let restored = self.apply_key(id, &paths, before);
+            debug_assert_eq!(restored, Ok(()), "it was like that before");
             error
         })
+    }
+
+    fn apply_key(
+        &mut self,
+        id: ConnectionId,
+        paths: &[PathId],
+        key: Option<u32>,
+    ) -> Result<(), (PathId, PathId)> {
+        if let Some(connection) = self.connections.get_mut(index(id)).and_then(Option::as_mut) {
+            connection.config.key = key;
+            connection.refresh(&self.paths);
+        }
+        paths.iter().for_each(|&path| self.remove_path_from_tables(path));
+        paths
+            .iter()
+            .try_for_each(|&path| self.add_path_to_tables(path).map_err(|other| (other, path)))
     }
 
     /// Replaces how received packets are put in order. What waits stays as far as the new window
@@ -301,7 +355,7 @@ impl<P: Copy> Endpoint<P> {
             let Some(path) = self.paths.at(path_id) else { continue };
             match config.paths.iter().find(|new| new.name == path.name()) {
                 Some(new) => self.change_path(now, path_id, |path| {
-                    *path.config = new.clone();
+                    path.config.replace(new);
                     path.down = path.down.with(DownReason::Administrative, !new.up);
                 }),
                 None => self.remove_path(now, path_id),
@@ -321,7 +375,7 @@ impl<P: Copy> Endpoint<P> {
 
     /// Changes state or weights of a path and passes it on. Sockets, addresses and MTU are left to
     /// the caller.
-    fn change_path(&mut self, now: Instant, id: PathId, change: impl FnOnce(&mut Path)) {
+    pub(super) fn change_path(&mut self, now: Instant, id: PathId, change: impl FnOnce(&mut Path)) {
         let Some(path) = self.paths.at_mut(id) else { return };
         let was = (path.is_heard(), path.config.weight_in);
         change(path);
@@ -333,13 +387,13 @@ impl<P: Copy> Endpoint<P> {
         self.set_timer(connection);
     }
 
-    fn refresh_paths(&mut self, id: ConnectionId) {
+    pub(super) fn refresh_paths(&mut self, id: ConnectionId) {
         if let Some(connection) = self.connections.get_mut(index(id)).and_then(Option::as_mut) {
             connection.refresh_paths(&self.paths);
         }
     }
 
-    fn set_timer(&mut self, id: ConnectionId) {
+    pub(super) fn set_timer(&mut self, id: ConnectionId) {
         let reorder = self.connection(id).and_then(Connection::reorder);
         if let Some(time) = reorder.and_then(reorder::ReorderBuffer::next_timeout) {
             self.timers.set_no_later(id.0, time);
@@ -364,6 +418,39 @@ impl<P: Copy> Endpoint<P> {
     fn remove_path_from_tables(&mut self, id: PathId) {
         let others = self.paths.iter().filter(|&(other, _)| other != id);
         self.tables.remove_path(id, others.map(|(_, path)| &*path.config));
+    }
+
+    /// Changes sockets or addresses of a path, or nothing on an error.
+    fn replace_path(
+        &mut self,
+        id: PathId,
+        change: impl FnOnce(&mut PathConfig),
+    ) -> Result<(), ConfigError> {
+        let path = self.paths.at(id).ok_or(ConfigError::Gone)?;
+        let connection = path.connection;
+        let before = path.config.clone();
+        let mut after = before.clone();
+        change(&mut after);
+        after.check(self.connection_name(connection))?;
+        if let Some(path) = self.paths.at_mut(id) {
+            path.config = after;
+        }
+        self.remove_path_from_tables(id);
+        let added = self.add_path_to_tables(id).map_err(|other| {
+            let error = ConfigError::SameTuple {
+                first: self.path_label(other),
+                second: self.path_label(id),
+            };
+            if let Some(path) = self.paths.at_mut(id) {
+                path.config = before;
+            }
+            self.remove_path_from_tables(id);
+            let restored = self.add_path_to_tables(id);
+            debug_assert_eq!(restored, Ok(()), "it was there before");
+            error
+        });
+        self.refresh_paths(connection);
+        added
     }
 
     fn path_configs<'a>(

@@ -6,6 +6,7 @@
 //! from the return values and the calls of its [`DeviceSink`].
 
 mod configure;
+mod liveness;
 mod receive;
 mod send;
 
@@ -37,6 +38,8 @@ pub struct Endpoint<P> {
     flow_seed: u64,
     /// The answer to the last packet from a device.
     transmits: Vec<Transmit>,
+    /// Quiet connections that have got a packet to send.
+    woken: Vec<ConnectionId>,
     inner_drops: InnerDrops,
     datagram_drops: DatagramDrops,
 }
@@ -52,6 +55,7 @@ impl<P: Copy> Endpoint<P> {
             timers: Timers::default(),
             flow_seed,
             transmits: Vec::new(),
+            woken: Vec::new(),
             inner_drops: InnerDrops::default(),
             datagram_drops: DatagramDrops::default(),
         }

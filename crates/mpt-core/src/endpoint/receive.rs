@@ -130,6 +130,9 @@ impl<P: Copy> Endpoint<P> {
     ///
     /// Packets with and without a sequence number may be mixed, as a plain RFC 8086 peer may: those
     /// without are delivered at once, and so are those with one where the connection uses none.
+    ///
+    /// A frame of the control protocol is an error, but not counted: what follows its GRE header is
+    /// for [`crate::control::Control`]. Where there is none, [`Self::count_drop`] counts it.
     #[inline]
     pub fn accept(
         &mut self,
@@ -139,12 +142,20 @@ impl<P: Copy> Endpoint<P> {
         datagram: &mut [u8],
     ) -> Result<AcceptedDatagram, DatagramDrop> {
         self.decapsulate(socket, remote, outer_ecn, datagram).map_err(|(connection, reason)| {
+            if reason == DatagramDrop::Control {
+                return reason;
+            }
             let connection = connection.and_then(|id| self.connections[index(id)].as_mut());
             let drops =
                 connection.map_or(&mut self.datagram_drops, |it| &mut it.tally.datagram_drops);
             drops.add(reason);
             reason
         })
+    }
+
+    /// Counts a datagram that the caller drops.
+    pub fn count_drop(&mut self, reason: DatagramDrop) {
+        self.datagram_drops.add(reason);
     }
 
     /// Delivers the inner packet of an accepted datagram, or has the reorder buffer do so. `packet`
@@ -169,7 +180,7 @@ impl<P: Copy> Endpoint<P> {
 
     /// [`Self::accept`] and [`Self::receive`] in one, where the sink does not need the datagram's
     /// bytes. `packet` makes the handle of the inner packet from its place in the datagram; it is
-    /// called when the packet is accepted.
+    /// called when the packet is accepted. Frames of the control protocol are dropped and counted.
     #[inline]
     #[expect(clippy::too_many_arguments, reason = "a datagram is all of that")]
     pub fn handle_datagram<S: DeviceSink<P>>(
@@ -182,7 +193,11 @@ impl<P: Copy> Endpoint<P> {
         packet: impl FnOnce(Range<usize>) -> P,
         sink: &mut S,
     ) -> Result<(), DatagramDrop> {
-        let accepted = self.accept(socket, remote, outer_ecn, datagram)?;
+        let accepted = self.accept(socket, remote, outer_ecn, datagram).inspect_err(|&reason| {
+            if reason == DatagramDrop::Control {
+                self.count_drop(reason);
+            }
+        })?;
         self.receive(now, &accepted, packet(accepted.inner()), sink);
         Ok(())
     }

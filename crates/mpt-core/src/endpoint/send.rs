@@ -132,6 +132,10 @@ impl<P: Copy> Endpoint<P> {
         let Some(connection) = &mut self.connections[index(id)] else {
             return Err((None, InnerDrop::NoConnection));
         };
+        if connection.quiet {
+            connection.quiet = false;
+            self.woken.push(id);
+        }
         let inner = Inner { summary: &summary, packet, checksum, segments, largest };
         connection
             .encapsulate(inner, self.flow_seed, &mut self.paths, &mut self.transmits)

@@ -14,6 +14,12 @@ pub enum DownReason {
     Administrative,
     /// Its interface or its local address is gone.
     Interface,
+    /// The other end has not proved yet that it hears us on it.
+    Unproven,
+    /// The other end hears us on it no longer.
+    Dead,
+    /// The other end asked us not to send on it.
+    Peer,
 }
 
 /// A set of [`DownReason`]s.
@@ -42,6 +48,9 @@ impl DownReasons {
         match reason {
             DownReason::Administrative => 1,
             DownReason::Interface => 2,
+            DownReason::Unproven => 4,
+            DownReason::Dead => 8,
+            DownReason::Peer => 16,
         }
     }
 }
@@ -59,6 +68,10 @@ pub struct Path {
     pub(crate) slot: u16,
     pub(crate) heard_port: Option<NonZeroU16>,
     pub(crate) down: DownReasons,
+    /// Nothing arrives on it any more, says its control session.
+    pub(crate) silent: bool,
+    /// The peer announced that it gives it none of its packets.
+    pub(crate) unused: bool,
     pub(crate) config: Box<PathConfig>,
 }
 
@@ -71,6 +84,8 @@ impl Path {
             slot: slot as u16,
             heard_port: None,
             down: DownReasons::default().with(DownReason::Administrative, !config.up),
+            silent: false,
+            unused: false,
             config: Box::new(config),
         }
     }
@@ -90,7 +105,8 @@ impl Path {
         &self.config
     }
 
-    /// Where its packets go.
+    /// Where its packets go. Unspecified (address and port) while that is not known, see
+    /// [`PathConfig::learn`].
     pub fn remote(&self) -> SocketAddr {
         SocketAddr::new(self.config.remote, self.config.remote_port)
     }
@@ -101,9 +117,15 @@ impl Path {
     }
 
     /// Whether packets of the peer can arrive on it. That we do not send on it is our decision alone:
-    /// the peer may go on, and its numbers are waited for as before.
+    /// the peer may go on, and its numbers are waited for as before. (Unless it announced that it
+    /// does not.)
     pub fn is_heard(&self) -> bool {
-        !self.down.contains(DownReason::Interface)
+        !self.down.contains(DownReason::Interface) && !self.silent
+    }
+
+    /// Whether nothing arrives on it, see [`crate::Endpoint::set_path_silent`].
+    pub fn is_silent(&self) -> bool {
+        self.silent
     }
 
     /// Why it is down.

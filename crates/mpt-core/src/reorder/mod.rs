@@ -238,17 +238,18 @@ impl<P: Copy> ReorderBuffer<P> {
         self.apply(self.config);
     }
 
-    /// The peer starts anew with the number 0, as announced by a control session: delivers what
-    /// waits and forgets everything, except where the window stood. For as long as a wrong position
-    /// would last, packets that belong there (the last ones before the restart, from a slow path)
-    /// are late packets and do not move the new window.
-    pub fn restart(&mut self, sink: &mut impl Sink<P>) {
+    /// The peer starts anew with the number `first`, as announced by a control session: delivers
+    /// what waits and forgets everything, except where the window stood. For as long as a wrong
+    /// position would last, packets that belong there (the last ones before the restart, from a slow
+    /// path) are late packets and do not move the new window.
+    pub fn restart(&mut self, first: u32, sink: &mut impl Sink<P>) {
         self.flush(sink);
+        let first = Sequence(first);
         if self.started {
-            self.before_restart = Some(BeforeRestart { due: self.due, until: NEVER });
+            self.before_restart = Some(BeforeRestart { due: self.due, first, until: NEVER });
         }
         self.evidence.restart(self.latest);
-        self.set_position(Sequence(0));
+        self.set_position(first);
         self.gap = false;
     }
 
@@ -657,14 +658,14 @@ impl<P: Copy> ReorderBuffer<P> {
             self.before_restart = None;
             return false;
         }
-        let old = before.due;
+        let (old, first) = (before.due, before.first);
         if self.evidence.continues_before_restart(path, number, self.due) {
             return true;
         }
-        // Everything from 0 to the end of the window is new.
+        // Everything from the first number to the end of the window is new.
         let window = self.window.max(1) as i32;
-        let end = self.due.ahead_of(Sequence(0)).saturating_add(window);
-        !(0..end).contains(&number.ahead_of(Sequence(0)))
+        let end = self.due.ahead_of(first).saturating_add(window);
+        !(0..end).contains(&number.ahead_of(first))
             && (-HORIZON..window).contains(&number.ahead_of(old))
     }
 
@@ -680,10 +681,11 @@ impl<P: Copy> ReorderBuffer<P> {
     }
 }
 
-/// Where the window stood before the peer's restart.
+/// Where the window stood before the peer's restart, and where it began anew.
 #[derive(Clone, Copy, Debug)]
 struct BeforeRestart {
     due: Sequence,
+    first: Sequence,
     /// Set by the first packet after the restart that is no next one.
     until: u64,
 }

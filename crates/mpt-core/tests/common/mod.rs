@@ -36,6 +36,7 @@ pub fn path(n: u8) -> PathConfig {
         remote: IpAddr::V4(Ipv4Addr::new(192, 0, 2, n)),
         remote_port: PORT,
         remote_source_port: None,
+        learn: false,
         weight_out: 1,
         weight_in: 1,
         tier: 0,

@@ -426,7 +426,7 @@ fn check(first: u32, config: Config, capacity: usize, steps: &[Step]) {
             }
             Step::Restart => {
                 model.restart();
-                buffer.restart(&mut room);
+                buffer.restart(0, &mut room);
             }
             Step::Configure(config) => {
                 model.set_config(config);

@@ -530,7 +530,7 @@ impl Simulation {
                 self.next_number = 0;
                 if session {
                     self.output.now = now;
-                    self.buffer.restart(&mut self.output);
+                    self.buffer.restart(0, &mut self.output);
                     self.note_delivery(now);
                 }
             }

@@ -151,6 +151,7 @@ impl Setup {
                 remote: peer.ip(),
                 remote_port: gre::PORT,
                 remote_source_port: Some(peer.port()),
+                learn: false,
                 weight_out: path.weights[side],
                 weight_in: path.weights[1 - side],
                 tier: 0,

@@ -4,7 +4,7 @@
 use std::io::IoSlice;
 use std::time::Instant;
 
-use mpt_core::{DeviceId, DeviceSink, Endpoint, SocketId};
+use mpt_core::{DatagramDrop, DeviceId, DeviceSink, Endpoint, SocketId};
 use mpt_linux::offload::{self, Piece, VnetHeader};
 use mpt_linux::tun::Tun;
 use mpt_linux::udp::UdpSocket;
@@ -101,12 +101,17 @@ impl Ingress {
                 break;
             }
             let datagram = &mut self.buffers.bytes_mut(buffer)[start..end];
-            if let Ok(accepted) = endpoint.accept(id, read.source, ecn, datagram) {
-                let inner = accepted.inner();
-                let packet = self.buffers.packet(buffer, start + inner.start..start + inner.end);
-                let mut delivery =
-                    Delivery { buffers: &mut self.buffers, devices, read_len: read.len };
-                endpoint.receive(now, &accepted, packet, &mut delivery);
+            match endpoint.accept(id, read.source, ecn, datagram) {
+                Ok(accepted) => {
+                    let inner = accepted.inner();
+                    let packet =
+                        self.buffers.packet(buffer, start + inner.start..start + inner.end);
+                    let mut delivery =
+                        Delivery { buffers: &mut self.buffers, devices, read_len: read.len };
+                    endpoint.receive(now, &accepted, packet, &mut delivery);
+                }
+                Err(DatagramDrop::Control) => endpoint.count_drop(DatagramDrop::Control),
+                Err(_) => {}
             }
             start = end;
             if start >= read.len {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Instant;
 
 use mpt_api::snapshot as api;
-use mpt_core::{Connection, DownReason, Path, PathId, Traffic};
+use mpt_core::{Connection, DownReason, DownReasons, Path, PathId, Traffic};
 
 use super::buffers::PacketRef;
 use super::{DataThread, RATE_PERIOD};
@@ -164,7 +164,7 @@ impl DataThread {
         let send = io.counters();
         Some(api::Path {
             name: config.name.clone(),
-            state: if path.is_up() { api::PathState::Up } else { api::PathState::Down },
+            state: path_state(path),
             down: down_reason(path),
             local: self.sockets.local(io.listening),
             interface: config.interface.clone(),
@@ -197,16 +197,31 @@ impl DataThread {
     }
 }
 
+fn path_state(path: &Path) -> api::PathState {
+    let reasons = path.down_reasons();
+    if reasons.is_empty() {
+        api::PathState::Up
+    } else if reasons == DownReasons::default().with(DownReason::Unproven, true) {
+        api::PathState::Probing
+    } else {
+        api::PathState::Down
+    }
+}
+
 fn down_reason(path: &Path) -> Option<api::DownReason> {
     let reasons = path.down_reasons();
     if reasons.contains(DownReason::Administrative) {
         Some(api::DownReason::Administrative)
     } else if reasons.contains(DownReason::Interface) {
         Some(api::DownReason::Interface)
-    } else if reasons.is_empty() {
-        None
+    } else if reasons.contains(DownReason::Peer) {
+        Some(api::DownReason::Peer)
+    } else if reasons.contains(DownReason::Dead) {
+        Some(api::DownReason::Dead)
+    } else if reasons.contains(DownReason::Unproven) {
+        Some(api::DownReason::Unproven)
     } else {
-        Some(api::DownReason::Unknown)
+        None
     }
 }
 

@@ -1,0 +1,66 @@
+//! What a control session tells about its connection: which paths work, what the peer announces,
+//! and whether there is traffic at all.
+
+use std::time::Instant;
+
+use super::{DeviceSink, Endpoint, ToDevice};
+use crate::connection::index;
+use crate::{ConnectionId, PathId};
+
+impl<P: Copy> Endpoint<P> {
+    /// Says whether anything arrives on a path. While it is silent, the reorder buffer does not wait
+    /// for its packets; those that come all the same are accepted.
+    pub fn set_path_silent(&mut self, now: Instant, id: PathId, silent: bool) {
+        self.change_path(now, id, |path| path.silent = silent);
+    }
+
+    /// The peer announces that from its sequence number `from` on it gives a path this weight in
+    /// what it sends (0: none of its packets).
+    pub fn announce(
+        &mut self,
+        now: Instant,
+        id: ConnectionId,
+        from: u32,
+        path: PathId,
+        weight: u16,
+    ) {
+        let Some(path) = self.paths.at_mut(path).filter(|path| path.connection == id) else {
+            return;
+        };
+        path.unused = weight == 0;
+        if let Some(connection) = self.connections.get_mut(index(id)).and_then(Option::as_mut) {
+            connection.announce(now, from, path, weight);
+        }
+        self.set_timer(id);
+    }
+
+    /// The peer's sequence numbers begin anew with `first`: what waits in the reorder buffer is
+    /// delivered, and the window starts there.
+    pub fn restart_receive<S: DeviceSink<P>>(
+        &mut self,
+        id: ConnectionId,
+        first: u32,
+        sink: &mut S,
+    ) {
+        let Some(connection) = self.connections.get_mut(index(id)).and_then(Option::as_mut) else {
+            return;
+        };
+        let device = connection.device();
+        if let Some(reorder) = &mut connection.reorder {
+            reorder.restart(first, &mut ToDevice { device, sink });
+        }
+    }
+
+    /// Has the next packet for this connection from its device noted, once: [`Self::take_woken`].
+    pub fn set_quiet(&mut self, id: ConnectionId) {
+        if let Some(connection) = self.connection_mut(id) {
+            connection.quiet = true;
+        }
+    }
+
+    /// A connection that was quiet and has got a packet to send since.
+    #[inline]
+    pub fn take_woken(&mut self) -> Option<ConnectionId> {
+        self.woken.pop()
+    }
+}
