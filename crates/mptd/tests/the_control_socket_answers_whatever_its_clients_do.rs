@@ -253,7 +253,7 @@ async fn a_silent_client_is_disconnected() {
     let mut client = Client::connect(&served.path).await;
     assert_eq!(client.read().await, None);
     let mut half = Client::connect(&served.path).await;
-    half.write(b"{\"version\":1,").await;
+    half.write(b"{\"version\":2,").await;
     assert_eq!(half.read().await, None);
 }
 

@@ -34,7 +34,7 @@ fn entropy_spreads_flows_over_source_ports() {
     let sent = capture.sent();
     for path in a.connection("tunnel").paths {
         let mut ports_of_flows = BTreeMap::<u16, BTreeSet<u16>>::new();
-        for datagram in sent.iter().filter(|it| it.destination == path.remote) {
+        for datagram in sent.iter().filter(|it| Some(it.destination) == path.remote) {
             let flow = u16::from_be_bytes([datagram.inner[20], datagram.inner[21]]);
             ports_of_flows.entry(flow).or_default().insert(datagram.source.port());
         }
