@@ -1,11 +1,24 @@
 //! The control protocol: authenticated sessions between two ends, and what they tell each other
 //! about their paths (docs/protocol.md, part 2).
 
+mod admission;
+mod cookie;
+mod handshake;
 mod key;
 mod mac;
+mod noise;
+mod pending;
 mod random;
 mod replay;
+mod transport;
 
+pub use admission::{Admission, AdmissionLimits, Verdict};
+pub use cookie::{COOKIE_LIFETIME, Cookie, CookieJar, CookieSecret};
+pub use handshake::{
+    Fingerprint, HandshakeError, Incoming, Initiation, Received, Response, receive,
+};
 pub use key::{KEY_LEN, KEY_TEXT_LEN, KeyError, PresharedKey, PrivateKey, PublicKey};
+pub use pending::{MAX_PENDING, MAX_PENDING_PER_PEER, Pending};
 pub use random::Random;
 pub use replay::{ReplayWindow, WINDOW as REPLAY_WINDOW};
+pub use transport::{Exhausted, MAX_PATHS, OpenError, Opened, Transport};

@@ -71,6 +71,7 @@ const fn bit(counter: u64) -> u64 {
 }
 
 #[cfg(test)]
+#[expect(clippy::disallowed_types, reason = "`prop_oneof` shares its strategies by `Arc`")]
 mod tests {
     use std::collections::BTreeSet;
 
