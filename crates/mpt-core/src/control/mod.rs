@@ -3,6 +3,7 @@
 
 mod admission;
 mod cookie;
+pub mod exchange;
 mod handshake;
 mod key;
 mod mac;
