@@ -212,3 +212,76 @@ impl fmt::Debug for Transport {
             .finish_non_exhaustive()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use mpt_wire::control::frame::Frame;
+    use mpt_wire::control::{Capabilities, Hello, Kind, Name, Welcome};
+
+    use super::*;
+    use crate::control::{Initiation, PrivateKey, Random, receive};
+
+    fn session() -> (Transport, Transport) {
+        let mut random = Random::new([1; 32]);
+        let (client, server) = (PrivateKey::from_seed([1; 32]), PrivateKey::from_seed([2; 32]));
+        let (capabilities, name) = (Capabilities::new(), Name::default());
+        let hello = Hello { kind: Kind::Connection, key: None, capabilities, name };
+        let mut initiation =
+            Initiation::new(&client, &server.public(), None, 1, &hello, &mut random).unwrap();
+        let frame = initiation.frame(1, None);
+        let received = receive(&server, frame::Initiation::of(&frame), &mut random).unwrap();
+        let (response, server) = received.respond(None, 2, &Welcome::default()).unwrap();
+        let frame = response.frame(1);
+        (initiation.finish(&frame::Response::of(&frame)).unwrap().0, server)
+    }
+
+    fn open(transport: &mut Transport, frame: &[u8]) -> Result<(u16, bool), OpenError> {
+        let Ok(Frame::Sealed(frame)) = frame::parse(frame) else { panic!("a sealed frame") };
+        let mut out = [0; MAX_PAYLOAD_LEN];
+        transport.open(&frame, &mut out).map(|opened| (opened.path, opened.fresh))
+    }
+
+    #[test]
+    fn a_counter_ends_before_it_would_repeat() {
+        let (mut client, mut server) = session();
+        let mut frame = Vec::new();
+        for path in [1, u16::MAX] {
+            client.send.push(SendPath { id: path, next: COUNTER_LIMIT - 2 });
+            for _ in 0..2 {
+                client.seal(path, b"among the last", &mut frame).unwrap();
+                assert_eq!(open(&mut server, &frame), Ok((path, true)));
+            }
+            for _ in 0..3 {
+                assert_eq!(client.seal(path, b"one more", &mut frame), Err(Exhausted::Counter));
+                assert_eq!(frame, []);
+            }
+        }
+        // Other paths go on.
+        assert_eq!(client.seal(2, b"", &mut frame), Ok(()));
+    }
+
+    #[test]
+    fn a_peer_that_uses_more_paths_than_it_may_gets_no_more_memory() {
+        let (mut client, mut server) = session();
+        let mut frame = Vec::new();
+        for path in 0..1000 {
+            // It does not keep to the limit itself; the path ids are new, so no nonce repeats.
+            client.send.clear();
+            client.seal(path, b"", &mut frame).unwrap();
+            let expected = if path < 128 { Ok((path, true)) } else { Err(OpenError::TooManyPaths) };
+            assert_eq!(open(&mut server, &frame), expected);
+        }
+        assert_eq!(server.receive.len(), MAX_PATHS);
+    }
+
+    #[test]
+    fn the_nonce_that_noise_reserves_is_refused() {
+        let (_, mut server) = session();
+        let mut frame =
+            SealedHeader { receiver_index: 2, path_id: u16::MAX, counter: COUNTER_LIMIT }
+                .emit()
+                .to_vec();
+        frame.resize(60, 0);
+        assert_eq!(open(&mut server, &frame), Err(OpenError::Unauthentic));
+    }
+}
