@@ -10,8 +10,10 @@ use std::time::{Duration, Instant};
 use super::mac;
 use super::random::Random;
 
-/// How many initiations are worked on. The defaults keep a flood below an eighth of one core, and
-/// let a thousand clients return within a second or two after the server was away.
+/// How many initiations are worked on. At about 0.25 ms for each, the defaults
+/// keep a flood from addresses that are not the senders' own at a hundredth of one core and any
+/// flood at a quarter, and let a thousand clients return within a second or two after the server
+/// was away.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AdmissionLimits {
     /// More initiations than this in a second are load: then a cookie is asked for.

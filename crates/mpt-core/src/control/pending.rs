@@ -5,7 +5,8 @@ use std::collections::VecDeque;
 
 use super::key::PublicKey;
 
-/// How many are kept in all. With about 2 KB each it bounds the memory to 2 MB.
+/// How many are kept in all. Keys and the answer that made them take less than
+/// 1 KB, so all of them less than 1 MB.
 pub const MAX_PENDING: usize = 1024;
 /// How many are kept of one peer: an initiator has one or two attempts on their way.
 pub const MAX_PENDING_PER_PEER: usize = 4;

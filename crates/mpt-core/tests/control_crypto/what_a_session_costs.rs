@@ -1,6 +1,6 @@
 //! Memory: a concentrator has a thousand sessions.
 
-use mpt_core::control::Transport;
+use mpt_core::control::{Initiation, Response, Transport};
 use mpt_wire::control::frame::{self, Frame, MAX_PAYLOAD_LEN};
 
 use super::harness::*;
@@ -45,6 +45,27 @@ fn forged_frames_allocate_nothing() {
         }
     });
     assert_eq!(allocated.count_total, 0);
+}
+
+#[test]
+fn a_handshake_on_its_way_takes_less_than_3_kilobytes_at_the_initiator() {
+    let mut initiation = None;
+    let allocated = allocation_counter::measure(|| {
+        initiation = Some(initiate(None));
+    });
+    let bytes = allocated.bytes_current as usize + size_of::<Initiation>();
+    assert!(bytes < 3 * 1024, "{bytes} bytes");
+}
+
+#[test]
+fn unconfirmed_keys_take_less_than_a_kilobyte_at_the_responder() {
+    let frame = initiate(None).frame(1, None);
+    let mut answer = None;
+    let allocated = allocation_counter::measure(|| {
+        answer = Some(respond(&frame, None));
+    });
+    let bytes = allocated.bytes_current as usize + size_of::<(Response, Transport)>();
+    assert!(bytes < 1024, "{bytes} bytes");
 }
 
 #[test]
