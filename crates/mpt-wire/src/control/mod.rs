@@ -8,10 +8,11 @@
 pub mod frame;
 pub mod hello;
 pub mod message;
+mod writer;
 
 pub use frame::{Cookie, Frame, Initiation, Response, Sealed, SealedHeader};
 pub use hello::{Capabilities, Capability, Hello, Kind, Name, Welcome};
 pub use message::{
-    Entries, Entry, Full, Message, Messages, PathEntry, PathState, Reason, ReportEntry, Writer,
-    messages,
+    Entries, Entry, Message, Messages, PathEntry, PathState, Reason, ReportEntry, messages,
 };
+pub use writer::{Full, Writer};
