@@ -15,10 +15,8 @@ use mpt_api::{ConnectionState, Reply, Request, Response, ResponseBody, Snapshot}
 
 use crate::interrupt::Interrupt;
 use crate::process::{POLL, Process};
-use crate::topology::{End, Topology};
+use crate::topology::{End, Host, Topology};
 
-/// Name of the TUN device and of the connection at both ends.
-const NAME: &str = "mpt0";
 /// How long a daemon may take until its paths are up.
 const START: Duration = Duration::from_secs(10);
 /// How long it may take to remove what it made.
@@ -34,6 +32,9 @@ pub(crate) struct Tunnel {
 }
 
 impl Tunnel {
+    /// Name of the TUN device and of the connection at both ends.
+    pub(crate) const NAME: &str = "mpt0";
+
     /// Starts a daemon at either end and waits until both say that every path is up.
     ///
     /// `window`: size of the reorder window; `None` leaves it to the daemon's default. `directory`
@@ -45,7 +46,10 @@ impl Tunnel {
         directory: &Path,
         interrupt: &Interrupt,
     ) -> Result<Self> {
-        let start = |end| Daemon::start(program, topology, end, window, directory);
+        let start = |end: End| {
+            let text = |socket: &Path| configuration(topology, end, window, socket);
+            Daemon::start(program, topology.host(end), &end.to_string(), directory, text)
+        };
         let mut tunnel = Self { a: start(End::A)?, b: start(End::B)? };
         tunnel.a.wait_until_up(interrupt)?;
         tunnel.b.wait_until_up(interrupt)?;
@@ -81,23 +85,26 @@ pub(crate) struct Daemon {
 }
 
 impl Daemon {
-    fn start(
+    /// Starts one on `host` and does not wait for anything. `name` is that of its files in `directory`; `configuration`
+    /// makes the text of its file from the path of its control socket.
+    pub(crate) fn start(
         program: &Path,
-        topology: &Topology,
-        end: End,
-        window: Option<u16>,
+        host: &Host,
+        name: &str,
         directory: &Path,
+        configuration: impl FnOnce(&Path) -> String,
     ) -> Result<Self> {
-        let file = |kind: &str| directory.join(format!("{end}.{kind}"));
+        let file = |kind: &str| directory.join(format!("{name}.{kind}"));
         let (config, socket, log) = (file("toml"), file("sock"), file("log"));
-        fs::write(&config, configuration(topology, end, window, &socket))
+        fs::write(&config, configuration(&socket))
             .with_context(|| format!("cannot write {}", config.display()))?;
-        let output =
-            File::create(&log).with_context(|| format!("cannot write {}", log.display()))?;
+        // Appended to, when it is started again.
+        let output = File::options().create(true).append(true).open(&log);
+        let output = output.with_context(|| format!("cannot write {}", log.display()))?;
         let mut command = Command::new(program);
         command.arg("--config").arg(&config);
         command.stdin(Stdio::null()).stdout(output.try_clone()?).stderr(output);
-        let process = topology.host(end).spawn(command)?;
+        let process = host.spawn(command)?;
         Ok(Self { process, socket, log })
     }
 
@@ -108,20 +115,40 @@ impl Daemon {
 
     /// Everything it tells on its control socket.
     pub(crate) fn snapshot(&self) -> Result<Snapshot> {
-        let mut stream = UnixStream::connect(&self.socket)
-            .with_context(|| format!("cannot connect to {}", self.socket.display()))?;
-        stream.set_read_timeout(Some(ANSWER))?;
-        stream.set_write_timeout(Some(ANSWER))?;
-        let request = mpt_api::to_line(&Request::new(mpt_api::Command::Show));
-        stream.write_all(request.as_bytes())?;
+        match self.request(mpt_api::Command::Show)? {
+            Reply::Snapshot(snapshot) => Ok(*snapshot),
+            other => bail!("mptd answers something else: {other:?}"),
+        }
+    }
+
+    /// A stream of its events from now on, one line each, after the line that it begins. Reads time out soon.
+    pub(crate) fn monitor(&self) -> Result<UnixStream> {
+        let stream = self.ask(mpt_api::Command::Monitor)?;
+        stream.set_read_timeout(Some(POLL))?;
+        Ok(stream)
+    }
+
+    /// Asks it something on its control socket.
+    pub(crate) fn request(&self, command: mpt_api::Command) -> Result<Reply> {
+        let stream = self.ask(command)?;
         let line = mpt_api::read_line(&mut BufReader::new(stream), mpt_api::MAX_RESPONSE)?
             .context("mptd hung up without an answer")?;
         let response: Response = serde_json::from_slice(&line)?;
         match response.body {
-            ResponseBody::Result(Reply::Snapshot(snapshot)) => Ok(*snapshot),
+            ResponseBody::Result(reply) => Ok(reply),
             ResponseBody::Error(failure) => bail!("mptd answers: {failure}"),
-            other => bail!("mptd answers something else: {other:?}"),
+            ResponseBody::Event(event) => bail!("mptd answers with an event: {event:?}"),
         }
+    }
+
+    fn ask(&self, command: mpt_api::Command) -> Result<UnixStream> {
+        let mut stream = UnixStream::connect(&self.socket)
+            .with_context(|| format!("cannot connect to {}", self.socket.display()))?;
+        stream.set_read_timeout(Some(ANSWER))?;
+        stream.set_write_timeout(Some(ANSWER))?;
+        let request = mpt_api::to_line(&Request::new(command));
+        stream.write_all(request.as_bytes())?;
+        Ok(stream)
     }
 
     /// Packets sent so far on each path, in the order of the paths.
@@ -131,20 +158,30 @@ impl Daemon {
         Ok(connection.paths.iter().map(|path| path.sent.packets).collect())
     }
 
+    /// Waits until every path of every connection is up.
     fn wait_until_up(&mut self, interrupt: &Interrupt) -> Result<()> {
+        self.wait_until("not every path is up", interrupt, |snapshot| {
+            snapshot.connections.iter().all(|it| it.state == ConnectionState::Up)
+        })
+    }
+
+    /// Waits until `is` holds; `not` says, for the error, what does not hold yet.
+    pub(crate) fn wait_until(
+        &mut self,
+        not: &str,
+        interrupt: &Interrupt,
+        is: impl Fn(&Snapshot) -> bool,
+    ) -> Result<()> {
         let start = Instant::now();
         loop {
             interrupt.check()?;
             if let Some(status) = self.process.ended()? {
                 bail!("mptd ended at once ({status}); its log:\n{}", self.log_tail());
             }
-            let state = self.snapshot().map(|snapshot| {
-                snapshot.connections.iter().all(|it| it.state == ConnectionState::Up)
-            });
-            match state {
+            match self.snapshot().map(|snapshot| is(&snapshot)) {
                 Ok(true) => return Ok(()),
                 Ok(false) if start.elapsed() > START => {
-                    bail!("not every path is up after {START:?}; mptd's log:\n{}", self.log_tail())
+                    bail!("{not} after {START:?}; mptd's log:\n{}", self.log_tail())
                 }
                 Err(error) if start.elapsed() > START => {
                     let log = self.log_tail();
@@ -155,7 +192,14 @@ impl Daemon {
         }
     }
 
-    fn stop(mut self) -> Result<()> {
+    /// Kills it, as a crash would: nothing that it made is removed.
+    pub(crate) fn kill(self) {
+        let mut this = self;
+        this.process.kill();
+    }
+
+    /// Ends it in order; an error when it does not.
+    pub(crate) fn stop(mut self) -> Result<()> {
         match self.process.terminate(STOP) {
             Some(status) if status.success() => Ok(()),
             Some(status) => bail!("mptd ended with {status}; its log:\n{}", self.log_tail()),
@@ -165,7 +209,8 @@ impl Daemon {
         }
     }
 
-    fn log_tail(&self) -> String {
+    /// The last lines of its log.
+    pub(crate) fn log_tail(&self) -> String {
         let log = fs::read_to_string(&self.log).unwrap_or_default();
         let lines: Vec<_> = log.lines().collect();
         lines[lines.len().saturating_sub(20)..].join("\n")
@@ -183,10 +228,11 @@ impl Drop for Daemon {
 /// at its default.
 fn configuration(topology: &Topology, end: End, window: Option<u16>, socket: &Path) -> String {
     let (here, there) = (Tunnel::address(end), Tunnel::address(end.other()));
+    let name = Tunnel::NAME;
     let mut text = format!(
         "[daemon]\ncontrol_socket = {socket:?}\n\n\
-         [[device]]\nname = \"{NAME}\"\naddresses = [\"{here}/24\"]\n\n\
-         [[connection]]\nname = \"{NAME}\"\ndevice = \"{NAME}\"\nnetworks = [\"{there}/32\"]\n"
+         [[device]]\nname = \"{name}\"\naddresses = [\"{here}/24\"]\n\n\
+         [[connection]]\nname = \"{name}\"\ndevice = \"{name}\"\nnetworks = [\"{there}/32\"]\n"
     );
     // Writing to a String cannot fail.
     if let Some(window) = window {

@@ -2,9 +2,13 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+
+use crate::process::POLL;
 
 /// Set once the user, or whoever supervises the program, wants it to end.
 ///
@@ -21,6 +25,18 @@ impl Interrupt {
             signal_hook::flag::register(signal, flag.clone()).context("cannot handle signals")?;
         }
         Ok(Self(flag))
+    }
+
+    /// Waits; an error as soon as a signal arrives.
+    pub(crate) fn sleep(&self, time: Duration) -> Result<()> {
+        let end = Instant::now() + time;
+        loop {
+            self.check()?;
+            match end.checked_duration_since(Instant::now()) {
+                Some(left) if !left.is_zero() => thread::sleep(left.min(POLL)),
+                _ => return Ok(()),
+            }
+        }
     }
 
     /// An error once a signal has arrived.

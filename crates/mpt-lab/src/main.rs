@@ -11,6 +11,7 @@
 mod bench;
 mod daemon;
 mod demo;
+mod failover;
 mod interrupt;
 mod iperf;
 mod ping;
@@ -49,6 +50,10 @@ enum Command {
     /// Writes bench/bench.json into the target directory and fails when a figure misses what it
     /// must reach.
     Bench(bench::Options),
+    /// Breaks paths in every way and measures how long the tunnel takes to go on without them
+    ///
+    /// Fails when a limit of the table is missed.
+    Failover(failover::Options),
 }
 
 fn main() -> ExitCode {
@@ -71,6 +76,7 @@ fn run(command: Command) -> Result<()> {
     match command {
         Command::Demo(options) => demo::run(&options, &laboratory, &interrupt),
         Command::Bench(options) => bench::run(&options, &laboratory, &interrupt),
+        Command::Failover(options) => failover::run(&options, &laboratory, &interrupt),
     }
 }
 

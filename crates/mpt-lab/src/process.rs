@@ -60,6 +60,13 @@ impl Process {
         self.0.try_wait().context("cannot wait for a process")
     }
 
+    /// Kills it (SIGKILL) and waits until it is gone.
+    pub(crate) fn kill(&mut self) {
+        // Both fail only for a process that has already ended.
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+
     /// Asks it to end (SIGTERM) and waits for that. `None`: it had to be killed, or is beyond reach.
     pub(crate) fn terminate(&mut self, patience: Duration) -> Option<ExitStatus> {
         let pid = Pid::from_raw(i32::try_from(self.0.id()).ok()?);
@@ -80,9 +87,7 @@ impl Process {
 
 impl Drop for Process {
     fn drop(&mut self) {
-        // Both fail only for a process that has already ended.
-        let _ = self.0.kill();
-        let _ = self.0.wait();
+        self.kill();
     }
 }
 

@@ -78,10 +78,21 @@ pub(crate) struct Host {
 }
 
 impl Host {
-    fn new(end: End) -> Result<Self> {
+    /// A host without any interface but the loopback, which is down.
+    pub(crate) fn new(name: impl fmt::Display) -> Result<Self> {
         // The process id keeps laboratories that run at the same time apart.
-        let namespace = Namespace::create(&format!("mpt-lab-{}-{end}", std::process::id()))?;
+        let namespace = Namespace::create(&format!("mpt-lab-{}-{name}", std::process::id()))?;
         Ok(Self { namespace })
+    }
+
+    /// Where it lives.
+    pub(crate) fn namespace(&self) -> &Namespace {
+        &self.namespace
+    }
+
+    /// Runs `work` on a thread of this host, to its end. Sockets opened there stay there.
+    pub(crate) fn run<R: Send>(&self, work: impl FnOnce() -> R + Send) -> Result<R> {
+        Ok(netns::run_in(&self.namespace, work)?)
     }
 
     /// Starts a program on this host; it is killed when what this gives back is dropped.

@@ -2,63 +2,15 @@
 
 mod common;
 
-use std::fs;
-use std::io::{BufRead, BufReader};
-use std::path::Path;
-use std::process::Stdio;
-
-use nix::sys::signal::{Signal, kill};
-use nix::unistd::Pid;
-
-/// Sends `signal` once the laboratory says that it has begun the step of that name.
-fn interrupt(signal: Signal, step: &str) {
-    let scratch = tempfile::tempdir().unwrap();
-    let mut command = common::demo();
-    command.env("TMPDIR", scratch.path());
-    let mut child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
-    let pid = child.id();
-    let mut said = String::new();
-    let mut lines = BufReader::new(child.stderr.take().unwrap()).lines().map(Result::unwrap);
-    for line in lines.by_ref() {
-        said += &(line.clone() + "\n");
-        if line.contains(step) {
-            break;
-        }
-    }
-    let children = children(pid);
-    assert!(children.len() >= 3, "two daemons and iperf3 run: {children:?}\n{said}");
-
-    kill(Pid::from_raw(pid as i32), signal).unwrap();
-    said.extend(lines.map(|line| line + "\n"));
-    let status = child.wait().unwrap();
-
-    assert!(!status.success(), "{status}");
-    assert!(said.contains("interrupted"), "{said}");
-    assert_eq!(common::namespaces(pid), [""; 0]);
-    for child in children {
-        assert!(!Path::new(&format!("/proc/{child}")).exists(), "process {child} is left");
-    }
-    assert_eq!(scratch.path().read_dir().unwrap().count(), 0, "files are left");
-}
-
-/// Processes whose parent is `pid`: field 4 of proc_pid_stat(5), after a name in parentheses.
-fn children(pid: u32) -> Vec<u32> {
-    let processes = fs::read_dir("/proc").unwrap().filter_map(|entry| {
-        let number: u32 = entry.unwrap().file_name().to_str()?.parse().ok()?;
-        // A process may end while we look.
-        let stat = fs::read_to_string(format!("/proc/{number}/stat")).ok()?;
-        let parent = stat.rsplit_once(')')?.1.split_ascii_whitespace().nth(1)?;
-        (parent == pid.to_string()).then_some(number)
-    });
-    processes.collect()
-}
+use nix::sys::signal::Signal;
 
 #[test]
 fn by_control_c_while_a_path_is_measured() {
-    interrupt(Signal::SIGINT, "path1");
+    // Two daemons, iperf3 at either end.
+    common::interrupted::leaves_nothing(common::demo(), Signal::SIGINT, "path1", 3);
 }
 
 #[test]
 fn by_sigterm_while_the_tunnel_is_measured() {
-    interrupt(Signal::SIGTERM, "through the tunnel");
+    common::interrupted::leaves_nothing(common::demo(), Signal::SIGTERM, "through the tunnel", 3);
 }

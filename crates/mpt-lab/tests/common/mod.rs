@@ -1,12 +1,24 @@
 //! The laboratory as a user would run it.
 
+#[allow(dead_code, reason = "not every test interrupts")]
+pub(crate) mod interrupted;
+
 use std::path::Path;
 use std::process::Command;
 
 /// `mpt-lab demo` as it is: with shorter transfers, TCP's start would count for too much.
+#[allow(dead_code, reason = "not every test asks")]
 pub(crate) fn demo() -> Command {
     let mut command = Command::new(laboratory());
     command.arg("demo");
+    command
+}
+
+/// `mpt-lab failover --quick` with further arguments.
+#[allow(dead_code, reason = "not every test asks")]
+pub(crate) fn failover(arguments: &[&str]) -> Command {
+    let mut command = Command::new(laboratory());
+    command.args(["failover", "--quick"]).args(arguments);
     command
 }
 
