@@ -12,7 +12,7 @@
 //!    the peer is known, and whether it is welcome.
 //! 5. [`Received::respond`]: the second one, three more, 130 us.
 //!
-//! An initiator spends three on an initiation and two on the response, 230 us in all. (Times are
+//! An initiator spends three on an initiation and two on the response, 250 us in all. (Times are
 //! those of `benches/control.rs` on one core of an AMD EPYC.)
 
 use std::fmt;
