@@ -3,7 +3,7 @@
 use crate::statistics;
 
 /// By how much the times of the table may be exceeded in a quick run, whose machine may be busy with anything.
-const WIDE: f64 = 5.0;
+const WIDE: f64 = 4.0;
 
 /// One figure of an event, of which every repetition gives a value.
 #[derive(Debug)]

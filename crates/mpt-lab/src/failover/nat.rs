@@ -172,3 +172,44 @@ fn is_nothing(kind: ErrorKind) -> bool {
             | ErrorKind::ConnectionRefused
     )
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::failover::network::{LineSpec, Middle};
+
+    #[test]
+    fn a_forgotten_binding_lets_nothing_in_and_the_next_one_has_another_port() {
+        let network = Network::new(1, LineSpec::USUAL, Middle::Gap).unwrap();
+        let nat = Nat::start(&network).unwrap();
+        let bind = |end, port| {
+            let address = SocketAddr::new(network.address(0, end), port);
+            let socket = network.host(end).run(|| UdpSocket::bind(address)).unwrap().unwrap();
+            socket.set_read_timeout(Some(Duration::from_secs(5))).unwrap();
+            socket
+        };
+        let (client, server) = (bind(End::A, 0), bind(End::B, gre::PORT));
+        let outside = SocketAddr::new(network.remote(0, End::A), gre::PORT);
+        let mut buffer = [0; 16];
+        let mut ask = |question: &[u8]| {
+            client.send_to(question, outside).unwrap();
+            let (length, from) = server.recv_from(&mut buffer).unwrap();
+            assert_eq!(&buffer[..length], question);
+            from
+        };
+
+        let first = ask(b"one");
+        assert_eq!(first, ask(b"two"), "the binding stays");
+        server.send_to(b"answer", first).unwrap();
+        let (length, from) = client.recv_from(&mut [0; 16]).unwrap();
+        assert_eq!((length, from), (6, outside));
+
+        nat.rebind();
+        server.send_to(b"lost", first).unwrap();
+        let second = ask(b"three");
+        assert_ne!(first, second);
+        server.send_to(b"found", second).unwrap();
+        let (length, _) = client.recv_from(&mut [0; 16]).unwrap();
+        assert_eq!(length, 5, "what came to the forgotten binding is lost");
+    }
+}
