@@ -61,3 +61,41 @@ pub enum Ecn {
     /// The outer header copies the inner field: only where the peer is known to comply with RFC 6040.
     Normal,
 }
+
+/// What a controller may be allowed to ask for; see `[[controller]]` of the configuration.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Permission {
+    /// To see the state: `status`, `show`.
+    Show,
+    /// To be told events: `monitor`.
+    Monitor,
+    /// To change, add and remove paths, interfaces and keepalives, and to measure.
+    Path,
+    /// To create, remove and save connections.
+    Connection,
+    /// To have the configuration file read again.
+    Reload,
+}
+
+impl Permission {
+    /// All there are.
+    pub const ALL: [Permission; 5] = [
+        Permission::Show,
+        Permission::Monitor,
+        Permission::Path,
+        Permission::Connection,
+        Permission::Reload,
+    ];
+
+    /// Its word in the configuration and in JSON.
+    pub fn word(self) -> &'static str {
+        match self {
+            Permission::Show => "show",
+            Permission::Monitor => "monitor",
+            Permission::Path => "path",
+            Permission::Connection => "connection",
+            Permission::Reload => "reload",
+        }
+    }
+}

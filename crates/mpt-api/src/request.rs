@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Code, Failure, MAX_REQUEST, VERSION};
+use crate::{Code, Failure, MAX_REQUEST, Permission, VERSION};
 
 /// One request line.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -116,6 +116,24 @@ impl Command {
             Command::Measure { .. } => Duration::from_secs(600),
             // A reload waits for the kernel.
             _ => Duration::from_secs(30),
+        }
+    }
+
+    /// What a controller has to be allowed for it.
+    pub fn permission(&self) -> Permission {
+        match self {
+            Command::Status | Command::Show => Permission::Show,
+            Command::Monitor => Permission::Monitor,
+            Command::SetPath { .. }
+            | Command::AddPath { .. }
+            | Command::DeletePath { .. }
+            | Command::SetInterface { .. }
+            | Command::SetKeepalive { .. }
+            | Command::Measure { .. } => Permission::Path,
+            Command::CreateConnection { .. }
+            | Command::DeleteConnection { .. }
+            | Command::SaveConnection { .. } => Permission::Connection,
+            Command::Reload => Permission::Reload,
         }
     }
 }

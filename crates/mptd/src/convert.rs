@@ -53,9 +53,10 @@ pub(crate) fn path(config: &config::Path, link_mtu: u16, sockets: Vec<SocketId>)
         sockets,
         local: config.local,
         remote: config.remote,
-        remote_port: config.remote_port,
+        // Not known until the session has found it.
+        remote_port: if config.learn { 0 } else { config.remote_port },
         remote_source_port: config.remote_source_port,
-        learn: false,
+        learn: config.learn,
         weight_out: config.weight,
         weight_in: config.weight_in,
         tier: config.tier,

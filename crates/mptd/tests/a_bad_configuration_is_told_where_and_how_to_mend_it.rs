@@ -1,6 +1,9 @@
 //! Every mistake in a file is reported with file, line, key and what to write instead, and all of them at once.
 
-use mptd::config::{check_text, load};
+use std::path::Path;
+
+use mpt_core::control::{PresharedKey, PrivateKey};
+use mptd::config::{KeyFileError, check_text, check_text_with, load};
 use proptest::prelude::*;
 
 /// A good file with one device and one connection over two paths.
@@ -53,8 +56,76 @@ fn with_second(good: &str, bad: &str) -> String {
     errors(&format!("{GOOD}{}", SECOND.replace(good, bad)))
 }
 
+/// A file with everything that has to do with keys.
+const NATIVE: &str = r#"[daemon]
+listen = ["10.0.1.1"]
+[[device]]
+name = "mpt0"
+addresses = ["10.9.0.1/24"]
+[[device]]
+name = "mpt1"
+addresses = "assigned"
+[[connection]]
+name = "office"
+device = "mpt1"
+networks = ["0.0.0.0/0"]
+[connection.peer]
+public_key = "VNGkqZLC2v5RVRmzsu6nZ+ZGyP5RmIVDRDpZ5jWFKHo="
+create = true
+[[connection.path]]
+name = "dsl"
+interface = "eth0"
+remote = "vpn.example.org"
+[[connection]]
+name = "branch"
+device = "mpt0"
+networks = ["10.9.0.2"]
+[connection.peer]
+public_key = "VNGkqZLC2v5RVRmzsu6nZ+ZGyP5RmIVDRDpZ5jWFKHo="
+psk_file = "/psk"
+[[connection.path]]
+name = "any"
+local = "10.0.1.1"
+[[pool]]
+name = "pool"
+networks = ["10.8.0.0/24", "fd00:8::/64"]
+[[client]]
+name = "anna"
+public_key = "yuKLRdlJKIAGv7PeoC46PsFX2ZmrY12rf33Uzxz7yVo="
+device = "mpt0"
+pool = "pool"
+[[client]]
+name = "sensor"
+public_key = "D1mZT9kB9VZdUL3hrS1tQYvLyBzFcGL8k8XBTzu0Dws="
+device = "mpt0"
+addresses = ["10.9.0.17/24"]
+networks = ["192.168.7.0/24"]
+[[controller]]
+name = "noc"
+public_key = "9f6iBNhI6TFyuMYUSs5SB5V/Hm0jW2bSjtXVS/qkRCw="
+allow = ["show"]
+"#;
+
+/// Key files that are good, and some that are not.
+fn key(file: &Path) -> Result<zeroize::Zeroizing<String>, KeyFileError> {
+    match file.to_str() {
+        Some("/etc/mpt/private.key") => Ok(PrivateKey::from_seed([7; 32]).to_base64()),
+        Some("/psk") => Ok(PresharedKey::from_seed([8; 32]).to_base64()),
+        Some("/hello") => Ok("hello\n".to_owned().into()),
+        _ => Err(KeyFileError { fault: "is open".into(), instead: "`chmod 600`".into() }),
+    }
+}
+
+/// All errors of the file with keys, with one line replaced, or several.
+fn with_keys(good: &str, bad: &str) -> String {
+    assert!(NATIVE.contains(good), "{good} does not stand in the file");
+    let text = NATIVE.replacen(good, bad, 1);
+    check_text_with("mpt.toml", &text, &key).expect_err("the file is bad").to_string()
+}
+
 #[test]
 fn the_good_files_are_good() {
+    check_text_with("mpt.toml", NATIVE, &key).unwrap_or_else(|errors| panic!("{errors}"));
     check_text("mpt.toml", GOOD).unwrap();
     check_text("mpt.toml", &format!("{GOOD}{SECOND}")).unwrap();
 }
@@ -115,8 +186,10 @@ bad! {
         "mpt.toml:8: connection.path.local: missing; write local = \"...\" with an address of this host, or interface = \"...\"";
     no_paths: errors(&GOOD[..GOOD.find("[[connection.path]]").unwrap()]) =>
         "mpt.toml:5: connection.path: missing; write [[connection.path]] with a name, local and remote";
-    not_an_address: with("remote = \"10.0.1.2\"", "remote = \"vpn.example.org\"") =>
-        "mpt.toml:11: connection.path.remote: \"vpn.example.org\" is not an IP address; write the address of the other end";
+    not_an_address: with("remote = \"10.0.1.2\"", "remote = \"10.0.1.300\"") =>
+        "mpt.toml:11: connection.path.remote: \"10.0.1.300\" is not an IP address; write the address of the other end, or its name";
+    remote_with_its_port: with("remote = \"10.0.1.2\"", "remote = \"vpn.example.org:4754\"") =>
+        "mpt.toml:11: connection.path.remote: \"vpn.example.org:4754\" has a port; write the address alone, and the port as remote_port";
     ipv6_where_ipv4_belongs: with("remote = \"10.0.1.2\"", "remote = \"2001:db8::2\"") =>
         "mpt.toml:10: connection.path.local: 10.0.1.1 is an IPv4 address, but remote 2001:db8::2 is IPv6; write two addresses of one family";
     ipv4_in_ipv6: with("remote = \"10.0.1.2\"", "remote = \"::ffff:10.0.1.2\"") =>
@@ -211,6 +284,80 @@ bad! {
         "mpt.toml:10: connection.path.rate: \"100\" is not a rate with its unit; write a rate such as \"100 Mbit/s\"";
     wrong_type_of_table: with("[daemon]", "daemon = 3") =>
         "mpt.toml:1: daemon: 3 is not a table; write [daemon]";
+    no_public_key: with_keys("public_key = \"VNGkqZLC2v5RVRmzsu6nZ+ZGyP5RmIVDRDpZ5jWFKHo=\"\n", "") =>
+        "mpt.toml:13: connection.peer.public_key: missing; write public_key = \"...\" with the 44 characters that `mpt pubkey` prints at the other end";
+    not_a_public_key: with_keys("VNGkqZLC2v5RVRmzsu6nZ+ZGyP5RmIVDRDpZ5jWFKHo=", "VNGkqZLC2v5RVRmz") =>
+        "mpt.toml:14: connection.peer.public_key: \"VNGkqZLC2v5RVRmz\" is not a public key (a key is 44 characters of base64, this text has 16); write the 44 characters that `mpt pubkey` prints at the other end";
+    the_key_of_this_end: with_keys("VNGkqZLC2v5RVRmzsu6nZ+ZGyP5RmIVDRDpZ5jWFKHo=", &PrivateKey::from_seed([7; 32]).public().to_string()) =>
+        "mpt.toml:14: connection.peer.public_key: is the key of this end; write the one that `mpt pubkey` prints at the other end";
+    private_key_open_to_others: with_keys("[daemon]", "[daemon]\nprivate_key_file = \"/other\"") =>
+        "mpt.toml:2: daemon.private_key_file: \"/other\" is open; write `chmod 600`";
+    private_key_file_relative: with_keys("[daemon]", "[daemon]\nprivate_key_file = \"private.key\"") =>
+        "mpt.toml:2: daemon.private_key_file: \"private.key\" is not an absolute path; write the whole path of a key file, such as \"/etc/mpt/private.key\"";
+    not_a_key_in_it: with_keys("psk_file = \"/psk\"", "psk_file = \"/hello\"") =>
+        "mpt.toml:26: connection.peer.psk_file: \"/hello\" holds no key (a key is 44 characters of base64, this text has 5); write what `mpt genkey` or `mpt genpsk` prints into it";
+    keepalive_without_unit: with_keys("create = true", "create = true\nkeepalive = 100") =>
+        "mpt.toml:16: connection.peer.keepalive: 100 is not a time with its unit; write a time from \"10 ms\" to \"60 s\", or \"0\"";
+    keepalive_too_fast: with_keys("create = true", "create = true\nkeepalive = \"1 ms\"") =>
+        "mpt.toml:16: connection.peer.keepalive: \"1 ms\" is out of range; write a time from \"10 ms\" to \"60 s\", or \"0\"";
+    idle_faster_than_busy: with_keys("create = true", "create = true\nkeepalive = \"2 s\"\nidle_keepalive = \"1 s\"") =>
+        "mpt.toml:17: connection.peer.idle_keepalive: 1 s is shorter than the keepalive of 2 s while packets flow; write at least that";
+    dead_at_once: with_keys("create = true", "create = true\ndead = \"150 ms\"") =>
+        "mpt.toml:16: connection.peer.dead: 150 ms leaves no room for two keepalives of 100 ms, so that one lost probe would take the path down; write at least \"200 ms\"";
+    dead_without_keepalives: with_keys("create = true", "create = true\nkeepalive = \"0\"\ndead = \"1 s\"") =>
+        "mpt.toml:17: connection.peer.dead: has no effect with keepalive = \"0\"; leave it out";
+    two_peers: with_keys("[connection.peer]", "[[connection.peer]]") =>
+        "mpt.toml:13: connection.peer: there is only one; write [connection.peer], with single brackets";
+    session_name_too_long: with_keys("name = \"branch\"", &format!("name = \"{}\"", "b".repeat(33))) =>
+        format!("mpt.toml:21: connection.name: \"{}\" has 33 bytes, with [connection.peer] it has at most 32; write a shorter name", "b".repeat(33));
+    too_many_paths: with_keys("[[pool]]", &format!("{}[[pool]]", (0..128).map(|n| format!("[[connection.path]]\nname = \"p{n}\"\nlocal = \"10.0.1.1\"\n")).collect::<String>())) =>
+        "mpt.toml:411: connection.path: connection \"branch\" has 129 paths, with [connection.peer] it has at most 128; write several connections";
+    initiate_to_nowhere: with_keys("psk_file = \"/psk\"", "initiate = true") =>
+        "mpt.toml:27: connection.path.remote: missing, but initiate = true has this end begin; write remote = \"...\" with the address or name of the other end, or initiate = false";
+    create_without_initiating: with_keys("create = true", "create = true\ninitiate = false") =>
+        "mpt.toml:16: connection.peer.initiate: false, but create = true has this end begin; write true";
+    create_from_another_port: with_keys("remote = \"vpn.example.org\"", "remote = \"vpn.example.org\"\nsource_port = \"random\"") =>
+        "mpt.toml:20: connection.path.source_port: the server of create = true answers to the port the path sends from, so it has to be the one it listens on; leave source_port out, or write 4754";
+    learning_from_another_port: with_keys("local = \"10.0.1.1\"", "local = \"10.0.1.1\"\nsource_port = \"entropy\"") =>
+        "mpt.toml:30: connection.path.source_port: without remote the path has to send from the port it listens on, to which the other end sends; leave source_port out, or write 4754";
+    remote_port_of_nobody: with_keys("local = \"10.0.1.1\"", "local = \"10.0.1.1\"\nremote_port = 4755") =>
+        "mpt.toml:30: connection.path.remote_port: has no effect without remote; leave it out, or write remote = \"...\"";
+    no_listen: with_keys("listen = [\"10.0.1.1\"]\n", "") =>
+        "mpt.toml:32: daemon.listen: missing: clients come from anywhere; write listen = [\"198.51.100.1\"] with the addresses of this host that they send to";
+    listen_anywhere: with_keys("listen = [\"10.0.1.1\"]", "listen = [\"0.0.0.0\"]") =>
+        "mpt.toml:2: daemon.listen: \"0.0.0.0\" stands for any address; write \"198.51.100.1\"";
+    assigned_by_nobody: with_keys("create = true\n", "") =>
+        "mpt.toml:8: device.addresses: \"assigned\", but connection \"office\" asks nobody for an address; write create = true into its [connection.peer], or addresses = [\"10.9.0.1/30\"]";
+    assigned_to_several: with_keys("device = \"mpt0\"\nnetworks = [\"10.9.0.2\"]", "device = \"mpt1\"\nnetworks = [\"10.9.0.2\"]") =>
+        "mpt.toml:8: device.addresses: \"assigned\", but not only one connection uses the device; write addresses = [\"10.9.0.1/30\"], or a device for each";
+    client_without_addresses: with_keys("pool = \"pool\"\n", "") =>
+        "mpt.toml:33: client.pool: missing; write pool = \"...\" with the name of a [[pool]], or addresses = [\"10.8.0.7/24\"]";
+    client_with_two_kinds_of_addresses: with_keys("pool = \"pool\"", "pool = \"pool\"\naddresses = [\"10.9.0.9/24\"]") =>
+        "mpt.toml:37: client.pool: is set, and addresses, too; write only one of them";
+    pool_not_there: with_keys("pool = \"pool\"", "pool = \"loop\"") =>
+        "mpt.toml:37: client.pool: there is no pool \"loop\"; write \"pool\"";
+    client_twice: with_keys("name = \"sensor\"", "name = \"anna\"") =>
+        "mpt.toml:39: client.name: there is a client \"anna\" already, in line 34; write another name";
+    client_key_twice: with_keys("D1mZT9kB9VZdUL3hrS1tQYvLyBzFcGL8k8XBTzu0Dws=", "yuKLRdlJKIAGv7PeoC46PsFX2ZmrY12rf33Uzxz7yVo=") =>
+        "mpt.toml:40: client.public_key: yuKLRdlJKIAGv7PeoC46PsFX2ZmrY12rf33Uzxz7yVo= is the key of client \"anna\" already; write another";
+    client_with_our_address: with_keys("[\"10.9.0.17/24\"]", "[\"10.9.0.1/24\"]") =>
+        "mpt.toml:42: client.addresses: 10.9.0.1 is an address of this end; write another";
+    client_that_shares_its_address: with_keys("name = \"sensor\"", "name = \"sensor\"\nmax_connections = 2\n#") =>
+        "mpt.toml:40: client.max_connections: 2 connections cannot share the fixed addresses; write 1, or pool = \"...\" instead of addresses\nmpt.toml:40: client.max_connections: 2 connections cannot share the networks behind the client; write 1, or leave networks out";
+    client_with_too_many_paths: with_keys("pool = \"pool\"", "pool = \"pool\"\nmax_paths = 129") =>
+        "mpt.toml:38: client.max_paths: 129 is not a number; write an integer from 1 to 128";
+    client_silent_too_soon: with_keys("pool = \"pool\"", "pool = \"pool\"\nsilent = \"1 s\"") =>
+        "mpt.toml:38: client.silent: \"1 s\" is out of range; write a time from \"30 s\" to \"1440 min\"";
+    any_client: with_keys("public_key = \"yuKLRdlJKIAGv7PeoC46PsFX2ZmrY12rf33Uzxz7yVo=\"", "public_key = \"any\"") =>
+        "mpt.toml:35: client.public_key: \"any\" is not a public key (a key is 44 characters of base64, this text has 3); write the 44 characters that `mpt pubkey` prints at the other end";
+    pool_without_room: with_keys("\"10.8.0.0/24\"", "\"10.8.0.0/31\"") =>
+        "mpt.toml:32: pool.networks: 10.8.0.0/31 has no room for clients; write a larger network";
+    pool_with_two_of_a_family: with_keys("\"10.8.0.0/24\"", "\"10.8.0.0/24\", \"10.7.0.0/24\"") =>
+        "mpt.toml:32: pool.networks: 10.7.0.0/24 is the second of its family; write it into a pool of its own";
+    pools_that_overlap: with_keys("[[pool]]", "[[pool]]\nname = \"other\"\nnetworks = [\"10.0.0.0/8\"]\n[[pool]]") =>
+        "mpt.toml:35: pool.networks: 10.8.0.0/24 overlaps 10.0.0.0/8 of pool \"other\"; write networks that do not overlap";
+    controller_that_may_dance: with_keys("allow = [\"show\"]", "allow = [\"dance\"]") =>
+        "mpt.toml:47: controller.allow: \"dance\" is nothing that can be allowed; write \"show\", \"monitor\", \"path\", \"connection\", \"reload\"";
     control_characters_are_escaped: with("name = \"mpt0\"", "name = \"mpt\\u001b[0m\"") =>
         "mpt.toml:3: device.name: \"mpt\\u{1b}[0m\" is not an interface name; write a name such as \"mpt0\"";
 }
@@ -310,6 +457,10 @@ fn nearly_a_configuration() -> impl Strategy<Value = String> {
         "[[connection]]",
         "[[connection.select]]",
         "[[connection.path]]",
+        "[connection.peer]",
+        "[[client]]",
+        "[[pool]]",
+        "[[controller]]",
     ]);
     let line = prop_oneof![
         1 => header.prop_map(str::to_owned),

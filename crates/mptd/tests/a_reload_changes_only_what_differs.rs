@@ -1,6 +1,7 @@
 //! The steps of a reload: what the change does not concern gets none, so that it keeps its packets, numbers and ports.
 
-use mptd::config::{Change, Config, Plan, check_text, diff};
+use mpt_core::control::PrivateKey;
+use mptd::config::{Change, Config, Plan, check_text, check_text_with, diff};
 
 const BEFORE: &str = r#"
 [[device]]
@@ -161,8 +162,98 @@ fn another_port_of_the_daemon_replaces_the_paths_that_listen_on_it() {
 fn what_takes_a_restart_is_told() {
     let plan = plan(&[(
         "[[device]]",
-        "[daemon]\nbuffer_limit = \"32 MiB\"\ncontrol_socket = \"/run/other.sock\"\nlog = \"debug\"\n[[device]]",
+        "[daemon]\nbuffer_limit = \"32 MiB\"\ncontrol_socket = \"/run/other.sock\"\nlog = \"debug\"\nmark = 7\n\
+         listen = [\"10.0.1.1\"]\n[[device]]",
     )]);
-    assert_eq!(plan.restart, ["daemon.control_socket", "daemon.buffer_limit"]);
-    assert_eq!(sentences(&plan), ["log level debug"]);
+    assert_eq!(
+        plan.restart,
+        ["daemon.control_socket", "daemon.buffer_limit", "daemon.listen", "daemon.mark"]
+    );
+    assert_eq!(sentences(&plan), ["daemon: log changed"]);
+}
+
+const NATIVE: &str = r#"
+[daemon]
+listen = ["10.0.1.1"]
+[[device]]
+name = "mpt0"
+addresses = ["10.9.0.1/24"]
+[[connection]]
+name = "office"
+networks = ["10.9.0.2"]
+[connection.peer]
+public_key = "VNGkqZLC2v5RVRmzsu6nZ+ZGyP5RmIVDRDpZ5jWFKHo="
+[[connection.path]]
+name = "dsl"
+interface = "eth0"
+remote = "vpn.example.org"
+[[client]]
+name = "anna"
+public_key = "yuKLRdlJKIAGv7PeoC46PsFX2ZmrY12rf33Uzxz7yVo="
+addresses = ["10.9.0.3/24"]
+[[controller]]
+name = "noc"
+public_key = "9f6iBNhI6TFyuMYUSs5SB5V/Hm0jW2bSjtXVS/qkRCw="
+"#;
+
+/// A file whose private key is of this seed.
+fn native(text: &str, seed: u8) -> Config {
+    let key = move |_: &std::path::Path| Ok(PrivateKey::from_seed([seed; 32]).to_base64());
+    check_text_with("mpt.toml", text, &key).unwrap_or_else(|errors| panic!("{errors}")).config
+}
+
+/// What changes when something in the file is another.
+fn native_plan(old: &str, new: &str) -> Vec<String> {
+    assert!(NATIVE.contains(old), "{old} is not in the file");
+    sentences(&diff(&native(NATIVE, 7), &native(&NATIVE.replacen(old, new, 1), 7)))
+}
+
+#[test]
+fn a_session_goes_on_with_other_timers_and_not_with_another_peer() {
+    let key = "VNGkqZLC2v5RVRmzsu6nZ+ZGyP5RmIVDRDpZ5jWFKHo=";
+    assert_eq!(
+        native_plan(
+            "[[connection.path]]",
+            "keepalive = \"50 ms\"\ndead = \"1 s\"\n[[connection.path]]"
+        ),
+        ["connection office: peer.keepalive, peer.dead changed"]
+    );
+    let replaced = ["connection office taken down to be replaced", "connection office added"];
+    assert_eq!(native_plan(key, "D1mZT9kB9VZdUL3hrS1tQYvLyBzFcGL8k8XBTzu0Dws="), replaced);
+    assert_eq!(native_plan(&format!("[connection.peer]\npublic_key = \"{key}\"\n"), ""), replaced);
+}
+
+#[test]
+fn clients_and_controllers_come_and_go() {
+    assert_eq!(
+        native_plan("name = \"anna\"", "name = \"bert\""),
+        ["client anna removed", "client bert added"]
+    );
+    assert_eq!(
+        native_plan(
+            "addresses = [\"10.9.0.3/24\"]",
+            "pool = \"p\"\nmax_paths = 2\n[[pool]]\nname = \"p\"\nnetworks = [\"10.8.0.0/24\"]"
+        ),
+        ["pool p added", "client anna: addresses, max_paths changed"]
+    );
+    assert_eq!(
+        native_plan("name = \"noc\"", "name = \"noc\"\nallow = [\"reload\"]"),
+        ["controller noc: allow changed"]
+    );
+}
+
+#[test]
+fn another_key_in_the_same_file_is_noticed() {
+    let plan = diff(&native(NATIVE, 7), &native(NATIVE, 8));
+    assert_eq!(sentences(&plan), ["daemon: private_key_file changed"]);
+}
+
+#[test]
+fn where_a_name_leads_is_no_change() {
+    let mut running = native(NATIVE, 7);
+    running.connections[0].paths[0].remote = "198.51.100.7".parse().unwrap();
+    assert_eq!(diff(&running, &native(NATIVE, 7)), Plan::default());
+    assert_eq!(running.as_written(), native(NATIVE, 7));
+    let other = native_plan("vpn.example.org", "198.51.100.7");
+    assert_eq!(other.len(), 2, "{other:?}");
 }

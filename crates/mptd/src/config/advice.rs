@@ -1,5 +1,6 @@
 //! Warnings: what is allowed but probably not meant.
 
+use ipnet::IpNet;
 use mpt_api::Mapping;
 
 use super::parse::{ConnectionDraft, Draft, Located};
@@ -13,7 +14,7 @@ const USUAL_MTU: u16 = 1500;
 
 /// Warns about a file without errors.
 pub(super) fn warn(context: &Context<'_>, draft: &Draft) {
-    if draft.connections.is_empty() {
+    if draft.connections.is_empty() && draft.clients.is_empty() {
         context.warn(
             1,
             "connection",
@@ -21,20 +22,26 @@ pub(super) fn warn(context: &Context<'_>, draft: &Draft) {
         );
     }
     for connection in &draft.connections {
-        useless_keys(context, connection);
-        paths(context, connection);
-        window(context, connection);
-        weights(context, connection);
-        let device = draft.devices.iter().find(|d| d.value.name == connection.connection.device);
-        if let Some(Located { value: device, lines }) = device {
-            let inner = |p: &Located<Path>| {
-                p.value.mtu.map(|mtu| mtu - connection.connection.overhead(&p.value))
-            };
-            let smallest = connection.paths.iter().filter_map(inner).min();
-            if let (Some(mtu), Some(fits)) = (device.mtu, smallest)
-                && mtu > fits
-            {
-                context.warn(
+        warn_of(context, draft, connection);
+    }
+}
+
+/// Warns about one connection.
+pub(super) fn warn_of(context: &Context<'_>, draft: &Draft, connection: &ConnectionDraft) {
+    useless_keys(context, connection);
+    paths(context, connection);
+    window(context, connection);
+    weights(context, connection);
+    let device = draft.devices.iter().find(|d| d.value.name == connection.connection.device);
+    if let Some(Located { value: device, lines }) = device {
+        let inner = |p: &Located<Path>| {
+            p.value.mtu.map(|mtu| mtu - connection.connection.overhead(&p.value))
+        };
+        let smallest = connection.paths.iter().filter_map(inner).min();
+        if let (Some(mtu), Some(fits)) = (device.mtu, smallest)
+            && mtu > fits
+        {
+            context.warn(
                         lines.of("mtu"),
                         "device.mtu",
                         format!(
@@ -43,7 +50,6 @@ pub(super) fn warn(context: &Context<'_>, draft: &Draft) {
                             connection.connection.name
                         ),
                     );
-            }
         }
     }
 }
@@ -102,7 +108,9 @@ fn paths(context: &Context<'_>, draft: &ConnectionDraft) {
         );
     }
     for Located { value: path, lines } in paths {
-        let around = connection.networks.iter().find(|network| network.contains(&path.remote));
+        // A default route is kept from the paths' packets by rules.
+        let around = |network: &&IpNet| network.prefix_len() > 0 && network.contains(&path.remote);
+        let around = connection.networks.iter().find(around);
         if let (true, Some(network)) = (connection.routes, around) {
             context.warn(
                 lines.of("remote"),

@@ -8,6 +8,7 @@ use ipnet::IpNet;
 use mpt_api::Mapping;
 
 use super::parse::{ConnectionDraft, Draft, Located, MIN_MTU_V6};
+use super::peers;
 use super::reader::Context;
 use super::selectors;
 use super::types::{Config, Connection, Device, Path};
@@ -20,6 +21,7 @@ pub(super) fn check(context: &Context<'_>, draft: &mut Draft) {
     for connection in &mut draft.connections {
         connection_alone(context, connection, &draft.devices);
     }
+    peers::check::check(context, draft);
     selectors::conflicts(context, &draft.connections);
     multicast(context, &draft.connections);
     routes(context, &draft.connections);
@@ -36,10 +38,14 @@ pub(super) fn assemble(draft: Draft) -> Config {
         daemon: draft.daemon,
         devices: draft.devices.into_iter().map(|device| device.value).collect(),
         connections: connections.collect(),
+        clients: draft.clients.into_iter().map(|client| client.value).collect(),
+        pools: draft.pools.into_iter().map(|pool| pool.value).collect(),
+        controllers: draft.controllers.into_iter().map(|controller| controller.value).collect(),
     }
 }
 
-fn unique<'n>(
+/// Reports names that two of a kind have.
+pub(super) fn unique<'n>(
     context: &Context<'_>,
     key: &str,
     noun: &str,
@@ -51,14 +57,15 @@ fn unique<'n>(
             Entry::Vacant(vacant) => {
                 vacant.insert(line);
             }
-            Entry::Occupied(earlier) => context.error(
-                line,
-                key,
-                format!(
-                    "there is a {noun} \"{name}\" already, in line {}; write another name",
-                    earlier.get()
-                ),
-            ),
+            Entry::Occupied(earlier) => {
+                let place = match earlier.get() {
+                    0 => String::new(),
+                    line => format!(", in line {line}"),
+                };
+                let message =
+                    format!("there is a {noun} \"{name}\" already{place}; write another name");
+                context.error(line, key, message);
+            }
         }
     }
 }
@@ -68,7 +75,11 @@ fn devices(context: &Context<'_>, devices: &[Located<Device>]) {
     unique(context, "device.name", "device", names);
     let mut owners: HashMap<IpAddr, &str> = HashMap::new();
     for Located { value: device, lines } in devices {
-        if device.addresses.is_empty() && lines.has("addresses") && !context.has_errors() {
+        if device.addresses.is_empty()
+            && !device.assigned
+            && lines.has("addresses")
+            && !context.has_errors()
+        {
             let message = "is empty; write addresses = [\"10.9.0.1/30\"]";
             context.error(lines.of("addresses"), "device.addresses", message);
         }
@@ -104,7 +115,7 @@ fn connection_alone(
     draft: &mut ConnectionDraft,
     devices: &[Located<Device>],
 ) {
-    let ConnectionDraft { connection, lines, selects, origins, paths } = draft;
+    let ConnectionDraft { connection, lines, selects, origins, paths, is_running, .. } = draft;
     let error = |key: &str, message: String| {
         context.error(lines.of(key), &format!("connection.{key}"), message);
     };
@@ -159,7 +170,7 @@ fn connection_alone(
             );
         }
     }
-    if connection.direction.sends() {
+    if connection.direction.sends() && !*is_running {
         let selectors = selectors::expand(context, connection, lines, selects);
         (connection.selectors, *origins) = selectors.into_iter().unzip();
     }
@@ -206,16 +217,21 @@ fn routes(context: &Context<'_>, drafts: &[ConnectionDraft]) {
 
 /// Two paths between which a received packet could not be assigned: the same addresses, ports and GRE key.
 fn tuples(context: &Context<'_>, drafts: &[ConnectionDraft]) {
-    type Group = (IpAddr, u16, Option<u32>);
-    let mut groups: HashMap<Group, Vec<(&Connection, &Path)>> = HashMap::new();
+    type Group<'p> = (IpAddr, Option<&'p str>, u16, Option<u32>);
+    let mut groups: HashMap<Group<'_>, Vec<(&Connection, &Path)>> = HashMap::new();
     for draft in drafts {
         let connection = &draft.connection;
-        for Located { value: path, lines } in &draft.paths {
-            let group = groups.entry((path.remote, path.local_port, connection.key)).or_default();
+        // What arrives for a path that learns is told by the address its session has found.
+        for Located { value: path, lines } in draft.paths.iter().filter(|path| !path.value.learn) {
+            let name = path.remote_name.as_deref();
+            let group =
+                groups.entry((path.remote, name, path.local_port, connection.key)).or_default();
             if let Some((other_connection, other)) =
                 group.iter().find(|(_, other)| same_socket(path, other) && same_source(path, other))
             {
-                let ports = format!("local port {} and remote {}", path.local_port, path.remote);
+                let address = path.remote.to_string();
+                let remote = name.unwrap_or(&address);
+                let ports = format!("local port {} and remote {remote}", path.local_port);
                 let message = if connection.name == other_connection.name {
                     format!(
                         "path \"{}\" has the addresses and ports of path \"{}\" ({ports}), and what arrives could be of \

@@ -6,6 +6,7 @@
 
 use std::fmt;
 
+use super::peers::{Client, Controller, Pool};
 use super::types::{Config, Connection, Daemon, Device, Path};
 
 /// The steps from one configuration to another.
@@ -41,8 +42,22 @@ pub enum Change {
         /// Its name.
         device: String,
     },
-    /// The daemon's own values that can change in flight: `log`.
-    UpdateDaemon(Daemon),
+    /// The daemon's own values that can change in flight.
+    UpdateDaemon {
+        /// As it is to be.
+        daemon: Box<Daemon>,
+        /// The keys that differ.
+        changed: Vec<&'static str>,
+    },
+    /// A client, pool or controller comes, goes or gets other values. Connections of clients that may go on do.
+    Policy {
+        /// "client", "pool" or "controller".
+        kind: &'static str,
+        /// Its name.
+        name: String,
+        /// What becomes of it.
+        step: Step,
+    },
     /// A device gets other addresses or another MTU.
     UpdateDevice(Device),
     /// A device comes.
@@ -75,10 +90,24 @@ pub enum Change {
     },
 }
 
+/// What becomes of a client, pool or controller.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// It comes.
+    Added,
+    /// It goes.
+    Removed,
+    /// These keys of it change.
+    Changed(Vec<&'static str>),
+}
+
 /// The steps from `old` to `new`. Empty when they are equal.
 pub fn diff(old: &Config, new: &Config) -> Plan {
     let mut plan = Plan::default();
     daemon(&old.daemon, &new.daemon, &mut plan);
+    policy("pool", &old.pools, &new.pools, &mut plan);
+    policy("client", &old.clients, &new.clients, &mut plan);
+    policy("controller", &old.controllers, &new.controllers, &mut plan);
     // Gathered apart, since removals of any kind come before additions of any kind.
     let mut gone = Vec::new();
     let mut changed = Vec::new();
@@ -124,14 +153,105 @@ fn daemon(old: &Daemon, new: &Daemon, plan: &mut Plan) {
     if old.buffer_limit != new.buffer_limit {
         plan.restart.push("daemon.buffer_limit");
     }
-    if old.log != new.log {
-        plan.changes.push(Change::UpdateDaemon(new.clone()));
+    if old.listen != new.listen {
+        plan.restart.push("daemon.listen");
+    }
+    if old.mark != new.mark {
+        plan.restart.push("daemon.mark");
+    }
+    let changed = differing(&[
+        ("log", old.log != new.log),
+        // What is in the file counts, not its name.
+        ("private_key_file", old.private_key != new.private_key),
+        ("max_clients", old.max_clients != new.max_clients),
+        ("creations_per_second", old.creations_per_second != new.creations_per_second),
+    ]);
+    if !changed.is_empty() {
+        plan.changes.push(Change::UpdateDaemon { daemon: Box::new(new.clone()), changed });
     }
 }
 
-/// Whether the connection can go on as the one it was: it stays on its device, and its peer still knows it by its key.
+/// Clients, pools and controllers.
+trait Policy {
+    fn name(&self) -> &str;
+    fn changes(&self, new: &Self) -> Vec<&'static str>;
+}
+
+impl Policy for Client {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn changes(&self, new: &Self) -> Vec<&'static str> {
+        differing(&[
+            ("public_key", self.public_key != new.public_key),
+            ("psk_file", self.psk != new.psk),
+            ("device", self.device != new.device),
+            ("addresses", self.addresses != new.addresses),
+            ("networks", self.networks != new.networks),
+            ("max_connections", self.max_connections != new.max_connections),
+            ("max_paths", self.max_paths != new.max_paths),
+            ("max_weight", self.max_weight != new.max_weight),
+            ("silent", self.silent != new.silent),
+            ("keepalive", self.timing.keepalive != new.timing.keepalive),
+            ("idle_keepalive", self.timing.idle_keepalive != new.timing.idle_keepalive),
+            ("dead", self.timing.dead != new.timing.dead),
+            ("window", self.reorder.window != new.reorder.window),
+            ("max_delay", self.reorder.max_delay != new.reorder.max_delay),
+            ("early_release", self.reorder.early_release != new.reorder.early_release),
+            ("late", self.reorder.late != new.reorder.late),
+        ])
+    }
+}
+
+impl Policy for Pool {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn changes(&self, new: &Self) -> Vec<&'static str> {
+        differing(&[("networks", self.networks != new.networks)])
+    }
+}
+
+impl Policy for Controller {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn changes(&self, new: &Self) -> Vec<&'static str> {
+        differing(&[
+            ("public_key", self.public_key != new.public_key),
+            ("psk_file", self.psk != new.psk),
+            ("allow", self.allow != new.allow),
+        ])
+    }
+}
+
+fn policy<T: Policy>(kind: &'static str, old: &[T], new: &[T], plan: &mut Plan) {
+    let find = |all: &[T], name: &str| all.iter().position(|it| it.name() == name);
+    let mut push = |it: &T, step: Step| {
+        plan.changes.push(Change::Policy { kind, name: it.name().to_owned(), step });
+    };
+    for gone in old.iter().filter(|it| find(new, it.name()).is_none()) {
+        push(gone, Step::Removed);
+    }
+    for after in new {
+        match find(old, after.name()).map(|index| old[index].changes(after)) {
+            None => push(after, Step::Added),
+            Some(changed) if changed.is_empty() => {}
+            Some(changed) => push(after, Step::Changed(changed)),
+        }
+    }
+}
+
+/// Whether the connection can go on as the one it was: it stays on its device, its peer still knows it by its key, and is
+/// the same as before.
 fn same_identity(old: &Connection, new: &Connection) -> bool {
-    old.device == new.device && old.key == new.key
+    let peer = |connection: &Connection| {
+        connection.peer.as_ref().map(|peer| (peer.public_key, peer.create))
+    };
+    old.device == new.device && old.key == new.key && peer(old) == peer(new)
 }
 
 fn connection(
@@ -141,6 +261,8 @@ fn connection(
     changed: &mut Vec<Change>,
     come: &mut Vec<Change>,
 ) {
+    // Either both have one or neither: else it is not the same connection.
+    let peers = old.peer.as_ref().zip(new.peer.as_ref());
     let keys = differing(&[
         ("networks", old.networks != new.networks),
         ("select", old.selectors != new.selectors),
@@ -157,6 +279,21 @@ fn connection(
         ("copy_dscp", old.copy_dscp != new.copy_dscp),
         ("ecn", old.ecn != new.ecn),
         ("routes", old.routes != new.routes),
+        ("peer.psk_file", peers.is_some_and(|(old, new)| old.psk != new.psk)),
+        ("peer.initiate", peers.is_some_and(|(old, new)| old.initiate != new.initiate)),
+        (
+            "peer.keepalive",
+            peers.is_some_and(|(old, new)| old.timing.keepalive != new.timing.keepalive),
+        ),
+        (
+            "peer.idle_keepalive",
+            peers.is_some_and(|(old, new)| old.timing.idle_keepalive != new.timing.idle_keepalive),
+        ),
+        ("peer.dead", peers.is_some_and(|(old, new)| old.timing.dead != new.timing.dead)),
+        (
+            "peer.follow_weights",
+            peers.is_some_and(|(old, new)| old.follow_weights != new.follow_weights),
+        ),
     ]);
     if !keys.is_empty() {
         changed.push(Change::UpdateConnection { connection: Box::new(new.clone()), changed: keys });
@@ -199,9 +336,13 @@ fn connection(
 
 /// Whether the path can go on with the sockets it has.
 fn same_sockets(old: &Path, new: &Path) -> bool {
+    // Where a name leads, or a session has found the other end, is no matter of the file.
+    let found = new.learn || new.remote_name.is_some();
     old.local == new.local
         && old.interface == new.interface
-        && old.remote == new.remote
+        && (old.remote == new.remote || found)
+        && old.remote_name == new.remote_name
+        && old.learn == new.learn
         && old.local_port == new.local_port
         && old.source_port == new.source_port
         && old.remote_port == new.remote_port
@@ -229,7 +370,16 @@ impl fmt::Display for Change {
                 write!(f, "connection {connection} removed")
             }
             Change::RemoveDevice { device } => write!(f, "device {device} removed"),
-            Change::UpdateDaemon(daemon) => write!(f, "log level {}", daemon.log),
+            Change::UpdateDaemon { changed, .. } => {
+                write!(f, "daemon: {} changed", changed.join(", "))
+            }
+            Change::Policy { kind, name, step: Step::Added } => write!(f, "{kind} {name} added"),
+            Change::Policy { kind, name, step: Step::Removed } => {
+                write!(f, "{kind} {name} removed")
+            }
+            Change::Policy { kind, name, step: Step::Changed(changed) } => {
+                write!(f, "{kind} {name}: {} changed", changed.join(", "))
+            }
             Change::UpdateDevice(device) => write!(f, "device {} changed", device.name),
             Change::AddDevice(device) => write!(f, "device {} added", device.name),
             Change::UpdateConnection { connection, changed } => {

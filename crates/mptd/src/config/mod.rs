@@ -2,14 +2,18 @@
 //!
 //! `examples/mpt.toml` is the reference of all keys; a test holds it to what is read here. The way of the text: `reader`
 //! (keys and types), `parse` (each table by itself), `check` and `selectors` (tables together), `advice` (warnings). [`diff`] tells
-//! what a reload has to change.
+//! what a reload has to change; [`add_path`] and [`add_connection`] read what is added at run time, [`save()`] writes it into the
+//! file.
 
 mod advice;
+mod amend;
 mod check;
 mod diagnostic;
 mod diff;
 mod parse;
+mod peers;
 mod reader;
+mod save;
 mod selectors;
 mod types;
 mod units;
@@ -19,11 +23,21 @@ use std::path::Path as FilePath;
 
 use toml::de::DeTable;
 
+pub use amend::{Amended, add_connection, add_path};
 pub use diagnostic::{ConfigErrors, Diagnostic};
-pub use diff::{Change, Plan, diff};
+pub use diff::{Change, Plan, Step, diff};
+pub use peers::keys::{KeyFileError, read_key_file};
+pub use peers::{
+    Addresses, Client, Controller, DEFAULT_IDLE_KEEPALIVE, DEFAULT_KEEPALIVE,
+    DEFAULT_MAX_CONNECTIONS, DEFAULT_MAX_PATHS, DEFAULT_MAX_WEIGHT, DEFAULT_SILENT, Peer, Pool,
+    Timing,
+};
+pub use reader::KeyReader;
+pub use save::{save, write_file};
 pub use types::{
-    Config, Connection, DEFAULT_BUFFER_LIMIT, DEFAULT_MAX_DELAY, DEFAULT_PORT, DEFAULT_WINDOW,
-    Daemon, Device, Path, PortRange, Reorder, Selector, SourcePort,
+    Config, Connection, DEFAULT_BUFFER_LIMIT, DEFAULT_CREATIONS, DEFAULT_MARK, DEFAULT_MAX_CLIENTS,
+    DEFAULT_MAX_DELAY, DEFAULT_PORT, DEFAULT_PRIVATE_KEY_FILE, DEFAULT_WINDOW, Daemon, Device,
+    Path, PortRange, Reorder, Selector, SourcePort,
 };
 
 /// Where the daemon looks unless it is told otherwise.
@@ -76,7 +90,20 @@ pub fn load(path: &FilePath) -> Result<Checked, ConfigErrors> {
 ///
 /// As [`load`].
 pub fn check_text(file: &str, text: &str) -> Result<Checked, ConfigErrors> {
-    let context = reader::Context::new(file, text);
+    check_text_with(file, text, &read_key_file)
+}
+
+/// The same, with the key files read by `keys`.
+///
+/// # Errors
+///
+/// As [`load`].
+pub fn check_text_with(
+    file: &str,
+    text: &str,
+    keys: KeyReader<'_>,
+) -> Result<Checked, ConfigErrors> {
+    let context = reader::Context::new(file, text, keys);
     let (table, faults) = DeTable::parse_recoverable(text);
     if !faults.is_empty() {
         for fault in faults {

@@ -1,19 +1,20 @@
 //! Table by table from the file to drafts: every value by itself, every default filled in. What concerns several tables
 //! is left to [`super::check`].
 
-use std::net::IpAddr;
-use std::path::PathBuf;
+use std::net::{IpAddr, Ipv4Addr};
 use std::time::Duration;
 
 use ipnet::IpNet;
 use mpt_api::{Direction, Ecn, Late, Mapping};
 use tracing::level_filters::LevelFilter;
 
+use super::peers::parse::{self as peers, PeerDraft};
+use super::peers::{Client, Controller, Peer, Pool};
 use super::reader::{Context, Lines, Table};
 use super::types::{
     Connection, DEFAULT_PORT, Daemon, Device, Path, PortRange, Reorder, SourcePort,
 };
-use super::{units, values};
+use super::{types, units, values};
 
 /// The smallest MTU of IPv4 in practice (RFC 791: what every host must accept), in bytes.
 pub(super) const MIN_MTU: u64 = 576;
@@ -36,6 +37,9 @@ pub(super) struct Draft {
     pub(super) daemon: Daemon,
     pub(super) devices: Vec<Located<Device>>,
     pub(super) connections: Vec<ConnectionDraft>,
+    pub(super) clients: Vec<Located<Client>>,
+    pub(super) pools: Vec<Located<Pool>>,
+    pub(super) controllers: Vec<Located<Controller>>,
 }
 
 /// A connection; its `selectors` and `paths` are still empty.
@@ -46,6 +50,10 @@ pub(super) struct ConnectionDraft {
     /// For each of the selectors, the key and the line it comes from.
     pub(super) origins: Vec<(&'static str, usize)>,
     pub(super) paths: Vec<Located<Path>>,
+    /// What `connection.peer` comes from.
+    pub(super) peer: Option<Located<PeerDraft>>,
+    /// Whether it was checked before, and its selectors are there: a change at run time adds to it.
+    pub(super) is_running: bool,
 }
 
 /// `[[connection.select]]`
@@ -59,7 +67,7 @@ pub(super) struct Select {
 }
 
 pub(super) fn file(context: &Context<'_>, mut root: Table<'_>) -> Draft {
-    let (daemon, port) = root.table("daemon").map_or((Daemon::default(), DEFAULT_PORT), daemon);
+    let (daemon, lines) = root.table("daemon").map_or_else(Default::default, daemon);
     root.require("device", "[[device]] with a name and addresses");
     let devices = root.tables("device");
     let several = devices.len() > 1;
@@ -67,19 +75,48 @@ pub(super) fn file(context: &Context<'_>, mut root: Table<'_>) -> Draft {
     // A device left out is the only one there is; with several, connections have to say which.
     let only_device = devices.first().filter(|_| !several).map(|device| device.value.name.clone());
     let connections = (root.tables("connection").into_iter())
-        .filter_map(|table| connection(context, table, port, several, only_device.as_deref()))
+        .filter_map(|table| {
+            connection(context, table, daemon.port, several, only_device.as_deref())
+        })
+        .collect();
+    let clients = (root.tables("client").into_iter())
+        .filter_map(|table| peers::client(context, table, several, only_device.as_deref()))
+        .collect();
+    let pools = root.tables("pool").into_iter().filter_map(peers::pool).collect();
+    let controllers = (root.tables("controller").into_iter())
+        .filter_map(|table| peers::controller(context, table))
         .collect();
     root.finish();
-    Draft { daemon, devices, connections }
+    let mut draft = Draft { daemon, devices, connections, clients, pools, controllers };
+    draft.read_private_key(context, &lines);
+    draft
 }
 
-fn daemon(mut table: Table<'_>) -> (Daemon, u16) {
+impl Draft {
+    /// Reads the key of this end, if anything in the file needs it. `lines` are those of `[daemon]`.
+    pub(super) fn read_private_key(&mut self, context: &Context<'_>, lines: &Lines) {
+        let peers = self.connections.iter().filter_map(|it| it.peer.as_ref()).map(|it| &it.lines);
+        let clients = self.clients.iter().map(|it| &it.lines);
+        let controllers = self.controllers.iter().map(|it| &it.lines);
+        let first =
+            peers.chain(clients).chain(controllers).map(Lines::header).max_by_key(|&line| {
+                // The first table of the file; those that run already have no line.
+                if line == 0 { 0 } else { usize::MAX - line }
+            });
+        let Some(first) = first.filter(|_| self.daemon.private_key.is_none()) else { return };
+        let key = "private_key_file";
+        let line = if lines.has(key) { lines.of(key) } else { first };
+        self.daemon.private_key = peers::private_key(context, &self.daemon.private_key_file, line);
+    }
+}
+
+fn daemon(mut table: Table<'_>) -> (Daemon, Lines) {
     let defaults = Daemon::default();
-    let control_socket =
-        table.parsed("control_socket", "the whole path, such as \"/run/mpt/mptd.sock\"", |text| {
-            let path = PathBuf::from(text);
-            path.is_absolute().then_some(path).ok_or_else(|| "is not an absolute path".into())
-        });
+    let control_socket = table.parsed(
+        "control_socket",
+        "the whole path, such as \"/run/mpt/mptd.sock\"",
+        peers::absolute,
+    );
     let log = table.choice(
         "log",
         &[
@@ -96,29 +133,50 @@ fn daemon(mut table: Table<'_>) -> (Daemon, u16) {
             if size < MIN_BUFFER_LIMIT { Err("is too little".into()) } else { Ok(size) }
         });
     let port = table.integer("port", "a port", 1..=65_535);
-    table.finish();
+    let listen = table.list("listen", "\"198.51.100.1\"", values::endpoint);
+    let private_key_file = table.parsed(
+        "private_key_file",
+        "the whole path of a key file, such as \"/etc/mpt/private.key\"",
+        peers::absolute,
+    );
+    let max_clients = table.integer("max_clients", "a number", 1..=1_000_000);
+    let creations_per_second = table.integer("creations_per_second", "a number", 1..=100_000);
+    let mark = table.integer("mark", "a mark", 1..=u64::from(u32::MAX));
+    let lines = table.finish();
     let daemon = Daemon {
         control_socket: control_socket.unwrap_or(defaults.control_socket),
         log: log.unwrap_or(defaults.log),
         buffer_limit: buffer_limit.unwrap_or(defaults.buffer_limit),
+        port: port.unwrap_or(defaults.port),
+        listen: listen.unwrap_or_default(),
+        private_key_file: private_key_file.unwrap_or(defaults.private_key_file),
+        private_key: None,
+        max_clients: max_clients.unwrap_or(defaults.max_clients),
+        creations_per_second: creations_per_second.unwrap_or(defaults.creations_per_second),
+        mark: mark.unwrap_or(defaults.mark),
     };
-    (daemon, port.unwrap_or(DEFAULT_PORT))
+    (daemon, lines)
 }
 
 fn device(mut table: Table<'_>) -> Option<Located<Device>> {
     table.require("name", "name = \"mpt0\"");
     let name = table.parsed("name", "a name such as \"mpt0\"", values::interface);
     table.require("addresses", "addresses = [\"10.9.0.1/30\"]");
-    let addresses = table.list("addresses", "\"10.9.0.1/30\"", values::interface_address);
+    let assigned = table.is_word("addresses", "assigned");
+    let addresses = if assigned {
+        table.parsed("addresses", "\"assigned\"", |_| Ok(Vec::new()))
+    } else {
+        table.list("addresses", "\"10.9.0.1/30\"", values::interface_address)
+    };
     let mtu = table.integer("mtu", "an MTU", MIN_MTU..=65_535);
     let lines = table.finish();
     Some(Located {
-        value: Device { name: name?, addresses: addresses.unwrap_or_default(), mtu },
+        value: Device { name: name?, addresses: addresses.unwrap_or_default(), assigned, mtu },
         lines,
     })
 }
 
-fn connection(
+pub(super) fn connection(
     context: &Context<'_>,
     mut table: Table<'_>,
     port: u16,
@@ -152,8 +210,12 @@ fn connection(
         table.choice("ecn", &[("compatibility", Ecn::Compatibility), ("normal", Ecn::Normal)]);
     let routes = table.boolean("routes");
     let selects = table.tables("select").into_iter().map(select).collect();
+    let with_peer = table.has("peer");
+    let peer = table.table("peer").and_then(|table| peers::peer(context, table));
     table.require("path", "[[connection.path]] with a name, local and remote");
-    let paths = table.tables("path").into_iter().filter_map(|t| path(context, t, port)).collect();
+    let paths: Vec<_> = (table.tables("path").into_iter())
+        .filter_map(|table| path(context, table, port, with_peer))
+        .collect();
     let lines = table.finish();
     let connection = Connection {
         name: name?,
@@ -171,12 +233,25 @@ fn connection(
         copy_dscp: copy_dscp.unwrap_or(false),
         ecn: ecn.unwrap_or_default(),
         routes: routes.unwrap_or(true),
+        peer: peer.as_ref().map(|Located { value: PeerDraft { peer, initiate }, .. }| {
+            // The end that knows where the other is begins.
+            let known = paths.iter().all(|path| !path.value.learn);
+            Peer { initiate: initiate.unwrap_or(known), ..peer.clone() }
+        }),
         paths: Vec::new(),
     };
-    Some(ConnectionDraft { connection, lines, selects, origins: Vec::new(), paths })
+    Some(ConnectionDraft {
+        connection,
+        lines,
+        selects,
+        origins: Vec::new(),
+        paths,
+        peer,
+        is_running: false,
+    })
 }
 
-fn reorder(table: &mut Table<'_>) -> Reorder {
+pub(super) fn reorder(table: &mut Table<'_>) -> Reorder {
     let defaults = Reorder::default();
     let window = table.integer("window", "a window in packets", 0..=65_535);
     let max_delay = table.scalar("max_delay", "a time from \"1 ms\" to \"10 s\"", |text| {
@@ -215,7 +290,13 @@ fn select(mut table: Table<'_>) -> Located<Select> {
     Located { value, lines: table.finish() }
 }
 
-fn path(context: &Context<'_>, mut table: Table<'_>, port: u16) -> Option<Located<Path>> {
+/// A path. With a peer the other end may be found by its session.
+pub(super) fn path(
+    context: &Context<'_>,
+    mut table: Table<'_>,
+    port: u16,
+    with_peer: bool,
+) -> Option<Located<Path>> {
     table.require("name", "name = \"dsl\"");
     let name = table.parsed("name", "letters, digits, \".\", \"_\", \"-\"", values::name);
     let local =
@@ -227,8 +308,12 @@ fn path(context: &Context<'_>, mut table: Table<'_>, port: u16) -> Option<Locate
             "local = \"...\" with an address of this host, or interface = \"...\"",
         );
     }
-    table.require("remote", "remote = \"...\" with the address of the other end");
-    let remote = table.parsed("remote", "the address of the other end", values::endpoint);
+    if !with_peer {
+        table.require("remote", "remote = \"...\" with the address of the other end");
+    }
+    let remote =
+        table.parsed("remote", "the address of the other end, or its name", values::remote);
+    let learn = !table.has("remote");
     let local_port = table.integer("local_port", "a port", 1..=65_535).unwrap_or(port);
     let source_port = table.scalar(
         "source_port",
@@ -248,15 +333,24 @@ fn path(context: &Context<'_>, mut table: Table<'_>, port: u16) -> Option<Locate
     let up = table.boolean("up");
     let nat = table.boolean("nat").unwrap_or(false);
     let lines = table.finish();
-    let remote = remote?;
+    let unknown = types::unspecified(local.unwrap_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED)));
+    let (remote, remote_name) = match remote {
+        Some(values::Remote::Address(address)) => (address, None),
+        Some(values::Remote::Name(name)) => (unknown, Some(name)),
+        None if with_peer && learn => (unknown, None),
+        None => return None,
+    };
     let path = Path {
         name: name?,
         local,
         interface,
         remote,
+        remote_name,
+        learn,
         local_port,
-        // Behind a NAT one binding has to serve both directions: send from where we listen.
-        source_port: source_port.unwrap_or(if nat {
+        // Behind a NAT one binding has to serve both directions, and a session answers where it was asked from: send from
+        // where we listen.
+        source_port: source_port.unwrap_or(if nat || with_peer {
             SourcePort::Fixed(local_port)
         } else {
             SourcePort::Random
@@ -293,7 +387,7 @@ fn check_path(context: &Context<'_>, Located { value: path, lines }: &Located<Pa
                     family(remote)
                 ),
             );
-        } else if local == remote {
+        } else if local == remote && !remote.is_unspecified() {
             error(
                 "remote",
                 format!("{remote} is the local address; write the address of the other end"),
@@ -316,6 +410,24 @@ fn check_path(context: &Context<'_>, Located { value: path, lines }: &Located<Pa
                 "{mtu} is less than the smallest MTU of IPv6; write an integer from {MIN_MTU_V6} to 65535"
             ),
         );
+    }
+    if path.learn && path.source_port != SourcePort::Fixed(path.local_port) {
+        error(
+            "source_port",
+            format!(
+                "without remote the path has to send from the port it listens on, to which the other end sends; leave \
+                 source_port out, or write {}",
+                path.local_port
+            ),
+        );
+    }
+    for key in ["remote_port", "remote_source_port"] {
+        if path.learn && lines.has(key) {
+            error(
+                key,
+                "has no effect without remote; leave it out, or write remote = \"...\"".into(),
+            );
+        }
     }
     if path.nat && path.source_port == SourcePort::Entropy {
         error(

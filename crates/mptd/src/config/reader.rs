@@ -4,19 +4,27 @@
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::RangeInclusive;
+use std::path::Path as FilePath;
 
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
+use zeroize::Zeroizing;
+
 use super::diagnostic::Diagnostic;
+use super::peers::keys::KeyFileError;
 use super::values::Fault;
 
 /// How alike (Jaro-Winkler, 0 to 1) an unknown key must be to a known one to be taken for its misspelling.
 const ALIKE: f64 = 0.8;
 
+/// How key files are read.
+pub type KeyReader<'a> = &'a dyn Fn(&FilePath) -> Result<Zeroizing<String>, KeyFileError>;
+
 /// Collects what is found while one file is read.
 pub(super) struct Context<'a> {
     file: &'a str,
+    keys: KeyReader<'a>,
     /// Offset of the first byte of each line.
     line_starts: Vec<usize>,
     errors: RefCell<Vec<Diagnostic>>,
@@ -50,16 +58,22 @@ impl Lines {
 }
 
 impl<'a> Context<'a> {
-    pub(super) fn new(file: &'a str, text: &str) -> Self {
+    pub(super) fn new(file: &'a str, text: &str, keys: KeyReader<'a>) -> Self {
         let line_starts =
             std::iter::once(0).chain(text.match_indices('\n').map(|(at, _)| at + 1)).collect();
         Context {
             file,
+            keys,
             line_starts,
             errors: RefCell::default(),
             warnings: RefCell::default(),
             known: RefCell::default(),
         }
+    }
+
+    /// The text of a key file.
+    pub(super) fn read_key(&self, path: &FilePath) -> Result<Zeroizing<String>, KeyFileError> {
+        (self.keys)(path)
     }
 
     pub(super) fn line(&self, offset: usize) -> usize {
@@ -89,7 +103,9 @@ impl<'a> Context<'a> {
     }
 
     fn diagnostic(&self, line: usize, key: &str, message: String) -> Diagnostic {
-        Diagnostic { file: self.file.into(), line: Some(line), key: key.into(), message }
+        // What was there before the text has no line in it.
+        let line = (line > 0).then_some(line);
+        Diagnostic { file: self.file.into(), line, key: key.into(), message }
     }
 }
 
@@ -106,7 +122,12 @@ pub(super) struct Table<'a> {
 impl<'a> Table<'a> {
     /// The file itself.
     pub(super) fn root(context: &'a Context<'a>, entries: &'a DeTable<'a>) -> Self {
-        Table { context, name: String::new(), entries, header: 1, known: Vec::new() }
+        Table::named(context, entries, "")
+    }
+
+    /// A text that holds the keys of one table only.
+    pub(super) fn named(context: &'a Context<'a>, entries: &'a DeTable<'a>, name: &str) -> Self {
+        Table { context, name: name.into(), entries, header: 1, known: Vec::new() }
     }
 
     /// A string of a fixed form. `parse` says of a bad one what it is not ("is not an IP address"), `write` what to write
@@ -248,6 +269,17 @@ impl<'a> Table<'a> {
         }
     }
 
+    /// Whether the value of the key is just this word.
+    pub(super) fn is_word(&self, key: &str, word: &str) -> bool {
+        let value = self.find(key).map(|(_, value)| value.get_ref());
+        matches!(value, Some(DeValue::String(text)) if text == word)
+    }
+
+    /// Line of the key, or of the table's header when the file does not hold the key.
+    pub(super) fn line(&self, key: &str) -> usize {
+        self.find(key).map_or(self.header, |(at, _)| self.context.line(at.span().start))
+    }
+
     /// Whether the file holds the key, be its value good or bad.
     pub(super) fn has(&self, key: &str) -> bool {
         self.find(key).is_some()
@@ -303,7 +335,8 @@ impl<'a> Table<'a> {
         self.entries.iter().find(|(name, _)| name.get_ref() == key)
     }
 
-    fn path(&self, key: &str) -> String {
+    /// The key with the tables around it.
+    pub(super) fn path(&self, key: &str) -> String {
         if self.name.is_empty() { key.to_owned() } else { format!("{}.{key}", self.name) }
     }
 }

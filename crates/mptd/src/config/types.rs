@@ -1,18 +1,28 @@
 //! A checked configuration: every default filled in, every cross-reference valid. Comparable, so that a reload can tell
 //! what changed ([`super::diff`]); it holds no positions in the file.
 
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::path::PathBuf;
 use std::time::Duration;
 
 use ipnet::IpNet;
 use mpt_api::{Direction, Ecn, Late, Mapping};
+use mpt_core::control::PrivateKey;
 use tracing::level_filters::LevelFilter;
 
 use super::parse::MIN_MTU_V6;
+use super::peers::{Client, Controller, Peer, Pool};
 
 /// UDP port of GRE in UDP (RFC 8086 section 6).
 pub const DEFAULT_PORT: u16 = 4754;
+/// Default of `daemon.private_key_file`.
+pub const DEFAULT_PRIVATE_KEY_FILE: &str = "/etc/mpt/private.key";
+/// Default of `daemon.mark`: "mpt".
+pub const DEFAULT_MARK: u32 = 0x006d_7074;
+/// Default of `daemon.max_clients`.
+pub const DEFAULT_MAX_CLIENTS: u32 = 1000;
+/// Default of `daemon.creations_per_second`.
+pub const DEFAULT_CREATIONS: u32 = 50;
 /// Default of `daemon.buffer_limit`, in bytes.
 pub const DEFAULT_BUFFER_LIMIT: u64 = 64 << 20;
 /// Default of `connection.window`, in packets.
@@ -29,6 +39,12 @@ pub struct Config {
     pub devices: Vec<Device>,
     /// `[[connection]]`, in the order of the file. Names differ, `device` names one of `devices`.
     pub connections: Vec<Connection>,
+    /// `[[client]]`, in the order of the file. `device` names one of `devices`.
+    pub clients: Vec<Client>,
+    /// `[[pool]]`, in the order of the file.
+    pub pools: Vec<Pool>,
+    /// `[[controller]]`, in the order of the file.
+    pub controllers: Vec<Controller>,
 }
 
 /// `[daemon]`
@@ -40,6 +56,20 @@ pub struct Daemon {
     pub log: LevelFilter,
     /// The most bytes of packet buffers in use at one time.
     pub buffer_limit: u64,
+    /// Port on which paths listen that do not say otherwise; already put into them.
+    pub port: u16,
+    /// Addresses of this host to which clients and controllers send, on `port`. Not empty when there are clients.
+    pub listen: Vec<IpAddr>,
+    /// File of the private key.
+    pub private_key_file: PathBuf,
+    /// The key in it; `None` when nobody in the file has a key: then it is not read.
+    pub private_key: Option<PrivateKey>,
+    /// The most connections created on demand at one time.
+    pub max_clients: u32,
+    /// The most connections created on demand in one second.
+    pub creations_per_second: u32,
+    /// Mark of the sockets of outer packets, by which policy rules keep them out of the tunnel.
+    pub mark: u32,
 }
 
 /// `[[device]]`: a TUN device.
@@ -47,8 +77,10 @@ pub struct Daemon {
 pub struct Device {
     /// Name in the system, at most 15 bytes.
     pub name: String,
-    /// Its own addresses with the prefix length of their network. Not empty.
+    /// Its own addresses with the prefix length of their network. Empty exactly when they are assigned.
     pub addresses: Vec<IpNet>,
+    /// Whether the server of its only connection assigns its addresses.
+    pub assigned: bool,
     /// MTU in bytes; `None`: the smallest inner MTU of its connections.
     pub mtu: Option<u16>,
 }
@@ -65,7 +97,7 @@ pub struct Connection {
     /// Which packets it takes, expanded: one for each `[[connection.select]]` and destination, and when the file has
     /// none, one for each network. Empty when the connection only receives.
     pub selectors: Vec<Selector>,
-    /// GRE key (RFC 2890).
+    /// GRE key (RFC 2890). With `peer.create` the one asked for; the server assigns it.
     pub key: Option<u32>,
     /// GRE sequence numbers (RFC 2890) asked for; see [`Connection::sends_sequence`].
     pub sequence: bool,
@@ -87,6 +119,8 @@ pub struct Connection {
     pub ecn: Ecn,
     /// Whether routes to `networks` are installed.
     pub routes: bool,
+    /// The other end, when it is known by its key: with it there is a session.
+    pub peer: Option<Peer>,
     /// Its paths, in the order of the file. Not empty; names differ.
     pub paths: Vec<Path>,
 }
@@ -136,12 +170,19 @@ pub struct PortRange {
 pub struct Path {
     /// Unique name within the connection.
     pub name: String,
-    /// Local address, of the family of `remote`; `None`: whatever the interface has. One of `local` and `interface` is set.
+    /// Local address, of the family of `remote`; `None`: whatever the interface has. One of `local` and `interface` is
+    /// set.
     pub local: Option<IpAddr>,
     /// Interface to which the sockets are bound.
     pub interface: Option<String>,
-    /// Address of the other end.
+    /// Address of the other end; unspecified (0.0.0.0 or ::, in the family of `local`) with `remote_name` and `learn`, until
+    /// it is known.
     pub remote: IpAddr,
+    /// Name of the other end, to be resolved at the start and whenever the path is dead.
+    pub remote_name: Option<String>,
+    /// Whether the session finds out where the other end is, and follows it. Only with a peer; then it sends from the port
+    /// on which it listens.
+    pub learn: bool,
     /// Port on which it listens.
     pub local_port: u16,
     /// Ports from which it sends.
@@ -207,6 +248,13 @@ impl Default for Daemon {
             control_socket: mpt_api::DEFAULT_SOCKET.into(),
             log: LevelFilter::INFO,
             buffer_limit: DEFAULT_BUFFER_LIMIT,
+            port: DEFAULT_PORT,
+            listen: Vec::new(),
+            private_key_file: DEFAULT_PRIVATE_KEY_FILE.into(),
+            private_key: None,
+            max_clients: DEFAULT_MAX_CLIENTS,
+            creations_per_second: DEFAULT_CREATIONS,
+            mark: DEFAULT_MARK,
         }
     }
 }
@@ -233,12 +281,26 @@ impl Connection {
         self.sequence && self.mapping != Mapping::Flow
     }
 
+    /// Whether a server is asked to create it at the other end.
+    pub fn is_created_on_demand(&self) -> bool {
+        self.peer.as_ref().is_some_and(|peer| peer.create)
+    }
+
     /// Bytes that the tunnel adds to an inner packet on this path: outer IP, UDP, GRE (RFC 2784, RFC 2890).
     pub fn overhead(&self, path: &Path) -> u16 {
-        let optional = [self.checksum, self.key.is_some(), self.sends_sequence()]
-            .map(|set| u16::from(set) * 4);
+        // The server assigns a key.
+        let key = self.key.is_some() || self.is_created_on_demand();
+        let optional = [self.checksum, key, self.sends_sequence()].map(|set| u16::from(set) * 4);
         let ip = if path.remote.is_ipv4() { 20 } else { 40 };
         ip + 8 + 4 + optional.iter().sum::<u16>()
+    }
+}
+
+/// The address of this family that stands for none.
+pub(super) fn unspecified(family: IpAddr) -> IpAddr {
+    match family {
+        IpAddr::V4(_) => IpAddr::V4(Ipv4Addr::UNSPECIFIED),
+        IpAddr::V6(_) => IpAddr::V6(Ipv6Addr::UNSPECIFIED),
     }
 }
 

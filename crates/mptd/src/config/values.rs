@@ -2,7 +2,10 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
+use std::time::Duration;
+
 use ipnet::IpNet;
+use mpt_core::control::PublicKey;
 
 use super::types::{PortRange, SourcePort};
 
@@ -27,17 +30,15 @@ impl<T: Into<String>> From<T> for Fault {
     }
 }
 
-/// Longest name of a connection or path, in characters.
-const MAX_NAME: usize = 63;
 /// Longest name of a network interface, in bytes (IFNAMSIZ less the final zero).
 const MAX_INTERFACE_NAME: usize = 15;
 
 /// Name of a connection or path: a word that needs no quoting on a command line.
 pub(super) fn name(text: &str) -> Result<String, Fault> {
-    if text.chars().count() > MAX_NAME {
-        return Err(format!("is longer than {MAX_NAME} characters").into());
+    if text.chars().count() > mpt_api::MAX_NAME {
+        return Err(format!("is longer than {} characters", mpt_api::MAX_NAME).into());
     }
-    is_word(text).then(|| text.to_owned()).ok_or_else(|| "is not a name".into())
+    mpt_api::is_name(text).then(|| text.to_owned()).ok_or_else(|| "is not a name".into())
 }
 
 /// Name of a network interface.
@@ -67,6 +68,59 @@ pub(super) fn endpoint(text: &str) -> Result<IpAddr, Fault> {
         _ if address.is_multicast() => Err("is a multicast address".into()),
         IpAddr::V4(Ipv4Addr::BROADCAST) => Err("is the broadcast address".into()),
         _ => Ok(address),
+    }
+}
+
+/// The other end of a path.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Remote {
+    /// An address.
+    Address(IpAddr),
+    /// A name that has addresses.
+    Name(String),
+}
+
+/// `remote` of a path: an address, or a host name (RFC 1123 section 2.1).
+pub(super) fn remote(text: &str) -> Result<Remote, Fault> {
+    const MAX_LABEL: usize = 63;
+    const MAX_HOST_NAME: usize = 253;
+    let label = |label: &str| {
+        (1..=MAX_LABEL).contains(&label.len())
+            && label.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_'))
+            && !label.starts_with('-')
+            && !label.ends_with('-')
+    };
+    let name = text.strip_suffix('.').unwrap_or(text);
+    let is_name = name.len() <= MAX_HOST_NAME
+        && name.split('.').all(label)
+        // What ends in a number is an address, if a bad one.
+        && !name.rsplit('.').next().is_some_and(|last| last.bytes().all(|b| b.is_ascii_digit()));
+    if is_name && text.parse::<IpAddr>().is_err() {
+        return Ok(Remote::Name(text.to_ascii_lowercase()));
+    }
+    let port = |port: &str| !port.is_empty() && port.bytes().all(|b| b.is_ascii_digit());
+    let with_port = text.parse::<IpAddr>().is_err()
+        && text.rsplit_once(':').is_some_and(|(host, after)| {
+            port(after) && (!host.contains(':') || host.starts_with('['))
+        });
+    if with_port {
+        let instead = "the address alone, and the port as remote_port";
+        return Err(Fault::instead("has a port", instead.into()));
+    }
+    endpoint(text).map(Remote::Address)
+}
+
+/// A public key.
+pub(super) fn public_key(text: &str) -> Result<PublicKey, Fault> {
+    text.parse().map_err(|error| format!("is not a public key ({error})").into())
+}
+
+/// A time as it would stand in the file, "100 ms".
+pub(super) fn time(time: Duration) -> String {
+    match (time.as_secs(), time.subsec_micros()) {
+        (seconds, 0) if seconds > 0 => format!("{seconds} s"),
+        (_, micros) if micros % 1000 == 0 => format!("{} ms", time.as_millis()),
+        _ => format!("{} us", time.as_micros()),
     }
 }
 
@@ -173,12 +227,6 @@ pub(super) fn dscp(text: &str) -> Result<u8, Fault> {
     found.ok_or_else(|| "is not a DSCP".into())
 }
 
-fn is_word(text: &str) -> bool {
-    !text.is_empty()
-        && !text.starts_with('-')
-        && text.chars().all(|c| c.is_alphanumeric() || matches!(c, '.' | '_' | '-'))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -208,6 +256,41 @@ mod tests {
         assert_eq!(ports("0-65535"), Ok(PortRange { first: 0, last: 65535 }));
         for bad in ["", "-", "1-", "-1", "2-1", "1-65536", "1-2-3"] {
             assert!(ports(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn the_other_end_is_an_address_or_a_name() {
+        for address in ["192.0.2.1", "2001:db8::1", "1:2:3:4:5:6:7:8"] {
+            assert_eq!(remote(address), Ok(Remote::Address(address.parse().unwrap())), "{address}");
+        }
+        for name in ["vpn.example.org", "vpn", "a-b.c_d.example.", "1and1.example"] {
+            assert_eq!(remote(name), Ok(Remote::Name(name.into())), "{name}");
+        }
+        assert_eq!(remote("VPN.Example.org"), Ok(Remote::Name("vpn.example.org".into())));
+        for bad in [
+            "",
+            ".",
+            "a..b",
+            "-a",
+            "a b",
+            "10.0.1.300",
+            "10.0.1",
+            "::ffff:10.0.1.2",
+            "0.0.0.0",
+            "[::1]",
+        ] {
+            assert!(remote(bad).is_err(), "{bad}");
+        }
+        for port in ["vpn.example.org:4754", "192.0.2.1:4754", "[2001:db8::1]:4754"] {
+            assert_eq!(remote(port).unwrap_err().fault, "has a port", "{port}");
+        }
+    }
+
+    #[test]
+    fn times_are_written_as_they_are_read() {
+        for text in ["100 ms", "15 s", "1500 ms", "20 us", "90 s"] {
+            assert_eq!(time(super::super::units::duration(text).unwrap()), text);
         }
     }
 

@@ -1,0 +1,281 @@
+//! What the other ends have to do with one another and with the rest of the file.
+
+use std::collections::HashMap;
+use std::fmt::Display;
+use std::hash::Hash;
+
+use ipnet::IpNet;
+
+use super::super::check::unique;
+use super::super::parse::{ConnectionDraft, Draft, Located};
+use super::super::reader::Context;
+use super::{Addresses, Client, Pool};
+
+/// The most bytes of the name of a connection with a session: what a handshake carries.
+const MAX_SESSION_NAME: usize = 32;
+
+/// Checks everything that has to do with keys and sessions.
+pub(in super::super) fn check(context: &Context<'_>, draft: &Draft) {
+    own_key(context, draft);
+    for connection in &draft.connections {
+        session(context, connection);
+    }
+    assigned_devices(context, draft);
+    let names = draft.clients.iter().map(|it| (it.value.name.as_str(), it.lines.of("name")));
+    unique(context, "client.name", "client", names);
+    let names = draft.pools.iter().map(|it| (it.value.name.as_str(), it.lines.of("name")));
+    unique(context, "pool.name", "pool", names);
+    let names = draft.controllers.iter().map(|it| (it.value.name.as_str(), it.lines.of("name")));
+    unique(context, "controller.name", "controller", names);
+    let keys = draft
+        .clients
+        .iter()
+        .map(|it| (it.value.public_key, &it.value.name, it.lines.of("public_key")));
+    twice(context, "client.public_key", "the key", "client", keys);
+    let keys = (draft.controllers.iter())
+        .map(|it| (it.value.public_key, &it.value.name, it.lines.of("public_key")));
+    twice(context, "controller.public_key", "the key", "controller", keys);
+    pools(context, draft);
+    for client in &draft.clients {
+        self::client(context, client, draft);
+    }
+    let fixed = draft.clients.iter().flat_map(|Located { value, lines }| {
+        let addresses: &[IpNet] = match &value.addresses {
+            Addresses::Fixed(addresses) => addresses,
+            Addresses::Pool(_) => &[],
+        };
+        addresses.iter().map(move |net| (net.addr(), &value.name, lines.of("addresses")))
+    });
+    twice(context, "client.addresses", "an address", "client", fixed);
+    let networks = draft.clients.iter().flat_map(|Located { value, lines }| {
+        value.networks.iter().map(move |net| (*net, &value.name, lines.of("networks")))
+    });
+    twice(context, "client.networks", "a network", "client", networks);
+    let nowhere = draft.daemon.listen.is_empty() && !context.has_errors();
+    if let Some(client) = draft.clients.first().filter(|_| nowhere) {
+        context.error(
+            client.lines.header(),
+            "daemon.listen",
+            "missing: clients come from anywhere; write listen = [\"198.51.100.1\"] with the addresses of this host that \
+             they send to",
+        );
+    }
+}
+
+/// Nobody else may have the key of this end.
+fn own_key(context: &Context<'_>, draft: &Draft) {
+    let Some(own) = draft.daemon.private_key.as_ref().map(|key| key.public()) else { return };
+    let error = |line: usize, key: &str| {
+        let message =
+            "is the key of this end; write the one that `mpt pubkey` prints at the other end";
+        context.error(line, key, message);
+    };
+    for peer in draft.connections.iter().filter_map(|it| it.peer.as_ref()) {
+        if peer.value.peer.public_key == own {
+            error(peer.lines.of("public_key"), "connection.peer.public_key");
+        }
+    }
+    for client in draft.clients.iter().filter(|it| it.value.public_key == own) {
+        error(client.lines.of("public_key"), "client.public_key");
+    }
+    for controller in draft.controllers.iter().filter(|it| it.value.public_key == own) {
+        error(controller.lines.of("public_key"), "controller.public_key");
+    }
+}
+
+/// What a session asks of its connection.
+fn session(context: &Context<'_>, draft: &ConnectionDraft) {
+    let Some(Located { value: peer, lines }) = &draft.peer else { return };
+    let name = &draft.connection.name;
+    if name.len() > MAX_SESSION_NAME {
+        context.error(
+            draft.lines.of("name"),
+            "connection.name",
+            format!(
+                "\"{name}\" has {} bytes, with [connection.peer] it has at most {MAX_SESSION_NAME}; write a shorter name",
+                name.len()
+            ),
+        );
+    }
+    let most = mpt_api::session::MAX_PATHS;
+    if draft.paths.len() > most {
+        context.error(
+            draft.paths[most].lines.header(),
+            "connection.path",
+            format!(
+                "connection \"{name}\" has {} paths, with [connection.peer] it has at most {most}; write several connections",
+                draft.paths.len()
+            ),
+        );
+    }
+    let opens = peer.initiate == Some(true) || peer.peer.create;
+    let unknown = draft.paths.iter().find(|path| path.value.learn);
+    if let (true, Some(path)) = (opens, unknown) {
+        let key = if peer.peer.create { "create" } else { "initiate" };
+        context.error(
+            path.lines.of("remote"),
+            "connection.path.remote",
+            format!(
+                "missing, but {key} = true has this end begin; write remote = \"...\" with the address or name of the \
+                 other end, or {key} = false"
+            ),
+        );
+    }
+    if peer.peer.create && peer.initiate == Some(false) {
+        let message = "false, but create = true has this end begin; write true";
+        context.error(lines.of("initiate"), "connection.peer.initiate", message);
+    }
+    if !peer.peer.create {
+        return;
+    }
+    for Located { value: path, lines } in &draft.paths {
+        let from_there = super::super::types::SourcePort::Fixed(path.local_port);
+        if path.source_port != from_there {
+            context.error(
+                lines.of("source_port"),
+                "connection.path.source_port",
+                format!(
+                    "the server of create = true answers to the port the path sends from, so it has to be the one it \
+                     listens on; leave source_port out, or write {}",
+                    path.local_port
+                ),
+            );
+        }
+    }
+}
+
+/// A device whose address a server assigns belongs to one connection, which asks for it.
+fn assigned_devices(context: &Context<'_>, draft: &Draft) {
+    for Located { value: device, lines } in draft.devices.iter().filter(|it| it.value.assigned) {
+        let mut users = draft.connections.iter().filter(|it| it.connection.device == device.name);
+        // What is wrong with its peer was told.
+        let creates = |it: &&ConnectionDraft| match &it.peer {
+            Some(peer) => peer.value.peer.create,
+            None => it.lines.has("peer"),
+        };
+        let clients = draft.clients.iter().any(|it| it.value.device == device.name);
+        if (users.clone().filter(creates).count(), users.clone().count()) == (1, 1) && !clients {
+            continue;
+        }
+        let error = |message: String| {
+            context.error(lines.of("addresses"), "device.addresses", message);
+        };
+        match users.next() {
+            Some(user) if users.next().is_none() && !clients => error(format!(
+                "\"assigned\", but connection \"{}\" asks nobody for an address; write create = true into its \
+                 [connection.peer], or addresses = [\"10.9.0.1/30\"]",
+                user.connection.name
+            )),
+            None if !clients => error(
+                "\"assigned\", but no connection uses the device; write addresses = [\"10.9.0.1/30\"]".into(),
+            ),
+            _ => error(
+                "\"assigned\", but not only one connection uses the device; write addresses = [\"10.9.0.1/30\"], or a \
+                 device for each"
+                    .into(),
+            ),
+        }
+    }
+}
+
+fn pools(context: &Context<'_>, draft: &Draft) {
+    let mut earlier: Vec<(IpNet, &str)> = Vec::new();
+    for Located { value: Pool { name, networks }, lines } in &draft.pools {
+        let error = |message: String| {
+            context.error(lines.of("networks"), "pool.networks", message);
+        };
+        if networks.is_empty() && lines.has("networks") && !context.has_errors() {
+            error("is empty; write networks = [\"10.8.0.0/24\"]".into());
+        }
+        for (index, network) in networks.iter().enumerate() {
+            let family = |net: &IpNet| net.addr().is_ipv4();
+            if networks[..index].iter().any(|it| family(it) == family(network)) {
+                error(format!(
+                    "{network} is the second of its family; write it into a pool of its own"
+                ));
+            }
+            let overlaps = |it: &&(IpNet, &str)| it.0.contains(network) || network.contains(&it.0);
+            if let Some((other, owner)) = earlier.iter().find(overlaps) {
+                error(format!(
+                    "{network} overlaps {other} of pool \"{owner}\"; write networks that do not overlap"
+                ));
+            }
+            if network.prefix_len() + 2 > network.max_prefix_len() {
+                error(format!("{network} has no room for clients; write a larger network"));
+            }
+        }
+        earlier.extend(networks.iter().map(|network| (*network, name.as_str())));
+    }
+}
+
+fn client(
+    context: &Context<'_>,
+    Located { value: client, lines }: &Located<Client>,
+    draft: &Draft,
+) {
+    let error = |key: &str, message: String| {
+        context.error(lines.of(key), &format!("client.{key}"), message);
+    };
+    let device = draft.devices.iter().find(|device| device.value.name == client.device);
+    if device.is_none() && lines.has("device") && !client.device.is_empty() {
+        let names: Vec<_> = draft.devices.iter().map(|d| format!("\"{}\"", d.value.name)).collect();
+        let names = if names.is_empty() { "a [[device]] first".into() } else { names.join(" or ") };
+        error("device", format!("there is no device \"{}\"; write {names}", client.device));
+    }
+    match &client.addresses {
+        Addresses::Pool(name) if !draft.pools.iter().any(|pool| pool.value.name == *name) => {
+            let names: Vec<_> =
+                draft.pools.iter().map(|p| format!("\"{}\"", p.value.name)).collect();
+            let names =
+                if names.is_empty() { "a [[pool]] first".into() } else { names.join(" or ") };
+            error("pool", format!("there is no pool \"{name}\"; write {names}"));
+        }
+        Addresses::Fixed(_) if client.max_connections > 1 => error(
+            "max_connections",
+            format!(
+                "{} connections cannot share the fixed addresses; write 1, or pool = \"...\" instead of addresses",
+                client.max_connections
+            ),
+        ),
+        Addresses::Fixed(addresses) => {
+            let own = draft.devices.iter().flat_map(|it| &it.value.addresses);
+            let own: Vec<_> = own.map(IpNet::addr).collect();
+            for address in addresses.iter().filter(|it| own.contains(&it.addr())) {
+                error(
+                    "addresses",
+                    format!("{} is an address of this end; write another", address.addr()),
+                );
+            }
+        }
+        Addresses::Pool(_) => {}
+    }
+    if !client.networks.is_empty() && client.max_connections > 1 {
+        error(
+            "max_connections",
+            format!(
+                "{} connections cannot share the networks behind the client; write 1, or leave networks out",
+                client.max_connections
+            ),
+        );
+    }
+}
+
+/// Reports what belongs to two of a kind.
+fn twice<'n, T: Display + Eq + Hash>(
+    context: &Context<'_>,
+    key: &str,
+    what: &str,
+    noun: &str,
+    all: impl Iterator<Item = (T, &'n String, usize)>,
+) {
+    let mut owners = HashMap::new();
+    for (value, owner, line) in all {
+        if let Some(earlier) = owners.get(&value) {
+            let message =
+                format!("{value} is {what} of {noun} \"{earlier}\" already; write another");
+            context.error(line, key, message);
+        } else {
+            owners.insert(value, owner);
+        }
+    }
+}

@@ -1,0 +1,105 @@
+//! Key files: read only when nobody else can.
+
+use std::io::Read;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path as FilePath;
+
+use zeroize::Zeroizing;
+
+/// More than any key file has, in bytes: a key has 44 characters.
+const LONGEST: u64 = 4096;
+
+/// Why a key file is not used.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KeyFileError {
+    /// What is wrong, to stand after the name of the file: "is not there".
+    pub fault: String,
+    /// What to do about it: "chmod 600 FILE".
+    pub instead: String,
+}
+
+/// Reads the text of a key file.
+///
+/// # Errors
+///
+/// When it cannot be read, or when anybody but root and the user of this process could read it or has written it.
+pub fn read_key_file(path: &FilePath) -> Result<Zeroizing<String>, KeyFileError> {
+    let shown = path.display();
+    let error = |fault: String, instead: String| KeyFileError { fault, instead };
+    let unreadable = |cause: std::io::Error| match cause.kind() {
+        std::io::ErrorKind::NotFound => error(
+            "is not there".into(),
+            format!("it with `mpt genkey -o {shown}` (`mpt genpsk` for a psk_file)"),
+        ),
+        _ => error(format!("cannot be read: {cause}"), "the name of a key file".into()),
+    };
+    let file = std::fs::File::open(path).map_err(unreadable)?;
+    // Of the file that is open, so that it cannot be exchanged in between.
+    let metadata = file.metadata().map_err(unreadable)?;
+    if !metadata.is_file() {
+        return Err(error("is not a file".into(), "the name of a key file".into()));
+    }
+    let (owner, own) = (metadata.uid(), nix::unistd::geteuid().as_raw());
+    if owner != 0 && owner != own {
+        return Err(error(
+            format!("belongs to user {owner}, who could read and change it"),
+            format!("`chown {own} {shown}`"),
+        ));
+    }
+    let mode = metadata.mode() & 0o777;
+    if mode & 0o077 != 0 {
+        return Err(error(
+            format!("is open to others (mode {mode:04o})"),
+            format!("`chmod 600 {shown}`"),
+        ));
+    }
+    let mut text = Zeroizing::new(String::new());
+    file.take(LONGEST).read_to_string(&mut text).map_err(unreadable)?;
+    Ok(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
+    use super::*;
+
+    fn written(mode: u32) -> (tempfile::TempDir, std::path::PathBuf) {
+        let directory = tempfile::tempdir().unwrap();
+        let file = directory.path().join("private.key");
+        std::fs::write(&file, "secret\n").unwrap();
+        std::fs::set_permissions(&file, std::fs::Permissions::from_mode(mode)).unwrap();
+        (directory, file)
+    }
+
+    #[test]
+    fn only_what_nobody_else_can_open_is_read() {
+        for mode in [0o600, 0o400, 0o700] {
+            let (_directory, file) = written(mode);
+            assert_eq!(read_key_file(&file).unwrap().as_str(), "secret\n", "{mode:o}");
+        }
+        for mode in [0o640, 0o604, 0o620, 0o602, 0o610, 0o777] {
+            let (_directory, file) = written(mode);
+            let error = read_key_file(&file).unwrap_err();
+            assert_eq!(error.fault, format!("is open to others (mode {mode:04o})"));
+            assert_eq!(error.instead, format!("`chmod 600 {}`", file.display()));
+        }
+    }
+
+    #[test]
+    fn a_stranger_s_file_is_refused() {
+        let (_directory, file) = written(0o600);
+        assert!(nix::unistd::geteuid().is_root(), "runs as root, to give the file away");
+        std::os::unix::fs::chown(&file, Some(12_345), None).unwrap();
+        let error = read_key_file(&file).unwrap_err();
+        assert_eq!(error.fault, "belongs to user 12345, who could read and change it");
+    }
+
+    #[test]
+    fn what_is_no_file_is_told() {
+        let (directory, file) = written(0o600);
+        assert_eq!(read_key_file(directory.path()).unwrap_err().fault, "is not a file");
+        let missing = file.with_extension("missing");
+        assert_eq!(read_key_file(&missing).unwrap_err().fault, "is not there");
+    }
+}

@@ -1,0 +1,125 @@
+//! Who may hold a session with this end: the other end of a connection, clients whose connections are created on demand, and
+//! controllers.
+
+pub(super) mod check;
+pub(super) mod keys;
+pub(super) mod parse;
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use ipnet::IpNet;
+use mpt_api::Permission;
+use mpt_core::control::{PresharedKey, PublicKey};
+
+use super::types::Reorder;
+
+/// Default of `keepalive`: a broken path is found within a few of them.
+pub const DEFAULT_KEEPALIVE: Duration = Duration::from_millis(100);
+/// Default of `idle_keepalive`: shorter than NATs forget a UDP binding (RFC 4787, REQ-5: not before 2 minutes; many do after 30 s).
+pub const DEFAULT_IDLE_KEEPALIVE: Duration = Duration::from_secs(15);
+/// Default of `client.silent`.
+pub const DEFAULT_SILENT: Duration = Duration::from_secs(300);
+/// Default of `client.max_connections`.
+pub const DEFAULT_MAX_CONNECTIONS: u16 = 1;
+/// Default of `client.max_paths`.
+pub const DEFAULT_MAX_PATHS: u16 = 8;
+/// Default of `client.max_weight`.
+pub const DEFAULT_MAX_WEIGHT: u16 = 1000;
+
+/// `[connection.peer]`: the other end of a connection, known by its key.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Peer {
+    /// Its public key. Never the one of this end.
+    pub public_key: PublicKey,
+    /// A key that both ends were given besides, if any.
+    pub psk: Option<PresharedKey>,
+    /// The file it is in.
+    pub psk_file: Option<PathBuf>,
+    /// Whether this end opens the session. Then every path has a remote address or name.
+    pub initiate: bool,
+    /// Whether the other end is asked to create the connection. Then this end initiates.
+    pub create: bool,
+    /// How often paths are probed.
+    pub timing: Timing,
+    /// Whether the weights that the other end wishes (its `weight_in`) are taken over.
+    pub follow_weights: bool,
+}
+
+/// How often paths are probed, and when one is held for dead.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Timing {
+    /// Distance of the probes while packets flow; zero: no probes, so that only carrier and administrator decide.
+    pub keepalive: Duration,
+    /// The same while nothing flows. Not shorter than `keepalive`.
+    pub idle_keepalive: Duration,
+    /// After how long without a proof a path is dead; `None`: as its round-trip time suggests. Longer than `keepalive`.
+    pub dead: Option<Duration>,
+}
+
+/// `[[client]]`: an end that may have connections created here.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Client {
+    /// Unique name.
+    pub name: String,
+    /// Its public key. Differs from those of all other clients.
+    pub public_key: PublicKey,
+    /// A key that both ends were given besides, if any.
+    pub psk: Option<PresharedKey>,
+    /// Name of the TUN device of its connections.
+    pub device: String,
+    /// Where its inner addresses come from.
+    pub addresses: Addresses,
+    /// Networks behind it. Host bits are zero.
+    pub networks: Vec<IpNet>,
+    /// The most connections at one time, from 1.
+    pub max_connections: u16,
+    /// The most paths of a connection, from 1 to 128.
+    pub max_paths: u16,
+    /// The largest weight it may give a path.
+    pub max_weight: u16,
+    /// A connection goes when all its paths have been silent so long.
+    pub silent: Duration,
+    /// How often paths are probed from here.
+    pub timing: Timing,
+    /// The receive window of its connections.
+    pub reorder: Reorder,
+}
+
+/// Inner addresses of a client.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Addresses {
+    /// These, with the prefix length of their network. Not empty; only with a single connection.
+    Fixed(Vec<IpNet>),
+    /// One of each network of the `[[pool]]` of this name.
+    Pool(String),
+}
+
+/// `[[pool]]`: inner addresses for clients.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Pool {
+    /// Unique name.
+    pub name: String,
+    /// The networks from which a client gets one address each; at most one of each family. Host bits are zero; no two
+    /// pools overlap. The addresses of the devices and the fixed ones of clients are not given away.
+    pub networks: Vec<IpNet>,
+}
+
+/// `[[controller]]`: a program elsewhere that may steer this daemon.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Controller {
+    /// Unique name.
+    pub name: String,
+    /// Its public key. Differs from those of all other controllers.
+    pub public_key: PublicKey,
+    /// A key that both ends were given besides, if any.
+    pub psk: Option<PresharedKey>,
+    /// What it may ask for, sorted.
+    pub allow: Vec<Permission>,
+}
+
+impl Default for Timing {
+    fn default() -> Self {
+        Timing { keepalive: DEFAULT_KEEPALIVE, idle_keepalive: DEFAULT_IDLE_KEEPALIVE, dead: None }
+    }
+}
