@@ -38,6 +38,12 @@ bench: ## the speed table of docs/performance.md; fails when a must is missed
 	$(CARGO) bench --locked -p mpt-wire -p mpt-core -p mpt-linux --benches -- --warm-up-time 1 --measurement-time 2 --noplot
 	$(TARGET)/release/mpt-lab bench $(LAB)
 
+.PHONY: failover
+failover: ## how long the tunnel takes to go on without a path that breaks; fails when a limit is missed
+	@scripts/setup demo
+	$(CARGO) build --release --locked -p mptd -p mpt -p mpt-lab
+	$(TARGET)/release/mpt-lab failover $(LAB)
+
 .PHONY: lint
 lint: ## formatting, clippy, documentation, layering, licences, shell scripts
 	@scripts/setup lint
