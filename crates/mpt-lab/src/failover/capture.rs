@@ -10,12 +10,12 @@ use std::time::Duration;
 use anyhow::{Result, bail};
 use mpt_wire::gre;
 use nix::errno::Errno;
-use nix::sys::socket::sockopt::{RcvBufForce, ReceiveTimestampns, RxqOvfl};
+use nix::sys::socket::sockopt::{ReceiveTimestampns, RxqOvfl};
 use nix::sys::socket::{ControlMessageOwned, LinkAddr, MsgFlags, recvmsg, setsockopt};
 use socket2::{Domain, Protocol, SockFilter, Socket, Type};
 
 use super::clock::Moment;
-use super::metronome;
+use super::{buffer, metronome};
 use crate::topology::Host;
 
 /// Everything, whatever its protocol (`ETH_P_ALL`): only so are sent packets seen.
@@ -82,7 +82,7 @@ fn open_socket() -> Result<Socket> {
     let protocol = Protocol::from(i32::from(ALL.to_be()));
     let socket = Socket::new(Domain::PACKET, Type::DGRAM, Some(protocol))?;
     socket.attach_filter(&filter())?;
-    setsockopt(&socket, RcvBufForce, &BUFFER)?;
+    buffer::enlarge(&socket, BUFFER)?;
     setsockopt(&socket, ReceiveTimestampns, &true)?;
     setsockopt(&socket, RxqOvfl, &1)?;
     socket.set_nonblocking(true)?;

@@ -10,9 +10,10 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 use nix::errno::Errno;
-use nix::sys::socket::sockopt::{RcvBufForce, ReceiveTimestampns};
+use nix::sys::socket::sockopt::ReceiveTimestampns;
 use nix::sys::socket::{ControlMessageOwned, MsgFlags, SockaddrIn, recvmsg, setsockopt};
 
+use super::buffer;
 use super::clock::Moment;
 use crate::daemon::Tunnel;
 use crate::topology::{End, Host};
@@ -87,7 +88,7 @@ impl Metronome {
         };
         // Sockets of the two directions have ports of their own; what is sent goes to the receiver's.
         let receiving = bind(to, end.other())?;
-        setsockopt(&receiving, RcvBufForce, &BUFFER)?;
+        buffer::enlarge(&receiving, BUFFER)?;
         setsockopt(&receiving, ReceiveTimestampns, &true)?;
         let destination = receiving.local_addr()?;
         let local = SocketAddr::new(Tunnel::address(end), 0);

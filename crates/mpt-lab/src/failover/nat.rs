@@ -10,8 +10,8 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 use mpt_wire::gre;
-use nix::sys::socket::{setsockopt, sockopt::RcvBufForce};
 
+use super::buffer;
 use super::clock::Moment;
 use super::network::Network;
 use crate::topology::End;
@@ -62,7 +62,7 @@ impl Nat {
             let bind = |address: SocketAddr| -> Result<Arc<UdpSocket>> {
                 let socket = network.middle().run(|| UdpSocket::bind(address))?;
                 let socket = socket.with_context(|| format!("bind {address}"))?;
-                setsockopt(&socket, RcvBufForce, &BUFFER)?;
+                buffer::enlarge(&socket, BUFFER)?;
                 socket.set_read_timeout(Some(LOOK))?;
                 Ok(Arc::new(socket))
             };

@@ -24,7 +24,7 @@ pub(super) static EVENT: Event = Event {
     what: "100 flaps of carrier in a row",
     session: false,
     figures: &[
-        Figure::share("TCP meanwhile, of one path", 0.5),
+        Figure::share("TCP meanwhile, of one path", 0.5).by_session(),
         Figure::time("full aggregate (90 %) again after", 5000.0, 5000.0),
         Figure::none("things left over"),
     ],
