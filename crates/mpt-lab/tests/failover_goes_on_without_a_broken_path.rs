@@ -3,9 +3,14 @@
 mod common;
 
 use std::process::Stdio;
+use std::sync::{Mutex, PoisonError};
+
+/// One at a time: what is measured are times, on a machine with few processors.
+static ALONE: Mutex<()> = Mutex::new(());
 
 /// Lets each of these events happen so often, and expects a table in which nothing is missed.
 fn goes_on(repetitions: u32, events: &[&str], more: &[&str]) {
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
     let scratch = tempfile::tempdir().unwrap();
     let file = scratch.path().join("failover.json");
     let mut command = common::failover(more);
@@ -35,5 +40,5 @@ fn goes_on(repetitions: u32, events: &[&str], more: &[&str]) {
 
 #[test]
 fn when_only_carrier_and_administrator_decide() {
-    goes_on(2, &["carrier", "return", "blackout", "planned"], &["--static"]);
+    goes_on(2, &["carrier", "planned"], &["--static"]);
 }
