@@ -2,15 +2,18 @@
 //! about their paths (docs/protocol.md, part 2).
 
 mod admission;
+pub mod announce;
 mod cookie;
 pub mod exchange;
 mod handshake;
 mod key;
+pub mod liveness;
 mod mac;
 mod noise;
 mod pending;
 mod random;
 mod replay;
+pub mod rtt;
 mod transport;
 
 pub use admission::{Admission, AdmissionLimits, Verdict};

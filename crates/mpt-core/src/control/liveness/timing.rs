@@ -1,0 +1,50 @@
+//! The timers that can be configured, within bounds.
+
+use std::time::Duration;
+
+/// Shorter keepalives are raised to this: 1000 probes a second on one path.
+const SHORTEST: Duration = Duration::from_millis(1);
+/// Longer times are lowered to this, so that no sum of them and an instant overflows.
+const LONGEST: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// The timers of a connection's paths.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Timing {
+    /// Time between two probes of a path while the connection carries traffic. Zero switches
+    /// liveness off. At least a millisecond otherwise.
+    pub keepalive: Duration,
+    /// Time between two probes of a path that is up while the connection is idle. Never shorter
+    /// than `keepalive`.
+    pub idle: Duration,
+    /// Time without evidence after which a path is dead while the connection carries traffic. None:
+    /// the longer of 3 keepalives and SRTT + 4 RTTVAR + one keepalive. Less than two keepalives
+    /// count as two, since with less every path would be dead between any two probes.
+    pub dead: Option<Duration>,
+}
+
+impl Default for Timing {
+    fn default() -> Self {
+        Self { keepalive: Duration::from_millis(100), idle: Duration::from_secs(15), dead: None }
+    }
+}
+
+impl Timing {
+    /// Whether there are no probes and no deadlines at all.
+    #[must_use]
+    pub fn is_off(&self) -> bool {
+        self.keepalive.is_zero()
+    }
+
+    /// The same within the bounds above.
+    pub(super) fn bounded(self) -> Self {
+        if self.is_off() {
+            return self;
+        }
+        let keepalive = self.keepalive.clamp(SHORTEST, LONGEST);
+        Self {
+            keepalive,
+            idle: self.idle.clamp(keepalive, LONGEST),
+            dead: self.dead.map(|dead| dead.clamp(keepalive * 2, LONGEST * 2)),
+        }
+    }
+}
