@@ -40,7 +40,7 @@ pub use event::{Event, EventKind, LossReason};
 pub use facts::{Direction, Ecn, Late, Mapping, Permission};
 pub use line::{read_line, to_line};
 pub use name::{MAX_NAME, is_name};
-pub use request::{Command, MEASURE_MS, PathChange, Request};
+pub use request::{Command, KEEPALIVE_US, MEASURE_MS, PathChange, Request};
 pub use response::{
     Changed, Code, Failure, Measured, MeasuredPath, Reloaded, Reply, Response, ResponseBody, Status,
 };

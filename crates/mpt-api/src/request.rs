@@ -89,7 +89,8 @@ pub enum Command {
         /// Name of a path; `None`: all of the connection.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         path: Option<String>,
-        /// Distance of the probes in microseconds; 0: no probes, so that only carrier and administrator decide.
+        /// Distance of the probes in microseconds, of [`KEEPALIVE_US`]; 0: no probes, so that only carrier and administrator
+        /// decide.
         keepalive_us: u64,
     },
     /// Measures the speed of every path of a connection with a session, in both directions, and proposes weights
@@ -107,6 +108,10 @@ pub enum Command {
 /// What [`Command::Measure`] may ask for, in milliseconds: shorter than the first hardly fills a path, longer than the last only
 /// keeps it from useful traffic.
 pub const MEASURE_MS: std::ops::RangeInclusive<u32> = 100..=10_000;
+
+/// What [`Command::SetKeepalive`] may ask for, in microseconds, besides 0: faster probes would be traffic of their own, slower
+/// ones would find nothing out.
+pub const KEEPALIVE_US: std::ops::RangeInclusive<u64> = 10_000..=60_000_000;
 
 impl Command {
     /// The longest the daemon takes to answer before it says that it is busy. A client waits somewhat longer.

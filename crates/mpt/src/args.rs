@@ -2,9 +2,10 @@
 
 use std::num::NonZeroU16;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::{Parser, Subcommand};
-use mpt_api::PathChange;
+use mpt_api::{KEEPALIVE_US, MEASURE_MS, PathChange};
 
 /// Shows and steers mptd, the multipath tunnel daemon.
 #[derive(Debug, Parser)]
@@ -13,7 +14,7 @@ use mpt_api::PathChange;
     version,
     after_help = "Exit codes:\n  \
         0  done\n  \
-        1  the daemon refused: no such connection or path, a bad configuration file, too busy\n  \
+        1  refused: no such connection or path, a bad configuration or key file, the daemon is too busy\n  \
         2  the command line is wrong\n  \
         3  the daemon cannot be reached, or went away\n  \
         4  the daemon is not understood: it speaks another version of the control API"
@@ -30,17 +31,46 @@ pub(crate) struct Args {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Operation {
     /// Show connections, paths, rates and counters
-    Show {
-        /// As JSON, with everything the daemon tells
-        #[arg(long)]
-        json: bool,
-        /// Only this connection
-        connection: Option<String>,
-    },
-    /// Change one path; takes effect with the next packet, lasts until the daemon restarts or a reload changes it
+    Show(Show),
+    /// Change, add and remove paths; lasts until the daemon restarts or a reload changes it
     Path {
         #[command(subcommand)]
         operation: PathOperation,
+    },
+    /// Take all paths on an interface up or down
+    Interface {
+        #[command(subcommand)]
+        operation: InterfaceOperation,
+    },
+    /// Create, remove and save connections
+    Connection {
+        #[command(subcommand)]
+        operation: ConnectionOperation,
+    },
+    /// Change how often the paths of a connection are probed while packets flow
+    Keepalive {
+        /// Name of the connection
+        connection: String,
+        /// Only this path
+        #[arg(long, value_name = "PATH")]
+        path: Option<String>,
+        /// Distance of the probes, from 10ms to 60s, such as 50ms; 0: none, only carrier and administrator decide
+        #[arg(value_name = "TIME", value_parser = keepalive)]
+        keepalive: Duration,
+    },
+    /// Measure the speed of each path of a connection in both directions, and propose weights
+    Measure {
+        /// Name of the connection
+        connection: String,
+        /// Set the weights as proposed
+        #[arg(long)]
+        set: bool,
+        /// Length of the test of one path in one direction, from 100ms to 10s
+        #[arg(long, value_name = "TIME", default_value = "1s", value_parser = measurement)]
+        duration: Duration,
+        /// As JSON
+        #[arg(long)]
+        json: bool,
     },
     /// Read the configuration file again and apply the difference; a bad file changes nothing
     Reload,
@@ -50,6 +80,31 @@ pub(crate) enum Operation {
         #[arg(long)]
         json: bool,
     },
+    /// Make a private key; needs no daemon
+    Genkey(Generate),
+    /// Print the public key of a private key; needs no daemon
+    Pubkey {
+        /// File with the private key; standard input by default
+        file: Option<PathBuf>,
+    },
+    /// Make a key that both ends get, besides their key pairs; needs no daemon
+    Genpsk(Generate),
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Show {
+    /// As JSON, with everything the daemon tells
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Only this connection
+    pub(crate) connection: Option<String>,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Generate {
+    /// Write it into this file, which must not exist and which nobody else will be able to read; by default it is printed
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
 }
 
 #[derive(Debug, Subcommand)]
@@ -66,6 +121,52 @@ pub(crate) enum PathOperation {
         #[arg(required = true, value_name = "KEY=VALUE", value_parser = setting)]
         settings: Vec<Setting>,
     },
+    /// Add a path to a connection
+    Add {
+        #[command(flatten)]
+        target: Target,
+        /// The keys of a [[connection.path]], such as interface=eth1 remote=198.51.100.1 weight=2
+        #[arg(required = true, value_name = "KEY=VALUE", value_parser = toml_line)]
+        keys: Vec<String>,
+    },
+    /// Remove a path from its connection
+    #[command(visible_alias = "delete")]
+    Del(Target),
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum InterfaceOperation {
+    /// Let the paths on an interface carry packets
+    Up {
+        /// Name of the interface
+        interface: String,
+    },
+    /// Take the paths on an interface out of service, without losing a packet
+    Down {
+        /// Name of the interface
+        interface: String,
+    },
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum ConnectionOperation {
+    /// Create a connection; lasts until the daemon restarts, unless it is saved
+    Create {
+        /// File with one [[connection]] as in the configuration file; - for standard input
+        file: PathBuf,
+    },
+    /// Remove a connection with its paths; lasts until the daemon restarts, unless that is saved
+    Delete {
+        /// Name of the connection
+        connection: String,
+    },
+    /// Write a connection, as it is now, into the configuration file; one that was removed is taken out of it
+    Save {
+        /// Name of the connection
+        connection: String,
+    },
+    /// Show one connection, or all
+    Show(Show),
 }
 
 /// A path.
@@ -116,6 +217,50 @@ fn setting(text: &str) -> Result<Setting, String> {
     }
 }
 
+/// KEY=VALUE as a line of a configuration file: what looks like a number or a boolean is one, unless the key is one of
+/// words.
+fn toml_line(text: &str) -> Result<String, String> {
+    const WORDS: [&str; 5] = ["name", "local", "interface", "remote", "rate"];
+    let (key, value) =
+        text.split_once('=').ok_or("write KEY=VALUE, such as remote=198.51.100.1")?;
+    let is_key = !key.is_empty() && key.bytes().all(|b| b.is_ascii_lowercase() || b == b'_');
+    if !is_key {
+        return Err(format!("{} is not a key", key.escape_debug()));
+    }
+    let is_plain = matches!(value, "true" | "false") || value.parse::<i64>().is_ok();
+    if is_plain && !WORDS.contains(&key) {
+        Ok(format!("{key} = {value}\n"))
+    } else {
+        Ok(format!("{key} = {}\n", quoted(value)))
+    }
+}
+
+/// A string as it stands in a configuration file: what JSON escapes, TOML does likewise.
+pub(crate) fn quoted(text: &str) -> String {
+    serde_json::Value::from(text).to_string().replace('\u{7f}', "\\u007f")
+}
+
+fn keepalive(text: &str) -> Result<Duration, String> {
+    let time = time(text)?;
+    let valid = u64::try_from(time.as_micros()).is_ok_and(|us| KEEPALIVE_US.contains(&us));
+    if time.is_zero() || valid {
+        Ok(time)
+    } else {
+        Err("write a time from 10ms to 60s, or 0".into())
+    }
+}
+
+fn measurement(text: &str) -> Result<Duration, String> {
+    let time = time(text)?;
+    let valid = u32::try_from(time.as_millis()).is_ok_and(|ms| MEASURE_MS.contains(&ms));
+    if valid { Ok(time) } else { Err("write a time from 100ms to 10s".into()) }
+}
+
+fn time(text: &str) -> Result<Duration, String> {
+    humantime::parse_duration(text)
+        .map_err(|error| format!("not a time: {error}; write such as 50ms"))
+}
+
 #[cfg(test)]
 mod tests {
     use clap::CommandFactory;
@@ -137,5 +282,35 @@ mod tests {
         for bad in ["weight", "weight=", "weight=0", "weight=65536", "tier=256", "=1", "mtu=1500"] {
             assert!(setting(bad).is_err(), "{bad}");
         }
+    }
+
+    #[test]
+    fn keys_of_a_path_become_lines_of_a_file() {
+        for (text, line) in [
+            ("weight=3", "weight = 3\n"),
+            ("up=false", "up = false\n"),
+            ("source_port=entropy", "source_port = \"entropy\"\n"),
+            ("source_port=4754", "source_port = 4754\n"),
+            ("interface=7", "interface = \"7\"\n"),
+            ("rate=100 Mbit/s", "rate = \"100 Mbit/s\"\n"),
+            ("remote=a=\"b\"\n\u{7f}", "remote = \"a=\\\"b\\\"\\n\\u007f\"\n"),
+        ] {
+            assert_eq!(toml_line(text).as_deref(), Ok(line), "{text}");
+        }
+        for bad in ["weight", "=3", "[x]=3", "a b=3", "a\nb=3"] {
+            assert!(toml_line(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn times_have_a_unit_and_bounds() {
+        assert_eq!(keepalive("0"), Ok(Duration::ZERO));
+        assert_eq!(keepalive("50ms"), Ok(Duration::from_millis(50)));
+        assert_eq!(measurement("1s"), Ok(Duration::from_secs(1)));
+        for bad in ["", "50", "9ms", "61s", "-1s", "1000000000y"] {
+            assert!(keepalive(bad).is_err(), "{bad}");
+            assert!(measurement(bad).is_err(), "{bad}");
+        }
+        assert!(measurement("0").is_err());
     }
 }

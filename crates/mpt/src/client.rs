@@ -1,4 +1,4 @@
-//! One conversation with the daemon.
+//! One conversation with a daemon.
 
 use std::fmt;
 use std::io::{self, BufReader, Write};
@@ -10,8 +10,8 @@ use mpt_api::{
     Code, Command, Event, Failure, MAX_RESPONSE, Reply, Request, Response, ResponseBody, VERSION,
 };
 
-/// How long an answer may take: longer than the daemon takes to give up on itself.
-const ANSWER: Duration = Duration::from_secs(60);
+/// How much longer than the daemon takes to give up on itself an answer may take.
+const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Why a command did not succeed.
 #[derive(Debug)]
@@ -22,6 +22,8 @@ pub(crate) enum Failed {
     Unreachable(String),
     /// The daemon says something else than expected.
     NotUnderstood(String),
+    /// A file of ours cannot be read or written, or does not hold what it should.
+    File(String),
     /// Our own output cannot be written.
     Output(io::Error),
 }
@@ -31,7 +33,7 @@ impl Failed {
     pub(crate) fn exit_code(&self) -> u8 {
         match self {
             Failed::Refused(failure) if failure.code == Code::Version => 4,
-            Failed::Refused(_) | Failed::Output(_) => 1,
+            Failed::Refused(_) | Failed::File(_) | Failed::Output(_) => 1,
             Failed::Unreachable(_) => 3,
             Failed::NotUnderstood(_) => 4,
         }
@@ -47,7 +49,9 @@ impl fmt::Display for Failed {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Failed::Refused(failure) => failure.fmt(f),
-            Failed::Unreachable(message) | Failed::NotUnderstood(message) => f.write_str(message),
+            Failed::Unreachable(message)
+            | Failed::NotUnderstood(message)
+            | Failed::File(message) => f.write_str(message),
             Failed::Output(error) => write!(f, "cannot write: {error}"),
         }
     }
@@ -59,35 +63,36 @@ impl From<io::Error> for Failed {
     }
 }
 
-pub(crate) struct Client(BufReader<UnixStream>);
+/// The way to a daemon.
+#[derive(Debug)]
+enum Transport {
+    /// The control socket of a daemon on this host.
+    Local(BufReader<UnixStream>),
+}
+
+#[derive(Debug)]
+pub(crate) struct Client(Transport);
 
 impl Client {
+    /// A conversation over the control socket of a daemon on this host.
     pub(crate) fn connect(socket: &Path) -> Result<Client, Failed> {
-        UnixStream::connect(socket).map(|stream| Client(BufReader::new(stream))).map_err(|error| {
+        let stream = UnixStream::connect(socket).map_err(|error| {
             let advice = match error.kind() {
                 io::ErrorKind::PermissionDenied => "run mpt as root or in the group of the socket",
                 _ => "start mptd, or name its socket with --socket",
             };
             let socket = socket.display();
             Failed::Unreachable(format!("{socket}: cannot reach mptd: {error}; {advice}"))
-        })
+        })?;
+        Ok(Client(Transport::Local(BufReader::new(stream))))
     }
 
     /// Asks, and waits for the answer.
     pub(crate) fn request(&mut self, command: Command) -> Result<Reply, Failed> {
-        let line = mpt_api::to_line(&Request::new(command));
-        let stream = self.0.get_mut();
-        stream.set_read_timeout(Some(ANSWER)).map_err(unreachable)?;
-        // A daemon that has no room answers without reading: its answer counts, not that it hung up.
-        let written = stream.write_all(line.as_bytes());
-        match self.response() {
-            Err(Failed::Unreachable(_)) if written.is_err() => {
-                Err(unreachable(written.unwrap_err()))
-            }
-            Err(failed) => Err(failed),
-            Ok(ResponseBody::Result(reply)) => Ok(reply),
-            Ok(ResponseBody::Error(failure)) => Err(Failed::Refused(failure)),
-            Ok(ResponseBody::Event(_)) => {
+        match self.0.exchange(&Request::new(command))? {
+            ResponseBody::Result(reply) => Ok(reply),
+            ResponseBody::Error(failure) => Err(Failed::Refused(failure)),
+            ResponseBody::Event(_) => {
                 Err(Failed::NotUnderstood("the daemon sent an event instead of an answer".into()))
             }
         }
@@ -95,24 +100,58 @@ impl Client {
 
     /// Waits for the next event, however long.
     pub(crate) fn event(&mut self) -> Result<Event, Failed> {
-        self.0.get_mut().set_read_timeout(None).map_err(unreachable)?;
-        match self.response()? {
+        match self.0.next()? {
             ResponseBody::Event(event) => Ok(event),
             ResponseBody::Error(failure) => Err(Failed::Refused(failure)),
             ResponseBody::Result(reply) => Err(Failed::unexpected(&reply)),
         }
     }
+}
 
-    fn response(&mut self) -> Result<ResponseBody, Failed> {
-        let line = match mpt_api::read_line(&mut self.0, MAX_RESPONSE) {
-            Ok(Some(line)) => line,
-            Ok(None) => return Err(Failed::Unreachable("the daemon closed the connection".into())),
-            Err(error) if error.kind() == io::ErrorKind::InvalidData => {
-                return Err(Failed::NotUnderstood(format!("the daemon's answer: {error}")));
+impl Transport {
+    /// Sends a request and waits for what comes back.
+    fn exchange(&mut self, request: &Request) -> Result<ResponseBody, Failed> {
+        match self {
+            Transport::Local(reader) => {
+                let patience = request.command.answered_within() + PATIENCE;
+                let failed = |error| unreachable(error, patience);
+                let stream = reader.get_mut();
+                stream.set_read_timeout(Some(patience)).map_err(failed)?;
+                // A daemon that has no room answers without reading: its answer counts, not that it hung up.
+                let written = stream.write_all(mpt_api::to_line(request).as_bytes());
+                match response(reader, patience) {
+                    Err(Failed::Unreachable(_)) if written.is_err() => {
+                        Err(failed(written.unwrap_err()))
+                    }
+                    outcome => outcome,
+                }
             }
-            Err(error) => return Err(unreachable(error)),
-        };
-        parse(&line)
+        }
+    }
+
+    /// Waits for what comes next, however long.
+    fn next(&mut self) -> Result<ResponseBody, Failed> {
+        match self {
+            Transport::Local(reader) => {
+                let failed = |error| unreachable(error, Duration::MAX);
+                reader.get_mut().set_read_timeout(None).map_err(failed)?;
+                response(reader, Duration::MAX)
+            }
+        }
+    }
+}
+
+fn response(
+    reader: &mut BufReader<UnixStream>,
+    patience: Duration,
+) -> Result<ResponseBody, Failed> {
+    match mpt_api::read_line(reader, MAX_RESPONSE) {
+        Ok(Some(line)) => parse(&line),
+        Ok(None) => Err(Failed::Unreachable("the daemon closed the connection".into())),
+        Err(error) if error.kind() == io::ErrorKind::InvalidData => {
+            Err(Failed::NotUnderstood(format!("the daemon's answer: {error}")))
+        }
+        Err(error) => Err(unreachable(error, patience)),
     }
 }
 
@@ -132,11 +171,12 @@ fn parse(line: &[u8]) -> Result<ResponseBody, Failed> {
     Ok(serde_json::from_slice::<Response>(line).map_err(garbled)?.body)
 }
 
-fn unreachable(error: io::Error) -> Failed {
+fn unreachable(error: io::Error, patience: Duration) -> Failed {
     match error.kind() {
-        io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => {
-            Failed::Unreachable(format!("no answer from the daemon within {} s", ANSWER.as_secs()))
-        }
+        io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => Failed::Unreachable(format!(
+            "no answer from the daemon within {} s",
+            patience.as_secs()
+        )),
         _ => Failed::Unreachable(format!("lost the daemon: {error}")),
     }
 }

@@ -5,7 +5,8 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use mpt_api::snapshot::{
-    Connection, ConnectionState, Counters, DownReason, Path, PathState, Traffic,
+    Connection, ConnectionState, Counters, DownReason, Liveness, Path, PathState, Session,
+    SessionRole, SessionState, Traffic,
 };
 use mpt_api::{Code, Direction, Ecn, Failure, Late, Mapping, Snapshot};
 
@@ -45,6 +46,9 @@ impl fmt::Display for Text<'_> {
             "mptd {}, pid {}, up {uptime}, {used} of {limit} buffers in use",
             daemon.program, daemon.pid
         )?;
+        if let Some(key) = &daemon.public_key {
+            line(f, "key", key)?;
+        }
         drops(f, &daemon.drops)?;
         counters(f, "control", &daemon.control)?;
         for device in devices {
@@ -98,6 +102,9 @@ fn connection(f: &mut fmt::Formatter<'_>, connection: &Connection) -> fmt::Resul
     writeln!(f, "connection {}: {}", connection.name, facts.join(", "))?;
     let networks: Vec<_> = connection.networks.iter().map(ToString::to_string).collect();
     line(f, "networks", &networks.join(", "))?;
+    if let Some(session) = &connection.session {
+        line(f, "session", &self::session(session))?;
+    }
     line(f, "sent", &traffic(&connection.sent))?;
     line(f, "received", &traffic(&connection.received))?;
     reorder(f, connection)?;
@@ -105,6 +112,38 @@ fn connection(f: &mut fmt::Formatter<'_>, connection: &Connection) -> fmt::Resul
     counters(f, "remarks", &connection.remarks)?;
     writeln!(f)?;
     paths(f, &connection.paths)
+}
+
+fn session(session: &Session) -> String {
+    let seconds = |s: u64| humantime::format_duration(Duration::from_secs(s)).to_string();
+    let state = match (session.state, session.established_s) {
+        (SessionState::Established, Some(since)) => format!("established {} ago", seconds(since)),
+        (SessionState::Established, None) => "established".into(),
+        (SessionState::Connecting, _) => "connecting".into(),
+        (SessionState::Creating, _) => "waiting for the other end to create the connection".into(),
+        (SessionState::Refused, _) => "refused by the other end".into(),
+        (SessionState::Unknown, _) => "unknown".into(),
+    };
+    let mut facts = vec![state, format!("with {}", session.peer)];
+    facts.extend(session.client.as_ref().map(|client| format!("client {client}")));
+    facts.push(
+        match session.role {
+            SessionRole::Initiator => "opened here",
+            SessionRole::Responder => "opened there",
+            SessionRole::Unknown => "opened somewhere",
+        }
+        .into(),
+    );
+    facts.extend(session.rekeyed_s.map(|since| format!("keys agreed {} ago", seconds(since))));
+    facts.push(match session.keepalive_us {
+        0 => "no keepalives".into(),
+        us => format!(
+            "keepalive {}, idle {}",
+            units::microseconds(us),
+            units::microseconds(session.idle_keepalive_us)
+        ),
+    });
+    facts.join(", ")
 }
 
 fn reorder(f: &mut fmt::Formatter<'_>, connection: &Connection) -> fmt::Result {
@@ -178,6 +217,11 @@ fn paths(f: &mut fmt::Formatter<'_>, paths: &[Path]) -> fmt::Result {
     }
     write!(f, "{table}")?;
     for path in paths {
+        if let Some(liveness) = &path.liveness {
+            line(f, "liveness", &format!("{}: {}", path.name, self::liveness(liveness)))?;
+        }
+    }
+    for path in paths {
         let drops = counted(&path.drops);
         if !drops.is_empty() {
             line(f, "drops", &format!("{}: {drops}", path.name))?;
@@ -205,6 +249,27 @@ pub(crate) fn path_state(state: PathState, down: Option<DownReason>) -> String {
         Some(DownReason::Unknown) => "unknown",
     };
     format!("{state} ({reason})")
+}
+
+fn liveness(liveness: &Liveness) -> String {
+    let mut facts = Vec::new();
+    if let (Some(rtt), Some(variation)) = (liveness.rtt_us, liveness.rtt_variation_us) {
+        let (rtt, variation) = (units::microseconds(rtt), units::microseconds(variation));
+        facts.push(format!("round trip {rtt} +- {variation}"));
+    }
+    facts.extend(liveness.rtt_minimum_us.map(|us| format!("least {}", units::microseconds(us))));
+    if !liveness.hears_us {
+        facts.push("the other end does not hear us".into());
+    }
+    if !liveness.we_hear {
+        facts.push("we do not hear the other end".into());
+    }
+    facts.push(match liveness.dead_after_us {
+        0 => "never dead".into(),
+        us => format!("dead after {}", units::microseconds(us)),
+    });
+    facts.push(format!("died {} times", liveness.flaps));
+    facts.join(", ")
 }
 
 fn local(address: Option<SocketAddr>, interface: Option<&str>) -> String {

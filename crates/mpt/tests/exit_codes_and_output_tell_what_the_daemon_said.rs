@@ -7,12 +7,13 @@ use std::process::{Command, Output, Stdio};
 use std::thread::JoinHandle;
 
 use mpt_api::snapshot::{
-    Connection, ConnectionState, Daemon, Delays, Device, DownReason, Path, PathState, Reorder,
-    Traffic,
+    Connection, ConnectionState, Daemon, Delays, Device, DownReason, Liveness, Path, PathState,
+    Reorder, Session, SessionRole, SessionState, Traffic,
 };
 use mpt_api::{
-    Code, Direction, Ecn, Event, EventKind, Failure, Late, MAX_REQUEST, Mapping, Reloaded, Reply,
-    Request, Response, Snapshot, read_line, to_line,
+    Changed, Code, Direction, Ecn, Event, EventKind, Failure, Late, LossReason, MAX_REQUEST,
+    Mapping, Measured, MeasuredPath, Reloaded, Reply, Request, Response, Snapshot, read_line,
+    to_line,
 };
 
 /// A daemon for one client: gives the same bytes to whatever is asked, and tells afterwards what that was.
@@ -115,8 +116,22 @@ fn snapshot() -> Snapshot {
         local: None,
         interface: Some("wwan0".into()),
         weight: 1,
+        remote: None,
         sent: Traffic::default(),
         drops: [("queue_full".to_owned(), 0)].into(),
+        liveness: Some(Liveness {
+            id: Some(2),
+            hears_us: false,
+            we_hear: false,
+            rtt_us: Some(49_900),
+            rtt_variation_us: Some(1_500),
+            rtt_minimum_us: Some(40_000),
+            dead_after_us: 300_000,
+            flaps: 2,
+            since_ms: 7_000,
+            peer_sent: None,
+            peer_received: None,
+        }),
         ..path("lte", "[2001:db8::1]:4754", "[2001:db8::2]:4754")
     };
     let dsl = path("dsl", "192.0.2.1:4754", "198.51.100.1:4754");
@@ -150,7 +165,17 @@ fn snapshot() -> Snapshot {
         },
         drops: [("foreign_source".to_owned(), 7)].into(),
         remarks: [("mss_clamped".to_owned(), 6)].into(),
-        session: None,
+        session: Some(Session {
+            peer: "xTIBA5rboUvnH4htodjb6e697QjLERt1NAB4mZqp8Dg=".into(),
+            client: Some("anna".into()),
+            state: SessionState::Established,
+            role: SessionRole::Responder,
+            established_s: Some(3_601),
+            rekeyed_s: Some(17),
+            handshakes: 31,
+            keepalive_us: 100_000,
+            idle_keepalive_us: 15_000_000,
+        }),
         paths: vec![dsl, lte],
     };
     let mut branch = office.clone();
@@ -159,6 +184,7 @@ fn snapshot() -> Snapshot {
     branch.mapping = Mapping::Flow;
     branch.sequence = false;
     branch.reorder.window = 0;
+    branch.session = None;
     branch.paths.truncate(1);
     let device = Device {
         name: "mpt0".into(),
@@ -175,7 +201,7 @@ fn snapshot() -> Snapshot {
             buffer_bytes: 4_500,
             buffer_limit: 64 << 20,
             drops: [("wrong_key".to_owned(), 2), ("truncated".to_owned(), 0)].into(),
-            public_key: None,
+            public_key: Some("HIgo9xNzJMWLKASShiTqIybxZ0U3wGLiUeJ1PKf8ykw=".into()),
             control: [("probes_sent".to_owned(), 12)].into(),
         },
         devices: vec![device.clone(), Device { name: "mpt1".into(), ..device }],
@@ -194,6 +220,7 @@ fn show_prints_tables() {
     assert_eq!((outcome.code, outcome.stderr.as_str()), (Some(0), ""));
     insta::assert_snapshot!(outcome.stdout, @r#"
     mptd 0.1.0, pid 17, up 2h 1m 5s, 5 KiB of 64 MiB buffers in use
+      key       HIgo9xNzJMWLKASShiTqIybxZ0U3wGLiUeJ1PKf8ykw=
       drops     2 wrong_key
       control   12 probes_sent
 
@@ -207,6 +234,7 @@ fn show_prints_tables() {
 
     connection office: degraded, device mpt0, packet mapping, key 1, MTU 1440
       networks  10.9.0.2/32, 192.168.2.0/24
+      session   established 1h 1s ago, with xTIBA5rboUvnH4htodjb6e697QjLERt1NAB4mZqp8Dg=, client anna, opened there, keys agreed 17s ago, keepalive 100 ms, idle 15.0 s
       sent      94.1 Mbit/s, 8333 packets/s; 173 MB, 123456 packets in all
       received  0 bit/s, 0 packets/s; 0 B, 0 packets in all
       window    16384 packets, at most 300 ms, 3 waiting
@@ -215,9 +243,10 @@ fn show_prints_tables() {
       drops     7 foreign_source
       remarks   6 mss_clamped
 
-      PATH  STATE             LOCAL              REMOTE              WEIGHT  IN  TIER   MTU      SENDING  RECEIVING        SENT  RECEIVED
-      dsl   up                192.0.2.1:4754     198.51.100.1:4754       10   1     0  1500  94.1 Mbit/s    0 bit/s  123456 pkt     0 pkt
-      lte   down (interface)  wwan0, no address  [2001:db8::2]:4754       1   1     0  1500      0 bit/s    0 bit/s       0 pkt     0 pkt
+      PATH  STATE             LOCAL              REMOTE             WEIGHT  IN  TIER   MTU      SENDING  RECEIVING        SENT  RECEIVED
+      dsl   up                192.0.2.1:4754     198.51.100.1:4754      10   1     0  1500  94.1 Mbit/s    0 bit/s  123456 pkt     0 pkt
+      lte   down (interface)  wwan0, no address  not heard yet           1   1     0  1500      0 bit/s    0 bit/s       0 pkt     0 pkt
+      liveness  lte: round trip 49.9 ms +- 1.50 ms, least 40.0 ms, the other end does not hear us, we do not hear the other end, dead after 300 ms, died 2 times
       drops     dsl: 4 queue_full
 
     connection branch: degraded, device mpt1, flow mapping, key 1, no sequence numbers, MTU 1440
@@ -282,6 +311,119 @@ fn path_commands_ask_for_the_change() {
 }
 
 #[test]
+fn changes_are_asked_for_as_they_are_written() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("connection.toml");
+    std::fs::write(&file, "[[connection]]\n").unwrap();
+    let mut requests = String::new();
+    for args in [
+        "path add office lte interface=wwan0 remote=198.51.100.1 weight=2 nat=true",
+        "path del office lte",
+        "path delete office lte",
+        "interface up wwan0",
+        "interface down wwan0",
+        "connection create FILE",
+        "connection delete office",
+        "connection save office",
+        "keepalive office 50ms",
+        "keepalive office --path dsl 0",
+    ] {
+        let args: Vec<_> = (args.split(' '))
+            .map(|arg| if arg == "FILE" { file.to_str().unwrap() } else { arg })
+            .collect();
+        let changed = Changed { changes: vec!["it is so".into()], warnings: vec!["is it?".into()] };
+        let (asked, done) = FakeDaemon::replying(Reply::Changed(changed)).run(&args);
+        assert_eq!(done, outcome(0, "warning: is it?\nit is so\n", ""), "{args:?}");
+        requests += &serde_json::to_string(&asked).unwrap();
+        requests.push('\n');
+    }
+    insta::assert_snapshot!(requests, @r#"
+    {"add_path":{"connection":"office","toml":"name = \"lte\"\ninterface = \"wwan0\"\nremote = \"198.51.100.1\"\nweight = 2\nnat = true\n"}}
+    {"delete_path":{"connection":"office","path":"lte"}}
+    {"delete_path":{"connection":"office","path":"lte"}}
+    {"set_interface":{"interface":"wwan0","up":true}}
+    {"set_interface":{"interface":"wwan0","up":false}}
+    {"create_connection":{"toml":"[[connection]]\n"}}
+    {"delete_connection":{"connection":"office"}}
+    {"save_connection":{"connection":"office"}}
+    {"set_keepalive":{"connection":"office","keepalive_us":50000}}
+    {"set_keepalive":{"connection":"office","path":"dsl","keepalive_us":0}}
+    "#);
+}
+
+#[test]
+fn what_was_so_before_is_told() {
+    let daemon = FakeDaemon::replying(Reply::Changed(Changed::default()));
+    assert_eq!(daemon.run(&["interface", "up", "eth0"]).1, outcome(0, "nothing has changed\n", ""));
+}
+
+#[test]
+fn an_answer_to_another_question_is_not_understood() {
+    for args in [
+        &["path", "up", "office", "dsl"][..],
+        &["reload"],
+        &["measure", "office"],
+        &["monitor"],
+        &["connection", "show"],
+    ] {
+        let daemon = FakeDaemon::replying(Reply::Changed(Changed::default()));
+        assert_eq!(daemon.run(args).1.code, Some(4), "{args:?}");
+    }
+    let daemon = FakeDaemon::replying(Reply::Done);
+    assert_eq!(daemon.run(&["path", "del", "office", "dsl"]).1.code, Some(4));
+}
+
+fn measurement() -> Measured {
+    let path = |name: &str, rate: Option<u64>, weight: Option<u16>| MeasuredPath {
+        path: name.into(),
+        out_bits_per_second: rate,
+        in_bits_per_second: rate.map(|rate| rate / 2),
+        weight,
+        weight_in: weight,
+    };
+    Measured {
+        paths: vec![path("dsl", Some(94_000_000), Some(2)), path("lte", None, None)],
+        set: false,
+    }
+}
+
+#[test]
+fn measure_prints_a_table() {
+    let (asked, done) =
+        FakeDaemon::replying(Reply::Measured(measurement())).run(&["measure", "office"]);
+    let expected =
+        mpt_api::Command::Measure { connection: "office".into(), set: false, duration_ms: 1000 };
+    assert_eq!(asked, expected);
+    assert_eq!((done.code, done.stderr.as_str()), (Some(0), ""));
+    insta::assert_snapshot!(done.stdout, @r#"
+      PATH       SENDING     RECEIVING  WEIGHT  IN
+      dsl    94.0 Mbit/s   47.0 Mbit/s       2   2
+      lte   not measured  not measured       -   -
+    set them with --set
+    "#);
+    let daemon = FakeDaemon::replying(Reply::Measured(measurement()));
+    let (asked, done) =
+        daemon.run(&["measure", "office", "--set", "--duration", "250ms", "--json"]);
+    let expected =
+        mpt_api::Command::Measure { connection: "office".into(), set: true, duration_ms: 250 };
+    assert_eq!(asked, expected);
+    assert_eq!(serde_json::from_str::<Measured>(&done.stdout).unwrap(), measurement());
+}
+
+#[test]
+fn connection_show_is_show() {
+    let show = FakeDaemon::replying(snapshot_reply()).run(&["show", "branch"]);
+    let connection = FakeDaemon::replying(snapshot_reply()).run(&["connection", "show", "branch"]);
+    assert_eq!(connection, show);
+}
+
+#[test]
+fn a_file_that_is_not_there_is_named_before_the_daemon_is_asked() {
+    let done: Outcome = mpt().args(["connection", "create", "/no/file"]).output().unwrap().into();
+    assert_eq!(done, outcome(1, "", "mpt: /no/file: No such file or directory (os error 2)\n"));
+}
+
+#[test]
 fn a_refusal_is_told_and_exits_with_1() {
     let daemon = FakeDaemon::refusing(Code::NotFound, "no path \"dls\"");
     assert_eq!(
@@ -324,8 +466,22 @@ fn monitored() -> String {
         tier: 0,
         mtu: 1492,
     };
+    let established = EventKind::SessionEstablished {
+        connection: Some("office".into()),
+        peer: "xTIBA5rboUvnH4htodjb6e697QjLERt1NAB4mZqp8Dg=".into(),
+        peer_name: None,
+        role: SessionRole::Initiator,
+    };
+    let lost = EventKind::SessionLost {
+        connection: None,
+        peer: "xTIBA5rboUvnH4htodjb6e697QjLERt1NAB4mZqp8Dg=".into(),
+        peer_name: Some("noc".into()),
+        reason: LossReason::Silent,
+    };
     to_line(&Response::result(Reply::Monitoring))
         + &event(changed)
+        + &event(established)
+        + &event(lost)
         + &event(EventKind::Missed { count: 3 })
 }
 
@@ -334,6 +490,8 @@ fn monitor_prints_events_until_the_daemon_goes() {
     let (asked, done) = FakeDaemon::answering(monitored()).run(&["monitor"]);
     assert_eq!(asked, mpt_api::Command::Monitor);
     let expected = "2025-10-09T08:53:20.123Z office dsl: down (interface), weight 3, weight_in 1, tier 0, MTU 1492\n\
+                    2025-10-09T08:53:20.123Z office: session with xTIBA5rboUvnH4htodjb6e697QjLERt1NAB4mZqp8Dg= opened here\n\
+                    2025-10-09T08:53:20.123Z steering: session with noc lost: nothing heard\n\
                     2025-10-09T08:53:20.123Z 3 events missed\n";
     assert_eq!(done, outcome(3, expected, "mpt: the daemon closed the connection\n"));
 }
@@ -344,7 +502,10 @@ fn monitor_as_json_prints_one_event_per_line() {
     let kinds: Vec<_> = (done.stdout.lines())
         .map(|line| serde_json::from_str::<Event>(line).unwrap().kind)
         .collect();
-    assert!(matches!(kinds[..], [EventKind::PathChanged { .. }, EventKind::Missed { count: 3 }]));
+    assert!(matches!(
+        kinds[..],
+        [EventKind::PathChanged { .. }, _, _, EventKind::Missed { count: 3 }]
+    ));
 }
 
 #[test]
@@ -399,6 +560,12 @@ fn a_wrong_command_line_exits_with_2() {
         vec!["path", "set", "office", "dsl"],
         vec!["path", "set", "office", "dsl", "weight=0"],
         vec!["path", "set", "office", "dsl", "mtu=1500"],
+        vec!["path", "add", "office", "dsl"],
+        vec!["path", "add", "office", "dsl", "weight"],
+        vec!["interface", "sideways", "eth0"],
+        vec!["connection", "create"],
+        vec!["keepalive", "office", "1ms"],
+        vec!["measure", "office", "--duration", "1min"],
     ] {
         let done: Outcome = mpt().args(&args).output().unwrap().into();
         assert_eq!(done.code, Some(2), "{args:?}");

@@ -10,8 +10,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use mpt_api::{
-    Code, Event, EventKind, Failure, MAX_REQUEST, MEASURE_MS, Reply, Request, Response, Status,
-    to_line,
+    Code, Event, EventKind, Failure, KEEPALIVE_US, MAX_REQUEST, MEASURE_MS, Reply, Request,
+    Response, Status, to_line,
 };
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
@@ -248,6 +248,14 @@ impl Server {
             }
             mpt_api::Command::SaveConnection { connection } => {
                 self.change(within, peer, Change::SaveConnection { connection }).await
+            }
+            mpt_api::Command::SetKeepalive { keepalive_us, .. }
+                if keepalive_us != 0 && !KEEPALIVE_US.contains(&keepalive_us) =>
+            {
+                let (from, to) = (KEEPALIVE_US.start(), KEEPALIVE_US.end());
+                let message =
+                    format!("{keepalive_us} us is not a keepalive; give {from} to {to} us, or 0");
+                Err(Failure::new(Code::BadRequest, message))
             }
             mpt_api::Command::SetKeepalive { connection, path, keepalive_us } => {
                 let keepalive = Duration::from_micros(keepalive_us);

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use mpt_api::Permission;
+use mpt_api::{KEEPALIVE_US, Permission};
 use mpt_core::control::{PresharedKey, PrivateKey};
 
 use super::super::parse::{Located, reorder};
@@ -14,9 +14,9 @@ use super::{
     DEFAULT_SILENT, Peer, Pool, Timing,
 };
 
-/// What `keepalive` may be, besides 0: faster ones would be traffic of their own.
+/// What `keepalive` may be, besides 0.
 const KEEPALIVE_RANGE: std::ops::RangeInclusive<Duration> =
-    Duration::from_millis(10)..=Duration::from_secs(60);
+    Duration::from_micros(*KEEPALIVE_US.start())..=Duration::from_micros(*KEEPALIVE_US.end());
 /// What `idle_keepalive` may be.
 const IDLE_RANGE: std::ops::RangeInclusive<Duration> =
     Duration::from_millis(10)..=Duration::from_secs(600);

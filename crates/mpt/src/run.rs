@@ -1,0 +1,204 @@
+//! What each command does: asks, and prints the answer.
+
+use std::io::{self, Read, Write};
+use std::path::Path;
+
+use mpt_api::{Changed, Command, Measured, PathChange, Reloaded, Reply};
+
+use crate::args::{
+    self, Args, ConnectionOperation, InterfaceOperation, Operation, PathOperation, Show, Target,
+};
+use crate::client::{Client, Failed};
+use crate::table::{Column, Table};
+use crate::{events, keys, show, units};
+
+/// Runs one command.
+pub(crate) fn run(args: &Args, out: &mut impl Write) -> Result<(), Failed> {
+    let connect = || Client::connect(&args.socket);
+    let command = match &args.operation {
+        Operation::Genkey(to) => return keys::write(&keys::private()?, to.output.as_deref(), out),
+        Operation::Genpsk(to) => {
+            return keys::write(&keys::preshared()?, to.output.as_deref(), out);
+        }
+        Operation::Pubkey { file } => {
+            return Ok(writeln!(out, "{}", keys::public(file.as_deref())?)?);
+        }
+        Operation::Show(wanted)
+        | Operation::Connection { operation: ConnectionOperation::Show(wanted) } => {
+            return show(connect()?, wanted, out);
+        }
+        Operation::Monitor { json } => return monitor(connect()?, *json, out),
+        Operation::Measure { connection, set, duration, json } => {
+            let command = Command::Measure {
+                connection: connection.clone(),
+                set: *set,
+                duration_ms: u32::try_from(duration.as_millis()).unwrap_or(u32::MAX),
+            };
+            return match connect()?.request(command)? {
+                Reply::Measured(measured) => self::measured(&measured, *json, out),
+                reply => Err(Failed::unexpected(&reply)),
+            };
+        }
+        Operation::Path { operation } => path(operation),
+        Operation::Interface { operation } => {
+            let (interface, up) = match operation {
+                InterfaceOperation::Up { interface } => (interface, true),
+                InterfaceOperation::Down { interface } => (interface, false),
+            };
+            Command::SetInterface { interface: interface.clone(), up }
+        }
+        Operation::Connection { operation: ConnectionOperation::Create { file } } => {
+            Command::CreateConnection { toml: read(file)? }
+        }
+        Operation::Connection { operation: ConnectionOperation::Delete { connection } } => {
+            Command::DeleteConnection { connection: connection.clone() }
+        }
+        Operation::Connection { operation: ConnectionOperation::Save { connection } } => {
+            Command::SaveConnection { connection: connection.clone() }
+        }
+        Operation::Keepalive { connection, path, keepalive } => Command::SetKeepalive {
+            connection: connection.clone(),
+            path: path.clone(),
+            keepalive_us: u64::try_from(keepalive.as_micros()).unwrap_or(u64::MAX),
+        },
+        Operation::Reload => Command::Reload,
+    };
+    // An answer to another question is not taken for success.
+    let expected = std::mem::discriminant(&match command {
+        Command::SetPath { .. } => Reply::Done,
+        Command::Reload => Reply::Reloaded(Reloaded::default()),
+        _ => Reply::Changed(Changed::default()),
+    });
+    match connect()?.request(command)? {
+        reply if std::mem::discriminant(&reply) != expected => Err(Failed::unexpected(&reply)),
+        Reply::Changed(changed) => self::changed(&changed, out),
+        Reply::Reloaded(reloaded) => self::reloaded(&reloaded, out),
+        _ => Ok(()),
+    }
+}
+
+fn path(operation: &PathOperation) -> Command {
+    let set = |target: &Target, change| Command::SetPath {
+        connection: target.connection.clone(),
+        path: target.path.clone(),
+        change,
+    };
+    let up = |up| PathChange { up: Some(up), ..PathChange::default() };
+    match operation {
+        PathOperation::Up(target) => set(target, up(true)),
+        PathOperation::Down(target) => set(target, up(false)),
+        PathOperation::Set { target, settings } => set(target, args::change(settings)),
+        PathOperation::Add { target, keys } => Command::AddPath {
+            connection: target.connection.clone(),
+            toml: format!("name = {}\n{}", args::quoted(&target.path), keys.concat()),
+        },
+        PathOperation::Del(target) => {
+            Command::DeletePath { connection: target.connection.clone(), path: target.path.clone() }
+        }
+    }
+}
+
+/// The text of a file, or of standard input.
+fn read(file: &Path) -> Result<String, Failed> {
+    let failed = |what: String| Failed::File(format!("{}: {what}", file.display()));
+    let most = mpt_api::MAX_REQUEST as u64;
+    let mut text = String::new();
+    let read = if file == Path::new("-") {
+        io::stdin().lock().take(most).read_to_string(&mut text)
+    } else {
+        std::fs::File::open(file).and_then(|open| open.take(most).read_to_string(&mut text))
+    };
+    match read {
+        Err(error) => Err(failed(error.to_string())),
+        Ok(length) if length as u64 == most => Err(failed("too long for a connection".into())),
+        Ok(_) => Ok(text),
+    }
+}
+
+fn show(mut client: Client, wanted: &Show, out: &mut impl Write) -> Result<(), Failed> {
+    let reply = client.request(Command::Show)?;
+    let Reply::Snapshot(mut snapshot) = reply else { return Err(Failed::unexpected(&reply)) };
+    if let Some(name) = &wanted.connection {
+        show::only(&mut snapshot, name)?;
+    }
+    if wanted.json {
+        serde_json::to_writer_pretty(&mut *out, &snapshot).map_err(io::Error::from)?;
+        writeln!(out)?;
+    } else {
+        write!(out, "{}", show::Text(&snapshot))?;
+    }
+    Ok(())
+}
+
+fn monitor(mut client: Client, json: bool, out: &mut impl Write) -> Result<(), Failed> {
+    let reply = client.request(Command::Monitor)?;
+    if reply != Reply::Monitoring {
+        return Err(Failed::unexpected(&reply));
+    }
+    loop {
+        let event = client.event()?;
+        if json {
+            write!(out, "{}", mpt_api::to_line(&event))?;
+        } else {
+            writeln!(out, "{}", events::Text(&event))?;
+        }
+        out.flush()?;
+    }
+}
+
+fn changed(changed: &Changed, out: &mut impl Write) -> Result<(), Failed> {
+    for warning in &changed.warnings {
+        writeln!(out, "warning: {warning}")?;
+    }
+    for change in &changed.changes {
+        writeln!(out, "{change}")?;
+    }
+    if changed.changes.is_empty() {
+        writeln!(out, "nothing has changed")?;
+    }
+    Ok(())
+}
+
+fn reloaded(reloaded: &Reloaded, out: &mut impl Write) -> Result<(), Failed> {
+    for warning in &reloaded.warnings {
+        writeln!(out, "warning: {warning}")?;
+    }
+    for change in &reloaded.changes {
+        writeln!(out, "{change}")?;
+    }
+    for key in &reloaded.restart {
+        writeln!(out, "{key}: changed, takes effect when mptd is started again")?;
+    }
+    if reloaded.changes.is_empty() && reloaded.restart.is_empty() {
+        writeln!(out, "nothing has changed")?;
+    }
+    Ok(())
+}
+
+fn measured(measured: &Measured, json: bool, out: &mut impl Write) -> Result<(), Failed> {
+    if json {
+        serde_json::to_writer_pretty(&mut *out, measured).map_err(io::Error::from)?;
+        return Ok(writeln!(out)?);
+    }
+    let mut table = Table::new([
+        Column::Word("PATH"),
+        Column::Number("SENDING"),
+        Column::Number("RECEIVING"),
+        Column::Number("WEIGHT"),
+        Column::Number("IN"),
+    ]);
+    for path in &measured.paths {
+        let rate = |rate: Option<u64>| rate.map_or("not measured".into(), units::rate);
+        let weight = |weight: Option<u16>| weight.map_or("-".into(), |weight| weight.to_string());
+        table.push([
+            path.path.clone(),
+            rate(path.out_bits_per_second),
+            rate(path.in_bits_per_second),
+            weight(path.weight),
+            weight(path.weight_in),
+        ]);
+    }
+    write!(out, "{table}")?;
+    let said = if measured.set { "the weights are set" } else { "set them with --set" };
+    Ok(writeln!(out, "{said}")?)
+}
