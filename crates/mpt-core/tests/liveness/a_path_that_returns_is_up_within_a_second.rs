@@ -1,5 +1,5 @@
 //! A path that was dead carries data again within a second of its return; one whose interface came
-//! back, or that starts, within a round trip or two.
+//! back, or that starts, within a round trip or two. One whose address moved was never gone.
 
 use std::time::Duration;
 
@@ -96,4 +96,22 @@ fn the_first_path_may_be_dead_at_the_start() {
     world.set_broken(0, false);
     world.run(ms(150));
     assert!(world.all_up());
+}
+
+#[test]
+fn a_path_that_moved_stays_up_and_is_measured_anew() {
+    let mut world = World::new(1, Timing::default(), &[ms(20)]);
+    world.run(ms(2000));
+    let settled = world.time();
+    for links in &mut world.links {
+        links[0].delay = Box::new(|_| ms(50));
+    }
+    let now = world.now;
+    world.ends[1].liveness[0].moved(now);
+    assert_eq!(world.ends[1].liveness[0].outstanding(), 0);
+    world.service(1, 0);
+    assert_eq!(world.ends[1].liveness[0].outstanding(), 1);
+    world.run(ms(2000));
+    assert_eq!(world.changes(1, 0, settled..Duration::MAX), []);
+    assert_eq!(world.ends[1].liveness[0].rtt().minimum(), Some(ms(100)));
 }

@@ -19,6 +19,7 @@ enum Step {
     Active(bool),
     Restart,
     Suspend,
+    Moved,
     /// The n-th last probe is echoed.
     Echo(usize),
     WrongEcho(u64),
@@ -48,6 +49,7 @@ fn step() -> impl Strategy<Value = Step> {
         1 => any::<bool>().prop_map(Step::Active),
         1 => Just(Step::Restart),
         1 => Just(Step::Suspend),
+        1 => Just(Step::Moved),
         8 => (0_usize..8).prop_map(Step::Echo),
         1 => any::<u64>().prop_map(Step::WrongEcho),
         3 => prop_oneof![Just(0), 1_u32..5, any::<u32>()].prop_map(Step::Report),
@@ -185,6 +187,13 @@ impl Checked {
                 self.forget();
                 self.suspended = true;
                 false
+            }
+            Step::Moved => {
+                self.path.moved(now);
+                if !self.is_off() && !self.suspended {
+                    self.forget();
+                }
+                !self.suspended
             }
             Step::Echo(back) if back < self.sent.len() => {
                 let (token, sent) = self.sent.remove(back).unwrap();

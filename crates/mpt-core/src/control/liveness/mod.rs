@@ -176,6 +176,20 @@ impl Liveness {
         self.plan(now);
     }
 
+    /// The path's remote address is now another one, which has just answered a challenge: as good as
+    /// a proof. What is on its way to the old one counts no longer, and the round-trip time is
+    /// measured anew, at once.
+    pub fn moved(&mut self, now: Instant) {
+        if self.is_watched() {
+            self.notice(now);
+            self.probes = Probes::new(0);
+            self.rtt = Rtt::new();
+            self.hope = now;
+            self.prove(now, now);
+            self.plan(now);
+        }
+    }
+
     /// The interface is down, or the path is administratively down: no probes, and no judgement of
     /// the sending direction, until [`Liveness::restart`]. The receiving direction becomes silent when
     /// what is on its way has arrived.
