@@ -3,5 +3,6 @@ pub mod netlink;
 pub mod netns;
 pub mod offload;
 pub mod poller;
+pub mod sysctl;
 pub mod tun;
 pub mod udp;

@@ -10,7 +10,7 @@ use std::ffi::OsStr;
 use std::fs::{self, File, OpenOptions};
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -103,6 +103,15 @@ impl Namespace {
     pub fn current() -> Result<Self, NamespaceError> {
         let file = File::open(OWN).map_err(refused("open the current network namespace"))?;
         Ok(Self { name: "current".to_owned(), file, mount: None })
+    }
+
+    /// Whether the calling thread is in it; `false` where the system does not tell.
+    pub fn is_current(&self) -> bool {
+        let identity = |metadata: fs::Metadata| (metadata.dev(), metadata.ino());
+        match (self.file.metadata(), fs::metadata(OWN)) {
+            (Ok(this), Ok(own)) => identity(this) == identity(own),
+            _ => false,
+        }
     }
 
     /// Name given at creation.

@@ -13,6 +13,7 @@ fn bind(local: &str) -> UdpSocket {
     UdpSocket::bind(&SocketConfig {
         local: local.parse().unwrap(),
         interface: None,
+        mark: None,
         checksum: true,
         receive_buffer: 1 << 20,
         send_buffer: 1 << 20,
@@ -129,6 +130,7 @@ fn a_port_in_use_is_an_error() {
     let config = SocketConfig {
         local: first.local(),
         interface: None,
+        mark: None,
         checksum: true,
         receive_buffer: 1 << 16,
         send_buffer: 1 << 16,

@@ -2,7 +2,7 @@
 
 mod network;
 
-use mpt_linux::netlink::{Error, Owned, PathRouting, Query, Route, Rule};
+use mpt_linux::netlink::{Error, Owned, PathRouting, Query, Route, Rule, Uplink};
 use network::{Host, ip, net};
 
 #[tokio::test]
@@ -76,11 +76,16 @@ async fn a_path_without_a_route() {
         interface: "lo".to_owned(),
         gateway: None,
     };
-    let error = owned.add_path(path("10.0.0.1", "192.0.2.1")).await.unwrap_err();
-    assert!(matches!(error, Error::NoRoute { .. }), "{error}");
+    let error = owned.add_path(path("10.0.0.1", "192.0.2.1")).await.unwrap().unwrap();
+    assert!(matches!(error, Error::NoRoute { .. }) && error.is_no_way(), "{error}");
     assert!(error.to_string().starts_with("no route to 192.0.2.1 leaves by lo: "), "{error}");
     let error = owned.add_path(path("10.0.0.1", "2001:db8::1")).await.unwrap_err();
     assert!(matches!(error, Error::MixedVersions(_)), "{error}");
+    let uplink = Uplink { interface: "lo".to_owned(), ipv6: false };
+    owned.set_mark(9).await.unwrap();
+    let error = owned.add_uplink(uplink).await.unwrap().unwrap();
+    assert!(error.to_string().starts_with("no default route of IPv4 leaves by lo: "), "{error}");
+    owned.remove_all().await.unwrap();
     assert!(owned.is_empty());
     assert_eq!(host.ip("rule show").lines().count(), 3, "nothing is left behind");
 }

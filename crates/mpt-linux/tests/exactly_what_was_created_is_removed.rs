@@ -2,7 +2,7 @@
 
 mod network;
 
-use mpt_linux::netlink::{Owned, PathRouting, Route, Rule};
+use mpt_linux::netlink::{Internet, Owned, PathRouting, Route, Rule, Uplink};
 use network::{Host, cable, ip, net};
 
 /// Everything there is, as iproute2 shows it.
@@ -123,7 +123,7 @@ async fn routes_keep_their_owner_when_their_mtu_changes() {
 }
 
 #[tokio::test]
-async fn the_routing_a_killed_daemon_left_behind_is_taken_over() {
+async fn what_a_killed_daemon_left_behind_goes_and_what_a_running_one_has_stays() {
     let (a, b) = host("killed").await;
     a.ip("rule del priority 4754");
     b.add_address("eth0", "10.0.0.3/24").await;
@@ -135,15 +135,28 @@ async fn the_routing_a_killed_daemon_left_behind_is_taken_over() {
         gateway: None,
     };
     let mut killed = Owned::new(a.netlink.clone());
+    let mut running = Owned::new(a.netlink.clone());
+    let uplink = Uplink { interface: "eth0".to_owned(), ipv6: false };
+    let interface = a.index("eth0").await;
+    let internet = Internet { interface, source: None, ipv6: true };
+    killed.set_mark(7).await.unwrap();
+    let error = running.set_mark(7).await.unwrap_err();
+    assert!(error.to_string().starts_with("mark 0x7 is that of another"), "{error}");
+    running.set_mark(8).await.unwrap();
     killed.add_path(path("10.0.0.2")).await.unwrap();
+    killed.add_uplink(uplink.clone()).await.unwrap();
+    killed.add_internet(internet.clone()).await.unwrap();
+    running.add_path(path("10.0.0.3")).await.unwrap();
+    running.add_uplink(uplink).await.unwrap();
+    running.add_internet(internet).await.unwrap();
+    a.netlink.remove_leftovers().await.unwrap();
+    assert_eq!(a.netlink.own_rules().await.unwrap().len(), 10, "both are running");
     drop(killed);
 
-    let mut owned = Owned::new(a.netlink.clone());
-    owned.add_path(path("10.0.0.3")).await.unwrap();
-    owned.add_path(path("10.0.0.2")).await.unwrap();
+    a.netlink.remove_leftovers().await.unwrap();
     let rules = a.netlink.own_rules().await.unwrap();
-    assert_eq!(rules.len(), 2);
-    assert_ne!(rules[0].table, rules[1].table, "each has a table of its own");
-    owned.remove_all().await.unwrap();
+    assert_eq!(rules.len(), 5, "{rules:?}");
+    assert!(rules.iter().any(|rule| rule.destination == Some(net("10.0.0.3/32"))));
+    running.remove_all().await.unwrap();
     assert_eq!(everything(&a), before);
 }

@@ -6,6 +6,7 @@ use std::process::ExitCode;
 use clap::Parser;
 
 use crate::config::{self, DEFAULT_FILE};
+use crate::daemon::check_reverse_path;
 
 /// Something failed while it ran, or it could not start.
 pub const EXIT_FAILURE: u8 = 1;
@@ -49,6 +50,11 @@ pub fn check(
             for warning in &checked.warnings {
                 writeln!(errors, "warning: {warning}")?;
             }
+            // Of this host, as it is now.
+            let of_system = check_reverse_path(&checked.config);
+            for warning in &of_system {
+                writeln!(errors, "warning: {warning}")?;
+            }
             let count = |number: usize, noun: &str| {
                 format!("{number} {noun}{}", if number == 1 { "" } else { "s" })
             };
@@ -60,7 +66,7 @@ pub fn check(
                 count(checked.config.devices.len(), "device"),
                 count(checked.config.connections.len(), "connection"),
                 count(paths.sum(), "path"),
-                count(checked.warnings.len(), "warning"),
+                count(checked.warnings.len() + of_system.len(), "warning"),
             )?;
             Ok(ExitCode::SUCCESS)
         }

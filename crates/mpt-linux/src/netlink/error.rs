@@ -35,6 +35,19 @@ pub enum Error {
         /// The interface of the path.
         interface: String,
     },
+    /// The packets of sockets bound to an interface cannot leave.
+    #[error(
+        "no default route of {} leaves by {interface}: add one, to any table", if *ipv6 { "IPv6" } else { "IPv4" }
+    )]
+    NoDefault {
+        /// The interface.
+        interface: String,
+        /// Whether for IPv6.
+        ipv6: bool,
+    },
+    /// Another daemon in this network namespace marks its packets likewise.
+    #[error("mark {0:#x} is that of another running daemon: choose another")]
+    MarkInUse(u32),
     /// Two paths between the same addresses want to leave by different interfaces or routers.
     #[error(
         "the packets from {local} to {remote} leave by {interface} already: paths by different interfaces or gateways need different addresses"
@@ -85,6 +98,16 @@ impl Error {
                         | Errno::ENXIO
                 )
             )
+    }
+
+    /// Whether packets have no way to go as things are: an interface or a route is missing.
+    pub const fn is_no_way(&self) -> bool {
+        matches!(self, Self::NoInterface(_) | Self::NoRoute { .. } | Self::NoDefault { .. })
+    }
+
+    /// Whether the interface is down.
+    pub fn is_down(&self) -> bool {
+        self.errno() == Some(Errno::ENETDOWN)
     }
 
     /// Whether the process lacks `CAP_NET_ADMIN` in the network namespace.

@@ -86,6 +86,16 @@ impl Events {
         events.start().await
     }
 
+    /// The links as the changes given so far have left them.
+    pub fn links(&self) -> impl Iterator<Item = &LinkInfo> {
+        self.state.links.values()
+    }
+
+    /// The addresses that may be bound to, and their interfaces, likewise.
+    pub fn addresses(&self) -> impl Iterator<Item = (u32, IpNet)> {
+        self.state.addresses.iter().copied()
+    }
+
     /// The next change; `None` when the connection to the kernel broke. Dropping the future loses
     /// nothing.
     pub async fn next(&mut self) -> Option<Event> {
@@ -94,7 +104,7 @@ impl Events {
                 return Some(event);
             }
             if self.lost {
-                match self.snapshot().await {
+                match snapshot(&self.netlink).await {
                     Ok((links, addresses)) => {
                         self.state.replace(links, &addresses, &mut self.pending);
                         self.pending.push_back(Event::Resynchronized);
@@ -141,15 +151,15 @@ impl Events {
 
     /// Takes stock after subscribing, so that nothing falls between.
     async fn start(mut self) -> Result<Self, Error> {
-        let (links, addresses) = self.snapshot().await?;
+        let (links, addresses) = snapshot(&self.netlink).await?;
         self.state.replace(links, &addresses, &mut self.pending);
         self.pending.clear();
         Ok(self)
     }
+}
 
-    async fn snapshot(&self) -> Result<(Vec<LinkInfo>, Vec<Address>), Error> {
-        Ok((self.netlink.links().await?, self.netlink.addresses().await?))
-    }
+async fn snapshot(netlink: &Netlink) -> Result<(Vec<LinkInfo>, Vec<Address>), Error> {
+    Ok((netlink.links().await?, netlink.addresses().await?))
 }
 
 /// What has been told so far.
@@ -285,6 +295,7 @@ mod tests {
                     name,
                     up: running,
                     running,
+                    point_to_point: false,
                     holds_addresses: false,
                     mtu,
                     kind: None,

@@ -17,6 +17,9 @@ pub struct LinkInfo {
     pub up: bool,
     /// Operational: up, carrier present, not dormant (`IFF_RUNNING`, RFC 2863 `ifOperStatus`).
     pub running: bool,
+    /// Whatever is given to it reaches the one other end (`IFF_POINTOPOINT`), or needs no neighbour
+    /// to be found (`IFF_NOARP`).
+    pub point_to_point: bool,
     /// Nothing leaves the host by it (`IFF_LOOPBACK`, or a dummy): it only holds addresses.
     pub holds_addresses: bool,
     /// Largest IP packet, in bytes.
@@ -41,6 +44,7 @@ impl LinkInfo {
             name: String::new(),
             up: flags.contains(LinkFlags::Up),
             running: flags.contains(LinkFlags::Up | LinkFlags::Running),
+            point_to_point: flags.intersects(LinkFlags::Pointopoint | LinkFlags::Noarp),
             holds_addresses: flags.contains(LinkFlags::Loopback),
             mtu: 0,
             kind: None,

@@ -8,15 +8,20 @@
 mod address;
 mod error;
 mod event;
+mod internet;
 mod link;
+mod numbers;
 mod owned;
 mod path;
 mod route;
 mod rule;
+mod steering;
+mod uplink;
 mod veth;
 
 use std::fmt::Display;
 use std::io;
+use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::{Stream, StreamExt};
@@ -29,11 +34,14 @@ use crate::netns::{Namespace, run_in};
 pub use address::Address;
 pub use error::Error;
 pub use event::{Event, Events};
+pub use internet::Internet;
 pub use link::LinkInfo;
+pub use numbers::NUMBERS;
 pub use owned::Owned;
-pub use path::{PATH_TABLES, PathRouting};
+pub use path::PathRouting;
 pub use route::{Lookup, MAIN_TABLE, Query, Route, Via};
-pub use rule::{PATH_RULE_PRIORITY, Rule};
+pub use rule::{PATH_RULE_PRIORITY, Rule, TUNNEL_RULE_PRIORITY};
+pub use uplink::Uplink;
 pub use veth::VethEnd;
 
 /// Marks the routes (`rtm_protocol`) and rules (`FRA_PROTOCOL`) that we created: `ip route show
@@ -48,6 +56,8 @@ const ANSWER: Duration = Duration::from_secs(5);
 #[derive(Clone, Debug)]
 pub struct Netlink {
     handle: Handle,
+    /// Where it is.
+    namespace: Arc<Namespace>,
 }
 
 impl Netlink {
@@ -57,7 +67,18 @@ impl Netlink {
         let (connection, handle, _unsolicited) =
             rtnetlink::new_connection_with_strict_check().map_err(Error::Connect)?;
         tokio::spawn(connection);
-        Ok(Self { handle })
+        let namespace = Namespace::current();
+        let namespace = namespace.map_err(|error| Error::Connect(io::Error::other(error)))?;
+        Ok(Self { handle, namespace: Arc::new(namespace) })
+    }
+
+    /// Runs `work` in the network namespace of this connection. Entering it takes a privilege, which
+    /// is not needed where we are in it.
+    fn run_there<R: Send>(&self, work: impl FnOnce() -> io::Result<R> + Send) -> io::Result<R> {
+        if self.namespace.is_current() {
+            return work();
+        }
+        run_in(&self.namespace, work).map_err(io::Error::other)?
     }
 
     /// Connects to the configuration of `namespace`.
@@ -99,5 +120,12 @@ impl Netlink {
                 Err(_) => return Err(Error::silent(attempt)),
             }
         }
+    }
+}
+
+fn tolerate_gone(result: Result<(), Error>) -> Result<(), Error> {
+    match result {
+        Err(error) if error.is_gone() => Ok(()),
+        other => other,
     }
 }

@@ -1,19 +1,22 @@
 //! A ledger of what was created, so that exactly that is removed.
 
-use std::net::IpAddr;
-
 use ipnet::IpNet;
 
-use super::path::Leftover;
-use super::{Error, Netlink, PathRouting, Route, Rule, Via};
+use super::numbers::{Mark, Numbers};
+use super::steering::{Installed, Steering};
+use super::{Error, Internet, Netlink, PathRouting, Route, Rule, Uplink, tolerate_gone};
 
-/// Creates addresses, routes, rules and path routing, and remembers them.
+/// Creates addresses, routes, rules and the routing of outer packets, and remembers them.
 ///
 /// Nothing is removed by dropping it, since that takes the kernel's answers: call
 /// [`Self::remove_all`] when the daemon ends or its start-up fails.
 #[derive(Debug)]
 pub struct Owned {
     netlink: Netlink,
+    /// Claimed when the first is needed.
+    numbers: Option<Numbers>,
+    /// Likewise.
+    mark: Option<Mark>,
     /// In the order of creation.
     objects: Vec<Object>,
 }
@@ -23,21 +26,13 @@ enum Object {
     Address { interface: u32, net: IpNet },
     Route(Route),
     Rule(Rule),
-    Path(InstalledPath),
-}
-
-/// Path routing in place. Paths of different connections may have the same addresses.
-#[derive(Debug)]
-struct InstalledPath {
-    routing: PathRouting,
-    rule: Rule,
-    users: usize,
+    Steering(Installed),
 }
 
 impl Owned {
     /// An empty ledger for objects created by `netlink`.
     pub const fn new(netlink: Netlink) -> Self {
-        Self { netlink, objects: Vec::new() }
+        Self { netlink, numbers: None, mark: None, objects: Vec::new() }
     }
 
     /// The connection, for what leaves nothing behind.
@@ -104,64 +99,100 @@ impl Owned {
         self.remove_one(|object| matches!(object, Object::Rule(r) if r == rule)).await
     }
 
+    /// Says which mark outer packets have, before the first [`Self::add_uplink`] or
+    /// [`Self::add_internet`]. No other daemon in this network namespace may have it.
+    pub async fn set_mark(&mut self, value: u32) -> Result<(), Error> {
+        if self.mark.as_ref().is_none_or(|mark| mark.value != value) {
+            self.mark = Some(Mark::claim(&self.netlink, value).await?);
+        }
+        Ok(())
+    }
+
     /// Lets the packets of a path leave by its interface. For a pair of addresses that has it
-    /// already, another user is counted; their interfaces and gateways must agree. What a killed
-    /// daemon left behind for the same pair is taken over.
-    pub async fn add_path(&mut self, routing: PathRouting) -> Result<(), Error> {
-        if let Some(path) = self.path_between(routing.local, routing.remote) {
-            if path.routing != routing {
+    /// already, another user is counted; their interfaces and gateways must agree. Gives why the
+    /// packets go nowhere as yet, where there is no route: [`Self::refresh`] adds it when there is.
+    pub async fn add_path(&mut self, routing: PathRouting) -> Result<Option<Error>, Error> {
+        let between =
+            |other: &PathRouting| (other.local, other.remote) == (routing.local, routing.remote);
+        let same = self.steerings().find_map(|it| match &it.steering {
+            Steering::Path(other) if between(other) => Some((other.clone(), &mut it.users)),
+            _ => None,
+        });
+        if let Some((other, users)) = same {
+            if other != routing {
                 return Err(Error::PathConflict {
                     local: routing.local,
                     remote: routing.remote,
-                    interface: path.routing.interface.clone(),
+                    interface: other.interface,
                 });
             }
-            path.users += 1;
-            return Ok(());
+            *users += 1;
+            return Ok(None);
         }
         if routing.local.is_ipv6() != routing.remote.is_ipv6() {
             let pair = format!("path {} - {}", routing.local, routing.remote);
             return Err(Error::MixedVersions(pair));
         }
-        let (table, leftover) = routing.choose_table(&self.netlink).await?;
-        let route = routing.route(&self.netlink, table).await?;
-        let rule = Rule::between(routing.local, routing.remote, table);
-        let path = InstalledPath { routing, rule, users: 1 };
-        if let Err(error) = path.install(&self.netlink, &route, leftover).await {
-            // Whatever came into being before the failure goes again; the first error is the cause.
-            let _ = path.remove(&self.netlink).await;
-            return Err(error);
-        }
-        self.objects.push(Object::Path(path));
-        Ok(())
+        let table = self.numbers().await?.take()?;
+        self.install(Steering::Path(routing), table).await
     }
 
     /// Removes the routing of a path with its last user; nothing happens if there is none.
     pub async fn remove_path(&mut self, routing: &PathRouting) -> Result<(), Error> {
-        match self.path_between(routing.local, routing.remote) {
-            Some(path) if path.routing != *routing => return Ok(()),
-            Some(path) if path.users > 1 => {
-                path.users -= 1;
-                return Ok(());
-            }
-            _ => {}
-        }
-        self.remove_one(|object| matches!(object, Object::Path(p) if p.routing == *routing)).await
+        self.remove_steering(&Steering::Path(routing.clone())).await
     }
 
-    /// Brings the routes of all paths up to date, to be called after [`super::Event`]s that tell of
-    /// links, addresses or routes: an interface came back, a router changed. A path whose interface
-    /// or route is missing stays without until it is there again, which is no error. Every path is
-    /// tried; the errors of those that failed come back.
-    pub async fn refresh_paths(&mut self) -> Result<(), Vec<Error>> {
-        if !self.objects.iter().any(|object| matches!(object, Object::Path(_))) {
+    /// Lets marked packets of sockets bound to an interface leave by its default route. Gives why
+    /// they go nowhere as yet, where it has none: [`Self::refresh`] adds it when it has.
+    pub async fn add_uplink(&mut self, uplink: Uplink) -> Result<Option<Error>, Error> {
+        let table = self.numbers().await?.take()?;
+        self.install(Steering::Uplink(uplink), table).await
+    }
+
+    /// Removes the routing of an interface; nothing happens if there is none.
+    pub async fn remove_uplink(&mut self, uplink: &Uplink) -> Result<(), Error> {
+        self.remove_steering(&Steering::Uplink(uplink.clone())).await
+    }
+
+    /// Sends everything without mark into a tunnel that would take the main table's default route.
+    pub async fn add_internet(&mut self, internet: Internet) -> Result<(), Error> {
+        let table = self.numbers().await?.take()?;
+        self.install(Steering::Internet(internet), table).await.map(drop)
+    }
+
+    /// Takes the default route out of the tunnel; nothing happens if it is not there.
+    pub async fn remove_internet(&mut self, internet: &Internet) -> Result<(), Error> {
+        self.remove_steering(&Steering::Internet(internet.clone())).await
+    }
+
+    /// Brings everything up to date, to be called after [`super::Event`]s: routes of outer packets
+    /// follow when an interface came back or a router changed, and what the kernel dropped when one
+    /// of our interfaces was set down is there again when it is up. What misses its interface or
+    /// route stays without until it is there, which is no error. Every object is tried; the errors
+    /// of those that failed come back.
+    pub async fn refresh(&mut self) -> Result<(), Vec<Error>> {
+        if self.objects.is_empty() {
             return Ok(());
         }
         let present = self.netlink.own_routes().await.map_err(|error| vec![error])?;
+        let addresses = self.netlink.addresses().await.map_err(|error| vec![error])?;
         let mut errors = Vec::new();
         for object in &self.objects {
-            let Object::Path(path) = object else { continue };
-            errors.extend(path.refresh(&self.netlink, &present).await.err());
+            let done = match object {
+                Object::Steering(it) => it.refresh(&self.netlink, &present).await,
+                Object::Route(route) if !present.iter().any(|it| route.is_shown_as(it)) => {
+                    let add = self.netlink.add_route(route);
+                    restore(&self.netlink, route.interface(), add).await
+                }
+                Object::Address { interface, net }
+                    if !addresses.iter().any(|it| (it.interface, it.net) == (*interface, *net)) =>
+                {
+                    let add = self.netlink.add_address(*interface, *net);
+                    restore(&self.netlink, Some(*interface), add).await
+                }
+                _ => Ok(()),
+            };
+            errors.extend(done.err());
         }
         if errors.is_empty() { Ok(()) } else { Err(errors) }
     }
@@ -169,92 +200,104 @@ impl Owned {
     /// Removes everything created here, last first. What is gone already is no error, and an error
     /// does not keep the rest: all that happened come back, and the ledger is empty.
     pub async fn remove_all(&mut self) -> Result<(), Vec<Error>> {
+        if self.objects.is_empty() {
+            return Ok(());
+        }
         let mut errors = Vec::new();
+        let present = self.netlink.own_routes().await;
+        let present = present.map_err(|error| errors.push(error)).unwrap_or_default();
         while let Some(object) = self.objects.pop() {
-            errors.extend(object.remove(&self.netlink).await.err());
+            errors.extend(object.remove(&self.netlink, &present).await.err());
+            self.forget(&object);
         }
         if errors.is_empty() { Ok(()) } else { Err(errors) }
     }
 
+    async fn numbers(&mut self) -> Result<&mut Numbers, Error> {
+        let claimed = match self.numbers.take() {
+            Some(numbers) => numbers,
+            None => Numbers::claim(&self.netlink).await?,
+        };
+        Ok(self.numbers.insert(claimed))
+    }
+
+    fn steerings(&mut self) -> impl Iterator<Item = &mut Installed> {
+        self.objects.iter_mut().filter_map(|object| match object {
+            Object::Steering(it) => Some(it),
+            _ => None,
+        })
+    }
+
+    async fn install(&mut self, what: Steering, table: u32) -> Result<Option<Error>, Error> {
+        // Only rules by addresses do without.
+        let mark = self.mark.as_ref().map_or(0, |mark| mark.value);
+        let installed = Installed::new(what, mark, table);
+        let result = installed.install(&self.netlink).await;
+        let object = Object::Steering(installed);
+        if result.is_ok() {
+            self.objects.push(object);
+        } else {
+            // Whatever came into being before the failure goes again; the first error is the cause.
+            let present = self.netlink.own_routes().await.unwrap_or_default();
+            let _ = object.remove(&self.netlink, &present).await;
+            self.forget(&object);
+        }
+        result
+    }
+
+    async fn remove_steering(&mut self, what: &Steering) -> Result<(), Error> {
+        if let Some(shared) = self.steerings().find(|it| it.steering == *what && it.users > 1) {
+            shared.users -= 1;
+            return Ok(());
+        }
+        self.remove_one(|it| matches!(it, Object::Steering(it) if it.steering == *what)).await
+    }
+
     async fn remove_one(&mut self, this: impl Fn(&Object) -> bool) -> Result<(), Error> {
         let Some(position) = self.objects.iter().rposition(this) else { return Ok(()) };
+        let present = match &self.objects[position] {
+            Object::Steering(_) => self.netlink.own_routes().await?,
+            _ => Vec::new(),
+        };
         // Kept when it could not be removed, for remove_all to try again.
-        self.objects[position].remove(&self.netlink).await?;
-        self.objects.remove(position);
+        self.objects[position].remove(&self.netlink, &present).await?;
+        let object = self.objects.remove(position);
+        self.forget(&object);
         Ok(())
     }
 
-    fn path_between(&mut self, local: IpAddr, remote: IpAddr) -> Option<&mut InstalledPath> {
-        self.objects.iter_mut().find_map(|object| match object {
-            Object::Path(path) if (path.routing.local, path.routing.remote) == (local, remote) => {
-                Some(path)
-            }
-            _ => None,
-        })
+    /// It is gone: its number may be another's.
+    fn forget(&mut self, object: &Object) {
+        if let (Object::Steering(it), Some(numbers)) = (object, &mut self.numbers) {
+            numbers.give_back(it.table);
+        }
     }
 }
 
 impl Object {
-    async fn remove(&self, netlink: &Netlink) -> Result<(), Error> {
+    /// `present`: all routes of ours.
+    async fn remove(&self, netlink: &Netlink, present: &[Route]) -> Result<(), Error> {
         match self {
             Self::Address { interface, net } => {
                 tolerate_gone(netlink.remove_address(*interface, *net).await)
             }
             Self::Route(route) => tolerate_gone(netlink.remove_route(route).await),
             Self::Rule(rule) => tolerate_gone(netlink.remove_rule(rule).await),
-            Self::Path(path) => path.remove(netlink).await,
+            Self::Steering(it) => it.remove(netlink, present).await,
         }
     }
 }
 
-impl InstalledPath {
-    /// The rule comes last, so that no packet looks into a table that is not ready.
-    async fn install(
-        &self,
-        netlink: &Netlink,
-        route: &Route,
-        leftover: Leftover,
-    ) -> Result<(), Error> {
-        netlink.replace_route(&self.routing.fallback(self.rule.table)).await?;
-        netlink.replace_route(route).await?;
-        match leftover {
-            Leftover::Rule => Ok(()),
-            Leftover::Nothing => netlink.add_rule(&self.rule).await,
-        }
-    }
-
-    async fn refresh(&self, netlink: &Netlink, present: &[Route]) -> Result<(), Error> {
-        let in_table = |route: &&Route| route.table == self.rule.table;
-        let present = present.iter().filter(in_table).find(|route| route.via != Via::Unreachable);
-        match self.routing.route(netlink, self.rule.table).await {
-            Ok(wanted) if present.is_some_and(|present| same(present, &wanted)) => Ok(()),
-            Ok(wanted) => netlink.replace_route(&wanted).await,
-            Err(Error::NoInterface(_) | Error::NoRoute { .. }) => match present {
-                Some(present) => tolerate_gone(netlink.remove_route(present).await),
-                None => Ok(()),
-            },
-            Err(error) => Err(error),
-        }
-    }
-
-    async fn remove(&self, netlink: &Netlink) -> Result<(), Error> {
-        let rule = tolerate_gone(netlink.remove_rule(&self.rule).await);
-        let routes = netlink.own_routes().await?;
-        for route in routes.iter().filter(|route| route.table == self.rule.table) {
-            tolerate_gone(netlink.remove_route(route).await)?;
-        }
-        rule
-    }
-}
-
-/// Whether the kernel shows the wanted route; it fills in metrics.
-fn same(present: &Route, wanted: &Route) -> bool {
-    *present == Route { metric: present.metric, ..wanted.clone() }
-}
-
-fn tolerate_gone(result: Result<(), Error>) -> Result<(), Error> {
-    match result {
-        Err(error) if error.is_gone() => Ok(()),
-        other => other,
+/// Adds something once more that needs an interface, if that is up.
+async fn restore(
+    netlink: &Netlink,
+    interface: Option<u32>,
+    add: impl Future<Output = Result<(), Error>>,
+) -> Result<(), Error> {
+    let Some(interface) = interface else { return add.await };
+    match netlink.link_by_index(interface).await {
+        Ok(link) if link.up => add.await,
+        Ok(_) | Err(Error::NoInterface(_)) => Ok(()),
+        Err(error) => Err(error),
     }
 }

@@ -14,14 +14,10 @@
 //! instead of leaving by the interface of another one, which no figure of ours could then explain.
 
 use std::net::IpAddr;
-use std::ops::Range;
 
 use ipnet::IpNet;
 
-use super::{Error, Netlink, PATH_RULE_PRIORITY, Route, Rule, Via};
-
-/// Numbers of the tables of paths ("mp" and a counter). Nobody numbers tables by hand up here.
-pub const PATH_TABLES: Range<u32> = 0x6d70_0000..0x6d71_0000;
+use super::{Error, Netlink, Route, Via};
 
 /// Which way the outer packets of a path go.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -50,12 +46,6 @@ impl PathRouting {
         }
     }
 
-    /// Whether `rule` is the one this path needs, whatever its table.
-    pub fn matches(&self, rule: &Rule) -> bool {
-        rule.priority == PATH_RULE_PRIORITY
-            && *rule == Rule::between(self.local, self.remote, rule.table)
-    }
-
     /// The route for `table`, as things are now.
     pub(super) async fn route(&self, netlink: &Netlink, table: u32) -> Result<Route, Error> {
         let index = netlink.link(&self.interface).await?.index;
@@ -75,28 +65,4 @@ impl PathRouting {
         let destination: IpNet = self.remote.into();
         Ok(Route { destination, via, table, metric: None, mtu, source: Some(self.local) })
     }
-
-    /// Chooses the table: that of a rule for the same addresses left over by a daemon that was
-    /// killed, else a free one.
-    pub(super) async fn choose_table(&self, netlink: &Netlink) -> Result<(u32, Leftover), Error> {
-        let rules = netlink.own_rules().await?;
-        if let Some(rule) = rules.iter().find(|rule| self.matches(rule)) {
-            return Ok((rule.table, Leftover::Rule));
-        }
-        let routes = netlink.own_routes().await?;
-        let taken = |table: u32| {
-            rules.iter().any(|rule| rule.table == table)
-                || routes.iter().any(|route| route.table == table)
-        };
-        // There are fewer objects than tables in the range, unless somebody is joking.
-        let free = PATH_TABLES.into_iter().find(|&table| !taken(table));
-        Ok((free.unwrap_or(PATH_TABLES.start), Leftover::Nothing))
-    }
-}
-
-/// What an earlier daemon left behind for a path.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Leftover {
-    Nothing,
-    Rule,
 }

@@ -73,6 +73,12 @@ impl Route {
         }
     }
 
+    /// Whether `shown` is how the kernel shows this route: it fills in the metric.
+    pub(super) fn is_shown_as(&self, shown: &Self) -> bool {
+        let metric = self.metric.or(shown.metric);
+        *shown == Self { metric, ..self.clone() }
+    }
+
     fn message(&self) -> RouteMessage {
         let mut message = self.key();
         message
@@ -284,6 +290,16 @@ impl Netlink {
             (route.destination.prefix_len(), std::cmp::Reverse(route.metric.unwrap_or(0)))
         };
         Ok(routes.into_iter().filter(fits).max_by_key(better))
+    }
+
+    /// The routes of one IP version that leave by `interface`, of every table.
+    pub async fn routes_by(&self, interface: u32, ipv6: bool) -> Result<Vec<Route>, Error> {
+        let mut request = RouteMessage::default();
+        request.header.address_family =
+            if ipv6 { AddressFamily::Inet6 } else { AddressFamily::Inet };
+        request.attributes.push(RouteAttribute::Oif(interface));
+        let routes = self.dump(request).await?;
+        Ok(routes.into_iter().filter(|route| route.interface() == Some(interface)).collect())
     }
 
     /// How a packet would go now, policy rules included. Fails with "network is unreachable" where

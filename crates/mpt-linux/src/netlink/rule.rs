@@ -5,7 +5,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use ipnet::IpNet;
 use netlink_packet_route::route::RouteProtocol;
-use netlink_packet_route::rule::{RuleAction, RuleAttribute, RuleMessage};
+use netlink_packet_route::rule::{RuleAction, RuleAttribute, RuleFlags, RuleMessage};
 use rtnetlink::IpVersion;
 
 use super::address::family;
@@ -14,12 +14,18 @@ use super::{Error, Netlink, PROTOCOL};
 /// Priority of the rules of paths: after the local table (0), before rules an administrator or a
 /// VPN usually adds (from 5000 on) and before the main table (32766).
 pub const PATH_RULE_PRIORITY: u32 = 4754;
+/// Priority of the rules that send the packets of this host into a tunnel: where the main table
+/// (32766) would have the last word, and after every rule an administrator usually adds. One less
+/// is that of the rules that look there for anything but a default route.
+pub const TUNNEL_RULE_PRIORITY: u32 = 32_765;
 
 /// A policy rule: packets with all these properties look into a table.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Rule {
     /// Rules are tried from the lowest to the highest; the main table is at 32766.
     pub priority: u32,
+    /// It is for all packets but those with all these properties.
+    pub inverted: bool,
     /// Source prefix.
     pub source: Option<IpNet>,
     /// Destination prefix.
@@ -32,6 +38,9 @@ pub struct Rule {
     pub output: Option<String>,
     /// The table they look into. Where it has no route, the next rule is tried.
     pub table: u32,
+    /// Routes found there do not count when their prefix has at most so many bits; 0: no default
+    /// route.
+    pub suppress_prefix_length: Option<u32>,
     /// Whether it is for IPv6; a rule is for one version only.
     pub ipv6: bool,
 }
@@ -40,14 +49,25 @@ impl Rule {
     /// Packets between exactly these addresses.
     pub fn between(source: IpAddr, destination: IpAddr, table: u32) -> Self {
         Self {
-            priority: PATH_RULE_PRIORITY,
             source: Some(source.into()),
             destination: Some(destination.into()),
+            ..Self::all(PATH_RULE_PRIORITY, table, destination.is_ipv6())
+        }
+    }
+
+    /// All packets.
+    pub const fn all(priority: u32, table: u32, ipv6: bool) -> Self {
+        Self {
+            priority,
+            inverted: false,
+            source: None,
+            destination: None,
             mark: None,
             input: None,
             output: None,
             table,
-            ipv6: destination.is_ipv6(),
+            suppress_prefix_length: None,
+            ipv6,
         }
     }
 
@@ -65,6 +85,7 @@ impl Rule {
         header.table = u8::try_from(self.table).unwrap_or_default();
         header.src_len = self.source.map_or(0, |net| net.prefix_len());
         header.dst_len = self.destination.map_or(0, |net| net.prefix_len());
+        header.flags.set(RuleFlags::Invert, self.inverted);
         let attributes = &mut message.attributes;
         attributes.push(RuleAttribute::Priority(self.priority));
         attributes.push(RuleAttribute::Table(self.table));
@@ -74,6 +95,7 @@ impl Rule {
         attributes.extend(self.mark.map(RuleAttribute::FwMark));
         attributes.extend(self.input.clone().map(RuleAttribute::Iifname));
         attributes.extend(self.output.clone().map(RuleAttribute::Oifname));
+        attributes.extend(self.suppress_prefix_length.map(RuleAttribute::SuppressPrefixLen));
         Ok(message)
     }
 
@@ -83,17 +105,9 @@ impl Rule {
             return None;
         }
         let mut owner = 0;
-        let mut rule = Self {
-            // The kernel leaves out the attribute when it is 0.
-            priority: 0,
-            source: None,
-            destination: None,
-            mark: None,
-            input: None,
-            output: None,
-            table: message.header.table.into(),
-            ipv6,
-        };
+        // The kernel leaves out the priority when it is 0.
+        let mut rule = Self::all(0, message.header.table.into(), ipv6);
+        rule.inverted = message.header.flags.contains(RuleFlags::Invert);
         for attribute in &message.attributes {
             match attribute {
                 RuleAttribute::Priority(priority) => rule.priority = *priority,
@@ -108,6 +122,10 @@ impl Rule {
                 RuleAttribute::FwMark(mark) => rule.mark = Some(*mark),
                 RuleAttribute::Iifname(name) => rule.input = Some(name.clone()),
                 RuleAttribute::Oifname(name) => rule.output = Some(name.clone()),
+                // The kernel shows -1 where there is none.
+                RuleAttribute::SuppressPrefixLen(length) => {
+                    rule.suppress_prefix_length = Some(*length).filter(|it| *it != u32::MAX);
+                }
                 _ => {}
             }
         }
@@ -118,7 +136,7 @@ impl Rule {
 /// As `ip rule` writes it.
 impl fmt::Display for Rule {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: from ", self.priority)?;
+        write!(f, "{}: {}from ", self.priority, if self.inverted { "not " } else { "" })?;
         match self.source {
             Some(source) => write!(f, "{source}")?,
             None => write!(f, "all")?,
@@ -134,7 +152,9 @@ impl fmt::Display for Rule {
                 write!(f, " {name} {value}")?;
             }
         }
-        write!(f, " lookup {}", self.table)
+        write!(f, " lookup {}", self.table)?;
+        self.suppress_prefix_length
+            .map_or(Ok(()), |length| write!(f, " suppress_prefixlength {length}"))
     }
 }
 
@@ -175,12 +195,14 @@ mod tests {
             Rule::between("10.0.0.1".parse().unwrap(), "10.0.0.2".parse().unwrap(), 70_000);
         let everything = Rule {
             priority: 3,
+            inverted: true,
             source: Some("2001:db8::/64".parse().unwrap()),
             destination: None,
             mark: Some(7),
             input: Some("lo".to_owned()),
             output: Some("eth0".to_owned()),
             table: 100,
+            suppress_prefix_length: Some(0),
             ipv6: true,
         };
         for rule in [between, everything] {

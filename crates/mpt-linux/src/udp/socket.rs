@@ -14,6 +14,8 @@ pub struct SocketConfig {
     pub local: SocketAddr,
     /// Bind to this interface as well (`SO_BINDTODEVICE`).
     pub interface: Option<String>,
+    /// Mark of everything it sends (`SO_MARK`), for policy rules to see. Takes CAP_NET_ADMIN.
+    pub mark: Option<u32>,
     /// Outer UDP checksum. Only IPv4 may go without (RFC 8086 section 6.2 asks far more of IPv6).
     pub checksum: bool,
     /// Bytes of the kernel's receive buffer.
@@ -61,6 +63,9 @@ impl UdpSocket {
         if let Some(interface) = &config.interface {
             socket.bind_device(Some(interface.as_bytes()))?;
         }
+        if let Some(mark) = config.mark {
+            socket.set_mark(mark)?;
+        }
         let fd = socket.as_raw_fd();
         let (level, discover, probe, errors, class) = if v6 {
             (
@@ -102,6 +107,11 @@ impl UdpSocket {
         let local =
             socket.local_addr()?.as_socket().ok_or_else(|| io::Error::other("not an IP socket"))?;
         Ok(Self { socket, local, segmentation: Cell::new(true) })
+    }
+
+    /// Gives everything it sends from now on another mark; `None` is as good as none.
+    pub fn set_mark(&self, mark: Option<u32>) -> io::Result<()> {
+        self.socket.set_mark(mark.unwrap_or(0))
     }
 
     /// Never uses `UDP_SEGMENT` on this socket, as if the device below could not.

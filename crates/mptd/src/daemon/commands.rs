@@ -1,7 +1,7 @@
 //! Answers to the control socket.
 
 use mpt_api::snapshot as api;
-use mpt_api::{Code, EventKind, Failure, PathChange, Snapshot};
+use mpt_api::{Code, Failure, PathChange, Snapshot};
 
 use super::Daemon;
 use crate::data::{ChangeError, Ended};
@@ -69,28 +69,18 @@ impl Daemon {
             config.tier = change.tier.unwrap_or(config.tier);
             config.up = change.up.unwrap_or(config.up);
         }
-        self.tell_path(connection, path).await;
+        self.tell_paths(vec![(connection.to_owned(), path.to_owned())]).await;
         Ok(())
     }
 
-    /// Tells monitors how a path is now.
-    pub(super) async fn tell_path(&self, connection: &str, path: &str) {
-        let Some(config) = self.running.connection(connection).cloned() else { return };
-        let Ok(Some(shown)) = self.data.call(move |data| data.show_connection(&config)).await
-        else {
-            return;
-        };
-        if let Some(path) = shown.paths.iter().find(|it| it.name == path) {
-            self.tell(EventKind::PathChanged {
-                connection: connection.to_owned(),
-                path: path.name.clone(),
-                state: path.state,
-                down: path.down,
-                weight: path.weight,
-                weight_in: path.weight_in,
-                tier: path.tier,
-                mtu: path.mtu,
-            });
+    /// Tells monitors how paths are now.
+    pub(super) async fn tell_paths(&self, paths: Vec<(String, String)>) {
+        let events = self.data.call(move |data| {
+            let event = |(connection, path): &(String, String)| data.path_changed(connection, path);
+            paths.iter().filter_map(event).collect::<Vec<_>>()
+        });
+        for event in events.await.unwrap_or_default() {
+            self.tell(event);
         }
     }
 }

@@ -1,40 +1,92 @@
 //! Which interface each path runs over, and whether it can carry packets.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::net::IpAddr;
 
-use mpt_linux::netlink::{Address, Error, LinkInfo, Netlink, Query};
+use mpt_linux::netlink::{Event, Events, LinkInfo, Netlink, Query};
 
-use crate::config::{Config, Path};
-use crate::data::LinkFacts;
+use crate::config::{Config, Connection, Path};
+use crate::data::{LinkFacts, PathLink};
 
 /// MTU taken for a path whose interface is not there: that of Ethernet.
 const USUAL_MTU: u16 = 1500;
 
-/// All interfaces and addresses at one moment.
-#[derive(Debug, Default)]
+/// All interfaces and addresses at one moment. It follows the network by the events alone, since asking for everything takes longer than a path
+/// may be dead.
+#[derive(Clone, Debug, Default)]
 pub(super) struct Links {
-    links: Vec<LinkInfo>,
-    addresses: Vec<Address>,
+    links: HashMap<u32, LinkInfo>,
+    names: HashMap<String, u32>,
+    /// Interfaces that have an address: with DHCP several may have the same.
+    owners: HashMap<IpAddr, BTreeSet<u32>>,
     /// The interface by which packets leave between addresses the local one of which is on a loopback or dummy interface.
     outgoing: HashMap<(IpAddr, IpAddr), u32>,
 }
 
 impl Links {
-    /// What `config` needs to know.
-    pub(super) async fn read(netlink: &Netlink, config: &Config) -> Result<Self, Error> {
-        let (links, addresses) = (netlink.links().await?, netlink.addresses().await?);
-        let mut links = Self { links, addresses, outgoing: HashMap::new() };
+    /// As `events` begins.
+    pub(super) fn new(events: &Events) -> Self {
+        let mut links = Self::default();
+        events.links().for_each(|link| links.set(link));
+        for (interface, net) in events.addresses() {
+            links.owners.entry(net.addr()).or_default().insert(interface);
+        }
+        links
+    }
+
+    /// Follows one change.
+    pub(super) fn follow(&mut self, event: &Event) {
+        match event {
+            Event::LinkAppeared(link)
+            | Event::LinkUp(link)
+            | Event::LinkDown(link)
+            | Event::MtuChanged(link) => self.set(link),
+            Event::LinkGone { index, name } => {
+                self.links.remove(index);
+                // Another one may have taken the name.
+                if self.names.get(name) == Some(index) {
+                    self.names.remove(name);
+                }
+            }
+            Event::AddressAdded { interface, net } => {
+                self.owners.entry(net.addr()).or_default().insert(*interface);
+            }
+            Event::AddressRemoved { interface, net } => {
+                if let Some(owners) = self.owners.get_mut(&net.addr()) {
+                    owners.remove(interface);
+                    if owners.is_empty() {
+                        self.owners.remove(&net.addr());
+                    }
+                }
+            }
+            Event::RouteChanged { .. } | Event::Resynchronized => {}
+        }
+    }
+
+    fn set(&mut self, link: &LinkInfo) {
+        self.names.insert(link.name.clone(), link.index);
+        self.links.insert(link.index, link.clone());
+    }
+
+    /// Finds out which way packets leave whose local address is on an interface that only holds addresses, as on routers.
+    pub(super) async fn ask_routes(&mut self, netlink: &Netlink, config: &Config) {
+        self.outgoing.clear();
         for path in config.connections.iter().flat_map(|connection| &connection.paths) {
             let (None, Some(local)) = (&path.interface, path.local) else { continue };
-            if links.owner(local).is_some_and(|owner| owner.holds_addresses) {
+            if self.owner(local).is_some_and(|owner| owner.holds_addresses)
+                && !path.remote.is_unspecified()
+            {
                 let query = Query { source: Some(local), ..Query::to(path.remote) };
                 if let Ok(found) = netlink.lookup(query).await {
-                    links.outgoing.insert((local, path.remote), found.interface);
+                    self.outgoing.insert((local, path.remote), found.interface);
                 }
             }
         }
-        Ok(links)
+    }
+
+    /// Takes over what another has found out.
+    pub(super) fn know_routes(&mut self, other: &Self) {
+        self.outgoing.clone_from(&other.outgoing);
     }
 
     /// The interface of a path: the one it names, or the one that has its local address. Where that only holds addresses, as on routers, it is the
@@ -44,7 +96,7 @@ impl Links {
             (Some(name), _) => self.named(name),
             (None, Some(local)) => match self.owner(local)? {
                 owner if owner.holds_addresses => {
-                    self.with_index(*self.outgoing.get(&(local, path.remote))?)
+                    self.links.get(self.outgoing.get(&(local, path.remote))?)
                 }
                 owner => Some(owner),
             },
@@ -53,31 +105,63 @@ impl Links {
     }
 
     pub(super) fn named(&self, name: &str) -> Option<&LinkInfo> {
-        self.links.iter().find(|link| link.name == *name)
+        self.links.get(self.names.get(name)?)
     }
 
     pub(super) fn facts(&self, path: &Path) -> LinkFacts {
         let link = self.of(path);
         LinkFacts {
             mtu: link.map_or(USUAL_MTU, |link| u16::try_from(link.mtu).unwrap_or(u16::MAX)),
-            carrier: link.is_some_and(|link| {
-                let has_local = |local| {
-                    self.addresses.iter().any(|it| {
-                        let elsewhere = path.interface.is_none();
-                        it.net.addr() == local && (elsewhere || it.interface == link.index)
+            carrier: link
+                .is_some_and(|link| link.up && link.running && self.has_address(path, link)),
+        }
+    }
+
+    /// What the data thread is told of a path.
+    pub(super) fn path_link(&self, connection: &Connection, path: &Path) -> PathLink {
+        PathLink {
+            connection: connection.name.clone(),
+            path: path.name.clone(),
+            fixed_mtu: path.mtu.is_some(),
+            facts: self.facts(path),
+        }
+    }
+
+    /// The same of all paths.
+    pub(super) fn path_links(&self, config: &Config) -> Vec<PathLink> {
+        let of = |it: &Connection| -> Vec<_> {
+            it.paths.iter().map(|path| self.path_link(it, path)).collect()
+        };
+        config.connections.iter().flat_map(of).collect()
+    }
+
+    /// Whether packets of the path would have an address: the one it says, or any the interface has.
+    fn has_address(&self, path: &Path, link: &LinkInfo) -> bool {
+        match (path.local, &path.interface) {
+            (Some(local), Some(_)) => {
+                self.owners.get(&local).is_some_and(|owners| owners.contains(&link.index))
+            }
+            (Some(local), None) => self.owners.contains_key(&local),
+            // The kernel would take an address of another interface; over a point-to-point link that may be meant.
+            (None, _) => {
+                link.point_to_point
+                    || self.owners.iter().any(|(address, owners)| {
+                        owners.contains(&link.index) && serves(*address, path.remote)
                     })
-                };
-                link.up && link.running && path.local.is_none_or(has_local)
-            }),
+            }
         }
     }
 
     fn owner(&self, local: IpAddr) -> Option<&LinkInfo> {
-        let address = self.addresses.iter().find(|address| address.net.addr() == local)?;
-        self.with_index(address.interface)
+        self.links.get(self.owners.get(&local)?.first()?)
     }
+}
 
-    fn with_index(&self, index: u32) -> Option<&LinkInfo> {
-        self.links.iter().find(|link| link.index == index)
-    }
+/// Whether packets to `remote` can have this source address.
+fn serves(address: IpAddr, remote: IpAddr) -> bool {
+    let is_link_local = |address| match address {
+        IpAddr::V4(_) => false,
+        IpAddr::V6(v6) => v6.is_unicast_link_local(),
+    };
+    address.is_ipv4() == remote.is_ipv4() && (is_link_local(remote) || !is_link_local(address))
 }

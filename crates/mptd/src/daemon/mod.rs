@@ -5,10 +5,13 @@
 
 mod commands;
 mod links;
+mod network;
 mod reload;
+mod reverse_path;
 mod system;
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -24,15 +27,12 @@ use crate::command::Command;
 use crate::config::{self, Config, ConfigErrors};
 use crate::control::{BindError, ControlSocket, EVENT_BACKLOG};
 use crate::data::{ChangeError, DataThread, Ended, Handle, Notice};
+use network::Network;
+pub use reverse_path::check as check_reverse_path;
 use system::System;
 
 /// Requests waiting for an answer, from all clients together.
 const COMMAND_QUEUE: usize = 32;
-/// Changes of the network that come together (a link that flaps, an interface with its addresses) are looked at once, after this.
-const SETTLE: Duration = Duration::from_millis(5);
-/// But after so many at the latest: routes may change without end.
-const SETTLE_EVENTS: usize = 64;
-
 /// Why the daemon could not start, or could not apply a change.
 #[derive(Debug, Error)]
 #[expect(missing_docs, reason = "the messages say it")]
@@ -67,6 +67,7 @@ pub struct Daemon {
     data: Handle,
     thread: Option<JoinHandle<()>>,
     system: System,
+    network: Arc<Network>,
     events: broadcast::Sender<Event>,
     set_log: Box<dyn Fn(LevelFilter)>,
     started: Instant,
@@ -85,13 +86,14 @@ pub async fn run(
     let mut terminate = signal(SignalKind::terminate())?;
     let mut interrupt = signal(SignalKind::interrupt())?;
     let control = ControlSocket::bind(&config.daemon.control_socket).await?;
-    let mut network = Events::connect().await?;
+    let network = Events::connect().await?;
 
     let (notices, mut noticed) = mpsc::unbounded_channel();
     let (commands, mut asked) = mpsc::channel(COMMAND_QUEUE);
     let (events, _) = broadcast::channel(EVENT_BACKLOG);
     let limit = usize::try_from(config.daemon.buffer_limit).unwrap_or(usize::MAX);
     let (data, thread) = DataThread::spawn(limit, notices)?;
+    let network = Network::follow(network, data.clone(), events.clone());
     let empty = Config { devices: Vec::new(), connections: Vec::new(), ..config.clone() };
     let mut daemon = Daemon {
         file: file.to_owned(),
@@ -100,7 +102,8 @@ pub async fn run(
         present: empty,
         data,
         thread: Some(thread),
-        system: System::connect()?,
+        system: System::connect().await?,
+        network: Arc::clone(&network),
         events: events.clone(),
         set_log: Box::new(set_log),
         started: Instant::now(),
@@ -114,6 +117,7 @@ pub async fn run(
 
     let serve = control.serve(commands, events);
     tokio::pin!(serve);
+    let mut pause = Duration::ZERO;
     let ended = loop {
         tokio::select! {
             () = &mut serve => {}
@@ -121,15 +125,12 @@ pub async fn run(
             Some(notice) = noticed.recv() => if let Err(error) = daemon.heed(notice).await {
                 break Err(error);
             },
-            event = network.next() => match event {
-                Some(event) => {
-                    let mut batch = vec![event];
-                    while batch.len() < SETTLE_EVENTS
-                        && let Ok(Some(event)) = tokio::time::timeout(SETTLE, network.next()).await
-                    {
-                        batch.push(event);
-                    }
-                    daemon.network_changed(&batch).await;
+            changes = network.changed(pause) => match changes {
+                Some(changes) => {
+                    let began = Instant::now();
+                    daemon.network_changed(changes).await;
+                    // Where changes never end, others get half of the time.
+                    pause = began.elapsed();
                 }
                 None => {
                     tracing::error!("the kernel no longer tells of network changes");

@@ -1,9 +1,9 @@
 //! Putting a configuration into effect: all of it, or nothing.
 
 use mpt_api::{Code, EventKind, Failure, Reloaded};
-use mpt_linux::netlink;
 
 use super::links::Links;
+use super::network::Changes;
 use super::{Daemon, Error, open_devices};
 use crate::config::{self, Config, diff};
 use crate::data::{ChangeError, LinkFacts, Wanted};
@@ -59,10 +59,16 @@ impl Daemon {
             let config = next.devices.iter().find(|device| device.name == name);
             self.present.devices.extend(config.cloned());
         }
-        let links = Links::read(self.system.netlink(), next).await?;
+        let mut links = self.network.links();
+        links.ask_routes(self.system.netlink(), next).await;
+        if let Some(mark) = self.system.mark(next).await? {
+            self.data.call(move |data| data.set_mark(Some(mark))).await??;
+        }
         // The system first: what it refuses has then touched no connection, whose sequence numbers and ports could not be had back.
         self.system.apply(next, &links).await?;
-        let wanted = wanted(next, &links);
+        self.network.know(next, &links);
+        // As things are by now.
+        let wanted = wanted(next, &self.network.links());
         self.data.call(move |data| data.set_connections(&wanted)).await??;
         self.set_device_mtus(next).await?;
         Ok(())
@@ -119,28 +125,20 @@ impl Daemon {
         next
     }
 
-    /// The network changed: paths whose interface came, went or lost its carrier change with it.
-    pub(super) async fn network_changed(&mut self, events: &[netlink::Event]) {
-        let reopen = events.iter().filter_map(|event| match event {
-            netlink::Event::LinkAppeared(link) => Some(link.name.clone()),
-            _ => None,
-        });
-        for interface in reopen {
+    /// The network changed: paths whose interface came or went change with it, and the routing of outer packets follows.
+    pub(super) async fn network_changed(&mut self, changes: Changes) {
+        for interface in changes.appeared {
             let result = self.data.call(move |data| data.reopen_sockets(&interface)).await;
             log(result.map_err(Error::from).and_then(|result| result.map_err(Error::from)));
         }
-        let links = match Links::read(self.system.netlink(), &self.running).await {
-            Ok(links) => links,
-            Err(error) => return log(Err(error.into())),
-        };
-        let wanted = wanted(&self.running, &links);
-        let changed = self.data.call(move |data| data.update_links(&wanted)).await;
-        match changed {
-            Ok(changed) => {
-                for (connection, path) in changed {
-                    self.tell_path(&connection, &path).await;
-                }
-            }
+        let mut links = self.network.links();
+        links.ask_routes(self.system.netlink(), &self.running).await;
+        self.network.know(&self.running, &links);
+        // As things are by now: a path that was lost meanwhile is down already.
+        let links = self.network.links();
+        let facts = links.path_links(&self.running);
+        match self.data.call(move |data| data.update_links(&facts)).await {
+            Ok(changed) => self.tell_paths(changed).await,
             Err(error) => log(Err(error.into())),
         }
         let config = self.running.clone();

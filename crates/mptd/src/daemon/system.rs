@@ -1,14 +1,17 @@
 //! What the daemon makes in the system by netlink: addresses, MTUs, routes, and the routing of outer packets.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 use std::net::IpAddr;
 
 use ipnet::IpNet;
-use mpt_linux::netlink::{Error, LinkInfo, Netlink, Owned, PathRouting, Query, Route, Rule};
+use mpt_linux::netlink::{
+    Error, Internet, LinkInfo, Netlink, Owned, PathRouting, Query, Route, Uplink,
+};
 use mpt_linux::udp::{MAX_BATCH_BYTES, MAX_BATCH_DATAGRAMS};
 use mpt_wire::gre;
 
 use super::links::Links;
+use super::reverse_path;
 use crate::config::{Config, Connection, Path};
 
 /// Everything made, and the way to remove exactly that.
@@ -17,8 +20,11 @@ pub(super) struct System {
     addresses: HashSet<(String, IpNet)>,
     routes: HashSet<TunnelRoute>,
     paths: HashSet<PathRouting>,
-    /// Paths whose routing the system refused, which has been logged.
-    refused: HashSet<PathRouting>,
+    uplinks: HashSet<Uplink>,
+    /// Mark of outer packets, once one is needed.
+    mark: Option<u32>,
+    /// What is wrong at present, which has been logged.
+    complaints: BTreeSet<String>,
 }
 
 /// What a configuration needs of the system, besides the routing of its paths.
@@ -39,14 +45,30 @@ struct TunnelRoute {
 }
 
 impl System {
-    pub(super) fn connect() -> Result<Self, Error> {
+    /// Connects to the system and removes what daemons that were killed have left.
+    pub(super) async fn connect() -> Result<Self, Error> {
+        let netlink = Netlink::connect()?;
+        netlink.remove_leftovers().await?;
         Ok(Self {
-            owned: Owned::new(Netlink::connect()?),
+            owned: Owned::new(netlink),
             addresses: HashSet::new(),
             routes: HashSet::new(),
             paths: HashSet::new(),
-            refused: HashSet::new(),
+            uplinks: HashSet::new(),
+            mark: None,
+            complaints: BTreeSet::new(),
         })
+    }
+
+    /// The mark that outer packets must have before `config` is applied, if any.
+    pub(super) async fn mark(&mut self, config: &Config) -> Result<Option<u32>, Error> {
+        let internet = [false, true].map(|ipv6| takes_internet(config, ipv6)).contains(&true);
+        let needs_mark = internet || !uplinks(config).is_empty();
+        if needs_mark && self.mark.is_none() {
+            self.owned.set_mark(config.daemon.mark).await?;
+            self.mark = Some(config.daemon.mark);
+        }
+        Ok(self.mark)
     }
 
     pub(super) fn netlink(&self) -> &Netlink {
@@ -58,7 +80,7 @@ impl System {
         let needs = needs(config);
         for route in difference(&self.routes, &needs.routes) {
             if let Some(link) = self.find(&route.device).await? {
-                self.owned.remove_route(&route.out_of(link.index)).await?;
+                self.remove_route(&route, link.index).await?;
             }
             self.routes.remove(&route);
         }
@@ -85,40 +107,93 @@ impl System {
         }
         for route in difference(&needs.routes, &self.routes) {
             let link = self.netlink().link(&route.device).await?;
-            self.owned.add_route(route.out_of(link.index)).await?;
+            self.add_route(&route, link.index).await?;
             self.routes.insert(route);
         }
         // Last, since a route into the tunnel may lead the outer packets there as well.
-        self.route_paths(config, links).await.map_err(|(_, error)| error)
+        let mut complaints = BTreeSet::new();
+        self.route_uplinks(config).await?;
+        let result = self.route_paths(config, links, &mut complaints).await;
+        complaints.extend(reverse_path::warnings(self.netlink(), config, links).await);
+        self.complain(complaints);
+        result
     }
 
-    /// Gives every path the routing it needs as things are now, and takes away what none needs. Gives the first that the system refused.
+    async fn add_route(&mut self, route: &TunnelRoute, interface: u32) -> Result<(), Error> {
+        match route.internet(interface) {
+            Some(internet) => self.owned.add_internet(internet).await,
+            None => self.owned.add_route(route.out_of(interface)).await,
+        }
+    }
+
+    async fn remove_route(&mut self, route: &TunnelRoute, interface: u32) -> Result<(), Error> {
+        match route.internet(interface) {
+            Some(internet) => self.owned.remove_internet(&internet).await,
+            None => self.owned.remove_route(&route.out_of(interface)).await,
+        }
+    }
+
+    /// Gives every interface that paths name the routing it needs, and takes away what none needs.
+    async fn route_uplinks(&mut self, config: &Config) -> Result<(), Error> {
+        let wanted = uplinks(config);
+        for uplink in difference(&self.uplinks, &wanted) {
+            self.owned.remove_uplink(&uplink).await?;
+            self.uplinks.remove(&uplink);
+        }
+        for uplink in difference(&wanted, &self.uplinks) {
+            // An interface that is not there yet has no route either; that its paths are down says it all.
+            if let Some(error @ Error::NoDefault { .. }) =
+                self.owned.add_uplink(uplink.clone()).await?
+            {
+                tracing::info!(%error, "only what is on the link can be reached");
+            }
+            self.uplinks.insert(uplink);
+        }
+        Ok(())
+    }
+
+    /// Logs what was not wrong before.
+    fn complain(&mut self, complaints: BTreeSet<String>) {
+        for complaint in complaints.difference(&self.complaints) {
+            tracing::warn!("{complaint}");
+        }
+        self.complaints = complaints;
+    }
+
+    /// Gives every path the routing it needs as things are now, and takes away what none needs. Every one is tried; gives the first error. Paths
+    /// that have no way to go are no error.
     async fn route_paths(
         &mut self,
         config: &Config,
         links: &Links,
-    ) -> Result<(), (PathRouting, Error)> {
+        complaints: &mut BTreeSet<String>,
+    ) -> Result<(), Error> {
         let paths = config.connections.iter().flat_map(|connection| &connection.paths);
         let candidates: HashSet<_> = paths.filter_map(|path| self.candidate(path, links)).collect();
         for routing in difference(&self.paths, &candidates) {
-            match self.owned.remove_path(&routing).await {
-                Ok(()) => self.paths.remove(&routing),
-                Err(error) => return Err((routing, error)),
-            };
+            self.owned.remove_path(&routing).await?;
+            self.paths.remove(&routing);
         }
         let mut first = Ok(());
         for routing in difference(&candidates, &self.paths) {
-            let done = match self.is_needed(&routing, links).await {
-                Ok(true) => self.owned.add_path(routing.clone()).await.map(|()| true),
-                other => other,
+            let done = match self.is_needed(&routing, config, links).await {
+                Ok(true) => self.owned.add_path(routing.clone()).await,
+                Ok(false) => continue,
+                // Without any route there is nothing a rule could choose.
+                Err(error) => {
+                    complaints.insert(error.to_string());
+                    continue;
+                }
             };
             match done {
-                Ok(true) => {
-                    self.refused.remove(&routing);
+                Ok(missing) => {
+                    complaints.extend(missing.map(|error| error.to_string()));
                     self.paths.insert(routing);
                 }
-                Ok(false) => {}
-                Err(error) => first = first.and(Err((routing, error))),
+                Err(error) => {
+                    complaints.insert(error.to_string());
+                    first = first.and(Err(error));
+                }
             }
         }
         first
@@ -139,18 +214,16 @@ impl System {
         Ok(())
     }
 
-    /// Brings path routing up to date after interfaces or routes changed.
+    /// Brings routing up to date after interfaces, addresses or routes changed.
     pub(super) async fn refresh(&mut self, config: &Config, links: &Links) {
-        if let Err((routing, error)) = self.route_paths(config, links).await
-            && self.refused.insert(routing)
-        {
-            tracing::warn!(%error, "routing of a path not up to date");
+        let mut complaints = BTreeSet::new();
+        // Its error is among the complaints.
+        let _ = self.route_paths(config, links, &mut complaints).await;
+        if let Err(errors) = self.owned.refresh().await {
+            complaints.extend(errors.iter().map(ToString::to_string));
         }
-        if let Err(errors) = self.owned.refresh_paths().await {
-            for error in errors {
-                tracing::warn!(%error, "routing of a path not up to date");
-            }
-        }
+        complaints.extend(reverse_path::warnings(self.netlink(), config, links).await);
+        self.complain(complaints);
     }
 
     pub(super) async fn remove_all(&mut self) {
@@ -168,9 +241,13 @@ impl System {
         self.netlink().link(device).await.map(Some)
     }
 
-    /// The routing that would send a path's packets out of the interface that has its local address.
+    /// The routing that would send a path's packets out of the interface that has its local address. Those of a path that names its interface
+    /// leave by it in any case.
     fn candidate(&self, path: &Path, links: &Links) -> Option<PathRouting> {
-        let local = path.local?;
+        let (Some(local), None) = (path.local, &path.interface) else { return None };
+        if path.remote.is_unspecified() {
+            return None;
+        }
         let present = || self.paths.iter().find(|it| (it.local, it.remote) == (local, path.remote));
         let Some(link) = links.of(path) else {
             // The interface or its address is away; the path fails meanwhile, instead of leaving by another one.
@@ -184,21 +261,41 @@ impl System {
         })
     }
 
-    /// Whether the routing table by itself would send the packets elsewhere.
-    async fn is_needed(&self, routing: &PathRouting, links: &Links) -> Result<bool, Error> {
-        let Some(link) = links.named(&routing.interface).filter(|link| link.up) else {
+    /// Whether the routing table by itself would send the packets elsewhere, or take those of the other end for forged: with a default route into
+    /// the tunnel that is where the answers seem to go.
+    async fn is_needed(
+        &self,
+        routing: &PathRouting,
+        config: &Config,
+        links: &Links,
+    ) -> Result<bool, Error> {
+        let Some(link) = links.named(&routing.interface).filter(|link| link.running) else {
             return Ok(false);
         };
-        // A daemon that was killed has left its rule behind, which becomes ours: it would make the look-up look right.
-        let rules = self.netlink().own_rules().await?;
-        if rules.iter().any(|rule: &Rule| routing.matches(rule)) {
+        if takes_internet(config, routing.remote.is_ipv6()) {
             return Ok(true);
         }
-        let query = Query { source: Some(routing.local), ..Query::to(routing.remote) };
-        // Without any route there is nothing a rule could choose.
-        let found = self.netlink().lookup(query).await;
-        Ok(found.is_ok_and(|found| found.interface != link.index))
+        let query =
+            Query { source: Some(routing.local), mark: self.mark, ..Query::to(routing.remote) };
+        Ok(self.netlink().lookup(query).await?.interface != link.index)
     }
+}
+
+/// Whether there is a default route into a tunnel.
+pub(super) fn takes_internet(config: &Config, ipv6: bool) -> bool {
+    let mut connections = config.connections.iter().filter(|it| it.routes && it.direction.sends());
+    connections.any(|it| {
+        it.networks.iter().any(|net| net.prefix_len() == 0 && net.addr().is_ipv6() == ipv6)
+    })
+}
+
+/// The interfaces to which sockets are bound.
+fn uplinks(config: &Config) -> HashSet<Uplink> {
+    let paths = config.connections.iter().flat_map(|connection| &connection.paths);
+    let uplink = |path: &Path| {
+        Some(Uplink { interface: path.interface.clone()?, ipv6: path.remote.is_ipv6() })
+    };
+    paths.filter_map(uplink).collect()
 }
 
 fn needs(config: &Config) -> Needs {
@@ -244,6 +341,12 @@ fn source(connection: &Connection, own: &[IpNet], net: &IpNet) -> Option<IpAddr>
 }
 
 impl TunnelRoute {
+    /// What makes a default route, which takes more than a route.
+    fn internet(&self, interface: u32) -> Option<Internet> {
+        let ipv6 = self.net.addr().is_ipv6();
+        (self.net.prefix_len() == 0).then_some(Internet { interface, source: self.source, ipv6 })
+    }
+
     fn out_of(&self, interface: u32) -> Route {
         Route { source: self.source, ..Route::out_of(interface, self.net) }
     }

@@ -30,6 +30,19 @@ pub(crate) struct LinkFacts {
     pub(crate) carrier: bool,
 }
 
+/// What the system says of the link of a path that exists, or existed a moment ago.
+#[derive(Clone, Debug)]
+pub(crate) struct PathLink {
+    /// Name of its connection.
+    pub(crate) connection: String,
+    /// Its name.
+    pub(crate) path: String,
+    /// Whether its MTU is configured, whatever the link has.
+    pub(crate) fixed_mtu: bool,
+    /// What the system says.
+    pub(crate) facts: LinkFacts,
+}
+
 /// A connection as configured, with what the system says of the links of its paths, in the same order.
 #[derive(Clone, Debug)]
 pub(crate) struct Wanted {
@@ -52,6 +65,8 @@ pub enum ChangeError {
     Bind { connection: String, path: String, local: SocketAddr, source: io::Error },
     #[error("{0}")]
     Config(#[from] ConfigError),
+    #[error("cannot mark outer packets: {0}")]
+    Mark(#[source] io::Error),
     #[error("cannot watch a descriptor: {0}")]
     Poll(#[from] io::Error),
 }
@@ -167,30 +182,27 @@ impl DataThread {
         Ok(())
     }
 
-    /// Applies what the system says of the links, in the order of the connections and paths given. Gives connection and path of those
-    /// whose state or MTU changed.
-    pub(crate) fn update_links(&mut self, wanted: &[Wanted]) -> Vec<(String, String)> {
+    /// Applies what the system says of the links. Gives connection and path of those whose state or MTU changed.
+    pub(crate) fn update_links(&mut self, links: &[PathLink]) -> Vec<(String, String)> {
         let now = Instant::now();
         let mut changed = Vec::new();
-        for Wanted { config, links } in wanted {
-            for (path, link) in config.paths.iter().zip(links) {
-                let Ok(id) = self.find_path(&config.name, &path.name) else { continue };
-                let Some(before) = self.endpoint.path(id).map(|it| (it.is_up(), it.config().mtu))
-                else {
-                    continue;
-                };
-                self.set_path_state(now, id, DownReason::Interface, !link.carrier);
-                if path.mtu.is_none()
-                    && let Some(Some(io)) = self.paths.get_mut(id.0 as usize)
-                    && io.wiring.mtu != link.mtu
-                {
-                    io.wiring.mtu = link.mtu;
-                    io.learnt_mtu = None;
-                    self.endpoint.set_path_mtu(id, link.mtu);
-                }
-                if self.endpoint.path(id).map(|it| (it.is_up(), it.config().mtu)) != Some(before) {
-                    changed.push((config.name.clone(), path.name.clone()));
-                }
+        for PathLink { connection, path, fixed_mtu, facts } in links {
+            let Ok(id) = self.find_path(connection, path) else { continue };
+            let Some(before) = self.endpoint.path(id).map(|it| (it.is_up(), it.config().mtu))
+            else {
+                continue;
+            };
+            self.set_path_state(now, id, DownReason::Interface, !facts.carrier);
+            if !fixed_mtu
+                && let Some(Some(io)) = self.paths.get_mut(id.0 as usize)
+                && io.wiring.mtu != facts.mtu
+            {
+                io.wiring.mtu = facts.mtu;
+                io.learnt_mtu = None;
+                self.endpoint.set_path_mtu(id, facts.mtu);
+            }
+            if self.endpoint.path(id).map(|it| (it.is_up(), it.config().mtu)) != Some(before) {
+                changed.push((connection.clone(), path.clone()));
             }
         }
         changed
@@ -199,6 +211,11 @@ impl DataThread {
     /// An interface came back under its old name: sockets bound to it are opened anew.
     pub(crate) fn reopen_sockets(&mut self, interface: &str) -> Result<(), ChangeError> {
         Ok(self.sockets.reopen(&self.poller, interface)?)
+    }
+
+    /// Gives all outer packets from now on this mark.
+    pub(crate) fn set_mark(&mut self, mark: Option<u32>) -> Result<(), ChangeError> {
+        self.sockets.set_mark(mark).map_err(ChangeError::Mark)
     }
 
     /// The largest inner packet of a device in bytes: the smallest over its connections; `None` without any.
@@ -230,7 +247,7 @@ impl DataThread {
         index.map(|index| DeviceId(index as u16)).ok_or_else(|| ChangeError::NoDevice(name.into()))
     }
 
-    fn find_path(&self, connection: &str, path: &str) -> Result<PathId, ChangeError> {
+    pub(super) fn find_path(&self, connection: &str, path: &str) -> Result<PathId, ChangeError> {
         let missing = || ChangeError::NoConnection(connection.into());
         let id = self.endpoint.find_connection(connection).ok_or_else(missing)?;
         let missing = || ChangeError::NoPath { connection: connection.into(), path: path.into() };

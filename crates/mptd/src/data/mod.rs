@@ -25,7 +25,7 @@ use mpt_linux::poller::{Event, Interest, MAX_EVENTS, Poller, Waker};
 use tokio::sync::oneshot;
 
 use buffers::PacketRef;
-pub(crate) use changes::{ChangeError, LinkFacts, Wanted};
+pub(crate) use changes::{ChangeError, LinkFacts, PathLink, Wanted};
 use device::Device;
 use egress::{Egress, Exits, Stuck};
 use ingress::Ingress;

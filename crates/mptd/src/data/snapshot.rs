@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Instant;
 
+use mpt_api::EventKind;
 use mpt_api::snapshot as api;
 use mpt_core::{Connection, DownReason, DownReasons, Path, PathId, Traffic};
 
@@ -154,6 +155,21 @@ impl DataThread {
             remarks: counters(connection.remarks().iter()),
             session: None,
             paths,
+        })
+    }
+
+    /// How a path is now, for monitors; `None` while it does not exist.
+    pub(crate) fn path_changed(&self, connection: &str, name: &str) -> Option<EventKind> {
+        let path = self.endpoint.path(self.find_path(connection, name).ok()?)?;
+        Some(EventKind::PathChanged {
+            connection: connection.to_owned(),
+            path: name.to_owned(),
+            state: path_state(path),
+            down: down_reason(path),
+            weight: path.config().weight_out,
+            weight_in: path.config().weight_in,
+            tier: path.config().tier,
+            mtu: path.config().mtu,
         })
     }
 

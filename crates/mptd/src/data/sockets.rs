@@ -45,6 +45,8 @@ pub(crate) struct Entry {
 #[derive(Debug, Default)]
 pub(crate) struct Sockets {
     entries: Vec<Option<Entry>>,
+    /// Mark of all that is sent, by which policy rules know it.
+    mark: Option<u32>,
 }
 
 impl Sockets {
@@ -91,6 +93,12 @@ impl Sockets {
         }
     }
 
+    /// Gives everything that is sent from now on, by any socket, this mark.
+    pub(crate) fn set_mark(&mut self, mark: Option<u32>) -> io::Result<()> {
+        self.mark = mark;
+        self.entries.iter().flatten().try_for_each(|entry| entry.socket.set_mark(mark))
+    }
+
     /// One path needs the socket no longer; the last one closes it.
     pub(crate) fn close(&mut self, poller: &Poller, id: SocketId) {
         let Some(slot) = self.entries.get_mut(id.0 as usize) else { return };
@@ -116,7 +124,7 @@ impl Sockets {
             let _ = poller.remove(&entry.socket);
             entry.writable_wanted = false;
             // The old one has the port: it must be closed first.
-            let closed = placeholder(&key).map(|socket| entry.socket = socket);
+            let closed = placeholder(&key, self.mark).map(|socket| entry.socket = socket);
             let reopened = closed.and_then(|()| self.bind(&key, port)).and_then(|socket| {
                 poller.add(&socket, Token::Socket(index as u32).into(), Interest::Read)?;
                 Ok(socket)
@@ -132,14 +140,14 @@ impl Sockets {
 
     /// Binds, or while the interface does not exist keeps its place.
     fn bind(&self, key: &SocketKey, port: u16) -> io::Result<UdpSocket> {
-        let config = config(key, port);
+        let config = config(key, port, self.mark);
         match UdpSocket::bind(&config) {
             Err(error) if error.raw_os_error() == Some(libc::ENODEV) => {
                 tracing::warn!(
                     interface = key.interface,
                     "no such interface yet; its paths wait for it"
                 );
-                placeholder(key)
+                placeholder(key, self.mark)
             }
             // One of ours may be in the way, of a path that this one is beside, or replaces.
             Err(error) if error.kind() == io::ErrorKind::AddrInUse => {
@@ -190,14 +198,15 @@ impl Sockets {
 }
 
 /// A socket on any port of any interface, through which nothing is sent: its paths are down for lack of their interface.
-fn placeholder(key: &SocketKey) -> io::Result<UdpSocket> {
-    UdpSocket::bind(&config(&SocketKey { interface: None, ..key.clone() }, 0))
+fn placeholder(key: &SocketKey, mark: Option<u32>) -> io::Result<UdpSocket> {
+    UdpSocket::bind(&config(&SocketKey { interface: None, ..key.clone() }, 0, mark))
 }
 
-fn config(key: &SocketKey, port: u16) -> SocketConfig {
+fn config(key: &SocketKey, port: u16, mark: Option<u32>) -> SocketConfig {
     SocketConfig {
         local: SocketAddr::new(key.local, port),
         interface: key.interface.clone(),
+        mark,
         checksum: key.checksum,
         receive_buffer: RECEIVE_BUFFER,
         send_buffer: SEND_BUFFER,

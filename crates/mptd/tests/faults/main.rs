@@ -4,6 +4,7 @@ mod hosts;
 mod support;
 
 mod a_datagram_of_any_content_is_counted_and_harms_nothing;
+mod a_default_route_leads_through_the_tunnel;
 mod a_full_socket_holds_up_no_other_path;
 mod a_path_changed_by_hand_loses_nothing;
 mod a_path_follows_its_interface;
@@ -15,6 +16,8 @@ mod each_connection_has_its_own_address_as_source;
 mod outer_packets_routed_into_the_tunnel_cause_no_storm;
 mod packets_waiting_take_no_more_memory_than_they_may;
 mod paths_to_one_address_leave_by_their_own_interfaces;
+mod strict_reverse_path_filtering_is_told;
 mod the_daemon_runs_without_privileges;
 mod the_exit_code_says_what_went_wrong;
 mod the_mtu_follows_the_paths;
+mod two_uplinks_with_the_same_address_both_carry_data;

@@ -1,0 +1,178 @@
+//! Follows the network beside everything slow: a path whose interface is lost stops carrying packets at once, whatever the daemon is just doing;
+//! everything else waits until it has time.
+
+use std::collections::{BTreeSet, HashSet};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use futures_util::FutureExt;
+use mpt_linux::netlink::{self, Events};
+use tokio::sync::{Notify, broadcast};
+
+use super::links::Links;
+use crate::config::{Config, Connection, Path};
+use crate::data::{Ended, Handle, PathLink};
+
+/// Changes of the network that come together (a link that flaps, an interface with its addresses) are looked at once, after this.
+const SETTLE: Duration = Duration::from_millis(5);
+/// Changes that are there already are looked at together, but not more of them.
+const BATCH: usize = 256;
+
+/// What is known of the network, and what there is to do about it.
+#[derive(Debug)]
+pub(super) struct Network {
+    state: Mutex<State>,
+    /// There is something to do, or the end has come.
+    woken: Notify,
+}
+
+#[derive(Debug)]
+struct State {
+    links: Links,
+    connections: Arc<Vec<Connection>>,
+    changes: Changes,
+    /// Something changed since [`Network::changed`] last said so.
+    dirty: bool,
+    /// The kernel tells no more.
+    ended: bool,
+}
+
+/// What has to be done that takes time.
+#[derive(Debug, Default)]
+pub(super) struct Changes {
+    /// Interfaces that came into being: sockets bound to the one of that name before are bound to nothing.
+    pub(super) appeared: BTreeSet<String>,
+}
+
+impl Network {
+    /// Begins to follow. What it does at once it does by `data`, and tells by `tell`.
+    pub(super) fn follow(
+        events: Events,
+        data: Handle,
+        tell: broadcast::Sender<mpt_api::Event>,
+    ) -> Arc<Self> {
+        let state = State {
+            links: Links::new(&events),
+            connections: Arc::default(),
+            changes: Changes::default(),
+            dirty: false,
+            ended: false,
+        };
+        let network = Arc::new(Self { state: Mutex::new(state), woken: Notify::new() });
+        let follower = Arc::clone(&network);
+        tokio::spawn(async move {
+            if let Err(Ended) = follower.run(events, data, tell).await {
+                tracing::debug!("the network is no longer followed: the data thread has ended");
+            }
+            follower.with(|state| state.ended = true);
+            follower.woken.notify_one();
+        });
+        network
+    }
+
+    /// A picture of this moment.
+    pub(super) fn links(&self) -> Links {
+        self.with(|state| state.links.clone())
+    }
+
+    /// Says which paths there are; the picture learns what `links` found out about routes.
+    pub(super) fn know(&self, config: &Config, links: &Links) {
+        self.with(|state| {
+            state.links.know_routes(links);
+            if *state.connections != config.connections {
+                state.connections = Arc::new(config.connections.clone());
+            }
+        });
+    }
+
+    /// Waits until there is something to do, and a little longer for what comes with it: `pause` at least. `None` when the kernel tells no more.
+    /// Dropping the future loses nothing.
+    pub(super) async fn changed(&self, pause: Duration) -> Option<Changes> {
+        loop {
+            let (dirty, ended) = self.with(|state| (state.dirty, state.ended));
+            if ended {
+                return None;
+            }
+            if dirty {
+                tokio::time::sleep(pause.max(SETTLE)).await;
+                return Some(self.with(|state| {
+                    state.dirty = false;
+                    std::mem::take(&mut state.changes)
+                }));
+            }
+            self.woken.notified().await;
+        }
+    }
+
+    async fn run(
+        &self,
+        mut events: Events,
+        data: Handle,
+        tell: broadcast::Sender<mpt_api::Event>,
+    ) -> Result<(), Ended> {
+        while let Some(first) = events.next().await {
+            let began = Instant::now();
+            let mut batch = vec![first];
+            while batch.len() < BATCH
+                && let Some(Some(event)) = events.next().now_or_never()
+            {
+                batch.push(event);
+            }
+            let lost = self.with(|state| state.follow(&batch));
+            if !lost.is_empty() {
+                let told = data.call(move |data| {
+                    let changed = data.update_links(&lost).into_iter();
+                    let event = |(connection, path): (String, String)| {
+                        data.path_changed(&connection, &path)
+                    };
+                    changed.filter_map(event).collect::<Vec<_>>()
+                });
+                for kind in told.await? {
+                    // Nobody may be listening.
+                    let _ = tell.send(mpt_api::Event::now(kind));
+                }
+                tracing::debug!(took = ?began.elapsed(), "paths without interface are down");
+            }
+            self.woken.notify_one();
+        }
+        Ok(())
+    }
+
+    fn with<R>(&self, work: impl FnOnce(&mut State) -> R) -> R {
+        // Nobody panics with it; if somebody did, the picture is still the best there is.
+        work(&mut self.state.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+impl State {
+    /// Takes notice of these changes. Gives the paths that have lost their interface by them.
+    fn follow(&mut self, events: &[netlink::Event]) -> Vec<PathLink> {
+        let takes_away = |event: &netlink::Event| match event {
+            netlink::Event::LinkDown(link) => Some(link.index),
+            netlink::Event::LinkGone { index, .. } => Some(*index),
+            netlink::Event::AddressRemoved { interface, .. } => Some(*interface),
+            _ => None,
+        };
+        let hit: HashSet<u32> = events.iter().filter_map(takes_away).collect();
+        let connections = Arc::clone(&self.connections);
+        // Asked before: of what is gone, nobody knows any longer whose it was.
+        let mut candidates = Vec::new();
+        if !hit.is_empty() {
+            let paths =
+                connections.iter().flat_map(|it| it.paths.iter().map(move |path| (it, path)));
+            let over_them = |(_, path): &(&Connection, &Path)| {
+                self.links.of(path).is_some_and(|link| hit.contains(&link.index))
+            };
+            candidates.extend(paths.filter(over_them));
+        }
+        for event in events {
+            self.links.follow(event);
+            if let netlink::Event::LinkAppeared(link) = event {
+                self.changes.appeared.insert(link.name.clone());
+            }
+        }
+        self.dirty = true;
+        let facts = candidates.into_iter().map(|(it, path)| self.links.path_link(it, path));
+        facts.filter(|link| !link.facts.carrier).collect()
+    }
+}
