@@ -21,6 +21,8 @@ macro_rules! counters {
     };
 }
 
+pub(crate) use counters;
+
 counters! {
     /// Packets from a TUN device that were not sent, by reason. A super-packet counts as its
     /// segments.

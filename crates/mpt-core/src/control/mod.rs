@@ -4,6 +4,7 @@
 mod admission;
 pub mod announce;
 mod cookie;
+mod engine;
 pub mod exchange;
 mod handshake;
 mod key;
@@ -18,6 +19,10 @@ mod transport;
 
 pub use admission::{Admission, AdmissionLimits, Verdict};
 pub use cookie::{COOKIE_LIFETIME, Cookie, CookieJar, CookieSecret};
+pub use engine::{
+    CloseReason, Control, ControlCounters, ControlPathId, Destination, Event, Limits, PathView, Peer,
+    RequestFailed, RequestRefused, SessionConfig, SessionId, SessionView, Transmit,
+};
 pub use handshake::{
     Fingerprint, HandshakeError, Incoming, Initiation, Received, Response, receive,
 };

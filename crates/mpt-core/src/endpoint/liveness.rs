@@ -34,8 +34,9 @@ impl<P: Copy> Endpoint<P> {
         self.set_timer(id);
     }
 
-    /// The peer's sequence numbers begin anew with `first`: what waits in the reorder buffer is
-    /// delivered, and the window starts there.
+    /// What comes next from the peer begins with the sequence number `first`: what waits in the
+    /// reorder buffer is delivered, and the window starts there. See
+    /// [`ReorderBuffer::restart`](crate::reorder::ReorderBuffer::restart).
     pub fn restart_receive<S: DeviceSink<P>>(
         &mut self,
         id: ConnectionId,

@@ -238,16 +238,23 @@ impl<P: Copy> ReorderBuffer<P> {
         self.apply(self.config);
     }
 
-    /// The peer starts anew with the number `first`, as announced by a control session: delivers
-    /// what waits and forgets everything, except where the window stood. For as long as a wrong
-    /// position would last, packets that belong there (the last ones before the restart, from a slow
-    /// path) are late packets and do not move the new window.
+    /// What comes next from the peer begins with the number `first`, as announced by a control
+    /// session: delivers what waits and forgets everything.
+    ///
+    /// With 0 the peer's numbers begin a new life, as they always do with 0. Then the window
+    /// remembers where it stood, and for as long as a wrong position would last, packets that belong
+    /// there (the last ones before the restart, from a slow path) are late packets and do not move
+    /// it. With any other number it is only this end that has begun anew; a window that is near that
+    /// number already stays as it is.
     pub fn restart(&mut self, first: u32, sink: &mut impl Sink<P>) {
-        self.flush(sink);
         let first = Sequence(first);
-        if self.started {
-            self.before_restart = Some(BeforeRestart { due: self.due, first, until: NEVER });
+        let new_life = first == Sequence(0);
+        if self.started && !new_life && (-HORIZON..HORIZON).contains(&first.ahead_of(self.due)) {
+            return;
         }
+        self.flush(sink);
+        let before = BeforeRestart { due: self.due, until: NEVER };
+        self.before_restart = (self.started && new_life).then_some(before);
         self.evidence.restart(self.latest);
         self.set_position(first);
         self.gap = false;
@@ -658,14 +665,14 @@ impl<P: Copy> ReorderBuffer<P> {
             self.before_restart = None;
             return false;
         }
-        let (old, first) = (before.due, before.first);
+        let old = before.due;
         if self.evidence.continues_before_restart(path, number, self.due) {
             return true;
         }
-        // Everything from the first number to the end of the window is new.
+        // Everything from 0 to the end of the window is new.
         let window = self.window.max(1) as i32;
-        let end = self.due.ahead_of(first).saturating_add(window);
-        !(0..end).contains(&number.ahead_of(first))
+        let end = self.due.ahead_of(Sequence(0)).saturating_add(window);
+        !(0..end).contains(&number.ahead_of(Sequence(0)))
             && (-HORIZON..window).contains(&number.ahead_of(old))
     }
 
@@ -681,11 +688,10 @@ impl<P: Copy> ReorderBuffer<P> {
     }
 }
 
-/// Where the window stood before the peer's restart, and where it began anew.
+/// Where the window stood before the peer's restart.
 #[derive(Clone, Copy, Debug)]
 struct BeforeRestart {
     due: Sequence,
-    first: Sequence,
     /// Set by the first packet after the restart that is no next one.
     until: u64,
 }

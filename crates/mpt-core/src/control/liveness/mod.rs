@@ -190,6 +190,13 @@ impl Liveness {
         }
     }
 
+    /// As [`Liveness::restart`], but the path is held back no longer, however often it failed: no
+    /// other one works, or the peer has begun anew.
+    pub fn revive(&mut self, now: Instant) {
+        self.hysteresis = Hysteresis::new();
+        self.restart(now);
+    }
+
     /// The interface is down, or the path is administratively down: no probes, and no judgement of
     /// the sending direction, until [`Liveness::restart`]. The receiving direction becomes silent when
     /// what is on its way has arrived.

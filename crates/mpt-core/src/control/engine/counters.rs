@@ -1,0 +1,45 @@
+//! What became of the frames of the control protocol.
+
+use crate::counters::counters;
+
+counters! {
+    /// Frames received, by what was wrong with them, and what was sent.
+    pub struct ControlCounters {
+        /// No frame of any type, or authentic with something in it that cannot be.
+        malformed,
+        /// Of another version of the protocol.
+        bad_version,
+        /// Handshake frames not made for our key: damaged, or from somebody who does not know it.
+        bad_mac,
+        /// Initiations answered with a cookie, because there were many.
+        cookies_sent,
+        /// Initiations dropped, because there were too many.
+        rate_limited,
+        /// Initiations of peers that may not connect, and of such as have too many sessions.
+        unknown_peer,
+        /// Handshake frames that do not open, or open to nonsense.
+        handshake_failed,
+        /// Frames for keys that are not or no longer known.
+        unknown_index,
+        /// Sealed frames that do not open.
+        unauthentic,
+        /// Sealed frames that came before, or are too old to tell.
+        replayed,
+        /// Sealed frames of a path that does not exist here.
+        unknown_path,
+        /// Frames that could not be sent: too many waited, or the keys are used up.
+        not_sent,
+        /// Frames sent.
+        frames_sent,
+        /// Frames received, whatever became of them.
+        frames_received,
+        /// Probes sent.
+        probes_sent,
+        /// Echoes sent.
+        echoes_sent,
+        /// Handshakes that led to keys in use.
+        handshakes,
+        /// Addresses of paths that were learnt or followed.
+        moves,
+    }
+}

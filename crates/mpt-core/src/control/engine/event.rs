@@ -1,0 +1,151 @@
+//! What comes out of a [`Control`](super::Control): frames to send, and events.
+
+use std::net::SocketAddr;
+
+use mpt_wire::control::Reason;
+use mpt_wire::control::hello::Kind;
+
+use super::super::PublicKey;
+use super::super::exchange::{Failure, RequestError};
+use super::super::liveness::State;
+use super::SessionId;
+use crate::{ConnectionId, PathId, SocketId};
+
+/// Where a frame goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Destination {
+    /// Over a path, as its data does: from its (base) socket to its remote address.
+    Path(PathId),
+    /// From a socket to an address.
+    Address {
+        /// The socket.
+        socket: SocketId,
+        /// The address.
+        remote: SocketAddr,
+    },
+}
+
+/// A frame to be sent: the payload of a GRE packet of protocol type
+/// [`CONTROL`](mpt_wire::gre::Protocol::CONTROL) without sequence number.
+#[derive(Debug)]
+pub struct Transmit {
+    /// Where to.
+    pub destination: Destination,
+    /// The GRE key.
+    pub key: Option<u32>,
+    /// The frame. Give it back by [`Control::recycle`](super::Control::recycle).
+    pub frame: Vec<u8>,
+}
+
+/// What happened that is for others to know or to decide.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Event {
+    /// The two ends have keys: for the first time, or after the peer was gone or has forgotten the
+    /// connection.
+    Established {
+        /// The session. A new one if the peer opened it.
+        session: SessionId,
+        /// The peer.
+        peer: PublicKey,
+        /// The name of the session: that of the configuration, or the one the peer gave.
+        name: String,
+        /// What it is for.
+        kind: Kind,
+        /// Whether the responder of the handshake has a connection for it.
+        attached: bool,
+        /// Whether this end began the handshake.
+        initiator: bool,
+    },
+    /// The peer asks for something: to be answered by [`Control::answer`](super::Control::answer).
+    Request {
+        /// The session.
+        session: SessionId,
+        /// To be given with the answer.
+        id: u32,
+        /// What the peer asks.
+        body: Vec<u8>,
+    },
+    /// The answer to [`Control::request`](super::Control::request) has come.
+    Result {
+        /// The session.
+        session: SessionId,
+        /// The number that `request` returned.
+        id: u32,
+        /// The answer.
+        result: Result<Vec<u8>, RequestFailed>,
+    },
+    /// What is held of a path has changed.
+    PathState {
+        /// The session.
+        session: SessionId,
+        /// Its connection.
+        connection: ConnectionId,
+        /// The path.
+        path: PathId,
+        /// The sending direction.
+        state: State,
+        /// Whether nothing arrives on it.
+        silent: bool,
+    },
+    /// The other end of a path has another address now; the endpoint knows it already.
+    PathMoved {
+        /// The path.
+        path: PathId,
+        /// Where its packets arrive now, and from where they are to be sent.
+        socket: SocketId,
+        /// Where they come from and go to.
+        remote: SocketAddr,
+    },
+    /// The session is over. One of the configuration goes on and waits for the peer, or tries to
+    /// reach it; any other one exists no longer, and its connection should not either.
+    Closed {
+        /// The session.
+        session: SessionId,
+        /// The connection that it had.
+        connection: Option<ConnectionId>,
+        /// Why.
+        reason: CloseReason,
+    },
+    /// None of the paths of a session that the peer opened was usable for long: its connection
+    /// should be removed, and then the session by
+    /// [`Control::remove_session`](super::Control::remove_session).
+    Expired {
+        /// The session.
+        session: SessionId,
+        /// Its connection.
+        connection: Option<ConnectionId>,
+    },
+}
+
+/// Why a request was not taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum RequestRefused {
+    /// There is no such session.
+    #[error("there is no such session")]
+    NoSession,
+    /// It is longer or there are more than there may be.
+    #[error(transparent)]
+    Refused(#[from] RequestError),
+}
+
+/// Why a request has no result.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum RequestFailed {
+    /// None came, or not all of it.
+    #[error(transparent)]
+    Unanswered(#[from] Failure),
+    /// The session is over.
+    #[error("the session is over")]
+    Closed,
+}
+
+/// Why a session is over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CloseReason {
+    /// The peer said goodbye.
+    Goodbye(Reason),
+    /// The peer opened it, and no connection was attached in time.
+    NotAttached,
+    /// The peer opened it, and its keys have expired.
+    Silent,
+}

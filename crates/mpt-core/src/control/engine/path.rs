@@ -1,0 +1,263 @@
+//! One path of a session.
+
+use std::net::SocketAddr;
+use std::time::{Duration, Instant};
+
+use mpt_wire::control::{PathEntry, PathState};
+
+use super::super::liveness::{Liveness, State, Timing};
+use super::keys::Epoch;
+use super::receive::Source;
+use super::{ControlPathId, Destination};
+use crate::{DownReason, Endpoint, Path, PathId, SocketId};
+
+/// Challenges to a new address are sent no faster.
+const CHALLENGE_INTERVAL: Duration = Duration::from_millis(50);
+/// A new address that has not answered for so long is forgotten.
+const CHALLENGE_LIFETIME: Duration = Duration::from_secs(2);
+
+/// One path of a session.
+#[derive(Debug)]
+pub(super) struct SessionPath {
+    pub(super) id: PathId,
+    /// Tells it from another path that was given the same id after its removal.
+    name: String,
+    /// Its name in frames under keys whose handshake this end began.
+    pub(super) own_id: ControlPathId,
+    /// Its name under the other ones, once the peer has told it.
+    pub(super) peer_id: Option<ControlPathId>,
+    pub(super) liveness: Liveness,
+    /// Authenticated frames received on it.
+    pub(super) frames: u32,
+    /// Its interface is down, so nothing can be sent.
+    pub(super) cut_off: bool,
+    /// Down by the administrator or its interface.
+    pub(super) down: bool,
+    /// What the peer said of it last.
+    pub(super) peer: Option<PathEntry>,
+    /// Data packets the peer sent and received on it, as it says.
+    pub(super) peer_traffic: (u64, u64),
+    pub(super) candidate: Option<Candidate>,
+    /// Under how many handshakes `peer_id` was known to be right last.
+    pub(super) bound: u64,
+    suspended: bool,
+    sockets: Vec<SocketId>,
+    local: Option<std::net::IpAddr>,
+    /// Where it goes, while that is known.
+    pub(super) remote: Option<SocketAddr>,
+}
+
+/// An address from which a path's frames come, but which has not proved that they go there.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Candidate {
+    pub(super) socket: SocketId,
+    pub(super) remote: SocketAddr,
+    pub(super) token: u64,
+    since: Instant,
+    challenged: Instant,
+}
+
+impl SessionPath {
+    pub(super) fn new(now: Instant, id: PathId, path: &Path, own_id: u16, timing: Timing) -> Self {
+        let mut this = Self {
+            id,
+            name: path.name().to_owned(),
+            own_id,
+            peer_id: None,
+            liveness: Liveness::new(now, timing),
+            frames: 0,
+            cut_off: false,
+            down: false,
+            peer: None,
+            peer_traffic: (0, 0),
+            candidate: None,
+            bound: 0,
+            suspended: false,
+            sockets: path.config().sockets.clone(),
+            local: path.config().local,
+            remote: None,
+        };
+        this.follow(now, path);
+        this
+    }
+
+    /// Whether it is that path of the endpoint.
+    pub(super) fn is(&self, id: PathId, path: &Path) -> bool {
+        self.id == id && self.name == path.name()
+    }
+
+    /// Takes over what others have changed.
+    pub(super) fn follow(&mut self, now: Instant, path: &Path) {
+        let reasons = path.down_reasons();
+        self.cut_off = reasons.contains(DownReason::Interface);
+        self.down =
+            reasons.contains(DownReason::Administrative) || reasons.contains(DownReason::Interface);
+        let config = path.config();
+        self.remote = config.has_remote().then(|| path.remote());
+        if self.sockets != config.sockets || self.local != config.local {
+            self.sockets.clone_from(&config.sockets);
+            self.local = config.local;
+            if !self.suspended {
+                self.liveness.restart(now);
+            }
+        }
+        self.suspend_or_restart(now);
+    }
+
+    /// Probes it or not, as both ends hold it for usable.
+    pub(super) fn suspend_or_restart(&mut self, now: Instant) {
+        let suspended = self.down || self.is_refused();
+        if suspended != std::mem::replace(&mut self.suspended, suspended) {
+            if suspended {
+                self.liveness.suspend(now);
+            } else {
+                self.liveness.restart(now);
+            }
+        }
+    }
+
+    /// Whether the peer asked not to send on it.
+    pub(super) fn is_refused(&self) -> bool {
+        self.peer.is_some_and(|entry| entry.state.is_down())
+    }
+
+    pub(super) fn is_suspended(&self) -> bool {
+        self.suspended
+    }
+
+    /// Its name in frames under these keys.
+    pub(super) fn wire_id(&self, keys: &Epoch) -> Option<ControlPathId> {
+        if keys.is_initiator() { Some(self.own_id) } else { self.peer_id }
+    }
+
+    /// Where a frame that came from there is answered to.
+    pub(super) fn answer_to(&self, socket: SocketId, remote: SocketAddr) -> Destination {
+        if self.goes_to(remote) && self.sockets.first() == Some(&socket) {
+            Destination::Path(self.id)
+        } else {
+            Destination::Address { socket, remote }
+        }
+    }
+
+    /// Whether its frames come from another place than they go to.
+    pub(super) fn is_elsewhere(&self, socket: SocketId, remote: SocketAddr) -> bool {
+        !self.goes_to(remote) || !self.sockets.contains(&socket)
+    }
+
+    pub(super) fn goes_to(&self, remote: SocketAddr) -> bool {
+        self.remote.is_some_and(|own| {
+            own.port() == remote.port() && own.ip().to_canonical() == remote.ip().to_canonical()
+        })
+    }
+
+    /// Whether a frame from there is from the other end of this path, as far as that is known. The
+    /// port is not: there may be a NAT.
+    pub(super) fn is_from(&self, source: Source) -> bool {
+        let same =
+            |remote: SocketAddr| remote.ip().to_canonical() == source.remote.ip().to_canonical();
+        self.listens_on(source.socket) && self.remote.is_some_and(same)
+    }
+
+    /// Its other end has moved, and has answered from there.
+    pub(super) fn arrive_at(&mut self, now: Instant, path: &Path) {
+        self.remote = Some(path.remote());
+        self.sockets.clone_from(&path.config().sockets);
+        self.local = path.config().local;
+        self.liveness.moved(now);
+    }
+
+    pub(super) fn listens_on(&self, socket: SocketId) -> bool {
+        self.sockets.contains(&socket)
+    }
+
+    /// An authentic, fresh frame came from elsewhere. Gives the token of a challenge to be sent
+    /// there now, if so.
+    pub(super) fn challenge(
+        &mut self,
+        now: Instant,
+        socket: SocketId,
+        remote: SocketAddr,
+        token: impl FnOnce() -> u64,
+    ) -> Option<u64> {
+        if let Some(candidate) = &mut self.candidate
+            && now < candidate.challenged + CHALLENGE_INTERVAL
+        {
+            return None;
+        }
+        let same = self.candidate.filter(|it| {
+            (it.socket, it.remote) == (socket, remote) && now < it.since + CHALLENGE_LIFETIME
+        });
+        let (token, since) = same.map_or_else(|| (token(), now), |it| (it.token, it.since));
+        self.candidate = Some(Candidate { socket, remote, token, since, challenged: now });
+        Some(token)
+    }
+
+    /// Whether an echo from there answers the challenge.
+    pub(super) fn meets_challenge(
+        &self,
+        now: Instant,
+        socket: SocketId,
+        remote: SocketAddr,
+        token: u64,
+    ) -> bool {
+        self.candidate.is_some_and(|it| {
+            (it.socket, it.remote, it.token) == (socket, remote, token)
+                && now < it.since + CHALLENGE_LIFETIME
+        })
+    }
+
+    /// What we tell the peer of it. `carries`: whether the endpoint sends on it now.
+    pub(super) fn entry(&self, wire_id: ControlPathId, path: &Path, carries: bool) -> PathEntry {
+        let reasons = path.down_reasons();
+        let state = if reasons.contains(DownReason::Administrative) {
+            PathState::ADMINISTRATIVELY_DOWN
+        } else if reasons.contains(DownReason::Interface) {
+            PathState::INTERFACE_DOWN
+        } else {
+            match self.liveness.state() {
+                State::Up => PathState::USABLE,
+                State::Dead => PathState::DEAD,
+                State::Probing => PathState::PROBING,
+            }
+        };
+        let weight = if carries { path.config().weight_out } else { 0 };
+        PathEntry { path_id: wire_id, weight, wish: path.config().weight_in, state }
+    }
+
+    /// Tells the endpoint what is held of it. `usable`: whether the session lets its paths carry
+    /// data at all. Whether anything was different.
+    pub(super) fn apply<P: Copy>(
+        &self,
+        now: Instant,
+        usable: bool,
+        endpoint: &mut Endpoint<P>,
+    ) -> bool {
+        let Some(path) = endpoint.path(self.id) else { return false };
+        let (reasons, was_silent) = (path.down_reasons(), path.is_silent());
+        let state = self.liveness.state();
+        let wanted = [
+            (DownReason::Dead, state == State::Dead),
+            (DownReason::Unproven, state == State::Probing || (state == State::Up && !usable)),
+            (DownReason::Peer, self.is_refused()),
+        ];
+        let mut changed = false;
+        // First what takes it down, so that it is not up in between.
+        for (reason, present) in wanted {
+            if present && !reasons.contains(reason) {
+                endpoint.set_path_down(now, self.id, reason);
+                changed = true;
+            }
+        }
+        for (reason, present) in wanted {
+            if !present && reasons.contains(reason) {
+                endpoint.set_path_up(now, self.id, reason);
+                changed = true;
+            }
+        }
+        let silent = self.liveness.is_silent();
+        if silent != was_silent {
+            endpoint.set_path_silent(now, self.id, silent);
+        }
+        changed
+    }
+}

@@ -1,0 +1,383 @@
+//! Frames of a session that are authentic: what their messages lead to.
+
+use std::net::SocketAddr;
+use std::time::Instant;
+
+use mpt_wire::control::{Message, Reason, frame, messages};
+
+use super::super::OpenError;
+use super::super::exchange::Action;
+use super::keys::Place;
+use super::path::SessionPath;
+use super::send::Arrival;
+use super::session::{Anchor, Session};
+use super::shared::Shared;
+use super::{ControlPathId, Destination, Event, RequestFailed};
+use crate::{DeviceSink, Endpoint, SocketId};
+
+/// What a frame leads to for the session as a whole.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Outcome {
+    /// Nothing more.
+    Done,
+    /// The peer said goodbye.
+    Goodbye(Reason),
+}
+
+/// Where a frame came from.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Source {
+    pub(super) socket: SocketId,
+    pub(super) remote: SocketAddr,
+}
+
+/// What the messages of a frame ask for.
+#[derive(Default)]
+struct Wanted {
+    echo: Option<u64>,
+    acknowledge: Option<u32>,
+    moved: bool,
+    goodbye: Option<Reason>,
+}
+
+impl Session {
+    /// A sealed frame has come for the keys at `place`.
+    #[expect(clippy::too_many_arguments, reason = "a frame is all of that")]
+    pub(super) fn handle_sealed<P: Copy, S: DeviceSink<P>>(
+        &mut self,
+        now: Instant,
+        place: Place,
+        source: Source,
+        sealed: &frame::Sealed<'_>,
+        shared: &mut Shared,
+        endpoint: &mut Endpoint<P>,
+        sink: &mut S,
+    ) -> Outcome {
+        let mut buffer = std::mem::take(&mut shared.opened);
+        let outcome = 'frame: {
+            let Some(keys) = self.keys.at_mut(place) else { break 'frame Outcome::Done };
+            let opened = match keys.transport.open(sealed, &mut buffer) {
+                Ok(opened) => opened,
+                Err(error) => {
+                    let counters = &mut shared.counters;
+                    match error {
+                        OpenError::Index => counters.unknown_index += 1,
+                        OpenError::Replayed => counters.replayed += 1,
+                        OpenError::Unauthentic => counters.unauthentic += 1,
+                        OpenError::TooManyPaths => counters.unknown_path += 1,
+                        OpenError::Room => counters.malformed += 1,
+                    }
+                    break 'frame Outcome::Done;
+                }
+            };
+            let place = self.promote(now, place, shared, endpoint);
+            self.handle_opened(now, place, source, &opened, shared, endpoint, sink)
+        };
+        shared.opened = buffer;
+        outcome
+    }
+
+    #[expect(clippy::too_many_arguments, reason = "a frame is all of that")]
+    fn handle_opened<P: Copy, S: DeviceSink<P>>(
+        &mut self,
+        now: Instant,
+        place: Place,
+        source: Source,
+        opened: &super::super::Opened<'_>,
+        shared: &mut Shared,
+        endpoint: &mut Endpoint<P>,
+        sink: &mut S,
+    ) -> Outcome {
+        let Source { socket, remote } = source;
+        let Some(keys) = self.keys.at_mut(place) else { return Outcome::Done };
+        let ours = keys.is_initiator();
+        let path = self.find_path(now, ours, opened.path, opened.fresh, source, endpoint);
+        let mut arrival = Arrival {
+            place,
+            wire_id: opened.path,
+            destination: Destination::Address { socket, remote },
+            len: opened.payload.len(),
+            path,
+            at_home: true,
+        };
+        match path {
+            Some(i) => {
+                let path = &mut self.paths[i];
+                path.frames = path.frames.wrapping_add(1);
+                path.liveness.handle_frame(now);
+                arrival.destination = path.answer_to(socket, remote);
+                arrival.at_home = !path.is_elsewhere(socket, remote);
+            }
+            None if self.connection.is_some() => shared.counters.unknown_path += 1,
+            None if opened.fresh => {
+                self.anchor = Some(Anchor { socket, remote, path_id: opened.path });
+            }
+            None => {}
+        }
+        let mut wanted = Wanted::default();
+        for message in messages(opened.payload) {
+            let Ok(message) = message else {
+                shared.counters.malformed += 1;
+                break;
+            };
+            self.handle_message(
+                now,
+                ours,
+                &arrival,
+                source,
+                message,
+                &mut wanted,
+                shared,
+                endpoint,
+                sink,
+            );
+        }
+        if let Some(reason) = wanted.goodbye.filter(|_| place == Place::Current) {
+            return Outcome::Goodbye(reason);
+        }
+        if let Some(i) = path {
+            if wanted.moved {
+                self.move_path(now, i, source, shared, endpoint);
+                let path = &self.paths[i];
+                arrival.destination = path.answer_to(socket, remote);
+                arrival.at_home = !path.is_elsewhere(socket, remote);
+            } else if opened.fresh && !arrival.at_home && is_learnt(&self.paths[i], endpoint) {
+                let token = self.paths[i].challenge(now, socket, remote, || shared.random.u64());
+                if let Some(token) = token {
+                    self.send_challenge(shared, &arrival, token);
+                }
+            }
+        }
+        if wanted.echo.is_some() && !self.active {
+            // The peer probes often because of traffic that may be the first here.
+            let before = self.traffic_at;
+            self.observe_traffic(now, endpoint);
+            if self.traffic_at != before {
+                self.set_active(now, true, endpoint);
+            }
+        }
+        match (wanted.echo, wanted.acknowledge) {
+            (Some(token), acknowledge) => {
+                self.send_echo(now, shared, &arrival, token, acknowledge, endpoint);
+                if let Some(i) = path.filter(|&i| self.paths[i].liveness.is_doubtful(now)) {
+                    self.send_report_elsewhere(shared, place, i, endpoint);
+                }
+            }
+            (None, Some(generation)) => self.send_ack(shared, &arrival, generation),
+            (None, None) => {}
+        }
+        self.settle(now, shared, endpoint);
+        Outcome::Done
+    }
+
+    #[expect(clippy::too_many_arguments, reason = "messages concern everything")]
+    fn handle_message<P: Copy, S: DeviceSink<P>>(
+        &mut self,
+        now: Instant,
+        ours: bool,
+        arrival: &Arrival,
+        source: Source,
+        message: Message<'_>,
+        wanted: &mut Wanted,
+        shared: &mut Shared,
+        endpoint: &mut Endpoint<P>,
+        sink: &mut S,
+    ) {
+        match message {
+            Message::Pad { .. } => {}
+            // To answer for a path that does not exist here would keep it up at the other end.
+            Message::Probe { .. } if arrival.path.is_none() && self.connection.is_some() => {}
+            Message::Probe { token } => wanted.echo = Some(token),
+            Message::Echo { token } => {
+                let Some(i) = arrival.path else { return };
+                let path = &mut self.paths[i];
+                if path.meets_challenge(now, source.socket, source.remote, token) {
+                    wanted.moved = true;
+                } else {
+                    path.liveness.handle_echo(now, token);
+                }
+            }
+            Message::Report(entries) => {
+                for entry in entries.iter() {
+                    if let Some(i) = self.path_at(ours, entry.path_id) {
+                        let path = &mut self.paths[i];
+                        path.liveness.handle_report(now, entry.frames);
+                        path.peer_traffic = (entry.sent, entry.received);
+                    }
+                }
+            }
+            Message::Paths { generation, epoch, from, entries } => {
+                let ordinal = self.keys.at_mut(arrival.place).map(|keys| keys.ordinal);
+                if let Some(ordinal) = ordinal.filter(|_| self.connection.is_some()) {
+                    let head = (generation, epoch, from);
+                    self.handle_table(now, (ours, ordinal), head, entries.iter(), endpoint, sink);
+                    wanted.acknowledge = self.heard.generation();
+                }
+            }
+            Message::PathsAck { generation } => {
+                self.announcer.acknowledged(generation);
+            }
+            Message::Request { id, offset, body } => {
+                self.handle_request(now, arrival, id, offset, body, shared);
+            }
+            Message::Result { id, offset, total, chunk } => {
+                let completed = self.requester.handle_result(now, id, offset, total, chunk);
+                if let Some(completed) = completed {
+                    self.requests.retain(|&other| other != id);
+                    let result = Ok(completed.result);
+                    shared.events.push_back(Event::Result { session: self.id, id, result });
+                }
+                self.send_requests(now, shared);
+            }
+            Message::Goodbye { reason } => wanted.goodbye = Some(reason),
+        }
+    }
+
+    fn handle_request(
+        &mut self,
+        now: Instant,
+        arrival: &Arrival,
+        id: u32,
+        offset: u32,
+        body: &[u8],
+        shared: &mut Shared,
+    ) {
+        // Taken out for as long as its answer is being written.
+        let mut responder = std::mem::take(&mut self.responder);
+        match responder.handle_request(now, id, offset) {
+            Action::Run => {
+                let body = body.to_vec();
+                shared.events.push_back(Event::Request { session: self.id, id, body });
+            }
+            Action::Send(message) => {
+                let Arrival { place, wire_id, destination, .. } = *arrival;
+                let write =
+                    |_: &mut Self, writer: &mut mpt_wire::control::Writer<'_>, _: &mut _| {
+                        writer.push(&message).is_ok()
+                    };
+                self.send(shared, place, wire_id, destination, write, frame::MAX_PAYLOAD_LEN);
+            }
+            Action::Ignore => {}
+        }
+        self.responder = responder;
+    }
+
+    /// The answer to a request is there.
+    pub(super) fn answer(
+        &mut self,
+        now: Instant,
+        request: u32,
+        body: Vec<u8>,
+        shared: &mut Shared,
+    ) -> bool {
+        let way = self.keys.sending(now).and_then(|place| Some((place, self.any_way(place)?)));
+        let mut responder = std::mem::take(&mut self.responder);
+        let finished = responder.finish(now, request, body);
+        if let (Ok(Some(message)), Some((place, (wire_id, destination)))) = (&finished, way) {
+            let write = |_: &mut Self, writer: &mut mpt_wire::control::Writer<'_>, _: &mut _| {
+                writer.push(message).is_ok()
+            };
+            self.send(shared, place, wire_id, destination, write, frame::MAX_PAYLOAD_LEN);
+        }
+        let taken = finished.is_ok();
+        self.responder = responder;
+        taken
+    }
+
+    /// Fails the requests that wait: the session is over.
+    pub(super) fn fail_requests(&mut self, shared: &mut Shared) {
+        for id in self.requests.drain(..) {
+            let result = Err(RequestFailed::Closed);
+            shared.events.push_back(Event::Result { session: self.id, id, result });
+        }
+    }
+
+    /// The place of the path that a frame names, which may be learnt from where it came.
+    fn find_path<P: Copy>(
+        &mut self,
+        now: Instant,
+        ours: bool,
+        wire_id: ControlPathId,
+        fresh: bool,
+        source: Source,
+        endpoint: &mut Endpoint<P>,
+    ) -> Option<usize> {
+        let known = self.path_at(ours, wire_id);
+        let connection = self.connection?;
+        if ours || wire_id == 0 {
+            return known;
+        }
+        if let Some(i) = known {
+            let bound = std::mem::replace(&mut self.paths[i].bound, self.handshakes);
+            let path = &self.paths[i];
+            // A peer that has begun anew may give its names otherwise.
+            if bound == self.handshakes || !fresh || path.is_from(source) {
+                return known;
+            }
+        }
+        // A name that the peer uses no longer is none.
+        let is_named = |path: &SessionPath| {
+            let id = path.peer_id.filter(|_| known.is_none());
+            id.is_some_and(|id| {
+                self.table.is_empty()
+                    || self.table_is_ours
+                    || self.table.iter().any(|entry| entry.path_id == id)
+            })
+        };
+        let free = |path: &&SessionPath| !is_named(path) && path.listens_on(source.socket);
+        let place = |fits: &dyn Fn(&SessionPath) -> bool| {
+            self.paths.iter().position(|path| free(&path) && fits(path))
+        };
+        let found = place(&|path| path.is_from(source))
+            .or(known)
+            .or_else(|| place(&|path| path.remote.is_none()))
+            .or_else(|| place(&|path| is_learnt(path, endpoint)))?;
+        if Some(found) != known {
+            if let Some(known) = known {
+                self.paths[known].peer_id = None;
+            }
+            self.paths[found].peer_id = Some(wire_id);
+            self.paths[found].bound = self.handshakes;
+            self.follow_table(now, found, connection, endpoint);
+        }
+        Some(found)
+    }
+
+    /// The other end of a path has proved that it is at another address now.
+    fn move_path<P: Copy>(
+        &mut self,
+        now: Instant,
+        i: usize,
+        source: Source,
+        shared: &mut Shared,
+        endpoint: &mut Endpoint<P>,
+    ) {
+        let Source { socket, remote } = source;
+        let id = self.paths[i].id;
+        self.paths[i].candidate = None;
+        if endpoint.set_path_remote(id, socket, remote).is_err() {
+            // Where two paths of the peer have changed places, one has to make room.
+            let other = self.paths.iter().position(|path| {
+                path.id != id && path.goes_to(remote) && is_learnt(path, endpoint)
+            });
+            let Some(other) = other else { return };
+            let in_the_way = self.paths[other].id;
+            let forgotten = endpoint.forget_path_remote(in_the_way);
+            if forgotten.is_err() || endpoint.set_path_remote(id, socket, remote).is_err() {
+                return;
+            }
+            self.paths[other].remote = None;
+            self.paths[other].liveness.restart(now);
+        }
+        let path = &mut self.paths[i];
+        if let Some(data) = endpoint.path(id) {
+            path.arrive_at(now, data);
+        }
+        shared.counters.moves += 1;
+        shared.tell(Event::PathMoved { path: id, socket, remote });
+    }
+}
+
+fn is_learnt<P: Copy>(path: &SessionPath, endpoint: &Endpoint<P>) -> bool {
+    endpoint.path(path.id).is_some_and(|path| path.config().learn)
+}

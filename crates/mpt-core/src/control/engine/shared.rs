@@ -1,0 +1,91 @@
+//! What all sessions of a [`Control`](super::Control) have in common.
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use mpt_wire::control::PathEntry;
+use mpt_wire::control::frame::MAX_PAYLOAD_LEN;
+use rustc_hash::FxHashMap;
+
+use super::super::{Fingerprint, Pending, PrivateKey, PublicKey, Random};
+use super::keys::Epoch;
+use super::outbox::Outbox;
+use super::{ControlCounters, Event};
+
+/// Events about paths are dropped while so many wait: their owner does not fetch them.
+const MAX_EVENTS: usize = 16_384;
+
+/// What all sessions have in common.
+#[derive(Debug)]
+pub(super) struct Shared {
+    pub(super) random: Random,
+    pub(super) identity: Option<PrivateKey>,
+    pub(super) public: Option<PublicKey>,
+    pub(super) outbox: Outbox,
+    pub(super) events: VecDeque<Event>,
+    pub(super) counters: ControlCounters,
+    /// Place of the session by local index: of its keys, or of a handshake it has begun.
+    pub(super) indices: FxHashMap<u32, u32>,
+    /// Place of the session that has answered an initiation.
+    pub(super) answers: FxHashMap<Fingerprint, u32>,
+    pub(super) pending: Pending,
+    /// Memory for the messages of a frame to be sent,
+    pub(super) payload: Vec<u8>,
+    /// for those of a frame received,
+    pub(super) opened: Vec<u8>,
+    /// and for a table of paths.
+    pub(super) entries: Vec<PathEntry>,
+}
+
+impl Shared {
+    pub(super) fn new(seed: [u8; 32]) -> Self {
+        Self {
+            random: Random::new(seed),
+            identity: None,
+            public: None,
+            outbox: Outbox::default(),
+            events: VecDeque::new(),
+            counters: ControlCounters::default(),
+            indices: FxHashMap::default(),
+            answers: FxHashMap::default(),
+            pending: Pending::new(),
+            payload: Vec::with_capacity(MAX_PAYLOAD_LEN),
+            opened: vec![0; MAX_PAYLOAD_LEN],
+            entries: Vec::new(),
+        }
+    }
+
+    /// An index that nobody has, for the session at this place.
+    pub(super) fn new_index(&mut self, slot: u32) -> u32 {
+        loop {
+            let index = self.random.u32();
+            if let std::collections::hash_map::Entry::Vacant(entry) = self.indices.entry(index) {
+                entry.insert(slot);
+                return index;
+            }
+        }
+    }
+
+    /// Keys that are no more.
+    pub(super) fn forget(&mut self, epoch: &Epoch) {
+        let index = epoch.transport.local_index();
+        self.indices.remove(&index);
+        if let Some((fingerprint, _)) = &epoch.answer {
+            self.pending.remove(index);
+            self.answers.remove(fingerprint);
+        }
+    }
+
+    /// What an owner who does not listen may miss.
+    pub(super) fn tell(&mut self, event: Event) {
+        if self.events.len() < MAX_EVENTS {
+            self.events.push_back(event);
+        }
+    }
+
+    /// From 4/5 of a time to all of it.
+    pub(super) fn jitter(&mut self, time: Duration) -> Duration {
+        let share = self.random.u32() % 1024;
+        time * 4 / 5 + time * share / (5 * 1024)
+    }
+}

@@ -1,0 +1,119 @@
+//! What a session does when its time has come.
+
+use std::time::{Duration, Instant};
+
+use mpt_wire::control::Reason;
+
+use super::session::{IDLE_AFTER, Session};
+use super::shared::Shared;
+use super::{CloseReason, Control, Event, RequestFailed};
+use crate::{DeviceSink, Endpoint};
+
+/// A session whose timer would be due at once again has to wait for so long: whatever the cause,
+/// it never keeps the others from their turn.
+const SHORTEST_TIMER: Duration = Duration::from_micros(100);
+
+impl Control {
+    /// Does what is due.
+    pub fn handle_timeout<P: Copy, S: DeviceSink<P>>(
+        &mut self,
+        now: Instant,
+        endpoint: &mut Endpoint<P>,
+        _sink: &mut S,
+    ) {
+        while let Some(slot) = self.timers.pop(now) {
+            self.handle_session_timeout(now, slot, endpoint);
+        }
+    }
+
+    pub(super) fn handle_session_timeout<P: Copy>(
+        &mut self,
+        now: Instant,
+        slot: u32,
+        endpoint: &mut Endpoint<P>,
+    ) {
+        let Some(Some(session)) = self.sessions.get_mut(slot as usize) else { return };
+        let shared = &mut self.shared;
+        session.keys.expire(now, |gone| shared.forget(&gone));
+        if let Some(reason) = session.ends(now, self.limits.attach_within, shared) {
+            let event =
+                Event::Closed { session: session.id, connection: session.connection, reason };
+            if session.established.is_some() {
+                shared.events.push_back(event);
+            }
+            self.remove(slot);
+            return;
+        }
+        if session.keys.current.is_none() && session.keys.unconfirmed().is_none() {
+            session.established = None;
+        }
+        session.handle_timeout(now, slot, shared, endpoint);
+        if let Some(at) = session.deadline(&self.limits)
+            && at <= now
+        {
+            session.expired = true;
+            let (session, connection) = (session.id, session.connection);
+            shared.events.push_back(Event::Expired { session, connection });
+        }
+        if let Some(at) = session.next_timeout(&self.limits) {
+            self.timers.set_no_later(slot, at.max(now + SHORTEST_TIMER));
+        }
+    }
+}
+
+impl Session {
+    /// Why a session that the peer opened is over, if it is.
+    fn ends(
+        &mut self,
+        now: Instant,
+        attach_within: Duration,
+        shared: &mut Shared,
+    ) -> Option<CloseReason> {
+        if !self.dynamic {
+            return None;
+        }
+        if self.keys.is_empty() {
+            return Some(CloseReason::Silent);
+        }
+        let waits =
+            self.connection.is_none() && self.kind == mpt_wire::control::hello::Kind::Connection;
+        let since = self.established.filter(|_| waits)?;
+        if now < since + attach_within {
+            return None;
+        }
+        self.send_goodbye(now, shared, Reason::REFUSED);
+        Some(CloseReason::NotAttached)
+    }
+
+    fn handle_timeout<P: Copy>(
+        &mut self,
+        now: Instant,
+        slot: u32,
+        shared: &mut Shared,
+        endpoint: &mut Endpoint<P>,
+    ) {
+        if self.active {
+            self.observe_traffic(now, endpoint);
+            if now >= self.traffic_at + IDLE_AFTER {
+                self.set_active(now, false, endpoint);
+            }
+        }
+        self.settle(now, shared, endpoint);
+        for i in 0..self.paths.len() {
+            let token = shared.random.u64();
+            // Where there are no keys or no address it counts as lost.
+            if self.paths[i].liveness.poll_probe(now, token)
+                && let Some(place) = self.keys.sending(now)
+            {
+                self.send_probe(shared, place, i, token, endpoint);
+            }
+        }
+        while let Some((id, failure)) = self.requester.poll_failure(now) {
+            self.requests.retain(|&other| other != id);
+            let result = Err(RequestFailed::Unanswered(failure));
+            shared.events.push_back(Event::Result { session: self.id, id, result });
+        }
+        self.send_requests(now, shared);
+        self.drive_handshake(now, slot, shared, endpoint);
+    }
+}
