@@ -44,6 +44,12 @@ failover: ## how long the tunnel takes to go on without a path that breaks; fail
 	$(CARGO) build --release --locked -p mptd -p mpt -p mpt-lab
 	$(TARGET)/release/mpt-lab failover $(LAB)
 
+.PHONY: clients
+clients: ## what 1,000 clients cost a concentrator; fails when a limit is missed
+	@scripts/setup demo
+	$(CARGO) build --release --locked -p mptd -p mpt -p mpt-lab
+	$(TARGET)/release/mpt-lab clients $(LAB)
+
 .PHONY: lint
 lint: ## formatting, clippy, documentation, layering, licences, shell scripts
 	@scripts/setup lint

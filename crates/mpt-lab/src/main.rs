@@ -9,6 +9,7 @@
 #![allow(clippy::print_stdout)]
 
 mod bench;
+mod clients;
 mod daemon;
 mod demo;
 mod failover;
@@ -54,6 +55,10 @@ enum Command {
     ///
     /// Fails when a limit of the table is missed.
     Failover(failover::Options),
+    /// Connects many clients to one daemon and measures what each costs it
+    ///
+    /// Fails when a limit is missed.
+    Clients(clients::Options),
 }
 
 fn main() -> ExitCode {
@@ -77,6 +82,7 @@ fn run(command: Command) -> Result<()> {
         Command::Demo(options) => demo::run(&options, &laboratory, &interrupt),
         Command::Bench(options) => bench::run(&options, &laboratory, &interrupt),
         Command::Failover(options) => failover::run(&options, &laboratory, &interrupt),
+        Command::Clients(options) => clients::run(&options, &laboratory, &interrupt),
     }
 }
 

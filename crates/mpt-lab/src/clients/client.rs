@@ -1,0 +1,265 @@
+//! One client of the concentrator: a session, two paths, and packets made up on the way.
+
+use std::net::{IpAddr, Ipv4Addr, SocketAddrV4};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail};
+use ipnet::IpNet;
+use mpt_api::session::{Create, PathSpec, SessionReply, SessionRequest, SessionResult};
+use mpt_core::control::liveness::Timing;
+use mpt_core::control::{Control, ControlPathId, Destination, Event, SessionConfig, SessionId};
+use mpt_core::{
+    ConnectionConfig, ConnectionId, DeviceId, DeviceSink, Direction, Endpoint, Mapping, PathConfig,
+    PathId, Selector, SocketId, reorder,
+};
+use mpt_wire::control::Kind;
+use mpt_wire::mss::ChecksumState;
+use mpt_wire::{ecn, gre};
+
+use super::packet::{self, INNER};
+use super::site::{self, PATHS};
+
+const DEVICE: DeviceId = DeviceId(0);
+/// Name of the connection.
+const NAME: &str = "office";
+/// Distance of the probes on each path, whether data flow or not.
+const KEEPALIVE: Duration = Duration::from_millis(100);
+
+/// A client as the control engine makes it, without device and sockets.
+#[derive(Debug)]
+pub(super) struct Client {
+    control: Control,
+    endpoint: Endpoint<()>,
+    connection: ConnectionId,
+    session: SessionId,
+    paths: Vec<PathId>,
+    /// Its address inside the tunnel, once the server has given it one.
+    inner: Option<Ipv4Addr>,
+    /// Data packets received.
+    pub(super) received: u64,
+    /// The datagram that was made last.
+    datagram: Vec<u8>,
+}
+
+/// Nothing is delivered anywhere.
+struct Nowhere;
+
+impl DeviceSink<()> for Nowhere {
+    fn keep(&mut self, (): ()) -> Option<()> {
+        Some(())
+    }
+
+    fn deliver(&mut self, _: DeviceId, (): (), _kept: bool, _after_gap: bool) {}
+
+    fn discard(&mut self, (): ()) {}
+}
+
+impl Client {
+    /// The client of that number, which begins to connect at once.
+    pub(super) fn new(now: Instant, number: u16) -> Result<Self> {
+        let mut endpoint = Endpoint::new(u64::from(number));
+        let connection = endpoint.add_connection(now, connection(number))?;
+        let paths: Vec<PathId> = (0..PATHS)
+            .filter_map(|path| endpoint.find_path(connection, &path_name(path)))
+            .collect();
+        let mut seed = [3; 32];
+        seed[..2].copy_from_slice(&number.to_be_bytes());
+        let mut control = Control::new(seed);
+        control.set_identity(now, Some(site::client_key(number)));
+        let session = SessionConfig {
+            name: NAME.into(),
+            kind: Kind::Connection,
+            peer: site::server_public(),
+            psk: None,
+            initiate: true,
+            create: true,
+            key: None,
+            timing: Timing { keepalive: KEEPALIVE, idle: KEEPALIVE, dead: None },
+            follow_wishes: true,
+            connection: Some(connection),
+            paths: names(&paths),
+            remote: None,
+        };
+        let session = control.add_session(now, session);
+        control.attach(now, session, connection, &names(&paths), &mut endpoint);
+        let datagram = Vec::new();
+        Ok(Self {
+            control,
+            endpoint,
+            connection,
+            session,
+            paths,
+            inner: None,
+            received: 0,
+            datagram,
+        })
+    }
+
+    /// Whether it has been given an address and sends on all its paths.
+    pub(super) fn is_up(&self) -> bool {
+        let up = |&path: &PathId| self.endpoint.path(path).is_some_and(|path| path.is_up());
+        self.inner.is_some() && self.paths.iter().all(up)
+    }
+
+    /// A datagram from the server has arrived on one of the paths.
+    pub(super) fn handle_datagram(&mut self, now: Instant, path: usize, datagram: &mut [u8]) {
+        let Ok((header, length)) = gre::Repr::parse(datagram) else { return };
+        if header.protocol != gre::Protocol::CONTROL {
+            self.received += 1;
+            return;
+        }
+        let (socket, remote) = (SocketId(path as u32), site::server_address(path).into());
+        let frame = &mut datagram[length..];
+        self.control.handle_frame(now, socket, remote, frame, &mut self.endpoint, &mut Nowhere);
+    }
+
+    /// What was to happen by now happens.
+    pub(super) fn handle_timeout(&mut self, now: Instant) {
+        self.endpoint.handle_timeout(now, &mut Nowhere);
+        self.control.handle_timeout(now, &mut self.endpoint, &mut Nowhere);
+    }
+
+    /// When that is to be called next.
+    pub(super) fn next_timeout(&self) -> Option<Instant> {
+        [self.control.next_timeout(), self.endpoint.next_timeout()].into_iter().flatten().min()
+    }
+
+    /// Does what the daemon's control side does with what the engine cannot decide.
+    pub(super) fn handle_events(&mut self, now: Instant) -> Result<()> {
+        while let Some(connection) = self.endpoint.take_woken() {
+            self.control.wake(now, connection, &mut self.endpoint);
+        }
+        while let Some(event) = self.control.poll_event() {
+            match event {
+                Event::Established { session, .. } if self.inner.is_none() => {
+                    let request = serde_json::to_vec(&SessionRequest::Create(create()))?;
+                    self.control.request(now, session, request)?;
+                }
+                Event::Result { result, .. } => {
+                    self.created(now, &result?)?;
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// The next control datagram to send, and its path.
+    pub(super) fn poll_transmit(&mut self) -> Option<(usize, &[u8])> {
+        let transmit = self.control.poll_transmit()?;
+        let Destination::Path(path) = transmit.destination else { return None };
+        let path = self.paths.iter().position(|&it| it == path)?;
+        let header = gre::Repr {
+            protocol: gre::Protocol::CONTROL,
+            checksum: false,
+            key: transmit.key,
+            sequence: None,
+        };
+        packet::outer(&mut self.datagram, header, &transmit.frame);
+        self.control.recycle(transmit.frame);
+        Some((path, &self.datagram))
+    }
+
+    /// A data packet for the server's sink, as it leaves on the path that is chosen for it; `None` while there is none.
+    pub(super) fn data(&mut self, source_port: u16) -> Option<(usize, &[u8])> {
+        let mut inner = [0; INNER];
+        let from = SocketAddrV4::new(self.inner?, source_port);
+        packet::inner(&mut inner, from, SocketAddrV4::new(site::inner_address(), site::SINK));
+        let outgoing = self
+            .endpoint
+            .handle_inner(DEVICE, &mut inner, ChecksumState::Complete, 1, INNER)
+            .ok()?;
+        let transmit = outgoing.transmits.first()?;
+        let path = self.paths.iter().position(|&it| it == transmit.path)?;
+        let mut header = outgoing.gre;
+        header.sequence = header.sequence.map(|_| transmit.sequence);
+        packet::outer(&mut self.datagram, header, &inner);
+        Some((path, &self.datagram))
+    }
+
+    /// The server has made the connection, or not.
+    fn created(&mut self, now: Instant, result: &[u8]) -> Result<()> {
+        let created = match serde_json::from_slice(result)? {
+            SessionReply::Ok(SessionResult::Created(created)) => created,
+            other => bail!("the server answers: {other:?}"),
+        };
+        let address = created.addresses.iter().find_map(|net| match net.addr() {
+            IpAddr::V4(address) => Some(address),
+            IpAddr::V6(_) => None,
+        });
+        self.inner = Some(address.context("the server gave no address")?);
+        self.endpoint.set_key(self.connection, created.key)?;
+        self.control.open(now, self.session, &mut self.endpoint);
+        Ok(())
+    }
+}
+
+/// What it asks the server for.
+fn create() -> Create {
+    let path = |path: usize| PathSpec {
+        id: path as u16 + 1,
+        name: path_name(path),
+        weight: 1,
+        weight_in: 1,
+        tier: 0,
+        mtu: None,
+    };
+    Create {
+        name: NAME.into(),
+        sequence: true,
+        udp_checksum: true,
+        paths: (0..PATHS).map(path).collect(),
+        ..Create::default()
+    }
+}
+
+/// The names of the paths in the session: the initiator gives them, from 1 on.
+fn names(paths: &[PathId]) -> Vec<(ControlPathId, PathId)> {
+    (1..).zip(paths.iter().copied()).collect()
+}
+
+fn path_name(path: usize) -> String {
+    format!("path{}", path + 1)
+}
+
+fn connection(number: u16) -> ConnectionConfig {
+    let server = IpNet::from(IpAddr::V4(site::inner_address()));
+    let path = |path: usize| PathConfig {
+        name: path_name(path),
+        sockets: vec![SocketId(path as u32)],
+        local: Some(site::client_address(number, path).into()),
+        remote: IpAddr::V4(*site::server_address(path).ip()),
+        remote_port: gre::PORT,
+        remote_source_port: None,
+        learn: false,
+        weight_out: 1,
+        weight_in: 1,
+        tier: 0,
+        up: true,
+        mtu: 1500,
+        entropy: false,
+    };
+    ConnectionConfig {
+        name: NAME.into(),
+        device: DEVICE,
+        selectors: vec![Selector::to(server)],
+        sources: vec![server],
+        key: None,
+        checksum: false,
+        sequence: true,
+        direction: Direction::Both,
+        mapping: Mapping::Packet,
+        // Nothing is delivered, so nothing is put in order.
+        reorder: reorder::Config {
+            window: 0,
+            max_delay: Duration::from_millis(300),
+            early_release: true,
+            late: reorder::Late::Deliver,
+        },
+        multicast: false,
+        copy_dscp: false,
+        ecn: ecn::Mode::Compatibility,
+        mtu: None,
+        paths: (0..PATHS).map(path).collect(),
+    }
+}

@@ -1,0 +1,70 @@
+//! Packets made by hand.
+
+use std::net::{Ipv4Addr, SocketAddrV4};
+
+use mpt_wire::gre;
+
+/// UDP payload of an inner packet, in bytes.
+const PAYLOAD: usize = 172;
+/// IPv4 and UDP headers.
+const HEADERS: usize = 28;
+/// Length of an inner packet, in bytes.
+pub(super) const INNER: usize = HEADERS + PAYLOAD;
+
+/// Writes an inner packet, a UDP datagram over IPv4 without UDP checksum, to `packet`.
+pub(super) fn inner(packet: &mut [u8; INNER], from: SocketAddrV4, to: SocketAddrV4) {
+    packet.fill(0);
+    packet[0] = 0x45;
+    packet[2..4].copy_from_slice(&(INNER as u16).to_be_bytes());
+    packet[8] = 64;
+    packet[9] = 17;
+    packet[12..16].copy_from_slice(&from.ip().octets());
+    packet[16..20].copy_from_slice(&to.ip().octets());
+    let checksum = header_checksum(&packet[..20]);
+    packet[10..12].copy_from_slice(&checksum.to_be_bytes());
+    packet[20..22].copy_from_slice(&from.port().to_be_bytes());
+    packet[22..24].copy_from_slice(&to.port().to_be_bytes());
+    packet[24..26].copy_from_slice(&((8 + PAYLOAD) as u16).to_be_bytes());
+}
+
+/// Puts `payload` behind a GRE header into `datagram`.
+pub(super) fn outer(datagram: &mut Vec<u8>, header: gre::Repr, payload: &[u8]) {
+    datagram.clear();
+    datagram.resize(header.header_len(), 0);
+    header.emit(datagram);
+    datagram.extend_from_slice(payload);
+}
+
+/// RFC 791: the complement of the sum of the header's words.
+fn header_checksum(header: &[u8]) -> u16 {
+    let words =
+        header.chunks_exact(2).map(|word| u32::from(u16::from_be_bytes([word[0], word[1]])));
+    let mut sum: u32 = words.sum();
+    while sum > 0xffff {
+        sum = (sum & 0xffff) + (sum >> 16);
+    }
+    !(sum as u16)
+}
+
+/// The address `number` places after the beginning of a network of 65,536.
+pub(super) fn address(network: [u8; 2], number: u16) -> Ipv4Addr {
+    let [high, low] = number.to_be_bytes();
+    Ipv4Addr::new(network[0], network[1], high, low)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_inner_packet_is_what_ip_says_it_is() {
+        let mut packet = [0xff; INNER];
+        let (from, to) = ("10.96.1.2:1000".parse().unwrap(), "10.96.0.1:9".parse().unwrap());
+        inner(&mut packet, from, to);
+        assert_eq!(header_checksum(&packet[..20]), 0, "the checksum includes itself");
+        let words = |at: usize| u16::from_be_bytes([packet[at], packet[at + 1]]);
+        assert_eq!((words(2), words(20), words(22), words(24)), (200, 1000, 9, 180));
+        assert_eq!(packet[12..16], [10, 96, 1, 2]);
+        assert_eq!(address([10, 81], 258), Ipv4Addr::new(10, 81, 1, 2));
+    }
+}
