@@ -106,12 +106,7 @@ impl ControlSocket {
     /// Serves clients until it is dropped, which closes every connection. `commands` gets what they ask, `events` is what
     /// monitors are told (make it with [`EVENT_BACKLOG`]).
     pub async fn serve(&self, commands: mpsc::Sender<Command>, events: broadcast::Sender<Event>) {
-        let server = Server {
-            commands,
-            events,
-            monitors: Arc::new(Semaphore::new(MAX_MONITORS)),
-            started: self.started,
-        };
+        let server = self.server(commands, events);
         let mut clients = JoinSet::new();
         loop {
             let accepted = tokio::select! {
@@ -139,6 +134,22 @@ impl ControlSocket {
     }
 }
 
+impl ControlSocket {
+    /// Answers requests that come by another way than this socket.
+    pub(crate) fn server(
+        &self,
+        commands: mpsc::Sender<Command>,
+        events: broadcast::Sender<Event>,
+    ) -> Server {
+        Server {
+            commands,
+            events,
+            monitors: Arc::new(Semaphore::new(MAX_MONITORS)),
+            started: self.started,
+        }
+    }
+}
+
 impl Drop for ControlSocket {
     fn drop(&mut self) {
         if identity(&self.path).is_ok_and(|now| now == self.identity) {
@@ -151,8 +162,8 @@ impl Drop for ControlSocket {
 }
 
 /// What every client task needs.
-#[derive(Clone)]
-struct Server {
+#[derive(Clone, Debug)]
+pub(crate) struct Server {
     commands: mpsc::Sender<Command>,
     events: broadcast::Sender<Event>,
     monitors: Arc<Semaphore>,
@@ -189,7 +200,8 @@ impl Server {
         }
     }
 
-    async fn answer(
+    /// The answer to a request, whoever made it (`peer`: user and process, on this host).
+    pub(crate) async fn answer(
         &self,
         command: mpt_api::Command,
         peer: Option<(u32, Option<i32>)>,

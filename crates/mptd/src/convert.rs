@@ -91,3 +91,13 @@ fn selector(config: &config::Selector) -> Selector {
         dscp: config.dscp,
     }
 }
+
+/// How often paths are probed.
+#[must_use]
+pub(crate) fn timing(timing: &config::Timing) -> mpt_core::control::liveness::Timing {
+    mpt_core::control::liveness::Timing {
+        keepalive: timing.keepalive,
+        idle: timing.idle_keepalive,
+        dead: timing.dead,
+    }
+}

@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 pub mod args;
+mod clients;
 pub mod command;
 pub mod config;
 pub mod control;

@@ -9,7 +9,8 @@ use crate::data::{ChangeError, Ended};
 impl Daemon {
     /// Everything as it stands now.
     pub(super) async fn show(&self) -> Result<Snapshot, Failure> {
-        let config = self.running.clone();
+        let mut config = self.running.clone();
+        config.connections.extend(self.clients.iter().map(|(_, held)| held.connection.clone()));
         let uptime_s = self.started.elapsed().as_secs();
         let snapshot = self.data.call(move |data| {
             let (buffer_bytes, buffer_limit) = data.buffer_bytes();
@@ -21,8 +22,8 @@ impl Daemon {
                     buffer_bytes,
                     buffer_limit,
                     drops: data.drops(),
-                    public_key: None,
-                    control: api::Counters::new(),
+                    public_key: data.public_key(),
+                    control: data.control_counters(),
                 },
                 devices: config
                     .devices
@@ -36,7 +37,16 @@ impl Daemon {
                     .collect(),
             }
         });
-        snapshot.await.map_err(ended)
+        let mut snapshot = snapshot.await.map_err(ended)?;
+        for connection in &mut snapshot.connections {
+            let Some(session) = &mut connection.session else { continue };
+            let held = self.clients.find(&connection.name).and_then(|id| self.clients.get(id));
+            session.client = held.map(|held| held.client.clone());
+            if self.is_refused(&connection.name) {
+                session.state = api::SessionState::Refused;
+            }
+        }
+        Ok(snapshot)
     }
 
     /// Changes one path by hand.

@@ -8,6 +8,8 @@ mod links;
 mod network;
 mod reload;
 mod reverse_path;
+mod sessions;
+mod steering;
 mod system;
 
 use std::path::{Path, PathBuf};
@@ -23,9 +25,10 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::{broadcast, mpsc};
 use tracing::level_filters::LevelFilter;
 
+use crate::clients::Clients;
 use crate::command::Command;
 use crate::config::{self, Config, ConfigErrors};
-use crate::control::{BindError, ControlSocket, EVENT_BACKLOG};
+use crate::control::{BindError, ControlSocket, EVENT_BACKLOG, Server};
 use crate::data::{ChangeError, DataThread, Ended, Handle, Notice};
 use network::Network;
 pub use reverse_path::check as check_reverse_path;
@@ -33,6 +36,9 @@ use system::System;
 
 /// Requests waiting for an answer, from all clients together.
 const COMMAND_QUEUE: usize = 32;
+/// How often it is looked whether a server is to be asked again for a connection it refused.
+const ASK_AGAIN: Duration = Duration::from_secs(1);
+
 /// Why the daemon could not start, or could not apply a change.
 #[derive(Debug, Error)]
 #[expect(missing_docs, reason = "the messages say it")]
@@ -68,6 +74,9 @@ pub struct Daemon {
     thread: Option<JoinHandle<()>>,
     system: System,
     network: Arc<Network>,
+    sessions: sessions::Sessions,
+    clients: Clients,
+    server: Server,
     events: broadcast::Sender<Event>,
     set_log: Box<dyn Fn(LevelFilter)>,
     started: Instant,
@@ -104,6 +113,9 @@ pub async fn run(
         thread: Some(thread),
         system: System::connect().await?,
         network: Arc::clone(&network),
+        sessions: sessions::Sessions::default(),
+        clients: Clients::default(),
+        server: control.server(commands.clone(), events.clone()),
         events: events.clone(),
         set_log: Box::new(set_log),
         started: Instant::now(),
@@ -118,6 +130,7 @@ pub async fn run(
     let serve = control.serve(commands, events);
     tokio::pin!(serve);
     let mut pause = Duration::ZERO;
+    let mut again = tokio::time::interval(ASK_AGAIN);
     let ended = loop {
         tokio::select! {
             () = &mut serve => {}
@@ -140,6 +153,9 @@ pub async fn run(
             _ = hangup.recv() => match daemon.reload().await {
                 Ok(done) => tracing::info!(changes = done.changes.len(), "reloaded"),
                 Err(failure) => tracing::error!("not reloaded, nothing was changed: {failure}"),
+            },
+            _ = again.tick() => if let Err(error) = daemon.ask_again().await {
+                break Err(error);
             },
             _ = terminate.recv() => break Ok(()),
             _ = interrupt.recv() => break Ok(()),
@@ -164,6 +180,16 @@ impl Daemon {
                 Ok(())
             }
             Notice::DeviceGone { device } => Err(Error::DeviceGone(device)),
+            Notice::PathChanged { connection, path } => {
+                self.tell_paths(vec![(connection, path)]).await;
+                Ok(())
+            }
+            Notice::PathMoved { connection, path, remote } => {
+                tracing::info!(connection, path, %remote, "the other end of a path has moved");
+                self.tell(EventKind::PathMoved { connection, path, remote });
+                Ok(())
+            }
+            Notice::Session { event, connection } => self.heed_session(event, connection).await,
         }
     }
 
@@ -176,6 +202,7 @@ impl Daemon {
 
     /// Removes exactly what was created.
     async fn shut_down(&mut self) {
+        let _ = self.data.call(DataThread::say_goodbye).await;
         // Routes before the devices they lead to: nothing leaves by another way in between.
         self.system.remove_all().await;
         let _ = self.data.call(DataThread::stop).await;

@@ -34,6 +34,16 @@ impl Daemon {
     /// Goes from the present configuration to `file`, keeping what was changed by hand unless the file changes that very value.
     pub(super) async fn apply(&mut self, file: Config) -> Result<(), Error> {
         let next = self.keep_changes_by_hand(&file);
+        self.put_into_effect(next).await?;
+        if file.daemon.log != self.loaded.daemon.log {
+            (self.set_log)(file.daemon.log);
+        }
+        self.loaded = file;
+        Ok(())
+    }
+
+    /// Goes from the running configuration to `next`, or stays with it on an error.
+    pub(super) async fn put_into_effect(&mut self, next: Config) -> Result<(), Error> {
         if let Err(error) = self.install(&next).await {
             let before = self.running.clone();
             if let Err(again) = self.install(&before).await {
@@ -43,10 +53,6 @@ impl Daemon {
             return Err(error);
         }
         self.close_devices(&next).await?;
-        if file.daemon.log != self.loaded.daemon.log {
-            (self.set_log)(file.daemon.log);
-        }
-        self.loaded = file;
         self.running = next;
         Ok(())
     }
@@ -65,10 +71,12 @@ impl Daemon {
             self.data.call(move |data| data.set_mark(Some(mark))).await??;
         }
         // The system first: what it refuses has then touched no connection, whose sequence numbers and ports could not be had back.
-        self.system.apply(next, &links).await?;
+        self.system.apply(&self.with_networks_of_clients(next), &links).await?;
+        self.set_peers(next).await?;
         self.network.know(next, &links);
         // As things are by now.
-        let wanted = wanted(next, &self.network.links());
+        let mut wanted = wanted(next, &self.network.links());
+        wanted.extend(self.wanted_of_clients());
         self.data.call(move |data| data.set_connections(&wanted)).await??;
         self.set_device_mtus(next).await?;
         Ok(())
@@ -120,6 +128,15 @@ impl Daemon {
                 keep(&mut path.weight_in, &loaded.weight_in, &running.weight_in);
                 keep(&mut path.tier, &loaded.tier, &running.tier);
                 keep(&mut path.up, &loaded.up, &running.up);
+            }
+            // The server has assigned it.
+            if connection.is_created_on_demand() {
+                keep(&mut connection.key, &loaded.key, &running.key);
+            }
+        }
+        for device in next.devices.iter_mut().filter(|device| device.assigned) {
+            if let Some(running) = self.running.device(&device.name) {
+                device.addresses.clone_from(&running.addresses);
             }
         }
         next
@@ -174,6 +191,7 @@ fn wanted(config: &Config, links: &Links) -> Vec<Wanted> {
     let wanted = |connection: &config::Connection| Wanted {
         config: connection.clone(),
         links: facts(connection),
+        client: None,
     };
     config.connections.iter().map(wanted).collect()
 }

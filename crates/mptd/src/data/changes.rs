@@ -13,6 +13,7 @@ use thiserror::Error;
 use super::DataThread;
 use super::device::Device;
 use super::path::{PathIo, Wiring};
+use super::sessions::ClientSession;
 use super::sockets::SocketKey;
 use super::token::Token;
 use crate::config::{self, SourcePort};
@@ -50,6 +51,8 @@ pub(crate) struct Wanted {
     pub(crate) config: config::Connection,
     /// One for each path.
     pub(crate) links: Vec<LinkFacts>,
+    /// The session for which it was created; `None` for one of the configuration.
+    pub(crate) client: Option<ClientSession>,
 }
 
 /// Why a change was refused. Nothing of it was done.
@@ -65,6 +68,8 @@ pub enum ChangeError {
     Bind { connection: String, path: String, local: SocketAddr, source: io::Error },
     #[error("{0}")]
     Config(#[from] ConfigError),
+    #[error("cannot listen for clients on UDP {local}: {source}")]
+    Listen { local: SocketAddr, source: io::Error },
     #[error("cannot mark outer packets: {0}")]
     Mark(#[source] io::Error),
     #[error("cannot watch a descriptor: {0}")]
@@ -72,7 +77,7 @@ pub enum ChangeError {
 }
 
 /// Sockets of a path on the way from one set of connections to the next.
-enum Plugged {
+pub(super) enum Plugged {
     /// The path goes on with what it has.
     Kept(PathId),
     /// Opened for it.
@@ -154,6 +159,7 @@ impl DataThread {
             let io = paths.get(stuck.path.0 as usize).and_then(Option::as_ref);
             io.is_some_and(|io| stuck.channel < io.channels.len())
         });
+        self.follow_connections(now, wanted);
         Ok(())
     }
 
@@ -179,6 +185,7 @@ impl DataThread {
         if let Some(up) = change.up {
             self.set_path_state(now, id, DownReason::Administrative, !up);
         }
+        self.paths_changed(now, connection);
         Ok(())
     }
 
@@ -204,6 +211,9 @@ impl DataThread {
             if self.endpoint.path(id).map(|it| (it.is_up(), it.config().mtu)) != Some(before) {
                 changed.push((connection.clone(), path.clone()));
             }
+        }
+        for (connection, _) in &changed {
+            self.paths_changed(now, connection);
         }
         changed
     }
@@ -255,7 +265,7 @@ impl DataThread {
     }
 
     /// Finds or opens the sockets of every path, noting them in `plugged` in the order of the list, and puts it all in the endpoint's words.
-    fn plug(
+    pub(super) fn plug(
         &mut self,
         wanted: &[Wanted],
         plugged: &mut Vec<Plugged>,
@@ -263,11 +273,11 @@ impl DataThread {
         let mut taken = BTreeSet::new();
         let mut listening = BTreeMap::new();
         let mut configs = Vec::with_capacity(wanted.len());
-        for Wanted { config, links } in wanted {
+        for Wanted { config, links, .. } in wanted {
             let device = self.find_device(&config.device)?;
             let mut paths = Vec::with_capacity(config.paths.len());
             for (path, link) in config.paths.iter().zip(links) {
-                let wiring = wiring(config, path, link);
+                let mut wiring = wiring(config, path, link);
                 // Of two sockets on one address, one of them bound to an interface, the other would not get what arrives there.
                 let key = &wiring.key;
                 let interface = listening
@@ -285,6 +295,12 @@ impl DataThread {
                     self.find_path(&config.name, &path.name).ok().filter(|id| !taken.contains(id));
                 let before =
                     before.and_then(|id| Some((id, self.paths.get_mut(id.0 as usize)?.as_mut()?)));
+                if path.learn
+                    && let Some((_, io)) = &before
+                {
+                    // Where the session found the peer.
+                    wiring.remote = io.wiring.remote;
+                }
                 let (sockets, mtu) = match before {
                     Some((id, io)) if io.wiring.same_sockets(&wiring) => {
                         // A smaller MTU learnt from the network stays until the configured one changes.
@@ -357,7 +373,7 @@ impl DataThread {
         }
     }
 
-    fn unplug(&mut self, io: &PathIo) {
+    pub(super) fn unplug(&mut self, io: &PathIo) {
         self.egress.room += io.waiting();
         for socket in io.sockets() {
             self.sockets.close(&self.poller, socket);
@@ -366,7 +382,7 @@ impl DataThread {
 }
 
 impl Plugged {
-    fn opened(&self) -> Option<&PathIo> {
+    pub(super) fn opened(&self) -> Option<&PathIo> {
         match self {
             Plugged::Kept(_) => None,
             Plugged::Opened(io) => Some(io),

@@ -4,11 +4,14 @@
 use std::io::IoSlice;
 use std::time::Instant;
 
+use mpt_core::control::Control;
 use mpt_core::{DatagramDrop, DeviceId, DeviceSink, Endpoint, SocketId};
 use mpt_linux::offload::{self, Piece, VnetHeader};
 use mpt_linux::tun::Tun;
 use mpt_linux::udp::UdpSocket;
+use mpt_wire::control::frame::MAX_FRAME_LEN;
 use mpt_wire::ecn::Ecn;
+use mpt_wire::gre;
 
 use super::SMALL_PACKET;
 use super::buffers::{Buffers, PacketRef};
@@ -26,6 +29,14 @@ pub(crate) struct IngressCounters {
     pub(crate) datagrams: u64,
     /// Longer than the buffer, so cut, so dropped.
     pub(crate) truncated: u64,
+}
+
+/// Who says what becomes of a datagram.
+pub(crate) struct Judges<'a> {
+    /// Of data.
+    pub(crate) endpoint: &'a mut Endpoint<PacketRef>,
+    /// Of frames of the control protocol.
+    pub(crate) control: &'a mut Control,
 }
 
 /// Received packets on their way to the devices.
@@ -77,7 +88,7 @@ impl Ingress {
         &mut self,
         id: SocketId,
         socket: &UdpSocket,
-        endpoint: &mut Endpoint<PacketRef>,
+        judges: &mut Judges<'_>,
         devices: &mut [Option<Device>],
     ) -> bool {
         if self.in_round == BUFFERS_PER_ROUND {
@@ -101,16 +112,29 @@ impl Ingress {
                 break;
             }
             let datagram = &mut self.buffers.bytes_mut(buffer)[start..end];
-            match endpoint.accept(id, read.source, ecn, datagram) {
+            match judges.endpoint.accept(id, read.source, ecn, datagram) {
                 Ok(accepted) => {
                     let inner = accepted.inner();
                     let packet =
                         self.buffers.packet(buffer, start + inner.start..start + inner.end);
                     let mut delivery =
                         Delivery { buffers: &mut self.buffers, devices, read_len: read.len };
-                    endpoint.receive(now, &accepted, packet, &mut delivery);
+                    judges.endpoint.receive(now, &accepted, packet, &mut delivery);
                 }
-                Err(DatagramDrop::Control) => endpoint.count_drop(DatagramDrop::Control),
+                Err(DatagramDrop::Control) => {
+                    // A copy: what waits in the windows may be delivered while the frame is read.
+                    let mut frame = [0; MAX_FRAME_LEN + 1];
+                    let len = control_frame(datagram, &mut frame);
+                    let mut delivery =
+                        Delivery { buffers: &mut self.buffers, devices, read_len: read.len };
+                    let Judges { endpoint, control } = judges;
+                    if control.public_key().is_some() {
+                        let frame = &frame[..len];
+                        control.handle_frame(now, id, read.source, frame, endpoint, &mut delivery);
+                    } else {
+                        endpoint.count_drop(DatagramDrop::Control);
+                    }
+                }
                 Err(_) => {}
             }
             start = end;
@@ -145,6 +169,15 @@ impl Ingress {
         self.buffers.end_round();
         self.in_round = 0;
     }
+}
+
+/// Copies what follows the GRE header, as far as there is room: one byte more than any frame has, so that a longer one is seen to be.
+fn control_frame(datagram: &[u8], frame: &mut [u8; MAX_FRAME_LEN + 1]) -> usize {
+    let payload = gre::Repr::parse(datagram).ok().and_then(|(_, start)| datagram.get(start..));
+    let payload = payload.unwrap_or_default();
+    let len = payload.len().min(frame.len());
+    frame[..len].copy_from_slice(&payload[..len]);
+    len
 }
 
 /// Where the endpoint's packets go: into waiting, or through a coalescer to a device.

@@ -5,21 +5,26 @@
 
 mod buffers;
 mod changes;
+mod clients;
 mod device;
 mod egress;
 mod ingress;
 mod outbox;
 mod path;
 mod path_mtu;
+mod session_snapshot;
+mod sessions;
 mod snapshot;
 mod sockets;
 mod token;
 
 use std::io;
+use std::net::SocketAddr;
 use std::sync::mpsc;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
+use mpt_core::control::{self, Control};
 use mpt_core::{DeviceId, Endpoint, SocketId};
 use mpt_linux::poller::{Event, Interest, MAX_EVENTS, Poller, Waker};
 use tokio::sync::oneshot;
@@ -28,9 +33,11 @@ use buffers::PacketRef;
 pub(crate) use changes::{ChangeError, LinkFacts, PathLink, Wanted};
 use device::Device;
 use egress::{Egress, Exits, Stuck};
-use ingress::Ingress;
+use ingress::{Ingress, Judges};
 use outbox::Flushed;
 use path::PathIo;
+pub(crate) use sessions::ClientSession;
+use sessions::Sessions;
 use sockets::Sockets;
 use token::Token;
 
@@ -54,6 +61,8 @@ pub(crate) struct DataThread {
     waker: Waker,
     calls: mpsc::Receiver<Call>,
     endpoint: Endpoint<PacketRef>,
+    control: Control,
+    sessions: Sessions,
     devices: Vec<Option<Device>>,
     sockets: Sockets,
     /// The system's side of the paths, by [`PathId`].
@@ -82,6 +91,29 @@ pub(crate) enum Notice {
         device: String,
         /// Bytes.
         mtu: u16,
+    },
+    /// A path changed by what its session found.
+    PathChanged {
+        /// Name of its connection.
+        connection: String,
+        /// Its name.
+        path: String,
+    },
+    /// The other end of a path is at another address.
+    PathMoved {
+        /// Name of its connection.
+        connection: String,
+        /// Its name.
+        path: String,
+        /// Where the other end is now.
+        remote: SocketAddr,
+    },
+    /// Something happened to a session.
+    Session {
+        /// What.
+        event: control::Event,
+        /// Name of its connection, if it has one.
+        connection: Option<String>,
     },
     /// A device was removed from the system by somebody else.
     DeviceGone {
@@ -142,6 +174,8 @@ impl DataThread {
         let waker = Waker::new()?;
         poller.add(&waker, Token::Waker.into(), Interest::Read)?;
         let (sender, calls) = mpsc::channel();
+        let mut seed = [0; 32];
+        getrandom::fill(&mut seed).map_err(io::Error::other)?;
         let handle = Handle { calls: sender, waker: waker.clone() };
         let thread = std::thread::Builder::new().name("mptd-data".into()).spawn(move || {
             let now = Instant::now();
@@ -150,6 +184,8 @@ impl DataThread {
                 waker,
                 calls,
                 endpoint: Endpoint::new(fastrand::u64(..)),
+                control: Control::new(seed),
+                sessions: Sessions::default(),
                 devices: Vec::new(),
                 sockets: Sockets::default(),
                 paths: Vec::new(),
@@ -181,8 +217,8 @@ impl DataThread {
             if now >= self.next_rates {
                 self.take_rates(now);
             }
-            let timer =
-                self.endpoint.next_timeout().map_or(self.next_rates, |at| at.min(self.next_rates));
+            let timers = [self.endpoint.next_timeout(), self.control.next_timeout()];
+            let timer = timers.into_iter().flatten().fold(self.next_rates, Instant::min);
             let timeout = timer.saturating_duration_since(now);
             let ready = match self.poller.wait(&mut events, Some(timeout)) {
                 Ok(ready) => ready,
@@ -232,12 +268,15 @@ impl DataThread {
             self.ingress.deliver(&mut self.devices, |sink| self.endpoint.handle_timeout(now, sink));
         }
         self.settle_stuck();
+        self.control_timeout(now);
+        self.settle_control();
         self.let_receivers_run();
         if called {
             self.waker.clear();
             while let Ok(call) = self.calls.try_recv() {
                 call(self);
             }
+            self.settle_control();
         }
     }
 
@@ -269,11 +308,11 @@ impl DataThread {
     /// waiting for one another, and those still in the cache.
     fn read_sockets(&mut self) {
         for _ in 0..READS_PER_SOCKET {
-            let (ingress, endpoint, devices) =
-                (&mut self.ingress, &mut self.endpoint, &mut self.devices);
-            let sockets = &self.sockets;
+            let (ingress, sockets, devices) = (&mut self.ingress, &self.sockets, &mut self.devices);
+            let mut judges = Judges { endpoint: &mut self.endpoint, control: &mut self.control };
             self.readable.retain(|&id| {
-                sockets.socket(id).is_some_and(|socket| ingress.read(id, socket, endpoint, devices))
+                let socket = sockets.socket(id);
+                socket.is_some_and(|socket| ingress.read(id, socket, &mut judges, devices))
             });
             if self.readable.is_empty() || self.ingress.small_packets() >= SMALL_PACKETS_PER_ROUND {
                 break;

@@ -70,6 +70,27 @@ impl PathIo {
         }
     }
 
+    /// The peer is at another address, where it hears what comes from `socket`; gives the sockets that are not needed any more. What waits
+    /// for room goes with them.
+    #[must_use]
+    pub(crate) fn move_to(&mut self, socket: SocketId, remote: SocketAddr) -> Vec<SocketId> {
+        self.wiring.remote = remote;
+        self.destination = remote.into();
+        let mut left = Vec::new();
+        if self.channels.iter().any(|channel| channel.socket != socket) {
+            left.extend(self.channels.iter().map(|channel| channel.socket));
+            self.channels.truncate(1);
+            self.channels[0].socket = socket;
+        }
+        left
+    }
+
+    /// Where datagrams to the peer go, and from which socket.
+    #[must_use]
+    pub(crate) fn base(&self) -> (SocketId, &SockAddr) {
+        (self.channels[0].socket, &self.destination)
+    }
+
     /// Path MTU in bytes.
     #[must_use]
     pub(crate) fn mtu(&self) -> u16 {

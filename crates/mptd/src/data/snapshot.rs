@@ -153,7 +153,7 @@ impl DataThread {
             reorder: show_reorder(&config.reorder, connection),
             drops: connection_drops(connection),
             remarks: counters(connection.remarks().iter()),
-            session: None,
+            session: self.show_session(id, config),
             paths,
         })
     }
@@ -208,7 +208,7 @@ impl DataThread {
                 ]
                 .into_iter(),
             ),
-            liveness: None,
+            liveness: self.show_liveness(id),
         })
     }
 }
@@ -280,6 +280,6 @@ fn connection_drops(connection: &Connection<PacketRef>) -> api::Counters {
 }
 
 /// Those that are not 0, by name.
-fn counters<'a>(all: impl Iterator<Item = (&'a str, u64)>) -> api::Counters {
+pub(super) fn counters<'a>(all: impl Iterator<Item = (&'a str, u64)>) -> api::Counters {
     all.filter(|&(_, value)| value != 0).map(|(name, value)| (name.to_owned(), value)).collect()
 }

@@ -93,6 +93,13 @@ impl Sockets {
         }
     }
 
+    /// One more path needs a socket that is open.
+    pub(crate) fn share(&mut self, id: SocketId) {
+        if let Some(Some(entry)) = self.entries.get_mut(id.0 as usize) {
+            entry.users += 1;
+        }
+    }
+
     /// Gives everything that is sent from now on, by any socket, this mark.
     pub(crate) fn set_mark(&mut self, mark: Option<u32>) -> io::Result<()> {
         self.mark = mark;

@@ -1,0 +1,64 @@
+//! Inner addresses for clients: their fixed ones, or one of each network of a pool.
+
+use std::collections::BTreeSet;
+use std::net::IpAddr;
+
+use ipnet::IpNet;
+use mpt_api::session::{SessionCode, SessionFailure};
+
+use crate::config::{self, Config};
+
+/// The addresses that can be given away.
+pub(super) struct Addresses<'a> {
+    config: &'a Config,
+    /// Not to be given: those of the devices, the fixed ones of clients, those that clients hold.
+    taken: BTreeSet<IpAddr>,
+}
+
+impl<'a> Addresses<'a> {
+    /// All but the `held` ones and those that the configuration names.
+    pub(super) fn new(config: &'a Config, held: BTreeSet<IpAddr>) -> Self {
+        let devices = config.devices.iter().flat_map(|device| &device.addresses);
+        let fixed = config.clients.iter().filter_map(|client| match &client.addresses {
+            config::Addresses::Fixed(addresses) => Some(addresses),
+            config::Addresses::Pool(_) => None,
+        });
+        let mut taken = held;
+        taken.extend(devices.chain(fixed.flatten()).map(IpNet::addr));
+        Self { config, taken }
+    }
+
+    /// The addresses of a client, as hosts. From a pool: those it asks for, where they are free.
+    pub(super) fn give(
+        &self,
+        client: &config::Client,
+        wanted: &[IpNet],
+    ) -> Result<Vec<IpNet>, SessionFailure> {
+        let pool = match &client.addresses {
+            config::Addresses::Fixed(addresses) => {
+                return Ok(addresses.iter().map(|net| super::host(net.addr())).collect());
+            }
+            config::Addresses::Pool(name) => name,
+        };
+        let networks = self.config.pools.iter().filter(|it| it.name == *pool);
+        let networks = networks.flat_map(|pool| &pool.networks);
+        let none_left =
+            |_| SessionFailure::new(SessionCode::Busy, format!("pool {pool} has no address left"));
+        let give = |network: &IpNet| {
+            let wanted = wanted.iter().map(IpNet::addr);
+            let wanted = wanted.filter(|&address| is_host_of(network, address));
+            let free = |address: &IpAddr| !self.taken.contains(address);
+            // Every address looked at in vain is taken, so the search ends.
+            let found = wanted.chain(network.hosts()).find(free);
+            found.map(super::host).ok_or(()).map_err(none_left)
+        };
+        networks.map(give).collect()
+    }
+}
+
+/// Whether an address may be that of a host in the network.
+fn is_host_of(network: &IpNet, address: IpAddr) -> bool {
+    let reserved = network.prefix_len() + 1 < network.max_prefix_len()
+        && (address == network.network() || address.is_ipv4() && address == network.broadcast());
+    network.contains(&address) && !reserved
+}

@@ -1,0 +1,500 @@
+//! What happens in sessions and takes a decision: connections asked for here and elsewhere, controllers, monitors.
+
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+
+use ipnet::IpNet;
+use mpt_api::session::{
+    Create, Created, PathSpec, SessionCode, SessionFailure, SessionReply, SessionRequest,
+    SessionResult,
+};
+use mpt_api::{EventKind, LossReason, SessionRole};
+use mpt_core::control::{CloseReason, Event, Peer, PublicKey, SessionId};
+use mpt_wire::control::{Kind, Reason};
+
+use super::{Daemon, Error};
+use crate::clients::Held;
+use crate::config::{self, Config};
+use crate::data::{ChangeError, ClientSession, LinkFacts, Wanted};
+
+/// How long a client waits before it asks again for what the server refused or did not answer.
+const ASK_AGAIN: Duration = Duration::from_secs(10);
+/// MTU of a client's path as far as we know, in bytes; what the network says counts.
+const USUAL_MTU: u16 = 1500;
+
+/// What the daemon remembers of sessions.
+#[derive(Debug, Default)]
+pub(super) struct Sessions {
+    /// Sessions that their peers opened, by who they are.
+    opened: BTreeMap<SessionId, Opened>,
+    /// What we have asked for and not been answered, by the connection's name.
+    asked: BTreeMap<(SessionId, u32), String>,
+    /// Connections that the server refused, and when to ask again.
+    refused: BTreeMap<String, Instant>,
+    /// How many clients have networks behind them that are routed.
+    routed: usize,
+}
+
+/// A session that its peer opened.
+#[derive(Clone, Debug)]
+struct Opened {
+    peer: PublicKey,
+    kind: Kind,
+}
+
+impl Daemon {
+    /// Does what an event of a session asks for.
+    pub(super) async fn heed_session(
+        &mut self,
+        event: Event,
+        connection: Option<String>,
+    ) -> Result<(), Error> {
+        match event {
+            Event::Established { session, peer, kind, initiator, .. } => {
+                if connection.is_none() {
+                    self.sessions.opened.insert(session, Opened { peer, kind });
+                }
+                let role = match initiator {
+                    true => SessionRole::Initiator,
+                    false => SessionRole::Responder,
+                };
+                tracing::info!(connection, %peer, ?role, "session established");
+                self.tell(EventKind::SessionEstablished {
+                    connection: connection.clone(),
+                    peer: peer.to_string(),
+                    peer_name: self.peer_name(kind, &peer),
+                    role,
+                });
+                if let Some(connection) = connection {
+                    self.ask_for_connection(session, &connection).await?;
+                }
+                Ok(())
+            }
+            Event::Request { session, id, body } => {
+                if self.sessions.opened.get(&session).is_some_and(|it| it.kind == Kind::Steering) {
+                    return self.steer(session, id, &body).await;
+                }
+                let body = self.serve(session, &body).await?.to_body();
+                self.data.call(move |data| data.answer(session, id, body)).await?;
+                Ok(())
+            }
+            Event::Result { session, id, result } => {
+                let Some(connection) = self.sessions.asked.remove(&(session, id)) else {
+                    return Ok(());
+                };
+                let answer = match result {
+                    Ok(body) => SessionReply::parse(&body),
+                    Err(error) => Err(SessionFailure::new(SessionCode::Failed, error.to_string())),
+                };
+                match answer {
+                    Ok(SessionReply::Ok(SessionResult::Created(created))) => {
+                        self.connection_created(session, &connection, created).await
+                    }
+                    Ok(SessionReply::Ok(_)) => Ok(()),
+                    Ok(SessionReply::Error(failure)) | Err(failure) => {
+                        tracing::error!(connection, %failure, "the server refuses the connection");
+                        let again = Instant::now() + ASK_AGAIN;
+                        self.sessions.refused.insert(connection, again);
+                        Ok(())
+                    }
+                }
+            }
+            Event::Closed { session, reason, .. } => {
+                let reason = match reason {
+                    CloseReason::Goodbye(Reason::SHUTTING_DOWN) => LossReason::PeerShutDown,
+                    CloseReason::Goodbye(Reason::CONNECTION_REMOVED) => LossReason::PeerRemoved,
+                    CloseReason::Goodbye(_) => LossReason::Refused,
+                    CloseReason::NotAttached | CloseReason::Silent => LossReason::Silent,
+                };
+                self.session_over(session, connection, reason).await
+            }
+            Event::Expired { session, .. } => {
+                self.session_over(session, connection, LossReason::Silent).await?;
+                self.data.call(move |data| data.remove_session(session)).await?;
+                Ok(())
+            }
+            // The data thread gives them by other names.
+            Event::PathState { .. } | Event::PathMoved { .. } => Ok(()),
+        }
+    }
+
+    /// Asks again for connections that were refused some time ago.
+    pub(super) async fn ask_again(&mut self) -> Result<(), Error> {
+        let now = Instant::now();
+        let due: Vec<String> = self
+            .sessions
+            .refused
+            .iter()
+            .filter(|(_, at)| **at <= now)
+            .map(|(name, _)| name.clone())
+            .collect();
+        for connection in due {
+            self.sessions.refused.remove(&connection);
+            let name = connection.clone();
+            let session = self.data.call(move |data| data.session_of(&name)).await?;
+            if let Some(session) = session {
+                self.ask_for_connection(session, &connection).await?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether the server has refused a connection lately.
+    pub(super) fn is_refused(&self, connection: &str) -> bool {
+        self.sessions.refused.contains_key(connection)
+    }
+
+    /// Who may open sessions, as the configuration says.
+    pub(super) async fn set_peers(&mut self, config: &Config) -> Result<(), Error> {
+        let peers = peers(config);
+        let key = config.daemon.private_key.clone();
+        let (listen, port) = (config.daemon.listen.clone(), config.daemon.port);
+        self.data
+            .call(move |data| {
+                data.set_identity(key, peers);
+                data.set_listeners(&listen, port)
+            })
+            .await??;
+        Ok(())
+    }
+
+    /// Connections of clients, as they are, for the data thread.
+    pub(super) fn wanted_of_clients(&self) -> Vec<Wanted> {
+        self.clients.iter().map(|(session, held)| wanted(session, held)).collect()
+    }
+
+    /// Asks the server for the connection of a session, if it has to create it.
+    async fn ask_for_connection(
+        &mut self,
+        session: SessionId,
+        connection: &str,
+    ) -> Result<(), Error> {
+        let Some(config) = self.running.connection(connection) else { return Ok(()) };
+        if !config.is_created_on_demand() {
+            return Ok(());
+        }
+        let name = connection.to_owned();
+        let numbers = self.data.call(move |data| data.path_numbers(&name)).await?;
+        let create = create(&self.running, config, &numbers);
+        let requests = match create.into_requests() {
+            Ok(requests) => requests,
+            Err(failure) => {
+                tracing::error!(connection, %failure, "the connection cannot be asked for");
+                return Ok(());
+            }
+        };
+        for request in requests {
+            let body = request.to_body();
+            let asked = self.data.call(move |data| data.request(session, body)).await?;
+            match asked {
+                Ok(id) => drop(self.sessions.asked.insert((session, id), connection.to_owned())),
+                Err(error) => tracing::warn!(connection, %error, "request not sent"),
+            }
+        }
+        Ok(())
+    }
+
+    /// The server has created the connection: our end becomes what it says, and is used.
+    async fn connection_created(
+        &mut self,
+        session: SessionId,
+        connection: &str,
+        created: Created,
+    ) -> Result<(), Error> {
+        self.sessions.refused.remove(connection);
+        let Some(config) = self.running.connection(connection) else { return Ok(()) };
+        let device = config.device.clone();
+        let assigned = self.running.device(&device).is_some_and(|device| device.assigned);
+        let mut next = self.running.clone();
+        if let Some(config) = next.connections.iter_mut().find(|it| it.name == connection) {
+            config.key = created.key;
+        }
+        if assigned && let Some(device) = next.devices.iter_mut().find(|it| it.name == device) {
+            device.addresses = created.addresses;
+        }
+        tracing::info!(connection, key = created.key, "connection created by the server");
+        if let Err(error) = self.put_into_effect(next).await {
+            tracing::error!(connection, %error, "what the server assigned cannot be used");
+            return Ok(());
+        }
+        self.data.call(move |data| data.open_session(session)).await?;
+        Ok(())
+    }
+
+    /// The configuration with what clients add to the routes: networks behind them. Their own addresses lie in the devices' networks, which
+    /// the kernel routes.
+    pub(super) fn with_networks_of_clients(&self, config: &Config) -> Config {
+        let mut config = config.clone();
+        for (_, held) in self.clients.iter() {
+            let device = config.device(&held.connection.device);
+            let own = device.map_or(&[][..], |device| &device.addresses);
+            let behind = |net: &&IpNet| !own.iter().any(|own| own.contains(*net));
+            let networks: Vec<IpNet> =
+                held.connection.networks.iter().filter(behind).copied().collect();
+            if !networks.is_empty() {
+                // Routes are all that is wanted of it: its paths are wherever the client is.
+                let connection = held.connection.clone();
+                config.connections.push(config::Connection {
+                    networks,
+                    paths: Vec::new(),
+                    ..connection
+                });
+            }
+        }
+        config
+    }
+
+    /// Brings the routes to networks behind clients up to date.
+    async fn route_clients(&mut self) -> Result<(), Error> {
+        let config = self.with_networks_of_clients(&self.running);
+        let routed = config.connections.len() - self.running.connections.len();
+        // Mostly clients have none, and there are thousands of them.
+        if routed != 0 || self.sessions.routed != 0 {
+            let links = self.network.links();
+            self.system.apply(&config, &links).await?;
+        }
+        self.sessions.routed = routed;
+        Ok(())
+    }
+
+    /// Answers a request of the other end of a session that it opened.
+    async fn serve(&mut self, session: SessionId, body: &[u8]) -> Result<SessionReply, Error> {
+        let request = match SessionRequest::parse(body) {
+            Ok(request) => request,
+            Err(failure) => return Ok(SessionReply::Error(failure)),
+        };
+        let outcome = match request {
+            SessionRequest::Create(create) => self.create_for(session, &create).await?,
+            SessionRequest::Delete {} => {
+                self.session_over(session, None, LossReason::PeerRemoved).await?;
+                Ok(SessionResult::Done)
+            }
+            SessionRequest::PathAdd(path) => {
+                let added = self.clients.add_path(&self.running, session, &path);
+                match added {
+                    Ok(()) => self.change_client(session).await?,
+                    Err(failure) => Err(failure),
+                }
+            }
+            SessionRequest::PathDelete { id } => match self.clients.delete_path(session, id) {
+                Ok(true) => self.change_client(session).await?,
+                Ok(false) => Ok(SessionResult::Done),
+                Err(failure) => Err(failure),
+            },
+            SessionRequest::MeasureStart(_) | SessionRequest::MeasureResult { .. } => {
+                Err(SessionFailure::new(SessionCode::Unsupported, "not in a session of this kind"))
+            }
+        };
+        Ok(outcome.into())
+    }
+
+    async fn create_for(
+        &mut self,
+        session: SessionId,
+        create: &Create,
+    ) -> Result<Result<SessionResult, SessionFailure>, Error> {
+        let Some(opened) = self.sessions.opened.get(&session) else {
+            let message = "this connection is configured at both ends";
+            return Ok(Err(SessionFailure::new(SessionCode::Unsupported, message)));
+        };
+        let peer = opened.peer;
+        let before = self.clients.get(session).is_some();
+        let granted =
+            match self.clients.create(Instant::now(), &self.running, session, &peer, create) {
+                Ok(granted) => granted,
+                Err(failure) => {
+                    tracing::warn!(%peer, %failure, name = create.name, "connection refused");
+                    return Ok(Err(failure));
+                }
+            };
+        let Some(held) = self.clients.get(session) else { return Ok(Err(gone())) };
+        let wanted = wanted(session, held);
+        let (client, name) = (held.client.clone(), held.connection.name.clone());
+        let replaces = granted.replaces;
+        let added = self
+            .data
+            .call(move |data| {
+                let added = match before {
+                    true => data.change_client(&wanted),
+                    false => data.add_client(&wanted),
+                };
+                if let Some(old) = replaces {
+                    data.remove_session(old);
+                }
+                added
+            })
+            .await?;
+        let routed = match added {
+            Ok(()) => self.route_clients().await,
+            Err(error) => Err(error.into()),
+        };
+        if let Err(error) = routed {
+            tracing::error!(%peer, %error, name, "connection of a client cannot be created");
+            self.forget_client(session).await?;
+            return Ok(Err(SessionFailure::new(SessionCode::Failed, error.to_string())));
+        }
+        if !before && replaces.is_none() {
+            tracing::info!(client, connection = name, "connection of a client created");
+            self.tell(EventKind::ClientAdded { client, connection: name });
+        }
+        Ok(Ok(SessionResult::Created(granted.created)))
+    }
+
+    async fn change_client(
+        &mut self,
+        session: SessionId,
+    ) -> Result<Result<SessionResult, SessionFailure>, Error> {
+        let Some(held) = self.clients.get(session) else { return Ok(Err(gone())) };
+        let wanted = wanted(session, held);
+        let changed: Result<(), ChangeError> =
+            self.data.call(move |data| data.change_client(&wanted)).await?;
+        Ok(match changed {
+            Ok(()) => Ok(SessionResult::Done),
+            Err(error) => Err(SessionFailure::new(SessionCode::Failed, error.to_string())),
+        })
+    }
+
+    /// A session has ended, or its peer wants its connection no more.
+    async fn session_over(
+        &mut self,
+        session: SessionId,
+        connection: Option<String>,
+        reason: LossReason,
+    ) -> Result<(), Error> {
+        let held = self.clients.get(session).cloned();
+        let connection = connection.or(held.as_ref().map(|held| held.connection.name.clone()));
+        if let Some(held) = held {
+            self.forget_client(session).await?;
+            tracing::info!(
+                client = held.client,
+                connection = held.connection.name,
+                ?reason,
+                "connection of a client removed"
+            );
+            self.tell(EventKind::ClientRemoved {
+                client: held.client,
+                connection: held.connection.name,
+                reason,
+            });
+        }
+        let opened = self.sessions.opened.remove(&session);
+        let peer = match (&opened, &connection) {
+            (Some(opened), _) => Some((opened.kind, opened.peer)),
+            (None, Some(connection)) => {
+                let peer = self.running.connection(connection).and_then(|it| it.peer.as_ref());
+                peer.map(|peer| (Kind::Connection, peer.public_key))
+            }
+            (None, None) => None,
+        };
+        if let Some((kind, peer)) = peer {
+            tracing::info!(connection, %peer, ?reason, "session lost");
+            let (peer_name, peer) = (self.peer_name(kind, &peer), peer.to_string());
+            self.tell(EventKind::SessionLost { connection, peer, peer_name, reason });
+        }
+        Ok(())
+    }
+
+    async fn forget_client(&mut self, session: SessionId) -> Result<(), Error> {
+        if let Some(held) = self.clients.remove(session) {
+            let name = held.connection.name;
+            self.data.call(move |data| data.remove_client(&name)).await?;
+            if let Err(error) = self.route_clients().await {
+                tracing::warn!(%error, "routes of a client remain");
+            }
+        }
+        Ok(())
+    }
+
+    /// Name of the `[[client]]` or `[[controller]]` with this key.
+    fn peer_name(&self, kind: Kind, key: &PublicKey) -> Option<String> {
+        let config = &self.running;
+        match kind {
+            Kind::Steering => {
+                let found = config.controllers.iter().find(|it| it.public_key == *key);
+                found.map(|it| it.name.clone())
+            }
+            _ => config.clients.iter().find(|it| it.public_key == *key).map(|it| it.name.clone()),
+        }
+    }
+
+    /// The controller that holds a session.
+    pub(super) fn controller(&self, session: SessionId) -> Option<&config::Controller> {
+        let key = self.sessions.opened.get(&session)?.peer;
+        self.running.controllers.iter().find(|it| it.public_key == key)
+    }
+}
+
+/// What a client's connection needs of the data thread.
+fn wanted(session: SessionId, held: &Held) -> Wanted {
+    let link =
+        |path: &config::Path| LinkFacts { mtu: path.mtu.unwrap_or(USUAL_MTU), carrier: true };
+    Wanted {
+        config: held.connection.clone(),
+        links: held.connection.paths.iter().map(link).collect(),
+        client: Some(ClientSession { id: session, paths: held.paths.clone() }),
+    }
+}
+
+/// What to ask the server for.
+fn create(
+    config: &Config,
+    connection: &config::Connection,
+    numbers: &BTreeMap<String, u16>,
+) -> Create {
+    let device = config.device(&connection.device);
+    let path = |path: &config::Path| PathSpec {
+        id: numbers.get(&path.name).copied().unwrap_or_default(),
+        name: path.name.clone(),
+        weight: path.weight,
+        weight_in: path.weight_in,
+        tier: path.tier,
+        mtu: path.mtu,
+    };
+    Create {
+        name: connection.name.clone(),
+        networks: Vec::new(),
+        addresses: device.map(|device| device.addresses.clone()).unwrap_or_default(),
+        key: connection.key,
+        mapping: connection.mapping,
+        sequence: connection.sequence,
+        checksum: connection.checksum,
+        udp_checksum: connection.udp_checksum,
+        window: None,
+        max_delay_ms: None,
+        paths: connection.paths.iter().map(path).collect(),
+    }
+}
+
+/// Who may open sessions.
+fn peers(config: &Config) -> Vec<Peer> {
+    let mut peers: BTreeMap<PublicKey, Peer> = BTreeMap::new();
+    for client in &config.clients {
+        peers.insert(
+            client.public_key,
+            Peer {
+                public_key: client.public_key,
+                psk: client.psk.clone(),
+                may_connect: true,
+                may_steer: false,
+                timing: crate::convert::timing(&client.timing),
+                follow_wishes: true,
+            },
+        );
+    }
+    for controller in &config.controllers {
+        let peer = peers.entry(controller.public_key).or_insert_with(|| Peer {
+            public_key: controller.public_key,
+            psk: controller.psk.clone(),
+            may_connect: false,
+            may_steer: false,
+            timing: crate::convert::timing(&config::Timing::default()),
+            follow_wishes: false,
+        });
+        peer.may_steer = true;
+    }
+    peers.into_values().collect()
+}
+
+fn gone() -> SessionFailure {
+    SessionFailure::new(SessionCode::NotFound, "the connection was removed meanwhile")
+}

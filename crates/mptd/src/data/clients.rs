@@ -1,0 +1,113 @@
+//! Connections of clients: they come and go one at a time, without a look at the thousands of others.
+
+use std::time::Instant;
+
+use mpt_core::control::SessionId;
+use mpt_core::{ConfigError, PathId};
+
+use super::changes::Plugged;
+use super::path::PathIo;
+use super::{ChangeError, DataThread, Wanted};
+
+impl DataThread {
+    /// Adds the connection of a client, in place of one of the same name. On an error the one before is gone as well: its client has
+    /// started anew and no longer uses it.
+    pub(crate) fn add_client(&mut self, wanted: &Wanted) -> Result<(), ChangeError> {
+        let now = Instant::now();
+        self.remove_client(&wanted.config.name);
+        let mut plugged = Vec::new();
+        let config = self.plug(std::slice::from_ref(wanted), &mut plugged);
+        let added = config.and_then(|mut config| {
+            let config = config.pop().ok_or(ChangeError::Config(ConfigError::Gone))?;
+            Ok(self.endpoint.add_connection(now, config)?)
+        });
+        let id = match added {
+            Ok(id) => id,
+            Err(error) => {
+                plugged.iter().filter_map(Plugged::opened).for_each(|io| self.unplug(io));
+                return Err(error);
+            }
+        };
+        let paths: Vec<PathId> =
+            self.endpoint.connection(id).into_iter().flat_map(|it| it.paths()).collect();
+        for (path, io) in paths.into_iter().zip(plugged) {
+            if let Plugged::Opened(io) = io {
+                self.place(path, *io);
+            }
+        }
+        self.follow_connection(now, wanted);
+        Ok(())
+    }
+
+    /// Takes over what has changed in a client's connection: its paths. Those that stay are not touched.
+    pub(crate) fn change_client(&mut self, wanted: &Wanted) -> Result<(), ChangeError> {
+        let now = Instant::now();
+        let name = &wanted.config.name;
+        let missing = || ChangeError::NoConnection(name.clone());
+        let id = self.endpoint.find_connection(name).ok_or_else(missing)?;
+        let mut plugged = Vec::new();
+        let config = self.plug(std::slice::from_ref(wanted), &mut plugged)?.pop();
+        let config = config.ok_or_else(missing)?;
+        let old: Vec<PathId> =
+            self.endpoint.connection(id).into_iter().flat_map(|it| it.paths()).collect();
+        for path in old {
+            let name = self.endpoint.path(path).map(|it| it.name().to_owned());
+            if name.is_some_and(|name| config.paths.iter().all(|path| path.name != name)) {
+                self.endpoint.remove_path(now, path);
+                if let Some(io) = self.paths.get_mut(path.0 as usize).and_then(Option::take) {
+                    self.unplug(&io);
+                }
+            }
+        }
+        let mut result = Ok(());
+        for (path, io) in config.paths.into_iter().zip(plugged) {
+            match io {
+                Plugged::Kept(id) => {
+                    let (out, weight_in, tier) = (path.weight_out, path.weight_in, path.tier);
+                    result = result.and(self.endpoint.set_weights(now, id, out, weight_in));
+                    self.endpoint.set_tier(now, id, tier);
+                }
+                Plugged::Opened(io) => match self.endpoint.add_path(now, id, path) {
+                    Ok(path) => self.place(path, *io),
+                    Err(error) => {
+                        self.unplug(&io);
+                        result = result.and(Err(error));
+                    }
+                },
+            }
+        }
+        self.follow_connection(now, wanted);
+        Ok(result?)
+    }
+
+    /// Removes the connection of a client, if there is one of this name; its session stays.
+    pub(crate) fn remove_client(&mut self, name: &str) {
+        let now = Instant::now();
+        let Some(id) = self.endpoint.find_connection(name) else { return };
+        if let Some(session) = self.control.session_of(id) {
+            self.control.detach(now, session);
+        }
+        let paths: Vec<PathId> =
+            self.endpoint.connection(id).into_iter().flat_map(|it| it.paths()).collect();
+        let endpoint = &mut self.endpoint;
+        self.ingress.deliver(&mut self.devices, |sink| endpoint.remove_connection(id, sink));
+        for path in paths {
+            if let Some(io) = self.paths.get_mut(path.0 as usize).and_then(Option::take) {
+                self.unplug(&io);
+            }
+        }
+    }
+
+    /// Says goodbye in a session that its peer opened, and forgets it.
+    pub(crate) fn remove_session(&mut self, session: SessionId) {
+        self.control.remove_session(Instant::now(), session);
+    }
+
+    fn place(&mut self, path: PathId, io: PathIo) {
+        let index = path.0 as usize;
+        if self.paths.len() <= index {
+            self.paths.resize_with(index + 1, || None);
+        }
+        self.paths[index] = Some(io);
+    }
+}

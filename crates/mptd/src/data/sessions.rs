@@ -1,0 +1,331 @@
+//! The control protocol on the data thread: sessions follow the connections, frames go in and out, and what takes a decision is handed
+//! to the control side.
+
+use std::collections::BTreeMap;
+use std::io::IoSlice;
+use std::net::{IpAddr, SocketAddr};
+use std::time::Instant;
+
+use mpt_core::control::{
+    Destination, Event, Peer, PrivateKey, RequestRefused, SessionConfig, SessionId, Transmit,
+};
+use mpt_core::{ConnectionId, PathId, SocketId};
+use mpt_wire::control::Kind;
+use mpt_wire::gre;
+use socket2::SockAddr;
+
+use super::sockets::SocketKey;
+use super::{ChangeError, DataThread, Notice, Wanted};
+use crate::{config, convert};
+
+/// Sessions of the configured connections, by the connection's name, and the sockets of those that have none of their own.
+#[derive(Debug, Default)]
+pub(crate) struct Sessions {
+    by_connection: BTreeMap<String, Entry>,
+    /// Where clients and controllers reach us, whether or not any is there.
+    listeners: Vec<SocketId>,
+}
+
+/// The session of a configured connection.
+#[derive(Debug)]
+struct Entry {
+    id: SessionId,
+    peer: config::Peer,
+    /// Numbers of the paths, by name. Those of paths that are gone are not given again.
+    numbers: BTreeMap<String, u16>,
+}
+
+/// The session that a client's connection belongs to.
+#[derive(Clone, Debug)]
+pub(crate) struct ClientSession {
+    /// The session.
+    pub(crate) id: SessionId,
+    /// The client's numbers of the paths, with their names.
+    pub(crate) paths: BTreeMap<u16, String>,
+}
+
+impl DataThread {
+    /// Who we are, and who may open sessions that no connection of the configuration has.
+    pub(crate) fn set_identity(&mut self, key: Option<PrivateKey>, peers: Vec<Peer>) {
+        self.control.set_identity(Instant::now(), key);
+        self.control.set_peers(peers);
+    }
+
+    /// Opens the sockets on which clients and controllers reach us, and closes those that are listed no more.
+    pub(crate) fn set_listeners(
+        &mut self,
+        addresses: &[IpAddr],
+        port: u16,
+    ) -> Result<(), ChangeError> {
+        let mut opened = Vec::new();
+        for &local in addresses {
+            let key = SocketKey { local, interface: None, checksum: true };
+            match self.sockets.open(&self.poller, &key, port) {
+                Ok(id) => opened.push(id),
+                Err(source) => {
+                    opened.into_iter().for_each(|id| self.sockets.close(&self.poller, id));
+                    return Err(ChangeError::Listen {
+                        local: SocketAddr::new(local, port),
+                        source,
+                    });
+                }
+            }
+        }
+        for id in std::mem::replace(&mut self.sessions.listeners, opened) {
+            self.sockets.close(&self.poller, id);
+        }
+        Ok(())
+    }
+
+    /// Makes the sessions those of the connections: new ones are opened, those of connections that are gone say goodbye.
+    pub(super) fn follow_connections(&mut self, now: Instant, wanted: &[Wanted]) {
+        let gone: Vec<String> = self
+            .sessions
+            .by_connection
+            .iter()
+            .filter(|(name, entry)| {
+                let mut same = wanted.iter().filter(|it| it.client.is_none());
+                let same = same.find(|it| it.config.name == **name);
+                !same.and_then(|it| it.config.peer.as_ref()).is_some_and(|peer| entry.serves(peer))
+            })
+            .map(|(name, _)| name.clone())
+            .collect();
+        for name in gone {
+            if let Some(entry) = self.sessions.by_connection.remove(&name) {
+                self.control.remove_session(now, entry.id);
+            }
+        }
+        for wanted in wanted {
+            self.follow_connection(now, wanted);
+        }
+    }
+
+    /// The same for one connection that is new or has changed.
+    pub(super) fn follow_connection(&mut self, now: Instant, wanted: &Wanted) {
+        let config = &wanted.config;
+        let Some(id) = self.endpoint.find_connection(&config.name) else { return };
+        let paths: Vec<(String, PathId)> = config
+            .paths
+            .iter()
+            .filter_map(|path| Some((path.name.clone(), self.endpoint.find_path(id, &path.name)?)))
+            .collect();
+        let (session, paths) = match (&config.peer, &wanted.client) {
+            (None, _) => return,
+            (Some(_), Some(client)) => {
+                let number = |name: &String| client.paths.iter().find(|(_, it)| *it == name);
+                let numbered = |(name, path): &(String, PathId)| Some((*number(name)?.0, *path));
+                (client.id, paths.iter().filter_map(numbered).collect())
+            }
+            (Some(peer), None) => self.configured_session(now, config, peer, id, &paths),
+        };
+        self.control.attach(now, session, id, &paths, &mut self.endpoint);
+        self.control.paths_changed(now, id, &mut self.endpoint);
+    }
+
+    /// The session of a connection of the configuration, opened if there is none, and its paths with their numbers.
+    fn configured_session(
+        &mut self,
+        now: Instant,
+        config: &config::Connection,
+        peer: &config::Peer,
+        connection: ConnectionId,
+        paths: &[(String, PathId)],
+    ) -> (SessionId, Vec<(u16, PathId)>) {
+        let entry = self.sessions.by_connection.get_mut(&config.name);
+        let mut numbers = entry.map(|entry| std::mem::take(&mut entry.numbers)).unwrap_or_default();
+        let numbered = number(peer, &mut numbers, paths);
+        let session = SessionConfig {
+            name: config.name.clone(),
+            kind: Kind::Connection,
+            peer: peer.public_key,
+            psk: peer.psk.clone(),
+            initiate: peer.initiate,
+            create: peer.create,
+            key: config.key,
+            timing: convert::timing(&peer.timing),
+            follow_wishes: peer.follow_weights,
+            connection: Some(connection),
+            paths: numbered.clone(),
+            remote: None,
+        };
+        let id = match self.session_of(&config.name) {
+            Some(id) => {
+                self.control.update_session(now, id, session);
+                id
+            }
+            None => self.control.add_session(now, session),
+        };
+        let entry = Entry { id, peer: peer.clone(), numbers };
+        self.sessions.by_connection.insert(config.name.clone(), entry);
+        (id, numbered)
+    }
+
+    /// The session of a connection of the configuration.
+    pub(crate) fn session_of(&self, connection: &str) -> Option<SessionId> {
+        self.sessions.by_connection.get(connection).map(|entry| entry.id)
+    }
+
+    /// Tells the engine that a path's state, weights or sockets were changed by others.
+    pub(super) fn paths_changed(&mut self, now: Instant, connection: &str) {
+        if let Some(id) = self.endpoint.find_connection(connection) {
+            self.control.paths_changed(now, id, &mut self.endpoint);
+        }
+    }
+
+    /// Asks the other end of a session; gives the number by which the result comes.
+    pub(crate) fn request(
+        &mut self,
+        session: SessionId,
+        body: Vec<u8>,
+    ) -> Result<u32, RequestRefused> {
+        self.control.request(Instant::now(), session, body)
+    }
+
+    /// Answers a request of the other end.
+    pub(crate) fn answer(&mut self, session: SessionId, id: u32, body: Vec<u8>) {
+        self.control.answer(Instant::now(), session, id, body);
+    }
+
+    /// The other end has created the connection: its paths may carry data once they are proven.
+    pub(crate) fn open_session(&mut self, session: SessionId) {
+        self.control.open(Instant::now(), session, &mut self.endpoint);
+    }
+
+    /// The numbers that the paths of a connection of the configuration have in its session, by name.
+    pub(crate) fn path_numbers(&self, connection: &str) -> BTreeMap<String, u16> {
+        let entry = self.sessions.by_connection.get(connection);
+        entry.map(|entry| entry.numbers.clone()).unwrap_or_default()
+    }
+
+    /// Says goodbye to everybody, and sends it.
+    pub(crate) fn say_goodbye(&mut self) {
+        let now = Instant::now();
+        self.control.close_all(now);
+        self.settle_control();
+    }
+
+    /// Does what is due.
+    pub(super) fn control_timeout(&mut self, now: Instant) {
+        while let Some(connection) = self.endpoint.take_woken() {
+            self.control.wake(now, connection, &mut self.endpoint);
+        }
+        if self.control.next_timeout().is_some_and(|at| at <= now) {
+            let (control, endpoint) = (&mut self.control, &mut self.endpoint);
+            self.ingress
+                .deliver(&mut self.devices, |sink| control.handle_timeout(now, endpoint, sink));
+        }
+    }
+
+    /// Sends what the engine has to send, and passes on what happened.
+    pub(super) fn settle_control(&mut self) {
+        while let Some(transmit) = self.control.poll_transmit() {
+            self.send_frame(&transmit);
+            self.control.recycle(transmit.frame);
+        }
+        while let Some(event) = self.control.poll_event() {
+            match event {
+                Event::PathMoved { path, socket, remote } => self.move_path(path, socket, remote),
+                Event::PathState { path, .. } => {
+                    if let Some((connection, path)) = self.names(path) {
+                        self.notify(Notice::PathChanged { connection, path });
+                    }
+                }
+                event => {
+                    let connection = self.connection_of(&event);
+                    self.notify(Notice::Session { event, connection });
+                }
+            }
+        }
+    }
+
+    /// A frame that finds no room in its socket is lost, as on the way: all that matters is repeated.
+    fn send_frame(&self, transmit: &Transmit) {
+        let header = gre::Repr {
+            protocol: gre::Protocol::CONTROL,
+            checksum: false,
+            key: transmit.key,
+            sequence: None,
+        };
+        let mut bytes = [0; gre::MAX_HEADER_LEN];
+        let len = header.header_len();
+        header.emit(&mut bytes[..len]);
+        let pieces = [IoSlice::new(&bytes[..len]), IoSlice::new(&transmit.frame)];
+        let datagram = len + transmit.frame.len();
+        let address;
+        let (socket, remote) = match transmit.destination {
+            Destination::Path(path) => match self.paths.get(path.0 as usize) {
+                Some(Some(io)) => io.base(),
+                _ => return,
+            },
+            Destination::Address { socket, remote } => {
+                address = SockAddr::from(remote);
+                (socket, &address)
+            }
+        };
+        if let Some(socket) = self.sockets.socket(socket) {
+            let _ = socket.send_batch(remote, 0, datagram, &pieces);
+        }
+    }
+
+    fn move_path(&mut self, path: PathId, socket: SocketId, remote: SocketAddr) {
+        let Some(Some(io)) = self.paths.get_mut(path.0 as usize) else { return };
+        let left = io.move_to(socket, remote);
+        if !left.is_empty() {
+            self.sockets.share(socket);
+        }
+        left.into_iter().for_each(|id| self.sockets.close(&self.poller, id));
+        if let Some((connection, path)) = self.names(path) {
+            self.notify(Notice::PathMoved { connection, path, remote });
+        }
+    }
+
+    /// Connection and path by their names.
+    fn names(&self, path: PathId) -> Option<(String, String)> {
+        let path = self.endpoint.path(path)?;
+        let connection = self.endpoint.connection(path.connection())?;
+        Some((connection.name().to_owned(), path.name().to_owned()))
+    }
+
+    /// The name of the connection whose session an event is about.
+    fn connection_of(&self, event: &Event) -> Option<String> {
+        let session = match event {
+            Event::Established { session, .. }
+            | Event::Request { session, .. }
+            | Event::Result { session, .. }
+            | Event::Closed { session, .. }
+            | Event::Expired { session, .. } => *session,
+            Event::PathState { .. } | Event::PathMoved { .. } => return None,
+        };
+        let mut entries = self.sessions.by_connection.iter();
+        entries.find(|(_, entry)| entry.id == session).map(|(name, _)| name.clone())
+    }
+
+    fn notify(&self, notice: Notice) {
+        // Nobody hears it any more when the daemon ends.
+        let _ = self.notices.send(notice);
+    }
+}
+
+/// Numbers for all of these paths, with the paths: given by the end that initiates, 0 (to be found out) at the other.
+fn number(
+    peer: &config::Peer,
+    numbers: &mut BTreeMap<String, u16>,
+    paths: &[(String, PathId)],
+) -> Vec<(u16, PathId)> {
+    let mut number = |name: &String| match peer.initiate {
+        true => {
+            let next = numbers.values().max().map_or(1, |last| last.wrapping_add(1));
+            *numbers.entry(name.clone()).or_insert(next)
+        }
+        false => 0,
+    };
+    paths.iter().map(|(name, id)| (number(name), *id)).collect()
+}
+
+impl Entry {
+    /// Whether the session can go on with this peer.
+    fn serves(&self, peer: &config::Peer) -> bool {
+        let identity = |it: &config::Peer| (it.public_key, it.psk.clone(), it.initiate, it.create);
+        identity(&self.peer) == identity(peer)
+    }
+}
