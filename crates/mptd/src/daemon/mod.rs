@@ -8,6 +8,7 @@ mod links;
 mod network;
 mod reload;
 mod reverse_path;
+mod runtime;
 mod sessions;
 mod steering;
 mod system;
@@ -224,7 +225,7 @@ impl Daemon {
                 drop(reply.send(self.set_path(&connection, &path, change).await));
             }
             Command::Reload { reply } => drop(reply.send(self.reload().await)),
-            Command::Change { reply, .. } => drop(reply.send(Err(commands::not_supported()))),
+            Command::Change { change, reply } => drop(reply.send(self.change(change).await)),
             Command::Measure { reply, .. } => drop(reply.send(Err(commands::not_supported()))),
         }
     }

@@ -4,6 +4,7 @@ use mpt_api::{Code, EventKind, Failure, Reloaded};
 
 use super::links::Links;
 use super::network::Changes;
+use super::runtime::keep_changes_by_hand;
 use super::{Daemon, Error, open_devices};
 use crate::config::{self, Config, diff};
 use crate::data::{ChangeError, LinkFacts, Wanted};
@@ -33,7 +34,7 @@ impl Daemon {
 
     /// Goes from the present configuration to `file`, keeping what was changed by hand unless the file changes that very value.
     pub(super) async fn apply(&mut self, file: Config) -> Result<(), Error> {
-        let next = self.keep_changes_by_hand(&file);
+        let next = keep_changes_by_hand(&self.loaded, &self.running, &file);
         self.put_into_effect(next).await?;
         if file.daemon.log != self.loaded.daemon.log {
             (self.set_log)(file.daemon.log);
@@ -109,39 +110,6 @@ impl Daemon {
         Ok(())
     }
 
-    fn keep_changes_by_hand(&self, file: &Config) -> Config {
-        let mut next = file.clone();
-        for connection in &mut next.connections {
-            let (Some(loaded), Some(running)) = (
-                self.loaded.connection(&connection.name),
-                self.running.connection(&connection.name),
-            ) else {
-                continue;
-            };
-            for path in &mut connection.paths {
-                let (Some(loaded), Some(running)) =
-                    (loaded.path(&path.name), running.path(&path.name))
-                else {
-                    continue;
-                };
-                keep(&mut path.weight, &loaded.weight, &running.weight);
-                keep(&mut path.weight_in, &loaded.weight_in, &running.weight_in);
-                keep(&mut path.tier, &loaded.tier, &running.tier);
-                keep(&mut path.up, &loaded.up, &running.up);
-            }
-            // The server has assigned it.
-            if connection.is_created_on_demand() {
-                keep(&mut connection.key, &loaded.key, &running.key);
-            }
-        }
-        for device in next.devices.iter_mut().filter(|device| device.assigned) {
-            if let Some(running) = self.running.device(&device.name) {
-                device.addresses.clone_from(&running.addresses);
-            }
-        }
-        next
-    }
-
     /// The network changed: paths whose interface came or went change with it, and the routing of outer packets follows.
     pub(super) async fn network_changed(&mut self, changes: Changes) {
         for interface in changes.appeared {
@@ -163,7 +131,7 @@ impl Daemon {
         log(self.set_device_mtus(&config).await);
     }
 
-    fn tell_change(&self, change: &config::Change) {
+    pub(super) fn tell_change(&self, change: &config::Change) {
         use config::Change;
         let name = |connection: &String| connection.clone();
         self.tell(match change {
@@ -194,13 +162,6 @@ fn wanted(config: &Config, links: &Links) -> Vec<Wanted> {
         client: None,
     };
     config.connections.iter().map(wanted).collect()
-}
-
-/// A value changed by hand stays unless the file changes it.
-fn keep<T: PartialEq + Clone>(file: &mut T, loaded: &T, running: &T) {
-    if file == loaded {
-        file.clone_from(running);
-    }
 }
 
 fn log(result: Result<(), Error>) {

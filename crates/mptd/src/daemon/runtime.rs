@@ -50,7 +50,7 @@ impl Daemon {
     /// Goes over to another configuration, which the file knows nothing of.
     async fn go_on_with(&mut self, next: Config) -> Result<Changed, Failure> {
         let plan = diff(&self.running, &next);
-        self.go_to(next).await.map_err(failed)?;
+        self.put_into_effect(next).await.map_err(failed)?;
         for change in &plan.changes {
             self.tell_change(change);
         }
@@ -182,6 +182,15 @@ pub(super) fn keep_changes_by_hand(loaded: &Config, running: &Config, file: &Con
             (&mut connection.peer, &loaded.peer, &running.peer)
         {
             keep(&mut file.timing, &loaded.timing, &running.timing);
+        }
+        // The server has assigned it.
+        if connection.is_created_on_demand() {
+            keep(&mut connection.key, &loaded.key, &running.key);
+        }
+    }
+    for device in next.devices.iter_mut().filter(|device| device.assigned) {
+        if let Some(running) = running.device(&device.name) {
+            device.addresses.clone_from(&running.addresses);
         }
     }
     // Created by hand; without its device it cannot go on.
