@@ -390,7 +390,7 @@ impl<P: Copy> Connection<P> {
             reorder.announce(now, from, slot, weight);
         } else if weight > 0 {
             // It stays down in the buffer until something arrives on it again.
-            reorder.set_weight(slot, weight);
+            reorder.set_weight_of_down(slot, weight);
         }
     }
 

@@ -70,7 +70,7 @@ fn a_peer_that_begins_anew_is_received_in_order() {
     for first in [0, 1_000_000] {
         let device = &mut Device::default();
         let mut endpoint = waiting(device);
-        endpoint.restart_receive(ID, first, device);
+        endpoint.restart_receive(origin(), ID, first, device);
         assert_eq!(device.delivered.len(), 21, "what waited is delivered");
         for number in [1, 0, 2, 3] {
             arrive(&mut endpoint, 1, first + number, device);

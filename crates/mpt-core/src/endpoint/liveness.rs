@@ -39,6 +39,7 @@ impl<P: Copy> Endpoint<P> {
     /// [`ReorderBuffer::restart`](crate::reorder::ReorderBuffer::restart).
     pub fn restart_receive<S: DeviceSink<P>>(
         &mut self,
+        now: Instant,
         id: ConnectionId,
         first: u32,
         sink: &mut S,
@@ -48,7 +49,7 @@ impl<P: Copy> Endpoint<P> {
         };
         let device = connection.device();
         if let Some(reorder) = &mut connection.reorder {
-            reorder.restart(first, &mut ToDevice { device, sink });
+            reorder.restart(now, first, &mut ToDevice { device, sink });
         }
     }
 

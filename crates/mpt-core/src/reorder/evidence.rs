@@ -136,6 +136,16 @@ impl Evidence {
         changes.announced.insert(place, Announced { first, path, weight });
     }
 
+    /// What was announced for the path and has not taken effect does not count.
+    pub(super) fn withdraw(&mut self, path: usize) {
+        if let Some(changes) = &mut self.changes {
+            changes.announced.retain(|announced| announced.path != path);
+            if changes.announced.is_empty() {
+                self.changes = None;
+            }
+        }
+    }
+
     /// Forgets what the paths brought, because the numbers begin elsewhere.
     pub(super) fn reset(&mut self, now: u64) {
         self.begun = false;

@@ -223,6 +223,13 @@ impl<P: Copy> ReorderBuffer<P> {
         self.evidence.set_weight(path, weight);
     }
 
+    /// The sender's weight of a path that is down: it counts when the path is up again, and what was
+    /// announced of it before does not.
+    pub fn set_weight_of_down(&mut self, path: usize, weight: u16) {
+        self.evidence.withdraw(path);
+        self.evidence.set_weight(path, weight);
+    }
+
     /// The sender announces that from the number `first` on a path has another weight: 0 if it goes
     /// down (is given none of the numbers from there on), and its weight if it comes up.
     pub fn announce(&mut self, now: Instant, first: u32, path: usize, weight: u16) {
@@ -246,16 +253,18 @@ impl<P: Copy> ReorderBuffer<P> {
     /// there (the last ones before the restart, from a slow path) are late packets and do not move
     /// it. With any other number it is only this end that has begun anew; a window that is near that
     /// number already stays as it is.
-    pub fn restart(&mut self, first: u32, sink: &mut impl Sink<P>) {
+    pub fn restart(&mut self, now: Instant, first: u32, sink: &mut impl Sink<P>) {
+        let now = self.clock.nanos(now);
+        self.latest = now;
         let first = Sequence(first);
         let new_life = first == Sequence(0);
         if self.started && !new_life && (-HORIZON..HORIZON).contains(&first.ahead_of(self.due)) {
             return;
         }
         self.flush(sink);
-        let before = BeforeRestart { due: self.due, until: NEVER };
+        let before = BeforeRestart { due: self.due, until: now.saturating_add(self.stall_limit) };
         self.before_restart = (self.started && new_life).then_some(before);
-        self.evidence.restart(self.latest);
+        self.evidence.restart(now);
         self.set_position(first);
         self.gap = false;
     }
@@ -657,10 +666,7 @@ impl<P: Copy> ReorderBuffer<P> {
     /// it fits in the window only as it stood then.
     #[cold]
     fn is_from_before_restart(&mut self, now: u64, path: usize, number: Sequence) -> bool {
-        let Some(before) = &mut self.before_restart else { return false };
-        if before.until == NEVER {
-            before.until = now.saturating_add(self.stall_limit);
-        }
+        let Some(before) = self.before_restart else { return false };
         if now >= before.until {
             self.before_restart = None;
             return false;
@@ -692,6 +698,6 @@ impl<P: Copy> ReorderBuffer<P> {
 #[derive(Clone, Copy, Debug)]
 struct BeforeRestart {
     due: Sequence,
-    /// Set by the first packet after the restart that is no next one.
+    /// Until when it matters.
     until: u64,
 }

@@ -56,7 +56,7 @@ struct Model {
     delivered: BTreeSet<i64>,
     stalled_since: Option<Instant>,
     strays: Vec<i64>,
-    before_restart: Option<(i64, Option<Instant>)>,
+    before_restart: Option<(i64, Instant)>,
     latest: Instant,
     counters: Counters,
     room: Room,
@@ -299,19 +299,18 @@ impl Model {
         self.strays.clear();
     }
 
-    fn restart(&mut self) {
+    fn restart(&mut self, now: Instant) {
+        self.latest = now;
         self.flush();
         if let Some(due) = self.due {
-            self.before_restart = Some((due, None));
+            self.before_restart = Some((due, now + self.stall_limit()));
         }
         self.set_position(0);
         self.gap = false;
     }
 
     fn is_from_before_restart(&mut self, now: Instant, n: u32) -> bool {
-        let limit = now + self.stall_limit();
-        let Some((old, until)) = &mut self.before_restart else { return false };
-        let (old, until) = (*old, *until.get_or_insert(limit));
+        let Some((old, until)) = self.before_restart else { return false };
         if now >= until {
             self.before_restart = None;
             return false;
@@ -425,8 +424,8 @@ fn check(first: u32, config: Config, capacity: usize, steps: &[Step]) {
                 buffer.flush(&mut room);
             }
             Step::Restart => {
-                model.restart();
-                buffer.restart(0, &mut room);
+                model.restart(now);
+                buffer.restart(now, 0, &mut room);
             }
             Step::Configure(config) => {
                 model.set_config(config);

@@ -530,7 +530,8 @@ impl Simulation {
                 self.next_number = 0;
                 if session {
                     self.output.now = now;
-                    self.buffer.restart(0, &mut self.output);
+                    let at = self.instant(now);
+                    self.buffer.restart(at, 0, &mut self.output);
                     self.note_delivery(now);
                 }
             }

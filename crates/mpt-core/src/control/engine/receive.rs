@@ -135,6 +135,7 @@ impl Session {
         if let Some(reason) = wanted.goodbye.filter(|_| place == Place::Current) {
             return Outcome::Goodbye(reason);
         }
+        let mut challenge = None;
         if let Some(i) = path {
             if wanted.moved {
                 self.move_path(now, i, source, shared, endpoint);
@@ -142,10 +143,7 @@ impl Session {
                 arrival.destination = path.answer_to(socket, remote);
                 arrival.at_home = !path.is_elsewhere(socket, remote);
             } else if opened.fresh && !arrival.at_home && is_learnt(&self.paths[i], endpoint) {
-                let token = self.paths[i].challenge(now, socket, remote, || shared.random.u64());
-                if let Some(token) = token {
-                    self.send_challenge(shared, &arrival, token);
-                }
+                challenge = self.paths[i].challenge(now, socket, remote, || shared.random.u64());
             }
         }
         if wanted.echo.is_some() && !self.active {
@@ -158,13 +156,18 @@ impl Session {
         }
         match (wanted.echo, wanted.acknowledge) {
             (Some(token), acknowledge) => {
-                self.send_echo(now, shared, &arrival, token, acknowledge, endpoint);
+                let with = (challenge, acknowledge);
+                self.send_echo(now, shared, &arrival, token, with, endpoint);
                 if let Some(i) = path.filter(|&i| self.paths[i].liveness.is_doubtful(now)) {
                     self.send_report_elsewhere(shared, place, i, endpoint);
                 }
             }
             (None, Some(generation)) => self.send_ack(shared, &arrival, generation),
-            (None, None) => {}
+            (None, None) => {
+                if let Some(token) = challenge {
+                    self.send_challenge(shared, &arrival, token);
+                }
+            }
         }
         self.settle(now, shared, endpoint);
         Outcome::Done
@@ -336,7 +339,11 @@ impl Session {
             if let Some(known) = known {
                 self.paths[known].peer_id = None;
             }
-            self.paths[found].peer_id = Some(wire_id);
+            let path = &mut self.paths[found];
+            if path.peer_id.replace(wire_id).is_some() && !path.is_suspended() {
+                // The peer has removed its path and made another one.
+                path.liveness.revive(now);
+            }
             self.paths[found].bound = self.handshakes;
             self.follow_table(now, found, connection, endpoint);
         }

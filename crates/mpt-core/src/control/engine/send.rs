@@ -137,7 +137,7 @@ impl Session {
         shared: &mut Shared,
         arrival: &Arrival,
         token: u64,
-        acknowledge: Option<u32>,
+        (challenge, acknowledge): (Option<u64>, Option<u32>),
         endpoint: &Endpoint<P>,
     ) {
         let Arrival { place, wire_id, destination, len, path, at_home } = *arrival;
@@ -145,6 +145,9 @@ impl Session {
         let write = |session: &mut Self, writer: &mut Writer<'_>, random: &mut super::Random| {
             if writer.push(&Message::Echo { token }).is_err() {
                 return false;
+            }
+            if let Some(token) = challenge {
+                let _ = writer.push(&Message::Probe { token });
             }
             if let Some(generation) = acknowledge {
                 let _ = writer.push(&Message::PathsAck { generation });

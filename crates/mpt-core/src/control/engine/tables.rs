@@ -101,7 +101,7 @@ impl Session {
             return;
         };
         if epoch_changed {
-            endpoint.restart_receive(connection, from, sink);
+            endpoint.restart_receive(now, connection, from, sink);
             for path in &mut self.paths {
                 path.peer = None;
                 path.suspend_or_restart(now);

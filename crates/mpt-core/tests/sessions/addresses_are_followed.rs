@@ -1,0 +1,93 @@
+//! The client behind a NAT, or on the road: the server follows its addresses, but only after they
+//! have answered.
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use mpt_core::control::Event;
+
+use super::network::*;
+
+const SECOND: Duration = Duration::from_secs(1);
+
+fn moved(network: &Network, path: usize, to: SocketAddr) -> bool {
+    let host = &network.hosts[SERVER];
+    host.endpoint.path(host.paths[path]).unwrap().remote() == to && network.is_up_both(path)
+}
+
+#[test]
+fn a_nat_changes_the_port() {
+    for seed in 0..10 {
+        for delays in [&[10][..], &[10, 20]] {
+            let mut network = Network::established(Setup::new(seed, delays).learning());
+            network.run_traffic(SECOND, millis(1));
+            let new = SocketAddr::new(address(0, CLIENT).ip(), 50_001);
+            network.rebind(0, new);
+            let took =
+                network.expect_under_traffic(millis(500), "it resumes", |it| moved(it, 0, new));
+            eprintln!("{} paths: {took:?}", delays.len());
+            network.run_traffic(SECOND, millis(1));
+            let events = network.hosts[SERVER]
+                .count(|event| matches!(event, Event::PathMoved { remote, .. } if *remote == new));
+            assert_eq!(events, 1);
+        }
+    }
+}
+
+#[test]
+fn while_idle_the_first_packet_tells() {
+    let mut network = Network::established(Setup::new(1, &[10]).learning());
+    network.run(30 * SECOND);
+    let new = SocketAddr::new(address(0, CLIENT).ip(), 50_001);
+    network.rebind(0, new);
+    network.run(millis(100));
+    network.expect_under_traffic(millis(500), "it resumes", |it| moved(it, 0, new));
+}
+
+#[test]
+fn the_client_roams() {
+    let mut network = Network::established(Setup::new(1, &[10, 20]).learning());
+    for n in 0..10 {
+        let new = SocketAddr::new([203, 0, 113, n].into(), 1024 + u16::from(n));
+        network.rebind(usize::from(n % 2), new);
+        let path = usize::from(n % 2);
+        network.expect_under_traffic(millis(500), "it resumes", |it| moved(it, path, new));
+    }
+}
+
+/// Both uplinks come back, each with the address of the other one.
+#[test]
+fn two_paths_change_places() {
+    let mut network = Network::established(Setup::new(1, &[10, 20]).learning());
+    // Both on one socket of the server would be needed for a conflict: here it is two paths whose
+    // new addresses are those of each other.
+    let [first, second] = [address(0, CLIENT), address(1, CLIENT)];
+    network.rebind(0, second);
+    network.rebind(1, first);
+    network.expect_under_traffic(SECOND, "both resume", |it| {
+        moved(it, 0, second) && moved(it, 1, first)
+    });
+}
+
+/// Somebody repeats frames of the client, from another address: first, even.
+#[test]
+fn an_address_that_does_not_answer_is_not_believed() {
+    let mut network = Network::established(Setup::new(1, &[10]).learning());
+    network.run_traffic(SECOND, millis(1));
+    let thief = "198.51.100.66:4754".parse().unwrap();
+    for _ in 0..100 {
+        network.captured = Some(Vec::new());
+        network.run_traffic(millis(20), millis(1));
+        let captured = network.captured.take().unwrap();
+        for (side, path, wire) in captured {
+            if side == CLIENT {
+                network.inject(SERVER, path, thief, wire.bytes);
+            }
+        }
+    }
+    let host = &network.hosts[SERVER];
+    assert_eq!(host.endpoint.path(host.paths[0]).unwrap().remote(), address(0, CLIENT));
+    assert!(network.is_all_up());
+    network.run(SECOND);
+    network.assert_nothing_lost();
+}

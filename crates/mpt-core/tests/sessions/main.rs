@@ -1,0 +1,14 @@
+//! Control sessions between two daemons, in virtual time.
+#![allow(unreachable_pub, reason = "the network is for all files of this test")]
+
+mod network;
+
+mod a_broken_path_is_left;
+mod a_host_that_begins_anew_is_met_again;
+mod a_path_that_returns_is_used;
+mod a_session_comes_up;
+mod addresses_are_followed;
+mod changes_by_hand_lose_nothing;
+mod keys_are_renewed_without_loss;
+mod strangers_change_nothing;
+mod whatever_happens_it_converges;
