@@ -86,6 +86,11 @@ impl Capture {
 }
 
 impl Datagram {
+    /// Whether it is a frame of the control protocol.
+    pub(crate) fn is_control(&self) -> bool {
+        self.gre.protocol == gre::Protocol::CONTROL
+    }
+
     /// `None` for anything but UDP to port 4754.
     pub(crate) fn parse(captured: &Captured) -> Option<Self> {
         let packet = &captured.packet;

@@ -55,6 +55,34 @@ impl Config {
         Section(named(connection, "path", name))
     }
 
+    /// The `[connection.peer]` of the connection of this name.
+    pub(crate) fn peer(&mut self, connection: &str) -> Section<'_> {
+        let connection = named(&mut self.0, "connection", connection);
+        let peer = connection.entry("peer").or_insert_with(|| Table::new().into());
+        Section(peer.as_table_mut().unwrap())
+    }
+
+    /// The public key in the `[connection.peer]` of this name.
+    pub(crate) fn peer_key(&mut self, connection: &str) -> String {
+        let Section(peer) = self.peer(connection);
+        peer["public_key"].as_str().unwrap().to_owned()
+    }
+
+    /// The `[[client]]` of this name.
+    pub(crate) fn client(&mut self, name: &str) -> Section<'_> {
+        Section(named(&mut self.0, "client", name))
+    }
+
+    /// The `[[pool]]` of this name.
+    pub(crate) fn pool(&mut self, name: &str) -> Section<'_> {
+        Section(named(&mut self.0, "pool", name))
+    }
+
+    /// The `[[controller]]` of this name.
+    pub(crate) fn controller(&mut self, name: &str) -> Section<'_> {
+        Section(named(&mut self.0, "controller", name))
+    }
+
     /// A path over a line of a [`super::Pair`], by IPv4; `end` is 1 at `a` and 2 at `b`.
     pub(crate) fn lay_path(&mut self, connection: &str, line: usize, end: u8) -> Section<'_> {
         self.path(connection, &format!("line{line}"))

@@ -9,7 +9,8 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use mpt_api::{
-    Connection, Failure, PathChange, PathState, Reply, Request, Response, ResponseBody, Snapshot,
+    Connection, EventKind, Failure, PathChange, PathState, Reply, Request, Response, ResponseBody,
+    Snapshot,
 };
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
@@ -34,6 +35,18 @@ impl Daemon {
         Self { process, directory, label: host.namespace.name().to_owned() }
     }
 
+    /// Starts it with a file of its own in the place of the host's `/etc/hosts`. What is written into the file is seen at once.
+    pub(crate) fn start_with_names(host: &Host, config: &Config, names: &Path) -> Self {
+        let directory = tempfile::tempdir().unwrap();
+        fs::write(file(&directory), config.text(&socket(&directory))).unwrap();
+        let mut command = host.namespace.command("unshare").unwrap();
+        let script = r#"mount --bind "$1" /etc/hosts && shift && exec "$@""#;
+        command.args(["--mount", "sh", "-c", script, "sh"]).arg(names);
+        command.arg(env!("CARGO_BIN_EXE_mptd"));
+        let process = run(command, &directory);
+        Self { process, directory, label: host.namespace.name().to_owned() }
+    }
+
     /// Starts it once more after it has ended, with its configuration file as it stands.
     pub(crate) fn start_again(&mut self, host: &Host) {
         assert!(self.process.try_wait().unwrap().is_some(), "mptd runs still");
@@ -45,6 +58,12 @@ impl Daemon {
         let mut daemon = Self::start(host, config);
         let status = daemon.wait_until_ended();
         Output { status, stdout: Vec::new(), stderr: daemon.log().into_bytes() }
+    }
+
+    /// Waits until it answers.
+    pub(crate) fn wait_until_answering(&self) {
+        let socket = socket(&self.directory);
+        wait_for("mptd answers", || UnixStream::connect(&socket).ok());
     }
 
     /// Waits until it answers, every path that is not down by the administrator's wish is up, and packets to its inner
@@ -141,6 +160,30 @@ impl Daemon {
         }
     }
 
+    /// Events from now on, each waited for.
+    pub(crate) fn monitor(&self) -> impl Iterator<Item = EventKind> + use<> {
+        self.monitor_with_times().map(|(_, event)| event)
+    }
+
+    /// The same with their times in milliseconds.
+    pub(crate) fn monitor_with_times(&self) -> impl Iterator<Item = (u64, EventKind)> + use<> {
+        let mut stream = UnixStream::connect(socket(&self.directory)).unwrap();
+        stream.set_read_timeout(Some(PATIENCE)).unwrap();
+        let request = Request::new(mpt_api::Command::Monitor);
+        stream.write_all(mpt_api::to_line(&request).as_bytes()).unwrap();
+        let mut reader = BufReader::new(stream);
+        let mut next = move || {
+            let line = mpt_api::read_line(&mut reader, mpt_api::MAX_RESPONSE);
+            let line = line.expect("an event in time").expect("mptd goes on");
+            serde_json::from_slice::<Response>(&line).unwrap().body
+        };
+        assert_eq!(next(), ResponseBody::Result(Reply::Monitoring));
+        std::iter::from_fn(move || match next() {
+            ResponseBody::Event(event) => Some((event.time_ms, event.kind)),
+            other => panic!("{other:?}"),
+        })
+    }
+
     /// The line it answers.
     fn ask(&self, command: mpt_api::Command, patience: Duration) -> io::Result<Vec<u8>> {
         let mut stream = UnixStream::connect(socket(&self.directory))?;
@@ -185,6 +228,12 @@ impl Daemon {
         kill(Pid::from_raw(self.process.id().cast_signed()), signal).unwrap();
     }
 
+    /// Ends it by SIGKILL: it has no time to do anything.
+    pub(crate) fn kill(&mut self) {
+        self.signal(Signal::SIGKILL);
+        self.wait_until_ended();
+    }
+
     /// Ends it by SIGTERM; it has to end in order.
     pub(crate) fn stop(mut self) {
         self.signal(Signal::SIGTERM);
@@ -222,9 +271,13 @@ impl Drop for Daemon {
 }
 
 fn spawn(host: &Host, directory: &TempDir) -> Child {
+    run(host.namespace.command(env!("CARGO_BIN_EXE_mptd")).unwrap(), directory)
+}
+
+/// Runs `command`, which is mptd but for its arguments.
+fn run(mut command: Command, directory: &TempDir) -> Child {
     let mut log = File::options();
     let log = log.create(true).append(true).open(directory.path().join("log")).unwrap();
-    let mut command = host.namespace.command(env!("CARGO_BIN_EXE_mptd")).unwrap();
     command.arg("--config").arg(file(directory));
     command.stdin(Stdio::null()).stdout(log.try_clone().unwrap()).stderr(log);
     command.spawn().unwrap()

@@ -26,15 +26,21 @@
 //! - [`Pair`]: hosts `a` and `b` and lines `line1`, `line2`, ... between them: line *i* has 10.71.*i*.1 and fd00:71:*i*::1 at `a`, ... 2 at
 //!   `b`. Inside the tunnel `a` is 10.72.0.1 and fd00:72::1, `b` ends in 2.
 //! - [`Config`]: a configuration file in the making.
+//!   With [`Line::bridged`] there is a third host in the middle, where a line can be broken in every way: [`Pair::cut`], [`Pair::swallow`],
+//!   [`Pair::mend`].
+//! - [`Identity`], [`Preshared`]: key files.
 //! - [`Daemon`]: one mptd process. [`Daemon::start`] returns at once, [`Daemon::wait_until_up`] waits; [`Daemon::run_to_end`] is for those that
 //!   should fail.
 //! - [`Capture`]: every packet that passes the interfaces of a host.
-//! - [`traffic`]: checksummed streams and numbered datagrams.
+//! - [`traffic`]: checksummed streams and numbered datagrams. [`Stream`] and [`Pulse`] go on while something happens.
 #![allow(dead_code, unused_imports, reason = "every test file uses a part of this")]
 
 mod capture;
 mod config;
 mod daemon;
+mod keys;
+mod pulse;
+mod stream;
 pub(crate) mod traffic;
 
 use std::io::ErrorKind;
@@ -52,6 +58,9 @@ use tokio::runtime::Runtime;
 pub(crate) use capture::{Capture, Captured, Datagram, pcap};
 pub(crate) use config::Config;
 pub(crate) use daemon::Daemon;
+pub(crate) use keys::{Identity, Preshared};
+pub(crate) use pulse::{Beats, Pulse};
+pub(crate) use stream::Stream;
 
 /// How long anything that has to happen may take on a busy machine.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(15);
@@ -188,11 +197,13 @@ pub(crate) struct Line {
     /// Whether its devices take super-packets and packets without checksum. Without, a capture shows each packet as a real
     /// Ethernet would carry it.
     pub(crate) offloads: bool,
+    /// Whether a bridge joins two cables, so that one end does not see what happens to the other.
+    pub(crate) bridged: bool,
 }
 
 impl Default for Line {
     fn default() -> Self {
-        Self { rate: None, offloads: true }
+        Self { rate: None, offloads: true, bridged: false }
     }
 }
 
@@ -200,6 +211,11 @@ impl Line {
     /// A line without offloads: for captures.
     pub(crate) fn plain() -> Self {
         Self { offloads: false, ..Self::default() }
+    }
+
+    /// A line with a bridge in the middle.
+    pub(crate) fn bridged() -> Self {
+        Self { bridged: true, ..Self::default() }
     }
 
     /// A line with a token bucket filter of so many Mbit/s at either end.
@@ -212,19 +228,49 @@ impl Line {
 pub(crate) struct Pair {
     pub(crate) a: Host,
     pub(crate) b: Host,
+    /// Where the bridges are, if there are any: `bridge1` with the ports `a1` and `b1`, ...
+    middle: Option<Host>,
     lines: usize,
+}
+
+/// One direction of a line of a [`Pair`], or both.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Way {
+    AToB,
+    BToA,
+    Both,
 }
 
 impl Pair {
     pub(crate) fn new(lines: &[Line]) -> Self {
-        let pair = Self { a: Host::new("a"), b: Host::new("b"), lines: lines.len() };
+        let middle = lines.iter().any(|line| line.bridged).then(|| {
+            let middle = Host::new("m");
+            // It has nothing to say on the lines.
+            middle.sysctl("net/ipv6/conf/default/disable_ipv6", "1");
+            middle
+        });
+        let pair = Self { a: Host::new("a"), b: Host::new("b"), middle, lines: lines.len() };
         for (number, line) in (1..).zip(lines) {
             let name = format!("line{number}");
             let addresses = |end: u8| {
                 [format!("10.71.{number}.{end}/24"), format!("fd00:71:{number}::{end}/64")]
             };
             let ([a4, a6], [b4, b6]) = (addresses(1), addresses(2));
-            pair.a.cable(&name, &[&a4, &a6], (&pair.b, &name, &[&b4, &b6]));
+            if line.bridged {
+                let middle = pair.middle();
+                let bridge = format!("bridge{number}");
+                middle.ip(&format!("link add {bridge} type bridge mcast_snooping 0"));
+                middle.set_link(&bridge, true);
+                for (port, host, addresses) in
+                    [("a", &pair.a, [&*a4, &a6]), ("b", &pair.b, [&b4, &b6])]
+                {
+                    let port = format!("{port}{number}");
+                    host.cable(&name, &addresses, (middle, &port, &[]));
+                    middle.ip(&format!("link set {port} master {bridge}"));
+                }
+            } else {
+                pair.a.cable(&name, &[&a4, &a6], (&pair.b, &name, &[&b4, &b6]));
+            }
             for host in [&pair.a, &pair.b] {
                 if let Some(rate) = line.rate {
                     host.tc(&format!(
@@ -245,6 +291,30 @@ impl Pair {
         Self::new(&vec![Line::default(); count])
     }
 
+    /// The host with the bridges of the bridged lines.
+    pub(crate) fn middle(&self) -> &Host {
+        self.middle.as_ref().expect("a line is bridged")
+    }
+
+    /// Takes the carrier of a bridged line away from `a`, or gives it back; `b` keeps its own.
+    pub(crate) fn cut(&self, line: usize, cut: bool) {
+        self.middle().set_link(&format!("a{line}"), !cut);
+    }
+
+    /// From now on a bridged line loses everything without a sound.
+    pub(crate) fn swallow(&self, line: usize, way: Way) {
+        for port in ports(line, way) {
+            self.middle().tc(&format!("qdisc replace dev {port} root pfifo limit 0"));
+        }
+    }
+
+    /// Ends [`Self::swallow`].
+    pub(crate) fn mend(&self, line: usize, way: Way) {
+        for port in ports(line, way) {
+            self.middle().tc(&format!("qdisc del dev {port} root"));
+        }
+    }
+
     /// Host `a` and host `b`.
     pub(crate) fn hosts(&self) -> [&Host; 2] {
         [&self.a, &self.b]
@@ -253,6 +323,11 @@ impl Pair {
     /// Configurations of `a` and of `b`: the device `mpt0` with both inner addresses, and on it one connection `tunnel`
     /// over all lines, by IPv4; everything else at its default.
     pub(crate) fn configs(&self) -> [Config; 2] {
+        Self::configs_of(self.lines)
+    }
+
+    /// The same for a pair of so many lines that is still to be made.
+    pub(crate) fn configs_of(lines: usize) -> [Config; 2] {
         [1, 2].map(|end| {
             let peer = 3 - end;
             let mut config = Config::default();
@@ -260,7 +335,7 @@ impl Pair {
             config.device("mpt0").set("addresses", inner.to_vec());
             let networks = [format!("10.72.0.{peer}"), format!("fd00:72::{peer}")];
             config.connection("tunnel").set("networks", networks.to_vec());
-            for line in 1..=self.lines {
+            for line in 1..=lines {
                 config.lay_path("tunnel", line, end);
             }
             config
@@ -278,11 +353,26 @@ impl Pair {
     }
 }
 
+/// Ports of a bridge through which packets of one direction leave it.
+fn ports(line: usize, way: Way) -> Vec<String> {
+    let ends: &[_] = match way {
+        Way::AToB => &["b"],
+        Way::BToA => &["a"],
+        Way::Both => &["a", "b"],
+    };
+    ends.iter().map(|end| format!("{end}{line}")).collect()
+}
+
 /// Asks again and again until there is an answer; panics with `what` when there is none within [`PATIENCE`].
-pub(crate) fn wait_for<T>(what: &str, mut ask: impl FnMut() -> Option<T>) -> T {
+pub(crate) fn wait_for<T>(what: &str, ask: impl FnMut() -> Option<T>) -> T {
+    wait_within(PATIENCE, what, ask)
+}
+
+/// The same with another limit.
+pub(crate) fn wait_within<T>(limit: Duration, what: &str, mut ask: impl FnMut() -> Option<T>) -> T {
     let start = Instant::now();
     let answers = iter::from_fn(|| {
-        if start.elapsed() > PATIENCE {
+        if start.elapsed() > limit {
             return None;
         }
         let answer = ask();
@@ -291,5 +381,5 @@ pub(crate) fn wait_for<T>(what: &str, mut ask: impl FnMut() -> Option<T>) -> T {
         }
         Some(answer)
     });
-    answers.flatten().next().unwrap_or_else(|| panic!("{what}: not within {PATIENCE:?}"))
+    answers.flatten().next().unwrap_or_else(|| panic!("{what}: not within {limit:?}"))
 }

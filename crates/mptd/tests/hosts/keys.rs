@@ -1,0 +1,74 @@
+//! Key files.
+
+use std::fs;
+use std::io::Write;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+
+use mpt_core::control::{KEY_LEN, PresharedKey, PrivateKey, PublicKey};
+use tempfile::TempDir;
+
+/// A key pair in a file, as `mpt genkey` writes it. The file goes with it.
+pub(crate) struct Identity {
+    directory: TempDir,
+    pub(crate) private: PrivateKey,
+}
+
+/// A pre-shared key in a file, as `mpt genpsk` writes it. The file goes with it.
+pub(crate) struct Preshared {
+    directory: TempDir,
+}
+
+impl Identity {
+    /// A new one.
+    pub(crate) fn new() -> Self {
+        let private = PrivateKey::from_seed(random());
+        let directory = tempfile::tempdir().unwrap();
+        write(directory.path(), &private.to_base64());
+        Self { directory, private }
+    }
+
+    pub(crate) fn public_key(&self) -> PublicKey {
+        self.private.public()
+    }
+
+    /// The public key as the configuration of others has it.
+    pub(crate) fn public(&self) -> String {
+        self.public_key().to_string()
+    }
+
+    /// For `daemon.private_key_file`.
+    pub(crate) fn file(&self) -> String {
+        file(self.directory.path())
+    }
+}
+
+impl Preshared {
+    /// A new one.
+    pub(crate) fn new() -> Self {
+        let directory = tempfile::tempdir().unwrap();
+        write(directory.path(), &PresharedKey::from_seed(random()).to_base64());
+        Self { directory }
+    }
+
+    /// For `psk_file`.
+    pub(crate) fn file(&self) -> String {
+        file(self.directory.path())
+    }
+}
+
+fn random() -> [u8; KEY_LEN] {
+    let mut bytes = [0; KEY_LEN];
+    bytes.fill_with(|| fastrand::u8(..));
+    bytes
+}
+
+fn write(directory: &Path, key: &str) {
+    let mut options = fs::File::options();
+    let mut file = options.write(true).create_new(true).mode(0o600).open(file(directory)).unwrap();
+    writeln!(file, "{key}").unwrap();
+}
+
+fn file(directory: &Path) -> String {
+    directory.join("key").to_str().unwrap().to_owned()
+}
