@@ -211,8 +211,13 @@ fn keep_paths(
     let kept = |path: &config::Path| {
         running.path(&path.name).is_some() || loaded.path(&path.name) != Some(path)
     };
-    // Never the last one: a connection has a path.
-    if file.paths.iter().any(kept) {
+    let added = running
+        .paths
+        .iter()
+        .filter(|path| loaded.path(&path.name).is_none() && file.path(&path.name).is_none());
+    let added: Vec<_> = added.cloned().collect();
+    // A connection has a path: the last one cannot have been meant.
+    if !added.is_empty() || file.paths.iter().any(kept) {
         file.paths.retain(kept);
     }
     for path in &mut file.paths {
@@ -225,10 +230,6 @@ fn keep_paths(
         keep(&mut path.tier, &loaded.tier, &running.tier);
         keep(&mut path.up, &loaded.up, &running.up);
     }
-    let added = running.paths.iter().filter(|path| {
-        loaded.path(&path.name).is_none() && !file.paths.iter().any(|it| it.name == path.name)
-    });
-    let added: Vec<_> = added.cloned().collect();
     file.paths.extend(added);
 }
 
