@@ -21,3 +21,4 @@ mod the_daemon_runs_without_privileges;
 mod the_exit_code_says_what_went_wrong;
 mod the_mtu_follows_the_paths;
 mod two_uplinks_with_the_same_address_both_carry_data;
+mod what_is_changed_at_run_time_holds;
