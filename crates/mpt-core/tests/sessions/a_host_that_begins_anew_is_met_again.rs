@@ -81,7 +81,7 @@ fn a_client_that_names_its_paths_otherwise() {
             create: false,
             key: None,
             timing: Default::default(),
-            follow_wishes: false,
+            largest_wish: 0,
             connection: Some(host.connection),
             paths: paths.clone(),
             remote: None,

@@ -78,7 +78,7 @@ fn the_other_end_takes_the_weights_that_are_wished() {
             create: false,
             key: None,
             timing: Default::default(),
-            follow_wishes: true,
+            largest_wish: u16::MAX,
             connection: Some(host.connection),
             paths: view.paths.iter().map(|path| (0, path.path)).collect(),
             remote: None,

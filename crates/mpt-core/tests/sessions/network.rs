@@ -712,7 +712,7 @@ fn session(side: Side, setup: &Setup, host: &Host) -> SessionConfig {
         create: false,
         key: None,
         timing: setup.timing,
-        follow_wishes: false,
+        largest_wish: 0,
         connection: Some(host.connection),
         paths: connection.paths().map(|path| (0, path)).collect(),
         remote: None,

@@ -75,7 +75,7 @@ impl Client {
             create: true,
             key: None,
             timing: Timing { keepalive: KEEPALIVE, idle: KEEPALIVE, dead: None },
-            follow_wishes: true,
+            largest_wish: u16::MAX,
             connection: Some(connection),
             paths: names(&paths),
             remote: None,

@@ -19,6 +19,8 @@ use crate::data::{ChangeError, ClientSession, LinkFacts, Wanted};
 
 /// How long a client waits before it asks again for what the server refused or did not answer.
 const ASK_AGAIN: Duration = Duration::from_secs(10);
+/// The same where the server was only too busy.
+const ASK_AGAIN_SOON: Duration = Duration::from_secs(1);
 /// MTU of a client's path as far as we know, in bytes; what the network says counts.
 const USUAL_MTU: u16 = 1500;
 
@@ -93,7 +95,11 @@ impl Daemon {
                     Ok(SessionReply::Ok(_)) => Ok(()),
                     Ok(SessionReply::Error(failure)) | Err(failure) => {
                         tracing::error!(connection, %failure, "the server refuses the connection");
-                        let again = Instant::now() + ASK_AGAIN;
+                        let pause = match failure.code {
+                            SessionCode::Busy => ASK_AGAIN_SOON,
+                            _ => ASK_AGAIN,
+                        };
+                        let again = Instant::now() + pause;
                         self.sessions.refused.insert(connection, again);
                         Ok(())
                     }
@@ -477,7 +483,7 @@ fn peers(config: &Config) -> Vec<Peer> {
                 may_connect: true,
                 may_steer: false,
                 timing: crate::convert::timing(&client.timing),
-                follow_wishes: true,
+                largest_wish: client.max_weight,
             },
         );
     }
@@ -488,7 +494,7 @@ fn peers(config: &Config) -> Vec<Peer> {
             may_connect: false,
             may_steer: false,
             timing: crate::convert::timing(&config::Timing::default()),
-            follow_wishes: false,
+            largest_wish: 0,
         });
         peer.may_steer = true;
     }

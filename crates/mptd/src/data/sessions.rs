@@ -143,7 +143,7 @@ impl DataThread {
             create: peer.create,
             key: config.key,
             timing: convert::timing(&peer.timing),
-            follow_wishes: peer.follow_weights,
+            largest_wish: if peer.follow_weights { u16::MAX } else { 0 },
             connection: Some(connection),
             paths: numbered.clone(),
             remote: None,

@@ -184,9 +184,10 @@ impl DataThread {
             down: down_reason(path),
             local: self.sockets.local(io.listening),
             interface: config.interface.clone(),
-            remote: Some(io.wiring.remote),
-            remote_name: None,
-            remote_learned: false,
+            remote: Some(io.wiring.remote)
+                .filter(|remote| !remote.ip().is_unspecified()),
+            remote_name: config.remote_name.clone(),
+            remote_learned: path.config().learn && path.config().has_remote(),
             source_ports: io
                 .channels
                 .iter()

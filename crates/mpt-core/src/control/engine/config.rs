@@ -38,8 +38,9 @@ pub struct SessionConfig {
     pub key: Option<u32>,
     /// Timers of the paths.
     pub timing: Timing,
-    /// Whether the weights that the peer wishes are used for what we send.
-    pub follow_wishes: bool,
+    /// The largest weight that is used for what we send because the peer wishes it; larger wishes
+    /// count as this. 0: its wishes are not followed.
+    pub largest_wish: u16,
     /// The connection of the session and its paths, where there is one:
     /// [`Control::attach`](super::Control::attach) then says which they are.
     pub connection: Option<ConnectionId>,
@@ -63,8 +64,9 @@ pub struct Peer {
     pub may_steer: bool,
     /// Timers of the paths of its connections.
     pub timing: Timing,
-    /// Whether the weights that it wishes are used for what we send to it.
-    pub follow_wishes: bool,
+    /// The largest weight that is used for what we send because it wishes so; larger wishes count as
+    /// this. 0: its wishes are not followed.
+    pub largest_wish: u16,
 }
 
 /// Bounds of what others can make a [`Control`](super::Control) do and keep.

@@ -140,7 +140,7 @@ impl Control {
             peer: config.peer,
             psk: None,
             timing: config.timing,
-            follow_wishes: false,
+            largest_wish: 0,
         };
         let slot = self.insert(now, identity);
         if let Some(session) = self.at(slot) {
@@ -531,7 +531,7 @@ impl Session {
         self.psk = config.psk;
         self.initiate = config.initiate;
         self.create = config.create;
-        self.follow_wishes = config.follow_wishes;
+        self.largest_wish = config.largest_wish;
         if self.connection.is_none() {
             self.key = config.key;
             self.anchor = config.remote.map(|(socket, remote)| Anchor {

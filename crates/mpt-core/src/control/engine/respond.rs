@@ -158,7 +158,7 @@ impl Control {
             peer,
             psk: allowed.psk.clone(),
             timing: allowed.timing,
-            follow_wishes: allowed.follow_wishes,
+            largest_wish: allowed.largest_wish,
         };
         Some(self.insert(now, identity))
     }

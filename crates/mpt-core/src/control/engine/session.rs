@@ -59,7 +59,7 @@ pub(super) struct Session {
     pub(super) initiate: bool,
     pub(super) create: bool,
     pub(super) timing: Timing,
-    pub(super) follow_wishes: bool,
+    pub(super) largest_wish: u16,
     /// The peer opened it.
     pub(super) dynamic: bool,
     /// The connection may be used.
@@ -112,13 +112,13 @@ pub(super) struct Identity {
     pub(super) peer: PublicKey,
     pub(super) psk: Option<PresharedKey>,
     pub(super) timing: Timing,
-    pub(super) follow_wishes: bool,
+    pub(super) largest_wish: u16,
 }
 
 impl Session {
     /// A session that the peer opens.
     pub(super) fn new(now: Instant, id: SessionId, identity: Identity, first_request: u32) -> Self {
-        let Identity { name, kind, peer, psk, timing, follow_wishes } = identity;
+        let Identity { name, kind, peer, psk, timing, largest_wish } = identity;
         Self {
             id,
             name,
@@ -128,7 +128,7 @@ impl Session {
             initiate: false,
             create: false,
             timing,
-            follow_wishes,
+            largest_wish,
             dynamic: true,
             open: true,
             key: None,

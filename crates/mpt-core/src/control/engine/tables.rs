@@ -139,9 +139,10 @@ impl Session {
         }
         let Some(wish) = entry.map(|entry| entry.wish).filter(|&wish| wish > 0) else { return };
         if let Some(data) = endpoint.path(path.id)
-            && self.follow_wishes
-            && data.config().weight_out != wish
+            && self.largest_wish > 0
+            && data.config().weight_out != wish.min(self.largest_wish)
         {
+            let wish = wish.min(self.largest_wish);
             let weight_in = data.config().weight_in;
             // The wish is a weight as good as any, and the path exists.
             let _ = endpoint.set_weights(now, path.id, wish, weight_in);
