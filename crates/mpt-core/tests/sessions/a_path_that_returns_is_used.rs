@@ -27,7 +27,7 @@ fn within_a_second_and_without_loss() {
 
 #[test]
 fn after_everything_was_down() {
-    for (seed, seconds) in [(0, 2), (1, 10), (2, 100), (3, 400), (4, 1000)] {
+    for (seed, seconds) in [(0, 2), (1, 10), (2, 100), (3, 400)] {
         for learn in [false, true] {
             let mut network =
                 Network::established(Setup { learn, ..Setup::new(seed, &[5, 20, 50]) });

@@ -5,7 +5,9 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use mpt_core::control::Event;
+use mpt_core::{ConnectionId, PathId, SocketId};
 
+use super::hub::{HUB, Hub, Node, key};
 use super::network::*;
 
 const SECOND: Duration = Duration::from_secs(1);
@@ -55,18 +57,29 @@ fn the_client_roams() {
     }
 }
 
-/// Both uplinks come back, each with the address of the other one.
+/// Both uplinks come back, each with the address of the other one, which at the server is one and the
+/// same socket: one of the two has to make room first.
 #[test]
 fn two_paths_change_places() {
-    let mut network = Network::established(Setup::new(1, &[10, 20]).learning());
-    // Both on one socket of the server would be needed for a conflict: here it is two paths whose
-    // new addresses are those of each other.
-    let [first, second] = [address(0, CLIENT), address(1, CLIENT)];
-    network.rebind(0, second);
-    network.rebind(1, first);
-    network.expect_under_traffic(SECOND, "both resume", |it| {
-        moved(it, 0, second) && moved(it, 1, first)
-    });
+    let mut hub = Hub::new(1);
+    hub.allow([key(1).public()].into_iter());
+    hub.establish();
+    let before: Vec<SocketAddr> = remotes(&hub);
+    let now = hub.now;
+    let Node { control, endpoint, .. } = &mut hub.nodes[1];
+    for (path, socket) in [(0, 9), (1, 0), (0, 1)] {
+        endpoint.set_path_sockets(PathId(path), vec![SocketId(socket)], None).unwrap();
+    }
+    control.paths_changed(now, ConnectionId(0), endpoint);
+    hub.wake(1);
+    hub.run(SECOND);
+    let after = remotes(&hub);
+    assert_eq!([after[1], after[0]], [before[0], before[1]]);
+    assert!(hub.is_up(HUB) && hub.is_up(1));
+}
+
+fn remotes(hub: &Hub) -> Vec<SocketAddr> {
+    hub.nodes[HUB].endpoint.paths().map(|(_, path)| path.remote()).collect()
 }
 
 /// Somebody repeats frames of the client, from another address: first, even.

@@ -1,6 +1,7 @@
 //! Control sessions between two daemons, in virtual time.
 #![allow(unreachable_pub, reason = "the network is for all files of this test")]
 
+mod hub;
 mod network;
 
 mod a_broken_path_is_left;
@@ -10,5 +11,7 @@ mod a_session_comes_up;
 mod addresses_are_followed;
 mod changes_by_hand_lose_nothing;
 mod keys_are_renewed_without_loss;
+mod requests_are_answered_over_any_path;
+mod sessions_are_opened_by_those_who_may;
 mod strangers_change_nothing;
 mod whatever_happens_it_converges;

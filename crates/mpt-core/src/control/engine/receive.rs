@@ -253,7 +253,12 @@ impl Session {
                 shared.events.push_back(Event::Request { session: self.id, id, body });
             }
             Action::Send(message) => {
-                let Arrival { place, wire_id, destination, .. } = *arrival;
+                let Arrival { place, wire_id, mut destination, .. } = *arrival;
+                // A result may be long: it does not go where nobody has answered from.
+                let known = arrival.path.map(|i| &self.paths[i]);
+                if let Some(path) = known.filter(|it| !arrival.at_home && it.remote.is_some()) {
+                    destination = Destination::Path(path.id);
+                }
                 let write =
                     |_: &mut Self, writer: &mut mpt_wire::control::Writer<'_>, _: &mut _| {
                         writer.push(&message).is_ok()

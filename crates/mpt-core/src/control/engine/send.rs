@@ -142,12 +142,13 @@ impl Session {
     ) {
         let Arrival { place, wire_id, destination, len, path, at_home } = *arrival;
         let report = path.map(|i| self.report_entry(wire_id, i, endpoint));
+        let mut probes = 0;
         let write = |session: &mut Self, writer: &mut Writer<'_>, random: &mut super::Random| {
             if writer.push(&Message::Echo { token }).is_err() {
                 return false;
             }
             if let Some(token) = challenge {
-                let _ = writer.push(&Message::Probe { token });
+                probes += u64::from(writer.push(&Message::Probe { token }).is_ok());
             }
             if let Some(generation) = acknowledge {
                 let _ = writer.push(&Message::PathsAck { generation });
@@ -160,12 +161,14 @@ impl Session {
                 let token = random.u64();
                 if writer.push(&Message::Probe { token }).is_ok() {
                     liveness.attach_probe(now, token);
+                    probes += 1;
                 }
             }
             true
         };
         let sent = self.send(shared, place, wire_id, destination, write, len);
         shared.counters.echoes_sent += u64::from(sent);
+        shared.counters.probes_sent += probes * u64::from(sent);
     }
 
     /// Reports of a path over another one that works: what is sent on it may not arrive, and the

@@ -1,0 +1,356 @@
+//! One daemon that many connect to, without any delay: for who may have what, and what it costs.
+
+use std::collections::VecDeque;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::time::{Duration, Instant};
+
+use mpt_core::control::liveness::Timing;
+use mpt_core::control::{
+    Control, Destination, Event, Peer, PrivateKey, PublicKey, SessionConfig, SessionId,
+};
+use mpt_core::{
+    ConnectionConfig, ConnectionId, DeviceId, DeviceSink, Direction, Endpoint, Mapping, PathConfig,
+    PathId, Selector, SocketId, reorder,
+};
+use mpt_wire::control::Kind;
+use mpt_wire::ecn;
+
+/// Nothing is received here.
+pub struct Nowhere;
+
+impl DeviceSink<()> for Nowhere {
+    fn keep(&mut self, (): ()) -> Option<()> {
+        Some(())
+    }
+
+    fn deliver(&mut self, _: DeviceId, (): (), _kept: bool, _after_gap: bool) {}
+
+    fn discard(&mut self, (): ()) {}
+}
+
+/// One daemon.
+pub struct Node {
+    pub control: Control,
+    pub endpoint: Endpoint<()>,
+    pub events: Vec<Event>,
+    pub session: Option<SessionId>,
+}
+
+/// The hub is node 0.
+pub struct Hub {
+    pub nodes: Vec<Node>,
+    pub now: Instant,
+    /// What the hub needed of the processor, if there is a clock to tell.
+    pub spent: Duration,
+    pub clock: Option<fn() -> Instant>,
+    on_their_way: VecDeque<(usize, SocketAddr, SocketId, SocketAddr, Vec<u8>)>,
+}
+
+pub const HUB: usize = 0;
+
+/// Paths of each client.
+pub const PATHS: u16 = 2;
+
+pub fn key(node: usize) -> PrivateKey {
+    let mut seed = [7; 32];
+    seed[..8].copy_from_slice(&(node as u64).to_be_bytes());
+    PrivateKey::from_seed(seed)
+}
+
+/// Where a node is on its path; the hub is at one place only.
+fn address(node: usize, path: u16) -> SocketAddr {
+    let ip = Ipv4Addr::new(10, (node >> 8) as u8, node as u8, 1);
+    let port = if node == HUB { 4754 } else { 5000 + path };
+    SocketAddr::new(IpAddr::V4(ip), port)
+}
+
+impl Hub {
+    pub fn new(clients: usize) -> Self {
+        #[expect(clippy::disallowed_methods, reason = "any time will do as the first one")]
+        let now = Instant::now();
+        let node = |index: usize| {
+            let mut seed = [1; 32];
+            seed[..8].copy_from_slice(&(index as u64).to_be_bytes());
+            let mut control = Control::new(seed);
+            control.set_identity(now, Some(key(index)));
+            let endpoint = Endpoint::new(index as u64);
+            let (events, session) = (Vec::new(), None);
+            Node { control, endpoint, events, session }
+        };
+        Self {
+            nodes: (0..=clients).map(node).collect(),
+            now,
+            spent: Duration::ZERO,
+            clock: None,
+            on_their_way: VecDeque::new(),
+        }
+    }
+
+    /// What the hub lets the peers do.
+    pub fn allow(&mut self, peers: impl Iterator<Item = PublicKey>) {
+        let peer = |public_key| Peer {
+            public_key,
+            psk: None,
+            may_connect: true,
+            may_steer: false,
+            timing: Timing::default(),
+            follow_wishes: true,
+        };
+        self.nodes[HUB].control.set_peers(peers.map(peer).collect());
+    }
+
+    /// A client with a connection of its own, which asks the hub to create the other end.
+    pub fn begin(&mut self, client: usize, name: &str) -> SessionId {
+        let (now, peer) = (self.now, key(HUB).public());
+        let hub = address(HUB, 0);
+        let paths = (0..PATHS).map(|path| path_config(path, path, Some(hub)));
+        let node = &mut self.nodes[client];
+        let config = connection(name, Some(client as u32), client, paths.collect());
+        let connection = node.endpoint.add_connection(now, config).unwrap();
+        let ids: Vec<PathId> = node.endpoint.connection(connection).unwrap().paths().collect();
+        let paths: Vec<(u16, PathId)> = (1..).zip(ids).collect();
+        let config = SessionConfig {
+            name: name.into(),
+            kind: Kind::Connection,
+            peer,
+            psk: None,
+            initiate: true,
+            create: true,
+            key: None,
+            timing: Timing::default(),
+            follow_wishes: false,
+            connection: Some(connection),
+            paths: paths.clone(),
+            remote: None,
+        };
+        let session = node.control.add_session(now, config);
+        node.control.attach(now, session, connection, &paths, &mut node.endpoint);
+        node.session = Some(session);
+        session
+    }
+
+    /// A client that has no connection yet.
+    pub fn begin_bare(&mut self, client: usize, name: &str) -> SessionId {
+        let config = SessionConfig {
+            name: name.into(),
+            kind: Kind::Connection,
+            peer: key(HUB).public(),
+            psk: None,
+            initiate: true,
+            create: true,
+            key: None,
+            timing: Timing::default(),
+            follow_wishes: false,
+            connection: None,
+            paths: Vec::new(),
+            remote: Some((SocketId(0), address(HUB, 0))),
+        };
+        self.nodes[client].control.add_session(self.now, config)
+    }
+
+    /// For messages.
+    pub fn describe(&self, node: usize) -> String {
+        let control = &self.nodes[node].control;
+        let sessions: Vec<_> = control.sessions().filter_map(|id| control.session(id)).collect();
+        format!("{sessions:#?}\n{:?}", control.counters())
+    }
+
+    /// What the hub's owner does when a client asks for a connection: the paths of the client are
+    /// learnt.
+    pub fn create(&mut self, session: SessionId, client: usize, name: &str) -> ConnectionId {
+        let now = self.now;
+        let node = &mut self.nodes[HUB];
+        let paths = (0..PATHS).map(|path| path_config(path, 0, None));
+        let config = connection(name, Some(client as u32), HUB, paths.collect());
+        let config = ConnectionConfig { selectors: to(client), sources: nets(client), ..config };
+        let connection = node.endpoint.add_connection(now, config).unwrap();
+        let ids: Vec<PathId> = node.endpoint.connection(connection).unwrap().paths().collect();
+        let paths: Vec<(u16, PathId)> = (1..).zip(ids).collect();
+        node.control.attach(now, session, connection, &paths, &mut node.endpoint);
+        connection
+    }
+
+    /// Lets time pass in steps of 5 ms; frames take none.
+    pub fn run(&mut self, duration: Duration) {
+        let until = self.now + duration;
+        while self.now < until {
+            self.now += Duration::from_millis(5);
+            for node in 0..self.nodes.len() {
+                let clock = self.clock.filter(|_| node == HUB).map(|clock| clock());
+                let Node { control, endpoint, .. } = &mut self.nodes[node];
+                if control.next_timeout().is_some_and(|at| at <= self.now) {
+                    control.handle_timeout(self.now, endpoint, &mut Nowhere);
+                    self.stop(clock);
+                    self.flush(node);
+                }
+            }
+            self.deliver();
+        }
+    }
+
+    pub fn deliver(&mut self) {
+        while let Some((sender, from, socket, to, frame)) = self.on_their_way.pop_front() {
+            let [a, b, c, _] = match to.ip() {
+                IpAddr::V4(ip) => ip.octets(),
+                IpAddr::V6(_) => unreachable!("there is none"),
+            };
+            assert_eq!(a, 10);
+            let node = usize::from(b) << 8 | usize::from(c);
+            let clock = self.clock.filter(|_| node == HUB).map(|clock| clock());
+            let Node { control, endpoint, .. } = &mut self.nodes[node];
+            control.handle_frame(self.now, socket, from, &frame, endpoint, &mut Nowhere);
+            self.stop(clock);
+            self.nodes[sender].control.recycle(frame);
+            self.flush(node);
+        }
+    }
+
+    fn stop(&mut self, started: Option<Instant>) {
+        if let (Some(started), Some(clock)) = (started, self.clock) {
+            self.spent += clock() - started;
+        }
+    }
+
+    fn flush(&mut self, index: usize) {
+        let node = &mut self.nodes[index];
+        while let Some(event) = node.control.poll_event() {
+            node.events.push(event);
+        }
+        while let Some(transmit) = node.control.poll_transmit() {
+            let (socket, to) = match transmit.destination {
+                Destination::Path(id) => {
+                    let path = node.endpoint.path(id).unwrap();
+                    (path.config().sockets[0], path.remote())
+                }
+                Destination::Address { socket, remote } => (socket, remote),
+            };
+            let from = address(index, socket.0 as u16);
+            // The sockets of a client have its ports.
+            let socket = SocketId(if index == HUB { u32::from(to.port() - 5000) } else { 0 });
+            self.on_their_way.push_back((index, from, socket, to, transmit.frame));
+        }
+    }
+
+    /// Gives the hub's owner its turn: every request is granted.
+    pub fn grant(&mut self) {
+        let events = std::mem::take(&mut self.nodes[HUB].events);
+        for event in events {
+            if let Event::Request { session, id, body } = event {
+                let client: Result<usize, _> = std::str::from_utf8(&body).unwrap().parse();
+                let client = client.unwrap();
+                self.create(session, client, &format!("client {client}"));
+                let now = self.now;
+                assert!(self.nodes[HUB].control.answer(now, session, id, b"granted".to_vec()));
+                self.flush(HUB);
+            }
+        }
+        self.deliver();
+    }
+
+    /// Gives the clients' owners their turn.
+    pub fn ask(&mut self) {
+        let now = self.now;
+        for index in 1..self.nodes.len() {
+            let node = &mut self.nodes[index];
+            for event in std::mem::take(&mut node.events) {
+                match event {
+                    Event::Established { session, attached: false, .. } => {
+                        let body = index.to_string().into_bytes();
+                        node.control.request(now, session, body).unwrap();
+                    }
+                    Event::Established { session, .. } => {
+                        node.control.open(now, session, &mut node.endpoint);
+                    }
+                    Event::Result { session, result: Ok(result), .. } => {
+                        assert_eq!(result, b"granted");
+                        node.control.open(now, session, &mut node.endpoint);
+                    }
+                    _ => {}
+                }
+            }
+        }
+    }
+
+    /// Sends what waits at a node.
+    pub fn send(&mut self, node: usize) {
+        self.flush(node);
+        self.deliver();
+    }
+
+    /// A packet is to be sent on all connections of a node.
+    pub fn wake(&mut self, node: usize) {
+        let now = self.now;
+        let Node { control, endpoint, .. } = &mut self.nodes[node];
+        for id in 0..endpoint.connections().count() {
+            control.wake(now, ConnectionId(id as u32), endpoint);
+        }
+        self.send(node);
+    }
+
+    /// From nothing to connections that are in use.
+    pub fn establish(&mut self) {
+        for client in 1..self.nodes.len() {
+            self.begin(client, "office");
+        }
+        for _ in 0..100 {
+            self.run(Duration::from_millis(10));
+            self.ask();
+            self.grant();
+        }
+    }
+
+    pub fn is_up(&self, node: usize) -> bool {
+        self.nodes[node].endpoint.paths().all(|(_, path)| path.is_up())
+    }
+}
+
+fn nets(node: usize) -> Vec<ipnet::IpNet> {
+    vec![format!("172.{}.{}.0/24", node >> 8, node & 0xff).parse().unwrap()]
+}
+
+fn to(node: usize) -> Vec<Selector> {
+    nets(node).into_iter().map(Selector::to).collect()
+}
+
+fn path_config(path: u16, socket: u16, remote: Option<SocketAddr>) -> PathConfig {
+    PathConfig {
+        name: format!("path {path}"),
+        sockets: vec![SocketId(socket.into())],
+        local: None,
+        remote: remote.map_or(Ipv4Addr::UNSPECIFIED.into(), |remote| remote.ip()),
+        remote_port: remote.map_or(0, |remote| remote.port()),
+        remote_source_port: None,
+        learn: remote.is_none(),
+        weight_out: 1,
+        weight_in: 1,
+        tier: 0,
+        up: true,
+        mtu: 1500,
+        entropy: false,
+    }
+}
+
+fn connection(
+    name: &str,
+    key: Option<u32>,
+    node: usize,
+    paths: Vec<PathConfig>,
+) -> ConnectionConfig {
+    ConnectionConfig {
+        name: name.to_owned(),
+        device: DeviceId(0),
+        selectors: to(1000 + node),
+        sources: nets(1000 + node),
+        key,
+        checksum: false,
+        sequence: true,
+        direction: Direction::Both,
+        mapping: Mapping::Packet,
+        reorder: reorder::Config::default(),
+        multicast: false,
+        copy_dscp: false,
+        ecn: ecn::Mode::Normal,
+        mtu: None,
+        paths,
+    }
+}
