@@ -94,7 +94,7 @@ impl Hub {
             may_connect: true,
             may_steer: false,
             timing: Timing::default(),
-            follow_wishes: true,
+            largest_wish: u16::MAX,
         };
         self.nodes[HUB].control.set_peers(peers.map(peer).collect());
     }
@@ -118,7 +118,7 @@ impl Hub {
             create: true,
             key: None,
             timing: Timing::default(),
-            follow_wishes: false,
+            largest_wish: 0,
             connection: Some(connection),
             paths: paths.clone(),
             remote: None,
@@ -140,7 +140,7 @@ impl Hub {
             create: true,
             key: None,
             timing: Timing::default(),
-            follow_wishes: false,
+            largest_wish: 0,
             connection: None,
             paths: Vec::new(),
             remote: Some((SocketId(0), address(HUB, 0))),
