@@ -1,0 +1,38 @@
+//! What goes wrong.
+
+use std::fmt;
+
+use mpt_api::{Failure, Reply};
+
+/// Why a request was not carried out, or not known to be. [`fmt::Display`] says it for people, with what to look at.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Error {
+    /// The daemon says no.
+    Refused(Failure),
+    /// The daemon is not there, went away, or does not talk to us. What was asked of it may have been done.
+    Unreachable(String),
+    /// The daemon says something else than expected.
+    NotUnderstood(String),
+    /// What was given to us is of no use: an address, a key file, a request too long for a session.
+    Unusable(String),
+}
+
+impl Error {
+    /// An answer to another question.
+    pub fn unexpected(reply: &Reply) -> Self {
+        Error::NotUnderstood(format!("the daemon gave an answer to another question: {reply:?}"))
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Error::Refused(failure) => failure.fmt(f),
+            Error::Unreachable(message)
+            | Error::NotUnderstood(message)
+            | Error::Unusable(message) => f.write_str(message),
+        }
+    }
+}
+
+impl std::error::Error for Error {}

@@ -1,0 +1,162 @@
+//! A daemon elsewhere.
+
+use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
+use std::time::{Duration, Instant};
+
+use mpt_api::{Command, Reply, Request};
+use mpt_core::control::{PresharedKey, PrivateKey, PublicKey};
+
+use crate::session::{Lost, Session};
+use crate::{Error, answer};
+
+/// How long a daemon may take to agree on keys: several lost packets, and a server under load.
+const HANDSHAKE_WITHIN: Duration = Duration::from_secs(5);
+/// How much longer than the daemon takes to give up on itself an answer may take.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// A daemon elsewhere, and who asks.
+#[derive(Clone, Debug)]
+pub struct Target {
+    /// Where it listens.
+    pub address: SocketAddr,
+    /// Its public key.
+    pub peer: PublicKey,
+    /// Our private key; the daemon has the public one in a `[[controller]]`.
+    pub identity: PrivateKey,
+    /// The pre-shared key, if that `[[controller]]` has one.
+    pub psk: Option<PresharedKey>,
+    /// Tells the sessions of one key apart, at most 32 bytes: a new one takes the place of an older one of the same name,
+    /// so programs that run side by side with one key need different names.
+    pub name: String,
+}
+
+/// The address of a daemon: an address or a name, with or without port (4754). Of a name with several addresses, the first.
+///
+/// # Errors
+///
+/// [`Error::Unusable`]
+pub fn address(text: &str) -> Result<SocketAddr, Error> {
+    const PORT: u16 = mpt_wire::gre::PORT;
+    if let Ok(ip) = text.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>() {
+        return Ok(SocketAddr::new(ip, PORT));
+    }
+    let found =
+        if text.contains(':') { text.to_socket_addrs() } else { (text, PORT).to_socket_addrs() };
+    let unusable = |why: String| Error::Unusable(format!("{text}: {why}; write ADDRESS:PORT"));
+    let mut found = found.map_err(|error| unusable(error.to_string()))?;
+    found.next().ok_or_else(|| unusable("has no address".into()))
+}
+
+/// A conversation in a steering session. The daemon is told when this is dropped.
+#[derive(Debug)]
+pub struct Remote {
+    target: Target,
+    /// None after something went wrong: the next call begins anew.
+    session: Option<Session>,
+}
+
+impl Remote {
+    /// Opens a session.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Unreachable`], [`Error::Unusable`]
+    pub fn connect(target: Target) -> Result<Self, Error> {
+        let session = Some(establish(&target)?);
+        Ok(Self { target, session })
+    }
+
+    /// Asks, and waits for the answer as long as the daemon may take for it.
+    ///
+    /// # Errors
+    ///
+    /// [`Error`]; after [`Error::Unreachable`] the next call opens a new session.
+    pub fn call(&mut self, command: Command) -> Result<Reply, Error> {
+        let patience = command.answered_within() + PATIENCE;
+        self.call_within(command, patience)
+    }
+
+    /// Asks, and waits so long for the answer, besides the time for a session if there is none. A session itself gives up on
+    /// an answer of which nothing came for 30 s.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::call`].
+    pub fn call_within(&mut self, command: Command, patience: Duration) -> Result<Reply, Error> {
+        if command == Command::Monitor {
+            return Err(crate::no_events());
+        }
+        let mut body = mpt_api::to_line(&Request::new(command)).into_bytes();
+        body.pop();
+        // The daemon may have ended meanwhile, and be back.
+        let open = self.session.take().and_then(|mut it| it.is_open().then_some(it));
+        let session = match open {
+            Some(session) => session,
+            None => establish(&self.target)?,
+        };
+        let session = self.session.insert(session);
+        match session.request(body, Instant::now() + patience) {
+            Ok(result) => crate::reply(answer::parse(&result)?),
+            Err(lost) => {
+                if !matches!(lost, Lost::TooLong(_)) {
+                    self.session = None;
+                }
+                Err(explain(&lost, &self.target))
+            }
+        }
+    }
+}
+
+fn establish(target: &Target) -> Result<Session, Error> {
+    Session::establish(target, Instant::now() + HANDSHAKE_WITHIN)
+        .map_err(|lost| explain(&lost, target))
+}
+
+/// What to look at.
+fn explain(lost: &Lost, target: &Target) -> Error {
+    let Target { address, peer, identity, .. } = target;
+    let own = identity.public();
+    Error::Unreachable(match lost {
+        Lost::Socket(error) => format!("{address}: {error}"),
+        Lost::TooLong(message) => return Error::Unusable(message.clone()),
+        Lost::NoKeys { trouble: Some(trouble), .. } => {
+            format!("{address}: {trouble}; is mptd running there, and is this its port?")
+        }
+        Lost::NoKeys { disagree: true, .. } => format!(
+            "{address}: answers, but does not agree with us on keys; compare the pre-shared key (--psk) with psk_file of the [[controller]] there"
+        ),
+        Lost::NoKeys { .. } => format!(
+            "{address}: no answer within {} s. Either this is not the address or port of mptd, or a firewall is in between, or its public key \
+             is not {peer}, or it has no [[controller]] with our public key, {own}: it says nothing to whom it does not know",
+            HANDSHAKE_WITHIN.as_secs()
+        ),
+        Lost::Ended => format!("{address}: the daemon ended the session"),
+        Lost::Unanswered { trouble: Some(trouble) } => {
+            format!("{address}: lost the daemon: {trouble}")
+        }
+        Lost::Unanswered { trouble: None } => format!(
+            "{address}: no answer; the request may have been carried out, or still be, all the same"
+        ),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_may_be_without_port() {
+        for (text, expected) in [
+            ("192.0.2.1", "192.0.2.1:4754"),
+            ("192.0.2.1:5000", "192.0.2.1:5000"),
+            ("2001:db8::1", "[2001:db8::1]:4754"),
+            ("[2001:db8::1]", "[2001:db8::1]:4754"),
+            ("[2001:db8::1]:5000", "[2001:db8::1]:5000"),
+        ] {
+            assert_eq!(address(text), Ok(expected.parse().unwrap()), "{text}");
+        }
+        for bad in ["", "192.0.2.1:", "192.0.2.1:65536", ":4754:"] {
+            assert!(matches!(address(bad), Err(Error::Unusable(_))), "{bad}");
+        }
+    }
+}

@@ -1,0 +1,226 @@
+//! One steering session: a socket, and the control protocol driven by whoever waits for something.
+
+use std::io::{self, ErrorKind};
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
+use std::time::{Duration, Instant};
+
+use mpt_core::control::liveness::Timing;
+use mpt_core::control::{Control, Event, RequestRefused, SessionConfig, SessionId};
+use mpt_core::{DeviceId, DeviceSink, Endpoint, SocketId};
+use mpt_wire::control::Kind;
+use mpt_wire::gre;
+
+use crate::Target;
+
+/// The only socket there is.
+const SOCKET: SocketId = SocketId(0);
+/// No datagram of the control protocol is longer: 1,200 bytes and a GRE header.
+const DATAGRAM: usize = 2048;
+/// The shortest time that a socket can wait.
+const SHORTEST_WAIT: Duration = Duration::from_millis(1);
+
+/// Why there is no session or no result.
+#[derive(Debug)]
+pub(crate) enum Lost {
+    /// No socket, or no randomness.
+    Socket(io::Error),
+    /// The daemon did not agree on keys in time.
+    NoKeys {
+        /// What the network says.
+        trouble: Option<io::Error>,
+        /// It answered, but not with what can be opened.
+        disagree: bool,
+    },
+    /// The request does not fit a session.
+    TooLong(String),
+    /// The daemon said goodbye.
+    Ended,
+    /// No result came in time.
+    Unanswered {
+        /// What the network says.
+        trouble: Option<io::Error>,
+    },
+}
+
+/// One session.
+#[derive(Debug)]
+pub(crate) struct Session {
+    socket: UdpSocket,
+    address: SocketAddr,
+    control: Control,
+    /// Without connections: nothing but the session goes on here.
+    endpoint: Endpoint<()>,
+    id: SessionId,
+    buffer: Box<[u8; DATAGRAM]>,
+    /// What the network said last. It is not authentic, so it only explains why nothing came.
+    trouble: Option<io::Error>,
+}
+
+/// Nothing is ever delivered.
+struct Nowhere;
+
+impl DeviceSink<()> for Nowhere {
+    fn keep(&mut self, (): ()) -> Option<()> {
+        None
+    }
+
+    fn deliver(&mut self, _: DeviceId, (): (), _: bool, _: bool) {}
+
+    fn discard(&mut self, (): ()) {}
+}
+
+impl Session {
+    /// Agrees on keys with a daemon.
+    pub(crate) fn establish(target: &Target, until: Instant) -> Result<Self, Lost> {
+        let Target { address, peer, identity, psk, name } = target;
+        let any: SocketAddr = match address {
+            SocketAddr::V4(_) => (Ipv4Addr::UNSPECIFIED, 0).into(),
+            SocketAddr::V6(_) => (Ipv6Addr::UNSPECIFIED, 0).into(),
+        };
+        let socket = UdpSocket::bind(any).map_err(Lost::Socket)?;
+        socket.connect(address).map_err(Lost::Socket)?;
+        let mut seed = [0; 32];
+        getrandom::fill(&mut seed).map_err(|error| Lost::Socket(io::Error::other(error)))?;
+        let mut control = Control::new(seed);
+        let now = Instant::now();
+        control.set_identity(now, Some(identity.clone()));
+        let config = SessionConfig {
+            name: name.clone(),
+            kind: Kind::Steering,
+            peer: *peer,
+            psk: psk.clone(),
+            initiate: true,
+            create: false,
+            key: None,
+            timing: Timing::default(),
+            largest_wish: 0,
+            connection: None,
+            paths: Vec::new(),
+            remote: Some((SOCKET, *address)),
+        };
+        let id = control.add_session(now, config);
+        let buffer = Box::new([0; DATAGRAM]);
+        let endpoint = Endpoint::new(0);
+        let mut session =
+            Self { socket, address: *address, control, endpoint, id, buffer, trouble: None };
+        loop {
+            match session.wait(until) {
+                Some(Event::Established { .. }) => {
+                    session.trouble = None;
+                    return Ok(session);
+                }
+                Some(_) => {}
+                None => {
+                    let disagree = session.control.counters().handshake_failed > 0;
+                    return Err(Lost::NoKeys { trouble: session.trouble.take(), disagree });
+                }
+            }
+        }
+    }
+
+    /// Whether the daemon has not said goodbye meanwhile.
+    pub(crate) fn is_open(&mut self) -> bool {
+        if self.socket.set_nonblocking(true).is_err() {
+            return false;
+        }
+        while let Ok(len) = self.socket.recv(&mut self.buffer[..]) {
+            self.take(len);
+        }
+        let mut closed = self.socket.set_nonblocking(false).is_err();
+        while let Some(event) = self.control.poll_event() {
+            closed |= matches!(event, Event::Closed { .. });
+        }
+        self.send();
+        !closed
+    }
+
+    /// Asks, and waits for the result.
+    pub(crate) fn request(&mut self, body: Vec<u8>, until: Instant) -> Result<Vec<u8>, Lost> {
+        let len = body.len();
+        let asked = self.control.request(Instant::now(), self.id, body);
+        let asked = asked.map_err(|refused| match refused {
+            RequestRefused::NoSession => Lost::Ended,
+            RequestRefused::Refused(why) => {
+                Lost::TooLong(format!("{why}: it has {len}, so ask on the control socket there"))
+            }
+        })?;
+        loop {
+            match self.wait(until) {
+                Some(Event::Result { id, result, .. }) if id == asked => {
+                    return result.map_err(|_| Lost::Unanswered { trouble: self.trouble.take() });
+                }
+                Some(Event::Closed { .. }) => return Err(Lost::Ended),
+                Some(_) => {}
+                None => return Err(Lost::Unanswered { trouble: self.trouble.take() }),
+            }
+        }
+    }
+
+    /// Lets the session live until something happens, or until then.
+    fn wait(&mut self, until: Instant) -> Option<Event> {
+        loop {
+            self.send();
+            if let Some(event) = self.control.poll_event() {
+                return Some(event);
+            }
+            let now = Instant::now();
+            let due = self.control.next_timeout().map_or(until, |at| at.min(until));
+            if due <= now {
+                if until <= now {
+                    return None;
+                }
+                self.control.handle_timeout(now, &mut self.endpoint, &mut Nowhere);
+                continue;
+            }
+            let wait = (due - now).max(SHORTEST_WAIT);
+            let received = self
+                .socket
+                .set_read_timeout(Some(wait))
+                .and_then(|()| self.socket.recv(&mut self.buffer[..]));
+            match received {
+                Ok(len) => self.take(len),
+                Err(error) => match error.kind() {
+                    ErrorKind::WouldBlock | ErrorKind::TimedOut | ErrorKind::Interrupted => {}
+                    _ => self.trouble = Some(error),
+                },
+            }
+        }
+    }
+
+    /// A datagram has come, from the daemon's address: the socket is connected.
+    fn take(&mut self, len: usize) {
+        let datagram = &self.buffer[..len];
+        let Ok((header, at)) = gre::Repr::parse(datagram) else { return };
+        if header.protocol == gre::Protocol::CONTROL && header.sequence.is_none() {
+            let (now, frame) = (Instant::now(), &datagram[at..]);
+            let (control, endpoint) = (&mut self.control, &mut self.endpoint);
+            control.handle_frame(now, SOCKET, self.address, frame, endpoint, &mut Nowhere);
+        }
+    }
+
+    /// Sends what there is to send. What cannot be sent is lost, as on the way: all that matters is repeated.
+    fn send(&mut self) {
+        while let Some(transmit) = self.control.poll_transmit() {
+            let header = gre::Repr {
+                protocol: gre::Protocol::CONTROL,
+                checksum: false,
+                key: transmit.key,
+                sequence: None,
+            };
+            let mut datagram = vec![0; header.header_len()];
+            header.emit(&mut datagram);
+            datagram.extend_from_slice(&transmit.frame);
+            if let Err(error) = self.socket.send(&datagram) {
+                self.trouble = Some(error);
+            }
+            self.control.recycle(transmit.frame);
+        }
+    }
+}
+
+impl Drop for Session {
+    fn drop(&mut self) {
+        self.control.close_all(Instant::now());
+        self.send();
+    }
+}
