@@ -40,7 +40,10 @@ fn main() -> ExitCode {
 
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let result = runtime.map_err(daemon::Error::from).and_then(|runtime| {
-        runtime.block_on(daemon::run(&args.config, checked.config, set_log, || {}))
+        let result = runtime.block_on(daemon::run(&args.config, checked.config, set_log, || {}));
+        // A resolver that does not answer holds up no end.
+        runtime.shutdown_background();
+        result
     });
     match result {
         Ok(()) => ExitCode::SUCCESS,

@@ -2,17 +2,24 @@
 
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::io;
+use std::os::fd::AsFd;
 use std::pin::Pin;
 
 use futures_util::{Stream, StreamExt};
 use ipnet::IpNet;
 use netlink_packet_route::RouteNetlinkMessage;
+use nix::sys::socket::{setsockopt, sockopt};
 use rtnetlink::MulticastGroup;
 use rtnetlink::packet_core::{NetlinkMessage, NetlinkPayload};
+use rtnetlink::sys::AsyncSocket;
 use tokio::runtime;
 
 use super::{Address, Error, LinkInfo, Netlink, route};
 use crate::netns::{Namespace, run_in};
+
+/// Bytes of the kernel's buffer for notifications: some thousand of them, as when a switch with all its
+/// links goes down.
+const EVENT_BUFFER: usize = 8 << 20;
 
 /// A change of the network.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -137,8 +144,13 @@ impl Events {
         ];
         // A connection of its own: notifications of our own changes carry the number of our
         // request, and would be taken for its answer.
-        let (connection, _, messages) =
+        let (mut connection, _, messages) =
             rtnetlink::new_multicast_connection(&groups).map_err(Error::Connect)?;
+        // Where more is refused, or less is enough, changes that come all at once are made up for.
+        let socket = connection.socket_mut().socket_ref();
+        if setsockopt(&socket.as_fd(), sockopt::RcvBufForce, &EVENT_BUFFER).is_err() {
+            let _ = setsockopt(&socket.as_fd(), sockopt::RcvBuf, &EVENT_BUFFER);
+        }
         tokio::spawn(connection);
         Ok(Self {
             netlink: Netlink::connect()?,

@@ -305,6 +305,20 @@ impl Netlink {
     /// How a packet would go now, policy rules included. Fails with "network is unreachable" where
     /// there is no route.
     pub async fn lookup(&self, query: Query) -> Result<Lookup, Error> {
+        let found = self.lookup_route(query).await?;
+        if found.mtu != 0 {
+            return Ok(found);
+        }
+        Ok(Lookup { mtu: self.link_by_index(found.interface).await?.mtu, ..found })
+    }
+
+    /// The interface by which a packet would leave now, as [`Self::lookup`] says.
+    pub async fn way_out(&self, query: Query) -> Result<u32, Error> {
+        Ok(self.lookup_route(query).await?.interface)
+    }
+
+    /// With an MTU of 0 where only the interface has one.
+    async fn lookup_route(&self, query: Query) -> Result<Lookup, Error> {
         let destination = query.destination;
         let mut request = RouteMessage::default();
         request.header.address_family = family(destination);
@@ -348,9 +362,6 @@ impl Netlink {
             }
         }
         found.interface = interface.ok_or_else(|| Error::silent(&attempt))?;
-        if found.mtu == 0 {
-            found.mtu = self.link_by_index(found.interface).await?.mtu;
-        }
         Ok(found)
     }
 

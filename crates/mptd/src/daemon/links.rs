@@ -5,6 +5,7 @@ use std::net::IpAddr;
 
 use mpt_linux::netlink::{Event, Events, LinkInfo, Netlink, Query};
 
+use super::names::is_unknown;
 use crate::config::{Config, Connection, Path};
 use crate::data::{LinkFacts, PathLink};
 
@@ -77,8 +78,8 @@ impl Links {
                 && !path.remote.is_unspecified()
             {
                 let query = Query { source: Some(local), ..Query::to(path.remote) };
-                if let Ok(found) = netlink.lookup(query).await {
-                    self.outgoing.insert((local, path.remote), found.interface);
+                if let Ok(interface) = netlink.way_out(query).await {
+                    self.outgoing.insert((local, path.remote), interface);
                 }
             }
         }
@@ -112,8 +113,8 @@ impl Links {
         let link = self.of(path);
         LinkFacts {
             mtu: link.map_or(USUAL_MTU, |link| u16::try_from(link.mtu).unwrap_or(u16::MAX)),
-            carrier: link
-                .is_some_and(|link| link.up && link.running && self.has_address(path, link)),
+            carrier: !is_unknown(path)
+                && link.is_some_and(|link| link.up && link.running && self.has_address(path, link)),
         }
     }
 

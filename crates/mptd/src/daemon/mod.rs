@@ -5,6 +5,7 @@
 
 mod commands;
 mod links;
+mod names;
 mod network;
 mod reload;
 mod reverse_path;
@@ -19,7 +20,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use mpt_api::{Event, EventKind};
-use mpt_linux::netlink::{self, Events};
+use mpt_linux::netlink;
 use mpt_linux::tun::{Tun, TunError};
 use thiserror::Error;
 use tokio::signal::unix::{SignalKind, signal};
@@ -31,13 +32,14 @@ use crate::command::Command;
 use crate::config::{self, Config, ConfigErrors};
 use crate::control::{BindError, ControlSocket, EVENT_BACKLOG, Server};
 use crate::data::{ChangeError, DataThread, Ended, Handle, Notice};
+use names::Names;
 use network::Network;
 pub use reverse_path::check as check_reverse_path;
 use system::System;
 
 /// Requests waiting for an answer, from all clients together.
 const COMMAND_QUEUE: usize = 32;
-/// How often it is looked whether a server is to be asked again for a connection it refused.
+/// How often it is looked whether a server is to be asked again for a connection it refused, and whether a name is to be resolved again.
 const ASK_AGAIN: Duration = Duration::from_secs(1);
 
 /// Why the daemon could not start, or could not apply a change.
@@ -75,6 +77,7 @@ pub struct Daemon {
     thread: Option<JoinHandle<()>>,
     system: System,
     network: Arc<Network>,
+    names: Names,
     sessions: sessions::Sessions,
     clients: Clients,
     server: Server,
@@ -96,14 +99,14 @@ pub async fn run(
     let mut terminate = signal(SignalKind::terminate())?;
     let mut interrupt = signal(SignalKind::interrupt())?;
     let control = ControlSocket::bind(&config.daemon.control_socket).await?;
-    let network = Events::connect().await?;
 
     let (notices, mut noticed) = mpsc::unbounded_channel();
     let (commands, mut asked) = mpsc::channel(COMMAND_QUEUE);
     let (events, _) = broadcast::channel(EVENT_BACKLOG);
     let limit = usize::try_from(config.daemon.buffer_limit).unwrap_or(usize::MAX);
     let (data, thread) = DataThread::spawn(limit, notices)?;
-    let network = Network::follow(network, data.clone(), events.clone());
+    let network = Network::follow(data.clone(), events.clone()).await?;
+    let (names, mut found) = Names::new();
     let empty = Config { devices: Vec::new(), connections: Vec::new(), ..config.clone() };
     let mut daemon = Daemon {
         file: file.to_owned(),
@@ -114,6 +117,7 @@ pub async fn run(
         thread: Some(thread),
         system: System::connect().await?,
         network: Arc::clone(&network),
+        names,
         sessions: sessions::Sessions::default(),
         clients: Clients::default(),
         server: control.server(commands.clone(), events.clone()),
@@ -143,8 +147,10 @@ pub async fn run(
                 Some(changes) => {
                     let began = Instant::now();
                     daemon.network_changed(changes).await;
+                    daemon.names.network_changed();
                     // Where changes never end, others get half of the time.
                     pause = began.elapsed();
+                    tracing::debug!(took = ?pause, "network changes followed");
                 }
                 None => {
                     tracing::error!("the kernel no longer tells of network changes");
@@ -155,9 +161,13 @@ pub async fn run(
                 Ok(done) => tracing::info!(changes = done.changes.len(), "reloaded"),
                 Err(failure) => tracing::error!("not reloaded, nothing was changed: {failure}"),
             },
-            _ = again.tick() => if let Err(error) = daemon.ask_again().await {
-                break Err(error);
-            },
+            _ = again.tick() => {
+                daemon.resolve_names().await;
+                if let Err(error) = daemon.ask_again().await {
+                    break Err(error);
+                }
+            }
+            Some(found) = found.recv() => daemon.name_found(found).await,
             _ = terminate.recv() => break Ok(()),
             _ = interrupt.recv() => break Ok(()),
             () = daemon.data_ended() => break Err(Ended.into()),

@@ -1,4 +1,4 @@
-//! Follows the network beside everything slow: a path whose interface is lost stops carrying packets at once, whatever the daemon is just doing;
+//! Follows the network on a thread beside everything slow: a path whose interface is lost stops carrying packets at once, whatever the daemon is just doing;
 //! everything else waits until it has time.
 
 use std::collections::{BTreeSet, HashSet};
@@ -7,8 +7,9 @@ use std::time::{Duration, Instant};
 
 use futures_util::FutureExt;
 use mpt_linux::netlink::{self, Events};
-use tokio::sync::{Notify, broadcast};
+use tokio::sync::{Notify, broadcast, oneshot};
 
+use super::Error;
 use super::links::Links;
 use crate::config::{Config, Connection, Path};
 use crate::data::{Ended, Handle, PathLink};
@@ -45,29 +46,43 @@ pub(super) struct Changes {
 }
 
 impl Network {
-    /// Begins to follow. What it does at once it does by `data`, and tells by `tell`.
-    pub(super) fn follow(
-        events: Events,
+    /// Begins to follow, on a thread of its own. What it does at once it does by `data`, and tells by `tell`.
+    pub(super) async fn follow(
         data: Handle,
         tell: broadcast::Sender<mpt_api::Event>,
-    ) -> Arc<Self> {
+    ) -> Result<Arc<Self>, Error> {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+        let (ready, started) = oneshot::channel();
+        let follow = async move {
+            let events = match Events::connect().await {
+                Ok(events) => events,
+                Err(error) => return drop(ready.send(Err(error))),
+            };
+            let network = Arc::new(Self::new(&events));
+            // Whoever started it may have given up.
+            let _ = ready.send(Ok(Arc::clone(&network)));
+            if let Err(Ended) = network.run(events, data, tell).await {
+                tracing::debug!("the network is no longer followed: the data thread has ended");
+            }
+            network.with(|state| state.ended = true);
+            network.woken.notify_one();
+        };
+        let thread = std::thread::Builder::new().name("mptd-network".into());
+        thread.spawn(move || runtime.block_on(follow))?;
+        let started =
+            started.await.map_err(|_| Error::Io(std::io::ErrorKind::BrokenPipe.into()))?;
+        Ok(started?)
+    }
+
+    fn new(events: &Events) -> Self {
         let state = State {
-            links: Links::new(&events),
+            links: Links::new(events),
             connections: Arc::default(),
             changes: Changes::default(),
             dirty: false,
             ended: false,
         };
-        let network = Arc::new(Self { state: Mutex::new(state), woken: Notify::new() });
-        let follower = Arc::clone(&network);
-        tokio::spawn(async move {
-            if let Err(Ended) = follower.run(events, data, tell).await {
-                tracing::debug!("the network is no longer followed: the data thread has ended");
-            }
-            follower.with(|state| state.ended = true);
-            follower.woken.notify_one();
-        });
-        network
+        Self { state: Mutex::new(state), woken: Notify::new() }
     }
 
     /// A picture of this moment.

@@ -3,6 +3,7 @@
 use mpt_api::{Code, EventKind, Failure, Reloaded};
 
 use super::links::Links;
+use super::names::fill_in;
 use super::network::Changes;
 use super::runtime::keep_changes_by_hand;
 use super::{Daemon, Error, open_devices};
@@ -156,12 +157,9 @@ fn wanted(config: &Config, links: &Links) -> Vec<Wanted> {
     let facts = |connection: &config::Connection| -> Vec<LinkFacts> {
         connection.paths.iter().map(|path| links.facts(path)).collect()
     };
-    let wanted = |connection: &config::Connection| Wanted {
-        config: connection.clone(),
-        links: facts(connection),
-        client: None,
-    };
-    config.connections.iter().map(wanted).collect()
+    let filled = fill_in(config).connections;
+    let both = filled.into_iter().zip(&config.connections);
+    both.map(|(filled, it)| Wanted { config: filled, links: facts(it), client: None }).collect()
 }
 
 fn log(result: Result<(), Error>) {

@@ -47,8 +47,8 @@ async fn is_dropped(
 ) -> bool {
     let Some(link) = links.named(interface) else { return false };
     let query = Query { source: path.local, ..Query::to(path.remote) };
-    match netlink.lookup(query).await {
-        Ok(found) if found.interface != link.index => true,
+    match netlink.way_out(query).await {
+        Ok(found) if found != link.index => true,
         // The default route leads there, until the tunnel has it.
         Ok(_) => takes_internet(config, false) && is_by_default(netlink, path, link.index).await,
         Err(_) => true,

@@ -277,7 +277,7 @@ impl System {
         }
         let query =
             Query { source: Some(routing.local), mark: self.mark, ..Query::to(routing.remote) };
-        Ok(self.netlink().lookup(query).await?.interface != link.index)
+        Ok(self.netlink().way_out(query).await? != link.index)
     }
 }
 

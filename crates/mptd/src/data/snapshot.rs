@@ -178,14 +178,15 @@ impl DataThread {
         let io = self.paths.get(id.0 as usize)?.as_ref()?;
         let rates = self.rates.paths.get(&id).copied().unwrap_or_default();
         let send = io.counters();
+        // What is not resolved yet has something in its place.
+        let known = config.learn || config.remote_name.is_none() || !config.remote.is_unspecified();
         Some(api::Path {
             name: config.name.clone(),
             state: path_state(path),
             down: down_reason(path),
             local: self.sockets.local(io.listening),
             interface: config.interface.clone(),
-            remote: Some(io.wiring.remote)
-                .filter(|remote| !remote.ip().is_unspecified()),
+            remote: Some(io.wiring.remote).filter(|it| known && !it.ip().is_unspecified()),
             remote_name: config.remote_name.clone(),
             remote_learned: path.config().learn && path.config().has_remote(),
             source_ports: io

@@ -6,6 +6,7 @@ mod support;
 mod a_datagram_of_any_content_is_counted_and_harms_nothing;
 mod a_default_route_leads_through_the_tunnel;
 mod a_full_socket_holds_up_no_other_path;
+mod a_name_leads_to_the_other_end;
 mod a_path_changed_by_hand_loses_nothing;
 mod a_path_follows_its_interface;
 mod a_peer_that_lies_about_its_sequence_numbers_costs_order_only;
