@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use clap::{Parser, Subcommand};
 use mpt_api::{KEEPALIVE_US, MEASURE_MS, PathChange};
+use mpt_core::control::PublicKey;
 
 /// Shows and steers mptd, the multipath tunnel daemon.
 #[derive(Debug, Parser)]
@@ -14,18 +15,37 @@ use mpt_api::{KEEPALIVE_US, MEASURE_MS, PathChange};
     version,
     after_help = "Exit codes:\n  \
         0  done\n  \
-        1  refused: no such connection or path, a bad configuration or key file, the daemon is too busy\n  \
+        1  refused: no such connection or path, a bad configuration or key file, not allowed, the daemon is too busy\n  \
         2  the command line is wrong\n  \
         3  the daemon cannot be reached, or went away\n  \
         4  the daemon is not understood: it speaks another version of the control API"
 )]
 pub(crate) struct Args {
-    /// Control socket of the daemon
-    #[arg(long, global = true, env = "MPT_SOCKET", value_name = "PATH", default_value = mpt_api::DEFAULT_SOCKET)]
-    pub(crate) socket: PathBuf,
+    #[command(flatten)]
+    pub(crate) daemon: Daemon,
 
     #[command(subcommand)]
     pub(crate) operation: Operation,
+}
+
+/// Which daemon.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Daemon {
+    /// Control socket of the daemon
+    #[arg(long, global = true, env = "MPT_SOCKET", value_name = "PATH", default_value = mpt_api::DEFAULT_SOCKET)]
+    pub(crate) socket: PathBuf,
+    /// Ask a daemon elsewhere, which has our public key in a [[controller]]; with --key and --peer
+    #[arg(long, global = true, value_name = "ADDRESS[:PORT]")]
+    pub(crate) remote: Option<String>,
+    /// File with our private key, for --remote
+    #[arg(long, global = true, value_name = "FILE")]
+    pub(crate) key: Option<PathBuf>,
+    /// Public key of the daemon, for --remote
+    #[arg(long, global = true, value_name = "KEY")]
+    pub(crate) peer: Option<PublicKey>,
+    /// File with the pre-shared key, for --remote, if the [[controller]] has one
+    #[arg(long, global = true, value_name = "FILE")]
+    pub(crate) psk: Option<PathBuf>,
 }
 
 #[derive(Debug, Subcommand)]
@@ -74,7 +94,7 @@ pub(crate) enum Operation {
     },
     /// Read the configuration file again and apply the difference; a bad file changes nothing
     Reload,
-    /// Show events as they happen
+    /// Show events as they happen, of a daemon on this host
     Monitor {
         /// As JSON, one event per line
         #[arg(long)]

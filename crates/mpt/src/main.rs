@@ -1,4 +1,5 @@
-//! Command line of the multipath tunnel: asks the daemon over its control socket and shows the answers; makes keys.
+//! Command line of the multipath tunnel: asks a daemon, here over its control socket or elsewhere in a session, and shows the answers;
+//! makes keys.
 #![forbid(unsafe_code)]
 
 mod args;

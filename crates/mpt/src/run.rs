@@ -4,17 +4,18 @@ use std::io::{self, Read, Write};
 use std::path::Path;
 
 use mpt_api::{Changed, Command, Measured, PathChange, Reloaded, Reply};
+use mpt_client::Client;
 
 use crate::args::{
     self, Args, ConnectionOperation, InterfaceOperation, Operation, PathOperation, Show, Target,
 };
-use crate::client::{Client, Failed};
+use crate::client::{self, Failed};
 use crate::table::{Column, Table};
 use crate::{events, keys, show, units};
 
 /// Runs one command.
 pub(crate) fn run(args: &Args, out: &mut impl Write) -> Result<(), Failed> {
-    let connect = || Client::connect(&args.socket);
+    let connect = || client::connect(&args.daemon);
     let command = match &args.operation {
         Operation::Genkey(to) => return keys::write(&keys::private()?, to.output.as_deref(), out),
         Operation::Genpsk(to) => {
@@ -34,7 +35,7 @@ pub(crate) fn run(args: &Args, out: &mut impl Write) -> Result<(), Failed> {
                 set: *set,
                 duration_ms: u32::try_from(duration.as_millis()).unwrap_or(u32::MAX),
             };
-            return match connect()?.request(command)? {
+            return match connect()?.call(command)? {
                 Reply::Measured(measured) => self::measured(&measured, *json, out),
                 reply => Err(Failed::unexpected(&reply)),
             };
@@ -69,7 +70,7 @@ pub(crate) fn run(args: &Args, out: &mut impl Write) -> Result<(), Failed> {
         Command::Reload => Reply::Reloaded(Reloaded::default()),
         _ => Reply::Changed(Changed::default()),
     });
-    match connect()?.request(command)? {
+    match connect()?.call(command)? {
         reply if std::mem::discriminant(&reply) != expected => Err(Failed::unexpected(&reply)),
         Reply::Changed(changed) => self::changed(&changed, out),
         Reply::Reloaded(reloaded) => self::reloaded(&reloaded, out),
@@ -116,7 +117,7 @@ fn read(file: &Path) -> Result<String, Failed> {
 }
 
 fn show(mut client: Client, wanted: &Show, out: &mut impl Write) -> Result<(), Failed> {
-    let reply = client.request(Command::Show)?;
+    let reply = client.call(Command::Show)?;
     let Reply::Snapshot(mut snapshot) = reply else { return Err(Failed::unexpected(&reply)) };
     if let Some(name) = &wanted.connection {
         show::only(&mut snapshot, name)?;
@@ -131,7 +132,7 @@ fn show(mut client: Client, wanted: &Show, out: &mut impl Write) -> Result<(), F
 }
 
 fn monitor(mut client: Client, json: bool, out: &mut impl Write) -> Result<(), Failed> {
-    let reply = client.request(Command::Monitor)?;
+    let reply = client.call(Command::Monitor)?;
     if reply != Reply::Monitoring {
         return Err(Failed::unexpected(&reply));
     }

@@ -9,6 +9,7 @@ use mpt_api::snapshot::{
     SessionRole, SessionState, Traffic,
 };
 use mpt_api::{Code, Direction, Ecn, Failure, Late, Mapping, Snapshot};
+use mpt_client::Error;
 
 use crate::client::Failed;
 use crate::table::{Column, Table};
@@ -24,7 +25,7 @@ pub(crate) fn only(snapshot: &mut Snapshot, name: &str) -> Result<(), Failed> {
             format!("there is {}", names.join(", "))
         };
         let message = format!("no connection \"{name}\"; {others}");
-        return Err(Failed::Refused(Failure::new(Code::NotFound, message)));
+        return Err(Error::Refused(Failure::new(Code::NotFound, message)).into());
     }
     snapshot.connections.retain(|connection| connection.name == name);
     let device = &snapshot.connections[0].device;

@@ -1,0 +1,208 @@
+//! `mpt --remote` against a daemon that plays a part at the other end of a steering session.
+
+use std::net::{SocketAddr, UdpSocket};
+use std::os::unix::fs::PermissionsExt;
+use std::process::{Command, Stdio};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use mpt_api::{Changed, Code, Failure, Reply, Request, Response};
+use mpt_core::control::liveness::Timing;
+use mpt_core::control::{Control, Event, Peer, PresharedKey, PrivateKey};
+use mpt_core::{DeviceId, DeviceSink, Endpoint, SocketId};
+use mpt_wire::gre;
+
+const SOCKET: SocketId = SocketId(0);
+/// It ends by itself when nobody says goodbye.
+const LONGEST: Duration = Duration::from_secs(8);
+
+struct Nowhere;
+
+impl DeviceSink<()> for Nowhere {
+    fn keep(&mut self, (): ()) -> Option<()> {
+        None
+    }
+    fn deliver(&mut self, _: DeviceId, (): (), _: bool, _: bool) {}
+    fn discard(&mut self, (): ()) {}
+}
+
+/// A daemon for one client: gives the same answer to whatever is asked, and tells afterwards what that was, once the client
+/// has said goodbye.
+struct FakeDaemon {
+    address: SocketAddr,
+    identity: PrivateKey,
+    client: PrivateKey,
+    requests: JoinHandle<Vec<mpt_api::Command>>,
+}
+
+impl FakeDaemon {
+    fn start(psk: Option<PresharedKey>, answer: &Response) -> Self {
+        let [identity, client] = [1, 2].map(|seed| PrivateKey::from_seed([seed; 32]));
+        let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
+        let address = socket.local_addr().unwrap();
+        let mut control = Control::new([3; 32]);
+        control.set_identity(Instant::now(), Some(identity.clone()));
+        control.set_peers(vec![Peer {
+            public_key: client.public(),
+            psk,
+            may_connect: false,
+            may_steer: true,
+            timing: Timing::default(),
+            largest_wish: 0,
+        }]);
+        let answer = mpt_api::to_line(answer).into_bytes();
+        let requests = std::thread::spawn(move || serve(&socket, control, &answer));
+        Self { address, identity, client, requests }
+    }
+
+    /// Runs `mpt` with these arguments: its exit code, output and errors; and what was asked.
+    fn run(self, args: &[&str]) -> ((i32, String, String), Vec<mpt_api::Command>) {
+        let (address, peer) = (self.address.to_string(), self.identity.public().to_string());
+        let directory = tempfile::tempdir().unwrap();
+        let key = directory.path().join("key");
+        std::fs::write(&key, self.client.to_base64().as_bytes()).unwrap();
+        std::fs::set_permissions(&key, std::fs::Permissions::from_mode(0o600)).unwrap();
+        let mut all = vec!["--remote", &address, "--peer", &peer, "--key", key.to_str().unwrap()];
+        all.extend(args);
+        (mpt(&all), self.requests.join().unwrap())
+    }
+}
+
+fn serve(socket: &UdpSocket, mut control: Control, answer: &[u8]) -> Vec<mpt_api::Command> {
+    let (start, mut endpoint, mut buffer) = (Instant::now(), Endpoint::new(0), [0; 2048]);
+    let mut requests = Vec::new();
+    socket.set_read_timeout(Some(Duration::from_millis(10))).unwrap();
+    while start.elapsed() < LONGEST {
+        if let Ok((len, from)) = socket.recv_from(&mut buffer) {
+            let (header, at) = gre::Repr::parse(&buffer[..len]).unwrap();
+            assert_eq!(header.protocol, gre::Protocol::CONTROL);
+            let (now, frame) = (Instant::now(), &buffer[at..len]);
+            control.handle_frame(now, SOCKET, from, frame, &mut endpoint, &mut Nowhere);
+        }
+        control.handle_timeout(Instant::now(), &mut endpoint, &mut Nowhere);
+        while let Some(event) = control.poll_event() {
+            match event {
+                Event::Request { session, id, body } => {
+                    requests.push(Request::parse(&body).unwrap().command);
+                    assert!(control.answer(Instant::now(), session, id, answer.to_vec()));
+                }
+                Event::Closed { .. } => return requests,
+                _ => {}
+            }
+        }
+        while let Some(transmit) = control.poll_transmit() {
+            let mpt_core::control::Destination::Address { remote, .. } = transmit.destination
+            else {
+                panic!("there are no paths")
+            };
+            let mut datagram = vec![0; 4];
+            gre::Repr {
+                protocol: gre::Protocol::CONTROL,
+                checksum: false,
+                key: None,
+                sequence: None,
+            }
+            .emit(&mut datagram);
+            datagram.extend_from_slice(&transmit.frame);
+            socket.send_to(&datagram, remote).unwrap();
+        }
+    }
+    requests
+}
+
+fn mpt(args: &[&str]) -> (i32, String, String) {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_mpt"));
+    let output = command.args(args).env_remove("MPT_SOCKET").stdin(Stdio::null()).output().unwrap();
+    let text = |bytes| String::from_utf8(bytes).unwrap();
+    (output.status.code().unwrap(), text(output.stdout), text(output.stderr))
+}
+
+#[test]
+fn it_is_asked_and_told_goodbye() {
+    let changed = Changed { changes: vec!["one".into()], warnings: Vec::new() };
+    let daemon = FakeDaemon::start(None, &Response::result(Reply::Changed(changed)));
+    let start = Instant::now();
+    let (outcome, requests) = daemon.run(&["interface", "down", "wwan0"]);
+    assert_eq!(outcome, (0, "one\n".into(), String::new()));
+    let expected = mpt_api::Command::SetInterface { interface: "wwan0".into(), up: false };
+    assert_eq!(requests, [expected]);
+    assert!(start.elapsed() < LONGEST, "it was told");
+}
+
+#[test]
+fn what_it_denies_is_told() {
+    let failure = Failure::new(Code::Denied, "this key is not allowed \"reload\"");
+    let daemon = FakeDaemon::start(None, &Response::error(failure));
+    let ((code, output, errors), requests) = daemon.run(&["reload"]);
+    assert_eq!((code, &*output), (1, ""));
+    assert!(errors.contains("not allowed \"reload\""), "{errors}");
+    assert_eq!(requests, [mpt_api::Command::Reload]);
+}
+
+#[test]
+fn a_long_answer_arrives_whole() {
+    let changes: Vec<_> = (0..9000).map(|number| format!("change {number}")).collect();
+    let expected: String = changes.iter().map(|it| format!("{it}\n")).collect();
+    let changed = Changed { changes, warnings: Vec::new() };
+    let daemon = FakeDaemon::start(None, &Response::result(Reply::Changed(changed)));
+    let ((code, output, _), _) = daemon.run(&["path", "del", "office", "dsl"]);
+    assert_eq!(code, 0);
+    assert!(output == expected, "{} of {} bytes", output.len(), expected.len());
+}
+
+#[test]
+fn events_are_not_to_be_had() {
+    let daemon = FakeDaemon::start(None, &Response::result(Reply::Monitoring));
+    let ((code, _, errors), requests) = daemon.run(&["monitor"]);
+    assert_eq!(code, 1);
+    assert!(errors.contains("not events"), "{errors}");
+    assert_eq!(requests, []);
+}
+
+#[test]
+fn other_preshared_keys_are_told_from_silence() {
+    let psk = PresharedKey::from_seed([9; 32]);
+    let daemon = FakeDaemon::start(Some(psk), &Response::result(Reply::Done));
+    let ((code, _, errors), _) = daemon.run(&["show"]);
+    assert_eq!(code, 3);
+    assert!(errors.contains("compare the pre-shared key"), "{errors}");
+}
+
+#[test]
+fn a_closed_port_and_silence_are_told_with_what_to_look_at() {
+    let closed = UdpSocket::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string();
+    let silent = UdpSocket::bind("127.0.0.1:0").unwrap();
+    let silent = silent.local_addr().map(|address| (silent, address.to_string())).unwrap();
+    let directory = tempfile::tempdir().unwrap();
+    let key = directory.path().join("key");
+    let own = PrivateKey::from_seed([2; 32]);
+    std::fs::write(&key, own.to_base64().as_bytes()).unwrap();
+    let peer = PrivateKey::from_seed([1; 32]).public().to_string();
+    let ask = |mode, remote: &str| {
+        std::fs::set_permissions(&key, std::fs::Permissions::from_mode(mode)).unwrap();
+        mpt(&["--remote", remote, "--peer", &peer, "--key", key.to_str().unwrap(), "show"])
+    };
+    let (code, _, errors) = ask(0o644, &closed);
+    assert_eq!(code, 1);
+    assert!(errors.contains("chmod 600"), "{errors}");
+    let (code, _, errors) = ask(0o600, &closed);
+    assert_eq!(code, 3);
+    assert!(errors.contains("is mptd running there"), "{errors}");
+    let (code, _, errors) = ask(0o600, &silent.1);
+    assert_eq!(code, 3);
+    for hint in ["firewall", &peer, "[[controller]]", &own.public().to_string()] {
+        assert!(errors.contains(hint), "{hint}: {errors}");
+    }
+}
+
+#[test]
+fn half_a_daemon_is_a_usage_error() {
+    for args in [
+        &["--remote", "192.0.2.1", "show"][..],
+        &["show", "--remote", "192.0.2.1", "--key", "file"],
+        &["--key", "file", "show"],
+    ] {
+        let (code, _, errors) = mpt(args);
+        assert_eq!(code, 2, "{errors}");
+    }
+}
