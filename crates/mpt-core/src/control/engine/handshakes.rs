@@ -15,7 +15,7 @@ use crate::Endpoint;
 /// An initiation is repeated after this at first,
 const FIRST_REPEAT: Duration = Duration::from_millis(250);
 /// then after 1.5 times as long each time, but not longer than this:
-const LONGEST_REPEAT: Duration = Duration::from_millis(750);
+const LONGEST_REPEAT: Duration = Duration::from_millis(500);
 /// a peer that comes back is reached within a second.
 const PATIENCE: Duration = Duration::from_secs(300);
 /// After that it may be away for good, and is asked as seldom as this.

@@ -35,7 +35,7 @@ const EAGER: Duration = Duration::from_secs(60);
 /// up soon nevertheless.
 const EAGER_WHEN_IDLE: Duration = Duration::from_secs(5);
 /// Time between two probes after that, while traffic flows.
-const PATIENT_INTERVAL: Duration = Duration::from_secs(1);
+const PATIENT_INTERVAL: Duration = Duration::from_millis(500);
 /// While the connection is idle, a probe without an answer is repeated so many times at once, since
 /// the next regular one is far away.
 const REPEATS_WHEN_IDLE: u32 = 3;
