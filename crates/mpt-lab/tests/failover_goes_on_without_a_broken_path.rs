@@ -42,3 +42,13 @@ fn goes_on(repetitions: u32, events: &[&str], more: &[&str]) {
 fn when_only_carrier_and_administrator_decide() {
     goes_on(2, &["carrier", "planned"], &["--static"]);
 }
+
+#[test]
+fn when_a_session_notices_what_no_carrier_tells() {
+    goes_on(2, &["black-hole", "one-way-data", "dead-at-start"], &[]);
+}
+
+#[test]
+fn when_a_session_outlives_addresses_and_daemons() {
+    goes_on(1, &["planned", "nat-rebinding", "address-change", "restart-killed"], &[]);
+}

@@ -20,11 +20,11 @@ pub(super) struct Holdings([Holding; 2]);
 
 #[derive(Debug, Clone, Copy)]
 struct Holding {
-    descriptors: usize,
-    threads: usize,
-    rules: usize,
-    routes: usize,
-    paths: usize,
+    descriptors: u64,
+    threads: u64,
+    rules: u64,
+    routes: u64,
+    paths: u64,
     buffers: u64,
     resident: u64,
 }
@@ -35,20 +35,26 @@ impl Holdings {
         Ok(Self([holding(rig, End::A)?, holding(rig, End::B)?]))
     }
 
-    /// How many kinds of things there are more of than in `before`.
+    /// How many kinds of things there are more of than in `before`; which, is told on standard error.
     pub(super) fn more_than(&self, before: &Self) -> f64 {
-        let kinds = self.0.iter().zip(&before.0).flat_map(|(now, then)| {
-            [
-                now.descriptors > then.descriptors,
-                now.threads > then.threads,
-                now.rules > then.rules,
-                now.routes > then.routes,
-                now.paths > then.paths,
-                now.buffers > then.buffers + WAITING,
-                now.resident > then.resident + GROWTH,
-            ]
-        });
-        kinds.filter(|&more| more).count() as f64
+        let mut kinds = 0;
+        for (end, (now, then)) in ["a", "b"].iter().zip(self.0.iter().zip(&before.0)) {
+            for (kind, now, then, allowance) in [
+                ("descriptors", now.descriptors, then.descriptors, 0),
+                ("threads", now.threads, then.threads, 0),
+                ("rules", now.rules, then.rules, 0),
+                ("routes", now.routes, then.routes, 0),
+                ("paths", now.paths, then.paths, 0),
+                ("bytes of buffers", now.buffers, then.buffers, WAITING),
+                ("bytes of memory", now.resident, then.resident, GROWTH),
+            ] {
+                if now > then + allowance {
+                    eprintln!("mptd {end}: {now} {kind}, {then} before");
+                    kinds += 1;
+                }
+            }
+        }
+        f64::from(kinds)
     }
 }
 
@@ -56,7 +62,7 @@ fn holding(rig: &Rig<'_>, end: End) -> Result<Holding> {
     let daemon = rig.daemon(end)?;
     let entries = |kind: &str| {
         let path = format!("/proc/{}/{kind}", daemon.id());
-        Ok::<_, anyhow::Error>(fs::read_dir(&path).context(path)?.count())
+        Ok::<_, anyhow::Error>(fs::read_dir(&path).context(path)?.count() as u64)
     };
     let snapshot = daemon.snapshot()?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
@@ -70,9 +76,9 @@ fn holding(rig: &Rig<'_>, end: End) -> Result<Holding> {
     Ok(Holding {
         descriptors: entries("fd")?,
         threads: entries("task")?,
-        rules,
-        routes,
-        paths: snapshot.connections.iter().map(|connection| connection.paths.len()).sum(),
+        rules: rules as u64,
+        routes: routes as u64,
+        paths: snapshot.connections.iter().map(|it| it.paths.len() as u64).sum(),
         buffers: snapshot.daemon.buffer_bytes,
         resident: usage::memory(daemon.id())?.resident,
     })
