@@ -10,6 +10,7 @@ mod handshake;
 mod key;
 pub mod liveness;
 mod mac;
+pub mod measure;
 mod noise;
 mod pending;
 mod random;
@@ -21,7 +22,8 @@ pub use admission::{Admission, AdmissionLimits, Verdict};
 pub use cookie::{COOKIE_LIFETIME, Cookie, CookieJar, CookieSecret};
 pub use engine::{
     CloseReason, Control, ControlCounters, ControlPathId, Destination, Event, Limits, PathView, Peer,
-    RequestFailed, RequestRefused, SessionConfig, SessionId, SessionView, Transmit,
+    RequestFailed, RequestRefused, SessionConfig, SessionId, SessionView, TestConfig, TestRefused,
+    TestView, Transmit,
 };
 pub use handshake::{
     Fingerprint, HandshakeError, Incoming, Initiation, Received, Response, receive,

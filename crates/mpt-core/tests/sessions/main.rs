@@ -6,6 +6,7 @@ mod network;
 
 mod a_broken_path_is_left;
 mod a_host_that_begins_anew_is_met_again;
+mod a_path_is_measured;
 mod a_path_that_returns_is_used;
 mod a_session_comes_up;
 mod addresses_are_followed;

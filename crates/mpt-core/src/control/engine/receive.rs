@@ -198,6 +198,9 @@ impl Session {
                     wanted.moved = true;
                 } else {
                     path.liveness.handle_echo(now, token);
+                    if let Some(test) = self.test.as_mut().filter(|test| test.path == path.id) {
+                        test.speed.handle_echo(token);
+                    }
                 }
             }
             Message::Report(entries) => {
@@ -206,6 +209,9 @@ impl Session {
                         let path = &mut self.paths[i];
                         path.liveness.handle_report(now, entry.frames);
                         path.peer_traffic = (entry.sent, entry.received);
+                        if let Some(test) = self.test.as_mut().filter(|test| test.path == path.id) {
+                            test.speed.handle_report(now, entry.frames);
+                        }
                     }
                 }
             }

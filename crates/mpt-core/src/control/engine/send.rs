@@ -54,12 +54,15 @@ impl Session {
                     keys.transport.seal(wire_id, &payload, frame).is_ok()
                 })
             });
+        if sent && self.test.is_some() {
+            self.note_sent(place, wire_id, payload.len());
+        }
         shared.payload = payload;
         sent
     }
 
     /// The way of a path under these keys, if it can be used.
-    fn way(&self, place: Place, i: usize) -> Option<(ControlPathId, Destination)> {
+    pub(super) fn way(&self, place: Place, i: usize) -> Option<(ControlPathId, Destination)> {
         let path = &self.paths[i];
         let keys = match place {
             Place::Current => self.keys.current.as_ref(),
@@ -302,7 +305,7 @@ impl Session {
         entries
     }
 
-    fn report_entry<P: Copy>(
+    pub(super) fn report_entry<P: Copy>(
         &self,
         path_id: ControlPathId,
         i: usize,

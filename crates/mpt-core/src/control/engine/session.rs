@@ -11,6 +11,7 @@ use super::super::exchange::{Requester, Responder};
 use super::super::liveness::{State, Timing};
 use super::super::{CookieJar, Initiation, PresharedKey, PublicKey};
 use super::keys::{Epoch, Keys};
+use super::measure::Test;
 use super::path::SessionPath;
 use super::{ControlPathId, Destination, Limits, SessionId};
 use crate::{Connection, ConnectionId, Endpoint, PathId, SocketId};
@@ -92,6 +93,7 @@ pub(super) struct Session {
     pub(super) requester: Requester,
     pub(super) responder: Responder,
     pub(super) requests: Vec<u32>,
+    pub(super) test: Option<Box<Test>>,
     request_cursor: usize,
 
     /// Traffic flows.
@@ -152,6 +154,7 @@ impl Session {
             requester: Requester::new(first_request),
             responder: Responder::new(),
             requests: Vec::new(),
+            test: None,
             request_cursor: 0,
             active: true,
             traffic: 0,
@@ -306,6 +309,7 @@ impl Session {
             self.handshake_at(),
             self.keys.next_expiry(),
             self.requester.next_timeout(),
+            self.test.as_ref().and_then(|test| test.speed.next_timeout()),
             self.deadline(limits),
         ];
         paths.chain(confirm).chain(others.into_iter().flatten()).min()

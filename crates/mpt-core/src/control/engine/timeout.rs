@@ -114,6 +114,7 @@ impl Session {
             shared.events.push_back(Event::Result { session: self.id, id, result });
         }
         self.send_requests(now, shared);
+        self.drive_test(now, shared, endpoint);
         self.drive_handshake(now, slot, shared, endpoint);
     }
 }
