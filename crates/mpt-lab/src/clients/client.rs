@@ -131,12 +131,13 @@ impl Client {
         }
         while let Some(event) = self.control.poll_event() {
             match event {
-                Event::Established { session, .. } if self.inner.is_none() => {
+                Event::Result { result: Ok(result), .. } => self.created(now, &result)?,
+                // A busy server lets a request go unanswered: it is asked again.
+                Event::Established { .. } | Event::Result { result: Err(_), .. }
+                    if self.inner.is_none() =>
+                {
                     let request = serde_json::to_vec(&SessionRequest::Create(create()))?;
-                    self.control.request(now, session, request)?;
-                }
-                Event::Result { result, .. } => {
-                    self.created(now, &result?)?;
+                    self.control.request(now, self.session, request)?;
                 }
                 _ => {}
             }

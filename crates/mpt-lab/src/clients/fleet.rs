@@ -25,6 +25,9 @@ const BURST: Duration = Duration::from_millis(1);
 const DATAGRAM: usize = 2048;
 /// Descriptors for everything else.
 const OTHERS: u64 = 256;
+/// Clients that begin to connect in one second: fewer than a busy server can take, or those that it keeps waiting, and that try
+/// again, would be all that it hears.
+const STARTS: f64 = 250.0;
 /// Source ports of inner packets: as many flows, whoever sends them.
 const FLOWS: u64 = 1000;
 
@@ -32,6 +35,9 @@ const FLOWS: u64 = 1000;
 #[derive(Debug)]
 pub(super) struct Fleet {
     clients: Vec<Client>,
+    /// How many there will be.
+    count: u16,
+    begun: Instant,
     /// Those of a client together, in the order of its paths.
     sockets: Vec<UdpSocket>,
     poller: Poller,
@@ -50,7 +56,7 @@ pub(super) struct Load {
 }
 
 impl Fleet {
-    /// So many clients on `host`, which begin to connect when they run.
+    /// So many clients on `host`, which begin to connect, one after the other, when they run.
     pub(super) fn new(host: &Host, count: u16) -> Result<Self> {
         let wanted = u64::from(count) * PATHS as u64 + OTHERS;
         let (soft, hard) = getrlimit(Resource::RLIMIT_NOFILE)?;
@@ -63,16 +69,16 @@ impl Fleet {
         for (token, socket) in (0..).zip(&sockets) {
             poller.add(socket, token, Interest::Read)?;
         }
-        let now = Instant::now();
-        let clients =
-            (0..count).map(|number| Client::new(now, number)).collect::<Result<Vec<_>>>()?;
-        let due = vec![None; clients.len()];
-        let timers = BTreeSet::new();
-        let mut fleet = Self { clients, sockets, poller, timers, due, flow: 0 };
-        for number in 0..usize::from(count) {
-            fleet.settle(now, number)?;
-        }
-        Ok(fleet)
+        Ok(Self {
+            clients: Vec::new(),
+            count,
+            begun: Instant::now(),
+            sockets,
+            poller,
+            timers: BTreeSet::new(),
+            due: vec![None; usize::from(count)],
+            flow: 0,
+        })
     }
 
     /// How many can send data on all their paths.
@@ -110,6 +116,7 @@ impl Fleet {
                 looked = now;
             }
             interrupt.check()?;
+            self.start_clients(now)?;
             while let Some(&(due, number)) = self.timers.first()
                 && due <= now
             {
@@ -134,6 +141,17 @@ impl Fleet {
         }
     }
 
+    /// Those whose turn has come.
+    fn start_clients(&mut self, now: Instant) -> Result<()> {
+        let due = STARTS * (now - self.begun).as_secs_f64();
+        while self.clients.len() < usize::from(self.count) && self.clients.len() as f64 <= due {
+            let number = self.clients.len();
+            self.clients.push(Client::new(now, number as u16)?);
+            self.settle(now, number)?;
+        }
+        Ok(())
+    }
+
     /// One packet of the next client, over the path that it chooses.
     fn send(&mut self, now: Instant) -> Result<()> {
         let number = (self.flow % self.clients.len() as u64) as usize;
@@ -150,6 +168,9 @@ impl Fleet {
     fn receive(&mut self, event: &Event) -> Result<()> {
         let token = event.token as usize;
         let (number, path) = (token / PATHS, token % PATHS);
+        if number >= self.clients.len() {
+            return Ok(());
+        }
         let mut buffer = [0; DATAGRAM];
         for _ in 0..BATCH {
             match self.sockets[token].recv(&mut buffer) {
