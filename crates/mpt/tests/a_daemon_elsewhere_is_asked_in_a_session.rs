@@ -49,6 +49,7 @@ impl FakeDaemon {
             may_steer: true,
             timing: Timing::default(),
             largest_wish: 0,
+            expire_after: Duration::MAX,
         }]);
         let answer = mpt_api::to_line(answer).into_bytes();
         let requests = std::thread::spawn(move || serve(&socket, control, &answer));

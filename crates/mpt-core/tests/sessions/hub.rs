@@ -95,6 +95,7 @@ impl Hub {
             may_steer: false,
             timing: Timing::default(),
             largest_wish: u16::MAX,
+            expire_after: Duration::from_secs(300),
         };
         self.nodes[HUB].control.set_peers(peers.map(peer).collect());
     }

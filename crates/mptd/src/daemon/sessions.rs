@@ -484,6 +484,7 @@ fn peers(config: &Config) -> Vec<Peer> {
                 may_steer: false,
                 timing: crate::convert::timing(&client.timing),
                 largest_wish: client.max_weight,
+                expire_after: client.silent,
             },
         );
     }
@@ -495,6 +496,8 @@ fn peers(config: &Config) -> Vec<Peer> {
             may_steer: false,
             timing: crate::convert::timing(&config::Timing::default()),
             largest_wish: 0,
+            // It has no connection.
+            expire_after: Duration::MAX,
         });
         peer.may_steer = true;
     }

@@ -67,6 +67,8 @@ pub struct Peer {
     /// The largest weight that is used for what we send because it wishes so; larger wishes count as
     /// this. 0: its wishes are not followed.
     pub largest_wish: u16,
+    /// A session of it that has a connection and no usable path for so long has expired.
+    pub expire_after: Duration,
 }
 
 /// Bounds of what others can make a [`Control`](super::Control) do and keep.
@@ -80,8 +82,6 @@ pub struct Limits {
     pub admission: AdmissionLimits,
     /// A session of a peer for which no connection was attached by then is dropped.
     pub attach_within: Duration,
-    /// A session of a peer without any usable path for so long has expired.
-    pub expire_after: Duration,
 }
 
 impl Default for Limits {
@@ -91,7 +91,6 @@ impl Default for Limits {
             sessions_per_peer: 16,
             admission: AdmissionLimits::default(),
             attach_within: Duration::from_secs(10),
-            expire_after: Duration::from_secs(300),
         }
     }
 }

@@ -143,6 +143,7 @@ impl Control {
             psk: None,
             timing: config.timing,
             largest_wish: 0,
+            expire_after: Duration::MAX,
         };
         let slot = self.insert(now, identity);
         if let Some(session) = self.at(slot) {

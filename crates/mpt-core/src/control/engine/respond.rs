@@ -159,6 +159,7 @@ impl Control {
             psk: allowed.psk.clone(),
             timing: allowed.timing,
             largest_wish: allowed.largest_wish,
+            expire_after: allowed.expire_after,
         };
         Some(self.insert(now, identity))
     }

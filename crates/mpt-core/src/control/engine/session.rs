@@ -61,6 +61,7 @@ pub(super) struct Session {
     pub(super) create: bool,
     pub(super) timing: Timing,
     pub(super) largest_wish: u16,
+    pub(super) expire_after: Duration,
     /// The peer opened it.
     pub(super) dynamic: bool,
     /// The connection may be used.
@@ -115,12 +116,13 @@ pub(super) struct Identity {
     pub(super) psk: Option<PresharedKey>,
     pub(super) timing: Timing,
     pub(super) largest_wish: u16,
+    pub(super) expire_after: Duration,
 }
 
 impl Session {
     /// A session that the peer opens.
     pub(super) fn new(now: Instant, id: SessionId, identity: Identity, first_request: u32) -> Self {
-        let Identity { name, kind, peer, psk, timing, largest_wish } = identity;
+        let Identity { name, kind, peer, psk, timing, largest_wish, expire_after } = identity;
         Self {
             id,
             name,
@@ -131,6 +133,7 @@ impl Session {
             create: false,
             timing,
             largest_wish,
+            expire_after,
             dynamic: true,
             open: true,
             key: None,
@@ -321,7 +324,7 @@ impl Session {
             return None;
         }
         if self.connection.is_some() {
-            return Some(self.last_usable + limits.expire_after);
+            return self.last_usable.checked_add(self.expire_after);
         }
         self.established.map(|since| since + limits.attach_within)
     }
