@@ -195,10 +195,9 @@ impl DataThread {
         let mut changed = Vec::new();
         for PathLink { connection, path, fixed_mtu, facts } in links {
             let Ok(id) = self.find_path(connection, path) else { continue };
-            let Some(before) = self.endpoint.path(id).map(|it| (it.is_up(), it.config().mtu))
-            else {
-                continue;
-            };
+            // Not only whether it is up: a path whose carrier comes back has still to be proved by its session.
+            let facts_of = |it: &mpt_core::path::Path| (it.down_reasons(), it.config().mtu);
+            let Some(before) = self.endpoint.path(id).map(facts_of) else { continue };
             self.set_path_state(now, id, DownReason::Interface, !facts.carrier);
             if !fixed_mtu
                 && let Some(Some(io)) = self.paths.get_mut(id.0 as usize)
@@ -208,7 +207,7 @@ impl DataThread {
                 io.learnt_mtu = None;
                 self.endpoint.set_path_mtu(id, facts.mtu);
             }
-            if self.endpoint.path(id).map(|it| (it.is_up(), it.config().mtu)) != Some(before) {
+            if self.endpoint.path(id).map(facts_of) != Some(before) {
                 changed.push((connection.clone(), path.clone()));
             }
         }
