@@ -98,8 +98,3 @@ impl Daemon {
 fn ended(error: Ended) -> Failure {
     Failure::new(Code::Failed, error.to_string())
 }
-
-/// The answer to what the daemon cannot do.
-pub(super) fn not_supported() -> Failure {
-    Failure::new(Code::Failed, "not supported by this daemon yet")
-}

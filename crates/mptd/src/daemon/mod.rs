@@ -5,6 +5,7 @@
 
 mod commands;
 mod links;
+mod measure;
 mod names;
 mod network;
 mod reload;
@@ -79,6 +80,7 @@ pub struct Daemon {
     network: Arc<Network>,
     names: Names,
     sessions: sessions::Sessions,
+    measure: measure::Measure,
     clients: Clients,
     server: Server,
     events: broadcast::Sender<Event>,
@@ -107,6 +109,7 @@ pub async fn run(
     let (data, thread) = DataThread::spawn(limit, notices)?;
     let network = Network::follow(data.clone(), events.clone()).await?;
     let (names, mut found) = Names::new();
+    let (measure, mut asks) = measure::Measure::new(commands.clone());
     let empty = Config { devices: Vec::new(), connections: Vec::new(), ..config.clone() };
     let mut daemon = Daemon {
         file: file.to_owned(),
@@ -119,6 +122,7 @@ pub async fn run(
         network: Arc::clone(&network),
         names,
         sessions: sessions::Sessions::default(),
+        measure,
         clients: Clients::default(),
         server: control.server(commands.clone(), events.clone()),
         events: events.clone(),
@@ -168,6 +172,9 @@ pub async fn run(
                 }
             }
             Some(found) = found.recv() => daemon.name_found(found).await,
+            Some(ask) = asks.recv() => if let Err(error) = daemon.ask_peer(ask).await {
+                break Err(error);
+            },
             _ = terminate.recv() => break Ok(()),
             _ = interrupt.recv() => break Ok(()),
             () = daemon.data_ended() => break Err(Ended.into()),
@@ -236,7 +243,9 @@ impl Daemon {
             }
             Command::Reload { reply } => drop(reply.send(self.reload().await)),
             Command::Change { change, reply } => drop(reply.send(self.change(change).await)),
-            Command::Measure { reply, .. } => drop(reply.send(Err(commands::not_supported()))),
+            Command::Measure { connection, set, duration, reply } => {
+                self.measure(connection, set, duration, reply).await;
+            }
         }
     }
 }

@@ -81,6 +81,9 @@ impl Daemon {
                 Ok(())
             }
             Event::Result { session, id, result } => {
+                let Some(result) = self.measure.answered(session, id, result) else {
+                    return Ok(());
+                };
                 let Some(connection) = self.sessions.asked.remove(&(session, id)) else {
                     return Ok(());
                 };
@@ -287,9 +290,8 @@ impl Daemon {
                 Ok(false) => Ok(SessionResult::Done),
                 Err(failure) => Err(failure),
             },
-            SessionRequest::MeasureStart(_) | SessionRequest::MeasureResult { .. } => {
-                Err(SessionFailure::new(SessionCode::Unsupported, "not in a session of this kind"))
-            }
+            SessionRequest::MeasureStart(start) => self.serve_test(session, start).await?,
+            SessionRequest::MeasureResult { test } => self.serve_test_result(session, test).await?,
         };
         Ok(outcome.into())
     }

@@ -9,6 +9,7 @@ mod clients;
 mod device;
 mod egress;
 mod ingress;
+mod measure;
 mod outbox;
 mod path;
 mod path_mtu;

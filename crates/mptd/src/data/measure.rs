@@ -1,0 +1,40 @@
+//! Speed tests on the data thread.
+
+use std::time::{Duration, Instant};
+
+use mpt_core::control::{SessionId, TestConfig, TestRefused, TestView};
+
+use super::DataThread;
+
+impl DataThread {
+    /// The session of a connection, configured or a client's.
+    pub(crate) fn session_of_connection(&self, connection: &str) -> Option<SessionId> {
+        self.control.session_of(self.endpoint.find_connection(connection)?)
+    }
+
+    /// The number that both ends know a path by.
+    pub(crate) fn path_number(&self, connection: &str, path: &str) -> Option<u16> {
+        let id = self.endpoint.find_connection(connection)?;
+        let path = self.endpoint.find_path(id, path)?;
+        self.control.path(self.control.session_of(id)?, path)?.id
+    }
+
+    /// Begins to measure how fast a path is for what we send.
+    pub(crate) fn start_test(
+        &mut self,
+        session: SessionId,
+        number: u64,
+        path: u16,
+        duration: Duration,
+        limit: Option<u64>,
+    ) -> Result<(), TestRefused> {
+        let path = self.control.path_named(session, path).ok_or(TestRefused::NoPath)?;
+        let config = TestConfig { number, path, duration, limit };
+        self.control.start_test(Instant::now(), session, config)
+    }
+
+    /// What is known of a test.
+    pub(crate) fn test(&self, session: SessionId, number: u64) -> Option<TestView> {
+        self.control.test(session, number)
+    }
+}
