@@ -9,6 +9,7 @@ mod a_full_socket_holds_up_no_other_path;
 mod a_name_leads_to_the_other_end;
 mod a_path_changed_by_hand_loses_nothing;
 mod a_path_follows_its_interface;
+mod a_path_without_a_route_waits_for_it;
 mod a_peer_that_lies_about_its_sequence_numbers_costs_order_only;
 mod a_reload_disturbs_no_traffic;
 mod a_reload_that_is_refused_changes_nothing;
