@@ -2,6 +2,7 @@
 
 use mpt_api::{Code, Failure, Request, Response};
 use mpt_core::control::SessionId;
+use mpt_wire::control::message::MAX_RESULT_LEN;
 
 use super::{Daemon, Error};
 
@@ -40,10 +41,44 @@ impl Daemon {
                 Ok(command) => server.answer(command, None).await,
                 Err(failure) => Err(failure),
             };
-            let body = mpt_api::to_line(&Response::from(answer)).into_bytes();
+            let body = to_body(&Response::from(answer));
             // The session, or the daemon, may be gone.
             let _ = data.call(move |data| data.answer(session, id, body)).await;
         });
         Ok(())
+    }
+}
+
+/// An answer as it goes into a session: without the end of a line, and as long as one may be.
+fn to_body(answer: &Response) -> Vec<u8> {
+    let mut body = mpt_api::to_line(answer).into_bytes();
+    body.pop();
+    if body.len() <= MAX_RESULT_LEN as usize {
+        return body;
+    }
+    let message = format!(
+        "the answer has {} bytes, and a session carries {MAX_RESULT_LEN}; ask on the control socket",
+        body.len()
+    );
+    to_body(&Response::from(Err(Failure::new(Code::Failed, message))))
+}
+
+#[cfg(test)]
+mod tests {
+    use mpt_api::{Changed, Reply};
+
+    use super::*;
+
+    #[test]
+    fn an_answer_that_is_too_long_is_told() {
+        let answer = |len| {
+            let changed = Changed { changes: vec!["x".repeat(len)], warnings: Vec::new() };
+            to_body(&Response::from(Ok(Reply::Changed(changed))))
+        };
+        let rest = answer(0).len();
+        let longest = MAX_RESULT_LEN as usize;
+        assert_eq!(answer(longest - rest).len(), longest);
+        let failure = String::from_utf8(answer(longest - rest + 1)).unwrap();
+        assert!(failure.contains("the answer has 1048577 bytes"), "{failure}");
     }
 }
