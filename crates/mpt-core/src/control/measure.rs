@@ -39,8 +39,11 @@ const BETWEEN_PROBES: Duration = Duration::from_millis(10);
 const MAX_PROBES: usize = 1024;
 /// Frames are sent in bursts at this distance, or one by one where they are rarer.
 const TICK: Duration = Duration::from_micros(500);
-/// What could not be sent for so long is never sent: bursts do not get longer than this.
+/// As much as fits into this at the present rate is one burst at most.
 const LONGEST_BURST: Duration = Duration::from_millis(2);
+/// What could not be sent because this process had to wait is made up for, in several bursts; but
+/// not when it waited longer than this.
+const LONGEST_LAG: Duration = Duration::from_millis(20);
 /// Frames in one burst, so that data has its turn.
 const MAX_BURST: u32 = 128;
 /// Probes at the end, of which one should arrive.
@@ -227,11 +230,13 @@ impl SpeedTest {
         if now >= self.burst + TICK {
             (self.burst, self.in_burst) = (now, 0);
         }
-        if self.next > now || self.in_burst >= MAX_BURST {
+        let burst = LONGEST_BURST.as_secs_f64() / self.interval().as_secs_f64();
+        let burst = (burst.ceil() as u32).clamp(1, MAX_BURST);
+        if self.next > now || self.in_burst >= burst {
             return None;
         }
-        if now.saturating_duration_since(self.next) > LONGEST_BURST {
-            self.next = now.checked_sub(LONGEST_BURST).unwrap_or(now);
+        if now.saturating_duration_since(self.next) > LONGEST_LAG {
+            self.next = now.checked_sub(LONGEST_LAG).unwrap_or(now);
         }
         self.in_burst += 1;
         self.next += self.interval();

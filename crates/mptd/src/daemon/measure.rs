@@ -222,8 +222,9 @@ impl Job {
     async fn run(&mut self) -> Result<Measured, Failure> {
         let mut speeds = Vec::with_capacity(self.paths.len());
         for path in self.paths.clone() {
-            let there = self.there(&path).await?;
+            // First what needs the other end: it refuses while it measures by itself.
             let back = self.back(&path).await?;
+            let there = self.there(&path).await?;
             tracing::info!(connection = self.connection, path, there, back, "measured, in bit/s");
             speeds.push((path, there, back));
         }

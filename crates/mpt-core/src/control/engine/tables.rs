@@ -137,7 +137,9 @@ impl Session {
         if before.is_none() || before.map(|entry| entry.weight) != Some(weight) {
             endpoint.announce(now, connection, self.table_from, path.id, weight);
         }
-        let Some(wish) = entry.map(|entry| entry.wish).filter(|&wish| wish > 0) else { return };
+        // An old wish does not undo what was set here since.
+        let new = |wish: &u16| *wish > 0 && before.map(|entry| entry.wish) != Some(*wish);
+        let Some(wish) = entry.map(|entry| entry.wish).filter(new) else { return };
         if let Some(data) = endpoint.path(path.id)
             && self.largest_wish > 0
             && data.config().weight_out != wish.min(self.largest_wish)
