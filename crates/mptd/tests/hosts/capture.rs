@@ -6,7 +6,7 @@ use std::os::fd::AsRawFd;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use mpt_wire::gre;
 use nix::sys::socket::{LinkAddr, recvfrom, setsockopt, sockopt::RcvBufForce};
@@ -20,6 +20,8 @@ const ALL: u16 = 3;
 const OUTGOING: u8 = 4;
 /// How long after the last packet a capture is taken to be complete.
 const QUIET: Duration = Duration::from_millis(100);
+/// The same where packets never cease.
+const ENOUGH: Duration = Duration::from_secs(1);
 
 /// A running capture.
 pub(crate) struct Capture {
@@ -73,7 +75,7 @@ impl Capture {
         Self { stop, reader }
     }
 
-    /// Ends the capture once nothing more comes.
+    /// Ends the capture once nothing more comes, or a second later.
     pub(crate) fn stop(self) -> Vec<Captured> {
         self.stop.store(true, Ordering::Relaxed);
         self.reader.join().unwrap()
@@ -153,9 +155,13 @@ pub(crate) fn pcap<'a>(packets: impl Iterator<Item = &'a Captured>) -> Vec<u8> {
 fn read(socket: &Socket, stop: &AtomicBool) -> Vec<Captured> {
     let mut captured = Vec::new();
     let mut buffer = vec![0; 70_000];
+    let mut stopped: Option<Instant> = None;
     loop {
         // Looked at first: what arrived before it was set is read.
         let last = stop.load(Ordering::Relaxed);
+        if last && stopped.get_or_insert_with(Instant::now).elapsed() > ENOUGH {
+            return captured;
+        }
         match recvfrom::<LinkAddr>(socket.as_raw_fd(), &mut buffer).map_err(io::Error::from) {
             Ok((length, from)) => {
                 let from = from.expect("a packet socket says where from");
