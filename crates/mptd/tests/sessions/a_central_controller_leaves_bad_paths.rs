@@ -38,8 +38,6 @@ impl Scene {
             config.daemon().set("listen", vec![own]);
             let section = config.controller("noc").set("public_key", controller.public());
             section.set("allow", vec!["show", "path"]);
-            // The controller decides, at either end.
-            config.peer("tunnel").set("follow_weights", false);
             for line in 1..=lines {
                 config.path("tunnel", &format!("line{line}")).set("weight", 8);
             }
