@@ -12,6 +12,9 @@ use crate::topology::End;
 /// A packet that spent longer than this between the receiver's outer interface and its tunnel device has waited for another one;
 /// shorter times are those of a busy machine.
 const WAITED: f64 = 20.0;
+/// What begins to wait when nothing has waited for so long has nothing to do with the event any more: even what stood in a full queue
+/// has arrived by then.
+const CALM: Duration = Duration::from_millis(300);
 /// How far back the first missing number is looked for: what was sent together may be captured in any order.
 const BEFORE: Duration = Duration::from_millis(20);
 
@@ -44,9 +47,18 @@ impl Record {
 
     /// The time from the event until one end delivers what arrives without waiting for packets that will not come, in milliseconds.
     pub(super) fn stopped_waiting(&self, end: End, event: Moment) -> f64 {
-        let waits = self.waits(end);
-        let waits = waits.filter(|&(at, wait)| at >= event && wait > WAITED);
-        waits.map(|(at, _)| at).max().unwrap_or(event).millis_since(event)
+        let mut waits: Vec<(Moment, f64)> = self.waits(end).collect();
+        waits.retain(|&(at, wait)| at >= event && wait > WAITED);
+        waits.sort_unstable_by_key(|&(at, _)| at);
+        let mut until = event;
+        for (at, wait) in waits {
+            let began = at.before(Duration::from_secs_f64(wait / 1e3));
+            if began > until.after(CALM) {
+                break;
+            }
+            until = at;
+        }
+        until.millis_since(event)
     }
 
     /// The longest round trip through the tunnel from `start` until `end`, in milliseconds, as the sum of both ways.
@@ -140,14 +152,26 @@ mod tests {
             |number, millis| Packet { outgoing: false, beat: Some(number), ..sent(2, 0, millis) };
         let arrival = |number, millis| Arrival { number, sent: at(0), at: at(millis) };
         let record = Record {
-            packets: [Vec::new(), vec![incoming(1, 10), incoming(2, 20), incoming(3, 200)]],
+            packets: [
+                Vec::new(),
+                vec![incoming(1, 10), incoming(2, 20), incoming(3, 200), incoming(4, 1000)],
+            ],
             goodput: None,
             beats: [
-                Beats { sent: 4, arrivals: vec![arrival(1, 90), arrival(2, 91), arrival(3, 201)] },
+                Beats {
+                    sent: 4,
+                    arrivals: vec![
+                        arrival(1, 90),
+                        arrival(2, 91),
+                        arrival(3, 201),
+                        // Much later, because of something else.
+                        arrival(4, 1100),
+                    ],
+                },
                 Beats::default(),
             ],
         };
-        assert_eq!(record.stopped_waiting(End::B, EVENT), 91.0);
+        assert_eq!(record.stopped_waiting(End::B, EVENT), 91.0, "the third did not wait");
         assert_eq!(record.stopped_waiting(End::A, EVENT), 0.0);
         assert_eq!(record.round_trip(at(0), at(100)), 91.0);
     }
