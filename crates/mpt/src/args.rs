@@ -34,7 +34,7 @@ pub(crate) struct Daemon {
     /// Control socket of the daemon
     #[arg(long, global = true, env = "MPT_SOCKET", value_name = "PATH", default_value = mpt_api::DEFAULT_SOCKET)]
     pub(crate) socket: PathBuf,
-    /// Ask a daemon elsewhere, which has our public key in a [[controller]]; with --key and --peer
+    /// Ask a daemon elsewhere, which has our public key in a `[[controller]]`; with --key and --peer
     #[arg(long, global = true, value_name = "ADDRESS[:PORT]")]
     pub(crate) remote: Option<String>,
     /// File with our private key, for --remote
@@ -43,7 +43,7 @@ pub(crate) struct Daemon {
     /// Public key of the daemon, for --remote
     #[arg(long, global = true, value_name = "KEY")]
     pub(crate) peer: Option<PublicKey>,
-    /// File with the pre-shared key, for --remote, if the [[controller]] has one
+    /// File with the pre-shared key, for --remote, if the `[[controller]]` has one
     #[arg(long, global = true, value_name = "FILE")]
     pub(crate) psk: Option<PathBuf>,
 }
@@ -172,7 +172,7 @@ pub(crate) enum InterfaceOperation {
 pub(crate) enum ConnectionOperation {
     /// Create a connection; lasts until the daemon restarts, unless it is saved
     Create {
-        /// File with one [[connection]] as in the configuration file; - for standard input
+        /// File with one `[[connection]]` as in the configuration file; - for standard input
         file: PathBuf,
     },
     /// Remove a connection with its paths; lasts until the daemon restarts, unless that is saved

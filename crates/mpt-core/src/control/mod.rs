@@ -21,9 +21,9 @@ mod transport;
 pub use admission::{Admission, AdmissionLimits, Verdict};
 pub use cookie::{COOKIE_LIFETIME, Cookie, CookieJar, CookieSecret};
 pub use engine::{
-    CloseReason, Control, ControlCounters, ControlPathId, Destination, Event, Limits, PathView, Peer,
-    RequestFailed, RequestRefused, SessionConfig, SessionId, SessionView, TestConfig, TestRefused,
-    TestView, Transmit,
+    CloseReason, Control, ControlCounters, ControlPathId, Destination, Event, Limits, PathView,
+    Peer, RequestFailed, RequestRefused, SessionConfig, SessionId, SessionView, TestConfig,
+    TestRefused, TestView, Transmit,
 };
 pub use handshake::{
     Fingerprint, HandshakeError, Incoming, Initiation, Received, Response, receive,

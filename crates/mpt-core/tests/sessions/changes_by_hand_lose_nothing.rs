@@ -45,6 +45,9 @@ fn an_interface_goes_down() {
     network.cut_both(0, true);
     network.at(CLIENT, |host, now| host.set_down(now, 0, DownReason::Interface, true));
     network.expect_under_traffic(millis(45), "the peer has left it", |it| it.is_down_both(0));
+    let server = &network.hosts[SERVER];
+    let path = server.endpoint.path(server.paths[0]).unwrap();
+    assert!(!path.is_heard(), "what was lost with the carrier is not waited for");
     network.run_traffic(5 * SECOND, millis(1));
     network.cut_both(0, false);
     network.at(CLIENT, |host, now| host.set_down(now, 0, DownReason::Interface, false));

@@ -121,6 +121,12 @@ impl SessionPath {
         self.peer.is_some_and(|entry| entry.state.is_down())
     }
 
+    /// Whether the peer said that its interface is gone: unlike a path that was taken out of use, it
+    /// brings nothing any more.
+    fn peer_lost_interface(&self) -> bool {
+        self.peer.is_some_and(|entry| entry.state == PathState::INTERFACE_DOWN)
+    }
+
     pub(super) fn is_suspended(&self) -> bool {
         self.suspended
     }
@@ -254,7 +260,8 @@ impl SessionPath {
                 changed = true;
             }
         }
-        let silent = self.liveness.is_silent();
+        // What a peer without carrier had in its queue is lost: nothing of it is worth waiting for.
+        let silent = self.liveness.is_silent() || self.peer_lost_interface();
         if silent != was_silent {
             endpoint.set_path_silent(now, self.id, silent);
         }
