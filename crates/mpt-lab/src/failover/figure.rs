@@ -145,7 +145,7 @@ mod tests {
 
     #[test]
     fn a_quick_run_is_patient_but_forgives_no_loss() {
-        let summary = Summary { median: 200.0, worst: 700.0 };
+        let summary = Summary { median: 200.0, worst: 600.0 };
         assert!(Figure::time("", 50.0, 150.0).limit(true, true).is_kept(summary));
         let lost = Summary { median: 0.0, worst: 1.0 };
         assert!(!Figure::none("").limit(true, true).is_kept(lost));
