@@ -268,6 +268,7 @@ impl Pair {
                     host.cable(&name, &addresses, (middle, &port, &[]));
                     middle.ip(&format!("link set {port} master {bridge}"));
                 }
+                pair.know_each_other(&name, [&a4, &b4]);
             } else {
                 pair.a.cable(&name, &[&a4, &a6], (&pair.b, &name, &[&b4, &b6]));
             }
@@ -289,6 +290,24 @@ impl Pair {
     /// As many equal lines of the default kind.
     pub(crate) fn with_lines(count: usize) -> Self {
         Self::new(&vec![Line::default(); count])
+    }
+
+    /// Has both ends of a line remember each other's link address: a line that is broken for long, in one direction only, shall not take the other one
+    /// with it because nobody answers ARP.
+    fn know_each_other(&self, line: &str, addresses: [&str; 2]) {
+        let link_address = |host: &Host| {
+            let shown = host.ip(&format!("link show dev {line}"));
+            let mut words = shown.split_whitespace().skip_while(|&word| word != "link/ether");
+            words.nth(1).expect("a link address").to_owned()
+        };
+        let [at_a, at_b] = self.hosts().map(link_address);
+        let neighbours = [(&self.a, addresses[1], at_b), (&self.b, addresses[0], at_a)];
+        for (host, address, link_address) in neighbours {
+            let (address, _) = address.split_once('/').expect("an address with its network");
+            host.ip(&format!(
+                "neigh replace {address} lladdr {link_address} nud permanent dev {line}"
+            ));
+        }
     }
 
     /// The host with the bridges of the bridged lines.

@@ -8,7 +8,11 @@ use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use super::traffic::Noise;
-use super::{Host, PATIENCE, wait_for};
+use super::{Host, PATIENCE, wait_within};
+
+/// Longer than TCP's longest retransmission timer, 120 s: it doubles with each retransmission, so that after an outage
+/// the stream may rest for as long again.
+const STALL: Duration = Duration::from_secs(130);
 
 /// A TCP connection that carries some 50 Mbit/s of noise until it is told to end, whatever happens meanwhile.
 pub(crate) struct Stream {
@@ -44,7 +48,7 @@ impl Stream {
     /// Waits until as much as was under way, and more, has arrived.
     pub(crate) fn wait_for_progress(&self) {
         let goal = self.received.load(Ordering::Relaxed) + 1_000_000;
-        wait_for("the stream goes on", || {
+        wait_within(STALL, "the stream goes on", || {
             (self.received.load(Ordering::Relaxed) >= goal).then_some(())
         });
     }
@@ -59,7 +63,7 @@ impl Stream {
 }
 
 fn send(mut stream: &TcpStream, stop: &AtomicBool) -> u64 {
-    stream.set_write_timeout(Some(PATIENCE)).unwrap();
+    stream.set_write_timeout(Some(STALL)).unwrap();
     let mut noise = Noise::new(7);
     let mut chunk = vec![0; Stream::CHUNK];
     let mut sent = 0;
@@ -74,7 +78,7 @@ fn send(mut stream: &TcpStream, stop: &AtomicBool) -> u64 {
 }
 
 fn receive(mut stream: &TcpStream, received: &AtomicU64) {
-    stream.set_read_timeout(Some(PATIENCE)).unwrap();
+    stream.set_read_timeout(Some(STALL)).unwrap();
     let mut noise = Noise::new(7);
     let (mut got, mut want) = (vec![0; Stream::CHUNK], vec![0; Stream::CHUNK]);
     let mut filled = 0;
