@@ -1,18 +1,12 @@
-//! Key files: read only when nobody else can.
+//! The keys of a controller, from their files.
 
 use std::fmt::Display;
-use std::io::Read;
-use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::str::FromStr;
 
 use mpt_core::control::{PresharedKey, PrivateKey};
-use zeroize::Zeroizing;
 
-use crate::Error;
-
-/// More than any key file has, in bytes: a key has 44 characters.
-const LONGEST: u64 = 4096;
+use crate::{Error, read_key_file};
 
 /// The private key in a file.
 ///
@@ -34,24 +28,9 @@ pub fn preshared_key(file: &Path) -> Result<PresharedKey, Error> {
 }
 
 fn key<K: FromStr<Err: Display>>(path: &Path, what: &str) -> Result<K, Error> {
-    let shown = path.display();
-    let unusable = |fault: String| Error::Unusable(format!("{shown}: {fault}"));
-    let unreadable = |error: std::io::Error| unusable(error.to_string());
-    let file = std::fs::File::open(path).map_err(unreadable)?;
-    // Of the file that is open, so that it cannot be exchanged in between.
-    let metadata = file.metadata().map_err(unreadable)?;
-    let (owner, own) = (metadata.uid(), nix::unistd::geteuid().as_raw());
-    if owner != 0 && owner != own {
-        let fault = format!("belongs to user {owner}, who could read and change it");
-        return Err(unusable(format!("{fault}; chown {own} {shown}")));
-    }
-    let mode = metadata.mode() & 0o777;
-    if mode & 0o077 != 0 {
-        let fault = format!("is open to others (mode {mode:04o})");
-        return Err(unusable(format!("{fault}; chmod 600 {shown}")));
-    }
-    let mut text = Zeroizing::new(String::new());
-    file.take(LONGEST).read_to_string(&mut text).map_err(unreadable)?;
+    let unusable = |fault: String| Error::Unusable(format!("{}: {fault}", path.display()));
+    let text = read_key_file(path)
+        .map_err(|error| unusable(format!("{}; write {}", error.fault, error.instead)))?;
     text.trim().parse().map_err(|error| unusable(format!("no {what}: {error}")))
 }
 

@@ -22,12 +22,14 @@
 mod answer;
 mod error;
 mod files;
+mod key_file;
 mod local;
 mod remote;
 mod session;
 
 pub use error::Error;
 pub use files::{preshared_key, private_key};
+pub use key_file::{KeyFileError, read_key_file};
 pub use local::Local;
 use mpt_api::{Code, Command, Event, Failure, Reply, ResponseBody};
 pub use remote::{Remote, Target, address};

@@ -110,10 +110,8 @@ fn control(frame: &[u8]) -> Vec<u8> {
     datagram(header, frame)
 }
 
-/// Whoever knows the public key can make initiations with a right mac1.
-#[test]
-fn a_flood_of_handshakes() {
-    let mut network = Network::established(Setup::new(1, &[5, 20]));
+/// To the server, of somebody who knows no more of it than its public key.
+fn initiations_of_a_stranger(count: u32) -> Vec<Vec<u8>> {
     let mut random = Random::new(seed_bytes(5));
     let stranger = PrivateKey::from_seed(seed_bytes(6));
     let hello = Hello {
@@ -123,13 +121,18 @@ fn a_flood_of_handshakes() {
         name: Name::default(),
     };
     let server = identity(SERVER).public();
-    let frames: Vec<Vec<u8>> = (0..200)
-        .map(|index| {
-            let made =
-                Initiation::new(&stranger, &server, None, index, &hello, &mut random).unwrap();
-            control(&made.frame(0, None))
-        })
-        .collect();
+    let mut initiation = |index| {
+        let made = Initiation::new(&stranger, &server, None, index, &hello, &mut random).unwrap();
+        control(&made.frame(0, None))
+    };
+    (0..count).map(&mut initiation).collect()
+}
+
+/// Whoever knows the public key can make initiations with a right mac1.
+#[test]
+fn a_flood_of_handshakes() {
+    let mut network = Network::established(Setup::new(1, &[5, 20]));
+    let frames = initiations_of_a_stranger(200);
     for frame in frames.iter().cycle().take(10_000) {
         network.run_traffic(millis(1), millis(1));
         let from = somewhere(&mut network);
@@ -145,18 +148,8 @@ fn a_flood_of_handshakes() {
 #[test]
 fn a_client_comes_through_a_flood() {
     let mut network = Network::new(Setup::new(1, &[5, 20]));
-    let mut random = Random::new(seed_bytes(5));
-    let stranger = PrivateKey::from_seed(seed_bytes(6));
-    let hello = Hello {
-        kind: Kind::Connection,
-        key: None,
-        capabilities: Capabilities::new(),
-        name: Name::default(),
-    };
     network.kill(CLIENT);
-    let server = identity(SERVER).public();
-    let made = Initiation::new(&stranger, &server, None, 1, &hello, &mut random).unwrap();
-    let frame = control(&made.frame(0, None));
+    let frame = &initiations_of_a_stranger(1)[0];
     for n in 0..3000 {
         if n == 1000 {
             network.restart(CLIENT);

@@ -36,14 +36,7 @@ pub struct PathRouting {
 impl PathRouting {
     /// What stands in `table` apart from the route: nothing leaves by another interface.
     pub(super) fn fallback(&self, table: u32) -> Route {
-        Route {
-            destination: self.remote.into(),
-            via: Via::Unreachable,
-            table,
-            metric: Some(u32::MAX),
-            mtu: None,
-            source: None,
-        }
+        Route::last_resort(table, self.remote.into())
     }
 
     /// The route for `table`, as things are now.

@@ -65,6 +65,13 @@ impl Route {
         Self { destination, via, table: MAIN_TABLE, metric: None, mtu: None, source: None }
     }
 
+    /// The last route of a table that is one's own: what no other route there takes fails, instead of
+    /// leaving by a table that is asked later.
+    pub(super) const fn last_resort(table: u32, destination: IpNet) -> Self {
+        let (via, metric) = (Via::Unreachable, Some(u32::MAX));
+        Self { destination, via, table, metric, mtu: None, source: None }
+    }
+
     /// The interface it leaves by.
     pub const fn interface(&self) -> Option<u32> {
         match self.via {

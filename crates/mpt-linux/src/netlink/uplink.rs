@@ -50,14 +50,7 @@ impl Uplink {
     /// of an IPv4 destination the kernel assumes that it is a neighbour, as of every one to which a
     /// bound socket has no route.
     pub(super) fn fallback(&self, table: u32) -> Route {
-        Route {
-            destination: default(self.ipv6),
-            via: Via::Unreachable,
-            table,
-            metric: Some(u32::MAX),
-            mtu: None,
-            source: None,
-        }
+        Route::last_resort(table, default(self.ipv6))
     }
 
     /// The interface's default route for `table`, as things are now: that of the main table, else

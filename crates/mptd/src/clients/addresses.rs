@@ -36,7 +36,7 @@ impl<'a> Addresses<'a> {
     ) -> Result<Vec<IpNet>, SessionFailure> {
         let pool = match &client.addresses {
             config::Addresses::Fixed(addresses) => {
-                return Ok(addresses.iter().map(|net| super::host(net.addr())).collect());
+                return Ok(addresses.iter().map(|net| net.addr().into()).collect());
             }
             config::Addresses::Pool(name) => name,
         };
@@ -50,7 +50,7 @@ impl<'a> Addresses<'a> {
             let free = |address: &IpAddr| !self.taken.contains(address);
             // Every address looked at in vain is taken, so the search ends.
             let found = wanted.chain(network.hosts()).find(free);
-            found.map(super::host).ok_or(()).map_err(none_left)
+            found.map(IpNet::from).ok_or(()).map_err(none_left)
         };
         networks.map(give).collect()
     }

@@ -14,15 +14,9 @@ use mpt_api::Direction;
 use mpt_api::session::{Create, Created, PathSpec, SessionCode, SessionFailure};
 use mpt_core::control::{PublicKey, SessionId};
 
-use crate::config::{self, Config, Connection, Path, Selector, SourcePort};
+use crate::config::{self, Config, Connection, Path, Selector, SourcePort, USUAL_MTU};
 use addresses::Addresses;
 use creations::Creations;
-
-/// Path MTU in bytes of a path whose client does not say it: that of Ethernet.
-const USUAL_MTU: u16 = 1500;
-
-/// The smallest MTU of a path that a client may claim, in bytes (RFC 791: what every host must accept).
-const MIN_MTU: u16 = 576;
 
 /// Everything that clients hold.
 #[derive(Debug, Default)]
@@ -112,7 +106,8 @@ impl Clients {
             paths,
             ..connection(client, &name, request)
         };
-        let connection = Connection { selectors: selectors(&connection.networks), ..connection };
+        let selectors = connection.networks.iter().copied().map(Selector::to).collect();
+        let connection = Connection { selectors, ..connection };
 
         let device = config.device(&client.device);
         let own = device.map_or(&[][..], |device| &device.addresses);
@@ -296,7 +291,7 @@ fn path(config: &Config, client: &config::Client, spec: &PathSpec) -> Path {
         weight: spec.weight_in.clamp(1, client.max_weight),
         weight_in: spec.weight.clamp(1, client.max_weight),
         tier: spec.tier,
-        mtu: Some(spec.mtu.unwrap_or(USUAL_MTU).clamp(MIN_MTU, USUAL_MTU)),
+        mtu: Some(spec.mtu.unwrap_or(USUAL_MTU).clamp(config::MIN_MTU, USUAL_MTU)),
         rate: None,
         up: true,
         nat: true,
@@ -337,18 +332,6 @@ fn connection(client: &config::Client, name: &str, request: &Create) -> Connecti
     }
 }
 
-fn selectors(networks: &[IpNet]) -> Vec<Selector> {
-    let all = |&destination: &IpNet| Selector {
-        destination,
-        source: None,
-        protocol: None,
-        source_port: None,
-        destination_port: None,
-        dscp: None,
-    };
-    networks.iter().map(all).collect()
-}
-
 /// An inner address with the prefix length of the device's network it lies in, so that the client reaches the server by it.
 fn in_network_of(address: IpNet, own: &[IpNet]) -> IpNet {
     let network = own.iter().find(|own| own.contains(&address.addr()));
@@ -375,9 +358,4 @@ fn no_connection() -> SessionFailure {
 fn too_many_paths(client: &config::Client) -> SessionFailure {
     let message = format!("no more than {} paths", client.max_paths);
     SessionFailure::new(SessionCode::Denied, message)
-}
-
-/// The host of an address, as a network.
-pub(crate) fn host(address: IpAddr) -> IpNet {
-    address.into()
 }

@@ -5,12 +5,10 @@ use mpt_api::Mapping;
 
 use super::parse::{ConnectionDraft, Draft, Located};
 use super::reader::Context;
-use super::types::Path;
+use super::types::{Path, USUAL_MTU};
 
 /// The weights are said to waste capacity when the paths together carry less than this share of their rates.
 const WASTE: f64 = 0.9;
-/// Path MTU assumed where none is given, in bytes.
-const USUAL_MTU: u16 = 1500;
 
 /// Warns about a file without errors.
 pub(super) fn warn(context: &Context<'_>, draft: &Draft) {

@@ -26,7 +26,8 @@ use toml::de::DeTable;
 pub use amend::{Amended, add_connection, add_path};
 pub use diagnostic::{ConfigErrors, Diagnostic};
 pub use diff::{Change, Plan, Step, diff};
-pub use peers::keys::{KeyFileError, read_key_file};
+pub use mpt_client::{KeyFileError, read_key_file};
+pub(crate) use parse::MIN_MTU;
 pub use peers::{
     Addresses, Client, Controller, DEFAULT_IDLE_KEEPALIVE, DEFAULT_KEEPALIVE,
     DEFAULT_MAX_CONNECTIONS, DEFAULT_MAX_PATHS, DEFAULT_MAX_WEIGHT, DEFAULT_SILENT, Peer, Pool,
@@ -37,7 +38,7 @@ pub use save::{save, write_file};
 pub use types::{
     Config, Connection, DEFAULT_BUFFER_LIMIT, DEFAULT_CREATIONS, DEFAULT_MARK, DEFAULT_MAX_CLIENTS,
     DEFAULT_MAX_DELAY, DEFAULT_PORT, DEFAULT_PRIVATE_KEY_FILE, DEFAULT_WINDOW, Daemon, Device,
-    Path, PortRange, Reorder, Selector, SourcePort,
+    Path, PortRange, Reorder, Selector, SourcePort, USUAL_MTU,
 };
 
 /// Where the daemon looks unless it is told otherwise.

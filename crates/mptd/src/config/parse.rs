@@ -17,7 +17,7 @@ use super::types::{
 use super::{types, units, values};
 
 /// The smallest MTU of IPv4 in practice (RFC 791: what every host must accept), in bytes.
-pub(super) const MIN_MTU: u64 = 576;
+pub(crate) const MIN_MTU: u16 = 576;
 /// The smallest MTU of IPv6 (RFC 8200 section 5), in bytes.
 pub(super) const MIN_MTU_V6: u16 = 1280;
 /// What `max_delay` may be: longer waits than any path needs would only hide that it is broken.
@@ -168,7 +168,7 @@ fn device(mut table: Table<'_>) -> Option<Located<Device>> {
     } else {
         table.list("addresses", "\"10.9.0.1/30\"", values::interface_address)
     };
-    let mtu = table.integer("mtu", "an MTU", MIN_MTU..=65_535);
+    let mtu = table.integer("mtu", "an MTU", MIN_MTU.into()..=65_535);
     let lines = table.finish();
     Some(Located {
         value: Device { name: name?, addresses: addresses.unwrap_or_default(), assigned, mtu },
@@ -325,7 +325,7 @@ pub(super) fn path(
     let weight = table.integer("weight", "a weight", 1..=65_535).unwrap_or(1);
     let weight_in = table.integer("weight_in", "a weight", 1..=65_535).unwrap_or(weight);
     let tier = table.integer("tier", "a tier", 0..=255);
-    let mtu = table.integer("mtu", "an MTU", MIN_MTU..=65_535);
+    let mtu = table.integer("mtu", "an MTU", MIN_MTU.into()..=65_535);
     let rate = table.scalar("rate", "a rate such as \"100 Mbit/s\"", |text| {
         units::rate(text)
             .and_then(|rate| if rate == 0 { Err("carries nothing".into()) } else { Ok(rate) })

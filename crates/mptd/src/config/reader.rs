@@ -11,8 +11,8 @@ use toml::de::{DeTable, DeValue};
 
 use zeroize::Zeroizing;
 
+use super::KeyFileError;
 use super::diagnostic::Diagnostic;
-use super::peers::keys::KeyFileError;
 use super::values::Fault;
 
 /// How alike (Jaro-Winkler, 0 to 1) an unknown key must be to a known one to be taken for its misspelling.

@@ -25,15 +25,7 @@ pub(super) fn expand(
     if selects.is_empty() {
         let origin = ("connection.networks", lines.of("networks"));
         let unique: BTreeSet<_> = connection.networks.iter().collect();
-        let all = |&destination: &IpNet| Selector {
-            destination,
-            source: None,
-            protocol: None,
-            source_port: None,
-            destination_port: None,
-            dscp: None,
-        };
-        return unique.into_iter().map(|network| (all(network), origin)).collect();
+        return unique.into_iter().map(|&network| (Selector::to(network), origin)).collect();
     }
     let mut selectors = Vec::new();
     for Located { value: select, lines } in selects {

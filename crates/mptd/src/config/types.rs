@@ -13,6 +13,8 @@ use tracing::level_filters::LevelFilter;
 use super::parse::MIN_MTU_V6;
 use super::peers::{Client, Controller, Peer, Pool};
 
+/// MTU in bytes taken for a link that is not known: that of Ethernet.
+pub const USUAL_MTU: u16 = 1500;
 /// UDP port of GRE in UDP (RFC 8086 section 6).
 pub const DEFAULT_PORT: u16 = 4754;
 /// Default of `daemon.private_key_file`.
@@ -154,6 +156,21 @@ pub struct Selector {
     pub destination_port: Option<PortRange>,
     /// DSCP, 0 to 63; `None`: any.
     pub dscp: Option<u8>,
+}
+
+impl Selector {
+    /// Everything to a network.
+    #[must_use]
+    pub fn to(destination: IpNet) -> Self {
+        Self {
+            destination,
+            source: None,
+            protocol: None,
+            source_port: None,
+            destination_port: None,
+            dscp: None,
+        }
+    }
 }
 
 /// Ports from `first` to `last`, both included; `first <= last`.

@@ -1,5 +1,7 @@
 //! Answers to the control socket.
 
+use std::collections::HashMap;
+
 use mpt_api::snapshot as api;
 use mpt_api::{Code, Failure, PathChange, Snapshot};
 
@@ -38,10 +40,14 @@ impl Daemon {
             }
         });
         let mut snapshot = snapshot.await.map_err(ended)?;
+        let held: HashMap<&str, &str> = self
+            .clients
+            .iter()
+            .map(|(_, held)| (held.connection.name.as_str(), held.client.as_str()))
+            .collect();
         for connection in &mut snapshot.connections {
             let Some(session) = &mut connection.session else { continue };
-            let held = self.clients.find(&connection.name).and_then(|id| self.clients.get(id));
-            session.client = held.map(|held| held.client.clone());
+            session.client = held.get(connection.name.as_str()).map(|&client| client.to_owned());
             if self.is_refused(&connection.name) {
                 session.state = api::SessionState::Refused;
             }

@@ -6,11 +6,8 @@ use std::net::IpAddr;
 use mpt_linux::netlink::{Event, Events, LinkInfo, Netlink, Query};
 
 use super::names::is_unknown;
-use crate::config::{Config, Connection, Path};
+use crate::config::{Config, Connection, Path, USUAL_MTU};
 use crate::data::{LinkFacts, PathLink};
-
-/// MTU taken for a path whose interface is not there: that of Ethernet.
-const USUAL_MTU: u16 = 1500;
 
 /// All interfaces and addresses at one moment. It follows the network by the events alone, since asking for everything takes longer than a path
 /// may be dead.

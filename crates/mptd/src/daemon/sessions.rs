@@ -14,15 +14,13 @@ use mpt_wire::control::{Kind, Reason};
 
 use super::{Daemon, Error};
 use crate::clients::Held;
-use crate::config::{self, Config};
+use crate::config::{self, Config, USUAL_MTU};
 use crate::data::{ChangeError, ClientSession, LinkFacts, Wanted};
 
 /// How long a client waits before it asks again for what the server refused or did not answer.
 const ASK_AGAIN: Duration = Duration::from_secs(10);
 /// The same where the server was only too busy.
 const ASK_AGAIN_SOON: Duration = Duration::from_secs(1);
-/// MTU of a client's path as far as we know, in bytes; what the network says counts.
-const USUAL_MTU: u16 = 1500;
 
 /// What the daemon remembers of sessions.
 #[derive(Debug, Default)]

@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use mpt_core::control::SessionId;
-use mpt_core::{ConfigError, PathId};
+use mpt_core::{ConfigError, ConnectionId, PathId};
 
 use super::changes::Plugged;
 use super::path::PathIo;
@@ -28,9 +28,7 @@ impl DataThread {
                 return Err(error);
             }
         };
-        let paths: Vec<PathId> =
-            self.endpoint.connection(id).into_iter().flat_map(|it| it.paths()).collect();
-        for (path, io) in paths.into_iter().zip(plugged) {
+        for (path, io) in self.paths_of(id).into_iter().zip(plugged) {
             if let Plugged::Opened(io) = io {
                 self.place(path, *io);
             }
@@ -48,15 +46,11 @@ impl DataThread {
         let mut plugged = Vec::new();
         let config = self.plug(std::slice::from_ref(wanted), &mut plugged)?.pop();
         let config = config.ok_or_else(missing)?;
-        let old: Vec<PathId> =
-            self.endpoint.connection(id).into_iter().flat_map(|it| it.paths()).collect();
-        for path in old {
+        for path in self.paths_of(id) {
             let name = self.endpoint.path(path).map(|it| it.name().to_owned());
             if name.is_some_and(|name| config.paths.iter().all(|path| path.name != name)) {
                 self.endpoint.remove_path(now, path);
-                if let Some(io) = self.paths.get_mut(path.0 as usize).and_then(Option::take) {
-                    self.unplug(&io);
-                }
+                self.displace(path);
             }
         }
         let mut result = Ok(());
@@ -87,20 +81,26 @@ impl DataThread {
         if let Some(session) = self.control.session_of(id) {
             self.control.detach(now, session);
         }
-        let paths: Vec<PathId> =
-            self.endpoint.connection(id).into_iter().flat_map(|it| it.paths()).collect();
+        let paths = self.paths_of(id);
         let endpoint = &mut self.endpoint;
         self.ingress.deliver(&mut self.devices, |sink| endpoint.remove_connection(id, sink));
-        for path in paths {
-            if let Some(io) = self.paths.get_mut(path.0 as usize).and_then(Option::take) {
-                self.unplug(&io);
-            }
-        }
+        paths.into_iter().for_each(|path| self.displace(path));
     }
 
     /// Says goodbye in a session that its peer opened, and forgets it.
     pub(crate) fn remove_session(&mut self, session: SessionId) {
         self.control.remove_session(Instant::now(), session);
+    }
+
+    fn paths_of(&self, connection: ConnectionId) -> Vec<PathId> {
+        self.endpoint.connection(connection).into_iter().flat_map(|it| it.paths()).collect()
+    }
+
+    /// Closes what a path had that is gone.
+    fn displace(&mut self, path: PathId) {
+        if let Some(io) = self.paths.get_mut(path.0 as usize).and_then(Option::take) {
+            self.unplug(&io);
+        }
     }
 
     fn place(&mut self, path: PathId, io: PathIo) {

@@ -46,18 +46,19 @@ fn run(lab: &Lab<'_>, repetition: u32) -> Result<Vec<f64>> {
     lab.interrupt.sleep(WARM_UP)?;
 
     let start = Moment::now();
-    let mut random = Random(u64::from(repetition) + 1);
+    // The same churn in every run.
+    let mut random = fastrand::Rng::with_seed(u64::from(repetition));
     let mut down = vec![None; usize::from(lines)];
     let begun = Instant::now();
     while begun.elapsed() < CHURN {
-        let number = random.below(down.len());
+        let number = random.usize(..down.len());
         match down[number] {
             Some(kind) => {
                 set(&rig, number, kind, true)?;
                 down[number] = None;
             }
             None if down.iter().flatten().count() < down.len() / 2 => {
-                let kind = random.below(3);
+                let kind = random.usize(..3);
                 set(&rig, number, kind, false)?;
                 down[number] = Some(kind);
             }
@@ -93,17 +94,4 @@ fn set(rig: &Rig<'_>, line: usize, kind: usize, works: bool) -> Result<()> {
         _ => rig.network.set_flow_both(line, works)?,
     };
     Ok(())
-}
-
-/// The same churn in every run (SplitMix64).
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, bound: usize) -> usize {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut word = self.0;
-        word = (word ^ (word >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        word = (word ^ (word >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        ((word ^ (word >> 31)) % bound as u64) as usize
-    }
 }

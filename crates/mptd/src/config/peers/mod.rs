@@ -2,7 +2,6 @@
 //! controllers.
 
 pub(super) mod check;
-pub(super) mod keys;
 pub(super) mod parse;
 
 use std::path::PathBuf;

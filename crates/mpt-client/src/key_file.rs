@@ -2,7 +2,7 @@
 
 use std::io::Read;
 use std::os::unix::fs::MetadataExt;
-use std::path::Path as FilePath;
+use std::path::Path;
 
 use zeroize::Zeroizing;
 
@@ -23,7 +23,7 @@ pub struct KeyFileError {
 /// # Errors
 ///
 /// When it cannot be read, or when anybody but root and the user of this process could read it or has written it.
-pub fn read_key_file(path: &FilePath) -> Result<Zeroizing<String>, KeyFileError> {
+pub fn read_key_file(path: &Path) -> Result<Zeroizing<String>, KeyFileError> {
     let shown = path.display();
     let error = |fault: String, instead: String| KeyFileError { fault, instead };
     let unreadable = |cause: std::io::Error| match cause.kind() {
