@@ -1,0 +1,130 @@
+//! What one measurement gave.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use super::CaseSpec;
+
+/// What one measurement gave, with everything needed to judge it: one JSON file each.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct CaseResult {
+    /// What was measured.
+    pub(crate) spec: CaseSpec,
+    /// Single figures by name; [`metric`] has the names and units.
+    pub(crate) metrics: BTreeMap<String, f64>,
+    /// Figures over time by name.
+    pub(crate) series: BTreeMap<String, Series>,
+    /// Counters of both daemons' connections, paths and reorder buffers, the TAPs, the links and the hosts' sockets:
+    /// what they grew by during the measurement. Names are `host/thing/counter`.
+    pub(crate) counters: BTreeMap<String, u64>,
+    /// Why a figure is not what it seems to be. One that was limited by the machine or by the emulator must not be
+    /// presented as a figure of the network.
+    pub(crate) flags: Vec<Flag>,
+    /// Where and by what it was measured.
+    pub(crate) environment: Environment,
+    /// Seconds since 1970 when it began.
+    pub(crate) began: u64,
+    /// How long it took, in seconds, building and removing the network included.
+    pub(crate) took: f64,
+}
+
+/// Figures at equal intervals.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Series {
+    /// Unit of the values, for axes.
+    pub(crate) unit: String,
+    /// Seconds between two values.
+    pub(crate) step: f64,
+    /// The values; the first is that of the first interval.
+    pub(crate) values: Vec<f64>,
+}
+
+/// Why a figure is not what it seems to be.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", tag = "kind", deny_unknown_fields)]
+pub(crate) enum Flag {
+    /// The machine had nothing left to give.
+    CpuSaturated {
+        /// Part of the time in which the machine's processors were idle.
+        idle: f64,
+    },
+    /// The emulator was late by more than its limit.
+    EmulatorLate {
+        /// The 99th percentile of its lateness, in seconds.
+        p99: f64,
+    },
+    /// Packets were lost where no link is: in queues of devices or sockets. The run fails.
+    HiddenLoss {
+        /// Name of the counter.
+        counter: String,
+        /// What it grew by.
+        packets: u64,
+    },
+    /// Something was done otherwise than the experiment asks.
+    Deviation {
+        /// What, as a sentence.
+        what: String,
+    },
+    /// The measurement ended without a figure.
+    Failed {
+        /// Why.
+        why: String,
+    },
+}
+
+/// Where and by what a figure was measured.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Environment {
+    /// Version of this laboratory and of the daemon.
+    pub(crate) mpt: String,
+    /// Release of the kernel.
+    pub(crate) kernel: String,
+    /// Model of the processor, and how many there are.
+    pub(crate) processors: String,
+    /// Name and version of what made the links.
+    pub(crate) emulator: String,
+    /// Versions of the programs that made the traffic.
+    pub(crate) programs: BTreeMap<String, String>,
+}
+
+/// Names of the metrics, each with its unit.
+pub(crate) mod metric {
+    /// TCP or UDP payload that arrived, Mbit/s, over the whole measurement.
+    pub(crate) const GOODPUT: &str = "goodput_mbit";
+    /// The same, mean of seconds 3 to 10.
+    pub(crate) const GOODPUT_3_TO_10: &str = "goodput_3_to_10_mbit";
+    /// TCP segments that were sent again.
+    pub(crate) const RETRANSMISSIONS: &str = "retransmissions";
+    /// Length of the transient at the start, seconds (imareen2025, Tables 2 and 3).
+    pub(crate) const TRANSIENT: &str = "transient_s";
+    /// Round-trip times of echo requests, milliseconds.
+    pub(crate) const RTT_MIN: &str = "rtt_min_ms";
+    /// See [`RTT_MIN`].
+    pub(crate) const RTT_AVG: &str = "rtt_avg_ms";
+    /// See [`RTT_MIN`].
+    pub(crate) const RTT_MAX: &str = "rtt_max_ms";
+    /// See [`RTT_MIN`]; standard deviation.
+    pub(crate) const RTT_SD: &str = "rtt_sd_ms";
+    /// Expected absolute variation of the inter-packet delay, milliseconds (imareen2023, eq. 1).
+    pub(crate) const JITTER: &str = "jitter_ms";
+    /// Packets sent that did not arrive, in percent.
+    pub(crate) const LOSS: &str = "loss_percent";
+    /// Packets that arrived out of order, in percent.
+    pub(crate) const REORDERED: &str = "reordered_percent";
+    /// Seconds a download took.
+    pub(crate) const DOWNLOAD_TIME: &str = "download_s";
+    /// The longest time without anything arriving after the first packet, milliseconds.
+    pub(crate) const LONGEST_GAP: &str = "longest_gap_ms";
+    /// CPU seconds per second of the receiving daemon, in percent of one processor.
+    pub(crate) const CPU_DAEMON_B: &str = "cpu_daemon_b_percent";
+    /// The same of the sending daemon.
+    pub(crate) const CPU_DAEMON_A: &str = "cpu_daemon_a_percent";
+    /// The same of the emulator.
+    pub(crate) const CPU_EMULATOR: &str = "cpu_emulator_percent";
+    /// Part of the time in which all processors of the machine together were busy, in percent.
+    pub(crate) const CPU_MACHINE: &str = "cpu_machine_percent";
+}

@@ -1,0 +1,238 @@
+//! What one measurement is made of, with nothing left open: the same specification gives the same measurement.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use mpt_link::{Change, Params};
+use serde::{Deserialize, Serialize};
+
+/// One measurement: a network, a way to use it, and traffic over it.
+///
+/// It goes from host `a` to host `b`: `forward` is the direction from `a` to `b`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct CaseSpec {
+    /// The links between the two hosts, and what they are like.
+    pub(crate) network: NetworkSpec,
+    /// What makes the links.
+    pub(crate) backend: Backend,
+    /// How the traffic uses them.
+    pub(crate) method: Method,
+    /// The traffic.
+    pub(crate) traffic: Traffic,
+    /// What happens meanwhile.
+    pub(crate) events: Vec<Event>,
+    /// Receive packet steering (RPS) on all devices of both hosts.
+    pub(crate) receive_steering: bool,
+    /// By what the rates of the paper were divided (delays are kept, windows scaled with the rate); 1 for none.
+    pub(crate) scale: f64,
+    /// Seed of everything random in the links.
+    pub(crate) seed: u64,
+    /// Counts from 0; the seed of each repetition is another one.
+    pub(crate) repetition: u32,
+}
+
+/// The links between the two hosts.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct NetworkSpec {
+    /// Transmitters, each with a queue, that the links lead through.
+    pub(crate) channels: Vec<ChannelSpec>,
+    /// The links, each with a device of its name at both hosts.
+    pub(crate) links: Vec<LinkSpec>,
+}
+
+/// A transmitter with its queue and the wire behind it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct ChannelSpec {
+    /// For reports.
+    pub(crate) name: String,
+    /// What it is like.
+    pub(crate) params: Params,
+    /// What changes, and how long after the traffic began.
+    #[serde(default)]
+    pub(crate) schedule: Vec<(Duration, Change)>,
+    /// Set for a medium shared by stations that take turns.
+    #[serde(default)]
+    pub(crate) medium: Option<MediumSpec>,
+}
+
+/// A half-duplex medium: one station at a time, and each access costs time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct MediumSpec {
+    /// Paid before a station's transmissions, whenever another one had the medium or the burst is used up.
+    pub(crate) access: Duration,
+    /// The longest a station transmits on one access.
+    pub(crate) burst: Duration,
+}
+
+/// A link between the hosts.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct LinkSpec {
+    /// Its name, and that of its devices.
+    pub(crate) name: String,
+    /// Indices of the channels that packets pass from `a` to `b`, in this order.
+    pub(crate) forward: Vec<usize>,
+    /// The same from `b` to `a`. A channel that stands in both is half-duplex.
+    pub(crate) backward: Vec<usize>,
+    /// MTU of its devices, in bytes.
+    pub(crate) mtu: u16,
+}
+
+/// What makes the links.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Backend {
+    /// Our emulator in user space.
+    Emulator,
+    /// The kernel's `tbf` and `netem` on a bridge between the hosts.
+    Kernel,
+}
+
+/// How the traffic uses the links.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", tag = "kind", deny_unknown_fields)]
+pub(crate) enum Method {
+    /// Over the first link alone, without a tunnel. (A specification has only the links that it uses.)
+    Plain,
+    /// Multipath TCP of the kernel over all links.
+    Mptcp,
+    /// A tunnel of ours over all links.
+    Tunnel(TunnelSpec),
+    /// A tunnel by another program, described by the adapter of this name.
+    Adapter {
+        /// Name of the adapter.
+        name: String,
+    },
+}
+
+/// A tunnel of ours.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct TunnelSpec {
+    /// IP version inside, 4 or 6.
+    pub(crate) inner: u8,
+    /// IP version outside, 4 or 6.
+    pub(crate) outer: u8,
+    /// A control session between the ends (liveness, measured paths); without it as in the papers.
+    pub(crate) session: bool,
+    /// Keys of `[[connection]]` for both ends, as in the daemon's configuration; what is not named has its default.
+    #[serde(default)]
+    pub(crate) connection: BTreeMap<String, toml::Value>,
+    /// Keys of each `[[connection.path]]` at end `a`, by link; `weight` usually.
+    #[serde(default)]
+    pub(crate) paths_a: Vec<BTreeMap<String, toml::Value>>,
+    /// The same at end `b`.
+    #[serde(default)]
+    pub(crate) paths_b: Vec<BTreeMap<String, toml::Value>>,
+}
+
+/// The traffic of a measurement, from `a` to `b`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", tag = "kind", deny_unknown_fields)]
+pub(crate) enum Traffic {
+    /// TCP by iperf3 for a time.
+    Tcp {
+        /// Number of flows.
+        flows: u16,
+        /// How long they send.
+        duration: Duration,
+        /// Congestion control, set explicitly for the flow.
+        congestion: String,
+    },
+    /// UDP by iperf3 at a rate.
+    Udp {
+        /// Bits per second of payload.
+        rate: u64,
+        /// How long it sends.
+        duration: Duration,
+        /// Payload of each datagram, in bytes.
+        size: u16,
+    },
+    /// A stream of numbered datagrams at regular intervals, as of a video call.
+    Rtp {
+        /// Bits per second of payload.
+        rate: u64,
+        /// Payload of each datagram, in bytes.
+        size: u16,
+        /// How long it sends.
+        duration: Duration,
+    },
+    /// Echo requests.
+    Ping {
+        /// How many.
+        count: u32,
+        /// Time between two of them.
+        interval: Duration,
+    },
+    /// A file fetched by a real client from a real server.
+    Download {
+        /// `ftp` or `http`.
+        protocol: Protocol,
+        /// Its size in bytes.
+        bytes: u64,
+        /// Congestion control of the server's host.
+        congestion: String,
+        /// Given up after this time; what had arrived counts.
+        limit: Duration,
+    },
+}
+
+/// How a file is fetched.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Protocol {
+    /// FTP, passive mode.
+    Ftp,
+    /// HTTP/1.1.
+    Http,
+}
+
+/// Something that happens while the traffic runs.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Event {
+    /// How long after the traffic began.
+    pub(crate) after: Duration,
+    /// What.
+    pub(crate) action: Action,
+}
+
+/// What can happen.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", tag = "do", deny_unknown_fields)]
+pub(crate) enum Action {
+    /// Both ends of a link lose their carrier.
+    CarrierLost {
+        /// Index of the link.
+        link: usize,
+    },
+    /// The carrier comes back.
+    CarrierBack {
+        /// Index of the link.
+        link: usize,
+    },
+    /// The link swallows everything, in both directions, and nobody is told.
+    BlackHole {
+        /// Index of the link.
+        link: usize,
+    },
+    /// The link carries packets again.
+    BlackHoleEnds {
+        /// Index of the link.
+        link: usize,
+    },
+    /// The administrator takes a path of the tunnel down at end `a`.
+    PathDown {
+        /// Index of the link.
+        link: usize,
+    },
+    /// The administrator takes it up.
+    PathUp {
+        /// Index of the link.
+        link: usize,
+    },
+}
