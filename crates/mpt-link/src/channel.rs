@@ -4,11 +4,12 @@ use std::time::{Duration, Instant};
 
 use crate::jitter::JitterProcess;
 use crate::loss::LossProcess;
+use crate::medium::Access;
 use crate::queue::Queue;
 use crate::random::Random;
 use crate::schedule::Schedule;
 use crate::transmitter::Transmitter;
-use crate::{ByteCount, Change, Params};
+use crate::{ByteCount, Change, Medium, Params};
 
 /// What becomes of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -29,6 +30,7 @@ pub enum Outcome {
 
 /// Packets and their bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Tally {
     /// Number of packets.
     pub packets: u64,
@@ -38,6 +40,7 @@ pub struct Tally {
 
 /// What has become of all packets. Every packet offered is refused, lost or arrives.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Counters {
     /// Offered to the link.
     pub offered: Tally,
@@ -64,6 +67,8 @@ pub struct Channel {
     wire_schedule: Schedule,
     queue: Queue,
     transmitter: Transmitter,
+    /// Of a medium that several stations share.
+    access: Option<Access>,
     random: Random,
     loss: LossProcess,
     jitter: JitterProcess,
@@ -87,6 +92,7 @@ impl Channel {
             wire_schedule: Schedule::default(),
             queue: Queue::default(),
             transmitter: Transmitter::default(),
+            access: None,
             random: Random::new(seed),
             loss: LossProcess::default(),
             jitter: JitterProcess::new(seed),
@@ -99,6 +105,14 @@ impl Channel {
         channel
     }
 
+    /// Makes of it a half-duplex medium that several stations share, each of which has to get access to it; see
+    /// [`Channel::send_from`].
+    #[must_use]
+    pub fn shared(mut self, medium: Medium) -> Self {
+        self.access = Some(Access::new(medium));
+        self
+    }
+
     /// Adds a change to the schedule. It holds for the transmissions that begin at `at` or later, at the earliest for
     /// the packets that come from now on.
     pub fn change(&mut self, at: Instant, change: Change) {
@@ -107,19 +121,34 @@ impl Channel {
 
     /// Decides what becomes of a packet that comes at `now`. A time before that of an earlier call counts as that one.
     pub fn send(&mut self, now: Instant, size: ByteCount) -> Outcome {
+        self.send_from(now, size, 0)
+    }
+
+    /// The same for a packet of one of the stations that share the channel. They matter to a shared medium only
+    /// ([`Channel::shared`]); queue and transmitter are one for all of them, first come, first served.
+    pub fn send_from(&mut self, now: Instant, size: ByteCount, station: u32) -> Outcome {
         let now = self.advance(now);
         // Before anything that depends on the state of the link, see `Draws`.
         let draws = self.random.draw();
         self.counters.offered.add(size);
 
-        let start = self.transmitter.start(now);
+        let mut start = self.transmitter.start(now);
         if !self.queue.admit(self.params.queue, now, start, size.0) {
             self.counters.queue_full.add(size);
             return Outcome::QueueFull;
         }
+        let access = self.access.as_mut().map(|access| access.pay(start, station));
+        if let Some(time) = access
+            && time > 0
+        {
+            start = self.transmitter.occupy(now, time);
+        }
         self.wire_schedule.apply(start, &mut self.params);
         let Params { delay, jitter, keep_order, loss, duplication, .. } = self.params;
         let end = self.transmitter.transmit(now, size, &mut self.params, &mut self.wire_schedule);
+        if let Some(access) = &mut self.access {
+            access.transmitted(end);
+        }
 
         if self.loss.next(&loss, draws.loss, draws.transition) {
             self.counters.lost.add(size);
@@ -150,6 +179,11 @@ impl Channel {
         Tally { packets: packets as u64, bytes }
     }
 
+    /// What the link is like: its queue as of the last packet that came, the rest as of the last transmission.
+    pub fn params(&self) -> &Params {
+        &self.params
+    }
+
     /// What has become of all packets.
     pub fn counters(&self) -> &Counters {
         &self.counters
@@ -176,6 +210,6 @@ impl Tally {
     }
 }
 
-fn nanoseconds(duration: Duration) -> u64 {
+pub(crate) fn nanoseconds(duration: Duration) -> u64 {
     u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
 }

@@ -7,6 +7,7 @@ use crate::random::Stream;
 
 /// The random part of the delay, added to it. Its mean is 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Jitter {
     /// How it is distributed.
     pub distribution: Distribution,
@@ -16,6 +17,7 @@ pub struct Jitter {
 
 /// A distribution of mean 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Distribution {
     /// Uniform from `-half_width` to `half_width` (`netem`: `delay D half_width`).
     Uniform {
@@ -31,6 +33,7 @@ pub enum Distribution {
 
 /// When a random quantity changes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Redraw {
     /// Each packet has its own.
     #[default]

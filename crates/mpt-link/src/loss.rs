@@ -4,6 +4,7 @@ use crate::Probability;
 
 /// Random loss of packets.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Loss {
     /// None.
     #[default]

@@ -9,6 +9,7 @@ use crate::{Bitrate, Jitter, Loss, Probability, QueueLimit};
 /// The queue limit is that of the moment the packet comes; the rate is that of each moment of its transmission, also
 /// where it changes in the middle; everything else is that of the moment its transmission begins.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Params {
     /// Rate of the transmitter; `None` is no limit, then nothing ever waits.
     pub rate: Option<Bitrate>,

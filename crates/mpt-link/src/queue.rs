@@ -8,6 +8,7 @@ use crate::ByteCount;
 /// How much may wait for the transmitter, the packet in transmission not counted. A packet that finds the transmitter
 /// free is always taken.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum QueueLimit {
     /// Everything.
     #[default]

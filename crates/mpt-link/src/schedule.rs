@@ -7,6 +7,7 @@ use crate::{Bitrate, Jitter, Loss, Params, Probability, QueueLimit};
 
 /// A change of one of the [`Params`].
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Change {
     /// See [`Params::rate`].
     Rate(Option<Bitrate>),

@@ -19,6 +19,16 @@ impl Transmitter {
         self.free.max(now)
     }
 
+    /// Occupies the medium from [`Transmitter::start`] on for `time` nanoseconds in which nothing is transmitted; what it
+    /// gives is when they are over.
+    pub(crate) fn occupy(&mut self, now: u64, time: u64) -> u64 {
+        if now > self.free {
+            *self = Self { free: now, rest: 0 };
+        }
+        self.free = self.free.saturating_add(time);
+        self.free
+    }
+
     /// Transmits a packet from [`Transmitter::start`] on, up to which `schedule` must have been applied to `params`;
     /// applies it further up to the end of the transmission, and returns that.
     pub(crate) fn transmit(

@@ -1,9 +1,12 @@
 //! Units as types.
 
+use std::error::Error;
+use std::fmt;
 use std::num::NonZeroU64;
 
 /// Bits per second, at least 1. There is no rate of 0: for a link that stands still for a while, schedule 1 bit/s.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Bitrate(NonZeroU64);
 
 impl Bitrate {
@@ -31,11 +34,40 @@ impl Bitrate {
 
 /// A number of bytes: as the size of a packet, what it occupies on the wire, framing included if it is to count.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct ByteCount(pub u64);
 
 /// A number from 0 to 1.
 #[derive(Clone, Copy, Debug, Default, PartialEq, PartialOrd)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(try_from = "f64", into = "f64"))]
 pub struct Probability(f64);
+
+/// The number is not from 0 to 1.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct NoProbability(pub f64);
+
+impl fmt::Display for NoProbability {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} is no probability: not from 0 to 1", self.0)
+    }
+}
+
+impl Error for NoProbability {}
+
+impl TryFrom<f64> for Probability {
+    type Error = NoProbability;
+
+    fn try_from(value: f64) -> Result<Self, NoProbability> {
+        Self::new(value).ok_or(NoProbability(value))
+    }
+}
+
+impl From<Probability> for f64 {
+    fn from(probability: Probability) -> Self {
+        probability.value()
+    }
+}
 
 impl Probability {
     /// Never.

@@ -4,5 +4,6 @@ pub mod netns;
 pub mod offload;
 pub mod poller;
 pub mod sysctl;
+pub mod tap;
 pub mod tun;
 pub mod udp;

@@ -99,6 +99,13 @@ impl Namespace {
         Ok(namespace)
     }
 
+    /// A namespace that exists, by its path ([`Self::path`]). Dropping what this gives removes nothing.
+    pub fn open(path: &Path) -> Result<Self, NamespaceError> {
+        let attempt = || format!("open network namespace {}", path.display());
+        let file = File::open(path).map_err(|error| refused(attempt())(error))?;
+        Ok(Self { name: path.display().to_string(), file, mount: None })
+    }
+
     /// The namespace of the calling thread.
     pub fn current() -> Result<Self, NamespaceError> {
         let file = File::open(OWN).map_err(refused("open the current network namespace"))?;

@@ -28,7 +28,7 @@ const TUN_F_USO4: libc::c_uint = 0x20;
 const TUN_F_USO6: libc::c_uint = 0x40;
 
 /// Request number of a TUN ioctl that writes `size` bytes: `_IOW('T', number, size)`. The direction bits differ on MIPS, PowerPC and SPARC.
-const fn iow(number: u32, size: u32) -> libc::Ioctl {
+pub(crate) const fn iow(number: u32, size: u32) -> libc::Ioctl {
     let write: u32 = if cfg!(any(
         target_arch = "mips",
         target_arch = "mips64",
@@ -86,46 +86,7 @@ pub struct Tun {
 impl Tun {
     /// Creates the device `name` with the best offloads the kernel has, falling back one by one (and saying so in the log).
     pub fn create(name: &str) -> Result<Self, TunError> {
-        let valid = !name.is_empty()
-            && name.len() < IFNAMSIZ
-            && name != "."
-            && name != ".."
-            && !name.bytes().any(|b| b == b'/' || b == b':' || b == 0 || b.is_ascii_whitespace());
-        if !valid {
-            return Err(TunError::Name(name.into()));
-        }
-        let file = File::options()
-            .read(true)
-            .write(true)
-            .custom_flags(libc::O_NONBLOCK | libc::O_CLOEXEC)
-            .open("/dev/net/tun")
-            .map_err(TunError::Open)?;
-
-        let mut request = libc::ifreq {
-            ifr_name: [0; IFNAMSIZ],
-            ifr_ifru: libc::__c_anonymous_ifr_ifru { ifru_flags: 0 },
-        };
-        for (to, from) in request.ifr_name.iter_mut().zip(name.bytes()) {
-            *to = from as libc::c_char;
-        }
-        let flags = libc::IFF_TUN | libc::IFF_NO_PI | libc::IFF_VNET_HDR | libc::IFF_TUN_EXCL;
-        // IFF_TUN_EXCL is bit 15: the cast keeps the bits, the sign means nothing.
-        request.ifr_ifru.ifru_flags = flags as u32 as libc::c_short;
-        // SAFETY: TUNSETIFF reads and writes one `ifreq`, which `request` is, for the duration of the call.
-        let done = unsafe { libc::ioctl(file.as_raw_fd(), TUNSETIFF, &raw mut request) };
-        if done < 0 {
-            let source = io::Error::last_os_error();
-            return Err(match source.raw_os_error() {
-                Some(libc::EBUSY | libc::EEXIST) => TunError::Exists(name.into()),
-                _ => TunError::Create { name: name.into(), source },
-            });
-        }
-        let create = |source| TunError::Create { name: name.into(), source };
-        let header_len: libc::c_int = VNET_HEADER_LEN as libc::c_int;
-        // SAFETY: TUNSETVNETHDRSZ reads one int from the pointer.
-        if unsafe { libc::ioctl(file.as_raw_fd(), TUNSETVNETHDRSZ, &raw const header_len) } < 0 {
-            return Err(create(io::Error::last_os_error()));
-        }
+        let file = create(name, libc::IFF_TUN)?;
         let offloads = enable_offloads(&file, name);
         Ok(Self { file, name: name.into(), offloads })
     }
@@ -161,8 +122,53 @@ impl AsFd for Tun {
     }
 }
 
+/// A new device of one kind (`IFF_TUN` or `IFF_TAP`) with the virtio-net header and without offloads, non-blocking.
+pub(crate) fn create(name: &str, kind: libc::c_int) -> Result<File, TunError> {
+    let valid = !name.is_empty()
+        && name.len() < IFNAMSIZ
+        && name != "."
+        && name != ".."
+        && !name.bytes().any(|b| b == b'/' || b == b':' || b == 0 || b.is_ascii_whitespace());
+    if !valid {
+        return Err(TunError::Name(name.into()));
+    }
+    let file = File::options()
+        .read(true)
+        .write(true)
+        .custom_flags(libc::O_NONBLOCK | libc::O_CLOEXEC)
+        .open("/dev/net/tun")
+        .map_err(TunError::Open)?;
+
+    let mut request = libc::ifreq {
+        ifr_name: [0; IFNAMSIZ],
+        ifr_ifru: libc::__c_anonymous_ifr_ifru { ifru_flags: 0 },
+    };
+    for (to, from) in request.ifr_name.iter_mut().zip(name.bytes()) {
+        *to = from as libc::c_char;
+    }
+    let flags = kind | libc::IFF_NO_PI | libc::IFF_VNET_HDR | libc::IFF_TUN_EXCL;
+    // IFF_TUN_EXCL is bit 15: the cast keeps the bits, the sign means nothing.
+    request.ifr_ifru.ifru_flags = flags as u32 as libc::c_short;
+    // SAFETY: TUNSETIFF reads and writes one `ifreq`, which `request` is, for the duration of the call.
+    let done = unsafe { libc::ioctl(file.as_raw_fd(), TUNSETIFF, &raw mut request) };
+    if done < 0 {
+        let source = io::Error::last_os_error();
+        return Err(match source.raw_os_error() {
+            Some(libc::EBUSY | libc::EEXIST) => TunError::Exists(name.into()),
+            _ => TunError::Create { name: name.into(), source },
+        });
+    }
+    let create = |source| TunError::Create { name: name.into(), source };
+    let header_len: libc::c_int = VNET_HEADER_LEN as libc::c_int;
+    // SAFETY: TUNSETVNETHDRSZ reads one int from the pointer.
+    if unsafe { libc::ioctl(file.as_raw_fd(), TUNSETVNETHDRSZ, &raw const header_len) } < 0 {
+        return Err(create(io::Error::last_os_error()));
+    }
+    Ok(file)
+}
+
 /// Tries the richest set of offloads first. Without any, the kernel hands over ordinary packets with complete checksums.
-fn enable_offloads(file: &File, name: &str) -> Offloads {
+pub(crate) fn enable_offloads(file: &File, name: &str) -> Offloads {
     let tso = TUN_F_CSUM | TUN_F_TSO4 | TUN_F_TSO6 | TUN_F_TSO_ECN;
     let set = |flags: libc::c_uint| {
         // SAFETY: TUNSETOFFLOAD takes its argument by value.

@@ -11,5 +11,5 @@ mod socket;
 
 pub use error_queue::{PathError, PathErrorKind};
 pub use receive::{RECEIVE_LEN, Received};
-pub use send::{MAX_BATCH_BYTES, MAX_BATCH_DATAGRAMS, MAX_BATCH_PIECES};
+pub use send::{Batch, MAX_BATCH_BYTES, MAX_BATCH_DATAGRAMS, MAX_BATCH_PIECES, MAX_BATCHES};
 pub use socket::{SocketConfig, UdpSocket};

@@ -1,4 +1,4 @@
-//! Sending a batch of datagrams to one peer with one system call.
+//! Sending a batch of datagrams to one peer with one system call, and batches to many peers.
 
 use std::io::{self, IoSlice};
 use std::mem;
@@ -15,6 +15,29 @@ pub const MAX_BATCH_DATAGRAMS: usize = 64;
 pub const MAX_BATCH_BYTES: usize = 65_535 - 20 - 8;
 /// Pieces in one batch: GRE and inner header in one, payload in the other.
 pub const MAX_BATCH_PIECES: usize = 2 * MAX_BATCH_DATAGRAMS;
+/// Batches in one [`UdpSocket::send_batches`].
+pub const MAX_BATCHES: usize = 64;
+
+/// Datagrams to one peer, as [`UdpSocket::send_batch`] takes them.
+#[derive(Clone, Copy, Debug)]
+pub struct Batch<'a> {
+    /// The peer.
+    pub remote: &'a SockAddr,
+    /// Outer traffic class (DSCP and ECN).
+    pub tos: u8,
+    /// Bytes of every datagram but the last, which may be shorter.
+    pub datagram_len: usize,
+    /// The datagrams in order; a piece belongs to one datagram.
+    pub pieces: &'a [IoSlice<'a>],
+}
+
+impl Batch<'_> {
+    /// Bytes of one datagram, if there are several.
+    fn segment(&self) -> Option<u16> {
+        let bytes: usize = self.pieces.iter().map(|piece| piece.len()).sum();
+        (bytes > self.datagram_len).then_some(self.datagram_len as u16)
+    }
+}
 
 impl UdpSocket {
     /// Sends datagrams of `datagram_len` bytes each, only the last of which may be shorter, to `remote`. The `pieces` are the batch in
@@ -95,6 +118,43 @@ impl UdpSocket {
                 _ => return Err(error),
             }
         }
+    }
+
+    /// Sends up to [`MAX_BATCHES`] batches, each to its own peer, with one system call (`sendmmsg`). Gives how many the kernel took, whole;
+    /// fewer than given when something is in the way of the next one: [`Self::send_batch`] says what, and goes on from there.
+    pub fn send_batches<'a>(&self, batches: impl Iterator<Item = Batch<'a>>) -> usize {
+        // SAFETY: all-zero is a valid `mmsghdr` (null pointers and zero lengths).
+        let mut messages: [libc::mmsghdr; MAX_BATCHES] = unsafe { mem::zeroed() };
+        let mut controls = [const { ControlBuffer::<CONTROL_LEN>::new() }; MAX_BATCHES];
+        let mut count = 0;
+        for (control, batch) in controls.iter_mut().zip(batches) {
+            let segment = batch.segment();
+            if segment.is_some() && !self.segmentation.get() {
+                break;
+            }
+            let header = &mut messages[count].msg_hdr;
+            *header = message(batch.remote, batch.pieces);
+            let mut writer = Writer::new(header, control);
+            push_tos(&mut writer, batch.remote, batch.tos);
+            if let Some(segment) = segment {
+                writer.push(libc::SOL_UDP, libc::UDP_SEGMENT, segment);
+            }
+            count += 1;
+        }
+        if count == 0 {
+            return 0;
+        }
+        // SAFETY: the first `count` messages point to addresses, pieces and control buffers that live through the call; the kernel writes
+        // only `msg_len` in them.
+        let sent = unsafe {
+            libc::sendmmsg(
+                self.socket.as_raw_fd(),
+                messages.as_mut_ptr(),
+                count as libc::c_uint,
+                libc::MSG_DONTWAIT as _,
+            )
+        };
+        usize::try_from(sent).unwrap_or(0)
     }
 
     /// For devices without checksum offload, which cannot take `UDP_SEGMENT`.
