@@ -12,6 +12,7 @@ mod bench;
 mod clients;
 mod daemon;
 mod demo;
+mod emulator;
 mod failover;
 mod interrupt;
 mod iperf;

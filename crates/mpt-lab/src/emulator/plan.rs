@@ -1,0 +1,164 @@
+//! What is to be emulated, as data: it goes to the emulator's process as JSON.
+
+use std::collections::HashSet;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use anyhow::{Result, ensure};
+use mpt_link::{Change, Medium, Params};
+use serde::{Deserialize, Serialize};
+
+/// Most channels one direction of a cable passes: access link, backbone, access link, and one to spare.
+pub(crate) const MOST_HOPS: usize = 4;
+
+/// A network of emulated links.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub(crate) struct EmulatorPlan {
+    /// The same seed makes the same random decisions for the same packets.
+    pub(crate) seed: u64,
+    /// Waits actively for the last 50 us before a packet is due: three times as exact, for a fifth of the machine.
+    #[serde(default)]
+    pub(crate) spin: bool,
+    /// Frame by frame, without super-packets: for tests. Kernels that cannot do better are found out anyway.
+    #[serde(default)]
+    pub(crate) plain: bool,
+    /// The transmitters. Cables name them by their index.
+    pub(crate) channels: Vec<ChannelPlan>,
+    /// What joins the hosts.
+    pub(crate) cables: Vec<CablePlan>,
+}
+
+/// One transmitter with its queue and what its wire does to packets; by default a perfect one.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub(crate) struct ChannelPlan {
+    /// What it is like in the beginning.
+    pub(crate) params: Params,
+    /// Changes, that long after the command to start.
+    #[serde(default)]
+    pub(crate) schedule: Vec<(Duration, Change)>,
+    /// A half-duplex medium: each direction of each cable is a station that has to get access.
+    #[serde(default)]
+    pub(crate) medium: Option<Medium>,
+}
+
+/// Two devices, and what lies between them in either direction.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(crate) struct CablePlan {
+    /// For messages and reports.
+    pub(crate) name: String,
+    /// Its devices.
+    pub(crate) ends: [EndPlan; 2],
+    /// Indices of the channels that frames pass from the first end to the second, one after the other. None is a perfect
+    /// wire. A channel may be part of several directions and cables, which then share rate and queue.
+    pub(crate) forward: Vec<usize>,
+    /// The same from the second end to the first.
+    pub(crate) backward: Vec<usize>,
+}
+
+/// A device.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(crate) struct EndPlan {
+    /// Where it is made: a path ([`mpt_linux::netns::Namespace::path`]).
+    pub(crate) namespace: PathBuf,
+    /// Its name, 1 to 15 bytes.
+    pub(crate) device: String,
+    /// Largest IP packet, in bytes.
+    pub(crate) mtu: u16,
+}
+
+/// How precise a schedule is kept is the model's business; that it has a sane end is ours.
+const LONGEST_SCHEDULE: Duration = Duration::from_secs(24 * 60 * 60);
+
+impl EmulatorPlan {
+    /// What cannot be: channels that do not exist, two devices of one name.
+    ///
+    /// # Errors
+    ///
+    /// Name the cable or channel.
+    pub(crate) fn check(&self) -> Result<()> {
+        let mut devices = HashSet::new();
+        for cable in &self.cables {
+            let name = &cable.name;
+            for (direction, hops) in [("forward", &cable.forward), ("backward", &cable.backward)] {
+                ensure!(
+                    hops.len() <= MOST_HOPS,
+                    "cable {name}: {} channels {direction}, at most {MOST_HOPS}",
+                    hops.len()
+                );
+                for &hop in hops {
+                    ensure!(hop < self.channels.len(), "cable {name}: there is no channel {hop}");
+                }
+            }
+            for end in &cable.ends {
+                let place = (&end.namespace, &end.device);
+                ensure!(devices.insert(place), "two devices {} in one namespace", end.device);
+            }
+        }
+        for (number, channel) in self.channels.iter().enumerate() {
+            let last = channel.schedule.iter().map(|&(after, _)| after).max();
+            ensure!(
+                last.is_none_or(|last| last <= LONGEST_SCHEDULE),
+                "channel {number}: its schedule ends after more than a day"
+            );
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use mpt_link::{Bitrate, Distribution, Jitter, Loss, Probability, QueueLimit, Redraw};
+
+    use super::*;
+
+    pub(crate) fn cable(forward: &[usize], backward: &[usize]) -> CablePlan {
+        let end = |number| EndPlan {
+            namespace: PathBuf::from(format!("/run/netns/host{number}")),
+            device: "link0".into(),
+            mtu: 1500,
+        };
+        CablePlan {
+            name: "a-b".into(),
+            ends: [end(1), end(2)],
+            forward: forward.into(),
+            backward: backward.into(),
+        }
+    }
+
+    #[test]
+    fn plans_survive_the_way_to_the_process() {
+        let params = Params {
+            rate: Bitrate::from_megabits(100),
+            queue: QueueLimit::Time(Duration::from_millis(20)),
+            delay: Duration::from_micros(5001),
+            jitter: Some(Jitter {
+                distribution: Distribution::Normal { deviation: Duration::from_millis(1) },
+                redraw: Redraw::Every(Duration::from_millis(100)),
+            }),
+            keep_order: true,
+            loss: Loss::bursts(Probability::new(0.01).unwrap(), 3.0).unwrap(),
+            duplication: Probability::new(0.001).unwrap(),
+        };
+        let schedule = vec![(Duration::from_secs(1), Change::Rate(Bitrate::new(1)))];
+        let medium = Some(Medium { access: Duration::from_micros(100), burst: Duration::ZERO });
+        let channels = vec![ChannelPlan { params, schedule, medium }];
+        let cables = vec![cable(&[0], &[0])];
+        let plan = EmulatorPlan { seed: 7, spin: true, plain: false, channels, cables };
+        plan.check().unwrap();
+        let text = serde_json::to_string(&plan).unwrap();
+        assert_eq!(serde_json::from_str::<EmulatorPlan>(&text).unwrap(), plan);
+    }
+
+    #[test]
+    fn impossible_plans_are_told() {
+        let refusal = |cables| {
+            let channels = vec![ChannelPlan::default()];
+            let plan = EmulatorPlan { channels, cables, ..EmulatorPlan::default() };
+            plan.check().unwrap_err().to_string()
+        };
+        assert_eq!(refusal(vec![cable(&[1], &[])]), "cable a-b: there is no channel 1");
+        assert_eq!(refusal(vec![cable(&[0; 5], &[])]), "cable a-b: 5 channels forward, at most 4");
+        let twice = vec![cable(&[0], &[]), cable(&[], &[0])];
+        assert_eq!(refusal(twice), "two devices link0 in one namespace");
+    }
+}
