@@ -17,6 +17,7 @@ pub mod icmp;
 pub mod ip;
 pub mod ipv4;
 pub mod ipv6;
+pub mod legacy;
 pub mod mss;
 pub mod tcp;
 pub mod udp;
