@@ -11,6 +11,7 @@
 #![forbid(unsafe_code)]
 
 pub mod coalesce;
+mod run;
 pub mod segment;
 pub mod vnet;
 

@@ -13,14 +13,14 @@ use super::{Transport, field, read_u16, read_u32, tcp_flag, write_u16, write_u32
 /// A packet that is none (the usual small one) is the case of one segment without a header of its own.
 #[derive(Clone, Copy, Debug)]
 pub struct Segmenter {
-    kind: Kind,
+    pub(super) kind: Kind,
     count: u16,
     /// Bytes of the whole packet.
     len: u32,
 }
 
 #[derive(Clone, Copy, Debug)]
-enum Kind {
+pub(super) enum Kind {
     /// Sent as it is.
     Whole,
     Super(Template),
@@ -28,21 +28,23 @@ enum Kind {
 
 /// The parts of the headers that all segments share, already summed.
 #[derive(Clone, Copy, Debug)]
-struct Template {
-    ip: Ip,
-    transport: Transport,
+pub(super) struct Template {
+    pub(super) ip: Ip,
+    pub(super) transport: Transport,
     /// Where the transport header starts.
-    transport_start: u32,
+    pub(super) transport_start: u32,
     /// Where the payload starts.
-    header_len: u32,
+    pub(super) header_len: u32,
     /// Payload bytes of every segment but the last.
-    segment_len: u32,
+    pub(super) segment_len: u32,
+    /// The pseudo-header without its length.
+    pub(super) pseudo: Sum,
     /// The pseudo-header without its length, and the transport header without the fields that differ.
     sum: Sum,
 }
 
 #[derive(Clone, Copy, Debug)]
-enum Ip {
+pub(super) enum Ip {
     V4 {
         id: u16,
         /// The header without total length, identification and checksum.
@@ -116,6 +118,7 @@ impl Segmenter {
             sum.add_bytes(addresses);
             sum.add_u16(transport.protocol().into());
         }
+        let pseudo = sum;
         match transport {
             Transport::Tcp => {
                 // Ports; acknowledgment number; window; urgent pointer and options.
@@ -133,6 +136,7 @@ impl Segmenter {
             transport_start: transport_start as u32,
             header_len: (transport_start + transport_header_len) as u32,
             segment_len: vnet.gso_size.into(),
+            pseudo,
             sum,
         };
         // At most 65,535 payload bytes in segments of at least one: fits.
@@ -143,6 +147,11 @@ impl Segmenter {
     /// Number of packets, at least 1.
     pub fn count(&self) -> u16 {
         self.count
+    }
+
+    /// Bytes of the whole packet.
+    pub(super) fn len(&self) -> usize {
+        self.len as usize
     }
 
     /// Bytes [`Self::segment`] writes: the headers of one segment, or none for a packet that is sent as it is.
@@ -169,7 +178,7 @@ impl Segmenter {
     }
 
     /// Where in the super-packet the payload of packet `index` is: what follows the headers written by [`Self::segment`].
-    fn payload(&self, index: u16) -> Range<usize> {
+    pub(super) fn payload(&self, index: u16) -> Range<usize> {
         debug_assert!(index < self.count);
         match &self.kind {
             Kind::Whole => 0..self.len as usize,
@@ -206,23 +215,7 @@ impl Segmenter {
 impl Template {
     /// Turns the super-packet's headers into those of segment `index`.
     fn fix_up(&self, header: &mut [u8], payload: &[u8], index: u16, last: bool) {
-        let total_len = (header.len() + payload.len()) as u16;
-        match self.ip {
-            Ip::V4 { id, mut sum } => {
-                // Numbered on from the super-packet's own, whether DF is set or not, as the kernel's segmentation does.
-                let id = id.wrapping_add(index);
-                sum.add_u16(total_len);
-                sum.add_u16(id);
-                write_u16(header, field::IPV4_TOTAL_LENGTH, total_len);
-                write_u16(header, field::IPV4_ID, id);
-                write_u16(header, field::IPV4_CHECKSUM, sum.finish());
-            }
-            Ip::V6 => {
-                let payload_len = (header.len() + payload.len() - field::IPV6_HEADER_LEN) as u16;
-                write_u16(header, field::IPV6_PAYLOAD_LENGTH, payload_len);
-            }
-        }
-
+        self.fix_up_ip(header, payload.len(), index);
         let header = &mut header[self.transport_start as usize..];
         let len = (header.len() + payload.len()) as u16;
         let mut sum = self.sum;
@@ -250,6 +243,26 @@ impl Template {
                 sum.add_bytes(payload);
                 write_u16(header, field::UDP_LENGTH, len);
                 write_u16(header, field::UDP_CHECKSUM, not_zero(sum.finish()));
+            }
+        }
+    }
+
+    /// Turns the super-packet's IP header into that of a packet which begins with segment `index`.
+    pub(super) fn fix_up_ip(&self, header: &mut [u8], payload_len: usize, index: u16) {
+        let total_len = (header.len() + payload_len) as u16;
+        match self.ip {
+            Ip::V4 { id, mut sum } => {
+                // Numbered on from the super-packet's own, whether DF is set or not, as the kernel's segmentation does.
+                let id = id.wrapping_add(index);
+                sum.add_u16(total_len);
+                sum.add_u16(id);
+                write_u16(header, field::IPV4_TOTAL_LENGTH, total_len);
+                write_u16(header, field::IPV4_ID, id);
+                write_u16(header, field::IPV4_CHECKSUM, sum.finish());
+            }
+            Ip::V6 => {
+                let payload_len = (header.len() + payload_len - field::IPV6_HEADER_LEN) as u16;
+                write_u16(header, field::IPV6_PAYLOAD_LENGTH, payload_len);
             }
         }
     }
