@@ -1,0 +1,115 @@
+//! Links, and the routes that packets take over them.
+
+use std::time::{Duration, Instant};
+
+use mpt_link::{Bitrate, ByteCount, Change, Channel, Counters, Outcome, Params};
+
+use crate::random::derive;
+use crate::time::Time;
+
+/// One direction of a link, by its number in a [`Network`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LinkId(usize);
+
+impl LinkId {
+    /// Its place among the links of the network, from 0.
+    pub fn index(self) -> usize {
+        self.0
+    }
+}
+
+/// Where the packets of one path go: over one link there, and one link back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Route {
+    /// From the sender to the receiver of data.
+    pub forward: LinkId,
+    /// Back.
+    pub backward: LinkId,
+    /// A constant delay besides that of the link, in either direction: what paths that share a link do not share.
+    pub detour: Duration,
+}
+
+/// All links of a simulation.
+#[derive(Clone, Debug)]
+pub struct Network {
+    /// What [`Time::ZERO`] is for the links.
+    epoch: Instant,
+    channels: Vec<Channel>,
+    highest_rates: Vec<Option<Bitrate>>,
+}
+
+impl Network {
+    /// Without links.
+    pub fn new() -> Self {
+        // Any moment would do: only differences count.
+        #[expect(clippy::disallowed_methods)]
+        let epoch = Instant::now();
+        Self { epoch, channels: Vec::new(), highest_rates: Vec::new() }
+    }
+
+    /// Adds one direction of a link. `stream` numbers its random numbers: two directions of the same stream see the
+    /// same wandering delay.
+    pub fn add(&mut self, params: Params, seed: u64, stream: u64) -> LinkId {
+        self.highest_rates.push(params.rate);
+        self.channels.push(Channel::new(self.epoch, params, [], derive(seed, stream)));
+        LinkId(self.channels.len() - 1)
+    }
+
+    /// Adds a link whose directions are alike, and share its wandering delay.
+    pub fn add_duplex(&mut self, params: Params, seed: u64, stream: u64) -> Route {
+        let forward = self.add(params, seed, stream);
+        let backward = self.add(params, seed, stream);
+        Route { forward, backward, detour: Duration::ZERO }
+    }
+
+    /// Sends a packet; tells when it arrives, and when once more. Nothing where it does not.
+    pub fn send(
+        &mut self,
+        now: Time,
+        link: LinkId,
+        size: ByteCount,
+    ) -> (Option<Time>, Option<Time>) {
+        match self.channels[link.0].send(self.epoch + now.as_duration(), size) {
+            Outcome::Arrives { at, copy } => (Some(self.time(at)), copy.map(|at| self.time(at))),
+            Outcome::Lost | Outcome::QueueFull => (None, None),
+        }
+    }
+
+    /// What has become of all packets of a link.
+    pub fn counters(&self, link: LinkId) -> &Counters {
+        self.channels[link.0].counters()
+    }
+
+    /// Packets that wait for the transmitter of a link.
+    pub fn waiting(&mut self, now: Time, link: LinkId) -> u64 {
+        self.channels[link.0].waiting(self.epoch + now.as_duration()).packets
+    }
+
+    /// Changes a link from `at` on.
+    pub fn change(&mut self, at: Time, link: LinkId, change: Change) {
+        if let (Change::Rate(rate), highest) = (change, &mut self.highest_rates[link.0]) {
+            *highest = highest.zip(rate).map(|(highest, rate)| highest.max(rate));
+        }
+        self.channels[link.0].change(self.epoch + at.as_duration(), change);
+    }
+
+    /// Number of directions.
+    pub fn links(&self) -> usize {
+        self.channels.len()
+    }
+
+    /// The highest rate a link has or was told to have; `None` for no limit.
+    pub fn highest_rate(&self, link: LinkId) -> Option<Bitrate> {
+        self.highest_rates[link.0]
+    }
+
+    fn time(&self, at: Instant) -> Time {
+        Time::ZERO + at.saturating_duration_since(self.epoch)
+    }
+}
+
+impl Default for Network {
+    fn default() -> Self {
+        Self::new()
+    }
+}

@@ -1,0 +1,24 @@
+//! How much out of order packets come: the metrics of the study, and of RFC 5236.
+
+/// The buffer of what came before its turn, as counted at a receiver.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Reordering {
+    /// Packets that had to wait in the buffer. (OOO-R is this over the number of packets delivered.)
+    pub stored: u64,
+    /// The most packets that waited at a time.
+    pub most: usize,
+    /// How often an arriving packet found so many packets in the buffer (or made it so many): the reorder
+    /// buffer-occupancy density (RFC 5236, section 5), not normalised.
+    pub density: Vec<u64>,
+}
+
+impl Reordering {
+    /// A packet arrived, and then `waiting` packets wait.
+    pub(crate) fn arrival(&mut self, waiting: usize) {
+        self.most = self.most.max(waiting);
+        if self.density.len() <= waiting {
+            self.density.resize(waiting + 1, 0);
+        }
+        self.density[waiting] += 1;
+    }
+}

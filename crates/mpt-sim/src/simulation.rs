@@ -1,0 +1,286 @@
+//! Senders and receivers joined by a network.
+
+use mpt_link::ByteCount;
+
+use crate::kernel::{Event, Events};
+use crate::network::{LinkId, Network, Route};
+use crate::time::Time;
+
+/// A packet that an endpoint wants sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Outgoing<P> {
+    /// On which of the endpoint's paths, counted from 0.
+    pub path: usize,
+    /// What it takes on the wire, headers included.
+    pub size: ByteCount,
+    /// What is in it.
+    pub packet: P,
+}
+
+/// What packets have in common.
+pub trait Packet: Copy {
+    /// A number that tells this packet from others, for the hash of the trace.
+    fn digest(&self) -> u64;
+}
+
+/// The end that has data to send. No I/O, no clock: time is an argument, packets are return values.
+pub trait Sender {
+    /// What it sends.
+    type Data: Packet;
+    /// What it gets back.
+    type Ack: Packet;
+
+    /// An acknowledgement came in on this path.
+    fn handle_ack(&mut self, now: Time, path: usize, ack: &Self::Ack);
+    /// Time has come to [`Sender::next_timeout`].
+    fn handle_timeout(&mut self, now: Time);
+    /// The next packet to be sent; to be called until there is none, after every other call.
+    fn poll_transmit(&mut self, now: Time) -> Option<Outgoing<Self::Data>>;
+    /// When it wants to be called without a packet.
+    fn next_timeout(&self) -> Option<Time>;
+    /// Packets of application data that it has to deliver in all; `None` for endless.
+    fn total(&self) -> Option<u64>;
+    /// Whether it has given up: nothing will come of it any more.
+    fn is_dead(&self) -> bool {
+        false
+    }
+}
+
+/// The other end.
+pub trait Receiver {
+    /// What it gets.
+    type Data: Packet;
+    /// What it answers.
+    type Ack: Packet;
+
+    /// A packet came in on this path.
+    fn handle_data(&mut self, now: Time, path: usize, data: &Self::Data);
+    /// The next packet to be sent; to be called until there is none, after every other call.
+    fn poll_transmit(&mut self) -> Option<Outgoing<Self::Ack>>;
+    /// Packets of application data delivered, each once and in order.
+    fn delivered(&self) -> u64;
+}
+
+/// How a run ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum End {
+    /// Everything was delivered.
+    Finished,
+    /// Simulated time was over.
+    TimeOver,
+    /// A sender has given up, or nothing was left to happen.
+    NoProgress,
+}
+
+/// One transfer.
+#[derive(Clone, Debug)]
+pub struct Flow<S, R> {
+    /// Its sender.
+    pub sender: S,
+    /// Its receiver.
+    pub receiver: R,
+    /// When the last packet of its data was delivered.
+    pub finished: Option<Time>,
+    routes: Vec<Route>,
+    start: Time,
+    /// When the timer event that is waited for comes.
+    wake: Time,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Happening<D, A> {
+    Start { flow: u16 },
+    Timer { flow: u16 },
+    Data { flow: u16, path: u8, size: u32, data: D },
+    Ack { flow: u16, path: u8, size: u32, ack: A },
+}
+
+impl<D: Packet, A: Packet> Event for Happening<D, A> {
+    fn digest(&self) -> u64 {
+        let (kind, flow, path, packet) = match self {
+            Self::Start { flow } => (0, *flow, 0, 0),
+            Self::Timer { flow } => (1, *flow, 0, 0),
+            Self::Data { flow, path, data, .. } => (2, *flow, *path, data.digest()),
+            Self::Ack { flow, path, ack, .. } => (3, *flow, *path, ack.digest()),
+        };
+        packet.rotate_left(32) ^ (kind << 24 | u64::from(flow) << 8 | u64::from(path))
+    }
+}
+
+/// A network and the flows over it.
+#[derive(Clone, Debug)]
+pub struct Simulation<S: Sender, R> {
+    events: Events<Happening<S::Data, S::Ack>>,
+    network: Network,
+    flows: Vec<Flow<S, R>>,
+    /// Bytes that have come out of each link.
+    carried: Vec<u64>,
+    checked: bool,
+}
+
+impl<S, R> Simulation<S, R>
+where
+    S: Sender,
+    R: Receiver<Data = S::Data, Ack = S::Ack>,
+{
+    /// Without flows. `checked`: whether the invariants of links are checked, packet by packet.
+    pub fn new(network: Network, checked: bool) -> Self {
+        let carried = vec![0; network.links()];
+        Self { events: Events::new(), network, flows: Vec::new(), carried, checked }
+    }
+
+    /// Adds a flow that begins at `start` and has one path per route.
+    pub fn add_flow(&mut self, sender: S, receiver: R, routes: &[Route], start: Time) {
+        let flow = self.flows.len() as u16;
+        self.events.schedule(start, Happening::Start { flow });
+        let (finished, wake, routes) = (None, Time::MAX, routes.to_vec());
+        self.flows.push(Flow { sender, receiver, finished, routes, start, wake });
+    }
+
+    /// Goes on until all flows that have an end are at it, at most until `limit`. Shows each flow to `observe` after
+    /// everything that happened to it.
+    pub fn run(&mut self, limit: Time, mut observe: impl FnMut(Time, usize, &Flow<S, R>)) -> End {
+        loop {
+            let Some(event) = self.events.pop() else { return End::NoProgress };
+            let now = self.events.now();
+            if now > limit {
+                return End::TimeOver;
+            }
+            let flow = self.handle(now, event);
+            self.transmit(now, flow);
+            observe(now, flow, &self.flows[flow]);
+            if self.has_ended(now, flow) {
+                return End::Finished;
+            }
+            if self.flows.iter().all(|flow| flow.finished.is_some() || flow.sender.is_dead()) {
+                return End::NoProgress;
+            }
+        }
+    }
+
+    /// The network, with its counters.
+    pub fn network(&self) -> &Network {
+        &self.network
+    }
+
+    /// The network, to change it.
+    pub fn network_mut(&mut self) -> &mut Network {
+        &mut self.network
+    }
+
+    /// The flows, as they were added.
+    pub fn flows(&self) -> &[Flow<S, R>] {
+        &self.flows
+    }
+
+    /// Virtual time.
+    pub fn now(&self) -> Time {
+        self.events.now()
+    }
+
+    /// Number of events handled.
+    pub fn handled(&self) -> u64 {
+        self.events.handled()
+    }
+
+    /// See [`Events::trace`].
+    pub fn trace(&self) -> u64 {
+        self.events.trace()
+    }
+
+    /// Bytes that have come out of a link.
+    pub fn carried(&self, link: LinkId) -> u64 {
+        self.carried[link.index()]
+    }
+
+    fn handle(&mut self, now: Time, event: Happening<S::Data, S::Ack>) -> usize {
+        match event {
+            Happening::Start { flow } => usize::from(flow),
+            Happening::Timer { flow } => {
+                let flow = usize::from(flow);
+                let it = &mut self.flows[flow];
+                if it.wake == now {
+                    it.wake = Time::MAX;
+                }
+                if it.sender.next_timeout().is_some_and(|due| due <= now) {
+                    it.sender.handle_timeout(now);
+                }
+                flow
+            }
+            Happening::Data { flow, path, size, data } => {
+                let (flow, path) = (usize::from(flow), usize::from(path));
+                self.carry(now, self.flows[flow].routes[path].forward, size);
+                self.flows[flow].receiver.handle_data(now, path, &data);
+                flow
+            }
+            Happening::Ack { flow, path, size, ack } => {
+                let (flow, path) = (usize::from(flow), usize::from(path));
+                self.carry(now, self.flows[flow].routes[path].backward, size);
+                self.flows[flow].sender.handle_ack(now, path, &ack);
+                flow
+            }
+        }
+    }
+
+    fn transmit(&mut self, now: Time, number: usize) {
+        let flow = &mut self.flows[number];
+        if now < flow.start {
+            return;
+        }
+        while let Some(Outgoing { path, size, packet }) = flow.receiver.poll_transmit() {
+            let Route { backward, detour, .. } = flow.routes[path];
+            let (at, copy) = self.network.send(now, backward, size);
+            // A copy takes nothing of the rate.
+            for (at, size) in [(at, size.0 as u32), (copy, 0)] {
+                let Some(at) = at else { continue };
+                let (flow, path) = (number as u16, path as u8);
+                self.events.schedule(at + detour, Happening::Ack { flow, path, size, ack: packet });
+            }
+        }
+        while let Some(Outgoing { path, size, packet }) = flow.sender.poll_transmit(now) {
+            let Route { forward, detour, .. } = flow.routes[path];
+            let (at, copy) = self.network.send(now, forward, size);
+            for (at, size) in [(at, size.0 as u32), (copy, 0)] {
+                let Some(at) = at else { continue };
+                let (flow, path) = (number as u16, path as u8);
+                self.events
+                    .schedule(at + detour, Happening::Data { flow, path, size, data: packet });
+            }
+        }
+        if let Some(due) = flow.sender.next_timeout()
+            && due < flow.wake
+        {
+            flow.wake = due.max(now);
+            self.events.schedule(flow.wake, Happening::Timer { flow: number as u16 });
+        }
+    }
+
+    fn has_ended(&mut self, now: Time, number: usize) -> bool {
+        let flow = &mut self.flows[number];
+        if flow.finished.is_none()
+            && flow.sender.total().is_some_and(|total| flow.receiver.delivered() >= total)
+        {
+            flow.finished = Some(now);
+            let mut bounded = self.flows.iter().filter(|flow| flow.sender.total().is_some());
+            return bounded.all(|flow| flow.finished.is_some());
+        }
+        false
+    }
+
+    /// A link carries what its rate allows, and no more.
+    fn carry(&mut self, now: Time, link: LinkId, size: u32) {
+        let carried = &mut self.carried[link.index()];
+        *carried += u64::from(size);
+        if self.checked
+            && let Some(rate) = self.network.highest_rate(link)
+        {
+            let possible = u128::from(rate.bits_per_second()) * u128::from(now.as_nanos());
+            let needed = u128::from(*carried) * 8 * 1_000_000_000;
+            // Rounding of the arrival to whole nanoseconds is worth less than `rate` of these units.
+            assert!(
+                needed <= possible + u128::from(rate.bits_per_second()),
+                "{link:?} has carried {carried} bytes by {now:?}"
+            );
+        }
+    }
+}

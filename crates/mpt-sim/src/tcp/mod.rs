@@ -1,0 +1,72 @@
+//! TCP as the RFCs have it, as state machines without I/O: congestion control (RFC 5681), loss recovery with and
+//! without selective acknowledgements (RFC 6675, RFC 6582), retransmission timer (RFC 6298), timestamps (RFC 7323), and
+//! six treatments of reordering.
+//!
+//! Simplifications: sequence numbers count segments of one size, in 64 bits; the handshake is one segment and its
+//! acknowledgement; connections have no end; every segment is acknowledged at once.
+
+mod door;
+mod frto;
+mod rack;
+mod receiver;
+mod rtt;
+mod scoreboard;
+mod segment;
+mod sender;
+mod subflow;
+mod undo;
+
+use std::time::Duration;
+
+use crate::congestion::Control;
+
+pub use receiver::{HalfReceiver, Receiver};
+pub use rtt::RttEstimator;
+pub use segment::{Ack, BLOCKS, Block, Segment, WireSizes};
+pub use sender::Sender;
+pub use subflow::{Counters, Subflow};
+
+/// What a sender makes of packets that come out of order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Treatment {
+    /// Three duplicates are a loss.
+    None,
+    /// A retransmission reported as duplicate takes the response back, by slow start (RFC 2883, RFC 3708).
+    DSack,
+    /// Timestamps tell whether the original came (RFC 3522); then the window is restored.
+    Eifel,
+    /// Out-of-order events suspend the response, and take back a recent one (Wang and Zhang 2002).
+    TcpDoor,
+    /// New data after a time-out tell whether it was due (RFC 5682).
+    FRto,
+    /// Losses are told by time, the wait adapts to reordering, the tail is probed (RFC 8985).
+    RackTlp,
+}
+
+/// What a sender is set to.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Config {
+    /// How the window grows and shrinks.
+    pub control: Control,
+    /// What is made of reordering.
+    pub treatment: Treatment,
+    /// Whether the receiver reports blocks (RFC 2018). Without, recovery is that of RFC 6582.
+    pub sack: bool,
+    /// Segments that may be sent at the start: 10 (RFC 6928).
+    pub initial_window: f64,
+    /// Lower limit of the retransmission timer: 1 s (RFC 6298); Linux has 0.2 s.
+    pub minimum_rto: Duration,
+}
+
+impl Config {
+    /// What the RFCs say.
+    pub const fn standard(control: Control, treatment: Treatment) -> Self {
+        Self {
+            control,
+            treatment,
+            sack: true,
+            initial_window: 10.0,
+            minimum_rto: Duration::from_secs(1),
+        }
+    }
+}

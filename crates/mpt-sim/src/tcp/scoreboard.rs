@@ -1,0 +1,214 @@
+//! What a subflow has sent, and what it knows of it (RFC 6675).
+
+use std::collections::VecDeque;
+
+use crate::ranges::Ranges;
+use crate::time::Time;
+
+/// A segment that is not acknowledged yet.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Sent {
+    pub(super) data_sequence: u64,
+    /// When it was sent last.
+    pub(super) at: Time,
+    /// How many segments the subflow had sent before.
+    pub(super) transmission: u64,
+    pub(super) sacked: bool,
+    /// Believed lost. Then it is not in the network, unless it has been retransmitted since.
+    pub(super) lost: bool,
+    /// Retransmitted since it was believed lost.
+    pub(super) in_flight_again: bool,
+    /// Ever retransmitted.
+    pub(super) retransmitted: bool,
+}
+
+/// What an acknowledgement told of one segment for the first time.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Delivered {
+    pub(super) sequence: u64,
+    pub(super) sent: Sent,
+}
+
+#[derive(Clone, Debug, Default)]
+pub(super) struct Scoreboard {
+    /// The first not acknowledged.
+    first: u64,
+    sent: VecDeque<Sent>,
+    sacked: Ranges,
+    /// Lost, and not retransmitted since.
+    lost: u64,
+    /// Everything below that can be told lost by what is above has been looked at.
+    looked_at: u64,
+    /// Nothing below is lost and waits for its retransmission.
+    hint: u64,
+    /// Without blocks: duplicates since the first moved. Each is a segment that has left the network.
+    duplicates: u64,
+}
+
+impl Scoreboard {
+    pub(super) fn first(&self) -> u64 {
+        self.first
+    }
+
+    pub(super) fn next(&self) -> u64 {
+        self.first + self.sent.len() as u64
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.sent.is_empty()
+    }
+
+    /// Segments sent and not acknowledged: FlightSize (RFC 5681).
+    pub(super) fn outstanding(&self) -> u64 {
+        self.sent.len() as u64
+    }
+
+    /// Estimate of what is in the network: pipe (RFC 6675).
+    pub(super) fn in_flight(&self) -> u64 {
+        (self.sent.len() as u64).saturating_sub(self.sacked() + self.lost)
+    }
+
+    /// Segments that have been received above the first missing.
+    pub(super) fn sacked(&self) -> u64 {
+        self.sacked.count() + self.duplicates
+    }
+
+    pub(super) fn has_lost(&self) -> bool {
+        self.lost > 0
+    }
+
+    pub(super) fn get(&self, sequence: u64) -> Option<&Sent> {
+        self.sent.get(sequence.checked_sub(self.first)? as usize)
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = (u64, &Sent)> {
+        (self.first..).zip(&self.sent)
+    }
+
+    pub(super) fn push(&mut self, sent: Sent) {
+        self.sent.push_back(sent);
+    }
+
+    /// Takes a cumulative acknowledgement; `delivered` is told of what was not known to have come.
+    pub(super) fn acknowledge(&mut self, next: u64, mut delivered: impl FnMut(Delivered)) -> u64 {
+        let next = next.min(self.next());
+        let acknowledged = next.saturating_sub(self.first);
+        for _ in 0..acknowledged {
+            let Some(sent) = self.sent.pop_front() else { break };
+            if sent.lost && !sent.in_flight_again {
+                self.lost -= 1;
+            }
+            if !sent.sacked {
+                delivered(Delivered { sequence: self.first, sent });
+            }
+            self.first += 1;
+        }
+        self.sacked.remove_below(self.first);
+        self.looked_at = self.looked_at.max(self.first);
+        self.hint = self.hint.max(self.first);
+        if acknowledged > 0 {
+            // RFC 6582 cannot tell which of them it was: one was the missing one, the others had come.
+            self.duplicates = self.duplicates.saturating_sub(acknowledged - 1);
+            self.duplicates = self.duplicates.min(self.outstanding());
+        }
+        acknowledged
+    }
+
+    /// Takes a block; `delivered` as above.
+    pub(super) fn sack(&mut self, from: u64, to: u64, mut delivered: impl FnMut(Delivered)) {
+        let (from, to) = (from.max(self.first), to.min(self.next()));
+        let (first, sent, lost) = (self.first, &mut self.sent, &mut self.lost);
+        self.sacked.insert(from, to, |from, to| {
+            for sequence in from..to {
+                let Some(sent) = sent.get_mut((sequence - first) as usize) else { break };
+                if sent.lost && !sent.in_flight_again {
+                    *lost -= 1;
+                }
+                sent.sacked = true;
+                delivered(Delivered { sequence, sent: *sent });
+                (sent.lost, sent.in_flight_again) = (false, false);
+            }
+        });
+    }
+
+    /// Counts a duplicate, where there are no blocks.
+    pub(super) fn count_duplicate(&mut self) {
+        self.duplicates = (self.duplicates + 1).min(self.outstanding().saturating_sub(1));
+    }
+
+    pub(super) fn duplicates(&self) -> u64 {
+        self.duplicates
+    }
+
+    pub(super) fn forget_duplicates(&mut self) {
+        self.duplicates = 0;
+    }
+
+    /// Believes lost what `threshold` segments above have been received (RFC 6675: IsLost).
+    pub(super) fn find_lost(&mut self, threshold: u64) {
+        let Some(limit) = self.sacked.highest(threshold) else { return };
+        for sequence in self.looked_at..limit {
+            self.lose(sequence);
+        }
+        self.looked_at = self.looked_at.max(limit);
+    }
+
+    /// Believes a segment lost, again where it was retransmitted.
+    pub(super) fn lose(&mut self, sequence: u64) {
+        let Some(index) = sequence.checked_sub(self.first) else { return };
+        let Some(sent) = self.sent.get_mut(index as usize) else { return };
+        if sent.sacked || (sent.lost && !sent.in_flight_again) {
+            return;
+        }
+        (sent.lost, sent.in_flight_again) = (true, false);
+        self.lost += 1;
+        self.hint = self.hint.min(sequence);
+    }
+
+    /// Believes everything lost that is not known to have come.
+    pub(super) fn lose_all(&mut self) {
+        self.duplicates = 0;
+        for sequence in self.first..self.next() {
+            self.lose(sequence);
+        }
+    }
+
+    /// Takes back every belief in losses.
+    pub(super) fn lose_none(&mut self) {
+        for sent in &mut self.sent {
+            (sent.lost, sent.in_flight_again) = (false, false);
+        }
+        self.lost = 0;
+        self.looked_at = self.first;
+    }
+
+    /// The first that is lost and not yet retransmitted.
+    pub(super) fn next_lost(&mut self) -> Option<u64> {
+        if self.lost == 0 {
+            return None;
+        }
+        while let Some(sent) = self.get(self.hint) {
+            if sent.lost && !sent.in_flight_again {
+                return Some(self.hint);
+            }
+            self.hint += 1;
+        }
+        None
+    }
+
+    /// A segment is sent again.
+    pub(super) fn retransmit(
+        &mut self,
+        sequence: u64,
+        now: Time,
+        transmission: u64,
+    ) -> Option<u64> {
+        let sent = self.sent.get_mut(sequence.checked_sub(self.first)? as usize)?;
+        if sent.lost && !sent.in_flight_again {
+            self.lost -= 1;
+            sent.in_flight_again = true;
+        }
+        (sent.at, sent.transmission, sent.retransmitted) = (now, transmission, true);
+        Some(sent.data_sequence)
+    }
+}

@@ -1,0 +1,110 @@
+//! What goes over the network.
+
+use mpt_link::ByteCount;
+
+use crate::simulation::Packet;
+use crate::time::Time;
+
+/// Most blocks of an acknowledgement: three fit beside timestamps (RFC 2018, section 3).
+pub const BLOCKS: usize = 3;
+
+/// A data segment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Segment {
+    /// Opens the subflow, and carries no data.
+    pub syn: bool,
+    /// Its number on the subflow, in segments.
+    pub sequence: u64,
+    /// Its number in the connection (RFC 8684: data sequence mapping); the same for plain TCP.
+    pub data_sequence: u64,
+    /// When it was sent (RFC 7323: TSval).
+    pub timestamp: Time,
+    /// How many segments the subflow had sent before, retransmissions included (TCP-DOOR: packet sequence number).
+    pub transmission: u64,
+}
+
+/// Segments received, from and up to (exclusive).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Block {
+    /// The first.
+    pub from: u64,
+    /// One above the last.
+    pub to: u64,
+}
+
+/// An acknowledgement.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Ack {
+    /// All segments of the subflow below have been received.
+    pub next: u64,
+    /// Of what is above, the most recently received first; empty blocks are at the end.
+    pub blocks: [Block; BLOCKS],
+    /// The segment that came a second time (RFC 2883).
+    pub duplicate: Option<u64>,
+    /// Timestamp of the segment that moved `next` last, or repeats (RFC 7323: TSecr).
+    pub echo: Time,
+    /// How many acknowledgements the receiver of the subflow had sent before (TCP-DOOR).
+    pub number: u64,
+    /// A segment was overtaken by one sent later (TCP-DOOR).
+    pub out_of_order: bool,
+    /// All segments of the connection below have been received (RFC 8684: DATA_ACK).
+    pub data_next: u64,
+    /// The connection takes segments below this number.
+    pub limit: u64,
+}
+
+impl Ack {
+    /// The blocks that are not empty.
+    pub fn sacked(&self) -> impl Iterator<Item = Block> {
+        self.blocks.into_iter().filter(|block| block.from < block.to)
+    }
+}
+
+impl Packet for Segment {
+    fn digest(&self) -> u64 {
+        self.transmission << 40 ^ self.sequence << 20 ^ self.data_sequence
+    }
+}
+
+impl Packet for Ack {
+    fn digest(&self) -> u64 {
+        self.number << 40 ^ self.next << 20 ^ self.data_next
+    }
+}
+
+/// What segments take on the wire.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WireSizes {
+    /// A full segment.
+    pub segment: ByteCount,
+    /// An acknowledgement without blocks, or the segment that opens a subflow.
+    pub ack: ByteCount,
+    /// Each block more; the option itself counts as two bytes and two of padding.
+    pub block: ByteCount,
+}
+
+impl WireSizes {
+    /// TCP with timestamps over IPv4, `mss` bytes of payload, `framing` bytes of the link, `options` more bytes in
+    /// both directions.
+    pub const fn ipv4(mss: u64, framing: u64, options: u64) -> Self {
+        /// IP 20, TCP 20, timestamps 12.
+        const HEADERS: u64 = 52;
+        Self {
+            segment: ByteCount(mss + HEADERS + framing + options),
+            ack: ByteCount(HEADERS + framing + options),
+            block: ByteCount(8),
+        }
+    }
+
+    /// What a segment takes.
+    pub fn of_segment(&self, segment: &Segment) -> ByteCount {
+        if segment.syn { self.ack } else { self.segment }
+    }
+
+    /// What an acknowledgement takes.
+    pub fn of_ack(&self, ack: &Ack) -> ByteCount {
+        let blocks = ack.sacked().count() as u64 + u64::from(ack.duplicate.is_some());
+        let option = if blocks == 0 { 0 } else { 4 };
+        ByteCount(self.ack.0 + option + blocks * self.block.0)
+    }
+}
