@@ -127,4 +127,24 @@ pub(crate) mod metric {
     pub(crate) const CPU_EMULATOR: &str = "cpu_emulator_percent";
     /// Part of the time in which all processors of the machine together were busy, in percent.
     pub(crate) const CPU_MACHINE: &str = "cpu_machine_percent";
+    /// All of them.
+    pub(crate) const ALL: &[&str] = &[
+        GOODPUT,
+        GOODPUT_3_TO_10,
+        RETRANSMISSIONS,
+        TRANSIENT,
+        RTT_MIN,
+        RTT_AVG,
+        RTT_MAX,
+        RTT_SD,
+        JITTER,
+        LOSS,
+        REORDERED,
+        DOWNLOAD_TIME,
+        LONGEST_GAP,
+        CPU_DAEMON_B,
+        CPU_DAEMON_A,
+        CPU_EMULATOR,
+        CPU_MACHINE,
+    ];
 }

@@ -1,5 +1,23 @@
 //! Experiments: what is measured, written down as files that a user copies and changes.
+//!
+//! A file is read in three steps: its text becomes a tree of values that know their lines ([`source`]), variables are put
+//! in for each cell ([`template`]), and each cell's tree becomes types ([`file`]) that are checked and turned into
+//! measurements ([`network`], [`rows`], [`traffic`]). Everything is checked before anything is created.
 
+mod catalogue;
+mod file;
+mod load;
+mod network;
 mod plan;
+mod rows;
+mod source;
+mod template;
+mod traffic;
+mod units;
 
+#[cfg(test)]
+mod tests;
+
+pub(crate) use catalogue::{names, text};
+pub(crate) use load::{Mode, load};
 pub(crate) use plan::{Axis, Cell, Expectation, Plan, PlannedCase, Published, Row};
