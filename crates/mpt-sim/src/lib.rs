@@ -13,5 +13,6 @@ pub mod random;
 pub mod ranges;
 pub mod reordering;
 pub mod simulation;
+pub mod study;
 pub mod tcp;
 pub mod time;

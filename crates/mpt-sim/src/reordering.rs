@@ -13,6 +13,12 @@ pub struct Reordering {
 }
 
 impl Reordering {
+    /// [`Reordering::density`] as shares of all arrivals.
+    pub fn shares(&self) -> Vec<f64> {
+        let all: u64 = self.density.iter().sum();
+        self.density.iter().map(|&count| count as f64 / all as f64).collect()
+    }
+
     /// A packet arrived, and then `waiting` packets wait.
     pub(crate) fn arrival(&mut self, waiting: usize) {
         self.most = self.most.max(waiting);

@@ -27,6 +27,7 @@ pub struct Sender {
     log: ThroughputLog,
     dsack: DSack,
     frto: FRto,
+    retransmissions: u64,
 }
 
 impl Sender {
@@ -40,6 +41,7 @@ impl Sender {
             log: ThroughputLog::default(),
             dsack: DSack::default(),
             frto: FRto::new(options.discard, stream),
+            retransmissions: 0,
         }
     }
 
@@ -51,6 +53,11 @@ impl Sender {
     /// Congestion window of a subflow in packets.
     pub fn window(&self, path: usize) -> f64 {
         self.subflows[path].window
+    }
+
+    /// Packets sent again.
+    pub fn retransmissions(&self) -> u64 {
+        self.retransmissions
     }
 
     fn views(&self) -> [View; PATHS] {
@@ -187,6 +194,7 @@ impl simulation::Sender for Sender {
             if let Some(sequence) = subflow.retransmission.take()
                 && let Some(data_sequence) = subflow.retransmit(now, sequence)
             {
+                self.retransmissions += 1;
                 return Some(self.data(now, path, sequence, data_sequence));
             }
         }

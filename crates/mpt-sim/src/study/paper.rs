@@ -1,0 +1,93 @@
+//! What the paper prints: Tables I and II, cell by cell, and how a cell is graded.
+
+use crate::ns3_2011::{Congestion, Treatment};
+
+/// A cell of both tables.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Cell {
+    /// The row.
+    pub treatment: Treatment,
+    /// The column.
+    pub congestion: Congestion,
+    /// OOO-R in percent.
+    pub out_of_order: f64,
+    /// Largest buffer in packets: what is printed ("KB"), in Mbit, over 1400 bytes. Every value is a whole number.
+    pub largest_buffer: usize,
+    /// "L-Utilization" of SF-0 and SF-1 in percent.
+    pub utilisation: [f64; 2],
+    /// "gThroughput" in Mbit/s.
+    pub throughput: f64,
+}
+
+impl Cell {
+    const fn new(
+        treatment: Treatment,
+        congestion: Congestion,
+        (out_of_order, largest_buffer): (f64, usize),
+        (first, second, throughput): (f64, f64, f64),
+    ) -> Self {
+        let utilisation = [first, second];
+        Self { treatment, congestion, out_of_order, largest_buffer, utilisation, throughput }
+    }
+
+    /// Its row and column.
+    pub fn name(&self) -> String {
+        format!("{} {}", row(self.treatment), column(self.congestion))
+    }
+
+    /// Eifel's runs differ so much by seed that only the range can be graded.
+    pub fn by_range(&self) -> bool {
+        self.treatment == Treatment::Eifel
+    }
+}
+
+/// The paper's name of a treatment.
+pub const fn row(treatment: Treatment) -> &'static str {
+    match treatment {
+        Treatment::None => "NoPR",
+        Treatment::DSack => "D-SACK",
+        Treatment::Eifel => "Eifel",
+        Treatment::TcpDoor => "TCP-DOOR",
+        Treatment::FRto => "F-RTO",
+    }
+}
+
+/// The paper's name of a congestion controller.
+pub const fn column(congestion: Congestion) -> &'static str {
+    match congestion {
+        Congestion::Uncoupled => "Un-CC",
+        Congestion::FullyCoupled => "FC-CC",
+        Congestion::Coupled => "Co-CC",
+    }
+}
+
+/// The rows of both tables.
+pub const ROWS: [Treatment; 5] =
+    [Treatment::None, Treatment::DSack, Treatment::Eifel, Treatment::TcpDoor, Treatment::FRto];
+
+/// The columns of both tables.
+pub const COLUMNS: [Congestion; 3] =
+    [Congestion::Uncoupled, Congestion::FullyCoupled, Congestion::Coupled];
+
+/// Tables I and II, row by row.
+pub const CELLS: [Cell; 15] = {
+    use Congestion::{Coupled as Co, FullyCoupled as Fc, Uncoupled as Un};
+    use Treatment::{DSack, Eifel, FRto, None, TcpDoor};
+    [
+        Cell::new(None, Un, (6.49, 106), (97.0, 4.2, 0.50)),
+        Cell::new(None, Fc, (5.0, 104), (97.0, 3.6, 0.50)),
+        Cell::new(None, Co, (5.1, 104), (96.0, 3.4, 0.50)),
+        Cell::new(DSack, Un, (44.2, 205), (91.8, 84.4, 0.86)),
+        Cell::new(DSack, Fc, (34.5, 190), (74.0, 50.0, 0.80)),
+        Cell::new(DSack, Co, (43.1, 190), (88.0, 86.0, 0.86)),
+        Cell::new(Eifel, Un, (27.9, 150), (40.4, 94.6, 0.68)),
+        Cell::new(Eifel, Fc, (9.3, 105), (94.6, 50.0, 0.50)),
+        Cell::new(Eifel, Co, (37.0, 190), (84.0, 84.2, 0.82)),
+        Cell::new(TcpDoor, Un, (47.3, 220), (88.6, 91.8, 0.90)),
+        Cell::new(TcpDoor, Fc, (22.0, 190), (96.4, 68.8, 0.61)),
+        Cell::new(TcpDoor, Co, (44.4, 190), (96.0, 67.7, 0.87)),
+        Cell::new(FRto, Un, (27.1, 29), (100.0, 65.6, 0.72)),
+        Cell::new(FRto, Fc, (18.7, 13), (89.0, 58.6, 0.60)),
+        Cell::new(FRto, Co, (21.4, 12), (90.0, 60.0, 0.64)),
+    ]
+};
