@@ -60,6 +60,9 @@ enum Command {
     ///
     /// Fails when a limit is missed.
     Clients(clients::Options),
+    /// The process that carries the packets of emulated links; the laboratory starts it
+    #[command(hide = true)]
+    Emulate,
 }
 
 fn main() -> ExitCode {
@@ -84,6 +87,7 @@ fn run(command: Command) -> Result<()> {
         Command::Bench(options) => bench::run(&options, &laboratory, &interrupt),
         Command::Failover(options) => failover::run(&options, &laboratory, &interrupt),
         Command::Clients(options) => clients::run(&options, &laboratory, &interrupt),
+        Command::Emulate => emulator::serve(),
     }
 }
 

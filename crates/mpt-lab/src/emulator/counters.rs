@@ -33,7 +33,7 @@ pub(crate) struct DeviceCounters {
     pub(crate) refused: u64,
     /// Towards this device: too many on their way.
     pub(crate) overflow: u64,
-    /// Towards this device: on their way when the cable was out. As on a real wire.
+    /// Towards this device: on their way when the cable was out or the device down. As on a real wire.
     pub(crate) cut: u64,
 }
 

@@ -117,11 +117,11 @@ impl Emulator {
                 let drops = drops.get(&end.device);
                 let drops = drops.with_context(|| format!("device {} is gone", end.device))?;
                 *device = DeviceCounters {
-                    rx_dropped: drops.rx,
+                    rx_dropped: drops.rx.saturating_sub(ours.down),
                     tx_dropped: drops.tx,
                     refused: ours.refused,
                     overflow: ours.overflow,
-                    cut: ours.cut,
+                    cut: ours.cut + ours.down,
                 };
             }
             counted.push(devices);

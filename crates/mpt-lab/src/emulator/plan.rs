@@ -106,7 +106,7 @@ impl EmulatorPlan {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use mpt_link::{Bitrate, Distribution, Jitter, Loss, Probability, QueueLimit, Redraw};
 
     use super::*;

@@ -48,6 +48,8 @@ pub(super) struct EndReport {
     pub(super) cut: u64,
     /// Refused by the kernel.
     pub(super) refused: u64,
+    /// Refused by the kernel because the device was down. It counts them as dropped by the device as well.
+    pub(super) down: u64,
     /// Dropped by us because too many were on their way.
     pub(super) overflow: u64,
 }
