@@ -44,6 +44,9 @@ pub struct ConnectionConfig {
     pub ecn: ecn::Mode,
     /// Upper limit of the inner MTU in bytes, where the paths would allow more.
     pub mtu: Option<u16>,
+    /// Whether the GRE protocol type may be that of the other IP version, and whatever is no IP
+    /// packet at all is left to the caller ([`crate::DatagramDrop::NotIp`]).
+    pub loose: bool,
     /// At least one, at most [`ConnectionConfig::MAX_PATHS`].
     pub paths: Vec<PathConfig>,
 }

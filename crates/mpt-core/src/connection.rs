@@ -254,12 +254,12 @@ impl<P: Copy> Connection<P> {
             return Err(DatagramDrop::Direction);
         }
         let inner = &mut datagram[arrival.payload..];
-        let summary = ip::Summary::parse(inner).map_err(|_| DatagramDrop::Malformed)?;
+        let summary = ip::Summary::parse(inner).map_err(|_| self.not_ip(inner, path))?;
         // Whatever follows the inner packet is not part of it.
         let Some(inner) = inner.get_mut(..summary.total_len) else {
             return Err(DatagramDrop::Malformed);
         };
-        if arrival.gre.protocol != summary.version.into() {
+        if arrival.gre.protocol != summary.version.into() && !self.config.loose {
             return Err(DatagramDrop::InnerVersion);
         }
         self.check_source(&summary, inner)?;
@@ -308,6 +308,16 @@ impl<P: Copy> Connection<P> {
                 }
                 sink.deliver(device, packet, false, false);
             }
+        }
+    }
+
+    /// What becomes of a datagram that is no complete IP packet.
+    #[cold]
+    fn not_ip(&self, inner: &[u8], path: &Path) -> DatagramDrop {
+        let version = inner.first().map_or(4, |first| first >> 4);
+        match self.config.loose && !matches!(version, 4 | 6) {
+            true => DatagramDrop::NotIp(self.slots[usize::from(path.slot)]),
+            false => DatagramDrop::Malformed,
         }
     }
 

@@ -7,6 +7,7 @@
 #![forbid(unsafe_code)]
 
 mod assign;
+pub mod compat;
 mod config;
 mod connection;
 pub mod control;

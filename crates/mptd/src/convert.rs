@@ -41,6 +41,7 @@ pub(crate) fn connection(
             mpt_api::Ecn::Normal => ecn::Mode::Normal,
         },
         mtu: None,
+        loose: false,
         paths,
     }
 }

@@ -10,7 +10,7 @@ use mpt_wire::{ecn, gre};
 use super::Endpoint;
 use crate::connection::{Arrival, index};
 use crate::counters::DatagramDrops;
-use crate::{ConnectionId, DeviceId, SocketId, reorder};
+use crate::{ConnectionId, DeviceId, PathId, SocketId, reorder};
 
 /// Where received packets go.
 pub trait DeviceSink<P> {
@@ -68,6 +68,9 @@ pub enum DatagramDrop {
     ForeignSource,
     Multicast,
     Ecn,
+    /// No IP packet, but from the peer of a [`loose`](crate::ConnectionConfig::loose) connection
+    /// over this path: perhaps a message of its own. Counted as malformed by those who drop it.
+    NotIp(PathId),
 }
 
 impl From<gre::Error> for DatagramDrop {
@@ -94,7 +97,7 @@ impl DatagramDrops {
             DatagramDrop::WrongKey => &mut self.wrong_key,
             DatagramDrop::MissingKey => &mut self.missing_key,
             DatagramDrop::Direction => &mut self.direction,
-            DatagramDrop::Malformed => &mut self.malformed,
+            DatagramDrop::Malformed | DatagramDrop::NotIp(_) => &mut self.malformed,
             DatagramDrop::InnerVersion => &mut self.inner_version,
             DatagramDrop::ForeignSource => &mut self.foreign_source,
             DatagramDrop::Multicast => &mut self.multicast,
@@ -132,7 +135,8 @@ impl<P: Copy> Endpoint<P> {
     /// without are delivered at once, and so are those with one where the connection uses none.
     ///
     /// A frame of the control protocol is an error, but not counted: what follows its GRE header is
-    /// for [`crate::control::Control`]. Where there is none, [`Self::count_drop`] counts it.
+    /// for [`crate::control::Control`]. Where there is none, [`Self::count_drop`] counts it. The same
+    /// goes for [`DatagramDrop::NotIp`].
     #[inline]
     pub fn accept(
         &mut self,
@@ -142,7 +146,7 @@ impl<P: Copy> Endpoint<P> {
         datagram: &mut [u8],
     ) -> Result<AcceptedDatagram, DatagramDrop> {
         self.decapsulate(socket, remote, outer_ecn, datagram).map_err(|(connection, reason)| {
-            if reason == DatagramDrop::Control {
+            if let DatagramDrop::Control | DatagramDrop::NotIp(_) = reason {
                 return reason;
             }
             let connection = connection.and_then(|id| self.connections[index(id)].as_mut());
@@ -194,7 +198,7 @@ impl<P: Copy> Endpoint<P> {
         sink: &mut S,
     ) -> Result<(), DatagramDrop> {
         let accepted = self.accept(socket, remote, outer_ecn, datagram).inspect_err(|&reason| {
-            if reason == DatagramDrop::Control {
+            if let DatagramDrop::Control | DatagramDrop::NotIp(_) = reason {
                 self.count_drop(reason);
             }
         })?;

@@ -73,6 +73,7 @@ pub fn connection(paths: Vec<PathConfig>) -> ConnectionConfig {
         copy_dscp: false,
         ecn: ecn::Mode::Compatibility,
         mtu: None,
+        loose: false,
         paths,
     }
 }

@@ -353,5 +353,6 @@ fn connection(
         ecn: ecn::Mode::Normal,
         mtu: None,
         paths,
+        loose: false,
     }
 }

@@ -261,6 +261,7 @@ fn connection(number: u16) -> ConnectionConfig {
         copy_dscp: false,
         ecn: ecn::Mode::Compatibility,
         mtu: None,
+        loose: false,
         paths: (0..PATHS).map(path).collect(),
     }
 }

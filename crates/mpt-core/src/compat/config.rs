@@ -1,0 +1,43 @@
+//! What a connection to a prototype is configured to be.
+
+use std::net::IpAddr;
+use std::time::Duration;
+
+use super::Authentication;
+use crate::PathId;
+
+/// A connection whose other end is a prototype.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Config {
+    /// Unique.
+    pub name: String,
+    /// Address of this end in the tunnel.
+    pub local: IpAddr,
+    /// Address of the other end in the tunnel, of the same IP version.
+    pub remote: IpAddr,
+    /// UDP port on which the other end takes commands.
+    pub command_port: u16,
+    /// How commands are authenticated.
+    pub authentication: Authentication,
+    /// Distance of the keepalives that we send on every path; zero: none.
+    pub keepalive: Duration,
+    /// A path on which nothing was heard so long is taken out of use; zero: never.
+    pub dead: Duration,
+    /// Its paths, in the order in which they are tried for commands.
+    pub paths: Vec<PathConfig>,
+}
+
+/// A path of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PathConfig {
+    /// Its identity.
+    pub id: PathId,
+    /// Its name.
+    pub name: String,
+    /// Our address of the path, as the other end knows it.
+    pub public: IpAddr,
+    /// The other end's address of the path.
+    pub remote: IpAddr,
+    /// Whether it can be used from here: neither the administrator nor its interface says otherwise.
+    pub usable: bool,
+}
