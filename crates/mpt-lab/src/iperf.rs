@@ -196,7 +196,7 @@ fn parse(json: &str) -> Result<Transfer> {
 
 /// Whether a TCP socket listens on `port` in the network namespace of process `pid`. Asking the
 /// kernel leaves the server alone, which a trial connection would not.
-fn listens(pid: u32, port: u16) -> bool {
+pub(crate) fn listens(pid: u32, port: u16) -> bool {
     ["tcp", "tcp6"].iter().any(|table| {
         fs::read_to_string(format!("/proc/{pid}/net/{table}"))
             .is_ok_and(|table| lists_listener(&table, port))

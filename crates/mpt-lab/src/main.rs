@@ -9,6 +9,7 @@
 #![allow(clippy::print_stdout)]
 
 mod bench;
+mod case;
 mod clients;
 mod daemon;
 mod demo;
@@ -63,6 +64,9 @@ enum Command {
     /// The process that carries the packets of emulated links; the laboratory starts it
     #[command(hide = true)]
     Emulate,
+    /// Measures one case of an experiment
+    #[command(hide = true)]
+    Case(case::Options),
 }
 
 fn main() -> ExitCode {
@@ -88,6 +92,7 @@ fn run(command: Command) -> Result<()> {
         Command::Failover(options) => failover::run(&options, &laboratory, &interrupt),
         Command::Clients(options) => clients::run(&options, &laboratory, &interrupt),
         Command::Emulate => emulator::serve(),
+        Command::Case(options) => case::run_command(&options, &laboratory, &interrupt),
     }
 }
 

@@ -27,22 +27,52 @@ pub(crate) struct Finished {
 
 /// Waits until the process ends, at most for `limit`. When that has passed, and when a signal asks
 /// us to stop, the process is killed and an error returned.
-pub(crate) fn finish(mut child: Child, limit: Duration, interrupt: &Interrupt) -> Result<Finished> {
-    let stdout = child.stdout.take().map(drain);
-    let stderr = child.stderr.take().map(drain);
-    let mut process = Process(child);
-    let start = Instant::now();
-    let status = loop {
-        if let Some(status) = process.0.try_wait().context("cannot wait for a process")? {
-            break status;
-        }
-        interrupt.check()?;
-        if start.elapsed() > limit {
-            bail!("it did not end within {limit:?}");
-        }
-        thread::sleep(POLL);
-    };
-    Ok(Finished { status, stdout: collect(stdout), stderr: collect(stderr) })
+pub(crate) fn finish(child: Child, limit: Duration, interrupt: &Interrupt) -> Result<Finished> {
+    Talking::new(child).finish(limit, interrupt)
+}
+
+/// A running process whose piped output is collected; killed, if it still runs, when this is dropped.
+#[derive(Debug)]
+pub(crate) struct Talking {
+    process: Process,
+    stdout: Option<JoinHandle<String>>,
+    stderr: Option<JoinHandle<String>>,
+}
+
+impl Talking {
+    /// Takes what is piped.
+    pub(crate) fn new(mut child: Child) -> Self {
+        let stdout = child.stdout.take().map(drain);
+        let stderr = child.stderr.take().map(drain);
+        Self { process: Process(child), stdout, stderr }
+    }
+
+    /// Its process id.
+    pub(crate) fn id(&self) -> u32 {
+        self.process.id()
+    }
+
+    /// How it ended; `None` while it runs.
+    pub(crate) fn ended(&mut self) -> Result<Option<ExitStatus>> {
+        self.process.ended()
+    }
+
+    /// As [`finish`].
+    pub(crate) fn finish(mut self, limit: Duration, interrupt: &Interrupt) -> Result<Finished> {
+        let start = Instant::now();
+        let status = loop {
+            if let Some(status) = self.process.ended()? {
+                break status;
+            }
+            interrupt.check()?;
+            if start.elapsed() > limit {
+                bail!("it did not end within {limit:?}");
+            }
+            thread::sleep(POLL);
+        };
+        let (stdout, stderr) = (collect(self.stdout.take()), collect(self.stderr.take()));
+        Ok(Finished { status, stdout, stderr })
+    }
 }
 
 /// A running process: killed, if it still runs, when this is dropped.

@@ -1,10 +1,47 @@
 //! One measurement: from its specification to its result.
+//!
+//! ```text
+//! CaseSpec -> network (two namespaces, links) -> method (daemons, kernel MPTCP, another tunnel) -> traffic, events -> CaseResult
+//! ```
+//!
+//! Everything that is made belongs to a value that removes it when it is dropped, so that every way out cleans up; what a laboratory
+//! that was killed left behind, [`leftovers`] removes before the next one begins.
 
+mod analysis;
+mod command;
+mod counters;
+mod cpu;
+mod duration;
+mod environment;
+mod leftovers;
+mod method;
+mod missing;
+mod network;
 mod result;
+mod run;
+mod settings;
 mod spec;
+mod traffic;
 
+use std::path::PathBuf;
+
+pub(crate) use command::{Options, run as run_command};
+pub(crate) use duration::expected_duration;
+pub(crate) use missing::missing;
 pub(crate) use result::{CaseResult, Environment, Flag, Series, metric};
+pub(crate) use run::run;
 pub(crate) use spec::{
     Action, Backend, CaseSpec, ChannelSpec, Event, LinkSpec, MediumSpec, Method, NetworkSpec,
     Protocol, Traffic, TunnelSpec,
 };
+
+/// The programs that a measurement is made with.
+#[derive(Debug, Clone)]
+pub(crate) struct Laboratory {
+    /// This program.
+    pub(crate) laboratory: PathBuf,
+    /// The daemon.
+    pub(crate) mptd: PathBuf,
+    /// A directory of the user's own adapters, which come before those of the same name in here.
+    pub(crate) adapters: Option<PathBuf>,
+}

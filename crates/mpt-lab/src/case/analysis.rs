@@ -1,0 +1,131 @@
+//! From what was observed to the figures that papers print.
+
+use std::time::Duration;
+
+/// Interval of all series: the papers plot seconds, ten times finer shows the start of TCP.
+pub(super) const STEP: Duration = Duration::from_millis(100);
+/// Steps in a second.
+const STEPS: usize = 10;
+/// A second whose throughput is at least this part of the stable one counts as stable: that of a flow in congestion avoidance varies by
+/// some percent.
+const STABLE: f64 = 0.95;
+
+/// Sums of values at equal intervals of [`STEP`], from values over intervals of about that length: each is spread evenly over its
+/// interval. An incomplete interval at the end is left out.
+pub(super) fn at_equal_intervals(intervals: &[(f64, f64, f64)]) -> Vec<f64> {
+    let step = STEP.as_secs_f64();
+    let end = intervals.iter().map(|&(_, end, _)| end).fold(0.0, f64::max);
+    // Half a step less than a whole one is taken for it: timers are late.
+    let mut bins = vec![0.0; (end / step + 0.5) as usize];
+    for &(start, end, value) in intervals {
+        let length = end - start;
+        if !length.is_finite() || length <= 0.0 {
+            continue;
+        }
+        let mut from = start.max(0.0);
+        while from < end {
+            let bin = (from / step + 1e-9) as usize;
+            let until = ((bin + 1) as f64 * step).min(end);
+            if let Some(bin) = bins.get_mut(bin) {
+                *bin += value * (until - from) / length;
+            }
+            // Rounding must not let it stand still.
+            from = until.max(from + step * 1e-6);
+        }
+    }
+    bins
+}
+
+/// Mean of a series over seconds 3 to 10, or over what it has of them; `None` when that is less than a second.
+pub(super) fn seconds_3_to_10(series: &[f64]) -> Option<f64> {
+    let part = series.get(3 * STEPS..series.len().min(10 * STEPS))?;
+    (part.len() >= STEPS).then(|| mean(part))
+}
+
+/// Length of the transient at the start in whole seconds: "the time interval in which the initial throughput was smaller than the
+/// throughput in the stable state" (imareen2025, section 5.3), which the paper gives in whole seconds, those of iperf3's report. Stable
+/// is the median of the seconds of the second half; a second belongs to the transient until the first one that reaches 95 % of it.
+/// `None` for a series of less than four seconds.
+pub(super) fn transient(series: &[f64]) -> Option<f64> {
+    let seconds: Vec<f64> = series.chunks_exact(STEPS).map(mean).collect();
+    if seconds.len() < 4 {
+        return None;
+    }
+    let mut second_half = seconds[seconds.len() / 2..].to_vec();
+    second_half.sort_by(f64::total_cmp);
+    let stable = crate::statistics::percentile(&second_half, 50.0);
+    let first = seconds.iter().position(|&second| second >= STABLE * stable);
+    Some(first.unwrap_or(seconds.len()) as f64)
+}
+
+/// "Expected absolute value of the total packet delay variation" (imareen2023, equation 1): the variations of the inter-packet delay at
+/// the nodes of the route sum up to the difference of the delays of two successive packets from end to end. The unit is that of the
+/// delays. `None` for less than two packets.
+pub(super) fn jitter(delays: impl IntoIterator<Item = f64>) -> Option<f64> {
+    let delays: Vec<f64> = delays.into_iter().collect();
+    let variations: Vec<f64> = delays.windows(2).map(|pair| (pair[1] - pair[0]).abs()).collect();
+    (!variations.is_empty()).then(|| mean(&variations))
+}
+
+/// Mean of values; 0 for none.
+pub(super) fn mean(values: &[f64]) -> f64 {
+    if values.is_empty() { 0.0 } else { values.iter().sum::<f64>() / values.len() as f64 }
+}
+
+/// Standard deviation of all values (not of a sample), as `ping` gives it; 0 for none.
+pub(super) fn standard_deviation(values: &[f64]) -> f64 {
+    let mean = mean(values);
+    let squares: Vec<f64> = values.iter().map(|value| (value - mean).powi(2)).collect();
+    self::mean(&squares).sqrt()
+}
+
+/// Bytes in intervals of [`STEP`], as Mbit/s.
+pub(super) fn megabits(bins: &[f64]) -> Vec<f64> {
+    bins.iter().map(|bytes| bytes * 8.0 / 1e6 / STEP.as_secs_f64()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn intervals_are_cut_where_they_cross() {
+        let bins = at_equal_intervals(&[(0.0, 0.1, 10.0), (0.1, 0.25, 15.0), (0.25, 0.3, 5.0)]);
+        assert_eq!(bins.len(), 3);
+        for bin in bins {
+            assert!((bin - 10.0).abs() < 1e-6, "{bin}");
+        }
+        assert_eq!(at_equal_intervals(&[(0.0, 0.1, 1.0), (0.1, 0.14, 1.0)]).len(), 1);
+        assert!(at_equal_intervals(&[(0.0, f64::NAN, 1.0)]).is_empty());
+    }
+
+    #[test]
+    fn a_transient_is_the_seconds_until_the_first_stable_one() {
+        let seconds =
+            |values: &[f64]| values.iter().flat_map(|&it| [it; STEPS]).collect::<Vec<_>>();
+        assert_eq!(transient(&seconds(&[100.0, 99.0, 100.0, 101.0])), Some(0.0));
+        assert_eq!(transient(&seconds(&[10.0, 50.0, 94.9, 95.1, 100.0, 100.0, 100.0])), Some(3.0));
+        assert_eq!(transient(&seconds(&[10.0, 50.0, 60.0])), None);
+    }
+
+    #[test]
+    fn jitter_is_the_mean_change_of_delay() {
+        assert_eq!(jitter([1.0, 3.0, 2.0]), Some(1.5));
+        assert_eq!(jitter([1.0]), None);
+    }
+
+    #[test]
+    fn the_mean_of_seconds_3_to_10_takes_what_is_there() {
+        let series: Vec<f64> = (0..80).map(f64::from).collect();
+        assert_eq!(seconds_3_to_10(&series), Some((30.0 + 79.0) / 2.0));
+        assert_eq!(seconds_3_to_10(&[1.0; 200]), Some(1.0));
+        assert_eq!(seconds_3_to_10(&series[..39]), None);
+        assert_eq!(seconds_3_to_10(&[]), None);
+    }
+
+    #[test]
+    fn deviation_is_that_of_all_values() {
+        assert_eq!(standard_deviation(&[2.0, 4.0, 4.0, 4.0, 5.0, 5.0, 7.0, 9.0]), 2.0);
+        assert_eq!(standard_deviation(&[]), 0.0);
+    }
+}

@@ -1,0 +1,53 @@
+//! How long a measurement will take.
+
+use std::time::Duration;
+
+use super::{CaseSpec, Method, NetworkSpec, Traffic};
+
+/// Namespaces, links and their end.
+const NETWORK: Duration = Duration::from_millis(1500);
+/// Two daemons, or another tunnel, until their paths are up.
+const TUNNEL: Duration = Duration::from_millis(1500);
+/// Connecting, exchanging results.
+const TRAFFIC: Duration = Duration::from_millis(700);
+/// Of the rate of the links, what a download that is known nothing else about may be expected to get.
+const SHARE: f64 = 0.85;
+
+/// How long a measurement will take, set-up and removal of everything included: for progress bars.
+pub(crate) fn expected_duration(spec: &CaseSpec) -> Duration {
+    let tunnel = match spec.method {
+        Method::Plain | Method::Mptcp => Duration::ZERO,
+        Method::Tunnel(_) | Method::Adapter { .. } => TUNNEL,
+    };
+    NETWORK + tunnel + TRAFFIC + traffic(spec)
+}
+
+/// How long the traffic runs.
+fn traffic(spec: &CaseSpec) -> Duration {
+    match spec.traffic {
+        Traffic::Tcp { duration, .. }
+        | Traffic::Udp { duration, .. }
+        | Traffic::Rtp { duration, .. } => duration,
+        Traffic::Ping { count, interval } => interval * count,
+        Traffic::Download { bytes, limit, .. } => {
+            let Some(rate) = forward_rate(&spec.network) else { return limit.min(TRAFFIC) };
+            let seconds = bytes as f64 * 8.0 / (rate as f64 * SHARE);
+            Duration::try_from_secs_f64(seconds).unwrap_or(limit).min(limit)
+        }
+    }
+}
+
+/// What the links together can carry from `a` to `b`, in bit/s: each its slowest channel, a channel that several share once.
+/// `None`: no limit.
+pub(super) fn forward_rate(network: &NetworkSpec) -> Option<u64> {
+    let mut counted = vec![false; network.channels.len()];
+    let mut sum = 0_u64;
+    for link in &network.links {
+        let rate = |&channel: &usize| Some((network.channels.get(channel)?.params.rate?, channel));
+        let (rate, channel) = link.forward.iter().filter_map(rate).min()?;
+        if !std::mem::replace(&mut counted[channel], true) {
+            sum = sum.saturating_add(rate.bits_per_second());
+        }
+    }
+    Some(sum)
+}

@@ -1,0 +1,64 @@
+//! Where and by what something was measured.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::process::{Command, Stdio};
+
+use super::{Backend, Environment};
+
+/// Where and by what something is measured: `programs` are names and the arguments that make them tell their versions.
+pub(super) fn environment(backend: Backend, programs: &[(&str, &[&str])]) -> Environment {
+    let version = env!("CARGO_PKG_VERSION");
+    let programs = programs.iter().map(|(program, arguments)| {
+        let name = program.rsplit('/').next().unwrap_or(program);
+        (name.to_owned(), version_of(program, arguments))
+    });
+    Environment {
+        mpt: version.into(),
+        kernel: fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default().trim().into(),
+        processors: processors(&fs::read_to_string("/proc/cpuinfo").unwrap_or_default()),
+        emulator: match backend {
+            Backend::Emulator => format!("mpt-lab {version}"),
+            Backend::Kernel => format!("kernel, by {}", version_of("tc", &["-V"])),
+        },
+        programs: programs.collect::<BTreeMap<_, _>>(),
+    }
+}
+
+/// The first line that a program says of itself; empty when it says nothing.
+pub(super) fn version_of(program: &str, arguments: &[&str]) -> String {
+    let output = Command::new(program).args(arguments).stdin(Stdio::null()).output();
+    let Ok(output) = output else { return String::new() };
+    // Some tell it on standard error.
+    let text = [output.stdout, output.stderr].concat();
+    let text = String::from_utf8_lossy(&text);
+    text.lines().find(|line| !line.trim().is_empty()).unwrap_or_default().trim().to_owned()
+}
+
+/// Such as `2 x Some Model`.
+fn processors(cpuinfo: &str) -> String {
+    let value = |line: &str| Some(line.split_once(':')?.1.trim().to_owned());
+    let lines =
+        |name: &str| cpuinfo.lines().filter(move |line| line.starts_with(name)).collect::<Vec<_>>();
+    let count = lines("processor").len().max(1);
+    let model =
+        ["model name", "Model", "Hardware"].iter().find_map(|name| value(lines(name).first()?));
+    format!("{count} x {}", model.unwrap_or_else(|| std::env::consts::ARCH.into()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn processors_are_counted_and_named() {
+        let cpuinfo = "processor\t: 0\nmodel name\t: Some CPU @ 2 GHz\n\nprocessor\t: 1\nmodel name\t: Some CPU @ 2 GHz\n";
+        assert_eq!(processors(cpuinfo), "2 x Some CPU @ 2 GHz");
+        assert_eq!(processors(""), format!("1 x {}", std::env::consts::ARCH));
+    }
+
+    #[test]
+    fn a_program_that_is_not_there_has_no_version() {
+        assert_eq!(version_of("/nonexistent/program", &[]), "");
+    }
+}

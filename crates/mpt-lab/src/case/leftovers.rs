@@ -1,0 +1,88 @@
+//! What laboratories that were killed left behind.
+
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+
+use nix::mount::{MntFlags, umount2};
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+
+/// How every name of a namespace or directory of a laboratory begins; its process id follows, then `-`.
+const PREFIX: &str = "mpt-lab-";
+/// Where namespaces have their names.
+const NAMESPACES: &str = "/run/netns";
+
+/// Removes namespaces, processes in them, and directories of laboratories that no longer run. Those of others are left alone.
+/// What cannot be removed is left: it does not disturb, the names of this laboratory are its own.
+pub(super) fn remove() {
+    for path in of_the_dead(Path::new(NAMESPACES)) {
+        end_processes_in(&path);
+        // Fails where it is no mount point any more, then the file alone is left.
+        let _ = umount2(&path, MntFlags::MNT_DETACH);
+        let _ = fs::remove_file(&path);
+    }
+    for path in of_the_dead(&std::env::temp_dir()) {
+        let _ = fs::remove_dir_all(&path);
+    }
+}
+
+/// A prefix for directories of this laboratory, by which a later one knows whose they were.
+pub(super) fn prefix() -> String {
+    format!("{PREFIX}{}-", std::process::id())
+}
+
+fn of_the_dead(directory: &Path) -> Vec<std::path::PathBuf> {
+    let Ok(entries) = fs::read_dir(directory) else { return Vec::new() };
+    let entries = entries.filter_map(Result::ok);
+    let dead =
+        entries.filter(|entry| owner(&entry.file_name().to_string_lossy()).is_some_and(is_dead));
+    dead.map(|entry| entry.path()).collect()
+}
+
+/// The process id in a name such as `mpt-lab-4711-a`.
+fn owner(name: &str) -> Option<u32> {
+    name.strip_prefix(PREFIX)?.split_once('-')?.0.parse().ok()
+}
+
+fn is_dead(pid: u32) -> bool {
+    !Path::new(&format!("/proc/{pid}")).exists()
+}
+
+/// Daemons and traffic outlive a laboratory that is killed.
+fn end_processes_in(namespace: &Path) {
+    let identity = |path: &Path| fs::metadata(path).map(|it| (it.dev(), it.ino())).ok();
+    let Some(namespace) = identity(namespace) else { return };
+    let Ok(entries) = fs::read_dir("/proc") else { return };
+    for entry in entries.filter_map(Result::ok) {
+        let Ok(pid) = entry.file_name().to_string_lossy().parse::<i32>() else { continue };
+        if identity(&entry.path().join("ns/net")) == Some(namespace) {
+            let _ = kill(Pid::from_raw(pid), Signal::SIGKILL);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_tells_its_owner() {
+        assert_eq!(owner("mpt-lab-4711-middle"), Some(4711));
+        for other in ["mpt-lab-NfG8Px", "mpt-lab-4711", "mpt-lab--a", "other-1-a", "mpt-lab-1x-a"] {
+            assert_eq!(owner(other), None, "{other}");
+        }
+        assert!(!is_dead(std::process::id()));
+    }
+
+    #[test]
+    fn only_what_the_dead_had_is_found() {
+        let directory = tempfile::tempdir().unwrap();
+        // Above the largest process id that Linux gives.
+        let dead = format!("mpt-lab-{}-x", 1 << 23);
+        for name in [&dead, &format!("{}x", prefix()), "mpt-lab-abcdef", "something"] {
+            fs::create_dir(directory.path().join(name)).unwrap();
+        }
+        assert_eq!(of_the_dead(directory.path()), [directory.path().join(dead)]);
+    }
+}
