@@ -9,3 +9,5 @@ pub mod control;
 mod convert;
 pub mod daemon;
 pub mod data;
+pub mod privileges;
+pub mod service;

@@ -1,12 +1,16 @@
 //! The multipath tunnel daemon.
 #![forbid(unsafe_code)]
 
+use std::cell::RefCell;
 use std::io::IsTerminal;
+use std::path::Path;
 use std::process::ExitCode;
 
 use clap::Parser;
+use mpt_linux::confine::{self, Enforced};
 use mptd::args::{self, Args, EXIT_CONFIG, EXIT_FAILURE};
-use mptd::{config, daemon};
+use mptd::privileges::{self, Identity, Purpose};
+use mptd::{config, daemon, service};
 use tracing::level_filters::LevelFilter;
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
@@ -14,15 +18,29 @@ use tracing_subscriber::{EnvFilter, reload};
 
 fn main() -> ExitCode {
     let args = Args::parse();
+    let purpose = if args.check { Purpose::Check } else { Purpose::Run };
+    // Before any other thread exists.
+    let identity = match privileges::drop(&args.config, purpose) {
+        Ok(identity) => identity,
+        Err(error) => return refused(&error),
+    };
     if args.check {
         let checked =
             args::check(&args, &mut std::io::stdout().lock(), &mut std::io::stderr().lock());
         return checked.unwrap_or(ExitCode::from(EXIT_FAILURE));
     }
-    let checked = match config::load(&args.config) {
+    let keys = RefCell::new(Vec::new());
+    let read = |file: &Path| {
+        keys.borrow_mut().push(file.to_owned());
+        config::read_key_file(file)
+    };
+    let checked = match config::load_with(&args.config, &read) {
         Ok(checked) => checked,
         Err(errors) => {
             eprintln!("{errors}");
+            if let Identity::Switched(user) = identity {
+                eprintln!("mptd: read as user {user} (daemon.user)");
+            }
             return ExitCode::from(EXIT_CONFIG);
         }
     };
@@ -38,9 +56,22 @@ fn main() -> ExitCode {
         tracing::warn!("{warning}");
     }
 
+    identity.log();
+    match privileges::confine(&args.config, &checked.config, &keys.take()) {
+        Ok(Enforced::Fully) => {}
+        Ok(Enforced::Partly) => {
+            tracing::info!(
+                "this kernel's landlock is older than ours: some rights to files remain"
+            );
+        }
+        Ok(Enforced::Not) => tracing::info!("no landlock in this kernel: files are not confined"),
+        Err(error) => return refused(&error),
+    }
+
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let result = runtime.map_err(daemon::Error::from).and_then(|runtime| {
-        let result = runtime.block_on(daemon::run(&args.config, checked.config, set_log, || {}));
+        let result =
+            runtime.block_on(daemon::run(&args.config, checked.config, set_log, service::ready));
         // A resolver that does not answer holds up no end.
         runtime.shutdown_background();
         result
@@ -52,6 +83,13 @@ fn main() -> ExitCode {
             ExitCode::from(EXIT_FAILURE)
         }
     }
+}
+
+/// The rights of the daemon are not what the configuration asks for.
+fn refused(error: &confine::Error) -> ExitCode {
+    eprintln!("mptd: {error}");
+    let of_configuration = matches!(error, confine::Error::NoUser(_));
+    ExitCode::from(if of_configuration { EXIT_CONFIG } else { EXIT_FAILURE })
 }
 
 /// What the environment (`RUST_LOG`) says, else everything from `level` up.

@@ -274,6 +274,8 @@ bad! {
         "mpt.toml:10: connection.path.remote_port: 0 is not a port; write an integer from 1 to 65535";
     source_port_wrong: with("name = \"dsl\"", "name = \"dsl\"\nsource_port = \"any\"") =>
         "mpt.toml:10: connection.path.source_port: \"any\" is not a port; write \"random\", \"entropy\" or a port from 1 to 65535";
+    not_a_user: with("[daemon]", "[daemon]\nuser = \"no one\"") =>
+        "mpt.toml:2: daemon.user: \"no one\" is not the name of a user; write the name of a user, such as \"mpt\"";
     relative_socket: with("[daemon]", "[daemon]\ncontrol_socket = \"mptd.sock\"") =>
         "mpt.toml:2: daemon.control_socket: \"mptd.sock\" is not an absolute path; write the whole path, such as \"/run/mpt/mptd.sock\"";
     buffer_limit_too_little: with("[daemon]", "[daemon]\nbuffer_limit = \"4 KiB\"") =>

@@ -162,12 +162,18 @@ fn another_port_of_the_daemon_replaces_the_paths_that_listen_on_it() {
 fn what_takes_a_restart_is_told() {
     let plan = plan(&[(
         "[[device]]",
-        "[daemon]\nbuffer_limit = \"32 MiB\"\ncontrol_socket = \"/run/other.sock\"\nlog = \"debug\"\nmark = 7\n\
+        "[daemon]\nbuffer_limit = \"32 MiB\"\ncontrol_socket = \"/run/other.sock\"\nlog = \"debug\"\nmark = 7\nuser = \"mpt\"\n\
          listen = [\"10.0.1.1\"]\n[[device]]",
     )]);
     assert_eq!(
         plan.restart,
-        ["daemon.control_socket", "daemon.buffer_limit", "daemon.listen", "daemon.mark"]
+        [
+            "daemon.user",
+            "daemon.control_socket",
+            "daemon.buffer_limit",
+            "daemon.listen",
+            "daemon.mark"
+        ]
     );
     assert_eq!(sentences(&plan), ["daemon: log changed"]);
 }

@@ -147,6 +147,9 @@ pub fn diff(old: &Config, new: &Config) -> Plan {
 }
 
 fn daemon(old: &Daemon, new: &Daemon, plan: &mut Plan) {
+    if old.user != new.user {
+        plan.restart.push("daemon.user");
+    }
     if old.control_socket != new.control_socket {
         plan.restart.push("daemon.control_socket");
     }

@@ -61,6 +61,15 @@ pub struct Checked {
 ///
 /// Everything that is wrong with it, not just the first thing; nothing else when it is not TOML.
 pub fn load(path: &FilePath) -> Result<Checked, ConfigErrors> {
+    load_with(path, &read_key_file)
+}
+
+/// The same, with the key files read by `keys`.
+///
+/// # Errors
+///
+/// As [`load`].
+pub fn load_with(path: &FilePath, keys: KeyReader<'_>) -> Result<Checked, ConfigErrors> {
     let file = path.display().to_string();
     let unreadable = |message: String| {
         ConfigErrors(vec![Diagnostic {
@@ -82,7 +91,7 @@ pub fn load(path: &FilePath) -> Result<Checked, ConfigErrors> {
             ..unreadable(String::new()).0.remove(0)
         }])
     })?;
-    check_text(&file, text)
+    check_text_with(&file, text, keys)
 }
 
 /// Checks the text of a file, which is called `file` in messages.

@@ -112,6 +112,7 @@ impl Draft {
 
 fn daemon(mut table: Table<'_>) -> (Daemon, Lines) {
     let defaults = Daemon::default();
+    let user = table.parsed("user", "the name of a user, such as \"mpt\"", values::user);
     let control_socket = table.parsed(
         "control_socket",
         "the whole path, such as \"/run/mpt/mptd.sock\"",
@@ -144,6 +145,7 @@ fn daemon(mut table: Table<'_>) -> (Daemon, Lines) {
     let mark = table.integer("mark", "a mark", 1..=u64::from(u32::MAX));
     let lines = table.finish();
     let daemon = Daemon {
+        user,
         control_socket: control_socket.unwrap_or(defaults.control_socket),
         log: log.unwrap_or(defaults.log),
         buffer_limit: buffer_limit.unwrap_or(defaults.buffer_limit),

@@ -52,6 +52,8 @@ pub struct Config {
 /// `[daemon]`
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Daemon {
+    /// The user that the daemon becomes when root starts it; `None`: see [`crate::privileges`].
+    pub user: Option<String>,
     /// UNIX socket of the control API.
     pub control_socket: PathBuf,
     /// The least severe messages that are logged, unless the environment says otherwise.
@@ -262,6 +264,7 @@ impl Config {
 impl Default for Daemon {
     fn default() -> Self {
         Daemon {
+            user: None,
             control_socket: mpt_api::DEFAULT_SOCKET.into(),
             log: LevelFilter::INFO,
             buffer_limit: DEFAULT_BUFFER_LIMIT,

@@ -41,6 +41,13 @@ pub(super) fn name(text: &str) -> Result<String, Fault> {
     mpt_api::is_name(text).then(|| text.to_owned()).ok_or_else(|| "is not a name".into())
 }
 
+/// Name of a user of the system, as useradd(8) and adduser(8) make them.
+pub(super) fn user(text: &str) -> Result<String, Fault> {
+    let good = |b: u8| b.is_ascii_alphanumeric() || b"_.-$".contains(&b);
+    let is_name = text.bytes().all(good) && !text.is_empty() && !text.starts_with('-');
+    is_name.then(|| text.to_owned()).ok_or_else(|| "is not the name of a user".into())
+}
+
 /// Name of a network interface.
 pub(super) fn interface(text: &str) -> Result<String, Fault> {
     if text.len() > MAX_INTERFACE_NAME {

@@ -33,6 +33,7 @@ use crate::command::Command;
 use crate::config::{self, Config, ConfigErrors};
 use crate::control::{BindError, ControlSocket, EVENT_BACKLOG, Server};
 use crate::data::{ChangeError, DataThread, Ended, Handle, Notice};
+use crate::service;
 use names::Names;
 use network::Network;
 pub use reverse_path::check as check_reverse_path;
@@ -140,6 +141,8 @@ pub async fn run(
     tokio::pin!(serve);
     let mut pause = Duration::ZERO;
     let mut again = tokio::time::interval(ASK_AGAIN);
+    let watched = service::watchdog();
+    let mut alive = tokio::time::interval(watched.unwrap_or(ASK_AGAIN));
     let ended = loop {
         tokio::select! {
             () = &mut serve => {}
@@ -171,6 +174,12 @@ pub async fn run(
                     break Err(error);
                 }
             }
+            // Both threads are: the answer comes from the other one.
+            _ = alive.tick(), if watched.is_some() => {
+                if daemon.data.call(|_| ()).await.is_ok() {
+                    service::alive();
+                }
+            }
             Some(found) = found.recv() => daemon.name_found(found).await,
             Some(ask) = asks.recv() => if let Err(error) = daemon.ask_peer(ask).await {
                 break Err(error);
@@ -181,6 +190,7 @@ pub async fn run(
         }
     };
     tracing::info!("ending");
+    service::stopping();
     daemon.shut_down().await;
     ended
 }

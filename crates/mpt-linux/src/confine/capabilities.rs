@@ -1,0 +1,29 @@
+//! Capabilities (capabilities(7)).
+
+use caps::{CapSet, Capability, CapsHashSet};
+
+use super::Error;
+
+/// Gives up every capability but `CAP_NET_ADMIN` (devices, routes, marks, buffers beyond the limits), and that as well where the process has
+/// it not; programs that it starts get none.
+///
+/// # Errors
+///
+/// When the kernel refuses; some may then be gone already.
+pub fn keep_network_only() -> Result<(), Error> {
+    let kept = CapsHashSet::from([Capability::CAP_NET_ADMIN]);
+    caps::clear(None, CapSet::Ambient)?;
+    caps::clear(None, CapSet::Inheritable)?;
+    // The bounding set takes a capability to change. Without it there is none to be had by starting programs, either: see below.
+    if caps::has_cap(None, CapSet::Effective, Capability::CAP_SETPCAP)? {
+        for capability in caps::runtime::thread_all_supported().difference(&kept) {
+            caps::drop(None, CapSet::Bounding, *capability)?;
+        }
+    }
+    let permitted = caps::read(None, CapSet::Permitted)?;
+    let kept = permitted.intersection(&kept).copied().collect();
+    // What is not permitted cannot be effective: in this order neither is refused.
+    caps::set(None, CapSet::Effective, &kept)?;
+    caps::set(None, CapSet::Permitted, &kept)?;
+    nix::sys::prctl::set_no_new_privs().map_err(Error::NewPrivileges)
+}

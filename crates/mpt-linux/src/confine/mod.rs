@@ -1,0 +1,58 @@
+//! What a process may do is cut down to what it needs: another user, one capability, and files by landlock. Each of it lasts until the process
+//! ends and is inherited by every thread started afterwards, so it has to happen before there is a second one.
+
+mod capabilities;
+mod files;
+mod user;
+
+use std::path::PathBuf;
+
+use thiserror::Error;
+
+pub use capabilities::keep_network_only;
+pub use files::{Enforced, Files};
+pub use user::{User, is_root};
+
+/// Why a process could not be confined.
+#[derive(Debug, Error)]
+pub enum Error {
+    /// The user does not exist.
+    #[error("there is no user {0:?}")]
+    NoUser(String),
+    /// The system refuses to become the user.
+    #[error("become user {user}: {source}")]
+    Switch {
+        /// Name of the user.
+        user: String,
+        /// The kernel's answer.
+        #[source]
+        source: nix::Error,
+    },
+    /// The system refuses to look up a user.
+    #[error("look up user {user}: {source}")]
+    LookUp {
+        /// Name of the user.
+        user: String,
+        /// The kernel's answer.
+        #[source]
+        source: nix::Error,
+    },
+    /// A directory cannot be given to the user.
+    #[error("{}: {source}", path.display())]
+    Directory {
+        /// The directory.
+        path: PathBuf,
+        /// The kernel's answer.
+        #[source]
+        source: std::io::Error,
+    },
+    /// Capabilities cannot be given up.
+    #[error("give up capabilities: {0}")]
+    Capabilities(#[from] caps::errors::CapsError),
+    /// Programs started later could have more rights.
+    #[error("give up new privileges: {0}")]
+    NewPrivileges(#[source] nix::Error),
+    /// The rules for files were refused.
+    #[error("landlock: {0}")]
+    Files(#[from] landlock::RulesetError),
+}

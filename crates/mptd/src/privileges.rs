@@ -1,0 +1,176 @@
+//! What the daemon may do: as the user that the configuration names, with one capability, and with the files it needs.
+
+use std::path::{Path, PathBuf};
+
+use mpt_linux::confine::{self, Enforced, Files, User};
+
+use crate::config::Config;
+
+/// The user of the daemon where the configuration names none.
+pub const USUAL_USER: &str = "mpt";
+
+/// Where the resolver of names (glibc's or musl's) finds what it needs. A file there is exchanged for another by DHCP clients, which a rule for
+/// the file alone would not survive; `/etc/resolv.conf` is often a link into one of the others. Libraries are those of its modules (nsswitch.conf(5)).
+const RESOLVER: [&str; 7] = [
+    "/etc",
+    "/run/systemd/resolve",
+    "/run/resolvconf",
+    "/run/NetworkManager",
+    "/lib",
+    "/lib64",
+    "/usr/lib",
+];
+
+/// What decides about the user; read before anything else of the file, since the rest is read as that user.
+struct Choice {
+    user: Option<String>,
+    control_socket: PathBuf,
+}
+
+/// Who the daemon has become.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Identity {
+    /// This user, instead of root.
+    Switched(String),
+    /// Root, because the configuration says so.
+    Root,
+    /// Root, since there is no usual user, or the directory of the configuration is not his.
+    StillRoot,
+    /// It was started as somebody else than root, and stays so.
+    Other,
+}
+
+impl Identity {
+    /// Tells whoever reads the log what to think of it.
+    pub fn log(&self) {
+        match self {
+            Identity::Switched(user) => tracing::info!(user, "runs as this user"),
+            Identity::StillRoot => tracing::info!(
+                "runs as root with CAP_NET_ADMIN alone: there is no user {USUAL_USER} to whom the directory of the configuration belongs"
+            ),
+            Identity::Root | Identity::Other => {}
+        }
+    }
+}
+
+/// Whether directories may be made and changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Purpose {
+    /// The daemon is about to run: the directory of its control socket is made.
+    Run,
+    /// The configuration is to be checked as the daemon would see it: nothing is changed.
+    Check,
+}
+
+/// Becomes the user of the daemon, if this is root, and gives up all capabilities but the one that is needed. There must be no other thread yet.
+///
+/// A file that cannot be read, or has errors, names no user: whoever reads it next tells what is wrong.
+///
+/// # Errors
+///
+/// When there is no such user, or the system refuses.
+pub fn drop(file: &Path, purpose: Purpose) -> Result<Identity, confine::Error> {
+    let choice = choice(&std::fs::read_to_string(file).unwrap_or_default());
+    let identity = match user(&choice, file)? {
+        Ok(user) => {
+            if purpose == Purpose::Run
+                && let Some(directory) = parent(&choice.control_socket)
+            {
+                // The usual one is ours, whoever ran before.
+                let usual = choice.control_socket == Path::new(mpt_api::DEFAULT_SOCKET);
+                user.make_directory(directory, usual)?;
+            }
+            user.become_it()?;
+            Identity::Switched(user.name().to_owned())
+        }
+        Err(identity) => identity,
+    };
+    confine::keep_network_only()?;
+    Ok(identity)
+}
+
+/// From now on, only files that this configuration needs can be opened: its directory and those of the key files `keys`, the control socket, the
+/// TUN driver, settings of the network, what the resolver reads.
+///
+/// # Errors
+///
+/// When the kernel refuses.
+pub fn confine(file: &Path, config: &Config, keys: &[PathBuf]) -> Result<Enforced, confine::Error> {
+    let mut files = Files::default().device("/dev/net/tun").read("/proc/sys/net");
+    for directory in RESOLVER {
+        files = files.read(directory);
+    }
+    // `connection save` writes where a link leads.
+    for file in [file.to_owned()].into_iter().chain(std::fs::canonicalize(file)) {
+        // A name without a directory is in the present one.
+        files = files.write(parent(&file).unwrap_or(Path::new(".")));
+    }
+    // A key is best exchanged by renaming a new file.
+    for key in keys {
+        files = files.read(parent(key).unwrap_or(Path::new("/")));
+    }
+    let socket = &config.daemon.control_socket;
+    files.sockets(parent(socket).unwrap_or(Path::new("/"))).confine()
+}
+
+/// The user to become, or why none.
+fn user(choice: &Choice, file: &Path) -> Result<Result<User, Identity>, confine::Error> {
+    if !confine::is_root() {
+        return Ok(Err(Identity::Other));
+    }
+    match choice.user.as_deref() {
+        Some("root") => Ok(Err(Identity::Root)),
+        Some(name) => match User::find(name)? {
+            Some(user) => Ok(Ok(user)),
+            None => Err(confine::Error::NoUser(name.to_owned())),
+        },
+        None => {
+            let directory = std::fs::canonicalize(file).ok();
+            let directory = directory.as_deref().and_then(parent);
+            // A list of users that cannot be read names none.
+            let user = User::find(USUAL_USER).ok().flatten();
+            let user = user.filter(|user| directory.is_some_and(|directory| user.owns(directory)));
+            Ok(user.ok_or(Identity::StillRoot))
+        }
+    }
+}
+
+fn choice(text: &str) -> Choice {
+    let table: toml::Table = text.parse().unwrap_or_default();
+    let string = |key: &str| table.get("daemon")?.get(key)?.as_str().map(str::to_owned);
+    let control_socket = string("control_socket").unwrap_or(mpt_api::DEFAULT_SOCKET.to_owned());
+    Choice { user: string("user"), control_socket: control_socket.into() }
+}
+
+fn parent(path: &Path) -> Option<&Path> {
+    path.parent().filter(|parent| !parent.as_os_str().is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_decides_about_the_user_is_read_from_any_text() {
+        for (text, user, socket) in [
+            ("", None, mpt_api::DEFAULT_SOCKET),
+            ("daemon.user = \"x\"", Some("x"), mpt_api::DEFAULT_SOCKET),
+            ("[daemon]\nuser = 3\ncontrol_socket = \"/a/b\"", None, "/a/b"),
+            ("[daemon]\nuser = \"x\"\n[", None, mpt_api::DEFAULT_SOCKET),
+            ("daemon = 3", None, mpt_api::DEFAULT_SOCKET),
+        ] {
+            let choice = choice(text);
+            assert_eq!(
+                (choice.user.as_deref(), choice.control_socket.as_path()),
+                (user, Path::new(socket)),
+                "{text}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_name_without_a_directory_has_no_parent() {
+        assert_eq!(parent(Path::new("mpt.toml")), None);
+        assert_eq!(parent(Path::new("/mpt.toml")), Some(Path::new("/")));
+    }
+}
