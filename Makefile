@@ -18,7 +18,7 @@ export PATH := $(PATH):/usr/sbin:/sbin
 
 .PHONY: help
 help: ## this list
-	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 16
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 22
 
 .PHONY: demo
 demo: ## two hosts, two paths, one tunnel: builds it and shows what it carries
@@ -65,6 +65,18 @@ fuzz: ## every fuzz target for a few seconds each (FUZZ_SECONDS)
 build: ## release binaries: mptd, mpt, mpt-lab
 	@scripts/setup demo
 	$(CARGO) build --release --locked --workspace
+
+.PHONY: deb
+deb: ## Debian packages of mptd with mpt, and of mpt-lab, in target/debian
+	@scripts/setup deb
+	$(CARGO) build --release --locked -p mptd -p mpt -p mpt-lab
+	scripts/package $(TARGET)/release $(TARGET)/debian
+
+.PHONY: deb-test
+deb-test: ## packages of the tests' own build: installed, run, upgraded and purged in a fresh Debian; needs root
+	@scripts/setup deb-test
+	$(CARGO) build --locked -p mptd -p mpt -p mpt-lab
+	scripts/deb-test $(TARGET)/debug
 
 .PHONY: clean
 clean: ## removes what was built

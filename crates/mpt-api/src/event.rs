@@ -20,10 +20,15 @@ pub struct Event {
 impl Event {
     /// An event that happens now.
     pub fn now(kind: EventKind) -> Self {
-        let since_epoch =
-            SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-        Event { time_ms: u64::try_from(since_epoch.as_millis()).unwrap_or(u64::MAX), kind }
+        Event { time_ms: now_ms(), kind }
     }
+}
+
+/// Milliseconds since 1970-01-01 UTC by the clock of the system.
+#[must_use]
+pub fn now_ms() -> u64 {
+    let since_epoch = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(since_epoch.as_millis()).unwrap_or(u64::MAX)
 }
 
 /// Kinds of events, told apart by the key `event`.

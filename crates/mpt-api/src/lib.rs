@@ -36,7 +36,7 @@ mod response;
 pub mod session;
 pub mod snapshot;
 
-pub use event::{Event, EventKind, LossReason};
+pub use event::{Event, EventKind, LossReason, now_ms};
 pub use facts::{Direction, Ecn, Late, Mapping, Permission};
 pub use line::{read_line, to_line};
 pub use name::{MAX_NAME, is_name};

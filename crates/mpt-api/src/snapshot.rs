@@ -36,6 +36,8 @@ pub struct Daemon {
     pub pid: u32,
     /// Whole seconds since it started.
     pub uptime_s: u64,
+    /// When it gave this answer, in milliseconds since 1970-01-01 UTC by the clock of its system.
+    pub time_ms: u64,
     /// Bytes of packet buffers in use now (packets waiting in reorder windows and for sockets).
     pub buffer_bytes: u64,
     /// The most that may be in use (`daemon.buffer_limit`).

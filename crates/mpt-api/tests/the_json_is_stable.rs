@@ -299,6 +299,7 @@ fn a_snapshot() {
             program: "0.1.0".into(),
             pid: 17,
             uptime_s: 3,
+            time_ms: 1_790_000_000_000,
             buffer_bytes: 0,
             buffer_limit: 64 << 20,
             drops: BTreeMap::from([("wrong_key".to_owned(), 2)]),
@@ -321,6 +322,7 @@ fn a_snapshot() {
         "program": "0.1.0",
         "pid": 17,
         "uptime_s": 3,
+        "time_ms": 1790000000000,
         "buffer_bytes": 0,
         "buffer_limit": 67108864,
         "drops": {

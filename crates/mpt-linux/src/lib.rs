@@ -1,4 +1,5 @@
 //! The only crate that touches the operating system.
+pub mod clock;
 pub mod confine;
 pub mod netlink;
 pub mod netns;

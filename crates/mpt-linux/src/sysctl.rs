@@ -13,3 +13,12 @@ pub fn reverse_path_filter(interface: &str) -> Option<u8> {
     // The kernel takes the larger one.
     read(interface).zip(read("all")).map(|(own, all)| own.max(all))
 }
+
+/// Whether packets that come in for others are passed on (`net.ipv4.ip_forward`, `net.ipv6.conf.all.forwarding`). `None` where the system does
+/// not tell.
+#[must_use]
+pub fn forwarding(ipv6: bool) -> Option<bool> {
+    let file = if ipv6 { "ipv6/conf/all/forwarding" } else { "ipv4/ip_forward" };
+    let text = fs::read_to_string(format!("/proc/sys/net/{file}")).ok()?;
+    Some(text.trim() != "0")
+}

@@ -109,6 +109,21 @@ pub(crate) enum Operation {
     },
     /// Make a key that both ends get, besides their key pairs; needs no daemon
     Genpsk(Generate),
+    /// Look for what keeps the tunnel from working on this host, and say what to do about it
+    Doctor {
+        /// Configuration file
+        #[arg(long, value_name = "FILE", default_value = mptd::config::DEFAULT_FILE)]
+        config: PathBuf,
+        /// As JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Write manual pages and shell completions, for packages
+    #[command(hide = true)]
+    Manual {
+        /// Directory to write them to
+        directory: PathBuf,
+    },
 }
 
 #[derive(Debug, clap::Args)]

@@ -17,6 +17,8 @@ pub(crate) enum Failed {
     File(String),
     /// The command line names half a daemon.
     Usage(String),
+    /// So many things on this host do not work.
+    Unwell(usize),
     /// Our own output cannot be written.
     Output(io::Error),
 }
@@ -29,7 +31,7 @@ impl Failed {
             Failed::Daemon(Error::Refused(_) | Error::Unusable(_)) => 1,
             Failed::Daemon(Error::Unreachable(_)) => 3,
             Failed::Daemon(Error::NotUnderstood(_)) => 4,
-            Failed::File(_) | Failed::Output(_) => 1,
+            Failed::File(_) | Failed::Unwell(_) | Failed::Output(_) => 1,
             Failed::Usage(_) => 2,
         }
     }
@@ -45,6 +47,7 @@ impl fmt::Display for Failed {
         match self {
             Failed::Daemon(error) => error.fmt(f),
             Failed::File(message) | Failed::Usage(message) => f.write_str(message),
+            Failed::Unwell(errors) => write!(f, "{errors} of the findings are errors"),
             Failed::Output(error) => write!(f, "cannot write: {error}"),
         }
     }

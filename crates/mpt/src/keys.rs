@@ -1,8 +1,8 @@
 //! Key files: made and read without a daemon.
 
-use std::fs::OpenOptions;
+use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Write};
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt, fchown};
 use std::path::Path;
 
 use mpt_core::control::{PresharedKey, PrivateKey, PublicKey};
@@ -28,7 +28,7 @@ pub(crate) fn public(file: Option<&Path>) -> Result<PublicKey, Failed> {
     let mut text = Zeroizing::new(String::new());
     let (name, read) = match file.filter(|file| *file != Path::new("-")) {
         Some(file) => {
-            let open = std::fs::File::open(file);
+            let open = File::open(file);
             let read = open.and_then(|open| open.take(LONGEST).read_to_string(&mut text));
             (file.display().to_string(), read)
         }
@@ -57,11 +57,23 @@ pub(crate) fn write(key: &str, file: Option<&Path>, out: &mut impl Write) -> Res
         };
         Failed::File(format!("{name}: {error}{advice}"))
     })?;
-    let written = writeln!(open, "{key}").and_then(|()| open.sync_all());
+    let written =
+        writeln!(open, "{key}").and_then(|()| give(&open, file)).and_then(|()| open.sync_all());
     written.map_err(|error| {
-        let _ = std::fs::remove_file(file);
+        let _ = fs::remove_file(file);
         Failed::File(format!("{name}: {error}"))
     })
+}
+
+/// Gives a key that root makes to the owner of its directory: the daemon may run as a user of its own, and has to read it.
+fn give(open: &File, file: &Path) -> io::Result<()> {
+    let directory = file.parent().filter(|parent| !parent.as_os_str().is_empty());
+    let owner = fs::metadata(directory.unwrap_or(Path::new(".")))?;
+    let own = open.metadata()?.uid();
+    if own != 0 || owner.uid() == own {
+        return Ok(());
+    }
+    fchown(open, Some(owner.uid()), Some(owner.gid()))
 }
 
 /// Random bytes of the system: waits until it has gathered enough.

@@ -4,8 +4,10 @@
 
 mod args;
 mod client;
+mod doctor;
 mod events;
 mod keys;
+mod manual;
 mod run;
 mod show;
 mod table;

@@ -11,7 +11,7 @@ use crate::args::{
 };
 use crate::client::{self, Failed};
 use crate::table::{Column, Table};
-use crate::{events, keys, show, units};
+use crate::{doctor, events, keys, manual, show, units};
 
 /// Runs one command.
 pub(crate) fn run(args: &Args, out: &mut impl Write) -> Result<(), Failed> {
@@ -23,6 +23,10 @@ pub(crate) fn run(args: &Args, out: &mut impl Write) -> Result<(), Failed> {
         }
         Operation::Pubkey { file } => {
             return Ok(writeln!(out, "{}", keys::public(file.as_deref())?)?);
+        }
+        Operation::Manual { directory } => return manual::write(directory),
+        Operation::Doctor { config, json } => {
+            return doctor::run(config, &args.daemon, *json, out);
         }
         Operation::Show(wanted)
         | Operation::Connection { operation: ConnectionOperation::Show(wanted) } => {

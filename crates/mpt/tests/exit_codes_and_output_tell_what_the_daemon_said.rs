@@ -198,6 +198,7 @@ fn snapshot() -> Snapshot {
             program: "0.1.0".into(),
             pid: 17,
             uptime_s: 7_265,
+            time_ms: 1_790_000_000_000,
             buffer_bytes: 4_500,
             buffer_limit: 64 << 20,
             drops: [("wrong_key".to_owned(), 2), ("truncated".to_owned(), 0)].into(),

@@ -1,7 +1,7 @@
 //! `mpt genkey`, `mpt pubkey` and `mpt genpsk`, which need no daemon.
 
 use std::io::Write;
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
@@ -86,4 +86,17 @@ fn what_is_no_key_is_told() {
     );
     // However much there is.
     refused(&["pubkey"], &"A".repeat(1 << 20));
+}
+
+/// The daemon may run as a user of its own, to whom the directory belongs.
+#[test]
+fn a_key_that_root_makes_belongs_to_the_owner_of_its_directory() {
+    const SOMEBODY: u32 = 65_534;
+    let directory = tempfile::tempdir().unwrap();
+    std::os::unix::fs::chown(directory.path(), Some(SOMEBODY), Some(SOMEBODY))
+        .expect("this test gives a directory away: run it as root");
+    let file = directory.path().join("private.key");
+    assert_eq!(printed(&["genkey", "-o", file.to_str().unwrap()], ""), "");
+    let metadata = std::fs::metadata(&file).unwrap();
+    assert_eq!((metadata.uid(), metadata.gid(), mode(&file)), (SOMEBODY, SOMEBODY, 0o600));
 }

@@ -105,8 +105,8 @@ pub fn confine(file: &Path, config: &Config, keys: &[PathBuf]) -> Result<Enforce
         // A name without a directory is in the present one.
         files = files.write(parent(&file).unwrap_or(Path::new(".")));
     }
-    // A key is best exchanged by renaming a new file.
-    for key in keys {
+    // A key is best exchanged by renaming a new file. That of this end may be needed after a reload only.
+    for key in keys.iter().chain([&config.daemon.private_key_file]) {
         files = files.read(parent(key).unwrap_or(Path::new("/")));
     }
     let socket = &config.daemon.control_socket;

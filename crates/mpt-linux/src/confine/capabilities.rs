@@ -14,13 +14,15 @@ pub fn keep_network_only() -> Result<(), Error> {
     let kept = CapsHashSet::from([Capability::CAP_NET_ADMIN]);
     caps::clear(None, CapSet::Ambient)?;
     caps::clear(None, CapSet::Inheritable)?;
+    // What a change of the user has left is permitted, and not effective.
+    let permitted = caps::read(None, CapSet::Permitted)?;
+    caps::set(None, CapSet::Effective, &permitted)?;
     // The bounding set takes a capability to change. Without it there is none to be had by starting programs, either: see below.
-    if caps::has_cap(None, CapSet::Effective, Capability::CAP_SETPCAP)? {
+    if permitted.contains(&Capability::CAP_SETPCAP) {
         for capability in caps::runtime::thread_all_supported().difference(&kept) {
             caps::drop(None, CapSet::Bounding, *capability)?;
         }
     }
-    let permitted = caps::read(None, CapSet::Permitted)?;
     let kept = permitted.intersection(&kept).copied().collect();
     // What is not permitted cannot be effective: in this order neither is refused.
     caps::set(None, CapSet::Effective, &kept)?;

@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use landlock::{
-    ABI, Access, AccessFs, BitFlags, Ruleset, RulesetAttr, RulesetCreatedAttr, RulesetStatus,
-    Scope, path_beneath_rules,
+    ABI, Access, AccessFs, BitFlags, CompatLevel, Compatible, Ruleset, RulesetAttr,
+    RulesetCreatedAttr, RulesetStatus, Scope, path_beneath_rules,
 };
 
 use super::Error;
@@ -30,6 +30,13 @@ pub enum Enforced {
 }
 
 impl Files {
+    /// Whether the kernel has landlock at all.
+    #[must_use]
+    pub fn are_confinable() -> bool {
+        let ruleset = Ruleset::default().set_compatibility(CompatLevel::HardRequirement);
+        ruleset.handle_access(AccessFs::from_all(ABI::V1)).and_then(Ruleset::create).is_ok()
+    }
+
     /// Lets everything beneath a path be read. What does not exist needs no permission, but see to it that it exists if it will.
     #[must_use]
     pub fn read(self, path: impl AsRef<Path>) -> Self {

@@ -5,11 +5,13 @@
 
 mod cmsg;
 mod error_queue;
+mod features;
 mod receive;
 mod send;
 mod socket;
 
 pub use error_queue::{PathError, PathErrorKind};
+pub use features::{Offloads, offloads};
 pub use receive::{RECEIVE_LEN, Received};
 pub use send::{Batch, MAX_BATCH_BYTES, MAX_BATCH_DATAGRAMS, MAX_BATCH_PIECES, MAX_BATCHES};
 pub use socket::{SocketConfig, UdpSocket};

@@ -132,7 +132,7 @@ impl AsFd for UdpSocket {
     }
 }
 
-fn set_int(
+pub(super) fn set_int(
     fd: libc::c_int,
     level: libc::c_int,
     name: libc::c_int,

@@ -14,6 +14,7 @@ impl Daemon {
         let mut config = self.running.clone();
         config.connections.extend(self.clients.iter().map(|(_, held)| held.connection.clone()));
         let uptime_s = self.started.elapsed().as_secs();
+        let time_ms = mpt_api::now_ms();
         let snapshot = self.data.call(move |data| {
             let (buffer_bytes, buffer_limit) = data.buffer_bytes();
             Snapshot {
@@ -21,6 +22,7 @@ impl Daemon {
                     program: env!("CARGO_PKG_VERSION").into(),
                     pid: std::process::id(),
                     uptime_s,
+                    time_ms,
                     buffer_bytes,
                     buffer_limit,
                     drops: data.drops(),

@@ -13,7 +13,7 @@ use mpt_api::{
     Snapshot,
 };
 use nix::sys::signal::{Signal, kill};
-use nix::unistd::Pid;
+use nix::unistd::{Pid, User, chown};
 use tempfile::TempDir;
 
 use super::{Config, Host, PATIENCE, wait_for};
@@ -37,8 +37,22 @@ impl Daemon {
 
     /// Starts it with a file of its own in the place of the host's `/etc/hosts`. What is written into the file is seen at once.
     pub(crate) fn start_with_names(host: &Host, config: &Config, names: &Path) -> Self {
+        Self::start_with_names_as(host, config, names, "root")
+    }
+
+    /// The same, with everything that belongs to it given to a user of the system.
+    pub(crate) fn start_with_names_as(
+        host: &Host,
+        config: &Config,
+        names: &Path,
+        user: &str,
+    ) -> Self {
         let directory = tempfile::tempdir().unwrap();
         fs::write(file(&directory), config.text(&socket(&directory))).unwrap();
+        let user = User::from_name(user).unwrap().expect("a user of this system");
+        for path in [directory.path(), &file(&directory)] {
+            chown(path, Some(user.uid), Some(user.gid)).unwrap();
+        }
         let mut command = host.namespace.command("unshare").unwrap();
         let script = r#"mount --bind "$1" /etc/hosts && shift && exec "$@""#;
         command.args(["--mount", "sh", "-c", script, "sh"]).arg(names);

@@ -1,0 +1,84 @@
+//! What the running daemon knows of its paths.
+
+use std::time::{Duration, SystemTime};
+
+use mpt_api::{Command, DownReason, PathState, Reply, SessionState, Snapshot};
+use mpt_client::Client;
+
+use super::{Findings, Level};
+use crate::client::Failed;
+
+/// Everything as the daemon knows it, and when it was asked.
+pub(super) struct Answer {
+    pub(super) snapshot: Snapshot,
+    pub(super) asked: SystemTime,
+    /// How long the answer took.
+    pub(super) took: Duration,
+}
+
+pub(super) fn snapshot(client: Result<Client, Failed>) -> Result<Answer, Failed> {
+    let mut client = client?;
+    // The first answer comes with the setting up of a session: the time of the second is that of the way.
+    client.call(Command::Show)?;
+    let (asked, began) = (SystemTime::now(), std::time::Instant::now());
+    match client.call(Command::Show)? {
+        Reply::Snapshot(snapshot) => {
+            Ok(Answer { snapshot: *snapshot, asked, took: began.elapsed() })
+        }
+        reply => Err(Failed::unexpected(&reply)),
+    }
+}
+
+pub(super) fn check(answer: &Result<Answer, Failed>, found: &mut Findings) {
+    let snapshot = match answer {
+        Ok(answer) => &answer.snapshot,
+        Err(error) => {
+            let advice = "systemctl start mptd, and look at its log: journalctl -u mptd";
+            return found.add(Level::Warning, "daemon", error.to_string(), advice);
+        }
+    };
+    found.ok("daemon", format!("mptd {} answers", snapshot.daemon.program));
+    for connection in &snapshot.connections {
+        if let Some(session) = &connection.session
+            && session.state != SessionState::Established
+        {
+            found.add(
+                Level::Error,
+                "session",
+                format!("{}: {:?}, not established", connection.name, session.state),
+                "is UDP port 4754 open at both ends, and has each end the other's public key? docs/operations.md, section 12",
+            );
+        }
+        for path in &connection.paths {
+            let name = format!("{} {}", connection.name, path.name);
+            match (path.state, path.down) {
+                (PathState::Up, _) => found.ok("path", format!("{name}: up")),
+                (_, Some(reason)) => {
+                    let (level, advice) = advice(reason);
+                    found.add(
+                        level,
+                        "path",
+                        format!("{name}: down ({reason:?})").to_lowercase(),
+                        advice,
+                    );
+                }
+                (state, None) => {
+                    let message = format!("{name}: {state:?}").to_lowercase();
+                    found.add(Level::Warning, "path", message, "wait, then look at the other end");
+                }
+            }
+        }
+    }
+}
+
+fn advice(reason: DownReason) -> (Level, &'static str) {
+    match reason {
+        DownReason::Administrative => (Level::Note, "mpt path up"),
+        DownReason::Interface => (Level::Error, "see above: its interface, address and route"),
+        DownReason::Unproven => (Level::Error, "is the port open in both directions on this path?"),
+        DownReason::Dead => (Level::Error, "the line: nothing of this end is heard at the other"),
+        DownReason::Peer => (Level::Warning, "the other end took it down: run this there"),
+        DownReason::Mtu => (Level::Error, "its MTU is too small for the tunnel"),
+        DownReason::Unknown => (Level::Warning, "a newer mpt knows the reason"),
+    }
+}

@@ -1,0 +1,65 @@
+//! Whether the ports on which the paths listen are free, or mptd's own.
+
+use std::collections::BTreeSet;
+use std::io::ErrorKind;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
+
+use mptd::config::{Config, SourcePort};
+
+use super::{Findings, Level};
+
+/// Where the configuration has the daemon listen.
+pub(super) fn listened_on(config: &Config) -> BTreeSet<SocketAddr> {
+    let any = |v4: bool| -> IpAddr {
+        if v4 { Ipv4Addr::UNSPECIFIED.into() } else { Ipv6Addr::UNSPECIFIED.into() }
+    };
+    let mut all: BTreeSet<SocketAddr> =
+        config.daemon.listen.iter().map(|it| SocketAddr::new(*it, config.daemon.port)).collect();
+    for path in config.connections.iter().flat_map(|it| &it.paths) {
+        let local = path.local.unwrap_or(any(path.remote.is_ipv4()));
+        all.insert(SocketAddr::new(local, path.local_port));
+        if let SourcePort::Fixed(port) = path.source_port {
+            all.insert(SocketAddr::new(local, port));
+        }
+    }
+    all
+}
+
+pub(super) fn check(config: &Config, is_running: bool, found: &mut Findings) {
+    for address in listened_on(config) {
+        match UdpSocket::bind(address) {
+            Ok(_) if is_running => found.add(
+                Level::Warning,
+                "port",
+                format!("UDP {address}: free, although mptd runs"),
+                "mpt reload, if the file has changed",
+            ),
+            Ok(_) => found.ok("port", format!("UDP {address}: free")),
+            Err(error) if error.kind() == ErrorKind::AddrInUse && is_running => {
+                found.ok("port", format!("UDP {address}: in use, and mptd runs"));
+            }
+            Err(error) if error.kind() == ErrorKind::AddrInUse => found.add(
+                Level::Error,
+                "port",
+                format!("UDP {address}: another program has it"),
+                format!("ss -lunp 'sport = :{}' says which; or write another port", address.port()),
+            ),
+            // That of the address has been told.
+            Err(error) if error.kind() == ErrorKind::AddrNotAvailable => {}
+            Err(error) if error.kind() == ErrorKind::PermissionDenied => found.add(
+                Level::Note,
+                "port",
+                format!("UDP {address}: {error}"),
+                "mptd has no right to ports below net.ipv4.ip_unprivileged_port_start, either",
+            ),
+            Err(error) => {
+                found.add(
+                    Level::Error,
+                    "port",
+                    format!("UDP {address}: {error}"),
+                    "write another port",
+                );
+            }
+        }
+    }
+}
