@@ -6,6 +6,8 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 
+use super::metric;
+use crate::topology::End;
 use crate::usage;
 
 /// The machine is saturated when its processors are idle for less than this part of the time: measured on two processors, throughput
@@ -23,6 +25,29 @@ pub(super) struct Watched {
     pub(super) name: String,
     /// Its process id.
     pub(super) pid: u32,
+    /// Its share of a processor, if that is a figure of its own.
+    pub(super) metric: Option<&'static str>,
+}
+
+impl Watched {
+    /// A program that makes traffic: what it uses up is missing elsewhere, and no figure of its own.
+    pub(super) fn traffic(name: &str, pid: u32) -> Self {
+        Self { name: name.into(), pid, metric: None }
+    }
+
+    /// A daemon at one end.
+    pub(super) fn daemon(name: &str, end: End, pid: u32) -> Self {
+        let metric = match end {
+            End::A => metric::CPU_DAEMON_A,
+            End::B => metric::CPU_DAEMON_B,
+        };
+        Self { name: format!("{name} {end}"), pid, metric: Some(metric) }
+    }
+
+    /// What makes the links.
+    pub(super) fn emulator(pid: u32) -> Self {
+        Self { name: "emulator".into(), pid, metric: Some(metric::CPU_EMULATOR) }
+    }
 }
 
 /// Processor time used up to a moment.
@@ -58,6 +83,11 @@ impl Reading {
         let machine = fs::read_to_string("/proc/stat").context("cannot read /proc/stat")?;
         let machine = usage::machine(&machine).context("cannot read /proc/stat")?;
         Ok(Self { at: Instant::now(), machine, threads })
+    }
+
+    /// How long ago it was taken.
+    pub(super) fn age(&self) -> Duration {
+        self.at.elapsed()
     }
 
     /// What was used since `before`.
@@ -130,7 +160,7 @@ mod tests {
 
     #[test]
     fn this_machine_can_be_read() {
-        let watched = [Watched { name: "test".into(), pid: std::process::id() }];
+        let watched = [Watched::traffic("test", std::process::id())];
         let reading = Reading::take(&watched).unwrap();
         assert!(!reading.threads.is_empty() && reading.machine.total > 0);
     }

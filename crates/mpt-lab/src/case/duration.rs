@@ -22,8 +22,16 @@ pub(crate) fn expected_duration(spec: &CaseSpec) -> Duration {
     NETWORK + tunnel + TRAFFIC + traffic(spec)
 }
 
+/// The longest that the traffic may run.
+pub(super) fn longest(spec: &CaseSpec) -> Duration {
+    match spec.traffic {
+        Traffic::Download { limit, .. } => limit,
+        _ => traffic(spec),
+    }
+}
+
 /// How long the traffic runs.
-fn traffic(spec: &CaseSpec) -> Duration {
+pub(super) fn traffic(spec: &CaseSpec) -> Duration {
     match spec.traffic {
         Traffic::Tcp { duration, .. }
         | Traffic::Udp { duration, .. }
@@ -39,7 +47,7 @@ fn traffic(spec: &CaseSpec) -> Duration {
 
 /// What the links together can carry from `a` to `b`, in bit/s: each its slowest channel, a channel that several share once.
 /// `None`: no limit.
-pub(super) fn forward_rate(network: &NetworkSpec) -> Option<u64> {
+pub(crate) fn forward_rate(network: &NetworkSpec) -> Option<u64> {
     let mut counted = vec![false; network.channels.len()];
     let mut sum = 0_u64;
     for link in &network.links {

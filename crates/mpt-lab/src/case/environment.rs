@@ -6,13 +6,9 @@ use std::process::{Command, Stdio};
 
 use super::{Backend, Environment};
 
-/// Where and by what something is measured: `programs` are names and the arguments that make them tell their versions.
-pub(super) fn environment(backend: Backend, programs: &[(&str, &[&str])]) -> Environment {
+/// Where and by what something is measured here, but for the programs.
+pub(crate) fn environment(backend: Backend) -> Environment {
     let version = env!("CARGO_PKG_VERSION");
-    let programs = programs.iter().map(|(program, arguments)| {
-        let name = program.rsplit('/').next().unwrap_or(program);
-        (name.to_owned(), version_of(program, arguments))
-    });
     Environment {
         mpt: version.into(),
         kernel: fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default().trim().into(),
@@ -21,8 +17,17 @@ pub(super) fn environment(backend: Backend, programs: &[(&str, &[&str])]) -> Env
             Backend::Emulator => format!("mpt-lab {version}"),
             Backend::Kernel => format!("kernel, by {}", version_of("tc", &["-V"])),
         },
-        programs: programs.collect::<BTreeMap<_, _>>(),
+        programs: BTreeMap::new(),
     }
+}
+
+/// Programs, given with the arguments that make them tell their versions, and what they tell.
+pub(super) fn versions(programs: &[(&str, &[&str])]) -> BTreeMap<String, String> {
+    let programs = programs.iter().map(|(program, arguments)| {
+        let name = program.rsplit('/').next().unwrap_or(program);
+        (name.to_owned(), version_of(program, arguments))
+    });
+    programs.collect()
 }
 
 /// The first line that a program says of itself; empty when it says nothing.

@@ -26,7 +26,8 @@ mod traffic;
 use std::path::PathBuf;
 
 pub(crate) use command::{Options, run as run_command};
-pub(crate) use duration::expected_duration;
+pub(crate) use duration::{expected_duration, forward_rate};
+pub(crate) use environment::environment;
 pub(crate) use missing::missing;
 pub(crate) use result::{CaseResult, Environment, Flag, Series, metric};
 pub(crate) use run::run;

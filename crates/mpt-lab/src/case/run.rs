@@ -15,7 +15,7 @@ use super::network::Network;
 use super::traffic::{self, Ends, Outcome, Running};
 use super::{
     Action, CaseResult, CaseSpec, Event, Flag, Laboratory, Method, Series, Traffic, analysis,
-    environment, leftovers, metric, settings,
+    duration, environment, leftovers, metric, settings,
 };
 use crate::emulator;
 use crate::interrupt::Interrupt;
@@ -32,7 +32,9 @@ const LATE_FOR_THROUGHPUT: Duration = Duration::from_millis(1);
 const LATE_PART: f64 = 0.05;
 /// When the congestion control of a program that does not tell it is looked at: after that part of the expected time.
 const LOOK_AT: f64 = 0.3;
-/// How much longer than expected anything may take before it is given up.
+/// How often the processor time is read: that takes some itself.
+const READ: Duration = Duration::from_millis(250);
+/// How much longer than it should the traffic may take before it is given up.
 const OVERTIME: Duration = Duration::from_secs(90);
 
 /// What a measurement gave, before it is judged.
@@ -41,6 +43,7 @@ struct Measured {
     outcome: Outcome,
     counters: Counters,
     used: Option<Used>,
+    processors: BTreeMap<String, f64>,
     lateness: Option<Duration>,
     version: Option<String>,
 }
@@ -62,8 +65,8 @@ pub(crate) fn run(spec: &CaseSpec, lab: &Laboratory, interrupt: &Interrupt) -> R
         Measured::default()
     });
     judge(spec, &measured, &mut flags);
-    let mut environment =
-        environment::environment(spec.backend, &traffic::programs(&spec.traffic, &spec.method));
+    let mut environment = environment(spec.backend);
+    environment.programs = environment::versions(&traffic::programs(&spec.traffic, &spec.method));
     if let Some(version) = measured.version {
         environment.programs.insert("mptd".into(), version);
     }
@@ -74,7 +77,7 @@ pub(crate) fn run(spec: &CaseSpec, lab: &Laboratory, interrupt: &Interrupt) -> R
         environment.programs.insert(name.clone(), format!("{version}: {}", adapter.about.trim()));
     }
     let mut metrics = measured.outcome.metrics;
-    metrics.extend(processor_metrics(measured.used.as_ref()));
+    metrics.extend(measured.processors);
     Ok(CaseResult {
         spec: spec.clone(),
         metrics,
@@ -160,7 +163,7 @@ impl Run<'_> {
         let mut watched = self.carrier.processes();
         watched.extend(running.processes());
         if let Some(pid) = Some(self.network.links().pid()) {
-            watched.push(Watched { name: EMULATOR.into(), pid });
+            watched.push(Watched::emulator(pid));
         }
         let first = Reading::take(&watched)?;
         let (mut outcome, used) = self.attend(running, &congestion, &watched, &first)?;
@@ -169,7 +172,8 @@ impl Run<'_> {
         let counters = counters::growth(&before, &after);
         outcome.deviations.extend(self.carrier.check(&counters)?);
         let lateness = links.lateness.map(|lateness| lateness.p99);
-        Ok(Measured { outcome, counters, used: Some(used), lateness, version })
+        let processors = processor_metrics(&used, &watched);
+        Ok(Measured { outcome, counters, used: Some(used), processors, lateness, version })
     }
 
     /// Sets the congestion control of the programs that do not set it themselves, and gives what it is.
@@ -234,7 +238,8 @@ impl Run<'_> {
         first: &Reading,
     ) -> Result<(Outcome, Used)> {
         let began = Instant::now();
-        let expected = super::expected_duration(self.spec);
+        let look_at = duration::traffic(self.spec).mul_f64(LOOK_AT);
+        let longest = duration::longest(self.spec) + OVERTIME;
         let mut events: Vec<&Event> = self.spec.events.iter().collect();
         events.sort_by_key(|event| event.after);
         let mut events = events.into_iter().peekable();
@@ -251,17 +256,19 @@ impl Run<'_> {
             {
                 again.push(self.retransmissions()?);
             }
-            if silent && ran.is_none() && elapsed >= expected.mul_f64(LOOK_AT) {
+            if silent && ran.is_none() && elapsed >= look_at {
                 ran = self.congestion_that_runs()?;
             }
-            if elapsed > expected + OVERTIME {
+            if elapsed > longest {
                 bail!("the traffic goes on and on");
             }
             let next =
                 events.peek().map_or(POLL, |event| event.after.saturating_sub(began.elapsed()));
             thread::sleep(next.min(POLL));
-            // Processes that have ended have no figures any more.
-            last = Reading::take(watched)?;
+            // Again and again, because processes that have ended have no figures any more.
+            if last.age() >= READ {
+                last = Reading::take(watched)?;
+            }
         }
         let used = last.since(first);
         let mut outcome = running.outcome(self.interrupt)?;
@@ -303,9 +310,6 @@ impl Run<'_> {
     }
 }
 
-/// Name of the emulator's process in reports.
-const EMULATOR: &str = "emulator";
-
 /// From lines of `ss -tiO`: the congestion control of the connection that has sent most.
 fn congestion_in(output: &str) -> Option<String> {
     let sent = |line: &str| -> Option<u64> {
@@ -322,26 +326,13 @@ fn congestion_in(output: &str) -> Option<String> {
     line.split_ascii_whitespace().find(|word| known.contains(word)).map(str::to_owned)
 }
 
-fn processor_metrics(used: Option<&Used>) -> BTreeMap<String, f64> {
-    let Some(used) = used else { return BTreeMap::new() };
-    let mut metrics = BTreeMap::new();
+/// Shares of processors as figures.
+fn processor_metrics(used: &Used, watched: &[Watched]) -> BTreeMap<String, f64> {
+    let share = |process: &Watched| {
+        Some((process.metric?.to_owned(), 100.0 * used.processes.get(&process.name)?))
+    };
+    let mut metrics: BTreeMap<String, f64> = watched.iter().filter_map(share).collect();
     metrics.insert(metric::CPU_MACHINE.into(), 100.0 * (1.0 - used.idle));
-    for (process, share) in &used.processes {
-        let name = match process.as_str() {
-            EMULATOR => metric::CPU_EMULATOR,
-            // Traffic is not what these figures are about.
-            other
-                if ["iperf3 ", "server ", "curl ", "traffic"]
-                    .iter()
-                    .any(|it| other.starts_with(it)) =>
-            {
-                continue;
-            }
-            other if other.ends_with(" a") => metric::CPU_DAEMON_A,
-            _ => metric::CPU_DAEMON_B,
-        };
-        metrics.insert(name.into(), 100.0 * share);
-    }
     metrics
 }
 
@@ -359,7 +350,11 @@ fn judge(spec: &CaseSpec, measured: &Measured, flags: &mut Vec<Flag>) {
     if let Some(p99) = measured.lateness.filter(|&p99| p99 > lateness_limit(spec)) {
         flags.push(Flag::EmulatorLate { p99: p99.as_secs_f64() });
     }
-    let hidden = counters::hidden(&measured.counters);
+    let cut = spec.events.iter().filter_map(|event| match event.action {
+        Action::CarrierLost { link } => Some(spec.network.links.get(link)?.name.as_str()),
+        _ => None,
+    });
+    let hidden = counters::hidden(&measured.counters, &cut.collect::<Vec<_>>());
     for (counter, packets) in &hidden {
         flags.push(Flag::HiddenLoss { counter: counter.clone(), packets: *packets });
     }

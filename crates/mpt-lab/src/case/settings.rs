@@ -133,11 +133,11 @@ fn load(congestion: &str) -> bool {
         .is_ok_and(|status| status.success())
 }
 
-/// Makes `congestion` that of every TCP connection over directly connected networks of a host, for programs that do not choose
+/// Makes `congestion` that of every TCP connection of a host, for programs that do not choose
 /// themselves. The kernel refuses to make it the default of a namespace where it is restricted, but not as an attribute of routes.
 pub(super) fn congestion_of_routes(host: &Host, congestion: &str) -> Result<()> {
     for version in ["-4", "-6"] {
-        let output = ip(host, &[version, "route", "show", "table", "main", "proto", "kernel"])?;
+        let output = ip(host, &[version, "route", "show", "table", "main"])?;
         for route in output.lines() {
             let words = route.split_ascii_whitespace().filter(|word| *word != "linkdown");
             // What the kernel shows of a route it also takes, but for these.

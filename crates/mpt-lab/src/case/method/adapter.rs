@@ -64,7 +64,7 @@ pub(in crate::case) struct Adapter {
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct EndCommands {
-    /// Name of the device; `$pid` in it keeps laboratories that run at the same time apart.
+    /// Name of the device; `$pid` in it keeps laboratories that run at the same time apart, `$end` the two ends.
     device: String,
     /// Files to write into `$dir`, by name.
     #[serde(default)]
@@ -190,11 +190,7 @@ impl Running {
 
     pub(super) fn processes(&self) -> Vec<Watched> {
         let ends = self.ends.iter().zip([End::A, End::B]);
-        ends.map(|((process, _), end)| Watched {
-            name: format!("{} {end}", self.name),
-            pid: process.id(),
-        })
-        .collect()
+        ends.map(|((process, _), end)| Watched::daemon(&self.name, end, process.id())).collect()
     }
 
     pub(super) fn logs(&self) -> String {
@@ -218,6 +214,7 @@ struct Variables {
 impl Variables {
     fn new(adapter: &Adapter, end: End, directory: &Path) -> Self {
         let device = adapter.end(end).device.replace("$pid", &std::process::id().to_string());
+        let device = device.replace("$end", &end.to_string());
         let link = |end| network::address(0, end, 4).to_string();
         let values = [
             ("$inner_local", address(end).to_string()),

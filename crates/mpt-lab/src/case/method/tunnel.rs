@@ -73,7 +73,7 @@ impl Tunnel {
     }
 
     pub(super) fn processes(&self) -> Vec<Watched> {
-        let watched = |end| Watched { name: format!("mptd {end}"), pid: self.daemon(end).id() };
+        let watched = |end| Watched::daemon("mptd", end, self.daemon(end).id());
         [End::A, End::B].map(watched).into()
     }
 

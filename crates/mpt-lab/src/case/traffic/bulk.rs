@@ -2,7 +2,7 @@
 //! and clients of FTP and HTTP hardly ever.
 
 use std::io::{self, ErrorKind, Read, Write};
-use std::net::{Shutdown, SocketAddr, TcpStream};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, Shutdown, SocketAddr, TcpStream};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
@@ -83,7 +83,12 @@ impl Ready {
     }
 
     fn new(flows: u16, task: Task, congestion: &str, ends: Ends<'_>) -> Result<Self> {
-        let address = SocketAddr::new(ends.to, PORT);
+        // Of every link: a subflow is a connection to the same port of another address.
+        let any: IpAddr = match ends.to {
+            IpAddr::V4(_) => Ipv4Addr::UNSPECIFIED.into(),
+            IpAddr::V6(_) => Ipv6Addr::UNSPECIFIED.into(),
+        };
+        let address = SocketAddr::new(any, PORT);
         let listen = || {
             let listener = socket(address)?;
             listener.set_reuse_address(true)?;
@@ -151,7 +156,7 @@ impl Running for Transfer {
     }
 
     fn processes(&self) -> Vec<Watched> {
-        vec![Watched { name: "traffic".into(), pid: std::process::id() }]
+        vec![Watched::traffic("traffic", std::process::id())]
     }
 
     fn outcome(mut self: Box<Self>, interrupt: &Interrupt) -> Result<Outcome> {

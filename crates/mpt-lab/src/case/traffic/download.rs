@@ -125,8 +125,10 @@ impl Running for Fetching {
     }
 
     fn processes(&self) -> Vec<Watched> {
-        let watched = |name: &str, pid| Watched { name: name.into(), pid };
-        vec![watched("server a", self.server.id()), watched("curl b", self.client.id())]
+        vec![
+            Watched::traffic("server a", self.server.id()),
+            Watched::traffic("curl b", self.client.id()),
+        ]
     }
 
     fn outcome(self: Box<Self>, interrupt: &Interrupt) -> Result<Outcome> {

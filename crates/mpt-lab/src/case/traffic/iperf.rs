@@ -117,8 +117,10 @@ impl Running for Test {
     }
 
     fn processes(&self) -> Vec<Watched> {
-        let watched = |name: &str, pid| Watched { name: name.into(), pid };
-        vec![watched("iperf3 a", self.client.id()), watched("iperf3 b", self.server.id())]
+        vec![
+            Watched::traffic("iperf3 a", self.client.id()),
+            Watched::traffic("iperf3 b", self.server.id()),
+        ]
     }
 
     fn outcome(self: Box<Self>, interrupt: &Interrupt) -> Result<Outcome> {

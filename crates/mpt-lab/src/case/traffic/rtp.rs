@@ -34,7 +34,7 @@ pub(super) struct Ready {
     interval: Duration,
     size: usize,
     count: u64,
-    stop: Arc<AtomicBool>,
+    stop: Stop,
     to: SocketAddr,
     receiver: JoinHandle<Result<Vec<Arrival>>>,
 }
@@ -43,7 +43,7 @@ pub(super) struct Ready {
 struct Streaming {
     size: usize,
     sent: Arc<AtomicU64>,
-    stop: Arc<AtomicBool>,
+    stop: Stop,
     sender: Option<JoinHandle<Result<u64>>>,
     receiver: Option<JoinHandle<Result<Vec<Arrival>>>>,
     began: u64,
@@ -73,9 +73,9 @@ impl Ready {
         setsockopt(&socket, ReceiveTimestampns, &true).context("no time stamps")?;
         socket.set_read_timeout(Some(LOOK))?;
         let to = socket.local_addr()?;
-        let stop = Arc::<AtomicBool>::default();
+        let stop = Stop::default();
         let receiver = {
-            let stop = Arc::clone(&stop);
+            let stop = Arc::clone(&stop.0);
             let work = move || receive(&socket, &stop, size);
             thread::Builder::new().name("rtp b".into()).spawn(work)?
         };
@@ -92,7 +92,7 @@ impl super::Ready for Ready {
         let sent = Arc::<AtomicU64>::default();
         let began = now();
         let sender = {
-            let (stop, sent) = (Arc::clone(&stop), Arc::clone(&sent));
+            let (stop, sent) = (Arc::clone(&stop.0), Arc::clone(&sent));
             let work = move || send(&socket, to, interval, size, count, &stop, &sent);
             thread::Builder::new().name("rtp a".into()).spawn(work)?
         };
@@ -116,7 +116,7 @@ impl Running for Streaming {
             _ => bail!("the sender of the stream failed"),
         };
         interrupt.sleep(DRAIN)?;
-        self.stop.store(true, Ordering::Relaxed);
+        self.stop.0.store(true, Ordering::Relaxed);
         let arrivals = match self.receiver.take().map(JoinHandle::join) {
             Some(Ok(arrivals)) => arrivals?,
             _ => bail!("the receiver of the stream failed"),
@@ -130,9 +130,13 @@ impl Running for Streaming {
     }
 }
 
-impl Drop for Streaming {
+/// Tells the threads to end when it is dropped.
+#[derive(Debug, Default)]
+struct Stop(Arc<AtomicBool>);
+
+impl Drop for Stop {
     fn drop(&mut self) {
-        self.stop.store(true, Ordering::Relaxed);
+        self.0.store(true, Ordering::Relaxed);
     }
 }
 
