@@ -14,12 +14,14 @@ mod clients;
 mod daemon;
 mod demo;
 mod emulator;
+mod experiment;
 mod failover;
 mod interrupt;
 mod iperf;
 mod ping;
 mod process;
 mod progress;
+mod report;
 mod statistics;
 mod table;
 mod topology;
@@ -61,6 +63,13 @@ enum Command {
     ///
     /// Fails when a limit is missed.
     Clients(clients::Options),
+    /// Writes tables, data files and a page from the results in a directory
+    Report(report::Options),
+    /// Shows which figures of two directories of results differ by more than their spread
+    ///
+    /// Exits with 0 when nothing differs, with 1 when something does, with 2 when they cannot be
+    /// compared.
+    Compare(report::CompareOptions),
     /// The process that carries the packets of emulated links; the laboratory starts it
     #[command(hide = true)]
     Emulate,
@@ -74,7 +83,7 @@ fn main() -> ExitCode {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("mpt-lab: {error:#}");
-            ExitCode::FAILURE
+            if error.is::<report::Incomparable>() { ExitCode::from(2) } else { ExitCode::FAILURE }
         }
     }
 }
@@ -82,15 +91,20 @@ fn main() -> ExitCode {
 fn run(command: Command) -> Result<()> {
     // While the mounts are still those in which it was started: from another mount namespace the kernel gives its path without the mount point.
     let laboratory = std::env::current_exe()?;
-    // Before anything else, because it has to be done while there is only one thread.
-    netns::become_root()?;
-    check_tun()?;
+    let reads_and_writes_only = matches!(command, Command::Report(_) | Command::Compare(_));
+    if !reads_and_writes_only {
+        // Before anything else, because it has to be done while there is only one thread.
+        netns::become_root()?;
+        check_tun()?;
+    }
     let interrupt = Interrupt::install()?;
     match command {
         Command::Demo(options) => demo::run(&options, &laboratory, &interrupt),
         Command::Bench(options) => bench::run(&options, &laboratory, &interrupt),
         Command::Failover(options) => failover::run(&options, &laboratory, &interrupt),
         Command::Clients(options) => clients::run(&options, &laboratory, &interrupt),
+        Command::Report(options) => report::run(&options),
+        Command::Compare(options) => report::compare(&options),
         Command::Emulate => emulator::serve(),
         Command::Case(options) => case::run_command(&options, &laboratory, &interrupt),
     }

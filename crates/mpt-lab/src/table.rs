@@ -10,13 +10,13 @@ pub(crate) struct Table {
 
 impl Table {
     /// A table with a heading, which is underlined.
-    pub(crate) fn new<const N: usize>(heading: [&str; N]) -> Self {
-        Self { rows: vec![heading.map(str::to_owned).to_vec()] }
+    pub(crate) fn new(heading: impl IntoIterator<Item: Into<String>>) -> Self {
+        Self { rows: vec![heading.into_iter().map(Into::into).collect()] }
     }
 
     /// Adds a row; missing cells stay empty.
-    pub(crate) fn row<const N: usize>(&mut self, cells: [String; N]) {
-        self.rows.push(cells.to_vec());
+    pub(crate) fn row(&mut self, cells: impl IntoIterator<Item = String>) {
+        self.rows.push(cells.into_iter().collect());
     }
 }
 

@@ -1,0 +1,322 @@
+//! Line charts as SVG.
+//!
+//! Drawn here and not by a plotting library, because colours, fonts and dark mode come from the page's style sheet by
+//! class, points tell their value when pointed at, and gaps stand where a figure must not be shown.
+
+use maud::{Markup, html};
+
+use super::quantity::number;
+
+/// Width and height of a chart that stands alone, in the units of its `viewBox`.
+const ALONE: (f64, f64) = (760.0, 340.0);
+/// The same of one among several.
+const PANEL: (f64, f64) = (400.0, 250.0);
+/// Room for labels around the plot: left, right, top, bottom.
+const MARGIN: (f64, f64, f64, f64) = (52.0, 14.0, 12.0, 44.0);
+/// Width of a letter of a tick's label, roughly.
+const LETTER: f64 = 6.6;
+/// More points than this are a line without markers.
+const MANY_POINTS: usize = 40;
+/// About as many ticks as this on an axis without given values.
+const TICKS: f64 = 5.0;
+/// Larger figures are none, and differences between them would not be finite.
+const LARGEST: f64 = 1e100;
+/// Half the height of a marker.
+const MARKER: f64 = 3.6;
+
+/// A chart.
+#[derive(Clone, Debug)]
+pub(super) struct Chart {
+    /// What it shows: the caption, and what is read out instead of the picture.
+    pub(super) title: String,
+    pub(super) x_label: String,
+    pub(super) y_label: String,
+    /// Positions on the horizontal axis, each with its label.
+    pub(super) ticks: Vec<(f64, String)>,
+    pub(super) lines: Vec<Line>,
+    /// One of several beside each other.
+    pub(super) panel: bool,
+}
+
+/// A line of a chart.
+#[derive(Clone, Debug)]
+pub(super) struct Line {
+    /// Class of the style sheet, which gives the colour.
+    pub(super) class: String,
+    pub(super) label: String,
+    /// Published, not measured here.
+    pub(super) printed: bool,
+    /// Whether there is something between two points.
+    pub(super) joined: bool,
+    /// `None` is a gap.
+    pub(super) points: Vec<Option<Point>>,
+}
+
+/// A point of a line.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Point {
+    pub(super) x: f64,
+    pub(super) y: f64,
+    /// Smallest and largest, where there are several.
+    pub(super) range: Option<(f64, f64)>,
+}
+
+impl Point {
+    fn can_be_drawn(&self) -> bool {
+        let (low, high) = self.range.unwrap_or_default();
+        [self.x, self.y, low, high].iter().all(|value| value.abs() <= LARGEST)
+    }
+}
+
+/// From figures to positions.
+struct Frame {
+    width: f64,
+    height: f64,
+    x: (f64, f64),
+    /// Upper end of the vertical axis, which begins at 0 or at the smallest negative tick.
+    y: (f64, f64),
+}
+
+impl Frame {
+    fn left(&self, x: f64) -> f64 {
+        let share = (x - self.x.0) / (self.x.1 - self.x.0);
+        MARGIN.0 + share * (self.width - MARGIN.0 - MARGIN.1)
+    }
+
+    fn top(&self, y: f64) -> f64 {
+        let share = (y - self.y.0) / (self.y.1 - self.y.0);
+        self.height - MARGIN.3 - share * (self.height - MARGIN.2 - MARGIN.3)
+    }
+}
+
+impl Chart {
+    /// Whether there is anything to see.
+    pub(super) fn is_empty(&self) -> bool {
+        !self.lines.iter().any(|line| line.points.iter().any(Option::is_some))
+    }
+
+    /// The picture, as an element of a page.
+    pub(super) fn svg(&self) -> Markup {
+        let frame = self.frame();
+        let (width, height) = (frame.width, frame.height);
+        let (left, right) = (MARGIN.0, width - MARGIN.1);
+        let bottom = height - MARGIN.3;
+        let ticks = ticks(frame.y.0, frame.y.1);
+        html! {
+            svg viewBox=(format!("0 0 {width} {height}")) role="img" aria-label=(self.spoken()) {
+                @for tick in &ticks {
+                    @let y = rounded(frame.top(*tick));
+                    line.grid x1=(left) x2=(right) y1=(y) y2=(y) {}
+                    text.tick x=(left - 8.0) y=(y) dy="0.32em" text-anchor="end" { (number_of_tick(*tick)) }
+                }
+                line.axis x1=(left) x2=(right) y1=(bottom) y2=(bottom) {}
+                @for (x, label) in self.shown_ticks(&frame) {
+                    @let x = rounded(frame.left(x));
+                    line.axis x1=(x) x2=(x) y1=(bottom) y2=(bottom + 4.0) {}
+                    text.tick x=(x) y=(bottom + 17.0) text-anchor="middle" { (label) }
+                }
+                text.label x=((left + right) / 2.0) y=(height - 6.0) text-anchor="middle" { (self.x_label) }
+                text.label transform=(format!("translate(12 {}) rotate(-90)", (MARGIN.2 + bottom) / 2.0))
+                    text-anchor="middle" { (self.y_label) }
+                @for line in &self.lines { (line.svg(&frame)) }
+            }
+        }
+    }
+
+    fn frame(&self) -> Frame {
+        let (width, height) = if self.panel { PANEL } else { ALONE };
+        let points = || self.lines.iter().flat_map(|line| line.points.iter().flatten());
+        let xs = points().map(|point| point.x).chain(self.ticks.iter().map(|tick| tick.0));
+        let ys = points().flat_map(|point| {
+            let (low, high) = point.range.unwrap_or((point.y, point.y));
+            [point.y, low, high]
+        });
+        let (x_min, x_max) = bounds(xs).unwrap_or((0.0, 1.0));
+        let (y_min, y_max) = bounds(ys).unwrap_or((0.0, 1.0));
+        let (y_min, y_max) = (y_min.min(0.0), y_max.max(0.0));
+        let step = step(y_min, y_max);
+        let y = ((y_min / step).floor() * step, (y_max / step).ceil() * step);
+        // A single position stands in the middle.
+        let x = if x_min < x_max { (x_min, x_max) } else { (x_min - 1.0, x_max + 1.0) };
+        let y = if y.0 < y.1 { y } else { (0.0, 1.0) };
+        // Markers at the ends stay clear of the frame.
+        let room = if self.lines.iter().any(Line::has_markers) { 0.04 * (x.1 - x.0) } else { 0.0 };
+        Frame { width, height, x: (x.0 - room, x.1 + room), y }
+    }
+
+    /// The ticks whose labels do not run into each other.
+    fn shown_ticks(&self, frame: &Frame) -> Vec<(f64, &str)> {
+        let mut shown = Vec::new();
+        let mut free_from = f64::NEG_INFINITY;
+        for (x, label) in &self.ticks {
+            let half = label.chars().count() as f64 * LETTER / 2.0;
+            let middle = frame.left(*x);
+            if middle - half >= free_from {
+                shown.push((*x, label.as_str()));
+                free_from = middle + half + LETTER;
+            }
+        }
+        shown
+    }
+
+    /// For those who do not see it.
+    fn spoken(&self) -> String {
+        let labels = self.lines.iter().map(|line| line.label.as_str()).collect::<Vec<_>>();
+        let (y, x) = (&self.y_label, &self.x_label);
+        format!(
+            "{}: line chart of {y} over {x}: {}. The table has the figures.",
+            self.title,
+            labels.join(", ")
+        )
+    }
+}
+
+impl Line {
+    fn has_markers(&self) -> bool {
+        self.points.len() <= MANY_POINTS
+    }
+
+    fn svg(&self, frame: &Frame) -> Markup {
+        let class = format!("{}{}", self.class, if self.printed { " printed" } else { "" });
+        html! {
+            g class=(class) {
+                @if self.joined { path.line d=(self.way(frame)) {} }
+                @if self.has_markers() {
+                    @for point in self.points.iter().flatten().filter(|point| point.can_be_drawn()) {
+                        @let (x, y) = (rounded(frame.left(point.x)), rounded(frame.top(point.y)));
+                        @if let Some((low, high)) = point.range {
+                            line.range x1=(x) x2=(x) y1=(rounded(frame.top(low))) y2=(rounded(frame.top(high))) {}
+                        }
+                        @if self.printed {
+                            rect.marker x=(x - MARKER) y=(y - MARKER) width=(2.0 * MARKER) height=(2.0 * MARKER)
+                                transform=(format!("rotate(45 {x} {y})")) { title { (self.told(point)) } }
+                        } @else {
+                            circle.marker cx=(x) cy=(y) r=(MARKER) { title { (self.told(point)) } }
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    fn told(&self, point: &Point) -> String {
+        let range =
+            point.range.map(|(low, high)| format!(" ({} to {})", number(low), number(high)));
+        format!("{}: {}{}", self.label, number(point.y), range.unwrap_or_default())
+    }
+
+    fn way(&self, frame: &Frame) -> String {
+        let mut way = String::new();
+        let mut down = false;
+        for point in &self.points {
+            let Some(point) = point.filter(Point::can_be_drawn) else {
+                down = false;
+                continue;
+            };
+            let command = if down { 'L' } else { 'M' };
+            let (x, y) = (rounded(frame.left(point.x)), rounded(frame.top(point.y)));
+            way += &format!("{command}{x} {y}");
+            down = true;
+        }
+        way
+    }
+}
+
+/// Round positions for an axis from 0 to `last`, such as seconds.
+pub(super) fn round_ticks(last: f64) -> Vec<(f64, String)> {
+    ticks(0.0, last).into_iter().map(|tick| (tick, number_of_tick(tick))).collect()
+}
+
+fn ticks(from: f64, to: f64) -> Vec<f64> {
+    let step = step(from, to);
+    let count = ((to - from) / step + 1e-6).floor().clamp(0.0, 4.0 * TICKS) as usize;
+    (0..=count).map(|number| from + number as f64 * step).collect()
+}
+
+/// 1, 2 or 5 times a power of ten.
+fn step(from: f64, to: f64) -> f64 {
+    let rough = (to - from) / TICKS;
+    if !(rough.is_finite() && rough > f64::MIN_POSITIVE) {
+        return 1.0;
+    }
+    let power = 10f64.powf(rough.log10().floor());
+    let factor = [1.0, 2.0, 5.0].into_iter().find(|factor| factor * power >= rough * 0.999);
+    factor.unwrap_or(10.0) * power
+}
+
+fn number_of_tick(tick: f64) -> String {
+    let shown = number(tick);
+    if shown.contains('.') && !shown.contains('e') {
+        shown.trim_end_matches('0').trim_end_matches('.').to_owned()
+    } else {
+        shown
+    }
+}
+
+fn bounds(values: impl Iterator<Item = f64>) -> Option<(f64, f64)> {
+    values.filter(|value| value.abs() <= LARGEST).fold(None, |bounds, value| match bounds {
+        None => Some((value, value)),
+        Some((low, high)) => Some((value.min(low), value.max(high))),
+    })
+}
+
+/// A tenth of a unit is less than anybody sees.
+fn rounded(position: f64) -> f64 {
+    (position * 10.0).round() / 10.0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn chart(values: &[Option<f64>]) -> Chart {
+        let points = values
+            .iter()
+            .enumerate()
+            .map(|(x, y)| y.map(|y| Point { x: x as f64, y, range: Some((y - 1.0, y + 1.0)) }));
+        let points = points.collect();
+        let (class, label) = ("ours".to_owned(), "<ours>".to_owned());
+        let line = Line { class, label, printed: false, joined: true, points };
+        Chart {
+            title: "Goodput & delay".into(),
+            x_label: "delay".into(),
+            y_label: "Mbit/s".into(),
+            ticks: vec![(0.0, "0".into()), (1.0, "10".into())],
+            lines: vec![line],
+            panel: true,
+        }
+    }
+
+    #[test]
+    fn ticks_are_round() {
+        assert_eq!(ticks(0.0, 120.0), [0.0, 50.0, 100.0]);
+        assert_eq!(ticks(0.0, 1.0).len(), 6);
+        assert_eq!(number_of_tick(0.2), "0.2");
+        assert_eq!(number_of_tick(1500.0), "1,500");
+    }
+
+    #[test]
+    fn a_gap_breaks_the_line_and_text_is_escaped() {
+        let svg = chart(&[Some(50.0), None, Some(100.0)]).svg().into_string();
+        assert!(svg.contains(r#"d="M64.4 141.3M373.6 76.7""#), "{svg}");
+        assert!(
+            svg.contains("&lt;ours&gt;: 50.00 (49.00 to 51.00)") && !svg.contains("<ours>"),
+            "{svg}"
+        );
+        assert!(svg.contains(r#"role="img""#) && svg.contains("Goodput &amp; delay"), "{svg}");
+    }
+
+    #[test]
+    fn whatever_the_figures_are_there_is_a_picture() {
+        let odd = [f64::MAX, -f64::MAX, f64::INFINITY, f64::NAN, 0.0, f64::MIN_POSITIVE, 5e-324];
+        for one in odd {
+            for other in odd {
+                let svg = chart(&[Some(one), Some(other)]).svg().into_string();
+                assert!(svg.ends_with("</svg>"));
+                assert!(!svg.contains("NaN"), "{one} and {other}: {svg}");
+            }
+        }
+        assert!(chart(&[]).is_empty() && chart(&[None]).is_empty());
+        chart(&[]).svg();
+    }
+}

@@ -1,0 +1,151 @@
+//! What metrics are called and how figures are written.
+
+use crate::case::metric;
+
+/// What a metric is called in reports, and its unit.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Quantity {
+    pub(super) label: String,
+    /// Empty: a count.
+    pub(super) unit: &'static str,
+}
+
+impl Quantity {
+    pub(super) fn of(name: &str) -> Self {
+        let (label, unit) = match name {
+            metric::GOODPUT => ("goodput", "Mbit/s"),
+            metric::GOODPUT_3_TO_10 => ("goodput, mean of seconds 3 to 10", "Mbit/s"),
+            metric::RETRANSMISSIONS => ("TCP retransmissions", ""),
+            metric::TRANSIENT => ("length of the transient at the start", "s"),
+            metric::RTT_MIN => ("round-trip time, smallest", "ms"),
+            metric::RTT_AVG => ("round-trip time, average", "ms"),
+            metric::RTT_MAX => ("round-trip time, largest", "ms"),
+            metric::RTT_SD => ("round-trip time, standard deviation", "ms"),
+            metric::JITTER => ("jitter", "ms"),
+            metric::LOSS => ("packets lost", "%"),
+            metric::REORDERED => ("packets out of order", "%"),
+            metric::DOWNLOAD_TIME => ("time of the download", "s"),
+            metric::LONGEST_GAP => ("longest gap", "ms"),
+            metric::CPU_DAEMON_A => ("CPU of the sending daemon", "% of a core"),
+            metric::CPU_DAEMON_B => ("CPU of the receiving daemon", "% of a core"),
+            metric::CPU_EMULATOR => ("CPU of the emulator", "% of a core"),
+            metric::CPU_MACHINE => ("CPU of the whole machine", "%"),
+            other => return Self { label: other.replace('_', " "), unit: "" },
+        };
+        Self { label: label.to_owned(), unit }
+    }
+
+    /// For headings: `goodput, Mbit/s`.
+    pub(super) fn heading(&self) -> String {
+        if self.unit.is_empty() {
+            self.label.clone()
+        } else {
+            format!("{}, {}", self.label, self.unit)
+        }
+    }
+
+    /// A figure.
+    pub(super) fn number(&self, value: f64) -> String {
+        let is_count = self.unit.is_empty() && value.fract() == 0.0 && value.abs() < HUGE;
+        if is_count { thousands(&format!("{value:.0}")) } else { number(value) }
+    }
+
+    /// A figure with its unit.
+    pub(super) fn show(&self, value: f64) -> String {
+        format!("{} {}", self.number(value), self.unit).trim_end().to_owned()
+    }
+
+    /// A limit with its unit: without digits that nobody wrote.
+    pub(super) fn limit(&self, value: f64) -> String {
+        format!("{} {}", published(value), self.unit).trim_end().to_owned()
+    }
+}
+
+/// From here on figures are written with an exponent.
+const HUGE: f64 = 1e15;
+
+/// Whether several paths add up in this metric, and scaled rates change it.
+pub(super) fn adds_up(metric: &str) -> bool {
+    matches!(metric, metric::GOODPUT | metric::GOODPUT_3_TO_10)
+}
+
+/// A measured figure: about as many digits as the papers print.
+pub(super) fn number(value: f64) -> String {
+    match value.abs() {
+        0.0 => "0".to_owned(),
+        HUGE.. => format!("{value:e}"),
+        1000.0.. => thousands(&format!("{value:.0}")),
+        100.0.. => format!("{value:.1}"),
+        1.0.. => format!("{value:.2}"),
+        _ => format!("{value:.3}"),
+    }
+}
+
+/// A published figure or a limit: with the digits that somebody wrote.
+pub(super) fn published(value: f64) -> String {
+    if value.abs() >= 1000.0 { number(value) } else { value.to_string() }
+}
+
+/// A ratio as a percentage.
+pub(super) fn percent(ratio: f64) -> String {
+    format!("{:.1} %", ratio * 100.0)
+}
+
+/// A limit of a ratio: without digits that nobody wrote.
+pub(super) fn percent_limit(ratio: f64) -> String {
+    let tenths = (ratio * 1000.0).round();
+    if tenths % 10.0 == 0.0 { format!("{:.0} %", tenths / 10.0) } else { percent(ratio) }
+}
+
+/// A difference always shows its sign.
+pub(super) fn signed(value: f64) -> String {
+    let sign = if value > 0.0 { "+" } else { "" };
+    format!("{sign}{}", number(value))
+}
+
+fn thousands(digits: &str) -> String {
+    let (sign, digits) = match digits.strip_prefix('-') {
+        Some(rest) => ("-", rest),
+        None => ("", digits),
+    };
+    let mut shown = String::from(sign);
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            shown.push(',');
+        }
+        shown.push(digit);
+    }
+    shown
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_written_as_the_papers_write_them() {
+        let values = [0.0, 0.0456, 9.8, 98.612, 103.55, 999.96, 1020.4, 177_558.0, -1234.0, 12.0];
+        let shown = values.map(number);
+        let expected = [
+            "0", "0.046", "9.80", "98.61", "103.5", "1000.0", "1,020", "177,558", "-1,234", "12.00",
+        ];
+        assert_eq!(shown, expected);
+        assert_eq!(number(1e300), "1e300");
+        assert_eq!([9.8, 103.5, 177_558.0].map(published), ["9.8", "103.5", "177,558"]);
+    }
+
+    #[test]
+    fn limits_have_no_digits_too_many() {
+        assert_eq!([0.97, 0.955, 1.2].map(percent_limit), ["97 %", "95.5 %", "120 %"]);
+        assert_eq!([0.2, -0.2, 0.0].map(signed), ["+0.200", "-0.200", "0"]);
+    }
+
+    #[test]
+    fn a_metric_nobody_named_keeps_its_name() {
+        let quantity = Quantity::of("mean_opinion");
+        assert_eq!((quantity.heading().as_str(), quantity.unit), ("mean opinion", ""));
+        assert_eq!(Quantity::of(metric::JITTER).show(0.104), "0.104 ms");
+        assert_eq!(Quantity::of(metric::GOODPUT).limit(20.0), "20 Mbit/s");
+        assert_eq!(Quantity::of(metric::RETRANSMISSIONS).show(12.0), "12");
+    }
+}
