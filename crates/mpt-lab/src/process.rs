@@ -57,6 +57,11 @@ impl Talking {
         self.process.ended()
     }
 
+    /// As [`Process::terminate`].
+    pub(crate) fn terminate(&mut self, patience: Duration) -> Option<ExitStatus> {
+        self.process.terminate(patience)
+    }
+
     /// As [`finish`].
     pub(crate) fn finish(mut self, limit: Duration, interrupt: &Interrupt) -> Result<Finished> {
         let start = Instant::now();

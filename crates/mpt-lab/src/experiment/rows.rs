@@ -198,7 +198,7 @@ fn tunnel(
         let weights = match weights {
             WeightsFile::Equal => vec![1; links.len()],
             WeightsFile::List(list) if list.len() == links.len() && !list.contains(&0) => {
-                list.iter().map(|&weight| u64::from(weight)).collect()
+                reduced(&list.iter().map(|&weight| u64::from(weight)).collect::<Vec<_>>())
             }
             WeightsFile::List(list) => {
                 let message = format!(
