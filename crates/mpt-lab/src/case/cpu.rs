@@ -10,8 +10,8 @@ use super::metric;
 use crate::topology::End;
 use crate::usage;
 
-/// The machine is saturated when its processors are idle for less than this part of the time: measured on two processors, throughput
-/// falls behind that of an idle machine from about there on, and the kernel counts in steps of 10 ms.
+/// The machine is saturated when its processors are idle for less than this part of the time. A machine that has nothing left is seldom
+/// idle for 0 %: every moment in which both ends wait for the same packet counts, and the kernel counts in steps of 10 ms.
 const IDLE: f64 = 0.05;
 /// A thread that runs for more than this part of the time is what limits the throughput.
 const BUSY: f64 = 0.95;

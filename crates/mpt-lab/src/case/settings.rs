@@ -15,7 +15,7 @@ const RECEIVE_BUFFER: u64 = 6 << 20;
 const SEND_BUFFER: u64 = 4 << 20;
 /// Packets in a socket's buffer take up to this many times the memory of their payload.
 const OVERHEAD: u64 = 4;
-/// Larger buffers than this are not needed by any rate and delay that two processors can emulate, in bytes.
+/// No socket gets more than this, in bytes: 2 Gbit/s for half a second.
 const LARGEST_BUFFER: u64 = 512 << 20;
 /// Bytes in a packet, for queues limited in packets.
 const PACKET: u64 = 1514;
@@ -218,6 +218,44 @@ mod tests {
         assert_eq!(tcp_buffers(&network(1000, 190)), (LARGEST_BUFFER, LARGEST_BUFFER));
         // 0.2 Gbit/s for 2 x 100 ms are 5 MB.
         assert_eq!(tcp_buffers(&network(100, 0)), (20_000_000, 20_000_000));
+    }
+
+    #[test]
+    fn steering_is_switched_for_every_device() {
+        let host = Host::new("steering").unwrap();
+        let script = "mount -t sysfs sysfs /sys && cat /sys/class/net/lo/queues/rx-0/rps_cpus";
+        for (on, expected) in
+            [(true, mask(std::thread::available_parallelism().unwrap().get())), (false, "0".into())]
+        {
+            steer(&host, on).unwrap();
+            let mut command = host.namespace().command("unshare").unwrap();
+            let output = command.args(["--mount", "sh", "-c", script]).output().unwrap();
+            let text = String::from_utf8(output.stdout).unwrap();
+            // The kernel shows leading zeros for processors that might be there.
+            let shown = text.trim().rsplit(',').next().unwrap().trim_start_matches('0').to_owned();
+            let expected = expected.rsplit(',').next().unwrap().trim_start_matches('0').to_owned();
+            assert_eq!(shown, expected);
+        }
+    }
+
+    #[test]
+    fn congestion_control_is_an_attribute_of_every_route() {
+        let host = Host::new("routes").unwrap();
+        for words in [
+            "link add veth0 type veth peer name veth1",
+            "link set veth0 up",
+            "link set veth1 up",
+            "address add 10.71.1.1/24 dev veth0",
+            "-6 address add fd47::1/64 dev veth0 nodad",
+        ] {
+            ip(&host, &words.split(' ').collect::<Vec<_>>()).unwrap();
+        }
+        congestion_of_routes(&host, "reno").unwrap();
+        for (version, network) in [("-4", "10.71.1.0/24"), ("-6", "fd47::/64")] {
+            let route = ip(&host, &[version, "route", "show", network]).unwrap();
+            assert!(route.contains("congctl reno"), "{route}");
+            assert_eq!(route.lines().count(), 1, "{route}");
+        }
     }
 
     #[test]

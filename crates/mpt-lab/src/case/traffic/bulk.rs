@@ -47,6 +47,8 @@ pub(super) struct Ready {
 
 #[derive(Debug)]
 struct Transfer {
+    /// Kept, because every further subflow is a connection to it.
+    listener: Socket,
     task: Task,
     stop: Arc<AtomicBool>,
     senders: Vec<JoinHandle<Result<()>>>,
@@ -112,6 +114,7 @@ impl super::Ready for Ready {
         let (to, from) = (SocketAddr::new(ends.to, PORT), SocketAddr::new(ends.from, 0));
         let stop = Arc::<AtomicBool>::default();
         let mut transfer = Transfer {
+            listener,
             task,
             stop,
             senders: Vec::new(),
@@ -128,7 +131,7 @@ impl super::Ready for Ready {
             };
             let sending =
                 ends.a.run(connect)?.with_context(|| format!("cannot connect to {to}"))?;
-            let receiving = TcpStream::from(listener.accept().context("cannot accept")?.0);
+            let receiving = TcpStream::from(transfer.listener.accept().context("cannot accept")?.0);
             sending.set_write_timeout(Some(LOOK))?;
             receiving.set_read_timeout(Some(LOOK))?;
             transfer.add(sending, receiving)?;
