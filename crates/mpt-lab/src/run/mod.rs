@@ -185,6 +185,7 @@ fn check_emulator(
         return Err(Interrupted.into());
     }
     let accuracy = accuracy?;
+    print!("{accuracy}");
     if !accuracy.passed() {
         eprintln!("{ACCURACY}: not all is what it must be; the report says what");
     }

@@ -1,0 +1,64 @@
+//! Whether a link is as gentle to TCP as a token bucket filter behind the first hop, which sends packet by packet: what
+//! arrives in bursts is lost in bursts.
+
+use std::time::Duration;
+
+use anyhow::Result;
+use mpt_link::{Bitrate, ByteCount, Params, QueueLimit};
+
+use super::rig::{self, Rig, address};
+use super::{Laboratory, Row};
+use crate::emulator::Kernel;
+use crate::iperf::{self, Load, Server, Transfer};
+use crate::topology::{End, Host};
+
+/// Rates, in Mbit/s.
+const RATES: [u64; 2] = [10, 100];
+/// How long a packet waits in a full queue.
+const QUEUE: Duration = Duration::from_millis(50);
+/// Retransmissions may be that many times those through the filter ...
+const RATIO: u64 = 2;
+/// ... and a few more: how often cubic fills the queue in the time is a matter of chance.
+const CHANCE: u64 = 10;
+
+pub(super) fn rows(lab: &Laboratory<'_>) -> Result<(Vec<Row>, u64)> {
+    let mut rows = Vec::new();
+    let mut hidden_loss = 0;
+    for megabits in RATES {
+        let bytes = (megabits as f64 * 1e6 / 8.0 * QUEUE.as_secs_f64()) as u64;
+        let params = Params {
+            rate: Bitrate::from_megabits(megabits),
+            queue: QueueLimit::Bytes(ByteCount(bytes)),
+            ..Params::default()
+        };
+        let rig = Rig::new(lab, &[[params; 2]], false)?;
+        let emulator = transfer(lab, rig.host(End::A), rig.host(End::B))?;
+        hidden_loss += rig.counters()?.hidden_loss();
+        drop(rig);
+
+        let (a, b) = (Host::new("accuracy-a")?, Host::new("accuracy-b")?);
+        let kernel = Kernel::start(&rig::plan(&a, &b, &[[params; 2]], false))?;
+        rig::number(&a, &b, 1)?;
+        let filter = transfer(lab, &a, &b)?;
+        drop(kernel);
+        let most = filter.retransmits * RATIO + CHANCE;
+        rows.push(Row::new(
+            format!("retransmissions of a TCP flow, {megabits} Mbit/s, against tbf on the way"),
+            format!("<= {most}: {RATIO} x {} + {CHANCE}", filter.retransmits),
+            format!(
+                "{}, at {:.1} against {:.1} Mbit/s",
+                emulator.retransmits,
+                emulator.bit_rate() / 1e6,
+                filter.bit_rate() / 1e6
+            ),
+            emulator.retransmits <= most,
+        ));
+    }
+    Ok((rows, hidden_loss))
+}
+
+fn transfer(lab: &Laboratory<'_>, a: &Host, b: &Host) -> Result<Transfer> {
+    let _server = Server::start(b, lab.interrupt)?;
+    let (to, load) = (address(0, End::B), Load::Tcp { flows: 1 });
+    iperf::transfer(a, to, load, lab.time(10, 6), lab.interrupt)
+}

@@ -1,0 +1,68 @@
+//! How exact delays are.
+
+use std::time::Duration;
+
+use anyhow::Result;
+use mpt_link::{Bitrate, Params, QueueLimit};
+
+use super::flow::Flow;
+use super::rig::Rig;
+use super::{Laboratory, Row, probe};
+use crate::statistics::percentile;
+
+/// Delays asked for, in milliseconds.
+const DELAYS: [u64; 3] = [1, 10, 50];
+/// What an error may be, in microseconds: at the median, and not exceeded by 99 %.
+const LIMITS: [f64; 2] = [80.0, 300.0];
+const LIMITS_WITH_SPIN: [f64; 2] = [30.0, 150.0];
+
+pub(super) fn rows(lab: &Laboratory<'_>) -> Result<(Vec<Row>, u64)> {
+    measure(lab, false, LIMITS)
+}
+
+pub(super) fn rows_with_spin(lab: &Laboratory<'_>) -> Result<(Vec<Row>, u64)> {
+    measure(lab, true, LIMITS_WITH_SPIN)
+}
+
+fn measure(lab: &Laboratory<'_>, spin: bool, limits: [f64; 2]) -> Result<(Vec<Row>, u64)> {
+    let mut rows = Vec::new();
+    let mut hidden_loss = 0;
+    for loaded in [false, true] {
+        for milliseconds in DELAYS {
+            let delay = Duration::from_millis(milliseconds);
+            let probed = Params { delay, ..Params::default() };
+            let load = Params {
+                rate: Bitrate::from_megabits(100),
+                queue: QueueLimit::Time(Duration::from_millis(20)),
+                delay: Duration::from_millis(5),
+                ..Params::default()
+            };
+            let rig = Rig::new(lab, &[[probed; 2], [load; 2], [load; 2]], spin)?;
+            let flows: Vec<Flow> = (1..=if loaded { 2 } else { 0 })
+                .map(|cable| Flow::start(&rig, cable, false))
+                .collect::<Result<_>>()?;
+            let time = lab.time(6, 3);
+            let count = time.as_millis() / probe::SPACING.as_millis();
+            let mut errors = probe::delays(lab, &rig, 0, count as usize)?;
+            drop(flows);
+            for error in &mut errors {
+                *error = (*error - delay.as_secs_f64()) * 1e6;
+            }
+            errors.sort_by(f64::total_cmp);
+            let [p50, p99, p999] = [50.0, 99.0, 99.9].map(|percent| percentile(&errors, percent));
+            let [median_limit, limit] = limits;
+            rows.push(Row::new(
+                format!(
+                    "one-way delay error{}, {milliseconds} ms{}: p50 / p99 / p99.9",
+                    if spin { " with spin" } else { "" },
+                    if loaded { " beside 2 x 100 Mbit/s" } else { ", idle" }
+                ),
+                format!("<= {median_limit} / {limit} us"),
+                format!("{p50:.0} / {p99:.0} / {p999:.0} us"),
+                p50 <= median_limit && p99 <= limit,
+            ));
+            hidden_loss += rig.counters()?.hidden_loss();
+        }
+    }
+    Ok((rows, hidden_loss))
+}

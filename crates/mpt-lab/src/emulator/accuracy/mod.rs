@@ -1,0 +1,138 @@
+//! How exact the emulator is on this machine: an experiment like the others, whose verdict stands in their reports.
+//!
+//! What is measured is what hosts at both ends see, never what the emulator says of itself. The figures and what they
+//! must be are those of `docs/emulation.md`.
+
+mod bursts;
+mod datagrams;
+mod delay;
+mod flow;
+mod idle;
+mod jitter;
+mod loss;
+mod probe;
+mod rate;
+mod rig;
+mod statistics;
+mod throughput;
+
+use std::fmt;
+use std::path::Path;
+use std::time::Duration;
+
+use anyhow::Result;
+use serde::Serialize;
+
+use crate::interrupt::Interrupt;
+use crate::progress::Progress;
+use crate::table::Table;
+
+/// How exact the emulator was found to be.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub(crate) struct Accuracy {
+    /// Measured in a shorter time, and so less well.
+    pub(crate) quick: bool,
+    /// Figure by figure.
+    pub(crate) rows: Vec<Row>,
+}
+
+/// One figure.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub(crate) struct Row {
+    /// What it is.
+    pub(crate) figure: String,
+    /// What it must be.
+    pub(crate) must: String,
+    /// What it was, with its unit.
+    pub(crate) measured: String,
+    /// Whether it is what it must be.
+    pub(crate) pass: bool,
+}
+
+impl Row {
+    fn new(
+        figure: impl Into<String>,
+        must: impl Into<String>,
+        measured: String,
+        pass: bool,
+    ) -> Self {
+        Self { figure: figure.into(), must: must.into(), measured, pass }
+    }
+}
+
+impl Accuracy {
+    /// Whether all figures are what they must be.
+    pub(crate) fn passed(&self) -> bool {
+        self.rows.iter().all(|row| row.pass)
+    }
+}
+
+impl fmt::Display for Accuracy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut table = Table::new(["figure", "must", "measured", "verdict"]);
+        for row in &self.rows {
+            let verdict = if row.pass { "pass" } else { "FAIL" };
+            let Row { figure, must, measured, .. } = row.clone();
+            table.row([figure, must, measured, verdict.into()]);
+        }
+        table.fmt(f)
+    }
+}
+
+/// What all measurements need.
+struct Laboratory<'a> {
+    executable: &'a Path,
+    interrupt: &'a Interrupt,
+    quick: bool,
+}
+
+impl Laboratory<'_> {
+    /// The time to measure for.
+    fn time(&self, full: u64, quick: u64) -> Duration {
+        Duration::from_secs(if self.quick { quick } else { full })
+    }
+}
+
+/// A measurement: its name, how long it takes (full and quick, in seconds), and what makes rows and counts hidden loss.
+type Step = (&'static str, [u64; 2], fn(&Laboratory<'_>) -> Result<(Vec<Row>, u64)>);
+
+const STEPS: [Step; 7] = [
+    ("throughput", [38, 20], throughput::rows),
+    ("rate", [25, 12], rate::rows),
+    ("delay", [50, 24], delay::rows),
+    ("delay with spin", [50, 24], delay::rows_with_spin),
+    ("loss", [18, 18], loss::rows),
+    ("jitter", [14, 9], jitter::rows),
+    ("bursts", [55, 35], bursts::rows),
+];
+
+/// How long [`measure`] takes.
+pub(crate) fn expected(quick: bool) -> Duration {
+    STEPS.iter().map(|(_, seconds, _)| Duration::from_secs(seconds[usize::from(quick)])).sum()
+}
+
+/// Measures all figures. `laboratory` is the path of this program.
+///
+/// # Errors
+///
+/// When something cannot be measured at all; a figure that is not what it must be is none.
+pub(crate) fn measure(quick: bool, laboratory: &Path, interrupt: &Interrupt) -> Result<Accuracy> {
+    let lab = Laboratory { executable: laboratory, interrupt, quick };
+    let mut progress = Progress::new(expected(quick));
+    let mut rows = Vec::new();
+    let mut hidden_loss = 0;
+    for (name, seconds, step) in STEPS {
+        interrupt.check()?;
+        progress.step(name, Duration::from_secs(seconds[usize::from(quick)]));
+        let (more, hidden) = step(&lab)?;
+        rows.extend(more);
+        hidden_loss += hidden;
+    }
+    rows.push(Row::new(
+        "hidden loss (interface counters)",
+        "0",
+        format!("{hidden_loss}"),
+        hidden_loss == 0,
+    ));
+    Ok(Accuracy { quick, rows })
+}
