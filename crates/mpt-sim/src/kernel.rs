@@ -54,6 +54,11 @@ impl<E: Event> Events<E> {
         Some(event)
     }
 
+    /// When the next event comes.
+    pub fn next_time(&self) -> Option<Time> {
+        self.heap.peek().map(|next| next.at)
+    }
+
     /// The time of the latest event.
     pub fn now(&self) -> Time {
         self.now

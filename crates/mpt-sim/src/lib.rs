@@ -6,13 +6,17 @@
 #![forbid(unsafe_code)]
 
 pub mod congestion;
+pub mod experiments;
 pub mod kernel;
+pub mod mptcp;
 pub mod network;
 pub mod ns3_2011;
 pub mod random;
 pub mod ranges;
 pub mod reordering;
+pub mod report;
 pub mod simulation;
 pub mod study;
+pub mod sweep;
 pub mod tcp;
 pub mod time;

@@ -141,11 +141,11 @@ where
     /// everything that happened to it.
     pub fn run(&mut self, limit: Time, mut observe: impl FnMut(Time, usize, &Flow<S, R>)) -> End {
         loop {
-            let Some(event) = self.events.pop() else { return End::NoProgress };
-            let now = self.events.now();
-            if now > limit {
+            if self.events.next_time().is_some_and(|next| next > limit) {
                 return End::TimeOver;
             }
+            let Some(event) = self.events.pop() else { return End::NoProgress };
+            let now = self.events.now();
             let flow = self.handle(now, event);
             self.transmit(now, flow);
             observe(now, flow, &self.flows[flow]);

@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use mpt_sim::ns3_2011::{Congestion, Options, Treatment};
-use mpt_sim::study::{PathPlan, Reproduction, in_parallel, median};
+use mpt_sim::study::{Outcome, PathPlan, Reproduction, in_parallel, median};
 
 const SEEDS: u64 = 10;
 
@@ -16,7 +16,7 @@ fn throughput(difference: u64, minimum_rto: Duration) -> f64 {
     let cases: Vec<Reproduction> =
         (0..SEEDS).map(|seed| Reproduction { options, paths, seed }).collect();
     let outcomes = in_parallel(&cases, Reproduction::run, || {});
-    median(outcomes.iter().filter_map(|it| Some(it.logged.as_ref()?.throughput)))
+    median(outcomes.iter().map(Outcome::throughput))
 }
 
 #[test]

@@ -3,11 +3,12 @@
 
 use std::time::Duration;
 
-use mpt_sim::ns3_2011::{Options, Treatment};
-use mpt_sim::study::paper::COLUMNS;
+use mpt_sim::ns3_2011::{Congestion, Options, Treatment};
 use mpt_sim::study::{PathPlan, Reproduction, in_parallel, median};
 
 const SEEDS: u64 = 10;
+const COLUMNS: [Congestion; 3] =
+    [Congestion::Uncoupled, Congestion::FullyCoupled, Congestion::Coupled];
 
 #[test]
 fn without_it_nothing_has_to_be_treated() {

@@ -3,6 +3,8 @@
 mod coupled;
 mod cubic;
 
+use serde::{Deserialize, Serialize};
+
 use crate::time::Time;
 
 use cubic::Cubic;
@@ -11,7 +13,8 @@ use cubic::Cubic;
 const LEAST_THRESHOLD: f64 = 2.0;
 
 /// A rule for the windows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Control {
     /// Each subflow is a TCP of its own (RFC 5681).
     Reno,

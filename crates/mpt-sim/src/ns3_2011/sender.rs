@@ -55,6 +55,11 @@ impl Sender {
         self.subflows[path].window
     }
 
+    /// Packets that a subflow has got acknowledged.
+    pub fn acknowledged(&self, path: usize) -> u64 {
+        self.subflows[path].first
+    }
+
     /// Packets sent again.
     pub fn retransmissions(&self) -> u64 {
         self.retransmissions

@@ -1,10 +1,13 @@
 //! The reordering study (Alheid, Kaleshi, Doufexi: An Analysis of the Impact of Out-Of-Order Recovery Algorithms on
 //! MPTCP Throughput, AINA 2014): its network, its runs, its metrics.
 
+mod case;
+mod contest;
 pub mod paper;
 mod parallel;
 mod path;
 mod reproduction;
+mod standard;
 mod statistics;
 
 use std::time::Duration;
@@ -13,9 +16,12 @@ use serde::{Deserialize, Serialize};
 
 use crate::simulation::End;
 
+pub use case::{Case, FILE, Profile, control_name, treatment_name};
+pub use contest::{Contest, Rates};
 pub use parallel::in_parallel;
 pub use path::{Fluctuation, PathPlan, join};
 pub use reproduction::Reproduction;
+pub use standard::Standard;
 pub use statistics::{Spread, median};
 
 /// No run is longer than this, in simulated time: ten times what 50 MB take at a tenth of one path.

@@ -1,6 +1,9 @@
 //! What the paper prints: Tables I and II, cell by cell, and how a cell is graded.
 
-use crate::ns3_2011::{Congestion, Treatment};
+use crate::congestion::Control;
+use crate::tcp::Treatment;
+
+use super::case::{control_name, treatment_name};
 
 /// A cell of both tables.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -8,7 +11,7 @@ pub struct Cell {
     /// The row.
     pub treatment: Treatment,
     /// The column.
-    pub congestion: Congestion,
+    pub control: Control,
     /// OOO-R in percent.
     pub out_of_order: f64,
     /// Largest buffer in packets: what is printed ("KB"), in Mbit, over 1400 bytes. Every value is a whole number.
@@ -22,17 +25,17 @@ pub struct Cell {
 impl Cell {
     const fn new(
         treatment: Treatment,
-        congestion: Congestion,
+        control: Control,
         (out_of_order, largest_buffer): (f64, usize),
         (first, second, throughput): (f64, f64, f64),
     ) -> Self {
         let utilisation = [first, second];
-        Self { treatment, congestion, out_of_order, largest_buffer, utilisation, throughput }
+        Self { treatment, control, out_of_order, largest_buffer, utilisation, throughput }
     }
 
     /// Its row and column.
     pub fn name(&self) -> String {
-        format!("{} {}", row(self.treatment), column(self.congestion))
+        format!("{} {}", treatment_name(self.treatment), control_name(self.control))
     }
 
     /// Eifel's runs differ so much by seed that only the range can be graded.
@@ -41,37 +44,16 @@ impl Cell {
     }
 }
 
-/// The paper's name of a treatment.
-pub const fn row(treatment: Treatment) -> &'static str {
-    match treatment {
-        Treatment::None => "NoPR",
-        Treatment::DSack => "D-SACK",
-        Treatment::Eifel => "Eifel",
-        Treatment::TcpDoor => "TCP-DOOR",
-        Treatment::FRto => "F-RTO",
-    }
-}
-
-/// The paper's name of a congestion controller.
-pub const fn column(congestion: Congestion) -> &'static str {
-    match congestion {
-        Congestion::Uncoupled => "Un-CC",
-        Congestion::FullyCoupled => "FC-CC",
-        Congestion::Coupled => "Co-CC",
-    }
-}
-
 /// The rows of both tables.
 pub const ROWS: [Treatment; 5] =
     [Treatment::None, Treatment::DSack, Treatment::Eifel, Treatment::TcpDoor, Treatment::FRto];
 
 /// The columns of both tables.
-pub const COLUMNS: [Congestion; 3] =
-    [Congestion::Uncoupled, Congestion::FullyCoupled, Congestion::Coupled];
+pub const COLUMNS: [Control; 3] = [Control::Reno, Control::FullyCoupled, Control::Lia];
 
 /// Tables I and II, row by row.
 pub const CELLS: [Cell; 15] = {
-    use Congestion::{Coupled as Co, FullyCoupled as Fc, Uncoupled as Un};
+    use Control::{FullyCoupled as Fc, Lia as Co, Reno as Un};
     use Treatment::{DSack, Eifel, FRto, None, TcpDoor};
     [
         Cell::new(None, Un, (6.49, 106), (97.0, 4.2, 0.50)),

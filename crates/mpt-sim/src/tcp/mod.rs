@@ -18,6 +18,8 @@ mod undo;
 
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
+
 use crate::congestion::Control;
 
 pub use receiver::{HalfReceiver, Receiver};
@@ -27,17 +29,20 @@ pub use sender::Sender;
 pub use subflow::{Counters, Subflow};
 
 /// What a sender makes of packets that come out of order.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Treatment {
     /// Three duplicates are a loss.
     None,
     /// A retransmission reported as duplicate takes the response back, by slow start (RFC 2883, RFC 3708).
+    #[serde(rename = "d-sack")]
     DSack,
     /// Timestamps tell whether the original came (RFC 3522); then the window is restored.
     Eifel,
     /// Out-of-order events suspend the response, and take back a recent one (Wang and Zhang 2002).
     TcpDoor,
     /// New data after a time-out tell whether it was due (RFC 5682).
+    #[serde(rename = "f-rto")]
     FRto,
     /// Losses are told by time, the wait adapts to reordering, the tail is probed (RFC 8985).
     RackTlp,

@@ -1,0 +1,120 @@
+//! The experiments of `mpt-sim run`.
+
+mod density;
+mod differences;
+mod goals;
+mod lossy;
+mod scenarios;
+mod tables;
+mod throughput;
+mod traces;
+
+use crate::report::Report;
+use crate::study::{Case, Outcome, in_parallel};
+
+/// An experiment.
+#[derive(Clone, Copy)]
+pub struct Experiment {
+    /// Its name on the command line.
+    pub name: &'static str,
+    /// What it is.
+    pub title: &'static str,
+    /// Seeds per case, unless asked for others.
+    pub seeds: u64,
+    run: fn(&Experiment, &Setting<'_>) -> Report,
+}
+
+/// How experiments are run.
+pub struct Setting<'a> {
+    /// Seeds per case; `None` for the experiment's own.
+    pub seeds: Option<u64>,
+    /// Is told how many runs there will be.
+    pub expect: &'a (dyn Fn(u64) + Sync),
+    /// Is called after every run, from any thread.
+    pub progress: &'a (dyn Fn() + Sync),
+}
+
+/// All of them, in the order of the paper.
+pub const ALL: [Experiment; 16] = {
+    const fn of(
+        name: &'static str,
+        title: &'static str,
+        seeds: u64,
+        run: fn(&Experiment, &Setting<'_>) -> Report,
+    ) -> Experiment {
+        Experiment { name, title, seeds, run }
+    }
+    [
+        of(
+            "alheid2014-scenarios",
+            "Nothing treated, four networks (section IV-C.1)",
+            10,
+            scenarios::run,
+        ),
+        of("alheid2014-table1", "Out-of-order ratio and largest buffer", 30, tables::first),
+        of("alheid2014-table2", "Link utilisation and throughput", 30, tables::second),
+        of("alheid2014-fig4", "Throughput of the subflows over time", 1, throughput::over_time),
+        of("alheid2014-fig5", "Buffer occupancy, nothing treated", 10, density::untreated),
+        of("alheid2014-fig6", "Congestion windows with D-SACK", 1, traces::dsack),
+        of("alheid2014-fig7", "Congestion windows with Eifel", 1, traces::eifel),
+        of("alheid2014-fig8", "Congestion windows with TCP-DOOR", 1, traces::door),
+        of("alheid2014-fig9", "Congestion windows with F-RTO", 1, traces::frto),
+        of("alheid2014-fig10", "Throughput of all combinations", 30, throughput::bars),
+        of("alheid2014-fig11", "Buffer occupancy under coupled control", 10, density::coupled),
+        of(
+            "alheid2014-fig12",
+            "Throughput over delay difference, uncoupled",
+            10,
+            differences::uncoupled,
+        ),
+        of(
+            "alheid2014-fig13",
+            "Throughput over delay difference, fully coupled",
+            10,
+            differences::fully_coupled,
+        ),
+        of(
+            "alheid2014-fig14",
+            "Throughput over delay difference, coupled",
+            10,
+            differences::coupled,
+        ),
+        of("alheid2014-goals", "The goals of Multipath TCP (section II-B)", 10, goals::run),
+        of("alheid2014-lossy", "Lossy, asymmetric links (the paper's future work)", 10, lossy::run),
+    ]
+};
+
+impl Experiment {
+    /// The one of this name.
+    pub fn find(name: &str) -> Option<&'static Self> {
+        ALL.iter().find(|experiment| experiment.name == name)
+    }
+
+    /// Runs it.
+    pub fn run(&self, setting: &Setting<'_>) -> Report {
+        (self.run)(self, setting)
+    }
+
+    fn seeds(&self, setting: &Setting<'_>) -> u64 {
+        setting.seeds.unwrap_or(self.seeds)
+    }
+
+    fn report(&self, setting: &Setting<'_>) -> Report {
+        Report::new(self.name, self.title, self.seeds(setting))
+    }
+
+    /// Runs every case that exists with each seed: the outcomes of each case, `None` where it does not exist.
+    fn run_all(&self, setting: &Setting<'_>, cases: &[Case]) -> Vec<Option<Vec<Outcome>>> {
+        let seeds = self.seeds(setting);
+        let runs: Vec<Case> = cases
+            .iter()
+            .filter(|case| case.exists())
+            .flat_map(|case| (0..seeds).map(|seed| Case { seed, ..*case }))
+            .collect();
+        (setting.expect)(runs.len() as u64);
+        let mut outcomes = in_parallel(&runs, Case::run, setting.progress).into_iter().flatten();
+        let of_case =
+            |case: &Case| case.exists().then(|| outcomes.by_ref().take(seeds as usize).collect());
+        cases.iter().map(of_case).collect()
+    }
+}

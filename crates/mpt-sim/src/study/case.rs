@@ -1,0 +1,170 @@
+//! One run of the study in either profile.
+
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use crate::congestion::Control;
+use crate::mptcp::{self, Scheduler};
+use crate::ns3_2011::{self, Congestion};
+use crate::tcp::{Config, Treatment};
+
+use super::{Outcome, PathPlan, Reproduction, Standard};
+
+/// 50 MB in packets of 1400 bytes.
+pub const FILE: u64 = 35_714;
+/// A receive buffer that limits nothing: ten times what both paths of the study hold.
+const LARGE_BUFFER: u64 = 10_000;
+
+/// Whose Multipath TCP.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Profile {
+    /// The simulator of 2011.
+    #[serde(rename = "ns3-2011")]
+    Ns3,
+    /// The RFCs.
+    Rfc,
+}
+
+/// One run of the study in either profile.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Case {
+    /// Whose Multipath TCP.
+    pub profile: Profile,
+    /// What is made of reordering.
+    pub treatment: Treatment,
+    /// Congestion control.
+    pub control: Control,
+    /// SF-0 and SF-1.
+    pub paths: [PathPlan; 2],
+    /// Packets to be delivered.
+    pub packets: u64,
+    /// Lower limit of the retransmission timer; `None` for the profile's own (0.2 s, 1 s).
+    pub minimum_rto: Option<Duration>,
+    /// Of the profile `rfc`; the other has round robin.
+    pub scheduler: Scheduler,
+    /// Packets that the receiver of the profile `rfc` takes before their turn; `None` for no limit that matters.
+    pub receive_buffer: Option<u64>,
+    /// Of all random numbers.
+    pub seed: u64,
+}
+
+impl Case {
+    /// The network of Tables I and II (10 and 200 ms), 50 MB.
+    pub fn study(profile: Profile, treatment: Treatment, control: Control, seed: u64) -> Self {
+        Self {
+            profile,
+            treatment,
+            control,
+            paths: [10, 200].map(|delay| PathPlan::study(Duration::from_millis(delay))),
+            packets: FILE,
+            minimum_rto: None,
+            scheduler: Scheduler::RoundRobin,
+            receive_buffer: None,
+            seed,
+        }
+    }
+
+    /// The same with SF-1 slower than SF-0 (10 ms) by `difference`.
+    #[must_use]
+    pub fn with_difference(mut self, difference: Duration) -> Self {
+        let first = Duration::from_millis(10);
+        self.paths = [first, first + difference].map(PathPlan::study);
+        self
+    }
+
+    /// Whether the profile has this treatment and this control.
+    pub fn exists(&self) -> bool {
+        self.profile == Profile::Rfc || self.reproduction().is_some()
+    }
+
+    /// Runs it; `None` where the profile has not got what it asks for.
+    pub fn run(&self) -> Option<Outcome> {
+        match self.profile {
+            Profile::Ns3 => Some(self.reproduction()?.run()),
+            Profile::Rfc => Some(self.standard().run()),
+        }
+    }
+
+    /// As a run of the profile `ns3-2011`.
+    pub fn reproduction(&self) -> Option<Reproduction> {
+        let treatment = match self.treatment {
+            Treatment::None => ns3_2011::Treatment::None,
+            Treatment::DSack => ns3_2011::Treatment::DSack,
+            Treatment::Eifel => ns3_2011::Treatment::Eifel,
+            Treatment::TcpDoor => ns3_2011::Treatment::TcpDoor,
+            Treatment::FRto => ns3_2011::Treatment::FRto,
+            Treatment::RackTlp => return None,
+        };
+        let congestion = match self.control {
+            Control::Reno => Congestion::Uncoupled,
+            Control::FullyCoupled => Congestion::FullyCoupled,
+            Control::Lia => Congestion::Coupled,
+            Control::Cubic | Control::Olia | Control::Balia => return None,
+        };
+        let study = ns3_2011::Options::study(treatment, congestion);
+        let options = ns3_2011::Options {
+            packets: self.packets,
+            minimum_rto: self.minimum_rto.unwrap_or(study.minimum_rto),
+            ..study
+        };
+        Some(Reproduction { options, paths: self.paths, seed: self.seed })
+    }
+
+    /// As a run of the profile `rfc`.
+    pub fn standard(&self) -> Standard {
+        let standard = Config::standard(self.control, self.treatment);
+        let tcp =
+            Config { minimum_rto: self.minimum_rto.unwrap_or(standard.minimum_rto), ..standard };
+        let options = mptcp::Options {
+            tcp,
+            scheduler: self.scheduler,
+            receive_buffer: self.receive_buffer.unwrap_or(LARGE_BUFFER),
+            total: Some(self.packets),
+        };
+        Standard { options, paths: self.paths.to_vec(), seed: self.seed }
+    }
+}
+
+impl Outcome {
+    /// The throughput that the study would report: what its simulator logged, where it is that one; what was
+    /// delivered elsewhere. In Mbit/s.
+    pub fn throughput(&self) -> f64 {
+        self.logged.as_ref().map_or(self.goodput, |logged| logged.throughput)
+    }
+}
+
+impl Profile {
+    /// Its name.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Ns3 => "ns3-2011",
+            Self::Rfc => "rfc",
+        }
+    }
+}
+
+/// The paper's names, where it has one.
+pub const fn treatment_name(treatment: Treatment) -> &'static str {
+    match treatment {
+        Treatment::None => "NoPR",
+        Treatment::DSack => "D-SACK",
+        Treatment::Eifel => "Eifel",
+        Treatment::TcpDoor => "TCP-DOOR",
+        Treatment::FRto => "F-RTO",
+        Treatment::RackTlp => "RACK-TLP",
+    }
+}
+
+/// The paper's names, where it has one.
+pub const fn control_name(control: Control) -> &'static str {
+    match control {
+        Control::Reno => "Un-CC",
+        Control::Cubic => "cubic",
+        Control::FullyCoupled => "FC-CC",
+        Control::Lia => "Co-CC",
+        Control::Olia => "OLIA",
+        Control::Balia => "BALIA",
+    }
+}

@@ -1,0 +1,259 @@
+//! Plans: TOML tables of values to be combined.
+
+use std::fmt;
+use std::ops::RangeInclusive;
+use std::time::Duration;
+
+use mpt_link::{Bitrate, Loss, Probability, Redraw};
+use serde::{Deserialize, Serialize};
+use toml::Spanned;
+
+use crate::congestion::Control;
+use crate::mptcp::Scheduler;
+use crate::study::{Case, FILE, Fluctuation, PathPlan, Profile};
+use crate::tcp::Treatment;
+
+/// Every combination of the values of its keys is a case. What a profile has not got is left out.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Plan {
+    profiles: Spanned<Vec<Profile>>,
+    treatments: Spanned<Vec<Treatment>>,
+    controls: Spanned<Vec<Control>>,
+    /// Difference of the delays: SF-0 has 10 ms.
+    #[serde(rename = "differences-ms")]
+    differences: Spanned<Vec<u64>>,
+    seeds: Spanned<u64>,
+    #[serde(default)]
+    packets: Option<Spanned<u64>>,
+    #[serde(default)]
+    schedulers: Option<Spanned<Vec<Scheduler>>>,
+    /// In packets.
+    #[serde(default)]
+    receive_buffers: Option<Spanned<Vec<u64>>>,
+    #[serde(default, rename = "minimum-rtos-ms")]
+    minimum_rtos: Option<Spanned<Vec<u64>>>,
+    /// Of both paths.
+    #[serde(default, rename = "rates-kbit")]
+    rates: Option<Spanned<Vec<u64>>>,
+    /// In packets, of both paths.
+    #[serde(default)]
+    queues: Option<Spanned<Vec<usize>>>,
+    #[serde(default, rename = "losses-percent")]
+    losses: Option<Spanned<Vec<f64>>>,
+    #[serde(default, rename = "fluctuation-percent")]
+    fluctuation: Option<Spanned<f64>>,
+    /// How often the delay changes; 0 for every packet.
+    #[serde(default, rename = "redraw-ms")]
+    redraw: Option<Spanned<u64>>,
+}
+
+/// What is wrong with a plan, and where.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fault {
+    /// Line of the file, from 1.
+    pub line: usize,
+    /// What is wrong; names the key.
+    pub what: String,
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.line, self.what)
+    }
+}
+
+/// A case by the values that make it: what results are found by.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Key {
+    profile: Profile,
+    treatment: Treatment,
+    control: Control,
+    difference_ms: u64,
+    scheduler: Scheduler,
+    receive_buffer: Option<u64>,
+    minimum_rto_ms: Option<u64>,
+    rate_kbit: u64,
+    queue: usize,
+    loss_percent: f64,
+    fluctuation_percent: f64,
+    redraw_ms: u64,
+    packets: u64,
+    seed: u64,
+}
+
+/// Values that make sense, and why they are bounded: a day of simulated traffic, and links that exist.
+const SEEDS: RangeInclusive<u64> = 1..=10_000;
+const PACKETS: RangeInclusive<u64> = 1..=1_000_000_000;
+const MILLISECONDS: RangeInclusive<u64> = 0..=60_000;
+const KILOBITS: RangeInclusive<u64> = 1..=100_000_000;
+const QUEUE: RangeInclusive<usize> = 1..=1_000_000;
+const BUFFER: RangeInclusive<u64> = 1..=10_000_000;
+const LOSS: RangeInclusive<f64> = 0.0..=90.0;
+const FLUCTUATION: RangeInclusive<f64> = 0.0..=100.0;
+
+impl Plan {
+    /// Reads a plan.
+    ///
+    /// # Errors
+    ///
+    /// Unknown keys, empty lists, values that cannot be: the first of them.
+    pub fn parse(text: &str) -> Result<Self, Fault> {
+        let plan: Self = toml::from_str(text).map_err(|error| {
+            let line = error.span().map_or(1, |span| line(text, span.start));
+            let what = error.message();
+            // A value may stand some lines below its key.
+            let above = text.lines().take(line).collect::<Vec<_>>();
+            let key = above.iter().rev().find_map(|line| Some(line.split_once('=')?.0.trim()));
+            let what = key.map_or_else(|| what.to_owned(), |key| format!("`{key}`: {what}"));
+            Fault { line, what }
+        })?;
+        plan.check(text)?;
+        Ok(plan)
+    }
+
+    fn check(&self, text: &str) -> Result<(), Fault> {
+        not_empty(text, "profiles", Some(&self.profiles))?;
+        not_empty(text, "treatments", Some(&self.treatments))?;
+        not_empty(text, "controls", Some(&self.controls))?;
+        not_empty(text, "schedulers", self.schedulers.as_ref())?;
+        each(text, "differences-ms", Some(&self.differences), &MILLISECONDS)?;
+        each(text, "receive-buffers", self.receive_buffers.as_ref(), &BUFFER)?;
+        each(text, "minimum-rtos-ms", self.minimum_rtos.as_ref(), &(1..=*MILLISECONDS.end()))?;
+        each(text, "rates-kbit", self.rates.as_ref(), &KILOBITS)?;
+        each(text, "queues", self.queues.as_ref(), &QUEUE)?;
+        each(text, "losses-percent", self.losses.as_ref(), &LOSS)?;
+        one(text, "seeds", Some(&self.seeds), &SEEDS)?;
+        one(text, "packets", self.packets.as_ref(), &PACKETS)?;
+        one(text, "fluctuation-percent", self.fluctuation.as_ref(), &FLUCTUATION)?;
+        one(text, "redraw-ms", self.redraw.as_ref(), &MILLISECONDS)
+    }
+
+    /// All combinations that exist.
+    pub fn cases(&self) -> Vec<(Key, Case)> {
+        let mut keys = vec![Key {
+            profile: Profile::Rfc,
+            treatment: Treatment::None,
+            control: Control::Reno,
+            difference_ms: 0,
+            scheduler: Scheduler::RoundRobin,
+            receive_buffer: None,
+            minimum_rto_ms: None,
+            rate_kbit: 500,
+            queue: 100,
+            loss_percent: 0.0,
+            fluctuation_percent: self.fluctuation.as_ref().map_or(5.0, |it| *it.get_ref()),
+            redraw_ms: self.redraw.as_ref().map_or(1000, |it| *it.get_ref()),
+            packets: self.packets.as_ref().map_or(FILE, |it| *it.get_ref()),
+            seed: 0,
+        }];
+        let seeds: Vec<u64> = (0..*self.seeds.get_ref()).collect();
+        combine(&mut keys, Some(self.profiles.get_ref()), |key, it| key.profile = it);
+        combine(&mut keys, Some(self.treatments.get_ref()), |key, it| key.treatment = it);
+        combine(&mut keys, Some(self.controls.get_ref()), |key, it| key.control = it);
+        combine(&mut keys, Some(self.differences.get_ref()), |key, it| key.difference_ms = it);
+        combine(&mut keys, list(&self.schedulers), |key, it| key.scheduler = it);
+        combine(&mut keys, list(&self.receive_buffers), |key, it| key.receive_buffer = Some(it));
+        combine(&mut keys, list(&self.minimum_rtos), |key, it| key.minimum_rto_ms = Some(it));
+        combine(&mut keys, list(&self.rates), |key, it| key.rate_kbit = it);
+        combine(&mut keys, list(&self.queues), |key, it| key.queue = it);
+        combine(&mut keys, list(&self.losses), |key, it| key.loss_percent = it);
+        combine(&mut keys, Some(&seeds), |key, it| key.seed = it);
+        let cases = keys.into_iter().map(|key| (key, key.case()));
+        cases.filter(|(_, case)| case.exists()).collect()
+    }
+}
+
+impl Key {
+    fn case(&self) -> Case {
+        let near = Duration::from_millis(10);
+        let redraw = match self.redraw_ms {
+            0 => Redraw::EveryPacket,
+            period => Redraw::Every(Duration::from_millis(period)),
+        };
+        let loss = Probability::new(self.loss_percent / 100.0);
+        let path = |delay| {
+            let base = PathPlan::study(delay);
+            PathPlan {
+                rate: Bitrate::new(self.rate_kbit * 1000).unwrap_or(base.rate),
+                fluctuation: Some(Fluctuation { share: self.fluctuation_percent / 100.0, redraw }),
+                queue: self.queue,
+                loss: loss.filter(|it| it.value() > 0.0).map_or(Loss::None, Loss::Bernoulli),
+                ..base
+            }
+        };
+        Case {
+            paths: [near, near + Duration::from_millis(self.difference_ms)].map(path),
+            packets: self.packets,
+            minimum_rto: self.minimum_rto_ms.map(Duration::from_millis),
+            scheduler: self.scheduler,
+            receive_buffer: self.receive_buffer,
+            ..Case::study(self.profile, self.treatment, self.control, self.seed)
+        }
+    }
+}
+
+fn list<T>(values: &Option<Spanned<Vec<T>>>) -> Option<&Vec<T>> {
+    values.as_ref().map(Spanned::get_ref)
+}
+
+fn combine<T: Copy>(keys: &mut Vec<Key>, values: Option<&Vec<T>>, set: impl Fn(&mut Key, T)) {
+    let Some(values) = values else { return };
+    *keys = keys
+        .iter()
+        .flat_map(|key| {
+            values.iter().map(|&value| {
+                let mut key = *key;
+                set(&mut key, value);
+                key
+            })
+        })
+        .collect();
+}
+
+fn line(text: &str, at: usize) -> usize {
+    1 + text.bytes().take(at).filter(|&byte| byte == b'\n').count()
+}
+
+fn not_empty<T>(text: &str, key: &str, list: Option<&Spanned<Vec<T>>>) -> Result<(), Fault> {
+    match list {
+        Some(list) if list.get_ref().is_empty() => {
+            let what = format!("`{key}` is empty: there would be nothing to run");
+            Err(Fault { line: line(text, list.span().start), what })
+        }
+        _ => Ok(()),
+    }
+}
+
+fn each<T: PartialOrd + fmt::Display>(
+    text: &str,
+    key: &str,
+    list: Option<&Spanned<Vec<T>>>,
+    range: &RangeInclusive<T>,
+) -> Result<(), Fault> {
+    not_empty(text, key, list)?;
+    let Some(list) = list else { return Ok(()) };
+    match list.get_ref().iter().find(|value| !range.contains(value)) {
+        Some(value) => Err(outside(line(text, list.span().start), key, value, range)),
+        None => Ok(()),
+    }
+}
+
+fn one<T: PartialOrd + fmt::Display>(
+    text: &str,
+    key: &str,
+    value: Option<&Spanned<T>>,
+    range: &RangeInclusive<T>,
+) -> Result<(), Fault> {
+    match value {
+        Some(value) if !range.contains(value.get_ref()) => {
+            Err(outside(line(text, value.span().start), key, value.get_ref(), range))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn outside<T: fmt::Display>(line: usize, key: &str, value: &T, range: &RangeInclusive<T>) -> Fault {
+    let what = format!("`{key}`: {value} is not from {} to {}", range.start(), range.end());
+    Fault { line, what }
+}
