@@ -102,6 +102,9 @@ pub struct Connection {
     pub remarks: Counters,
     /// The control session with the other end; `None` when the connection has none (no `[connection.peer]`).
     pub session: Option<Session>,
+    /// The papers' prototype at the other end; `None` when there is none (no `compat`).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub compat: Option<Compat>,
     /// Its paths, in the order of the configuration.
     pub paths: Vec<Path>,
 }
@@ -127,6 +130,21 @@ pub struct Session {
     pub keepalive_us: u64,
     /// The same while nothing flows.
     pub idle_keepalive_us: u64,
+}
+
+/// The papers' prototype at the other end of a connection.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Compat {
+    /// Whose protocol is spoken: "mptsrv".
+    pub protocol: String,
+    /// How commands are authenticated: "none", "nonce" or "sha256".
+    pub authentication: String,
+    /// Whether the other end is just being told of a path.
+    pub telling: bool,
+    /// Milliseconds since each path was heard, or taken into use.
+    pub heard_ms: BTreeMap<String, u64>,
+    /// Keepalives and commands, sent, carried out and dropped, by what they were.
+    pub counters: Counters,
 }
 
 /// How far a session is.

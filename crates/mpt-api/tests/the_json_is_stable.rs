@@ -292,6 +292,7 @@ fn a_snapshot() {
             keepalive_us: 100_000,
             idle_keepalive_us: 15_000_000,
         }),
+        compat: None,
         paths: vec![path],
     };
     let snapshot = Snapshot {

@@ -109,6 +109,14 @@ pub(crate) enum Operation {
     },
     /// Make a key that both ends get, besides their key pairs; needs no daemon
     Genpsk(Generate),
+    /// Make a configuration from the files of mptsrv, the prototype of the papers; needs no daemon
+    Import {
+        /// Directory of the prototype, or its conf
+        directory: PathBuf,
+        /// Write the configuration into this file, which must not exist, and the keys beside it; by default it is printed
+        #[arg(short, long, value_name = "FILE")]
+        output: Option<PathBuf>,
+    },
     /// Look for what keeps the tunnel from working on this host, and say what to do about it
     Doctor {
         /// Configuration file

@@ -6,6 +6,7 @@ mod args;
 mod client;
 mod doctor;
 mod events;
+mod import;
 mod keys;
 mod manual;
 mod run;

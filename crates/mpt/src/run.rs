@@ -11,7 +11,7 @@ use crate::args::{
 };
 use crate::client::{self, Failed};
 use crate::table::{Column, Table};
-use crate::{doctor, events, keys, manual, show, units};
+use crate::{doctor, events, import, keys, manual, show, units};
 
 /// Runs one command.
 pub(crate) fn run(args: &Args, out: &mut impl Write) -> Result<(), Failed> {
@@ -25,6 +25,9 @@ pub(crate) fn run(args: &Args, out: &mut impl Write) -> Result<(), Failed> {
             return Ok(writeln!(out, "{}", keys::public(file.as_deref())?)?);
         }
         Operation::Manual { directory } => return manual::write(directory),
+        Operation::Import { directory, output } => {
+            return import::run(directory, output.as_deref(), out);
+        }
         Operation::Doctor { config, json } => {
             return doctor::run(config, &args.daemon, *json, out);
         }

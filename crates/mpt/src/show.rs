@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use mpt_api::snapshot::{
-    Connection, ConnectionState, Counters, DownReason, Liveness, Path, PathState, Session,
+    Compat, Connection, ConnectionState, Counters, DownReason, Liveness, Path, PathState, Session,
     SessionRole, SessionState, Traffic,
 };
 use mpt_api::{Code, Direction, Ecn, Failure, Late, Mapping, Snapshot};
@@ -106,6 +106,10 @@ fn connection(f: &mut fmt::Formatter<'_>, connection: &Connection) -> fmt::Resul
     if let Some(session) = &connection.session {
         line(f, "session", &self::session(session))?;
     }
+    if let Some(compat) = &connection.compat {
+        line(f, &compat.protocol, &self::compat(compat))?;
+        counters(f, "messages", &compat.counters)?;
+    }
     line(f, "sent", &traffic(&connection.sent))?;
     line(f, "received", &traffic(&connection.received))?;
     reorder(f, connection)?;
@@ -113,6 +117,20 @@ fn connection(f: &mut fmt::Formatter<'_>, connection: &Connection) -> fmt::Resul
     counters(f, "remarks", &connection.remarks)?;
     writeln!(f)?;
     paths(f, &connection.paths)
+}
+
+/// The papers' prototype at the other end.
+fn compat(compat: &Compat) -> String {
+    let heard = |(path, ms): (&String, &u64)| {
+        let age = Duration::from_millis(*ms);
+        format!("{path} heard {} ago", humantime::format_duration(age))
+    };
+    let mut facts = vec![format!("commands authenticated by {}", compat.authentication)];
+    facts.extend(compat.heard_ms.iter().map(heard));
+    if compat.telling {
+        facts.push("the other end is being told of a path".into());
+    }
+    facts.join(", ")
 }
 
 fn session(session: &Session) -> String {

@@ -176,6 +176,7 @@ fn snapshot() -> Snapshot {
             keepalive_us: 100_000,
             idle_keepalive_us: 15_000_000,
         }),
+        compat: None,
         paths: vec![dsl, lte],
     };
     let mut branch = office.clone();

@@ -40,10 +40,16 @@ pub(crate) fn connection(
             mpt_api::Ecn::Compatibility => ecn::Mode::Compatibility,
             mpt_api::Ecn::Normal => ecn::Mode::Normal,
         },
-        mtu: None,
-        loose: false,
+        mtu: config.compat.as_ref().map(|_| prototype_mtu(config)),
+        loose: config.compat.is_some(),
         paths,
     }
+}
+
+/// Largest inner packet that the papers' prototype receives whole, in bytes.
+fn prototype_mtu(config: &config::Connection) -> u16 {
+    let gre = if config.sends_sequence() { 8 } else { 4 };
+    mpt_wire::legacy::MAX_DATAGRAM_LEN as u16 - gre
 }
 
 /// A path for the endpoint, arriving on these sockets.

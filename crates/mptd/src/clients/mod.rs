@@ -277,6 +277,7 @@ fn path(config: &Config, client: &config::Client, spec: &PathSpec) -> Path {
     Path {
         name: spec.name.clone(),
         local: Some(local),
+        public: None,
         interface: None,
         remote: match local {
             IpAddr::V4(_) => Ipv4Addr::UNSPECIFIED.into(),
@@ -328,6 +329,7 @@ fn connection(client: &config::Client, name: &str, request: &Create) -> Connecti
             timing: client.timing,
             follow_weights: true,
         }),
+        compat: None,
         paths: Vec::new(),
     }
 }

@@ -3,6 +3,7 @@
 use ipnet::IpNet;
 use mpt_api::Mapping;
 
+use super::compat;
 use super::parse::{ConnectionDraft, Draft, Located};
 use super::reader::Context;
 use super::types::{Path, USUAL_MTU};
@@ -26,6 +27,7 @@ pub(super) fn warn(context: &Context<'_>, draft: &Draft) {
 
 /// Warns about one connection.
 pub(super) fn warn_of(context: &Context<'_>, draft: &Draft, connection: &ConnectionDraft) {
+    compat::warn(context, connection);
     useless_keys(context, connection);
     paths(context, connection);
     window(context, connection);

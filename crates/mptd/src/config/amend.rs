@@ -42,7 +42,7 @@ pub fn add_path(
         };
         let running = &mut draft.connections[index];
         let table = Table::named(context, entries, "connection.path");
-        let path = parse::path(context, table, draft.daemon.port, running.peer.is_some())?;
+        let path = parse::path(context, table, draft.daemon.port, running.connection.other_end())?;
         running.paths.push(path);
         Some(index)
     })
@@ -131,6 +131,7 @@ fn running(connection: &Connection) -> ConnectionDraft {
             value: PeerDraft { peer: peer.clone(), initiate: Some(peer.initiate) },
             lines: Lines::default(),
         }),
+        compat: connection.compat.as_ref().map(|_| Lines::default()),
         is_running: true,
         connection: Connection { paths: Vec::new(), ..connection.clone() },
     }

@@ -8,10 +8,10 @@ use ipnet::IpNet;
 use mpt_api::Mapping;
 
 use super::parse::{ConnectionDraft, Draft, Located, MIN_MTU_V6};
-use super::peers;
 use super::reader::Context;
 use super::selectors;
 use super::types::{Config, Connection, Device, Path};
+use super::{compat, peers};
 
 /// Checks the drafts as a whole and expands their selectors.
 pub(super) fn check(context: &Context<'_>, draft: &mut Draft) {
@@ -20,8 +20,10 @@ pub(super) fn check(context: &Context<'_>, draft: &mut Draft) {
     unique(context, "connection.name", "connection", names);
     for connection in &mut draft.connections {
         connection_alone(context, connection, &draft.devices);
+        compat::check(context, connection, &draft.devices);
     }
     peers::check::check(context, draft);
+    compat::conflicts(context, &draft.connections);
     selectors::conflicts(context, &draft.connections);
     multicast(context, &draft.connections);
     routes(context, &draft.connections);

@@ -254,7 +254,10 @@ fn same_identity(old: &Connection, new: &Connection) -> bool {
     let peer = |connection: &Connection| {
         connection.peer.as_ref().map(|peer| (peer.public_key, peer.create))
     };
-    old.device == new.device && old.key == new.key && peer(old) == peer(new)
+    old.device == new.device
+        && old.key == new.key
+        && peer(old) == peer(new)
+        && old.compat.is_some() == new.compat.is_some()
 }
 
 fn connection(
@@ -282,6 +285,7 @@ fn connection(
         ("copy_dscp", old.copy_dscp != new.copy_dscp),
         ("ecn", old.ecn != new.ecn),
         ("routes", old.routes != new.routes),
+        ("mptsrv", old.compat != new.compat),
         ("peer.psk_file", peers.is_some_and(|(old, new)| old.psk != new.psk)),
         ("peer.initiate", peers.is_some_and(|(old, new)| old.initiate != new.initiate)),
         (
@@ -351,6 +355,7 @@ fn same_sockets(old: &Path, new: &Path) -> bool {
         && old.remote_port == new.remote_port
         && old.remote_source_port == new.remote_source_port
         && old.nat == new.nat
+        && old.public == new.public
 }
 
 fn differing(keys: &[(&'static str, bool)]) -> Vec<&'static str> {

@@ -8,6 +8,7 @@
 mod advice;
 mod amend;
 mod check;
+mod compat;
 mod diagnostic;
 mod diff;
 mod parse;
@@ -24,6 +25,7 @@ use std::path::Path as FilePath;
 use toml::de::DeTable;
 
 pub use amend::{Amended, add_connection, add_path};
+pub use compat::{AuthKeyFile, Compat, DEFAULT_COMMAND_PORT, DEFAULT_COMPAT_KEEPALIVE};
 pub use diagnostic::{ConfigErrors, Diagnostic};
 pub use diff::{Change, Plan, Step, diff};
 pub use mpt_client::{KeyFileError, read_key_file};
@@ -35,6 +37,7 @@ pub use peers::{
 };
 pub use reader::KeyReader;
 pub use save::{save, write_file};
+pub(crate) use types::unspecified;
 pub use types::{
     Config, Connection, DEFAULT_BUFFER_LIMIT, DEFAULT_CREATIONS, DEFAULT_MARK, DEFAULT_MAX_CLIENTS,
     DEFAULT_MAX_DELAY, DEFAULT_PORT, DEFAULT_PRIVATE_KEY_FILE, DEFAULT_WINDOW, Daemon, Device,

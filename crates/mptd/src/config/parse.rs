@@ -12,9 +12,9 @@ use super::peers::parse::{self as peers, PeerDraft};
 use super::peers::{Client, Controller, Peer, Pool};
 use super::reader::{Context, Lines, Table};
 use super::types::{
-    Connection, DEFAULT_PORT, Daemon, Device, Path, PortRange, Reorder, SourcePort,
+    Connection, DEFAULT_PORT, Daemon, Device, OtherEnd, Path, PortRange, Reorder, SourcePort,
 };
-use super::{types, units, values};
+use super::{compat, types, units, values};
 
 /// The smallest MTU of IPv4 in practice (RFC 791: what every host must accept), in bytes.
 pub(crate) const MIN_MTU: u16 = 576;
@@ -52,6 +52,8 @@ pub(super) struct ConnectionDraft {
     pub(super) paths: Vec<Located<Path>>,
     /// What `connection.peer` comes from.
     pub(super) peer: Option<Located<PeerDraft>>,
+    /// Where `connection.mptsrv` stands, if the other end is the prototype.
+    pub(super) compat: Option<Lines>,
     /// Whether it was checked before, and its selectors are there: a change at run time adds to it.
     pub(super) is_running: bool,
 }
@@ -214,9 +216,15 @@ pub(super) fn connection(
     let selects = table.tables("select").into_iter().map(select).collect();
     let with_peer = table.has("peer");
     let peer = table.table("peer").and_then(|table| peers::peer(context, table));
+    let compat = compat::compat(context, &mut table);
+    let other_end = match (with_peer, table.has("compat")) {
+        (true, _) => OtherEnd::Session,
+        (false, true) => OtherEnd::Prototype,
+        (false, false) => OtherEnd::Plain,
+    };
     table.require("path", "[[connection.path]] with a name, local and remote");
     let paths: Vec<_> = (table.tables("path").into_iter())
-        .filter_map(|table| path(context, table, port, with_peer))
+        .filter_map(|table| path(context, table, port, other_end))
         .collect();
     let lines = table.finish();
     let connection = Connection {
@@ -240,6 +248,7 @@ pub(super) fn connection(
             let known = paths.iter().all(|path| !path.value.learn);
             Peer { initiate: initiate.unwrap_or(known), ..peer.clone() }
         }),
+        compat: compat.as_ref().map(|it| it.value.clone()),
         paths: Vec::new(),
     };
     Some(ConnectionDraft {
@@ -249,6 +258,7 @@ pub(super) fn connection(
         origins: Vec::new(),
         paths,
         peer,
+        compat: compat.map(|it| it.lines),
         is_running: false,
     })
 }
@@ -292,17 +302,23 @@ fn select(mut table: Table<'_>) -> Located<Select> {
     Located { value, lines: table.finish() }
 }
 
-/// A path. With a peer the other end may be found by its session.
+/// A path. In a session the other end may be found.
 pub(super) fn path(
     context: &Context<'_>,
     mut table: Table<'_>,
     port: u16,
-    with_peer: bool,
+    other_end: OtherEnd,
 ) -> Option<Located<Path>> {
+    let with_peer = other_end == OtherEnd::Session;
     table.require("name", "name = \"dsl\"");
     let name = table.parsed("name", "letters, digits, \".\", \"_\", \"-\"", values::name);
     let local =
         table.parsed("local", "an address of this host, or interface = \"...\"", values::endpoint);
+    let public = table.parsed(
+        "public",
+        "our address as the other end knows it, such as \"203.0.113.1\"",
+        values::endpoint,
+    );
     let interface = table.parsed("interface", "the name of an interface", values::interface);
     if !table.has("interface") {
         table.require(
@@ -322,7 +338,7 @@ pub(super) fn path(
         "\"random\", \"entropy\" or a port from 1 to 65535",
         values::source_port,
     );
-    let remote_port = table.integer("remote_port", "a port", 1..=65_535);
+    let remote_port = table.integer("remote_port", "a port", 1..=65_535).unwrap_or(DEFAULT_PORT);
     let remote_source_port = table.integer("remote_source_port", "a port", 1..=65_535);
     let weight = table.integer("weight", "a weight", 1..=65_535).unwrap_or(1);
     let weight_in = table.integer("weight_in", "a weight", 1..=65_535).unwrap_or(weight);
@@ -345,20 +361,18 @@ pub(super) fn path(
     let path = Path {
         name: name?,
         local,
+        public,
         interface,
         remote,
         remote_name,
         learn,
         local_port,
-        // Behind a NAT one binding has to serve both directions, and a session answers where it was asked from: send from
-        // where we listen.
-        source_port: source_port.unwrap_or(if nat || with_peer {
-            SourcePort::Fixed(local_port)
-        } else {
-            SourcePort::Random
-        }),
-        remote_port: remote_port.unwrap_or(DEFAULT_PORT),
-        remote_source_port,
+        // Behind a NAT one binding has to serve both directions, a session answers where it was asked from, and a prototype sends
+        // from where it listens: so do we.
+        source_port: source_port.unwrap_or(usual_source_port(other_end, nat, local_port)),
+        remote_port,
+        remote_source_port: remote_source_port
+            .or((other_end == OtherEnd::Prototype && !nat).then_some(remote_port)),
         weight,
         weight_in,
         tier: tier.unwrap_or(0),
@@ -370,6 +384,14 @@ pub(super) fn path(
     let located = Located { value: path, lines };
     check_path(context, &located);
     Some(located)
+}
+
+/// Ports from which a path sends unless the file says otherwise.
+pub(super) fn usual_source_port(other_end: OtherEnd, nat: bool, local_port: u16) -> SourcePort {
+    match other_end {
+        OtherEnd::Plain if !nat => SourcePort::Random,
+        _ => SourcePort::Fixed(local_port),
+    }
 }
 
 /// What the keys of one path have to do with one another.

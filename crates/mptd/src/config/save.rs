@@ -9,8 +9,9 @@ use toml_edit::{Array, ArrayOfTables, DocumentMut, Item, Table, Value};
 
 use super::diagnostic::{ConfigErrors, Diagnostic};
 use super::diff::{Change, diff};
+use super::parse::usual_source_port;
 use super::reader::KeyReader;
-use super::types::{Config, Connection, Path, PortRange, Selector, SourcePort};
+use super::types::{Config, Connection, OtherEnd, Path, PortRange, Selector, SourcePort};
 use super::{check_text_with, values};
 
 /// One key: its name, its value, and whether it has that value anyway.
@@ -124,6 +125,8 @@ fn apply(
                 if *key == "select" {
                     table.remove("select");
                     insert_selects(table, connection);
+                } else if *key == "mptsrv" {
+                    insert_compat(table, connection);
                 } else if let Some(key) = key.strip_prefix("peer.") {
                     let peer = table.get_mut("peer")?.as_table_mut()?;
                     set(peer, key, &peer_keys(connection));
@@ -138,15 +141,15 @@ fn apply(
             paths.remove(index);
         }
         Change::AddPath { path, .. } => {
-            let with_peer = wanted?.peer.is_some();
-            paths(connections, name)?.push(table(path_keys(path, port, with_peer)));
+            let other_end = wanted?.other_end();
+            paths(connections, name)?.push(table(path_keys(path, port, other_end)));
         }
         Change::UpdatePath { path, changed, .. } => {
-            let with_peer = wanted?.peer.is_some();
+            let other_end = wanted?.other_end();
             let paths = paths(connections, name)?;
             let index = find(paths, &path.name)?;
             let table = paths.get_mut(index)?;
-            let keys = path_keys(path, port, with_peer);
+            let keys = path_keys(path, port, other_end);
             for key in changed {
                 set(table, key, &keys);
             }
@@ -205,11 +208,34 @@ fn connection_table(connection: &Connection, port: u16) -> Table {
     if connection.peer.is_some() {
         whole.insert("peer", Item::Table(table(peer_keys(connection))));
     }
+    insert_compat(&mut whole, connection);
     insert_selects(&mut whole, connection);
     let paths = connection.paths.iter();
-    let paths = paths.map(|path| table(path_keys(path, port, connection.peer.is_some())));
+    let paths = paths.map(|path| table(path_keys(path, port, connection.other_end())));
     whole.insert("path", Item::ArrayOfTables(paths.collect()));
     whole
+}
+
+/// The table of the prototype at the other end, in place of the one before.
+fn insert_compat(whole: &mut Table, connection: &Connection) {
+    let Some(it) = &connection.compat else { return };
+    let time = |time: std::time::Duration| match time.is_zero() {
+        true => "0".to_owned(),
+        false => values::time(time),
+    };
+    let port = super::DEFAULT_COMMAND_PORT;
+    let mut keys: Vec<Key> = vec![
+        ("local", it.local.to_string().into(), false),
+        ("remote", it.remote.to_string().into(), false),
+        ("command_port", integer(it.command_port), it.command_port == port),
+        ("remote_command_port", integer(it.remote_command_port), it.remote_command_port == port),
+        ("authentication", it.authentication_word().into(), it.authentication_word() == "none"),
+        ("keepalive", time(it.keepalive).into(), it.keepalive == super::DEFAULT_COMPAT_KEEPALIVE),
+        ("dead", time(it.dead).into(), it.dead == it.usual_dead()),
+    ];
+    let file = it.auth_key_file.as_ref();
+    keys.extend(file.map(|file| ("auth_key_file", file.to_string().into(), false)));
+    whole.insert("mptsrv", Item::Table(table(keys)));
 }
 
 /// The tables of the selectors, unless they are just the networks.
@@ -279,6 +305,7 @@ fn connection_keys(it: &Connection) -> Vec<Key> {
         ("routes", it.routes.into(), it.routes),
     ];
     keys.extend(it.key.map(|key| ("key", integer(key), false)));
+    keys.extend(it.compat.as_ref().map(|_| ("compat", "mptsrv".into(), false)));
     keys
 }
 
@@ -319,15 +346,14 @@ fn select_keys(it: &Selector) -> Vec<Key> {
     keys
 }
 
-fn path_keys(it: &Path, port: u16, with_peer: bool) -> Vec<Key> {
+fn path_keys(it: &Path, port: u16, other_end: OtherEnd) -> Vec<Key> {
     let mut keys: Vec<Key> = vec![("name", it.name.as_str().into(), false)];
     keys.extend(it.local.map(|address| ("local", address.to_string().into(), false)));
     keys.extend(it.interface.as_deref().map(|name| ("interface", name.into(), false)));
     let address = (!it.learn).then(|| it.remote.to_string());
     let remote = it.remote_name.clone().or(address);
     keys.extend(remote.map(|remote| ("remote", remote.into(), false)));
-    let usual =
-        if it.nat || with_peer { SourcePort::Fixed(it.local_port) } else { SourcePort::Random };
+    let usual = usual_source_port(other_end, it.nat, it.local_port);
     let source_port = match it.source_port {
         SourcePort::Random => "random".into(),
         SourcePort::Entropy => "entropy".into(),
@@ -343,7 +369,12 @@ fn path_keys(it: &Path, port: u16, with_peer: bool) -> Vec<Key> {
         ("up", it.up.into(), it.up),
         ("nat", it.nat.into(), !it.nat),
     ]);
-    keys.extend(it.remote_source_port.map(|port| ("remote_source_port", integer(port), false)));
+    let implied = other_end == OtherEnd::Prototype && !it.nat;
+    let implied = it.remote_source_port.filter(|&port| implied && port == it.remote_port);
+    keys.extend(
+        it.remote_source_port.map(|port| ("remote_source_port", integer(port), implied.is_some())),
+    );
+    keys.extend(it.public.map(|address| ("public", address.to_string().into(), false)));
     keys.extend(it.mtu.map(|mtu| ("mtu", integer(mtu), false)));
     keys.extend(it.rate.map(|rate| ("rate", format!("{rate} bit/s").into(), false)));
     keys

@@ -10,6 +10,7 @@ use mpt_api::{Direction, Ecn, Late, Mapping};
 use mpt_core::control::PrivateKey;
 use tracing::level_filters::LevelFilter;
 
+use super::compat::Compat;
 use super::parse::MIN_MTU_V6;
 use super::peers::{Client, Controller, Peer, Pool};
 
@@ -125,6 +126,8 @@ pub struct Connection {
     pub routes: bool,
     /// The other end, when it is known by its key: with it there is a session.
     pub peer: Option<Peer>,
+    /// The other end, when it is the papers' prototype. Never with `peer`.
+    pub compat: Option<Compat>,
     /// Its paths, in the order of the file. Not empty; names differ.
     pub paths: Vec<Path>,
 }
@@ -192,6 +195,8 @@ pub struct Path {
     /// Local address, of the family of `remote`; `None`: whatever the interface has. One of `local` and `interface` is
     /// set.
     pub local: Option<IpAddr>,
+    /// Our address as a prototype at the other end knows it; `None`: `local`. Only with `compat`.
+    pub public: Option<IpAddr>,
     /// Interface to which the sockets are bound.
     pub interface: Option<String>,
     /// Address of the other end; unspecified (0.0.0.0 or ::, in the family of `local`) with `remote_name` and `learn`, until
@@ -225,6 +230,17 @@ pub struct Path {
     /// Whether a NAT lies between the ends: answers arrive at the port from which we send. Never with
     /// [`SourcePort::Entropy`].
     pub nat: bool,
+}
+
+/// What is at the other end of a connection, as far as its paths have other defaults.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum OtherEnd {
+    /// Whatever speaks GRE in UDP.
+    Plain,
+    /// One of us, in a session.
+    Session,
+    /// The papers' prototype.
+    Prototype,
 }
 
 /// UDP source ports of a path.
@@ -291,6 +307,15 @@ impl Default for Reorder {
 }
 
 impl Connection {
+    /// What is at the other end.
+    pub(super) fn other_end(&self) -> OtherEnd {
+        match (&self.peer, &self.compat) {
+            (Some(_), _) => OtherEnd::Session,
+            (None, Some(_)) => OtherEnd::Prototype,
+            (None, None) => OtherEnd::Plain,
+        }
+    }
+
     /// The path of this name.
     pub fn path(&self, name: &str) -> Option<&Path> {
         self.paths.iter().find(|path| path.name == name)
@@ -317,7 +342,7 @@ impl Connection {
 }
 
 /// The address of this family that stands for none.
-pub(super) fn unspecified(family: IpAddr) -> IpAddr {
+pub(crate) fn unspecified(family: IpAddr) -> IpAddr {
     match family {
         IpAddr::V4(_) => IpAddr::V4(Ipv4Addr::UNSPECIFIED),
         IpAddr::V6(_) => IpAddr::V6(Ipv6Addr::UNSPECIFIED),

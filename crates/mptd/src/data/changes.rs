@@ -111,6 +111,7 @@ impl DataThread {
     /// On an error nothing is changed at all.
     pub(crate) fn set_connections(&mut self, wanted: &[Wanted]) -> Result<(), ChangeError> {
         let now = Instant::now();
+        let commands = self.prototypes.open(&self.poller, wanted)?;
         let mut plugged = Vec::new();
         let configs = self.plug(wanted, &mut plugged);
         let endpoint = &mut self.endpoint;
@@ -124,6 +125,7 @@ impl DataThread {
                 for io in plugged.iter().filter_map(Plugged::opened) {
                     self.unplug(io);
                 }
+                self.prototypes.close(&self.poller, commands);
                 return Err(error);
             }
         };
@@ -160,6 +162,7 @@ impl DataThread {
             io.is_some_and(|io| stuck.channel < io.channels.len())
         });
         self.follow_connections(now, wanted);
+        self.follow_prototypes(now, wanted, commands);
         Ok(())
     }
 
@@ -219,12 +222,14 @@ impl DataThread {
 
     /// An interface came back under its old name: sockets bound to it are opened anew.
     pub(crate) fn reopen_sockets(&mut self, interface: &str) -> Result<(), ChangeError> {
-        Ok(self.sockets.reopen(&self.poller, interface)?)
+        let commands = self.prototypes.reopen(&self.poller, interface);
+        Ok(self.sockets.reopen(&self.poller, interface).and(commands)?)
     }
 
     /// Gives all outer packets from now on this mark.
     pub(crate) fn set_mark(&mut self, mark: Option<u32>) -> Result<(), ChangeError> {
-        self.sockets.set_mark(mark).map_err(ChangeError::Mark)
+        let commands = self.prototypes.set_mark(mark);
+        self.sockets.set_mark(mark).and(commands).map_err(ChangeError::Mark)
     }
 
     /// The largest inner packet of a device in bytes: the smallest over its connections; `None` without any.
@@ -246,6 +251,9 @@ impl DataThread {
             self.endpoint.set_path_down(now, id, reason);
         } else {
             self.endpoint.set_path_up(now, id, reason);
+        }
+        if let DownReason::Administrative | DownReason::Interface = reason {
+            self.tell_prototype(now, id);
         }
     }
 

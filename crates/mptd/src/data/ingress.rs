@@ -4,6 +4,7 @@
 use std::io::IoSlice;
 use std::time::Instant;
 
+use mpt_core::compat::Compat;
 use mpt_core::control::Control;
 use mpt_core::{DatagramDrop, DeviceId, DeviceSink, Endpoint, SocketId};
 use mpt_linux::offload::{self, Piece, VnetHeader};
@@ -13,9 +14,9 @@ use mpt_wire::control::frame::MAX_FRAME_LEN;
 use mpt_wire::ecn::Ecn;
 use mpt_wire::gre;
 
-use super::SMALL_PACKET;
 use super::buffers::{Buffers, PacketRef};
 use super::device::Device;
+use super::{SMALL_PACKET, compat};
 
 /// Reads before what came in is written to the devices: enough for the segments of all paths to meet again, few enough to stay in the cache.
 pub(crate) const BUFFERS_PER_ROUND: usize = 8;
@@ -37,6 +38,8 @@ pub(crate) struct Judges<'a> {
     pub(crate) endpoint: &'a mut Endpoint<PacketRef>,
     /// Of frames of the control protocol.
     pub(crate) control: &'a mut Control,
+    /// Of what a prototype sends among its data.
+    pub(crate) compat: &'a mut Compat,
 }
 
 /// Received packets on their way to the devices.
@@ -127,13 +130,16 @@ impl Ingress {
                     let len = control_frame(datagram, &mut frame);
                     let mut delivery =
                         Delivery { buffers: &mut self.buffers, devices, read_len: read.len };
-                    let Judges { endpoint, control } = judges;
+                    let Judges { endpoint, control, .. } = judges;
                     if control.public_key().is_some() {
                         let frame = &frame[..len];
                         control.handle_frame(now, id, read.source, frame, endpoint, &mut delivery);
                     } else {
                         endpoint.count_drop(DatagramDrop::Control);
                     }
+                }
+                Err(DatagramDrop::NotIp(path)) => {
+                    judges.compat.handle_data(now, path, compat::payload(datagram));
                 }
                 Err(_) => {}
             }

@@ -6,6 +6,7 @@
 mod buffers;
 mod changes;
 mod clients;
+mod compat;
 mod device;
 mod egress;
 mod ingress;
@@ -31,6 +32,7 @@ use mpt_linux::poller::{Event, Interest, MAX_EVENTS, Poller, Waker};
 use tokio::sync::oneshot;
 
 use buffers::PacketRef;
+use compat::Prototypes;
 pub(crate) use changes::{ChangeError, LinkFacts, PathLink, Wanted};
 use device::Device;
 use egress::{Egress, Exits, Stuck};
@@ -64,6 +66,7 @@ pub(crate) struct DataThread {
     endpoint: Endpoint<PacketRef>,
     control: Control,
     sessions: Sessions,
+    prototypes: Prototypes,
     devices: Vec<Option<Device>>,
     sockets: Sockets,
     /// The system's side of the paths, by [`PathId`].
@@ -175,8 +178,9 @@ impl DataThread {
         let waker = Waker::new()?;
         poller.add(&waker, Token::Waker.into(), Interest::Read)?;
         let (sender, calls) = mpsc::channel();
-        let mut seed = [0; 32];
+        let (mut seed, mut other_seed) = ([0; 32], [0; 32]);
         getrandom::fill(&mut seed).map_err(io::Error::other)?;
+        getrandom::fill(&mut other_seed).map_err(io::Error::other)?;
         let handle = Handle { calls: sender, waker: waker.clone() };
         let thread = std::thread::Builder::new().name("mptd-data".into()).spawn(move || {
             let now = Instant::now();
@@ -187,8 +191,9 @@ impl DataThread {
                 endpoint: Endpoint::new(fastrand::u64(..)),
                 control: Control::new(seed),
                 sessions: Sessions::default(),
+                prototypes: Prototypes::new(other_seed),
                 devices: Vec::new(),
-                sockets: Sockets::default(),
+                sockets: Sockets::of(Token::Socket),
                 paths: Vec::new(),
                 icmp: IcmpCounters::default(),
                 notices,
@@ -218,7 +223,8 @@ impl DataThread {
             if now >= self.next_rates {
                 self.take_rates(now);
             }
-            let timers = [self.endpoint.next_timeout(), self.control.next_timeout()];
+            let prototypes = self.prototypes.engine.next_timeout();
+            let timers = [self.endpoint.next_timeout(), self.control.next_timeout(), prototypes];
             let timer = timers.into_iter().flatten().fold(self.next_rates, Instant::min);
             let timeout = timer.saturating_duration_since(now);
             let ready = match self.poller.wait(&mut events, Some(timeout)) {
@@ -245,6 +251,7 @@ impl DataThread {
                         self.readable_devices.push(DeviceId(index));
                     }
                 }
+                Token::Command(index) => self.read_commands(now, SocketId(index), event.error),
                 Token::Socket(index) => {
                     let id = SocketId(index);
                     if event.error {
@@ -271,6 +278,7 @@ impl DataThread {
         self.settle_stuck();
         self.control_timeout(now);
         self.settle_control();
+        self.settle_prototypes(now);
         self.let_receivers_run();
         if called {
             self.waker.clear();
@@ -278,6 +286,7 @@ impl DataThread {
                 call(self);
             }
             self.settle_control();
+            self.settle_prototypes(now);
         }
     }
 
@@ -310,7 +319,11 @@ impl DataThread {
     fn read_sockets(&mut self) {
         for _ in 0..READS_PER_SOCKET {
             let (ingress, sockets, devices) = (&mut self.ingress, &self.sockets, &mut self.devices);
-            let mut judges = Judges { endpoint: &mut self.endpoint, control: &mut self.control };
+            let mut judges = Judges {
+                endpoint: &mut self.endpoint,
+                control: &mut self.control,
+                compat: &mut self.prototypes.engine,
+            };
             self.readable.retain(|&id| {
                 let socket = sockets.socket(id);
                 socket.is_some_and(|socket| ingress.read(id, socket, &mut judges, devices))

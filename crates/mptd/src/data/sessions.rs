@@ -280,7 +280,7 @@ impl DataThread {
     }
 
     /// Connection and path by their names.
-    fn names(&self, path: PathId) -> Option<(String, String)> {
+    pub(super) fn names(&self, path: PathId) -> Option<(String, String)> {
         let path = self.endpoint.path(path)?;
         let connection = self.endpoint.connection(path.connection())?;
         Some((connection.name().to_owned(), path.name().to_owned()))
@@ -300,7 +300,7 @@ impl DataThread {
         entries.find(|(_, entry)| entry.id == session).map(|(name, _)| name.clone())
     }
 
-    fn notify(&self, notice: Notice) {
+    pub(super) fn notify(&self, notice: Notice) {
         // Nobody hears it any more when the daemon ends.
         let _ = self.notices.send(notice);
     }

@@ -75,6 +75,7 @@ impl DataThread {
             ("icmp_other", self.icmp.other),
         ];
         drops.extend(own.map(|(name, value)| (name.to_owned(), value)));
+        drops.extend(self.prototype_drops());
         drops.retain(|_, value| *value != 0);
         drops
     }
@@ -154,6 +155,7 @@ impl DataThread {
             drops: connection_drops(connection),
             remarks: counters(connection.remarks().iter()),
             session: self.show_session(id, config),
+            compat: self.show_prototype(config),
             paths,
         })
     }

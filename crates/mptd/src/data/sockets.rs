@@ -42,14 +42,21 @@ pub(crate) struct Entry {
 }
 
 /// All sockets, by the identity the endpoint knows them under.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Sockets {
+    /// What they are to the poller.
+    token: fn(u32) -> Token,
     entries: Vec<Option<Entry>>,
     /// Mark of all that is sent, by which policy rules know it.
     mark: Option<u32>,
 }
 
 impl Sockets {
+    /// None yet; to the poller each is such a token.
+    pub(crate) fn of(token: fn(u32) -> Token) -> Self {
+        Self { token, entries: Vec::new(), mark: None }
+    }
+
     /// The socket of this key and port, opened if nobody has it yet.
     pub(crate) fn open(
         &mut self,
@@ -70,7 +77,7 @@ impl Sockets {
             self.entries.push(None);
             self.entries.len() - 1
         });
-        poller.add(&socket, Token::Socket(index as u32).into(), Interest::Read)?;
+        poller.add(&socket, (self.token)(index as u32).into(), Interest::Read)?;
         self.entries[index] =
             Some(Entry { key: key.clone(), port, users: 1, socket, writable_wanted: false });
         Ok(SocketId(index as u32))
@@ -133,7 +140,7 @@ impl Sockets {
             // The old one has the port: it must be closed first.
             let closed = placeholder(&key, self.mark).map(|socket| entry.socket = socket);
             let reopened = closed.and_then(|()| self.bind(&key, port)).and_then(|socket| {
-                poller.add(&socket, Token::Socket(index as u32).into(), Interest::Read)?;
+                poller.add(&socket, (self.token)(index as u32).into(), Interest::Read)?;
                 Ok(socket)
             });
             match (reopened, &mut self.entries[index]) {
@@ -192,7 +199,7 @@ impl Sockets {
             return Ok(());
         }
         let interest = if wanted { Interest::ReadWrite } else { Interest::Read };
-        poller.modify(&entry.socket, Token::Socket(id.0).into(), interest)?;
+        poller.modify(&entry.socket, (self.token)(id.0).into(), interest)?;
         entry.writable_wanted = wanted;
         Ok(())
     }

@@ -9,6 +9,8 @@ pub(crate) enum Token {
     Device(u16),
     /// A UDP socket, by its index.
     Socket(u32),
+    /// A UDP socket for commands of the papers' prototype, by its index.
+    Command(u32),
 }
 
 impl From<Token> for u64 {
@@ -17,6 +19,7 @@ impl From<Token> for u64 {
             Token::Waker => 0,
             Token::Device(index) => 1 << 32 | u64::from(index),
             Token::Socket(index) => 2 << 32 | u64::from(index),
+            Token::Command(index) => 3 << 32 | u64::from(index),
         }
     }
 }
@@ -26,6 +29,7 @@ impl From<u64> for Token {
         match value >> 32 {
             1 => Token::Device(value as u16),
             2 => Token::Socket(value as u32),
+            3 => Token::Command(value as u32),
             _ => Token::Waker,
         }
     }

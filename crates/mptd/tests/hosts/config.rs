@@ -62,6 +62,13 @@ impl Config {
         Section(peer.as_table_mut().unwrap())
     }
 
+    /// The `[connection.mptsrv]` of the connection of this name.
+    pub(crate) fn compat(&mut self, connection: &str) -> Section<'_> {
+        let connection = named(&mut self.0, "connection", connection);
+        let compat = connection.entry("mptsrv").or_insert_with(|| Table::new().into());
+        Section(compat.as_table_mut().unwrap())
+    }
+
     /// The public key in the `[connection.peer]` of this name.
     pub(crate) fn peer_key(&mut self, connection: &str) -> String {
         let Section(peer) = self.peer(connection);

@@ -1,0 +1,260 @@
+//! Connections whose other end is the papers' prototype, on the data thread: keepalives among the data, commands on sockets of their own.
+
+use std::collections::BTreeMap;
+use std::io::IoSlice;
+use std::net::SocketAddr;
+use std::time::Instant;
+
+use mpt_api::snapshot as api;
+use mpt_core::compat::{Compat, Config, Destination, Event, Outcome, PathConfig, Transmit};
+use mpt_core::{DownReason, PathId, SocketId};
+use mpt_linux::poller::Poller;
+use mpt_wire::gre;
+use mpt_wire::legacy::MAX_DATAGRAM_LEN;
+
+use super::sockets::{SocketKey, Sockets};
+use super::token::Token;
+use super::{ChangeError, DataThread, Notice, Wanted, snapshot};
+use crate::config;
+
+/// Reads from one command socket in a round: a flood of commands must not hold up the packets.
+const READS_PER_ROUND: usize = 16;
+/// Errors taken from a command socket in a round.
+const ERRORS_PER_ROUND: usize = 16;
+/// Room for what the kernel has joined of equal datagrams.
+const READ_LEN: usize = 16 * MAX_DATAGRAM_LEN;
+
+/// The engine, and the command sockets.
+pub(super) struct Prototypes {
+    pub(super) engine: Compat,
+    sockets: Sockets,
+    /// Where each path takes commands and sends its own.
+    by_path: BTreeMap<PathId, SocketId>,
+    buffer: Vec<u8>,
+}
+
+/// Command sockets on the way from one set of connections to the next: by connection and path.
+pub(super) struct CommandSockets(BTreeMap<(String, String), SocketId>);
+
+impl Prototypes {
+    /// None yet. The seed is the engine's.
+    pub(super) fn new(seed: [u8; 32]) -> Self {
+        Self {
+            engine: Compat::new(seed),
+            sockets: Sockets::of(Token::Command),
+            by_path: BTreeMap::new(),
+            buffer: Vec::new(),
+        }
+    }
+
+    /// Opens the command sockets of all connections that have some; on an error none is.
+    pub(super) fn open(
+        &mut self,
+        poller: &Poller,
+        wanted: &[Wanted],
+    ) -> Result<CommandSockets, ChangeError> {
+        let mut opened = CommandSockets(BTreeMap::new());
+        for Wanted { config: connection, .. } in wanted {
+            let Some(compat) = &connection.compat else { continue };
+            for path in &connection.paths {
+                let local = path.local.unwrap_or(config::unspecified(path.remote));
+                let key = SocketKey { local, interface: path.interface.clone(), checksum: true };
+                match self.sockets.open(poller, &key, compat.command_port) {
+                    Ok(id) => opened.0.insert((connection.name.clone(), path.name.clone()), id),
+                    Err(source) => {
+                        self.close(poller, opened);
+                        return Err(ChangeError::Bind {
+                            connection: connection.name.clone(),
+                            path: path.name.clone(),
+                            local: SocketAddr::new(local, compat.command_port),
+                            source,
+                        });
+                    }
+                };
+            }
+        }
+        Ok(opened)
+    }
+
+    /// Closes sockets that are not needed after all.
+    pub(super) fn close(&mut self, poller: &Poller, sockets: CommandSockets) {
+        sockets.0.into_values().for_each(|id| self.sockets.close(poller, id));
+    }
+
+    pub(super) fn set_mark(&mut self, mark: Option<u32>) -> std::io::Result<()> {
+        self.sockets.set_mark(mark)
+    }
+
+    pub(super) fn reopen(&mut self, poller: &Poller, interface: &str) -> std::io::Result<()> {
+        self.sockets.reopen(poller, interface)
+    }
+}
+
+impl DataThread {
+    /// Makes the engine's connections those of the list; `sockets` were opened for it.
+    pub(super) fn follow_prototypes(
+        &mut self,
+        now: Instant,
+        wanted: &[Wanted],
+        sockets: CommandSockets,
+    ) {
+        let mut by_path = BTreeMap::new();
+        let mut configs = Vec::new();
+        for Wanted { config: connection, .. } in wanted {
+            let Some(compat) = &connection.compat else { continue };
+            let mut paths = Vec::new();
+            for path in &connection.paths {
+                let Ok(id) = self.find_path(&connection.name, &path.name) else { continue };
+                let names = (connection.name.clone(), path.name.clone());
+                by_path.extend(sockets.0.get(&names).map(|&socket| (id, socket)));
+                paths.push(PathConfig {
+                    id,
+                    name: path.name.clone(),
+                    // One of the two is there: checked.
+                    public: path.public.or(path.local).unwrap_or(compat.local),
+                    remote: path.remote,
+                    usable: self.is_usable(id),
+                });
+            }
+            configs.push(Config {
+                name: connection.name.clone(),
+                local: compat.local,
+                remote: compat.remote,
+                command_port: compat.remote_command_port,
+                authentication: compat.authentication.clone(),
+                keepalive: compat.keepalive,
+                dead: compat.dead,
+                paths,
+            });
+        }
+        let before = std::mem::replace(&mut self.prototypes.by_path, by_path);
+        before.into_values().for_each(|id| self.prototypes.sockets.close(&self.poller, id));
+        if !(configs.is_empty() && self.prototypes.engine.is_empty()) {
+            self.prototypes.engine.set_connections(now, configs);
+        }
+    }
+
+    /// Administrator or interface have changed the state of a path.
+    pub(super) fn tell_prototype(&mut self, now: Instant, id: PathId) {
+        if !self.prototypes.engine.is_empty() {
+            let usable = self.is_usable(id);
+            self.prototypes.engine.set_usable(now, id, usable);
+        }
+    }
+
+    fn is_usable(&self, id: PathId) -> bool {
+        let ours = [DownReason::Administrative, DownReason::Interface];
+        self.endpoint
+            .path(id)
+            .is_some_and(|path| !ours.iter().any(|&reason| path.down_reasons().contains(reason)))
+    }
+
+    /// Reads what came to a command socket.
+    pub(super) fn read_commands(&mut self, now: Instant, id: SocketId, error: bool) {
+        let Prototypes { engine, sockets, buffer, .. } = &mut self.prototypes;
+        let Some(socket) = sockets.socket(id) else { return };
+        if error {
+            // The answer that does not come says as much.
+            for _ in 0..ERRORS_PER_ROUND {
+                if !matches!(socket.take_error(&mut []), Ok(Some(_))) {
+                    break;
+                }
+            }
+        }
+        buffer.resize(READ_LEN, 0);
+        for _ in 0..READS_PER_ROUND {
+            let Ok(read) = socket.receive(buffer) else { return };
+            let whole = &buffer[..read.len.min(READ_LEN)];
+            for datagram in whole.chunks(read.datagram_len.max(1)) {
+                engine.handle_command(now, id, read.source, datagram);
+            }
+        }
+    }
+
+    /// Does what is due, sends what there is to send, and passes on what happened.
+    pub(super) fn settle_prototypes(&mut self, now: Instant) {
+        if self.prototypes.engine.next_timeout().is_some_and(|at| at <= now) {
+            self.prototypes.engine.handle_timeout(now);
+        }
+        while let Some(transmit) = self.prototypes.engine.poll_transmit() {
+            self.send_to_prototype(&transmit);
+        }
+        while let Some(event) = self.prototypes.engine.poll_event() {
+            match event {
+                Event::Path { path, silent, told_down } => {
+                    self.set_path_state(now, path, DownReason::Dead, silent);
+                    self.set_path_state(now, path, DownReason::Peer, told_down);
+                    self.endpoint.set_path_silent(now, path, silent);
+                    if let Some((connection, path)) = self.names(path) {
+                        self.notify(Notice::PathChanged { connection, path });
+                    }
+                }
+                Event::Told { connection, path, up, outcome } => {
+                    let state = if up { "up" } else { "down" };
+                    match outcome {
+                        Outcome::Done => {
+                            tracing::info!(connection, path, state, "the other end was told");
+                        }
+                        Outcome::Refused(code) => {
+                            tracing::warn!(connection, path, state, code, "the other end refused");
+                        }
+                        Outcome::Unanswered => {
+                            tracing::warn!(connection, path, state, "the other end did not answer");
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    /// What finds no room in its socket is lost, as on the way: all that matters is repeated.
+    fn send_to_prototype(&self, transmit: &Transmit) {
+        let pieces = [IoSlice::new(&transmit.bytes)];
+        let len = transmit.bytes.len();
+        let commands = &self.prototypes;
+        let (socket, remote) = match transmit.destination {
+            Destination::Data(path) => {
+                let Some(Some(io)) = self.paths.get(path.0 as usize) else { return };
+                let (socket, remote) = io.base();
+                (self.sockets.socket(socket), remote.clone())
+            }
+            Destination::Command { path, remote } => {
+                let Some(&socket) = commands.by_path.get(&path) else { return };
+                (commands.sockets.socket(socket), remote.into())
+            }
+            Destination::Answer { socket, remote } => {
+                (commands.sockets.socket(socket), remote.into())
+            }
+        };
+        if let Some(socket) = socket {
+            let _ = socket.send_batch(&remote, 0, len, &pieces);
+        }
+    }
+
+    /// What is known of the prototype at the other end of a connection.
+    pub(super) fn show_prototype(&self, config: &config::Connection) -> Option<api::Compat> {
+        let compat = config.compat.as_ref()?;
+        let view = self.prototypes.engine.view(Instant::now(), &config.name)?;
+        let milliseconds =
+            |age: std::time::Duration| u64::try_from(age.as_millis()).unwrap_or(u64::MAX);
+        Some(api::Compat {
+            protocol: "mptsrv".into(),
+            authentication: compat.authentication_word().into(),
+            telling: view.busy,
+            heard_ms: view.heard.into_iter().map(|(path, age)| (path, milliseconds(age))).collect(),
+            counters: snapshot::counters(view.counters.iter()),
+        })
+    }
+
+    /// Commands that belong to no connection.
+    pub(super) fn prototype_drops(&self) -> impl Iterator<Item = (String, u64)> + '_ {
+        let counters = self.prototypes.engine.counters().iter();
+        counters.map(|(name, value)| (format!("mptsrv_{name}"), value))
+    }
+}
+
+/// What follows the GRE header of a datagram that has a good one.
+pub(super) fn payload(datagram: &[u8]) -> &[u8] {
+    let start = gre::Repr::parse(datagram).map_or(datagram.len(), |(_, start)| start);
+    datagram.get(start..).unwrap_or_default()
+}

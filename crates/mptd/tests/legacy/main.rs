@@ -1,0 +1,12 @@
+//! The other end is the papers' prototype: a stand-in written in Python from what is known of it (`mptsrv.py`), quirks included, in network
+//! namespaces, with real TUN devices at both ends.
+#[path = "../hosts/mod.rs"]
+mod hosts;
+
+mod a_lost_path_is_left_and_taken_again;
+mod data_travels_both_ways;
+mod it_restarts_without_a_word;
+mod prototype;
+mod strangers_change_nothing;
+mod the_other_end_takes_paths_up_and_down;
+mod we_take_paths_up_and_down;
