@@ -1,13 +1,13 @@
 //! What measurements need and this machine lacks, before anything is made.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
 use super::method::Adapter;
 use super::traffic::PYTHON;
-use super::{CaseSpec, Laboratory, Method, Protocol, Traffic};
+use super::{CaseSpec, Laboratory, Method, Protocol, Traffic, network};
 
 /// Where programs are looked for besides `PATH`, which does not lead there for everybody.
 const ALSO: &str = "/usr/local/sbin:/usr/sbin:/sbin";
@@ -22,7 +22,9 @@ pub(crate) fn missing<'a>(
     programs.extend([("unshare", "util-linux"), ("ping", "iputils-ping")]);
     let mut adapters = BTreeMap::new();
     let (mut mptcp, mut tunnel, mut ftp) = (false, false, false);
+    let mut obstacles = BTreeSet::new();
     for spec in specs {
+        obstacles.extend(network::obstacle(spec));
         match &spec.method {
             Method::Plain => {}
             Method::Mptcp => {
@@ -72,6 +74,8 @@ pub(crate) fn missing<'a>(
             Err(error) => missing.push(format!("{error:#}")),
         }
     }
+    missing
+        .extend(obstacles.iter().map(|what| format!("the kernel cannot make the links: {what}")));
     if mptcp && !Path::new("/proc/sys/net/mptcp/enabled").exists() {
         missing.push("this kernel has no Multipath TCP: one with CONFIG_MPTCP is needed, or --only-row the others".into());
     }

@@ -1,6 +1,7 @@
 //! The two hosts and the links between them.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::path::PathBuf;
 
 use anyhow::{Context, Result, ensure};
 use ipnet::IpNet;
@@ -9,7 +10,7 @@ use mpt_linux::netlink::Netlink;
 use tokio::runtime::Runtime;
 
 use super::{Action, Backend, CaseSpec, Laboratory};
-use crate::emulator::{CablePlan, ChannelPlan, Counters, Emulator, EmulatorPlan, EndPlan};
+use crate::emulator::{CablePlan, ChannelPlan, Counters, EmulatorPlan, EndPlan, Kernel, Links};
 use crate::interrupt::Interrupt;
 use crate::topology::{End, Host};
 
@@ -20,12 +21,12 @@ const MOST_LINKS: usize = 254;
 #[derive(Debug)]
 pub(super) struct Network {
     // First, because dropping it removes the devices from the hosts.
-    links: Emulator,
+    links: Links,
     a: Host,
     b: Host,
     names: Vec<String>,
-    /// Of each link: the channels that swallow everything when it is a black hole.
-    holes: Vec<Vec<usize>>,
+    /// Of each link: the channels that swallow everything when it is a black hole, and what they lose otherwise.
+    holes: Vec<Vec<(usize, Loss)>>,
     // Netlink is asynchronous, the laboratory is not.
     runtime: Runtime,
 }
@@ -41,11 +42,9 @@ impl Network {
         ensure!(!links.is_empty(), "a network without links");
         ensure!(links.len() <= MOST_LINKS, "{} links, at most {MOST_LINKS}", links.len());
         let (a, b) = (Host::new(End::A)?, Host::new(End::B)?);
-        let (plan, holes) = plan(spec, &a, &b);
-        let made = match spec.backend {
-            Backend::Emulator => Emulator::start(&plan, &lab.laboratory, interrupt)?,
-            Backend::Kernel => anyhow::bail!("the kernel's links"),
-        };
+        let hosts = [&a, &b].map(|host| host.namespace().path());
+        let (plan, holes) = plan(spec, &hosts);
+        let made = Links::start(spec.backend, &plan, &lab.laboratory, interrupt)?;
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         let names = links.iter().map(|link| link.name.clone()).collect();
         let network = Self { links: made, a, b, names, holes, runtime };
@@ -67,7 +66,7 @@ impl Network {
     }
 
     /// What makes the links.
-    pub(super) fn links(&self) -> &Emulator {
+    pub(super) fn links(&self) -> &Links {
         &self.links
     }
 
@@ -81,18 +80,17 @@ impl Network {
         match *action {
             Action::CarrierLost { link } => self.links.set_carrier(link, false)?,
             Action::CarrierBack { link } => self.links.set_carrier(link, true)?,
-            Action::BlackHole { link } => {
-                self.set_loss(link, Loss::Bernoulli(Probability::ONE))?;
-            }
-            Action::BlackHoleEnds { link } => self.set_loss(link, Loss::None)?,
+            Action::BlackHole { link } => self.swallow(link, true)?,
+            Action::BlackHoleEnds { link } => self.swallow(link, false)?,
             Action::PathDown { .. } | Action::PathUp { .. } => return Ok(false),
         }
         Ok(true)
     }
 
-    fn set_loss(&self, link: usize, loss: Loss) -> Result<()> {
+    fn swallow(&self, link: usize, everything: bool) -> Result<()> {
         let holes = self.holes.get(link).with_context(|| format!("there is no link {link}"))?;
-        for &channel in holes {
+        for &(channel, loss) in holes {
+            let loss = if everything { Loss::Bernoulli(Probability::ONE) } else { loss };
             self.links.change(channel, Change::Loss(loss))?;
         }
         Ok(())
@@ -131,9 +129,29 @@ pub(super) fn inside(block: u8, number: u8, end: End, version: u8) -> IpAddr {
     Ipv4Addr::new(10, block, number, end.number()).into()
 }
 
-/// The links as the emulator is told, and the channels that stand for a black hole on each link. Those are put behind the others of
-/// the links that need them, and are perfect otherwise: a link may share all its other channels.
-fn plan(spec: &CaseSpec, a: &Host, b: &Host) -> (EmulatorPlan, Vec<Vec<usize>>) {
+/// What keeps the kernel from making the links of a specification that wants it to, if anything does.
+pub(super) fn obstacle(spec: &CaseSpec) -> Option<String> {
+    if spec.backend != Backend::Kernel {
+        return None;
+    }
+    // Names of places do not matter here, as long as they differ.
+    let (mut plan, holes) = plan(spec, &["a", "b"].map(PathBuf::from));
+    for event in &spec.events {
+        let Action::BlackHole { link } = event.action else { continue };
+        for &(channel, _) in holes.get(link).into_iter().flatten() {
+            if let Some(channel) = plan.channels.get_mut(channel) {
+                channel
+                    .schedule
+                    .push((event.after, Change::Loss(Loss::Bernoulli(Probability::ONE))));
+            }
+        }
+    }
+    Kernel::supports(&plan).err()
+}
+
+/// The links as those who make them are told, and the channels that stand for a black hole on each link. Our emulator gets channels for
+/// that behind the others, because a link may share all that it has; the kernel does not know shared ones anyway.
+fn plan(spec: &CaseSpec, hosts: &[PathBuf; 2]) -> (EmulatorPlan, Vec<Vec<(usize, Loss)>>) {
     let channels = spec.network.channels.iter().map(|channel| ChannelPlan {
         params: channel.params,
         schedule: channel.schedule.clone(),
@@ -146,27 +164,28 @@ fn plan(spec: &CaseSpec, a: &Host, b: &Host) -> (EmulatorPlan, Vec<Vec<usize>>) 
     };
     let mut holes = Vec::new();
     for (index, link) in spec.network.links.iter().enumerate() {
-        let end = |host: &Host| EndPlan {
-            namespace: host.namespace().path(),
+        let end = |namespace: &PathBuf| EndPlan {
+            namespace: namespace.clone(),
             device: link.name.clone(),
             mtu: link.mtu,
         };
         let mut cable = CablePlan {
             name: link.name.clone(),
-            ends: [end(a), end(b)],
+            ends: [end(&hosts[0]), end(&hosts[1])],
             forward: link.forward.clone(),
             backward: link.backward.clone(),
         };
-        let swallows = |event: &super::Event| match event.action {
-            Action::BlackHole { link } => link == index,
-            _ => false,
-        };
+        let swallows = |event: &super::Event| event.action == Action::BlackHole { link: index };
         let mut own = Vec::new();
         if spec.events.iter().any(swallows) {
             for direction in [&mut cable.forward, &mut cable.backward] {
-                own.push(plan.channels.len());
-                direction.push(plan.channels.len());
-                plan.channels.push(ChannelPlan::default());
+                if spec.backend == Backend::Emulator {
+                    direction.push(plan.channels.len());
+                    plan.channels.push(ChannelPlan::default());
+                }
+                let last =
+                    direction.last().and_then(|&last| Some((last, plan.channels.get(last)?)));
+                own.extend(last.map(|(last, channel)| (last, channel.params.loss)));
             }
         }
         holes.push(own);

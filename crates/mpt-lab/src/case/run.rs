@@ -162,7 +162,7 @@ impl Run<'_> {
         let running = ready.start(ends)?;
         let mut watched = self.carrier.processes();
         watched.extend(running.processes());
-        if let Some(pid) = Some(self.network.links().pid()) {
+        if let Some(pid) = self.network.links().pid() {
             watched.push(Watched::emulator(pid));
         }
         let first = Reading::take(&watched)?;
