@@ -1,0 +1,28 @@
+//! Packets that a link loses are missing at the receiver, and stand in the link's counter; others are not missing.
+
+use crate::support::{Link, measure, plain, rtp, spec, tunnel};
+
+#[test]
+fn of_a_stream_over_one_link() {
+    let link = Link { loss: 0.1, ..Link::new(20) };
+    let measured = measure(&spec(&[link], plain(), rtp(4, 3)));
+    // 1,500 datagrams: the standard deviation of the loss is 0.8 %.
+    let loss = measured.metric("loss_percent");
+    assert!((7.0..13.0).contains(&loss), "{loss} %");
+    let counted = measured.counter("links/0 path1 forward/lost") as f64;
+    let missing = loss / 100.0 * 1500.0;
+    // The link may have lost something else besides: address resolution.
+    assert!((missing - counted).abs() <= 2.0, "{missing} are missing, the link lost {counted}");
+    assert!(measured.metric("longest_gap_ms") >= 4.0);
+}
+
+#[test]
+fn and_nothing_is_lost_in_a_tunnel_over_good_links() {
+    let links = [Link { delay: 5, ..Link::new(20) }, Link::new(20)];
+    let measured = measure(&spec(&links, tunnel(4, 6, true), rtp(4, 3)));
+    assert_eq!(measured.metric("loss_percent"), 0.0);
+    assert_eq!(measured.metric("reordered_percent"), 0.0);
+    let delay = measured.series("delay");
+    let mean = delay.iter().sum::<f64>() / delay.len() as f64;
+    assert!(mean >= 2.5, "half of the packets take 5 ms: {mean} ms");
+}
