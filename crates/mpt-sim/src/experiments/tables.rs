@@ -173,7 +173,7 @@ pub(super) fn second(experiment: &Experiment, setting: &Setting<'_>) -> Report {
             reached(&runs.ns3, Outcome::throughput, |cell| cell.throughput)
         ),
         format!(
-            "rfc: with nothing treated {:.2} / {:.2} / {:.2} Mbit/s (Un/FC/Co) of at most 0.94: with a receiver that \
+            "rfc: with nothing treated {:.2} / {:.2} / {:.2} Mbit/s (Un/FC/Co) of at most 0.95: with a receiver that \
              acknowledges each subflow for itself there is nothing to treat.",
             untreated(Control::Reno),
             untreated(Control::FullyCoupled),
