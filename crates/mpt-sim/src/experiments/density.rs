@@ -73,6 +73,7 @@ fn run(
             y: "share of arrivals".to_owned(),
             series,
             style,
+            groups: Vec::new(),
         });
     }
     report

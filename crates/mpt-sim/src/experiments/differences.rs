@@ -67,6 +67,7 @@ fn run(experiment: &Experiment, setting: &Setting<'_>, control: Control) -> Repo
             y: "Mbit/s".to_owned(),
             series: rows.iter().map(series).collect(),
             style: Style::Lines,
+            groups: Vec::new(),
         });
     }
     report.findings = claims(control, &ns3, &patient);

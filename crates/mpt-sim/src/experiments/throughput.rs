@@ -47,6 +47,7 @@ pub(super) fn over_time(experiment: &Experiment, setting: &Setting<'_>) -> Repor
                 .map(|(name, points)| Series { name: name.to_owned(), points })
                 .collect(),
             style: Style::Lines,
+            groups: Vec::new(),
         });
     }
     report
@@ -123,7 +124,7 @@ pub(super) fn bars(experiment: &Experiment, setting: &Setting<'_>) -> Report {
         report.figures.push(Figure {
             name: format!("{}-{}", experiment.name, profile.name()),
             title,
-            x: rows.iter().map(|&row| treatment_name(row)).collect::<Vec<_>>().join(", "),
+            x: String::new(),
             y: "Mbit/s".to_owned(),
             series: columns
                 .iter()
@@ -134,6 +135,7 @@ pub(super) fn bars(experiment: &Experiment, setting: &Setting<'_>) -> Report {
                 })
                 .collect(),
             style: Style::Bars,
+            groups: rows.iter().map(|&row| treatment_name(row).to_owned()).collect(),
         });
     }
     report

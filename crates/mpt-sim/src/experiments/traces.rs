@@ -56,6 +56,7 @@ fn run(
                 .map(|(path, points): (usize, _)| Series { name: format!("SF-{path}"), points })
                 .collect(),
             style: Style::Lines,
+            groups: Vec::new(),
         });
     }
     report

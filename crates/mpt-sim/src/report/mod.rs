@@ -52,6 +52,8 @@ pub struct Figure {
     pub series: Vec<Series>,
     /// How.
     pub style: Style,
+    /// Of bars: what stands below x = 0, 1, ...; nothing for the numbers themselves.
+    pub groups: Vec<String>,
 }
 
 /// How a figure is drawn.

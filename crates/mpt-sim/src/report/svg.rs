@@ -19,6 +19,8 @@ const COLOURS: [RGBColor; 7] = [
     RGBColor(86, 180, 233),
     RGBColor(80, 80, 80),
 ];
+/// The axis goes beyond the highest value, to leave room for the legend.
+const HEADROOM: f64 = 1.2;
 /// Of the distance of two groups, what their bars take.
 const BAR_SHARE: f64 = 0.8;
 
@@ -47,19 +49,27 @@ fn fill<B: DrawingBackend>(
         Style::Lines => horizontal.start..horizontal.end.max(horizontal.start + 1e-9),
         Style::Bars => -0.5..horizontal.end + 0.5,
     };
-    let top = if vertical.end > 0.0 { 1.08 * vertical.end } else { 1.0 };
+    let top = if vertical.end > 0.0 { HEADROOM * vertical.end } else { 1.0 };
     let mut chart = ChartBuilder::on(area)
         .caption(&figure.title, ("sans-serif", 16))
         .margin(10)
         .x_label_area_size(42)
         .y_label_area_size(58)
         .build_cartesian_2d(horizontal, 0.0..top)?;
-    chart
-        .configure_mesh()
-        .light_line_style(TRANSPARENT)
-        .x_desc(&figure.x)
-        .y_desc(&figure.y)
-        .draw()?;
+    let group = |x: &f64| {
+        // Labels are sums of steps: whole numbers but for rounding.
+        let whole = x.round();
+        let is_group = whole >= 0.0 && (x - whole).abs() < 1e-6;
+        let name = figure.groups.get(whole as usize).filter(|_| is_group);
+        name.cloned().unwrap_or_default()
+    };
+    let mut mesh = chart.configure_mesh();
+    mesh.light_line_style(TRANSPARENT).x_desc(&figure.x).y_desc(&figure.y);
+    if !figure.groups.is_empty() {
+        // Every half, so that the whole ones are among them.
+        mesh.x_labels(2 * figure.groups.len() + 1).x_label_formatter(&group).disable_x_mesh();
+    }
+    mesh.draw()?;
     for (index, Series { name, points }) in figure.series.iter().enumerate() {
         let colour = COLOURS[index % COLOURS.len()];
         let drawn = match figure.style {
@@ -103,7 +113,8 @@ mod tests {
         let text = str::to_owned;
         let series = vec![Series { name: text("SF-0 & SF-1"), points }];
         let (x, y) = (text("seconds"), text("packets"));
-        Figure { name: text("cwnd"), title: text("windows"), x, y, series, style }
+        let groups = if style == Style::Bars { vec![text("NoPR"), text("Eifel")] } else { vec![] };
+        Figure { name: text("cwnd"), title: text("windows"), x, y, series, style, groups }
     }
 
     #[test]
@@ -113,6 +124,7 @@ mod tests {
             {
                 let document = draw(&figure(style, points)).unwrap();
                 assert!(document.starts_with("<svg") && document.contains("SF-0 &amp; SF-1"));
+                assert_eq!(document.contains("NoPR"), style == Style::Bars);
             }
         }
     }
