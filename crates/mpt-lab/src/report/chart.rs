@@ -14,7 +14,7 @@ const PANEL: (f64, f64) = (400.0, 250.0);
 /// Room for labels around the plot: left, right, top, bottom.
 const MARGIN: (f64, f64, f64, f64) = (52.0, 14.0, 12.0, 44.0);
 /// Width of a letter of a tick's label, roughly.
-const LETTER: f64 = 6.6;
+const LETTER: f64 = 6.0;
 /// More points than this are a line without markers.
 const MANY_POINTS: usize = 40;
 /// About as many ticks as this on an axis without given values.
@@ -153,7 +153,7 @@ impl Chart {
             let middle = frame.left(*x);
             if middle - half >= free_from {
                 shown.push((*x, label.as_str()));
-                free_from = middle + half + LETTER;
+                free_from = middle + half + LETTER / 2.0;
             }
         }
         shown
@@ -233,14 +233,14 @@ fn ticks(from: f64, to: f64) -> Vec<f64> {
     (0..=count).map(|number| from + number as f64 * step).collect()
 }
 
-/// 1, 2 or 5 times a power of ten.
+/// 1, 2, 2.5 or 5 times a power of ten.
 fn step(from: f64, to: f64) -> f64 {
     let rough = (to - from) / TICKS;
     if !(rough.is_finite() && rough > f64::MIN_POSITIVE) {
         return 1.0;
     }
     let power = 10f64.powf(rough.log10().floor());
-    let factor = [1.0, 2.0, 5.0].into_iter().find(|factor| factor * power >= rough * 0.999);
+    let factor = [1.0, 2.0, 2.5, 5.0].into_iter().find(|factor| factor * power >= rough * 0.999);
     factor.unwrap_or(10.0) * power
 }
 
@@ -289,7 +289,7 @@ mod tests {
 
     #[test]
     fn ticks_are_round() {
-        assert_eq!(ticks(0.0, 120.0), [0.0, 50.0, 100.0]);
+        assert_eq!(ticks(0.0, 120.0), [0.0, 25.0, 50.0, 75.0, 100.0]);
         assert_eq!(ticks(0.0, 1.0).len(), 6);
         assert_eq!(number_of_tick(0.2), "0.2");
         assert_eq!(number_of_tick(1500.0), "1,500");
@@ -298,7 +298,7 @@ mod tests {
     #[test]
     fn a_gap_breaks_the_line_and_text_is_escaped() {
         let svg = chart(&[Some(50.0), None, Some(100.0)]).svg().into_string();
-        assert!(svg.contains(r#"d="M64.4 141.3M373.6 76.7""#), "{svg}");
+        assert!(svg.contains(r#"d="M64.4 128.4M373.6 50.8""#), "{svg}");
         assert!(
             svg.contains("&lt;ours&gt;: 50.00 (49.00 to 51.00)") && !svg.contains("<ours>"),
             "{svg}"

@@ -5,9 +5,9 @@ use std::path::Path;
 
 use anyhow::{Context, Result, bail};
 
-use super::accuracy::Accuracy;
+use super::accuracy::{Accuracy, sentence};
 use super::figure::Grid;
-use super::notes::{self, Tally};
+use super::notes::{self, Tally, count};
 use super::results::{ACCURACY, Results, replace};
 use super::sheet::{Line, Sheet};
 use super::verdict::judge;
@@ -100,16 +100,17 @@ fn tables(results: &Results) -> String {
         let (demand, finding) = (escaped(&verdict.demand()), escaped(&verdict.finding(&grid)));
         text += &format!("| {what} | {demand} | {} | {finding} |\n", verdict.status.word());
     }
-    let marked = notes::marked(&grid).into_iter().map(|note| (note.what, note.places));
+    let marked = notes::marked(&grid);
     let deviations = notes::deviations(&grid);
-    let deviations =
-        deviations.into_iter().map(|note| (format!("deviation: {}", note.what), note.places));
-    let notes: Vec<_> = marked.chain(deviations).collect();
-    if !notes.is_empty() {
+    if !marked.is_empty() || !deviations.is_empty() {
         text.push('\n');
     }
-    for (what, places) in notes {
-        text += &format!("- {} ({})\n", escaped(&what), count(places.len(), "measurement"));
+    for (word, note) in marked
+        .iter()
+        .map(|note| ("", note))
+        .chain(deviations.iter().map(|note| ("deviation: ", note)))
+    {
+        text += &format!("- {word}{} ({})\n", escaped(&note.what), escaped(&note.places()));
     }
     text
 }
@@ -117,7 +118,7 @@ fn tables(results: &Results) -> String {
 /// The emulator's own experiment.
 fn emulator(accuracy: &Accuracy) -> String {
     let mut text =
-        format!("{}\n\n| figure | must | measured | |\n|---|---|---|---|\n", accuracy.sentence());
+        format!("{}\n\n| figure | must | measured | |\n|---|---|---|---|\n", sentence(accuracy));
     for row in &accuracy.rows {
         let [figure, must, measured] =
             [&row.figure, &row.must, &row.measured].map(|part| escaped(part));
@@ -191,11 +192,6 @@ fn escaped(text: &str) -> String {
         }
     }
     escaped
-}
-
-/// `1 repetition`, `3 repetitions`.
-pub(super) fn count(number: usize, of: &str) -> String {
-    format!("{number} {of}{}", if number == 1 { "" } else { "s" })
 }
 
 /// For the beginning of a sentence.

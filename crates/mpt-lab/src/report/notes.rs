@@ -12,7 +12,23 @@ use crate::case::{Backend, CaseResult, Flag};
 pub(super) struct Note {
     pub(super) what: String,
     /// Row, cell and repetition of each.
-    pub(super) places: Vec<String>,
+    places: Vec<String>,
+}
+
+impl Note {
+    /// How many measurements, and the first of them: `2 measurements: ours, delay 0ms; ours, delay 50ms`.
+    pub(super) fn places(&self) -> String {
+        /// More would not be read.
+        const NAMED: usize = 6;
+        let named = self.places.iter().take(NAMED).cloned().collect::<Vec<_>>().join("; ");
+        let more = if self.places.len() > NAMED { "; …" } else { "" };
+        format!("{}: {named}{more}", count(self.places.len(), "measurement"))
+    }
+}
+
+/// `1 repetition`, `3 repetitions`.
+pub(super) fn count(number: usize, of: &str) -> String {
+    format!("{number} {of}{}", if number == 1 { "" } else { "s" })
 }
 
 /// How many measurements came to what.

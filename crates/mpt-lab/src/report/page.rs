@@ -3,19 +3,17 @@
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use pulldown_cmark::{Event, Parser, Tag, TagEnd};
 
-use super::accuracy::{Accuracy, COMMAND};
+use super::accuracy::{Accuracy, COMMAND, sentence};
 use super::chart::Chart;
 use super::figure::Grid;
-use super::markdown::{capital, count};
-use super::notes::{self, Note, Tally};
+use super::markdown::capital;
+use super::notes::{self, Note, Tally, count};
 use super::plots;
 use super::results::Results;
 use super::sheet::{Entry, Here, SUM, Sheet};
 use super::verdict::{Status, Verdict, judge};
 
 const STYLE: &str = include_str!("page.css");
-/// Places of a note that are named; of others there is the number.
-const NAMED_PLACES: usize = 6;
 
 /// Everything about one experiment.
 struct Chapter<'a> {
@@ -71,10 +69,10 @@ fn emulator(accuracy: Option<&Accuracy>) -> Markup {
             }
         };
     };
-    let status = if accuracy.missed() == 0 { Status::Met } else { Status::Missed };
+    let status = if accuracy.passed() { Status::Met } else { Status::Missed };
     html! {
         section class=(format!("banner {}", class(status))) aria-label="Accuracy of the emulator" {
-            p { strong { (accuracy.sentence()) } }
+            p { strong { (sentence(accuracy)) } }
             details {
                 summary { "All figures of its accuracy" }
                 div.scroll tabindex="0" { table.plain {
@@ -328,11 +326,7 @@ fn list(title: &str, list: &[Note]) -> Markup {
         h3 { (title) }
         ul.notes { @for note in list { li {
             (note.what)
-            span.small {
-                " (" (count(note.places.len(), "measurement")) ": "
-                (note.places.iter().take(NAMED_PLACES).cloned().collect::<Vec<_>>().join("; "))
-                @if note.places.len() > NAMED_PLACES { "; …" } ")"
-            }
+            span.small { " (" (note.places()) ")" }
         } } }
     } }
 }
@@ -480,6 +474,12 @@ mod tests {
         let emulator = html.find("Accuracy of the emulator: not measured").unwrap();
         assert!(emulator < html.find("Overview").unwrap());
         assert!(html.contains(COMMAND));
+        let accuracy = r#"{"quick": false, "rows": [
+            {"figure": "delay <error>", "must": "p50", "measured": "90 us", "pass": false}]}"#;
+        let accuracy: Accuracy = serde_json::from_str(accuracy).unwrap();
+        let html = page(&[delays().results], Some(&accuracy)).into_string();
+        assert!(html.contains("banner missed") && html.contains("delay &lt;error&gt;"));
+        assert!(!html.contains(COMMAND));
     }
 
     #[test]

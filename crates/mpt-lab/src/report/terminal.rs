@@ -35,10 +35,10 @@ impl fmt::Display for Results {
         let tally = Tally::of(&grid);
         writeln!(f, "\nmeasurements: {}", tally.sentence())?;
         for note in notes::marked(&grid) {
-            writeln!(f, "  {}: {}", plain(&note.what), plain(&note.places.join("; ")))?;
+            writeln!(f, "  {} ({})", plain(&note.what), plain(&note.places()))?;
         }
         for note in notes::deviations(&grid) {
-            writeln!(f, "deviation: {} ({} measurements)", plain(&note.what), note.places.len())?;
+            writeln!(f, "deviation: {} ({})", plain(&note.what), plain(&note.places()))?;
         }
         Ok(())
     }

@@ -21,14 +21,14 @@ use std::path::Path;
 use std::time::Duration;
 
 use anyhow::Result;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::interrupt::Interrupt;
 use crate::progress::Progress;
 use crate::table::Table;
 
 /// How exact the emulator was found to be.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Accuracy {
     /// Measured in a shorter time, and so less well.
     pub(crate) quick: bool,
@@ -37,7 +37,7 @@ pub(crate) struct Accuracy {
 }
 
 /// One figure.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Row {
     /// What it is.
     pub(crate) figure: String,
