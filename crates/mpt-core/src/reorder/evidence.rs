@@ -5,6 +5,8 @@
 //!   first-in-first-out). Until then it may.
 //! - A path **cannot hold** the number if that is nearer to its highest one than the smallest spacing
 //!   between two of its numbers. So a path of weight 1 beside one of 10,000 stalls it once in 10,000.
+//! - A path that is **overdue** has had more time for the number, since a higher one came, than it
+//!   has lately ever been behind the others (`patience.rs`): it says nothing.
 //! - A **silent** path says nothing: a packet has waited the maximum delay for one of its numbers in
 //!   vain, or the others have been well past what it should have brought for as long.
 //! - Otherwise it **may still bring it**.
@@ -206,8 +208,26 @@ impl Evidence {
         }
     }
 
-    /// The judgement about `due`, which is missing while a higher number is there.
-    pub(super) fn judge(&mut self, now: u64, due: Sequence) -> Judgement {
+    /// The path brought the number due, after a higher one had come at `overtaken`.
+    #[inline]
+    pub(super) fn note_behind(&mut self, now: u64, path: usize, overtaken: u64) {
+        if let Some(p) = self.paths.get_mut(path) {
+            p.patience.note(now, now.saturating_sub(overtaken));
+        }
+    }
+
+    /// The path brought `number`, which had been given up. If it is the path's highest one, no lag
+    /// of the path explains that.
+    pub(super) fn note_late(&mut self, now: u64, path: usize, number: Sequence) {
+        if let Some(p) = self.paths.get_mut(path)
+            && p.highest == number
+        {
+            p.patience.too_short(now, self.max_delay);
+        }
+    }
+
+    /// The judgement about `due`, which is missing while a higher number is there since `overtaken`.
+    pub(super) fn judge(&mut self, now: u64, due: Sequence, overtaken: u64) -> Judgement {
         self.take_effect(due, now);
         let count = self.paths.len();
         let first = self.suspect as usize;
@@ -236,9 +256,14 @@ impl Evidence {
             } else if p.seen && beyond < spacing {
                 before = before.min((spacing - beyond).cast_unsigned());
             } else if !p.is_silent(now, self.max_delay) {
-                let until = p.silent_from(self.max_delay);
-                self.suspect = i as u32;
-                return Judgement::Wait { path: Some(i), until };
+                let patience = p.patience.wait().map_or(NEVER, |wait| overtaken + wait);
+                if now < patience {
+                    let until = p.silent_from(self.max_delay).min(patience);
+                    self.suspect = i as u32;
+                    return Judgement::Wait { path: Some(i), until };
+                }
+                // Of the numbers behind it, those that came are not overdue yet.
+                before = before.min(1);
             }
         }
         if proven {

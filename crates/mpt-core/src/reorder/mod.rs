@@ -36,6 +36,7 @@ mod evidence;
 mod history;
 mod lag;
 mod path;
+mod patience;
 mod ring;
 mod sink;
 mod strays;
@@ -363,6 +364,11 @@ impl<P: Copy> ReorderBuffer<P> {
             self.receive_past(now, path, number, packet, sink)
         } else if ahead == 0 {
             self.progress();
+            if self.judging
+                && let Some((_, overtaken)) = self.ring.oldest()
+            {
+                self.evidence.note_behind(now, path, overtaken);
+            }
             let verdict = self.deliver_due(packet, sink);
             self.deliver_following(now, sink);
             self.waiting = Waiting::Any;
@@ -428,6 +434,9 @@ impl<P: Copy> ReorderBuffer<P> {
         if self.history.contains(number) {
             self.counters.duplicate += 1;
             return Verdict::Duplicate;
+        }
+        if self.judging {
+            self.evidence.note_late(now, path, number);
         }
         let verdict = self.deliver_late(packet, sink);
         if !verdict.is_dropped() {
@@ -579,7 +588,7 @@ impl<P: Copy> ReorderBuffer<P> {
                 (self.waiting, self.deadline) = (Waiting::Deadline, expiry);
                 return;
             }
-            match self.evidence.judge(now, self.due) {
+            match self.evidence.judge(now, self.due, arrival) {
                 Judgement::Lost { before } => {
                     let stored = self.ring.lowest(self.due).unwrap_or(before);
                     self.counters.lost += self.give_up(stored.earlier(before));

@@ -2,6 +2,7 @@
 
 use super::NEVER;
 use super::lag::Lag;
+use super::patience::Patience;
 use crate::sequence::Sequence;
 
 /// Spacings per block; the smallest and largest are those of the present and the previous block.
@@ -42,6 +43,7 @@ pub(super) struct Path {
     share: Share,
 
     pub(super) lag: Lag,
+    pub(super) patience: Patience,
     pub(super) weight: u16,
     /// The first number of the present weights, when its statistics began anew with it.
     renewed: Option<Sequence>,
@@ -102,6 +104,7 @@ impl Path {
             share: Share { smallest: 1, largest: 2, variation: 0 },
             renewed: None,
             lag: Lag::new(),
+            patience: Patience::new(),
             before_restart: None,
         }
     }
@@ -113,6 +116,7 @@ impl Path {
         self.renewed = None;
         self.reset_spacing();
         self.lag.reset();
+        self.patience = Patience::new();
     }
 
     fn reset_spacing(&mut self) {

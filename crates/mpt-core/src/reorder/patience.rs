@@ -1,0 +1,97 @@
+//! How long a path is waited for: by how much its numbers come after higher ones of other paths.
+//!
+//! The numbers alone prove a loss only when the path that lost one brings the next. At a low rate
+//! that takes long, and a TCP flow whose window is full sends nothing until it is over: it would
+//! wait for the maximum delay. But a path is as far behind the others as its delay is longer, which
+//! changes slowly, so a number that is overdue by more than half as much again will not come.
+
+/// How many numbers a path must have brought before its delay is relied upon.
+const ENOUGH: u8 = 16;
+/// What is waited beyond one and a half times the largest delay behind the others: the packet before
+/// it on a slow link, packets read in batches, a late thread.
+const MARGIN: u64 = 2_000_000;
+/// How long a delay is remembered at least, and at most twice that; in time with packets waiting.
+const MEMORY: u64 = 10_000_000_000;
+
+/// How far a path's numbers come behind those of other paths.
+#[derive(Debug)]
+pub(super) struct Patience {
+    /// The largest of this period, and of the one before.
+    largest: [u64; 2],
+    period_began: u64,
+    samples: u8,
+}
+
+impl Patience {
+    pub(super) const fn new() -> Self {
+        Self { largest: [0; 2], period_began: 0, samples: 0 }
+    }
+
+    /// The path brought the number due that long after a higher one had come.
+    pub(super) fn note(&mut self, now: u64, behind: u64) {
+        // What was learnt before an idle time is better than nothing: periods end only here.
+        if now.saturating_sub(self.period_began) >= MEMORY {
+            self.period_began = now;
+            self.largest = [0, self.largest[0]];
+        }
+        self.largest[0] = self.largest[0].max(behind);
+        self.samples = self.samples.saturating_add(1);
+    }
+
+    /// The path brought a number that had been given up. It was later than anything known, how much
+    /// is not: the wait is doubled.
+    pub(super) fn too_short(&mut self, now: u64, limit: u64) {
+        if let Some(wait) = self.wait() {
+            self.note(now, (2 * wait).min(limit));
+        }
+    }
+
+    /// How long after a higher number has come the path may still bring a lower one; `None` while
+    /// that is not known.
+    pub(super) fn wait(&self) -> Option<u64> {
+        let largest = self.largest[0].max(self.largest[1]);
+        (self.samples >= ENOUGH).then(|| largest + largest / 2 + MARGIN)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: u64 = 1_000_000;
+
+    fn known(behind: u64) -> Patience {
+        let mut patience = Patience::new();
+        for _ in 0..ENOUGH {
+            assert_eq!(patience.wait(), None);
+            patience.note(0, behind);
+        }
+        patience
+    }
+
+    #[test]
+    fn is_unknown_until_there_are_enough_samples() {
+        assert_eq!(known(0).wait(), Some(MARGIN));
+        assert_eq!(known(50 * MS).wait(), Some(75 * MS + MARGIN));
+    }
+
+    #[test]
+    fn follows_a_shorter_delay_within_two_periods_of_traffic() {
+        let mut patience = known(50 * MS);
+        patience.note(MEMORY, 4 * MS);
+        assert_eq!(patience.wait(), Some(75 * MS + MARGIN));
+        patience.note(2 * MEMORY, 4 * MS);
+        assert_eq!(patience.wait(), Some(6 * MS + MARGIN));
+    }
+
+    #[test]
+    fn doubles_when_it_was_too_short() {
+        let mut patience = known(0);
+        patience.too_short(0, 300 * MS);
+        assert_eq!(patience.wait(), Some(3 * MARGIN + MARGIN));
+        for _ in 0..20 {
+            patience.too_short(0, 300 * MS);
+        }
+        assert_eq!(patience.wait(), Some(450 * MS + MARGIN));
+    }
+}
