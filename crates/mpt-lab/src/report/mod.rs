@@ -21,6 +21,7 @@ mod terminal;
 mod verdict;
 
 use std::fmt;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, anyhow, ensure};
@@ -59,16 +60,19 @@ pub(crate) struct CompareOptions {
 /// Names the file that cannot be read, understood or written.
 pub(crate) fn run(options: &Options) -> Result<()> {
     let all = write_all(&options.directory)?;
+    // Not `println!`, which panics when nobody reads any more.
+    let mut stdout = io::stdout().lock();
     for results in &all {
-        println!("{results}");
+        writeln!(stdout, "{results}")?;
     }
-    println!("{}", options.directory.join(PAGE).display());
+    writeln!(stdout, "{}", options.directory.join(PAGE).display())?;
     if let Some(file) = &options.docs {
         let accuracy = accuracy::read(&options.directory)?;
         let filled = markdown::fill(file, &all, accuracy.as_ref())?;
-        println!("{}: {} tables written", file.display(), filled.written.len());
+        writeln!(stdout, "{}: {} tables written", file.display(), filled.written.len())?;
         for name in filled.left {
-            println!("{}: {name:?} has no results here and stays as it was", file.display());
+            let file = file.display();
+            writeln!(stdout, "{file}: {name:?} has no results here and stays as it was")?;
         }
     }
     Ok(())
@@ -96,7 +100,7 @@ pub(crate) fn compare(options: &CompareOptions) -> Result<()> {
     }
     let comparison =
         compare::compare(&options.first, &options.second, tolerance).context(Incomparable)?;
-    print!("{comparison}");
+    write!(io::stdout(), "{comparison}")?;
     let different = comparison.different.len();
     ensure!(different == 0, "{} of {} figures differ", different, comparison.compared);
     Ok(())
