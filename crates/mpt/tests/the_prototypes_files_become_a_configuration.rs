@@ -240,7 +240,7 @@ fn the_listing_of_the_paper_is_read() {
             "conf/interface.conf: a listing as printed in a paper, which no mptsrv reads",
             "conf/connections/IPv4.conf: a listing as printed in a paper, which no mptsrv reads",
             "conf/connections/IPv4.conf:21: the path has no status: taken as 0, up",
-            "conf/interface.conf:10: accept_remote: connections are created by those in the file only; for clients, see [[client]]",
+            "conf/interface.conf:10: accept_remote: nobody gets a connection here that is not in the file; see create and [[client]]",
             "conf/connections/IPv4.conf:5: the reorder window is not said: mptd's own is taken",
         ]
     );

@@ -3,7 +3,7 @@
 use std::net::IpAddr;
 use std::time::Duration;
 
-use super::Authentication;
+use super::{Authentication, Create};
 use crate::PathId;
 
 /// A connection whose other end is a prototype.
@@ -23,6 +23,8 @@ pub struct Config {
     pub keepalive: Duration,
     /// A path on which nothing was heard so long is taken out of use; zero: never.
     pub dead: Duration,
+    /// Whether it takes part in creations.
+    pub create: Option<Create>,
     /// Its paths, in the order in which they are tried for commands.
     pub paths: Vec<PathConfig>,
 }

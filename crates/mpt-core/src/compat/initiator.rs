@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
+use super::Config;
 use crate::PathId;
 
 /// How often a message is sent at most.
@@ -36,7 +37,8 @@ impl Announcement {
 /// A command on its way.
 #[derive(Debug)]
 pub(super) struct Exchange {
-    pub(super) announcement: Announcement,
+    /// The state of a path that is told; `None`: the connection is to be created.
+    pub(super) announcement: Option<Announcement>,
     /// The path over which it goes.
     pub(super) carrier: PathId,
     /// Whether round 2 has come: then this is the peer's nonce.
@@ -57,7 +59,7 @@ pub(super) enum Step {
 }
 
 impl Exchange {
-    pub(super) fn new(now: Instant, announcement: Announcement, carrier: PathId) -> Self {
+    pub(super) fn new(now: Instant, announcement: Option<Announcement>, carrier: PathId) -> Self {
         Self { announcement, carrier, nonce: None, sent: 0, next: now }
     }
 
@@ -82,6 +84,22 @@ impl Exchange {
         self.sent += 1;
         self.next = now + WAIT;
         Step::Send
+    }
+}
+
+/// A creation that we ask for: when next, and over which paths it was not answered.
+#[derive(Debug, Default)]
+pub(super) struct Wish {
+    /// `None`: it is done, or not wanted.
+    pub(super) due: Option<Instant>,
+    pub(super) tried: Vec<PathId>,
+}
+
+impl Wish {
+    /// At once, where the configuration says so.
+    pub(super) fn of(now: Instant, config: &Config) -> Self {
+        let asks = config.create.as_ref().is_some_and(|create| create.ask);
+        Self { due: asks.then_some(now), tried: Vec::new() }
     }
 }
 
@@ -128,7 +146,8 @@ mod tests {
     #[test]
     fn a_message_is_sent_six_times_in_three_seconds() {
         let start = Instant::now();
-        let mut exchange = Exchange::new(start, Announcement::new(PathId(1), true), PathId(2));
+        let mut exchange =
+            Exchange::new(start, Some(Announcement::new(PathId(1), true)), PathId(2));
         let mut sent = Vec::new();
         let failed = loop {
             let now = exchange.next();

@@ -8,9 +8,11 @@
 //! who hands them to [`Compat::handle_data`].
 
 mod auth;
+mod commands;
 mod config;
 mod connection;
 mod counters;
+mod create;
 mod initiator;
 mod path;
 mod responder;
@@ -23,6 +25,7 @@ pub use auth::{Authentication, KEY_LEN, Key};
 pub use config::{Config, PathConfig};
 use connection::Connection;
 pub use counters::Counters;
+pub use create::{Create, MAX_PATHS as MAX_CREATE_PATHS};
 use mpt_wire::legacy::code;
 use mpt_wire::legacy::command::{self, Authentication as Proof, Header, Round};
 use responder::Message;
@@ -86,6 +89,17 @@ pub enum Event {
         /// The peer said that it is down.
         told_down: bool,
     },
+    /// A connection was to be created, by us or by the peer.
+    Created {
+        /// Name of the connection.
+        connection: String,
+        /// Whether we asked; else we answered.
+        asked: bool,
+        /// What came of it.
+        outcome: Outcome,
+        /// The data port of the peer, if it gave one.
+        data_port: Option<u16>,
+    },
     /// The peer was told how a path is.
     Told {
         /// Name of the connection.
@@ -108,6 +122,16 @@ pub enum Outcome {
     Refused(u8),
     /// The peer did not answer, over any path.
     Unanswered,
+}
+
+impl Outcome {
+    /// By the return code of an answer.
+    fn of(code: u8) -> Self {
+        match code {
+            create::code::OK => Self::Done,
+            code => Self::Refused(code),
+        }
+    }
 }
 
 /// The state of a connection.
@@ -268,7 +292,11 @@ impl Compat {
             connection.counters.wrong_source += 1;
             return Ok(());
         }
-        match (&connection.config.authentication, &header.authentication) {
+        if header.code == command::Code::Create && !connection.creates(request) {
+            connection.counters.unknown_code += 1;
+            return Ok(());
+        }
+        match (connection.authentication(header.code), &header.authentication) {
             (Authentication::None, Proof::None) | (Authentication::Nonce, Proof::Nonce(_)) => {}
             (Authentication::Digest(key), Proof::Digest { .. }) => {
                 if !key.signed(datagram) {
@@ -281,13 +309,11 @@ impl Compat {
                 return Ok(());
             }
         }
-        if header.code != command::Code::PathStatus {
-            connection.counters.unknown_code += 1;
-        } else if request {
+        if request {
             let message = Message { socket, source, bytes: datagram, header: &header, payload };
             connection.serve(now, message, random, waiting);
         } else {
-            connection.answer(now, &header, waiting);
+            connection.answer(now, &header, payload, waiting);
         }
         Ok(())
     }

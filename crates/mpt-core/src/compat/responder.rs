@@ -3,10 +3,10 @@
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
-use mpt_wire::legacy::command::{self, Header, PathStatus, Round};
+use mpt_wire::legacy::command::{self, Code, Header, PathStatus, Round};
 
 use super::connection::{Connection, DOWN, UP, event, nonce_of};
-use super::{Authentication, Destination, Waiting};
+use super::{Authentication, Destination, Event, Outcome, Waiting, create};
 use crate::SocketId;
 use crate::control::Random;
 
@@ -23,7 +23,8 @@ pub(super) struct Answered {
     header: Header,
     nonce: u32,
     at: Instant,
-    executed: bool,
+    /// The return code, once it was carried out.
+    result: Option<u8>,
 }
 
 /// A message with where it came from.
@@ -45,23 +46,32 @@ impl Connection {
         random: &mut Random,
         waiting: &mut Waiting,
     ) {
-        if !matches!(message.header.argument, UP | DOWN) {
+        let code = message.header.code;
+        let down = message.header.argument == DOWN && code == Code::PathStatus;
+        if message.header.argument != UP && !down {
             self.counters.wrong_argument += 1;
             return;
         }
-        let nonce = match message.header.round {
-            Round::One => self.begin(now, message, random),
-            _ => self.finish(now, message, waiting),
+        let (nonce, argument, round, payload) = match message.header.round {
+            Round::One => {
+                let Some(nonce) = self.begin(now, message, random) else { return };
+                (nonce, 0, Round::Two, message.payload.to_vec())
+            }
+            _ => {
+                let Some((nonce, result)) = self.finish(now, message, waiting) else { return };
+                let payload = match code {
+                    Code::Create if result == create::code::OK => {
+                        // The prototype takes no more than it sent.
+                        self.describe(message.payload.len())
+                    }
+                    _ => Vec::new(),
+                };
+                (nonce, result, Round::Four, payload)
+            }
         };
-        let Some(nonce) = nonce else { return };
-        let (round, payload) = match message.header.round {
-            Round::One => (Round::Two, message.payload),
-            _ => (Round::Four, &[][..]),
-        };
-        // Whatever the status was, all went well: of a path that is not here the peer need not know.
-        let header =
-            Header { argument: 0, authentication: self.proof(nonce), round, ..*message.header };
-        let bytes = self.emit(&header, payload);
+        let authentication = self.proof(code, nonce);
+        let header = Header { argument, authentication, round, ..*message.header };
+        let bytes = self.emit(&header, &payload);
         self.counters.answers_sent += 1;
         let destination = Destination::Answer { socket: message.socket, remote: message.source };
         waiting.send(destination, bytes);
@@ -75,25 +85,30 @@ impl Connection {
             return None;
         }
         if let Some(before) = &self.answered
-            && !before.executed
+            && before.result.is_none()
             && before.is_alive(now)
             && (before.source, before.first.as_slice()) == (source, bytes)
         {
             return Some(before.nonce);
         }
-        let nonce = match self.config.authentication {
+        let nonce = match self.authentication(header.code) {
             Authentication::None => 0,
             _ => random.u32(),
         };
         let (first, header) = (bytes.to_vec(), *header);
-        self.answered = Some(Answered { source, first, header, nonce, at: now, executed: false });
+        self.answered = Some(Answered { source, first, header, nonce, at: now, result: None });
         Some(nonce)
     }
 
-    /// Executes a command, once, and gives the nonce of the answer.
-    fn finish(&mut self, now: Instant, message: Message<'_>, waiting: &mut Waiting) -> Option<u32> {
+    /// Executes a command, once, and gives the nonce of the answer and its return code.
+    fn finish(
+        &mut self,
+        now: Instant,
+        message: Message<'_>,
+        waiting: &mut Waiting,
+    ) -> Option<(u32, u8)> {
         let Message { source, header, payload, .. } = message;
-        let begun = self.answered.as_mut().filter(|begun| {
+        let begun = self.answered.as_ref().filter(|begun| {
             let what = |header: &Header| (header.code, header.argument);
             begun.is_alive(now) && begun.source == source && what(&begun.header) == what(header)
         });
@@ -106,15 +121,39 @@ impl Connection {
             self.counters.wrong_nonce += 1;
             return None;
         }
-        let Ok(status) = PathStatus::parse(payload) else {
-            self.counters.truncated += 1;
-            return None;
-        };
-        if !std::mem::replace(&mut begun.executed, true) {
-            self.counters.commands_executed += 1;
-            self.execute(now, status, header.argument == UP, waiting);
+        if let Some(result) = begun.result {
+            return Some((nonce, result));
         }
-        Some(nonce)
+        let result = match header.code {
+            Code::PathStatus => {
+                let Ok(status) = PathStatus::parse(payload) else {
+                    self.counters.truncated += 1;
+                    return None;
+                };
+                self.execute(now, status, header.argument == UP, waiting);
+                // Of a path that is not here the peer need not know.
+                create::code::OK
+            }
+            Code::Create => self.create(payload, waiting),
+        };
+        self.counters.commands_executed += 1;
+        if let Some(begun) = &mut self.answered {
+            begun.result = Some(result);
+        }
+        Some((nonce, result))
+    }
+
+    /// A client asks for the connection, which is here: gives the return code.
+    fn create(&mut self, description: &[u8], waiting: &mut Waiting) -> u8 {
+        let remotes = self.paths.iter().map(|path| path.config.remote);
+        let result = create::judge(&self.config, remotes, description);
+        waiting.events.push_back(Event::Created {
+            connection: self.config.name.clone(),
+            asked: false,
+            outcome: Outcome::of(result),
+            data_port: create::data_port(description),
+        });
+        result
     }
 
     fn execute(&mut self, now: Instant, status: PathStatus, up: bool, waiting: &mut Waiting) {

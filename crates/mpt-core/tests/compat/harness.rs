@@ -42,6 +42,7 @@ pub(crate) fn config(end: u8, authentication: &Authentication) -> Config {
         authentication: authentication.clone(),
         keepalive: Duration::from_secs(1),
         dead: Duration::from_secs(3),
+        create: None,
         paths: vec![path(FIRST), path(SECOND)],
     }
 }
@@ -53,13 +54,15 @@ pub(crate) struct End {
     pub(crate) paths: BTreeMap<PathId, (bool, bool)>,
     /// What the peer was told, and what came of it.
     pub(crate) told: Vec<(String, bool, Outcome)>,
+    /// Creations: whether we asked, what came of it, and the data port of the other end.
+    pub(crate) created: Vec<(bool, Outcome, Option<u16>)>,
 }
 
 impl End {
     pub(crate) fn new(now: Instant, config: Config) -> Self {
         let mut compat = Compat::new([config.local.is_ipv4().into(); 32]);
         compat.set_connections(now, vec![config]);
-        Self { compat, paths: BTreeMap::new(), told: Vec::new() }
+        Self { compat, paths: BTreeMap::new(), told: Vec::new(), created: Vec::new() }
     }
 
     pub(crate) fn is_up(&self, path: PathId) -> bool {
@@ -77,6 +80,9 @@ impl End {
                     self.paths.insert(path, (silent, told_down));
                 }
                 Event::Told { path, up, outcome, .. } => self.told.push((path, up, outcome)),
+                Event::Created { asked, outcome, data_port, .. } => {
+                    self.created.push((asked, outcome, data_port));
+                }
             }
         }
         std::iter::from_fn(|| self.compat.poll_transmit()).collect()

@@ -2,6 +2,7 @@
 
 mod a_broken_path_is_found;
 mod commands_are_repeated_until_they_are_answered;
+mod connections_are_created_where_the_file_says_so;
 mod harness;
 mod messages_are_those_of_the_prototype;
 mod no_bytes_make_it_panic;

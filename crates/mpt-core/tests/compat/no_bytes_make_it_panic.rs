@@ -2,7 +2,7 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use mpt_core::SocketId;
-use mpt_core::compat::{Authentication, Key};
+use mpt_core::compat::{Authentication, Config, Create, Key};
 
 use crate::harness::{COMMAND_PORT, End, FIRST, SECOND, address, config, start};
 
@@ -56,7 +56,18 @@ fn fuzz_an_end() {
         let target = bolero::check!().with_iterations(ITERATIONS).with_type::<Vec<Input>>();
         target.for_each(|inputs| {
             let mut now = start();
-            let mut end = End::new(now, config(3, &authentication));
+            let create = Create {
+                authentication: authentication.clone(),
+                ask: false,
+                data_port: 1,
+                remote_data_port: 2,
+                command_port: 3,
+                window: 4,
+                max_delay: Duration::from_millis(5),
+                weights: vec![(1, 1); 2],
+            };
+            let config = Config { create: Some(create), ..config(3, &authentication) };
+            let mut end = End::new(now, config);
             let source: SocketAddr = (address(2, SECOND), COMMAND_PORT).into();
             for input in inputs {
                 match input {

@@ -78,7 +78,7 @@ fn device(interface: &Interface, toml: &mut String, warnings: &mut Warnings) -> 
             .add(&interface.place, "there is no address of the tunnel: write one into addresses");
     }
     if interface.accepts_creation {
-        let what = "accept_remote: connections are created by those in the file only; for clients, see [[client]]";
+        let what = "accept_remote: nobody gets a connection here that is not in the file; see create and [[client]]";
         warnings.add(&interface.place, what);
     }
     interface.addresses.iter().map(IpNet::addr).collect()

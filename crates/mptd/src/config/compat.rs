@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use ipnet::IpNet;
 use mpt_api::{Ecn, Mapping};
-use mpt_core::compat::{Authentication, Key};
+use mpt_core::compat::{Authentication, Key, MAX_CREATE_PATHS};
 
 use super::parse::{ConnectionDraft, Located};
 use super::peers::parse::absolute;
@@ -51,6 +51,19 @@ pub struct Compat {
     pub keepalive: Duration,
     /// A path on which nothing is heard so long is down; zero: never.
     pub dead: Duration,
+    /// Whether it takes part in creations.
+    pub create: Option<Create>,
+}
+
+/// How a connection takes part in creations (0xA3).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Create {
+    /// Whether we ask the other end; else we answer it.
+    pub ask: bool,
+    /// Digests with the key of creations.
+    pub authentication: Authentication,
+    /// Where that key comes from.
+    pub key_file: AuthKeyFile,
 }
 
 /// Where the key of commands comes from.
@@ -88,6 +101,14 @@ impl std::fmt::Display for AuthKeyFile {
     }
 }
 
+impl Create {
+    /// The word for who asks.
+    #[must_use]
+    pub fn word(&self) -> &'static str {
+        if self.ask { "ask" } else { "answer" }
+    }
+}
+
 /// How commands are authenticated, as the file has it.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
@@ -98,7 +119,11 @@ enum Kind {
 
 /// Reads `compat` and `[connection.mptsrv]`; [`check`] does the rest. `local` is unspecified where the file leaves it out.
 pub(super) fn compat(context: &Context<'_>, connection: &mut Table<'_>) -> Option<Located<Compat>> {
-    let on = connection.choice("compat", &[("mptsrv", ())]).is_some();
+    let on = connection.parsed("compat", "\"mptsrv\"", |text| match text {
+        "mptsrv" => Ok(()),
+        _ => Err("is not known".into()),
+    });
+    let on = on.is_some();
     let line = connection.line("mptsrv");
     let table = connection.table("mptsrv");
     if !on {
@@ -130,10 +155,7 @@ fn parse(context: &Context<'_>, mut table: Table<'_>) -> Option<Located<Compat>>
         &[("none", Kind::None), ("nonce", Kind::Nonce), ("sha256", Kind::Digest)],
     );
     let kind = kind.unwrap_or(Kind::None);
-    let file = table.parsed("auth_key_file", KEY_FILE, |text| match text {
-        BUILT_IN => Ok(AuthKeyFile::BuiltIn),
-        _ => absolute(text).map(AuthKeyFile::File),
-    });
+    let file = key_file(&mut table, "auth_key_file");
     let path = |key: &str| format!("connection.mptsrv.{key}");
     let error = |line: usize, key: &str, message: String| context.error(line, &path(key), message);
     let authentication = match (kind, &file) {
@@ -179,6 +201,7 @@ fn parse(context: &Context<'_>, mut table: Table<'_>) -> Option<Located<Compat>>
     );
     let dead =
         table.scalar("dead", "a time from \"200 ms\" to \"60 min\", or \"0\"", time(DEAD_RANGE));
+    let create = create(context, &mut table);
     let lines = table.finish();
     let remote = remote?;
     let keepalive = keepalive.unwrap_or(DEFAULT_COMPAT_KEEPALIVE);
@@ -191,9 +214,41 @@ fn parse(context: &Context<'_>, mut table: Table<'_>) -> Option<Located<Compat>>
         auth_key_file: file,
         keepalive,
         dead: Duration::ZERO,
+        create,
     };
     let dead = dead.unwrap_or(compat.usual_dead());
     Some(Located { value: Compat { dead, ..compat }, lines })
+}
+
+/// A key that names the file of another.
+fn key_file(table: &mut Table<'_>, key: &'static str) -> Option<AuthKeyFile> {
+    table.parsed(key, KEY_FILE, |text| match text {
+        BUILT_IN => Ok(AuthKeyFile::BuiltIn),
+        _ => absolute(text).map(AuthKeyFile::File),
+    })
+}
+
+/// `create` and `create_key_file`: both or neither.
+fn create(context: &Context<'_>, table: &mut Table<'_>) -> Option<Create> {
+    let ask = table.choice("create", &[("ask", true), ("answer", false)]);
+    let file = key_file(table, "create_key_file");
+    let error = |key: &str, message: &str| {
+        context.error(table.line(key), &table.path(key), message);
+    };
+    match (table.has("create"), table.has("create_key_file")) {
+        (true, false) => {
+            let message = format!(
+                "missing: creations are always authenticated; write create_key_file = \"...\" with {KEY_FILE} (in its conf.template)"
+            );
+            error("create_key_file", &message);
+        }
+        (false, true) => error("create_key_file", "has no effect without create; leave it out"),
+        _ => {}
+    }
+    let (ask, key_file) = (ask?, file?);
+    let name = table.path("create_key_file");
+    let key = key(context, &key_file, table.line("create_key_file"), &name)?;
+    Some(Create { ask, authentication: Authentication::Digest(key), key_file })
 }
 
 /// The key that a file holds, or the built-in one.
@@ -243,6 +298,7 @@ pub(super) fn check(
         return;
     };
     local(context, compat, compat_lines, devices, &connection.device);
+    creation(context, compat, compat_lines, paths);
     let error = |key: &str, message: &str| {
         context.error(lines.of(key), &format!("connection.{key}"), message);
     };
@@ -292,6 +348,39 @@ pub(super) fn check(
                 "\"entropy\": the prototype expects one port; leave it out".into(),
             );
         }
+    }
+}
+
+/// What a connection has to be that is created, or makes the other end be.
+fn creation(context: &Context<'_>, compat: &Compat, lines: &Lines, paths: &[Located<super::Path>]) {
+    if compat.create.is_none() {
+        return;
+    }
+    let error = |key: &str, message: String| {
+        context.error(lines.of(key), &format!("connection.mptsrv.{key}"), message);
+    };
+    if paths.len() > MAX_CREATE_PATHS {
+        error(
+            "create",
+            format!(
+                "{} paths do not fit the message that describes the connection; leave create out, or write at most {MAX_CREATE_PATHS} paths",
+                paths.len()
+            ),
+        );
+    }
+    let ports = |path: &Located<super::Path>| (path.value.local_port, path.value.remote_port);
+    if paths.iter().any(|path| ports(path) != ports(&paths[0])) {
+        error(
+            "create",
+            "the prototype has one data port for all paths; write the same local_port and remote_port in each".into(),
+        );
+    }
+    // What a prototype does after a creation.
+    if matches!(&compat.authentication, Authentication::Digest(key) if *key != Key::built_in()) {
+        error(
+            "auth_key_file",
+            "after a creation the prototype authenticates by the key built into it; write \"default\", or leave create out".into(),
+        );
     }
 }
 

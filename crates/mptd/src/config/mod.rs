@@ -25,7 +25,7 @@ use std::path::Path as FilePath;
 use toml::de::DeTable;
 
 pub use amend::{Amended, add_connection, add_path};
-pub use compat::{AuthKeyFile, Compat, DEFAULT_COMMAND_PORT, DEFAULT_COMPAT_KEEPALIVE};
+pub use compat::{AuthKeyFile, Compat, Create, DEFAULT_COMMAND_PORT, DEFAULT_COMPAT_KEEPALIVE};
 pub use diagnostic::{ConfigErrors, Diagnostic};
 pub use diff::{Change, Plan, Step, diff};
 pub use mpt_client::{KeyFileError, read_key_file};

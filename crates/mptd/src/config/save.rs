@@ -235,6 +235,10 @@ fn insert_compat(whole: &mut Table, connection: &Connection) {
     ];
     let file = it.auth_key_file.as_ref();
     keys.extend(file.map(|file| ("auth_key_file", file.to_string().into(), false)));
+    if let Some(create) = &it.create {
+        keys.push(("create", create.word().into(), false));
+        keys.push(("create_key_file", create.key_file.to_string().into(), false));
+    }
     whole.insert("mptsrv", Item::Table(table(keys)));
 }
 

@@ -92,7 +92,7 @@ impl DataThread {
         self.control.remove_session(Instant::now(), session);
     }
 
-    fn paths_of(&self, connection: ConnectionId) -> Vec<PathId> {
+    pub(super) fn paths_of(&self, connection: ConnectionId) -> Vec<PathId> {
         self.endpoint.connection(connection).into_iter().flat_map(|it| it.paths()).collect()
     }
 

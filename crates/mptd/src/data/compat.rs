@@ -6,7 +6,7 @@ use std::net::SocketAddr;
 use std::time::Instant;
 
 use mpt_api::snapshot as api;
-use mpt_core::compat::{Compat, Config, Destination, Event, Outcome, PathConfig, Transmit};
+use mpt_core::compat::{Compat, Config, Create, Destination, Event, Outcome, PathConfig, Transmit};
 use mpt_core::{DownReason, PathId, SocketId};
 use mpt_linux::poller::Poller;
 use mpt_wire::gre;
@@ -124,6 +124,7 @@ impl DataThread {
                 authentication: compat.authentication.clone(),
                 keepalive: compat.keepalive,
                 dead: compat.dead,
+                create: compat.create.as_ref().map(|it| create(connection, compat, it)),
                 paths,
             });
         }
@@ -189,6 +190,9 @@ impl DataThread {
                         self.notify(Notice::PathChanged { connection, path });
                     }
                 }
+                Event::Created { connection, asked, outcome, data_port } => {
+                    self.heed_creation(&connection, asked, outcome, data_port);
+                }
                 Event::Told { connection, path, up, outcome } => {
                     let state = if up { "up" } else { "down" };
                     match outcome {
@@ -204,6 +208,48 @@ impl DataThread {
                     }
                 }
             }
+        }
+    }
+
+    /// Tells what became of a creation, and how the other end differs from the file.
+    fn heed_creation(
+        &self,
+        connection: &str,
+        asked: bool,
+        outcome: Outcome,
+        data_port: Option<u16>,
+    ) {
+        match (outcome, asked) {
+            (Outcome::Done, true) => tracing::info!(connection, "the other end has created it"),
+            (Outcome::Done, false) => tracing::info!(connection, "the other end has asked for it"),
+            (Outcome::Refused(code), true) => {
+                tracing::warn!(connection, code, "the other end refuses to create it");
+            }
+            (Outcome::Refused(code), false) => {
+                tracing::warn!(
+                    connection,
+                    code,
+                    "the other end asks for it, but not as the file has it"
+                );
+            }
+            (Outcome::Unanswered, _) => {
+                tracing::warn!(
+                    connection,
+                    "the other end was asked to create it, and did not answer"
+                );
+            }
+        }
+        let id = self.endpoint.find_connection(connection);
+        let mut paths = id.into_iter().flat_map(|id| self.paths_of(id));
+        let configured = paths.next().and_then(|path| self.endpoint.path(path));
+        let configured = configured.map(|path| path.config().remote_port);
+        if outcome == Outcome::Done && data_port.is_some() && data_port != configured {
+            tracing::warn!(
+                connection,
+                data_port,
+                configured,
+                "the other end has another data port: write it as remote_port of the paths"
+            );
         }
     }
 
@@ -250,6 +296,26 @@ impl DataThread {
     pub(super) fn prototype_drops(&self) -> impl Iterator<Item = (String, u64)> + '_ {
         let counters = self.prototypes.engine.counters().iter();
         counters.map(|(name, value)| (format!("mptsrv_{name}"), value))
+    }
+}
+
+/// What a connection says of itself when it is created.
+fn create(
+    connection: &config::Connection,
+    compat: &config::Compat,
+    create: &config::Create,
+) -> Create {
+    // All paths have the same: checked.
+    let ports = connection.paths.first().map_or((0, 0), |it| (it.local_port, it.remote_port));
+    Create {
+        authentication: create.authentication.clone(),
+        ask: create.ask,
+        data_port: ports.0,
+        remote_data_port: ports.1,
+        command_port: compat.command_port,
+        window: connection.reorder.window,
+        max_delay: connection.reorder.max_delay,
+        weights: connection.paths.iter().map(|path| (path.weight, path.weight_in)).collect(),
     }
 }
 

@@ -6,12 +6,14 @@ configuration, from its first argument, then commands from standard input, one o
     path up|down OWN REMOTE     as `mpt path` does
     restart                     numbers packets from 0 again
     hold SECONDS                does not serve its command port for so long
+    create                      asks the other end to create the connection, as `mpt create` does
     status                      tells the state of everything
     quit
 
 and writes what happens as JSON objects, one on a line.
 """
 
+import configparser
 import fcntl
 import hashlib
 import ipaddress
@@ -27,9 +29,10 @@ import threading
 import time
 
 OK, DOWN, MANUAL = 0x00, 0x80, 0x83
-KEEPALIVE, STATUS = 0xA1, 0xA2
+KEEPALIVE, STATUS, CREATE = 0xA1, 0xA2, 0xA3
+DEFAULT_KEY = "A0A1A2A3A4A5A6A7A8A9AAABACADAEAF"
 HANDSHAKE_TRIES, HANDSHAKE_WAIT = 6, 0.5
-NO_ANSWER, AUTHENTICATION, UNKNOWN, NO_PATH, ROUND = 1, 3, 4, 6, 9
+NO_ANSWER, AUTHENTICATION, UNKNOWN, EXISTS, ROUND = 1, 3, 4, 5, 9
 
 print_lock = threading.Lock()
 
@@ -44,6 +47,10 @@ def mapped(text):
     if address.version == 4:
         return b"\0" * 10 + b"\xff\xff" + address.packed
     return address.packed
+
+
+def key_bytes(text):
+    return text.encode()[:32].ljust(32, b"\0")
 
 
 def unmapped(data):
@@ -90,7 +97,9 @@ class Mptsrv:
         self.remote_command_port = config["remote_command_port"]
         self.window, self.max_delay = config.get("window", 0), config.get("max_delay", 0.1)
         self.authentication = config.get("authentication", 0)
-        self.key = config.get("key", "A0A1A2A3A4A5A6A7A8A9AAABACADAEAF").encode()[:32].ljust(32, b"\0")
+        self.key = key_bytes(config.get("key", DEFAULT_KEY))
+        self.template_key = key_bytes(config.get("template_key", DEFAULT_KEY))
+        self.accept, self.known = config.get("accept", False), config.get("known", True)
         self.keepalive, self.dead = config["keepalive"], config["dead"]
         self.paths = [Path(i, p, self.port) for i, p in enumerate(config["paths"])]
         self.vector = sending_vector([p.weight for p in self.paths])
@@ -278,6 +287,8 @@ class Mptsrv:
                     path.heard = time.monotonic()
                     self.set_status(path, status)
                     tell(told=path.index, status=status, code=code)
+        elif words[0] == "create":
+            self.create()
         elif words[0] == "restart":
             with self.lock:
                 self.number = 0
@@ -298,15 +309,21 @@ class Mptsrv:
             path.status = status
             tell(path=path.index, status=status)
 
+    def of(self, code):
+        """Type of authentication and key: creations always have a digest, by the key of the template."""
+        return (2, self.template_key) if code == CREATE else (self.authentication, self.key)
+
     def sign(self, message):
-        if self.authentication != 2:
+        authentication, key = self.of(message[0])
+        if authentication != 2:
             return message
         blank = message[:8] + b"\0" * 32 + message[40:]
-        return blank[:8] + hashlib.sha256(blank + self.key).digest() + blank[40:]
+        return blank[:8] + hashlib.sha256(blank + key).digest() + blank[40:]
 
     def message(self, code, argument, rounds, nonce, initiator, responder, payload):
-        length = (0, 4, 36)[self.authentication]
-        head = bytes([code, argument, self.authentication, length])
+        authentication = self.of(code)[0]
+        length = (0, 4, 36)[authentication]
+        head = bytes([code, argument, authentication, length])
         if length:
             head += struct.pack("!I", nonce)
         if length == 36:
@@ -315,56 +332,62 @@ class Mptsrv:
         return self.sign(head + payload)
 
     def authentic(self, message, nonce):
-        length = (0, 4, 36)[self.authentication]
-        if message[2] != self.authentication or len(message) < 40 + length:
+        authentication = self.of(message[0])[0]
+        length = (0, 4, 36)[authentication]
+        if message[2] != authentication or len(message) < 40 + length:
             return False
         rounds = message[length + 4]
         if length and rounds >= 3 and struct.unpack("!I", message[4:8])[0] != nonce:
             return False
-        return self.authentication != 2 or self.sign(message) == message
+        return authentication != 2 or self.sign(message) == message
 
     def change_status(self, path, status):
-        """The four rounds; over the first path in order that works, never the one that goes down."""
+        """Over the first path in order that works, never the one that goes down."""
         carrier = next(
             (p for p in self.paths if p.status == OK and not (p is path and status != OK)), None
         )
         if carrier is None:
             # It would ask itself.
             return ROUND
-        argument = status & 0x80
-        initiator, responder = mapped(self.local), mapped(self.remote)
         payload = mapped(path.own) + mapped(path.remote)
+        return self.handshake(STATUS, status & 0x80, payload, carrier)[0]
+
+    def handshake(self, code, argument, payload, carrier):
+        """The four rounds; gives the return code and the last answer's payload."""
+        initiator, responder = mapped(self.local), mapped(self.remote)
         destination = ("::ffff:" + carrier.remote, self.remote_command_port)
         if ":" in carrier.remote:
             destination = (carrier.remote, self.remote_command_port)
+        length = (0, 4, 36)[self.of(code)[0]]
         nonce = 0
         for rounds, content in ((1, struct.pack("<I", len(payload))), (3, payload)):
-            message = self.message(STATUS, argument, rounds, nonce, initiator, responder, content)
-            answer = self.ask(message, destination)
+            message = self.message(code, argument, rounds, nonce, initiator, responder, content)
+            # Of a longer answer it would take a part.
+            room = 40 + length + max(len(payload), 4)
+            answer = self.ask(message, destination, room)
             if answer is None:
-                return NO_ANSWER
-            length = (0, 4, 36)[self.authentication]
+                return NO_ANSWER, b""
             if answer[length + 4] != rounds + 1:
-                return ROUND
-            if length:
-                if rounds == 1:
-                    nonce = struct.unpack("!I", answer[4:8])[0]
+                return ROUND, b""
+            if length and rounds == 1:
+                nonce = struct.unpack("!I", answer[4:8])[0]
             if not self.authentic(answer, nonce):
-                return AUTHENTICATION
+                return AUTHENTICATION, b""
             tell(answer=rounds + 1, length=len(answer), code=answer[1])
-        return answer[1]
+        return answer[1], answer[40 + length :]
 
-    def ask(self, message, destination):
+    def ask(self, message, destination, room):
         """Whatever comes next is taken for the answer."""
         for _ in range(HANDSHAKE_TRIES):
             self.command.sendto(message, destination)
             if select.select([self.command], [], [], HANDSHAKE_WAIT)[0]:
-                return self.command.recvfrom(2048)[0]
+                return self.command.recvfrom(room)[0]
             time.sleep(0.002)
         return None
 
     def respond(self, message, source):
-        if len(message) < 40 or message[0] != STATUS or message[2] > 2:
+        known = {STATUS: self.known, CREATE: self.accept}
+        if len(message) < 40 or not known.get(message[0]) or message[2] > 2:
             tell(ignored=message[:44].hex())
             return
         length = (0, 4, 36)[message[2]]
@@ -380,7 +403,13 @@ class Mptsrv:
             tell(ignored_authentication=True)
             return
         if rounds == 1:
-            self.wait_random = random.Random(int(time.time())).getrandbits(32)
+            # Of a connection that it does not know it gives no nonce.
+            self.wait_random = random.Random(int(time.time())).getrandbits(32) if self.known else 0
+        code, content = 0, b""
+        if rounds == 1:
+            content = fields[40:]
+        elif message[0] == CREATE:
+            code, content = self.be_created(fields[40:])
         else:
             tell(command=message[1], length=len(message), source=source[0], port=source[1])
             first, second = unmapped(fields[40:56]), unmapped(fields[56:72])
@@ -390,12 +419,89 @@ class Mptsrv:
                         path.heard = time.monotonic()
                     self.set_status(path, message[1])
         self.wait_round = rounds + 2
-        content = fields[40:] if rounds == 1 else b""
         answer = self.message(
-            message[0], 0, rounds + 1, self.wait_random, fields[8:24], fields[24:40], content
+            message[0], code, rounds + 1, self.wait_random, fields[8:24], fields[24:40], content
         )
         self.command.sendto(answer, source)
+        if len(answer) % 256 >= 128:
+            # The length is in a signed char.
+            self.command.sendto(answer, source)
         time.sleep(0.005)
+        if rounds == 3 and message[0] == CREATE and code == OK:
+            self.known, self.wait_round = True, 0
+
+    # Creation.
+
+    def description(self):
+        """What `mpt save` writes."""
+        lines = [";;;;;;;#############"]
+
+        def line(key, value):
+            lines.append(f"{key:<16} = {value}")
+
+        lines.append("[connection]")
+        for key, value in (
+            ("name", "from-the-prototype"), ("permission", 3), ("ip_ver", self.version),
+            ("ip_local", self.local), ("local_port", self.port),
+            ("local_cmd_port", self.config["command_port"]), ("ip_remote", self.remote),
+            ("remote_port", self.remote_port), ("remote_cmd_port", self.remote_command_port),
+            ("path_count", len(self.paths)), ("network_count", 0), ("status", 0),
+            ("reorder_window", self.window), ("max_buffdelay_msec", 300),
+            ("auth_type", self.authentication),
+        ):
+            line(key, value)
+        for path in self.paths:
+            lines.append(f"[path_{path.index}]")
+            for key, value in (
+                ("interface_name", "eth0"), ("ip_ver", 4), ("private_ipaddr", path.own),
+                ("public_ipaddr", path.own), ("gw_ipaddr", path.own),
+                ("remote_ipaddr", path.remote), ("keepalive_time", self.keepalive),
+                ("dead_time", self.dead), ("weight_in", 1), ("weight_out", path.weight),
+                ("status", 0),
+            ):
+                line(key, value)
+        lines.append(";;;;;;;#############")
+        return ("\n".join(lines) + "\n").encode()
+
+    @staticmethod
+    def parsed(text):
+        parser = configparser.ConfigParser(strict=False, inline_comment_prefixes=(";", "#"))
+        parser.read_string(text.decode())
+        return parser
+
+    def be_created(self, payload):
+        if self.known:
+            return EXISTS, b"\0"
+        # It begins four bytes into the text.
+        theirs = self.parsed(payload[4:])
+        connection = theirs["connection"]
+        if (connection["ip_local"], connection["ip_remote"]) != (self.remote, self.local):
+            return UNKNOWN, b""
+        self.window = max(self.window, connection.getint("reorder_window"))
+        self.authentication = connection.getint("auth_type")
+        if self.authentication == 2:
+            # Whatever key it had.
+            self.key = key_bytes(DEFAULT_KEY)
+        for path in self.paths[: connection.getint("path_count")]:
+            section = theirs[f"path_{path.index}"]
+            path.remote = section["public_ipaddr"]
+            path.weight = section.getint("weight_in")
+        self.vector = sending_vector([p.weight for p in self.paths])
+        tell(created_for=dict(connection), paths=len(self.paths))
+        # Its length was computed without the authentication.
+        return OK, self.description()[:-36]
+
+    def create(self):
+        text = self.description()
+        code, answer = self.handshake(CREATE, 0, text, self.paths[0])
+        adopted = {}
+        if code == OK:
+            # An unfinished last line does not count.
+            answer = answer[: answer.rfind(b"\n") + 1]
+            adopted = dict(self.parsed(answer[4:])["connection"])
+            if self.authentication == 2:
+                self.key = key_bytes(DEFAULT_KEY)
+        tell(create=code, adopted=adopted)
 
     def start(self):
         threads = [self.read_tun, self.serve, self.release_old]

@@ -17,7 +17,7 @@ const SCRIPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/legacy/mptsrv.p
 /// The data port of both ends.
 pub(crate) const PORT: u16 = 23_456;
 /// The command ports: of the prototype, and ours.
-const COMMAND_PORT: u16 = 60_456;
+pub(crate) const COMMAND_PORT: u16 = 60_456;
 pub(crate) const OUR_COMMAND_PORT: u16 = 60_457;
 /// As in the captures of the real one: 64 characters, of which 32 count.
 pub(crate) const KEY: &str = "00112233445566778899AABBCCDDEEFF0123456789ABCDEF0123456789ABCDEF";
@@ -45,13 +45,31 @@ pub(crate) struct Setup {
     pub(crate) keepalive: u64,
     /// Seconds.
     pub(crate) dead: u64,
+    /// Whether the connection is created first; the prototype does not know it before.
+    pub(crate) create: Option<Creation>,
     /// Weights of the prototype's paths.
     pub(crate) weights: Vec<u32>,
 }
 
+/// Who asks for the creation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Creation {
+    /// We do.
+    Ours,
+    /// The prototype does.
+    Theirs,
+}
+
 impl Default for Setup {
     fn default() -> Self {
-        Self { authentication: 0, window: 900, keepalive: 1, dead: 0, weights: vec![1, 1] }
+        Self {
+            authentication: 0,
+            window: 900,
+            keepalive: 1,
+            dead: 0,
+            create: None,
+            weights: vec![1, 1],
+        }
     }
 }
 
@@ -89,8 +107,15 @@ impl Setup {
             .set("authentication", authentication)
             .set("keepalive", format!("{} s", self.keepalive))
             .set("dead", if self.dead == 0 { "0".into() } else { format!("{} s", self.dead) });
-        if self.authentication == 2 {
-            compat.set("auth_key_file", key_file);
+        // After a creation the prototype has its built-in key.
+        let own = if self.create.is_some() { "default" } else { key_file };
+        let compat = match self.authentication {
+            2 => compat.set("auth_key_file", own),
+            _ => compat,
+        };
+        if let Some(creation) = self.create {
+            let word = if creation == Creation::Ours { "ask" } else { "answer" };
+            compat.set("create", word).set("create_key_file", key_file);
         }
         for line in 1..=self.weights.len() {
             config
@@ -119,6 +144,8 @@ impl Prototype {
             "port": PORT, "remote_port": PORT,
             "command_port": COMMAND_PORT, "remote_command_port": OUR_COMMAND_PORT,
             "window": setup.window, "authentication": setup.authentication, "key": KEY,
+            "template_key": KEY, "accept": setup.create == Some(Creation::Ours),
+            "known": setup.create != Some(Creation::Ours),
             "keepalive": setup.keepalive, "dead": setup.dead, "paths": paths,
         });
         let mut command = host.namespace.command("python3").unwrap();
