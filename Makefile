@@ -44,6 +44,18 @@ failover: ## how long the tunnel takes to go on without a path that breaks; fail
 	$(CARGO) build --release --locked -p mptd -p mpt -p mpt-lab
 	$(TARGET)/release/mpt-lab failover $(LAB)
 
+# Where `make papers` leaves what it measured. The same directory again: what is there is not measured again.
+PAPERS := results/papers
+
+.PHONY: papers
+papers: ## every experiment of the papers, shortened, and the tables of docs/experiments.md from it: 50 minutes
+	@scripts/setup lab
+	$(CARGO) build --release --locked -p mptd -p mpt -p mpt-lab
+	# A measurement that failed is told in the tables, too; those of an interrupted run are left as they were.
+	$(TARGET)/release/mpt-lab run all --quick --out $(PAPERS) $(LAB); status=$$?; \
+		[ $$status -eq 130 ] || $(TARGET)/release/mpt-lab report $(PAPERS) --docs docs/experiments.md || exit; \
+		exit $$status
+
 .PHONY: clients
 clients: ## what 1,000 clients cost a concentrator; fails when a limit is missed
 	@scripts/setup demo

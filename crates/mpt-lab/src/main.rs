@@ -22,6 +22,7 @@ mod ping;
 mod process;
 mod progress;
 mod report;
+mod run;
 mod statistics;
 mod table;
 mod topology;
@@ -63,6 +64,16 @@ enum Command {
     ///
     /// Fails when a limit is missed.
     Clients(clients::Options),
+    /// Names every experiment, with the time it takes
+    List(run::ListOptions),
+    /// Runs experiments and lays their figures beside those of the papers
+    ///
+    /// Exits with 1 when a measurement gave no figure, with 130 when it was interrupted.
+    Run(run::Options),
+    /// Writes an experiment to be changed
+    New(run::NewOptions),
+    /// Writes the measurements of experiments as files, for other machinery to run
+    Plan(run::PlanOptions),
     /// Writes tables, data files and a page from the results in a directory
     Report(report::Options),
     /// Shows which figures of two directories of results differ by more than their spread
@@ -79,19 +90,33 @@ enum Command {
 }
 
 fn main() -> ExitCode {
-    match run(Arguments::parse().command) {
+    match start(Arguments::parse().command) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("mpt-lab: {error:#}");
-            if error.is::<report::Incomparable>() { ExitCode::from(2) } else { ExitCode::FAILURE }
+            // As shells tell of a program that SIGINT has ended.
+            if error.is::<run::Interrupted>() {
+                ExitCode::from(130)
+            } else if error.is::<report::Incomparable>() {
+                ExitCode::from(2)
+            } else {
+                ExitCode::FAILURE
+            }
         }
     }
 }
 
-fn run(command: Command) -> Result<()> {
+fn start(command: Command) -> Result<()> {
     // While the mounts are still those in which it was started: from another mount namespace the kernel gives its path without the mount point.
     let laboratory = std::env::current_exe()?;
-    let reads_and_writes_only = matches!(command, Command::Report(_) | Command::Compare(_));
+    let reads_and_writes_only = matches!(
+        command,
+        Command::List(_)
+            | Command::New(_)
+            | Command::Plan(_)
+            | Command::Report(_)
+            | Command::Compare(_)
+    );
     if !reads_and_writes_only {
         // Before anything else, because it has to be done while there is only one thread.
         netns::become_root()?;
@@ -103,6 +128,10 @@ fn run(command: Command) -> Result<()> {
         Command::Bench(options) => bench::run(&options, &laboratory, &interrupt),
         Command::Failover(options) => failover::run(&options, &laboratory, &interrupt),
         Command::Clients(options) => clients::run(&options, &laboratory, &interrupt),
+        Command::Run(options) => run::run(&options, &laboratory, &interrupt),
+        Command::List(options) => run::list(&options),
+        Command::New(options) => run::new(&options),
+        Command::Plan(options) => run::plan(&options),
         Command::Report(options) => report::run(&options),
         Command::Compare(options) => report::compare(&options),
         Command::Emulate => emulator::serve(),

@@ -1,11 +1,12 @@
 //! Says what is going on: a bar on a terminal, plain lines elsewhere.
 
+use std::fmt;
 use std::io::{IsTerminal, stderr};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 
 /// How often the bar moves. Rarely, because the machine is being measured.
 const REDRAW: Duration = Duration::from_millis(250);
@@ -73,9 +74,16 @@ impl Drop for Progress {
 fn bar(total: Duration, step: Arc<Mutex<Step>>) -> ProgressBar {
     let target = ProgressDrawTarget::stderr_with_hz(5);
     let bar = ProgressBar::with_draw_target(Some(millis(total)), target);
-    let style = ProgressStyle::with_template("[{bar:30}] {percent:>3} %  {elapsed}  {msg}");
+    let style = ProgressStyle::with_template("[{bar:30}] {percent:>3} %  {left} left  {msg}");
     // The template is a constant: were it wrong, the usual bar would do.
-    bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()).progress_chars("=> "));
+    let style = style.unwrap_or_else(|_| ProgressStyle::default_bar());
+    // The bar counts expected time, so what is left of it is what is left.
+    let left = |state: &ProgressState, text: &mut dyn fmt::Write| {
+        let left = state.len().unwrap_or_default().saturating_sub(state.pos()) / 1000;
+        // Nothing can be done about a terminal that takes no text.
+        let _ = write!(text, "{}:{:02}:{:02}", left / 3600, left / 60 % 60, left % 60);
+    };
+    bar.set_style(style.with_key("left", left).progress_chars("=> "));
     let moved = bar.clone();
     thread::spawn(move || {
         while !moved.is_finished() {

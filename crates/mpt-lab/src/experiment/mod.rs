@@ -20,4 +20,6 @@ mod tests;
 
 pub(crate) use catalogue::{names, text};
 pub(crate) use load::{Mode, load};
-pub(crate) use plan::{Axis, Cell, Expectation, Plan, PlannedCase, Published, Row};
+pub(crate) use plan::{Axis, Cell, Expectation, Plan, PlannedCase};
+#[cfg(test)]
+pub(crate) use plan::{Published, Row};

@@ -477,6 +477,22 @@ fn the_catalogue_holds_every_file() {
     assert_eq!(files, embedded);
 }
 
+#[test]
+fn every_experiment_is_explained_in_the_documents() {
+    let file = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/experiments.md");
+    let text = std::fs::read_to_string(file).unwrap();
+    for name in names() {
+        let plan = load(name, &[], Mode::default()).unwrap();
+        let section =
+            format!("\n### {name}\n\n**{}** ({})\n\n{}\n", plan.title, plan.source, plan.about);
+        assert!(text.contains(&section), "docs/experiments.md lacks the section{section}");
+        assert!(
+            text.contains(&format!("<!-- results: {name} -->")),
+            "no place for tables of {name}"
+        );
+    }
+}
+
 proptest::proptest! {
     #[test]
     fn damaged_files_never_panic(at in 0..GOOD.len(), length in 0..20_usize, with in ".{0,4}") {

@@ -1,6 +1,6 @@
 //! Makes measurements, each in a process of its own.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::thread;
@@ -10,7 +10,8 @@ use anyhow::{Context, Result};
 
 use super::schedule::{self, Load};
 use super::store::{self, Store};
-use crate::case::{self, CaseResult, CaseSpec, Flag, Laboratory, LinkSpec, Method};
+use crate::case::{self, CaseResult, CaseSpec, Flag, Laboratory};
+use crate::experiment::{Plan, PlannedCase};
 use crate::interrupt::Interrupt;
 use crate::process::{POLL, Talking};
 use crate::progress::Progress;
@@ -21,14 +22,40 @@ const PATIENCE: (u32, Duration) = (3, Duration::from_secs(150));
 const FAREWELL: Duration = Duration::from_secs(10);
 
 /// How long the measurements will take.
-pub(super) fn expected(specs: &[CaseSpec], jobs: usize) -> Duration {
-    let loads: Vec<Load> = specs.iter().map(Load::of).collect();
+pub(super) fn expected(measurements: &[Measurement], jobs: usize) -> Duration {
+    let loads: Vec<Load> = measurements.iter().map(|it| Load::of(&it.spec)).collect();
     schedule::total(&loads, jobs)
+}
+
+/// A measurement to be made.
+#[derive(Clone, Debug)]
+pub(crate) struct Measurement {
+    /// The first place it has, such as `imareen2023-table1 delay=10ms ours`.
+    pub(crate) name: String,
+    /// What is measured.
+    pub(crate) spec: CaseSpec,
+}
+
+/// Every measurement of some plans once, in their order.
+pub(crate) fn distinct(plans: &[Plan]) -> Vec<Measurement> {
+    let mut seen = BTreeSet::new();
+    let mut all = Vec::new();
+    for plan in plans {
+        for PlannedCase { cell, row, spec } in &plan.cases {
+            if seen.insert(spec.fingerprint()) {
+                let cell: String =
+                    cell.iter().map(|(axis, value)| format!(" {axis}={value}")).collect();
+                let name = format!("{}{cell} {row}", plan.name);
+                all.push(Measurement { name, spec: spec.clone() });
+            }
+        }
+    }
+    all
 }
 
 /// A measurement that runs.
 struct Running {
-    spec: CaseSpec,
+    measurement: Measurement,
     load: Load,
     process: Talking,
     began: Instant,
@@ -41,13 +68,13 @@ struct Running {
 /// An interrupt, when all processes are gone; results that cannot be written.
 pub(super) fn measure(
     store: &Store,
-    specs: &[CaseSpec],
+    measurements: &[Measurement],
     jobs: usize,
     laboratory: &Laboratory,
     interrupt: &Interrupt,
 ) -> Result<Vec<String>> {
-    let mut loads: Vec<Load> = specs.iter().map(Load::of).collect();
-    let mut waiting: Vec<&CaseSpec> = specs.iter().collect();
+    let mut loads: Vec<Load> = measurements.iter().map(|it| Load::of(&it.spec)).collect();
+    let mut waiting: Vec<&Measurement> = measurements.iter().collect();
     let total = schedule::total(&loads, jobs);
     // What runs beside something else takes less of the whole time than of its own.
     let alone: Duration = loads.iter().map(|load| load.expected).sum();
@@ -65,14 +92,15 @@ pub(super) fn measure(
         }
         let beside: Vec<Load> = running.iter().map(|case| case.load).collect();
         if let Some(index) = schedule::next(&loads, &beside, jobs) {
-            let (spec, load) = (waiting.remove(index), loads.remove(index));
-            progress.step(&name(spec), load.expected.mul_f64(share));
-            let fingerprint = spec.fingerprint();
+            let (measurement, load) = (waiting.remove(index), loads.remove(index));
+            progress.step(&measurement.name, load.expected.mul_f64(share));
+            let fingerprint = measurement.spec.fingerprint();
             // A failure of an earlier run is not to be taken for one of this run.
             let _ = std::fs::remove_file(store.case(&fingerprint));
             let child = spawn(laboratory, &store.spec(&fingerprint), &store.case(&fingerprint))?;
             let process = Talking::new(child);
-            running.push(Running { spec: spec.clone(), load, process, began: Instant::now() });
+            let measurement = measurement.clone();
+            running.push(Running { measurement, load, process, began: Instant::now() });
             continue;
         }
         if running.is_empty() {
@@ -113,7 +141,8 @@ fn finish(
     ended: bool,
     interrupt: &Interrupt,
 ) -> Result<Option<String>> {
-    let fingerprint = case.spec.fingerprint();
+    let Measurement { name, spec } = &case.measurement;
+    let fingerprint = spec.fingerprint();
     if store.measured(&fingerprint).is_some() {
         return Ok(None);
     }
@@ -121,7 +150,7 @@ fn finish(
         let finished = case.process.finish(FAREWELL, interrupt)?;
         let lines = finished.stderr.trim();
         match store::read::<CaseResult>(&store.case(&fingerprint)) {
-            Ok(result) => return Ok(Some(reason(&result))),
+            Ok(result) => return Ok(Some(format!("{name}: {}", reason(&result)))),
             Err(_) if lines.is_empty() => format!("it ended with {}", finished.status),
             Err(_) => lines.to_owned(),
         }
@@ -129,18 +158,18 @@ fn finish(
         case.process.terminate(FAREWELL);
         format!("it did not end within {:.0} s", case.began.elapsed().as_secs_f64())
     };
-    let text = format!("{}: {why}", name(&case.spec));
+    let text = format!("{name}: {why}");
     let took = case.began.elapsed().as_secs_f64();
-    store::write(&store.case(&fingerprint), &without_figure(case.spec, why, took))?;
+    store::write(&store.case(&fingerprint), &without_figure(spec.clone(), why, took))?;
     Ok(Some(text))
 }
 
-fn reason(result: &CaseResult) -> String {
+fn reason(result: &CaseResult) -> &str {
     let why = result.flags.iter().find_map(|flag| match flag {
         Flag::Failed { why } => Some(why.as_str()),
         _ => None,
     });
-    format!("{}: {}", name(&result.spec), why.unwrap_or("no figure"))
+    why.unwrap_or("no figure")
 }
 
 /// The result of a measurement whose process could not write one.
@@ -156,29 +185,4 @@ fn without_figure(spec: CaseSpec, why: String, took: f64) -> CaseResult {
         began: 0,
         took,
     }
-}
-
-/// A measurement in a few words, such as `10 + 100 Mbit/s, tunnel, 8 s`.
-fn name(spec: &CaseSpec) -> String {
-    let rate = |link: &LinkSpec| {
-        let rates = link
-            .forward
-            .iter()
-            .filter_map(|&channel| spec.network.channels.get(channel)?.params.rate);
-        let slowest = rates.min().map(|rate| rate.bits_per_second() as f64 / 1e6);
-        slowest.map_or("no limit".into(), |megabits| format!("{megabits}"))
-    };
-    let rates: Vec<String> = spec.network.links.iter().map(rate).collect();
-    let rates = match &rates[..] {
-        [first, second, third, .., last] => format!("{first} + {second} + {third} .. {last}"),
-        few => few.join(" + "),
-    };
-    let method = match &spec.method {
-        Method::Plain => "alone".to_owned(),
-        Method::Mptcp => "kernel MPTCP".to_owned(),
-        Method::Tunnel(tunnel) if tunnel.session => "tunnel".to_owned(),
-        Method::Tunnel(_) => "tunnel without session".to_owned(),
-        Method::Adapter { name } => name.clone(),
-    };
-    format!("{rates} Mbit/s, {method}, {:.0} s", case::expected_duration(spec).as_secs_f64())
 }

@@ -1,12 +1,14 @@
 //! `mpt-lab list`.
 
+use std::io::{self, Write};
+
 use anyhow::Result;
 use clap::Args;
 
-use super::{ACCURACY, about, cases, distinct};
+use super::cases::{self, distinct};
+use super::{ACCURACY, time};
 use crate::emulator::accuracy;
 use crate::experiment::{self, Mode, Plan};
-use crate::table::Table;
 
 /// What is listed.
 #[derive(Debug, Args)]
@@ -21,9 +23,11 @@ pub(crate) struct ListOptions {
 
 /// Prints every experiment with the time it takes.
 pub(crate) fn list(options: &ListOptions) -> Result<()> {
+    // Not `println!`, which panics when nobody reads any more.
+    let mut stdout = io::stdout().lock();
     if options.names {
         for name in std::iter::once(ACCURACY).chain(experiment::names()) {
-            println!("{name}");
+            writeln!(stdout, "{name}")?;
         }
         return Ok(());
     }
@@ -33,28 +37,22 @@ pub(crate) fn list(options: &ListOptions) -> Result<()> {
             .collect()
     };
     let (full, quick) = (plans(false)?, plans(true)?);
-    let time = |plans: &[Plan]| about(cases::expected(&distinct(plans), options.jobs.into()));
-    let mut table = Table::new(["experiment", "quick", "full", "what"]);
-    table.row([
-        ACCURACY.into(),
-        about(accuracy::expected(true)),
-        about(accuracy::expected(false)),
-        "How exact emulated links are on this machine".into(),
-    ]);
+    let time = |plans: &[Plan]| time(cases::expected(&distinct(plans), options.jobs.into()));
+    let mut line = |name: &str, quick: &str, full: &str, what: &str| {
+        writeln!(stdout, "{name:<30}{quick:>8}{full:>8}  {what}")
+    };
+    line("experiment", "quick", "full", "what")?;
+    let [short, long] = [true, false].map(|quick| super::time(accuracy::expected(quick)));
+    line(ACCURACY, &short, &long, "How exact emulated links are on this machine")?;
     for (full, quick) in full.iter().zip(&quick) {
-        let times = [time(std::slice::from_ref(quick)), time(std::slice::from_ref(full))];
-        let [quick, long] = times;
-        let what = match full.source.as_str() {
-            "" => full.title.clone(),
-            source => format!("{} ({source})", full.title),
-        };
-        table.row([full.name.clone(), quick, long, what]);
+        let [short, long] = [quick, full].map(|plan| time(std::slice::from_ref(plan)));
+        line(&full.name, &short, &long, &format!("{} ({})", full.title, full.source))?;
     }
-    print!("{table}");
-    println!(
+    writeln!(
+        stdout,
         "all together, equal measurements made once: {} quick, {} full",
         time(&quick),
         time(&full)
-    );
+    )?;
     Ok(())
 }

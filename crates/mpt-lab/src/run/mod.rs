@@ -9,6 +9,7 @@ pub(crate) mod store;
 
 use std::collections::BTreeSet;
 use std::fmt;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
@@ -19,11 +20,12 @@ pub(crate) use catalogue::{ListOptions, list};
 pub(crate) use new::{NewOptions, new};
 pub(crate) use plan::{PlanOptions, plan};
 
-use crate::case::{self, CaseSpec, Laboratory};
+use crate::case::{self, Laboratory};
 use crate::emulator::accuracy;
 use crate::experiment::{self, Mode, Plan};
 use crate::interrupt::Interrupt;
 use crate::{daemon, report};
+use cases::{Measurement, distinct};
 use store::Store;
 
 /// The experiment that is no file: how exact the links are.
@@ -120,13 +122,13 @@ pub(crate) fn run(options: &Options, laboratory: &Path, interrupt: &Interrupt) -
     let plans = plans(&options.names, &options.choice)?;
     let checks = options.names.iter().any(|name| name == ALL || name == ACCURACY);
     let quick = options.choice.quick;
-    let specs = distinct(&plans);
+    let all = distinct(&plans);
     let laboratory = Laboratory {
         laboratory: laboratory.to_owned(),
         mptd: daemon::program(options.mptd.clone(), laboratory)?,
         adapters: options.adapters.clone(),
     };
-    let missing = case::missing(&specs, &laboratory);
+    let missing = case::missing(all.iter().map(|it| &it.spec), &laboratory);
     ensure!(missing.is_empty(), "this cannot be run here:\n  {}", missing.join("\n  "));
 
     let out = options.out.clone().unwrap_or_else(|| Path::new("results").join(today()));
@@ -134,27 +136,27 @@ pub(crate) fn run(options: &Options, laboratory: &Path, interrupt: &Interrupt) -
     for plan in &plans {
         store.write_plan(plan)?;
     }
-    let total = specs.len();
-    let specs: Vec<CaseSpec> =
-        specs.into_iter().filter(|spec| store.measured(&spec.fingerprint()).is_none()).collect();
-    for spec in &specs {
-        store.write_spec(spec)?;
+    let total = all.len();
+    let made = |it: &Measurement| store.measured(&it.spec.fingerprint()).is_some();
+    let left: Vec<Measurement> = all.into_iter().filter(|it| !made(it)).collect();
+    for measurement in &left {
+        store.write_spec(&measurement.spec)?;
     }
     let verdict = out.join(ACCURACY).join("results.json");
     let checks = checks && !verdict.exists();
     let jobs = usize::from(options.jobs);
     let check = if checks { accuracy::expected(quick) } else { Duration::ZERO };
     eprintln!(
-        "{} experiments, {total} measurements, {} of them still to be made: {}; results go to {}",
+        "{} experiments, {total} measurements, {} of them still to be made: about {}; results go to {}",
         plans.len(),
-        specs.len(),
-        about(cases::expected(&specs, jobs) + check),
+        left.len(),
+        time(cases::expected(&left, jobs) + check),
         out.display(),
     );
     if checks {
         check_emulator(quick, &verdict, &laboratory.laboratory, interrupt)?;
     }
-    let failures = cases::measure(&store, &specs, jobs, &laboratory, interrupt);
+    let failures = cases::measure(&store, &left, jobs, &laboratory, interrupt);
     // Also of what an interrupted run has.
     let reported = report::write(&out);
     if interrupt.check().is_err() {
@@ -162,10 +164,12 @@ pub(crate) fn run(options: &Options, laboratory: &Path, interrupt: &Interrupt) -
     }
     let failures = failures?;
     reported?;
+    // Not `println!`, which panics when nobody reads any more.
+    let mut stdout = io::stdout().lock();
     for plan in plans {
-        println!("{}", report::results(plan, &out)?);
+        writeln!(stdout, "{}", report::results(plan, &out)?)?;
     }
-    println!("{}", out.join("report.html").display());
+    writeln!(stdout, "{}", out.join("report.html").display())?;
     if !failures.is_empty() {
         bail!("{} measurements gave no figure:\n  {}", failures.len(), failures.join("\n  "));
     }
@@ -185,7 +189,7 @@ fn check_emulator(
         return Err(Interrupted.into());
     }
     let accuracy = accuracy?;
-    print!("{accuracy}");
+    write!(io::stdout(), "{accuracy}")?;
     if !accuracy.passed() {
         eprintln!("{ACCURACY}: not all is what it must be; the report says what");
     }
@@ -213,29 +217,19 @@ pub(crate) fn plans(asked: &[String], choice: &Choice) -> Result<Vec<Plan>> {
     Ok(plans)
 }
 
-/// Every measurement once, in the order of the plans.
-pub(crate) fn distinct(plans: &[Plan]) -> Vec<CaseSpec> {
-    let mut seen = BTreeSet::new();
-    let cases = plans.iter().flat_map(|plan| &plan.cases);
-    cases
-        .filter(|case| seen.insert(case.spec.fingerprint()))
-        .map(|case| case.spec.clone())
-        .collect()
-}
-
 /// Year, month and day (UTC), for the name of a directory.
 fn today() -> String {
     let now = humantime::format_rfc3339_seconds(SystemTime::now()).to_string();
     now.split('T').next().unwrap_or("today").to_owned()
 }
 
-/// A duration for people: "about 52 min".
-pub(crate) fn about(duration: Duration) -> String {
+/// A duration for people, rounded: "52 min".
+pub(crate) fn time(duration: Duration) -> String {
     let seconds = duration.as_secs();
     match seconds {
-        0..=90 => format!("about {seconds} s"),
-        91..=5399 => format!("about {} min", (seconds + 30) / 60),
-        _ => format!("about {:.1} h", seconds as f64 / 3600.0),
+        0..=90 => format!("{seconds} s"),
+        91..=5399 => format!("{} min", (seconds + 30) / 60),
+        _ => format!("{:.1} h", seconds as f64 / 3600.0),
     }
 }
 
@@ -245,10 +239,10 @@ mod tests {
 
     #[test]
     fn durations_are_for_people() {
-        let about = |seconds| about(Duration::from_secs(seconds));
-        assert_eq!(about(42), "about 42 s");
-        assert_eq!(about(3120), "about 52 min");
-        assert_eq!(about(9000), "about 2.5 h");
+        let time = |seconds| time(Duration::from_secs(seconds));
+        assert_eq!(time(42), "42 s");
+        assert_eq!(time(3120), "52 min");
+        assert_eq!(time(9000), "2.5 h");
     }
 
     #[test]

@@ -5,8 +5,9 @@ use std::path::PathBuf;
 use anyhow::Result;
 use clap::Args;
 
+use super::cases::{self, distinct};
 use super::store::Store;
-use super::{Choice, about, cases, distinct, plans};
+use super::{Choice, plans, time};
 
 /// What is planned.
 #[derive(Debug, Args)]
@@ -25,17 +26,17 @@ pub(crate) struct PlanOptions {
 pub(crate) fn plan(options: &PlanOptions) -> Result<()> {
     let plans = plans(&options.names, &options.choice)?;
     let store = Store::create(&options.out)?;
-    let specs = distinct(&plans);
+    let measurements = distinct(&plans);
     for plan in &plans {
         store.write_plan(plan)?;
     }
-    for spec in &specs {
-        store.write_spec(spec)?;
+    for measurement in &measurements {
+        store.write_spec(&measurement.spec)?;
     }
     println!(
-        "{} measurements, {} one after the other",
-        specs.len(),
-        about(cases::expected(&specs, 1))
+        "{} measurements, about {} one after the other",
+        measurements.len(),
+        time(cases::expected(&measurements, 1))
     );
     Ok(())
 }

@@ -51,9 +51,11 @@ impl Store {
         write(&directory.join("plan.json"), plan)
     }
 
-    /// Writes the specification of a measurement.
+    /// Writes the specification of a measurement. One that is there already stays as it is, and as old: it is named by what
+    /// it says, and machinery that goes by the age of files would measure it again.
     pub(crate) fn write_spec(&self, spec: &CaseSpec) -> Result<()> {
-        write(&self.spec(&spec.fingerprint()), spec)
+        let path = self.spec(&spec.fingerprint());
+        if path.exists() { Ok(()) } else { write(&path, spec) }
     }
 
     /// The result of a measurement that was made before. `None`: it was not, or it failed then, or cannot be read.

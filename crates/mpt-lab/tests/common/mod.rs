@@ -22,8 +22,14 @@ pub(crate) fn failover(arguments: &[&str]) -> Command {
     command
 }
 
+/// The laboratory without arguments.
+#[allow(dead_code, reason = "not every test asks")]
+pub(crate) fn laboratory_command() -> Command {
+    Command::new(laboratory())
+}
+
 /// The executable; beside it stands the daemon.
-fn laboratory() -> &'static Path {
+pub(crate) fn laboratory() -> &'static Path {
     let laboratory = Path::new(env!("CARGO_BIN_EXE_mpt-lab"));
     let daemon = laboratory.with_file_name("mptd");
     assert!(daemon.is_file(), "no {}: `make test` or `cargo build -p mptd`", daemon.display());
