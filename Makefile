@@ -90,6 +90,16 @@ deb-test: ## packages of the tests' own build: installed, run, upgraded and purg
 	$(CARGO) build --locked -p mptd -p mpt -p mpt-lab
 	scripts/deb-test $(TARGET)/debug
 
+.PHONY: static
+static: ## static mptd and mpt, which need nothing else in a container; says where they are
+	@scripts/setup demo
+	scripts/static --release
+
+.PHONY: static-test
+static-test: ## static programs of the tests' own build, run in a root that is empty but for them; needs root
+	@scripts/setup test
+	scripts/static-test $$(scripts/static)
+
 .PHONY: clean
 clean: ## removes what was built
 	$(CARGO) clean

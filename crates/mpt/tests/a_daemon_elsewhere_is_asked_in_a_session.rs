@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use mpt_api::{Changed, Code, Failure, Reply, Request, Response};
+use mpt_api::{Changed, Code, Counters, Daemon, Failure, Reply, Request, Response, Snapshot};
 use mpt_core::control::liveness::Timing;
 use mpt_core::control::{Control, Event, Peer, PresharedKey, PrivateKey};
 use mpt_core::{DeviceId, DeviceSink, Endpoint, SocketId};
@@ -205,5 +205,35 @@ fn half_a_daemon_is_a_usage_error() {
     ] {
         let (code, _, errors) = mpt(args);
         assert_eq!(code, 2, "{errors}");
+    }
+}
+
+#[test]
+fn its_clock_is_compared_with_ours() {
+    for (offset_ms, level) in [(0, "ok"), (-5_000, "warning")] {
+        let snapshot = Snapshot {
+            daemon: Daemon {
+                program: "0.1.0".into(),
+                pid: 1,
+                uptime_s: 1,
+                time_ms: mpt_api::now_ms().checked_add_signed(offset_ms).unwrap(),
+                buffer_bytes: 0,
+                buffer_limit: 1,
+                drops: Counters::new(),
+                public_key: None,
+                control: Counters::new(),
+            },
+            devices: Vec::new(),
+            connections: Vec::new(),
+        };
+        let answer = Response::result(Reply::Snapshot(Box::new(snapshot)));
+        let ((code, out, _), _) =
+            FakeDaemon::start(None, &answer).run(&["doctor", "--json", "--config", "/none"]);
+        let found: serde_json::Value = serde_json::from_str(&out).unwrap();
+        let clock = found["findings"].as_array().unwrap().iter().find(|it| {
+            it["check"] == "clock" && it["message"].as_str().unwrap().contains("the other end")
+        });
+        assert_eq!(clock.unwrap()["level"], level, "{found}");
+        assert_eq!(code, 1, "there is no configuration, which is an error");
     }
 }

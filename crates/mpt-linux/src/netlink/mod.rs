@@ -21,6 +21,7 @@ mod veth;
 
 use std::fmt::Display;
 use std::io;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -56,8 +57,8 @@ const ANSWER: Duration = Duration::from_secs(5);
 #[derive(Clone, Debug)]
 pub struct Netlink {
     handle: Handle,
-    /// Where it is.
-    namespace: Arc<Namespace>,
+    /// Where it is. `None` without `/proc`, which tells: a process in a root that has nothing is in no second namespace.
+    namespace: Option<Arc<Namespace>>,
 }
 
 impl Netlink {
@@ -67,18 +68,23 @@ impl Netlink {
         let (connection, handle, _unsolicited) =
             rtnetlink::new_connection_with_strict_check().map_err(Error::Connect)?;
         tokio::spawn(connection);
-        let namespace = Namespace::current();
-        let namespace = namespace.map_err(|error| Error::Connect(io::Error::other(error)))?;
-        Ok(Self { handle, namespace: Arc::new(namespace) })
+        let namespace = match Namespace::current() {
+            Ok(namespace) => Some(Arc::new(namespace)),
+            Err(_) if !Path::new("/proc/self").exists() => None,
+            Err(error) => return Err(Error::Connect(io::Error::other(error))),
+        };
+        Ok(Self { handle, namespace })
     }
 
     /// Runs `work` in the network namespace of this connection. Entering it takes a privilege, which
     /// is not needed where we are in it.
     fn run_there<R: Send>(&self, work: impl FnOnce() -> io::Result<R> + Send) -> io::Result<R> {
-        if self.namespace.is_current() {
-            return work();
+        match &self.namespace {
+            Some(namespace) if !namespace.is_current() => {
+                run_in(namespace, work).map_err(io::Error::other)?
+            }
+            _ => work(),
         }
-        run_in(&self.namespace, work).map_err(io::Error::other)?
     }
 
     /// Connects to the configuration of `namespace`.
