@@ -1,5 +1,6 @@
 //! What the daemon may do: as the user that the configuration names, with one capability, and with the files it needs.
 
+use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
 use mpt_linux::confine::{self, Enforced, Files, User};
@@ -109,8 +110,10 @@ pub fn confine(file: &Path, config: &Config, keys: &[PathBuf]) -> Result<Enforce
     for key in keys.iter().chain([&config.daemon.private_key_file]) {
         files = files.read(parent(key).unwrap_or(Path::new("/")));
     }
-    let socket = &config.daemon.control_socket;
-    files.sockets(parent(socket).unwrap_or(Path::new("/"))).confine()
+    let directory = parent(&config.daemon.control_socket).unwrap_or(Path::new("/"));
+    // What does not exist cannot be allowed. Whoever listens there tells what is wrong, if it cannot be made.
+    let _ = std::fs::DirBuilder::new().mode(0o755).create(directory);
+    files.sockets(directory).confine()
 }
 
 /// The user to become, or why none.
