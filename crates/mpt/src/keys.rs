@@ -65,8 +65,8 @@ pub(crate) fn write(key: &str, file: Option<&Path>, out: &mut impl Write) -> Res
     })
 }
 
-/// Gives a key that root makes to the owner of its directory: the daemon may run as a user of its own, and has to read it.
-fn give(open: &File, file: &Path) -> io::Result<()> {
+/// Gives a file that root makes to the owner of its directory: the daemon may run as a user of its own, and has to read it.
+pub(crate) fn give(open: &File, file: &Path) -> io::Result<()> {
     let directory = file.parent().filter(|parent| !parent.as_os_str().is_empty());
     let owner = fs::metadata(directory.unwrap_or(Path::new(".")))?;
     let own = open.metadata()?.uid();

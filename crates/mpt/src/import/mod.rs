@@ -17,6 +17,7 @@ use write::Written;
 use zeroize::Zeroizing;
 
 use crate::client::Failed;
+use crate::keys;
 
 /// Files longer than this are not the prototype's, in bytes.
 const LONGEST: u64 = 1 << 20;
@@ -131,7 +132,7 @@ fn create(file: &Path, mode: u32, text: &str) -> Result<(), Failed> {
     let failed = |error: io::Error| Failed::File(format!("{}: {error}", file.display()));
     let mut open = fs::OpenOptions::new();
     let mut made = open.write(true).create_new(true).mode(mode).open(file).map_err(failed)?;
-    made.write_all(text.as_bytes()).map_err(failed)
+    made.write_all(text.as_bytes()).and_then(|()| keys::give(&made, file)).map_err(failed)
 }
 
 /// The whole path of the directory of a file.
