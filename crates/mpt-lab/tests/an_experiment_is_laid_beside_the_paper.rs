@@ -89,7 +89,7 @@ fn what_cannot_be_run_is_refused_before_anything_is_created() {
     for (arguments, expected) in [
         (
             ["run", "bad.toml"],
-            "bad.toml:8: link.rate: \"10\" has no unit; write for example \"10mbit\"",
+            "bad.toml:7: link.rate: \"10\" has no unit; write for example \"10mbit\"",
         ),
         (
             ["run", "imareen2023-table9"],

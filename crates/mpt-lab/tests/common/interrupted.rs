@@ -12,6 +12,7 @@ use nix::unistd::Pid;
 
 /// Sends `signal` once the laboratory says that it has begun the step of that name and has that many child processes: afterwards no
 /// namespace, no process and no file is left.
+#[allow(dead_code, reason = "not every test asks")]
 pub(crate) fn leaves_nothing(mut command: Command, signal: Signal, step: &str, processes: usize) {
     let scratch = tempfile::tempdir().unwrap();
     command.env("TMPDIR", scratch.path());
@@ -47,7 +48,7 @@ pub(crate) fn leaves_nothing(mut command: Command, signal: Signal, step: &str, p
 }
 
 /// Processes whose parent is `pid`: field 4 of proc_pid_stat(5), after a name in parentheses.
-fn children(pid: u32) -> Vec<u32> {
+pub(crate) fn children(pid: u32) -> Vec<u32> {
     let processes = fs::read_dir("/proc").unwrap().filter_map(|entry| {
         let number: u32 = entry.unwrap().file_name().to_str()?.parse().ok()?;
         // A process may end while we look.
