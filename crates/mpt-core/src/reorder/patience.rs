@@ -6,7 +6,7 @@
 //! changes slowly, so a number that is overdue by more than half as much again will not come.
 
 /// How many numbers a path must have brought before its delay is relied upon.
-const ENOUGH: u8 = 16;
+const ENOUGH: u8 = 4;
 /// What is waited beyond one and a half times the largest delay behind the others: the packet before
 /// it on a slow link, packets read in batches, a late thread.
 const MARGIN: u64 = 2_000_000;
