@@ -21,7 +21,7 @@ fn for_all_cables_and_both_directions() {
         .map(|(cable, end)| {
             let (from, to) = (hosts.socket(cable, end), hosts.socket(cable, 1 - end));
             from.connect(to.local_addr().unwrap()).unwrap();
-            (0..COUNT).for_each(|_| drop(from.send(&[0; SIZE]).unwrap()));
+            (0..COUNT).for_each(|_| assert_eq!(from.send(&[0; SIZE]).unwrap(), SIZE));
             std::thread::spawn(move || receive(&to))
         })
         .collect();

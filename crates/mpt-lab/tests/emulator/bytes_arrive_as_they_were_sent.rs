@@ -51,7 +51,7 @@ fn errors(hosts: &Hosts) -> Vec<String> {
 }
 
 fn arrives(params: Params, version: u8, plain: bool) {
-    let hosts = Hosts::new();
+    let hosts = Hosts::with_ipv6();
     let cables = [hosts.cable(0, &[0], &[0])];
     let mut emulator = Emulator::start(&hosts, &[params], &cables, plain);
     introduce(&hosts, 0);

@@ -23,16 +23,29 @@ static TESTS: AtomicUsize = AtomicUsize::new(0);
 
 pub(crate) struct Hosts {
     pub(crate) namespaces: [Namespace; 2],
+    /// IP versions they know, with the lengths of their prefixes.
+    versions: Vec<(u8, u8)>,
 }
 
 impl Hosts {
+    /// Hosts that know IPv4 only, and so send nothing that they are not told to.
     pub(crate) fn new() -> Self {
+        let mut hosts = Self::with_ipv6();
+        let disable = |kind| {
+            std::fs::write(format!("/proc/sys/net/ipv6/conf/{kind}/disable_ipv6"), "1").unwrap();
+        };
+        (0..2).for_each(|end| hosts.run(end, || ["all", "default"].into_iter().for_each(disable)));
+        hosts.versions.pop();
+        hosts
+    }
+
+    pub(crate) fn with_ipv6() -> Self {
         let test = TESTS.fetch_add(1, Ordering::Relaxed);
         let namespace = |end| {
             let name = format!("mpt-emulator-{}-{test}-{end}", std::process::id());
             Namespace::create(&name).expect("network tests need root")
         };
-        Self { namespaces: ["a", "b"].map(namespace) }
+        Self { namespaces: ["a", "b"].map(namespace), versions: vec![(4, 24), (6, 64)] }
     }
 
     /// A cable called `link0`, `link1`, ... that passes these channels.
@@ -75,7 +88,7 @@ pub(crate) struct Emulator {
 }
 
 impl Emulator {
-    /// Channels of these parameters and the given cables.
+    /// Channels of these parameters and the given cables, whose ends get their addresses.
     pub(crate) fn start(hosts: &Hosts, channels: &[Params], cables: &[Value], plain: bool) -> Self {
         let channels: Vec<Value> =
             channels.iter().map(|params| json!({"params": params})).collect();
@@ -89,7 +102,7 @@ impl Emulator {
                 for cable in 0..cables.len() {
                     let link = netlink.link(&format!("link{cable}")).await.unwrap();
                     assert!(link.up && link.mtu == 1500, "{link:?}");
-                    for (version, prefix) in [(4, 24), (6, 64)] {
+                    for &(version, prefix) in &hosts.versions {
                         let address = ipnet::IpNet::new(address(cable, end, version), prefix);
                         netlink.add_address(link.index, address.unwrap()).await.unwrap();
                     }

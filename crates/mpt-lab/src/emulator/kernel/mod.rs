@@ -245,3 +245,116 @@ fn has(host: &Host, discipline: &[&str]) -> bool {
 fn name(what: &str) -> String {
     format!("{what}{}", NETWORKS.fetch_add(1, Ordering::Relaxed))
 }
+
+#[cfg(test)]
+mod tests {
+    use std::net::{IpAddr, SocketAddr, UdpSocket};
+    use std::path::PathBuf;
+
+    use ipnet::IpNet;
+    use mpt_link::{Bitrate, QueueLimit};
+    use mpt_linux::netlink::Netlink;
+
+    use super::*;
+    use crate::emulator::plan::{CablePlan, ChannelPlan, EndPlan};
+    use crate::topology::End;
+
+    fn address(end: End) -> IpAddr {
+        IpAddr::from([10, 74, 0, end.number()])
+    }
+
+    /// Two hosts with a cable of these parameters from the first to the second.
+    fn hosts(test: &str, params: Params) -> ([Host; 2], EmulatorPlan) {
+        let hosts = [End::A, End::B].map(|end| Host::new(format!("{test}-{end}")).unwrap());
+        let ends = hosts.each_ref().map(|host| EndPlan {
+            namespace: host.namespace().path(),
+            device: "link0".into(),
+            mtu: 1500,
+        });
+        let name = "a-b".to_owned();
+        let plan = EmulatorPlan {
+            channels: vec![ChannelPlan { params, ..ChannelPlan::default() }],
+            cables: vec![CablePlan { name, ends, forward: vec![0], backward: vec![] }],
+            ..EmulatorPlan::default()
+        };
+        (hosts, plan)
+    }
+
+    fn socket(host: &Host, end: End) -> UdpSocket {
+        let socket = host.run(|| UdpSocket::bind((address(end), 0))).unwrap().unwrap();
+        socket.set_read_timeout(Some(Duration::from_millis(500))).unwrap();
+        socket
+    }
+
+    /// Sends that many datagrams of 1000 bytes at once; gives the number that arrive, and the time from the first to the
+    /// last.
+    fn burst(from: &UdpSocket, to: &UdpSocket, count: usize) -> (usize, Duration) {
+        let to_address: SocketAddr = to.local_addr().unwrap();
+        (0..count).for_each(|_| assert_eq!(from.send_to(&[0; 1000], to_address).unwrap(), 1000));
+        let mut times = Vec::new();
+        while to.recv(&mut [0; 2000]).is_ok() {
+            times.push(Instant::now());
+        }
+        (
+            times.len(),
+            times.last().zip(times.first()).map_or(Duration::ZERO, |(last, first)| *last - *first),
+        )
+    }
+
+    #[test]
+    fn rates_changes_and_carriers_by_the_kernel() {
+        let queue = QueueLimit::Packets(30);
+        let params = Params { rate: Bitrate::new(4_000_000), queue, ..Params::default() };
+        let ([a, b], plan) = hosts("tbf", params);
+        let kernel = Kernel::start(&plan).unwrap();
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        runtime.block_on(async {
+            for (host, end) in [(&a, End::A), (&b, End::B)] {
+                let netlink = Netlink::connect_in(host.namespace()).unwrap();
+                let link = netlink.link("link0").await.unwrap();
+                assert!(link.running, "{link:?}");
+                netlink
+                    .add_address(link.index, IpNet::new(address(end), 24).unwrap())
+                    .await
+                    .unwrap();
+            }
+        });
+        let (from, to) = (socket(&a, End::A), socket(&b, End::B));
+        assert_eq!(burst(&from, &to, 1).0, 1, "and the hosts know each other");
+        // A bucket of 4000 bytes passes three at once; 31 wait; the others are dropped.
+        let (arrived, time) = burst(&from, &to, 60);
+        assert!((34..=36).contains(&arrived), "{arrived}");
+        let expected = Duration::from_secs_f64((arrived - 4) as f64 * 1042.0 * 8.0 / 4e6);
+        assert!(time >= expected, "{arrived} in {time:?}, not {expected:?}");
+        let counters = kernel.counters().unwrap();
+        let channel = counters.channels[0];
+        assert!(channel.offered.packets >= 61, "{counters:?}");
+        assert_eq!(channel.queue_full.packets, 60 - arrived as u64);
+        assert_eq!(counters.hidden_loss(), 0, "{counters:?}");
+
+        kernel.change(0, Change::Rate(None)).unwrap();
+        assert_eq!(burst(&from, &to, 60).0, 60, "no limit");
+        assert!(kernel.change(1, Change::Rate(None)).is_err());
+        kernel.set_carrier(0, false).unwrap();
+        assert_eq!(burst(&from, &to, 1).0, 0);
+        kernel.set_carrier(0, true).unwrap();
+        // The kernel tells of carriers once a second at most.
+        let returned = (0..10).any(|_| burst(&from, &to, 1).0 == 1);
+        assert!(returned, "nothing passes");
+    }
+
+    #[test]
+    fn what_is_missing_is_named_before_anything_is_made() {
+        let delay = Duration::from_millis(20);
+        let ([a, _b], plan) = hosts("netem", Params { delay, ..Params::default() });
+        match Kernel::supports(&plan) {
+            Ok(()) => drop(Kernel::start(&plan).unwrap()),
+            Err(missing) => {
+                assert!(missing.contains("netem: this kernel does not have it"), "{missing}");
+                assert_eq!(Kernel::start(&plan).unwrap_err().to_string(), missing);
+                let made = PathBuf::from("/proc/thread-self/net/dev_snmp6/link0");
+                assert!(!a.run(|| made.exists()).unwrap());
+            }
+        }
+    }
+}
