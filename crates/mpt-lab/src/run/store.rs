@@ -85,7 +85,7 @@ pub(crate) fn write(path: &Path, value: &impl Serialize) -> Result<()> {
     write().with_context(|| format!("{} cannot be written", path.display()))
 }
 
-/// Reads what [`write`] has written.
+/// Reads what [`write()`] has written.
 pub(crate) fn read<T: DeserializeOwned>(path: &Path) -> Result<T> {
     let text =
         fs::read_to_string(path).with_context(|| format!("{} cannot be read", path.display()))?;

@@ -4,8 +4,8 @@ mod hosts;
 
 mod a_backup_path_carries_data_only_while_the_main_one_is_down;
 mod a_connection_can_carry_packets_one_way_only;
-mod a_foreign_end_of_gre_in_udp_is_talked_to;
 mod a_flow_keeps_to_one_path;
+mod a_foreign_end_of_gre_in_udp_is_talked_to;
 mod connections_with_the_same_ends_are_kept_apart_by_their_keys;
 mod data_arrives_whole_and_once_over_2_and_12_paths;
 mod duplicate_mapping_survives_the_loss_of_a_path;
