@@ -6,8 +6,10 @@ use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
 use mpt_linux::udp::{
-    MAX_BATCH_BYTES, MAX_BATCH_DATAGRAMS, PathErrorKind, RECEIVE_LEN, SocketConfig, UdpSocket,
+    Batch, MAX_BATCH_BYTES, MAX_BATCH_DATAGRAMS, PathErrorKind, RECEIVE_LEN, SocketConfig,
+    UdpSocket,
 };
+use socket2::SockAddr;
 
 fn bind(local: &str) -> UdpSocket {
     UdpSocket::bind(&SocketConfig {
@@ -136,4 +138,45 @@ fn a_port_in_use_is_an_error() {
         send_buffer: 1 << 16,
     };
     assert_eq!(UdpSocket::bind(&config).unwrap_err().kind(), io::ErrorKind::AddrInUse);
+}
+
+/// Batches of one call, each to its own peer: one datagram for this one, several for the next.
+#[test]
+fn batches_to_many_peers_arrive_each_at_its_own() {
+    for one_by_one in [false, true] {
+        let sender = bind("127.0.0.1:0");
+        if one_by_one {
+            sender.without_segmentation();
+        }
+        let receivers: Vec<UdpSocket> = (0..10).map(|_| bind("127.0.0.1:0")).collect();
+        let remotes: Vec<SockAddr> = receivers.iter().map(|it| it.local().into()).collect();
+        let datagrams: Vec<Vec<u8>> = (0..10).map(|index| vec![index; 100]).collect();
+        let pieces: Vec<Vec<IoSlice<'_>>> =
+            (0..10).map(|index| vec![IoSlice::new(&datagrams[index]); 1 + index % 3]).collect();
+        let batch = |index: usize| Batch {
+            remote: &remotes[index],
+            tos: index as u8 * 4,
+            datagram_len: 100,
+            pieces: &pieces[index],
+        };
+        let (mut sent, mut calls) = (0, 0);
+        while sent < 10 {
+            let taken = sender.send_batches((sent..10).map(batch));
+            calls += 1;
+            sent += taken;
+            // What does not leave with others leaves alone.
+            if sent < 10 {
+                let it = batch(sent);
+                let count = sender.send_batch(it.remote, it.tos, it.datagram_len, it.pieces);
+                assert_eq!(count.unwrap(), it.pieces.len());
+                sent += 1;
+            }
+        }
+        assert_eq!(calls == 1, !one_by_one, "{calls} calls");
+        for (index, receiver) in receivers.iter().enumerate() {
+            let arrived = receive(receiver, sender.local(), pieces[index].len());
+            let expected = (datagrams[index].clone(), index as u8 * 4);
+            assert!(arrived.iter().all(|datagram| *datagram == expected), "{index}: {arrived:?}");
+        }
+    }
 }

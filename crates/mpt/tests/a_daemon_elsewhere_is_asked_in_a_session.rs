@@ -50,6 +50,7 @@ impl FakeDaemon {
             timing: Timing::default(),
             largest_wish: 0,
             expire_after: Duration::MAX,
+            max_sessions: 1,
         }]);
         let answer = mpt_api::to_line(answer).into_bytes();
         let requests = std::thread::spawn(move || serve(&socket, control, &answer));

@@ -68,3 +68,20 @@ fn after_a_hundred_flaps() {
     let received: Vec<u64> = network.delivered(CLIENT);
     assert!(received.is_sorted());
 }
+
+/// A host that stood still, or lost all its lines at once: the first proof ends the outage, and there is no waiting for three.
+#[test]
+fn with_the_first_proof_where_none_works() {
+    for seed in 0..20 {
+        let mut network = Network::established(Setup::new(seed, &[5, 20]));
+        network.run_traffic(11 * SECOND, millis(1));
+        (0..2).for_each(|path| network.cut_both(path, true));
+        let outage = 450 + network.draw(600);
+        network.run_traffic(millis(outage), millis(1));
+        assert!((0..2).all(|path| network.is_down_both(path)), "{}", network.describe());
+        network.cut_both(1, false);
+        // A probe every 110 ms at most, its round trip of 40 ms, and half a one for the table of paths.
+        let took = network.expect_under_traffic(millis(200), "one", |it| it.is_up_both(1));
+        eprintln!("{took:?}");
+    }
+}

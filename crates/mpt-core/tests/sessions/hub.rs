@@ -96,6 +96,7 @@ impl Hub {
             timing: Timing::default(),
             largest_wish: u16::MAX,
             expire_after: Duration::from_secs(300),
+            max_sessions: 3,
         };
         self.nodes[HUB].control.set_peers(peers.map(peer).collect());
     }
@@ -352,7 +353,7 @@ fn connection(
         copy_dscp: false,
         ecn: ecn::Mode::Normal,
         mtu: None,
-        paths,
         loose: false,
+        paths,
     }
 }

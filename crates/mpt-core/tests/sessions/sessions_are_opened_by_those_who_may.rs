@@ -70,14 +70,38 @@ fn one_that_gets_no_connection_is_dropped() {
 #[test]
 fn one_peer_has_only_so_many() {
     let mut hub = hub(1);
-    let limits = Limits { sessions_per_peer: 3, ..Limits::default() };
-    hub.nodes[HUB].control.set_limits(limits);
     for n in 0..5 {
         hub.begin_bare(1, &format!("office {n}"));
     }
     hub.run(SECOND);
     assert_eq!(hub.nodes[HUB].control.sessions().count(), 3);
     assert!(hub.nodes[HUB].control.counters().unknown_peer > 0);
+}
+
+#[test]
+fn all_together_have_only_so_many() {
+    let mut hub = hub(4);
+    hub.nodes[HUB].control.set_limits(Limits { sessions: 2, ..Limits::default() });
+    hub.establish();
+    assert_eq!(hub.nodes[HUB].control.sessions().count(), 2);
+    assert_eq!((1..=4).filter(|&node| hub.is_up(node)).count(), 2);
+}
+
+/// A client may give its connection back and ask for another one in the same session.
+#[test]
+fn one_whose_connection_was_taken_away_has_time_for_another() {
+    let mut hub = hub(1);
+    hub.establish();
+    hub.run(20 * SECOND);
+    let session = hub.nodes[HUB].control.sessions().next();
+    let session = session.expect("it has been established");
+    let now = hub.now;
+    hub.nodes[HUB].control.detach(now, session);
+    hub.nodes[HUB].events.clear();
+    hub.run(9 * SECOND);
+    assert_eq!(closed(&hub, HUB), []);
+    hub.run(2 * SECOND);
+    assert_eq!(closed(&hub, HUB), [CloseReason::NotAttached]);
 }
 
 const fn millis(milliseconds: u64) -> Duration {

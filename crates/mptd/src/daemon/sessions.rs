@@ -9,7 +9,7 @@ use mpt_api::session::{
     SessionResult,
 };
 use mpt_api::{EventKind, LossReason, SessionRole};
-use mpt_core::control::{CloseReason, Event, Peer, PublicKey, SessionId};
+use mpt_core::control::{CloseReason, Event, Limits, Peer, PublicKey, SessionId};
 use mpt_wire::control::{Kind, Reason};
 
 use super::{Daemon, Error};
@@ -21,6 +21,9 @@ use crate::data::{ChangeError, ClientSession, LinkFacts, Wanted};
 const ASK_AGAIN: Duration = Duration::from_secs(10);
 /// The same where the server was only too busy.
 const ASK_AGAIN_SOON: Duration = Duration::from_secs(1);
+
+/// Sessions that a peer may open besides those of its connections: controllers, and what is asked for in vain, to be told why.
+const SPARE_SESSIONS: usize = 16;
 
 /// What the daemon remembers of sessions.
 #[derive(Debug, Default)]
@@ -153,12 +156,12 @@ impl Daemon {
 
     /// Who may open sessions, as the configuration says.
     pub(super) async fn set_peers(&mut self, config: &Config) -> Result<(), Error> {
-        let peers = peers(config);
+        let (peers, limits) = (peers(config), limits(config));
         let key = config.daemon.private_key.clone();
         let (listen, port) = (config.daemon.listen.clone(), config.daemon.port);
         self.data
             .call(move |data| {
-                data.set_identity(key, peers);
+                data.set_identity(key, peers, limits);
                 data.set_listeners(&listen, port)
             })
             .await??;
@@ -273,7 +276,7 @@ impl Daemon {
         let outcome = match request {
             SessionRequest::Create(create) => self.create_for(session, &create).await?,
             SessionRequest::Delete {} => {
-                self.session_over(session, None, LossReason::PeerRemoved).await?;
+                self.remove_connection(session, LossReason::PeerRemoved).await?;
                 Ok(SessionResult::Done)
             }
             SessionRequest::PathAdd(path) => {
@@ -360,29 +363,15 @@ impl Daemon {
         })
     }
 
-    /// A session has ended, or its peer wants its connection no more.
+    /// A session has ended.
     async fn session_over(
         &mut self,
         session: SessionId,
         connection: Option<String>,
         reason: LossReason,
     ) -> Result<(), Error> {
-        let held = self.clients.get(session).cloned();
-        let connection = connection.or(held.as_ref().map(|held| held.connection.name.clone()));
-        if let Some(held) = held {
-            self.forget_client(session).await?;
-            tracing::info!(
-                client = held.client,
-                connection = held.connection.name,
-                ?reason,
-                "connection of a client removed"
-            );
-            self.tell(EventKind::ClientRemoved {
-                client: held.client,
-                connection: held.connection.name,
-                reason,
-            });
-        }
+        let removed = self.remove_connection(session, reason).await?;
+        let connection = connection.or(removed);
         let opened = self.sessions.opened.remove(&session);
         let peer = match (&opened, &connection) {
             (Some(opened), _) => Some((opened.kind, opened.peer)),
@@ -398,6 +387,20 @@ impl Daemon {
             self.tell(EventKind::SessionLost { connection, peer, peer_name, reason });
         }
         Ok(())
+    }
+
+    /// Removes the connection that a client had created in a session, if there is one, and says so; gives its name. The session stays.
+    async fn remove_connection(
+        &mut self,
+        session: SessionId,
+        reason: LossReason,
+    ) -> Result<Option<String>, Error> {
+        let Some(held) = self.clients.get(session).cloned() else { return Ok(None) };
+        self.forget_client(session).await?;
+        let (client, connection) = (held.client, held.connection.name);
+        tracing::info!(client, connection, ?reason, "connection of a client removed");
+        self.tell(EventKind::ClientRemoved { client, connection: connection.clone(), reason });
+        Ok(Some(connection))
     }
 
     async fn forget_client(&mut self, session: SessionId) -> Result<(), Error> {
@@ -485,6 +488,7 @@ fn peers(config: &Config) -> Vec<Peer> {
                 timing: crate::convert::timing(&client.timing),
                 largest_wish: client.max_weight,
                 expire_after: client.silent,
+                max_sessions: usize::from(client.max_connections) + SPARE_SESSIONS,
             },
         );
     }
@@ -498,10 +502,18 @@ fn peers(config: &Config) -> Vec<Peer> {
             largest_wish: 0,
             // It has no connection.
             expire_after: Duration::MAX,
+            max_sessions: SPARE_SESSIONS,
         });
         peer.may_steer = true;
     }
     peers.into_values().collect()
+}
+
+/// What all peers together may open: as many as have connections, and some for what is refused or replaced.
+fn limits(config: &Config) -> Limits {
+    let spare = SPARE_SESSIONS * (config.clients.len() + config.controllers.len());
+    let sessions = config.connections.len() + config.daemon.max_clients as usize + spare;
+    Limits { sessions, ..Limits::default() }
 }
 
 fn gone() -> SessionFailure {

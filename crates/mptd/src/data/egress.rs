@@ -19,6 +19,7 @@ use mpt_wire::mss::ChecksumState;
 use super::SMALL_PACKET;
 use super::buffers::PacketRef;
 use super::device::Device;
+use super::gather;
 use super::outbox::{Flushed, MAX_WAITING};
 use super::path::PathIo;
 use super::sockets::Sockets;
@@ -71,7 +72,7 @@ pub(crate) struct Egress {
     used: usize,
     /// Small packets since they were last asked for.
     small: usize,
-    /// Channels with a batch in the arena.
+    /// Channels with a batch in the arena, once each, in the order in which they began.
     gathered: Vec<(PathId, usize)>,
     /// Bytes that may yet wait for room in sockets.
     pub(crate) room: usize,
@@ -212,8 +213,11 @@ impl Egress {
                 note(&mut self.stuck, transmit.path, channel, outcome);
             }
             let outbox = &mut path.channels[channel].outbox;
-            if outbox.push(header.clone(), payload.clone(), outgoing.outer_tos) {
-                self.gathered.push((transmit.path, channel));
+            let entry = (transmit.path, channel);
+            if outbox.push(header.clone(), payload.clone(), outgoing.outer_tos)
+                && !self.gathered.contains(&entry)
+            {
+                self.gathered.push(entry);
             }
             if outbox.is_full() {
                 // At once: the other end works on it while the next packet is read.
@@ -226,12 +230,11 @@ impl Egress {
 
     /// Hands everything gathered to the kernel, so that the arena behind `end` can be reused.
     fn flush_behind(&mut self, end: usize, exits: &mut Exits<'_>) {
-        for (id, channel) in self.gathered.drain(..) {
-            let Some(Some(path)) = exits.paths.get_mut(id.0 as usize) else { continue };
-            let outcome =
-                path.flush(exits.now, channel, exits.sockets, &self.arena, &mut self.room);
-            note(&mut self.stuck, id, channel, outcome);
-        }
+        let Self { gathered, arena, room, stuck, .. } = self;
+        gather::flush(gathered, exits, arena, room, |id, channel, outcome| {
+            note(stuck, id, channel, outcome);
+        });
+        gathered.clear();
         self.used = end;
     }
 

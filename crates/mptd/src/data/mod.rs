@@ -9,6 +9,8 @@ mod clients;
 mod compat;
 mod device;
 mod egress;
+mod frames;
+mod gather;
 mod ingress;
 mod measure;
 mod outbox;
@@ -36,6 +38,7 @@ use compat::Prototypes;
 pub(crate) use changes::{ChangeError, LinkFacts, PathLink, Wanted};
 use device::Device;
 use egress::{Egress, Exits, Stuck};
+use frames::Frames;
 use ingress::{Ingress, Judges};
 use outbox::Flushed;
 use path::PathIo;
@@ -65,6 +68,9 @@ pub(crate) struct DataThread {
     calls: mpsc::Receiver<Call>,
     endpoint: Endpoint<PacketRef>,
     control: Control,
+    /// When the engine's timers were served last.
+    control_served: Instant,
+    frames: Frames,
     sessions: Sessions,
     prototypes: Prototypes,
     devices: Vec<Option<Device>>,
@@ -190,6 +196,8 @@ impl DataThread {
                 calls,
                 endpoint: Endpoint::new(fastrand::u64(..)),
                 control: Control::new(seed),
+                control_served: now,
+                frames: Frames::default(),
                 sessions: Sessions::default(),
                 prototypes: Prototypes::new(other_seed),
                 devices: Vec::new(),
@@ -224,7 +232,7 @@ impl DataThread {
                 self.take_rates(now);
             }
             let prototypes = self.prototypes.engine.next_timeout();
-            let timers = [self.endpoint.next_timeout(), self.control.next_timeout(), prototypes];
+            let timers = [self.endpoint.next_timeout(), self.control_timer(), prototypes];
             let timer = timers.into_iter().flatten().fold(self.next_rates, Instant::min);
             let timeout = timer.saturating_duration_since(now);
             let ready = match self.poller.wait(&mut events, Some(timeout)) {
@@ -268,7 +276,7 @@ impl DataThread {
             }
         }
         // First what came in: the host answers it with acknowledgements and more data, which then leave in the same round.
-        self.read_sockets();
+        let all_read = self.read_sockets();
         while let Some(device) = self.readable_devices.pop() {
             self.read_device(now, device);
         }
@@ -276,7 +284,7 @@ impl DataThread {
             self.ingress.deliver(&mut self.devices, |sink| self.endpoint.handle_timeout(now, sink));
         }
         self.settle_stuck();
-        self.control_timeout(now);
+        self.control_timeout(now, all_read);
         self.settle_control();
         self.settle_prototypes(now);
         self.let_receivers_run();
@@ -315,8 +323,8 @@ impl DataThread {
     }
 
     /// Reads what has arrived, in turns: the packets of a connection alternate over its paths, so a batch of each in turn keeps few of them
-    /// waiting for one another, and those still in the cache.
-    fn read_sockets(&mut self) {
+    /// waiting for one another, and those still in the cache. Whether nothing is left.
+    fn read_sockets(&mut self) -> bool {
         for _ in 0..READS_PER_SOCKET {
             let (ingress, sockets, devices) = (&mut self.ingress, &self.sockets, &mut self.devices);
             let mut judges = Judges {
@@ -332,8 +340,10 @@ impl DataThread {
                 break;
             }
         }
+        let all_read = self.readable.is_empty();
         self.readable.clear();
         self.ingress.end_round(&mut self.devices);
+        all_read
     }
 
     /// A socket has room again: the paths that wait for it go on.

@@ -22,7 +22,7 @@ pub(crate) struct SendCounters {
     pub(crate) sent: u64,
     /// Bytes of UDP payload in them.
     pub(crate) bytes: u64,
-    /// `sendmsg` calls that took them: `sent / batches` is what batching gains.
+    /// Batches they were in: `sent / batches` is what `UDP_SEGMENT` gains.
     pub(crate) batches: u64,
     /// Dropped because the socket stayed full for longer than [`MAX_WAIT`] or more than [`MAX_BACKLOG`] waited.
     pub(crate) full: u64,
@@ -69,6 +69,17 @@ pub(crate) struct Outbox {
     tos: u8,
     backlog: Backlog,
     counters: SendCounters,
+}
+
+/// A batch that can leave at once.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Ready {
+    /// Outer traffic class.
+    pub(crate) tos: u8,
+    /// Bytes of every datagram but the last.
+    pub(crate) datagram_len: usize,
+    /// It has no more pieces than these.
+    pub(crate) most_pieces: usize,
 }
 
 /// What the caller has to do after a flush.
@@ -152,20 +163,10 @@ impl Outbox {
             return if self.backlog.is_empty() { Flushed::Done } else { Flushed::Waiting };
         }
         let mut pieces = [IoSlice::new(&[]); MAX_BATCH_PIECES];
-        let mut used = 0;
-        for segment in &self.segments[..self.count] {
-            for (start, end) in [segment.header, segment.payload] {
-                if start < end {
-                    pieces[used] = IoSlice::new(&arena[start as usize..end as usize]);
-                    used += 1;
-                }
-            }
-        }
+        let used = self.pieces(arena, &mut pieces);
         let (count, bytes, tos, datagram_len) =
             (self.count, self.bytes, self.tos, self.datagram_len);
-        self.count = 0;
-        self.bytes = 0;
-        self.closed = false;
+        self.clear();
 
         let mut skipped = 0;
         if self.backlog.is_empty() {
@@ -195,6 +196,42 @@ impl Outbox {
             }
         }
         Flushed::Waiting
+    }
+
+    /// What is gathered, if nothing that waits has to leave before: traffic class, length of a datagram, and how many pieces it has.
+    #[must_use]
+    pub(crate) fn ready(&self) -> Option<Ready> {
+        let Self { tos, datagram_len, count, .. } = *self;
+        let ready = Ready { tos, datagram_len, most_pieces: 2 * count };
+        (count > 0 && self.backlog.is_empty()).then_some(ready)
+    }
+
+    /// The pieces of what is gathered, at the beginning of `pieces`; gives how many there are.
+    pub(crate) fn pieces<'a>(&self, arena: &'a [u8], pieces: &mut [IoSlice<'a>]) -> usize {
+        let mut used = 0;
+        for segment in &self.segments[..self.count] {
+            for (start, end) in [segment.header, segment.payload] {
+                if start < end {
+                    pieces[used] = IoSlice::new(&arena[start as usize..end as usize]);
+                    used += 1;
+                }
+            }
+        }
+        used
+    }
+
+    /// The kernel has taken all that was gathered.
+    pub(crate) fn taken(&mut self) {
+        self.counters.batches += 1;
+        self.counters.sent += self.count as u64;
+        self.counters.bytes += self.bytes as u64;
+        self.clear();
+    }
+
+    fn clear(&mut self) {
+        self.count = 0;
+        self.bytes = 0;
+        self.closed = false;
     }
 
     /// The socket has room again: sends what waits, drops what waited too long.

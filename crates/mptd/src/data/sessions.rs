@@ -2,21 +2,27 @@
 //! to the control side.
 
 use std::collections::BTreeMap;
-use std::io::IoSlice;
 use std::net::{IpAddr, SocketAddr};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use mpt_core::control::{
-    Destination, Event, Peer, PrivateKey, RequestRefused, SessionConfig, SessionId, Transmit,
+    Event, Limits, Peer, PrivateKey, RequestRefused, SessionConfig, SessionId,
 };
 use mpt_core::{ConnectionId, PathId, SocketId};
 use mpt_wire::control::Kind;
-use mpt_wire::gre;
-use socket2::SockAddr;
 
 use super::sockets::SocketKey;
 use super::{ChangeError, DataThread, Notice, Wanted};
 use crate::{config, convert};
+
+/// Timers of sessions within such a time are served together. A probe may be as late: far less than its jitter.
+const TOGETHER: Duration = Duration::from_millis(1);
+
+/// Timers of sessions served in a round;
+const SERVED: usize = 64;
+/// the same where more has come than was read. A daemon with more to do than it can has to read: an echo that waits unread would only bring
+/// more probes.
+const SERVED_WHEN_BUSY: usize = 8;
 
 /// Sessions of the configured connections, by the connection's name, and the sockets of those that have none of their own.
 #[derive(Debug, Default)]
@@ -46,9 +52,15 @@ pub(crate) struct ClientSession {
 
 impl DataThread {
     /// Who we are, and who may open sessions that no connection of the configuration has.
-    pub(crate) fn set_identity(&mut self, key: Option<PrivateKey>, peers: Vec<Peer>) {
+    pub(crate) fn set_identity(
+        &mut self,
+        key: Option<PrivateKey>,
+        peers: Vec<Peer>,
+        limits: Limits,
+    ) {
         self.control.set_identity(Instant::now(), key);
         self.control.set_peers(peers);
+        self.control.set_limits(limits);
     }
 
     /// Opens the sockets on which clients and controllers reach us, and closes those that are listed no more.
@@ -205,23 +217,31 @@ impl DataThread {
     }
 
     /// Does what is due.
-    pub(super) fn control_timeout(&mut self, now: Instant) {
+    pub(super) fn control_timeout(&mut self, now: Instant, all_read: bool) {
         while let Some(connection) = self.endpoint.take_woken() {
             self.control.wake(now, connection, &mut self.endpoint);
         }
-        if self.control.next_timeout().is_some_and(|at| at <= now) {
+        if self.control_timer().is_some_and(|at| at <= now) {
             let (control, endpoint) = (&mut self.control, &mut self.endpoint);
-            self.ingress
-                .deliver(&mut self.devices, |sink| control.handle_timeout(now, endpoint, sink));
+            let most = if all_read { SERVED } else { SERVED_WHEN_BUSY };
+            let all_served = self.ingress.deliver(&mut self.devices, |sink| {
+                control.handle_timeouts(now, most, endpoint, sink)
+            });
+            if all_served {
+                self.control_served = now;
+            }
         }
+    }
+
+    /// When something is due next that the engine has to do: nothing sooner than [`TOGETHER`] after the last time, so that the timers of
+    /// thousands of sessions do not wake the thread one by one. A timer that comes alone is served in time.
+    pub(super) fn control_timer(&self) -> Option<Instant> {
+        self.control.next_timeout().map(|at| at.max(self.control_served + TOGETHER))
     }
 
     /// Sends what the engine has to send, and passes on what happened.
     pub(super) fn settle_control(&mut self) {
-        while let Some(transmit) = self.control.poll_transmit() {
-            self.send_frame(&transmit);
-            self.control.recycle(transmit.frame);
-        }
+        self.frames.send(&mut self.control, &self.paths, &self.sockets);
         while let Some(event) = self.control.poll_event() {
             match event {
                 Event::PathMoved { path, socket, remote } => self.move_path(path, socket, remote),
@@ -235,35 +255,6 @@ impl DataThread {
                     self.notify(Notice::Session { event, connection });
                 }
             }
-        }
-    }
-
-    /// A frame that finds no room in its socket is lost, as on the way: all that matters is repeated.
-    fn send_frame(&self, transmit: &Transmit) {
-        let header = gre::Repr {
-            protocol: gre::Protocol::CONTROL,
-            checksum: false,
-            key: transmit.key,
-            sequence: None,
-        };
-        let mut bytes = [0; gre::MAX_HEADER_LEN];
-        let len = header.header_len();
-        header.emit(&mut bytes[..len]);
-        let pieces = [IoSlice::new(&bytes[..len]), IoSlice::new(&transmit.frame)];
-        let datagram = len + transmit.frame.len();
-        let address;
-        let (socket, remote) = match transmit.destination {
-            Destination::Path(path) => match self.paths.get(path.0 as usize) {
-                Some(Some(io)) => io.base(),
-                _ => return,
-            },
-            Destination::Address { socket, remote } => {
-                address = SockAddr::from(remote);
-                (socket, &address)
-            }
-        };
-        if let Some(socket) = self.sockets.socket(socket) {
-            let _ = socket.send_batch(remote, 0, datagram, &pieces);
         }
     }
 

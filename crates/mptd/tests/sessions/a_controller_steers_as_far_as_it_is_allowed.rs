@@ -52,6 +52,12 @@ fn it_sees_changes_and_is_denied_the_rest() {
     let Ok(Reply::Snapshot(snapshot)) = remote.call(Command::Show) else { panic!() };
     assert_eq!(snapshot.daemon.pid, b.pid());
     assert_eq!(snapshot.connections[0].paths.len(), 2);
+    let only = |connection: &str| Command::ShowConnection { connection: connection.into() };
+    let Ok(Reply::Snapshot(snapshot)) = remote.call(only("tunnel")) else { panic!() };
+    assert_eq!((snapshot.connections.len(), snapshot.devices.len()), (1, 1));
+    assert_eq!(snapshot.connections[0].name, "tunnel");
+    let Err(Error::Refused(failure)) = remote.call(only("other")) else { panic!() };
+    assert_eq!(failure.code, Code::NotFound, "{failure}");
 
     assert_eq!(remote.call(change(7)), Ok(Reply::Done));
     assert_eq!(b.path("tunnel", "line2").weight, 7);

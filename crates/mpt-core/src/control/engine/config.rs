@@ -69,15 +69,16 @@ pub struct Peer {
     pub largest_wish: u16,
     /// A session of it that has a connection and no usable path for so long has expired.
     pub expire_after: Duration,
+    /// Sessions of either kind that it may open.
+    pub max_sessions: usize,
 }
 
 /// Bounds of what others can make a [`Control`](super::Control) do and keep.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Sessions in all. Those of the configuration are always taken; others only below it.
+    /// Sessions in all, at most about a million. Those of the configuration are always taken; others
+    /// only below it.
     pub sessions: usize,
-    /// Sessions that one peer may open.
-    pub sessions_per_peer: usize,
     /// Handshakes that are worked on.
     pub admission: AdmissionLimits,
     /// A session of a peer for which no connection was attached by then is dropped.
@@ -88,7 +89,6 @@ impl Default for Limits {
     fn default() -> Self {
         Self {
             sessions: 16_384,
-            sessions_per_peer: 16,
             admission: AdmissionLimits::default(),
             attach_within: Duration::from_secs(10),
         }

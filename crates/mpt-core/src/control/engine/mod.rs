@@ -57,6 +57,8 @@ const PAUSE_AFTER_SHUTDOWN: Duration = Duration::from_millis(200);
 const PAUSE_AFTER_REFUSAL: Duration = Duration::from_secs(5);
 /// Bits of a session's number that say its place.
 const SLOT_BITS: u32 = 20;
+/// Sessions that peers may open at most, with room for those of the configuration.
+const MAX_SESSIONS: usize = (1 << SLOT_BITS) - (1 << 12);
 
 /// All control sessions of one daemon.
 #[derive(Debug)]
@@ -130,7 +132,7 @@ impl Control {
 
     /// Sets the bounds.
     pub fn set_limits(&mut self, limits: Limits) {
-        self.limits = limits;
+        self.limits = Limits { sessions: limits.sessions.min(MAX_SESSIONS), ..limits };
         self.admission.set_limits(limits.admission);
     }
 
@@ -227,11 +229,13 @@ impl Control {
         self.timers.set_no_later(slot, now);
     }
 
-    /// Takes the connection of a session away from it, because it is about to be removed.
+    /// Takes the connection of a session away from it, because it is about to be removed. A session
+    /// that the peer opened has [`Limits::attach_within`] for another one.
     pub fn detach(&mut self, now: Instant, id: SessionId) {
         let Some(slot) = self.slot(id) else { return };
         let Some(session) = self.at(slot) else { return };
         session.paths.clear();
+        session.last_usable = now;
         session.announcer = Announcer::new(0, 0);
         if let Some(connection) = session.connection.take() {
             self.by_connection.remove(&connection);

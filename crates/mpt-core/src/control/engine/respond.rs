@@ -148,8 +148,7 @@ impl Control {
         if let Some((slot, _)) = dynamic().find(|(_, it)| it.name == hello.name.as_str()) {
             return Some(slot);
         }
-        if dynamic().count() >= self.limits.sessions_per_peer || self.count >= self.limits.sessions
-        {
+        if dynamic().count() >= allowed.max_sessions || self.count >= self.limits.sessions {
             return None;
         }
         let identity = Identity {

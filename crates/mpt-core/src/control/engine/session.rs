@@ -103,7 +103,7 @@ pub(super) struct Session {
     pub(super) traffic_at: Instant,
     /// When a path was last up.
     pub(super) last_up: Instant,
-    /// When a path last worked, or the session began.
+    /// When a path last worked, the connection was taken away, or the session began.
     pub(super) last_usable: Instant,
     pub(super) expired: bool,
 }
@@ -326,7 +326,13 @@ impl Session {
         if self.connection.is_some() {
             return self.last_usable.checked_add(self.expire_after);
         }
-        self.established.map(|since| since + limits.attach_within)
+        self.without_connection().map(|since| since + limits.attach_within)
+    }
+
+    /// Since when a session that has no connection could have one.
+    pub(super) fn without_connection(&self) -> Option<Instant> {
+        let since = self.established.filter(|_| self.connection.is_none())?;
+        Some(since.max(self.last_usable))
     }
 }
 

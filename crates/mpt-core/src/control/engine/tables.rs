@@ -21,6 +21,17 @@ impl Session {
         endpoint: &mut Endpoint<P>,
     ) {
         let Some(connection) = self.connection else { return };
+        self.judge(now, connection, shared);
+        if self.paths.iter().all(|path| path.liveness.state() != State::Up) {
+            self.paths.iter_mut().for_each(|path| path.liveness.make_do(now));
+            self.judge(now, connection, shared);
+        }
+        self.apply(now, endpoint);
+        self.announce(now, shared, endpoint);
+    }
+
+    /// Lets the paths' deadlines pass, and tells what is held of them.
+    fn judge(&mut self, now: Instant, connection: ConnectionId, shared: &mut Shared) {
         for path in &mut self.paths {
             if path.liveness.next_timeout().is_none_or(|at| at > now) {
                 continue;
@@ -35,8 +46,6 @@ impl Session {
                 });
             }
         }
-        self.apply(now, endpoint);
-        self.announce(now, shared, endpoint);
     }
 
     /// Tells the endpoint what is held of the paths.

@@ -19,11 +19,26 @@ impl Control {
         &mut self,
         now: Instant,
         endpoint: &mut Endpoint<P>,
-        _sink: &mut S,
+        sink: &mut S,
     ) {
-        while let Some(slot) = self.timers.pop(now) {
+        self.handle_timeouts(now, usize::MAX, endpoint, sink);
+    }
+
+    /// Does what is due for at most `most` sessions, those that wait for it longest. If more are due,
+    /// [`Self::next_timeout`] has passed: an owner with too much to do looks first at what has come.
+    /// Whether nothing more is due.
+    pub fn handle_timeouts<P: Copy, S: DeviceSink<P>>(
+        &mut self,
+        now: Instant,
+        most: usize,
+        endpoint: &mut Endpoint<P>,
+        _sink: &mut S,
+    ) -> bool {
+        for _ in 0..most {
+            let Some(slot) = self.timers.pop(now) else { return true };
             self.handle_session_timeout(now, slot, endpoint);
         }
+        self.timers.earliest().is_none_or(|at| at > now)
     }
 
     pub(super) fn handle_session_timeout<P: Copy>(
@@ -75,9 +90,8 @@ impl Session {
         if self.keys.is_empty() {
             return Some(CloseReason::Silent);
         }
-        let waits =
-            self.connection.is_none() && self.kind == mpt_wire::control::hello::Kind::Connection;
-        let since = self.established.filter(|_| waits)?;
+        let waits = self.kind == mpt_wire::control::hello::Kind::Connection;
+        let since = self.without_connection().filter(|_| waits)?;
         if now < since + attach_within {
             return None;
         }

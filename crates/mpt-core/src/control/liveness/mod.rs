@@ -73,6 +73,11 @@ pub struct Liveness {
     silent: bool,
     /// Was dead since its start: falls back to [`State::Dead`] when proofs cease.
     returning: bool,
+    /// The last death, or the start.
+    fell: Instant,
+    /// One of the proofs since then is of a later time. A report is not, if it is about what arrived
+    /// before.
+    certain: bool,
     sending: Watch,
     receiving: Watch,
     probes: Probes,
@@ -104,6 +109,8 @@ impl Liveness {
             since: now,
             silent: true,
             returning: false,
+            fell: now,
+            certain: false,
             sending: Watch::new(now),
             receiving: Watch::new(now),
             probes: Probes::new(BURST),
@@ -195,6 +202,16 @@ impl Liveness {
     pub fn revive(&mut self, now: Instant) {
         self.hysteresis = Hysteresis::new();
         self.restart(now);
+    }
+
+    /// No other path works: the proofs that there are are enough, however many the path needs, if one
+    /// is of the time since its death. A path that kept failing is held back again after the next one.
+    pub fn make_do(&mut self, now: Instant) {
+        if self.state == State::Probing && self.certain && self.hysteresis.is_counting() {
+            self.notice(now);
+            self.rise(now);
+            self.plan(now);
+        }
     }
 
     /// The interface is down, or the path is administratively down: no probes, and no judgement of
@@ -482,7 +499,9 @@ impl Liveness {
         if self.sending_deadline().is_none_or(|deadline| deadline > now) {
             return;
         }
+        self.certain = false;
         if self.state == State::Up {
+            self.fell = now;
             self.deaths = self.deaths.saturating_add(1);
             self.hysteresis.die(now);
             self.returning = true;
@@ -511,19 +530,26 @@ impl Liveness {
         }
         self.sending.sign(now);
         self.hope = now;
+        self.certain |= since >= self.fell;
         // Three quarters: at a keepalive's distance, whatever the jitter.
         if self.hysteresis.prove(now, self.timing.keepalive * 3 / 4) {
-            self.hysteresis.rise(now);
-            self.probes.burst = 0;
-            self.set_state(now, State::Up);
+            self.rise(now);
         } else {
             self.set_state(now, State::Probing);
         }
     }
 
+    /// The proofs are enough.
+    fn rise(&mut self, now: Instant) {
+        self.hysteresis.rise(now);
+        self.probes.burst = 0;
+        self.set_state(now, State::Up);
+    }
+
     /// Back to the beginning, whatever was before.
     fn begin(&mut self, now: Instant) {
         self.returning = false;
+        (self.fell, self.certain) = (now, false);
         self.reports = Reports::default();
         self.hysteresis.restart();
         self.hope = now;
