@@ -25,6 +25,12 @@ pub enum Command {
     Status,
     /// Everything as it stands now: answered with [`crate::Reply::Snapshot`].
     Show,
+    /// The same of one connection and its device: answered with [`crate::Reply::Snapshot`], one that does not exist with
+    /// [`Code::NotFound`].
+    ShowConnection {
+        /// Name of the connection.
+        connection: String,
+    },
     /// Changes one path until the daemon restarts or a reload changes that key: answered with [`crate::Reply::Done`].
     /// It takes effect with the next packet and loses none.
     SetPath {
@@ -127,7 +133,7 @@ impl Command {
     /// What a controller has to be allowed for it.
     pub fn permission(&self) -> Permission {
         match self {
-            Command::Status | Command::Show => Permission::Show,
+            Command::Status | Command::Show | Command::ShowConnection { .. } => Permission::Show,
             Command::Monitor => Permission::Monitor,
             Command::SetPath { .. }
             | Command::AddPath { .. }

@@ -59,6 +59,7 @@ fn requests() {
     lines += &request(Command::CreateConnection { toml: "[[connection]]\n".into() });
     lines += &request(Command::DeleteConnection { connection: office() });
     lines += &request(Command::SaveConnection { connection: office() });
+    lines += &request(Command::ShowConnection { connection: office() });
     lines += &request(Command::SetKeepalive {
         connection: office(),
         path: Some("dsl".into()),
@@ -79,6 +80,7 @@ fn requests() {
     {"version":2,"command":{"create_connection":{"toml":"[[connection]]\n"}}}
     {"version":2,"command":{"delete_connection":{"connection":"office"}}}
     {"version":2,"command":{"save_connection":{"connection":"office"}}}
+    {"version":2,"command":{"show_connection":{"connection":"office"}}}
     {"version":2,"command":{"set_keepalive":{"connection":"office","path":"dsl","keepalive_us":50000}}}
     {"version":2,"command":{"set_keepalive":{"connection":"office","keepalive_us":0}}}
     {"version":2,"command":{"measure":{"connection":"office","set":true,"duration_ms":1000}}}
@@ -503,7 +505,7 @@ fn bad_requests_are_told_why() {
     insta::assert_snapshot!(refusals, @r#"
     Version: the request is in version 1 of the control API, this daemon speaks version 2
     BadRequest: the request has no version; write "version":2
-    BadRequest: not a request: unknown variant `shw`, expected one of `status`, `show`, `set_path`, `reload`, `monitor`, `add_path`, `delete_path`, `set_interface`, `create_connection`, `delete_connection`, `save_connection`, `set_keepalive`, `measure` at line 1 column 28
+    BadRequest: not a request: unknown variant `shw`, expected one of `status`, `show`, `show_connection`, `set_path`, `reload`, `monitor`, `add_path`, `delete_path`, `set_interface`, `create_connection`, `delete_connection`, `save_connection`, `set_keepalive`, `measure` at line 1 column 28
     BadRequest: not a request: unknown field `extra`, expected `version` or `command` at line 1 column 37
     BadRequest: not a request: invalid value: integer `0`, expected a nonzero u16 at line 1 column 84
     BadRequest: not a request: invalid value: integer `65536`, expected a nonzero u16 at line 1 column 88

@@ -124,11 +124,11 @@ fn read(file: &Path) -> Result<String, Failed> {
 }
 
 fn show(mut client: Client, wanted: &Show, out: &mut impl Write) -> Result<(), Failed> {
-    let reply = client.call(Command::Show)?;
-    let Reply::Snapshot(mut snapshot) = reply else { return Err(Failed::unexpected(&reply)) };
-    if let Some(name) = &wanted.connection {
-        show::only(&mut snapshot, name)?;
-    }
+    let reply = client.call(match &wanted.connection {
+        Some(connection) => Command::ShowConnection { connection: connection.clone() },
+        None => Command::Show,
+    })?;
+    let Reply::Snapshot(snapshot) = reply else { return Err(Failed::unexpected(&reply)) };
     if wanted.json {
         serde_json::to_writer_pretty(&mut *out, &snapshot).map_err(io::Error::from)?;
         writeln!(out)?;

@@ -8,30 +8,10 @@ use mpt_api::snapshot::{
     Compat, Connection, ConnectionState, Counters, DownReason, Liveness, Path, PathState, Session,
     SessionRole, SessionState, Traffic,
 };
-use mpt_api::{Code, Direction, Ecn, Failure, Late, Mapping, Snapshot};
-use mpt_client::Error;
+use mpt_api::{Direction, Ecn, Late, Mapping, Snapshot};
 
-use crate::client::Failed;
 use crate::table::{Column, Table};
 use crate::units;
-
-/// Leaves only the connection of this name.
-pub(crate) fn only(snapshot: &mut Snapshot, name: &str) -> Result<(), Failed> {
-    if !snapshot.connections.iter().any(|connection| connection.name == name) {
-        let names: Vec<_> = snapshot.connections.iter().map(|c| c.name.as_str()).collect();
-        let others = if names.is_empty() {
-            "there is none".into()
-        } else {
-            format!("there is {}", names.join(", "))
-        };
-        let message = format!("no connection \"{name}\"; {others}");
-        return Err(Error::Refused(Failure::new(Code::NotFound, message)).into());
-    }
-    snapshot.connections.retain(|connection| connection.name == name);
-    let device = &snapshot.connections[0].device;
-    snapshot.devices.retain(|other| other.name == *device);
-    Ok(())
-}
 
 /// The whole snapshot as text.
 pub(crate) struct Text<'a>(pub(crate) &'a Snapshot);

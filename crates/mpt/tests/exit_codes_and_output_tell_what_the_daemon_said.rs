@@ -267,20 +267,18 @@ fn show_prints_tables() {
 }
 
 #[test]
-fn show_prints_one_connection_and_its_device() {
-    let (_, outcome) = FakeDaemon::replying(snapshot_reply()).run(&["show", "branch"]);
+fn show_asks_for_one_connection() {
+    let (asked, outcome) = FakeDaemon::replying(snapshot_reply()).run(&["show", "branch"]);
+    assert_eq!(asked, mpt_api::Command::ShowConnection { connection: "branch".into() });
     assert_eq!((outcome.code, outcome.stderr.as_str()), (Some(0), ""));
     assert!(outcome.stdout.contains("\nconnection branch: "));
-    assert!(outcome.stdout.contains("\ndevice mpt1: "));
-    assert!(!outcome.stdout.contains("\nconnection office: "));
-    assert!(!outcome.stdout.contains("\ndevice mpt0: "));
 }
 
 #[test]
 fn show_of_a_connection_that_is_not_there_fails() {
     assert_eq!(
-        FakeDaemon::replying(snapshot_reply()).run(&["show", "home"]).1,
-        outcome(1, "", "mpt: no connection \"home\"; there is office, branch\n")
+        FakeDaemon::refusing(Code::NotFound, "no connection \"home\"").run(&["show", "home"]).1,
+        outcome(1, "", "mpt: no connection \"home\"\n")
     );
 }
 

@@ -13,6 +13,8 @@ pub type Answer<T> = oneshot::Sender<Result<T, Failure>>;
 pub enum Command {
     /// Everything as it stands now.
     Show {
+        /// Only this connection and its device; may not exist ([`mpt_api::Code::NotFound`]).
+        connection: Option<String>,
         /// The snapshot.
         reply: Answer<Snapshot>,
     },

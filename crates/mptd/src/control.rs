@@ -200,6 +200,11 @@ impl Server {
         }
     }
 
+    async fn show(&self, within: Duration, connection: Option<String>) -> Result<Reply, Failure> {
+        let snapshot = self.ask(within, |reply| Command::Show { connection, reply }).await?;
+        Ok(Reply::Snapshot(Box::new(snapshot)))
+    }
+
     /// The answer to a request, whoever made it (`peer`: user and process, on this host).
     pub(crate) async fn answer(
         &self,
@@ -213,9 +218,9 @@ impl Server {
                 pid: std::process::id(),
                 uptime_s: self.started.elapsed().as_secs(),
             })),
-            mpt_api::Command::Show => {
-                let snapshot = self.ask(within, |reply| Command::Show { reply }).await?;
-                Ok(Reply::Snapshot(Box::new(snapshot)))
+            mpt_api::Command::Show => self.show(within, None).await,
+            mpt_api::Command::ShowConnection { connection } => {
+                self.show(within, Some(connection)).await
             }
             mpt_api::Command::SetPath { change, .. } if change.is_empty() => {
                 Err(Failure::new(Code::BadRequest, "nothing to change"))

@@ -6,13 +6,29 @@ use mpt_api::snapshot as api;
 use mpt_api::{Code, Failure, PathChange, Snapshot};
 
 use super::Daemon;
+use crate::config;
 use crate::data::{ChangeError, Ended};
 
 impl Daemon {
-    /// Everything as it stands now.
-    pub(super) async fn show(&self) -> Result<Snapshot, Failure> {
+    /// Everything as it stands now, or only one connection and its device.
+    pub(super) async fn show(&self, only: Option<&str>) -> Result<Snapshot, Failure> {
         let mut config = self.running.clone();
         config.connections.extend(self.clients.iter().map(|(_, held)| held.connection.clone()));
+        let shown = |it: &config::Connection| only.is_none_or(|name| it.name == name);
+        let connections: Vec<_> =
+            config.connections.iter().filter(|it| shown(it)).cloned().collect();
+        if let Some(name) = only
+            && connections.is_empty()
+        {
+            let error = ChangeError::NoConnection(name.to_owned());
+            return Err(Failure::new(Code::NotFound, error.to_string()));
+        }
+        let devices: Vec<_> = config
+            .devices
+            .iter()
+            .filter(|it| only.is_none() || connections.iter().any(|of| of.device == it.name))
+            .cloned()
+            .collect();
         let uptime_s = self.started.elapsed().as_secs();
         let time_ms = mpt_api::now_ms();
         let snapshot = self.data.call(move |data| {
@@ -29,16 +45,8 @@ impl Daemon {
                     public_key: data.public_key(),
                     control: data.control_counters(),
                 },
-                devices: config
-                    .devices
-                    .iter()
-                    .filter_map(|it| data.show_device(&config, it))
-                    .collect(),
-                connections: config
-                    .connections
-                    .iter()
-                    .filter_map(|it| data.show_connection(it))
-                    .collect(),
+                devices: devices.iter().filter_map(|it| data.show_device(&config, it)).collect(),
+                connections: connections.iter().filter_map(|it| data.show_connection(it)).collect(),
             }
         });
         let mut snapshot = snapshot.await.map_err(ended)?;

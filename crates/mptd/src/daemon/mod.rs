@@ -247,7 +247,9 @@ impl Daemon {
     async fn answer(&mut self, command: Command) {
         // Whoever asked may be gone.
         match command {
-            Command::Show { reply } => drop(reply.send(self.show().await)),
+            Command::Show { connection, reply } => {
+                drop(reply.send(self.show(connection.as_deref()).await));
+            }
             Command::SetPath { connection, path, change, reply } => {
                 drop(reply.send(self.set_path(&connection, &path, change).await));
             }
