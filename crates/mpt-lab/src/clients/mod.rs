@@ -4,9 +4,14 @@
 //! outer addresses of its own. Every path is probed ten times a second from both ends, whether data flow or not. What a packet
 //! costs is the CPU time that the daemon uses more while packets flow than while only probes do. The packets are the same with one client
 //! and with all: as many flows, as many packets per second.
+//!
+//! Packets of one length to one client leave as batches, which the kernel handles as one packet; to a thousand clients each is a packet
+//! of its own, whoever sends them ([`kernel`] measures what that costs without a daemon). So both are measured: packets of one length,
+//! and packets whose lengths keep those to one client from being batches as well. The limit is for these.
 
 mod client;
 mod fleet;
+mod kernel;
 mod packet;
 mod site;
 mod stage;
@@ -68,9 +73,9 @@ struct Figure {
 pub(crate) fn run(options: &Options, laboratory: &Path, interrupt: &Interrupt) -> Result<()> {
     let program = daemon::program(options.mptd.clone(), laboratory)?;
     let each = Duration::from_secs(if options.quick { 2 } else { 8 });
-    let mut progress = Progress::new(each * 6 + Duration::from_secs(30));
+    let mut progress = Progress::new(each * 12 + Duration::from_secs(30));
     let mut stage = |count: u16| {
-        progress.step(&format!("{count} clients"), each * 3 + Duration::from_secs(15));
+        progress.step(&format!("{count} clients"), each * 6 + Duration::from_secs(15));
         stage::measure(&program, count, options.rate, each, interrupt)
             .with_context(|| format!("with {count} clients"))
     };
@@ -115,7 +120,13 @@ fn figures(one: &Measured, all: &Measured, options: &Options) -> Vec<Figure> {
         at_most("the second against the first", all.up / one.up, "x", COST * wide),
         told("cost of a packet to a client, one client", micro(one.down), "us"),
         told("cost of a packet to a client, all clients", micro(all.down), "us"),
-        at_most("the second against the first, to clients", all.down / one.down, "x", COST * wide),
+        told("the second against the first, to clients", all.down / one.down, "x"),
+        told("the kernel alone: a datagram of a batch to one", micro(all.kernel.batched), "us"),
+        told("the kernel alone: a datagram to each in turn", micro(all.kernel.apart), "us"),
+        told("the second against the first", all.kernel.apart / all.kernel.batched, "x"),
+        told("to one client, lengths that no batch can have", micro(one.down_apart), "us"),
+        told("to all clients, lengths that no batch can have", micro(all.down_apart), "us"),
+        at_most("the second against the first", all.down_apart / one.down_apart, "x", COST * wide),
         at_most("packets lost", all.loss * 100.0, "%", 1.0 * wide),
     ]
 }

@@ -10,6 +10,27 @@ const PAYLOAD: usize = 172;
 const HEADERS: usize = 28;
 /// Length of an inner packet, in bytes.
 pub(super) const INNER: usize = HEADERS + PAYLOAD;
+/// By how much the lengths differ at most where no two packets in a row are equal.
+const SPREAD: usize = 144;
+
+/// How long packets are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Lengths {
+    /// All the same: those to one client can leave as one batch, cut by the kernel or the device (`UDP_SEGMENT`).
+    Equal,
+    /// Each longer than the one before, from the beginning again in the end: no two can leave as one. On average as long as the others.
+    Growing,
+}
+
+impl Lengths {
+    /// UDP payload of the packet of that number, in bytes.
+    pub(super) fn payload(self, number: u64) -> usize {
+        match self {
+            Self::Equal => PAYLOAD,
+            Self::Growing => PAYLOAD - SPREAD / 2 + (number % (SPREAD as u64 + 1)) as usize,
+        }
+    }
+}
 
 /// Writes an inner packet, a UDP datagram over IPv4 without UDP checksum, to `packet`.
 pub(super) fn inner(packet: &mut [u8; INNER], from: SocketAddrV4, to: SocketAddrV4) {
@@ -55,6 +76,14 @@ pub(super) fn address(network: [u8; 2], number: u16) -> Ipv4Addr {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn lengths_differ_around_the_usual_one() {
+        let growing: Vec<_> = (0..145).map(|number| Lengths::Growing.payload(number)).collect();
+        assert!(growing.windows(2).all(|pair| pair[0] < pair[1]));
+        assert_eq!(growing.iter().sum::<usize>(), 145 * Lengths::Equal.payload(0));
+        assert_eq!(Lengths::Growing.payload(145), growing[0]);
+    }
 
     #[test]
     fn an_inner_packet_is_what_ip_says_it_is() {

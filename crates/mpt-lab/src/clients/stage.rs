@@ -11,7 +11,8 @@ use anyhow::{Context, Result, bail};
 use mpt_api::{ConnectionState, Snapshot};
 
 use super::fleet::{Fleet, Load};
-use super::packet::INNER;
+use super::kernel::{self, Kernel};
+use super::packet::{INNER, Lengths};
 use super::site::{self, SINK, Site};
 use crate::interrupt::Interrupt;
 use crate::usage;
@@ -36,8 +37,12 @@ pub(super) struct Measured {
     pub(super) probes: f64,
     /// CPU seconds for each packet from a client.
     pub(super) up: f64,
-    /// CPU seconds for each packet to a client.
+    /// CPU seconds for each packet to a client, all of one length,
     pub(super) down: f64,
+    /// and where no two in a row are.
+    pub(super) down_apart: f64,
+    /// What the kernel alone takes for datagrams to them.
+    pub(super) kernel: Kernel,
     /// Share of the packets, both ways, that did not arrive.
     pub(super) loss: f64,
     /// Clients that were not up, at either end, after everything.
@@ -90,24 +95,52 @@ pub(super) fn measure(
     let up = (used.as_secs_f64() - idle_cores * time) / arrived.max(1) as f64;
     let probes = (later.echoes - earlier.echoes) as f64 / (time + SETTLE.as_secs_f64());
 
-    let source = Source::start(&site, count, rate)?;
-    live(&mut fleet, SETTLE, None)?;
-    let (sent_before, received_before) = (source.sent(), fleet.received());
-    let (before, begun) = (usage::cpu_time(pid)?, Instant::now());
-    live(&mut fleet, each, None)?;
-    let (used, time) = (usage::cpu_time(pid)? - before, begun.elapsed().as_secs_f64());
-    let sent_down = source.sent() - sent_before;
-    source.stop();
-    live(&mut fleet, SETTLE / 4, None)?;
-    let received_down = (fleet.received() - received_before).min(sent_down);
-    let down = (used.as_secs_f64() - idle_cores * time) / received_down.max(1) as f64;
+    let equal = send_down(&mut fleet, &site, (count, rate), each, Lengths::Equal, interrupt)?;
+    let apart = send_down(&mut fleet, &site, (count, rate), each, Lengths::Growing, interrupt)?;
+    let cost = |it: &Down| (it.used - idle_cores * it.time) / it.received.max(1) as f64;
+    let (down, down_apart) = (cost(&equal), cost(&apart));
 
-    let delivered = arrived.min(sent) + received_down;
-    let loss = 1.0 - delivered as f64 / (sent + sent_down) as f64;
+    let delivered = arrived.min(sent) + equal.received + apart.received;
+    let loss = 1.0 - delivered as f64 / (sent + equal.sent + apart.sent) as f64;
     let there = Counts::of(&site)?.up;
     let lost = (all - fleet.up()).max(all.saturating_sub(there));
+    drop(fleet);
+    let kernel = kernel::measure(&site, count, rate, each, interrupt)?;
     site.stop()?;
-    Ok(Measured { connected, memory, idle_cores, probes, up, down, loss, lost })
+    Ok(Measured { connected, memory, idle_cores, probes, up, down, down_apart, kernel, loss, lost })
+}
+
+/// Packets to clients, and what they cost.
+struct Down {
+    sent: u64,
+    received: u64,
+    /// CPU seconds of the daemon, probes included,
+    used: f64,
+    /// in so many seconds.
+    time: f64,
+}
+
+fn send_down(
+    fleet: &mut Fleet,
+    site: &Site,
+    (count, rate): (u16, u32),
+    each: Duration,
+    lengths: Lengths,
+    interrupt: &Interrupt,
+) -> Result<Down> {
+    let mut live = |fleet: &mut Fleet, time| fleet.run(time, None, interrupt, |_| false);
+    let pid = site.daemon.id();
+    let source = Source::start(site, count, rate, lengths)?;
+    live(fleet, SETTLE)?;
+    let (sent_before, received_before) = (source.sent(), fleet.received());
+    let (before, begun) = (usage::cpu_time(pid)?, Instant::now());
+    live(fleet, each)?;
+    let (used, time) = (usage::cpu_time(pid)? - before, begun.elapsed().as_secs_f64());
+    let sent = source.sent() - sent_before;
+    source.stop();
+    live(fleet, SETTLE / 4)?;
+    let received = (fleet.received() - received_before).min(sent);
+    Ok(Down { sent, received, used: used.as_secs_f64(), time })
 }
 
 /// What the daemon has counted.
@@ -139,7 +172,7 @@ struct Source {
 }
 
 impl Source {
-    fn start(site: &Site, count: u16, rate: u32) -> Result<Self> {
+    fn start(site: &Site, count: u16, rate: u32, lengths: Lengths) -> Result<Self> {
         let addresses = clients(&site.daemon.snapshot()?)?;
         if addresses.len() != usize::from(count) {
             bail!("{} of {count} clients have an address", addresses.len());
@@ -149,14 +182,15 @@ impl Source {
         let (stop, sent) = (Arc::<AtomicBool>::default(), Arc::<AtomicU64>::default());
         let (seen, counted) = (Arc::clone(&stop), Arc::clone(&sent));
         let work = move || {
-            let (start, payload) = (Instant::now(), [0; INNER - 28]);
+            let (start, payload) = (Instant::now(), [0; INNER * 2]);
             let mut number = 0_u64;
             while !seen.load(Ordering::Relaxed) {
                 let due = (start.elapsed().as_secs_f64() * f64::from(rate)) as u64;
                 while number < due {
                     let address = addresses[(number % addresses.len() as u64) as usize];
                     let port = 10_000 + (number % u64::from(FLOWS)) as u16;
-                    let _ = socket.send_to(&payload, SocketAddr::new(address, port));
+                    let payload = &payload[..lengths.payload(number)];
+                    let _ = socket.send_to(payload, SocketAddr::new(address, port));
                     number += 1;
                 }
                 counted.store(number, Ordering::Relaxed);
