@@ -44,6 +44,9 @@ pub(crate) struct Options {
     /// Where results go; those that are there already are not measured again [default: results/DATE]
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
+    /// Measure again what was limited by the machine or the emulator, as when something else kept it busy
+    #[arg(long)]
+    again: bool,
     /// How many measurements may run at one time; only of links that leave the machine idle
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u8).range(1..=8))]
     jobs: u8,
@@ -137,7 +140,10 @@ pub(crate) fn run(options: &Options, laboratory: &Path, interrupt: &Interrupt) -
         store.write_plan(plan)?;
     }
     let total = all.len();
-    let made = |it: &Measurement| store.measured(&it.spec.fingerprint()).is_some();
+    let made = |it: &Measurement| {
+        let result = store.measured(&it.spec.fingerprint());
+        result.is_some_and(|result| !(options.again && store::limited(&result)))
+    };
     let left: Vec<Measurement> = all.into_iter().filter(|it| !made(it)).collect();
     for measurement in &left {
         store.write_spec(&measurement.spec)?;
@@ -243,6 +249,15 @@ mod tests {
         assert_eq!(time(42), "42 s");
         assert_eq!(time(3120), "52 min");
         assert_eq!(time(9000), "2.5 h");
+    }
+
+    #[test]
+    fn everything_quick_takes_less_than_an_hour() {
+        let mode = Mode { quick: true, repeat: None };
+        let plans: Vec<Plan> =
+            experiment::names().map(|name| experiment::load(name, &[], mode).unwrap()).collect();
+        let total = cases::expected(&distinct(&plans), 1) + accuracy::expected(true);
+        assert!(total < Duration::from_secs(55 * 60), "{}", time(total));
     }
 
     #[test]

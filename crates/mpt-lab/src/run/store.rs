@@ -70,6 +70,13 @@ pub(crate) fn failed(result: &CaseResult) -> bool {
     result.flags.iter().any(|flag| matches!(flag, Flag::Failed { .. }))
 }
 
+/// Whether a measurement's figures are those of the machine or of the emulator rather than of the network.
+pub(crate) fn limited(result: &CaseResult) -> bool {
+    let limits =
+        |flag: &Flag| matches!(flag, Flag::CpuSaturated { .. } | Flag::EmulatorLate { .. });
+    result.flags.iter().any(limits)
+}
+
 /// Writes a file whole or not at all: readers and interrupted runs never see a part of it.
 pub(crate) fn write(path: &Path, value: &impl Serialize) -> Result<()> {
     let write = || -> Result<()> {
