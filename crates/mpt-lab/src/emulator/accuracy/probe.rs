@@ -4,6 +4,8 @@
 use std::io::IoSliceMut;
 use std::net::{SocketAddr, UdpSocket};
 use std::os::fd::AsRawFd;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -22,7 +24,7 @@ use crate::topology::End;
 const SIZE: usize = 64;
 /// Mean time between two of them; drawn between half and one and a half of it, so that nothing falls into step.
 pub(super) const SPACING: Duration = Duration::from_millis(2);
-/// How long the last one may take.
+/// How long there may be silence after the last one was sent.
 const PATIENCE: Duration = Duration::from_millis(500);
 
 /// Sends that many datagrams over a cable from host a to host b; gives their delays in seconds, in the order of arrival.
@@ -41,8 +43,20 @@ pub(super) fn delays(
     sending.connect(receiving.local_addr()?)?;
     setsockopt(&receiving, ReceiveTimestampns, &true)?;
     receiving.set_read_timeout(Some(PATIENCE))?;
-    let receiver =
-        thread::Builder::new().name("probe".into()).spawn(move || receive(&receiving, count))?;
+    let done = Arc::new(AtomicBool::new(false));
+    let seen = Arc::clone(&done);
+    let receiver = thread::Builder::new()
+        .name("probe".into())
+        .spawn(move || receive(&receiving, count, &seen))?;
+    let sent = send(lab, &sending, count);
+    done.store(true, Ordering::Relaxed);
+    let delays = receiver.join().ok().context("the receiver of probes failed")??;
+    sent?;
+    ensure!(delays.len() == count, "{} of {count} probes arrived", delays.len());
+    Ok(delays)
+}
+
+fn send(lab: &Laboratory<'_>, socket: &UdpSocket, count: usize) -> Result<()> {
     let mut random = fastrand::Rng::with_seed(1);
     for _ in 0..count {
         let spacing = SPACING.mul_f64(0.5 + random.f64());
@@ -50,14 +64,12 @@ pub(super) fn delays(
         thread::sleep(spacing);
         let mut payload = [0; SIZE];
         payload[..8].copy_from_slice(&now().to_be_bytes());
-        sending.send(&payload)?;
+        socket.send(&payload)?;
     }
-    let delays = receiver.join().ok().context("the receiver of probes failed")??;
-    ensure!(delays.len() == count, "{} of {count} probes arrived", delays.len());
-    Ok(delays)
+    Ok(())
 }
 
-fn receive(socket: &UdpSocket, count: usize) -> Result<Vec<f64>> {
+fn receive(socket: &UdpSocket, count: usize, done: &AtomicBool) -> Result<Vec<f64>> {
     let mut delays = Vec::with_capacity(count);
     let mut control = cmsg_space!(TimeSpec);
     while delays.len() < count {
@@ -67,8 +79,8 @@ fn receive(socket: &UdpSocket, count: usize) -> Result<Vec<f64>> {
         let message =
             match recvmsg::<SockaddrStorage>(descriptor, &mut pieces, Some(&mut control), flags) {
                 Ok(message) => message,
-                Err(Errno::EAGAIN) => break,
-                Err(Errno::EINTR) => continue,
+                Err(Errno::EAGAIN) if done.load(Ordering::Relaxed) => break,
+                Err(Errno::EAGAIN | Errno::EINTR) => continue,
                 Err(error) => return Err(error).context("receive a probe"),
             };
         let stamp = message.cmsgs()?.find_map(|message| match message {
