@@ -34,8 +34,8 @@ use mpt_linux::poller::{Event, Interest, MAX_EVENTS, Poller, Waker};
 use tokio::sync::oneshot;
 
 use buffers::PacketRef;
-use compat::Prototypes;
 pub(crate) use changes::{ChangeError, LinkFacts, PathLink, Wanted};
+use compat::Prototypes;
 use device::Device;
 use egress::{Egress, Exits, Stuck};
 use frames::Frames;
