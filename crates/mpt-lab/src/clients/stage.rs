@@ -128,7 +128,7 @@ fn send_down(
     lengths: Lengths,
     interrupt: &Interrupt,
 ) -> Result<Down> {
-    let mut live = |fleet: &mut Fleet, time| fleet.run(time, None, interrupt, |_| false);
+    let live = |fleet: &mut Fleet, time| fleet.run(time, None, interrupt, |_| false);
     let pid = site.daemon.id();
     let source = Source::start(site, count, rate, lengths)?;
     live(fleet, SETTLE)?;
