@@ -354,7 +354,18 @@ fn judge(spec: &CaseSpec, measured: &Measured, flags: &mut Vec<Flag>) {
         Action::CarrierLost { link } => Some(spec.network.links.get(link)?.name.as_str()),
         _ => None,
     });
-    let hidden = counters::hidden(&measured.counters, &cut.collect::<Vec<_>>());
+    let mut hidden = counters::hidden(&measured.counters, &cut.collect::<Vec<_>>());
+    if let Method::Adapter { name } = &spec.method {
+        // How its program reads its socket is part of what a foreign tunnel is.
+        hidden.retain(|(counter, packets)| {
+            let own = counter.ends_with("/udp/RcvbufErrors");
+            if own {
+                let what = format!("{name} let {packets} packets overflow its socket ({counter})");
+                flags.push(Flag::Deviation { what });
+            }
+            !own
+        });
+    }
     for (counter, packets) in &hidden {
         flags.push(Flag::HiddenLoss { counter: counter.clone(), packets: *packets });
     }
