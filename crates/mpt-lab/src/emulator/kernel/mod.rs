@@ -325,7 +325,9 @@ mod tests {
         let (arrived, time) = burst(&from, &to, 60);
         assert!((34..=36).contains(&arrived), "{arrived}");
         let expected = Duration::from_secs_f64((arrived - 4) as f64 * 1042.0 * 8.0 / 4e6);
-        assert!(time >= expected, "{arrived} in {time:?}, not {expected:?}");
+        // The first may be read late, which shortens the time.
+        let late = Duration::from_millis(1);
+        assert!(time + late >= expected, "{arrived} in {time:?}, not {expected:?}");
         let counters = kernel.counters().unwrap();
         let channel = counters.channels[0];
         assert!(channel.offered.packets >= 61, "{counters:?}");
