@@ -194,8 +194,8 @@ fn tunnel(
     let there = row.weights.clone().unwrap_or(WeightsFile::Rates);
     // A list is of what this end sends; the other one has the same unless it is said.
     let back = row.weights_back.clone().unwrap_or_else(|| there.clone());
-    let paths = |key: &str, weights: &WeightsFile, backward| -> Result<Vec<_>> {
-        let weights = match weights {
+    let weights = |key: &str, weights: &WeightsFile, backward| -> Result<Vec<u64>> {
+        Ok(match weights {
             WeightsFile::Equal => vec![1; links.len()],
             WeightsFile::List(list) if list.len() == links.len() && !list.contains(&0) => {
                 reduced(&list.iter().map(|&weight| u64::from(weight)).collect::<Vec<_>>())
@@ -213,21 +213,29 @@ fn tunnel(
                 let rates = network.rates(links, backward);
                 reduced(&rates.ok_or_else(|| place.error(key, message))?)
             }
-        };
-        let path = |weight: u64| {
+        })
+    };
+    let (forward, backward) =
+        (weights("weights", &there, false)?, weights("weights_back", &back, true)?);
+    // An end follows what the other one wishes to receive, and without a wish that is what the other one sends.
+    let paths = |out: &[u64], into: &[u64]| {
+        let path = |(&out, &into): (&u64, &u64)| {
             let mut path: BTreeMap<String, toml::Value> = row.path.clone();
-            path.insert("weight".into(), toml::Value::Integer(weight as i64));
+            path.insert("weight".into(), toml::Value::Integer(out as i64));
+            if out != into {
+                path.insert("weight_in".into(), toml::Value::Integer(into as i64));
+            }
             path
         };
-        Ok(weights.into_iter().map(path).collect())
+        out.iter().zip(into).map(path).collect()
     };
     Ok(TunnelSpec {
         inner: version("inner", row.inner)?,
         outer: version("outer", row.outer)?,
         session: row.session.unwrap_or(true),
         connection,
-        paths_a: paths("weights", &there, false)?,
-        paths_b: paths("weights_back", &back, true)?,
+        paths_a: paths(&forward, &backward),
+        paths_b: paths(&backward, &forward),
     })
 }
 

@@ -141,6 +141,20 @@ fn a_scale_divides_rates_and_what_depends_on_them() {
 }
 
 #[test]
+fn each_end_wishes_for_what_the_other_one_sends() {
+    let row = "{ name = \"ours\", weights = [94, 121], weights_back = [10000, 121] }]";
+    let plan = full(&GOOD.replace("\"ours\"]", row)).unwrap();
+    let Method::Tunnel(tunnel) = &plan.cases[1].spec.method else { panic!("no tunnel") };
+    let keys = |path: &std::collections::BTreeMap<String, toml::Value>| {
+        (path["weight"].as_integer(), path.get("weight_in").and_then(toml::Value::as_integer))
+    };
+    let ends =
+        [&tunnel.paths_a, &tunnel.paths_b].map(|end| end.iter().map(keys).collect::<Vec<_>>());
+    assert_eq!(ends[0], [(Some(94), Some(10000)), (Some(121), None)]);
+    assert_eq!(ends[1], [(Some(10000), Some(94)), (Some(121), None)]);
+}
+
+#[test]
 fn shared_channels_are_shared() {
     let text = r#"title = "Shared"
 rows = ["wired", "ours"]
