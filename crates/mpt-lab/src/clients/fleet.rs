@@ -17,6 +17,8 @@ use crate::topology::Host;
 
 /// Most datagrams of one socket in a row, so that timers stay in time.
 const BATCH: usize = 16;
+/// Most timers in a row, so that what has come is read: on a busy machine, echoes that wait would only lead to more probes.
+const TIMERS: usize = 64;
 /// The longest wait, so that an interrupt is noticed.
 const LOOK: Duration = Duration::from_millis(20);
 /// Packets are sent in little bursts of what is due.
@@ -117,9 +119,10 @@ impl Fleet {
             }
             interrupt.check()?;
             self.start_clients(now)?;
-            while let Some(&(due, number)) = self.timers.first()
-                && due <= now
-            {
+            for _ in 0..TIMERS {
+                let Some(&(_, number)) = self.timers.first().filter(|timer| timer.0 <= now) else {
+                    break;
+                };
                 self.clients[number].handle_timeout(now);
                 self.settle(now, number)?;
             }
