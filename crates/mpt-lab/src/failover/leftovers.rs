@@ -1,6 +1,8 @@
 //! What a daemon holds, to see that it holds no more after many changes than before.
 
 use std::fs;
+use std::thread;
+use std::time::Duration;
 
 use anyhow::{Context, Result};
 use mpt_linux::netlink::Netlink;
@@ -13,6 +15,11 @@ use crate::usage;
 const GROWTH: u64 = 8 * 1024 * 1024;
 /// Packets may wait for a busy interface at the moment of the look, in bytes.
 const WAITING: u64 = 1024 * 1024;
+
+/// What is only on its way out (a control connection that the daemon has yet to close, memory to be given back) is gone after so many
+/// looks, one every [`PAUSE`]; what is left over stays.
+const LOOKS: u32 = 10;
+const PAUSE: Duration = Duration::from_millis(200);
 
 /// What both daemons hold.
 #[derive(Debug)]
@@ -35,9 +42,22 @@ impl Holdings {
         Ok(Self([holding(rig, End::A)?, holding(rig, End::B)?]))
     }
 
-    /// How many kinds of things there are more of than in `before`; which, is told on standard error.
-    pub(super) fn more_than(&self, before: &Self) -> f64 {
-        let mut kinds = 0;
+    /// How many kinds of things the daemons go on to hold more of than of these; which, is told on standard error.
+    pub(super) fn left_over(&self, rig: &Rig<'_>) -> Result<f64> {
+        let mut more = Vec::new();
+        for _ in 0..LOOKS {
+            more = Self::of(rig)?.more_than(self);
+            if more.is_empty() {
+                break;
+            }
+            thread::sleep(PAUSE);
+        }
+        more.iter().for_each(|kind| eprintln!("left over: {kind}"));
+        Ok(more.len() as f64)
+    }
+
+    fn more_than(&self, before: &Self) -> Vec<String> {
+        let mut more = Vec::new();
         for (end, (now, then)) in ["a", "b"].iter().zip(self.0.iter().zip(&before.0)) {
             for (kind, now, then, allowance) in [
                 ("descriptors", now.descriptors, then.descriptors, 0),
@@ -49,12 +69,11 @@ impl Holdings {
                 ("bytes of memory", now.resident, then.resident, GROWTH),
             ] {
                 if now > then + allowance {
-                    eprintln!("mptd {end}: {now} {kind}, {then} before");
-                    kinds += 1;
+                    more.push(format!("mptd {end}: {now} {kind}, {then} before"));
                 }
             }
         }
-        f64::from(kinds)
+        more
     }
 }
 

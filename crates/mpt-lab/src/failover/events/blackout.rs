@@ -54,7 +54,7 @@ fn run(lab: &Lab<'_>, repetition: u32) -> Result<Vec<f64>> {
     lab.interrupt.sleep(WATCHED)?;
     let record = recording.stop(Duration::ZERO).with_context(|| rig.logs())?;
     rig.wait_until_up()?;
-    let left = Holdings::of(&rig)?.more_than(&before);
+    let left = before.left_over(&rig)?;
     rig.stop()?;
     let steady = record.beats.iter().map(|beats| beats.steady_from(back, PAUSE, STEADY));
     let pass = steady.map(|at| at.map_or(f64::INFINITY, |at| at.millis_since(back)));

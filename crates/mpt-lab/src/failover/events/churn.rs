@@ -75,7 +75,7 @@ fn run(lab: &Lab<'_>, repetition: u32) -> Result<Vec<f64>> {
     lab.interrupt.sleep(WATCHED)?;
     let record = recording.stop(Duration::ZERO).with_context(|| rig.logs())?;
     rig.wait_until_up()?;
-    let left = Holdings::of(&rig)?.more_than(&before);
+    let left = before.left_over(&rig)?;
     rig.stop()?;
     let goodput = record.goodput.context("there was no TCP")?;
     let aggregate = goodput.rate(start.before(NORMAL), start);

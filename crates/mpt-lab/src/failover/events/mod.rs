@@ -95,7 +95,8 @@ fn with_tcp(
     let at = event(&rig)?;
     lab.interrupt.sleep(AFTERMATH)?;
     let end = Moment::now();
-    let record = recording.stop(Duration::ZERO).with_context(|| rig.logs())?;
+    // What still stood in the queue of one path when a capture ends would look as if it had been given to a dead interface.
+    let record = recording.stop(ARRIVE).with_context(|| rig.logs())?;
     rig.stop()?;
     Ok(Happened { record, at, end })
 }
