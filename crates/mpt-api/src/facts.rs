@@ -51,6 +51,19 @@ pub enum Late {
     Drop,
 }
 
+/// Which packets the receiver holds on a shorter path, until they are as late as on the longest one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Equalize {
+    /// None.
+    Off,
+    /// Those of TCP connections.
+    #[default]
+    Tcp,
+    /// All.
+    All,
+}
+
 /// How the ECN field travels through the tunnel (RFC 6040 section 4.1).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

@@ -10,7 +10,7 @@ use std::net::SocketAddr;
 use ipnet::IpNet;
 use serde::{Deserialize, Serialize};
 
-use crate::{Direction, Ecn, Late, Mapping};
+use crate::{Direction, Ecn, Equalize, Late, Mapping};
 
 /// Named counters, each the packets that met one fate ("no_connection", "wrong_key", ...). Names with the value 0 may be
 /// left out; new names may appear.
@@ -216,7 +216,9 @@ pub struct Reorder {
     pub early_release: bool,
     /// What happens to late packets.
     pub late_policy: Late,
-    /// Packets waiting now.
+    /// Which packets are held on shorter paths.
+    pub equalize: Equalize,
+    /// Packets held or waiting now.
     pub waiting: u64,
     /// Packets delivered in sequence.
     pub in_order: u64,
@@ -230,7 +232,9 @@ pub struct Reorder {
     pub overflow: u64,
     /// Packets whose number fits nowhere.
     pub stray: u64,
-    /// Time in the window.
+    /// Packets that were held since they came on a shorter path.
+    pub equalized: u64,
+    /// Time in the window, without that of being held.
     pub delays: Delays,
 }
 
@@ -273,6 +277,8 @@ pub struct Path {
     pub weight: u16,
     /// Share of the packets that the other end sends.
     pub weight_in: u16,
+    /// How long packets from it are held, in microseconds: by how much it is shorter than the longest path.
+    pub lead_us: u64,
     /// 0 carries data first.
     pub tier: u8,
     /// Path MTU in bytes: the largest outer IP packet.

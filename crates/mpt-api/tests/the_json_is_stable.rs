@@ -9,9 +9,9 @@ use mpt_api::snapshot::{
     Reorder, Session, SessionRole, SessionState, Traffic,
 };
 use mpt_api::{
-    Changed, Code, Command, Direction, Ecn, Event, EventKind, Failure, Late, LossReason, Mapping,
-    Measured, MeasuredPath, PathChange, Reloaded, Reply, Request, Response, Snapshot, Status,
-    to_line,
+    Changed, Code, Command, Direction, Ecn, Equalize, Event, EventKind, Failure, Late, LossReason,
+    Mapping, Measured, MeasuredPath, PathChange, Reloaded, Reply, Request, Response, Snapshot,
+    Status, to_line,
 };
 
 fn request(command: Command) -> String {
@@ -234,6 +234,7 @@ fn a_snapshot() {
         heard_from: Some("[2001:db8::2]:51000".parse().unwrap()),
         weight: 3,
         weight_in: 1,
+        lead_us: 31_000,
         tier: 0,
         mtu: 1500,
         sent: traffic,
@@ -272,6 +273,7 @@ fn a_snapshot() {
             max_delay_us: 300_000,
             early_release: true,
             late_policy: Late::Deliver,
+            equalize: Equalize::Tcp,
             waiting: 0,
             in_order: 9,
             after_gap: 1,
@@ -279,6 +281,7 @@ fn a_snapshot() {
             duplicate: 0,
             overflow: 0,
             stray: 0,
+            equalized: 5,
             delays: Delays { p50_us: 10, p99_us: 20, max_us: 30 },
         },
         drops: BTreeMap::from([("foreign_source".to_owned(), 1)]),
@@ -381,6 +384,7 @@ fn a_snapshot() {
             "max_delay_us": 300000,
             "early_release": true,
             "late_policy": "deliver",
+            "equalize": "tcp",
             "waiting": 0,
             "in_order": 9,
             "after_gap": 1,
@@ -388,6 +392,7 @@ fn a_snapshot() {
             "duplicate": 0,
             "overflow": 0,
             "stray": 0,
+            "equalized": 5,
             "delays": {
               "p50_us": 10,
               "p99_us": 20,
@@ -427,6 +432,7 @@ fn a_snapshot() {
               "heard_from": "[2001:db8::2]:51000",
               "weight": 3,
               "weight_in": 1,
+              "lead_us": 31000,
               "tier": 0,
               "mtu": 1500,
               "sent": {

@@ -1,6 +1,6 @@
 //! One connection: what it sends and receives, and the state of both directions.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use mpt_wire::mss::{self, ChecksumState};
 use mpt_wire::{ecn, gre, icmp, ip};
@@ -9,7 +9,7 @@ use smallvec::SmallVec;
 use crate::counters::{Accepted, DatagramDrops, InnerDrops, Remarks, Traffic};
 use crate::endpoint::{AcceptedDatagram, DatagramDrop, DeviceSink, InnerDrop, ToDevice, Transmit};
 use crate::path::{Path, Paths};
-use crate::reorder::ReorderBuffer;
+use crate::reorder::{EqualizedBuffer, ReorderBuffer};
 use crate::scheduler::{Choice, Member, Scheduler, flow_identity};
 use crate::scope;
 use crate::sources::Sources;
@@ -45,12 +45,14 @@ pub struct Connection<P> {
     pub(crate) quiet: bool,
 
     accepted: Accepted,
-    pub(crate) reorder: Option<Box<ReorderBuffer<P>>>,
+    pub(crate) reorder: Option<Box<EqualizedBuffer<P>>>,
     sources: Sources,
     pub(crate) config: Box<ConnectionConfig>,
     pub(crate) tally: Box<Tally>,
 }
 
+/// IP protocol number of TCP.
+const TCP: u8 = 6;
 /// In a slot without a path.
 const NO_PATH: PathId = PathId(u32::MAX);
 
@@ -175,6 +177,11 @@ impl<P: Copy> Connection<P> {
 
     /// The reorder buffer, with its counters; `None` where nothing is put in order.
     pub fn reorder(&self) -> Option<&ReorderBuffer<P>> {
+        self.reorder.as_deref().map(EqualizedBuffer::buffer)
+    }
+
+    /// The same, with what is held before it.
+    pub fn equalized(&self) -> Option<&EqualizedBuffer<P>> {
         self.reorder.as_deref()
     }
 
@@ -281,6 +288,7 @@ impl<P: Copy> Connection<P> {
             connection: path.connection,
             slot: path.slot,
             sequence: arrival.gre.sequence,
+            tcp: summary.protocol == TCP,
             inner: arrival.payload..arrival.payload + summary.total_len,
         })
     }
@@ -299,7 +307,8 @@ impl<P: Copy> Connection<P> {
             (Some(sequence), Some(reorder)) => {
                 self.accepted.sequenced += 1;
                 let sink = &mut ToDevice { device, sink };
-                reorder.receive(now, usize::from(datagram.slot), sequence, packet, sink);
+                let (slot, tcp) = (usize::from(datagram.slot), datagram.tcp);
+                reorder.receive(now, slot, sequence, packet, tcp, sink);
             }
             (sequence, _) => {
                 match sequence {
@@ -382,11 +391,11 @@ impl<P: Copy> Connection<P> {
         if let Some(reorder) = &mut self.reorder {
             let (was_heard, weight_in) = was;
             if weight_in != path.config.weight_in {
-                reorder.set_weight(slot, path.config.weight_in);
+                reorder.buffer_mut().set_weight(slot, path.config.weight_in);
             }
             match (was_heard, path.is_heard()) {
                 (true, false) => reorder.path_down(now, slot),
-                (false, true) if !path.unused => reorder.path_up(now, slot),
+                (false, true) if !path.unused => reorder.buffer_mut().path_up(now, slot),
                 _ => {}
             }
         }
@@ -397,10 +406,19 @@ impl<P: Copy> Connection<P> {
         let Some(reorder) = &mut self.reorder else { return };
         let slot = usize::from(path.slot);
         if path.is_heard() {
-            reorder.announce(now, from, slot, weight);
+            reorder.buffer_mut().announce(now, from, slot, weight);
         } else if weight > 0 {
             // It stays down in the buffer until something arrives on it again.
-            reorder.set_weight_of_down(slot, weight);
+            reorder.buffer_mut().set_weight_of_down(slot, weight);
+        }
+    }
+
+    /// What comes on a path comes earlier than on the longest one by `lead`. Copies of one packet
+    /// are not made equally late: the first one is wanted at once.
+    pub(crate) fn set_lead(&mut self, slot: usize, lead: Duration) {
+        let equal = self.config.mapping == Mapping::Packet;
+        if let Some(reorder) = &mut self.reorder {
+            reorder.set_lead(slot, if equal { lead } else { Duration::ZERO });
         }
     }
 
@@ -428,10 +446,10 @@ impl<P: Copy> Connection<P> {
         let sink = &mut ToDevice { device: self.config.device, sink };
         match &mut self.reorder {
             Some(reorder) if self.config.reorders() => {
-                reorder.set_config(self.config.reorder, sink);
+                reorder.set_config(now, self.config.reorder, sink);
             }
             Some(reorder) => {
-                reorder.flush(sink);
+                reorder.flush(now, sink);
                 self.reorder = None;
             }
             None => self.start_reorder(now, paths),
@@ -441,8 +459,8 @@ impl<P: Copy> Connection<P> {
     /// Makes the reorder buffer, if one is wanted.
     pub(crate) fn start_reorder(&mut self, now: Instant, paths: &Paths) {
         if self.config.reorders() {
-            let mut reorder = ReorderBuffer::new(self.config.reorder);
-            reorder.set_evidence(!self.entropy);
+            let mut reorder = EqualizedBuffer::new(self.config.reorder);
+            reorder.buffer_mut().set_evidence(!self.entropy);
             for path in self.paths().filter_map(|id| paths.at(id)) {
                 attach_to(&mut reorder, now, path);
             }
@@ -456,7 +474,7 @@ impl<P: Copy> Connection<P> {
         self.entropy = entropy;
         self.hash_flows = self.entropy || self.config.mapping == Mapping::Flow;
         if let Some(reorder) = &mut self.reorder {
-            reorder.set_evidence(!self.entropy);
+            reorder.buffer_mut().set_evidence(!self.entropy);
         }
         if self.paths().next().is_some() {
             self.inner_mtu = self.config.inner_mtu(self.path_configs(paths));
@@ -473,9 +491,9 @@ fn member(path: &Path) -> Member {
     Member { weight: weight_out, tier, up: path.is_up(), identity: flow_identity(name) }
 }
 
-fn attach_to<P: Copy>(reorder: &mut ReorderBuffer<P>, now: Instant, path: &Path) {
+fn attach_to<P: Copy>(reorder: &mut EqualizedBuffer<P>, now: Instant, path: &Path) {
     let slot = usize::from(path.slot);
-    reorder.add_path(now, slot, path.config.weight_in);
+    reorder.buffer_mut().add_path(now, slot, path.config.weight_in);
     if !path.is_heard() || path.unused {
         reorder.path_down(now, slot);
     }
@@ -495,7 +513,6 @@ impl SegmentSizes {
         if segments <= 1 {
             return Self { largest: total, last: total, segments };
         }
-        const TCP: u8 = 6;
         let transport = if summary.protocol == TCP {
             let offset = packet.get(summary.transport + 12);
             4 * u64::from(offset.map_or(0, |byte| byte >> 4))

@@ -26,7 +26,7 @@ fn waiting(device: &mut Device) -> Endpoint<Packet> {
 fn when_it_is_removed() {
     let mut device = Device::default();
     let mut endpoint = waiting(&mut device);
-    endpoint.remove_connection(ConnectionId(0), &mut device);
+    endpoint.remove_connection(origin(), ConnectionId(0), &mut device);
     assert_eq!(device.delivered, [inner(0), inner(2), inner(3)]);
     assert_eq!(device.discarded, 0);
     assert_eq!(endpoint.next_timeout(), None);

@@ -47,7 +47,7 @@ fn from_the_device() {
 #[test]
 fn without_such_a_connection_it_is_a_quiet_counter() {
     let mut endpoint = two();
-    endpoint.remove_connection(ConnectionId(1), &mut Device::default());
+    endpoint.remove_connection(origin(), ConnectionId(1), &mut Device::default());
     for packet in hello() {
         assert_eq!(send(&mut endpoint, &packet), Err(InnerDrop::Multicast));
     }

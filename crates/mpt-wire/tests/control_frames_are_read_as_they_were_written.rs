@@ -51,6 +51,7 @@ fn message() -> impl Strategy<Value = Owned> {
         any::<u64>().prop_map(|token| Message::Echo { token }),
         any::<u32>().prop_map(|generation| Message::PathsAck { generation }),
         any::<u8>().prop_map(|reason| Message::Goodbye { reason: Reason(reason) }),
+        (any::<u32>(), any::<u32>()).prop_map(|(id, time)| Message::Clock { id, time }),
     ];
     prop_oneof![
         plain.prop_map(Owned::Plain),

@@ -279,6 +279,7 @@ enum Write {
     Request(u16),
     Result(u16),
     Goodbye(u8),
+    Clock(u32),
 }
 
 #[test]
@@ -337,6 +338,7 @@ fn fuzz_control_writer() {
                         let reason = mpt_wire::control::Reason(reason);
                         (4, true, writer.push(&Message::Goodbye { reason }))
                     }
+                    Write::Clock(time) => (11, true, writer.push(&Message::Clock { id: 1, time })),
                 };
                 assert_eq!(written.is_ok(), allowed && needed <= room, "{write:?} into {room}");
                 assert_eq!(writer.len(), if written.is_ok() { len + needed } else { len });

@@ -8,7 +8,7 @@ use mpt_api::snapshot::{
     Compat, Connection, ConnectionState, Counters, DownReason, Liveness, Path, PathState, Session,
     SessionRole, SessionState, Traffic,
 };
-use mpt_api::{Direction, Ecn, Late, Mapping, Snapshot};
+use mpt_api::{Direction, Ecn, Equalize, Late, Mapping, Snapshot};
 
 use crate::table::{Column, Table};
 use crate::units;
@@ -160,6 +160,11 @@ fn reorder(f: &mut fmt::Formatter<'_>, connection: &Connection) -> fmt::Result {
         if reorder.late_policy == Late::Drop {
             facts.push("late packets dropped".into());
         }
+        match reorder.equalize {
+            Equalize::Tcp => {}
+            Equalize::Off => facts.push("paths not equalized".into()),
+            Equalize::All => facts.push("all packets equalized".into()),
+        }
         facts.push(format!("{} waiting", reorder.waiting));
         line(f, "window", &facts.join(", "))?;
         let delays = &reorder.delays;
@@ -170,6 +175,12 @@ fn reorder(f: &mut fmt::Formatter<'_>, connection: &Connection) -> fmt::Result {
             units::microseconds(delays.max_us)
         );
         line(f, "wait", &wait)?;
+    }
+    if reorder.equalized > 0 {
+        let shorter = connection.paths.iter().filter(|path| path.lead_us > 0);
+        let leads =
+            shorter.map(|it| format!(", {} by {}", it.name, units::microseconds(it.lead_us)));
+        line(f, "held", &format!("{} packets{}", reorder.equalized, leads.collect::<String>()))?;
     }
     let order = format!(
         "{} in order, {} after gap, {} late, {} duplicate, {} overflow, {} stray",

@@ -11,9 +11,9 @@ use mpt_api::snapshot::{
     Reorder, Session, SessionRole, SessionState, Traffic,
 };
 use mpt_api::{
-    Changed, Code, Direction, Ecn, Event, EventKind, Failure, Late, LossReason, MAX_REQUEST,
-    Mapping, Measured, MeasuredPath, Reloaded, Reply, Request, Response, Snapshot, read_line,
-    to_line,
+    Changed, Code, Direction, Ecn, Equalize, Event, EventKind, Failure, Late, LossReason,
+    MAX_REQUEST, Mapping, Measured, MeasuredPath, Reloaded, Reply, Request, Response, Snapshot,
+    read_line, to_line,
 };
 
 /// A daemon for one client: gives the same bytes to whatever is asked, and tells afterwards what that was.
@@ -95,6 +95,7 @@ fn path(name: &str, local: &str, remote: &str) -> Path {
         heard_from: None,
         weight: 10,
         weight_in: 1,
+        lead_us: 0,
         tier: 0,
         mtu: 1500,
         sent: Traffic {
@@ -134,7 +135,7 @@ fn snapshot() -> Snapshot {
         }),
         ..path("lte", "[2001:db8::1]:4754", "[2001:db8::2]:4754")
     };
-    let dsl = path("dsl", "192.0.2.1:4754", "198.51.100.1:4754");
+    let dsl = Path { lead_us: 31_000, ..path("dsl", "192.0.2.1:4754", "198.51.100.1:4754") };
     let office = Connection {
         name: "office".into(),
         device: "mpt0".into(),
@@ -154,6 +155,7 @@ fn snapshot() -> Snapshot {
             max_delay_us: 300_000,
             early_release: true,
             late_policy: Late::Deliver,
+            equalize: Equalize::Tcp,
             waiting: 3,
             in_order: 9_000,
             after_gap: 10,
@@ -161,6 +163,7 @@ fn snapshot() -> Snapshot {
             duplicate: 0,
             overflow: 0,
             stray: 0,
+            equalized: 4_200,
             delays: Delays { p50_us: 12, p99_us: 49_900, max_us: 1_200_000 },
         },
         drops: [("foreign_source".to_owned(), 7)].into(),

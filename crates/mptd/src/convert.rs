@@ -84,6 +84,11 @@ pub(crate) fn reorder(config: &config::Reorder) -> reorder::Config {
             mpt_api::Late::Deliver => reorder::Late::Deliver,
             mpt_api::Late::Drop => reorder::Late::Drop,
         },
+        equalize: match config.equalize {
+            mpt_api::Equalize::Off => reorder::Equalize::Off,
+            mpt_api::Equalize::Tcp => reorder::Equalize::Tcp,
+            mpt_api::Equalize::All => reorder::Equalize::All,
+        },
     }
 }
 

@@ -12,6 +12,7 @@ pub mod liveness;
 mod mac;
 pub mod measure;
 mod noise;
+mod one_way;
 mod pending;
 mod random;
 mod replay;
@@ -29,6 +30,7 @@ pub use handshake::{
     Fingerprint, HandshakeError, Incoming, Initiation, Received, Response, receive,
 };
 pub use key::{KEY_LEN, KEY_TEXT_LEN, KeyError, PresharedKey, PrivateKey, PublicKey};
+pub use one_way::OneWay;
 pub use pending::{MAX_PENDING, MAX_PENDING_PER_PEER, Pending};
 pub use random::Random;
 pub use replay::{ReplayWindow, WINDOW as REPLAY_WINDOW};

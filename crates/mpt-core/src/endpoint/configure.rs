@@ -33,11 +33,16 @@ impl<P: Copy> Endpoint<P> {
     }
 
     /// Removes a connection; what waits in its reorder buffer is delivered.
-    pub fn remove_connection<S: DeviceSink<P>>(&mut self, id: ConnectionId, sink: &mut S) {
+    pub fn remove_connection<S: DeviceSink<P>>(
+        &mut self,
+        now: Instant,
+        id: ConnectionId,
+        sink: &mut S,
+    ) {
         if let Some(mut connection) = self.take(id) {
             let device = connection.device();
             if let Some(reorder) = &mut connection.reorder {
-                reorder.flush(&mut ToDevice { device, sink });
+                reorder.flush(now, &mut ToDevice { device, sink });
             }
         }
     }
@@ -58,7 +63,7 @@ impl<P: Copy> Endpoint<P> {
             .map(|(id, _)| id)
             .collect();
         for id in gone {
-            self.remove_connection(id, sink);
+            self.remove_connection(now, id, sink);
         }
         let mut ids = Vec::with_capacity(configs.len());
         for config in &configs {
@@ -347,7 +352,7 @@ impl<P: Copy> Endpoint<P> {
         if connection.device() != config.device
             && let Some(reorder) = &mut connection.reorder
         {
-            reorder.flush(&mut ToDevice { device: connection.config.device, sink });
+            reorder.flush(now, &mut ToDevice { device: connection.config.device, sink });
         }
         *connection.config = without_paths(config);
         let old: Vec<PathId> = connection.paths().collect();
@@ -394,8 +399,8 @@ impl<P: Copy> Endpoint<P> {
     }
 
     pub(super) fn set_timer(&mut self, id: ConnectionId) {
-        let reorder = self.connection(id).and_then(Connection::reorder);
-        if let Some(time) = reorder.and_then(reorder::ReorderBuffer::next_timeout) {
+        let reorder = self.connection(id).and_then(Connection::equalized);
+        if let Some(time) = reorder.and_then(reorder::EqualizedBuffer::next_timeout) {
             self.timers.set_no_later(id.0, time);
         }
     }

@@ -1,7 +1,7 @@
 //! What a control session tells about its connection: which paths work, what the peer announces,
 //! and whether there is traffic at all.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use super::{DeviceSink, Endpoint, ToDevice};
 use crate::connection::index;
@@ -12,6 +12,26 @@ impl<P: Copy> Endpoint<P> {
     /// for its packets; those that come all the same are accepted.
     pub fn set_path_silent(&mut self, now: Instant, id: PathId, silent: bool) {
         self.change_path(now, id, |path| path.silent = silent);
+    }
+
+    /// Packets from this path come earlier than those of the longest path in use by `lead`: see
+    /// [`EqualizedBuffer`](crate::reorder::EqualizedBuffer).
+    pub fn set_path_lead(&mut self, id: PathId, lead: Duration) {
+        let Some(path) = self.paths.at(id) else { return };
+        let (slot, connection) = (usize::from(path.slot), path.connection);
+        if let Some(connection) = self.connection_mut(connection) {
+            connection.set_lead(slot, lead);
+        }
+    }
+
+    /// How long packets from this path are held.
+    pub fn path_lead(&self, id: PathId) -> Duration {
+        let lead = || {
+            let path = self.paths.at(id)?;
+            let buffer = self.connection(path.connection)?.equalized()?;
+            Some(buffer.lead(path.slot.into()))
+        };
+        lead().unwrap_or_default()
     }
 
     /// The peer announces that from its sequence number `from` on it gives a path this weight in

@@ -114,6 +114,8 @@ pub struct AcceptedDatagram {
     /// The path's slot in its connection.
     pub(crate) slot: u16,
     pub(crate) sequence: Option<u32>,
+    /// Whether the inner packet is TCP.
+    pub(crate) tcp: bool,
     pub(crate) inner: Range<usize>,
 }
 

@@ -15,6 +15,8 @@ pub struct Config {
     pub early_release: bool,
     /// What happens to a packet whose number has been given up.
     pub late: Late,
+    /// What is held on paths that are shorter than others ([`super::EqualizedBuffer`]).
+    pub equalize: Equalize,
 }
 
 /// The longest `max_delay` taken at its word.
@@ -27,6 +29,7 @@ impl Default for Config {
             max_delay: Duration::from_millis(300),
             early_release: true,
             late: Late::Deliver,
+            equalize: Equalize::Tcp,
         }
     }
 }
@@ -39,4 +42,16 @@ pub enum Late {
     Deliver,
     /// It is dropped: strict order, the papers' rule.
     Drop,
+}
+
+/// Which packets are held on a shorter path, until they are as late as on the longest one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Equalize {
+    /// None.
+    Off,
+    /// Those of TCP connections, which would take the longer path for a queue.
+    #[default]
+    Tcp,
+    /// All.
+    All,
 }

@@ -1,7 +1,7 @@
 //! What goes out of the receive window: packets, and what became of the one that came in.
 
 #[cfg(doc)]
-use super::ReorderBuffer;
+use super::{EqualizedBuffer, ReorderBuffer};
 
 /// Where packets go. `P` is a small handle, not the bytes.
 pub trait Sink<P> {
@@ -14,7 +14,8 @@ pub trait Sink<P> {
     /// does not follow the packet delivered before directly, so nothing may be coalesced across.
     fn deliver(&mut self, packet: P, kept: bool, after_gap: bool);
 
-    /// A kept packet is dropped undelivered. Only [`ReorderBuffer::discard`] does that.
+    /// A kept packet is dropped undelivered: by [`ReorderBuffer::discard`], or since an
+    /// [`EqualizedBuffer`] kept it before it was known to be a duplicate or late.
     fn discard(&mut self, packet: P);
 }
 

@@ -68,6 +68,7 @@ pub fn connection(paths: Vec<PathConfig>) -> ConnectionConfig {
             max_delay: Duration::from_millis(300),
             early_release: true,
             late: reorder::Late::Deliver,
+            equalize: reorder::Equalize::default(),
         },
         multicast: false,
         copy_dscp: false,

@@ -360,6 +360,7 @@ fn config() -> impl Strategy<Value = Config> {
         max_delay: Duration::from_millis(delay),
         early_release: false,
         late: if drop { Late::Drop } else { Late::Deliver },
+        ..Config::default()
     })
 }
 

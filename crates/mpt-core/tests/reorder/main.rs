@@ -6,6 +6,7 @@ mod harness;
 
 mod a_naive_model_agrees_on_every_packet;
 mod announced_changes_cost_nothing;
+mod packets_of_shorter_paths_are_held;
 mod scenarios_keep_their_figures;
 mod the_window_follows_its_configuration;
 mod timeouts_are_exact;

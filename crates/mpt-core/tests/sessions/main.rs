@@ -14,5 +14,6 @@ mod changes_by_hand_lose_nothing;
 mod keys_are_renewed_without_loss;
 mod requests_are_answered_over_any_path;
 mod sessions_are_opened_by_those_who_may;
+mod shorter_paths_are_known_by_their_lead;
 mod strangers_change_nothing;
 mod whatever_happens_it_converges;

@@ -256,6 +256,7 @@ fn connection(number: u16) -> ConnectionConfig {
             max_delay: Duration::from_millis(300),
             early_release: true,
             late: reorder::Late::Deliver,
+            equalize: reorder::Equalize::default(),
         },
         multicast: false,
         copy_dscp: false,

@@ -10,12 +10,13 @@ use super::source::{Source, Step, Tree};
 use crate::case::{Method, NetworkSpec, TunnelSpec};
 
 /// Keys of `[[connection]]` that an experiment may set: those that have to do with how packets travel.
-const CONNECTION_KEYS: [&str; 12] = [
+const CONNECTION_KEYS: [&str; 13] = [
     "checksum",
     "copy_dscp",
     "direction",
     "early_release",
     "ecn",
+    "equalize",
     "key",
     "late",
     "mapping",

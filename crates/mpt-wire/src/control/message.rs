@@ -17,6 +17,7 @@
 //!  6 Request    id u32, offset u32, body
 //!  7 Result     id u32, offset u32, total u32, chunk
 //!  8 Goodbye    reason u8
+//!  9 Clock      id u32, time u32
 //! ```
 //!
 //! A frame ends with its last message. Types that are not known are skipped, so that a later
@@ -60,6 +61,7 @@ pub(super) mod kind {
     pub(in super::super) const REQUEST: u8 = 6;
     pub(in super::super) const RESULT: u8 = 7;
     pub(in super::super) const GOODBYE: u8 = 8;
+    pub(in super::super) const CLOCK: u8 = 9;
 }
 
 /// Why the bytes of a frame are not messages. They were authenticated: the peer is at fault.
@@ -138,6 +140,15 @@ pub enum Message<'a> {
     Goodbye {
         /// Why.
         reason: Reason,
+    },
+    /// When the sender sent this frame. The clocks of the two ends have nothing to do with each
+    /// other, but the same two stamp and receive the frames of all paths: by the differences the
+    /// receiver sees by how much a path is longer than another.
+    Clock {
+        /// Random for each life of the sender's clock: times of different ones cannot be compared.
+        id: u32,
+        /// Microseconds since any moment; begins again at 0 behind 2^32 - 1.
+        time: u32,
     },
 }
 
@@ -396,6 +407,10 @@ impl<'a> Message<'a> {
                 let [reason] = exactly(body)?;
                 Message::Goodbye { reason: Reason(reason) }
             }
+            kind::CLOCK => {
+                let (body, _) = split::<8>(body, 0)?;
+                Message::Clock { id: u32_at(body, 0), time: u32_at(body, 4) }
+            }
             _ => return Ok(None),
         }))
     }
@@ -444,7 +459,7 @@ mod tests {
 
     #[test]
     fn messages_without_entries() {
-        let cases: [(Message<'_>, &[u8]); 7] = [
+        let cases: [(Message<'_>, &[u8]); 8] = [
             (Message::Pad { len: 2 }, &[0, 0, 2, 0, 0]),
             (Message::Probe { token: 0x0102_0304_0506_0708 }, &[1, 0, 8, 1, 2, 3, 4, 5, 6, 7, 8]),
             (Message::Echo { token: 9 }, &[2, 0, 8, 0, 0, 0, 0, 0, 0, 0, 9]),
@@ -458,6 +473,7 @@ mod tests {
                 &[7, 0, 14, 0, 0, 0, 1, 0, 0, 0, 2, 0, 0, 0, 4, b'c', b'd'],
             ),
             (Message::Goodbye { reason: Reason::REFUSED }, &[8, 0, 1, 2]),
+            (Message::Clock { id: 1, time: 0x0203 }, &[9, 0, 8, 0, 0, 0, 1, 0, 0, 2, 3]),
         ];
         let mut all = Vec::new();
         for (message, bytes) in &cases {
@@ -504,7 +520,7 @@ mod tests {
 
     #[test]
     fn unknown_types_are_skipped() {
-        let bytes = [9, 0, 2, 7, 7, 8, 0, 1, 0, 255, 0, 0];
+        let bytes = [10, 0, 2, 7, 7, 8, 0, 1, 0, 255, 0, 0];
         assert_eq!(read(&bytes), Ok(vec![Message::Goodbye { reason: Reason::SHUTTING_DOWN }]));
         assert_eq!(read(&[]), Ok(vec![]));
     }
@@ -528,6 +544,7 @@ mod tests {
             (5, vec![4]),
             (6, (8..=8 + 1024).collect::<Vec<_>>()),
             (8, vec![1]),
+            (9, vec![8]),
         ] {
             for len in 0..3000usize {
                 let [high, low] = (len as u16).to_be_bytes();

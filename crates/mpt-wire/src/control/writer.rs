@@ -77,6 +77,9 @@ impl<'a> Writer<'a> {
                 self.append(kind::RESULT, header.as_flattened(), chunk)
             }
             Message::Goodbye { reason } => self.append(kind::GOODBYE, &[reason.0], &[]),
+            Message::Clock { id, time } => {
+                self.append(kind::CLOCK, [id, time].map(u32::to_be_bytes).as_flattened(), &[])
+            }
         }
     }
 

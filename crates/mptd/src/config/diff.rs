@@ -203,6 +203,7 @@ impl Policy for Client {
             ("max_delay", self.reorder.max_delay != new.reorder.max_delay),
             ("early_release", self.reorder.early_release != new.reorder.early_release),
             ("late", self.reorder.late != new.reorder.late),
+            ("equalize", self.reorder.equalize != new.reorder.equalize),
         ])
     }
 }
@@ -281,6 +282,7 @@ fn connection(
         ("max_delay", old.reorder.max_delay != new.reorder.max_delay),
         ("early_release", old.reorder.early_release != new.reorder.early_release),
         ("late", old.reorder.late != new.reorder.late),
+        ("equalize", old.reorder.equalize != new.reorder.equalize),
         ("multicast", old.multicast != new.multicast),
         ("copy_dscp", old.copy_dscp != new.copy_dscp),
         ("ecn", old.ecn != new.ecn),

@@ -5,7 +5,7 @@ use std::net::{IpAddr, Ipv4Addr};
 use std::time::Duration;
 
 use ipnet::IpNet;
-use mpt_api::{Direction, Ecn, Late, Mapping};
+use mpt_api::{Direction, Ecn, Equalize, Late, Mapping};
 use tracing::level_filters::LevelFilter;
 
 use super::peers::parse::{self as peers, PeerDraft};
@@ -272,11 +272,14 @@ pub(super) fn reorder(table: &mut Table<'_>) -> Reorder {
     });
     let early_release = table.boolean("early_release");
     let late = table.choice("late", &[("deliver", Late::Deliver), ("drop", Late::Drop)]);
+    let equalize = [("off", Equalize::Off), ("tcp", Equalize::Tcp), ("all", Equalize::All)];
+    let equalize = table.choice("equalize", &equalize);
     Reorder {
         window: window.unwrap_or(defaults.window),
         max_delay: max_delay.unwrap_or(defaults.max_delay),
         early_release: early_release.unwrap_or(defaults.early_release),
         late: late.unwrap_or(defaults.late),
+        equalize: equalize.unwrap_or(defaults.equalize),
     }
 }
 

@@ -4,7 +4,7 @@ use std::io::Write;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::Path as FilePath;
 
-use mpt_api::{Direction, Ecn, Late, Mapping};
+use mpt_api::{Direction, Ecn, Equalize, Late, Mapping};
 use toml_edit::{Array, ArrayOfTables, DocumentMut, Item, Table, Value};
 
 use super::diagnostic::{ConfigErrors, Diagnostic};
@@ -286,6 +286,11 @@ fn connection_keys(it: &Connection) -> Vec<Key> {
         Late::Deliver => "deliver",
         Late::Drop => "drop",
     };
+    let equalize = match it.reorder.equalize {
+        Equalize::Off => "off",
+        Equalize::Tcp => "tcp",
+        Equalize::All => "all",
+    };
     let ecn = match it.ecn {
         Ecn::Compatibility => "compatibility",
         Ecn::Normal => "normal",
@@ -307,6 +312,7 @@ fn connection_keys(it: &Connection) -> Vec<Key> {
         ),
         ("early_release", it.reorder.early_release.into(), it.reorder.early_release),
         ("late", late.into(), it.reorder.late == reorder.late),
+        ("equalize", equalize.into(), it.reorder.equalize == reorder.equalize),
         ("multicast", it.multicast.into(), !it.multicast),
         ("copy_dscp", it.copy_dscp.into(), !it.copy_dscp),
         ("ecn", ecn.into(), it.ecn == Ecn::default()),

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use ipnet::IpNet;
-use mpt_api::{Direction, Ecn, Late, Mapping};
+use mpt_api::{Direction, Ecn, Equalize, Late, Mapping};
 use mpt_core::control::PrivateKey;
 use tracing::level_filters::LevelFilter;
 
@@ -143,6 +143,8 @@ pub struct Reorder {
     pub early_release: bool,
     /// What happens to late packets.
     pub late: Late,
+    /// Which packets are held on shorter paths.
+    pub equalize: Equalize,
 }
 
 /// Packets that a connection takes from its device: those that match every part. Of several connections that match, the one with
@@ -302,6 +304,7 @@ impl Default for Reorder {
             max_delay: DEFAULT_MAX_DELAY,
             early_release: true,
             late: Late::default(),
+            equalize: Equalize::default(),
         }
     }
 }

@@ -83,7 +83,7 @@ impl DataThread {
         }
         let paths = self.paths_of(id);
         let endpoint = &mut self.endpoint;
-        self.ingress.deliver(&mut self.devices, |sink| endpoint.remove_connection(id, sink));
+        self.ingress.deliver(&mut self.devices, |sink| endpoint.remove_connection(now, id, sink));
         paths.into_iter().for_each(|path| self.displace(path));
     }
 

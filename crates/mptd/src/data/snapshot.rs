@@ -5,6 +5,7 @@ use std::time::Instant;
 
 use mpt_api::EventKind;
 use mpt_api::snapshot as api;
+use mpt_core::reorder::EqualizedBuffer;
 use mpt_core::{Connection, DownReason, DownReasons, Path, PathId, Traffic};
 
 use super::buffers::PacketRef;
@@ -199,6 +200,7 @@ impl DataThread {
             heard_from: path.heard_from(),
             weight: path.config().weight_out,
             weight_in: path.config().weight_in,
+            lead_us: self.endpoint.path_lead(id).as_micros() as u64,
             tier: path.config().tier,
             mtu: path.config().mtu,
             sent: traffic(path.sent(), rates.sent),
@@ -256,7 +258,7 @@ fn traffic(total: Traffic, rate: Rate) -> api::Traffic {
 }
 
 fn show_reorder(config: &config::Reorder, connection: &Connection<PacketRef>) -> api::Reorder {
-    let reorder = connection.reorder();
+    let (equalized, reorder) = (connection.equalized(), connection.reorder());
     let counters = reorder.map(|reorder| *reorder.counters()).unwrap_or_default();
     let delays = reorder.map(|reorder| reorder.delays());
     let micros = |quantile: f64| {
@@ -267,13 +269,15 @@ fn show_reorder(config: &config::Reorder, connection: &Connection<PacketRef>) ->
         max_delay_us: config.max_delay.as_micros() as u64,
         early_release: config.early_release,
         late_policy: config.late,
-        waiting: reorder.map_or(0, |reorder| reorder.occupancy() as u64),
+        equalize: config.equalize,
+        waiting: equalized.map_or(0, |it| it.waiting() as u64),
         in_order: counters.in_order,
         after_gap: counters.after_gap,
         late: counters.late,
         duplicate: counters.duplicate,
         overflow: counters.overflow,
         stray: counters.stray,
+        equalized: equalized.map_or(0, EqualizedBuffer::equalized),
         delays: api::Delays { p50_us: micros(0.5), p99_us: micros(0.99), max_us: micros(1.0) },
     }
 }

@@ -12,6 +12,7 @@
 //!   counters whenever a timer has expired anyway.
 //! - Every session has one timer, so a thousand of them cost no more than what they do.
 
+mod clock;
 mod config;
 mod counters;
 mod event;

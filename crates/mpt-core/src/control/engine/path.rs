@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use mpt_wire::control::{PathEntry, PathState};
 
+use super::super::OneWay;
 use super::super::liveness::{Liveness, State, Timing};
 use super::keys::Epoch;
 use super::receive::Source;
@@ -38,6 +39,8 @@ pub(super) struct SessionPath {
     /// Data packets the peer sent and received on it, as it says.
     pub(super) peer_traffic: (u64, u64),
     pub(super) candidate: Option<Candidate>,
+    /// By the clocks in the peer's frames.
+    pub(super) one_way: OneWay,
     /// Under how many handshakes `peer_id` was known to be right last.
     pub(super) bound: u64,
     suspended: bool,
@@ -71,6 +74,7 @@ impl SessionPath {
             peer: None,
             peer_traffic: (0, 0),
             candidate: None,
+            one_way: OneWay::new(),
             bound: 0,
             suspended: false,
             sockets: path.config().sockets.clone(),
@@ -100,6 +104,7 @@ impl SessionPath {
             if !self.suspended {
                 self.liveness.restart(now);
             }
+            self.one_way = OneWay::new();
         }
         self.suspend_or_restart(now);
     }
@@ -170,6 +175,7 @@ impl SessionPath {
         self.sockets.clone_from(&path.config().sockets);
         self.local = path.config().local;
         self.liveness.moved(now);
+        self.one_way = OneWay::new();
     }
 
     pub(super) fn listens_on(&self, socket: SocketId) -> bool {

@@ -239,6 +239,11 @@ impl Session {
                 self.send_requests(now, shared);
             }
             Message::Goodbye { reason } => wanted.goodbye = Some(reason),
+            Message::Clock { id, time } => {
+                if let Some(i) = arrival.path.filter(|_| arrival.at_home) {
+                    self.handle_clock(now, i, (id, time), shared);
+                }
+            }
         }
     }
 

@@ -14,8 +14,8 @@ use super::{ControlPathId, Destination};
 use crate::Endpoint;
 
 /// Length of a probe's messages at least: as much as its echo with a report, an acknowledgement and
-/// a probe of the other end needs, which may not be longer.
-const PROBE_LEN: usize = 64;
+/// a probe and the clock of the other end needs, which may not be longer.
+const PROBE_LEN: usize = 75;
 /// Paths in the report of a probe.
 const REPORTED: usize = 8;
 
@@ -76,6 +76,7 @@ impl Session {
     /// Sends a probe with this token on a path.
     pub(super) fn send_probe<P: Copy>(
         &mut self,
+        now: Instant,
         shared: &mut Shared,
         place: Place,
         i: usize,
@@ -84,8 +85,10 @@ impl Session {
     ) -> bool {
         let Some((wire_id, destination)) = self.way(place, i) else { return false };
         let report = self.report(place, i, endpoint);
+        let clock = shared.clock.stamp(now);
         let write = |session: &mut Self, writer: &mut Writer<'_>, _: &mut _| {
             let _ = writer.push(&Message::Probe { token });
+            let _ = writer.push(&clock);
             let _ = writer.push_report(report.iter().copied());
             session.write_table(writer);
             let _ = writer.pad_to(PROBE_LEN);
@@ -145,6 +148,7 @@ impl Session {
     ) {
         let Arrival { place, wire_id, destination, len, path, at_home } = *arrival;
         let report = path.map(|i| self.report_entry(wire_id, i, endpoint));
+        let clock = shared.clock.stamp(now);
         let mut probes = 0;
         let write = |session: &mut Self, writer: &mut Writer<'_>, random: &mut super::Random| {
             if writer.push(&Message::Echo { token }).is_err() {
@@ -165,6 +169,7 @@ impl Session {
                 if writer.push(&Message::Probe { token }).is_ok() {
                     liveness.attach_probe(now, token);
                     probes += 1;
+                    let _ = writer.push(&clock);
                 }
             }
             true
@@ -262,7 +267,7 @@ impl Session {
                 continue;
             }
             let token = shared.random.u64();
-            if self.send_probe(shared, place, i, token, endpoint) {
+            if self.send_probe(now, shared, place, i, token, endpoint) {
                 self.paths[i].liveness.attach_probe(now, token);
             }
         }

@@ -88,6 +88,8 @@ pub(super) struct Session {
     pub(super) table: Vec<PathEntry>,
     pub(super) table_from: u32,
     pub(super) table_is_ours: bool,
+    /// Which clock of the peer its frames were stamped with.
+    pub(super) peer_clock: Option<u32>,
     /// Where the next report goes on.
     pub(super) report_cursor: usize,
 
@@ -153,6 +155,7 @@ impl Session {
             table: Vec::new(),
             table_from: 0,
             table_is_ours: false,
+            peer_clock: None,
             report_cursor: 0,
             requester: Requester::new(first_request),
             responder: Responder::new(),

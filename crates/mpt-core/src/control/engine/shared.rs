@@ -8,6 +8,7 @@ use mpt_wire::control::frame::MAX_PAYLOAD_LEN;
 use rustc_hash::FxHashMap;
 
 use super::super::{Fingerprint, Pending, PrivateKey, PublicKey, Random};
+use super::clock::Clock;
 use super::keys::Epoch;
 use super::outbox::Outbox;
 use super::{ControlCounters, Event};
@@ -19,6 +20,7 @@ const MAX_EVENTS: usize = 16_384;
 #[derive(Debug)]
 pub(super) struct Shared {
     pub(super) random: Random,
+    pub(super) clock: Clock,
     pub(super) identity: Option<PrivateKey>,
     pub(super) public: Option<PublicKey>,
     pub(super) outbox: Outbox,
@@ -39,8 +41,10 @@ pub(super) struct Shared {
 
 impl Shared {
     pub(super) fn new(seed: [u8; 32]) -> Self {
+        let mut random = Random::new(seed);
         Self {
-            random: Random::new(seed),
+            clock: Clock::new(random.u32()),
+            random,
             identity: None,
             public: None,
             outbox: Outbox::default(),

@@ -27,6 +27,7 @@ impl Session {
             self.judge(now, connection, shared);
         }
         self.apply(now, endpoint);
+        self.equalize(endpoint);
         self.announce(now, shared, endpoint);
     }
 

@@ -119,7 +119,7 @@ impl Session {
             if self.paths[i].liveness.poll_probe(now, token)
                 && let Some(place) = self.keys.sending(now)
             {
-                self.send_probe(shared, place, i, token, endpoint);
+                self.send_probe(now, shared, place, i, token, endpoint);
             }
         }
         while let Some((id, failure)) = self.requester.poll_failure(now) {

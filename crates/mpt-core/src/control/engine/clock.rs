@@ -1,0 +1,66 @@
+//! By how much the peer's packets come earlier on one path than on another, told to the endpoint.
+
+use std::time::{Duration, Instant};
+
+use mpt_wire::control::Message;
+
+use super::super::OneWay;
+use super::session::Session;
+use super::shared::Shared;
+use crate::Endpoint;
+
+/// A monotonic clock of our own for frames.
+#[derive(Debug, Default)]
+pub(super) struct Clock {
+    id: u32,
+    origin: Option<Instant>,
+}
+
+impl Clock {
+    pub(super) fn new(id: u32) -> Self {
+        Self { id, origin: None }
+    }
+
+    /// What the frame that is sent now says.
+    pub(super) fn stamp(&mut self, now: Instant) -> Message<'static> {
+        Message::Clock { id: self.id, time: self.micros(now) }
+    }
+
+    /// Microseconds since the first question, modulo 2^32.
+    fn micros(&mut self, now: Instant) -> u32 {
+        let origin = *self.origin.get_or_insert(now);
+        now.saturating_duration_since(origin).as_micros() as u32
+    }
+}
+
+impl Session {
+    /// A frame that came on the path at place `i` says when the peer sent it.
+    pub(super) fn handle_clock(
+        &mut self,
+        now: Instant,
+        i: usize,
+        (id, sent): (u32, u32),
+        shared: &mut Shared,
+    ) {
+        if self.peer_clock.replace(id) != Some(id) {
+            self.paths.iter_mut().for_each(|path| path.one_way = OneWay::new());
+        }
+        self.paths[i].one_way.record(now, sent, shared.clock.micros(now));
+    }
+
+    /// Has packets from each path held for as long as the longest one that the peer uses takes
+    /// longer. Paths of which too little is known count for nothing, and are not held.
+    pub(super) fn equalize<P: Copy>(&self, endpoint: &mut Endpoint<P>) {
+        let used = |it: &&super::SessionPath| {
+            it.peer.is_some_and(|entry| entry.weight > 0) && !it.liveness.is_silent()
+        };
+        for path in &self.paths {
+            let longer = self.paths.iter().filter(used).filter_map(|other| {
+                let longer = other.one_way.longer_than(&path.one_way)?;
+                u64::try_from(longer).ok()
+            });
+            let lead = Duration::from_micros(longer.max().unwrap_or(0));
+            endpoint.set_path_lead(path.id, lead);
+        }
+    }
+}

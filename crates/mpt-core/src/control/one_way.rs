@@ -1,0 +1,107 @@
+//! By how much a path is longer than the others, one way.
+//!
+//! The one-way delay itself cannot be known: the clocks of both ends have nothing to do with each
+//! other. But what lies between them is the same for every path, so differences can: of the stamps
+//! of frames that came on different paths, the least delay of each counts, since whatever is above
+//! it is a queue.
+
+use std::time::{Duration, Instant};
+
+/// How long a sample counts at least, and at most twice that; in time with samples. Within it two
+/// clocks that differ by 50 millionths drift apart by a millisecond.
+const MEMORY: Duration = Duration::from_secs(10);
+
+/// The least one-way delay of a path, plus what the clocks of both ends differ by.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct OneWay {
+    /// When this period began, and the least of it.
+    present: Option<(Instant, u32)>,
+    /// The least of the one before.
+    before: Option<u32>,
+}
+
+impl OneWay {
+    /// Without any sample.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self { present: None, before: None }
+    }
+
+    /// A frame sent at `sent` by the clock of the other end came at `received` by ours, both in
+    /// microseconds modulo 2^32.
+    pub fn record(&mut self, now: Instant, sent: u32, received: u32) {
+        let sample = received.wrapping_sub(sent);
+        self.present = Some(match self.present {
+            Some((began, least)) if now.saturating_duration_since(began) < MEMORY => {
+                (began, lesser(least, sample))
+            }
+            other => {
+                self.before = other.map(|(_, least)| least);
+                (now, sample)
+            }
+        });
+    }
+
+    /// By how much this path is longer than `other`: negative if it is shorter, `None` as long as
+    /// one of them has no sample. In microseconds.
+    #[must_use]
+    pub fn longer_than(&self, other: &Self) -> Option<i32> {
+        Some(self.least()?.wrapping_sub(other.least()?).cast_signed())
+    }
+
+    fn least(&self) -> Option<u32> {
+        let (_, least) = self.present?;
+        Some(self.before.map_or(least, |before| lesser(before, least)))
+    }
+}
+
+/// The lesser one in serial number arithmetic (RFC 1982).
+fn lesser(a: u32, b: u32) -> u32 {
+    if a.wrapping_sub(b).cast_signed() < 0 { a } else { b }
+}
+
+#[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "any instant will do as the origin")]
+mod tests {
+    use super::*;
+
+    fn path(origin: Instant, samples: &[(u64, u32, u32)]) -> OneWay {
+        let mut path = OneWay::new();
+        for &(millis, sent, received) in samples {
+            path.record(origin + Duration::from_millis(millis), sent, received);
+        }
+        path
+    }
+
+    #[test]
+    fn paths_differ_by_their_least_delays_whatever_the_clocks_say() {
+        let origin = Instant::now();
+        for clocks in [0, 5, 1 << 31, u32::MAX - 60_000] {
+            let stamp = |sent: u32, delay| (0, sent, sent.wrapping_add(clocks).wrapping_add(delay));
+            let short = path(origin, &[stamp(0, 900), stamp(7, 200), stamp(u32::MAX, 5_000)]);
+            let long = path(origin, &[stamp(3, 50_200), stamp(1 << 31, 70_000)]);
+            assert_eq!(long.longer_than(&short), Some(50_000));
+            assert_eq!(short.longer_than(&long), Some(-50_000));
+        }
+    }
+
+    #[test]
+    fn nothing_is_known_without_samples() {
+        let known = path(Instant::now(), &[(0, 1, 2)]);
+        assert_eq!(known.longer_than(&OneWay::new()), None);
+        assert_eq!(OneWay::new().longer_than(&known), None);
+    }
+
+    #[test]
+    fn a_delay_that_has_grown_is_seen_after_two_periods() {
+        let origin = Instant::now();
+        let other = path(origin, &[(0, 0, 100)]);
+        let mut samples = vec![(0, 0, 100)];
+        samples.extend((1..=30).map(|second| (second * 1000, 0, 600)));
+        let differences: Vec<_> = (1..=samples.len())
+            .map(|n| path(origin, &samples[..n]).longer_than(&other).unwrap())
+            .collect();
+        assert_eq!(differences[..20], [0; 20]);
+        assert_eq!(differences[20..], [500; 11]);
+    }
+}

@@ -1,0 +1,211 @@
+//! The receive window behind lines that make its paths equally long.
+
+use std::time::{Duration, Instant};
+
+use super::equalizer::{Equalizer, Held};
+use super::{Config, Equalize, ReorderBuffer, Sink};
+
+/// The receive window of a connection, with the paths' delays made equal before it (`equalizer.rs`
+/// says why). `P` is the handle of a packet.
+///
+/// Packets that are held do not take part in anything yet: to the window they come when they are
+/// released, in the order in which they came on their path.
+#[derive(Debug)]
+pub struct EqualizedBuffer<P> {
+    buffer: ReorderBuffer<P>,
+    equalizer: Equalizer<P>,
+    /// How many packets were held.
+    equalized: u64,
+}
+
+impl<P: Copy> EqualizedBuffer<P> {
+    /// A window without paths; see [`ReorderBuffer::new`].
+    #[must_use]
+    pub fn new(config: Config) -> Self {
+        let buffer = ReorderBuffer::new(config);
+        Self { buffer, equalizer: Equalizer::new(), equalized: 0 }
+    }
+
+    /// The window itself.
+    #[inline]
+    #[must_use]
+    pub const fn buffer(&self) -> &ReorderBuffer<P> {
+        &self.buffer
+    }
+
+    /// The window itself, for all that concerns its paths but that they go down.
+    pub const fn buffer_mut(&mut self) -> &mut ReorderBuffer<P> {
+        &mut self.buffer
+    }
+
+    /// A packet came on a path. `tcp`: it belongs to a TCP connection.
+    #[inline]
+    pub fn receive(
+        &mut self,
+        now: Instant,
+        path: usize,
+        sequence: u32,
+        packet: P,
+        tcp: bool,
+        sink: &mut impl Sink<P>,
+    ) {
+        if self.equalizer.is_idle() {
+            self.buffer.receive(now, path, sequence, packet, sink);
+        } else {
+            self.receive_equalized(now, path, sequence, packet, tcp, sink);
+        }
+    }
+
+    /// When [`Self::handle_timeout`] has to be called; `None` while nothing waits.
+    #[inline]
+    #[must_use]
+    pub fn next_timeout(&self) -> Option<Instant> {
+        if self.equalizer.is_idle() {
+            return self.buffer.next_timeout();
+        }
+        self.buffer.next_timeout().into_iter().chain(self.equalizer.next_release()).min()
+    }
+
+    /// Delivers what was held or has waited long enough. May be called at any time.
+    pub fn handle_timeout(&mut self, now: Instant, sink: &mut impl Sink<P>) {
+        self.release(now, sink);
+        self.buffer.handle_timeout(now, sink);
+    }
+
+    /// Packets of this path come earlier than those of the longest one by so much.
+    pub fn set_lead(&mut self, path: usize, lead: Duration) {
+        let config = self.buffer.config();
+        let wanted = config.equalize != Equalize::Off && config.window > 0;
+        let lead = if wanted { lead.min(config.max_delay) } else { Duration::ZERO };
+        self.equalizer.set_lead(path, lead);
+    }
+
+    /// How long packets of this path are held.
+    #[must_use]
+    pub fn lead(&self, path: usize) -> Duration {
+        self.equalizer.lead(path)
+    }
+
+    /// How many packets were held so far.
+    #[must_use]
+    pub const fn equalized(&self) -> u64 {
+        self.equalized
+    }
+
+    /// How many packets are held, or wait in the window.
+    #[must_use]
+    pub fn waiting(&self) -> usize {
+        self.equalizer.held() + self.buffer.occupancy()
+    }
+
+    /// See [`ReorderBuffer::path_down`]. What came on the path before is not lost: it is due at once.
+    pub fn path_down(&mut self, now: Instant, path: usize) {
+        self.equalizer.hurry(now, path);
+        self.buffer.path_down(now, path);
+    }
+
+    /// See [`ReorderBuffer::remove_path`].
+    pub fn remove_path(&mut self, now: Instant, path: usize) {
+        self.equalizer.hurry(now, path);
+        self.equalizer.set_lead(path, Duration::ZERO);
+        self.buffer.remove_path(now, path);
+    }
+
+    /// See [`ReorderBuffer::restart`]: what is held came before.
+    pub fn restart(&mut self, now: Instant, first: u32, sink: &mut impl Sink<P>) {
+        self.release_all(now, sink);
+        self.buffer.restart(now, first, sink);
+    }
+
+    /// Delivers everything that is held or waits, in order.
+    pub fn flush(&mut self, now: Instant, sink: &mut impl Sink<P>) {
+        self.release_all(now, sink);
+        self.buffer.flush(sink);
+    }
+
+    /// Changes the configuration. Leads have to be set anew where they were limited by it.
+    pub fn set_config(&mut self, now: Instant, config: Config, sink: &mut impl Sink<P>) {
+        self.release_all(now, sink);
+        self.buffer.set_config(config, sink);
+        for path in 0..self.equalizer.paths() {
+            self.set_lead(path, self.equalizer.lead(path));
+        }
+    }
+
+    fn receive_equalized(
+        &mut self,
+        now: Instant,
+        path: usize,
+        sequence: u32,
+        packet: P,
+        tcp: bool,
+        sink: &mut impl Sink<P>,
+    ) {
+        self.release(now, sink);
+        let early = tcp || self.buffer.config().equalize == Equalize::All;
+        let Some(release) = self.equalizer.release_of(now, path, early) else {
+            self.buffer.receive(now, path, sequence, packet, sink);
+            return;
+        };
+        // As many as the window may hold: with equal delays it holds hardly any.
+        if self.equalizer.held() >= usize::from(self.buffer.config().window) {
+            self.release_path(now, path, sink);
+        }
+        if let Some(packet) = sink.keep(packet) {
+            self.equalizer.hold(path, release, sequence, packet);
+            self.equalized += 1;
+        } else {
+            self.release_path(now, path, sink);
+            self.buffer.receive(now, path, sequence, packet, sink);
+        }
+    }
+
+    /// Hands on what is due.
+    fn release(&mut self, now: Instant, sink: &mut impl Sink<P>) {
+        if self.equalizer.is_due(now) {
+            for path in 0..self.equalizer.paths() {
+                while let Some(held) = self.equalizer.take_due(now, path) {
+                    self.hand_on(now, path, held, sink);
+                }
+            }
+        }
+    }
+
+    /// Hands on everything that came on a path.
+    fn release_path(&mut self, now: Instant, path: usize, sink: &mut impl Sink<P>) {
+        while let Some(held) = self.equalizer.take(path) {
+            self.hand_on(now, path, held, sink);
+        }
+    }
+
+    fn release_all(&mut self, now: Instant, sink: &mut impl Sink<P>) {
+        for path in 0..self.equalizer.paths() {
+            self.release_path(now, path, sink);
+        }
+    }
+
+    fn hand_on(&mut self, now: Instant, path: usize, held: Held<P>, sink: &mut impl Sink<P>) {
+        let Held { sequence, packet, .. } = held;
+        let verdict = self.buffer.receive(now, path, sequence, packet, &mut Kept(sink));
+        if verdict.is_dropped() {
+            sink.discard(packet);
+        }
+    }
+}
+
+/// For packets that are kept already.
+struct Kept<'a, S>(&'a mut S);
+
+impl<P, S: Sink<P>> Sink<P> for Kept<'_, S> {
+    fn keep(&mut self, packet: P) -> Option<P> {
+        Some(packet)
+    }
+
+    fn deliver(&mut self, packet: P, _kept: bool, after_gap: bool) {
+        self.0.deliver(packet, true, after_gap);
+    }
+
+    fn discard(&mut self, packet: P) {
+        self.0.discard(packet);
+    }
+}
