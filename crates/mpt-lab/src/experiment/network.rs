@@ -220,20 +220,21 @@ impl Network {
         network
     }
 
-    /// One link that is worth several: the sum of their rates and queues, the largest delay, the average loss by rate, the
-    /// largest jitter. An error is why there is none.
+    /// One link that is worth several: the sum of their rates and queues, the average loss by rate, the largest jitter, and the
+    /// largest time that a full packet takes forth (a slow link's transmission is part of it). An error is why there is none.
     pub(super) fn single_sum(&self, links: &[usize]) -> Result<NetworkSpec, String> {
         let all: Vec<&Link> = links.iter().map(|&index| &self.links[index]).collect();
         if all.iter().any(|link| !link.via.is_empty()) {
             return Err("links that lead through a shared channel have no sum".into());
         }
-        let channel = |wire: fn(&Link) -> &Wire, arrow: &str| {
-            let sum = sum(&all.iter().map(|link| wire(link)).collect::<Vec<_>>())?;
+        // Full packets travel forward; what comes back are acknowledgements.
+        let channel = |wire: fn(&Link) -> &Wire, packet: u64, arrow: &str| {
+            let sum = sum(&all.iter().map(|link| wire(link)).collect::<Vec<_>>(), packet)?;
             Ok::<_, String>(sum.channel(format!("path1 {arrow}"), None))
         };
         let channels = vec![
-            channel(|link| &link.forward, "forward")?,
-            channel(|link| &link.backward, "backward")?,
+            channel(|link| &link.forward, FULL_PACKET, "forward")?,
+            channel(|link| &link.backward, 0, "backward")?,
         ];
         let mtu = all.iter().map(|link| link.mtu).min().unwrap_or(USUAL_MTU);
         let link = LinkSpec { name: "path1".into(), forward: vec![0], backward: vec![1], mtu };
@@ -256,7 +257,8 @@ fn check_name(name: &str) -> Result<(), String> {
     Err(format!("\"{name}\" is not a name; write 1 to {LONGEST_NAME} letters, digits and hyphens"))
 }
 
-fn sum(wires: &[&Wire]) -> Result<Wire, String> {
+/// `packet`: the length in bytes of the packets whose time of transmission counts.
+fn sum(wires: &[&Wire], packet: u64) -> Result<Wire, String> {
     if wires.iter().any(|wire| !wire.schedule.is_empty()) {
         return Err("links that change in time have no sum".into());
     }
@@ -281,13 +283,24 @@ fn sum(wires: &[&Wire]) -> Result<Wire, String> {
     let params = Params {
         rate: Bitrate::new(total as u64),
         queue: summed_queue(wires),
-        delay: wires.iter().map(|wire| wire.params.delay).max().unwrap_or_default(),
+        delay: longest_way(wires, &rates, packet).saturating_sub(transmission(packet, total)),
         jitter: most.params.jitter,
         keep_order: most.params.keep_order,
         loss,
         duplication: most.params.duplication,
     };
     Ok(Wire { params, schedule: Vec::new() })
+}
+
+/// The longest time from the beginning of a packet's transmission to its arrival.
+fn longest_way(wires: &[&Wire], rates: &[f64], packet: u64) -> Duration {
+    let way = |(wire, &rate): (&&Wire, &f64)| wire.params.delay + transmission(packet, rate);
+    wires.iter().zip(rates).map(way).max().unwrap_or_default()
+}
+
+/// How long a packet of that many bytes takes to be transmitted at a rate in bit/s.
+fn transmission(packet: u64, rate: f64) -> Duration {
+    Duration::from_secs_f64(packet as f64 * 8.0 / rate)
 }
 
 /// Limits of one kind are added (times do not add: the longest); of several kinds, as bytes.
@@ -538,9 +551,19 @@ mod tests {
         lossy.params.loss = Loss::Bernoulli(probability);
         lossy.params.delay = Duration::from_millis(10);
         let clean = limited(QueueLimit::Packets(1000), 100);
-        let sum = sum(&[&lossy, &clean]).unwrap();
+        let sum = sum(&[&lossy, &clean], 0).unwrap();
         assert!((sum.params.loss.mean().value() - 0.01).abs() < 1e-12);
         assert_eq!(sum.params.rate, Bitrate::from_megabits(110));
         assert_eq!(sum.params.delay, Duration::from_millis(10));
+    }
+
+    #[test]
+    fn the_sum_takes_as_long_for_a_packet_as_the_slowest_link() {
+        let slow = limited(QueueLimit::Packets(100), 10);
+        let mut fast = limited(QueueLimit::Packets(100), 30);
+        fast.params.delay = Duration::from_micros(100);
+        let sum = sum(&[&slow, &fast], FULL_PACKET).unwrap();
+        // 1,200 us at 10 Mbit/s, 300 of which it takes at 40 Mbit/s.
+        assert_eq!(sum.params.delay, Duration::from_micros(900));
     }
 }
