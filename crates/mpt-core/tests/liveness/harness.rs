@@ -62,13 +62,14 @@ struct Frame {
 
 impl Frame {
     /// Bytes of the IPv4 packet: 20 IPv4, 8 UDP, 8 GRE with key, 14 + 16 sealed frame, then the
-    /// messages, each with 3 bytes of type and length. A probe is padded to the length of the frame
-    /// that answers it: 36 bytes of messages.
+    /// messages, each with 3 bytes of type and length; a probe comes with a clock. One that answers
+    /// nothing is padded to 75 bytes of messages, so that there is room for all that may answer it.
     fn bytes(&self) -> u64 {
-        let messages = 11 * usize::from(self.probe.is_some())
+        let messages = 22 * usize::from(self.probe.is_some())
             + 11 * usize::from(self.echo.is_some())
             + if self.reports.is_empty() { 0 } else { 3 + 22 * self.reports.len() };
-        let padded = if self.probe.is_some() { messages.max(11 + 25) } else { messages };
+        let asks = self.probe.is_some() && self.echo.is_none();
+        let padded = if asks { messages.max(75) } else { messages };
         (20 + 8 + 8 + 14 + 16 + padded) as u64
     }
 }
