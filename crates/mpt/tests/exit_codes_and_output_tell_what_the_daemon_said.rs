@@ -244,6 +244,7 @@ fn show_prints_tables() {
       received  0 bit/s, 0 packets/s; 0 B, 0 packets in all
       window    16384 packets, at most 300 ms, 3 waiting
       wait      median 12 us, 99 % 49.9 ms, longest 1.20 s
+      held      4200 packets, dsl by 31.0 ms
       order     9000 in order, 10 after gap, 2 late, 0 duplicate, 0 overflow, 0 stray
       drops     7 foreign_source
       remarks   6 mss_clamped
@@ -259,6 +260,7 @@ fn show_prints_tables() {
       sent      94.1 Mbit/s, 8333 packets/s; 173 MB, 123456 packets in all
       received  0 bit/s, 0 packets/s; 0 B, 0 packets in all
       window    off
+      held      4200 packets, dsl by 31.0 ms
       order     9000 in order, 10 after gap, 2 late, 0 duplicate, 0 overflow, 0 stray
       drops     7 foreign_source
       remarks   6 mss_clamped
