@@ -45,7 +45,8 @@ pub struct ConnectionConfig {
     /// Upper limit of the inner MTU in bytes, where the paths would allow more.
     pub mtu: Option<u16>,
     /// Whether the GRE protocol type may be that of the other IP version, and whatever is no IP
-    /// packet at all is left to the caller ([`crate::DatagramDrop::NotIp`]).
+    /// packet at all is left to the caller ([`crate::DatagramDrop::NotIp`]); and the peer may number from
+    /// 0 again without saying so ([`reorder::ReorderBuffer::expect_restarts`]).
     pub loose: bool,
     /// At least one, at most [`ConnectionConfig::MAX_PATHS`].
     pub paths: Vec<PathConfig>,

@@ -461,6 +461,7 @@ impl<P: Copy> Connection<P> {
         if self.config.reorders() {
             let mut reorder = EqualizedBuffer::new(self.config.reorder);
             reorder.buffer_mut().set_evidence(!self.entropy);
+            reorder.buffer_mut().expect_restarts(self.config.loose);
             for path in self.paths().filter_map(|id| paths.at(id)) {
                 attach_to(&mut reorder, now, path);
             }

@@ -23,7 +23,9 @@
 //! A wrong position of the window heals: three strays in a row that lie within H of one another move
 //! it behind the last of them, and after packets have arrived for max(1 s, 3 x maximum delay) with
 //! none of them advancing the window, the next one sets it. So whatever numbers an attacker sends or
-//! a restarted peer begins with, packets lose their order for about a second, not their delivery.
+//! a restarted peer begins with, packets lose their order for about a second, not their delivery;
+//! but a peer that begins at 0 again, whose old numbers are known, loses them for that second, unless
+//! that is expected of it ([`ReorderBuffer::expect_restarts`]).
 //!
 //! The cost per packet is constant. Memory for waiting packets is allocated as they need it, up to
 //! the window (see `ring.rs`), everything else on construction and by [`ReorderBuffer::add_path`].
@@ -39,6 +41,7 @@ mod history;
 mod lag;
 mod path;
 mod patience;
+mod restarts;
 mod ring;
 mod sink;
 mod strays;
@@ -52,6 +55,7 @@ pub use self::delays::Histogram;
 pub use self::equalized::EqualizedBuffer;
 use self::evidence::{Evidence, Judgement};
 use self::history::History;
+use self::restarts::Restarts;
 use self::ring::{Ring, Slot};
 pub use self::sink::{Sink, Verdict};
 use self::strays::Strays;
@@ -103,6 +107,10 @@ pub struct ReorderBuffer<P> {
     stall_limit: u64,
     strays: Strays,
     before_restart: Option<BeforeRestart>,
+    /// Of a peer that begins anew without saying so.
+    restarts: Option<Restarts>,
+    /// When the window was last put where it is otherwise than by packets in order.
+    positioned: u64,
     /// Waiting times of the packets that were stored.
     delays: Box<Histogram>,
     config: Config,
@@ -146,6 +154,8 @@ impl<P: Copy> ReorderBuffer<P> {
             stall_limit: 0,
             strays: Strays::default(),
             before_restart: None,
+            restarts: None,
+            positioned: 0,
             delays: Box::default(),
             config,
             usable_evidence: true,
@@ -269,8 +279,15 @@ impl<P: Copy> ReorderBuffer<P> {
         let before = BeforeRestart { due: self.due, until: now.saturating_add(self.stall_limit) };
         self.before_restart = (self.started && new_life).then_some(before);
         self.evidence.restart(now);
-        self.set_position(first);
+        self.set_position(now, first);
         self.gap = false;
+    }
+
+    /// Whether the peer may begin with 0 again and never says so (the papers' prototype). Then three
+    /// different numbers up to 50 that come within a second, when the window has been beyond them for
+    /// longer than that, are the first of a new life. Who forges them costs order, no delivery.
+    pub fn expect_restarts(&mut self, expected: bool) {
+        self.restarts = expected.then(Restarts::default);
     }
 
     /// Delivers everything that waits, in order.
@@ -350,7 +367,7 @@ impl<P: Copy> ReorderBuffer<P> {
     ) -> Verdict {
         self.latest = now;
         if !self.started {
-            self.set_position(number);
+            self.set_position(now, number);
         }
         if self.before_restart.is_some() && self.is_from_before_restart(now, path, number) {
             return self.deliver_late(packet, sink);
@@ -433,6 +450,9 @@ impl<P: Copy> ReorderBuffer<P> {
     ) -> Verdict {
         if self.has_stalled(now) {
             return self.move_to(now, path, number, packet, sink);
+        }
+        if self.has_restarted(now, number) {
+            return self.begin_anew(now, path, number, packet, sink);
         }
         if self.history.contains(number) {
             self.counters.duplicate += 1;
@@ -640,6 +660,37 @@ impl<P: Copy> ReorderBuffer<P> {
         now.saturating_sub(self.stalled_since) >= self.stall_limit
     }
 
+    /// Whether a number before the one due shows, with others, that the peer has begun anew.
+    fn has_restarted(&mut self, now: u64, number: Sequence) -> bool {
+        // Before that, a slow path may still bring them.
+        let settled = now.saturating_sub(self.positioned) >= self.stall_limit;
+        let (limit, restarts) = (self.stall_limit, self.restarts.as_mut());
+        settled && restarts.is_some_and(|restarts| restarts.push(now, number, limit))
+    }
+
+    /// The peer has begun anew without saying so: this packet is the first one that is believed.
+    #[cold]
+    fn begin_anew(
+        &mut self,
+        now: u64,
+        path: usize,
+        number: Sequence,
+        packet: P,
+        sink: &mut impl Sink<P>,
+    ) -> Verdict {
+        self.flush(sink);
+        let before = BeforeRestart { due: self.due, until: now.saturating_add(self.stall_limit) };
+        self.before_restart = Some(before);
+        self.counters.moves += 1;
+        self.evidence.restart(now);
+        self.set_position(now, number);
+        self.gap = true;
+        if self.judging {
+            self.evidence.observe(now, path, number);
+        }
+        self.deliver_due(packet, sink)
+    }
+
     /// The window was wrong: this packet is the first one of its new position.
     #[cold]
     fn move_to(
@@ -663,11 +714,12 @@ impl<P: Copy> ReorderBuffer<P> {
         self.counters.moves += 1;
         self.before_restart = None;
         self.evidence.reset(now);
-        self.set_position(due);
+        self.set_position(now, due);
         self.gap = true;
     }
 
-    fn set_position(&mut self, due: Sequence) {
+    fn set_position(&mut self, now: u64, due: Sequence) {
+        self.positioned = now;
         self.history.clear();
         self.started = true;
         self.due = due;

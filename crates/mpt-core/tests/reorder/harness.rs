@@ -122,6 +122,7 @@ pub(crate) struct Scenario {
     seed: u64,
     start: u32,
     announcement_delay: u64,
+    expect_restarts: bool,
 }
 
 pub(crate) fn scenario(links: &[Link]) -> Scenario {
@@ -136,10 +137,17 @@ pub(crate) fn scenario(links: &[Link]) -> Scenario {
         seed: 1,
         start: 0,
         announcement_delay: 0,
+        expect_restarts: false,
     }
 }
 
 impl Scenario {
+    /// The sender may begin anew without saying so.
+    pub(crate) fn expecting_restarts(mut self) -> Self {
+        self.expect_restarts = true;
+        self
+    }
+
     pub(crate) fn weights(mut self, weights: &[u16]) -> Self {
         self.weights = weights.to_vec();
         self
@@ -369,6 +377,7 @@ impl Simulation {
     fn new(scenario: &Scenario) -> Self {
         let origin = origin();
         let mut buffer = ReorderBuffer::new(scenario.config);
+        buffer.expect_restarts(scenario.expect_restarts);
         for (path, &weight) in scenario.weights.iter().enumerate() {
             buffer.add_path(origin, path, weight);
             if weight == 0 {

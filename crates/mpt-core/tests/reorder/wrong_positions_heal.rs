@@ -1,5 +1,9 @@
 //! Forged numbers, restarts and long losses: what arrives is delivered, and order comes back.
 
+use std::time::Duration;
+
+use mpt_core::reorder::{Config, ReorderBuffer};
+
 use super::harness::*;
 
 fn two() -> Scenario {
@@ -94,6 +98,58 @@ fn a_peer_that_restarts_without_saying_so_is_heard_after_a_second() {
     }
     let figures = two().rate(50).at(2500, Event::Restart { session: false }).run();
     assert!(figures.stall <= 1100.0, "{figures:?}");
+}
+
+/// Where restarts are expected, the first two numbers may be lost as copies of old ones, and the old packets of the slow path are late.
+#[test]
+fn a_peer_that_is_expected_to_restart_without_saying_so_is_heard_at_once() {
+    // From 60,000 on, 0 is out of reach (three strays do it) or ahead within the window (a gap): as without.
+    for start in [0, 1000, 60_000, 100_000, u32::MAX - 30_000] {
+        let restart = Event::Restart { session: false };
+        let figures = two().expecting_restarts().at(2500, restart).start(start).run();
+        assert!(figures.undelivered <= 2, "start {start}: {figures:?}");
+        assert_eq!(figures.twice, 0, "start {start}: {figures:?}");
+        assert_eq!(
+            figures.counters.moves,
+            u64::from(start < 1 << 31),
+            "start {start}: {figures:?}"
+        );
+        // The slow path's last old numbers, and then its first new ones behind those of the fast path: twice its delay.
+        assert!(figures.last_disorder < 2610.0, "start {start}: {figures:?}");
+        assert!(figures.stall < 60.0, "start {start}: {figures:?}");
+    }
+    // Too soon for that: its numbers reach the old ones before the second is over.
+    let figures = two().expecting_restarts().at(900, Event::Restart { session: false }).run();
+    assert!(figures.stall > 500.0 && figures.stall < 1001.0, "{figures:?}");
+}
+
+#[test]
+fn where_restarts_are_expected_forged_first_numbers_cost_order_only() {
+    const FORGED: u32 = 1_000_000;
+    let origin = origin();
+    for (count, moves) in [(2, 0), (3, 1)] {
+        let mut sink = Collector::default();
+        let mut buffer = ReorderBuffer::new(Config::default());
+        buffer.expect_restarts(true);
+        buffer.add_path(origin, 0, 1);
+        for number in 0..6000 {
+            let now = origin + Duration::from_millis(number.into());
+            if number == 3000 {
+                for forged in 0..count {
+                    buffer.receive(now, 0, forged, FORGED + forged, &mut sink);
+                }
+            }
+            buffer.handle_timeout(now, &mut sink);
+            buffer.receive(now, 0, number, number, &mut sink);
+        }
+        buffer.flush(&mut sink);
+        let mut genuine: Vec<_> = sink.delivered.into_iter().filter(|&it| it < FORGED).collect();
+        let disorder = genuine.windows(2).rposition(|pair| pair[1] < pair[0]).unwrap_or(0);
+        assert!(disorder < 3000 + 1100, "in order again after a second: {disorder}");
+        genuine.sort_unstable();
+        assert!(genuine.into_iter().eq(0..6000), "{count} forged");
+        assert_eq!(buffer.counters().moves, moves, "{count} forged");
+    }
 }
 
 /// The last packets before the restart are on the slow path while the first ones after it come:
