@@ -4,6 +4,7 @@
 mod hosts;
 
 mod a_lost_path_is_left_and_taken_again;
+mod both_ends_move_one_after_the_other;
 mod connections_are_created;
 mod data_travels_both_ways;
 mod it_restarts_without_a_word;
