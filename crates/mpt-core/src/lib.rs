@@ -6,6 +6,7 @@
 //! to the caller, and nothing is allocated per packet.
 #![forbid(unsafe_code)]
 
+pub mod advise;
 mod assign;
 pub mod compat;
 mod config;

@@ -20,3 +20,4 @@ pub mod study;
 pub mod sweep;
 pub mod tcp;
 pub mod time;
+pub mod tunnel;

@@ -13,6 +13,8 @@ use indicatif::{ProgressBar, ProgressStyle};
 use mpt_sim::experiments::{ALL, Experiment, Setting};
 use mpt_sim::report::{Report, draw, page};
 use mpt_sim::sweep;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 
 /// TCP, Multipath TCP and the tunnel in virtual time.
 #[derive(Debug, Parser)]
@@ -35,6 +37,9 @@ enum Command {
         /// Where results go, one JSON object a line; beside the plan, unless told
         #[arg(long)]
         out: Option<PathBuf>,
+        /// Only every N-th case, from the K-th (1 to N) on: for several machines, each with a file of its own
+        #[arg(long, value_name = "K/N", value_parser = part)]
+        part: Option<Part>,
     },
     /// Makes one HTML page of the results in a directory
     Report {
@@ -68,7 +73,7 @@ fn main() -> ExitCode {
             Ok(())
         }
         Command::Run(run) => run.execute(),
-        Command::Sweep { plan, out } => sweep(&plan, out),
+        Command::Sweep { plan, out, part } => sweep(&plan, out, part),
         Command::Report { directory } => report(&directory),
     };
     match result {
@@ -150,7 +155,7 @@ fn report(directory: &Path) -> Result<()> {
     if reports.is_empty() {
         bail!("{}: no results, see `mpt-sim run --out`", directory.display());
     }
-    let page = page("The reordering study, reproduced", &reports)
+    let page = page("The reordering study, and the tunnel in virtual time", &reports)
         .map_err(|error| anyhow!("the report: {error}"))?;
     let path = directory.join("report.html");
     fs::write(&path, page).with_context(|| path.display().to_string())?;
@@ -158,15 +163,43 @@ fn report(directory: &Path) -> Result<()> {
     Ok(())
 }
 
-fn sweep(plan: &Path, out: Option<PathBuf>) -> Result<()> {
+/// Every `of`-th case from `first` (0 to `of` - 1) on.
+#[derive(Clone, Copy, Debug)]
+struct Part {
+    first: usize,
+    of: usize,
+}
+
+fn part(text: &str) -> Result<Part, String> {
+    let numbers = text.split_once('/').and_then(|(k, n)| Some((k.parse().ok()?, n.parse().ok()?)));
+    match numbers {
+        Some((k, of)) if (1..=of).contains(&k) => Ok(Part { first: k - 1, of }),
+        _ => Err("write K/N, such as 1/4, K from 1 to N".into()),
+    }
+}
+
+fn sweep(plan: &Path, out: Option<PathBuf>, part: Option<Part>) -> Result<()> {
     let out = out.unwrap_or_else(|| plan.with_extension("jsonl"));
     let text = fs::read_to_string(plan).with_context(|| plan.display().to_string())?;
-    let cases =
-        sweep::Plan::parse(&text).map_err(|fault| anyhow!("{}:{fault}", plan.display()))?.cases();
+    let told = |fault: sweep::Fault| anyhow!("{}:{fault}", plan.display());
+    match sweep::Kind::of(&text).map_err(told)? {
+        sweep::Kind::Study => run_all(sweep::Plan::parse(&text).map_err(told)?.cases(), &out, part),
+        sweep::Kind::Tunnel => {
+            run_all(sweep::TunnelPlan::parse(&text).map_err(told)?.cases(), &out, part)
+        }
+    }
+}
+
+fn run_all<K, J: sweep::Job>(cases: Vec<(K, J)>, out: &Path, part: Option<Part>) -> Result<()>
+where
+    K: Serialize + DeserializeOwned + PartialEq + Sync,
+{
+    let Part { first, of } = part.unwrap_or(Part { first: 0, of: 1 });
+    let cases: Vec<(K, J)> = cases.into_iter().skip(first).step_by(of).collect();
     let bar = bar("sweep")?;
     bar.set_length(cases.len() as u64);
     let done =
-        sweep::run(&cases, &out, &|| bar.inc(1)).with_context(|| out.display().to_string())?;
+        sweep::run(&cases, out, &|| bar.inc(1)).with_context(|| out.display().to_string())?;
     bar.finish_and_clear();
     println!("{}: {} runs, {} of them new", out.display(), cases.len(), done);
     Ok(())

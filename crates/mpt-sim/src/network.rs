@@ -69,7 +69,8 @@ impl Network {
         link: LinkId,
         size: ByteCount,
     ) -> (Option<Time>, Option<Time>) {
-        match self.channels[link.0].send(self.epoch + now.as_duration(), size) {
+        let instant = self.instant(now);
+        match self.channels[link.0].send(instant, size) {
             Outcome::Arrives { at, copy } => (Some(self.time(at)), copy.map(|at| self.time(at))),
             Outcome::Lost | Outcome::QueueFull => (None, None),
         }
@@ -82,7 +83,8 @@ impl Network {
 
     /// Packets that wait for the transmitter of a link.
     pub fn waiting(&mut self, now: Time, link: LinkId) -> u64 {
-        self.channels[link.0].waiting(self.epoch + now.as_duration()).packets
+        let instant = self.instant(now);
+        self.channels[link.0].waiting(instant).packets
     }
 
     /// Changes a link from `at` on.
@@ -90,7 +92,18 @@ impl Network {
         if let (Change::Rate(rate), highest) = (change, &mut self.highest_rates[link.0]) {
             *highest = highest.zip(rate).map(|(highest, rate)| highest.max(rate));
         }
-        self.channels[link.0].change(self.epoch + at.as_duration(), change);
+        let instant = self.instant(at);
+        self.channels[link.0].change(instant, change);
+    }
+
+    /// The same moment for those who count from an [`Instant`], as the links do.
+    pub fn instant(&self, time: Time) -> Instant {
+        self.epoch + time.as_duration()
+    }
+
+    /// The moment of this [`Network::instant`].
+    pub fn time(&self, at: Instant) -> Time {
+        Time::ZERO + at.saturating_duration_since(self.epoch)
     }
 
     /// Number of directions.
@@ -102,14 +115,50 @@ impl Network {
     pub fn highest_rate(&self, link: LinkId) -> Option<Bitrate> {
         self.highest_rates[link.0]
     }
-
-    fn time(&self, at: Instant) -> Time {
-        Time::ZERO + at.saturating_duration_since(self.epoch)
-    }
 }
 
 impl Default for Network {
     fn default() -> Self {
         Self::new()
+    }
+}
+
+/// What has come out of each link, and the check that none carries more than its rate allows.
+#[derive(Clone, Debug)]
+pub(crate) struct Carried {
+    bytes: Vec<u64>,
+    checked: bool,
+}
+
+impl Carried {
+    /// Nothing yet. `checked`: whether the rates are checked, packet by packet.
+    pub(crate) fn new(network: &Network, checked: bool) -> Self {
+        Self { bytes: vec![0; network.links()], checked }
+    }
+
+    /// Bytes that have come out of a link.
+    pub(crate) fn bytes(&self, link: LinkId) -> u64 {
+        self.bytes[link.index()]
+    }
+
+    /// A packet of `size` bytes comes out of a link.
+    ///
+    /// # Panics
+    ///
+    /// If the link cannot have carried so much by now: then the model is wrong.
+    pub(crate) fn add(&mut self, now: Time, network: &Network, link: LinkId, size: u32) {
+        let carried = &mut self.bytes[link.index()];
+        *carried += u64::from(size);
+        if self.checked
+            && let Some(rate) = network.highest_rate(link)
+        {
+            let possible = u128::from(rate.bits_per_second()) * u128::from(now.as_nanos());
+            let needed = u128::from(*carried) * 8 * 1_000_000_000;
+            // Rounding of the arrival to whole nanoseconds is worth less than `rate` of these units.
+            assert!(
+                needed <= possible + u128::from(rate.bits_per_second()),
+                "{link:?} has carried {carried} bytes by {now:?}"
+            );
+        }
     }
 }

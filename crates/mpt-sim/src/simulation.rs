@@ -3,7 +3,7 @@
 use mpt_link::ByteCount;
 
 use crate::kernel::{Event, Events};
-use crate::network::{LinkId, Network, Route};
+use crate::network::{Carried, LinkId, Network, Route};
 use crate::time::Time;
 
 /// A packet that an endpoint wants sent.
@@ -113,9 +113,7 @@ pub struct Simulation<S: Sender, R> {
     events: Events<Happening<S::Data, S::Ack>>,
     network: Network,
     flows: Vec<Flow<S, R>>,
-    /// Bytes that have come out of each link.
-    carried: Vec<u64>,
-    checked: bool,
+    carried: Carried,
 }
 
 impl<S, R> Simulation<S, R>
@@ -125,8 +123,8 @@ where
 {
     /// Without flows. `checked`: whether the invariants of links are checked, packet by packet.
     pub fn new(network: Network, checked: bool) -> Self {
-        let carried = vec![0; network.links()];
-        Self { events: Events::new(), network, flows: Vec::new(), carried, checked }
+        let carried = Carried::new(&network, checked);
+        Self { events: Events::new(), network, flows: Vec::new(), carried }
     }
 
     /// Adds a flow that begins at `start` and has one path per route.
@@ -190,7 +188,7 @@ where
 
     /// Bytes that have come out of a link.
     pub fn carried(&self, link: LinkId) -> u64 {
-        self.carried[link.index()]
+        self.carried.bytes(link)
     }
 
     fn handle(&mut self, now: Time, event: Happening<S::Data, S::Ack>) -> usize {
@@ -209,13 +207,15 @@ where
             }
             Happening::Data { flow, path, size, data } => {
                 let (flow, path) = (usize::from(flow), usize::from(path));
-                self.carry(now, self.flows[flow].routes[path].forward, size);
+                let link = self.flows[flow].routes[path].forward;
+                self.carried.add(now, &self.network, link, size);
                 self.flows[flow].receiver.handle_data(now, path, &data);
                 flow
             }
             Happening::Ack { flow, path, size, ack } => {
                 let (flow, path) = (usize::from(flow), usize::from(path));
-                self.carry(now, self.flows[flow].routes[path].backward, size);
+                let link = self.flows[flow].routes[path].backward;
+                self.carried.add(now, &self.network, link, size);
                 self.flows[flow].sender.handle_ack(now, path, &ack);
                 flow
             }
@@ -265,22 +265,5 @@ where
             return bounded.all(|flow| flow.finished.is_some());
         }
         false
-    }
-
-    /// A link carries what its rate allows, and no more.
-    fn carry(&mut self, now: Time, link: LinkId, size: u32) {
-        let carried = &mut self.carried[link.index()];
-        *carried += u64::from(size);
-        if self.checked
-            && let Some(rate) = self.network.highest_rate(link)
-        {
-            let possible = u128::from(rate.bits_per_second()) * u128::from(now.as_nanos());
-            let needed = u128::from(*carried) * 8 * 1_000_000_000;
-            // Rounding of the arrival to whole nanoseconds is worth less than `rate` of these units.
-            assert!(
-                needed <= possible + u128::from(rate.bits_per_second()),
-                "{link:?} has carried {carried} bytes by {now:?}"
-            );
-        }
     }
 }

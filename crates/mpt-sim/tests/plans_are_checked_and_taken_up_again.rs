@@ -3,7 +3,7 @@
 
 use std::fs;
 
-use mpt_sim::sweep::{Plan, run};
+use mpt_sim::sweep::{Kind, Plan, TunnelPlan, run};
 
 const PLAN: &str = r#"
 profiles = ["ns3-2011", "rfc"]
@@ -55,4 +55,53 @@ fn an_interrupted_sweep_goes_on_where_it_was() {
     fs::write(&path, "something else\n").unwrap();
     let error = run(&cases, &path, &|| {}).unwrap_err();
     assert!(error.to_string().contains("line 1"), "{error}");
+}
+
+const TUNNEL: &str = r#"
+kind = "tunnel"
+profiles = ["paper", "ours"]
+rates-mbit = [[10, 10], [10, 5]]
+delays-ms = [[0, 20]]
+windows = [25, 400]
+late = ["drop"]
+seeds = 1
+seconds = 4
+"#;
+
+#[test]
+fn a_plan_says_what_it_is_about() {
+    assert_eq!(Kind::of(PLAN), Ok(Kind::Study));
+    assert_eq!(Kind::of(TUNNEL), Ok(Kind::Tunnel));
+    let fault = Kind::of("seeds = 1\nkind = \"tunel\"").unwrap_err();
+    assert_eq!(fault.line, 2, "{fault}");
+    assert!(fault.what.contains("`kind`"), "{fault}");
+}
+
+#[test]
+fn faults_of_the_tunnels_plans_are_told_with_line_and_key() {
+    let with = |from: &str, to: &str| TunnelPlan::parse(&TUNNEL.replace(from, to)).unwrap_err();
+    for (fault, line, key) in [
+        (with("seeds = 1", "seed = 1"), 8, "seed"),
+        (with("seconds = 4", "seconds = 3"), 9, "seconds"),
+        (with("[10, 5]", "[10, 0]"), 4, "rates-mbit"),
+        (with("[10, 5]", "[10]"), 4, "rates-mbit"),
+        (with("[25, 400]", "[]"), 6, "windows"),
+        (with("[25, 400]", "[65536]"), 6, "windows"),
+        (with("\"drop\"", "\"lose\""), 7, "late"),
+        (with("seconds = 4", "losses-percent = [-1]"), 9, "losses-percent"),
+    ] {
+        assert_eq!(fault.line, line, "{fault}");
+        assert!(fault.what.contains(key), "{fault}");
+    }
+}
+
+#[test]
+fn a_sweep_of_the_tunnel_is_taken_up_again() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("results.jsonl");
+    let cases = TunnelPlan::parse(TUNNEL).unwrap().cases();
+    assert_eq!(cases.len(), 8);
+    assert_eq!(run(&cases[..3], &path, &|| {}).unwrap(), 3);
+    assert_eq!(run(&cases, &path, &|| {}).unwrap(), 5);
+    assert_eq!(fs::read_to_string(&path).unwrap().lines().count(), 8);
 }

@@ -51,6 +51,8 @@ pub struct Window {
     cubic: Cubic,
     /// Segments acknowledged between the last two losses, and since the last.
     between_losses: (f64, f64),
+    /// Share of the window by which it grows per round-trip time at least; nothing after the first reduction.
+    least_growth: f64,
 }
 
 /// A window as it was, to be restored where a reduction was not due.
@@ -65,12 +67,28 @@ impl Window {
     /// Begins with `initial` segments, in slow start up to `threshold`.
     pub fn new(control: Control, initial: f64, threshold: f64) -> Self {
         let (cubic, between_losses) = (Cubic::default(), (0.0, 0.0));
-        Self { control, window: initial, threshold, cubic, between_losses }
+        Self { control, window: initial, threshold, cubic, between_losses, least_growth: 0.0 }
+    }
+
+    /// Until its first reduction it grows by at least this share of itself per round-trip time.
+    #[must_use]
+    pub fn with_least_growth(self, least_growth: f64) -> Self {
+        Self { least_growth, ..self }
     }
 
     /// In segments.
     pub fn get(&self) -> f64 {
         self.window
+    }
+
+    /// Whether it grows by what is acknowledged.
+    pub fn is_in_slow_start(&self) -> bool {
+        self.window < self.threshold
+    }
+
+    /// The window is as large as it should be.
+    pub fn end_slow_start(&mut self) {
+        self.threshold = self.window;
     }
 
     /// Slow-start threshold, in segments.
@@ -97,7 +115,7 @@ impl Window {
             return;
         }
         let segments = segments as f64;
-        self.window += match self.control {
+        let growth = match self.control {
             Control::Reno => segments / self.window,
             Control::Cubic => self.cubic.increase(now, segments, self.window, flows[own].rtt),
             Control::FullyCoupled => segments / coupled::total(flows),
@@ -105,6 +123,7 @@ impl Window {
             Control::Olia => segments * coupled::olia(own, flows),
             Control::Balia => segments * coupled::balia_increase(own, flows),
         };
+        self.window += growth.max(segments * self.least_growth);
     }
 
     /// The response to congestion with `flight` segments outstanding.
@@ -120,6 +139,7 @@ impl Window {
             Control::Balia => used - coupled::balia_decrease(own, flows) * used,
         };
         self.threshold = reduced.max(LEAST_THRESHOLD);
+        self.least_growth = 0.0;
         self.window = self.threshold;
         self.between_losses = (self.between_losses.1, 0.0);
         saved

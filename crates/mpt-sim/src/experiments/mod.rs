@@ -8,6 +8,7 @@ mod scenarios;
 mod tables;
 mod throughput;
 mod traces;
+mod tunnel;
 
 use crate::report::Report;
 use crate::study::{Case, Outcome, in_parallel};
@@ -34,8 +35,8 @@ pub struct Setting<'a> {
     pub progress: &'a (dyn Fn() + Sync),
 }
 
-/// All of them, in the order of the paper.
-pub const ALL: [Experiment; 16] = {
+/// All of them: the study in the order of the paper, then the tunnel.
+pub const ALL: [Experiment; 22] = {
     const fn of(
         name: &'static str,
         title: &'static str,
@@ -81,6 +82,17 @@ pub const ALL: [Experiment; 16] = {
         ),
         of("alheid2014-goals", "The goals of Multipath TCP (section II-B)", 10, goals::run),
         of("alheid2014-lossy", "Lossy, asymmetric links (the paper's future work)", 10, lossy::run),
+        of(
+            "tunnel-window",
+            "Size of the reorder window (imareen2025, figure 11)",
+            3,
+            tunnel::window,
+        ),
+        of("tunnel-buffer-delay", "Maximum buffer delay", 3, tunnel::buffer_delay),
+        of("tunnel-jitter", "Delay with jitter (imareen2025, figure 12)", 3, tunnel::jitter),
+        of("tunnel-model", "The model of mpt advise: fitted, and judged", 2, tunnel::model),
+        of("tunnel-advice", "What mpt advise recommends, and the papers' rules", 3, tunnel::advice),
+        of("tunnel-cells", "Cells that the laboratory measures, too", 3, tunnel::cells),
     ]
 };
 

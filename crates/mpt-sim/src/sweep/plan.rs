@@ -1,6 +1,5 @@
-//! Plans: TOML tables of values to be combined.
+//! Plans of the reordering study.
 
-use std::fmt;
 use std::ops::RangeInclusive;
 use std::time::Duration;
 
@@ -13,10 +12,15 @@ use crate::mptcp::Scheduler;
 use crate::study::{Case, FILE, Fluctuation, PathPlan, Profile};
 use crate::tcp::Treatment;
 
+use super::Kind;
+use super::check::{Fault, combine, each, list, not_empty, one, read};
+
 /// Every combination of the values of its keys is a case. What a profile has not got is left out.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Plan {
+    #[serde(default, rename = "kind")]
+    _kind: Kind,
     profiles: Spanned<Vec<Profile>>,
     treatments: Spanned<Vec<Treatment>>,
     controls: Spanned<Vec<Control>>,
@@ -46,21 +50,6 @@ pub struct Plan {
     /// How often the delay changes; 0 for every packet.
     #[serde(default, rename = "redraw-ms")]
     redraw: Option<Spanned<u64>>,
-}
-
-/// What is wrong with a plan, and where.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Fault {
-    /// Line of the file, from 1.
-    pub line: usize,
-    /// What is wrong; names the key.
-    pub what: String,
-}
-
-impl fmt::Display for Fault {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.line, self.what)
-    }
 }
 
 /// A case by the values that make it: what results are found by.
@@ -99,15 +88,7 @@ impl Plan {
     ///
     /// Unknown keys, empty lists, values that cannot be: the first of them.
     pub fn parse(text: &str) -> Result<Self, Fault> {
-        let plan: Self = toml::from_str(text).map_err(|error| {
-            let line = error.span().map_or(1, |span| line(text, span.start));
-            let what = error.message();
-            // A value may stand some lines below its key.
-            let above = text.lines().take(line).collect::<Vec<_>>();
-            let key = above.iter().rev().find_map(|line| Some(line.split_once('=')?.0.trim()));
-            let what = key.map_or_else(|| what.to_owned(), |key| format!("`{key}`: {what}"));
-            Fault { line, what }
-        })?;
+        let plan: Self = read(text)?;
         plan.check(text)?;
         Ok(plan)
     }
@@ -191,69 +172,4 @@ impl Key {
             ..Case::study(self.profile, self.treatment, self.control, self.seed)
         }
     }
-}
-
-fn list<T>(values: &Option<Spanned<Vec<T>>>) -> Option<&Vec<T>> {
-    values.as_ref().map(Spanned::get_ref)
-}
-
-fn combine<T: Copy>(keys: &mut Vec<Key>, values: Option<&Vec<T>>, set: impl Fn(&mut Key, T)) {
-    let Some(values) = values else { return };
-    *keys = keys
-        .iter()
-        .flat_map(|key| {
-            values.iter().map(|&value| {
-                let mut key = *key;
-                set(&mut key, value);
-                key
-            })
-        })
-        .collect();
-}
-
-fn line(text: &str, at: usize) -> usize {
-    1 + text.bytes().take(at).filter(|&byte| byte == b'\n').count()
-}
-
-fn not_empty<T>(text: &str, key: &str, list: Option<&Spanned<Vec<T>>>) -> Result<(), Fault> {
-    match list {
-        Some(list) if list.get_ref().is_empty() => {
-            let what = format!("`{key}` is empty: there would be nothing to run");
-            Err(Fault { line: line(text, list.span().start), what })
-        }
-        _ => Ok(()),
-    }
-}
-
-fn each<T: PartialOrd + fmt::Display>(
-    text: &str,
-    key: &str,
-    list: Option<&Spanned<Vec<T>>>,
-    range: &RangeInclusive<T>,
-) -> Result<(), Fault> {
-    not_empty(text, key, list)?;
-    let Some(list) = list else { return Ok(()) };
-    match list.get_ref().iter().find(|value| !range.contains(value)) {
-        Some(value) => Err(outside(line(text, list.span().start), key, value, range)),
-        None => Ok(()),
-    }
-}
-
-fn one<T: PartialOrd + fmt::Display>(
-    text: &str,
-    key: &str,
-    value: Option<&Spanned<T>>,
-    range: &RangeInclusive<T>,
-) -> Result<(), Fault> {
-    match value {
-        Some(value) if !range.contains(value.get_ref()) => {
-            Err(outside(line(text, value.span().start), key, value.get_ref(), range))
-        }
-        _ => Ok(()),
-    }
-}
-
-fn outside<T: fmt::Display>(line: usize, key: &str, value: &T, range: &RangeInclusive<T>) -> Fault {
-    let what = format!("`{key}`: {value} is not from {} to {}", range.start(), range.end());
-    Fault { line, what }
 }

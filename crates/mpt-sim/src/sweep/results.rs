@@ -5,17 +5,42 @@ use std::io::{self, ErrorKind, Write};
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use crate::study::{Case, Outcome, in_parallel};
+use crate::study::in_parallel;
+use crate::{study, tunnel};
 
-use super::Key;
+/// What a sweep runs.
+pub trait Job: Sync {
+    /// What comes of it.
+    type Outcome: Serialize + DeserializeOwned + Send;
+
+    /// Runs it; `None` for what does not exist.
+    fn outcome(&self) -> Option<Self::Outcome>;
+}
+
+impl Job for study::Case {
+    type Outcome = study::Outcome;
+
+    fn outcome(&self) -> Option<Self::Outcome> {
+        self.run()
+    }
+}
+
+impl Job for tunnel::Case {
+    type Outcome = tunnel::Outcome;
+
+    fn outcome(&self) -> Option<Self::Outcome> {
+        Some(self.run())
+    }
+}
 
 #[derive(Serialize, Deserialize)]
-struct Line {
+struct Line<K, O> {
     #[serde(flatten)]
-    key: Key,
-    outcome: Outcome,
+    key: K,
+    outcome: O,
 }
 
 /// Runs every case whose key is not among the results in `path` and appends it there; gives their number. Calls
@@ -24,31 +49,38 @@ struct Line {
 /// # Errors
 ///
 /// A file that cannot be read or written, or has other things in it.
-pub fn run(cases: &[(Key, Case)], path: &Path, progress: &(dyn Fn() + Sync)) -> io::Result<usize> {
-    let (done, complete) = read(path)?;
+pub fn run<K, J: Job>(
+    cases: &[(K, J)],
+    path: &Path,
+    progress: &(dyn Fn() + Sync),
+) -> io::Result<usize>
+where
+    K: Serialize + DeserializeOwned + PartialEq + Sync,
+{
+    let (done, complete) = read::<K, J::Outcome>(path)?;
     // The last line of an interrupted sweep may be half a line.
     let file = OpenOptions::new().create(true).truncate(false).write(true).open(path)?;
     file.set_len(complete)?;
     drop(file);
     let file = Mutex::new(OpenOptions::new().append(true).open(path)?);
-    let open: Vec<&(Key, Case)> = cases.iter().filter(|(key, _)| !done.contains(key)).collect();
+    let open: Vec<&(K, J)> = cases.iter().filter(|(key, _)| !done.contains(key)).collect();
     for _ in open.len()..cases.len() {
         progress();
     }
-    let written = in_parallel(&open, |(key, case)| write(&file, *key, case), progress);
+    let written = in_parallel(&open, |(key, job)| write(&file, key, job), progress);
     written.into_iter().collect::<io::Result<()>>()?;
     Ok(open.len())
 }
 
-fn write(file: &Mutex<File>, key: Key, case: &Case) -> io::Result<()> {
-    let Some(outcome) = case.run() else { return Ok(()) };
+fn write<K: Serialize, J: Job>(file: &Mutex<File>, key: &K, job: &J) -> io::Result<()> {
+    let Some(outcome) = job.outcome() else { return Ok(()) };
     let mut line = serde_json::to_vec(&Line { key, outcome })?;
     line.push(b'\n');
     file.lock().unwrap_or_else(PoisonError::into_inner).write_all(&line)
 }
 
 /// The keys that are there, and how many bytes of the file are whole lines.
-fn read(path: &Path) -> io::Result<(Vec<Key>, u64)> {
+fn read<K: DeserializeOwned, O: DeserializeOwned>(path: &Path) -> io::Result<(Vec<K>, u64)> {
     let text = match fs::read_to_string(path) {
         Ok(text) => text,
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok((Vec::new(), 0)),
@@ -56,7 +88,7 @@ fn read(path: &Path) -> io::Result<(Vec<Key>, u64)> {
     };
     let complete = text.rfind('\n').map_or(0, |at| at + 1);
     let keys = text[..complete].lines().enumerate().map(|(number, line)| {
-        let line: Line = serde_json::from_str(line).map_err(|error| {
+        let line: Line<K, O> = serde_json::from_str(line).map_err(|error| {
             io::Error::new(ErrorKind::InvalidData, format!("line {}: {error}", number + 1))
         })?;
         Ok(line.key)

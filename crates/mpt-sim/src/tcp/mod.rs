@@ -7,6 +7,7 @@
 
 mod door;
 mod frto;
+mod hystart;
 mod rack;
 mod receiver;
 mod rtt;
@@ -55,6 +56,11 @@ pub struct Config {
     pub control: Control,
     /// What is made of reordering.
     pub treatment: Treatment,
+    /// What Linux adds: a response to congestion that turns out not to have been due is taken back at once, whatever
+    /// the treatment, by reports of duplicates (RFC 3708) and by timestamps (RFC 3522); slow start ends when the
+    /// round-trip time grows (HyStart); and before the first loss cubic grows by at least a twentieth per round-trip
+    /// time.
+    pub linux: bool,
     /// Whether the receiver reports blocks (RFC 2018). Without, recovery is that of RFC 6582.
     pub sack: bool,
     /// Segments that may be sent at the start: 10 (RFC 6928).
@@ -69,6 +75,7 @@ impl Config {
         Self {
             control,
             treatment,
+            linux: false,
             sack: true,
             initial_window: 10.0,
             minimum_rto: Duration::from_secs(1),

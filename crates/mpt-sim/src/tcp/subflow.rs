@@ -5,6 +5,7 @@ use crate::time::Time;
 
 use super::door::Door;
 use super::frto::{self, FRto};
+use super::hystart::HyStart;
 use super::rack::Rack;
 use super::rtt::RttEstimator;
 use super::scoreboard::{Scoreboard, Sent};
@@ -13,6 +14,8 @@ use super::{Ack, Config, Segment, Treatment};
 
 /// Segments above a gap that make it a loss (RFC 6675: DupThresh).
 const DUPLICATES: u64 = 3;
+/// Share of the window by which Linux' cubic grows per round-trip time at least, before the first loss.
+const LEAST_GROWTH: f64 = 0.05;
 /// Time-outs of the same segment after which a subflow is dead (RFC 1122, 4.2.3.5: at least 100 s; Linux: 15).
 const MOST_TIMEOUTS: u32 = 15;
 
@@ -65,6 +68,7 @@ pub struct Subflow {
     door: Door,
     frto: FRto,
     rack: Rack,
+    hystart: HyStart,
     counters: Counters,
 }
 
@@ -74,7 +78,8 @@ impl Subflow {
         Self {
             config,
             own,
-            window: Window::new(config.control, config.initial_window, f64::INFINITY),
+            window: Window::new(config.control, config.initial_window, f64::INFINITY)
+                .with_least_growth(if config.linux { LEAST_GROWTH } else { 0.0 }),
             board: Scoreboard::default(),
             rtt: RttEstimator::new(config.minimum_rto),
             state: State::New,
@@ -85,6 +90,7 @@ impl Subflow {
             door: Door::default(),
             frto: FRto::default(),
             rack: Rack::default(),
+            hystart: HyStart::default(),
             counters: Counters::default(),
         }
     }
@@ -263,7 +269,7 @@ impl Subflow {
         if let Some(sequence) = ack.duplicate {
             self.take_duplicate(sequence);
         }
-        if self.config.treatment == Treatment::Eifel
+        if (self.config.treatment == Treatment::Eifel || self.config.linux)
             && acknowledged > 0
             && self.episode.as_mut().is_some_and(|it| it.acknowledged(ack.next, ack.echo))
         {
@@ -323,6 +329,18 @@ impl Subflow {
             }
             rtt.sample(now - ack.echo);
             self.window.acknowledged(acknowledged);
+            if self.config.linux
+                && self.window.is_in_slow_start()
+                && self.hystart.sample(
+                    rtt.latest(),
+                    rtt.least(),
+                    self.window.get(),
+                    board.first(),
+                    board.next(),
+                )
+            {
+                self.window.end_slow_start();
+            }
             self.timer = (!self.board.is_empty()).then(|| now + self.rtt.timeout());
         }
         (acknowledged, original)
@@ -334,10 +352,11 @@ impl Subflow {
         if self.config.treatment == Treatment::RackTlp {
             self.rack.duplicate(first, next);
         }
-        if self.config.treatment == Treatment::DSack
+        let slowly = self.config.treatment == Treatment::DSack;
+        if (slowly || self.config.linux)
             && self.episode.as_mut().is_some_and(|episode| episode.reported(sequence))
         {
-            self.undo(Window::restore_slowly);
+            self.undo(if slowly { Window::restore_slowly } else { Window::restore });
         }
     }
 
@@ -403,10 +422,10 @@ impl Subflow {
     fn end_recovery(&mut self) {
         self.recover = self.board.first();
         self.board.forget_duplicates();
-        let needless = self.config.treatment == Treatment::DSack
-            && self.episode.as_ref().is_some_and(|episode| !episode.has_retransmitted());
-        if needless {
-            self.undo(Window::restore_slowly);
+        let slowly = self.config.treatment == Treatment::DSack;
+        let needless = self.episode.as_ref().is_some_and(|episode| !episode.has_retransmitted());
+        if needless && (slowly || self.config.linux) {
+            self.undo(if slowly { Window::restore_slowly } else { Window::restore });
         }
         self.state = State::Open;
         self.frto = FRto::Off;

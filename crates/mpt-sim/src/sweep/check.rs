@@ -1,0 +1,129 @@
+//! What plans have in common: TOML tables of values to be combined, and how faults in them are told.
+
+use std::fmt;
+use std::ops::RangeInclusive;
+
+use serde::de::DeserializeOwned;
+use toml::Spanned;
+
+/// What is wrong with a plan, and where.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fault {
+    /// Line of the file, from 1.
+    pub line: usize,
+    /// What is wrong; names the key.
+    pub what: String,
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.line, self.what)
+    }
+}
+
+/// Reads a plan; a fault is told with its line and key.
+pub(super) fn read<T: DeserializeOwned>(text: &str) -> Result<T, Fault> {
+    toml::from_str(text).map_err(|error| {
+        let line = error.span().map_or(1, |span| line(text, span.start));
+        let what = error.message();
+        // A value may stand some lines below its key.
+        let above = text.lines().take(line).collect::<Vec<_>>();
+        let key = above.iter().rev().find_map(|line| Some(line.split_once('=')?.0.trim()));
+        let what = key.map_or_else(|| what.to_owned(), |key| format!("`{key}`: {what}"));
+        Fault { line, what }
+    })
+}
+
+/// The values of a key that may be missing.
+pub(super) fn list<T>(values: &Option<Spanned<Vec<T>>>) -> Option<&Vec<T>> {
+    values.as_ref().map(Spanned::get_ref)
+}
+
+/// Every key with every value; without values, as it is.
+pub(super) fn combine<K: Copy, T: Copy>(
+    keys: &mut Vec<K>,
+    values: Option<&Vec<T>>,
+    set: impl Fn(&mut K, T),
+) {
+    let Some(values) = values else { return };
+    *keys = keys
+        .iter()
+        .flat_map(|key| {
+            values.iter().map(|&value| {
+                let mut key = *key;
+                set(&mut key, value);
+                key
+            })
+        })
+        .collect();
+}
+
+/// Line of a byte, from 1.
+fn line(text: &str, at: usize) -> usize {
+    1 + text.bytes().take(at).filter(|&byte| byte == b'\n').count()
+}
+
+/// A list that is there has values.
+pub(super) fn not_empty<T>(
+    text: &str,
+    key: &str,
+    list: Option<&Spanned<Vec<T>>>,
+) -> Result<(), Fault> {
+    match list {
+        Some(list) if list.get_ref().is_empty() => {
+            let what = format!("`{key}` is empty: there would be nothing to run");
+            Err(Fault { line: line(text, list.span().start), what })
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The same of a list of pairs, whose members are all within the range.
+pub(super) fn pairs<T: PartialOrd + fmt::Display>(
+    text: &str,
+    key: &str,
+    list: Option<&Spanned<Vec<[T; 2]>>>,
+    range: &RangeInclusive<T>,
+) -> Result<(), Fault> {
+    not_empty(text, key, list)?;
+    let Some(list) = list else { return Ok(()) };
+    match list.get_ref().iter().flatten().find(|&value| !range.contains(value)) {
+        Some(value) => Err(outside(line(text, list.span().start), key, value, range)),
+        None => Ok(()),
+    }
+}
+
+/// The same, and they are all within the range.
+pub(super) fn each<T: PartialOrd + fmt::Display>(
+    text: &str,
+    key: &str,
+    list: Option<&Spanned<Vec<T>>>,
+    range: &RangeInclusive<T>,
+) -> Result<(), Fault> {
+    not_empty(text, key, list)?;
+    let Some(list) = list else { return Ok(()) };
+    match list.get_ref().iter().find(|value| !range.contains(value)) {
+        Some(value) => Err(outside(line(text, list.span().start), key, value, range)),
+        None => Ok(()),
+    }
+}
+
+/// A value that is there is within the range.
+pub(super) fn one<T: PartialOrd + fmt::Display>(
+    text: &str,
+    key: &str,
+    value: Option<&Spanned<T>>,
+    range: &RangeInclusive<T>,
+) -> Result<(), Fault> {
+    match value {
+        Some(value) if !range.contains(value.get_ref()) => {
+            Err(outside(line(text, value.span().start), key, value.get_ref(), range))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn outside<T: fmt::Display>(line: usize, key: &str, value: &T, range: &RangeInclusive<T>) -> Fault {
+    let what = format!("`{key}`: {value} is not from {} to {}", range.start(), range.end());
+    Fault { line, what }
+}

@@ -1,0 +1,161 @@
+//! What is simulated.
+
+use std::time::Duration;
+
+use mpt_core::{advise, reorder};
+use mpt_link::{
+    Bitrate, ByteCount, Distribution, Jitter, Loss, Params, Probability, QueueLimit, Redraw,
+};
+use serde::{Deserialize, Serialize};
+
+use crate::congestion::Control;
+use crate::tcp::{Config, Treatment};
+
+/// What an inner packet has around it on a link: GRE with a sequence number (8), UDP (8), IPv4 (20), Ethernet without
+/// its checksum (14, as the laboratory's emulator counts).
+pub const HEADERS: ByteCount = ByteCount(50);
+
+/// A flow counts as settled from here on: the laboratory's `goodput_3_to_10_mbit` begins there, too.
+const SETTLED_FROM: Duration = Duration::from_secs(3);
+
+/// Deviations below the mean of the least of a hundred normally distributed delays.
+const LEAST_OF_PROBES: f64 = 2.5;
+
+/// Linux' lower limit of the retransmission timer (`TCP_RTO_MIN`).
+const MINIMUM_RTO: Duration = Duration::from_millis(200);
+
+/// One run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Case {
+    /// The paths, one link each way.
+    pub paths: Vec<Path>,
+    /// How both ends put packets in order.
+    pub reorder: reorder::Config,
+    /// Whether the ends have a session. What it does here is to tell that numbers begin at 0 (without it the first
+    /// packet that comes decides), and by how much paths are shorter than others.
+    pub session: bool,
+    /// The flow through the tunnel.
+    pub tcp: Config,
+    /// Simulated time.
+    pub duration: Duration,
+    /// From when on the flow counts as settled.
+    pub settled_from: Duration,
+    /// Of all random numbers.
+    pub seed: u64,
+}
+
+/// One path: a link, alike in both directions.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Path {
+    /// Rate of the link, headers included.
+    pub rate: Bitrate,
+    /// Propagation delay, one way.
+    pub delay: Duration,
+    /// Standard deviation of the delay, normal, new for every packet: packets overtake each other.
+    pub jitter: Duration,
+    /// Random loss, in both directions.
+    pub loss: Probability,
+    /// How long packets may wait for the transmitter.
+    pub queue: Duration,
+    /// Share of the packets, in both directions.
+    pub weight: u16,
+}
+
+/// Whose settings.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Profile {
+    /// The papers': a window of 10,000 and 300 ms (imareen2025), a gap is given up when a packet has waited for that
+    /// long, late packets are dropped, no session.
+    Paper,
+    /// Our defaults, and a session.
+    Ours,
+}
+
+impl Profile {
+    /// Its name.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Paper => "paper",
+            Self::Ours => "ours",
+        }
+    }
+
+    /// How it puts packets in order.
+    pub fn reorder(self) -> reorder::Config {
+        let mut config = reorder::Config::default();
+        if self == Self::Paper {
+            (config.window, config.max_delay) = (10_000, Duration::from_millis(300));
+            (config.early_release, config.late) = (false, reorder::Late::Drop);
+            config.equalize = reorder::Equalize::Off;
+        }
+        config
+    }
+}
+
+impl Path {
+    /// A path without jitter and loss, with a queue of 100 ms (imareen2025). The weight is the rate in Mbit/s.
+    pub fn new(megabits: u16, delay: Duration) -> Self {
+        Self {
+            rate: Bitrate::from_megabits(u64::from(megabits))
+                .unwrap_or(const { Bitrate::new(1).unwrap() }),
+            delay,
+            jitter: Duration::ZERO,
+            loss: Probability::ZERO,
+            queue: Duration::from_millis(100),
+            weight: megabits.max(1),
+        }
+    }
+
+    /// What has to be known of it for advice.
+    pub fn known(&self) -> advise::Path {
+        let rate = self.rate.bits_per_second();
+        advise::Path { rate, delay: self.delay, jitter: self.jitter }
+    }
+
+    /// The least delay that the probes of a session find within the 10 s that they remember: some hundred of them.
+    pub(super) fn least_delay(&self) -> Duration {
+        self.delay.saturating_sub(self.jitter.mul_f64(LEAST_OF_PROBES))
+    }
+
+    pub(super) fn params(&self) -> Params {
+        let jitter = (!self.jitter.is_zero()).then_some(Jitter {
+            distribution: Distribution::Normal { deviation: self.jitter },
+            redraw: Redraw::EveryPacket,
+        });
+        let loss =
+            if self.loss == Probability::ZERO { Loss::None } else { Loss::Bernoulli(self.loss) };
+        Params {
+            rate: Some(self.rate),
+            queue: QueueLimit::Time(self.queue),
+            delay: self.delay,
+            jitter,
+            loss,
+            ..Params::default()
+        }
+    }
+}
+
+impl Case {
+    /// A flow of 10 s, as Linux has them by default (cubic with HyStart, RACK-TLP, responses taken back), over these
+    /// paths.
+    pub fn new(profile: Profile, paths: Vec<Path>, seed: u64) -> Self {
+        let standard = Config::standard(Control::Cubic, Treatment::RackTlp);
+        Self {
+            paths,
+            reorder: profile.reorder(),
+            session: profile == Profile::Ours,
+            tcp: Config { minimum_rto: MINIMUM_RTO, linux: true, ..standard },
+            duration: Duration::from_secs(10),
+            settled_from: SETTLED_FROM,
+            seed,
+        }
+    }
+
+    /// What the paths together could carry of TCP payload, in Mbit/s, for segments of `mss` bytes of which the inner
+    /// packets are `inner` bytes.
+    pub(super) fn capacity(&self, mss: u64, inner: u64) -> f64 {
+        let bits: u64 = self.paths.iter().map(|path| path.rate.bits_per_second()).sum();
+        bits as f64 / 1e6 * mss as f64 / (inner + HEADERS.0) as f64
+    }
+}
