@@ -182,6 +182,12 @@ fn a_port_that_another_program_has() {
     let findings = host.findings(&format!("{HEAD}{GOOD}"));
     assert_found(&findings, "port", "error", "10.71.1.1:4754: another program has it", "ss -lunp");
     drop(bound);
+
+    let prototype = "compat = \"mptsrv\"\n[connection.mptsrv]\nremote = \"10.72.0.2\"\n";
+    let _mptsrv = run_in(&host.namespace, || UdpSocket::bind("0.0.0.0:60456")).unwrap().unwrap();
+    let findings = host.findings(&format!("{HEAD}{prototype}{GOOD}"));
+    assert_found(&findings, "port", "error", "10.71.1.1:60456: another program has it", "ss -lunp");
+    assert_found(&findings, "port", "ok", "10.71.1.1:4754: free", "");
 }
 
 #[test]

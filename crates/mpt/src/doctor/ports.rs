@@ -15,11 +15,16 @@ pub(super) fn listened_on(config: &Config) -> BTreeSet<SocketAddr> {
     };
     let mut all: BTreeSet<SocketAddr> =
         config.daemon.listen.iter().map(|it| SocketAddr::new(*it, config.daemon.port)).collect();
-    for path in config.connections.iter().flat_map(|it| &it.paths) {
-        let local = path.local.unwrap_or(any(path.remote.is_ipv4()));
-        all.insert(SocketAddr::new(local, path.local_port));
-        if let SourcePort::Fixed(port) = path.source_port {
-            all.insert(SocketAddr::new(local, port));
+    for connection in &config.connections {
+        let commands = connection.compat.as_ref().map(|it| it.command_port);
+        for path in &connection.paths {
+            let local = path.local.unwrap_or(any(path.remote.is_ipv4()));
+            let source = match path.source_port {
+                SourcePort::Fixed(port) => Some(port),
+                _ => None,
+            };
+            let ports = [Some(path.local_port), source, commands].into_iter().flatten();
+            all.extend(ports.map(|port| SocketAddr::new(local, port)));
         }
     }
     all
