@@ -18,6 +18,7 @@ mod experiment;
 mod failover;
 mod interrupt;
 mod iperf;
+mod manual;
 mod ping;
 mod process;
 mod progress;
@@ -32,7 +33,7 @@ use std::fs::File;
 use std::process::ExitCode;
 
 use anyhow::{Context, Result};
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, Parser, Subcommand};
 use mpt_linux::netns;
 
 use interrupt::Interrupt;
@@ -87,6 +88,9 @@ enum Command {
     /// Measures one case of an experiment
     #[command(hide = true)]
     Case(case::Options),
+    /// Writes manual pages and shell completions, for packages
+    #[command(hide = true)]
+    Manual(manual::Options),
 }
 
 fn main() -> ExitCode {
@@ -116,6 +120,7 @@ fn start(command: Command) -> Result<()> {
             | Command::Plan(_)
             | Command::Report(_)
             | Command::Compare(_)
+            | Command::Manual(_)
     );
     if !reads_and_writes_only {
         // Before anything else, because it has to be done while there is only one thread.
@@ -136,6 +141,7 @@ fn start(command: Command) -> Result<()> {
         Command::Compare(options) => report::compare(&options),
         Command::Emulate => emulator::serve(),
         Command::Case(options) => case::run_command(&options, &laboratory, &interrupt),
+        Command::Manual(options) => manual::write(Arguments::command(), &options),
     }
 }
 
