@@ -8,6 +8,8 @@ use clap::{Parser, Subcommand};
 use mpt_api::{KEEPALIVE_US, MEASURE_MS, PathChange};
 use mpt_core::control::PublicKey;
 
+use crate::advise;
+
 /// Shows and steers mptd, the multipath tunnel daemon.
 #[derive(Debug, Parser)]
 #[command(
@@ -92,6 +94,8 @@ pub(crate) enum Operation {
         #[arg(long)]
         json: bool,
     },
+    /// Which weights, window and maximum delay suit some paths, and what a TCP flow will carry then
+    Advise(Advise),
     /// Read the configuration file again and apply the difference; a bad file changes nothing
     Reload,
     /// Show events as they happen, of a daemon on this host
@@ -141,6 +145,21 @@ pub(crate) struct Show {
     pub(crate) json: bool,
     /// Only this connection
     pub(crate) connection: Option<String>,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Advise {
+    /// A connection of a running daemon: measures the speed of its paths, which takes a second each way and fills them,
+    /// and takes delays from its session
+    #[arg(required_unless_present = "paths", conflicts_with = "paths")]
+    pub(crate) connection: Option<String>,
+    /// A path, needs no daemon: rate=100Mbit,delay=50ms,jitter=5ms (delay one way, jitter its standard deviation); again
+    /// for each path
+    #[arg(long = "path", id = "paths", value_name = "KEY=VALUE,...", value_parser = advise::given)]
+    pub(crate) paths: Vec<advise::Given>,
+    /// As JSON
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 #[derive(Debug, clap::Args)]

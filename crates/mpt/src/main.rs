@@ -2,6 +2,7 @@
 //! makes keys.
 #![forbid(unsafe_code)]
 
+mod advise;
 mod args;
 mod client;
 mod doctor;

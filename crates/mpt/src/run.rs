@@ -11,7 +11,7 @@ use crate::args::{
 };
 use crate::client::{self, Failed};
 use crate::table::{Column, Table};
-use crate::{doctor, events, import, keys, manual, show, units};
+use crate::{advise, doctor, events, import, keys, manual, show, units};
 
 /// Runs one command.
 pub(crate) fn run(args: &Args, out: &mut impl Write) -> Result<(), Failed> {
@@ -28,6 +28,7 @@ pub(crate) fn run(args: &Args, out: &mut impl Write) -> Result<(), Failed> {
         Operation::Import { directory, output } => {
             return import::run(directory, output.as_deref(), out);
         }
+        Operation::Advise(wanted) => return advise::run(wanted, &args.daemon, out),
         Operation::Doctor { config, json } => {
             return doctor::run(config, &args.daemon, *json, out);
         }

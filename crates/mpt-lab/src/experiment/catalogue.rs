@@ -1,4 +1,5 @@
-//! The experiments that come with the laboratory: the tables and figures of the papers.
+//! The experiments that come with the laboratory: the tables and figures of the papers, and what the simulator is
+//! compared with.
 
 /// Names and texts, in the order of the papers.
 macro_rules! catalogue {
@@ -46,6 +47,7 @@ catalogue![
     "szilagyi2021-fig15",
     "szilagyi2021-fig16",
     "szilagyi2021-mixed",
+    "tunnel-cells",
 ];
 
 /// Names of all experiments of the catalogue.

@@ -1,0 +1,119 @@
+//! How the advice is told.
+
+use std::fmt;
+use std::time::Duration;
+
+use mpt_core::advise::{self, Advice, Path};
+use serde::Serialize;
+
+use super::Named;
+use crate::args;
+use crate::table::{Column, Table};
+use crate::units;
+
+/// The advice, as JSON or as text.
+#[derive(Debug, Serialize)]
+pub(super) struct Answer {
+    paths: Vec<PathAnswer>,
+    /// By how much the slowest packet comes after the fastest, in microseconds.
+    spread_us: u64,
+    /// Receive window in packets.
+    window: u16,
+    /// In microseconds.
+    max_delay_us: u64,
+    /// What one TCP flow will carry, in bits per second of payload.
+    throughput: u64,
+    /// What all paths together carry of TCP payload.
+    capacity: u64,
+    papers: Papers,
+}
+
+/// A path with its weight.
+#[derive(Debug, Serialize)]
+struct PathAnswer {
+    name: String,
+    bits_per_second: u64,
+    delay_us: u64,
+    jitter_us: u64,
+    weight: u16,
+}
+
+/// What the papers' rules of thumb give.
+#[derive(Debug, Serialize)]
+struct Papers {
+    /// Three round-trip times of the slowest path (almasi2017, section 4.3).
+    max_delay_us: u64,
+    /// What arrives at the full rate of all paths within that (imareen2025, section 2.2).
+    window: u64,
+}
+
+impl Answer {
+    pub(super) fn new(named: &[Named], paths: &[Path], advice: &Advice) -> Self {
+        let answer = |(named, &weight): (&Named, &u16)| PathAnswer {
+            name: named.name.clone(),
+            bits_per_second: named.path.rate,
+            delay_us: microseconds(named.path.delay),
+            jitter_us: microseconds(named.path.jitter),
+            weight,
+        };
+        let rule = advise::round_trip_rule(paths);
+        Self {
+            paths: named.iter().zip(&advice.weights).map(answer).collect(),
+            spread_us: microseconds(advice.spread),
+            window: advice.window,
+            max_delay_us: microseconds(advice.max_delay),
+            throughput: advice.throughput as u64,
+            capacity: advise::capacity(paths) as u64,
+            papers: Papers {
+                max_delay_us: microseconds(rule),
+                window: advise::line_rate_rule(paths, rule),
+            },
+        }
+    }
+}
+
+impl fmt::Display for Answer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut table = Table::new([
+            Column::Word("PATH"),
+            Column::Number("RATE"),
+            Column::Number("DELAY"),
+            Column::Number("JITTER"),
+        ]);
+        for path in &self.paths {
+            table.push([
+                path.name.clone(),
+                units::rate(path.bits_per_second),
+                units::microseconds(path.delay_us),
+                units::microseconds(path.jitter_us),
+            ]);
+        }
+        writeln!(f, "{table}")?;
+        writeln!(f, "# in [[connection]], at the end that receives")?;
+        writeln!(f, "window = {}", self.window)?;
+        // Whole milliseconds: what is left over is nothing to write down.
+        writeln!(f, "max_delay = \"{} ms\"", self.max_delay_us.div_ceil(1000))?;
+        writeln!(f, "\n# in [[connection.path]], at the end that sends")?;
+        for path in &self.paths {
+            writeln!(f, "weight = {:<6} # {}", path.weight, args::quoted(&path.name))?;
+        }
+        writeln!(
+            f,
+            "\nthe slowest packets come {} after the fastest; one TCP flow will carry {} of the {} that fit",
+            units::microseconds(self.spread_us),
+            units::rate(self.throughput),
+            units::rate(self.capacity)
+        )?;
+        writeln!(
+            f,
+            "the papers' rules: max_delay = \"{} ms\", three round-trip times of the slowest path; window = {}, what \
+             arrives within that",
+            self.papers.max_delay_us.div_ceil(1000),
+            self.papers.window
+        )
+    }
+}
+
+fn microseconds(time: Duration) -> u64 {
+    u64::try_from(time.as_micros()).unwrap_or(u64::MAX)
+}

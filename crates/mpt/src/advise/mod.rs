@@ -1,0 +1,50 @@
+//! `mpt advise`: which weights, window and maximum delay suit some paths, and what a flow will carry then.
+
+mod answer;
+mod ask;
+mod given;
+
+use std::io::{self, Write};
+
+use mpt_core::advise::{self, Path};
+
+use crate::args::{Advise, Daemon};
+use crate::client::Failed;
+
+pub(crate) use given::{Given, given};
+
+/// A path and what it is called.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Named {
+    pub(crate) name: String,
+    pub(crate) path: Path,
+}
+
+/// Gives the advice.
+pub(crate) fn run(wanted: &Advise, daemon: &Daemon, out: &mut impl Write) -> Result<(), Failed> {
+    let paths = match &wanted.connection {
+        Some(connection) => ask::paths(connection, daemon)?,
+        None => named(&wanted.paths),
+    };
+    let bare: Vec<Path> = paths.iter().map(|named| named.path).collect();
+    let advice = advise::advise(&bare).map_err(|error| Failed::Usage(error.to_string()))?;
+    let answer = answer::Answer::new(&paths, &bare, &advice);
+    if wanted.json {
+        serde_json::to_writer_pretty(&mut *out, &answer).map_err(io::Error::from)?;
+        writeln!(out)?;
+    } else {
+        write!(out, "{answer}")?;
+    }
+    Ok(())
+}
+
+/// Paths without a name are called as in the examples: path1, path2, ...
+fn named(given: &[Given]) -> Vec<Named> {
+    let number = (1..).zip(given);
+    number
+        .map(|(number, given)| Named {
+            name: given.name.clone().unwrap_or_else(|| format!("path{number}")),
+            path: given.path,
+        })
+        .collect()
+}
