@@ -30,6 +30,7 @@ fn path() -> Path {
         heard_from: None,
         weight: 8,
         weight_in: 1,
+        lead_us: 0,
         tier: 0,
         mtu: 1500,
         sent: Traffic::default(),
