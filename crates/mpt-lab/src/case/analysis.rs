@@ -58,6 +58,17 @@ pub(super) fn transient(series: &[f64]) -> Option<f64> {
     Some(first.unwrap_or(seconds.len()) as f64)
 }
 
+/// The longest time after the first byte in which less than 1 % of the usual throughput arrived, in milliseconds: whole intervals of
+/// [`STEP`], so that a gap shorter than two of them may not be seen. Usual is the median. `None` where nothing arrived.
+pub(super) fn longest_gap(series: &[f64]) -> Option<f64> {
+    let mut sorted = series.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    let least = crate::statistics::percentile(&sorted, 50.0) / 100.0;
+    let first = series.iter().position(|&rate| rate > least)?;
+    let gaps = series[first..].split(|&rate| rate > least);
+    gaps.map(|gap| gap.len() as f64 * STEP.as_secs_f64() * 1e3).reduce(f64::max)
+}
+
 /// "Expected absolute value of the total packet delay variation" (imareen2023, equation 1): the variations of the inter-packet delay at
 /// the nodes of the route sum up to the difference of the delays of two successive packets from end to end. The unit is that of the
 /// delays. `None` for less than two packets.
@@ -87,6 +98,16 @@ pub(super) fn megabits(bins: &[f64]) -> Vec<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_gap_is_that_in_which_hardly_anything_arrives() {
+        let series = [0.0, 0.0, 9.0, 0.0, 9.0, 0.05, 0.0, 0.0, 9.0, 9.0, 9.0, 9.0, 9.0, 9.0];
+        assert_eq!(longest_gap(&series), Some(300.0));
+        assert_eq!(longest_gap(&[10.0, 10.0, 0.0, 0.0]), Some(200.0), "the end counts");
+        assert_eq!(longest_gap(&[10.0, 9.0]), Some(0.0));
+        assert_eq!(longest_gap(&[0.0; 5]), None);
+        assert_eq!(longest_gap(&[]), None);
+    }
 
     #[test]
     fn intervals_are_cut_where_they_cross() {

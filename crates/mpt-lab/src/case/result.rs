@@ -117,7 +117,7 @@ pub(crate) mod metric {
     pub(crate) const REORDERED: &str = "reordered_percent";
     /// Seconds a download took.
     pub(crate) const DOWNLOAD_TIME: &str = "download_s";
-    /// The longest time without anything arriving after the first packet, milliseconds.
+    /// The longest time without anything arriving after the first packet, milliseconds; of a TCP flow in steps of 100 ms.
     pub(crate) const LONGEST_GAP: &str = "longest_gap_ms";
     /// CPU seconds per second of the receiving daemon, in percent of one processor.
     pub(crate) const CPU_DAEMON_B: &str = "cpu_daemon_b_percent";

@@ -15,6 +15,7 @@ mod plan;
 mod pool;
 mod protocol;
 mod server;
+mod watch;
 
 pub(crate) use counters::Counters;
 pub(crate) use handle::Emulator;

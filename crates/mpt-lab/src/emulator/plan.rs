@@ -16,7 +16,7 @@ pub(crate) const MOST_HOPS: usize = 4;
 pub(crate) struct EmulatorPlan {
     /// The same seed makes the same random decisions for the same packets.
     pub(crate) seed: u64,
-    /// Waits actively for the last 50 us before a packet is due: three times as exact, for a fifth of the machine.
+    /// Never sleeps: more exact, for a whole processor.
     #[serde(default)]
     pub(crate) spin: bool,
     /// Frame by frame, without super-packets: for tests. Kernels that cannot do better are found out anyway.

@@ -18,14 +18,13 @@ use super::engine::{Delivery, Engine};
 use super::lateness::Record;
 use super::plan::{EmulatorPlan, EndPlan};
 use super::protocol::{Command, EndReport, Reply, Report};
+use super::watch::Watch;
 
 /// Frames read from a device before others get their turn. With 8, 2 x 1000 Mbit/s leave more of the machine idle than
 /// with more: what is read is still in the cache when it is written.
 const BATCH: usize = 8;
 /// Frames written before devices are read again.
 const WRITES: usize = 64;
-/// With `spin`: how long before a frame is due we wait actively. Sleeping on, the kernel wakes us some 40 us late.
-const SPIN: Duration = Duration::from_micros(50);
 /// Frames that a device keeps for us. The kernel drops more without a word to the sender, so there is room for all that
 /// TCP sends without an answer: 16,384 ordinary frames are 24 MB.
 const DEVICE_QUEUE: u32 = 16_384;
@@ -59,7 +58,9 @@ struct Server {
     devices: Vec<Device>,
     poller: Poller,
     lateness: Record,
+    /// Never sleep.
     spin: bool,
+    watch: Watch,
     /// What is read.
     buffer: Box<[u8]>,
     /// Headers of what is written.
@@ -95,6 +96,7 @@ impl Server {
             poller,
             lateness: Record::new()?,
             spin: plan.spin,
+            watch: Watch::new(Instant::now()),
             buffer: vec![0; READ_LEN].into(),
             headers: Vec::with_capacity(READ_LEN),
         })
@@ -102,8 +104,9 @@ impl Server {
 
     fn serve(&mut self, commands: &mut Commands) -> Result<()> {
         // We stand for hardware, which does not wait until programs have done their work. Where that is not allowed links
-        // are as good as the machine is idle; the record of lateness tells.
-        let _ = realtime::take_precedence();
+        // are as good as the machine is idle; the record of lateness tells. Who never sleeps must not take it all: the kernel
+        // would stop him for the last 50 ms of each second.
+        let _ = if self.spin { realtime::prefer() } else { realtime::take_precedence() };
         let mut events = [Event::default(); MAX_EVENTS];
         loop {
             self.deliver()?;
@@ -127,9 +130,12 @@ impl Server {
     }
 
     /// How long nothing is to be done unless something happens.
-    fn timeout(&self) -> Option<Duration> {
-        let left = self.engine.next_timeout()?.saturating_duration_since(Instant::now());
-        Some(if self.spin { left.saturating_sub(SPIN) } else { left })
+    fn timeout(&mut self) -> Option<Duration> {
+        if self.spin {
+            return Some(Duration::ZERO);
+        }
+        let due = self.engine.next_timeout()?;
+        Some(self.watch.sleep(Instant::now(), due))
     }
 
     fn read(&mut self, device: usize) -> std::io::Result<()> {
