@@ -66,7 +66,7 @@ pub(super) fn longest_gap(series: &[f64]) -> Option<f64> {
     let least = crate::statistics::percentile(&sorted, 50.0) / 100.0;
     let first = series.iter().position(|&rate| rate > least)?;
     let gaps = series[first..].split(|&rate| rate > least);
-    gaps.map(|gap| gap.len() as f64 * STEP.as_secs_f64() * 1e3).reduce(f64::max)
+    gaps.map(|gap| gap.len() as f64 * STEP.as_millis() as f64).reduce(f64::max)
 }
 
 /// "Expected absolute value of the total packet delay variation" (imareen2023, equation 1): the variations of the inter-packet delay at
