@@ -11,13 +11,30 @@ use std::time::{Duration, Instant};
 /// clocks that differ by 50 millionths drift apart by a millisecond.
 const MEMORY: Duration = Duration::from_secs(10);
 
-/// The least one-way delay of a path, plus what the clocks of both ends differ by.
+/// The least one-way delay of a path, plus what the clocks of both ends differ by, and the greatest.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct OneWay {
-    /// When this period began, and the least of it.
-    present: Option<(Instant, u32)>,
-    /// The least of the one before.
-    before: Option<u32>,
+    /// When this period began, and what came in it.
+    present: Option<(Instant, Range)>,
+    /// What came in the one before.
+    before: Option<Range>,
+}
+
+/// Samples in serial number arithmetic (RFC 1982).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Range {
+    least: u32,
+    most: u32,
+}
+
+impl Range {
+    fn and(self, other: Self) -> Self {
+        let before = |a: u32, b: u32| a.wrapping_sub(b).cast_signed() < 0;
+        Self {
+            least: if before(other.least, self.least) { other.least } else { self.least },
+            most: if before(self.most, other.most) { other.most } else { self.most },
+        }
+    }
 }
 
 impl OneWay {
@@ -31,12 +48,13 @@ impl OneWay {
     /// microseconds modulo 2^32.
     pub fn record(&mut self, now: Instant, sent: u32, received: u32) {
         let sample = received.wrapping_sub(sent);
+        let sample = Range { least: sample, most: sample };
         self.present = Some(match self.present {
-            Some((began, least)) if now.saturating_duration_since(began) < MEMORY => {
-                (began, lesser(least, sample))
+            Some((began, range)) if now.saturating_duration_since(began) < MEMORY => {
+                (began, range.and(sample))
             }
             other => {
-                self.before = other.map(|(_, least)| least);
+                self.before = other.map(|(_, range)| range);
                 (now, sample)
             }
         });
@@ -46,18 +64,20 @@ impl OneWay {
     /// one of them has no sample. In microseconds.
     #[must_use]
     pub fn longer_than(&self, other: &Self) -> Option<i32> {
-        Some(self.least()?.wrapping_sub(other.least()?).cast_signed())
+        Some(self.range()?.least.wrapping_sub(other.range()?.least).cast_signed())
     }
 
-    fn least(&self) -> Option<u32> {
-        let (_, least) = self.present?;
-        Some(self.before.map_or(least, |before| lesser(before, least)))
+    /// By how much the samples differ: jitter, and what queues there were.
+    #[must_use]
+    pub fn spread(&self) -> Duration {
+        let spread = self.range().map_or(0, |range| range.most.wrapping_sub(range.least));
+        Duration::from_micros(spread.into())
     }
-}
 
-/// The lesser one in serial number arithmetic (RFC 1982).
-fn lesser(a: u32, b: u32) -> u32 {
-    if a.wrapping_sub(b).cast_signed() < 0 { a } else { b }
+    fn range(&self) -> Option<Range> {
+        let (_, range) = self.present?;
+        Some(self.before.map_or(range, |before| before.and(range)))
+    }
 }
 
 #[cfg(test)]
@@ -82,6 +102,7 @@ mod tests {
             let long = path(origin, &[stamp(3, 50_200), stamp(1 << 31, 70_000)]);
             assert_eq!(long.longer_than(&short), Some(50_000));
             assert_eq!(short.longer_than(&long), Some(-50_000));
+            assert_eq!(short.spread(), Duration::from_micros(4_800));
         }
     }
 

@@ -24,6 +24,17 @@ impl<P: Copy> Endpoint<P> {
         }
     }
 
+    /// By how much the delays of what came on this path differ, as far as is known before there is
+    /// traffic: see [`ReorderBuffer::set_jitter`](crate::reorder::ReorderBuffer::set_jitter).
+    pub fn set_path_jitter(&mut self, id: PathId, jitter: Duration) {
+        let Some(path) = self.paths.at(id) else { return };
+        let (slot, connection) = (usize::from(path.slot), path.connection);
+        let connection = self.connection_mut(connection);
+        if let Some(reorder) = connection.and_then(|it| it.reorder.as_mut()) {
+            reorder.buffer_mut().set_jitter(slot, jitter);
+        }
+    }
+
     /// How long packets from this path are held.
     pub fn path_lead(&self, id: PathId) -> Duration {
         let lead = || {

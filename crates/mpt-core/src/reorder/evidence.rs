@@ -124,6 +124,13 @@ impl Evidence {
         }
     }
 
+    /// Delays on the path have differed by so much.
+    pub(super) fn set_jitter(&mut self, path: usize, jitter: u64) {
+        if let Some(p) = self.paths.get_mut(path) {
+            p.lag.expect(jitter);
+        }
+    }
+
     /// From the number `first` on the path has another weight, 0 for none of the numbers.
     pub(super) fn announce(&mut self, now: u64, first: Sequence, path: usize, weight: u16) {
         if let Some(changes) = &self.changes
@@ -256,7 +263,8 @@ impl Evidence {
             } else if p.seen && beyond < spacing {
                 before = before.min((spacing - beyond).cast_unsigned());
             } else if !p.is_silent(now, self.max_delay) {
-                let patience = p.patience.wait().map_or(NEVER, |wait| overtaken + wait);
+                let lag = p.lag.doubt(now);
+                let patience = p.patience.wait().map_or(NEVER, |wait| overtaken + wait + lag);
                 if now < patience {
                     let until = p.silent_from(self.max_delay).min(patience);
                     self.suspect = i as u32;

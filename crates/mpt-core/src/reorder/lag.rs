@@ -4,6 +4,11 @@
 //! [`RANK`]-th largest. One packet held up for long (a retry of a radio link), or a replayed one,
 //! would otherwise make every lost packet cost as much for the whole time it is remembered. The
 //! price is that a few packets more are late while a lag is learnt.
+//!
+//! In the first moments of a TCP flow that price is high: what comes late ends its slow start, or
+//! shows it delays that are shorter than all later ones, and it takes seconds to make up for that.
+//! So where the delays of a path are known to differ (a session measures them, `Lag::expect`), the
+//! path is reckoned with twice that difference until its numbers have shown what its lag is.
 
 use super::NEVER;
 use crate::sequence::Sequence;
@@ -18,6 +23,17 @@ const RANK: usize = 4;
 /// How long a lag is remembered at least, and at most twice that.
 const MEMORY: u64 = 10_000_000_000;
 
+/// No difference of delays up to this one is worth mentioning: it is the machine's.
+const UNMENTIONED: u64 = 1_000_000;
+/// What is expected at the most, whatever queues there were.
+const MOST_EXPECTED: u64 = 50_000_000;
+/// A path has shown that it is first-in-first-out by so many numbers in order,
+const ENOUGH_IN_ORDER: u16 = 256;
+/// what its lag is by so many that came late,
+const ENOUGH_LATE: u16 = 64;
+/// and that such are rare by so many in all.
+const ENOUGH: u16 = 4096;
+
 /// When a path reached which number, and by how much numbers below came later than that. On a path
 /// that is first-in-first-out nothing is remembered: recording begins when a number comes late, and
 /// ends when none has for long enough.
@@ -25,6 +41,11 @@ const MEMORY: u64 = 10_000_000_000;
 #[repr(C)] // `recording` first, see `Path`
 pub(super) struct Lag {
     recording: bool,
+    /// How many numbers came late, and how many did not, while recording.
+    late: u16,
+    in_order: u16,
+    /// The lag to be reckoned with before there are enough of both; 0: none.
+    expected: u64,
     /// The next moment to be overwritten, and how many there are.
     next: u8,
     len: u8,
@@ -52,6 +73,9 @@ impl Lag {
     pub(super) fn new() -> Self {
         Self {
             recording: false,
+            late: 0,
+            in_order: 0,
+            expected: 0,
             next: 0,
             len: 0,
             largest: [0; RANK],
@@ -67,8 +91,27 @@ impl Lag {
     /// Forgets everything.
     pub(super) fn reset(&mut self) {
         (self.largest, self.previous, self.period_began) = ([0; RANK], 0, 0);
-        (self.step, self.last_late) = (FINEST, 0);
+        self.last_late = 0;
+        (self.late, self.in_order) = (0, 0);
         self.stop();
+        self.recording = self.expected > 0;
+        self.set_step();
+    }
+
+    /// Delays on the path have differed by `jitter`.
+    pub(super) fn expect(&mut self, jitter: u64) {
+        self.expected = if jitter > UNMENTIONED { (2 * jitter).min(MOST_EXPECTED) } else { 0 };
+        self.recording |= self.is_expecting();
+        self.set_step();
+    }
+
+    /// Whether the path is reckoned with what is expected of it, and not with what it has shown.
+    fn is_expecting(&self) -> bool {
+        let known = match self.late {
+            0 => self.in_order >= ENOUGH_IN_ORDER,
+            late => late >= ENOUGH_LATE || self.in_order >= ENOUGH,
+        };
+        self.expected > 0 && !known
     }
 
     fn stop(&mut self) {
@@ -85,6 +128,11 @@ impl Lag {
     }
 
     fn record(&mut self, number: Sequence, now: u64) {
+        self.in_order = self.in_order.saturating_add(1);
+        if self.late == 0 && self.in_order >= ENOUGH_IN_ORDER {
+            self.stop();
+            return;
+        }
         if self.last_moment != NEVER && now.saturating_sub(self.last_moment) < self.step {
             return;
         }
@@ -113,6 +161,7 @@ impl Lag {
         self.note(late.min(limit));
         self.recording = true;
         self.last_late = now;
+        self.late = self.late.saturating_add(1);
         late
     }
 
@@ -122,7 +171,12 @@ impl Lag {
         if self.lag() != 0 {
             self.begin_period(now);
         }
-        self.lag()
+        if self.is_expecting() { self.expected.max(self.reckoned()) } else { self.reckoned() }
+    }
+
+    /// What is added to other expectations of the path where its delays differ: 0 if they do not.
+    pub(super) fn doubt(&mut self, now: u64) -> u64 {
+        if self.expected > 0 { self.value(now) } else { 0 }
     }
 
     /// When the path passed `number` (which is below `highest`), and up to which number it had then
@@ -156,7 +210,19 @@ impl Lag {
             self.largest.copy_within(1..place, 0);
             self.largest[place - 1] = late;
         }
-        self.step = (self.lag() / 16).max(FINEST);
+        self.set_step();
+    }
+
+    fn set_step(&mut self) {
+        let lag =
+            if self.is_expecting() { self.reckoned().max(self.expected) } else { self.reckoned() };
+        self.step = (lag / 16).max(FINEST);
+    }
+
+    /// The lag that the path has shown. Where its delays are known to differ, half as much again: the largest of few is soon exceeded.
+    fn reckoned(&self) -> u64 {
+        let lag = self.lag();
+        if self.expected > 0 { lag + lag / 2 } else { lag }
     }
 
     fn lag(&self) -> u64 {
@@ -169,7 +235,7 @@ impl Lag {
             self.previous = if elapsed < 2 * MEMORY { self.largest[0] } else { 0 };
             self.largest = [0; RANK];
             self.period_began = now;
-            self.step = (self.previous / 16).max(FINEST);
+            self.set_step();
         }
     }
 }
@@ -238,5 +304,32 @@ mod tests {
         assert!(lag.recording);
         lag.advanced(Sequence(90), 3 * MEMORY);
         assert!(!lag.recording && lag.len == 0);
+    }
+
+    #[test]
+    fn what_is_expected_counts_until_enough_has_come() {
+        let mut lag = Lag::new();
+        lag.expect(3 * MS);
+        assert_eq!(lag.value(0), 6 * MS);
+        for i in 0..u32::from(ENOUGH_IN_ORDER) {
+            assert_eq!(lag.value(0), 6 * MS);
+            lag.advanced(Sequence(2 * i), u64::from(i) * MS / 4);
+        }
+        assert_eq!(lag.value(64 * MS), 0, "it is first-in-first-out");
+        assert!(!lag.recording);
+
+        lag.reset();
+        assert_eq!(lag.value(0), 6 * MS, "a path that comes up begins anew");
+        steady(&mut lag, 41);
+        invert(&mut lag, 10 * MS, usize::from(ENOUGH_LATE) - 1);
+        assert_eq!(lag.value(10 * MS), 6 * MS);
+        invert(&mut lag, 10 * MS, 1);
+        assert_eq!(lag.value(10 * MS), 2 * MS * 3 / 2);
+
+        lag.expect(MS);
+        assert_eq!(lag.value(10 * MS), 2 * MS, "the machine's jitter is not mentioned");
+        lag.reset();
+        lag.expect(1000 * MS);
+        assert_eq!(lag.value(0), MOST_EXPECTED);
     }
 }

@@ -244,6 +244,12 @@ impl<P: Copy> ReorderBuffer<P> {
         self.evidence.set_weight(path, weight);
     }
 
+    /// By how much the delays of a path have differed, as far as is known otherwise than by its
+    /// packets. It is believed until they have shown how late they come.
+    pub fn set_jitter(&mut self, path: usize, jitter: Duration) {
+        self.evidence.set_jitter(path, jitter.as_nanos() as u64);
+    }
+
     /// The sender announces that from the number `first` on a path has another weight: 0 if it goes
     /// down (is given none of the numbers from there on), and its weight if it comes up.
     pub fn announce(&mut self, now: Instant, first: u32, path: usize, weight: u16) {

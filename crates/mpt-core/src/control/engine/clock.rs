@@ -61,6 +61,7 @@ impl Session {
             });
             let lead = Duration::from_micros(longer.max().unwrap_or(0));
             endpoint.set_path_lead(path.id, lead);
+            endpoint.set_path_jitter(path.id, path.one_way.spread());
         }
     }
 }
