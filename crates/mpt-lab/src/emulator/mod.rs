@@ -15,7 +15,6 @@ mod plan;
 mod pool;
 mod protocol;
 mod server;
-mod watch;
 
 pub(crate) use counters::Counters;
 pub(crate) use handle::Emulator;

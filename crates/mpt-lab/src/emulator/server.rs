@@ -18,7 +18,6 @@ use super::engine::{Delivery, Engine};
 use super::lateness::Record;
 use super::plan::{EmulatorPlan, EndPlan};
 use super::protocol::{Command, EndReport, Reply, Report};
-use super::watch::Watch;
 
 /// Frames read from a device before others get their turn. With 8, 2 x 1000 Mbit/s leave more of the machine idle than
 /// with more: what is read is still in the cache when it is written.
@@ -60,7 +59,6 @@ struct Server {
     lateness: Record,
     /// Never sleep.
     spin: bool,
-    watch: Watch,
     /// What is read.
     buffer: Box<[u8]>,
     /// Headers of what is written.
@@ -96,7 +94,6 @@ impl Server {
             poller,
             lateness: Record::new()?,
             spin: plan.spin,
-            watch: Watch::new(Instant::now()),
             buffer: vec![0; READ_LEN].into(),
             headers: Vec::with_capacity(READ_LEN),
         })
@@ -130,12 +127,11 @@ impl Server {
     }
 
     /// How long nothing is to be done unless something happens.
-    fn timeout(&mut self) -> Option<Duration> {
+    fn timeout(&self) -> Option<Duration> {
         if self.spin {
             return Some(Duration::ZERO);
         }
-        let due = self.engine.next_timeout()?;
-        Some(self.watch.sleep(Instant::now(), due))
+        Some(self.engine.next_timeout()?.saturating_duration_since(Instant::now()))
     }
 
     fn read(&mut self, device: usize) -> std::io::Result<()> {
