@@ -60,6 +60,12 @@ impl OneWay {
         });
     }
 
+    /// Whether there is a sample.
+    #[must_use]
+    pub const fn is_known(&self) -> bool {
+        self.present.is_some()
+    }
+
     /// By how much this path is longer than `other`: negative if it is shorter, `None` as long as
     /// one of them has no sample. In microseconds.
     #[must_use]

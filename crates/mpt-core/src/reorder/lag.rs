@@ -171,7 +171,7 @@ impl Lag {
         if self.lag() != 0 {
             self.begin_period(now);
         }
-        if self.is_expecting() { self.expected.max(self.reckoned()) } else { self.reckoned() }
+        self.reckoned()
     }
 
     /// What is added to other expectations of the path where its delays differ: 0 if they do not.
@@ -214,15 +214,15 @@ impl Lag {
     }
 
     fn set_step(&mut self) {
-        let lag =
-            if self.is_expecting() { self.reckoned().max(self.expected) } else { self.reckoned() };
-        self.step = (lag / 16).max(FINEST);
+        self.step = (self.reckoned() / 16).max(FINEST);
     }
 
-    /// The lag that the path has shown. Where its delays are known to differ, half as much again: the largest of few is soon exceeded.
+    /// The lag that the path has shown. Where its delays are known to differ, half as much again (the
+    /// largest of few is soon exceeded), and what is expected as long as that counts.
     fn reckoned(&self) -> u64 {
         let lag = self.lag();
-        if self.expected > 0 { lag + lag / 2 } else { lag }
+        let doubted = if self.expected > 0 { lag + lag / 2 } else { lag };
+        if self.is_expecting() { self.expected.max(doubted) } else { doubted }
     }
 
     fn lag(&self) -> u64 {

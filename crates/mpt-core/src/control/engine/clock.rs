@@ -54,12 +54,12 @@ impl Session {
         let used = |it: &&super::SessionPath| {
             it.peer.is_some_and(|entry| entry.weight > 0) && !it.liveness.is_silent()
         };
+        let known = self.paths.iter().filter(used).map(|it| it.one_way).filter(OneWay::is_known);
+        let longest = known.reduce(|a, b| if b.longer_than(&a) > Some(0) { b } else { a });
         for path in &self.paths {
-            let longer = self.paths.iter().filter(used).filter_map(|other| {
-                let longer = other.one_way.longer_than(&path.one_way)?;
-                u64::try_from(longer).ok()
-            });
-            let lead = Duration::from_micros(longer.max().unwrap_or(0));
+            let longer = longest.and_then(|longest| longest.longer_than(&path.one_way));
+            let lead =
+                Duration::from_micros(longer.map_or(0, |it| it.max(0).unsigned_abs().into()));
             endpoint.set_path_lead(path.id, lead);
             endpoint.set_path_jitter(path.id, path.one_way.spread());
         }
