@@ -35,6 +35,8 @@ pub const MAX_RATE: u64 = 1_000_000_000_000;
 const FEW: u32 = 3;
 /// Added to the maximum delay: queues are not equally full all the time.
 const LEEWAY: Duration = Duration::from_millis(10);
+/// No larger weight is recommended where the ratio of the rates is not one of small numbers.
+pub const LARGEST_WEIGHT: u16 = 1000;
 /// No smaller window is recommended: it costs nothing, and a queue may come from anywhere.
 const LEAST_WINDOW: u64 = 64;
 
@@ -128,7 +130,7 @@ pub fn advise(paths: &[Path]) -> Result<Advice, AdviceError> {
     let needed = line_rate_rule(paths, max_delay).saturating_add(spacing(paths) as u64);
     let window = needed.clamp(LEAST_WINDOW, u64::from(u16::MAX)) as u16;
     Ok(Advice {
-        weights: weights(paths),
+        weights: weights(&paths.iter().map(|path| path.rate).collect::<Vec<_>>(), LARGEST_WEIGHT),
         spread,
         window,
         max_delay,
@@ -177,22 +179,22 @@ pub fn round_trip_rule(paths: &[Path]) -> Duration {
 }
 
 /// Weights in the ratio of the rates (almasi2017, equation 1): exact where they reduce to at most
-/// 1000, else the largest is 1000.
+/// `largest`, else the largest of them is that, and the others are the nearest that fit.
 #[must_use]
-pub fn weights(paths: &[Path]) -> Vec<u16> {
-    const LARGEST: u64 = 1000;
-    let common = paths.iter().map(|path| path.rate).fold(0, gcd).max(1);
-    let most = paths.iter().map(|path| path.rate).max().unwrap_or(1).max(1);
-    let weight = |path: &Path| {
-        let weight = if most / common <= LARGEST {
-            path.rate / common
+pub fn weights(rates: &[u64], largest: u16) -> Vec<u16> {
+    let largest = u64::from(largest);
+    let common = rates.iter().copied().fold(0, gcd).max(1);
+    let most = rates.iter().copied().max().unwrap_or(1).max(1);
+    let weight = |&rate: &u64| {
+        let weight = if most / common <= largest {
+            rate / common
         } else {
-            // Rounded to the nearest; rates are below 2^40 here, so nothing overflows.
-            (path.rate.min(MAX_RATE) * LARGEST + most / 2) / most
+            let (rate, largest, most) = (u128::from(rate), u128::from(largest), u128::from(most));
+            ((rate * largest + most / 2) / most) as u64
         };
-        weight.clamp(1, LARGEST) as u16
+        weight.clamp(1, largest) as u16
     };
-    paths.iter().map(weight).collect()
+    rates.iter().map(weight).collect()
 }
 
 fn check(paths: &[Path]) -> Result<(), AdviceError> {
@@ -299,11 +301,7 @@ mod tests {
 
     #[test]
     fn weights_are_small_numbers_in_the_ratio_of_the_rates() {
-        let of = |rates: &[u64]| {
-            let paths: Vec<Path> =
-                rates.iter().map(|&rate| Path { rate, ..path(1, 0, 0) }).collect();
-            weights(&paths)
-        };
+        let of = |rates: &[u64]| weights(rates, LARGEST_WEIGHT);
         assert_eq!(of(&[94_000_000, 121_000_000]), [94, 121]);
         assert_eq!(of(&[1_000_000_007, 500_000_003]), [1000, 500]);
         assert_eq!(of(&[10_000_000_001, 1]), [1000, 1]);

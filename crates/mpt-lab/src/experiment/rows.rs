@@ -257,17 +257,7 @@ fn known<'a>(
 
 /// The smallest weights in the ratio of the rates; where they are too large, the nearest that fit.
 fn reduced(rates: &[u64]) -> Vec<u64> {
-    let common = rates.iter().copied().reduce(gcd).unwrap_or(1).max(1);
-    let largest = rates.iter().max().map_or(1, |rate| rate / common);
-    let fit = |rate: &u64| match rate / common {
-        weight if largest <= LARGEST_WEIGHT => weight.max(1),
-        weight => (weight as f64 * LARGEST_WEIGHT as f64 / largest as f64).round().max(1.0) as u64,
-    };
-    rates.iter().map(fit).collect()
-}
-
-fn gcd(a: u64, b: u64) -> u64 {
-    if b == 0 { a } else { gcd(b, a % b) }
+    mpt_core::advise::weights(rates, u16::MAX).into_iter().map(u64::from).collect()
 }
 
 #[cfg(test)]

@@ -201,19 +201,8 @@ fn weights(context: &Context<'_>, draft: &ConnectionDraft) {
     }
 }
 
-/// Small integers in the proportion of the rates: exact where they reduce to weights, else the largest becomes 1000.
-fn proportion(rates: &[u64]) -> Vec<u64> {
-    let gcd = rates.iter().copied().fold(0, gcd).max(1);
-    let largest = rates.iter().copied().max().unwrap_or(1);
-    if largest / gcd <= 1000 {
-        return rates.iter().map(|rate| rate / gcd).collect();
-    }
-    let scaled = |&rate: &u64| (rate as f64 / largest as f64 * 1000.0).round().max(1.0) as u64;
-    rates.iter().map(scaled).collect()
-}
-
-fn gcd(a: u64, b: u64) -> u64 {
-    if b == 0 { a } else { gcd(b, a % b) }
+fn proportion(rates: &[u64]) -> Vec<u16> {
+    mpt_core::advise::weights(rates, mpt_core::advise::LARGEST_WEIGHT)
 }
 
 #[cfg(test)]
