@@ -18,8 +18,8 @@ pub const HEADERS: ByteCount = ByteCount(50);
 /// A flow counts as settled from here on: the laboratory's `goodput_3_to_10_mbit` begins there, too.
 const SETTLED_FROM: Duration = Duration::from_secs(3);
 
-/// Deviations below the mean of the least of a hundred normally distributed delays.
-const LEAST_OF_PROBES: f64 = 2.5;
+/// Deviations below the mean of the least of a hundred normally distributed delays, and above it of the greatest.
+const EXTREME_OF_PROBES: f64 = 2.5;
 
 /// Linux' lower limit of the retransmission timer (`TCP_RTO_MIN`).
 const MINIMUM_RTO: Duration = Duration::from_millis(200);
@@ -115,7 +115,12 @@ impl Path {
 
     /// The least delay that the probes of a session find within the 10 s that they remember: some hundred of them.
     pub(super) fn least_delay(&self) -> Duration {
-        self.delay.saturating_sub(self.jitter.mul_f64(LEAST_OF_PROBES))
+        self.delay.saturating_sub(self.jitter.mul_f64(EXTREME_OF_PROBES))
+    }
+
+    /// By how much their delays differ.
+    pub(super) fn spread(&self) -> Duration {
+        self.delay + self.jitter.mul_f64(EXTREME_OF_PROBES) - self.least_delay()
     }
 
     pub(super) fn params(&self) -> Params {

@@ -92,6 +92,7 @@ impl Host {
             let longest = case.paths.iter().map(Path::least_delay).max().unwrap_or_default();
             for (path, &id) in case.paths.iter().zip(&paths) {
                 endpoint.set_path_lead(id, longest.saturating_sub(path.least_delay()));
+                endpoint.set_path_jitter(id, path.spread());
             }
         }
         let buffer = vec![0; usize::from(PATH_MTU)];

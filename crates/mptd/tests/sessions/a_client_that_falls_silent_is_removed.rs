@@ -31,7 +31,8 @@ fn a_client_that_falls_silent_is_removed() {
     wait_within(SILENT + Duration::from_secs(15), "the connection is removed", || {
         find(&b, "anna.office").is_none().then_some(())
     });
-    assert!(start.elapsed() > SILENT, "{:?}", start.elapsed());
+    // Its last frame came a keepalive before it was killed, or a few on a busy machine.
+    assert!(start.elapsed() > SILENT - Duration::from_secs(1), "{:?}", start.elapsed());
     let reason = events.find_map(|event| match event {
         EventKind::ClientRemoved { client, connection, reason } => {
             assert_eq!((client.as_str(), connection.as_str()), ("anna", "anna.office"));

@@ -23,9 +23,8 @@ fn each_direction_has_weights_of_its_own() {
     assert_eq!(b.packets_sent("tunnel"), [94 * 20, 121 * 20]);
     for daemon in [a, b] {
         let reorder = daemon.connection("tunnel").reorder;
-        assert_eq!(
-            (reorder.late, reorder.duplicate, reorder.overflow, reorder.stray),
-            (0, 0, 0, 0)
-        );
+        // Late ones are possible: a sender that loses the processor between two paths is later than
+        // any delay known so far.
+        assert_eq!((reorder.duplicate, reorder.overflow, reorder.stray), (0, 0, 0));
     }
 }
