@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use mpt_core::control::liveness::Timing;
 use mpt_core::control::{Control, Event, RequestRefused, SessionConfig, SessionId};
-use mpt_core::{DeviceId, DeviceSink, Endpoint, SocketId};
+use mpt_core::{Endpoint, Nowhere, SocketId};
 use mpt_wire::control::Kind;
 use mpt_wire::gre;
 
@@ -54,19 +54,6 @@ pub(crate) struct Session {
     buffer: Box<[u8; DATAGRAM]>,
     /// What the network said last. It is not authentic, so it only explains why nothing came.
     trouble: Option<io::Error>,
-}
-
-/// Nothing is ever delivered.
-struct Nowhere;
-
-impl DeviceSink<()> for Nowhere {
-    fn keep(&mut self, (): ()) -> Option<()> {
-        None
-    }
-
-    fn deliver(&mut self, _: DeviceId, (): (), _: bool, _: bool) {}
-
-    fn discard(&mut self, (): ()) {}
 }
 
 impl Session {

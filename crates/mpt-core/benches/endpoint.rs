@@ -89,9 +89,9 @@ impl Draw {
     }
 }
 
-struct Nowhere;
+struct BlackBox;
 
-impl DeviceSink<u32> for Nowhere {
+impl DeviceSink<u32> for BlackBox {
     fn keep(&mut self, packet: u32) -> Option<u32> {
         Some(packet)
     }
@@ -183,7 +183,7 @@ fn receive(criterion: &mut Criterion) {
                 now += Duration::from_micros(1);
                 let datagram = &mut datagram;
                 let accepted = endpoint.accept(socket, remote, Ecn::NotEct, datagram).unwrap();
-                endpoint.receive(now, &accepted, n, &mut Nowhere);
+                endpoint.receive(now, &accepted, n, &mut BlackBox);
             });
         });
     }

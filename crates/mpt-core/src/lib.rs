@@ -30,7 +30,7 @@ pub use config::{ConfigError, ConnectionConfig, Direction, PathConfig};
 pub use connection::Connection;
 pub use counters::{Accepted, DatagramDrops, InnerDrops, Remarks, Traffic};
 pub use endpoint::{
-    AcceptedDatagram, DatagramDrop, DeviceSink, Endpoint, InnerDrop, Outgoing, Transmit,
+    AcceptedDatagram, DatagramDrop, DeviceSink, Endpoint, InnerDrop, Nowhere, Outgoing, Transmit,
 };
 pub use id::{ConnectionId, DeviceId, PathId, SocketId};
 pub use path::{DownReason, DownReasons, Path};

@@ -6,19 +6,8 @@ mod common;
 use std::time::Duration;
 
 use common::*;
-use mpt_core::{ConnectionConfig, DeviceId, DeviceSink, Endpoint, Mapping, SocketId, reorder};
+use mpt_core::{ConnectionConfig, Endpoint, Mapping, Nowhere, SocketId, reorder};
 use mpt_wire::ecn::Ecn;
-
-/// Takes everything and remembers nothing.
-struct Nowhere;
-
-impl DeviceSink<u32> for Nowhere {
-    fn keep(&mut self, packet: u32) -> Option<u32> {
-        Some(packet)
-    }
-    fn deliver(&mut self, _: DeviceId, _: u32, _: bool, _: bool) {}
-    fn discard(&mut self, _: u32) {}
-}
 
 fn endpoint(mapping: Mapping) -> Endpoint<u32> {
     let mut endpoint = Endpoint::new(1);

@@ -63,12 +63,13 @@ fn by_second(case: &Case) -> Vec<u64> {
 /// As in tables 2 and 3 of imareen2025: with a large difference it takes seconds more.
 #[test]
 fn the_papers_settings_have_a_transient() {
-    let [none, large] = [0, 40].map(|difference| {
-        let mut case = case(Profile::Paper, difference * MILLISECOND);
+    let [none, large] = [0, 50].map(|difference| {
+        let paths = [0, difference].map(|delay| Path::new(100, delay * MILLISECOND));
+        let mut case = Case::new(Profile::Paper, paths.to_vec(), 1);
         case.duration = Duration::from_secs(20);
         let delivered = by_second(&case);
         let rates = delivered.windows(2).map(|pair| (pair[1] - pair[0]) as f64 * 8.0 / 1e6);
-        rates.take_while(|&rate| rate < 0.9 * 69.9).count()
+        rates.take_while(|&rate| rate < 0.9 * 186.5).count()
     });
     assert!(large >= none + 2, "{none} s, {large} s");
 }

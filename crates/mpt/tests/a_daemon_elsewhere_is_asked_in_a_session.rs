@@ -9,22 +9,12 @@ use std::time::{Duration, Instant};
 use mpt_api::{Changed, Code, Counters, Daemon, Failure, Reply, Request, Response, Snapshot};
 use mpt_core::control::liveness::Timing;
 use mpt_core::control::{Control, Event, Peer, PresharedKey, PrivateKey};
-use mpt_core::{DeviceId, DeviceSink, Endpoint, SocketId};
+use mpt_core::{Endpoint, Nowhere, SocketId};
 use mpt_wire::gre;
 
 const SOCKET: SocketId = SocketId(0);
 /// It ends by itself when nobody says goodbye.
 const LONGEST: Duration = Duration::from_secs(8);
-
-struct Nowhere;
-
-impl DeviceSink<()> for Nowhere {
-    fn keep(&mut self, (): ()) -> Option<()> {
-        None
-    }
-    fn deliver(&mut self, _: DeviceId, (): (), _: bool, _: bool) {}
-    fn discard(&mut self, (): ()) {}
-}
 
 /// A daemon for one client: gives the same answer to whatever is asked, and tells afterwards what that was, once the client
 /// has said goodbye.
@@ -71,7 +61,7 @@ impl FakeDaemon {
 }
 
 fn serve(socket: &UdpSocket, mut control: Control, answer: &[u8]) -> Vec<mpt_api::Command> {
-    let (start, mut endpoint, mut buffer) = (Instant::now(), Endpoint::new(0), [0; 2048]);
+    let (start, mut endpoint, mut buffer) = (Instant::now(), Endpoint::<()>::new(0), [0; 2048]);
     let mut requests = Vec::new();
     socket.set_read_timeout(Some(Duration::from_millis(10))).unwrap();
     while start.elapsed() < LONGEST {

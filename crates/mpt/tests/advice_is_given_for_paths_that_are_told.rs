@@ -1,13 +1,18 @@
 //! `mpt advise` with paths on the command line, which needs no daemon, and with those of a daemon.
 
+mod example;
+
 use std::io::{BufReader, Write};
 use std::os::unix::net::UnixListener;
-use std::process::{Command, Output, Stdio};
+use std::process::{self, Output, Stdio};
 
-use mpt_api::{MAX_REQUEST, Measured, MeasuredPath, Reply, Request, Response, read_line, to_line};
+use mpt_api::snapshot::{Liveness, Path};
+use mpt_api::{
+    Command, MAX_REQUEST, Measured, MeasuredPath, Reply, Request, Response, read_line, to_line,
+};
 
 fn advise(args: &[&str]) -> Output {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_mpt"));
+    let mut command = process::Command::new(env!("CARGO_BIN_EXE_mpt"));
     command.env_remove("MPT_SOCKET").stdin(Stdio::null()).arg("advise").args(args);
     command.output().unwrap()
 }
@@ -67,20 +72,81 @@ fn daemon(answers: Vec<Vec<u8>>) -> (tempfile::TempDir, std::thread::JoinHandle<
     (directory, requests)
 }
 
+fn measured(paths: &[(&str, Option<u64>)]) -> Vec<u8> {
+    let path = |&(path, rate): &(&str, Option<u64>)| MeasuredPath {
+        path: path.into(),
+        // What is sent from here concerns the window of the other end.
+        out_bits_per_second: rate.map(|_| 1_000_000),
+        in_bits_per_second: rate,
+        weight: None,
+        weight_in: None,
+    };
+    let measured = Measured { paths: paths.iter().map(path).collect(), set: false };
+    to_line(&Response::result(Reply::Measured(measured))).into_bytes()
+}
+
+fn shown(liveness: [Option<Liveness>; 3]) -> Vec<u8> {
+    let mut snapshot = example::snapshot();
+    snapshot.connections.truncate(1);
+    let names = ["fibre", "dsl", "lte"];
+    let path =
+        |(name, liveness)| Path { liveness, ..example::path(name, "192.0.2.1:1", "192.0.2.2:1") };
+    snapshot.connections[0].paths = names.into_iter().zip(liveness).map(path).collect();
+    to_line(&Response::result(Reply::Snapshot(Box::new(snapshot)))).into_bytes()
+}
+
+fn liveness(rtt_minimum_us: u64, rtt_variation_us: u64) -> Option<Liveness> {
+    let snapshot = example::snapshot();
+    let example = snapshot.connections[0].paths.iter().find_map(|path| path.liveness)?;
+    let (minimum, variation) = (Some(rtt_minimum_us), Some(rtt_variation_us));
+    Some(Liveness { rtt_minimum_us: minimum, rtt_variation_us: variation, ..example })
+}
+
+#[test]
+fn speeds_are_measured_and_delays_are_those_of_the_session() {
+    let answers = vec![
+        measured(&[("fibre", Some(100_000_000)), ("dsl", Some(50_000_000)), ("lte", None)]),
+        shown([liveness(10_000, 0), liveness(90_000, 4_000), None]),
+    ];
+    let (directory, requests) = daemon(answers);
+    let socket = directory.path().join("mptd.sock");
+    let output = advise(&["office", "--json", "--socket", socket.to_str().unwrap()]);
+    assert!(output.status.success(), "{output:?}");
+    let told = advise(&[
+        "--json",
+        "--path",
+        "name=fibre,rate=100Mbit,delay=5ms",
+        "--path",
+        "name=dsl,rate=50Mbit,delay=45ms,jitter=2ms",
+    ]);
+    assert_eq!(text(&output.stdout), text(&told.stdout), "a path that is down does not count");
+    let commands: Vec<_> =
+        requests.join().unwrap().into_iter().map(|request| request.command).collect();
+    let connection = || "office".to_owned();
+    assert_eq!(
+        commands,
+        [
+            Command::Measure { connection: connection(), set: false, duration_ms: 1000 },
+            Command::ShowConnection { connection: connection() }
+        ]
+    );
+}
+
+#[test]
+fn a_delay_that_is_not_known_yet_is_told() {
+    let answers =
+        vec![measured(&[("fibre", Some(1_000_000))]), shown([None, None, liveness(1, 1)])];
+    let (directory, _requests) = daemon(answers);
+    let socket = directory.path().join("mptd.sock");
+    let output = advise(&["office", "--socket", socket.to_str().unwrap()]);
+    assert_eq!(output.status.code(), Some(1), "{output:?}");
+    assert!(text(&output.stderr).contains("path fibre is not known yet"), "{output:?}");
+}
+
 #[test]
 fn what_the_daemon_refuses_is_told() {
-    let measured = Measured {
-        paths: vec![MeasuredPath {
-            path: "dsl".into(),
-            out_bits_per_second: None,
-            in_bits_per_second: None,
-            weight: None,
-            weight_in: None,
-        }],
-        set: false,
-    };
     let answers = vec![
-        to_line(&Response::result(Reply::Measured(measured))).into_bytes(),
+        measured(&[("dsl", None)]),
         to_line(&Response::error(mpt_api::Failure::new(
             mpt_api::Code::NotFound,
             "no such connection",

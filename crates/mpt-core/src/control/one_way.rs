@@ -11,6 +11,10 @@ use std::time::{Duration, Instant};
 /// clocks that differ by 50 millionths drift apart by a millisecond.
 const MEMORY: Duration = Duration::from_secs(10);
 
+/// How many samples show what delays there are, about: the spread of normally distributed ones is five
+/// deviations then.
+const ENOUGH: u16 = 64;
+
 /// The least one-way delay of a path, plus what the clocks of both ends differ by, and the greatest.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct OneWay {
@@ -25,6 +29,7 @@ pub struct OneWay {
 struct Range {
     least: u32,
     most: u32,
+    samples: u16,
 }
 
 impl Range {
@@ -33,6 +38,7 @@ impl Range {
         Self {
             least: if before(other.least, self.least) { other.least } else { self.least },
             most: if before(self.most, other.most) { other.most } else { self.most },
+            samples: self.samples.saturating_add(other.samples),
         }
     }
 }
@@ -48,7 +54,7 @@ impl OneWay {
     /// microseconds modulo 2^32.
     pub fn record(&mut self, now: Instant, sent: u32, received: u32) {
         let sample = received.wrapping_sub(sent);
-        let sample = Range { least: sample, most: sample };
+        let sample = Range { least: sample, most: sample, samples: 1 };
         self.present = Some(match self.present {
             Some((began, range)) if now.saturating_duration_since(began) < MEMORY => {
                 (began, range.and(sample))
@@ -73,11 +79,24 @@ impl OneWay {
         Some(self.range()?.least.wrapping_sub(other.range()?.least).cast_signed())
     }
 
-    /// By how much the samples differ: jitter, and what queues there were.
+    /// By how much delays differ: jitter, and what queues there were. Where there are few samples,
+    /// more than they do: as much as many would, if delays are normally distributed. `None` as long as
+    /// nothing can be said.
     #[must_use]
-    pub fn spread(&self) -> Duration {
-        let spread = self.range().map_or(0, |range| range.most.wrapping_sub(range.least));
-        Duration::from_micros(spread.into())
+    pub fn spread(&self) -> Option<Duration> {
+        let Range { least, most, samples } = self.range()?;
+        // Expected spreads of 2, 3, 4 to 7, .. samples in deviations: 1.1, 1.7, 2.1 to 2.7, 2.8, 3.5, 4.1.
+        let share = match samples {
+            0 | 1 => return None,
+            2 => 4.5,
+            3 => 3.0,
+            4..8 => 2.2,
+            8..16 => 1.7,
+            16..32 => 1.4,
+            32..ENOUGH => 1.2,
+            _ => 1.0,
+        };
+        Some(Duration::from_micros(most.wrapping_sub(least).into()).mul_f64(share))
     }
 
     fn range(&self) -> Option<Range> {
@@ -108,8 +127,21 @@ mod tests {
             let long = path(origin, &[stamp(3, 50_200), stamp(1 << 31, 70_000)]);
             assert_eq!(long.longer_than(&short), Some(50_000));
             assert_eq!(short.longer_than(&long), Some(-50_000));
-            assert_eq!(short.spread(), Duration::from_micros(4_800));
+            assert_eq!(short.spread(), Some(3 * Duration::from_micros(4_800)));
         }
+    }
+
+    #[test]
+    fn few_samples_differ_less_than_many_will() {
+        let origin = Instant::now();
+        let spread = |samples: u64| {
+            let samples: Vec<_> = (0..samples).map(|n| (n, 0, 100 + 50 * (n % 2) as u32)).collect();
+            path(origin, &samples).spread()
+        };
+        assert_eq!(spread(1), None);
+        let known: Vec<_> =
+            [2, 3, 7, 8, 40, 64, 1000].map(|n| spread(n).unwrap().as_micros()).to_vec();
+        assert_eq!(known, [225, 150, 110, 85, 60, 50, 50]);
     }
 
     #[test]

@@ -13,7 +13,7 @@ mod send;
 use std::time::Instant;
 
 pub(crate) use receive::ToDevice;
-pub use receive::{AcceptedDatagram, DatagramDrop, DeviceSink};
+pub use receive::{AcceptedDatagram, DatagramDrop, DeviceSink, Nowhere};
 pub use send::{InnerDrop, Outgoing, Transmit};
 
 use crate::connection::{Connection, index};

@@ -26,6 +26,20 @@ pub trait DeviceSink<P> {
     fn discard(&mut self, packet: P);
 }
 
+/// Takes packets that nobody wants: for ends that have a session and no data.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Nowhere;
+
+impl<P> DeviceSink<P> for Nowhere {
+    fn keep(&mut self, packet: P) -> Option<P> {
+        Some(packet)
+    }
+
+    fn deliver(&mut self, _: DeviceId, _: P, _kept: bool, _after_gap: bool) {}
+
+    fn discard(&mut self, _: P) {}
+}
+
 /// Gives the reorder buffer of a connection the device it delivers to.
 pub(crate) struct ToDevice<'a, S> {
     pub(crate) device: DeviceId,

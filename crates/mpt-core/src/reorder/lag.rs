@@ -29,8 +29,9 @@ const UNMENTIONED: u64 = 1_000_000;
 const MOST_EXPECTED: u64 = 50_000_000;
 /// A path has shown that it is first-in-first-out by so many numbers in order,
 const ENOUGH_IN_ORDER: u16 = 256;
-/// what its lag is by so many that came late,
-const ENOUGH_LATE: u16 = 64;
+/// what its lag is by so many that came late (with normally distributed delays, half as much again as
+/// the fourth largest of 64 is exceeded by one in 400, of 1024 by one in 100,000),
+const ENOUGH_LATE: u16 = 1024;
 /// and that such are rare by so many in all.
 const ENOUGH: u16 = 4096;
 

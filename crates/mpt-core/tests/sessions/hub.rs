@@ -9,24 +9,11 @@ use mpt_core::control::{
     Control, Destination, Event, Peer, PrivateKey, PublicKey, SessionConfig, SessionId,
 };
 use mpt_core::{
-    ConnectionConfig, ConnectionId, DeviceId, DeviceSink, Direction, Endpoint, Mapping, PathConfig,
+    ConnectionConfig, ConnectionId, DeviceId, Direction, Endpoint, Mapping, Nowhere, PathConfig,
     PathId, Selector, SocketId, reorder,
 };
 use mpt_wire::control::Kind;
 use mpt_wire::ecn;
-
-/// Nothing is received here.
-pub struct Nowhere;
-
-impl DeviceSink<()> for Nowhere {
-    fn keep(&mut self, (): ()) -> Option<()> {
-        Some(())
-    }
-
-    fn deliver(&mut self, _: DeviceId, (): (), _kept: bool, _after_gap: bool) {}
-
-    fn discard(&mut self, (): ()) {}
-}
 
 /// One daemon.
 pub struct Node {

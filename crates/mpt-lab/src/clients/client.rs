@@ -9,7 +9,7 @@ use mpt_api::session::{Create, PathSpec, SessionReply, SessionRequest, SessionRe
 use mpt_core::control::liveness::Timing;
 use mpt_core::control::{Control, ControlPathId, Destination, Event, SessionConfig, SessionId};
 use mpt_core::{
-    ConnectionConfig, ConnectionId, DeviceId, DeviceSink, Direction, Endpoint, Mapping, PathConfig,
+    ConnectionConfig, ConnectionId, DeviceId, Direction, Endpoint, Mapping, Nowhere, PathConfig,
     PathId, Selector, SocketId, reorder,
 };
 use mpt_wire::control::Kind;
@@ -39,19 +39,6 @@ pub(super) struct Client {
     pub(super) received: u64,
     /// The datagram that was made last.
     datagram: Vec<u8>,
-}
-
-/// Nothing is delivered anywhere.
-struct Nowhere;
-
-impl DeviceSink<()> for Nowhere {
-    fn keep(&mut self, (): ()) -> Option<()> {
-        Some(())
-    }
-
-    fn deliver(&mut self, _: DeviceId, (): (), _kept: bool, _after_gap: bool) {}
-
-    fn discard(&mut self, (): ()) {}
 }
 
 impl Client {

@@ -12,6 +12,9 @@ pub(super) enum FRto {
     Retransmitted,
     /// The first acknowledgement covered it; so many new segments may be sent (step 2b).
     Forward(u8),
+    /// As Linux has it: whatever was sent once only and comes now shows that the time-out was not due (the enhanced
+    /// algorithm of section 3). Meanwhile everything is retransmitted as usual.
+    Watching,
 }
 
 /// What an acknowledgement means.
@@ -50,12 +53,22 @@ impl FRto {
                 *self = Self::Off;
                 if original { Verdict::Spurious } else { Verdict::DueLate }
             }
+            Self::Watching if original => {
+                *self = Self::Off;
+                Verdict::Spurious
+            }
+            Self::Watching => Verdict::Undecided,
         }
     }
 
     /// Whether a new segment may be sent whatever the window says.
     pub(super) fn may_send(self) -> bool {
         matches!(self, Self::Forward(1..))
+    }
+
+    /// Whether the window says what may be sent, and grows.
+    pub(super) fn leaves_the_window(self) -> bool {
+        matches!(self, Self::Off | Self::Watching)
     }
 
     pub(super) fn sent_new(&mut self) {

@@ -11,6 +11,9 @@ use super::{Ack, BLOCKS, Block, Segment, WireSizes};
 /// Blocks remembered in the order in which they changed; more are not reported.
 const RECENT: usize = 8;
 
+/// Segments of a super-packet: 64 KiB at the most.
+const SUPER_PACKET: usize = 44;
+
 /// The receiving half of one subflow: what it has, and what it acknowledges.
 #[derive(Clone, Debug, Default)]
 pub struct HalfReceiver {
@@ -119,6 +122,25 @@ impl Receiver {
     pub fn new(sizes: WireSizes) -> Self {
         Self { half: HalfReceiver::default(), sizes, acks: VecDeque::new() }
     }
+
+    /// What has come in sequence since acknowledgements were last taken came at one time: it is acknowledged once, as
+    /// Linux does with the super-packet that it makes of it (GRO).
+    pub fn merge_acks(&mut self) {
+        let is_plain = |ack: &Ack| ack.duplicate.is_none() && ack.sacked().next().is_none();
+        let mut acks = std::mem::take(&mut self.acks).into_iter().peekable();
+        let mut segments = 1;
+        while let Some(ack) = acks.next() {
+            let followed = acks.peek().is_some_and(|Outgoing { packet: next, .. }| {
+                is_plain(&ack.packet) && is_plain(next) && next.next == ack.packet.next + 1
+            });
+            if followed && segments < SUPER_PACKET {
+                segments += 1;
+            } else {
+                segments = 1;
+                self.acks.push_back(ack);
+            }
+        }
+    }
 }
 
 impl simulation::Receiver for Receiver {
@@ -142,6 +164,7 @@ impl simulation::Receiver for Receiver {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::simulation::Receiver as _;
 
     fn segment(sequence: u64, sent: u64) -> Segment {
         let timestamp = Time::from_nanos(sent);
@@ -183,6 +206,22 @@ mod tests {
         assert_eq!(receiver.handle(&segment(0, 5)).echo, Time::from_nanos(5));
         assert_eq!(receiver.handle(&segment(2, 7)).echo, Time::from_nanos(5));
         assert_eq!(receiver.handle(&segment(1, 6)).echo, Time::from_nanos(6));
+    }
+
+    #[test]
+    fn what_comes_at_one_time_is_acknowledged_once() {
+        let mut receiver = Receiver::new(WireSizes::ipv4(1412, 0, 0));
+        let mut acknowledged = |sequences: &[u64]| -> Vec<u64> {
+            for &sequence in sequences {
+                receiver.handle_data(Time::ZERO, 0, &segment(sequence, sequence));
+            }
+            receiver.merge_acks();
+            std::iter::from_fn(|| receiver.poll_transmit()).map(|ack| ack.packet.next).collect()
+        };
+        assert_eq!(acknowledged(&[0, 1, 2]), [3]);
+        assert_eq!(acknowledged(&[3, 5, 6]), [4, 4, 4], "each of those above a gap");
+        assert_eq!(acknowledged(&[4]), [7]);
+        assert_eq!(acknowledged(&(7..107).collect::<Vec<_>>()), [51, 95, 107]);
     }
 
     #[test]

@@ -21,11 +21,14 @@ pub struct RttEstimator {
     latest: f64,
     backoff: u32,
     minimum: Duration,
+    /// The minimum is one of the variation's part, not of the sum.
+    minimum_of_variation: bool,
 }
 
 impl RttEstimator {
-    /// No sample yet; the timer is never below `minimum`.
-    pub fn new(minimum: Duration) -> Self {
+    /// No sample yet; the timer is never below `minimum`. `minimum_of_variation`: it is longer than the round-trip time
+    /// by that, as in Linux.
+    pub fn new(minimum: Duration, minimum_of_variation: bool) -> Self {
         Self {
             smoothed: 0.0,
             variation: 0.0,
@@ -33,6 +36,7 @@ impl RttEstimator {
             latest: 0.0,
             backoff: 0,
             minimum,
+            minimum_of_variation,
         }
     }
 
@@ -70,7 +74,9 @@ impl RttEstimator {
         let base = if self.smoothed == 0.0 {
             INITIAL
         } else {
-            let seconds = self.smoothed + (4.0 * self.variation).max(GRANULARITY);
+            let least =
+                if self.minimum_of_variation { self.minimum.as_secs_f64() } else { GRANULARITY };
+            let seconds = self.smoothed + (4.0 * self.variation).max(least);
             Duration::from_secs_f64(seconds.min(LONGEST.as_secs_f64()))
         };
         let doubled = base.max(self.minimum).saturating_mul(1 << self.backoff.min(16));
@@ -104,7 +110,7 @@ mod tests {
 
     #[test]
     fn the_timer_is_that_of_rfc_6298() {
-        let mut rtt = RttEstimator::new(Duration::from_secs(1));
+        let mut rtt = RttEstimator::new(Duration::from_secs(1), false);
         assert_eq!(rtt.timeout(), Duration::from_secs(1));
         rtt.sample(Duration::from_millis(600));
         // 600 + 4 x 300
@@ -122,5 +128,14 @@ mod tests {
             rtt.sample(Duration::from_millis(10));
         }
         assert_eq!(rtt.timeout(), Duration::from_secs(1), "never below the minimum");
+    }
+
+    #[test]
+    fn the_minimum_may_be_that_of_the_variation() {
+        let mut rtt = RttEstimator::new(Duration::from_millis(200), true);
+        for _ in 0..100 {
+            rtt.sample(Duration::from_millis(50));
+        }
+        assert_eq!(rtt.timeout().as_millis(), 250);
     }
 }

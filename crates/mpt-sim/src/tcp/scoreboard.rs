@@ -73,6 +73,11 @@ impl Scoreboard {
         self.sacked.count() + self.duplicates
     }
 
+    /// Lost, and not retransmitted since.
+    pub(super) fn lost(&self) -> u64 {
+        self.lost
+    }
+
     pub(super) fn has_lost(&self) -> bool {
         self.lost > 0
     }

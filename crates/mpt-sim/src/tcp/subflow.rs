@@ -6,6 +6,7 @@ use crate::time::Time;
 use super::door::Door;
 use super::frto::{self, FRto};
 use super::hystart::HyStart;
+use super::prr::Prr;
 use super::rack::Rack;
 use super::rtt::RttEstimator;
 use super::scoreboard::{Scoreboard, Sent};
@@ -49,6 +50,16 @@ enum State {
     Loss(u64),
 }
 
+/// What an acknowledgement told, in segments.
+struct Taken {
+    /// Acknowledged cumulatively.
+    acknowledged: u64,
+    /// Not known before to have come.
+    delivered: u64,
+    /// Something sent once only was among them.
+    original: bool,
+}
+
 /// The sending half of one subflow.
 #[derive(Clone, Debug)]
 pub struct Subflow {
@@ -69,6 +80,8 @@ pub struct Subflow {
     frto: FRto,
     rack: Rack,
     hystart: HyStart,
+    /// In fast recovery, as Linux has it.
+    prr: Option<Prr>,
     counters: Counters,
 }
 
@@ -81,7 +94,7 @@ impl Subflow {
             window: Window::new(config.control, config.initial_window, f64::INFINITY)
                 .with_least_growth(if config.linux { LEAST_GROWTH } else { 0.0 }),
             board: Scoreboard::default(),
-            rtt: RttEstimator::new(config.minimum_rto),
+            rtt: RttEstimator::new(config.minimum_rto, config.linux),
             state: State::New,
             recover: 0,
             episode: None,
@@ -91,6 +104,7 @@ impl Subflow {
             frto: FRto::default(),
             rack: Rack::default(),
             hystart: HyStart::default(),
+            prr: None,
             counters: Counters::default(),
         }
     }
@@ -156,8 +170,16 @@ impl Subflow {
         if !self.is_connected() {
             return false;
         }
-        let open = (self.board.in_flight() as f64) < libm::floor(self.window.get());
-        (open && self.frto == FRto::Off) || self.frto.may_send()
+        let open = self.is_open();
+        (open && self.frto.leaves_the_window()) || self.frto.may_send()
+    }
+
+    /// Whether the window, or what replaces it in recovery, has room.
+    fn is_open(&self) -> bool {
+        match &self.prr {
+            Some(prr) => prr.has_room(),
+            None => (self.board.in_flight() as f64) < libm::floor(self.window.get()),
+        }
     }
 
     /// Sends a new segment, number `data_sequence` of the connection.
@@ -174,6 +196,7 @@ impl Subflow {
             retransmitted: false,
         });
         self.counters.sent += 1;
+        self.prr.as_mut().map(Prr::sent);
         self.frto.sent_new();
         let timeout = self.rtt.timeout();
         self.timer.get_or_insert_with(|| now + timeout);
@@ -191,15 +214,14 @@ impl Subflow {
         }
         let sequence = match self.urgent.take() {
             Some(sequence) if sequence >= self.board.first() => sequence,
-            _ if (self.board.in_flight() as f64) < libm::floor(self.window.get()) => {
-                self.board.next_lost()?
-            }
+            _ if self.is_open() => self.board.next_lost()?,
             _ => return None,
         };
         let transmission = self.counters.sent;
         let data_sequence = self.board.retransmit(sequence, now, transmission)?;
         self.counters.sent += 1;
         self.counters.retransmitted += 1;
+        self.prr.as_mut().map(Prr::sent);
         if let Some(episode) = &mut self.episode {
             episode.retransmitted(sequence, now);
         }
@@ -265,7 +287,7 @@ impl Subflow {
         {
             self.take_back_recent(now);
         }
-        let (acknowledged, original) = self.take_in(now, ack);
+        let Taken { acknowledged, delivered, original } = self.take_in(now, ack);
         if let Some(sequence) = ack.duplicate {
             self.take_duplicate(sequence);
         }
@@ -276,13 +298,15 @@ impl Subflow {
             self.undo(Window::restore);
         }
         self.follow_frto(now, acknowledged > 0, original);
+        let lost = self.board.lost();
         self.find_lost(now, acknowledged > 0);
+        let more_lost = self.board.lost() > lost;
         match self.state {
             State::Recovery(recover) | State::Loss(recover) if self.board.first() >= recover => {
                 self.end_recovery();
             }
             State::New | State::Connecting | State::Recovery(_) => {}
-            State::Loss(_) if self.frto != FRto::Off => {}
+            State::Loss(_) if !self.frto.leaves_the_window() => {}
             State::Open if !used => {}
             State::Open | State::Loss(_) => {
                 if acknowledged > 0 && !self.board.has_lost() || self.has_timed_out() {
@@ -291,6 +315,11 @@ impl Subflow {
             }
         }
         self.recover(now, flows);
+        if let Some(prr) = &mut self.prr {
+            let threshold = self.window.threshold() as u64;
+            let safe = acknowledged > 0 && !more_lost;
+            prr.acknowledged(delivered, self.board.in_flight(), threshold, safe);
+        }
         if self.config.treatment == Treatment::RackTlp {
             if self.rack.probe.acknowledged(ack.next, ack.duplicate.is_some())
                 && self.state == State::Open
@@ -304,20 +333,20 @@ impl Subflow {
         acknowledged
     }
 
-    /// What the acknowledgement says of each segment. Whether something sent once only was among them.
-    fn take_in(&mut self, now: Time, ack: &Ack) -> (u64, bool) {
+    /// What the acknowledgement says of each segment.
+    fn take_in(&mut self, now: Time, ack: &Ack) -> Taken {
         let Self { board, rack, rtt, .. } = self;
-        let mut original = false;
-        let mut delivered = |it| {
-            let super::scoreboard::Delivered { sent, .. } = &it;
-            original |= !sent.retransmitted;
+        let (mut delivered, mut original) = (0, false);
+        let mut deliver = |it: super::scoreboard::Delivered| {
+            delivered += 1;
+            original |= !it.sent.retransmitted;
             rack.delivered(now, ack.echo, &it, rtt);
         };
         let outdated = ack.next < board.first();
-        let acknowledged = board.acknowledge(ack.next, &mut delivered);
+        let acknowledged = board.acknowledge(ack.next, &mut deliver);
         if self.config.sack {
             for block in ack.sacked() {
-                board.sack(block.from, block.to, &mut delivered);
+                board.sack(block.from, block.to, &mut deliver);
             }
         } else if acknowledged == 0 && !outdated && !board.is_empty() {
             board.count_duplicate();
@@ -343,7 +372,7 @@ impl Subflow {
             }
             self.timer = (!self.board.is_empty()).then(|| now + self.rtt.timeout());
         }
-        (acknowledged, original)
+        Taken { acknowledged, delivered, original }
     }
 
     fn take_duplicate(&mut self, sequence: u64) {
@@ -405,6 +434,7 @@ impl Subflow {
         self.state = State::Recovery(self.board.next());
         self.counters.recoveries += 1;
         self.urgent = self.board.next_lost();
+        self.prr = self.config.linux.then(|| Prr::new(self.board.outstanding()));
         self.rack.probe.timer = None;
         self.respond(now, flows);
     }
@@ -428,6 +458,7 @@ impl Subflow {
             self.undo(if slowly { Window::restore_slowly } else { Window::restore });
         }
         self.state = State::Open;
+        self.prr = None;
         self.frto = FRto::Off;
         self.rack.recovery_ended();
     }
@@ -439,6 +470,7 @@ impl Subflow {
         self.counters.undone += 1;
         self.board.lose_none();
         self.state = State::Open;
+        self.prr = None;
         self.frto = FRto::Off;
         self.urgent = None;
     }
@@ -463,13 +495,15 @@ impl Subflow {
         self.window.collapse();
         self.rtt.back_off();
         self.state = State::Loss(self.board.next());
+        self.prr = None;
         self.rack.timer = None;
         self.rack.probe.timed_out();
         if self.config.treatment == Treatment::FRto && first_time && was_open {
             self.frto = FRto::Retransmitted;
             self.board.lose(self.board.first());
         } else {
-            self.frto = FRto::Off;
+            let watching = self.config.linux && (was_open || !first_time);
+            self.frto = if watching { FRto::Watching } else { FRto::Off };
             self.board.lose_all();
         }
         self.urgent = Some(self.board.first());

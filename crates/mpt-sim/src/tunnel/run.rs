@@ -274,6 +274,12 @@ impl Run {
                     Content::Ack(ack) => self.sender.handle_ack(now, 0, ack),
                 }
                 // After each: a window that several acknowledgements have opened at once would look unused.
+                if side == SENDER {
+                    self.transmit(now);
+                }
+            }
+            if side == RECEIVER {
+                self.receiver.merge_acks();
                 self.transmit(now);
             }
             self.hosts[side].give_back(out);

@@ -7,7 +7,7 @@ use mpt_api::EventKind;
 use mpt_api::session::{Create, PathSpec, SessionReply, SessionRequest, SessionResult};
 use mpt_core::control::liveness::Timing;
 use mpt_core::control::{Control, Event, SessionConfig, SessionId};
-use mpt_core::{DeviceId, DeviceSink, Endpoint, SocketId};
+use mpt_core::{Endpoint, Nowhere, SocketId};
 use mpt_wire::control::Kind;
 use mpt_wire::gre;
 
@@ -23,18 +23,6 @@ struct Client {
     endpoint: Endpoint<()>,
     session: SessionId,
     socket: UdpSocket,
-}
-
-struct Nowhere;
-
-impl DeviceSink<()> for Nowhere {
-    fn keep(&mut self, (): ()) -> Option<()> {
-        None
-    }
-
-    fn deliver(&mut self, _: DeviceId, (): (), _: bool, _: bool) {}
-
-    fn discard(&mut self, (): ()) {}
 }
 
 impl Client {

@@ -1,0 +1,90 @@
+//! Proportional rate reduction (RFC 6937): in recovery what is sent follows what is delivered, so that the window
+//! shrinks over a round-trip time, and what is lost is not repaired faster than the network takes it.
+
+/// One recovery. Everything in segments.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Prr {
+    /// What was outstanding when it began (RecoverFS).
+    flight: u64,
+    /// Delivered since (prr_delivered).
+    delivered: u64,
+    /// Sent since (prr_out).
+    sent: u64,
+    /// What may be sent now (sndcnt).
+    budget: u64,
+}
+
+impl Prr {
+    pub(super) fn new(flight: u64) -> Self {
+        Self { flight: flight.max(1), delivered: 0, sent: 0, budget: 0 }
+    }
+
+    /// An acknowledgement has told of `delivered` more. `threshold`: the window that recovery ends with. `safe`: it
+    /// was cumulative, and told of no more losses (section 3.1, the slow-start bound; else the conservative one).
+    pub(super) fn acknowledged(
+        &mut self,
+        delivered: u64,
+        in_flight: u64,
+        threshold: u64,
+        safe: bool,
+    ) {
+        self.delivered += delivered;
+        let conserving = self.delivered.saturating_sub(self.sent);
+        self.budget = if in_flight > threshold {
+            (self.delivered * threshold).div_ceil(self.flight).saturating_sub(self.sent)
+        } else {
+            let bound = if safe { conserving.max(delivered) + 1 } else { conserving };
+            (threshold - in_flight).min(bound)
+        };
+        if self.sent == 0 {
+            // The fast retransmission.
+            self.budget = self.budget.max(1);
+        }
+    }
+
+    /// Whether a segment may be sent.
+    pub(super) fn has_room(&self) -> bool {
+        self.budget > 0
+    }
+
+    pub(super) fn sent(&mut self) {
+        self.sent += 1;
+        self.budget = self.budget.saturating_sub(1);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Takes acknowledgements of one segment each; what was sent after each, all that may be.
+    fn sent(prr: &mut Prr, acks: usize, in_flight: &mut u64, threshold: u64, safe: bool) -> u64 {
+        let mut sent = 0;
+        for _ in 0..acks {
+            *in_flight -= 1;
+            prr.acknowledged(1, *in_flight, threshold, safe);
+            while prr.has_room() {
+                prr.sent();
+                sent += 1;
+                *in_flight += 1;
+            }
+        }
+        sent
+    }
+
+    #[test]
+    fn the_window_shrinks_within_a_round_trip() {
+        let (mut prr, mut in_flight) = (Prr::new(100), 99);
+        assert_eq!(sent(&mut prr, 90, &mut in_flight, 70, false), 63, "7 for 10");
+        assert_eq!(in_flight, 72);
+    }
+
+    #[test]
+    fn after_many_losses_it_conserves_packets_or_starts_slowly() {
+        let (mut prr, mut in_flight) = (Prr::new(100), 20);
+        assert_eq!(sent(&mut prr, 10, &mut in_flight, 70, false), 10, "one for one");
+        assert_eq!(sent(&mut prr, 10, &mut in_flight, 70, true), 20, "two for one");
+        assert_eq!(sent(&mut prr, 60, &mut in_flight, 70, true), 100, "up to the threshold");
+        assert_eq!(in_flight, 70);
+    }
+}
