@@ -109,6 +109,8 @@ pub(crate) mod metric {
     pub(crate) const RTT_MAX: &str = "rtt_max_ms";
     /// See [`RTT_MIN`]; standard deviation.
     pub(crate) const RTT_SD: &str = "rtt_sd_ms";
+    /// What TCP took for its round-trip time (RFC 6298: SRTT), mean over the measurement, milliseconds.
+    pub(crate) const TCP_RTT: &str = "tcp_rtt_ms";
     /// Expected absolute variation of the inter-packet delay, milliseconds (imareen2023, eq. 1).
     pub(crate) const JITTER: &str = "jitter_ms";
     /// Packets sent that did not arrive, in percent.
@@ -137,6 +139,7 @@ pub(crate) mod metric {
         RTT_AVG,
         RTT_MAX,
         RTT_SD,
+        TCP_RTT,
         JITTER,
         LOSS,
         REORDERED,

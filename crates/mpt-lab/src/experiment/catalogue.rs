@@ -48,6 +48,7 @@ catalogue![
     "szilagyi2021-fig16",
     "szilagyi2021-mixed",
     "tunnel-cells",
+    "tunnel-loss",
 ];
 
 /// Names of all experiments of the catalogue.

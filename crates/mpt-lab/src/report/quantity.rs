@@ -21,6 +21,7 @@ impl Quantity {
             metric::RTT_AVG => ("round-trip time, average", "ms"),
             metric::RTT_MAX => ("round-trip time, largest", "ms"),
             metric::RTT_SD => ("round-trip time, standard deviation", "ms"),
+            metric::TCP_RTT => ("round-trip time of TCP", "ms"),
             metric::JITTER => ("jitter", "ms"),
             metric::LOSS => ("packets lost", "%"),
             metric::REORDERED => ("packets out of order", "%"),

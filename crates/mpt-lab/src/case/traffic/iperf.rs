@@ -237,7 +237,9 @@ fn tcp(client: &Report, server: &Report) -> Result<Outcome> {
         let times: Vec<f64> = interval.streams.iter().filter_map(|it| it.rtt).collect();
         analysis::mean(&times) / 1e3
     };
-    outcome.series("rtt", "ms", client.intervals.iter().map(rtt).collect());
+    let rtts: Vec<f64> = client.intervals.iter().map(rtt).collect();
+    outcome.metric(metric::TCP_RTT, (!rtts.is_empty()).then(|| analysis::mean(&rtts)));
+    outcome.series("rtt", "ms", rtts);
     Ok(outcome)
 }
 
