@@ -80,15 +80,15 @@ impl OneWay {
     }
 
     /// By how much delays differ: jitter, and what queues there were. Where there are few samples,
-    /// more than they do: as much as many would, if delays are normally distributed. `None` as long as
-    /// nothing can be said.
+    /// more than they do: as much as many would, if delays are normally distributed. 0 as long as nothing
+    /// can be said.
     #[must_use]
-    pub fn spread(&self) -> Option<Duration> {
-        let Range { least, most, samples } = self.range()?;
+    pub fn spread(&self) -> Duration {
+        let Some(Range { least, most, samples }) = self.range() else { return Duration::ZERO };
         // Expected spreads of 2, 3, 4 to 7, .. samples in deviations: 1.1, 1.7, 2.1 to 2.7, 2.8, 3.5, 4.1.
         let share = match samples {
-            0 | 1 => return None,
-            2 => 4.5,
+            // With one, nothing differs.
+            ..=2 => 4.5,
             3 => 3.0,
             4..8 => 2.2,
             8..16 => 1.7,
@@ -96,7 +96,7 @@ impl OneWay {
             32..ENOUGH => 1.2,
             _ => 1.0,
         };
-        Some(Duration::from_micros(most.wrapping_sub(least).into()).mul_f64(share))
+        Duration::from_micros(most.wrapping_sub(least).into()).mul_f64(share)
     }
 
     fn range(&self) -> Option<Range> {
@@ -127,7 +127,7 @@ mod tests {
             let long = path(origin, &[stamp(3, 50_200), stamp(1 << 31, 70_000)]);
             assert_eq!(long.longer_than(&short), Some(50_000));
             assert_eq!(short.longer_than(&long), Some(-50_000));
-            assert_eq!(short.spread(), Some(3 * Duration::from_micros(4_800)));
+            assert_eq!(short.spread(), 3 * Duration::from_micros(4_800));
         }
     }
 
@@ -138,9 +138,8 @@ mod tests {
             let samples: Vec<_> = (0..samples).map(|n| (n, 0, 100 + 50 * (n % 2) as u32)).collect();
             path(origin, &samples).spread()
         };
-        assert_eq!(spread(1), None);
-        let known: Vec<_> =
-            [2, 3, 7, 8, 40, 64, 1000].map(|n| spread(n).unwrap().as_micros()).to_vec();
+        assert_eq!(spread(1), Duration::ZERO);
+        let known: Vec<_> = [2, 3, 7, 8, 40, 64, 1000].map(|n| spread(n).as_micros()).to_vec();
         assert_eq!(known, [225, 150, 110, 85, 60, 50, 50]);
     }
 

@@ -58,10 +58,10 @@ pub struct Config {
     /// What is made of reordering.
     pub treatment: Treatment,
     /// What Linux adds or does otherwise: the window shrinks over a round-trip time (RFC 6937); the lower limit of the
-    /// timer is one of the variation's part; a time-out is not trusted (RFC 5682); a response to congestion that turns out not to have been due is taken back at once, whatever
-    /// the treatment, by reports of duplicates (RFC 3708) and by timestamps (RFC 3522); slow start ends when the
-    /// round-trip time grows (HyStart); and before the first loss cubic grows by at least a twentieth per round-trip
-    /// time.
+    /// timer is one of the variation's part; a time-out is not trusted (RFC 5682); a response to congestion that turns
+    /// out not to have been due is taken back at once, whatever the treatment, by reports of duplicates (RFC 3708) and
+    /// by timestamps (RFC 3522); slow start ends when the round-trip time grows (HyStart); and before the first loss
+    /// cubic grows by at least a twentieth per round-trip time.
     pub linux: bool,
     /// Whether the receiver reports blocks (RFC 2018). Without, recovery is that of RFC 6582.
     pub sack: bool,

@@ -126,6 +126,9 @@ impl Receiver {
     /// What has come in sequence since acknowledgements were last taken came at one time: it is acknowledged once, as
     /// Linux does with the super-packet that it makes of it (GRO).
     pub fn merge_acks(&mut self) {
+        if self.acks.len() < 2 {
+            return;
+        }
         let is_plain = |ack: &Ack| ack.duplicate.is_none() && ack.sacked().next().is_none();
         let mut acks = std::mem::take(&mut self.acks).into_iter().peekable();
         let mut segments = 1;

@@ -195,8 +195,7 @@ impl Subflow {
             in_flight_again: false,
             retransmitted: false,
         });
-        self.counters.sent += 1;
-        self.prr.as_mut().map(Prr::sent);
+        self.count_sent();
         self.frto.sent_new();
         let timeout = self.rtt.timeout();
         self.timer.get_or_insert_with(|| now + timeout);
@@ -219,9 +218,8 @@ impl Subflow {
         };
         let transmission = self.counters.sent;
         let data_sequence = self.board.retransmit(sequence, now, transmission)?;
-        self.counters.sent += 1;
+        self.count_sent();
         self.counters.retransmitted += 1;
-        self.prr.as_mut().map(Prr::sent);
         if let Some(episode) = &mut self.episode {
             episode.retransmitted(sequence, now);
         }
@@ -230,6 +228,13 @@ impl Subflow {
             self.timer = Some(now + self.rtt.timeout());
         }
         Some(Segment { syn: false, sequence, data_sequence, timestamp: now, transmission })
+    }
+
+    fn count_sent(&mut self) {
+        self.counters.sent += 1;
+        if let Some(prr) = &mut self.prr {
+            prr.sent();
+        }
     }
 
     fn connect(&mut self, now: Time) -> Segment {

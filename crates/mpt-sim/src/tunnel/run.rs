@@ -271,17 +271,15 @@ impl Run {
                         self.waits.add(now - *arrived);
                         self.receiver.handle_data(now, 0, segment);
                     }
-                    Content::Ack(ack) => self.sender.handle_ack(now, 0, ack),
-                }
-                // After each: a window that several acknowledgements have opened at once would look unused.
-                if side == SENDER {
-                    self.transmit(now);
+                    Content::Ack(ack) => {
+                        self.sender.handle_ack(now, 0, ack);
+                        // After each: a window that several have opened at once would look unused.
+                        self.transmit(now);
+                    }
                 }
             }
-            if side == RECEIVER {
-                self.receiver.merge_acks();
-                self.transmit(now);
-            }
+            self.receiver.merge_acks();
+            self.transmit(now);
             self.hosts[side].give_back(out);
         }
     }

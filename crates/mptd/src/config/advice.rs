@@ -201,6 +201,7 @@ fn weights(context: &Context<'_>, draft: &ConnectionDraft) {
     }
 }
 
+/// Small weights in the proportion of the rates.
 fn proportion(rates: &[u64]) -> Vec<u16> {
     mpt_core::advise::weights(rates, mpt_core::advise::LARGEST_WEIGHT)
 }

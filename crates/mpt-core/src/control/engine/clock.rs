@@ -61,7 +61,7 @@ impl Session {
             let lead =
                 Duration::from_micros(longer.map_or(0, |it| it.max(0).unsigned_abs().into()));
             endpoint.set_path_lead(path.id, lead);
-            endpoint.set_path_jitter(path.id, path.one_way.spread().unwrap_or_default());
+            endpoint.set_path_jitter(path.id, path.one_way.spread());
         }
     }
 }
