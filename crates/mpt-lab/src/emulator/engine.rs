@@ -2,7 +2,7 @@
 //!
 //! Rate, queue and loss are decided for each segment of a super-packet. What survives goes on in *runs* of consecutive
 //! segments, as few as possible: a receiver gets super-packets, as it would from its network card. A run is due when its
-//! last segment is, so it must not be long: see [`LONGEST_RUN`].
+//! last segment is, so it must not be long: see [`SHORT_RUN`].
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -14,8 +14,11 @@ use mpt_link::{ByteCount, Change, Channel, Jitter, Outcome, Params, Redraw};
 use super::plan::EmulatorPlan;
 use super::pool::{Frame, FrameId, MOST_BYTES, Pool};
 
-/// A run is cut when it takes longer than this on the wire. Longer ones arrive as bursts that overflow later queues;
-/// shorter ones cost a system call each (docs/emulation.md has both measured).
+/// A run may take this long on the wire, or as long as its first segment has waited for the transmitter, but never more
+/// than [`LONGEST_RUN`]. Its first segments arrive late by as much, which TCP on a link that nobody waits for would take
+/// for a longer round-trip time; where many wait the system call per run counts (docs/emulation.md has both measured).
+const SHORT_RUN: Duration = Duration::from_micros(100);
+/// Longer runs would be bursts that overflow later queues.
 const LONGEST_RUN: Duration = Duration::from_millis(1);
 
 /// Channels, and frames on their way through them.
@@ -207,8 +210,7 @@ impl Engine {
                 match &mut run {
                     Some(run) if run.takes(at, params) => (run.at, run.end) = (at, index + 1),
                     _ => {
-                        let begun = at.checked_sub(serialization(size, params)).unwrap_or(at);
-                        let next = Growing { first: index, end: index + 1, begun, at };
+                        let next = Growing::new(index, now, at, size, params);
                         self.push_run(frame, run.replace(next), hops);
                     }
                 }
@@ -249,16 +251,26 @@ struct Growing {
     begun: Instant,
     /// When its last segment has arrived.
     at: Instant,
+    /// How long it may take.
+    longest: Duration,
 }
 
 impl Growing {
+    /// With one segment of `size`, sent at `sent`, that arrives at `at`.
+    fn new(index: u16, sent: Instant, at: Instant, size: ByteCount, params: &Params) -> Self {
+        let begun = at.checked_sub(serialization(size, params)).unwrap_or(at);
+        let waited = begun.saturating_duration_since(sent).saturating_sub(params.delay);
+        let longest = waited.clamp(SHORT_RUN, LONGEST_RUN);
+        Self { first: index, end: index + 1, begun, at, longest }
+    }
+
     /// Whether a segment that arrives at `at` may arrive as part of it.
     fn takes(&self, at: Instant, params: &Params) -> bool {
         if matches!(params.jitter, Some(Jitter { redraw: Redraw::EveryPacket, .. })) {
             // Its delay is its own.
             return at == self.at;
         }
-        at >= self.at && at.saturating_duration_since(self.begun) <= LONGEST_RUN
+        at >= self.at && at.saturating_duration_since(self.begun) <= self.longest
     }
 }
 
@@ -342,15 +354,21 @@ mod tests {
     }
 
     #[test]
-    fn runs_last_one_millisecond_at_most() {
+    fn runs_last_as_long_as_they_have_waited_and_one_millisecond_at_most() {
+        let slow = Params { delay: 5 * MS, ..rate(100_000_000) };
+        let mut bench = Bench::new(&[slow], &[0]);
+        bench.send(Duration::ZERO, 60);
+        // 84 us each. The first has not waited, and is alone; the second has waited for one, and may last as long; and so on.
+        let runs = [0..1, 1..2, 2..4, 4..8, 8..16, 16..27, 27..38, 38..49, 49..60];
+        let at = |run: &Range<u16>| 5_000_000 + u64::from(run.end) * 10 * SEGMENT;
+        assert_eq!(bench.deliveries(), runs.map(|run| (at(&run), run)));
+
         let mut bench = Bench::new(&[rate(1_000_000_000)], &[0]);
         bench.send(Duration::ZERO, 60);
-        assert_eq!(bench.deliveries(), [(60 * SEGMENT, 0..60)], "half a millisecond");
-
-        let mut bench = Bench::new(&[rate(100_000_000)], &[0]);
-        bench.send(Duration::ZERO, 30);
-        // 84 us each: eleven of them are 0.93 ms.
-        let expected = [(110 * SEGMENT, 0..11), (220 * SEGMENT, 11..22), (300 * SEGMENT, 22..30)];
+        bench.send(Duration::ZERO, 60);
+        // Eleven last 0.1 ms. The second super-packet has waited for half a millisecond, and lasts no longer.
+        let runs = [(0, 0..11), (0, 11..22), (0, 22..44), (0, 44..60), (60, 0..60)];
+        let expected = runs.map(|(after, run)| ((after + u64::from(run.end)) * SEGMENT, run));
         assert_eq!(bench.deliveries(), expected);
 
         let mut bench = Bench::new(&[rate(1_000_000)], &[0]);
@@ -372,7 +390,7 @@ mod tests {
     #[test]
     fn what_survives_goes_on_in_runs() {
         let loss = Loss::Bernoulli(Probability::new(0.1).unwrap());
-        let mut bench = Bench::new(&[Params { loss, ..rate(1_000_000_000) }], &[0]);
+        let mut bench = Bench::new(&[Params { loss, ..Params::default() }], &[0]);
         bench.send(Duration::ZERO, 60);
         let deliveries = bench.deliveries();
         let lost = bench.engine.channels().next().unwrap().lost.packets;
@@ -380,7 +398,7 @@ mod tests {
         assert!((1..20).contains(&lost), "{lost}");
         assert_eq!(arrived as u64 + lost, 60);
         for ((at, segments), next) in deliveries.iter().zip(deliveries.iter().skip(1)) {
-            assert_eq!(*at, SEGMENT * u64::from(segments.end));
+            assert_eq!(*at, 0);
             assert!(next.1.start > segments.end, "they would have been one run");
         }
     }
@@ -406,7 +424,7 @@ mod tests {
         assert!(bounds.is_sorted() && bounds.len() < 60, "who would overtake arrives with it");
 
         let mut bench = Bench::new(&[params(Redraw::Every(100 * MS), false)], &[0]);
-        bench.send(Duration::ZERO, 60);
+        bench.send(Duration::ZERO, 11);
         assert_eq!(bench.deliveries().len(), 1, "a wandering delay is one for all of them");
     }
 
@@ -421,12 +439,12 @@ mod tests {
 
     #[test]
     fn channels_are_passed_one_after_the_other_and_without_lateness() {
-        let slow = Params { delay: 5 * MS, ..rate(100_000_000) };
+        let slow = Params { delay: 5 * MS, ..rate(500_000_000) };
         let mut bench = Bench::new(&[slow, rate(1_000_000_000)], &[0, 1]);
-        bench.send(Duration::ZERO, 11);
+        bench.send(Duration::ZERO, 5);
         // Polled a thousand seconds late.
-        let expected = 110 * SEGMENT + 5_000_000 + 11 * SEGMENT;
-        assert_eq!(bench.deliveries(), [(expected, 0..11)]);
+        let expected = 5 * 2 * SEGMENT + 5_000_000 + 5 * SEGMENT;
+        assert_eq!(bench.deliveries(), [(expected, 0..5)]);
     }
 
     #[test]

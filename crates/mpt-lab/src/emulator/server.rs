@@ -24,6 +24,10 @@ use super::protocol::{Command, EndReport, Reply, Report};
 const BATCH: usize = 8;
 /// Frames written before devices are read again.
 const WRITES: usize = 64;
+/// A sleep that is to last longer than this ends [`WATCH`] early, and the rest is spent watching the clock: the kernel wakes
+/// who has slept long about that much too late. Where frames are due more often, it would cost more than it mends.
+const LONG_SLEEP: Duration = Duration::from_micros(300);
+const WATCH: Duration = Duration::from_micros(40);
 /// Frames that a device keeps for us. The kernel drops more without a word to the sender, so there is room for all that
 /// TCP sends without an answer: 16,384 ordinary frames are 24 MB.
 const DEVICE_QUEUE: u32 = 16_384;
@@ -105,10 +109,14 @@ impl Server {
         // would stop him for the last 50 ms of each second.
         let _ = if self.spin { realtime::prefer() } else { realtime::take_precedence() };
         let mut events = [Event::default(); MAX_EVENTS];
+        let mut watching = false;
         loop {
-            self.deliver()?;
-            let timeout = self.timeout();
-            for event in self.poller.wait(&mut events, timeout)? {
+            watching &= !self.deliver();
+            let timeout = self.timeout(watching);
+            let events = self.poller.wait(&mut events, timeout)?;
+            let was_early = timeout.is_some_and(|timeout| timeout > LONG_SLEEP - WATCH);
+            watching = events.is_empty() && (watching || was_early);
+            for event in events {
                 if event.token != COMMANDS {
                     let device = event.token as usize;
                     if self.read(device).is_err() {
@@ -126,12 +134,19 @@ impl Server {
         }
     }
 
-    /// How long nothing is to be done unless something happens.
-    fn timeout(&self) -> Option<Duration> {
+    /// How long to sleep unless something happens. `watching`: the time before this ended early, and nothing has happened.
+    fn timeout(&self, watching: bool) -> Option<Duration> {
         if self.spin {
             return Some(Duration::ZERO);
         }
-        Some(self.engine.next_timeout()?.saturating_duration_since(Instant::now()))
+        let left = self.engine.next_timeout()?.saturating_duration_since(Instant::now());
+        if left > LONG_SLEEP {
+            Some(left - WATCH)
+        } else if watching && left <= WATCH {
+            Some(Duration::ZERO)
+        } else {
+            Some(left)
+        }
     }
 
     fn read(&mut self, device: usize) -> std::io::Result<()> {
@@ -147,15 +162,18 @@ impl Server {
         Ok(())
     }
 
-    fn deliver(&mut self) -> Result<()> {
+    /// Whether anything was due.
+    fn deliver(&mut self) -> bool {
+        let mut any = false;
         for _ in 0..WRITES {
             let now = Instant::now();
             let Some(delivery) = self.engine.poll(now) else { break };
+            any = true;
             self.lateness.add(now.saturating_duration_since(delivery.due));
             self.write(&delivery);
             self.engine.delivered(&delivery);
         }
-        Ok(())
+        any
     }
 
     fn write(&mut self, delivery: &Delivery) {
