@@ -201,6 +201,8 @@ fn send(mut stream: &TcpStream, task: Task, began: Instant, stop: &AtomicBool) -
         match stream.write(&chunk[..length]) {
             Ok(written) => left -= written as u64,
             Err(error) if is_late(&error) => {}
+            // The receiver has left on time, and unread data reset the connection.
+            Err(_) if began.elapsed() >= limit => break,
             Err(error) => return Err(error).context("the connection broke"),
         }
     }
@@ -271,4 +273,28 @@ fn outcome(received: &[Received], task: Task) -> Result<Outcome> {
         );
     }
     Ok(outcome)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::TcpListener;
+
+    use super::*;
+
+    #[test]
+    fn a_receiver_that_leaves_when_the_time_is_over_breaks_nothing() {
+        for (limit, as_it_should_be) in [(50, true), (60_000, false)] {
+            let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+            let sending = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+            let (receiving, _) = listener.accept().unwrap();
+            let leave = thread::spawn(move || {
+                thread::sleep(Duration::from_millis(200));
+                drop(receiving);
+            });
+            let task = Task::Time(Duration::from_millis(limit));
+            let sent = send(&sending, task, Instant::now(), &AtomicBool::new(false));
+            assert_eq!(sent.is_ok(), as_it_should_be, "{sent:?}");
+            leave.join().unwrap();
+        }
+    }
 }
