@@ -14,11 +14,13 @@ use mpt_link::{ByteCount, Change, Channel, Jitter, Outcome, Params, Redraw};
 use super::plan::EmulatorPlan;
 use super::pool::{Frame, FrameId, MOST_BYTES, Pool};
 
-/// A run may take this long on the wire, or as long as its first segment has waited for the transmitter, but never more
-/// than [`LONGEST_RUN`]. Its first segments arrive late by as much, which TCP on a link that nobody waits for would take
-/// for a longer round-trip time; where many wait the system call per run counts (docs/emulation.md has both measured).
+/// A run may take this long on the wire, or as long as its first segment has waited for the transmitter. Its first segments
+/// arrive late by as much, which TCP on a link that nobody waits for would take for a longer round-trip time; where many
+/// wait the system call per run counts (docs/emulation.md has both measured).
 const SHORT_RUN: Duration = Duration::from_micros(100);
-/// Longer runs would be bursts that overflow later queues.
+/// It may always have as many segments: on slow links, too, runs are what TCP answers to, and so what it sends next.
+const SHORT_RUN_SEGMENTS: u16 = 8;
+/// But no run takes longer than this on the wire, unless it is one segment: they would be bursts that overflow later queues.
 const LONGEST_RUN: Duration = Duration::from_millis(1);
 
 /// Channels, and frames on their way through them.
@@ -270,7 +272,9 @@ impl Growing {
             // Its delay is its own.
             return at == self.at;
         }
-        at >= self.at && at.saturating_duration_since(self.begun) <= self.longest
+        let few = self.end - self.first < SHORT_RUN_SEGMENTS;
+        let longest = if few { LONGEST_RUN } else { self.longest };
+        at >= self.at && at.saturating_duration_since(self.begun) <= longest
     }
 }
 
@@ -358,8 +362,8 @@ mod tests {
         let slow = Params { delay: 5 * MS, ..rate(100_000_000) };
         let mut bench = Bench::new(&[slow], &[0]);
         bench.send(Duration::ZERO, 60);
-        // 84 us each. The first has not waited, and is alone; the second has waited for one, and may last as long; and so on.
-        let runs = [0..1, 1..2, 2..4, 4..8, 8..16, 16..27, 27..38, 38..49, 49..60];
+        // 84 us each. The first has not waited, and its run has eight; the others have waited long enough for 1 ms.
+        let runs = [0..8, 8..16, 16..27, 27..38, 38..49, 49..60];
         let at = |run: &Range<u16>| 5_000_000 + u64::from(run.end) * 10 * SEGMENT;
         assert_eq!(bench.deliveries(), runs.map(|run| (at(&run), run)));
 
