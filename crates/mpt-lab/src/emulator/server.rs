@@ -109,13 +109,20 @@ impl Server {
         // would stop him for the last 50 ms of each second.
         let _ = if self.spin { realtime::prefer() } else { realtime::take_precedence() };
         let mut events = [Event::default(); MAX_EVENTS];
+        // The last sleep ended early, and nothing has happened since.
         let mut watching = false;
         loop {
             watching &= !self.deliver();
-            let timeout = self.timeout(watching);
+            let left = self.left();
+            let early = left.is_some_and(|left| left > LONG_SLEEP);
+            let timeout = match left {
+                _ if self.spin => Some(Duration::ZERO),
+                Some(left) if early => Some(left - WATCH),
+                Some(left) if watching && left <= WATCH => Some(Duration::ZERO),
+                left => left,
+            };
             let events = self.poller.wait(&mut events, timeout)?;
-            let was_early = timeout.is_some_and(|timeout| timeout > LONG_SLEEP - WATCH);
-            watching = events.is_empty() && (watching || was_early);
+            watching = events.is_empty() && (watching || early);
             for event in events {
                 if event.token != COMMANDS {
                     let device = event.token as usize;
@@ -134,19 +141,9 @@ impl Server {
         }
     }
 
-    /// How long to sleep unless something happens. `watching`: the time before this ended early, and nothing has happened.
-    fn timeout(&self, watching: bool) -> Option<Duration> {
-        if self.spin {
-            return Some(Duration::ZERO);
-        }
-        let left = self.engine.next_timeout()?.saturating_duration_since(Instant::now());
-        if left > LONG_SLEEP {
-            Some(left - WATCH)
-        } else if watching && left <= WATCH {
-            Some(Duration::ZERO)
-        } else {
-            Some(left)
-        }
+    /// How long until something is due.
+    fn left(&self) -> Option<Duration> {
+        Some(self.engine.next_timeout()?.saturating_duration_since(Instant::now()))
     }
 
     fn read(&mut self, device: usize) -> std::io::Result<()> {
