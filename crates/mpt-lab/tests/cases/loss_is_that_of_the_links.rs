@@ -21,7 +21,12 @@ fn and_nothing_is_lost_in_a_tunnel_over_good_links() {
     let links = [Link { delay: 5, ..Link::new(20) }, Link::new(20)];
     let measured = measure(&spec(&links, tunnel(4, 6, true), rtp(4, 3)));
     assert_eq!(measured.metric("loss_percent"), 0.0);
-    assert_eq!(measured.metric("reordered_percent"), 0.0);
+    // Nor does it come out of order, but for what a busy machine sends later than the reorder window expects: that is counted.
+    // Without a reorder window each second packet would be overtaken.
+    let late = measured.counter("b/reorder/late") as f64;
+    let reordered = measured.metric("reordered_percent");
+    assert!((reordered / 100.0 * 1500.0 - late).abs() < 0.5, "{reordered} %, {late} late");
+    assert!(reordered < 1.0, "{reordered} %");
     let delay = measured.series("delay");
     let mean = delay.iter().sum::<f64>() / delay.len() as f64;
     assert!(mean >= 2.5, "half of the packets take 5 ms: {mean} ms");
