@@ -18,6 +18,7 @@ mod random;
 mod replay;
 pub mod rtt;
 mod transport;
+mod variation;
 
 pub use admission::{Admission, AdmissionLimits, Verdict};
 pub use cookie::{COOKIE_LIFETIME, Cookie, CookieJar, CookieSecret};

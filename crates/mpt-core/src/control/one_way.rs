@@ -3,9 +3,13 @@
 //! The one-way delay itself cannot be known: the clocks of both ends have nothing to do with each
 //! other. But what lies between them is the same for every path, so differences can: of the stamps
 //! of frames that came on different paths, the least delay of each counts, since whatever is above
-//! it is a queue.
+//! it is a queue. Where delays jitter ([`Variation`]), the least is none that packets usually have,
+//! and by chance another one every few seconds: there a path is as short as its usual delay says, and
+//! small differences say nothing.
 
 use std::time::{Duration, Instant};
+
+use super::variation::Variation;
 
 /// How long a sample counts at least, and at most twice that; in time with samples. Within it two
 /// clocks that differ by 50 millionths drift apart by a millisecond.
@@ -15,13 +19,27 @@ const MEMORY: Duration = Duration::from_secs(10);
 /// deviations then.
 const ENOUGH: u16 = 64;
 
+/// The usual delay is so many variations above the least of some hundred: with normally distributed
+/// ones the least is 2.5 deviations below the mean, and the variation 0.83 deviations.
+const USUAL: f64 = 3.0;
+/// Differences between two paths up to so many variations of both may be chance: 29 ms where delays
+/// are normally distributed with a deviation of 10 ms on both.
+const CHANCE: f64 = 1.75;
+
 /// The least one-way delay of a path, plus what the clocks of both ends differ by, and the greatest.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OneWay {
     /// When this period began, and what came in it.
     present: Option<(Instant, Range)>,
     /// What came in the one before.
     before: Option<Range>,
+    variation: Variation,
+}
+
+impl Default for OneWay {
+    fn default() -> Self {
+        Self::new()
+    }
 }
 
 /// Samples in serial number arithmetic (RFC 1982).
@@ -47,13 +65,14 @@ impl OneWay {
     /// Without any sample.
     #[must_use]
     pub const fn new() -> Self {
-        Self { present: None, before: None }
+        Self { present: None, before: None, variation: Variation::new() }
     }
 
     /// A frame sent at `sent` by the clock of the other end came at `received` by ours, both in
     /// microseconds modulo 2^32.
     pub fn record(&mut self, now: Instant, sent: u32, received: u32) {
         let sample = received.wrapping_sub(sent);
+        self.variation.record(sample);
         let sample = Range { least: sample, most: sample, samples: 1 };
         self.present = Some(match self.present {
             Some((began, range)) if now.saturating_duration_since(began) < MEMORY => {
@@ -77,6 +96,26 @@ impl OneWay {
     #[must_use]
     pub fn longer_than(&self, other: &Self) -> Option<i32> {
         Some(self.range()?.least.wrapping_sub(other.range()?.least).cast_signed())
+    }
+
+    /// By how much packets of this path come earlier than those of `longest`. While it can be
+    /// explained by chance, that is nothing, or what it was so far (`present`).
+    #[must_use]
+    pub fn lead(&self, longest: &Self, present: Duration) -> Duration {
+        let (own, other) = (self.variation.median(), longest.variation.median());
+        let usual = |variation: u32| (f64::from(variation) * USUAL) as i32;
+        let lead = longest.longer_than(self).unwrap_or(0);
+        // A variation of the longest path lengthens nothing: it may be a queue's after all.
+        let lead = lead.min(lead.saturating_sub(usual(own)).saturating_add(usual(other)));
+        let lead = Duration::from_micros(lead.max(0).unsigned_abs().into());
+        let chance = Duration::from_micros(own.saturating_add(other).into()).mul_f64(CHANCE);
+        if lead <= chance {
+            Duration::ZERO
+        } else if lead.abs_diff(present) <= chance {
+            present
+        } else {
+            lead
+        }
     }
 
     /// By how much delays differ: jitter, and what queues there were. Where there are few samples,
@@ -141,6 +180,50 @@ mod tests {
         assert_eq!(spread(1), Duration::ZERO);
         let known: Vec<_> = [2, 3, 7, 8, 40, 64, 1000].map(|n| spread(n).as_micros()).to_vec();
         assert_eq!(known, [225, 150, 110, 85, 60, 50, 50]);
+    }
+
+    const NONE: Duration = Duration::ZERO;
+
+    /// A path with so many samples of a delay and a jitter: the latter by turns less and more.
+    fn jittery(delay: u32, jitter: u32) -> OneWay {
+        let sample =
+            |n: u64| (200 * n, 0, if n % 2 == 0 { delay - jitter } else { delay + jitter });
+        path(Instant::now(), &(0..40).map(sample).collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn the_lead_is_the_difference_where_delays_are_steady() {
+        let (short, long) = (jittery(10_000, 0), jittery(60_000, 0));
+        assert_eq!(short.lead(&long, NONE), Duration::from_millis(50));
+        assert_eq!(long.lead(&long, NONE), NONE);
+        assert_eq!(short.lead(&long, Duration::from_millis(49)), Duration::from_millis(50));
+        assert_eq!(short.lead(&OneWay::new(), NONE), NONE);
+    }
+
+    #[test]
+    fn a_difference_that_may_be_chance_is_no_lead() {
+        // 2 x 2 ms x 1.75 = 7 ms.
+        let (a, b, c) = (jittery(50_000, 1_000), jittery(56_000, 1_000), jittery(58_000, 1_000));
+        assert_eq!(a.lead(&b, NONE), NONE);
+        assert_eq!(a.lead(&c, NONE), Duration::from_millis(8));
+        assert_eq!(a.lead(&c, Duration::from_millis(11)), Duration::from_millis(11), "still so");
+        assert_eq!(a.lead(&c, Duration::from_millis(16)), Duration::from_millis(8));
+    }
+
+    #[test]
+    fn a_path_with_jitter_is_not_as_short_as_its_least_delay() {
+        let (steady, jitter) = (jittery(50_000, 0), jittery(50_000, 5_000));
+        assert_eq!(steady.longer_than(&jitter), Some(5_000));
+        assert_eq!(jitter.lead(&steady, NONE), NONE);
+        let long = jittery(100_000, 0);
+        // Its least is 45 ms; it varies by 10 ms.
+        assert_eq!(jitter.lead(&long, NONE), Duration::from_millis(55 - 30));
+    }
+
+    #[test]
+    fn what_varies_on_the_longest_path_makes_it_no_longer() {
+        let (short, long) = (jittery(10_000, 0), jittery(60_000, 2_000));
+        assert_eq!(short.lead(&long, NONE), Duration::from_millis(48));
     }
 
     #[test]

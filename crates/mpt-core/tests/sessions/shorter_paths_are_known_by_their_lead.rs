@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use mpt_link::{Bitrate, Change, Params};
+use mpt_link::{Bitrate, Change, Distribution, Jitter, Params, Redraw};
 
 use super::network::*;
 
@@ -77,6 +77,26 @@ fn a_queue_does_not_count() {
     for side in SIDES {
         assert!(leads(&network, side).iter().all(|&lead| lead <= 4), "{:?}", leads(&network, side));
     }
+}
+
+#[test]
+fn nor_does_chance_where_delays_jitter() {
+    let deviation = millis(10);
+    let jitter =
+        Jitter { distribution: Distribution::Normal { deviation }, redraw: Redraw::EveryPacket };
+    let link = |delay| Params { delay: millis(delay), jitter: Some(jitter), ..Params::default() };
+    let (mut held, mut times) = (0, 0);
+    for seed in 0..10 {
+        let links = vec![link(50), link(50)];
+        let mut network = Network::established(Setup { links, ..Setup::new(seed, &[50, 50]) });
+        network.run_traffic(3 * SECOND, millis(5));
+        for _ in 0..20 {
+            network.run_traffic(SECOND, millis(5));
+            held += SIDES.iter().filter(|&&side| leads(&network, side) != [0, 0]).count();
+            times += SIDES.len();
+        }
+    }
+    assert!(held * 20 <= times, "one of both paths held in {held} of {times} seconds");
 }
 
 #[test]

@@ -181,6 +181,7 @@ pub(super) fn of_daemon(snapshot: &Snapshot, end: End, counters: &mut Counters) 
             ("duplicate", reorder.duplicate),
             ("overflow", reorder.overflow),
             ("stray", reorder.stray),
+            ("equalized", reorder.equalized),
         ] {
             insert("reorder", name, value);
         }

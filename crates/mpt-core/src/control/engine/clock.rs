@@ -1,6 +1,6 @@
 //! By how much the peer's packets come earlier on one path than on another, told to the endpoint.
 
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use mpt_wire::control::Message;
 
@@ -54,13 +54,13 @@ impl Session {
         let used = |it: &&super::SessionPath| {
             it.peer.is_some_and(|entry| entry.weight > 0) && !it.liveness.is_silent()
         };
-        let known = self.paths.iter().filter(used).map(|it| it.one_way).filter(OneWay::is_known);
-        let longest = known.reduce(|a, b| if b.longer_than(&a) > Some(0) { b } else { a });
+        let known = self.paths.iter().filter(used).map(|it| &it.one_way);
+        let known = known.filter(|it| it.is_known());
+        let longest = known.reduce(|a, b| if b.longer_than(a) > Some(0) { b } else { a });
         for path in &self.paths {
-            let longer = longest.and_then(|longest| longest.longer_than(&path.one_way));
-            let lead =
-                Duration::from_micros(longer.map_or(0, |it| it.max(0).unsigned_abs().into()));
-            endpoint.set_path_lead(path.id, lead);
+            let present = endpoint.path_lead(path.id);
+            let lead = longest.map(|longest| path.one_way.lead(longest, present));
+            endpoint.set_path_lead(path.id, lead.unwrap_or_default());
             endpoint.set_path_jitter(path.id, path.one_way.spread());
         }
     }
