@@ -118,6 +118,13 @@ impl Path {
         self.delay.saturating_sub(self.jitter.mul_f64(EXTREME_OF_PROBES))
     }
 
+    /// By how much a session finds the packets of this path earlier than those of the longest one, chance left out:
+    /// `OneWay::lead` of mpt-core.
+    pub(super) fn lead(&self, longest: &Self) -> Duration {
+        let least = longest.least_delay().saturating_sub(self.least_delay());
+        least.min(longest.delay.saturating_sub(self.delay))
+    }
+
     /// By how much their delays differ.
     pub(super) fn spread(&self) -> Duration {
         self.delay + self.jitter.mul_f64(EXTREME_OF_PROBES) - self.least_delay()

@@ -15,7 +15,7 @@ use mpt_wire::{ecn, gre, ip, ipv4};
 use crate::tcp::{Ack, Segment};
 use crate::time::Time;
 
-use super::{Case, Path};
+use super::Case;
 
 const DEVICE: DeviceId = DeviceId(0);
 /// GRE with a sequence number.
@@ -89,9 +89,10 @@ impl Host {
         let paths = endpoint.connection(connection).into_iter().flat_map(Connection::paths);
         let paths: Vec<PathId> = paths.collect();
         if case.session {
-            let longest = case.paths.iter().map(Path::least_delay).max().unwrap_or_default();
+            let longest = case.paths.iter().max_by_key(|path| path.least_delay());
             for (path, &id) in case.paths.iter().zip(&paths) {
-                endpoint.set_path_lead(id, longest.saturating_sub(path.least_delay()));
+                let lead = longest.map(|longest| path.lead(longest));
+                endpoint.set_path_lead(id, lead.unwrap_or_default());
                 endpoint.set_path_jitter(id, path.spread());
             }
         }
