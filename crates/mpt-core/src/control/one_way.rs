@@ -186,8 +186,9 @@ mod tests {
 
     /// A path with so many samples of a delay and a jitter: the latter by turns less and more.
     fn jittery(delay: u32, jitter: u32) -> OneWay {
-        let sample =
-            |n: u64| (200 * n, 0, if n % 2 == 0 { delay - jitter } else { delay + jitter });
+        let sample = |n: u64| {
+            (200 * n, 0, if n.is_multiple_of(2) { delay - jitter } else { delay + jitter })
+        };
         path(Instant::now(), &(0..40).map(sample).collect::<Vec<_>>())
     }
 
