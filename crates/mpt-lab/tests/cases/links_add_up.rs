@@ -62,6 +62,22 @@ fn but_not_in_tunnels_of_one_path() {
 }
 
 #[test]
+fn nor_does_a_tunnel_have_to_be_ready_as_soon_as_its_device_is_there() {
+    let adapters = tempfile::tempdir().unwrap();
+    let first = "configure = [\n    [\"wg\",";
+    let fails_once =
+        r#"["sh", "-c", "test -e $dir/$end.again || { touch $dir/$end.again; exit 1; }"]"#;
+    let text = include_str!("../../adapters/wireguard-go.toml");
+    assert!(text.contains(first));
+    let text = text.replace(first, &format!("configure = [{fails_once},\n    [\"wg\","));
+    std::fs::write(adapters.path().join("slow.toml"), text).unwrap();
+    let method = json!({ "kind": "adapter", "name": "slow" });
+    let case = crate::support::Case::new(&spec(&LINKS[..1], method, tcp(1)));
+    let output = case.command().arg("--adapters").arg(adapters.path()).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+}
+
+#[test]
 fn and_multipath_tcp_carries_nothing_but_tcp() {
     let case = crate::support::Case::new(&spec(&LINKS, mptcp(), rtp(1, 1)));
     let output = case.command().output().unwrap();

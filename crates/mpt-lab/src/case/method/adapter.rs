@@ -34,6 +34,8 @@ const INSIDE: u8 = 73;
 const COMMAND: Duration = Duration::from_secs(20);
 /// How long the device may take to appear.
 const DEVICE: Duration = Duration::from_secs(20);
+/// For how long a command that configures it is tried again when it fails: where there is a device, the program may not listen yet.
+const CONFIGURE: Duration = Duration::from_secs(5);
 /// The adapters that come with the laboratory.
 const OURS: [(&str, &str); 3] = [
     ("fastd", include_str!("../../../adapters/fastd.toml")),
@@ -71,7 +73,7 @@ struct EndCommands {
     files: std::collections::BTreeMap<String, String>,
     /// The program that is the tunnel; it has to stay in the foreground.
     start: Vec<String>,
-    /// Commands to run when the device is there, such as those that give it its address.
+    /// Commands to run when the device is there, such as those that give it its address. One that fails is tried again.
     #[serde(default)]
     configure: Vec<Vec<String>>,
 }
@@ -143,7 +145,14 @@ impl Adapter {
             let (commands, variables) = (self.end(end), variables(end));
             running.wait_for(&variables.device, network.host(end), interrupt)?;
             for command in &commands.configure {
-                run(network.host(end), command, &variables, interrupt)?;
+                let start = Instant::now();
+                while let Err(error) = run(network.host(end), command, &variables, interrupt) {
+                    interrupt.check()?;
+                    if start.elapsed() > CONFIGURE {
+                        return Err(error.context(running.logs()));
+                    }
+                    thread::sleep(POLL);
+                }
             }
         }
         Ok(running)
