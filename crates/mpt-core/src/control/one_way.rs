@@ -21,25 +21,19 @@ const ENOUGH: u16 = 64;
 
 /// The usual delay is so many variations above the least of some hundred: with normally distributed
 /// ones the least is 2.5 deviations below the mean, and the variation 0.83 deviations.
-const USUAL: f64 = 3.0;
+const USUAL: u32 = 3;
 /// Differences between two paths up to so many variations of both may be chance: 29 ms where delays
 /// are normally distributed with a deviation of 10 ms on both.
 const CHANCE: f64 = 1.75;
 
 /// The least one-way delay of a path, plus what the clocks of both ends differ by, and the greatest.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct OneWay {
     /// When this period began, and what came in it.
     present: Option<(Instant, Range)>,
     /// What came in the one before.
     before: Option<Range>,
     variation: Variation,
-}
-
-impl Default for OneWay {
-    fn default() -> Self {
-        Self::new()
-    }
 }
 
 /// Samples in serial number arithmetic (RFC 1982).
@@ -103,11 +97,11 @@ impl OneWay {
     #[must_use]
     pub fn lead(&self, longest: &Self, present: Duration) -> Duration {
         let (own, other) = (self.variation.median(), longest.variation.median());
-        let usual = |variation: u32| (f64::from(variation) * USUAL) as i32;
-        let lead = longest.longer_than(self).unwrap_or(0);
-        // A variation of the longest path lengthens nothing: it may be a queue's after all.
-        let lead = lead.min(lead.saturating_sub(usual(own)).saturating_add(usual(other)));
-        let lead = Duration::from_micros(lead.max(0).unsigned_abs().into());
+        // The longest path's variation makes up for that of this one, but makes it no longer than its
+        // least delay says: it may be a queue's after all.
+        let usual = own.saturating_sub(other).saturating_mul(USUAL);
+        let longer = longest.longer_than(self).map_or(0, |longer| longer.max(0).unsigned_abs());
+        let lead = Duration::from_micros(longer.saturating_sub(usual).into());
         let chance = Duration::from_micros(own.saturating_add(other).into()).mul_f64(CHANCE);
         if lead <= chance {
             Duration::ZERO

@@ -11,7 +11,7 @@ const LATEST: usize = 32;
 const ENOUGH: usize = 7;
 
 /// How far the latest delays were from the mean of their neighbours, in microseconds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Variation {
     deviations: [u32; LATEST],
     /// The next to be overwritten, and how many there are.

@@ -149,7 +149,7 @@ impl Adapter {
                 while let Err(error) = run(network.host(end), command, &variables, interrupt) {
                     interrupt.check()?;
                     if start.elapsed() > CONFIGURE {
-                        return Err(error.context(running.logs()));
+                        bail!("{error:#}\n{}", running.logs());
                     }
                     thread::sleep(POLL);
                 }
