@@ -1,12 +1,35 @@
-//! Precedence over ordinary processes, for a process that stands for hardware.
+//! Precedence over ordinary processes, and processors that do not sleep, for a process that stands for hardware.
 
-use std::io;
+use std::fs::{File, OpenOptions};
+use std::io::{self, Write};
 
 /// The lowest priority that comes before all ordinary processes (`sched(7)`).
 const LOWEST: libc::c_int = 1;
 
 /// The nicest value to the thread itself (`setpriority(2)`).
 const HIGHEST: libc::c_int = -20;
+
+/// Where the kernel takes how long a processor may need to wake up (its `power/pm_qos_interface`).
+const WAKE_UP: &str = "/dev/cpu_dma_latency";
+
+/// All processors of the machine stay awake as long as this lives: who has nothing to do polls, and is counted as idle all the
+/// same. The kernel ends it when the process ends, however that happens.
+#[derive(Debug)]
+pub struct Awake(#[expect(dead_code, reason = "it is to stay open")] File);
+
+impl Awake {
+    /// Keeps them awake.
+    ///
+    /// # Errors
+    ///
+    /// Without the right to write to `/dev/cpu_dma_latency`, which root alone has, and where there is no such device.
+    pub fn keep() -> io::Result<Self> {
+        let mut file = OpenOptions::new().write(true).open(WAKE_UP)?;
+        // Microseconds, as a native integer of 32 bits.
+        file.write_all(&0_i32.to_ne_bytes())?;
+        Ok(Self(file))
+    }
+}
 
 /// Lets the calling thread run whenever it wants to (`SCHED_FIFO`). It must sleep most of the time; the kernel leaves the
 /// others a twentieth of the processor otherwise.
@@ -37,7 +60,29 @@ pub fn prefer() -> io::Result<()> {
 
 #[cfg(test)]
 mod tests {
+    use std::io::Read;
+
     use super::*;
+
+    #[test]
+    fn processors_are_kept_awake_as_long_as_it_lives() {
+        let asked = || {
+            let mut asked = [0; 4];
+            let mut file = File::open(WAKE_UP)?;
+            file.read_exact(&mut asked)?;
+            io::Result::Ok(i32::from_ne_bytes(asked))
+        };
+        match Awake::keep() {
+            Ok(awake) => {
+                assert_eq!(asked().unwrap(), 0);
+                drop(awake);
+            }
+            Err(error) => {
+                let kinds = [io::ErrorKind::PermissionDenied, io::ErrorKind::NotFound];
+                assert!(kinds.contains(&error.kind()), "{error}");
+            }
+        }
+    }
 
     #[test]
     fn it_is_given_or_refused_with_a_reason() {

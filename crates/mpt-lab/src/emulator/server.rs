@@ -108,6 +108,8 @@ impl Server {
         // are as good as the machine is idle; the record of lateness tells. Who never sleeps must not take it all: the kernel
         // would stop him for the last 50 ms of each second.
         let _ = if self.spin { realtime::prefer() } else { realtime::take_precedence() };
+        // Nor is hardware asleep when a packet comes. Where that is not allowed the record tells, too.
+        let _awake = realtime::Awake::keep();
         let mut events = [Event::default(); MAX_EVENTS];
         // The last sleep ended early, and nothing has happened since.
         let mut watching = false;
