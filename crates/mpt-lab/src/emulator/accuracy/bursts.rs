@@ -20,6 +20,9 @@ const QUEUE: Duration = Duration::from_millis(50);
 const RATIO: u64 = 2;
 /// ... and a few more: how often cubic fills the queue in the time is a matter of chance.
 const CHANCE: u64 = 10;
+/// How many flows go through the filter, of which the median counts: now and then one leaves slow start before the queue is
+/// ever full, and loses nothing.
+const FLOWS: usize = 3;
 
 pub(super) fn rows(lab: &Laboratory<'_>) -> Result<(Vec<Row>, u64)> {
     let mut rows = Vec::new();
@@ -39,7 +42,10 @@ pub(super) fn rows(lab: &Laboratory<'_>) -> Result<(Vec<Row>, u64)> {
         let (a, b) = (Host::new("accuracy-a")?, Host::new("accuracy-b")?);
         let kernel = Kernel::start(&rig::plan(&a, &b, &[[params; 2]], false))?;
         rig::number(&a, &b, 1)?;
-        let filter = transfer(lab, &a, &b)?;
+        let flows = (0..FLOWS).map(|_| transfer(lab, &a, &b));
+        let mut flows = flows.collect::<Result<Vec<_>>>()?;
+        flows.sort_by_key(|flow| flow.retransmits);
+        let filter = flows.swap_remove(FLOWS / 2);
         drop(kernel);
         let most = filter.retransmits * RATIO + CHANCE;
         rows.push(Row::new(
@@ -60,5 +66,5 @@ pub(super) fn rows(lab: &Laboratory<'_>) -> Result<(Vec<Row>, u64)> {
 fn transfer(lab: &Laboratory<'_>, a: &Host, b: &Host) -> Result<Transfer> {
     let _server = Server::start(b, lab.interrupt)?;
     let (to, load) = (address(0, End::B), Load::Tcp { flows: 1 });
-    iperf::transfer(a, to, load, lab.time(10, 6), lab.interrupt)
+    iperf::transfer(a, to, load, lab.time(10, 4), lab.interrupt)
 }

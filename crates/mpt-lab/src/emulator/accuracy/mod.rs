@@ -103,7 +103,7 @@ const STEPS: [Step; 7] = [
     ("delay with spin", [50, 24], delay::rows_with_spin),
     ("loss", [18, 18], loss::rows),
     ("jitter", [14, 9], jitter::rows),
-    ("bursts", [55, 35], bursts::rows),
+    ("bursts", [105, 45], bursts::rows),
 ];
 
 /// How long [`measure`] takes.
