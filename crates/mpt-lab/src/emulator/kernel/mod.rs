@@ -14,6 +14,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, anyhow};
 use mpt_link::{Change, Params};
 use mpt_linux::netns;
+use mpt_linux::realtime::Awake;
 
 use super::counters::{Counters, DeviceCounters, drops};
 use super::plan::EmulatorPlan;
@@ -31,6 +32,8 @@ pub(crate) struct Kernel {
     plan: EmulatorPlan,
     network: Arc<Network>,
     stop: Arc<AtomicBool>,
+    /// As with the other backend.
+    _awake: Option<Awake>,
 }
 
 #[derive(Debug)]
@@ -98,7 +101,7 @@ impl Kernel {
             network.change(channel, None)?;
         }
         let network = Arc::new(network);
-        Ok(Self { plan: plan.clone(), network, stop: Arc::default() })
+        Ok(Self { plan: plan.clone(), network, stop: Arc::default(), _awake: Awake::keep().ok() })
     }
 
     /// The schedules of all channels begin.
