@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::process::{Command, Stdio};
 
+use mpt_linux::realtime::Awake;
+
 use super::{Backend, Environment};
 
 /// Where and by what something is measured here, but for the programs.
@@ -12,7 +14,10 @@ pub(crate) fn environment(backend: Backend) -> Environment {
     Environment {
         mpt: version.into(),
         kernel: fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default().trim().into(),
-        processors: processors(&fs::read_to_string("/proc/cpuinfo").unwrap_or_default()),
+        processors: processors(
+            &fs::read_to_string("/proc/cpuinfo").unwrap_or_default(),
+            Awake::keep().is_ok(),
+        ),
         emulator: match backend {
             Backend::Emulator => format!("mpt-lab {version}"),
             Backend::Kernel => format!("kernel, by {}", version_of("tc", &["-V"])),
@@ -40,15 +45,16 @@ pub(super) fn version_of(program: &str, arguments: &[&str]) -> String {
     text.lines().find(|line| !line.trim().is_empty()).unwrap_or_default().trim().to_owned()
 }
 
-/// Such as `2 x Some Model`.
-fn processors(cpuinfo: &str) -> String {
+/// Such as `2 x Some Model, kept awake`.
+fn processors(cpuinfo: &str, awake: bool) -> String {
     let value = |line: &str| Some(line.split_once(':')?.1.trim().to_owned());
     let lines =
         |name: &str| cpuinfo.lines().filter(move |line| line.starts_with(name)).collect::<Vec<_>>();
     let count = lines("processor").len().max(1);
     let model =
         ["model name", "Model", "Hardware"].iter().find_map(|name| value(lines(name).first()?));
-    format!("{count} x {}", model.unwrap_or_else(|| std::env::consts::ARCH.into()))
+    let model = model.unwrap_or_else(|| std::env::consts::ARCH.into());
+    format!("{count} x {model}{}", if awake { ", kept awake" } else { "" })
 }
 
 #[cfg(test)]
@@ -58,8 +64,9 @@ mod tests {
     #[test]
     fn processors_are_counted_and_named() {
         let cpuinfo = "processor\t: 0\nmodel name\t: Some CPU @ 2 GHz\n\nprocessor\t: 1\nmodel name\t: Some CPU @ 2 GHz\n";
-        assert_eq!(processors(cpuinfo), "2 x Some CPU @ 2 GHz");
-        assert_eq!(processors(""), format!("1 x {}", std::env::consts::ARCH));
+        assert_eq!(processors(cpuinfo, false), "2 x Some CPU @ 2 GHz");
+        assert_eq!(processors(cpuinfo, true), "2 x Some CPU @ 2 GHz, kept awake");
+        assert_eq!(processors("", false), format!("1 x {}", std::env::consts::ARCH));
     }
 
     #[test]

@@ -83,7 +83,7 @@ pub(crate) struct Environment {
     pub(crate) mpt: String,
     /// Release of the kernel.
     pub(crate) kernel: String,
-    /// Model of the processor, and how many there are.
+    /// Model of the processor, how many there are, and whether they were kept awake.
     pub(crate) processors: String,
     /// Name and version of what made the links.
     pub(crate) emulator: String,
