@@ -200,8 +200,12 @@ impl<'a> Axis<'a> {
             .iter()
             .all(|value| value.variables.len() == 1 && value.variables.contains_key(&self.name));
         let all = std::mem::take(&mut self.values);
-        let file = all.iter().map(|value| value.label.clone()).collect::<Vec<_>>().join(", ");
-        for text in list.split(',').map(str::trim) {
+        let file = all.iter().map(|value| format!("\"{}\"", value.label)).collect::<Vec<_>>();
+        let file = file.join(", ");
+        let mut rest = Some(list);
+        while let Some(list) = rest {
+            let (text, more) = first_of(list, &all);
+            rest = more;
             let found = all.iter().find(|value| value.label == text).cloned();
             match found {
                 Some(value) => self.values.push(value),
@@ -216,6 +220,20 @@ impl<'a> Axis<'a> {
         }
         Ok(())
     }
+}
+
+/// The first of a list of values, and what comes after its comma. A label may have commas, too: of those that the list may
+/// begin with it is the longest.
+fn first_of<'a>(list: &'a str, values: &[AxisValue<'a>]) -> (&'a str, Option<&'a str>) {
+    let list = list.trim_start();
+    let end = |label: &str| {
+        let after = list.strip_prefix(label)?.trim_start();
+        (after.is_empty() || after.starts_with(',')).then_some(label.len())
+    };
+    let length = values.iter().filter_map(|value| end(&value.label)).max();
+    let length = length.unwrap_or_else(|| list.find(',').unwrap_or(list.len()));
+    let (text, after) = list.split_at(length);
+    (text.trim_end(), after.trim_start().strip_prefix(','))
 }
 
 /// Reports keys that no experiment has: the tables themselves are checked as they are read.

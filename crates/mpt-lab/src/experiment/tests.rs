@@ -127,6 +127,29 @@ fn the_command_line_sets_axes_variables_and_keys() {
 }
 
 #[test]
+fn and_values_whose_names_have_commas() {
+    let values = ["10ms, 10-40ms", "160ms, 160-190ms", "160ms"].map(|label| {
+        let (delay, loss) =
+            label.split_once(", ").map_or((label, "0%"), |(delay, _)| (delay, "1%"));
+        format!("{{ label = \"{label}\", delay = \"{delay}\", lost = \"{loss}\" }}")
+    });
+    let file = GOOD
+        .replace("values = [\"0ms\", \"10ms\"]", &format!("values = [{}]", values.join(", ")))
+        .replace("quick = [\"10ms\"]", "quick = [\"160ms\"]")
+        .replace("forward = { loss = \"$loss\" }", "forward = { loss = \"$lost\" }")
+        .replace("values = [29.1, 28.9]", "values = [29.1, 28.9, 28.8]");
+    let chosen = |list: &str| {
+        plan(&file, &[("delay", list)], Mode::default()).map(|plan| plan.axes[0].values.clone())
+    };
+    assert_eq!(chosen("160ms, 160-190ms").unwrap(), ["160ms, 160-190ms"]);
+    assert_eq!(chosen("160ms,10ms, 10-40ms").unwrap(), ["160ms", "10ms, 10-40ms"]);
+    assert_eq!(
+        chosen("10ms,").unwrap_err().to_string(),
+        "--set: delay: there is no value \"10ms\"; write some of \"10ms, 10-40ms\", \"160ms, 160-190ms\", \"160ms\""
+    );
+}
+
+#[test]
 fn a_scale_divides_rates_and_what_depends_on_them() {
     let scaled = GOOD
         .replace("[traffic]", "[network]\nscale = 10\n[traffic]")

@@ -7,6 +7,7 @@ use mpt_link::{Bitrate, Params, QueueLimit};
 
 use super::flow::Flow;
 use super::rig::Rig;
+use super::wakeup::Sleeper;
 use super::{Laboratory, Row, probe};
 use crate::statistics::percentile;
 
@@ -43,13 +44,18 @@ fn measure(lab: &Laboratory<'_>, spin: bool, limits: [f64; 2]) -> Result<(Vec<Ro
                 .collect::<Result<_>>()?;
             let time = lab.time(6, 3);
             let count = time.as_millis() / probe::SPACING.as_millis();
+            let sleeper = Sleeper::start()?;
             let mut errors = probe::delays(lab, &rig, 0, count as usize)?;
+            let lateness = sleeper.lateness()?;
             drop(flows);
             for error in &mut errors {
                 *error = (*error - delay.as_secs_f64()) * 1e6;
             }
             errors.sort_by(f64::total_cmp);
-            let [p50, p99, p999] = [50.0, 99.0, 99.9].map(|percent| percentile(&errors, percent));
+            let percentiles =
+                |of: &[f64]| [50.0, 99.0, 99.9].map(|percent| percentile(of, percent));
+            let [p50, p99, p999] = percentiles(&errors);
+            let [slept50, slept99, slept999] = percentiles(&lateness);
             let [median_limit, limit] = limits;
             rows.push(Row::new(
                 format!(
@@ -58,7 +64,10 @@ fn measure(lab: &Laboratory<'_>, spin: bool, limits: [f64; 2]) -> Result<(Vec<Ro
                     if loaded { " beside 2 x 100 Mbit/s" } else { ", idle" }
                 ),
                 format!("<= {median_limit} / {limit} us"),
-                format!("{p50:.0} / {p99:.0} / {p999:.0} us"),
+                format!(
+                    "{p50:.0} / {p99:.0} / {p999:.0} us (a bare sleep: \
+                     {slept50:.0} / {slept99:.0} / {slept999:.0})"
+                ),
                 p50 <= median_limit && p99 <= limit,
             ));
             hidden_loss += rig.counters()?.hidden_loss();

@@ -15,6 +15,7 @@ mod rate;
 mod rig;
 mod statistics;
 mod throughput;
+mod wakeup;
 
 use std::fmt;
 use std::path::Path;

@@ -36,7 +36,7 @@ pub(super) fn rows(lab: &Laboratory<'_>) -> Result<(Vec<Row>, u64)> {
             format!("{links} x {megabits} Mbit/s, 5 ms: rate, machine idle"),
             format!("full, >= {:.0} %", idle * 100.0),
             format!(
-                "{:.0} of {:.0} Mbit/s, {:.0} %",
+                "{:.0} of {:.0} Mbit/s, {:.1} %",
                 measured.rate / 1e6,
                 ideal / 1e6,
                 measured.idle * 100.0
