@@ -175,14 +175,15 @@ impl<'a> Quoted<'a> {
     }
 }
 
-/// The ICMP type, if it is an ICMP message or the first fragment of one.
+/// The ICMP type, if it is an ICMP message or the first fragment of one. What comes behind the packet is none.
 #[inline]
 fn message_type(packet: &[u8], summary: &Summary) -> Option<u8> {
     let icmp = match summary.version {
         Version::V4 => protocol::ICMP,
         Version::V6 => protocol::ICMPV6,
     };
-    if summary.protocol != icmp || is_later_fragment(packet, summary) {
+    let none = summary.transport >= summary.total_len;
+    if summary.protocol != icmp || none || is_later_fragment(packet, summary) {
         return None;
     }
     packet.get(summary.transport).copied()
@@ -395,6 +396,15 @@ mod tests {
         // The protocol numbers of the other version.
         for packet in [v4(58, &[1, 0, 0, 0]), v6(1, &[3, 0, 0, 0]), v4(1, &[]), v6(58, &[])] {
             assert!(!is_error(&packet, &Summary::parse(&packet).unwrap()));
+        }
+    }
+
+    #[test]
+    fn what_comes_behind_a_packet_is_no_type() {
+        for (mut packet, error) in [(v4(1, &[]), 3), (v6(58, &[]), 1)] {
+            packet.push(error);
+            assert!(!is_error(&packet, &Summary::parse(&packet).unwrap()));
+            assert!(answer(&packet).is_some());
         }
     }
 

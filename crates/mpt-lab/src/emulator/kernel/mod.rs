@@ -333,8 +333,10 @@ mod tests {
         assert!(time + late >= expected, "{arrived} in {time:?}, not {expected:?}");
         let counters = kernel.counters().unwrap();
         let channel = counters.channels[0];
-        assert!(channel.offered.packets >= 61, "{counters:?}");
-        assert_eq!(channel.queue_full.packets, 60 - arrived as u64);
+        // The hosts' kernels have packets of their own, which are sent and dropped as all others.
+        let others = channel.offered.packets.checked_sub(61).unwrap();
+        let dropped = 60 - arrived as u64;
+        assert!((dropped..=dropped + others).contains(&channel.queue_full.packets), "{counters:?}");
         assert_eq!(counters.hidden_loss(), 0, "{counters:?}");
 
         kernel.change(0, Change::Rate(None)).unwrap();
