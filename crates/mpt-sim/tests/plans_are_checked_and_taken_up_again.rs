@@ -85,6 +85,7 @@ fn faults_of_the_tunnels_plans_are_told_with_line_and_key() {
         (with("seconds = 4", "seconds = 3"), 9, "seconds"),
         (with("[10, 5]", "[10, 0]"), 4, "rates-mbit"),
         (with("[10, 5]", "[10]"), 4, "rates-mbit"),
+        (with("[10, 5]", "[10, 5, 1]"), 4, "rates-mbit"),
         (with("[25, 400]", "[]"), 6, "windows"),
         (with("[25, 400]", "[65536]"), 6, "windows"),
         (with("\"drop\"", "\"lose\""), 7, "late"),

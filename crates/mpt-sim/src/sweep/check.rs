@@ -3,6 +3,7 @@
 use std::fmt;
 use std::ops::RangeInclusive;
 
+use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use toml::Spanned;
 
@@ -18,6 +19,20 @@ pub struct Fault {
 impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: {}", self.line, self.what)
+    }
+}
+
+/// A value for each of both paths. An array by itself would take the first two of more.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(try_from = "Vec<T>")]
+pub(super) struct Pair<T>(pub(super) [T; 2]);
+
+impl<T> TryFrom<Vec<T>> for Pair<T> {
+    type Error = &'static str;
+
+    fn try_from(values: Vec<T>) -> Result<Self, Self::Error> {
+        let pair = values.try_into();
+        pair.map(Self).map_err(|_| "not one value for each of two paths; write [first, second]")
     }
 }
 
@@ -82,12 +97,12 @@ pub(super) fn not_empty<T>(
 pub(super) fn pairs<T: PartialOrd + fmt::Display>(
     text: &str,
     key: &str,
-    list: Option<&Spanned<Vec<[T; 2]>>>,
+    list: Option<&Spanned<Vec<Pair<T>>>>,
     range: &RangeInclusive<T>,
 ) -> Result<(), Fault> {
     not_empty(text, key, list)?;
     let Some(list) = list else { return Ok(()) };
-    match list.get_ref().iter().flatten().find(|&value| !range.contains(value)) {
+    match list.get_ref().iter().flat_map(|pair| &pair.0).find(|&value| !range.contains(value)) {
         Some(value) => Err(outside(line(text, list.span().start), key, value, range)),
         None => Ok(()),
     }

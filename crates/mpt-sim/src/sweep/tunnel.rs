@@ -11,7 +11,7 @@ use toml::Spanned;
 use crate::tunnel::{Case, Path, Profile};
 
 use super::Kind;
-use super::check::{Fault, combine, each, list, not_empty, one, pairs, read};
+use super::check::{Fault, Pair, combine, each, list, not_empty, one, pairs, read};
 
 /// Every combination of the values of its keys is a case.
 #[derive(Clone, Debug, Deserialize)]
@@ -22,20 +22,20 @@ pub struct TunnelPlan {
     profiles: Spanned<Vec<Profile>>,
     /// Of both paths, as everything in pairs.
     #[serde(rename = "rates-mbit")]
-    rates: Spanned<Vec<[u16; 2]>>,
+    rates: Spanned<Vec<Pair<u16>>>,
     #[serde(rename = "delays-ms")]
-    delays: Spanned<Vec<[u64; 2]>>,
+    delays: Spanned<Vec<Pair<u64>>>,
     seeds: Spanned<u64>,
     /// Standard deviations.
     #[serde(default, rename = "jitters-ms")]
-    jitters: Option<Spanned<Vec<[f64; 2]>>>,
+    jitters: Option<Spanned<Vec<Pair<f64>>>>,
     #[serde(default, rename = "losses-percent")]
     losses: Option<Spanned<Vec<f64>>>,
     /// Longest wait for the transmitter.
     #[serde(default, rename = "queues-ms")]
     queues: Option<Spanned<Vec<u64>>>,
     #[serde(default)]
-    weights: Option<Spanned<Vec<[u16; 2]>>>,
+    weights: Option<Spanned<Vec<Pair<u16>>>>,
     /// In packets.
     #[serde(default)]
     windows: Option<Spanned<Vec<u16>>>,
@@ -129,12 +129,12 @@ impl TunnelPlan {
         }];
         let seeds: Vec<u64> = (0..*self.seeds.get_ref()).collect();
         combine(&mut keys, Some(self.profiles.get_ref()), |key, it| key.profile = it);
-        combine(&mut keys, Some(self.rates.get_ref()), |key, it| key.rates_mbit = it);
-        combine(&mut keys, Some(self.delays.get_ref()), |key, it| key.delays_ms = it);
-        combine(&mut keys, list(&self.jitters), |key, it| key.jitters_ms = it);
+        combine(&mut keys, Some(self.rates.get_ref()), |key, it| key.rates_mbit = it.0);
+        combine(&mut keys, Some(self.delays.get_ref()), |key, it| key.delays_ms = it.0);
+        combine(&mut keys, list(&self.jitters), |key, it| key.jitters_ms = it.0);
         combine(&mut keys, list(&self.losses), |key, it| key.loss_percent = it);
         combine(&mut keys, list(&self.queues), |key, it| key.queue_ms = it);
-        combine(&mut keys, list(&self.weights), |key, it| key.weights = Some(it));
+        combine(&mut keys, list(&self.weights), |key, it| key.weights = Some(it.0));
         combine(&mut keys, list(&self.windows), |key, it| key.window = Some(it));
         combine(&mut keys, list(&self.max_delays), |key, it| key.max_delay_ms = Some(it));
         combine(&mut keys, list(&self.early_release), |key, it| key.early_release = Some(it));
