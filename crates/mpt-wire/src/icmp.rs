@@ -182,11 +182,10 @@ fn message_type(packet: &[u8], summary: &Summary) -> Option<u8> {
         Version::V4 => protocol::ICMP,
         Version::V6 => protocol::ICMPV6,
     };
-    let none = summary.transport >= summary.total_len;
-    if summary.protocol != icmp || none || is_later_fragment(packet, summary) {
+    if summary.protocol != icmp || is_later_fragment(packet, summary) {
         return None;
     }
-    packet.get(summary.transport).copied()
+    packet.get(summary.transport..summary.total_len)?.first().copied()
 }
 
 fn is_later_fragment(packet: &[u8], summary: &Summary) -> bool {

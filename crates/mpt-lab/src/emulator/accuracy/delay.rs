@@ -46,16 +46,15 @@ fn measure(lab: &Laboratory<'_>, spin: bool, limits: [f64; 2]) -> Result<(Vec<Ro
             let count = time.as_millis() / probe::SPACING.as_millis();
             let sleeper = Sleeper::start()?;
             let mut errors = probe::delays(lab, &rig, 0, count as usize)?;
-            let lateness = sleeper.lateness()?;
+            let slept = sleeper.lateness()?;
             drop(flows);
             for error in &mut errors {
                 *error = (*error - delay.as_secs_f64()) * 1e6;
             }
             errors.sort_by(f64::total_cmp);
-            let percentiles =
-                |of: &[f64]| [50.0, 99.0, 99.9].map(|percent| percentile(of, percent));
-            let [p50, p99, p999] = percentiles(&errors);
-            let [slept50, slept99, slept999] = percentiles(&lateness);
+            let [p50, p99, p999] = [50.0, 99.0, 99.9].map(|percent| percentile(&errors, percent));
+            let [slept50, slept99, slept999] =
+                [slept.p50, slept.p99, slept.p999].map(|late| late.as_secs_f64() * 1e6);
             let [median_limit, limit] = limits;
             rows.push(Row::new(
                 format!(

@@ -7,41 +7,44 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result};
 use mpt_linux::realtime;
 
+use super::super::lateness::Record;
+use super::super::protocol::Lateness;
+
 /// What is slept: as long as from one probe to the next.
 const SLEEP: Duration = super::probe::SPACING;
 
-/// A thread that sleeps, with the precedence of the emulator, until it is asked how late it woke up, or dropped.
+/// A thread that sleeps, with the precedence of an emulator that does not spin, until it is asked how late it woke up, or
+/// dropped.
 pub(super) struct Sleeper {
     wanted: Sender<()>,
-    thread: JoinHandle<Vec<f64>>,
+    thread: JoinHandle<Record>,
 }
 
 impl Sleeper {
     pub(super) fn start() -> Result<Self> {
         let (wanted, end) = channel();
-        let thread = thread::Builder::new().name("sleeper".into()).spawn(move || sleep(&end))?;
+        let record = Record::new()?;
+        let sleeper = thread::Builder::new().name("sleeper".into());
+        let thread = sleeper.spawn(move || sleep(record, &end))?;
         Ok(Self { wanted, thread })
     }
 
-    /// Ends it. How late it woke up each time, in microseconds, ascending.
-    pub(super) fn lateness(self) -> Result<Vec<f64>> {
+    /// Ends it. How late it woke up.
+    pub(super) fn lateness(self) -> Result<Lateness> {
         drop(self.wanted);
-        let mut lateness = self.thread.join().ok().context("the sleeper failed")?;
-        lateness.sort_by(f64::total_cmp);
-        Ok(lateness)
+        Ok(self.thread.join().ok().context("the sleeper failed")?.summary())
     }
 }
 
-fn sleep(end: &Receiver<()>) -> Vec<f64> {
+fn sleep(mut record: Record, end: &Receiver<()>) -> Record {
     // Who may not have it is as late as the emulator, which may not have it either.
     let _ = realtime::take_precedence();
-    let mut lateness = Vec::new();
     while end.try_recv() == Err(TryRecvError::Empty) {
         let began = Instant::now();
         thread::sleep(SLEEP);
-        lateness.push((began.elapsed() - SLEEP).as_secs_f64() * 1e6);
+        record.add(began.elapsed() - SLEEP);
     }
-    lateness
+    record
 }
 
 #[cfg(test)]
@@ -52,7 +55,8 @@ mod tests {
     fn nobody_wakes_up_early() {
         let sleeper = Sleeper::start().unwrap();
         thread::sleep(SLEEP * 10);
-        let lateness = sleeper.lateness().unwrap();
-        assert!(!lateness.is_empty() && lateness[0] >= 0.0 && lateness.is_sorted(), "{lateness:?}");
+        let Lateness { frames, p50, p99, p999, max } = sleeper.lateness().unwrap();
+        // Too early would be a negative duration, which fails the sleeper.
+        assert!(frames > 0 && [p50, p99, p999, max].is_sorted());
     }
 }
