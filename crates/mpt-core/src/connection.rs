@@ -3,11 +3,12 @@
 use std::time::{Duration, Instant};
 
 use mpt_wire::mss::{self, ChecksumState};
-use mpt_wire::{ecn, gre, icmp, ip};
+use mpt_wire::{ecn, gre, ip};
 use smallvec::SmallVec;
 
 use crate::counters::{Accepted, DatagramDrops, InnerDrops, Remarks, Traffic};
 use crate::endpoint::{AcceptedDatagram, DatagramDrop, DeviceSink, InnerDrop, ToDevice, Transmit};
+use crate::foreign;
 use crate::path::{Path, Paths};
 use crate::reorder::{EqualizedBuffer, ReorderBuffer};
 use crate::scheduler::{Choice, Member, Scheduler, flow_identity};
@@ -62,6 +63,7 @@ pub(crate) struct Tally {
     pub(crate) inner_drops: InnerDrops,
     pub(crate) datagram_drops: DatagramDrops,
     remarks: Remarks,
+    foreign_errors: foreign::Rate,
 }
 
 /// A packet or super-packet from a device; see [`crate::Endpoint::handle_inner`].
@@ -269,7 +271,7 @@ impl<P: Copy> Connection<P> {
         if arrival.gre.protocol != summary.version.into() && !self.config.loose {
             return Err(DatagramDrop::InnerVersion);
         }
-        self.check_source(&summary, inner)?;
+        let foreign_error = self.check_source(&summary, inner)?;
 
         let ecn =
             ecn::decapsulate(summary.ecn(), arrival.outer_ecn).map_err(|_| DatagramDrop::Ecn)?;
@@ -289,6 +291,7 @@ impl<P: Copy> Connection<P> {
             slot: path.slot,
             sequence: arrival.gre.sequence,
             tcp: summary.protocol == TCP,
+            foreign_error,
             inner: arrival.payload..arrival.payload + summary.total_len,
         })
     }
@@ -303,6 +306,9 @@ impl<P: Copy> Connection<P> {
         sink: &mut S,
     ) {
         let device = self.device;
+        if datagram.foreign_error && !self.admit_foreign_error(now) {
+            return;
+        }
         match (datagram.sequence, &mut self.reorder) {
             (Some(sequence), Some(reorder)) => {
                 self.accepted.sequenced += 1;
@@ -330,29 +336,35 @@ impl<P: Copy> Connection<P> {
         }
     }
 
-    /// The ingress filter. A router on the way to the peer's networks may have any address, and its
-    /// ICMP errors are needed for path MTU discovery and traceroute: they pass if they are about a
-    /// packet to one of `sources`, which only this connection may have carried.
-    fn check_source(&mut self, summary: &ip::Summary, inner: &[u8]) -> Result<(), DatagramDrop> {
+    /// The ingress filter: inner sources are those of the connection's networks. True for an ICMP
+    /// error from outside of them that may pass, see [`foreign`].
+    fn check_source(&self, summary: &ip::Summary, inner: &[u8]) -> Result<bool, DatagramDrop> {
         if scope::stays_on_link(summary) {
             if !self.config.multicast {
                 return Err(DatagramDrop::Multicast);
             }
             if scope::is_link_source(summary.source) {
-                return Ok(());
+                return Ok(false);
             }
         }
         if self.sources.contains(summary.source) {
-            return Ok(());
+            return Ok(false);
         }
-        if icmp::is_error(inner, summary)
-            && icmp::Quoted::parse(inner, summary)
-                .is_some_and(|quoted| self.sources.contains(quoted.summary.destination))
-        {
-            self.tally.remarks.icmp_from_outside += 1;
-            return Ok(());
+        match foreign::passes(inner, summary, &self.sources) {
+            true => Ok(true),
+            false => Err(DatagramDrop::ForeignSource),
         }
-        Err(DatagramDrop::ForeignSource)
+    }
+
+    /// Counts an ICMP error from outside: whether it is delivered.
+    #[cold]
+    fn admit_foreign_error(&mut self, now: Instant) -> bool {
+        let admitted = self.tally.foreign_errors.admit(now);
+        match admitted {
+            true => self.tally.remarks.icmp_from_outside += 1,
+            false => self.tally.datagram_drops.icmp_limited += 1,
+        }
+        admitted
     }
 
     /// Gives a slot to a path.

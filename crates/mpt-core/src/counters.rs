@@ -76,6 +76,9 @@ counters! {
         inner_version,
         /// The inner source address is not one of the connection's `sources`.
         foreign_source,
+        /// An ICMP error from outside the connection's `sources`, about a packet of ours, beyond the
+        /// rate at which these are delivered.
+        icmp_limited,
         /// Multicast, broadcast or link-local on a connection that does not carry that.
         multicast,
         /// Congestion was marked on a packet that cannot carry the mark (RFC 6040, section 4.2).

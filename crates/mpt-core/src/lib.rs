@@ -14,6 +14,7 @@ mod connection;
 pub mod control;
 mod counters;
 mod endpoint;
+mod foreign;
 mod id;
 pub mod path;
 pub mod reorder;

@@ -42,7 +42,9 @@ const V4_PARAMETER_PROBLEM: u8 = 12;
 /// Of "destination unreachable": fragmentation needed and DF set.
 const V4_FRAGMENTATION_NEEDED: u8 = 4;
 
+const V6_DESTINATION_UNREACHABLE: u8 = 1;
 const V6_PACKET_TOO_BIG: u8 = 2;
+const V6_PARAMETER_PROBLEM: u8 = 4;
 /// Types from here on are informational (RFC 4443 section 2.1).
 const V6_INFORMATIONAL: u8 = 128;
 const V6_REDIRECT: u8 = 137;
@@ -137,6 +139,33 @@ pub fn is_error(packet: &[u8], summary: &Summary) -> bool {
                 | V4_PARAMETER_PROBLEM
         ),
         Version::V6 => kind < V6_INFORMATIONAL,
+    }
+}
+
+/// Whether a packet is an ICMP error that reports a packet as not delivered: ICMPv4 "destination
+/// unreachable", "time exceeded" and "parameter problem" (RFC 792), ICMPv6 types 1 to 4 (RFC 4443
+/// section 3). A redirect and a "source quench" (deprecated by RFC 6633) do not.
+///
+/// `summary` is that of `packet`. A fragment other than the first does not tell: `false`.
+#[inline]
+pub fn is_delivery_failure(packet: &[u8], summary: &Summary) -> bool {
+    let Some(kind) = message_type(packet, summary) else {
+        return false;
+    };
+    match summary.version {
+        Version::V4 => {
+            matches!(kind, V4_DESTINATION_UNREACHABLE | V4_TIME_EXCEEDED | V4_PARAMETER_PROBLEM)
+        }
+        Version::V6 => (V6_DESTINATION_UNREACHABLE..=V6_PARAMETER_PROBLEM).contains(&kind),
+    }
+}
+
+/// The longest ICMP error that a router sends (RFC 1812 section 4.3.2.3, RFC 4443 section 2.4 (c)),
+/// in bytes, IP header included. Extensions (RFC 4884) count as well.
+pub const fn max_error_len(version: Version) -> usize {
+    match version {
+        Version::V4 => MAX_LEN_V4,
+        Version::V6 => MAX_LEN_V6,
     }
 }
 

@@ -130,6 +130,8 @@ pub struct AcceptedDatagram {
     pub(crate) sequence: Option<u32>,
     /// Whether the inner packet is TCP.
     pub(crate) tcp: bool,
+    /// Whether it is an ICMP error from outside the connection's networks, whose rate is limited.
+    pub(crate) foreign_error: bool,
     pub(crate) inner: Range<usize>,
 }
 
