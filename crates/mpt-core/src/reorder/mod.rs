@@ -22,10 +22,13 @@
 //!
 //! A wrong position of the window heals: three strays in a row that lie within H of one another move
 //! it behind the last of them, and after packets have arrived for max(1 s, 3 x maximum delay) with
-//! none of them advancing the window, the next one sets it. So whatever numbers an attacker sends or
-//! a restarted peer begins with, packets lose their order for about a second, not their delivery;
-//! but a peer that begins at 0 again, whose old numbers are known, loses them for that second, unless
-//! that is expected of it ([`ReorderBuffer::expect_restarts`]).
+//! none of them advancing the window, the next one sets it. A peer that begins at 0 again, whose old
+//! numbers are known, loses packets for about a second, unless that is expected of it
+//! ([`ReorderBuffer::expect_restarts`]).
+//!
+//! A number that an attacker forges costs order, and the one packet whose number it took; with
+//! [`Late::Drop`] it costs every packet whose number it made late. `docs/protocol.md`, section 7,
+//! has the bounds.
 //!
 //! The cost per packet is constant. Memory for waiting packets is allocated as they need it, up to
 //! the window (see `ring.rs`), everything else on construction and by [`ReorderBuffer::add_path`].

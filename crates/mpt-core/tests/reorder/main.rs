@@ -2,6 +2,7 @@
 
 #![expect(clippy::disallowed_types, reason = "`prop_oneof` shares its strategies by `Arc`")]
 
+mod forged_numbers_cost_what_the_protocol_says;
 mod harness;
 
 mod a_naive_model_agrees_on_every_packet;
