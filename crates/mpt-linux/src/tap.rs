@@ -5,7 +5,7 @@ use std::fs::File;
 use std::io::{self, IoSlice, Read, Write};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 
-use crate::tun::{self, Offloads, TunError, VNET_HEADER_LEN};
+use crate::tun::{self, Driver, Offloads, TunError, VNET_HEADER_LEN};
 
 /// Bytes of an Ethernet header with one VLAN tag.
 pub const ETHERNET_HEADER_MAX: usize = 18;
@@ -33,7 +33,7 @@ impl Tap {
     ///
     /// When the name is none or taken, or the kernel refuses.
     pub fn create(name: &str, plain: bool) -> Result<Self, TunError> {
-        let file = tun::create(name, libc::IFF_TAP)?;
+        let file = tun::create(&Driver::direct(), name, libc::IFF_TAP)?;
         let none = Offloads { tso: false, uso: false };
         let offloads = if plain { none } else { tun::enable_offloads(&file, name) };
         Ok(Self { file, offloads })

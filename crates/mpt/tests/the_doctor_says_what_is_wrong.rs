@@ -76,7 +76,27 @@ impl Host {
 
     /// What was found, as (check, level, message, advice).
     fn findings(&self, config: &str) -> Vec<[String; 4]> {
-        let output = self.doctor(config, &["--json"]);
+        Self::parse(self.doctor(config, &["--json"]))
+    }
+
+    /// The same where the TUN driver's node is root's and has this mode.
+    fn findings_with_node(&self, config: &str, mode: &str) -> Vec<[String; 4]> {
+        const SCRIPT: &str = r#"
+            mount -t tmpfs tmpfs /mnt
+            mknod /mnt/tun c 10 200
+            chmod "$1" /mnt/tun
+            mount --bind /mnt/tun /dev/net/tun
+            shift
+            exec "$@""#;
+        let file = self.directory.path().join("mpt.toml");
+        fs::write(&file, config).unwrap();
+        let mut command = self.namespace.command("unshare").unwrap();
+        command.args(["--mount", "sh", "-e", "-c", SCRIPT, "sh", mode, env!("CARGO_BIN_EXE_mpt")]);
+        command.args(["doctor", "--json", "--config"]).arg(&file);
+        Self::parse(command.output().unwrap())
+    }
+
+    fn parse(output: Output) -> Vec<[String; 4]> {
         let json: Value = serde_json::from_slice(&output.stdout).unwrap();
         let findings = json["findings"].as_array().unwrap().iter().map(|it| {
             ["check", "level", "message", "advice"]
@@ -120,6 +140,21 @@ fn a_host_as_it_should_be_has_no_error() {
     let mut links = host.namespace.command("ip").unwrap();
     let links = String::from_utf8(links.args(["-o", "link"]).output().unwrap().stdout).unwrap();
     assert!(!links.contains("mpt-doctor"), "{links}");
+}
+
+#[test]
+fn a_driver_that_the_user_of_the_daemon_cannot_open() {
+    let host = Host::new();
+    let config = format!("daemon.user = \"nobody\"\n{HEAD}{GOOD}");
+    let message = "/dev/net/tun is not open to user nobody";
+    for (mode, told) in [("0666", false), ("0600", true)] {
+        let findings = host.findings_with_node(&config, mode);
+        let found = findings.iter().any(|it| it[0] == "tun" && it[2].contains(message));
+        assert_eq!(found, told, "mode {mode}: {findings:#?}");
+        if told {
+            assert_found(&findings, "tun", "note", message, "chgrp nobody /dev/net/tun");
+        }
+    }
 }
 
 #[test]

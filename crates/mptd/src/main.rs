@@ -8,6 +8,7 @@ use std::process::ExitCode;
 
 use clap::Parser;
 use mpt_linux::confine::{self, Enforced};
+use mpt_linux::tun;
 use mptd::args::{self, Args, EXIT_CONFIG, EXIT_FAILURE};
 use mptd::privileges::{self, Identity, Purpose};
 use mptd::{config, daemon, service};
@@ -20,8 +21,8 @@ fn main() -> ExitCode {
     let args = Args::parse();
     let purpose = if args.check { Purpose::Check } else { Purpose::Run };
     // Before any other thread exists.
-    let identity = match privileges::drop(&args.config, purpose) {
-        Ok(identity) => identity,
+    let (identity, driver) = match privileges::drop(&args.config, purpose) {
+        Ok(dropped) => dropped,
         Err(error) => return refused(&error),
     };
     if args.check {
@@ -57,6 +58,9 @@ fn main() -> ExitCode {
     }
 
     identity.log();
+    if driver.has_helper() {
+        tracing::info!("a helper process opens {}, which belongs to root alone", tun::NODE);
+    }
     match privileges::confine(&args.config, &checked.config, &keys.take()) {
         Ok(Enforced::Fully) => {}
         Ok(Enforced::Partly) => {
@@ -70,8 +74,8 @@ fn main() -> ExitCode {
 
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let result = runtime.map_err(daemon::Error::from).and_then(|runtime| {
-        let result =
-            runtime.block_on(daemon::run(&args.config, checked.config, set_log, service::ready));
+        let run = daemon::run(&args.config, checked.config, driver, set_log, service::ready);
+        let result = runtime.block_on(run);
         // A resolver that does not answer holds up no end.
         runtime.shutdown_background();
         result

@@ -4,6 +4,7 @@ use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
 use mpt_linux::confine::{self, Enforced, Files, User};
+use mpt_linux::tun::{self, Driver};
 
 use crate::config::Config;
 
@@ -64,14 +65,16 @@ pub enum Purpose {
 }
 
 /// Becomes the user of the daemon, if this is root, and gives up all capabilities but the one that is needed. There must be no other thread yet.
+/// Gives the identity, and the way to open the TUN driver from now on, by a helper where the user must not.
 ///
 /// A file that cannot be read, or has errors, names no user: whoever reads it next tells what is wrong.
 ///
 /// # Errors
 ///
 /// When there is no such user, or the system refuses.
-pub fn drop(file: &Path, purpose: Purpose) -> Result<Identity, confine::Error> {
+pub fn drop(file: &Path, purpose: Purpose) -> Result<(Identity, Driver), confine::Error> {
     let choice = choice(&std::fs::read_to_string(file).unwrap_or_default());
+    let mut driver = Driver::direct();
     let identity = match user(&choice, file)? {
         Ok(user) => {
             if purpose == Purpose::Run
@@ -81,13 +84,18 @@ pub fn drop(file: &Path, purpose: Purpose) -> Result<Identity, confine::Error> {
                 let usual = choice.control_socket == Path::new(mpt_api::DEFAULT_SOCKET);
                 user.make_directory(directory, usual)?;
             }
+            let helper = (purpose == Purpose::Run).then(Driver::with_helper);
             user.become_it()?;
+            // Where the user may open the driver itself, as on most machines, the helper is not kept.
+            if let (Some(helper), Err(_)) = (helper, driver.open()) {
+                driver = helper.map_err(confine::Error::Helper)?;
+            }
             Identity::Switched(user.name().to_owned())
         }
         Err(identity) => identity,
     };
     confine::keep_network_only()?;
-    Ok(identity)
+    Ok((identity, driver))
 }
 
 /// From now on, only files that this configuration needs can be opened: its directory and those of the key files `keys`, the control socket, the
@@ -97,7 +105,7 @@ pub fn drop(file: &Path, purpose: Purpose) -> Result<Identity, confine::Error> {
 ///
 /// When the kernel refuses.
 pub fn confine(file: &Path, config: &Config, keys: &[PathBuf]) -> Result<Enforced, confine::Error> {
-    let mut files = Files::default().device("/dev/net/tun").read("/proc/sys/net");
+    let mut files = Files::default().device(tun::NODE).read("/proc/sys/net");
     for directory in RESOLVER {
         files = files.read(directory);
     }

@@ -11,7 +11,19 @@ use super::Error;
 ///
 /// When the kernel refuses; some may then be gone already.
 pub fn keep_network_only() -> Result<(), Error> {
-    let kept = CapsHashSet::from([Capability::CAP_NET_ADMIN]);
+    keep(&CapsHashSet::from([Capability::CAP_NET_ADMIN]))
+}
+
+/// Gives up every capability; programs that the process starts get none.
+///
+/// # Errors
+///
+/// When the kernel refuses; some may then be gone already.
+pub fn keep_nothing() -> Result<(), Error> {
+    keep(&CapsHashSet::new())
+}
+
+fn keep(kept: &CapsHashSet) -> Result<(), Error> {
     caps::clear(None, CapSet::Ambient)?;
     caps::clear(None, CapSet::Inheritable)?;
     // What a change of the user has left is permitted, and not effective.
@@ -19,11 +31,11 @@ pub fn keep_network_only() -> Result<(), Error> {
     caps::set(None, CapSet::Effective, &permitted)?;
     // The bounding set takes a capability to change. Without it there is none to be had by starting programs, either: see below.
     if permitted.contains(&Capability::CAP_SETPCAP) {
-        for capability in caps::runtime::thread_all_supported().difference(&kept) {
+        for capability in caps::runtime::thread_all_supported().difference(kept) {
             caps::drop(None, CapSet::Bounding, *capability)?;
         }
     }
-    let kept = permitted.intersection(&kept).copied().collect();
+    let kept = permitted.intersection(kept).copied().collect();
     // What is not permitted cannot be effective: in this order neither is refused.
     caps::set(None, CapSet::Effective, &kept)?;
     caps::set(None, CapSet::Permitted, &kept)?;

@@ -9,7 +9,7 @@ use std::path::PathBuf;
 
 use thiserror::Error;
 
-pub use capabilities::keep_network_only;
+pub use capabilities::{keep_network_only, keep_nothing};
 pub use files::{Enforced, Files};
 pub use user::{User, is_root};
 
@@ -46,6 +46,11 @@ pub enum Error {
         #[source]
         source: std::io::Error,
     },
+    /// The user cannot open the TUN driver's node, and there is no helper that opens it.
+    #[error(
+        "start the helper that opens /dev/net/tun: {0}; let the user open it instead (chmod 0666 /dev/net/tun)"
+    )]
+    Helper(#[source] std::io::Error),
     /// Capabilities cannot be given up.
     #[error("give up capabilities: {0}")]
     Capabilities(#[from] caps::errors::CapsError),

@@ -48,6 +48,25 @@ impl User {
         std::fs::metadata(path).is_ok_and(|metadata| metadata.uid() == self.uid)
     }
 
+    /// Whether it may read and write an existing file, by owner, group and mode; directories on the way are not looked at.
+    #[must_use]
+    pub fn can_change(&self, file: &Path) -> bool {
+        let Ok(metadata) = std::fs::metadata(file) else { return false };
+        let name = CString::new(self.name.as_str()).unwrap_or_default();
+        let groups = unistd::getgrouplist(&name, unistd::Gid::from_raw(self.gid));
+        let in_group =
+            groups.unwrap_or_default().iter().any(|group| group.as_raw() == metadata.gid());
+        // The first class that applies decides, even if a later one would allow more.
+        let class = if metadata.uid() == self.uid {
+            6
+        } else if in_group {
+            3
+        } else {
+            0
+        };
+        self.uid == 0 || metadata.mode() >> class & 0o6 == 0o6
+    }
+
     /// Makes a directory for it, if it is missing, that everybody may read. `always`: one that exists is given to it.
     ///
     /// # Errors

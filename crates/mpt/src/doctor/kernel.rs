@@ -1,20 +1,21 @@
 //! What the kernel of this host can do.
 
-use std::fs::File;
 use std::io::ErrorKind;
+use std::path::Path;
 
-use mpt_linux::confine::Files;
-use mpt_linux::tun::{Tun, TunError};
+use mpt_linux::confine::{Files, User};
+use mpt_linux::tun::{self, Driver, Tun, TunError};
 use mpt_linux::udp;
 
 use super::{Findings, Level};
 
-const TUN: &str = "/dev/net/tun";
 /// The device that is made for a moment.
 const PROBE: &str = "mpt-doctor";
 
-pub(super) fn check(found: &mut Findings) {
+/// Looks at the kernel; `user` is the name of the daemon's user.
+pub(super) fn check(user: &str, found: &mut Findings) {
     tun(found);
+    tun_node(user, found);
     match udp::offloads() {
         Ok(udp::Offloads { segmentation: true, coalescing: true }) => {
             found.ok("offloads", "UDP: super-packets are sent (GSO) and received (GRO)");
@@ -41,13 +42,29 @@ pub(super) fn check(found: &mut Findings) {
     }
 }
 
+/// A daemon that another user starts (the unit of systemd does so) opens the node as that user.
+fn tun_node(user: &str, found: &mut Findings) {
+    let Ok(Some(account)) = User::find(user) else { return };
+    if Path::new(tun::NODE).exists() && !account.can_change(Path::new(tun::NODE)) {
+        found.add(
+            Level::Note,
+            "tun",
+            format!(
+                "{} is not open to user {user}: a daemon that starts as this user makes no devices; one that root starts does",
+                tun::NODE
+            ),
+            format!(
+                "chgrp {user} {node} && chmod 0660 {node} at every boot, as the unit mptd.service does; or chmod 0666, as udev does",
+                node = tun::NODE
+            ),
+        );
+    }
+}
+
 fn tun(found: &mut Findings) {
-    if let Err(error) = File::options().read(true).write(true).open(TUN) {
-        let advice = match error.kind() {
-            ErrorKind::NotFound => "modprobe tun; in a container: give it the device /dev/net/tun",
-            _ => "run this as root; in a container: give it the device /dev/net/tun",
-        };
-        return found.add(Level::Error, "tun", format!("{TUN}: {error}"), advice);
+    if let Err(error) = Driver::direct().open() {
+        let message = format!("{}: {error}", tun::NODE);
+        return found.add(Level::Error, "tun", message, tun::remedy(&error));
     }
     match Tun::create(PROBE) {
         Ok(tun) => {

@@ -13,6 +13,7 @@ use std::io::{self, Write};
 use std::path::Path;
 
 use mptd::config;
+use mptd::privileges::USUAL_USER;
 use serde::Serialize;
 
 use crate::args::Daemon;
@@ -104,9 +105,11 @@ pub(crate) fn run(
     out: &mut impl Write,
 ) -> Result<(), Failed> {
     let mut found = Findings::default();
-    kernel::check(&mut found);
+    let loaded = config::load(file);
+    let user = loaded.as_ref().ok().and_then(|checked| checked.config.daemon.user.as_deref());
+    kernel::check(user.unwrap_or(USUAL_USER), &mut found);
     let snapshot = daemon::snapshot(client::connect(daemon));
-    match config::load(file) {
+    match loaded {
         Ok(checked) => {
             let count = checked.config.connections.len();
             found.ok(

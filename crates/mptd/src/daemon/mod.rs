@@ -22,7 +22,7 @@ use std::time::{Duration, Instant};
 
 use mpt_api::{Event, EventKind};
 use mpt_linux::netlink;
-use mpt_linux::tun::{Tun, TunError};
+use mpt_linux::tun::{Driver, Tun, TunError};
 use thiserror::Error;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::{broadcast, mpsc};
@@ -77,6 +77,8 @@ pub struct Daemon {
     present: Config,
     data: Handle,
     thread: Option<JoinHandle<()>>,
+    /// The way to open devices.
+    driver: Driver,
     system: System,
     network: Arc<Network>,
     names: Names,
@@ -89,11 +91,12 @@ pub struct Daemon {
     started: Instant,
 }
 
-/// Runs the daemon with a configuration already read from `file`, until SIGTERM or SIGINT; `set_log` is called when a reload changes what is
+/// Runs the daemon with a configuration already read from `file`, until SIGTERM or SIGINT; `driver` opens its devices, `set_log` is called when a reload changes what is
 /// logged, `ready` when packets flow.
 pub async fn run(
     file: &Path,
     config: Config,
+    driver: Driver,
     set_log: impl Fn(LevelFilter) + 'static,
     ready: impl FnOnce(),
 ) -> Result<(), Error> {
@@ -119,6 +122,7 @@ pub async fn run(
         present: empty,
         data,
         thread: Some(thread),
+        driver,
         system: System::connect().await?,
         network: Arc::clone(&network),
         names,
@@ -263,7 +267,8 @@ impl Daemon {
 }
 
 /// Opens the devices of `config` that `present` does not have.
-fn open_devices(present: &Config, config: &Config) -> Result<Vec<Tun>, TunError> {
+fn open_devices(driver: &Driver, present: &Config, config: &Config) -> Result<Vec<Tun>, TunError> {
     let new = |device: &&config::Device| present.device(&device.name).is_none();
-    config.devices.iter().filter(new).map(|device| Tun::create(&device.name)).collect()
+    let devices = config.devices.iter().filter(new);
+    devices.map(|device| Tun::create_by(driver, &device.name)).collect()
 }

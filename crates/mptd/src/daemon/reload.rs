@@ -61,7 +61,7 @@ impl Daemon {
 
     /// Devices, connections, addresses and routes as `next` says; devices it no longer has stay open.
     async fn install(&mut self, next: &Config) -> Result<(), Error> {
-        for device in open_devices(&self.present, next)? {
+        for device in open_devices(&self.driver, &self.present, next)? {
             let name = device.name().to_owned();
             self.data.call(|data| data.add_device(device)).await??;
             let config = next.devices.iter().find(|device| device.name == name);

@@ -6,9 +6,10 @@ use std::path::Path;
 
 use mpt_api::{Command, PathState, Reply};
 use mpt_core::control::PrivateKey;
+use nix::sys::signal::Signal;
 use nix::unistd::{User, chown};
 
-use crate::hosts::{Config, Daemon, Pair};
+use crate::hosts::{Config, Daemon, Pair, wait_for};
 use crate::support::{wait_for_echo, wait_for_state};
 
 /// A user that every system has.
@@ -19,10 +20,15 @@ const NOTHING: &str = "0000000000000000";
 /// Exit code for a configuration that cannot be used.
 const EX_CONFIG: i32 = 78;
 
-/// What the kernel says of each thread.
-fn assert_rights(daemon: &Daemon, uid: u32) {
+/// Mode of the TUN driver's node where udev sets it.
+const OF_UDEV: u32 = 0o666;
+/// Mode of the node where the kernel or `mknod` made it.
+const OF_ROOT: u32 = 0o600;
+
+/// Asserts what the kernel says of each thread of a process, and gives the number of threads.
+fn assert_rights(process: u32, uid: u32, capabilities: &str) -> usize {
     let mut threads = 0;
-    for thread in fs::read_dir(format!("/proc/{}/task", daemon.pid())).unwrap() {
+    for thread in fs::read_dir(format!("/proc/{process}/task")).unwrap() {
         let status = fs::read_to_string(thread.unwrap().path().join("status")).unwrap();
         let value = |key: &str| {
             let line = status.lines().find_map(|line| line.strip_prefix(key)).unwrap();
@@ -30,7 +36,7 @@ fn assert_rights(daemon: &Daemon, uid: u32) {
         };
         assert_eq!(value("Uid"), format!("{uid} {uid} {uid} {uid}"), "{status}");
         for set in ["CapPrm", "CapEff", "CapBnd"] {
-            assert_eq!(value(set), NETWORK_ONLY, "{set} of {status}");
+            assert_eq!(value(set), capabilities, "{set} of {status}");
         }
         for set in ["CapInh", "CapAmb"] {
             assert_eq!(value(set), NOTHING, "{set} of {status}");
@@ -38,7 +44,25 @@ fn assert_rights(daemon: &Daemon, uid: u32) {
         assert_eq!(value("NoNewPrivs"), "1", "{status}");
         threads += 1;
     }
-    assert!(threads > 1, "the data thread is one of them");
+    threads
+}
+
+/// The processes that a process has started and that run still.
+fn children(process: u32) -> Vec<u32> {
+    let file = format!("/proc/{process}/task/{process}/children");
+    let children = fs::read_to_string(file).unwrap();
+    children.split_whitespace().map(|child| child.parse().unwrap()).collect()
+}
+
+/// The helper of a daemon whose user cannot open the TUN driver: root without any capability.
+fn assert_helper(daemon: &Daemon) -> u32 {
+    let [helper] = children(daemon.pid())[..] else { panic!("{:?}", children(daemon.pid())) };
+    assert_eq!(assert_rights(helper, 0, NOTHING), 1);
+    helper
+}
+
+fn runs(process: u32) -> bool {
+    Path::new(&format!("/proc/{process}")).exists()
 }
 
 /// Asks for a connection whose key is in this file, and gives the answer.
@@ -76,7 +100,7 @@ fn configs(pair: &Pair, user: &str) -> [Config; 2] {
     configs
 }
 
-fn run_as(user: &str) {
+fn run_as(user: &str, node: u32) {
     let pair = Pair::with_lines(3);
     let mut configs = configs(&pair, user);
     configs.iter_mut().for_each(|config| config.remove("tunnel", Some("line3")));
@@ -91,14 +115,18 @@ fn run_as(user: &str) {
     let keys = open_directory();
     let private = key_of(&account, keys.path(), "private.key");
     configs[0].daemon().set("private_key_file", private.to_str().unwrap());
-    let a = Daemon::start_with_names_as(&pair.a, &configs[0], names.path(), user);
+    let a = Daemon::start_with_names_as(&pair.a, &configs[0], names.path(), &account, node);
     a.wait_until_answering();
     wait_for_state(&a, "line1", PathState::Up);
     wait_for_state(&a, "line2", PathState::Up);
     wait_for_echo(&pair.a, &pair.b);
-    assert_rights(&a, account.uid.as_raw());
+    let threads = assert_rights(a.pid(), account.uid.as_raw(), NETWORK_ONLY);
+    assert!(threads > 1, "the data thread is one of them");
+    let helper = (user != "root" && node == OF_ROOT).then(|| assert_helper(&a));
+    assert_eq!(children(a.pid()).len(), helper.iter().len());
 
     // A reload opens the TUN driver, makes addresses and routes, and sockets.
+    let without_more = configs[0].clone();
     for config in &mut configs {
         config.device("mpt1").set("addresses", vec!["10.73.0.1/24"]);
         config.connection("tunnel").set("device", "mpt0");
@@ -110,6 +138,16 @@ fn run_as(user: &str) {
     a.request(Command::Reload).unwrap();
     assert!(pair.a.link_exists("mpt1"));
     assert!(pair.a.ip("route show 10.74.0.0/24").contains("mpt1"));
+    // So does each of many; a device that was removed can be made again.
+    let with_more = &configs[0];
+    for _ in 0..3 {
+        a.write_config(&without_more);
+        a.request(Command::Reload).unwrap();
+        assert!(!pair.a.link_exists("mpt1"));
+        a.write_config(with_more);
+        a.request(Command::Reload).unwrap();
+        assert!(pair.a.link_exists("mpt1"));
+    }
 
     // The file is written by this user, and stays his.
     let set = Command::SetPath {
@@ -146,16 +184,48 @@ fn run_as(user: &str) {
     a.stop();
     assert_eq!(devices(), [false; 2]);
     assert!(!pair.a.ip("rule").contains("fwmark"), "{}", pair.a.ip("rule"));
+    assert!(!helper.is_some_and(runs));
 }
 
 #[test]
 fn as_another_user() {
-    run_as(USER);
+    run_as(USER, OF_UDEV);
+}
+
+#[test]
+fn as_another_user_where_the_driver_belongs_to_root() {
+    run_as(USER, OF_ROOT);
 }
 
 #[test]
 fn as_root() {
-    run_as("root");
+    run_as("root", OF_ROOT);
+}
+
+#[test]
+fn the_helper_outlives_signals_to_the_group_and_not_the_daemon() {
+    let pair = Pair::with_lines(1);
+    let [mut config, _] = pair.configs();
+    config.daemon().set("user", USER);
+    let account = User::from_name(USER).unwrap().unwrap();
+    let mut daemon =
+        Daemon::start_with_names_as(&pair.a, &config, Path::new("/etc/hosts"), &account, OF_ROOT);
+    daemon.wait_until_answering();
+    wait_for("its device", || pair.a.link_exists("mpt0").then_some(()));
+    let helper = assert_helper(&daemon);
+    let process = nix::unistd::Pid::from_raw(helper.cast_signed());
+    // What a terminal sends on ^C, and `kill -HUP $(pidof mptd)`.
+    for signal in [Signal::SIGINT, Signal::SIGHUP, Signal::SIGTERM] {
+        nix::sys::signal::kill(process, signal).unwrap();
+    }
+    config.device("mpt1").set("addresses", vec!["10.73.0.1/24"]);
+    config.connection("tunnel").set("device", "mpt0");
+    daemon.write_config(&config);
+    daemon.request(Command::Reload).unwrap();
+    assert!(pair.a.link_exists("mpt1"));
+    assert!(runs(helper));
+    daemon.kill();
+    wait_for("the helper ends", || (!runs(helper)).then_some(()));
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! Real mptd processes.
 
+use std::ffi::{OsStr, OsString};
 use std::fs::{self, File};
 use std::io::{self, BufReader, Write};
 use std::os::unix::net::UnixStream;
@@ -37,25 +38,48 @@ impl Daemon {
 
     /// Starts it with a file of its own in the place of the host's `/etc/hosts`. What is written into the file is seen at once.
     pub(crate) fn start_with_names(host: &Host, config: &Config, names: &Path) -> Self {
-        Self::start_with_names_as(host, config, names, "root")
+        let account = User::from_name("root").unwrap().unwrap();
+        let script = r#"mount --bind "$1" /etc/hosts && shift && exec "$@""#;
+        Self::start_in_script(host, config, &account, script, &[names.as_os_str()])
     }
 
-    /// The same, with everything that belongs to it given to a user of the system.
+    /// The same, with everything that belongs to it given to a user of the system, and with a node of the TUN driver that is root's and has this
+    /// mode.
     pub(crate) fn start_with_names_as(
         host: &Host,
         config: &Config,
         names: &Path,
-        user: &str,
+        user: &User,
+        node: u32,
+    ) -> Self {
+        // The file system of temporary files may have no devices; one that is mounted here is gone with the daemon.
+        let script = r#"
+            mount --bind "$1" /etc/hosts
+            mount -t tmpfs tmpfs /mnt
+            mknod /mnt/tun c 10 200
+            chmod "$2" /mnt/tun
+            mount --bind /mnt/tun /dev/net/tun
+            shift 2
+            exec "$@""#;
+        let node = OsString::from(format!("{node:o}"));
+        Self::start_in_script(host, config, user, script, &[names.as_os_str(), &node])
+    }
+
+    /// Starts it by a script in a mount namespace of its own, whose first arguments are these; the others are the command to run.
+    fn start_in_script(
+        host: &Host,
+        config: &Config,
+        user: &User,
+        script: &str,
+        arguments: &[&OsStr],
     ) -> Self {
         let directory = tempfile::tempdir().unwrap();
         fs::write(file(&directory), config.text(&socket(&directory))).unwrap();
-        let user = User::from_name(user).unwrap().expect("a user of this system");
         for path in [directory.path(), &file(&directory)] {
             chown(path, Some(user.uid), Some(user.gid)).unwrap();
         }
         let mut command = host.namespace.command("unshare").unwrap();
-        let script = r#"mount --bind "$1" /etc/hosts && shift && exec "$@""#;
-        command.args(["--mount", "sh", "-c", script, "sh"]).arg(names);
+        command.args(["--mount", "sh", "-e", "-c", script, "sh"]).args(arguments);
         command.arg(env!("CARGO_BIN_EXE_mptd"));
         let process = run(command, &directory);
         Self { process, directory, label: host.namespace.name().to_owned() }

@@ -3,12 +3,15 @@
 //! Opened by our own few ioctls and not by a crate: an existing device of the same name must be an error
 //! (`IFF_TUN_EXCL`, which the crates do not offer), or two daemons would silently share one device.
 
+mod driver;
+
 use std::fs::File;
 use std::io::{self, IoSlice, Read, Write};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
-use std::os::unix::fs::OpenOptionsExt;
 
 use thiserror::Error;
+
+pub use driver::{Driver, NODE};
 
 /// Bytes of the virtio-net header in front of every packet read or written (`struct virtio_net_hdr`).
 pub const VNET_HEADER_LEN: usize = 10;
@@ -50,7 +53,7 @@ pub enum TunError {
     #[error("{0:?} is no device name: 1 to 15 bytes, no '/', no space")]
     Name(String),
     /// `/dev/net/tun` is missing or may not be opened.
-    #[error("open /dev/net/tun: {0}")]
+    #[error("open {NODE}: {0}; {remedy}", remedy = remedy(.0))]
     Open(#[source] io::Error),
     /// Somebody else's device has this name; it is never joined.
     #[error("device {0} exists already; remove it or choose another name")]
@@ -64,6 +67,21 @@ pub enum TunError {
         #[source]
         source: io::Error,
     },
+}
+
+/// What to do when the TUN driver's node cannot be opened because of `error`.
+#[must_use]
+pub fn remedy(error: &io::Error) -> &'static str {
+    match error.kind() {
+        io::ErrorKind::NotFound => {
+            "load the driver (modprobe tun); a container has to be given the device /dev/net/tun"
+        }
+        io::ErrorKind::PermissionDenied => {
+            "let the user open it, as udev does (chmod 0666 /dev/net/tun), or start the program as root; \
+             a container has to be given the device /dev/net/tun"
+        }
+        _ => "see the log of the kernel",
+    }
 }
 
 /// Which super-packets the kernel hands over and takes back on this device.
@@ -86,7 +104,12 @@ pub struct Tun {
 impl Tun {
     /// Creates the device `name` with the best offloads the kernel has, falling back one by one (and saying so in the log).
     pub fn create(name: &str) -> Result<Self, TunError> {
-        let file = create(name, libc::IFF_TUN)?;
+        Self::create_by(&Driver::direct(), name)
+    }
+
+    /// Creates the device `name` as [`Tun::create`] does; `driver` opens its node.
+    pub fn create_by(driver: &Driver, name: &str) -> Result<Self, TunError> {
+        let file = create(driver, name, libc::IFF_TUN)?;
         let offloads = enable_offloads(&file, name);
         Ok(Self { file, name: name.into(), offloads })
     }
@@ -123,7 +146,7 @@ impl AsFd for Tun {
 }
 
 /// A new device of one kind (`IFF_TUN` or `IFF_TAP`) with the virtio-net header and without offloads, non-blocking.
-pub(crate) fn create(name: &str, kind: libc::c_int) -> Result<File, TunError> {
+pub(crate) fn create(driver: &Driver, name: &str, kind: libc::c_int) -> Result<File, TunError> {
     let valid = !name.is_empty()
         && name.len() < IFNAMSIZ
         && name != "."
@@ -132,13 +155,7 @@ pub(crate) fn create(name: &str, kind: libc::c_int) -> Result<File, TunError> {
     if !valid {
         return Err(TunError::Name(name.into()));
     }
-    let file = File::options()
-        .read(true)
-        .write(true)
-        .custom_flags(libc::O_NONBLOCK | libc::O_CLOEXEC)
-        .open("/dev/net/tun")
-        .map_err(TunError::Open)?;
-
+    let file = driver.open().map_err(TunError::Open)?;
     let mut request = libc::ifreq {
         ifr_name: [0; IFNAMSIZ],
         ifr_ifru: libc::__c_anonymous_ifr_ifru { ifru_flags: 0 },
