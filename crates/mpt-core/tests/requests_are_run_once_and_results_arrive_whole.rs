@@ -148,7 +148,7 @@ fn exchange(
                             world.after(work, Happening::Done { id, index });
                         }
                         Action::Send(message) => world.send(&message, Happening::AtRequester),
-                        Action::Ignore => {}
+                        Action::Refuse | Action::Ignore => {}
                     }
                 }
                 Happening::Done { id, index } => {

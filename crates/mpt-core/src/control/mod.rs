@@ -3,6 +3,7 @@
 
 mod admission;
 pub mod announce;
+mod bucket;
 mod cookie;
 mod engine;
 pub mod exchange;
@@ -23,9 +24,10 @@ mod variation;
 pub use admission::{Admission, AdmissionLimits, Verdict};
 pub use cookie::{COOKIE_LIFETIME, Cookie, CookieJar, CookieSecret};
 pub use engine::{
-    CloseReason, Control, ControlCounters, ControlPathId, Destination, Event, Limits, PathView,
-    Peer, RequestFailed, RequestRefused, SessionConfig, SessionId, SessionView, TestConfig,
-    TestRefused, TestView, Transmit,
+    CloseReason, Control, ControlCounters, ControlPathId, Destination, Event, Limits, MAX_HANDED,
+    MAX_HANDED_PER_PEER, PART_BURST, PARTS_PER_SECOND, PathView, Peer, REQUEST_BURST,
+    REQUESTS_PER_SECOND, RequestFailed, RequestRefused, SessionConfig, SessionId, SessionView,
+    TestConfig, TestRefused, TestView, Transmit,
 };
 pub use handshake::{
     Fingerprint, HandshakeError, Incoming, Initiation, Received, Response, receive,

@@ -301,7 +301,7 @@ fn to(node: usize) -> Vec<Selector> {
     nets(node).into_iter().map(Selector::to).collect()
 }
 
-fn path_config(path: u16, socket: u16, remote: Option<SocketAddr>) -> PathConfig {
+pub fn path_config(path: u16, socket: u16, remote: Option<SocketAddr>) -> PathConfig {
     PathConfig {
         name: format!("path {path}"),
         sockets: vec![SocketId(socket.into())],
@@ -319,7 +319,7 @@ fn path_config(path: u16, socket: u16, remote: Option<SocketAddr>) -> PathConfig
     }
 }
 
-fn connection(
+pub fn connection(
     name: &str,
     key: Option<u32>,
     node: usize,

@@ -3,6 +3,7 @@
 
 mod hub;
 mod network;
+mod raw;
 
 mod a_broken_path_is_left;
 mod a_host_that_begins_anew_is_met_again;
@@ -12,6 +13,7 @@ mod a_session_comes_up;
 mod addresses_are_followed;
 mod changes_by_hand_lose_nothing;
 mod keys_are_renewed_without_loss;
+mod one_peer_takes_no_more_than_its_share;
 mod requests_are_answered_over_any_path;
 mod sessions_are_opened_by_those_who_may;
 mod shorter_paths_are_known_by_their_lead;

@@ -27,6 +27,10 @@ counters! {
         replayed,
         /// Sealed frames of a path that does not exist here.
         unknown_path,
+        /// Requests refused: their session has as many unfinished ones as it may.
+        requests_unfinished,
+        /// Requests and parts of results refused: their peer has asked for more than its rate.
+        requests_rate_limited,
         /// Frames that could not be sent: too many waited, or the keys are used up.
         not_sent,
         /// Frames sent.

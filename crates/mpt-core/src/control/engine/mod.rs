@@ -26,6 +26,7 @@ mod respond;
 mod send;
 mod session;
 mod shared;
+mod shares;
 mod show;
 mod tables;
 mod timeout;
@@ -46,6 +47,10 @@ use self::path::SessionPath;
 use self::receive::{Outcome, Source};
 use self::session::{Anchor, Identity, Session, WITHOUT_PATH};
 use self::shared::Shared;
+pub use self::shares::{
+    MAX_HANDED, MAX_HANDED_PER_PEER, PART_BURST, PARTS_PER_SECOND, REQUEST_BURST,
+    REQUESTS_PER_SECOND,
+};
 pub use self::view::{PathView, SessionView};
 use super::announce::Announcer;
 use super::{Admission, CookieSecret, PrivateKey, PublicKey, Random};
@@ -334,9 +339,9 @@ impl Control {
             _ => PAUSE_AFTER_REFUSAL,
         };
         session.pause_until = now + pause;
-        let reason = CloseReason::Goodbye(reason);
-        self.shared.events.push_back(Event::Closed { session: id, connection, reason });
-        if session.dynamic {
+        let dynamic = session.dynamic;
+        self.shared.tell_closed(id, connection, CloseReason::Goodbye(reason), dynamic);
+        if dynamic {
             self.remove(slot);
         } else {
             self.arm(slot);
@@ -404,9 +409,12 @@ impl Control {
         Ok(request)
     }
 
-    /// Answers a request: [`Event::Request`] gave `request`. False if there is no such session or
-    /// the answer is longer than 1 MiB; then it can be answered otherwise.
+    /// Answers a request: [`Event::Request`] gave `request`. Every request has to be answered, also
+    /// when its session has ended meanwhile: until then it counts as one that the owner works on.
+    /// Returns false if there is no such session or the answer is longer than 1 MiB; then it can be
+    /// answered otherwise.
     pub fn answer(&mut self, now: Instant, id: SessionId, request: u32, body: Vec<u8>) -> bool {
+        self.shared.shares.done(id, request);
         let Some(slot) = self.slot(id) else { return false };
         let Some(Some(session)) = self.sessions.get_mut(slot as usize) else { return false };
         session.answer(now, request, body, &mut self.shared)
@@ -433,10 +441,32 @@ impl Control {
         self.shared.outbox.recycle(frame);
     }
 
-    /// What happened.
-    #[inline]
+    /// What happened: first to paths, then to sessions; then the requests of peers, one of each in
+    /// turn, as long as fewer than [`MAX_HANDED`] are unanswered.
     pub fn poll_event(&mut self) -> Option<Event> {
-        self.shared.events.pop_front()
+        let shared = &mut self.shared;
+        let event = shared.path_events.pop_front().or_else(|| shared.events.pop_front());
+        event.or_else(|| shared.shares.next())
+    }
+
+    /// What happened to paths. An owner in whose hands the endpoint is has to follow that at once;
+    /// the rest may wait here, within bounds, until it has time for it.
+    #[inline]
+    pub fn poll_path_event(&mut self) -> Option<Event> {
+        self.shared.path_events.pop_front()
+    }
+
+    /// Returns whether [`Self::poll_event`] would give something.
+    #[must_use]
+    pub fn has_events(&self) -> bool {
+        let Shared { path_events, events, shares, .. } = &self.shared;
+        !path_events.is_empty() || !events.is_empty() || shares.has_next()
+    }
+
+    /// Takes how many requests of each peer were refused since the last time: to be called once a
+    /// minute or so.
+    pub fn take_refused(&mut self, now: Instant) -> Vec<(PublicKey, u64)> {
+        self.shared.shares.take_refused(now)
     }
 
     /// Does something with the session that has an index, and sets its timer anew.
@@ -492,6 +522,7 @@ impl Control {
             return;
         };
         session.fail_requests(&mut self.shared);
+        self.shared.shares.forget(session.peer, session.id);
         if let Some(connection) = session.connection {
             self.by_connection.remove(&connection);
         }

@@ -12,7 +12,7 @@ use super::path::SessionPath;
 use super::send::Arrival;
 use super::session::{Anchor, Session};
 use super::shared::Shared;
-use super::{ControlPathId, Destination, Event, RequestFailed};
+use super::{ControlCounters, ControlPathId, Destination, Event, RequestFailed};
 use crate::{DeviceSink, Endpoint, SocketId};
 
 /// What a frame leads to for the session as a whole.
@@ -256,12 +256,19 @@ impl Session {
         body: &[u8],
         shared: &mut Shared,
     ) {
+        let is_new = self.responder.is_new(id, offset);
+        if is_new && !shared.shares.admit_request(now, self.peer) {
+            return self.refuse_request(shared, |counters| &mut counters.requests_rate_limited);
+        }
         // Taken out for as long as its answer is being written.
         let mut responder = std::mem::take(&mut self.responder);
         match responder.handle_request(now, id, offset) {
-            Action::Run => {
-                let body = body.to_vec();
-                shared.events.push_back(Event::Request { session: self.id, id, body });
+            Action::Run => shared.shares.wait(self.peer, self.id, id, body.to_vec()),
+            Action::Refuse => {
+                self.refuse_request(shared, |counters| &mut counters.requests_unfinished);
+            }
+            Action::Send(_) if !shared.shares.admit_part(now, self.peer) => {
+                self.refuse_request(shared, |counters| &mut counters.requests_rate_limited);
             }
             Action::Send(message) => {
                 let Arrival { place, wire_id, mut destination, .. } = *arrival;
@@ -279,6 +286,15 @@ impl Session {
             Action::Ignore => {}
         }
         self.responder = responder;
+    }
+
+    fn refuse_request(
+        &self,
+        shared: &mut Shared,
+        counter: impl FnOnce(&mut ControlCounters) -> &mut u64,
+    ) {
+        *counter(&mut shared.counters) += 1;
+        shared.shares.refuse(self.peer);
     }
 
     /// The answer to a request is there.

@@ -11,7 +11,9 @@ use super::super::{Fingerprint, Pending, PrivateKey, PublicKey, Random};
 use super::clock::Clock;
 use super::keys::Epoch;
 use super::outbox::Outbox;
-use super::{ControlCounters, Event};
+use super::shares::Shares;
+use super::{CloseReason, ControlCounters, Event, SessionId};
+use crate::ConnectionId;
 
 /// Events about paths are dropped while so many wait: their owner does not fetch them.
 const MAX_EVENTS: usize = 16_384;
@@ -24,7 +26,13 @@ pub(super) struct Shared {
     pub(super) identity: Option<PrivateKey>,
     pub(super) public: Option<PublicKey>,
     pub(super) outbox: Outbox,
+    /// What happened to paths: for the owner of the endpoint, at once.
+    pub(super) path_events: VecDeque<Event>,
+    /// What happened to sessions, but for requests: what is not true any more is taken out, so that
+    /// there are only a few for each session.
     pub(super) events: VecDeque<Event>,
+    /// Requests that wait for the owner.
+    pub(super) shares: Shares,
     pub(super) counters: ControlCounters,
     /// Place of the session by local index: of its keys, or of a handshake it has begun.
     pub(super) indices: FxHashMap<u32, u32>,
@@ -48,7 +56,9 @@ impl Shared {
             identity: None,
             public: None,
             outbox: Outbox::default(),
+            path_events: VecDeque::new(),
             events: VecDeque::new(),
+            shares: Shares::default(),
             counters: ControlCounters::default(),
             indices: FxHashMap::default(),
             answers: FxHashMap::default(),
@@ -82,8 +92,33 @@ impl Shared {
 
     /// What an owner who does not listen may miss.
     pub(super) fn tell(&mut self, event: Event) {
-        if self.events.len() < MAX_EVENTS {
-            self.events.push_back(event);
+        if self.path_events.len() < MAX_EVENTS {
+            self.path_events.push_back(event);
+        }
+    }
+
+    /// A session is over. What the owner was not told of it yet it need not know: a session of the
+    /// configuration that came and went is over as before, and one that the peer opened never was.
+    pub(super) fn tell_closed(
+        &mut self,
+        session: SessionId,
+        connection: Option<ConnectionId>,
+        reason: CloseReason,
+        dynamic: bool,
+    ) {
+        let mut unheard = false;
+        self.events.retain(|event| match event {
+            Event::Established { session: other, .. } if *other == session => {
+                unheard = true;
+                false
+            }
+            Event::Closed { session: other, .. } | Event::Expired { session: other, .. } => {
+                *other != session
+            }
+            _ => true,
+        });
+        if !(unheard && dynamic) {
+            self.events.push_back(Event::Closed { session, connection, reason });
         }
     }
 

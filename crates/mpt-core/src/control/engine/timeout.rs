@@ -51,10 +51,8 @@ impl Control {
         let shared = &mut self.shared;
         session.keys.expire(now, |gone| shared.forget(&gone));
         if let Some(reason) = session.ends(now, self.limits.attach_within, shared) {
-            let event =
-                Event::Closed { session: session.id, connection: session.connection, reason };
             if session.established.is_some() {
-                shared.events.push_back(event);
+                shared.tell_closed(session.id, session.connection, reason, session.dynamic);
             }
             self.remove(slot);
             return;

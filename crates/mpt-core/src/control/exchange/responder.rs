@@ -27,6 +27,8 @@ pub enum Action<'a> {
     Run,
     /// Send this [`Message::Result`].
     Send(Message<'a>),
+    /// Nothing: [`RESULTS`] requests are unfinished. The requester repeats it.
+    Refuse,
     /// Nothing: it is being worked on, or it is too old.
     Ignore,
 }
@@ -38,7 +40,8 @@ pub struct Responder {
     newest: Option<u32>,
     /// The newest of the series before, so that what is late of it is not run again.
     former: Option<u32>,
-    /// Every request that was run and whose id is less than [`RESULTS`] below the newest.
+    /// Every request that was run and whose id is less than [`RESULTS`] below the newest, and those
+    /// that are older and unfinished: at most twice [`RESULTS`] in all.
     slots: Vec<Slot>,
 }
 
@@ -83,11 +86,27 @@ impl Responder {
             }
             return self.slots[at].piece(offset).map_or(Action::Ignore, Action::Send);
         }
-        if offset != 0 || !self.is_new(id) {
+        if !self.is_new(id, offset) {
             return Action::Ignore;
         }
-        self.slots.push(Slot { id, state: State::Running });
+        if self.unfinished() >= RESULTS {
+            return Action::Refuse;
+        }
+        self.begin(id);
         Action::Run
+    }
+
+    /// Returns whether a request is one that was not run, and would be: for its caller to refuse it
+    /// before it is handled.
+    pub fn is_new(&self, id: u32, offset: u32) -> bool {
+        let known = self.slots.iter().any(|slot| slot.id == id);
+        offset == 0 && !known && !self.is_old(id)
+    }
+
+    /// The number of requests that were run and not finished, whatever their ids: at most
+    /// [`RESULTS`].
+    pub fn unfinished(&self) -> usize {
+        self.slots.iter().filter(|slot| slot.is_running()).count()
     }
 
     /// The result of a request that was [run](Action::Run): its first piece, to be sent at once.
@@ -109,7 +128,11 @@ impl Responder {
             return Err(TooLong);
         }
         let Some(at) = self.slots.iter().position(|slot| slot.id == id) else { return Ok(None) };
-        if !matches!(self.slots[at].state, State::Running) {
+        if !self.slots[at].is_running() {
+            return Ok(None);
+        }
+        if !self.newest.is_some_and(|newest| is_recent(newest, id)) {
+            self.slots.remove(at);
             return Ok(None);
         }
         self.make_room(result.len());
@@ -117,26 +140,32 @@ impl Responder {
         Ok(self.slots[at].piece(0))
     }
 
-    /// Whether a request that is not in a slot is to be run; makes room for it.
-    fn is_new(&mut self, id: u32) -> bool {
-        let distance = |newest: u32| id.wrapping_sub(newest).cast_signed();
-        let near = |newest: u32| distance(newest).unsigned_abs() <= SERIES;
+    /// Whether a request that is not in a slot was run long ago, or belongs to the series before.
+    fn is_old(&self, id: u32) -> bool {
         match self.newest {
-            Some(newest) if near(newest) => {
-                if distance(newest) > 0 {
-                    self.newest = Some(id);
-                    self.slots.retain(|slot| id.wrapping_sub(slot.id) < RESULTS as u32);
-                }
-                distance(newest) > -(RESULTS as i32)
+            Some(newest) if is_near(newest, id) => {
+                id.wrapping_sub(newest).cast_signed() <= -(RESULTS as i32)
             }
-            _ if self.former.is_some_and(near) => false,
+            _ => self.former.is_some_and(|former| is_near(former, id)),
+        }
+    }
+
+    /// Makes room for a request that is new.
+    fn begin(&mut self, id: u32) {
+        match self.newest {
+            Some(newest) if is_near(newest, id) => {
+                if id.wrapping_sub(newest).cast_signed() > 0 {
+                    self.newest = Some(id);
+                    self.slots.retain(|slot| slot.is_running() || is_recent(id, slot.id));
+                }
+            }
             newest => {
                 self.former = newest;
                 self.newest = Some(id);
-                self.slots.clear();
-                true
+                self.slots.retain(Slot::is_running);
             }
         }
+        self.slots.push(Slot { id, state: State::Running });
     }
 
     /// Drops results until `len` more bytes may be kept: first that which was not asked for for
@@ -157,7 +186,21 @@ impl Responder {
     }
 }
 
+/// Whether an id belongs to the series of the newest one.
+fn is_near(newest: u32, id: u32) -> bool {
+    id.wrapping_sub(newest).cast_signed().unsigned_abs() <= SERIES
+}
+
+/// Whether the result of an id is kept: it is less than [`RESULTS`] below the newest.
+fn is_recent(newest: u32, id: u32) -> bool {
+    newest.wrapping_sub(id) < RESULTS as u32
+}
+
 impl Slot {
+    fn is_running(&self) -> bool {
+        matches!(self.state, State::Running)
+    }
+
     /// A piece of the result, if there is one at that offset.
     fn piece(&self, offset: u32) -> Option<Message<'_>> {
         let State::Finished { result, .. } = &self.state else { return None };

@@ -1,0 +1,48 @@
+//! A token bucket.
+
+use std::time::{Duration, Instant};
+
+/// How often something may happen: so many times at once, and one more time for each interval that
+/// passes. It takes 16 bytes and no timer.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Bucket {
+    /// When the bucket will be full again; `None` while it was never used.
+    full_at: Option<Instant>,
+}
+
+impl Bucket {
+    /// Takes a token if there is one. `interval`: the time in which one comes back; `burst`: how
+    /// many a full bucket holds.
+    pub(super) fn take(&mut self, now: Instant, interval: Duration, burst: u32) -> bool {
+        let full_at = self.full_at.map_or(now, |at| at.max(now)) + interval;
+        let has_token = full_at - now <= interval * burst;
+        if has_token {
+            self.full_at = Some(full_at);
+        }
+        has_token
+    }
+
+    /// Returns whether the bucket is as good as new.
+    pub(super) fn is_full(&self, now: Instant) -> bool {
+        self.full_at.is_none_or(|at| at <= now)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_holds_a_burst_and_fills_with_time() {
+        #[expect(clippy::disallowed_methods, reason = "any instant will do as the origin")]
+        let start = Instant::now();
+        let (mut bucket, interval) = (Bucket::default(), Duration::from_millis(100));
+        let mut taken = |now| (0..100).filter(|_| bucket.take(now, interval, 20)).count();
+        assert_eq!(taken(start), 20);
+        assert_eq!(taken(start + Duration::from_millis(99)), 0);
+        assert_eq!(taken(start + Duration::from_millis(550)), 5);
+        assert_eq!(taken(start + Duration::from_secs(60)), 20);
+        assert!(!bucket.is_full(start + Duration::from_secs(60)));
+        assert!(bucket.is_full(start + Duration::from_secs(62)));
+    }
+}

@@ -1,0 +1,209 @@
+//! A daemon that many may ask, and peers with valid keys that send whatever they like: every frame
+//! is of their own making.
+#![allow(dead_code, reason = "every test file uses a part of this")]
+
+use std::net::SocketAddr;
+use std::time::{Duration, Instant};
+
+use mpt_core::control::liveness::Timing;
+use mpt_core::control::{
+    Control, Destination, Event, Initiation, Peer, PrivateKey, Random, SessionId, Transport,
+};
+use mpt_core::{Endpoint, Nowhere, SocketId};
+use mpt_wire::control::frame::{self, MAX_PAYLOAD_LEN};
+use mpt_wire::control::hello::{Capabilities, Hello, Kind, Name};
+use mpt_wire::control::{Message, Writer};
+
+use super::hub::{connection, key, path_config};
+
+/// The daemon: it has no connections of its own.
+pub struct Server {
+    pub control: Control,
+    pub endpoint: Endpoint<()>,
+    pub now: Instant,
+}
+
+/// The key of the daemon is that of node 0.
+const SERVER: usize = 0;
+/// Sessions that one key may have.
+pub const SESSIONS: usize = 4;
+
+impl Server {
+    /// The keys of nodes 1 to `peers` may connect and steer.
+    pub fn new(peers: usize) -> Self {
+        #[expect(clippy::disallowed_methods, reason = "any time will do as the first one")]
+        let now = Instant::now();
+        let mut control = Control::new([3; 32]);
+        control.set_identity(now, Some(key(SERVER)));
+        let peer = |node| Peer {
+            public_key: key(node).public(),
+            psk: None,
+            may_connect: true,
+            may_steer: true,
+            timing: Timing::default(),
+            largest_wish: u16::MAX,
+            expire_after: Duration::from_secs(300),
+            max_sessions: SESSIONS,
+        };
+        control.set_peers((1..=peers).map(peer).collect());
+        Self { control, endpoint: Endpoint::new(1), now }
+    }
+
+    /// A frame arrives; gives what is sent in return, with its destination.
+    pub fn handle(&mut self, from: SocketAddr, frame: &[u8]) -> Vec<(SocketAddr, Vec<u8>)> {
+        let (control, endpoint) = (&mut self.control, &mut self.endpoint);
+        control.handle_frame(self.now, SocketId(0), from, frame, endpoint, &mut Nowhere);
+        self.sent()
+    }
+
+    /// Lets time pass in steps of at most a millisecond; gives what is sent meanwhile.
+    pub fn wait(&mut self, time: Duration) -> Vec<(SocketAddr, Vec<u8>)> {
+        let until = self.now + time;
+        let mut sent = Vec::new();
+        while self.now < until {
+            self.now = (self.now + Duration::from_millis(1)).min(until);
+            if self.control.next_timeout().is_some_and(|at| at <= self.now) {
+                self.control.handle_timeout(self.now, &mut self.endpoint, &mut Nowhere);
+                sent.extend(self.sent());
+            }
+        }
+        sent
+    }
+
+    /// Answers a request.
+    pub fn answer(
+        &mut self,
+        session: SessionId,
+        id: u32,
+        body: Vec<u8>,
+    ) -> Vec<(SocketAddr, Vec<u8>)> {
+        assert!(self.control.answer(self.now, session, id, body));
+        self.sent()
+    }
+
+    /// The next request that the owner is to work on.
+    pub fn next_request(&mut self) -> Option<(SessionId, u32, Vec<u8>)> {
+        while let Some(event) = self.control.poll_event() {
+            if let Event::Request { session, id, body } = event {
+                return Some((session, id, body));
+            }
+        }
+        None
+    }
+
+    /// Creates the connection of a session, with so many paths that are learnt.
+    pub fn attach(&mut self, session: SessionId, paths: u16) {
+        if self.control.session(session).is_none_or(|view| view.connection.is_some()) {
+            return;
+        }
+        let paths = (0..paths).map(|path| path_config(path, 0, None));
+        let config = connection("connection", Some(1), 1, paths.collect());
+        let now = self.now;
+        let Ok(connection) = self.endpoint.add_connection(now, config) else { return };
+        let ids: Vec<_> = self.endpoint.connection(connection).unwrap().paths().collect();
+        let paths: Vec<_> = (1..).zip(ids).collect();
+        self.control.attach(now, session, connection, &paths, &mut self.endpoint);
+    }
+
+    fn sent(&mut self) -> Vec<(SocketAddr, Vec<u8>)> {
+        let mut sent = Vec::new();
+        while let Some(transmit) = self.control.poll_transmit() {
+            let to = match transmit.destination {
+                Destination::Path(id) => self.endpoint.path(id).expect("a path").remote(),
+                Destination::Address { remote, .. } => remote,
+            };
+            sent.push((to, transmit.frame));
+        }
+        sent
+    }
+}
+
+/// A peer with keys.
+pub struct Raw {
+    transport: Transport,
+    /// Where it is.
+    pub address: SocketAddr,
+}
+
+impl Raw {
+    /// Agrees on keys as node `node`, for a session of that name, from `address`. Nothing has been
+    /// sent under them.
+    pub fn connect(
+        server: &mut Server,
+        node: usize,
+        kind: Kind,
+        name: &str,
+        address: &str,
+    ) -> Self {
+        let address = address.parse().unwrap();
+        let own: PrivateKey = key(node);
+        let seed = fastrand_like(node, name, server.now);
+        let mut random = Random::new(seed);
+        let hello = Hello {
+            kind,
+            key: None,
+            capabilities: Capabilities::new(),
+            name: Name::new(name).unwrap(),
+        };
+        let peer = key(SERVER).public();
+        let index = random.u32();
+        let initiation = Initiation::new(&own, &peer, None, index, &hello, &mut random);
+        let mut initiation = initiation.unwrap();
+        let sent = server.handle(address, &initiation.frame(1, None));
+        let [(to, response)] = &sent[..] else { panic!("{} answers", sent.len()) };
+        assert_eq!(*to, address);
+        let Ok(frame::Frame::Response(response)) = frame::parse(response) else {
+            panic!("no response")
+        };
+        let (transport, _) = initiation.finish(&response).unwrap();
+        Self { transport, address }
+    }
+
+    /// A frame with these messages.
+    pub fn frame(&mut self, messages: &[Message<'_>]) -> Vec<u8> {
+        let mut payload = Vec::new();
+        let mut writer = Writer::new(&mut payload, MAX_PAYLOAD_LEN);
+        for message in messages {
+            writer.push(message).expect("there is room");
+        }
+        self.seal(&payload)
+    }
+
+    /// A frame with this payload.
+    pub fn seal(&mut self, payload: &[u8]) -> Vec<u8> {
+        self.seal_on(1, payload)
+    }
+
+    /// The same on a path.
+    pub fn seal_on(&mut self, path: u16, payload: &[u8]) -> Vec<u8> {
+        let mut frame = Vec::new();
+        self.transport.seal(path, payload, &mut frame).unwrap();
+        frame
+    }
+
+    /// The messages of a frame for this peer, if it is one.
+    pub fn open(&mut self, frame: &[u8]) -> Option<Vec<u8>> {
+        let Ok(frame::Frame::Sealed(sealed)) = frame::parse(frame) else { return None };
+        let mut buffer = vec![0; MAX_PAYLOAD_LEN];
+        let opened = self.transport.open(&sealed, &mut buffer).ok()?;
+        Some(opened.payload.to_vec())
+    }
+
+    /// Sends messages from its address.
+    pub fn send(
+        &mut self,
+        server: &mut Server,
+        messages: &[Message<'_>],
+    ) -> Vec<(SocketAddr, Vec<u8>)> {
+        let frame = self.frame(messages);
+        server.handle(self.address, &frame)
+    }
+}
+
+/// Another seed for every handshake.
+fn fastrand_like(node: usize, name: &str, now: Instant) -> [u8; 32] {
+    use std::hash::{DefaultHasher, Hash, Hasher};
+    let mut hasher = DefaultHasher::new();
+    (node, name, now).hash(&mut hasher);
+    super::network::seed_bytes(hasher.finish())
+}
