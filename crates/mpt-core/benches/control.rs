@@ -34,6 +34,7 @@ fn begin(client: &PrivateKey, server: &PublicKey, random: &mut Random) -> Initia
         key: None,
         capabilities: Capabilities::new(),
         name: Name::default(),
+        challenge: None,
     };
     Initiation::new(client, server, None, 1, &hello, random).unwrap()
 }

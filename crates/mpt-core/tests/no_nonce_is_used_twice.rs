@@ -15,6 +15,7 @@ fn session(random: &mut Random) -> [Transport; 2] {
         key: None,
         capabilities: Capabilities::new(),
         name: Name::default(),
+        challenge: None,
     };
     let mut initiation =
         Initiation::new(&client, &server.public(), None, 1, &hello, random).unwrap();

@@ -1,4 +1,5 @@
-//! The test vectors of docs/protocol.md, section 26, are what this implementation sends.
+//! The test vectors of docs/protocol.md, section 26, are what this implementation sends. Those of the
+//! document were computed by control_vectors.py, which shares no code with it.
 
 use std::fmt::Write as _;
 use std::time::Instant;
@@ -26,9 +27,10 @@ fn vectors() {
     page.add("responder's public key", bob.public().as_bytes());
     let psk = PresharedKey::from_seed([0x55; 32]);
     page.add("pre-shared key", &[0x55; 32]);
-    let seeds = [[1; 32], [2; 32]];
+    let seeds = [[1; 32], [2; 32], [4; 32]];
     let ephemeral = |seed| *Random::new(seed).key();
-    page.add("initiator's ephemeral private key", &ephemeral(seeds[0]));
+    page.add("initiator's first ephemeral private key", &ephemeral(seeds[0]));
+    page.add("initiator's second ephemeral private key", &ephemeral(seeds[2]));
     page.add("responder's ephemeral private key", &ephemeral(seeds[1]));
 
     let capabilities = [Capability::CONTROL];
@@ -37,31 +39,32 @@ fn vectors() {
         key: Some(7),
         capabilities: Capabilities::from_slice(&capabilities).unwrap(),
         name: Name::new("office").unwrap(),
+        challenge: None,
     };
-    page.add("Hello", &hello.encode());
-    let mut initiation = Initiation::new(
-        &alice,
-        &bob.public(),
-        Some(&psk),
-        0x0102_0304,
-        &hello,
-        &mut Random::new(seeds[0]),
-    )
-    .unwrap();
+    page.add("Hello without a challenge", &hello.encode());
+    let initiate = |index, hello, seed| {
+        let (random, bob) = (&mut Random::new(seed), bob.public());
+        Initiation::new(&alice, &bob, Some(&psk), index, hello, random).unwrap()
+    };
+    let initiation = initiate(0x0102_0304, &hello, seeds[0]);
     let first = initiation.frame(1, None);
     page.add("Initiation, path 1, no cookie", &first);
 
     let cookie = cookie(bob.public(), &first);
+    let Ok(Frame::Cookie(view)) = frame::parse(&cookie) else { panic!("a cookie") };
+    let opened = initiation.open_cookie(&view).unwrap();
+    page.add("time, cookie and challenge", &opened.content());
     page.add("Cookie, for 192.0.2.1 port 4754", &cookie);
-    let Ok(Frame::Cookie(cookie)) = frame::parse(&cookie) else { panic!("a cookie") };
-    let cookie = initiation.open_cookie(&cookie).unwrap();
-    let second = frame::Initiation::of(&initiation.frame(1, Some(&cookie))).mac2();
-    page.add("MAC 2 of that initiation with the cookie", &second);
+    let hello = Hello { challenge: Some(opened.challenge()), ..hello };
+    page.add("Hello with the challenge", &hello.encode());
+    let mut initiation = initiate(0x090a_0b0c, &hello, seeds[2]);
+    let second = initiation.frame(1, Some(&opened));
+    page.add("Initiation, path 1, with challenge and cookie", &second);
 
     let welcome =
         Welcome { attached: true, capabilities: Capabilities::from_slice(&capabilities).unwrap() };
     page.add("Welcome", &welcome.encode());
-    let incoming = Incoming::verify(&bob, frame::Initiation::of(&first)).unwrap();
+    let incoming = Incoming::verify(&bob, frame::Initiation::of(&second)).unwrap();
     let received = incoming.receive(&bob, &mut Random::new(seeds[1])).unwrap();
     let (response, mut server) = received.respond(Some(&psk), 0x0506_0708, &welcome).unwrap();
     let response = response.frame(1);

@@ -31,3 +31,8 @@ pub(crate) fn set_u32_at(bytes: &mut [u8], at: usize, value: u32) {
 pub(crate) fn u64_at(bytes: &[u8], at: usize) -> u64 {
     u64::from_be_bytes(array_at(bytes, at))
 }
+
+#[inline]
+pub(crate) fn set_u64_at(bytes: &mut [u8], at: usize, value: u64) {
+    bytes[at..at + 8].copy_from_slice(&value.to_be_bytes());
+}

@@ -4,8 +4,8 @@
 
 use mpt_wire::control::frame::{self, Frame};
 use mpt_wire::control::{
-    Capabilities, Capability, Cookie, Hello, Initiation, Kind, Message, Name, PathEntry, PathState,
-    Reason, ReportEntry, Response, SealedHeader, Welcome, Writer, messages,
+    Capabilities, Capability, Challenge, Cookie, Hello, Initiation, Kind, Message, Name, PathEntry,
+    PathState, Reason, ReportEntry, Response, SealedHeader, Welcome, Writer, messages,
 };
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -113,14 +113,17 @@ impl Owned {
 
 proptest! {
     #[test]
-    fn initiation(path_id: u16, index: u32, noise in bytes(), mac1 in bytes(), mac2 in bytes()) {
+    fn initiation(
+        path_id: u16, index: u32, noise in bytes(), mac1 in bytes(), time: u64, mac2 in bytes(),
+    ) {
         let mut bytes = Initiation::emit(path_id, index, &noise);
         Initiation::set_mac1(&mut bytes, &mac1);
+        Initiation::set_cookie_time(&mut bytes, time);
         Initiation::set_mac2(&mut bytes, &mac2);
         let Ok(Frame::Initiation(view)) = frame::parse(&bytes) else { panic!("an initiation") };
         prop_assert_eq!((view.path_id(), view.sender_index()), (path_id, index));
         prop_assert_eq!(view.noise(), noise);
-        prop_assert_eq!((view.mac1(), view.mac2()), (mac1, mac2));
+        prop_assert_eq!((view.mac1(), view.cookie_time(), view.mac2()), (mac1, time, mac2));
     }
 
     #[test]
@@ -156,10 +159,11 @@ proptest! {
     #[test]
     fn hello(
         steering: bool, key: Option<u32>, capabilities in capabilities(),
-        name in prop_oneof!["\\P{Cc}{0,8}", "[ -~]{0,32}"],
+        name in prop_oneof!["\\P{Cc}{0,8}", "[ -~]{0,32}"], time: u64, value in bytes(),
     ) {
         let kind = if steering { Kind::Steering } else { Kind::Connection };
-        let hello = Hello { kind, key, capabilities, name: Name::new(&name).unwrap() };
+        let challenge = (time != 0).then_some(Challenge { time, value });
+        let hello = Hello { kind, key, capabilities, name: Name::new(&name).unwrap(), challenge };
         prop_assert_eq!(hello.name.as_str(), name);
         prop_assert_eq!(Hello::decode(&hello.encode()), Ok(hello));
     }

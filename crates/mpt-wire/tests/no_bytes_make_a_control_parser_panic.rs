@@ -138,7 +138,9 @@ fn fuzz_control_hello() {
                 assert_eq!(again[2..4], bytes[2..4]);
                 assert_eq!(again[8..known], bytes[8..known]);
                 assert_eq!(again[72..named], bytes[72..named]);
-                assert!(again[known..72].iter().chain(&again[named..]).all(|byte| *byte == 0));
+                assert!(again[known..72].iter().chain(&again[named..104]).all(|byte| *byte == 0));
+                let challenge = if bytes[104..112] == [0; 8] { &[0; 24] } else { &bytes[104..] };
+                assert_eq!(again[104..], *challenge);
                 assert_eq!(hello.name.as_str().as_bytes(), &bytes[72..named]);
                 assert_eq!(hello.key.is_some(), bytes[1] & 1 == 1);
             }

@@ -116,14 +116,15 @@ impl Initiation {
         let mac1 = initiation_mac1(&self.peer, &frame::Initiation::of(&frame));
         frame::Initiation::set_mac1(&mut frame, &mac1);
         if let Some(cookie) = cookie {
+            frame::Initiation::set_cookie_time(&mut frame, cookie.time());
             let mac2 = cookie.mac2(&frame::Initiation::of(&frame));
             frame::Initiation::set_mac2(&mut frame, &mac2);
         }
         frame
     }
 
-    /// Opens the cookie that a responder under load sent instead of an answer: for the next
-    /// [`Initiation::frame`] on the same path.
+    /// Opens the cookie that a responder sent instead of a response: for the next
+    /// [`Initiation::frame`] on the same path, and for the Hello of the next initiation.
     ///
     /// # Errors
     ///

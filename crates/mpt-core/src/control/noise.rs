@@ -23,7 +23,7 @@ use super::random::Random;
 /// at the end of the second message (the Noise Protocol Framework, sections 7.5 and 9).
 const PATTERN: &str = "Noise_IKpsk2_25519_ChaChaPoly_BLAKE2s";
 /// Both ends hash it first: a handshake of another protocol or version comes to nothing.
-const PROLOGUE: &[u8] = b"mpt control 1";
+const PROLOGUE: &[u8] = b"mpt control 2";
 /// Where the pattern mixes the preshared key in.
 const PSK_POSITION: u8 = 2;
 /// What stands for the preshared key where none is configured.

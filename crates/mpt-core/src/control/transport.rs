@@ -225,7 +225,8 @@ mod tests {
         let mut random = Random::new([1; 32]);
         let (client, server) = (PrivateKey::from_seed([1; 32]), PrivateKey::from_seed([2; 32]));
         let (capabilities, name) = (Capabilities::new(), Name::default());
-        let hello = Hello { kind: Kind::Connection, key: None, capabilities, name };
+        let hello =
+            Hello { kind: Kind::Connection, key: None, capabilities, name, challenge: None };
         let mut initiation =
             Initiation::new(&client, &server.public(), None, 1, &hello, &mut random).unwrap();
         let frame = initiation.frame(1, None);

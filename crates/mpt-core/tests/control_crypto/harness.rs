@@ -44,6 +44,7 @@ pub(crate) fn hello() -> Hello {
         key: Some(7),
         capabilities: Capabilities::from_slice(&[Capability::CONTROL]).unwrap(),
         name: Name::new("client").unwrap(),
+        challenge: None,
     }
 }
 

@@ -144,6 +144,7 @@ impl Raw {
             key: None,
             capabilities: Capabilities::new(),
             name: Name::new(name).unwrap(),
+            challenge: None,
         };
         let peer = key(SERVER).public();
         let index = random.u32();

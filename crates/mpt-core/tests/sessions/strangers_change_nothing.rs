@@ -119,6 +119,7 @@ fn initiations_of_a_stranger(count: u32) -> Vec<Vec<u8>> {
         key: None,
         capabilities: Capabilities::new(),
         name: Name::default(),
+        challenge: None,
     };
     let server = identity(SERVER).public();
     let mut initiation = |index| {

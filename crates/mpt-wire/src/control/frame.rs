@@ -6,7 +6,7 @@
 //!  0                   1                   2                   3
 //!  0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1
 //! +-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+
-//! |   Type = 1    |  Version = 1  |            Path ID            |
+//! |   Type = 1    |  Version = 2  |            Path ID            |
 //! +-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+
 //! |                         Sender Index                          |
 //! +-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+
@@ -14,6 +14,9 @@
 //! ~      static key (32 + 16), sealed Hello (128 + 16)            ~
 //! +-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+
 //! ~                        MAC 1 (16 bytes)                       ~
+//! +-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+
+//! |                     Cookie time (8 bytes)                     |
+//! |                                                               |
 //! +-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+
 //! ~                        MAC 2 (16 bytes)                       ~
 //! +-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+
@@ -23,7 +26,7 @@
 //!
 //! ```text
 //! +-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+
-//! |   Type = 2    |  Version = 1  |            Path ID            |
+//! |   Type = 2    |  Version = 2  |            Path ID            |
 //! +-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+
 //! |                         Sender Index                          |
 //! +-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+
@@ -40,13 +43,13 @@
 //!
 //! ```text
 //! +-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+
-//! |   Type = 3    |  Version = 1  |            Path ID            |
+//! |   Type = 3    |  Version = 2  |            Path ID            |
 //! +-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+
 //! |                        Receiver Index                         |
 //! +-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+
 //! ~                        Nonce (24 bytes)                       ~
 //! +-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+
-//! ~                    Sealed cookie (16 + 16)                    ~
+//! ~   Sealed: time (8), cookie (16), challenge (16), tag (16)     ~
 //! +-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+
 //! ```
 //!
@@ -54,7 +57,7 @@
 //!
 //! ```text
 //! +-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+
-//! |   Type = 4    |  Version = 1  |     Receiver Index (high)     |
+//! |   Type = 4    |  Version = 2  |     Receiver Index (high)     |
 //! +-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+
 //! |     Receiver Index (low)      |            Path ID            |
 //! +-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+
@@ -64,22 +67,22 @@
 //! +-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+
 //! ```
 //!
-//! The first three have one length each. A response and a cookie are shorter than the initiation
-//! they answer, so nobody is amplified.
+//! Types 1 to 3 have one length each. A response and a cookie are shorter than the initiation that
+//! they answer, so that no reply amplifies.
 
 use std::ops::Range;
 
-use crate::bytes::{array_at, set_u16_at, set_u32_at, u16_at, u32_at, u64_at};
+use crate::bytes::{array_at, set_u16_at, set_u32_at, set_u64_at, u16_at, u32_at, u64_at};
 
 /// The version of the protocol that this is.
-pub const VERSION: u8 = 1;
+pub const VERSION: u8 = 2;
 
 /// The length of an initiation.
-pub const INITIATION_LEN: usize = 264;
+pub const INITIATION_LEN: usize = 272;
 /// The length of a response.
 pub const RESPONSE_LEN: usize = 140;
 /// The length of a cookie frame.
-pub const COOKIE_LEN: usize = 64;
+pub const COOKIE_LEN: usize = 88;
 /// The length of what stands before the ciphertext of a sealed frame.
 pub const SEALED_HEADER_LEN: usize = 14;
 /// The length of what authenticates a ciphertext, at its end (Poly1305, RFC 8439).
@@ -98,8 +101,10 @@ pub const INITIATION_NOISE_LEN: usize = 32 + 32 + TAG_LEN + super::hello::HELLO_
 pub const RESPONSE_NOISE_LEN: usize = 32 + super::hello::WELCOME_LEN + TAG_LEN;
 /// The length of the nonce of a cookie (XChaCha20-Poly1305).
 pub const COOKIE_NONCE_LEN: usize = 24;
-/// The length of a sealed cookie.
-pub const SEALED_COOKIE_LEN: usize = 16 + TAG_LEN;
+/// The length of what a cookie frame seals: the time, the cookie and the challenge.
+pub const COOKIE_CONTENT_LEN: usize = 8 + 16 + 16;
+/// The length of what a cookie frame seals, with its tag.
+pub const SEALED_COOKIE_LEN: usize = COOKIE_CONTENT_LEN + TAG_LEN;
 
 /// The counters of a sealed frame are below this: 48 bits.
 pub const COUNTER_END: u64 = 1 << 48;
@@ -127,7 +132,8 @@ mod field {
         pub(in super::super) const SENDER_INDEX: usize = 4;
         pub(in super::super) const NOISE: Range<usize> = 8..8 + INITIATION_NOISE_LEN;
         pub(in super::super) const MAC1: Range<usize> = NOISE.end..NOISE.end + MAC_LEN;
-        pub(in super::super) const MAC2: Range<usize> = MAC1.end..INITIATION_LEN;
+        pub(in super::super) const COOKIE_TIME: usize = MAC1.end;
+        pub(in super::super) const MAC2: Range<usize> = COOKIE_TIME + 8..INITIATION_LEN;
     }
 
     pub(super) mod response {
@@ -187,7 +193,7 @@ pub enum Frame<'a> {
     Initiation(Initiation<'a>),
     /// The second and last message of a handshake.
     Response(Response<'a>),
-    /// What an end under load answers to an initiation.
+    /// The challenge that a responder answers to an initiation instead of a response.
     Cookie(Cookie<'a>),
     /// Messages of an established session.
     Sealed(Sealed<'a>),
@@ -225,7 +231,7 @@ pub struct Initiation<'a> {
 }
 
 impl<'a> Initiation<'a> {
-    /// An initiation whose MACs are still zero.
+    /// An initiation whose MACs and cookie time are still zero.
     pub fn emit(
         path_id: u16,
         sender_index: u32,
@@ -240,6 +246,12 @@ impl<'a> Initiation<'a> {
     /// Completes [`before_mac1`](Self::before_mac1) of an emitted frame.
     pub fn set_mac1(frame: &mut [u8; INITIATION_LEN], mac: &[u8; MAC_LEN]) {
         frame[field::initiation::MAC1].copy_from_slice(mac);
+    }
+
+    /// Sets the time of the cookie that MAC 2 is made with. It is part of
+    /// [`before_mac2`](Self::before_mac2), and stays zero where there is no cookie.
+    pub fn set_cookie_time(frame: &mut [u8; INITIATION_LEN], time: u64) {
+        set_u64_at(frame, field::initiation::COOKIE_TIME, time);
     }
 
     /// Completes [`before_mac2`](Self::before_mac2) of an emitted frame. MAC 2 stays zero where
@@ -276,6 +288,12 @@ impl<'a> Initiation<'a> {
     /// Proves that the sender knows the receiver's public key.
     pub fn mac1(&self) -> [u8; MAC_LEN] {
         array_at(self.bytes, field::initiation::MAC1.start)
+    }
+
+    /// The time of the cookie that MAC 2 is made with; zero without cookie. Copies of one initiation
+    /// may differ in it.
+    pub fn cookie_time(&self) -> u64 {
+        u64_at(self.bytes, field::initiation::COOKIE_TIME)
     }
 
     /// What MAC 2 authenticates.
@@ -387,7 +405,7 @@ impl Cookie<'_> {
         array_at(self.bytes, field::cookie::NONCE.start)
     }
 
-    /// The cookie and its tag.
+    /// Time, cookie and challenge, sealed, and their tag.
     pub fn sealed(&self) -> [u8; SEALED_COOKIE_LEN] {
         array_at(self.bytes, field::cookie::SEALED.start)
     }
@@ -470,18 +488,21 @@ mod tests {
         let mut noise = [0xee; INITIATION_NOISE_LEN];
         (noise[0], noise[223]) = (0xe0, 0xe1);
         let mut frame = Initiation::emit(0x0102, 0x0304_0506, &noise);
-        assert_eq!(frame[..9], [1, 1, 1, 2, 3, 4, 5, 6, 0xe0]);
-        assert_eq!(frame[231..], [&[0xe1][..], &[0; 32]].concat());
+        assert_eq!(frame[..9], [1, 2, 1, 2, 3, 4, 5, 6, 0xe0]);
+        assert_eq!(frame[231..], [&[0xe1][..], &[0; 40]].concat());
         Initiation::set_mac1(&mut frame, &[0xa1; 16]);
+        Initiation::set_cookie_time(&mut frame, 0x0102_0304_0506_0708);
         Initiation::set_mac2(&mut frame, &[0xa2; 16]);
-        assert_eq!(frame[232..], [[0xa1; 16], [0xa2; 16]].concat());
+        let time = [1, 2, 3, 4, 5, 6, 7, 8];
+        assert_eq!(frame[232..], [&[0xa1; 16][..], &time, &[0xa2; 16]].concat());
 
         let Ok(Frame::Initiation(view)) = parse(&frame) else { panic!("an initiation") };
         assert_eq!(view, Initiation::of(&frame));
         assert_eq!((view.path_id(), view.sender_index()), (0x0102, 0x0304_0506));
         assert_eq!(view.noise(), noise);
         assert_eq!((view.before_mac1().len(), view.mac1()), (232, [0xa1; 16]));
-        assert_eq!((view.before_mac2().len(), view.mac2()), (248, [0xa2; 16]));
+        assert_eq!((view.before_mac2().len(), view.mac2()), (256, [0xa2; 16]));
+        assert_eq!(view.cookie_time(), 0x0102_0304_0506_0708);
     }
 
     #[test]
@@ -489,7 +510,7 @@ mod tests {
         let mut noise = [0xee; RESPONSE_NOISE_LEN];
         (noise[0], noise[111]) = (0xe0, 0xe1);
         let mut frame = Response::emit(7, 0x0304_0506, 0x0708_090a, &noise);
-        assert_eq!(frame[..13], [2, 1, 0, 7, 3, 4, 5, 6, 7, 8, 9, 10, 0xe0]);
+        assert_eq!(frame[..13], [2, 2, 0, 7, 3, 4, 5, 6, 7, 8, 9, 10, 0xe0]);
         assert_eq!(frame[123..], [&[0xe1][..], &[0; 16]].concat());
         Response::set_mac1(&mut frame, &[0xa1; 16]);
         assert_eq!(frame[124..], [0xa1; 16]);
@@ -503,12 +524,12 @@ mod tests {
 
     #[test]
     fn a_cookie() {
-        let frame = Cookie::emit(0, 0x0304_0506, &[0x11; 24], &[0x22; 32]);
-        assert_eq!(frame[..9], [3, 1, 0, 0, 3, 4, 5, 6, 0x11]);
+        let frame = Cookie::emit(0, 0x0304_0506, &[0x11; 24], &[0x22; 56]);
+        assert_eq!(frame[..9], [3, 2, 0, 0, 3, 4, 5, 6, 0x11]);
         assert_eq!(frame[31..33], [0x11, 0x22]);
         let Ok(Frame::Cookie(view)) = parse(&frame) else { panic!("a cookie") };
         assert_eq!((view.path_id(), view.receiver_index()), (0, 0x0304_0506));
-        assert_eq!((view.nonce(), view.sealed()), ([0x11; 24], [0x22; 32]));
+        assert_eq!((view.nonce(), view.sealed()), ([0x11; 24], [0x22; 56]));
     }
 
     #[test]
@@ -519,7 +540,7 @@ mod tests {
             counter: 0x0708_090a_0b0c,
         };
         let mut frame = header.emit().to_vec();
-        assert_eq!(frame, [4, 1, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12]);
+        assert_eq!(frame, [4, 2, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12]);
         assert_eq!(header.nonce(), 0x0506_0708_090a_0b0c);
         frame.extend([0xcc; 17]);
         let Ok(Frame::Sealed(view)) = parse(&frame) else { panic!("a sealed frame") };
@@ -536,7 +557,7 @@ mod tests {
     fn every_length_of_every_type() {
         let mut bytes = [0; MAX_FRAME_LEN + 2];
         bytes[1] = VERSION;
-        for (kind, range) in [(1, 264..=264), (2, 140..=140), (3, 64..=64), (4, 30..=1200)] {
+        for (kind, range) in [(1, 272..=272), (2, 140..=140), (3, 88..=88), (4, 30..=1200)] {
             bytes[0] = kind;
             for len in 0..=bytes.len() {
                 let expected = match len {
@@ -554,8 +575,8 @@ mod tests {
         for kind in 0..=u8::MAX {
             for version in 0..=u8::MAX {
                 let expected = match (kind, version) {
-                    (1..=4, 1) => Error::Truncated,
-                    (_, 1) => Error::Type,
+                    (1..=4, 2) => Error::Truncated,
+                    (_, 2) => Error::Type,
                     _ => Error::Version,
                 };
                 assert_eq!(parse(&[kind, version]), Err(expected));

@@ -13,6 +13,8 @@
 //! +-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+
 //! ~     Name: at most 32 bytes of UTF-8                           ~  72..104
 //! +-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+
+//! ~     Challenge time u64, challenge (16 bytes); zero if none    ~  104..128
+//! +-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+
 //!
 //! +-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+
 //! |   Flags     |A| Capabilities  |            Reserved           |  Welcome, 64 bytes
@@ -27,7 +29,7 @@
 
 use std::fmt;
 
-use crate::bytes::{set_u16_at, set_u32_at, u16_at, u32_at};
+use crate::bytes::{array_at, set_u16_at, set_u32_at, set_u64_at, u16_at, u32_at, u64_at};
 
 /// The length of a Hello.
 pub const HELLO_LEN: usize = 128;
@@ -37,6 +39,8 @@ pub const WELCOME_LEN: usize = 64;
 pub const MAX_HELLO_CAPABILITIES: usize = 16;
 /// The most capabilities in a Welcome: that many have room, and a reserve of 12 bytes.
 pub const MAX_WELCOME_CAPABILITIES: usize = 12;
+/// The length of a challenge, without its time.
+pub const CHALLENGE_LEN: usize = 16;
 /// The longest name, in bytes.
 pub const MAX_NAME_LEN: usize = 32;
 
@@ -52,6 +56,8 @@ mod hello_at {
     pub(super) const KEY: usize = 4;
     pub(super) const CAPABILITIES: usize = 8;
     pub(super) const NAME: usize = 72;
+    pub(super) const CHALLENGE_TIME: usize = 104;
+    pub(super) const CHALLENGE: usize = 112;
 }
 
 /// Where the fields of a Welcome are.
@@ -103,8 +109,8 @@ pub struct Capability {
 }
 
 impl Capability {
-    /// The control protocol itself, version 1.
-    pub const CONTROL: Capability = Capability { id: 1, version: 1 };
+    /// The control protocol itself, version 2.
+    pub const CONTROL: Capability = Capability { id: 1, version: 2 };
 
     const LEN: usize = 4;
 }
@@ -222,6 +228,16 @@ impl fmt::Debug for Name {
     }
 }
 
+/// The challenge of a responder, as the initiator repeats it: shows that this initiation was made
+/// after the responder has issued the challenge.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Challenge {
+    /// The time by the responder's own clock at which it was issued. Never 0.
+    pub time: u64,
+    /// What the responder has made for this time.
+    pub value: [u8; CHALLENGE_LEN],
+}
+
 /// What the initiator of a handshake says about itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Hello {
@@ -233,6 +249,8 @@ pub struct Hello {
     pub capabilities: Capabilities<MAX_HELLO_CAPABILITIES>,
     /// The name of the connection at the initiator.
     pub name: Name,
+    /// The responder's challenge, if it has demanded one. A time of 0 stands for none.
+    pub challenge: Option<Challenge>,
 }
 
 impl Hello {
@@ -248,6 +266,10 @@ impl Hello {
         self.capabilities.encode(&mut bytes[hello_at::CAPABILITIES..hello_at::NAME]);
         bytes[hello_at::NAME_LEN] = self.name.len;
         bytes[hello_at::NAME..hello_at::NAME + MAX_NAME_LEN].copy_from_slice(&self.name.bytes);
+        if let Some(challenge) = &self.challenge {
+            set_u64_at(&mut bytes, hello_at::CHALLENGE_TIME, challenge.time);
+            bytes[hello_at::CHALLENGE..].copy_from_slice(&challenge.value);
+        }
         bytes
     }
 
@@ -270,11 +292,16 @@ impl Hello {
         let name_len = usize::from(bytes[hello_at::NAME_LEN]);
         let name = &bytes[hello_at::NAME..hello_at::NAME + MAX_NAME_LEN];
         let name = str::from_utf8(name.get(..name_len).ok_or(Error::Name)?);
+        let challenge = Challenge {
+            time: u64_at(bytes, hello_at::CHALLENGE_TIME),
+            value: array_at(bytes, hello_at::CHALLENGE),
+        };
         Ok(Self {
             kind,
             key: has_key.then(|| u32_at(bytes, hello_at::KEY)),
             capabilities,
             name: Name::new(name.map_err(|_| Error::Name)?)?,
+            challenge: Some(challenge).filter(|challenge| challenge.time != 0),
         })
     }
 }
@@ -328,6 +355,7 @@ mod tests {
             key: Some(0xdead_beef),
             capabilities: Capabilities::from_slice(&[Capability::CONTROL, OTHER]).unwrap(),
             name: Name::new("büro").unwrap(),
+            challenge: Some(Challenge { time: 0x0102_0304_0506_0708, value: [0xcc; 16] }),
         }
     }
 
@@ -335,8 +363,10 @@ mod tests {
     fn a_hello() {
         let mut expected = [0; HELLO_LEN];
         expected[..16]
-            .copy_from_slice(&[1, 1, 2, 5, 0xde, 0xad, 0xbe, 0xef, 0, 1, 0, 1, 2, 3, 4, 5]);
+            .copy_from_slice(&[1, 1, 2, 5, 0xde, 0xad, 0xbe, 0xef, 0, 1, 0, 2, 2, 3, 4, 5]);
         expected[72..77].copy_from_slice(b"b\xc3\xbcro");
+        expected[104..112].copy_from_slice(&[1, 2, 3, 4, 5, 6, 7, 8]);
+        expected[112..].fill(0xcc);
         assert_eq!(hello().encode(), expected);
         assert_eq!(Hello::decode(&expected), Ok(hello()));
     }
@@ -348,6 +378,7 @@ mod tests {
             key: None,
             capabilities: Capabilities::new(),
             name: Name::default(),
+            challenge: None,
         };
         let mut expected = [0; HELLO_LEN];
         expected[0] = 2;
@@ -362,7 +393,7 @@ mod tests {
             capabilities: Capabilities::from_slice(&[Capability::CONTROL]).unwrap(),
         };
         let mut expected = [0; WELCOME_LEN];
-        expected[..8].copy_from_slice(&[1, 1, 0, 0, 0, 1, 0, 1]);
+        expected[..8].copy_from_slice(&[1, 1, 0, 0, 0, 1, 0, 2]);
         assert_eq!(welcome.encode(), expected);
         assert_eq!(Welcome::decode(&expected), Ok(welcome));
         assert_eq!(Welcome::decode(&[0; WELCOME_LEN]), Ok(Welcome::default()));
@@ -373,7 +404,7 @@ mod tests {
         let mut bytes = hello().encode();
         bytes[1] |= 0xfe;
         bytes[16..72].fill(0xff);
-        bytes[77..].fill(0xff);
+        bytes[77..104].fill(0xff);
         assert_eq!(Hello::decode(&bytes), Ok(hello()));
         // A key that is not said to be there.
         bytes[1] &= !KEY_PRESENT;
@@ -388,7 +419,7 @@ mod tests {
     fn unknown_capabilities_are_kept() {
         let capabilities = Hello::decode(&hello().encode()).unwrap().capabilities;
         assert_eq!(capabilities.as_slice(), [Capability::CONTROL, OTHER]);
-        assert_eq!(capabilities.version(1), Some(1));
+        assert_eq!(capabilities.version(1), Some(2));
         assert_eq!(capabilities.version(OTHER.id), Some(OTHER.version));
         assert_eq!(capabilities.version(2), None);
     }

@@ -11,7 +11,7 @@ pub mod message;
 mod writer;
 
 pub use frame::{Cookie, Frame, Initiation, Response, Sealed, SealedHeader};
-pub use hello::{Capabilities, Capability, Hello, Kind, Name, Welcome};
+pub use hello::{Capabilities, Capability, Challenge, Hello, Kind, Name, Welcome};
 pub use message::{
     Entries, Entry, Message, Messages, PathEntry, PathState, Reason, ReportEntry, messages,
 };

@@ -77,6 +77,7 @@ impl Attacker {
             key: None,
             capabilities: Capabilities::new(),
             name: Name::new("tunnel").unwrap(),
+            challenge: None,
         };
         let index = self.random.u32();
         let initiation = Initiation::new(&own, peer, None, index, &hello, &mut self.random);

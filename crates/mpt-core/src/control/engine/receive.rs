@@ -70,6 +70,11 @@ impl Session {
                     break 'frame Outcome::Done;
                 }
             };
+            // A frame takes effect as a whole or not at all.
+            if messages(opened.payload).any(|message| message.is_err()) {
+                shared.counters.malformed += 1;
+                break 'frame Outcome::Done;
+            }
             let place = self.promote(now, place, shared, endpoint);
             self.handle_opened(now, place, source, &opened, shared, endpoint, sink)
         };
@@ -115,11 +120,7 @@ impl Session {
             None => {}
         }
         let mut wanted = Wanted::default();
-        for message in messages(opened.payload) {
-            let Ok(message) = message else {
-                shared.counters.malformed += 1;
-                break;
-            };
+        for message in messages(opened.payload).flatten() {
             self.handle_message(
                 now,
                 ours,

@@ -174,7 +174,8 @@ impl Session {
     /// What we say of ourselves in an initiation.
     pub(super) fn hello(&self) -> Hello {
         let capabilities = Capabilities::from_slice(&[Capability::CONTROL]).unwrap_or_default();
-        Hello { kind: self.kind, key: self.key, capabilities, name: hello_name(&self.name) }
+        let name = hello_name(&self.name);
+        Hello { kind: self.kind, key: self.key, capabilities, name, challenge: None }
     }
 
     /// What we say of ourselves in a response.
