@@ -45,8 +45,8 @@ pub use response::{
     Changed, Code, Failure, Measured, MeasuredPath, Reloaded, Reply, Response, ResponseBody, Status,
 };
 pub use snapshot::{
-    Connection, ConnectionState, Counters, Daemon, Delays, Device, DownReason, Liveness, Path,
-    PathState, Reorder, Session, SessionRole, SessionState, Snapshot, Traffic,
+    Connection, ConnectionState, Counters, Daemon, Delays, Device, DownReason, Liveness, MtuSource,
+    Path, PathState, Reorder, Session, SessionRole, SessionState, Snapshot, Traffic,
 };
 
 /// Version of this API, carried by every message.

@@ -283,6 +283,12 @@ pub struct Path {
     pub tier: u8,
     /// Path MTU in bytes: the largest outer IP packet.
     pub mtu: u16,
+    /// Where the MTU is from.
+    pub mtu_source: MtuSource,
+    /// Milliseconds until a reported MTU is forgotten; `None` where it is from elsewhere.
+    pub mtu_expires_ms: Option<u64>,
+    /// Whether it is wide enough for IPv6 inside, which takes 1280 bytes. Otherwise it carries none.
+    pub ipv6: bool,
     /// Inner packets sent (a copy of a duplicated packet counts).
     pub sent: Traffic,
     /// Inner packets received, before the window.
@@ -318,6 +324,23 @@ pub struct Liveness {
     pub peer_sent: Option<u64>,
     /// Data packets the other end says to have received on it.
     pub peer_received: Option<u64>,
+}
+
+/// Where a path MTU is from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum MtuSource {
+    /// The configuration.
+    Configured,
+    /// The interface.
+    Interface,
+    /// Padded probes of the session: one of this size was echoed.
+    Probed,
+    /// An ICMP message of a router, believed for a while.
+    Reported,
+    /// A source of a later daemon.
+    #[serde(other)]
+    Unknown,
 }
 
 /// States of a path.

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use std::num::NonZeroU16;
 
 use mpt_api::snapshot::{
-    Connection, ConnectionState, Daemon, Delays, Device, DownReason, Liveness, Path, PathState,
-    Reorder, Session, SessionRole, SessionState, Traffic,
+    Connection, ConnectionState, Daemon, Delays, Device, DownReason, Liveness, MtuSource, Path,
+    PathState, Reorder, Session, SessionRole, SessionState, Traffic,
 };
 use mpt_api::{
     Changed, Code, Command, Direction, Ecn, Equalize, Event, EventKind, Failure, Late, LossReason,
@@ -237,6 +237,9 @@ fn a_snapshot() {
         lead_us: 31_000,
         tier: 0,
         mtu: 1500,
+        mtu_source: MtuSource::Reported,
+        mtu_expires_ms: Some(540_000),
+        ipv6: true,
         sent: traffic,
         received: Traffic::default(),
         drops: BTreeMap::new(),
@@ -435,6 +438,9 @@ fn a_snapshot() {
               "lead_us": 31000,
               "tier": 0,
               "mtu": 1500,
+              "mtu_source": "reported",
+              "mtu_expires_ms": 540000,
+              "ipv6": true,
               "sent": {
                 "packets": 10,
                 "bytes": 12000,

@@ -59,6 +59,7 @@ fn endpoint(now: Instant, connections: u32) -> Endpoint<u32> {
             copy_dscp: false,
             ecn: ecn::Mode::Compatibility,
             mtu: None,
+            limits_device: true,
             loose: false,
             paths: vec![path(1, 94), path(2, 121)],
         };

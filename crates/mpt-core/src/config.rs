@@ -44,6 +44,9 @@ pub struct ConnectionConfig {
     pub ecn: ecn::Mode,
     /// Upper limit of the inner MTU in bytes, where the paths would allow more.
     pub mtu: Option<u16>,
+    /// Whether the inner MTU of its device is at most its own. Not so for a connection that somebody
+    /// else asked for: then its packets that are too large are answered, and the device stays.
+    pub limits_device: bool,
     /// Whether the GRE protocol type may be that of the other IP version, and whatever is no IP
     /// packet at all is left to the caller ([`crate::DatagramDrop::NotIp`]); and the peer may number from
     /// 0 again without saying so ([`reorder::ReorderBuffer::expect_restarts`]).
@@ -243,10 +246,8 @@ impl ConnectionConfig {
     }
 
     /// Largest inner packet in bytes over all of these paths.
-    pub(crate) fn inner_mtu<'a>(&self, paths: impl Iterator<Item = &'a PathConfig>) -> u16 {
-        let header = self.gre(gre::Protocol::IPV4).header_len() as u16;
-        let smallest = paths.map(|path| mtu::inner(path.mtu, path.outer(), header)).min();
-        smallest.unwrap_or(u16::MAX).min(self.mtu.unwrap_or(u16::MAX))
+    fn inner_mtu<'a>(&self, paths: impl Iterator<Item = &'a PathConfig>) -> u16 {
+        paths.map(|path| self.inner_mtu_of(path, path.mtu)).min().unwrap_or(u16::MAX)
     }
 
     /// Whether any IPv6 packet is meant to be carried.

@@ -9,6 +9,8 @@ use smallvec::SmallVec;
 use crate::counters::{Accepted, DatagramDrops, InnerDrops, Remarks, Traffic};
 use crate::endpoint::{AcceptedDatagram, DatagramDrop, DeviceSink, InnerDrop, ToDevice, Transmit};
 use crate::foreign;
+use crate::ipv6::Ipv6Paths;
+use crate::path::mtu::IPV6_MINIMUM;
 use crate::path::{Path, Paths};
 use crate::reorder::{EqualizedBuffer, ReorderBuffer};
 use crate::scheduler::{Choice, Member, Scheduler, flow_identity};
@@ -40,8 +42,8 @@ pub struct Connection<P> {
     numbered: bool,
     /// Whether anything needs the hash of a packet's flow.
     hash_flows: bool,
-    /// Whether one path may be several on the way: the order of its packets is no evidence of loss.
-    entropy: bool,
+    /// Whether IPv6 has paths of its own, see [`Ipv6Paths`].
+    ipv6_apart: bool,
     /// Whether the next packet to be sent is to be told, see [`crate::Endpoint::set_quiet`].
     pub(crate) quiet: bool,
 
@@ -64,6 +66,10 @@ pub(crate) struct Tally {
     pub(crate) datagram_drops: DatagramDrops,
     remarks: Remarks,
     foreign_errors: foreign::Rate,
+    /// Whether one path may be several on the way: the order of its packets is no evidence of loss.
+    entropy: bool,
+    /// Where not every path carries IPv6.
+    ipv6: Option<Box<Ipv6Paths>>,
 }
 
 /// A packet or super-packet from a device; see [`crate::Endpoint::handle_inner`].
@@ -107,7 +113,7 @@ impl<P: Copy> Connection<P> {
             checksum: config.checksum,
             numbered: config.numbers(),
             hash_flows: false,
-            entropy: false,
+            ipv6_apart: false,
             quiet: false,
             accepted: Accepted::default(),
             reorder: None,
@@ -133,13 +139,23 @@ impl<P: Copy> Connection<P> {
     }
 
     /// Its paths, in the order that decides ties of the scheduler.
-    pub fn paths(&self) -> impl Iterator<Item = PathId> {
+    pub fn paths(&self) -> impl Iterator<Item = PathId> + Clone {
         self.slots.iter().copied().filter(|&path| path != NO_PATH)
     }
 
-    /// Largest inner packet it sends, in bytes.
+    /// Largest inner packet it sends, in bytes. For IPv6 it may be larger, see
+    /// [`Self::inner_mtu_ipv6`].
     pub fn inner_mtu(&self) -> u16 {
         self.inner_mtu
+    }
+
+    /// Largest inner IPv6 packet it sends, in bytes: over the paths that carry IPv6, which takes
+    /// 1280 bytes. `None` where none does.
+    pub fn inner_mtu_ipv6(&self) -> Option<u16> {
+        match &self.tally.ipv6 {
+            Some(ipv6) => ipv6.mtu,
+            None => Some(self.inner_mtu),
+        }
     }
 
     /// The tier that carries data now; `None` if every path is down.
@@ -200,16 +216,16 @@ impl<P: Copy> Connection<P> {
         if !self.direction.sends() {
             return Err(InnerDrop::Direction);
         }
-        if largest > usize::from(self.inner_mtu) {
-            let mtu = self.inner_mtu;
-            // RFC 8201, section 4: no IPv6 node makes its packets smaller than 1280 bytes, so there
-            // is nothing to tell it.
-            return Err(match summary.version {
-                ip::Version::V6 if mtu < crate::path::mtu::IPV6_MINIMUM => {
-                    InnerDrop::Ipv6MinimumMtu
-                }
-                _ => InnerDrop::TooBig { mtu },
-            });
+        let ipv6 = match summary.version {
+            ip::Version::V6 if self.ipv6_apart => self.tally.ipv6.as_deref_mut(),
+            _ => None,
+        };
+        let (mtu, scheduler) = match ipv6 {
+            Some(ipv6) => (ipv6.mtu.ok_or(InnerDrop::Ipv6MinimumMtu)?, &mut ipv6.scheduler),
+            None => (self.inner_mtu, &mut self.scheduler),
+        };
+        if largest > usize::from(mtu) {
+            return Err(InnerDrop::TooBig { mtu });
         }
         let flow_hash = if self.hash_flows { summary.flow_hash(flow_seed) } else { 0 };
         let sizes = SegmentSizes::new(summary, packet, segments, largest);
@@ -224,7 +240,7 @@ impl<P: Copy> Connection<P> {
                 }
                 transmits.push(Transmit { segment, path: id, sequence });
             };
-            match self.scheduler.next(flow_hash) {
+            match scheduler.next(flow_hash) {
                 // All segments meet the same paths, so none has been sent.
                 Choice::None => return Err(InnerDrop::NoPath),
                 Choice::One(slot) => transmit(slot),
@@ -235,7 +251,7 @@ impl<P: Copy> Connection<P> {
             }
             self.sent.add(1, bytes);
         }
-        if mss::clamp(packet, summary, self.inner_mtu, checksum) {
+        if mss::clamp(packet, summary, mtu, checksum) {
             self.tally.remarks.mss_clamped += 1;
         }
         let dscp = if self.copy_dscp { summary.tos } else { 0 };
@@ -278,7 +294,11 @@ impl<P: Copy> Connection<P> {
         if ecn != summary.ecn() {
             ecn::set(inner, ecn);
         }
-        if mss::clamp(inner, &summary, self.inner_mtu, ChecksumState::Complete) {
+        let mtu = match summary.version {
+            ip::Version::V6 if self.ipv6_apart => self.inner_mtu_ipv6().unwrap_or(IPV6_MINIMUM),
+            _ => self.inner_mtu,
+        };
+        if mss::clamp(inner, &summary, mtu, ChecksumState::Complete) {
             self.tally.remarks.mss_clamped += 1;
         }
         if !path.is_up() {
@@ -391,6 +411,9 @@ impl<P: Copy> Connection<P> {
         let slot = usize::from(path.slot);
         self.slots[slot] = NO_PATH;
         self.scheduler.set(slot, None);
+        if let Some(ipv6) = &mut self.tally.ipv6 {
+            ipv6.remove(slot);
+        }
         if let Some(reorder) = &mut self.reorder {
             reorder.remove_path(now, slot);
         }
@@ -400,6 +423,9 @@ impl<P: Copy> Connection<P> {
     pub(crate) fn update_path(&mut self, now: Instant, path: &Path, was: (bool, u16)) {
         let slot = usize::from(path.slot);
         self.scheduler.set(slot, Some(member(path)));
+        if let Some(ipv6) = &mut self.tally.ipv6 {
+            ipv6.update(slot, member(path));
+        }
         if let Some(reorder) = &mut self.reorder {
             let (was_heard, weight_in) = was;
             if weight_in != path.config.weight_in {
@@ -472,7 +498,7 @@ impl<P: Copy> Connection<P> {
     pub(crate) fn start_reorder(&mut self, now: Instant, paths: &Paths) {
         if self.config.reorders() {
             let mut reorder = EqualizedBuffer::new(self.config.reorder);
-            reorder.buffer_mut().set_evidence(!self.entropy);
+            reorder.buffer_mut().set_evidence(!self.tally.entropy);
             reorder.buffer_mut().expect_restarts(self.config.loose);
             for path in self.paths().filter_map(|id| paths.at(id)) {
                 attach_to(&mut reorder, now, path);
@@ -483,19 +509,25 @@ impl<P: Copy> Connection<P> {
 
     /// What follows from the paths.
     pub(crate) fn refresh_paths(&mut self, paths: &Paths) {
-        let entropy = self.path_configs(paths).any(|path| path.entropy);
-        self.entropy = entropy;
-        self.hash_flows = self.entropy || self.config.mapping == Mapping::Flow;
+        let entropy = self.known_paths(paths).any(|path| path.config.entropy);
+        self.tally.entropy = entropy;
+        self.hash_flows = entropy || self.config.mapping == Mapping::Flow;
         if let Some(reorder) = &mut self.reorder {
-            reorder.buffer_mut().set_evidence(!self.entropy);
+            reorder.buffer_mut().set_evidence(!entropy);
         }
-        if self.paths().next().is_some() {
-            self.inner_mtu = self.config.inner_mtu(self.path_configs(paths));
+        let inner = |path: &Path| self.config.inner_mtu_of(&path.config, path.mtu());
+        let smallest = self.known_paths(paths).map(inner).min();
+        if let Some(smallest) = smallest {
+            self.inner_mtu = smallest;
         }
+        let members = self.known_paths(paths).map(|path| (path, member(path)));
+        let ipv6 = Ipv6Paths::new(&self.config, members);
+        self.ipv6_apart = ipv6.is_some();
+        self.tally.ipv6 = ipv6;
     }
 
-    fn path_configs<'a>(&'a self, paths: &'a Paths) -> impl Iterator<Item = &'a PathConfig> {
-        self.paths().filter_map(|id| Some(&*paths.at(id)?.config))
+    fn known_paths<'a>(&'a self, paths: &'a Paths) -> impl Iterator<Item = &'a Path> + Clone {
+        self.paths().filter_map(|id| paths.at(id))
     }
 }
 

@@ -39,8 +39,8 @@ counters! {
         direction,
         /// Larger than the inner MTU; the sender is told by ICMP.
         too_big,
-        /// An IPv6 packet on a connection whose inner MTU has fallen below 1280 bytes, and larger
-        /// than that MTU.
+        /// An IPv6 packet on a connection of which no path carries inner packets of 1280 bytes, as
+        /// IPv6 needs; the sender is told by ICMP.
         ipv6_minimum_mtu,
         /// Every path of the connection is down.
         no_path,

@@ -16,6 +16,7 @@ mod counters;
 mod endpoint;
 mod foreign;
 mod id;
+mod ipv6;
 pub mod path;
 pub mod reorder;
 pub mod scheduler;

@@ -44,6 +44,45 @@ fn the_smallest_connection_of_a_device_decides() {
 }
 
 #[test]
+fn a_connection_that_somebody_else_asked_for_does_not() {
+    let mut endpoint = endpoint(connection(vec![path(1)]));
+    let guest = ConnectionConfig {
+        name: "guest".into(),
+        limits_device: false,
+        mtu: Some(576),
+        ..connection_v6()
+    };
+    // It carries IPv4 here.
+    let selectors = vec![mpt_core::Selector::to("10.2.0.0/16".parse().unwrap())];
+    let sources = vec!["10.2.0.0/16".parse().unwrap()];
+    let guest = ConnectionConfig { selectors, sources, ..guest };
+    endpoint.add_connection(origin(), guest).unwrap();
+    assert_eq!(endpoint.inner_mtu(DEVICE), 1464);
+    // Only its own packets are too large.
+    let other = udp("10.0.0.1", "10.1.0.1", 1, 2, &[0; 1464 - 28]);
+    assert!(send(&mut endpoint, &other).is_ok());
+    let own = udp("10.0.0.1", "10.2.0.1", 1, 2, &[0; 577 - 28]);
+    assert_eq!(send(&mut endpoint, &own), Err(mpt_core::InnerDrop::TooBig { mtu: 576 }));
+    // Nor if its paths turn out to be small.
+    let ids: Vec<_> = endpoint.paths().map(|(id, _)| id).collect();
+    assert_eq!(endpoint.limit_path_mtu(ids[1], Some(1280)), None);
+    assert_eq!(endpoint.limit_path_mtu(ids[0], Some(1400)), Some((DEVICE, 1364)));
+    assert_eq!(endpoint.limit_path_mtu(ids[0], None), Some((DEVICE, 1464)));
+}
+
+#[test]
+fn what_is_known_of_a_path_counts_below_the_mtu_of_its_link() {
+    let mut endpoint = endpoint(connection(vec![path(1)]));
+    let (id, _) = endpoint.paths().next().unwrap();
+    assert_eq!(endpoint.limit_path_mtu(id, Some(9000)), None);
+    assert_eq!(endpoint.limit_path_mtu(id, Some(1400)), Some((DEVICE, 1364)));
+    assert_eq!(endpoint.set_path_mtu(id, 1300), Some((DEVICE, 1264)));
+    assert_eq!(endpoint.set_path_mtu(id, 1500), Some((DEVICE, 1364)));
+    assert_eq!(endpoint.limit_path_mtu(id, Some(1)), Some((DEVICE, 576 - 36)));
+    assert_eq!(endpoint.path(id).unwrap().mtu(), 576);
+}
+
+#[test]
 fn the_mss_of_syns_is_clamped_both_ways() {
     let mut endpoint = endpoint(connection(vec![path(1)]));
     let mss = |packet: &[u8]| u16::from_be_bytes([packet[42], packet[43]]);

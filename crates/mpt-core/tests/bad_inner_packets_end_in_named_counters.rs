@@ -70,6 +70,9 @@ fn ipv6_where_it_does_not_fit_any_more() {
     endpoint.set_path_mtu(id, 1280);
     let packet = udp("fd00::1", "fd01::1", 1, 2, &[0; 1225 - 48]);
     assert_eq!(send(&mut endpoint, &packet), Err(InnerDrop::Ipv6MinimumMtu));
-    let packet = udp("fd00::1", "fd01::1", 1, 2, &[0; 1224 - 48]);
+    // A smaller one neither: the first large one would be lost.
+    let packet = udp("fd00::1", "fd01::1", 1, 2, &[0; 100]);
+    assert_eq!(send(&mut endpoint, &packet), Err(InnerDrop::Ipv6MinimumMtu));
+    endpoint.set_path_mtu(id, 1336);
     assert!(send(&mut endpoint, &packet).is_ok());
 }

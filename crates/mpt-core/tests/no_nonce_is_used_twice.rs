@@ -38,7 +38,7 @@ proptest! {
         let mut random = Random::new([3; 32]);
         let mut ends = session(&mut random);
         let mut nonces = [BTreeSet::new(), BTreeSet::new()];
-        let (mut frame, mut out) = (Vec::new(), [0; MAX_PAYLOAD_LEN]);
+        let (mut frame, mut out) = (Vec::new(), [0; MAX_PAYLOAD_LEN + 20]);
         for (direction, path, len) in steps {
             let (from, to) = (usize::from(direction), usize::from(!direction));
             let path = path % paths;

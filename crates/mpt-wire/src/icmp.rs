@@ -12,7 +12,7 @@
 //! +-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+
 //! ```
 
-use std::net::{IpAddr, Ipv4Addr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use crate::bytes::{set_u16_at, set_u32_at, u16_at, u32_at};
 use crate::checksum::{Sum, pseudo_header_v6};
@@ -95,28 +95,58 @@ pub fn too_big(packet: &[u8], mtu: u16, reply_source: IpAddr, buffer: &mut [u8])
             Some(ipv4::HEADER_LEN + message_len)
         }
         (IpAddr::V6(source), IpAddr::V6(destination)) => {
-            let least = packet.len().min(summary.transport + MIN_QUOTED_PAYLOAD);
-            let quoted = quote(packet, least, ipv6::HEADER_LEN, MAX_LEN_V6, buffer)?;
-            let message_len = HEADER_LEN + quoted;
-            ipv6::Repr {
-                source,
-                destination,
-                next_header: protocol::ICMPV6,
-                traffic_class: 0,
-                flow_label: 0,
-                hop_limit: HOPS,
-                payload_len: message_len as u16,
-            }
-            .emit(buffer);
-            let message = &mut buffer[ipv6::HEADER_LEN..][..message_len];
-            message[..2].copy_from_slice(&[V6_PACKET_TOO_BIG, 0]);
-            set_u32_at(message, 4, mtu.into());
-            let len = message_len as u32;
-            fill_checksum(message, pseudo_header_v6(source, destination, protocol::ICMPV6, len));
-            Some(ipv6::HEADER_LEN + message_len)
+            let about = (packet, &summary);
+            error_v6((V6_PACKET_TOO_BIG, 0), mtu.into(), about, (source, destination), buffer)
         }
         _ => None,
     }
+}
+
+/// Writes ICMPv6 "destination unreachable", "no route to destination" (RFC 4443 section 3.1), from
+/// `reply_source` to the source of `packet`. Gives its length, at most [`MAX_TOO_BIG_LEN`].
+///
+/// `None`, and nothing written, for an IPv4 packet, for one to a multicast address, and where
+/// [`too_big`] writes nothing.
+pub fn no_route(packet: &[u8], reply_source: IpAddr, buffer: &mut [u8]) -> Option<usize> {
+    let summary = Summary::parse(packet).ok()?;
+    let packet = &packet[..summary.total_len];
+    let answered = may_be_answered(packet, &summary) && !summary.is_multicast();
+    match (reply_source, summary.source) {
+        (IpAddr::V6(source), IpAddr::V6(destination)) if answered && is_one_host(reply_source) => {
+            let about = (packet, &summary);
+            error_v6((V6_DESTINATION_UNREACHABLE, 0), 0, about, (source, destination), buffer)
+        }
+        _ => None,
+    }
+}
+
+/// Writes an ICMPv6 error of this type and code.
+fn error_v6(
+    (kind, code): (u8, u8),
+    parameter: u32,
+    (packet, summary): (&[u8], &Summary),
+    (source, destination): (Ipv6Addr, Ipv6Addr),
+    buffer: &mut [u8],
+) -> Option<usize> {
+    let least = packet.len().min(summary.transport + MIN_QUOTED_PAYLOAD);
+    let quoted = quote(packet, least, ipv6::HEADER_LEN, MAX_LEN_V6, buffer)?;
+    let message_len = HEADER_LEN + quoted;
+    ipv6::Repr {
+        source,
+        destination,
+        next_header: protocol::ICMPV6,
+        traffic_class: 0,
+        flow_label: 0,
+        hop_limit: HOPS,
+        payload_len: message_len as u16,
+    }
+    .emit(buffer);
+    let message = &mut buffer[ipv6::HEADER_LEN..][..message_len];
+    message[..2].copy_from_slice(&[kind, code]);
+    set_u32_at(message, 4, parameter);
+    let len = message_len as u32;
+    fill_checksum(message, pseudo_header_v6(source, destination, protocol::ICMPV6, len));
+    Some(ipv6::HEADER_LEN + message_len)
 }
 
 /// Whether a packet is an ICMP error, which speaks about another packet: ICMPv4 "destination
@@ -386,6 +416,23 @@ mod tests {
     }
 
     #[test]
+    fn no_route_is_said_of_ipv6_alone() {
+        let mut buffer = [0; MAX_TOO_BIG_LEN];
+        let packet = v6(17, &datagram(100));
+        let len = no_route(&packet, router(Version::V6), &mut buffer).unwrap();
+        assert_eq!(
+            (len, &buffer[40..42], &buffer[44..48]),
+            (48 + packet.len(), &[1, 0][..], &[0; 4][..])
+        );
+        let message = &buffer[..len];
+        let summary = Summary::parse(message).unwrap();
+        assert_eq!(Quoted::parse(message, &summary).unwrap().bytes, packet);
+        let error = message.to_vec();
+        assert_eq!(no_route(&error, router(Version::V6), &mut buffer), None, "about an error");
+        assert_eq!(no_route(&v4(17, &datagram(100)), router(Version::V4), &mut buffer), None);
+    }
+
+    #[test]
     fn a_short_buffer_shortens_the_quote() {
         for packet in [v4(17, &datagram(1000)), v6(17, &datagram(1000))] {
             let summary = Summary::parse(&packet).unwrap();
@@ -468,7 +515,7 @@ mod tests {
             assert_eq!(answer(&packet), None, "to {destination:?}");
         }
         for source in ["::", "::1", "ff02::1"] {
-            let source: std::net::Ipv6Addr = source.parse().unwrap();
+            let source: Ipv6Addr = source.parse().unwrap();
             let mut packet = v6(17, &datagram(100));
             packet[8..24].copy_from_slice(&source.octets());
             assert_eq!(answer(&packet), None, "from {source}");

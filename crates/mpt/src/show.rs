@@ -5,8 +5,8 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use mpt_api::snapshot::{
-    Compat, Connection, ConnectionState, Counters, DownReason, Liveness, Path, PathState, Session,
-    SessionRole, SessionState, Traffic,
+    Compat, Connection, ConnectionState, Counters, DownReason, Liveness, MtuSource, Path,
+    PathState, Session, SessionRole, SessionState, Traffic,
 };
 use mpt_api::{Direction, Ecn, Equalize, Late, Mapping, Snapshot};
 
@@ -218,7 +218,7 @@ fn paths(f: &mut fmt::Formatter<'_>, paths: &[Path]) -> fmt::Result {
             path.weight.to_string(),
             path.weight_in.to_string(),
             path.tier.to_string(),
-            path.mtu.to_string(),
+            mtu(path),
             units::rate(path.sent.bits_per_second),
             units::rate(path.received.bits_per_second),
             format!("{} pkt", path.sent.packets),
@@ -238,6 +238,22 @@ fn paths(f: &mut fmt::Formatter<'_>, paths: &[Path]) -> fmt::Result {
         }
     }
     Ok(())
+}
+
+/// The MTU of a path and where it is from.
+fn mtu(path: &Path) -> String {
+    let source = match (path.mtu_source, path.mtu_expires_ms) {
+        (MtuSource::Configured, _) => "configured".to_owned(),
+        (MtuSource::Interface, _) => "interface".to_owned(),
+        (MtuSource::Probed, _) => "probed".to_owned(),
+        (MtuSource::Reported, Some(left)) => {
+            format!("reported by a router, for {} s more", left.div_ceil(1000))
+        }
+        (MtuSource::Reported, None) => "reported by a router".to_owned(),
+        (MtuSource::Unknown, _) => "unknown source".to_owned(),
+    };
+    let ipv6 = if path.ipv6 { "" } else { ", no IPv6" };
+    format!("{} ({source}{ipv6})", path.mtu)
 }
 
 /// "down (interface)".

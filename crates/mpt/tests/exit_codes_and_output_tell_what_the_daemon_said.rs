@@ -115,9 +115,9 @@ fn show_prints_tables() {
       drops     7 foreign_source
       remarks   6 mss_clamped
 
-      PATH  STATE             LOCAL              REMOTE             WEIGHT  IN  TIER   MTU      SENDING  RECEIVING        SENT  RECEIVED
-      dsl   up                192.0.2.1:4754     198.51.100.1:4754      10   1     0  1500  94.1 Mbit/s    0 bit/s  123456 pkt     0 pkt
-      lte   down (interface)  wwan0, no address  not heard yet           1   1     0  1500      0 bit/s    0 bit/s       0 pkt     0 pkt
+      PATH  STATE             LOCAL              REMOTE             WEIGHT  IN  TIER            MTU      SENDING  RECEIVING        SENT  RECEIVED
+      dsl   up                192.0.2.1:4754     198.51.100.1:4754      10   1     0  1500 (probed)  94.1 Mbit/s    0 bit/s  123456 pkt     0 pkt
+      lte   down (interface)  wwan0, no address  not heard yet           1   1     0  1500 (probed)      0 bit/s    0 bit/s       0 pkt     0 pkt
       liveness  lte: round trip 49.9 ms +- 1.50 ms, least 40.0 ms, the other end does not hear us, we do not hear the other end, dead after 300 ms, died 2 times
       drops     dsl: 4 queue_full
 
@@ -131,8 +131,8 @@ fn show_prints_tables() {
       drops     7 foreign_source
       remarks   6 mss_clamped
 
-      PATH  STATE  LOCAL           REMOTE             WEIGHT  IN  TIER   MTU      SENDING  RECEIVING        SENT  RECEIVED
-      dsl   up     192.0.2.1:4754  198.51.100.1:4754      10   1     0  1500  94.1 Mbit/s    0 bit/s  123456 pkt     0 pkt
+      PATH  STATE  LOCAL           REMOTE             WEIGHT  IN  TIER            MTU      SENDING  RECEIVING        SENT  RECEIVED
+      dsl   up     192.0.2.1:4754  198.51.100.1:4754      10   1     0  1500 (probed)  94.1 Mbit/s    0 bit/s  123456 pkt     0 pkt
       drops     dsl: 4 queue_full
     "#);
 }

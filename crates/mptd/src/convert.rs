@@ -41,6 +41,7 @@ pub(crate) fn connection(
             mpt_api::Ecn::Normal => ecn::Mode::Normal,
         },
         mtu: config.compat.as_ref().map(|_| prototype_mtu(config)),
+        limits_device: true,
         loose: config.compat.is_some(),
         paths,
     }

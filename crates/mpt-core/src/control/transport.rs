@@ -3,7 +3,7 @@
 use std::fmt;
 
 use mpt_wire::control::frame::{self, SEALED_HEADER_LEN, SealedHeader, TAG_LEN};
-use mpt_wire::control::frame::{COUNTER_END, MAX_PAYLOAD_LEN};
+use mpt_wire::control::frame::{COUNTER_END, MAX_PROBE_PAYLOAD_LEN};
 use smallvec::SmallVec;
 use snow::StatelessTransportState;
 
@@ -54,8 +54,8 @@ pub enum Exhausted {
     /// [`MAX_PATHS`] other paths were used.
     #[error("more than {MAX_PATHS} paths")]
     Paths,
-    /// The payload is longer than [`MAX_PAYLOAD_LEN`].
-    #[error("the payload is longer than {MAX_PAYLOAD_LEN} bytes")]
+    /// The payload is longer than [`MAX_PROBE_PAYLOAD_LEN`].
+    #[error("the payload is longer than {MAX_PROBE_PAYLOAD_LEN} bytes")]
     Length,
 }
 
@@ -75,7 +75,7 @@ pub enum OpenError {
     /// It is authentic, but [`MAX_PATHS`] other paths were used.
     #[error("more than {MAX_PATHS} paths")]
     TooManyPaths,
-    /// The buffer is shorter than the payload; [`MAX_PAYLOAD_LEN`] is enough for all.
+    /// The buffer is shorter than the payload; [`MAX_PROBE_PAYLOAD_LEN`] is enough for all.
     #[error("no room for the payload")]
     Room,
 }
@@ -115,7 +115,7 @@ impl Transport {
     }
 
     /// Makes `frame` a frame for `path` with `payload`, whatever it was before. It grows to at
-    /// most 1200 bytes.
+    /// most 1200 bytes, and in a probe of the path MTU to at most 9184.
     ///
     /// # Errors
     ///
@@ -127,7 +127,7 @@ impl Transport {
         frame: &mut Vec<u8>,
     ) -> Result<(), Exhausted> {
         frame.clear();
-        if payload.len() > MAX_PAYLOAD_LEN {
+        if payload.len() > MAX_PROBE_PAYLOAD_LEN {
             return Err(Exhausted::Length);
         }
         let counter = self.next_counter(path)?;
@@ -238,7 +238,7 @@ mod tests {
 
     fn open(transport: &mut Transport, frame: &[u8]) -> Result<(u16, bool), OpenError> {
         let Ok(Frame::Sealed(frame)) = frame::parse(frame) else { panic!("a sealed frame") };
-        let mut out = [0; MAX_PAYLOAD_LEN];
+        let mut out = [0; MAX_PROBE_PAYLOAD_LEN];
         transport.open(&frame, &mut out).map(|opened| (opened.path, opened.fresh))
     }
 

@@ -149,11 +149,32 @@ impl<P: Copy> Endpoint<P> {
         self.change_path(now, id, |path| path.down = path.down.with(reason, true));
     }
 
-    /// Sets the path MTU in bytes, no lower than [`mtu::minimum`]. Gives the device and its new
-    /// inner MTU if that has changed.
+    /// Sets the MTU of a path's link in bytes of the outer IP packet, no lower than
+    /// [`mtu::minimum`]. Gives the device and its new inner MTU if that has changed.
     pub fn set_path_mtu(&mut self, id: PathId, mtu: u16) -> Option<(DeviceId, u16)> {
+        self.change_path_mtu(id, |path| {
+            path.config.mtu = mtu.max(mtu::minimum(path.config.outer()));
+        })
+    }
+
+    /// Sets the largest outer packet that is known to pass on a path, in bytes; `None` where nothing
+    /// is known. It counts where it is less than the MTU of the link, down to [`mtu::minimum`]. Gives
+    /// the device and its new inner MTU if that has changed.
+    pub fn limit_path_mtu(&mut self, id: PathId, limit: Option<u16>) -> Option<(DeviceId, u16)> {
+        let limit = limit.unwrap_or(0);
+        if self.paths.at(id)?.known_mtu == limit {
+            return None;
+        }
+        self.change_path_mtu(id, |path| path.known_mtu = limit)
+    }
+
+    fn change_path_mtu(
+        &mut self,
+        id: PathId,
+        change: impl FnOnce(&mut Path),
+    ) -> Option<(DeviceId, u16)> {
         let path = self.paths.at_mut(id)?;
-        path.config.mtu = mtu.max(mtu::minimum(path.config.outer()));
+        change(path);
         let connection = path.connection;
         let device = self.connection(connection)?.device();
         let before = self.inner_mtu(device);

@@ -82,10 +82,12 @@ impl<P: Copy> Endpoint<P> {
         }
     }
 
-    /// The inner MTU of a device in bytes: the smallest over its connections; the largest possible
-    /// without any.
+    /// The inner MTU of a device in bytes: the smallest over those of its connections that
+    /// [limit it](crate::ConnectionConfig::limits_device); the largest possible without any.
     pub fn inner_mtu(&self, device: DeviceId) -> u16 {
-        let connections = self.connections().filter(|(_, other)| other.device() == device);
+        let connections = self
+            .connections()
+            .filter(|(_, other)| other.device() == device && other.config().limits_device);
         connections.map(|(_, connection)| connection.inner_mtu()).min().unwrap_or(u16::MAX)
     }
 

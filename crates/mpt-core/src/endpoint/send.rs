@@ -53,7 +53,7 @@ pub enum InnerDrop {
         /// The inner MTU in bytes.
         mtu: u16,
     },
-    /// The inner MTU is below what IPv6 needs, and the packet is larger than that.
+    /// No path carries what IPv6 needs: the caller answers with ICMPv6 "destination unreachable".
     Ipv6MinimumMtu,
     /// Every path is down.
     NoPath,

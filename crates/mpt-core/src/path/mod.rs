@@ -1,5 +1,6 @@
 //! One path of a connection: a pair of addresses, its state and its counters.
 
+pub mod discovery;
 pub mod mtu;
 
 use std::net::SocketAddr;
@@ -72,6 +73,9 @@ pub struct Path {
     pub(crate) silent: bool,
     /// The peer announced that it gives it none of its packets.
     pub(crate) unused: bool,
+    /// The largest outer packet that is known to pass, where that is less than the link's MTU; 0 where
+    /// nothing is known.
+    pub(crate) known_mtu: u16,
     pub(crate) config: Box<PathConfig>,
 }
 
@@ -86,6 +90,7 @@ impl Path {
             down: DownReasons::default().with(DownReason::Administrative, !config.up),
             silent: false,
             unused: false,
+            known_mtu: 0,
             config: Box::new(config),
         }
     }
@@ -103,6 +108,16 @@ impl Path {
     /// What it was configured to be, with all changes since.
     pub fn config(&self) -> &PathConfig {
         &self.config
+    }
+
+    /// Path MTU in bytes of the outer IP packet: that of the link, or less where less is known to
+    /// pass.
+    pub fn mtu(&self) -> u16 {
+        let link = self.config.mtu;
+        match self.known_mtu {
+            0 => link,
+            known => link.min(known.max(mtu::minimum(self.config.outer()))),
+        }
     }
 
     /// Where its packets go. Unspecified (address and port) while that is not known, see

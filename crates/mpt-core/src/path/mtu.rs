@@ -30,6 +30,15 @@ pub const fn inner(path_mtu: u16, outer: Version, gre_header: u16) -> u16 {
     path_mtu.saturating_sub(ip + UDP + gre_header)
 }
 
+/// The path MTU that an inner packet of `inner` bytes takes.
+pub const fn outer(inner: u16, outer: Version, gre_header: u16) -> u16 {
+    let ip = match outer {
+        Version::V4 => 20,
+        Version::V6 => 40,
+    };
+    inner.saturating_add(ip + UDP + gre_header)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -41,5 +50,7 @@ mod tests {
         assert_eq!(inner(1500, Version::V6, 4), 1448);
         assert_eq!(inner(1500, Version::V6, 8), 1444);
         assert_eq!(inner(1492, Version::V4, 16), 1448);
+        assert_eq!(outer(1464, Version::V4, 8), 1500);
+        assert_eq!(outer(1444, Version::V6, 8), 1500);
     }
 }

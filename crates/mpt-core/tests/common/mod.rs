@@ -74,6 +74,7 @@ pub fn connection(paths: Vec<PathConfig>) -> ConnectionConfig {
         copy_dscp: false,
         ecn: ecn::Mode::Compatibility,
         mtu: None,
+        limits_device: true,
         loose: false,
         paths,
     }

@@ -1,6 +1,6 @@
 use mpt_core::control::{Exhausted, MAX_PATHS, OpenError, REPLAY_WINDOW};
 use mpt_wire::control::frame::{
-    self, Frame, MAX_FRAME_LEN, MAX_PAYLOAD_LEN, SEALED_HEADER_LEN, TAG_LEN,
+    self, Frame, MAX_FRAME_LEN, MAX_PAYLOAD_LEN, MAX_PROBE_PAYLOAD_LEN, SEALED_HEADER_LEN, TAG_LEN,
 };
 
 use super::harness::*;
@@ -24,7 +24,7 @@ fn payloads_of_every_length() {
         assert_eq!(open(&mut server, &frame), Ok((9, true, bytes[..len].to_vec())));
     }
     assert_eq!(frame.len(), MAX_FRAME_LEN);
-    let too_long = client.seal(9, &[0; MAX_PAYLOAD_LEN + 1], &mut frame);
+    let too_long = client.seal(9, &[0; MAX_PROBE_PAYLOAD_LEN + 1], &mut frame);
     assert_eq!(too_long, Err(Exhausted::Length));
     assert_eq!(frame, []);
 }

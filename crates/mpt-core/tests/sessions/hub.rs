@@ -340,6 +340,7 @@ pub fn connection(
         copy_dscp: false,
         ecn: ecn::Mode::Normal,
         mtu: None,
+        limits_device: true,
         loose: false,
         paths,
     }

@@ -697,6 +697,7 @@ fn connection(side: Side, setup: &Setup) -> ConnectionConfig {
         copy_dscp: false,
         ecn: ecn::Mode::Normal,
         mtu: None,
+        limits_device: true,
         loose: false,
         paths,
     }

@@ -176,6 +176,7 @@ impl Setup {
             copy_dscp: false,
             ecn: ecn::Mode::Normal,
             mtu: None,
+            limits_device: true,
             loose: false,
             paths: paths.collect(),
         }

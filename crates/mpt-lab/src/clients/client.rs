@@ -249,6 +249,7 @@ fn connection(number: u16) -> ConnectionConfig {
         copy_dscp: false,
         ecn: ecn::Mode::Compatibility,
         mtu: None,
+        limits_device: true,
         loose: false,
         paths: (0..PATHS).map(path).collect(),
     }

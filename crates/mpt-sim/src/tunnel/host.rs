@@ -239,6 +239,7 @@ fn config(side: usize, case: &Case) -> ConnectionConfig {
         copy_dscp: false,
         ecn: ecn::Mode::Normal,
         mtu: None,
+        limits_device: true,
         loose: false,
         paths: paths.collect(),
     }

@@ -89,11 +89,17 @@ pub const SEALED_HEADER_LEN: usize = 14;
 pub const TAG_LEN: usize = 16;
 /// The length of MAC 1 and MAC 2.
 pub const MAC_LEN: usize = 16;
-/// The longest frame. With the headers before it (at most 40 + 8 + 8 bytes) it fits into the
-/// smallest MTU of IPv6, 1280 bytes, so no path refuses it.
+/// The longest frame that does not test a path MTU. With the headers before it (at most 40 + 8 + 8
+/// bytes) it fits into the smallest MTU of IPv6, 1280 bytes, so no path refuses it.
 pub const MAX_FRAME_LEN: usize = 1200;
-/// The longest row of messages that a sealed frame has room for.
+/// The longest row of messages that a sealed frame has room for, except in a probe of the path MTU.
 pub const MAX_PAYLOAD_LEN: usize = MAX_FRAME_LEN - SEALED_HEADER_LEN - TAG_LEN;
+
+/// The longest frame that tests a path MTU: with IPv4, UDP and the shortest GRE header it makes an
+/// outer packet of 9,216 bytes, which is the largest size tested.
+pub const MAX_PROBE_FRAME_LEN: usize = 9216 - 20 - 8 - 4;
+/// The longest row of messages in a frame that tests a path MTU.
+pub const MAX_PROBE_PAYLOAD_LEN: usize = MAX_PROBE_FRAME_LEN - SEALED_HEADER_LEN - TAG_LEN;
 
 /// The length of Noise message 1: ephemeral key, sealed static key, sealed Hello.
 pub const INITIATION_NOISE_LEN: usize = 32 + 32 + TAG_LEN + super::hello::HELLO_LEN + TAG_LEN;
@@ -214,7 +220,7 @@ pub fn parse(bytes: &[u8]) -> Result<Frame<'_>, Error> {
         kind::RESPONSE => Ok(Frame::Response(Response { bytes: exactly(bytes)? })),
         kind::COOKIE => Ok(Frame::Cookie(Cookie { bytes: exactly(bytes)? })),
         kind::SEALED if bytes.len() < SEALED_HEADER_LEN + TAG_LEN => Err(Error::Truncated),
-        kind::SEALED if bytes.len() > MAX_FRAME_LEN => Err(Error::Length),
+        kind::SEALED if bytes.len() > MAX_PROBE_FRAME_LEN => Err(Error::Length),
         kind::SEALED => Ok(Frame::Sealed(Sealed { bytes })),
         _ => Err(Error::Type),
     }
@@ -555,9 +561,9 @@ mod tests {
 
     #[test]
     fn every_length_of_every_type() {
-        let mut bytes = [0; MAX_FRAME_LEN + 2];
+        let mut bytes = [0; MAX_PROBE_FRAME_LEN + 2];
         bytes[1] = VERSION;
-        for (kind, range) in [(1, 272..=272), (2, 140..=140), (3, 88..=88), (4, 30..=1200)] {
+        for (kind, range) in [(1, 272..=272), (2, 140..=140), (3, 88..=88), (4, 30..=9184)] {
             bytes[0] = kind;
             for len in 0..=bytes.len() {
                 let expected = match len {

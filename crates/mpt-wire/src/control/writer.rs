@@ -1,6 +1,6 @@
 //! Writes messages one behind the other into what will be sealed.
 
-use super::frame::MAX_PAYLOAD_LEN;
+use super::frame::{MAX_PAYLOAD_LEN, MAX_PROBE_PAYLOAD_LEN};
 use super::message::{
     Entry, MAX_CHUNK_LEN, MAX_PATHS, MAX_REQUEST_LEN, MESSAGE_HEADER_LEN, Message,
     PATHS_HEADER_LEN, PathEntry, ReportEntry, kind,
@@ -29,6 +29,12 @@ impl<'a> Writer<'a> {
     pub fn new(buffer: &'a mut Vec<u8>, limit: usize) -> Self {
         let start = buffer.len();
         Self { buffer, start, limit: limit.min(MAX_PAYLOAD_LEN) }
+    }
+
+    /// The same for a frame that tests a path MTU: at most [`MAX_PROBE_PAYLOAD_LEN`] bytes.
+    pub fn of_path_probe(buffer: &'a mut Vec<u8>, limit: usize) -> Self {
+        let start = buffer.len();
+        Self { buffer, start, limit: limit.min(MAX_PROBE_PAYLOAD_LEN) }
     }
 
     /// How many bytes were appended.
@@ -134,7 +140,7 @@ impl<'a> Writer<'a> {
         match len.saturating_sub(self.len()) {
             0 => Ok(()),
             missing => {
-                let len = missing.saturating_sub(MESSAGE_HEADER_LEN).min(MAX_PAYLOAD_LEN);
+                let len = missing.saturating_sub(MESSAGE_HEADER_LEN).min(MAX_PROBE_PAYLOAD_LEN);
                 self.push(&Message::Pad { len: len as u16 })
             }
         }

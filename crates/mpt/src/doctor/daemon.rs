@@ -2,6 +2,8 @@
 
 use std::time::{Duration, SystemTime};
 
+use ipnet::IpNet;
+use mpt_api::snapshot::{Connection, MtuSource, Path};
 use mpt_api::{Command, DownReason, PathState, Reply, SessionState, Snapshot};
 use mpt_client::Client;
 
@@ -51,6 +53,7 @@ pub(super) fn check(answer: &Result<Answer, Failed>, found: &mut Findings) {
         }
         for path in &connection.paths {
             let name = format!("{} {}", connection.name, path.name);
+            mtu(connection, path, &name, found);
             match (path.state, path.down) {
                 (PathState::Up, _) => found.ok("path", format!("{name}: up")),
                 (_, Some(reason)) => {
@@ -69,6 +72,25 @@ pub(super) fn check(answer: &Result<Answer, Failed>, found: &mut Findings) {
             }
         }
     }
+}
+
+/// The MTU of a path as it is in use, and whether it carries the IPv6 that its connection has.
+fn mtu(connection: &Connection, path: &Path, name: &str, found: &mut Findings) {
+    let source = match path.mtu_source {
+        MtuSource::Configured => "configured",
+        MtuSource::Interface => "of the interface",
+        MtuSource::Probed => "probed",
+        MtuSource::Reported => "reported by a router",
+        MtuSource::Unknown => "of unknown source",
+    };
+    let message = format!("{name}: MTU {} ({source})", path.mtu);
+    let needs_ipv6 = connection.networks.iter().any(|net| matches!(net, IpNet::V6(_)));
+    if needs_ipv6 && !path.ipv6 {
+        let message = format!("{message}: too small for IPv6, which takes 1280 bytes inside");
+        let advice = "IPv6 leaves over the other paths, if there are any; look for a tunnel or a misconfigured link on this one";
+        return found.add(Level::Warning, "path mtu", message, advice);
+    }
+    found.ok("path mtu", message);
 }
 
 fn advice(reason: DownReason) -> (Level, &'static str) {

@@ -1,8 +1,8 @@
 //! What a daemon tells of itself, as an example.
 
 use mpt_api::snapshot::{
-    Connection, ConnectionState, Daemon, Delays, Device, DownReason, Liveness, Path, PathState,
-    Reorder, Session, SessionRole, SessionState, Traffic,
+    Connection, ConnectionState, Daemon, Delays, Device, DownReason, Liveness, MtuSource, Path,
+    PathState, Reorder, Session, SessionRole, SessionState, Traffic,
 };
 use mpt_api::{Direction, Ecn, Equalize, Late, Mapping, Snapshot};
 
@@ -24,6 +24,9 @@ pub(crate) fn path(name: &str, local: &str, remote: &str) -> Path {
         lead_us: 0,
         tier: 0,
         mtu: 1500,
+        mtu_source: MtuSource::Probed,
+        mtu_expires_ms: None,
+        ipv6: true,
         sent: Traffic {
             packets: 123_456,
             bytes: 172_838_400,

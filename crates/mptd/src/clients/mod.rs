@@ -154,6 +154,7 @@ impl Clients {
         if place.is_none() && held.connection.paths.len() >= usize::from(client.max_paths) {
             return Err(too_many_paths(client));
         }
+        check_mtu(spec)?;
         let path = path(config, client, spec);
         match place {
             Some(place) => held.connection.paths[place] = path,
@@ -267,7 +268,23 @@ fn granted_paths(
     if specs.is_empty() {
         return Err(SessionFailure::new(SessionCode::BadRequest, "a connection needs a path"));
     }
+    specs.iter().try_for_each(check_mtu)?;
     Ok(specs.iter().map(|spec| path(config, client, spec)).collect())
+}
+
+/// Refuses an MTU that no link has. A larger one than that of Ethernet counts as that.
+fn check_mtu(spec: &PathSpec) -> Result<(), SessionFailure> {
+    match spec.mtu {
+        Some(mtu) if mtu < config::MIN_MTU => {
+            let message = format!(
+                "path \"{}\": an MTU of {mtu} is below the {} bytes that every path carries; give what the path carries, or no MTU",
+                spec.name,
+                config::MIN_MTU
+            );
+            Err(SessionFailure::new(SessionCode::BadRequest, message))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// A path as the client describes it, seen from here: what it sends is what we receive.
@@ -360,4 +377,23 @@ fn no_connection() -> SessionFailure {
 fn too_many_paths(client: &config::Client) -> SessionFailure {
     let message = format!("no more than {} paths", client.max_paths);
     SessionFailure::new(SessionCode::Denied, message)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_mtu_that_no_link_has_is_refused_by_name() {
+        let spec = |mtu| PathSpec { name: "dsl".into(), mtu, ..PathSpec::default() };
+        for absurd in [0, 1, 68, 575] {
+            let refused = check_mtu(&spec(Some(absurd))).unwrap_err();
+            assert_eq!(refused.code, SessionCode::BadRequest);
+            assert!(refused.message.contains("\"dsl\""), "{}", refused.message);
+            assert!(refused.message.contains(&absurd.to_string()), "{}", refused.message);
+        }
+        for fine in [None, Some(576), Some(1400), Some(u16::MAX)] {
+            assert!(check_mtu(&spec(fine)).is_ok(), "{fine:?}");
+        }
+    }
 }

@@ -16,6 +16,9 @@ use super::peers::{Client, Controller, Peer, Pool};
 
 /// MTU in bytes taken for a link that is not known: that of Ethernet.
 pub const USUAL_MTU: u16 = 1500;
+/// MTU in bytes of a device that only clients use: what fits an Ethernet path over IPv4 (20 bytes), with UDP (8) and a GRE header with key and
+/// sequence number (12). No client changes it; what is too large for one is answered.
+const CLIENTS_MTU: u16 = USUAL_MTU - 20 - 8 - 12;
 /// UDP port of GRE in UDP (RFC 8086 section 6).
 pub const DEFAULT_PORT: u16 = 4754;
 /// Default of `daemon.private_key_file`.
@@ -267,15 +270,21 @@ impl Config {
         self.devices.iter().find(|device| device.name == name)
     }
 
-    /// The MTU of a device in bytes: as configured, else `inner`, what fits the paths of its connections. Not below what IPv6 needs
+    /// The MTU of a device in bytes: as configured, else `inner`, what fits the paths of its configured connections. Not below what IPv6 needs
     /// where the device carries it: the kernel would take its IPv6 addresses and routes away for good. Larger packets than `inner` are answered.
+    /// A device that only clients have gets 1460. `None` for a device without any connection.
     #[must_use]
-    pub fn device_mtu(&self, device: &Device, inner: u16) -> u16 {
+    pub fn device_mtu(&self, device: &Device, inner: Option<u16>) -> Option<u16> {
         let is_v6 = |net: &IpNet| matches!(net, IpNet::V6(_));
         let mut connections = self.connections.iter().filter(|it| it.device == device.name);
         let v6 = device.addresses.iter().any(is_v6)
             || connections.any(|it| it.networks.iter().any(is_v6));
-        device.mtu.unwrap_or(if v6 { inner.max(MIN_MTU_V6) } else { inner })
+        let of_clients = || {
+            let mut clients = self.clients.iter();
+            clients.any(|client| client.device == device.name).then_some(CLIENTS_MTU)
+        };
+        let fits = inner.map(|inner| if v6 { inner.max(MIN_MTU_V6) } else { inner });
+        device.mtu.or(fits).or_else(of_clients)
     }
 }
 

@@ -205,7 +205,7 @@ impl Daemon {
         match notice {
             Notice::DeviceMtu { device, mtu } => {
                 let Some(config) = self.running.device(&device) else { return Ok(()) };
-                let mtu = self.running.device_mtu(config, mtu);
+                let Some(mtu) = self.running.device_mtu(config, Some(mtu)) else { return Ok(()) };
                 if let Err(error) = self.system.set_mtu(&device, mtu).await {
                     tracing::error!(%error, device, mtu, "device keeps its MTU");
                 }

@@ -88,8 +88,8 @@ impl Daemon {
         for device in &config.devices {
             let name = device.name.clone();
             let inner = self.data.call(move |data| data.inner_mtu(&name)).await?;
-            if let Some(inner) = inner {
-                self.system.set_mtu(&device.name, config.device_mtu(device, inner)).await?;
+            if let Some(mtu) = config.device_mtu(device, inner) {
+                self.system.set_mtu(&device.name, mtu).await?;
             }
         }
         Ok(())

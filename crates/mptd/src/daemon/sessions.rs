@@ -124,7 +124,7 @@ impl Daemon {
                 Ok(())
             }
             // The data thread gives them by other names.
-            Event::PathState { .. } | Event::PathMoved { .. } => Ok(()),
+            Event::PathState { .. } | Event::PathMoved { .. } | Event::PathMtu { .. } => Ok(()),
         }
     }
 

@@ -131,7 +131,7 @@ impl DataThread {
         };
 
         let mut plugged = plugged.into_iter();
-        let mut now_used = BTreeMap::new();
+        let (mut now_used, mut reset) = (BTreeMap::new(), Vec::new());
         for (wanted, id) in wanted.iter().zip(ids) {
             for (path, link) in wanted.config.paths.iter().zip(&wanted.links) {
                 let (Some(path), Some(io)) =
@@ -145,6 +145,7 @@ impl DataThread {
                 };
                 now_used.insert(path, io);
                 self.set_path_state(now, path, DownReason::Interface, !link.carrier);
+                reset.push(path);
             }
         }
         let before = std::mem::take(&mut self.paths);
@@ -162,6 +163,7 @@ impl DataThread {
             io.is_some_and(|io| stuck.channel < io.channels.len())
         });
         self.follow_connections(now, wanted);
+        reset.into_iter().for_each(|path| self.forget_reported_mtu(path));
         self.follow_prototypes(now, wanted, commands);
         Ok(())
     }
@@ -199,7 +201,7 @@ impl DataThread {
         for PathLink { connection, path, fixed_mtu, facts } in links {
             let Ok(id) = self.find_path(connection, path) else { continue };
             // Not only whether it is up: a path whose carrier comes back has still to be proved by its session.
-            let facts_of = |it: &mpt_core::path::Path| (it.down_reasons(), it.config().mtu);
+            let facts_of = |it: &mpt_core::path::Path| (it.down_reasons(), it.mtu());
             let Some(before) = self.endpoint.path(id).map(facts_of) else { continue };
             self.set_path_state(now, id, DownReason::Interface, !facts.carrier);
             if !fixed_mtu
@@ -207,8 +209,12 @@ impl DataThread {
                 && io.wiring.mtu != facts.mtu
             {
                 io.wiring.mtu = facts.mtu;
-                io.learnt_mtu = None;
                 self.endpoint.set_path_mtu(id, facts.mtu);
+                self.forget_reported_mtu(id);
+            }
+            if !facts.carrier {
+                // It may come back in another network.
+                self.forget_reported_mtu(id);
             }
             if self.endpoint.path(id).map(facts_of) != Some(before) {
                 changed.push((connection.clone(), path.clone()));
@@ -232,11 +238,13 @@ impl DataThread {
         self.sockets.set_mark(mark).and(commands).map_err(ChangeError::Mark)
     }
 
-    /// The largest inner packet of a device in bytes: the smallest over its connections; `None` without any.
+    /// The largest inner packet of a device in bytes: the smallest over the connections of the configuration; `None` without any. Connections
+    /// of clients do not count: no client makes the packets of the others smaller.
     pub(crate) fn inner_mtu(&self, device: &str) -> Option<u16> {
         let id = self.find_device(device).ok()?;
         let mut connections = self.endpoint.connections();
-        let has_any = connections.any(|(_, connection)| connection.device() == id);
+        let limits = |it: &mpt_core::Connection<_>| it.device() == id && it.config().limits_device;
+        let has_any = connections.any(|(_, connection)| limits(connection));
         has_any.then(|| self.endpoint.inner_mtu(id))
     }
 
@@ -280,7 +288,7 @@ impl DataThread {
         let mut taken = BTreeSet::new();
         let mut listening = BTreeMap::new();
         let mut configs = Vec::with_capacity(wanted.len());
-        for Wanted { config, links, .. } in wanted {
+        for Wanted { config, links, client } in wanted {
             let device = self.find_device(&config.device)?;
             let mut paths = Vec::with_capacity(config.paths.len());
             for (path, link) in config.paths.iter().zip(links) {
@@ -308,27 +316,28 @@ impl DataThread {
                     // Where the session found the peer.
                     wiring.remote = io.wiring.remote;
                 }
-                let (sockets, mtu) = match before {
+                let mtu = wiring.mtu;
+                let sockets = match before {
                     Some((id, io)) if io.wiring.same_sockets(&wiring) => {
-                        // A smaller MTU learnt from the network stays until the configured one changes.
-                        if io.wiring.mtu != wiring.mtu {
-                            io.learnt_mtu = None;
-                        }
                         io.wiring = wiring;
                         taken.insert(id);
                         plugged.push(Plugged::Kept(id));
-                        (io.sockets(), io.mtu())
+                        io.sockets()
                     }
                     _ => {
                         let io = self.open(config, path, wiring)?;
-                        let facts = (io.sockets(), io.mtu());
+                        let sockets = io.sockets();
                         plugged.push(Plugged::Opened(Box::new(io)));
-                        facts
+                        sockets
                     }
                 };
                 paths.push(convert::path(path, mtu, sockets));
             }
-            configs.push(convert::connection(config, device, paths));
+            let limits_device = client.is_none();
+            configs.push(ConnectionConfig {
+                limits_device,
+                ..convert::connection(config, device, paths)
+            });
         }
         Ok(configs)
     }

@@ -164,6 +164,9 @@ impl Egress {
             Err(InnerDrop::TooBig { mtu }) => {
                 self.answer_too_big(device, start..read.end, &summary, mtu);
             }
+            Err(InnerDrop::Ipv6MinimumMtu) => {
+                self.answer_no_route(device, start..read.end, &summary);
+            }
             // Counted by the endpoint.
             Err(_) => {}
         }
@@ -254,6 +257,19 @@ impl Egress {
             && device.tun.write(&[IoSlice::new(&message[..VNET_HEADER_LEN + len])]).is_ok()
         {
             self.counters.too_big_answered += 1;
+        }
+    }
+}
+
+impl Egress {
+    /// Tells the sender of an IPv6 packet that no path of its connection carries IPv6, so that it turns to IPv4 at once.
+    fn answer_no_route(&mut self, device: &Device, packet: Range<usize>, summary: &Summary) {
+        let mut message = [0; VNET_HEADER_LEN + ICMP_LEN];
+        let packet = &self.arena[packet];
+        let source = summary.destination;
+        if let Some(len) = icmp::no_route(packet, source, &mut message[VNET_HEADER_LEN..]) {
+            // A full device has packets enough to answer.
+            let _ = device.tun.write(&[IoSlice::new(&message[..VNET_HEADER_LEN + len])]);
         }
     }
 }

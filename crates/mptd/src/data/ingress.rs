@@ -10,7 +10,7 @@ use mpt_core::{DatagramDrop, DeviceId, DeviceSink, Endpoint, SocketId};
 use mpt_linux::offload::{self, Piece, VnetHeader};
 use mpt_linux::tun::Tun;
 use mpt_linux::udp::UdpSocket;
-use mpt_wire::control::frame::MAX_FRAME_LEN;
+use mpt_wire::control::frame::MAX_PROBE_FRAME_LEN;
 use mpt_wire::ecn::Ecn;
 use mpt_wire::gre;
 
@@ -49,6 +49,8 @@ pub(crate) struct Ingress {
     in_round: usize,
     /// Small packets since they were last asked for.
     small: usize,
+    /// Where a control frame is copied to while it is worked on.
+    frame: Box<FrameBuffer>,
     counters: IngressCounters,
 }
 
@@ -60,6 +62,7 @@ impl Ingress {
             buffers: Buffers::new(limit),
             in_round: 0,
             small: 0,
+            frame: Box::new([0; MAX_PROBE_FRAME_LEN + 1]),
             counters: IngressCounters::default(),
         }
     }
@@ -126,8 +129,8 @@ impl Ingress {
                 }
                 Err(DatagramDrop::Control) => {
                     // A copy: what waits in the windows may be delivered while the frame is read.
-                    let mut frame = [0; MAX_FRAME_LEN + 1];
-                    let len = control_frame(datagram, &mut frame);
+                    let frame = &mut *self.frame;
+                    let len = control_frame(datagram, frame);
                     let mut delivery =
                         Delivery { buffers: &mut self.buffers, devices, read_len: read.len };
                     let Judges { endpoint, control, .. } = judges;
@@ -177,8 +180,11 @@ impl Ingress {
     }
 }
 
+/// Room for one byte more than any frame has, so that a longer one is seen to be.
+type FrameBuffer = [u8; MAX_PROBE_FRAME_LEN + 1];
+
 /// Copies what follows the GRE header, as far as there is room: one byte more than any frame has, so that a longer one is seen to be.
-fn control_frame(datagram: &[u8], frame: &mut [u8; MAX_FRAME_LEN + 1]) -> usize {
+fn control_frame(datagram: &[u8], frame: &mut FrameBuffer) -> usize {
     let payload = gre::Repr::parse(datagram).ok().and_then(|(_, start)| datagram.get(start..));
     let payload = payload.unwrap_or_default();
     let len = payload.len().min(frame.len());

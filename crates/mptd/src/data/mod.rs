@@ -135,8 +135,10 @@ pub(crate) enum Notice {
 /// ICMP errors about our own datagrams.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct IcmpCounters {
-    /// "Too big", believed.
+    /// "Too big" about a packet of ours: believed, or followed up by probes.
     pub(crate) too_big: u64,
+    /// Those of them that quote less than the whole GRE header, on paths without a session.
+    pub(crate) short_quote: u64,
     /// About no packet that we send.
     pub(crate) not_ours: u64,
     /// The peer or a network is unreachable.

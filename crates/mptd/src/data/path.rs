@@ -38,13 +38,24 @@ impl Wiring {
 pub(crate) struct PathIo {
     /// What it is wired to.
     pub(crate) wiring: Wiring,
-    /// A smaller path MTU that the network reported.
-    pub(crate) learnt_mtu: Option<u16>,
+    /// A smaller path MTU that ICMP reported, on a path without a session.
+    pub(crate) reported: Option<ReportedMtu>,
+    /// The connection's next sequence number at the last two ticks of a second, the older one first.
+    pub(crate) numbers: [u32; 2],
     /// Where packets of the peer arrive, besides the source ports.
     pub(crate) listening: SocketId,
     /// One, or with entropy source ports a pool.
     pub(crate) channels: Vec<Channel>,
     destination: SockAddr,
+}
+
+/// A path MTU that ICMP reported, and when it is forgotten: nobody says that a path carries more again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct ReportedMtu {
+    /// Bytes of the outer packet.
+    pub(crate) mtu: u16,
+    /// Until when it counts.
+    pub(crate) until: Instant,
 }
 
 /// One source port and the batch being gathered for it.
@@ -64,7 +75,8 @@ impl PathIo {
         Self {
             destination: wiring.remote.into(),
             wiring,
-            learnt_mtu: None,
+            reported: None,
+            numbers: [0; 2],
             listening,
             channels: sources.iter().map(channel).collect(),
         }
@@ -89,12 +101,6 @@ impl PathIo {
     #[must_use]
     pub(crate) fn base(&self) -> (SocketId, &SockAddr) {
         (self.channels[0].socket, &self.destination)
-    }
-
-    /// Path MTU in bytes.
-    #[must_use]
-    pub(crate) fn mtu(&self) -> u16 {
-        self.learnt_mtu.map_or(self.wiring.mtu, |learnt| learnt.min(self.wiring.mtu))
     }
 
     /// Every socket it uses, once for each use.

@@ -1,16 +1,37 @@
-//! Path MTUs that shrink: what routers and our own kernel report through the sockets' error queues.
+//! What ICMP says of path MTUs: the messages that routers and our own kernel put into the sockets' error queues.
+//!
+//! Anybody can send such a message, from any address. Where the connection has a session, it only causes padded probes, and these find
+//! out whether it is true (`mpt_core::path::discovery`). Without a session it is believed for a while, as far as it proves that its sender has
+//! seen a packet of the path.
+
+use std::time::{Duration, Instant};
 
 use mpt_core::path::mtu;
-use mpt_core::{PathId, SocketId};
+use mpt_core::sequence::Sequence;
+use mpt_core::{DeviceId, Path, PathId, SocketId};
 use mpt_linux::udp::{PathError, PathErrorKind};
 use mpt_wire::gre;
 
+use super::path::{PathIo, ReportedMtu};
 use super::{DataThread, Notice};
 
 /// Errors taken from a socket in one round: a flood of ICMP messages must not hold up the packets.
 const ERRORS_PER_ROUND: usize = 16;
 /// How much of the datagram in question is looked at: its GRE header.
 const QUOTE_LEN: usize = gre::MAX_HEADER_LEN;
+/// How long a reported MTU is believed without a session. Then larger packets are tried again (RFC 1191, section 6.3).
+const BELIEVED_FOR: Duration = Duration::from_secs(600);
+
+/// How much of a packet's GRE header a message quotes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Quote {
+    /// All that the path's packets have, with a sequence number that was sent a moment ago.
+    Whole,
+    /// Its beginning. Some routers quote no more than the UDP header.
+    Short,
+    /// Another one.
+    Foreign,
+}
 
 impl DataThread {
     /// Takes what the network reported about datagrams sent on a socket.
@@ -29,10 +50,11 @@ impl DataThread {
         }
     }
 
-    /// Lowers the MTU of the paths the message is about. The kernel has matched the addresses and ports it quotes, among them our random source
-    /// port; what it quotes beyond must be the start of a GRE packet of the path, so that a guesser needs more than luck.
+    /// Follows up a message about the paths that send from this socket to the address that it quotes. The kernel has matched addresses and
+    /// ports, among them our random source port.
     fn too_big(&mut self, id: SocketId, error: &PathError, mtu: u32, quote: &[u8]) {
-        let mut credible = false;
+        let now = Instant::now();
+        let mut ours = false;
         for index in 0..self.paths.len() {
             let path = PathId(index as u32);
             let Some(io) = &self.paths[index] else { continue };
@@ -41,55 +63,158 @@ impl DataThread {
             let sends = remote.ip() == error.remote.ip()
                 && (error.local || remote.port() == error.remote.port())
                 && io.channels.iter().any(|channel| channel.socket == id);
-            if !sends || !(error.local || self.quotes(path, quote)) {
+            if !sends {
                 continue;
             }
-            credible = true;
+            let Some((connection, known)) =
+                self.endpoint.path(path).map(|it| (it.connection(), it.config().outer()))
+            else {
+                continue;
+            };
             let mtu = u16::try_from(mtu).unwrap_or(u16::MAX);
-            self.lower_path_mtu(path, mtu);
+            if self.control.session_of(connection).is_some() {
+                ours = true;
+                // A router older than RFC 1191 does not say how large.
+                let mtu = if mtu == 0 { mtu::minimum(known) } else { mtu };
+                if self.control.check_path_mtu(now, connection, path, mtu) {
+                    tracing::debug!(remote = %remote, mtu, "ICMP says that the path MTU is smaller: probed");
+                }
+                continue;
+            }
+            let quoted = if error.local { Quote::Whole } else { self.quoted(path, io, quote) };
+            match quoted {
+                Quote::Whole => self.believe(now, path, mtu),
+                Quote::Short => {
+                    self.icmp.short_quote += 1;
+                    self.believe(now, path, mtu.max(self.carries_ipv6_from(path)));
+                }
+                Quote::Foreign => continue,
+            }
+            ours = true;
         }
-        if credible {
+        if ours {
             self.icmp.too_big += 1;
         } else {
             self.icmp.not_ours += 1;
         }
     }
 
-    /// Whether these first bytes of a UDP payload are ones that this path sends. Some routers quote no more than the UDP header.
-    fn quotes(&self, path: PathId, quote: &[u8]) -> bool {
-        let Some(expected) =
-            self.endpoint.path(path).and_then(|path| self.endpoint.connection(path.connection()))
-        else {
-            return false;
+    /// Whether these first bytes of a UDP payload are ones that this path sends. The checksum, if there is one, cannot be verified over a
+    /// part of the packet.
+    fn quoted(&self, path: PathId, io: &PathIo, quote: &[u8]) -> Quote {
+        let connection = self.endpoint.path(path).map(Path::connection);
+        let Some(connection) = connection.and_then(|id| self.endpoint.connection(id)) else {
+            return Quote::Foreign;
         };
-        // The checksum, if any, cannot be verified over a part of the packet, so the fields are compared as they stand.
-        let expected = expected.config().gre(gre::Protocol::IPV4);
+        let expected = connection.config().gre(gre::Protocol::IPV4);
         let mut header = [0; gre::MAX_HEADER_LEN];
         expected.emit(&mut header);
-        let flags = quote.len().min(2);
+        let same = |from: usize, to: usize| {
+            let end = to.min(quote.len());
+            from >= end || quote[from..end] == header[from..end]
+        };
         let key = if expected.checksum { 8 } else { 4 };
-        quote[..flags] == header[..flags]
-            && (expected.key.is_none()
-                || quote.len() < key + 4
-                || quote[key..key + 4] == header[key..key + 4])
+        let number = if expected.key.is_some() { key + 4 } else { key };
+        let is_recent = |number: u32| {
+            let (number, oldest) = (Sequence(number), Sequence(io.numbers[0]));
+            !number.is_before(oldest) && number.is_before(Sequence(connection.next_sequence()))
+        };
+        let protocol = quote.get(2..4).is_none_or(|it| matches!(it, [0x08, 0x00] | [0x86, 0xdd]));
+        if !same(0, 2) || !protocol || !same(key, number) {
+            Quote::Foreign
+        } else if quote.len() < expected.header_len() {
+            Quote::Short
+        } else if expected.sequence.is_none()
+            || quote[number..].first_chunk().is_some_and(|it| is_recent(u32::from_be_bytes(*it)))
+        {
+            Quote::Whole
+        } else {
+            Quote::Foreign
+        }
     }
 
-    fn lower_path_mtu(&mut self, id: PathId, mtu: u16) {
+    /// The smallest path MTU with which a path carries IPv6.
+    fn carries_ipv6_from(&self, path: PathId) -> u16 {
+        let Some(path) = self.endpoint.path(path) else { return u16::MAX };
+        let connection = self.endpoint.connection(path.connection());
+        let header = connection.map_or(gre::MAX_HEADER_LEN, |connection| {
+            connection.config().gre(gre::Protocol::IPV4).header_len()
+        });
+        mtu::outer(mtu::IPV6_MINIMUM, path.config().outer(), header as u16)
+    }
+
+    /// Lowers the MTU of a path without a session, for a while.
+    fn believe(&mut self, now: Instant, id: PathId, mtu: u16) {
         let Some(path) = self.endpoint.path(id) else { return };
-        let (old, remote) = (path.config().mtu, path.config().remote);
+        let (old, remote) = (path.mtu(), path.config().remote);
         // Below what every link has, or larger than what we send: nonsense, or an answer to packets sent before.
         if mtu < mtu::minimum(path.config().outer()) || mtu >= old {
             return;
         }
-        tracing::info!(%remote, old, new = mtu, "path MTU lowered");
+        tracing::info!(%remote, old, new = mtu, "path MTU lowered for ten minutes, as ICMP says");
         if let Some(Some(io)) = self.paths.get_mut(id.0 as usize) {
-            io.learnt_mtu = Some(mtu);
+            io.reported = Some(ReportedMtu { mtu, until: now + BELIEVED_FOR });
         }
-        if let Some((device, mtu)) = self.endpoint.set_path_mtu(id, mtu)
+        let change = self.endpoint.limit_path_mtu(id, Some(mtu));
+        self.tell_device_mtu(change);
+        self.tell_path_mtu(id);
+    }
+
+    /// Forgets what ICMP reported of a path.
+    pub(super) fn forget_reported_mtu(&mut self, id: PathId) {
+        if let Some(Some(io)) = self.paths.get_mut(id.0 as usize)
+            && io.reported.take().is_some()
+        {
+            let change = self.endpoint.limit_path_mtu(id, None);
+            self.tell_device_mtu(change);
+            self.tell_path_mtu(id);
+        }
+    }
+
+    /// Once in a second: forgets what was believed for long enough, and notes which sequence numbers are recent.
+    pub(super) fn tick_path_mtus(&mut self, now: Instant) {
+        let mut over = Vec::new();
+        for (index, io) in self.paths.iter_mut().enumerate() {
+            let (id, Some(io)) = (PathId(index as u32), io) else { continue };
+            let connection = self.endpoint.path(id).map(Path::connection);
+            if let Some(connection) = connection.and_then(|id| self.endpoint.connection(id)) {
+                io.numbers = [io.numbers[1], connection.next_sequence()];
+            }
+            if io.reported.is_some_and(|reported| reported.until <= now) {
+                over.push(id);
+            }
+        }
+        for id in over {
+            tracing::info!(path = id.0, "a path MTU that ICMP reported is tried again");
+            self.forget_reported_mtu(id);
+        }
+    }
+
+    /// Probes have found that a path carries other packets than it was used with.
+    pub(super) fn path_mtu_found(
+        &self,
+        path: PathId,
+        (before, found): (u16, u16),
+        device: Option<(DeviceId, u16)>,
+    ) {
+        if let Some((connection, path)) = self.names(path) {
+            tracing::info!(connection, path, before, found, "path MTU found by probes");
+        }
+        self.tell_device_mtu(device);
+        self.tell_path_mtu(path);
+    }
+
+    fn tell_device_mtu(&self, change: Option<(DeviceId, u16)>) {
+        if let Some((device, mtu)) = change
             && let Some(Some(device)) = self.devices.get(usize::from(device.0))
         {
-            // Nobody listens any more only while the daemon is ending.
-            let _ = self.notices.send(Notice::DeviceMtu { device: device.tun.name().into(), mtu });
+            self.notify(Notice::DeviceMtu { device: device.tun.name().into(), mtu });
+        }
+    }
+
+    fn tell_path_mtu(&self, path: PathId) {
+        if let Some((connection, path)) = self.names(path) {
+            self.notify(Notice::PathChanged { connection, path });
         }
     }
 

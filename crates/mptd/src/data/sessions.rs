@@ -245,6 +245,9 @@ impl DataThread {
         while let Some(event) = self.control.poll_event() {
             match event {
                 Event::PathMoved { path, socket, remote } => self.move_path(path, socket, remote),
+                Event::PathMtu { path, before, found, device } => {
+                    self.path_mtu_found(path, (before, found), device);
+                }
                 Event::PathState { path, .. } => {
                     if let Some((connection, path)) = self.names(path) {
                         self.notify(Notice::PathChanged { connection, path });
@@ -285,7 +288,9 @@ impl DataThread {
             | Event::Result { session, .. }
             | Event::Closed { session, .. }
             | Event::Expired { session, .. } => *session,
-            Event::PathState { .. } | Event::PathMoved { .. } => return None,
+            Event::PathState { .. } | Event::PathMoved { .. } | Event::PathMtu { .. } => {
+                return None;
+            }
         };
         let mut entries = self.sessions.by_connection.iter();
         entries.find(|(_, entry)| entry.id == session).map(|(name, _)| name.clone())

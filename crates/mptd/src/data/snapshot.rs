@@ -5,8 +5,10 @@ use std::time::Instant;
 
 use mpt_api::EventKind;
 use mpt_api::snapshot as api;
+use mpt_core::path::mtu;
 use mpt_core::reorder::EqualizedBuffer;
 use mpt_core::{Connection, DownReason, DownReasons, Path, PathId, Traffic};
+use mpt_wire::gre;
 
 use super::buffers::PacketRef;
 use super::{DataThread, RATE_PERIOD};
@@ -52,6 +54,7 @@ impl DataThread {
             rates.insert(id, rate);
         }
         self.rates.paths = rates;
+        self.tick_path_mtus(now);
         self.next_rates = now + RATE_PERIOD;
     }
 
@@ -71,6 +74,7 @@ impl DataThread {
             ("receive_truncated", ingress.truncated),
             ("device_malformed", egress.malformed),
             ("icmp_too_big", self.icmp.too_big),
+            ("icmp_short_quote", self.icmp.short_quote),
             ("icmp_not_ours", self.icmp.not_ours),
             ("icmp_unreachable", self.icmp.unreachable),
             ("icmp_other", self.icmp.other),
@@ -94,7 +98,7 @@ impl DataThread {
         Some(api::Device {
             name: config.name.clone(),
             addresses: config.addresses.clone(),
-            mtu: self.inner_mtu(&config.name).map_or(0, |inner| all.device_mtu(config, inner)),
+            mtu: all.device_mtu(config, self.inner_mtu(&config.name)).unwrap_or(0),
             offloads: names
                 .into_iter()
                 .filter(|(_, on)| *on)
@@ -172,7 +176,7 @@ impl DataThread {
             weight: path.config().weight_out,
             weight_in: path.config().weight_in,
             tier: path.config().tier,
-            mtu: path.config().mtu,
+            mtu: path.mtu(),
         })
     }
 
@@ -202,7 +206,13 @@ impl DataThread {
             weight_in: path.config().weight_in,
             lead_us: self.endpoint.path_lead(id).as_micros() as u64,
             tier: path.config().tier,
-            mtu: path.config().mtu,
+            mtu: path.mtu(),
+            mtu_source: self.mtu_source(config, path, id),
+            mtu_expires_ms: io.reported.map(|it| {
+                let left = it.until.saturating_duration_since(Instant::now());
+                u64::try_from(left.as_millis()).unwrap_or(u64::MAX)
+            }),
+            ipv6: self.carries_ipv6(path),
             sent: traffic(path.sent(), rates.sent),
             received: traffic(path.received(), rates.received),
             drops: counters(
@@ -215,6 +225,33 @@ impl DataThread {
                 .into_iter(),
             ),
             liveness: self.show_liveness(id),
+        })
+    }
+}
+
+impl DataThread {
+    /// Where the MTU of a path is from.
+    fn mtu_source(&self, config: &config::Path, path: &Path, id: PathId) -> api::MtuSource {
+        let io = self.paths.get(id.0 as usize).and_then(Option::as_ref);
+        let session = self.control.session_of(path.connection());
+        let view = session.and_then(|session| self.control.path(session, id));
+        if io.is_some_and(|io| io.reported.is_some()) {
+            api::MtuSource::Reported
+        } else if view.is_some_and(|view| view.mtu_confirmed || path.mtu() < path.config().mtu) {
+            api::MtuSource::Probed
+        } else if config.mtu.is_some() {
+            api::MtuSource::Configured
+        } else {
+            api::MtuSource::Interface
+        }
+    }
+
+    /// Whether a path is wide enough for IPv6.
+    fn carries_ipv6(&self, path: &Path) -> bool {
+        let connection = self.endpoint.connection(path.connection());
+        connection.is_some_and(|connection| {
+            let header = connection.config().gre(gre::Protocol::IPV4).header_len() as u16;
+            mtu::inner(path.mtu(), path.config().outer(), header) >= mtu::IPV6_MINIMUM
         })
     }
 }

@@ -24,5 +24,6 @@ mod the_daemon_keeps_only_the_rights_it_needs;
 mod the_daemon_runs_without_privileges;
 mod the_exit_code_says_what_went_wrong;
 mod the_mtu_follows_the_paths;
+mod the_path_mtu_is_found_without_icmp;
 mod two_uplinks_with_the_same_address_both_carry_data;
 mod what_is_changed_at_run_time_holds;

@@ -45,6 +45,11 @@ impl Stream {
         Self { stop, received, sender, receiver }
     }
 
+    /// Bytes that have arrived.
+    pub(crate) fn received(&self) -> u64 {
+        self.received.load(Ordering::Relaxed)
+    }
+
     /// Waits until as much as was under way, and more, has arrived.
     pub(crate) fn wait_for_progress(&self) {
         let goal = self.received.load(Ordering::Relaxed) + 1_000_000;

@@ -9,7 +9,7 @@ use super::super::PublicKey;
 use super::super::exchange::{Failure, RequestError};
 use super::super::liveness::State;
 use super::SessionId;
-use crate::{ConnectionId, PathId, SocketId};
+use crate::{ConnectionId, DeviceId, PathId, SocketId};
 
 /// Where a frame goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -95,6 +95,18 @@ pub enum Event {
         socket: SocketId,
         /// Where they come from and go to.
         remote: SocketAddr,
+    },
+    /// A search has found that a path carries other outer packets than it was used with; the endpoint
+    /// knows it already.
+    PathMtu {
+        /// The path.
+        path: PathId,
+        /// The path MTU in bytes so far,
+        before: u16,
+        /// and from now on.
+        found: u16,
+        /// The device whose inner MTU has changed, and the new one in bytes.
+        device: Option<(DeviceId, u16)>,
     },
     /// The session is over. One of the configuration goes on and waits for the peer, or tries to
     /// reach it; any other one exists no longer, and its connection should not either.

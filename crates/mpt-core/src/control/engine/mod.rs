@@ -21,6 +21,7 @@ mod keys;
 mod measure;
 mod outbox;
 mod path;
+mod path_mtu;
 mod receive;
 mod respond;
 mod send;
@@ -617,6 +618,7 @@ impl Session {
                     self.reserve_path_id(own_id);
                     let mut path = SessionPath::new(now, id, data, own_id, self.timing);
                     path.liveness.set_active(now, self.active);
+                    path.discovery.set_active(now, self.active);
                     path
                 }
             };

@@ -2,13 +2,13 @@
 
 use std::collections::VecDeque;
 
-use mpt_wire::control::frame::MAX_FRAME_LEN;
-
 use super::{ControlCounters, Destination, Transmit};
 
 /// Frames that may wait to be sent: the burst of a thousand sessions of two paths that wake at once.
 /// More are dropped; whatever is needed is repeated.
 const MAX_WAITING: usize = 8192;
+/// Room of a buffer: for every frame but those that test whether a path carries jumbo packets.
+const ROOM: usize = 1536;
 /// Buffers kept for the next frames.
 const MAX_KEPT: usize = 256;
 
@@ -29,7 +29,7 @@ impl Outbox {
         key: Option<u32>,
         write: impl FnOnce(&mut Vec<u8>) -> bool,
     ) -> bool {
-        let mut frame = self.kept.pop().unwrap_or_else(|| Vec::with_capacity(MAX_FRAME_LEN));
+        let mut frame = self.kept.pop().unwrap_or_else(|| Vec::with_capacity(ROOM));
         frame.clear();
         if self.waiting.len() >= MAX_WAITING || !write(&mut frame) {
             counters.not_sent += 1;
@@ -48,7 +48,7 @@ impl Outbox {
 
     /// Takes back a buffer.
     pub(super) fn recycle(&mut self, frame: Vec<u8>) {
-        if self.kept.len() < MAX_KEPT && frame.capacity() > 0 {
+        if self.kept.len() < MAX_KEPT && (1..=ROOM).contains(&frame.capacity()) {
             self.kept.push(frame);
         }
     }

@@ -10,6 +10,7 @@ use super::super::liveness::{Liveness, State, Timing};
 use super::keys::Epoch;
 use super::receive::Source;
 use super::{ControlPathId, Destination};
+use crate::path::discovery::{Bounds, Discovery};
 use crate::{DownReason, Endpoint, Path, PathId, SocketId};
 
 /// Challenges to a new address are sent no faster.
@@ -28,6 +29,8 @@ pub(super) struct SessionPath {
     /// Its name under the other ones, once the peer has told it.
     pub(super) peer_id: Option<ControlPathId>,
     pub(super) liveness: Liveness,
+    /// What outer packets it carries.
+    pub(super) discovery: Discovery,
     /// Authenticated frames received on it.
     pub(super) frames: u32,
     /// Its interface is down, so nothing can be sent.
@@ -62,12 +65,15 @@ pub(super) struct Candidate {
 
 impl SessionPath {
     pub(super) fn new(now: Instant, id: PathId, path: &Path, own_id: u16, timing: Timing) -> Self {
+        let mtu = path.config().mtu;
         let mut this = Self {
             id,
             name: path.name().to_owned(),
             own_id,
             peer_id: None,
             liveness: Liveness::new(now, timing),
+            // The true bounds follow before it is up.
+            discovery: Discovery::new(now, Bounds { min: mtu, base: mtu, max: mtu }),
             frames: 0,
             cut_off: false,
             down: false,
@@ -104,6 +110,7 @@ impl SessionPath {
             if !self.suspended {
                 self.liveness.restart(now);
             }
+            self.discovery.restart(now);
             self.one_way = OneWay::new();
         }
         self.suspend_or_restart(now);
@@ -117,6 +124,7 @@ impl SessionPath {
                 self.liveness.suspend(now);
             } else {
                 self.liveness.restart(now);
+                self.discovery.restart(now);
             }
         }
     }
@@ -175,6 +183,7 @@ impl SessionPath {
         self.sockets.clone_from(&path.config().sockets);
         self.local = path.config().local;
         self.liveness.moved(now);
+        self.discovery.restart(now);
         self.one_way = OneWay::new();
     }
 

@@ -195,7 +195,9 @@ impl Session {
             Message::Echo { token } => {
                 let Some(i) = arrival.path else { return };
                 let path = &mut self.paths[i];
-                if path.meets_challenge(now, source.socket, source.remote, token) {
+                if arrival.at_home && path.discovery.handle_echo(now, token) {
+                    // It says nothing but how large the path's packets may be.
+                } else if path.meets_challenge(now, source.socket, source.remote, token) {
                     wanted.moved = true;
                 } else {
                     path.liveness.handle_echo(now, token);

@@ -265,6 +265,7 @@ impl Session {
         self.active = active;
         for path in &mut self.paths {
             path.liveness.set_active(now, active);
+            path.discovery.set_active(now, active);
         }
         if let Some(connection) = self.connection.filter(|_| !active) {
             endpoint.set_quiet(connection);
@@ -303,6 +304,7 @@ impl Session {
     pub(super) fn next_timeout(&self, limits: &Limits) -> Option<Instant> {
         let rtt = self.rtt();
         let paths = self.paths.iter().filter_map(|path| path.liveness.next_timeout());
+        let sizes = self.paths.iter().filter_map(|path| path.discovery.next_timeout());
         let attempt = self.attempt.as_ref().map(|attempt| attempt.next_send);
         let confirm =
             self.keys.candidates.iter().filter(|it| it.is_initiator()).map(|it| it.confirm_at);
@@ -319,7 +321,7 @@ impl Session {
             self.test.as_ref().and_then(|test| test.speed.next_timeout()),
             self.deadline(limits),
         ];
-        paths.chain(confirm).chain(others.into_iter().flatten()).min()
+        paths.chain(sizes).chain(confirm).chain(others.into_iter().flatten()).min()
     }
 
     /// When a session that the peer opened has been without use for too long.

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::time::Duration;
 
 use mpt_wire::control::PathEntry;
-use mpt_wire::control::frame::MAX_PAYLOAD_LEN;
+use mpt_wire::control::frame::MAX_PROBE_PAYLOAD_LEN;
 use rustc_hash::FxHashMap;
 
 use super::super::{Fingerprint, Pending, PrivateKey, PublicKey, Random};
@@ -63,8 +63,8 @@ impl Shared {
             indices: FxHashMap::default(),
             answers: FxHashMap::default(),
             pending: Pending::new(),
-            payload: Vec::with_capacity(MAX_PAYLOAD_LEN),
-            opened: vec![0; MAX_PAYLOAD_LEN],
+            payload: Vec::with_capacity(MAX_PROBE_PAYLOAD_LEN),
+            opened: vec![0; MAX_PROBE_PAYLOAD_LEN],
             entries: Vec::new(),
         }
     }

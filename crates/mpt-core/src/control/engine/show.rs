@@ -80,6 +80,8 @@ impl Session {
             rtt_minimum: liveness.rtt().minimum(),
             dead_after: liveness.dead_after(),
             flaps: liveness.flaps(),
+            mtu_phase: path.discovery.phase(),
+            mtu_confirmed: path.discovery.is_confirmed(),
             remote: path.remote,
             peer_state: path.peer.map(|entry| entry.state),
             peer_weight: path.peer.map(|entry| entry.weight),

@@ -27,6 +27,7 @@ impl Session {
             self.judge(now, connection, shared);
         }
         self.apply(now, endpoint);
+        self.follow_path_mtus(now, connection, shared, endpoint);
         self.equalize(endpoint);
         self.announce(now, shared, endpoint);
     }

@@ -119,6 +119,7 @@ impl Session {
             {
                 self.send_probe(now, shared, place, i, token, endpoint);
             }
+            self.probe_path_mtu(now, i, shared, endpoint);
         }
         while let Some((id, failure)) = self.requester.poll_failure(now) {
             self.requests.retain(|&other| other != id);

@@ -9,6 +9,7 @@ use mpt_wire::control::hello::Kind;
 use super::super::PublicKey;
 use super::super::liveness::State;
 use super::{ControlPathId, SessionId};
+use crate::path::discovery::Phase;
 use crate::{ConnectionId, PathId};
 
 /// A session at one moment.
@@ -75,6 +76,10 @@ pub struct PathView {
     pub dead_after: Duration,
     /// How often it died.
     pub flaps: u32,
+    /// Where the search for its MTU stands.
+    pub mtu_phase: Phase,
+    /// Whether a probe as large as the path MTU in use was echoed.
+    pub mtu_confirmed: bool,
     /// Where its packets go; `None` while that is not known.
     pub remote: Option<SocketAddr>,
     /// What the peer says of it; `None` before it said anything.

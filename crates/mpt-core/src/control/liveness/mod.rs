@@ -348,6 +348,12 @@ impl Liveness {
         &self.rtt
     }
 
+    /// When the peer confirmed last that it hears us on this path; `now` where liveness is off.
+    #[must_use]
+    pub fn confirmed_at(&self, now: Instant) -> Instant {
+        if self.timing.is_off() { now } else { self.sending.last() }
+    }
+
     /// When the state became what it is.
     #[must_use]
     pub fn since(&self) -> Instant {

@@ -20,6 +20,11 @@ impl Watch {
         self.last = self.last.max(now);
     }
 
+    /// When the last sign of life was given, or the watch began.
+    pub(super) fn last(&self) -> Instant {
+        self.last
+    }
+
     /// Absence counts from now on: nothing was asked before (the connection was idle), or nobody
     /// listened (the process stood still). While a question is open, that is granted at most once
     /// between two signs of life, otherwise traffic that comes and goes would keep a dead path up.
