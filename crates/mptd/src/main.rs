@@ -1,13 +1,14 @@
 //! The multipath tunnel daemon.
 #![forbid(unsafe_code)]
 
+use std::alloc::System;
 use std::cell::RefCell;
 use std::io::IsTerminal;
 use std::path::Path;
 use std::process::ExitCode;
 
 use clap::Parser;
-use mpt_linux::confine::{self, Enforced};
+use mpt_linux::confine;
 use mpt_linux::tun;
 use mptd::args::{self, Args, EXIT_CONFIG, EXIT_FAILURE};
 use mptd::privileges::{self, Identity, Purpose};
@@ -16,6 +17,14 @@ use tracing::level_filters::LevelFilter;
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
 use tracing_subscriber::{EnvFilter, reload};
+use zeroizing_alloc::ZeroAlloc;
+
+/// Overwrites memory that is freed: keys do not stay where a library has had a copy of them. Packets allocate nothing, so it costs them nothing.
+#[global_allocator]
+static MEMORY: ZeroAlloc<System> = ZeroAlloc(System);
+
+/// Threads that wait for a resolver at the same time; further names wait for one of them. `TasksMax=` of the unit has room for them.
+const RESOLVERS: usize = 16;
 
 fn main() -> ExitCode {
     let args = Args::parse();
@@ -62,17 +71,14 @@ fn main() -> ExitCode {
         tracing::info!("a helper process opens {}, which belongs to root alone", tun::NODE);
     }
     match privileges::confine(&args.config, &checked.config, &keys.take()) {
-        Ok(Enforced::Fully) => {}
-        Ok(Enforced::Partly) => {
-            tracing::info!(
-                "this kernel's landlock is older than ours: some rights to files remain"
-            );
-        }
-        Ok(Enforced::Not) => tracing::info!("no landlock in this kernel: files are not confined"),
+        Ok(confined) => confined.log(),
         Err(error) => return refused(&error),
     }
 
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .max_blocking_threads(RESOLVERS)
+        .build();
     let result = runtime.map_err(daemon::Error::from).and_then(|runtime| {
         let run = daemon::run(&args.config, checked.config, driver, set_log, service::ready);
         let result = runtime.block_on(run);

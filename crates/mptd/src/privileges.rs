@@ -1,12 +1,13 @@
-//! What the daemon may do: as the user that the configuration names, with one capability, and with the files it needs.
+//! What the daemon may do: as the user that the configuration names, with one capability, and with the files, ports and system calls it needs.
 
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
-use mpt_linux::confine::{self, Enforced, Files, User};
+use mpt_linux::confine::{self, Enforced, Sandbox, User, Work};
 use mpt_linux::tun::{self, Driver};
 
 use crate::config::Config;
+use crate::service;
 
 /// The user of the daemon where the configuration names none.
 pub const USUAL_USER: &str = "mpt";
@@ -22,6 +23,9 @@ const RESOLVER: [&str; 7] = [
     "/lib64",
     "/usr/lib",
 ];
+
+/// Port of name servers.
+const DNS: u16 = 53;
 
 /// What decides about the user; read before anything else of the file, since the rest is read as that user.
 struct Choice {
@@ -95,33 +99,72 @@ pub fn drop(file: &Path, purpose: Purpose) -> Result<(Identity, Driver), confine
         Err(identity) => identity,
     };
     confine::keep_network_only()?;
+    confine::hide_memory()?;
     Ok((identity, driver))
 }
 
-/// From now on, only files that this configuration needs can be opened: its directory and those of the key files `keys`, the control socket, the
-/// TUN driver, settings of the network, what the resolver reads.
+/// What the kernel enforces of [`confine`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Confined {
+    /// Landlock's rules for files, TCP and signals.
+    pub reach: Enforced,
+    /// Whether seccomp restricts the system calls.
+    pub system_calls: bool,
+}
+
+impl Confined {
+    /// Tells whoever reads the log what is not enforced.
+    pub fn log(self) {
+        match self.reach {
+            Enforced::Fully => {}
+            Enforced::Partly => tracing::info!(
+                "landlock of this kernel is older than Linux 6.12: some rights to files, TCP or signals remain"
+            ),
+            Enforced::Not => {
+                tracing::info!("no landlock in this kernel: files and TCP are not confined");
+            }
+        }
+        if !self.system_calls {
+            tracing::info!(
+                "no seccomp for this kernel and architecture ({}): system calls are not confined",
+                std::env::consts::ARCH
+            );
+        }
+    }
+}
+
+/// From now on, only what this configuration needs can be reached: its directory and those of the key files `keys`, the control socket, the
+/// TUN driver, settings of the network, what the resolver reads, name servers. Only system calls that a daemon needs can be made. There must be no
+/// other thread yet.
 ///
 /// # Errors
 ///
 /// When the kernel refuses.
-pub fn confine(file: &Path, config: &Config, keys: &[PathBuf]) -> Result<Enforced, confine::Error> {
-    let mut files = Files::default().device(tun::NODE).read("/proc/sys/net");
+pub fn confine(file: &Path, config: &Config, keys: &[PathBuf]) -> Result<Confined, confine::Error> {
+    let mut sandbox = Sandbox::default().device(tun::NODE).read("/proc/sys/net");
     for directory in RESOLVER {
-        files = files.read(directory);
+        sandbox = sandbox.read(directory);
     }
     // `connection save` writes where a link leads.
     for file in [file.to_owned()].into_iter().chain(std::fs::canonicalize(file)) {
         // A name without a directory is in the present one.
-        files = files.write(parent(&file).unwrap_or(Path::new(".")));
+        sandbox = sandbox.write(parent(&file).unwrap_or(Path::new(".")));
     }
     // A key is best exchanged by renaming a new file. That of this end may be needed after a reload only.
     for key in keys.iter().chain([&config.daemon.private_key_file]) {
-        files = files.read(parent(key).unwrap_or(Path::new("/")));
+        sandbox = sandbox.read(parent(key).unwrap_or(Path::new("/")));
     }
     let directory = parent(&config.daemon.control_socket).unwrap_or(Path::new("/"));
     // What does not exist cannot be allowed. Whoever listens there tells what is wrong, if it cannot be made.
     let _ = std::fs::DirBuilder::new().mode(0o755).create(directory);
-    files.sockets(directory).confine()
+    // An answer too long for a datagram is asked for again by TCP.
+    sandbox = sandbox.sockets(directory).connect_tcp(DNS);
+    if service::is_abstract() {
+        sandbox = sandbox.reach_abstract_sockets();
+    }
+    let reach = sandbox.confine()?;
+    // Last: it takes away the system calls that confine.
+    Ok(Confined { reach, system_calls: confine::restrict(Work::Daemon)? })
 }
 
 /// The user to become, or why none.

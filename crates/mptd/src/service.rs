@@ -24,6 +24,11 @@ pub(crate) fn watchdog() -> Option<Duration> {
     sd_notify::watchdog_enabled().map(|limit| limit / 2).filter(|half| !half.is_zero())
 }
 
+/// Whether the socket of the service manager is an abstract one, which is not in the file system.
+pub(crate) fn is_abstract() -> bool {
+    std::env::var_os("NOTIFY_SOCKET").is_some_and(|name| name.as_encoded_bytes().starts_with(b"@"))
+}
+
 fn tell(state: &NotifyState<'_>) {
     if let Err(error) = sd_notify::notify(std::slice::from_ref(state)) {
         tracing::warn!(%error, "the service manager cannot be told");

@@ -3,9 +3,10 @@
 //!
 //! The crate `snow` runs the handshake and has the hash and the cipher; keys and
 //! multiplications on the curve are here, because `snow` leaves private keys in memory. Wiped are
-//! ephemeral and static private keys, the preshared key and the keys of the session. Not wiped,
-//! because `snow` holds it where nobody can reach it, is the chaining key: memory that was freed
-//! may still have it until it is used again.
+//! ephemeral and static private keys, the preshared key, the keys of the session, and the stack
+//! that the handshake used. Not wiped here, because `snow` holds it where nobody can reach it, is
+//! the chaining key, from which the session's keys can be computed: a program that has secrets to
+//! keep uses an allocator that overwrites what is freed, as the daemon does.
 
 use curve25519_dalek::MontgomeryPoint;
 use snow::error::Error;
@@ -14,7 +15,7 @@ use snow::resolvers::{CryptoResolver, DefaultResolver};
 use snow::types::{Cipher, Dh, Hash, Random as Source};
 use snow::{Builder, HandshakeState, StatelessTransportState};
 use subtle::ConstantTimeEq;
-use zeroize::{ZeroizeOnDrop, Zeroizing};
+use zeroize::{ZeroizeOnDrop, Zeroizing, zeroize_stack};
 
 use super::key::{KEY_LEN, PresharedKey, PrivateKey, PublicKey};
 use super::random::Random;
@@ -26,6 +27,9 @@ const PATTERN: &str = "Noise_IKpsk2_25519_ChaChaPoly_BLAKE2s";
 const PROLOGUE: &[u8] = b"mpt control 2";
 /// Where the pattern mixes the preshared key in.
 const PSK_POSITION: u8 = 2;
+/// How much of the stack is overwritten when a handshake or a session ends: more than sealing, opening and a multiplication on the curve use, and
+/// little compared with what the multiplication takes.
+pub(super) const STACK: usize = 32 * 1024;
 /// What stands for the preshared key where none is configured.
 const NO_PSK: [u8; KEY_LEN] = [0; KEY_LEN];
 
@@ -103,6 +107,7 @@ impl Noise {
 impl Drop for Noise {
     fn drop(&mut self) {
         self.wipe();
+        zeroize_stack::<STACK>();
     }
 }
 

@@ -6,7 +6,9 @@ use mpt_wire::control::frame::{self, SEALED_HEADER_LEN, SealedHeader, TAG_LEN};
 use mpt_wire::control::frame::{COUNTER_END, MAX_PROBE_PAYLOAD_LEN};
 use smallvec::SmallVec;
 use snow::StatelessTransportState;
+use zeroize::zeroize_stack;
 
+use super::noise::STACK;
 use super::replay::ReplayWindow;
 
 /// How many path ids may be used under one pair of keys, per direction: it bounds the memory that
@@ -32,6 +34,13 @@ pub struct Transport {
     send: SmallVec<[SendPath; 2]>,
     /// In the order of their ids.
     receive: Vec<ReceivePath>,
+}
+
+impl Drop for Transport {
+    fn drop(&mut self) {
+        // Every frame that was sealed or opened has left a copy of its key there, until something else came to lie over it.
+        zeroize_stack::<STACK>();
+    }
 }
 
 struct SendPath {

@@ -1,8 +1,10 @@
-//! What a process may do is cut down to what it needs: another user, one capability, and files by landlock. Each of it lasts until the process
-//! ends and is inherited by every thread started afterwards, so it has to happen before there is a second one.
+//! What a process may do is cut down to what it needs: another user, one capability, files and TCP by landlock, system calls by seccomp. Each of it
+//! lasts until the process ends and is inherited by every thread started afterwards, so it has to happen before there is a second one.
 
 mod capabilities;
-mod files;
+mod memory;
+mod sandbox;
+mod syscalls;
 mod user;
 
 use std::path::PathBuf;
@@ -10,7 +12,9 @@ use std::path::PathBuf;
 use thiserror::Error;
 
 pub use capabilities::{keep_network_only, keep_nothing};
-pub use files::{Enforced, Files};
+pub use memory::hide_memory;
+pub use sandbox::{Enforced, Sandbox};
+pub use syscalls::{Work, restrict};
 pub use user::{User, is_root};
 
 /// Why a process could not be confined.
@@ -57,7 +61,13 @@ pub enum Error {
     /// Programs started later could have more rights.
     #[error("give up new privileges: {0}")]
     NewPrivileges(#[source] nix::Error),
-    /// The rules for files were refused.
+    /// The memory of the process cannot be kept from others.
+    #[error("forbid core dumps: {0}")]
+    Memory(#[source] nix::Error),
+    /// The rules for files and TCP were refused.
     #[error("landlock: {0}")]
-    Files(#[from] landlock::RulesetError),
+    Sandbox(#[from] landlock::RulesetError),
+    /// The filter of system calls was refused.
+    #[error("seccomp: {0}")]
+    SystemCalls(#[source] Box<dyn std::error::Error + Send + Sync>),
 }

@@ -4,7 +4,7 @@
 //! udev, and there the node belongs to root alone (mode 0600). A process that was started by root and becomes another user would lose the right.
 //! So it forks a helper first, which stays root and gives up everything else:
 //!
-//! 1. The helper has no capabilities, and opens no other file (landlock).
+//! 1. The helper has no capabilities, opens no other file (landlock), and makes few system calls (seccomp).
 //! 2. It blocks all signals, so that a signal to the whole process group does not end it.
 //! 3. Each request is one byte without a meaning. The answer is an error number and, where that is 0, a descriptor (`SCM_RIGHTS`).
 //! 4. It ends when the socket closes, which is when the process ends, however that happens.
@@ -26,7 +26,7 @@ use nix::sys::time::{TimeVal, TimeValLike};
 use nix::sys::wait::waitpid;
 use nix::unistd::{ForkResult, Pid, fork};
 
-use crate::confine::{self, Files};
+use crate::confine::{self, Sandbox, Work};
 
 /// The node of the TUN driver.
 pub const NODE: &str = "/dev/net/tun";
@@ -173,9 +173,11 @@ fn confine_helper() -> io::Result<Option<File>> {
     prctl::set_name(c"mptd-tun")?;
     std::env::set_current_dir("/")?;
     confine::keep_nothing().map_err(io::Error::other)?;
-    Files::default().device(NODE).confine().map_err(io::Error::other)?;
-    // Last: what changes the capabilities changes this as well.
-    prctl::set_dumpable(false)?;
+    // After the capabilities, whose change would undo it.
+    confine::hide_memory().map_err(io::Error::other)?;
+    Sandbox::default().device(NODE).confine().map_err(io::Error::other)?;
+    // Where there is no seccomp, the rest has to do.
+    confine::restrict(Work::Opening).map_err(io::Error::other)?;
     Ok(None)
 }
 

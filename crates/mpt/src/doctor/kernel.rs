@@ -3,7 +3,7 @@
 use std::io::ErrorKind;
 use std::path::Path;
 
-use mpt_linux::confine::{Files, User};
+use mpt_linux::confine::{Sandbox, User};
 use mpt_linux::tun::{self, Driver, Tun, TunError};
 use mpt_linux::udp;
 
@@ -30,7 +30,7 @@ pub(super) fn check(user: &str, found: &mut Findings) {
             found.add(Level::Error, "offloads", format!("no UDP socket: {error}"), "see the log of the kernel");
         }
     }
-    if Files::are_confinable() {
+    if Sandbox::is_possible() {
         found.ok("landlock", "mptd's access to files is confined");
     } else {
         found.add(

@@ -42,9 +42,22 @@ fn assert_rights(process: u32, uid: u32, capabilities: &str) -> usize {
             assert_eq!(value(set), NOTHING, "{set} of {status}");
         }
         assert_eq!(value("NoNewPrivs"), "1", "{status}");
+        // A filter (seccomp(2)).
+        assert_eq!(value("Seccomp"), "2", "{status}");
         threads += 1;
     }
+    assert_hidden(process);
     threads
+}
+
+/// Neither a core dump nor the files below `/proc` show the memory to a user without privileges.
+fn assert_hidden(process: u32) {
+    let limits = fs::read_to_string(format!("/proc/{process}/limits")).unwrap();
+    let core = limits.lines().find_map(|line| line.strip_prefix("Max core file size")).unwrap();
+    assert_eq!(core.split_whitespace().collect::<Vec<_>>(), ["0", "0", "bytes"]);
+    // They belong to root, whoever the process is, unless it may be dumped.
+    let memory = fs::metadata(format!("/proc/{process}/mem")).unwrap();
+    assert_eq!(memory.uid(), 0);
 }
 
 /// The processes that a process has started and that run still.
@@ -195,6 +208,19 @@ fn as_another_user() {
 #[test]
 fn as_another_user_where_the_driver_belongs_to_root() {
     run_as(USER, OF_ROOT);
+}
+
+#[test]
+fn as_the_user_that_a_service_manager_starts_it_as() {
+    let pair = Pair::with_lines(1);
+    let [config, _] = pair.configs();
+    let account = User::from_name(USER).unwrap().unwrap();
+    let daemon = Daemon::start_as(&pair.a, &config, &account);
+    daemon.wait_until_answering();
+    wait_for("its device", || pair.a.link_exists("mpt0").then_some(()));
+    assert!(assert_rights(daemon.pid(), account.uid.as_raw(), NETWORK_ONLY) > 1);
+    daemon.stop();
+    assert!(!pair.a.link_exists("mpt0"));
 }
 
 #[test]

@@ -65,6 +65,24 @@ impl Daemon {
         Self::start_in_script(host, config, user, script, &[names.as_os_str(), &node])
     }
 
+    /// Starts it as a service manager does: as this user from the beginning, with `CAP_NET_ADMIN` alone, and with a node of the TUN driver that
+    /// everybody may open.
+    pub(crate) fn start_as(host: &Host, config: &Config, user: &User) -> Self {
+        // Nobody else may look into root's directories.
+        let script = r#"
+            mount -t tmpfs tmpfs /mnt
+            mknod /mnt/tun c 10 200
+            chmod 0666 /mnt/tun
+            mount --bind /mnt/tun /dev/net/tun
+            cp "$2" /mnt/mptd
+            user=$1
+            shift 2
+            exec setpriv --reuid="$user" --regid="$user" --clear-groups --inh-caps=-all,+net_admin \
+                --ambient-caps=-all,+net_admin --bounding-set=-all,+net_admin /mnt/mptd "$@""#;
+        let number = OsString::from(user.uid.to_string());
+        Self::start_in_script(host, config, user, script, &[&number])
+    }
+
     /// Starts it by a script in a mount namespace of its own, whose first arguments are these; the others are the command to run.
     fn start_in_script(
         host: &Host,

@@ -23,6 +23,7 @@ mod control_frames_travel_as_gre_beside_the_data;
 mod hostile_frames_disturb_no_session;
 mod nothing_is_sent_to_who_has_not_the_right_keys;
 mod one_client_shrinks_nobody_elses_packets;
+mod the_keys_of_an_ended_session_are_gone_from_memory;
 mod the_other_end_is_told_of_a_lost_carrier;
 mod the_speed_of_each_path_is_measured;
 mod two_ends_that_know_each_other_establish_a_session;

@@ -1,10 +1,11 @@
-//! Files that a process may use, by landlock (`Documentation/userspace-api/landlock.rst` of the kernel, Linux 5.13 and later).
+//! What a process may reach, by landlock (`Documentation/userspace-api/landlock.rst` of the kernel): files (Linux 5.13), TCP (6.7), signals and
+//! abstract UNIX sockets (6.12).
 
 use std::path::{Path, PathBuf};
 
 use landlock::{
-    ABI, Access, AccessFs, BitFlags, CompatLevel, Compatible, Ruleset, RulesetAttr,
-    RulesetCreatedAttr, RulesetStatus, Scope, path_beneath_rules,
+    ABI, Access, AccessFs, AccessNet, BitFlags, CompatLevel, Compatible, NetPort, Ruleset,
+    RulesetAttr, RulesetCreatedAttr, RulesetStatus, Scope, path_beneath_rules,
 };
 
 use super::Error;
@@ -12,10 +13,12 @@ use super::Error;
 /// The newest version of landlock whose rights are known here; what an older kernel lacks is left out.
 const KNOWN: ABI = ABI::V6;
 
-/// What may be read, and what may be written as well. Everything else that would have to be opened is refused; what is open already stays open.
+/// What a process may still reach. Everything else that would have to be opened or connected is refused; what is open already stays open.
 #[derive(Clone, Debug, Default)]
-pub struct Files {
-    rules: Vec<(PathBuf, BitFlags<AccessFs>)>,
+pub struct Sandbox {
+    files: Vec<(PathBuf, BitFlags<AccessFs>)>,
+    ports: Vec<u16>,
+    abstract_sockets: bool,
 }
 
 /// How much of it the kernel enforces.
@@ -29,10 +32,10 @@ pub enum Enforced {
     Not,
 }
 
-impl Files {
+impl Sandbox {
     /// Whether the kernel has landlock at all.
     #[must_use]
-    pub fn are_confinable() -> bool {
+    pub fn is_possible() -> bool {
         let ruleset = Ruleset::default().set_compatibility(CompatLevel::HardRequirement);
         ruleset.handle_access(AccessFs::from_all(ABI::V1)).and_then(Ruleset::create).is_ok()
     }
@@ -63,23 +66,44 @@ impl Files {
         self.allow(directory, AccessFs::ReadDir | AccessFs::MakeSock | AccessFs::RemoveFile)
     }
 
-    fn allow(mut self, path: impl AsRef<Path>, rights: BitFlags<AccessFs>) -> Self {
-        self.rules.push((path.as_ref().to_owned(), rights));
+    /// Lets TCP connections to this port be opened, at any address. Those to other ports are refused, and so is listening.
+    #[must_use]
+    pub fn connect_tcp(mut self, port: u16) -> Self {
+        self.ports.push(port);
         self
     }
 
-    /// From now on, this process can use nothing else. It cannot send signals to other processes either.
+    /// Lets abstract UNIX sockets of other processes be reached. Those in the file system always can.
+    #[must_use]
+    pub fn reach_abstract_sockets(mut self) -> Self {
+        self.abstract_sockets = true;
+        self
+    }
+
+    fn allow(mut self, path: impl AsRef<Path>, rights: BitFlags<AccessFs>) -> Self {
+        self.files.push((path.as_ref().to_owned(), rights));
+        self
+    }
+
+    /// From now on, this thread and those that it starts can reach nothing else. They cannot send signals to other processes either.
     ///
     /// # Errors
     ///
     /// When the kernel has landlock and refuses the rules.
     pub fn confine(self) -> Result<Enforced, Error> {
-        let handled = AccessFs::from_all(KNOWN);
-        let ruleset = Ruleset::default().handle_access(handled)?.scope(Scope::Signal)?;
+        let mut scope = BitFlags::from(Scope::Signal);
+        if !self.abstract_sockets {
+            scope |= Scope::AbstractUnixSocket;
+        }
+        let ruleset = Ruleset::default().handle_access(AccessFs::from_all(KNOWN))?;
+        let ruleset = ruleset.handle_access(AccessNet::from_all(KNOWN))?.scope(scope)?;
         let mut created = ruleset.create()?;
-        for (path, rights) in self.rules {
+        for (path, rights) in self.files {
             // Those of a file where it is one: the kernel refuses the others for it.
             created = created.add_rules(path_beneath_rules([path], rights))?;
+        }
+        for port in self.ports {
+            created = created.add_rule(NetPort::new(port, AccessNet::ConnectTcp))?;
         }
         Ok(match created.restrict_self()?.ruleset {
             RulesetStatus::FullyEnforced => Enforced::Fully,
