@@ -48,9 +48,6 @@ class Random:
         self.restart(self.bytes(32))
         return key
 
-    def u64(self):
-        return int.from_bytes(self.bytes(8), "little")
-
 
 def clamp(seed):
     key = bytearray(seed)
@@ -168,7 +165,8 @@ class CookieSecret:
 
     def __init__(self, random):
         self.secret = random.key()
-        self.time = (random.u64() >> 2 | 1) + 1
+        first = int.from_bytes(mac(self.secret, b"first time")[:8], "big")
+        self.time = (first >> 2 | 1) + 1
 
     def cookie(self, address, port):
         address = ipaddress.IPv6Address("::ffff:" + address).packed

@@ -2,7 +2,8 @@
 //!
 //! Whoever knows the public key can send initiations, from any address. So under load only those
 //! get an answer that show a cookie, which proves their address; of these each source has a budget;
-//! and there is a limit for all together. Nothing here grows with the number of senders.
+//! and there is a limit for all together, of which sources that ask seldom have one half to
+//! themselves. Nothing here grows with the number of senders.
 
 use std::net::IpAddr;
 use std::time::{Duration, Instant};
@@ -25,6 +26,12 @@ pub struct AdmissionLimits {
     /// Initiations of one source at once under load.
     pub source_burst: u32,
 }
+
+/// Initiations at once after which a source no longer counts as one that asks seldom. The owner of a
+/// key needs one or two for a handshake, and a handshake in two minutes.
+const SELDOM_BURST: u32 = 4;
+/// The time after which a source that asks seldom may ask once more.
+const SELDOM_INTERVAL: Duration = Duration::from_secs(1);
 
 impl Default for AdmissionLimits {
     fn default() -> Self {
@@ -88,7 +95,8 @@ impl Admission {
             if !has_cookie() {
                 return Verdict::AskForCookie;
             }
-            if self.is_exhausted(now) || !self.sources.take(now, source, &self.limits) {
+            let half = self.accepted.count(now) >= self.limits.total / 2;
+            if self.is_exhausted(now) || !self.sources.take(now, source, half, &self.limits) {
                 return Verdict::Refuse;
             }
         } else if self.is_exhausted(now) {
@@ -142,8 +150,8 @@ impl LastSecond {
 }
 
 /// Token buckets per source, in a table of fixed size: [`WAYS`] places for all sources with the
-/// same hash, of which the one goes whose bucket is nearest to full. A source that was pushed out
-/// begins with a full bucket again, so nobody loses anything by the crowd.
+/// same hash, of which the one goes that has asked least. A source that was pushed out begins with a
+/// full bucket again, so nobody loses anything by the crowd.
 #[derive(Debug)]
 struct Sources {
     /// Of the hash: nobody outside can choose addresses that share a place.
@@ -162,11 +170,20 @@ struct Bucket {
     source: u64,
     /// When the bucket will be full, nanoseconds.
     full_at: u64,
+    /// The same of the bucket of sources that ask seldom, which fills slowly.
+    seldom_at: u64,
 }
 
 impl Sources {
-    /// Takes a token out of the bucket of `source`, if there is one.
-    fn take(&mut self, now: Duration, source: IpAddr, limits: &AdmissionLimits) -> bool {
+    /// Takes a token out of the bucket of `source`, if there is one. `only_seldom`: if the source is
+    /// one that asks seldom, too.
+    fn take(
+        &mut self,
+        now: Duration,
+        source: IpAddr,
+        only_seldom: bool,
+        limits: &AdmissionLimits,
+    ) -> bool {
         if self.slots.is_empty() {
             self.slots = vec![Bucket::default(); SETS * WAYS];
         }
@@ -177,20 +194,27 @@ impl Sources {
         let place = match ways.iter().position(|bucket| bucket.source == source) {
             Some(place) => place,
             None => {
-                let fullest = (0..WAYS).min_by_key(|place| ways[*place].full_at);
-                let place = fullest.unwrap_or_default();
-                ways[place] = Bucket { source, full_at: 0 };
+                let least = (0..WAYS).min_by_key(|place| ways[*place].seldom_at);
+                let place = least.unwrap_or_default();
+                ways[place] = Bucket { source, ..Bucket::default() };
                 place
             }
         };
         let now = u64::try_from(now.as_nanos()).unwrap_or(u64::MAX);
         let token = 1_000_000_000 / u64::from(limits.source_rate.max(1));
+        let interval = SELDOM_INTERVAL.as_nanos() as u64;
+        let most = u64::from(SELDOM_BURST) * interval;
         let full_at = ways[place].full_at.max(now).saturating_add(token);
+        let seldom_at = ways[place].seldom_at.max(now).saturating_add(interval);
         let has_token = full_at - now <= token * u64::from(limits.source_burst);
-        if has_token {
-            ways[place].full_at = full_at;
+        let is_seldom = seldom_at - now <= most;
+        if !has_token || (only_seldom && !is_seldom) {
+            return false;
         }
-        has_token
+        ways[place].full_at = full_at;
+        // A source that stops asking is one that asks seldom again soon.
+        ways[place].seldom_at = seldom_at.min(now.saturating_add(most));
+        true
     }
 }
 
@@ -291,6 +315,24 @@ mod tests {
         // Half a second makes ten tokens.
         assert_eq!(from(start + 500 * MILLISECOND, v4(1), 100), (10, 0, 90));
         assert_eq!(from(start + 500 * MILLISECOND, v4(2), 100), (20, 0, 80));
+    }
+
+    /// 200 sources with addresses of their own ask 100 times a second each. One that has asked for
+    /// nothing so far is never refused, nor when it asks once a second.
+    #[test]
+    fn sources_that_ask_all_the_time_leave_room_for_others() {
+        let (start, mut admission) = (origin(), admission());
+        let (mut greedy, mut others) = (0, Vec::new());
+        for n in 0..200_000 {
+            let now = start + Duration::from_micros(50) * n;
+            greedy += u32::from(admission.admit(now, v4(n % 200), || true) == Verdict::Accept);
+            if n % 20_000 == 19_999 {
+                let new = admission.admit(now, v4(1000 + n), || true);
+                others.push((new, admission.admit(now, v4(999), || true)));
+            }
+        }
+        assert_eq!(others, [(Verdict::Accept, Verdict::Accept); 10]);
+        assert!(greedy > 4000, "{greedy}");
     }
 
     #[test]

@@ -37,6 +37,8 @@ pub const MAX_USED_CHALLENGES: usize = 16_384;
 
 /// What stands before the parts that a cookie is made of, so that no cookie is a challenge.
 const COOKIE_DOMAIN: &[u8] = b"cookie";
+/// What the time of the first use is made of.
+const FIRST_TIME_DOMAIN: &[u8] = b"first time";
 /// What stands before the time that a challenge is made of.
 const CHALLENGE_DOMAIN: &[u8] = b"challenge";
 
@@ -105,7 +107,8 @@ impl CookieSecret {
     #[must_use]
     pub fn new(random: &mut Random) -> Self {
         let secret = *random.key();
-        let first = (random.u64() >> 2) | 1;
+        let [a, b, c, d, e, f, g, h, ..] = mac::mac(&secret, &[FIRST_TIME_DOMAIN]);
+        let first = (u64::from_be_bytes([a, b, c, d, e, f, g, h]) >> 2) | 1;
         Self { secret, first, last: first, origin: None, used: BTreeSet::new() }
     }
 

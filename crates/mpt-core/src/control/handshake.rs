@@ -10,7 +10,9 @@
 //! 3. [`Admission::admit`](super::Admission::admit), and a cookie instead of an answer under load.
 //! 4. [`Incoming::receive`]: the first Noise message, two multiplications on the curve, 110 us. Now
 //!    the peer is known, and whether it is welcome.
-//! 5. [`Received::respond`]: the second one, three more, 130 us.
+//! 5. [`decide`](super::decide): a cookie with a challenge instead of an answer while unconfirmed keys
+//!    are in the way.
+//! 6. [`Received::respond`]: the second one, three more, 130 us.
 //!
 //! An initiator spends three on an initiation and two on the response, 250 us in all. (Times are
 //! those of `benches/control.rs` on one core of an AMD EPYC.)

@@ -19,6 +19,7 @@ mod random;
 mod replay;
 pub mod rtt;
 mod transport;
+mod unconfirmed;
 mod variation;
 
 pub use admission::{Admission, AdmissionLimits, Verdict};
@@ -34,7 +35,8 @@ pub use handshake::{
 };
 pub use key::{KEY_LEN, KEY_TEXT_LEN, KeyError, PresharedKey, PrivateKey, PublicKey};
 pub use one_way::OneWay;
-pub use pending::{MAX_PENDING, MAX_PENDING_PER_PEER, Pending};
+pub use pending::{MAX_PENDING, Pending};
 pub use random::Random;
 pub use replay::{ReplayWindow, WINDOW as REPLAY_WINDOW};
 pub use transport::{Exhausted, MAX_PATHS, OpenError, Opened, Transport};
+pub use unconfirmed::{Decision, MAX_CHALLENGED, decide};

@@ -1,20 +1,23 @@
-//! Keys that a responder made and no frame has arrived under yet. Whoever replays initiations can
-//! have many made, so they are bounded.
+//! All unconfirmed keys of a daemon: keys that a responder made and under which no frame has come
+//! yet. Whoever repeats recorded initiations can have some made, so they are bounded.
 
 use std::collections::VecDeque;
 
-use super::key::PublicKey;
-
-/// How many are kept in all. Keys and the answer that made them take less than
+/// The unconfirmed keys that are kept in all. Keys and the answer that made them take less than
 /// 1 KB, so all of them less than 1 MB.
 pub const MAX_PENDING: usize = 1024;
-/// How many are kept of one peer: an initiator has one or two attempts on their way.
-pub const MAX_PENDING_PER_PEER: usize = 4;
 
 /// Indices of unconfirmed keys, oldest first. Its owner drops the keys that have to go.
 #[derive(Debug, Default)]
 pub struct Pending {
-    queue: VecDeque<(PublicKey, u32)>,
+    queue: VecDeque<Entry>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Entry {
+    index: u32,
+    /// The initiation has shown a challenge, so the peer made it.
+    challenged: bool,
 }
 
 impl Pending {
@@ -24,26 +27,38 @@ impl Pending {
         Self::default()
     }
 
-    /// Adds the keys with the local index `index`, made for `peer`. What has to go for them, if
-    /// anything: the oldest of the peer if it has [`MAX_PENDING_PER_PEER`], else the oldest of all
-    /// if there are [`MAX_PENDING`].
-    pub fn insert(&mut self, peer: PublicKey, index: u32) -> Option<u32> {
-        let of_peer = self.queue.iter().filter(|(other, _)| *other == peer).count();
-        let gone = if of_peer >= MAX_PENDING_PER_PEER {
-            let oldest = self.queue.iter().position(|(other, _)| *other == peer);
-            oldest.and_then(|oldest| self.queue.remove(oldest))
-        } else if self.queue.len() >= MAX_PENDING {
-            self.queue.pop_front()
-        } else {
-            None
-        };
-        self.queue.push_back((peer, index));
-        gone.map(|(_, index)| index)
+    /// True if keys of an unchallenged initiation find no room.
+    #[must_use]
+    pub fn is_full(&self) -> bool {
+        self.queue.len() >= MAX_PENDING
     }
 
-    /// Takes keys out, because they were confirmed or dropped: whether they were pending.
+    /// Adds the keys with the local index `index`. Returns those that have to go for them, if there
+    /// are [`MAX_PENDING`]: the oldest of an unchallenged initiation, else the oldest.
+    pub fn insert(&mut self, index: u32, challenged: bool) -> Option<u32> {
+        let gone = self.next_to_go().filter(|_| self.is_full());
+        if let Some(gone) = gone {
+            self.remove(gone);
+        }
+        self.queue.push_back(Entry { index, challenged });
+        gone
+    }
+
+    fn next_to_go(&self) -> Option<u32> {
+        self.in_order().next()
+    }
+
+    /// Iterates over them in the order in which they make room: those of unchallenged initiations
+    /// before the others, the oldest first.
+    pub fn in_order(&self) -> impl Iterator<Item = u32> {
+        let unchallenged = self.queue.iter().filter(|entry| !entry.challenged);
+        let challenged = self.queue.iter().filter(|entry| entry.challenged);
+        unchallenged.chain(challenged).map(|entry| entry.index)
+    }
+
+    /// Takes keys out, because they were confirmed or dropped. True if they were pending.
     pub fn remove(&mut self, index: u32) -> bool {
-        let place = self.queue.iter().position(|(_, pending)| *pending == index);
+        let place = self.queue.iter().position(|entry| entry.index == index);
         place.and_then(|place| self.queue.remove(place)).is_some()
     }
 
@@ -53,7 +68,7 @@ impl Pending {
         self.queue.len()
     }
 
-    /// Whether there are none.
+    /// True if there are none.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.queue.is_empty()
@@ -64,35 +79,29 @@ impl Pending {
 mod tests {
     use super::*;
 
-    fn peer(n: u32) -> PublicKey {
-        let mut bytes = [0; 32];
-        bytes[..4].copy_from_slice(&n.to_be_bytes());
-        PublicKey::from(bytes)
-    }
-
     #[test]
-    fn the_oldest_of_a_peer_goes_for_its_fifth() {
-        let mut pending = Pending::new();
-        assert_eq!(pending.insert(peer(2), 20), None);
-        for index in 0..4 {
-            assert_eq!(pending.insert(peer(1), index), None);
-        }
-        assert_eq!(pending.insert(peer(1), 4), Some(0));
-        assert!(pending.remove(2));
-        assert!(!pending.remove(2));
-        assert_eq!(pending.insert(peer(1), 5), None);
-        assert_eq!(pending.insert(peer(1), 6), Some(1));
-        assert_eq!(pending.len(), 5);
-    }
-
-    #[test]
-    fn the_oldest_of_all_goes_for_the_1025th() {
+    fn the_oldest_unchallenged_ones_go_first() {
         let mut pending = Pending::new();
         for index in 0..1024 {
-            assert_eq!(pending.insert(peer(index), index), None);
+            assert_eq!(pending.insert(index, index < 2), None);
         }
-        assert_eq!(pending.insert(peer(2000), 1024), Some(0));
-        assert_eq!(pending.insert(peer(2001), 1025), Some(1));
+        assert!(pending.is_full());
+        assert_eq!(pending.insert(1024, true), Some(2));
+        assert_eq!(pending.insert(1025, true), Some(3));
+        assert_eq!(pending.len(), MAX_PENDING);
+        assert!(pending.remove(4));
+        assert!(!pending.remove(4));
+        assert_eq!(pending.insert(1026, true), None);
+    }
+
+    #[test]
+    fn then_the_oldest_of_all() {
+        let mut pending = Pending::new();
+        for index in 0..1024 {
+            assert_eq!(pending.insert(index, true), None);
+        }
+        assert_eq!(pending.insert(1024, true), Some(0));
+        assert_eq!(pending.insert(1025, true), Some(1));
         assert_eq!(pending.len(), MAX_PENDING);
     }
 }

@@ -4,16 +4,20 @@
 mod hub;
 mod network;
 mod raw;
+mod recordings;
 
 mod a_broken_path_is_left;
 mod a_host_that_begins_anew_is_met_again;
 mod a_path_is_measured;
 mod a_path_that_returns_is_used;
 mod a_session_comes_up;
+mod a_wrong_message_makes_its_frame_ineffective;
 mod addresses_are_followed;
 mod changes_by_hand_lose_nothing;
 mod keys_are_renewed_without_loss;
 mod one_peer_takes_no_more_than_its_share;
+mod recorded_initiations_keep_nobody_out;
+mod recorded_initiations_take_no_sessions;
 mod requests_are_answered_over_any_path;
 mod sessions_are_opened_by_those_who_may;
 mod shorter_paths_are_known_by_their_lead;

@@ -139,7 +139,7 @@ impl Raw {
         let own: PrivateKey = key(node);
         let seed = fastrand_like(node, name, server.now);
         let mut random = Random::new(seed);
-        let hello = Hello {
+        let mut hello = Hello {
             kind,
             key: None,
             capabilities: Capabilities::new(),
@@ -147,16 +147,24 @@ impl Raw {
             challenge: None,
         };
         let peer = key(SERVER).public();
-        let index = random.u32();
-        let initiation = Initiation::new(&own, &peer, None, index, &hello, &mut random);
-        let mut initiation = initiation.unwrap();
-        let sent = server.handle(address, &initiation.frame(1, None));
-        let [(to, response)] = &sent[..] else { panic!("{} answers", sent.len()) };
-        assert_eq!(*to, address);
-        let Ok(frame::Frame::Response(response)) = frame::parse(response) else {
-            panic!("no response")
+        // Where another session of the peer is not confirmed, the server demands a challenge first.
+        let transport = loop {
+            let index = random.u32();
+            let initiation = Initiation::new(&own, &peer, None, index, &hello, &mut random);
+            let mut initiation = initiation.unwrap();
+            let sent = server.handle(address, &initiation.frame(1, None));
+            let [(to, answer)] = &sent[..] else { panic!("{} answers", sent.len()) };
+            assert_eq!(*to, address);
+            match frame::parse(answer) {
+                Ok(frame::Frame::Response(response)) => {
+                    break initiation.finish(&response).unwrap().0;
+                }
+                Ok(frame::Frame::Cookie(cookie)) if hello.challenge.is_none() => {
+                    hello.challenge = Some(initiation.open_cookie(&cookie).unwrap().challenge());
+                }
+                other => panic!("no response: {other:?}"),
+            }
         };
-        let (transport, _) = initiation.finish(&response).unwrap();
         Self { transport, address }
     }
 

@@ -13,8 +13,17 @@ counters! {
         bad_mac,
         /// Initiations answered with a cookie, because there were many.
         cookies_sent,
+        /// Initiations answered with a cookie, because unconfirmed keys were in the way: the next one
+        /// has to show a challenge.
+        challenges_sent,
+        /// Initiations with a challenge that is forged, too old or used up. They count as having none.
+        stale_challenges,
+        /// Unconfirmed keys that made room for those of a challenged initiation.
+        keys_evicted,
         /// Initiations dropped, because there were too many.
         rate_limited,
+        /// Initiations dropped, because this end has begun a handshake itself and has precedence.
+        crossed,
         /// Initiations of peers that may not connect, and of such as have too many sessions.
         unknown_peer,
         /// Handshake frames that do not open, or open to nonsense.

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use mpt_wire::control::frame;
+use mpt_wire::control::{Challenge, frame};
 
 use super::super::liveness::State;
 use super::super::{HandshakeError, Initiation, PrivateKey};
@@ -20,10 +20,9 @@ const LONGEST_REPEAT: Duration = Duration::from_millis(500);
 const PATIENCE: Duration = Duration::from_secs(300);
 /// After that it may be away for good, and is asked as seldom as this.
 const LONGEST_REPEAT_AFTER_PATIENCE: Duration = Duration::from_secs(5);
-/// One initiation is repeated for so long, then another one is made.
+/// The time for which one initiation is repeated before another one is made.
 const INITIATION_LIFETIME: Duration = Duration::from_secs(5);
-/// While an initiation of our own is younger than this, it has precedence over that of a peer with
-/// a higher key.
+/// The time for which a handshake of our own has precedence over that of a peer with a higher key.
 const PRECEDENCE: Duration = Duration::from_secs(1);
 /// Before another attempt with a peer whose key is none.
 const PAUSE_AFTER_FAILURE: Duration = Duration::from_secs(5);
@@ -43,15 +42,22 @@ impl Session {
             self.confirm(now, place, shared, endpoint);
         }
         if self.handshake_at().is_some_and(|at| at <= now) {
-            self.begin_handshake(now, now, slot, shared);
+            self.make_initiation(now, now, slot, None, shared);
         }
-        let Some(attempt) = self.attempt.as_ref().filter(|attempt| attempt.next_send <= now) else {
+        let Some(attempt) = self.attempt.as_mut().filter(|attempt| attempt.next_send <= now) else {
             return;
         };
+        let since = attempt.since;
         if now >= attempt.made + INITIATION_LIFETIME {
-            let since = attempt.since;
-            self.begin_handshake(now, since, slot, shared);
+            self.make_initiation(now, since, slot, None, shared);
+        } else if let Some(challenge) = attempt.refused.take() {
+            self.make_initiation(now, since, slot, Some(challenge), shared);
         }
+        self.send_and_repeat(now, shared);
+    }
+
+    /// Sends the initiation on all paths, and says when that is to be repeated.
+    fn send_and_repeat(&mut self, now: Instant, shared: &mut Shared) {
         self.send_initiation(now, shared, None);
         let longest = match self.attempt.as_ref() {
             Some(attempt) if now >= attempt.since + PATIENCE => LONGEST_REPEAT_AFTER_PATIENCE,
@@ -63,21 +69,45 @@ impl Session {
         }
     }
 
-    /// Makes an initiation. `since`: when the first one of a row without answer was made.
-    fn begin_handshake(&mut self, now: Instant, since: Instant, slot: u32, shared: &mut Shared) {
+    /// Makes an initiation in place of the present one, which is remembered: its response or its
+    /// cookie may be on its way. `since`: when the first one since the last answer was made.
+    fn make_initiation(
+        &mut self,
+        now: Instant,
+        since: Instant,
+        slot: u32,
+        challenge: Option<Challenge>,
+        shared: &mut Shared,
+    ) {
         let interval = self.attempt.as_ref().map_or(FIRST_REPEAT, |attempt| attempt.interval);
-        self.drop_attempt(shared);
+        let older = self.attempt.take().map(|attempt| {
+            if let Some(oldest) = attempt.older {
+                shared.indices.remove(&oldest.index());
+            }
+            attempt.initiation
+        });
         let index = shared.new_index(slot);
         let Shared { identity, random, .. } = shared;
         let made = identity.as_ref().map(|identity: &PrivateKey| {
-            let psk = self.psk.as_ref();
-            Initiation::new(identity, &self.peer, psk, index, &self.hello(), random)
+            let (psk, hello) = (self.psk.as_ref(), self.hello(challenge));
+            Initiation::new(identity, &self.peer, psk, index, &hello, random)
         });
         if let Some(Ok(initiation)) = made {
-            let next_send = now;
-            self.attempt = Some(Attempt { initiation, made: now, since, next_send, interval });
+            self.attempt = Some(Attempt {
+                initiation,
+                challenged: challenge.is_some(),
+                older,
+                refused: None,
+                made: now,
+                since,
+                next_send: now,
+                interval,
+            });
         } else {
             shared.indices.remove(&index);
+            if let Some(older) = older {
+                shared.indices.remove(&older.index());
+            }
             shared.counters.handshake_failed += u64::from(made.is_some());
             self.pause_until = now + PAUSE_AFTER_FAILURE;
         }
@@ -86,7 +116,9 @@ impl Session {
     /// Ends a handshake without result.
     pub(super) fn drop_attempt(&mut self, shared: &mut Shared) {
         if let Some(attempt) = self.attempt.take() {
-            shared.indices.remove(&attempt.initiation.index());
+            for initiation in [Some(attempt.initiation), attempt.older].into_iter().flatten() {
+                shared.indices.remove(&initiation.index());
+            }
         }
     }
 
@@ -106,34 +138,49 @@ impl Session {
         }
     }
 
-    /// Whether our own handshake goes on, and the peer's has to stand back.
+    /// True if our own handshake goes on, and the peer's has to stand back. New initiations of the
+    /// same handshake do not prolong that.
     pub(super) fn has_precedence(&self, now: Instant, shared: &Shared) -> bool {
-        let young = self.attempt.as_ref().is_some_and(|it| now < it.made + PRECEDENCE);
+        let young = self.attempt.as_ref().is_some_and(|it| now < it.since + PRECEDENCE);
         young && shared.public.is_some_and(|own| own < self.peer)
     }
 
-    /// A peer under load wants to see this cookie.
+    /// The responder wants to see this cookie, its challenge or both.
     pub(super) fn handle_cookie(
         &mut self,
         now: Instant,
+        slot: u32,
         frame: &frame::Cookie<'_>,
         shared: &mut Shared,
     ) {
-        let Some(attempt) = &self.attempt else { return };
+        let Some(attempt) = &mut self.attempt else { return };
+        let is_present = attempt.initiation.index() == frame.receiver_index();
+        let initiation =
+            if is_present { Some(&attempt.initiation) } else { attempt.older.as_ref() };
+        let Some(Ok(cookie)) = initiation.map(|initiation| initiation.open_cookie(frame)) else {
+            shared.counters.handshake_failed += 1;
+            return;
+        };
         let path_id = frame.path_id();
         let known = self.paths.iter().any(|path| path.own_id == path_id)
             || (self.paths.is_empty() && path_id == WITHOUT_PATH);
-        match attempt.initiation.open_cookie(frame) {
-            Ok(cookie) if known => {
-                let first = self.cookies.get(now, path_id).is_none();
-                self.cookies.insert(now, path_id, cookie);
-                // Otherwise it waits for the next repetition: nobody makes us answer at his pace.
-                if first {
-                    self.send_initiation(now, shared, Some(path_id));
-                }
-            }
-            Ok(_) => {}
-            Err(_) => shared.counters.handshake_failed += 1,
+        if !known {
+            return;
+        }
+        let challenge = cookie.challenge();
+        let first = self.cookies.get(now, path_id).is_none();
+        self.cookies.insert(now, path_id, cookie);
+        if !attempt.challenged {
+            // The challenge is good for any initiation.
+            let since = attempt.since;
+            attempt.interval = FIRST_REPEAT;
+            self.make_initiation(now, since, slot, Some(challenge), shared);
+            self.send_and_repeat(now, shared);
+        } else if first {
+            self.send_initiation(now, shared, Some(path_id));
+        } else if is_present {
+            // It waits for the next repetition: nobody makes us work at another pace.
+            attempt.refused = Some(challenge);
         }
     }
 
@@ -147,7 +194,11 @@ impl Session {
     ) {
         // The copies of the answer on the other paths come when the handshake is over.
         let Some(attempt) = &mut self.attempt else { return };
-        let (transport, welcome) = match attempt.initiation.finish(frame) {
+        let is_present = attempt.initiation.index() == frame.receiver_index();
+        let initiation =
+            if is_present { Some(&mut attempt.initiation) } else { attempt.older.as_mut() };
+        let Some(initiation) = initiation else { return };
+        let (transport, welcome) = match initiation.finish(frame) {
             Ok(agreed) => agreed,
             Err(HandshakeError::Mac) => {
                 shared.counters.bad_mac += 1;
@@ -162,8 +213,12 @@ impl Session {
                 return;
             }
         };
-        // Its index is now that of the keys.
-        self.attempt = None;
+        // The index is now that of the keys.
+        let attempt = self.attempt.take();
+        let other = attempt.and_then(|it| if is_present { it.older } else { Some(it.initiation) });
+        if let Some(other) = other {
+            shared.indices.remove(&other.index());
+        }
         if let Some(older) = self.keys.take_unconfirmed() {
             shared.forget(&older);
         }

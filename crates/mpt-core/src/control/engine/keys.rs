@@ -29,13 +29,15 @@ pub(super) struct Epoch {
     pub(super) ordinal: u64,
     /// As responder: what to answer to further copies of the initiation.
     pub(super) answer: Option<(Fingerprint, Response)>,
+    /// As responder: the time of the challenge that the initiation has shown.
+    pub(super) challenge: Option<u64>,
     /// As initiator: when to send another frame to have them confirmed.
     pub(super) confirm_at: Instant,
 }
 
 impl Epoch {
     pub(super) fn new(now: Instant, ordinal: u64, transport: Transport) -> Self {
-        Self { transport, since: now, ordinal, answer: None, confirm_at: now }
+        Self { transport, since: now, ordinal, answer: None, challenge: None, confirm_at: now }
     }
 
     pub(super) fn is_initiator(&self) -> bool {
@@ -130,6 +132,11 @@ impl Keys {
         while let Some(at) = self.candidates.iter().position(|it| it.unconfirmed_until() <= now) {
             gone(self.candidates.remove(at));
         }
+    }
+
+    /// The unconfirmed keys that this end made as responder, the oldest first.
+    pub(super) fn answered(&self) -> impl Iterator<Item = &Epoch> + Clone {
+        self.candidates.iter().filter(|epoch| !epoch.is_initiator())
     }
 
     /// Takes out a candidate.

@@ -281,8 +281,8 @@ impl Control {
                 });
             }
             Ok(Frame::Cookie(frame)) => {
-                self.with_index(frame.receiver_index(), |session, _, shared| {
-                    session.handle_cookie(now, &frame, shared);
+                self.with_index(frame.receiver_index(), |session, slot, shared| {
+                    session.handle_cookie(now, slot, &frame, shared);
                 });
             }
             Ok(Frame::Sealed(frame)) => {

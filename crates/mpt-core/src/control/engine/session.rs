@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
 use mpt_wire::control::hello::{Hello, Kind, Name, Welcome};
-use mpt_wire::control::{Capabilities, Capability, PathEntry};
+use mpt_wire::control::{Capabilities, Capability, Challenge, PathEntry};
 
 use super::super::announce::{Announcer, Heard};
 use super::super::exchange::{Requester, Responder};
@@ -27,9 +27,15 @@ pub(super) const WITHOUT_PATH: ControlPathId = 1;
 #[derive(Debug)]
 pub(super) struct Attempt {
     pub(super) initiation: Initiation,
-    /// When this initiation was made,
+    /// It has a challenge of the responder.
+    pub(super) challenged: bool,
+    /// The initiation before, whose response may still be on its way.
+    pub(super) older: Option<Initiation>,
+    /// The challenge for the next initiation: the responder has refused that of this one.
+    pub(super) refused: Option<Challenge>,
+    /// When this initiation was made.
     pub(super) made: Instant,
-    /// when the first one of a row without answer.
+    /// When the first initiation since the last answer was made.
     pub(super) since: Instant,
     pub(super) next_send: Instant,
     pub(super) interval: Duration,
@@ -79,6 +85,8 @@ pub(super) struct Session {
     pub(super) cookies: CookieJar,
     pub(super) established: Option<Instant>,
     pub(super) handshakes: u64,
+    /// The latest challenge that an answered initiation has shown, 0 if there was none.
+    pub(super) answered: u64,
     ordinals: u64,
 
     pub(super) announcer: Announcer<PathEntry>,
@@ -149,6 +157,7 @@ impl Session {
             cookies: CookieJar::new(),
             established: None,
             handshakes: 0,
+            answered: 0,
             ordinals: 0,
             announcer: Announcer::new(0, 0),
             heard: Heard::new(),
@@ -172,16 +181,26 @@ impl Session {
     }
 
     /// What we say of ourselves in an initiation.
-    pub(super) fn hello(&self) -> Hello {
+    pub(super) fn hello(&self, challenge: Option<Challenge>) -> Hello {
         let capabilities = Capabilities::from_slice(&[Capability::CONTROL]).unwrap_or_default();
         let name = hello_name(&self.name);
-        Hello { kind: self.kind, key: self.key, capabilities, name, challenge: None }
+        Hello { kind: self.kind, key: self.key, capabilities, name, challenge }
     }
 
     /// What we say of ourselves in a response.
     pub(super) fn welcome(&self) -> Welcome {
         let capabilities = Capabilities::from_slice(&[Capability::CONTROL]).unwrap_or_default();
         Welcome { attached: self.connection.is_some(), capabilities }
+    }
+
+    /// True if the peer opened it and no frame has come yet.
+    pub(super) fn is_never_confirmed(&self) -> bool {
+        self.dynamic && self.handshakes == 0
+    }
+
+    /// True if nothing shows that the peer itself has opened it: a recorded initiation may have.
+    pub(super) fn may_be_recorded(&self) -> bool {
+        self.is_never_confirmed() && self.keys.answered().all(|keys| keys.challenge.is_none())
     }
 
     /// The number of the next handshake that leads to keys, confirmed or not.
