@@ -73,6 +73,11 @@ fuzz: ## every fuzz target for a few seconds each (FUZZ_SECONDS)
 	BOLERO_RANDOM_ITERATIONS=1000000000 BOLERO_RANDOM_TEST_TIME_MS=$(FUZZ_SECONDS)000 \
 		$(CARGO) test --release --locked -p mpt-wire -p mpt-core -p mpt-linux fuzz
 
+.PHONY: model
+model: ## every reachable state of the model of the handshake, within larger bounds than the tests have
+	@scripts/setup test
+	$(CARGO) run --locked -p mpt-model
+
 .PHONY: build
 build: ## release binaries: mptd, mpt, mpt-lab
 	@scripts/setup demo
