@@ -4,6 +4,7 @@ use std::net::SocketAddr;
 use std::time::SystemTime;
 
 use serde::{Deserialize, Serialize};
+use strum::{Display, IntoStaticStr, VariantNames};
 
 use crate::snapshot::{DownReason, PathState, SessionRole};
 
@@ -32,8 +33,9 @@ pub fn now_ms() -> u64 {
 }
 
 /// Kinds of events, told apart by the key `event`.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, VariantNames, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
 pub enum EventKind {
     /// A path went up or down, or got another weight, tier or MTU. Carries all of it, as it is now.
     PathChanged {
@@ -142,8 +144,11 @@ pub enum EventKind {
 }
 
 /// Why a session or a client's connection ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, Display, IntoStaticStr, PartialEq, Eq, VariantNames, Serialize, Deserialize,
+)]
 #[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
 pub enum LossReason {
     /// Nothing was heard of the other end on any path.
     Silent,

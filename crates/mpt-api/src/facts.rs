@@ -1,10 +1,24 @@
 //! Words that the configuration file and the API share, each defined once.
 
 use serde::{Deserialize, Serialize};
+use strum::{Display, IntoStaticStr, VariantNames};
 
 /// Which way a connection carries packets, seen from this end.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    Default,
+    Display,
+    IntoStaticStr,
+    PartialEq,
+    Eq,
+    VariantNames,
+    Serialize,
+    Deserialize,
+)]
 #[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
 pub enum Direction {
     /// Sends and receives.
     #[default]
@@ -28,8 +42,21 @@ impl Direction {
 }
 
 /// How a connection spreads the packets it sends over its paths.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    Default,
+    Display,
+    IntoStaticStr,
+    PartialEq,
+    Eq,
+    VariantNames,
+    Serialize,
+    Deserialize,
+)]
 #[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
 pub enum Mapping {
     /// Each packet by itself, in proportion to the weights.
     #[default]
@@ -41,8 +68,21 @@ pub enum Mapping {
 }
 
 /// What the receiver does with a packet whose place in the sequence was given up before.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    Default,
+    Display,
+    IntoStaticStr,
+    PartialEq,
+    Eq,
+    VariantNames,
+    Serialize,
+    Deserialize,
+)]
 #[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
 pub enum Late {
     /// Delivers it out of order: to TCP a dropped late packet is a loss.
     #[default]
@@ -52,8 +92,21 @@ pub enum Late {
 }
 
 /// Which packets the receiver holds on a shorter path, until they are as late as on the longest one.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    Default,
+    Display,
+    IntoStaticStr,
+    PartialEq,
+    Eq,
+    VariantNames,
+    Serialize,
+    Deserialize,
+)]
 #[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
 pub enum Equalize {
     /// None.
     Off,
@@ -65,8 +118,21 @@ pub enum Equalize {
 }
 
 /// How the ECN field travels through the tunnel (RFC 6040 section 4.1).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    Default,
+    Display,
+    IntoStaticStr,
+    PartialEq,
+    Eq,
+    VariantNames,
+    Serialize,
+    Deserialize,
+)]
 #[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
 pub enum Ecn {
     /// The outer header is not ECN-capable: right with any peer.
     #[default]
@@ -76,8 +142,23 @@ pub enum Ecn {
 }
 
 /// What a controller may be allowed to ask for; see `[[controller]]` of the configuration.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    Display,
+    IntoStaticStr,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    VariantNames,
+    Serialize,
+    Deserialize,
+)]
 #[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
 pub enum Permission {
     /// To see the state: `status`, `show`.
     Show,
@@ -101,14 +182,24 @@ impl Permission {
         Permission::Reload,
     ];
 
-    /// Its word in the configuration and in JSON.
+    /// Returns its word in the configuration and in JSON.
     pub fn word(self) -> &'static str {
-        match self {
-            Permission::Show => "show",
-            Permission::Monitor => "monitor",
-            Permission::Path => "path",
-            Permission::Connection => "connection",
-            Permission::Reload => "reload",
-        }
+        self.into()
     }
+}
+
+/// A segmentation offload that the kernel grants to a TUN device, for IPv4 and IPv6 alike.
+#[derive(
+    Clone, Copy, Debug, Display, IntoStaticStr, PartialEq, Eq, VariantNames, Serialize, Deserialize,
+)]
+#[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
+pub enum Offload {
+    /// The kernel hands over TCP segments of up to 64 KiB and takes such.
+    Tso,
+    /// The kernel hands over several UDP datagrams of equal length as one packet and takes such (Linux 6.2).
+    Uso,
+    /// An offload of a later daemon.
+    #[serde(other)]
+    Unknown,
 }

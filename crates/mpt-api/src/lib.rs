@@ -37,7 +37,7 @@ pub mod session;
 pub mod snapshot;
 
 pub use event::{Event, EventKind, LossReason, now_ms};
-pub use facts::{Direction, Ecn, Equalize, Late, Mapping, Permission};
+pub use facts::{Direction, Ecn, Equalize, Late, Mapping, Offload, Permission};
 pub use line::{read_line, to_line};
 pub use name::{MAX_NAME, is_name};
 pub use request::{Command, KEEPALIVE_US, MEASURE_MS, PathChange, Request};

@@ -4,6 +4,7 @@ use std::num::NonZeroU16;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
+use strum::VariantNames;
 
 use crate::{Code, Failure, MAX_REQUEST, Permission, VERSION};
 
@@ -18,8 +19,9 @@ pub struct Request {
 }
 
 /// What a client can ask for.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, VariantNames, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
+#[strum(serialize_all = "snake_case")]
 pub enum Command {
     /// Who is there: answered with [`crate::Reply::Status`].
     Status,

@@ -1,6 +1,7 @@
 //! What the daemon answers.
 
 use serde::{Deserialize, Serialize};
+use strum::{Display, IntoStaticStr, VariantNames};
 
 use crate::{Event, Snapshot, VERSION};
 
@@ -27,8 +28,9 @@ pub enum ResponseBody {
 }
 
 /// The result of a request.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, IntoStaticStr, PartialEq, VariantNames, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
 pub enum Reply {
     /// To [`crate::Command::Status`].
     Status(Status),
@@ -111,8 +113,11 @@ pub struct Failure {
 }
 
 /// Kinds of refusal.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, Display, IntoStaticStr, PartialEq, Eq, VariantNames, Serialize, Deserialize,
+)]
 #[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
 pub enum Code {
     /// Not JSON, not a known command, or a value out of range.
     BadRequest,
@@ -131,6 +136,13 @@ pub enum Code {
     /// A code of a later daemon.
     #[serde(other)]
     Unknown,
+}
+
+impl Reply {
+    /// Returns the key under which the answer stands in JSON ("snapshot").
+    pub fn word(&self) -> &'static str {
+        self.into()
+    }
 }
 
 impl Response {

@@ -13,6 +13,7 @@
 
 use ipnet::IpNet;
 use serde::{Deserialize, Serialize};
+use strum::{Display, IntoStaticStr, VariantNames};
 
 use crate::{Mapping, is_name};
 
@@ -198,8 +199,11 @@ pub struct SessionFailure {
 }
 
 /// Kinds of refusal.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, Display, IntoStaticStr, PartialEq, Eq, VariantNames, Serialize, Deserialize,
+)]
 #[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
 pub enum SessionCode {
     /// Not a request, or a value out of range.
     BadRequest,

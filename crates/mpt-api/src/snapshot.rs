@@ -9,11 +9,12 @@ use std::net::SocketAddr;
 
 use ipnet::IpNet;
 use serde::{Deserialize, Serialize};
+use strum::{Display, IntoStaticStr, VariantNames};
 
-use crate::{Direction, Ecn, Equalize, Late, Mapping};
+use crate::{Direction, Ecn, Equalize, Late, Mapping, Offload};
 
-/// Named counters, each the packets that met one fate ("no_connection", "wrong_key", ...). Names with the value 0 may be
-/// left out; new names may appear.
+/// Named counters, each the packets that met one fate ("no_connection", "wrong_key", ...). Every name that the daemon has is
+/// present, also with the value 0; later daemons may have more names.
 pub type Counters = BTreeMap<String, u64>;
 
 /// Everything at one moment.
@@ -59,8 +60,8 @@ pub struct Device {
     pub addresses: Vec<IpNet>,
     /// Its MTU in bytes: the largest inner packet.
     pub mtu: u16,
-    /// Offloads that the kernel grants ("tso4", "tso6", "uso", ...).
-    pub offloads: Vec<String>,
+    /// Offloads that the kernel grants.
+    pub offloads: Vec<Offload>,
     /// Packets from the device that were not sent, and packets that could not be written to it.
     pub drops: Counters,
 }
@@ -148,8 +149,11 @@ pub struct Compat {
 }
 
 /// How far a session is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, Display, IntoStaticStr, PartialEq, Eq, VariantNames, Serialize, Deserialize,
+)]
 #[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
 pub enum SessionState {
     /// No keys have been agreed yet, or the other end has not been heard for so long that they have expired.
     Connecting,
@@ -165,8 +169,11 @@ pub enum SessionState {
 }
 
 /// Who opens a session.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, Display, IntoStaticStr, PartialEq, Eq, VariantNames, Serialize, Deserialize,
+)]
 #[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
 pub enum SessionRole {
     /// This end.
     Initiator,
@@ -178,8 +185,11 @@ pub enum SessionRole {
 }
 
 /// Whether a connection can send.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, Display, IntoStaticStr, PartialEq, Eq, VariantNames, Serialize, Deserialize,
+)]
 #[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
 pub enum ConnectionState {
     /// Every path is up.
     Up,
@@ -327,8 +337,11 @@ pub struct Liveness {
 }
 
 /// Where a path MTU is from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, Display, IntoStaticStr, PartialEq, Eq, VariantNames, Serialize, Deserialize,
+)]
 #[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
 pub enum MtuSource {
     /// The configuration.
     Configured,
@@ -344,8 +357,11 @@ pub enum MtuSource {
 }
 
 /// States of a path.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, Display, IntoStaticStr, PartialEq, Eq, VariantNames, Serialize, Deserialize,
+)]
 #[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
 pub enum PathState {
     /// Carries packets, as far as its tier has its turn.
     Up,
@@ -359,11 +375,16 @@ pub enum PathState {
 }
 
 /// Why a path is down.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, Display, IntoStaticStr, PartialEq, Eq, VariantNames, Serialize, Deserialize,
+)]
 #[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
 pub enum DownReason {
     /// By the configuration or by `mpt path down`.
     Administrative,
+    /// The name of its other end is not resolved.
+    Unresolved,
     /// Its interface is missing, down, without carrier or without the address.
     Interface,
     /// The other end no longer proves that it hears us on it.
@@ -372,8 +393,6 @@ pub enum DownReason {
     Unproven,
     /// The other end took it out of service.
     Peer,
-    /// Its MTU is too small for the tunnel.
-    Mtu,
     /// A reason of a later daemon.
     #[serde(other)]
     Unknown,

@@ -10,8 +10,8 @@ use mpt_api::snapshot::{
 };
 use mpt_api::{
     Changed, Code, Command, Direction, Ecn, Equalize, Event, EventKind, Failure, Late, LossReason,
-    Mapping, Measured, MeasuredPath, PathChange, Reloaded, Reply, Request, Response, Snapshot,
-    Status, to_line,
+    Mapping, Measured, MeasuredPath, Offload, PathChange, Reloaded, Reply, Request, Response,
+    Snapshot, Status, to_line,
 };
 
 fn request(command: Command) -> String {
@@ -319,7 +319,7 @@ fn a_snapshot() {
             name: "mpt0".into(),
             addresses: vec!["10.9.0.1/30".parse().unwrap()],
             mtu: 1440,
-            offloads: vec!["tso4".into()],
+            offloads: vec![Offload::Tso],
             drops: BTreeMap::new(),
         }],
         connections: vec![connection],
@@ -350,7 +350,7 @@ fn a_snapshot() {
           ],
           "mtu": 1440,
           "offloads": [
-            "tso4"
+            "tso"
           ],
           "drops": {}
         }

@@ -20,7 +20,8 @@ pub enum Error {
 impl Error {
     /// An answer to another question.
     pub fn unexpected(reply: &Reply) -> Self {
-        Error::NotUnderstood(format!("the daemon gave an answer to another question: {reply:?}"))
+        let word = reply.word();
+        Error::NotUnderstood(format!("the daemon gave an answer to another question: \"{word}\""))
     }
 }
 

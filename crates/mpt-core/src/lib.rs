@@ -35,7 +35,7 @@ pub use endpoint::{
     AcceptedDatagram, DatagramDrop, DeviceSink, Endpoint, InnerDrop, Nowhere, Outgoing, Transmit,
 };
 pub use id::{ConnectionId, DeviceId, PathId, SocketId};
-pub use path::{DownReason, DownReasons, Path};
+pub use path::{DownReason, DownReasons, Path, Transition};
 pub use scheduler::Mapping;
 pub use selector::{PortRange, Selector, SelectorTable};
 pub use sources::Sources;

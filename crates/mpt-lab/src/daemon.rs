@@ -117,7 +117,7 @@ impl Daemon {
     pub(crate) fn snapshot(&self) -> Result<Snapshot> {
         match self.request(mpt_api::Command::Show)? {
             Reply::Snapshot(snapshot) => Ok(*snapshot),
-            other => bail!("mptd answers something else: {other:?}"),
+            other => bail!("mptd gives an answer to another question: {}", other.word()),
         }
     }
 
@@ -137,7 +137,7 @@ impl Daemon {
         match response.body {
             ResponseBody::Result(reply) => Ok(reply),
             ResponseBody::Error(failure) => bail!("mptd answers: {failure}"),
-            ResponseBody::Event(event) => bail!("mptd answers with an event: {event:?}"),
+            ResponseBody::Event(_) => bail!("mptd answers with an event"),
         }
     }
 
@@ -181,7 +181,7 @@ impl Daemon {
             match self.snapshot().map(|snapshot| is(&snapshot)) {
                 Ok(true) => return Ok(()),
                 Ok(false) if start.elapsed() > START => {
-                    bail!("{not} after {START:?}; mptd's log:\n{}", self.log_tail())
+                    bail!("{not} after {} s; mptd's log:\n{}", START.as_secs(), self.log_tail())
                 }
                 Err(error) if start.elapsed() > START => {
                     let log = self.log_tail();
@@ -204,7 +204,11 @@ impl Daemon {
             Some(status) if status.success() => Ok(()),
             Some(status) => bail!("mptd ended with {status}; its log:\n{}", self.log_tail()),
             None => {
-                bail!("mptd did not end within {STOP:?} after SIGTERM; log:\n{}", self.log_tail())
+                bail!(
+                    "mptd did not end within {} s after SIGTERM; log:\n{}",
+                    STOP.as_secs(),
+                    self.log_tail()
+                )
             }
         }
     }

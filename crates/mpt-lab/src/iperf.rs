@@ -92,7 +92,7 @@ impl Server {
                 bail!("the iperf3 server ended at once: {status}");
             }
             if start.elapsed() > GRACE {
-                bail!("the iperf3 server does not listen after {GRACE:?}");
+                bail!("the iperf3 server does not listen after {} s", GRACE.as_secs());
             }
             thread::sleep(POLL);
         }

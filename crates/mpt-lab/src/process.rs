@@ -71,7 +71,7 @@ impl Talking {
             }
             interrupt.check()?;
             if start.elapsed() > limit {
-                bail!("it did not end within {limit:?}");
+                bail!("it did not end within {} s", limit.as_secs_f64());
             }
             thread::sleep(POLL);
         };

@@ -33,7 +33,7 @@ const OWN: &str = "/proc/thread-self/ns/net";
 #[derive(Debug, Error)]
 pub enum NamespaceError {
     /// The name cannot be a file name.
-    #[error("{0:?} is no namespace name: not empty, no '/', not '.' or '..'")]
+    #[error("\"{0}\" is no namespace name: not empty, no '/', not '.' or '..'")]
     Name(String),
     /// A namespace of this name exists already; it is never joined.
     #[error("namespace {0} exists already; remove it (ip netns del {0}) or choose another name")]

@@ -93,7 +93,7 @@ impl Run {
         } else {
             let find = |name: &String| {
                 Experiment::find(name)
-                    .with_context(|| format!("no experiment {name:?}, see `mpt-sim list`"))
+                    .with_context(|| format!("no experiment \"{name}\", see `mpt-sim list`"))
             };
             self.names.iter().map(find).collect::<Result<_>>()?
         };

@@ -47,6 +47,7 @@ impl fmt::Display for Failed {
         match self {
             Failed::Daemon(error) => error.fmt(f),
             Failed::File(message) | Failed::Usage(message) => f.write_str(message),
+            Failed::Unwell(1) => f.write_str("one of the findings is an error"),
             Failed::Unwell(errors) => write!(f, "{errors} of the findings are errors"),
             Failed::Output(error) => write!(f, "cannot write: {error}"),
         }

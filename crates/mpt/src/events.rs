@@ -6,6 +6,7 @@ use std::time::{Duration, SystemTime};
 use mpt_api::{Event, EventKind, LossReason, SessionRole};
 
 use crate::show::path_state;
+use crate::units;
 
 /// One event as one line, its time in UTC.
 pub(crate) struct Text<'a>(pub(crate) &'a Event);
@@ -64,9 +65,9 @@ impl fmt::Display for Text<'_> {
             EventKind::ConnectionAdded { connection } => write!(f, "{connection}: added"),
             EventKind::ConnectionRemoved { connection } => write!(f, "{connection}: removed"),
             EventKind::Reloaded { changes } => {
-                write!(f, "configuration reloaded, {changes} changes applied")
+                write!(f, "configuration reloaded, {} applied", units::count(*changes, "change"))
             }
-            EventKind::Missed { count } => write!(f, "{count} events missed"),
+            EventKind::Missed { count } => write!(f, "{} missed", units::count(*count, "event")),
             EventKind::Unknown => f.write_str("event of a kind this mpt does not know; see --json"),
         }
     }

@@ -5,8 +5,8 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use mpt_api::snapshot::{
-    Compat, Connection, ConnectionState, Counters, DownReason, Liveness, MtuSource, Path,
-    PathState, Session, SessionRole, SessionState, Traffic,
+    Compat, Connection, Counters, DownReason, Liveness, MtuSource, Path, PathState, Session,
+    SessionRole, SessionState, Traffic,
 };
 use mpt_api::{Direction, Ecn, Equalize, Late, Mapping, Snapshot};
 
@@ -35,8 +35,8 @@ impl fmt::Display for Text<'_> {
         for device in devices {
             let addresses: Vec<_> = device.addresses.iter().map(ToString::to_string).collect();
             writeln!(f, "\ndevice {}: {}, MTU {}", device.name, addresses.join(", "), device.mtu)?;
-            let offloads =
-                if device.offloads.is_empty() { "none".into() } else { device.offloads.join(", ") };
+            let offloads: Vec<_> = device.offloads.iter().map(ToString::to_string).collect();
+            let offloads = if offloads.is_empty() { "none".into() } else { offloads.join(", ") };
             line(f, "offloads", &offloads)?;
             drops(f, &device.drops)?;
         }
@@ -49,13 +49,7 @@ impl fmt::Display for Text<'_> {
 }
 
 fn connection(f: &mut fmt::Formatter<'_>, connection: &Connection) -> fmt::Result {
-    let state = match connection.state {
-        ConnectionState::Up => "up",
-        ConnectionState::Degraded => "degraded",
-        ConnectionState::Down => "down",
-        ConnectionState::Unknown => "unknown",
-    };
-    let mut facts = vec![state.to_owned(), format!("device {}", connection.device)];
+    let mut facts = vec![connection.state.to_string(), format!("device {}", connection.device)];
     match connection.direction {
         Direction::Both => {}
         Direction::Send => facts.push("sends only".into()),
@@ -180,7 +174,7 @@ fn reorder(f: &mut fmt::Formatter<'_>, connection: &Connection) -> fmt::Result {
         let shorter = connection.paths.iter().filter(|path| path.lead_us > 0);
         let leads =
             shorter.map(|it| format!(", {} by {}", it.name, units::microseconds(it.lead_us)));
-        line(f, "held", &format!("{} packets{}", reorder.equalized, leads.collect::<String>()))?;
+        line(f, "held", &(units::count(reorder.equalized, "packet") + &leads.collect::<String>()))?;
     }
     let order = format!(
         "{} in order, {} after gap, {} late, {} duplicate, {} overflow, {} stray",
@@ -256,25 +250,12 @@ fn mtu(path: &Path) -> String {
     format!("{} ({source}{ipv6})", path.mtu)
 }
 
-/// "down (interface)".
+/// Returns "down (interface)".
 pub(crate) fn path_state(state: PathState, down: Option<DownReason>) -> String {
-    let state = match state {
-        PathState::Up => "up",
-        PathState::Probing => "probing",
-        PathState::Down => "down",
-        PathState::Unknown => "unknown",
-    };
-    let reason = match down {
-        None => return state.into(),
-        Some(DownReason::Administrative) => "administrative",
-        Some(DownReason::Interface) => "interface",
-        Some(DownReason::Dead) => "dead",
-        Some(DownReason::Unproven) => "unproven",
-        Some(DownReason::Peer) => "peer",
-        Some(DownReason::Mtu) => "MTU",
-        Some(DownReason::Unknown) => "unknown",
-    };
-    format!("{state} ({reason})")
+    match down {
+        None => state.to_string(),
+        Some(reason) => format!("{state} ({reason})"),
+    }
 }
 
 fn liveness(liveness: &Liveness) -> String {
@@ -294,7 +275,10 @@ fn liveness(liveness: &Liveness) -> String {
         0 => "never dead".into(),
         us => format!("dead after {}", units::microseconds(us)),
     });
-    facts.push(format!("died {} times", liveness.flaps));
+    facts.push(match liveness.flaps {
+        1 => "died once".into(),
+        flaps => format!("died {flaps} times"),
+    });
     facts.join(", ")
 }
 

@@ -29,6 +29,14 @@ pub(crate) fn microseconds(us: u64) -> String {
     }
 }
 
+/// Returns "1 error" or "2 errors".
+pub(crate) fn count(number: impl TryInto<u64>, noun: &str) -> String {
+    match number.try_into().unwrap_or(u64::MAX) {
+        1 => format!("1 {noun}"),
+        number => format!("{number} {noun}s"),
+    }
+}
+
 fn scaled(value: u64, unit: &str) -> String {
     const PREFIXES: [&str; 7] = ["", "k", "M", "G", "T", "P", "E"];
     if value < 1000 {

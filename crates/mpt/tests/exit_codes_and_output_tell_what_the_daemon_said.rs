@@ -96,11 +96,11 @@ fn show_prints_tables() {
       control   12 probes_sent
 
     device mpt0: 10.9.0.1/30, MTU 1440
-      offloads  tso4, uso
+      offloads  tso, uso
       drops     5 no_connection
 
     device mpt1: 10.9.0.1/30, MTU 1440
-      offloads  tso4, uso
+      offloads  tso, uso
       drops     5 no_connection
 
     connection office: degraded, device mpt0, packet mapping, key 1, MTU 1440

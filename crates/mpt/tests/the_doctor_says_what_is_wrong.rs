@@ -164,10 +164,10 @@ fn the_text_ends_with_the_numbers() {
     let text = String::from_utf8(output.stdout).unwrap();
     assert!(text.contains("ERROR   address    office dsl: no interface has 10.71.9.9\n"), "{text}");
     assert!(text.contains("\n                   -> ip addr shows"), "{text}");
-    assert!(text.ends_with("1 errors, 1 warnings\n"), "{text}");
+    assert!(text.ends_with("1 error, 1 warning\n"), "{text}");
     assert_eq!(output.status.code(), Some(1));
     let said = String::from_utf8(output.stderr).unwrap();
-    assert_eq!(said, "mpt: 1 of the findings are errors\n");
+    assert_eq!(said, "mpt: one of the findings is an error\n");
 }
 
 #[test]

@@ -10,11 +10,11 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use mpt_api::{
-    Code, Event, EventKind, Failure, KEEPALIVE_US, MAX_REQUEST, MEASURE_MS, Reply, Request,
-    Response, Status, to_line,
+    Code, Event, EventKind, Failure, KEEPALIVE_US, MAX_REQUEST, MEASURE_MS, PathChange, Reply,
+    Request, Response, Status, to_line,
 };
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
-use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
+use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf, UCred};
 use tokio::net::{UnixListener, UnixStream};
 use tokio::sync::{Semaphore, broadcast, mpsc, oneshot};
 use tokio::task::JoinSet;
@@ -22,6 +22,7 @@ use tokio::time::timeout;
 use tracing::{debug, info, warn};
 
 use crate::command::{Answer, Change, Command};
+use crate::requester::{Requester, Subject};
 
 /// The most clients at one time; more are told that the daemon is busy.
 pub const MAX_CLIENTS: usize = 64;
@@ -172,7 +173,12 @@ pub(crate) struct Server {
 
 impl Server {
     async fn client(&self, stream: UnixStream) -> io::Result<()> {
-        let peer = stream.peer_cred().ok().map(|cred| (cred.uid(), cred.pid()));
+        let cred = stream.peer_cred().ok();
+        let by = Requester {
+            uid: cred.as_ref().map(UCred::uid),
+            pid: cred.as_ref().and_then(UCred::pid),
+            controller: None,
+        };
         let (reader, mut writer) = stream.into_split();
         let mut reader = BufReader::new(reader);
         let mut line = Vec::new();
@@ -189,7 +195,7 @@ impl Server {
             let request = Request::parse(line.strip_suffix(b"\n").unwrap_or(&line));
             let answer = match request.map(|request| request.command) {
                 Ok(mpt_api::Command::Monitor) => return self.monitor(reader, writer).await,
-                Ok(command) => self.answer(command, peer).await,
+                Ok(command) => self.answer(command, &by).await,
                 Err(failure) => Err(failure),
             };
             send(&mut writer, &answer.into()).await?;
@@ -205,11 +211,11 @@ impl Server {
         Ok(Reply::Snapshot(Box::new(snapshot)))
     }
 
-    /// The answer to a request, whoever made it (`peer`: user and process, on this host).
+    /// Returns the answer to a request of `by`.
     pub(crate) async fn answer(
         &self,
         command: mpt_api::Command,
-        peer: Option<(u32, Option<i32>)>,
+        by: &Requester,
     ) -> Result<Reply, Failure> {
         let within = command.answered_within();
         match command {
@@ -226,13 +232,13 @@ impl Server {
                 Err(Failure::new(Code::BadRequest, "nothing to change"))
             }
             mpt_api::Command::SetPath { connection, path, change } => {
-                info!(?peer, connection, path, ?change, "path set by a client");
+                log_path_change(by, &connection, &path, change);
                 self.ask(within, |reply| Command::SetPath { connection, path, change, reply })
                     .await?;
                 Ok(Reply::Done)
             }
             mpt_api::Command::Reload => {
-                info!(?peer, "reload asked by a client");
+                by.log("reload", Subject::default());
                 self.ask(within, |reply| Command::Reload { reply }).await.map(Reply::Reloaded)
             }
             mpt_api::Command::Monitor => Ok(Reply::Monitoring),
@@ -243,28 +249,29 @@ impl Server {
                         format!("{duration_ms} ms is not a duration; give {from} to {to} ms");
                     return Err(Failure::new(Code::BadRequest, message));
                 }
-                info!(?peer, connection, set, duration_ms, "measurement asked by a client");
+                let subject = Subject { connection: Some(&connection), ..Subject::default() };
+                by.log(if set { "measurement and weights" } else { "measurement" }, subject);
                 let duration = Duration::from_millis(duration_ms.into());
                 let measure = |reply| Command::Measure { connection, set, duration, reply };
                 self.ask(within, measure).await.map(Reply::Measured)
             }
             mpt_api::Command::AddPath { connection, toml } => {
-                self.change(within, peer, Change::AddPath { connection, toml }).await
+                self.change(within, by, Change::AddPath { connection, toml }).await
             }
             mpt_api::Command::DeletePath { connection, path } => {
-                self.change(within, peer, Change::DeletePath { connection, path }).await
+                self.change(within, by, Change::DeletePath { connection, path }).await
             }
             mpt_api::Command::SetInterface { interface, up } => {
-                self.change(within, peer, Change::SetInterface { interface, up }).await
+                self.change(within, by, Change::SetInterface { interface, up }).await
             }
             mpt_api::Command::CreateConnection { toml } => {
-                self.change(within, peer, Change::CreateConnection { toml }).await
+                self.change(within, by, Change::CreateConnection { toml }).await
             }
             mpt_api::Command::DeleteConnection { connection } => {
-                self.change(within, peer, Change::DeleteConnection { connection }).await
+                self.change(within, by, Change::DeleteConnection { connection }).await
             }
             mpt_api::Command::SaveConnection { connection } => {
-                self.change(within, peer, Change::SaveConnection { connection }).await
+                self.change(within, by, Change::SaveConnection { connection }).await
             }
             mpt_api::Command::SetKeepalive { keepalive_us, .. }
                 if keepalive_us != 0 && !KEEPALIVE_US.contains(&keepalive_us) =>
@@ -276,8 +283,7 @@ impl Server {
             }
             mpt_api::Command::SetKeepalive { connection, path, keepalive_us } => {
                 let keepalive = Duration::from_micros(keepalive_us);
-                self.change(within, peer, Change::SetKeepalive { connection, path, keepalive })
-                    .await
+                self.change(within, by, Change::SetKeepalive { connection, path, keepalive }).await
             }
         }
     }
@@ -285,10 +291,10 @@ impl Server {
     async fn change(
         &self,
         within: Duration,
-        peer: Option<(u32, Option<i32>)>,
+        by: &Requester,
         change: Change,
     ) -> Result<Reply, Failure> {
-        info!(?peer, ?change, "change asked by a client");
+        log_change(by, &change);
         self.ask(within, |reply| Command::Change { change, reply }).await.map(Reply::Changed)
     }
 
@@ -347,6 +353,46 @@ impl Server {
             send(&mut writer, &Response::event(event)).await?;
         }
     }
+}
+
+/// Logs that a path is to be changed: "path down by command".
+fn log_path_change(by: &Requester, connection: &str, path: &str, change: PathChange) {
+    let PathChange { up, weight, weight_in, tier } = change;
+    let (weight, weight_in) = (weight.map(u16::from), weight_in.map(u16::from));
+    let subject = Subject { connection: Some(connection), path: Some(path), ..Subject::default() };
+    match up {
+        Some(true) => by.log("path up", subject),
+        Some(false) => by.log("path down", subject),
+        None => {}
+    }
+    if weight.is_some() || weight_in.is_some() || tier.is_some() {
+        let (uid, pid, controller) = (by.uid, by.pid, by.controller.as_deref());
+        let by = by.kind();
+        info!(connection, path, weight, weight_in, tier, uid, pid, controller, "path set by {by}");
+    }
+}
+
+/// Logs that something else is to be changed.
+fn log_change(by: &Requester, change: &Change) {
+    let none = Subject::default();
+    let of = |connection| Subject { connection: Some(connection), ..none };
+    let (what, subject) = match change {
+        Change::AddPath { connection, .. } => ("path add", of(connection)),
+        Change::DeletePath { connection, path } => {
+            ("path delete", Subject { path: Some(path), ..of(connection) })
+        }
+        Change::SetInterface { interface, up } => (
+            if *up { "interface up" } else { "interface down" },
+            Subject { interface: Some(interface), ..none },
+        ),
+        Change::CreateConnection { .. } => ("connection create", none),
+        Change::DeleteConnection { connection } => ("connection delete", of(connection)),
+        Change::SaveConnection { connection } => ("connection save", of(connection)),
+        Change::SetKeepalive { connection, path, .. } => {
+            ("keepalive", Subject { path: path.as_deref(), ..of(connection) })
+        }
+    };
+    by.log(what, subject);
 }
 
 fn going_down() -> Failure {

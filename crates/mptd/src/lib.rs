@@ -9,5 +9,7 @@ pub mod control;
 mod convert;
 pub mod daemon;
 pub mod data;
+pub mod logging;
 pub mod privileges;
+mod requester;
 pub mod service;

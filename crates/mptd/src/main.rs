@@ -3,7 +3,6 @@
 
 use std::alloc::System;
 use std::cell::RefCell;
-use std::io::IsTerminal;
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -12,11 +11,7 @@ use mpt_linux::confine;
 use mpt_linux::tun;
 use mptd::args::{self, Args, EXIT_CONFIG, EXIT_FAILURE};
 use mptd::privileges::{self, Identity, Purpose};
-use mptd::{config, daemon, service};
-use tracing::level_filters::LevelFilter;
-use tracing_subscriber::layer::SubscriberExt;
-use tracing_subscriber::util::SubscriberInitExt;
-use tracing_subscriber::{EnvFilter, reload};
+use mptd::{config, daemon, logging, service};
 use zeroizing_alloc::ZeroAlloc;
 
 /// Overwrites memory that is freed: keys do not stay where a library has had a copy of them. Packets allocate nothing, so it costs them nothing.
@@ -54,14 +49,8 @@ fn main() -> ExitCode {
             return ExitCode::from(EXIT_CONFIG);
         }
     };
-    let (filter, reload) = reload::Layer::new(filter(checked.config.daemon.log));
-    let colours = std::io::stderr().is_terminal();
-    let output = tracing_subscriber::fmt::layer().with_writer(std::io::stderr).with_ansi(colours);
-    tracing_subscriber::registry().with(filter).with(output).init();
-    let set_log = move |level| {
-        // It fails only when there is no log any more.
-        let _ = reload.reload(self::filter(level));
-    };
+    let log_format = checked.config.daemon.log_format;
+    let set_log = logging::start(&checked.config.daemon);
     for warning in &checked.warnings {
         tracing::warn!("{warning}");
     }
@@ -89,7 +78,7 @@ fn main() -> ExitCode {
     match result {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("mptd: {error}");
+            logging::fatal(log_format, &error);
             ExitCode::from(EXIT_FAILURE)
         }
     }
@@ -100,9 +89,4 @@ fn refused(error: &confine::Error) -> ExitCode {
     eprintln!("mptd: {error}");
     let of_configuration = matches!(error, confine::Error::NoUser(_));
     ExitCode::from(if of_configuration { EXIT_CONFIG } else { EXIT_FAILURE })
-}
-
-/// What the environment (`RUST_LOG`) says, else everything from `level` up.
-fn filter(level: LevelFilter) -> EnvFilter {
-    EnvFilter::builder().with_default_directive(level.into()).from_env_lossy()
 }

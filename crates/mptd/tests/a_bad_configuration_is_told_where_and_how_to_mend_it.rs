@@ -268,6 +268,16 @@ bad! {
         "mpt.toml:10: connection.path.source_port: \"entropy\" does not work through a NAT, which would make a binding for every port; leave source_port out, or write nat = false";
     no_udp_checksum_over_ipv6: errors(&GOOD.replace("10.0.1.", "2001:db8::").replace("name = \"office\"", "name = \"office\"\nudp_checksum = false")) =>
         "mpt.toml:7: connection.udp_checksum: false, but path \"dsl\" runs over IPv6, where mpt always sends the checksum; write true";
+    nat_paths_that_differ_in_the_checksum: errors(&format!(
+        "{}{}",
+        GOOD.replace("name = \"dsl\"", "name = \"dsl\"\nnat = true"),
+        SECOND.replace("key = 2", "key = 2\nudp_checksum = false").replace("name = \"dsl\"", "name = \"dsl\"\nnat = true")
+    )) =>
+        "mpt.toml:21: connection.udp_checksum: false, but path \"dsl\" of connection \"branch\" and path \"dsl\" of connection \"office\" (true, line 5) have one local address and port 4754, and the checksum belongs to the socket; write the same udp_checksum in both connections, or another local_port for one of them";
+    a_nat_path_without_checksum_where_another_listens: with_second("key = 2", "key = 2\nudp_checksum = false\n[[connection.path]]\nname = \"two\"\nlocal = \"10.0.2.1\"\nremote = \"10.0.2.2\"\nnat = true") =>
+        "mpt.toml:20: connection.udp_checksum: false, but path \"two\" of connection \"branch\" and path \"lte\" of connection \"office\" (true, line 5) have one local address and port 4754, and the checksum belongs to the socket; write the same udp_checksum in both connections, or another local_port for one of them";
+    log_format: with("[daemon]", "[daemon]\nlog_format = \"xml\"") =>
+        "mpt.toml:2: daemon.log_format: \"xml\" is not known; write \"text\" or \"json\"";
     duplicates_without_numbers: with("name = \"office\"", "name = \"office\"\nmapping = \"duplicate\"\nsequence = false") =>
         "mpt.toml:8: connection.sequence: false, but mapping = \"duplicate\" tells copies by their sequence numbers; write true";
     port_zero: with("name = \"dsl\"", "name = \"dsl\"\nremote_port = 0") =>

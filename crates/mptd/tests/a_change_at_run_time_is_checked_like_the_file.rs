@@ -197,6 +197,33 @@ fn saving_changes_only_what_differs() {
 }
 
 #[test]
+fn what_a_server_assigned_is_not_saved() {
+    let client = FILE
+        .replace("addresses = [\"10.9.0.1/24\"]", "addresses = \"assigned\"")
+        .replace(
+            "weight = 2   # twice as fast",
+            "[connection.peer]\npublic_key = \"VNGkqZLC2v5RVRmzsu6nZ+ZGyP5RmIVDRDpZ5jWFKHo=\"\ncreate = true",
+        );
+    let (client, _) = client.split_once("# Somebody else.").unwrap();
+    let mut running = config(client);
+    running.devices[0].addresses = vec!["10.8.0.7/24".parse().unwrap()];
+    running.connections[0].key = Some(4_077_000_001);
+    assert_eq!(save("mpt.toml", client, &running, "office", &key), Ok(None));
+    running.connections[0].paths[1].weight = 3;
+    let text = saved(client, &running, "office");
+    assert!(text.contains("weight = 3"), "{text}");
+    assert!(!text.contains("4077000001") && !text.contains("10.8.0.7"), "{text}");
+    // One that was created by hand, with a key of its own choice.
+    let by_hand = DEPOT.replace("dead = \"1 s\"", "create = true");
+    let by_hand =
+        by_hand.replace("local = \"10.0.2.1\"", "local = \"10.0.2.1\"\nremote = \"10.0.2.7\"");
+    let mut running = add_connection(&config(FILE), &by_hand, &key).unwrap().config;
+    running.connections[2].key = Some(4_077_000_001);
+    let text = saved(FILE, &running, "depot");
+    assert!(text.contains("key = 4\n") && !text.contains("4077000001"), "{text}");
+}
+
+#[test]
 fn paths_added_and_removed_are_saved() {
     let running = add_path(&config(FILE), "office", SAT, &key).unwrap().config;
     let with = saved(FILE, &running, "office");

@@ -343,6 +343,7 @@ impl<P: Copy> Endpoint<P> {
         let connection = self.connections[index(id)].as_mut().expect("the caller found it");
         let path = Path::new(id, connection.free_slot(), config);
         let path_id = self.paths.insert(path);
+        self.transitions.begin(now, path_id);
         if let Some(path) = self.paths.at(path_id) {
             connection.attach(now, path_id, path);
         }
@@ -404,7 +405,11 @@ impl<P: Copy> Endpoint<P> {
     pub(super) fn change_path(&mut self, now: Instant, id: PathId, change: impl FnOnce(&mut Path)) {
         let Some(path) = self.paths.at_mut(id) else { return };
         let was = (path.is_heard(), path.config.weight_in);
+        let down = path.down;
         change(path);
+        if path.down != down {
+            self.transitions.note(now, id);
+        }
         path.config.up = !path.down.contains(DownReason::Administrative);
         if let Some(connection) = &mut self.connections[index(path.connection)] {
             connection.update_path(now, path, was);

@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use super::{DeviceSink, Endpoint, ToDevice};
 use crate::connection::index;
+use crate::path::{Path, Transition};
 use crate::{ConnectionId, PathId};
 
 impl<P: Copy> Endpoint<P> {
@@ -82,6 +83,14 @@ impl<P: Copy> Endpoint<P> {
         if let Some(reorder) = &mut connection.reorder {
             reorder.restart(now, first, &mut ToDevice { device, sink });
         }
+    }
+
+    /// Gives the next path whose state is another than this last gave, whatever made the change: the
+    /// administrator, the system, the session. A path that went there and back meanwhile is not
+    /// given.
+    pub fn take_transition(&mut self) -> Option<Transition> {
+        let paths = &self.paths;
+        self.transitions.take(|id| paths.at(id).map(Path::down_reasons))
     }
 
     /// Has the next packet for this connection from its device noted, once: [`Self::take_woken`].

@@ -18,7 +18,7 @@ pub use send::{InnerDrop, Outgoing, Transmit};
 
 use crate::connection::{Connection, index};
 use crate::counters::{DatagramDrops, InnerDrops};
-use crate::path::{Path, Paths};
+use crate::path::{Path, Paths, Transitions};
 use crate::tables::Tables;
 use crate::timers::Timers;
 use crate::{ConnectionId, DeviceId, PathId};
@@ -33,6 +33,7 @@ use crate::{ConnectionId, DeviceId, PathId};
 pub struct Endpoint<P> {
     connections: Vec<Option<Connection<P>>>,
     paths: Paths,
+    transitions: Transitions,
     tables: Tables,
     timers: Timers,
     flow_seed: u64,
@@ -51,6 +52,7 @@ impl<P: Copy> Endpoint<P> {
         Self {
             connections: Vec::new(),
             paths: Paths::default(),
+            transitions: Transitions::default(),
             tables: Tables::default(),
             timers: Timers::default(),
             flow_seed,

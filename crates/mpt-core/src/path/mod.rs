@@ -2,9 +2,13 @@
 
 pub mod discovery;
 pub mod mtu;
+mod transitions;
 
 use std::net::SocketAddr;
 use std::num::NonZeroU16;
+
+pub use transitions::Transition;
+pub(crate) use transitions::Transitions;
 
 use crate::{ConnectionId, PathConfig, PathId, Traffic};
 
@@ -13,6 +17,9 @@ use crate::{ConnectionId, PathConfig, PathId, Traffic};
 pub enum DownReason {
     /// The administrator said so.
     Administrative,
+    /// The name of its other end has not been resolved. Such a path is down by
+    /// [`DownReason::Interface`] as well.
+    Unresolved,
     /// Its interface or its local address is gone.
     Interface,
     /// The other end has not proved yet that it hears us on it.
@@ -23,11 +30,27 @@ pub enum DownReason {
     Peer,
 }
 
+impl DownReason {
+    /// All of them. Where a path has several, the first of these is the one to name: as long as it
+    /// holds, the others make no difference.
+    pub const ALL: [DownReason; 6] = [
+        DownReason::Administrative,
+        DownReason::Unresolved,
+        DownReason::Interface,
+        DownReason::Peer,
+        DownReason::Dead,
+        DownReason::Unproven,
+    ];
+}
+
 /// A set of [`DownReason`]s.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct DownReasons(u8);
 
 impl DownReasons {
+    /// No reason: the path is up.
+    pub const NONE: DownReasons = DownReasons(0);
+
     /// Whether the path is up.
     pub fn is_empty(self) -> bool {
         self.0 == 0
@@ -36,6 +59,11 @@ impl DownReasons {
     /// Whether this reason is among them.
     pub fn contains(self, reason: DownReason) -> bool {
         self.0 & Self::bit(reason) != 0
+    }
+
+    /// The reason to name, see [`DownReason::ALL`]; `None` while the path is up.
+    pub fn first(self) -> Option<DownReason> {
+        DownReason::ALL.into_iter().find(|&reason| self.contains(reason))
     }
 
     /// With the reason added or taken away.
@@ -52,6 +80,7 @@ impl DownReasons {
             DownReason::Unproven => 4,
             DownReason::Dead => 8,
             DownReason::Peer => 16,
+            DownReason::Unresolved => 32,
         }
     }
 }

@@ -205,7 +205,8 @@ fn check_shares(tunnel: &Tunnel) -> Result<()> {
     let all: u64 = packets.iter().sum();
     let fair = all as f64 / packets.len() as f64;
     if packets.iter().any(|&packets| (packets as f64) < fair * 0.9) {
-        bail!("the paths carried unequal shares: {packets:?} packets");
+        let packets: Vec<_> = packets.iter().map(u64::to_string).collect();
+        bail!("the paths carried unequal shares: {} packets", packets.join(", "));
     }
     Ok(())
 }

@@ -211,7 +211,7 @@ impl Run<'_> {
                     break;
                 }
                 if start.elapsed() > ANSWER {
-                    bail!("{address} does not answer within {ANSWER:?}");
+                    bail!("{address} does not answer within {} s", ANSWER.as_secs());
                 }
                 self.interrupt.sleep(POLL)?;
             }
@@ -251,7 +251,7 @@ impl Run<'_> {
             self.interrupt.check()?;
             let elapsed = began.elapsed();
             while let Some(event) = events.next_if(|event| event.after <= elapsed) {
-                self.act(&event.action).with_context(|| format!("{:?}", event.action))?;
+                self.act(&event.action).with_context(|| event.action.to_string())?;
             }
             if silent && elapsed >= analysis::STEP * u32::try_from(again.len()).unwrap_or(u32::MAX)
             {

@@ -236,3 +236,17 @@ pub(crate) enum Action {
         link: usize,
     },
 }
+
+impl std::fmt::Display for Action {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let (what, link) = match self {
+            Action::CarrierLost { link } => ("carrier-lost", link),
+            Action::CarrierBack { link } => ("carrier-back", link),
+            Action::BlackHole { link } => ("black-hole", link),
+            Action::BlackHoleEnds { link } => ("black-hole-ends", link),
+            Action::PathDown { link } => ("path-down", link),
+            Action::PathUp { link } => ("path-up", link),
+        };
+        write!(f, "{what}, link {}", link + 1)
+    }
+}

@@ -169,7 +169,8 @@ impl Client {
     fn created(&mut self, now: Instant, result: &[u8]) -> Result<()> {
         let created = match serde_json::from_slice(result)? {
             SessionReply::Ok(SessionResult::Created(created)) => created,
-            other => bail!("the server answers: {other:?}"),
+            SessionReply::Error(failure) => bail!("the server refuses: {failure}"),
+            SessionReply::Ok(_) => bail!("the server gives an answer to another question"),
         };
         let address = created.addresses.iter().find_map(|net| match net.addr() {
             IpAddr::V4(address) => Some(address),

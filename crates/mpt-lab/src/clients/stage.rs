@@ -68,8 +68,9 @@ pub(super) fn measure(
     let connected = start.elapsed();
     if fleet.up() < all {
         bail!(
-            "{} of {count} are up after {CONNECT:?}; mptd:\n{}",
+            "{} of {count} are up after {} s; mptd:\n{}",
             fleet.up(),
+            CONNECT.as_secs(),
             site.daemon.log_tail()
         );
     }

@@ -105,7 +105,8 @@ impl Emulator {
     pub(crate) fn counters(&self) -> Result<Counters> {
         let report = match self.ask(&protocol::Command::Report)? {
             Reply::Report(report) => *report,
-            other => bail!("emulator: {other:?} is no report"),
+            Reply::Done => bail!("the emulator answered without a report"),
+            Reply::Failed(why) => bail!("the emulator has no report: {why}"),
         };
         let Report { channels, cables, lateness } = report;
         ensure!(cables.len() == self.cables.len(), "emulator: its report is not about our cables");
@@ -151,7 +152,11 @@ impl Emulator {
             }
             // An answer that nobody takes would be taken for that to the next question; after an interrupt there is none.
             self.interrupt.check()?;
-            ensure!(asked.elapsed() < PATIENCE, "no answer from the emulator in {PATIENCE:?}");
+            ensure!(
+                asked.elapsed() < PATIENCE,
+                "no answer from the emulator in {} s",
+                PATIENCE.as_secs()
+            );
         }
     }
 }

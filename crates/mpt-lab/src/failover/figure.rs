@@ -27,6 +27,17 @@ pub(super) enum Unit {
     Share,
 }
 
+impl Unit {
+    /// Returns its word in reports.
+    pub(super) fn word(self) -> &'static str {
+        match self {
+            Unit::Milliseconds => "milliseconds",
+            Unit::Count => "count",
+            Unit::Share => "share",
+        }
+    }
+}
+
 /// What the values of a figure must keep.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Limit {

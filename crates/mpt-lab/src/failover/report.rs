@@ -84,7 +84,7 @@ impl Report {
             let lines = self.lines(results).zip(&results.values);
             let lines = lines.map(|((figure, summary, limit), values)| FigureResults {
                 name: figure.name,
-                unit: format!("{:?}", figure.unit).to_lowercase(),
+                unit: figure.unit.word().to_owned(),
                 median: summary.and_then(|summary| finite(summary.median)),
                 worst: summary.and_then(|summary| finite(summary.worst)),
                 limit: show_limit(figure, limit),

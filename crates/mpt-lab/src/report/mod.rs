@@ -72,7 +72,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         writeln!(stdout, "{}: {} tables written", file.display(), filled.written.len())?;
         for name in filled.left {
             let file = file.display();
-            writeln!(stdout, "{file}: {name:?} has no results here and stays as it was")?;
+            writeln!(stdout, "{file}: \"{name}\" has no results here and stays as it was")?;
         }
     }
     Ok(())

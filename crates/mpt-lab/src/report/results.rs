@@ -79,7 +79,7 @@ pub(super) fn load(out: &Path) -> Result<Vec<Results>> {
         // The name becomes that of a directory to write to.
         ensure!(
             directory.file_name().is_some_and(|name| name == loaded.plan.name.as_str()),
-            "{}: the experiment is called {:?}, unlike its directory",
+            "{}: the experiment is called \"{}\", unlike its directory",
             file.display(),
             loaded.plan.name
         );
@@ -111,7 +111,7 @@ impl Results {
             for (name, series) in &case.series {
                 ensure!(
                     series.step.is_finite() && series.step > 0.0,
-                    "{fingerprint}.json: series {name:?}: {} seconds between its values",
+                    "{fingerprint}.json: series \"{name}\": {} seconds between its values",
                     series.step
                 );
             }
@@ -124,7 +124,7 @@ fn check_plan(plan: &Plan) -> Result<()> {
     let unique = |names: &mut dyn Iterator<Item = &String>, what: &str| -> Result<()> {
         let mut seen = BTreeSet::new();
         for name in names {
-            ensure!(seen.insert(name.clone()), "two {what} are called {name:?}");
+            ensure!(seen.insert(name.clone()), "two {what} are called \"{name}\"");
         }
         Ok(())
     };
@@ -133,15 +133,15 @@ fn check_plan(plan: &Plan) -> Result<()> {
     for case in &plan.cases {
         ensure!(
             plan.rows.iter().any(|row| row.name == case.row),
-            "a case is of the row {:?}, which there is not",
+            "a case is of the row \"{}\", which there is not",
             case.row
         );
         for (name, value) in &case.cell {
             match plan.axes.iter().find(|axis| axis.name == *name) {
-                None => bail!("a case stands on the axis {name:?}, which there is not"),
+                None => bail!("a case stands on the axis \"{name}\", which there is not"),
                 Some(axis) => ensure!(
                     axis.values.contains(value),
-                    "a case has {name} = {value:?}, which is not on that axis"
+                    "a case has {name} = \"{value}\", which is not on that axis"
                 ),
             }
         }

@@ -21,7 +21,7 @@ pub use user::{User, is_root};
 #[derive(Debug, Error)]
 pub enum Error {
     /// The user does not exist.
-    #[error("there is no user {0:?}")]
+    #[error("there is no user \"{0}\"")]
     NoUser(String),
     /// The system refuses to become the user.
     #[error("become user {user}: {source}")]

@@ -50,7 +50,7 @@ pub(crate) const fn iow(number: u32, size: u32) -> libc::Ioctl {
 #[derive(Debug, Error)]
 pub enum TunError {
     /// The name is empty, too long for the kernel (15 bytes) or holds a character it refuses.
-    #[error("{0:?} is no device name: 1 to 15 bytes, no '/', no space")]
+    #[error("\"{0}\" is no device name: 1 to 15 bytes, no '/', no space")]
     Name(String),
     /// `/dev/net/tun` is missing or may not be opened.
     #[error("open {NODE}: {0}; {remedy}", remedy = remedy(.0))]

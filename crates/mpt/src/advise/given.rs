@@ -16,7 +16,7 @@ pub(crate) fn given(text: &str) -> Result<Given, String> {
     let (mut name, mut rate, mut delay, mut jitter) = (None, None, None, None);
     for part in text.split(',') {
         let (key, value) = part.split_once('=').ok_or_else(|| {
-            format!("{part:?} is no KEY=VALUE; write such as rate=100Mbit,delay=5ms")
+            format!("\"{part}\" is no KEY=VALUE; write such as rate=100Mbit,delay=5ms")
         })?;
         let again = match key {
             "name" => name.replace(value.to_owned()).is_some(),

@@ -47,7 +47,7 @@ pub(super) fn check(answer: &Result<Answer, Failed>, found: &mut Findings) {
             found.add(
                 Level::Error,
                 "session",
-                format!("{}: {:?}, not established", connection.name, session.state),
+                session_message(connection, session.state),
                 "is UDP port 4754 open at both ends, and has each end the other's public key? docs/operations.md, section 12",
             );
         }
@@ -58,15 +58,10 @@ pub(super) fn check(answer: &Result<Answer, Failed>, found: &mut Findings) {
                 (PathState::Up, _) => found.ok("path", format!("{name}: up")),
                 (_, Some(reason)) => {
                     let (level, advice) = advice(reason);
-                    found.add(
-                        level,
-                        "path",
-                        format!("{name}: down ({reason:?})").to_lowercase(),
-                        advice,
-                    );
+                    found.add(level, "path", format!("{name}: down ({reason})"), advice);
                 }
                 (state, None) => {
-                    let message = format!("{name}: {state:?}").to_lowercase();
+                    let message = format!("{name}: {state}");
                     found.add(Level::Warning, "path", message, "wait, then look at the other end");
                 }
             }
@@ -93,14 +88,25 @@ fn mtu(connection: &Connection, path: &Path, name: &str, found: &mut Findings) {
     found.ok("path mtu", message);
 }
 
+/// Says how far a session is that is not established.
+fn session_message(connection: &Connection, state: SessionState) -> String {
+    let what = match state {
+        SessionState::Connecting => "connecting to its peer",
+        SessionState::Creating => "waiting for its peer to create the connection",
+        SessionState::Refused => "refused by its peer",
+        SessionState::Established | SessionState::Unknown => "in a state this mpt does not know",
+    };
+    format!("connection {}: {what}", connection.name)
+}
+
 fn advice(reason: DownReason) -> (Level, &'static str) {
     match reason {
         DownReason::Administrative => (Level::Note, "mpt path up"),
+        DownReason::Unresolved => (Level::Error, "see above: the name of its other end"),
         DownReason::Interface => (Level::Error, "see above: its interface, address and route"),
         DownReason::Unproven => (Level::Error, "is the port open in both directions on this path?"),
         DownReason::Dead => (Level::Error, "the line: nothing of this end is heard at the other"),
         DownReason::Peer => (Level::Warning, "the other end took it down: run this there"),
-        DownReason::Mtu => (Level::Error, "its MTU is too small for the tunnel"),
         DownReason::Unknown => (Level::Warning, "a newer mpt knows the reason"),
     }
 }

@@ -18,6 +18,7 @@ use serde::Serialize;
 
 use crate::args::Daemon;
 use crate::client::{self, Failed};
+use crate::units;
 
 /// How bad a finding is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -89,7 +90,7 @@ impl fmt::Display for Findings {
             }
         }
         let (errors, warnings) = (self.count(Level::Error), self.count(Level::Warning));
-        writeln!(f, "{errors} errors, {warnings} warnings")
+        writeln!(f, "{}, {}", units::count(errors, "error"), units::count(warnings, "warning"))
     }
 }
 
@@ -114,11 +115,7 @@ pub(crate) fn run(
             let count = checked.config.connections.len();
             found.ok(
                 "config",
-                format!(
-                    "{}: good, with {count} connection{}",
-                    file.display(),
-                    if count == 1 { "" } else { "s" }
-                ),
+                format!("{}: good, with {}", file.display(), units::count(count, "connection")),
             );
             for warning in &checked.warnings {
                 found.add(Level::Warning, "config", warning.to_string(), "see `mptd --check`");

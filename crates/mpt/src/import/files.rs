@@ -39,7 +39,7 @@ pub(super) fn interface(file: &str, text: &str, warnings: &mut Warnings) -> Inte
             Ok(net) if net.prefix_len() == 0 => {}
             Ok(net) => addresses.push(net),
             Err(_) => warnings
-                .add(place, format!("{key} = {text:?} is no address with its length: ignored")),
+                .add(place, format!("{key} = \"{text}\" is no address with its length: ignored")),
         }
     }
     let interface = Interface {

@@ -127,7 +127,7 @@ impl Ini {
                 Some(number)
             }
             Err(_) => {
-                warnings.add(place, format!("{key} = {text:?} is no number: ignored"));
+                warnings.add(place, format!("{key} = \"{text}\" is no number: ignored"));
                 None
             }
         }

@@ -48,7 +48,7 @@ impl<'a> Values<'a> {
             return 0;
         };
         text.parse().unwrap_or_else(|_| {
-            warnings.add(self.place(), format!("{text:?} is no {what}: taken as 0"));
+            warnings.add(self.place(), format!("\"{text}\" is no {what}: taken as 0"));
             0
         })
     }
@@ -83,7 +83,7 @@ pub(super) fn interface(file: &str, text: &str, warnings: &mut Warnings) -> Inte
             Ok(net) if net.prefix_len() == 0 => {}
             Ok(net) => addresses.push(net),
             Err(_) => warnings
-                .add(values.place(), format!("{text:?} is no address with its length: ignored")),
+                .add(values.place(), format!("\"{text}\" is no address with its length: ignored")),
         }
     }
     Interface {
@@ -105,10 +105,7 @@ pub(super) fn connections(file: &str, text: &str, warnings: &mut Warnings) -> Ve
         connections.push(connection(&mut values, warnings));
     }
     if connections.len() as u64 != count {
-        warnings.add(
-            file,
-            format!("{count} connections are announced, {} are there", connections.len()),
-        );
+        warnings.add(file, format!("connections announced: {count}, found: {}", connections.len()));
     }
     if values.next().is_some() {
         values.text();
@@ -155,7 +152,7 @@ fn connection(values: &mut Values<'_>, warnings: &mut Warnings) -> Connection {
         connection.paths.push(path(values, warnings));
     }
     if connection.paths.len() as u64 != paths {
-        let what = format!("{paths} paths are announced, {} are there", connection.paths.len());
+        let what = format!("paths announced: {paths}, found: {}", connection.paths.len());
         warnings.add(&connection.place, what);
     }
     if networks > 0 {

@@ -88,15 +88,15 @@ pub(super) struct Network {
 /// An address, perhaps with a prefix length behind it; an unspecified one is none.
 pub(super) fn address(text: &str) -> Result<Option<IpAddr>, String> {
     let bare = text.split('/').next().unwrap_or_default();
-    let address: IpAddr = bare.parse().map_err(|_| format!("{text:?} is no address: ignored"))?;
+    let address: IpAddr = bare.parse().map_err(|_| format!("\"{text}\" is no address: ignored"))?;
     Ok((!address.is_unspecified()).then_some(address))
 }
 
 /// A network; without a slash its prefix length is 0, as the prototype has it.
 pub(super) fn network(text: &str) -> Result<IpNet, String> {
-    let error = |_| format!("{text:?} is no network: ignored");
+    let error = |_| format!("\"{text}\" is no network: ignored");
     match text.contains('/') {
-        true => text.parse().map_err(|_| format!("{text:?} is no network: ignored")),
+        true => text.parse().map_err(|_| format!("\"{text}\" is no network: ignored")),
         false => {
             let address: IpAddr = text.parse().map_err(error)?;
             IpNet::new(address, 0).map_err(|error| error.to_string())

@@ -173,7 +173,7 @@ fn name(it: &Connection, names: &mut BTreeSet<String>, warnings: &mut Warnings) 
         number += 1;
     }
     if name != given {
-        warnings.add(&it.place, format!("the name {given:?} becomes {name:?}"));
+        warnings.add(&it.place, format!("the name \"{given}\" becomes \"{name}\""));
     }
     name
 }

@@ -4,7 +4,7 @@ use mpt_api::snapshot::{
     Connection, ConnectionState, Daemon, Delays, Device, DownReason, Liveness, MtuSource, Path,
     PathState, Reorder, Session, SessionRole, SessionState, Traffic,
 };
-use mpt_api::{Direction, Ecn, Equalize, Late, Mapping, Snapshot};
+use mpt_api::{Direction, Ecn, Equalize, Late, Mapping, Offload, Snapshot};
 
 /// A path that is up, without a session.
 pub(crate) fn path(name: &str, local: &str, remote: &str) -> Path {
@@ -124,7 +124,7 @@ pub(crate) fn snapshot() -> Snapshot {
         name: "mpt0".into(),
         addresses: vec!["10.9.0.1/30".parse().unwrap()],
         mtu: 1440,
-        offloads: vec!["tso4".into(), "uso".into()],
+        offloads: vec![Offload::Tso, Offload::Uso],
         drops: [("no_connection".to_owned(), 5)].into(),
     };
     Snapshot {

@@ -193,7 +193,7 @@ impl Clients {
     ) -> Result<(), SessionFailure> {
         let of_client = self.held.values().filter(|held| held.client == client.name).count();
         if of_client >= usize::from(client.max_connections) {
-            let message = format!("no more than {} connections", client.max_connections);
+            let message = format!("max_connections of this client is {}", client.max_connections);
             return Err(SessionFailure::new(SessionCode::Denied, message));
         }
         let busy = |message: &str| Err(SessionFailure::new(SessionCode::Busy, message));
@@ -327,9 +327,12 @@ fn connection(client: &config::Client, name: &str, request: &Create) -> Connecti
         networks: Vec::new(),
         selectors: Vec::new(),
         key: None,
+        requested_key: None,
         sequence: request.sequence,
         checksum: request.checksum,
-        udp_checksum: request.udp_checksum,
+        // All clients share the sockets of `daemon.listen`: a second socket on the same address and port, without the checksum,
+        // would take the packets of the others.
+        udp_checksum: true,
         direction: Direction::Both,
         mapping: request.mapping,
         reorder: config::Reorder { window, max_delay, ..client.reorder },
@@ -375,7 +378,7 @@ fn no_connection() -> SessionFailure {
 }
 
 fn too_many_paths(client: &config::Client) -> SessionFailure {
-    let message = format!("no more than {} paths", client.max_paths);
+    let message = format!("max_paths of this client is {}", client.max_paths);
     SessionFailure::new(SessionCode::Denied, message)
 }
 

@@ -109,7 +109,9 @@ fn paths(context: &Context<'_>, draft: &ConnectionDraft) {
     }
     for Located { value: path, lines } in paths {
         // A default route is kept from the paths' packets by rules.
-        let around = |network: &&IpNet| network.prefix_len() > 0 && network.contains(&path.remote);
+        let known = !path.remote.is_unspecified();
+        let around =
+            |network: &&IpNet| known && network.prefix_len() > 0 && network.contains(&path.remote);
         let around = connection.networks.iter().find(around);
         if let (true, Some(network)) = (connection.routes, around) {
             context.warn(

@@ -143,12 +143,15 @@ fn located<T: Clone>(all: &[T]) -> Vec<Located<T>> {
 
 impl Config {
     /// The configuration as a file would say it: without what was found out at run time, the addresses of names and of ends
-    /// that sessions have found, and the addresses that servers have assigned.
+    /// that sessions have found, and the addresses and keys that servers have assigned.
     #[must_use]
     pub fn as_written(&self) -> Config {
         let mut config = self.clone();
         for device in config.devices.iter_mut().filter(|device| device.assigned) {
             device.addresses.clear();
+        }
+        for connection in &mut config.connections {
+            connection.key = connection.requested_key;
         }
         for path in config.connections.iter_mut().flat_map(|it| &mut it.paths) {
             if path.learn || path.remote_name.is_some() {

@@ -10,6 +10,7 @@ use mpt_api::Mapping;
 use super::parse::{ConnectionDraft, Draft, Located, MIN_MTU_V6};
 use super::reader::Context;
 use super::selectors;
+use super::sockets;
 use super::types::{Config, Connection, Device, Path};
 use super::{compat, peers};
 
@@ -28,6 +29,7 @@ pub(super) fn check(context: &Context<'_>, draft: &mut Draft) {
     multicast(context, &draft.connections);
     routes(context, &draft.connections);
     tuples(context, &draft.connections);
+    sockets::check(context, draft);
 }
 
 /// The drafts put together; sound only when [`check`] found no error.

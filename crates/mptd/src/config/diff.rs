@@ -164,6 +164,7 @@ fn daemon(old: &Daemon, new: &Daemon, plan: &mut Plan) {
     }
     let changed = differing(&[
         ("log", old.log != new.log),
+        ("log_format", old.log_format != new.log_format),
         // What is in the file counts, not its name.
         ("private_key_file", old.private_key != new.private_key),
         ("max_clients", old.max_clients != new.max_clients),
@@ -362,6 +363,27 @@ fn same_sockets(old: &Path, new: &Path) -> bool {
 
 fn differing(keys: &[(&'static str, bool)]) -> Vec<&'static str> {
     keys.iter().filter(|(_, differs)| *differs).map(|&(key, _)| key).collect()
+}
+
+impl Change {
+    /// Returns the names of the connection and the path that it is about.
+    pub fn place(&self) -> (Option<&str>, Option<&str>) {
+        match self {
+            Change::RemovePath { connection, path, .. } => (Some(connection), Some(path)),
+            Change::UpdatePath { connection, path, .. } | Change::AddPath { connection, path } => {
+                (Some(connection), Some(&path.name))
+            }
+            Change::RemoveConnection { connection, .. } => (Some(connection), None),
+            Change::UpdateConnection { connection, .. } | Change::AddConnection(connection) => {
+                (Some(&connection.name), None)
+            }
+            Change::RemoveDevice { .. }
+            | Change::UpdateDaemon { .. }
+            | Change::Policy { .. }
+            | Change::UpdateDevice(_)
+            | Change::AddDevice(_) => (None, None),
+        }
+    }
 }
 
 impl fmt::Display for Change {

@@ -16,6 +16,7 @@ mod peers;
 mod reader;
 mod save;
 mod selectors;
+mod sockets;
 mod types;
 mod units;
 mod values;
@@ -41,8 +42,13 @@ pub(crate) use types::unspecified;
 pub use types::{
     Config, Connection, DEFAULT_BUFFER_LIMIT, DEFAULT_CREATIONS, DEFAULT_MARK, DEFAULT_MAX_CLIENTS,
     DEFAULT_MAX_DELAY, DEFAULT_PORT, DEFAULT_PRIVATE_KEY_FILE, DEFAULT_WINDOW, Daemon, Device,
-    Path, PortRange, Reorder, Selector, SourcePort, USUAL_MTU,
+    LogFormat, Path, PortRange, Reorder, Selector, SourcePort, USUAL_MTU,
 };
+
+/// Writes a time as the configuration file would have it: "500 ms".
+pub(crate) fn time_text(time: std::time::Duration) -> String {
+    values::time(time)
+}
 
 /// Where the daemon looks unless it is told otherwise.
 pub const DEFAULT_FILE: &str = "/etc/mpt/mpt.toml";

@@ -12,7 +12,8 @@ use super::peers::parse::{self as peers, PeerDraft};
 use super::peers::{Client, Controller, Peer, Pool};
 use super::reader::{Context, Lines, Table};
 use super::types::{
-    Connection, DEFAULT_PORT, Daemon, Device, OtherEnd, Path, PortRange, Reorder, SourcePort,
+    Connection, DEFAULT_PORT, Daemon, Device, LogFormat, OtherEnd, Path, PortRange, Reorder,
+    SourcePort,
 };
 use super::{compat, types, units, values};
 
@@ -130,6 +131,8 @@ fn daemon(mut table: Table<'_>) -> (Daemon, Lines) {
             ("trace", LevelFilter::TRACE),
         ],
     );
+    let log_format =
+        table.choice("log_format", &[("text", LogFormat::Text), ("json", LogFormat::Json)]);
     let buffer_limit =
         table.scalar("buffer_limit", "a size from \"1 MiB\", such as \"64 MiB\"", |text| {
             let size = units::size(text)?;
@@ -150,6 +153,7 @@ fn daemon(mut table: Table<'_>) -> (Daemon, Lines) {
         user,
         control_socket: control_socket.unwrap_or(defaults.control_socket),
         log: log.unwrap_or(defaults.log),
+        log_format: log_format.unwrap_or(defaults.log_format),
         buffer_limit: buffer_limit.unwrap_or(defaults.buffer_limit),
         port: port.unwrap_or(defaults.port),
         listen: listen.unwrap_or_default(),
@@ -233,6 +237,7 @@ pub(super) fn connection(
         networks: networks.unwrap_or_default(),
         selectors: Vec::new(),
         key,
+        requested_key: key,
         sequence: sequence.unwrap_or(true),
         checksum: checksum.unwrap_or(false),
         udp_checksum: udp_checksum.unwrap_or(true),

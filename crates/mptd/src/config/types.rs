@@ -62,6 +62,8 @@ pub struct Daemon {
     pub control_socket: PathBuf,
     /// The least severe messages that are logged, unless the environment says otherwise.
     pub log: LevelFilter,
+    /// What the lines of the log look like.
+    pub log_format: LogFormat,
     /// The most bytes of packet buffers in use at one time.
     pub buffer_limit: u64,
     /// Port on which paths listen that do not say otherwise; already put into them.
@@ -78,6 +80,16 @@ pub struct Daemon {
     pub creations_per_second: u32,
     /// Mark of the sockets of outer packets, by which policy rules keep them out of the tunnel.
     pub mark: u32,
+}
+
+/// What the lines of the log look like.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum LogFormat {
+    /// A sentence and fields as `name=value`; entries with fields where standard error is the journal.
+    #[default]
+    Text,
+    /// One JSON object on each line of standard error.
+    Json,
 }
 
 /// `[[device]]`: a TUN device.
@@ -105,8 +117,10 @@ pub struct Connection {
     /// Which packets it takes, expanded: one for each `[[connection.select]]` and destination, and when the file has
     /// none, one for each network. Empty when the connection only receives.
     pub selectors: Vec<Selector>,
-    /// GRE key (RFC 2890). With `peer.create` the one asked for; the server assigns it.
+    /// GRE key (RFC 2890) in use. With `peer.create` the server assigns it.
     pub key: Option<u32>,
+    /// GRE key as the file or the request has it: another than `key` once a server has assigned one.
+    pub requested_key: Option<u32>,
     /// GRE sequence numbers (RFC 2890) asked for; see [`Connection::sends_sequence`].
     pub sequence: bool,
     /// GRE checksum (RFC 2784).
@@ -294,6 +308,7 @@ impl Default for Daemon {
             user: None,
             control_socket: mpt_api::DEFAULT_SOCKET.into(),
             log: LevelFilter::INFO,
+            log_format: LogFormat::default(),
             buffer_limit: DEFAULT_BUFFER_LIMIT,
             port: DEFAULT_PORT,
             listen: Vec::new(),

@@ -50,6 +50,7 @@ impl Daemon {
             }
         });
         let mut snapshot = snapshot.await.map_err(ended)?;
+        self.show_addresses(&mut snapshot);
         let held: HashMap<&str, &str> = self
             .clients
             .iter()
@@ -63,6 +64,21 @@ impl Daemon {
             }
         }
         Ok(snapshot)
+    }
+
+    /// Puts the addresses of the interfaces into paths that name no address of their own; their sockets are bound to none.
+    fn show_addresses(&self, snapshot: &mut Snapshot) {
+        let links = self.network.links();
+        for connection in &mut snapshot.connections {
+            let Some(config) = self.running.connection(&connection.name) else { continue };
+            for path in &mut connection.paths {
+                let Some(config) = config.path(&path.name).filter(|it| it.local.is_none()) else {
+                    continue;
+                };
+                let address = links.address(config);
+                path.local = address.map(|address| (address, config.local_port).into());
+            }
+        }
     }
 
     /// Changes one path by hand.

@@ -112,7 +112,20 @@ impl Links {
             mtu: link.map_or(USUAL_MTU, |link| u16::try_from(link.mtu).unwrap_or(u16::MAX)),
             carrier: !is_unknown(path)
                 && link.is_some_and(|link| link.up && link.running && self.has_address(path, link)),
+            resolved: !is_unknown(path),
         }
+    }
+
+    /// The address from which packets of a path leave: the one it says, or else the one of its interface; `None` without any.
+    pub(super) fn address(&self, path: &Path) -> Option<IpAddr> {
+        if path.local.is_some() {
+            return path.local;
+        }
+        let link = self.of(path)?;
+        let of_link = |(address, owners): (&IpAddr, &BTreeSet<u32>)| {
+            (owners.contains(&link.index) && serves(*address, path.remote)).then_some(*address)
+        };
+        self.owners.iter().filter_map(of_link).min()
     }
 
     /// What the data thread is told of a path.

@@ -172,7 +172,11 @@ impl Daemon {
             self.data.call(move |data| data.start_test(session, number, path, duration, limit));
         match started.await? {
             Ok(()) => {
-                tracing::info!(path, ?duration, "speed test for the other end");
+                tracing::info!(
+                    path,
+                    duration_ms = start.duration_ms,
+                    "speed test for the other end"
+                );
                 Ok(Ok(SessionResult::Done))
             }
             Err(error) => {

@@ -26,13 +26,12 @@ use mpt_linux::tun::{Driver, Tun, TunError};
 use thiserror::Error;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::{broadcast, mpsc};
-use tracing::level_filters::LevelFilter;
 
 use crate::clients::Clients;
 use crate::command::Command;
 use crate::config::{self, Config, ConfigErrors};
 use crate::control::{BindError, ControlSocket, EVENT_BACKLOG, Server};
-use crate::data::{ChangeError, DataThread, Ended, Handle, Notice};
+use crate::data::{ChangeError, DataThread, Ended, Handle, Notice, former};
 use crate::service;
 use names::Names;
 use network::Network;
@@ -87,17 +86,17 @@ pub struct Daemon {
     clients: Clients,
     server: Server,
     events: broadcast::Sender<Event>,
-    set_log: Box<dyn Fn(LevelFilter)>,
+    set_log: Box<dyn Fn(&config::Daemon)>,
     started: Instant,
 }
 
 /// Runs the daemon with a configuration already read from `file`, until SIGTERM or SIGINT; `driver` opens its devices, `set_log` is called when a reload changes what is
-/// logged, `ready` when packets flow.
+/// logged or how, `ready` when packets flow.
 pub async fn run(
     file: &Path,
     config: Config,
     driver: Driver,
-    set_log: impl Fn(LevelFilter) + 'static,
+    set_log: impl Fn(&config::Daemon) + 'static,
     ready: impl FnOnce(),
 ) -> Result<(), Error> {
     // Signals first: one that comes while things are created must not kill us half-way.
@@ -161,17 +160,19 @@ pub async fn run(
                     daemon.names.network_changed();
                     // Where changes never end, others get half of the time.
                     pause = began.elapsed();
-                    tracing::debug!(took = ?pause, "network changes followed");
+                    let took_us = u64::try_from(pause.as_micros()).unwrap_or(u64::MAX);
+                    tracing::debug!(took_us, "network changes followed");
                 }
                 None => {
                     tracing::error!("the kernel no longer tells of network changes");
                     break Err(std::io::Error::other("netlink connection lost").into());
                 }
             },
-            _ = hangup.recv() => match daemon.reload().await {
-                Ok(done) => tracing::info!(changes = done.changes.len(), "reloaded"),
-                Err(failure) => tracing::error!("not reloaded, nothing was changed: {failure}"),
-            },
+            _ = hangup.recv() => {
+                tracing::info!("reload by SIGHUP");
+                // The log says what came of it.
+                let _ = daemon.reload().await;
+            }
             _ = again.tick() => {
                 daemon.resolve_names().await;
                 if let Err(error) = daemon.ask_again().await {
@@ -212,6 +213,12 @@ impl Daemon {
                 Ok(())
             }
             Notice::DeviceGone { device } => Err(Error::DeviceGone(device)),
+            Notice::PathState { connection, path, from, to, reason, lasted } => {
+                let lasted_ms = u64::try_from(lasted.as_millis()).unwrap_or(u64::MAX);
+                let from = former(from);
+                tracing::info!(connection, path, from, to = %to, reason, lasted_ms, "path {to}");
+                Ok(())
+            }
             Notice::PathChanged { connection, path } => {
                 self.tell_paths(vec![(connection, path)]).await;
                 Ok(())

@@ -146,7 +146,8 @@ impl Network {
                     // Nobody may be listening.
                     let _ = tell.send(mpt_api::Event::now(kind));
                 }
-                tracing::debug!(took = ?began.elapsed(), "paths without interface are down");
+                let took_us = u64::try_from(began.elapsed().as_micros()).unwrap_or(u64::MAX);
+                tracing::debug!(took_us, "paths without interface are down");
             }
             self.woken.notify_one();
         }

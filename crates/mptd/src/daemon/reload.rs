@@ -7,41 +7,58 @@ use super::names::fill_in;
 use super::network::Changes;
 use super::runtime::keep_changes_by_hand;
 use super::{Daemon, Error, open_devices};
-use crate::config::{self, Config, diff};
+use crate::config::{self, Config, Plan, diff};
 use crate::data::{ChangeError, LinkFacts, Wanted};
 
 impl Daemon {
     /// Reads the file again and applies the difference. A bad file, or one that the system refuses, changes nothing.
     pub(super) async fn reload(&mut self) -> Result<Reloaded, Failure> {
-        let checked = config::load(&self.file)
-            .map_err(|errors| Failure::new(Code::Config, errors.to_string()))?;
-        let plan = diff(&self.loaded, &checked.config);
+        let checked = config::load(&self.file).map_err(|errors| {
+            let count = errors.0.len();
+            errors.0.iter().for_each(|error| tracing::error!("{error}"));
+            tracing::error!(errors = count, "not reloaded, nothing was changed");
+            Failure::new(Code::Config, errors.to_string())
+        })?;
+        let plan = self.apply(checked.config).await.map_err(|error| {
+            tracing::error!(%error, "not reloaded, nothing was changed");
+            Failure::new(Code::Failed, error.to_string())
+        })?;
         let result = Reloaded {
             changes: plan.changes.iter().map(ToString::to_string).collect(),
             restart: plan.restart.iter().map(|&key| key.to_owned()).collect(),
             warnings: checked.warnings.iter().map(ToString::to_string).collect(),
         };
-        self.apply(checked.config)
-            .await
-            .map_err(|error| Failure::new(Code::Failed, error.to_string()))?;
+        result.warnings.iter().for_each(|warning| tracing::warn!("{warning}"));
         for change in &plan.changes {
             self.tell_change(change);
         }
+        for key in &plan.restart {
+            tracing::warn!("{key} changed, and takes effect when mptd is started again");
+        }
+        tracing::info!(
+            changes = plan.changes.len(),
+            restart = plan.restart.len(),
+            warnings = result.warnings.len(),
+            "configuration reloaded"
+        );
         self.tell(EventKind::Reloaded {
             changes: u32::try_from(result.changes.len()).unwrap_or(u32::MAX),
         });
         Ok(result)
     }
 
-    /// Goes from the present configuration to `file`, keeping what was changed by hand unless the file changes that very value.
-    pub(super) async fn apply(&mut self, file: Config) -> Result<(), Error> {
+    /// Goes from the present configuration to `file`, keeping what was changed by hand unless the file changes that very value. Gives
+    /// what was changed in what runs.
+    pub(super) async fn apply(&mut self, file: Config) -> Result<Plan, Error> {
         let next = keep_changes_by_hand(&self.loaded, &self.running, &file);
+        let plan = diff(&self.running, &next);
         self.put_into_effect(next).await?;
-        if file.daemon.log != self.loaded.daemon.log {
-            (self.set_log)(file.daemon.log);
+        let log = |config: &Config| (config.daemon.log, config.daemon.log_format);
+        if log(&file) != log(&self.loaded) {
+            (self.set_log)(&file.daemon);
         }
         self.loaded = file;
-        Ok(())
+        Ok(plan)
     }
 
     /// Goes from the running configuration to `next`, or stays with it on an error.
@@ -56,6 +73,7 @@ impl Daemon {
         }
         self.close_devices(&next).await?;
         self.running = next;
+        self.tell_removed_sessions();
         Ok(())
     }
 
@@ -132,8 +150,11 @@ impl Daemon {
         log(self.set_device_mtus(&config).await);
     }
 
+    /// Says what was changed, in the log and to monitors.
     pub(super) fn tell_change(&self, change: &config::Change) {
         use config::Change;
+        let (connection, path) = change.place();
+        tracing::info!(connection, path, "{change}");
         let name = |connection: &String| connection.clone();
         self.tell(match change {
             Change::AddConnection(connection) => {

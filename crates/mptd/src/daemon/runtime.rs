@@ -122,8 +122,8 @@ impl Daemon {
         }
         if peer.timing.dead.is_some_and(|dead| keepalive >= dead) {
             return bad(format!(
-                "a path of connection \"{connection}\" is dead after {:?}; the keepalive has to be shorter",
-                peer.timing.dead.unwrap_or_default()
+                "a path of connection \"{connection}\" is dead after {}; the keepalive has to be shorter",
+                config::time_text(peer.timing.dead.unwrap_or_default())
             ));
         }
         let mut next = self.running.clone();
@@ -165,12 +165,9 @@ impl Daemon {
 }
 
 /// What a file says, with what was changed by hand since `loaded` was read: by hand it became `running`. Whatever the file changes, it decides.
+/// A connection of the file that was deleted by hand comes back as the file has it.
 pub(super) fn keep_changes_by_hand(loaded: &Config, running: &Config, file: &Config) -> Config {
     let mut next = file.clone();
-    // Deleted by hand, and the file says of it what it said before.
-    next.connections.retain(|it| {
-        running.connection(&it.name).is_some() || loaded.connection(&it.name) != Some(it)
-    });
     for connection in &mut next.connections {
         let (Some(loaded), Some(running)) =
             (loaded.connection(&connection.name), running.connection(&connection.name))
@@ -184,8 +181,13 @@ pub(super) fn keep_changes_by_hand(loaded: &Config, running: &Config, file: &Con
             keep(&mut file.timing, &loaded.timing, &running.timing);
         }
         // The server has assigned it.
-        if connection.is_created_on_demand() {
-            keep(&mut connection.key, &loaded.key, &running.key);
+        let peer = |it: &config::Connection| it.peer.as_ref().map(|peer| peer.public_key);
+        if connection.is_created_on_demand()
+            && running.is_created_on_demand()
+            && peer(connection) == peer(running)
+            && connection.requested_key == running.requested_key
+        {
+            connection.key = running.key;
         }
     }
     for device in next.devices.iter_mut().filter(|device| device.assigned) {
@@ -200,6 +202,14 @@ pub(super) fn keep_changes_by_hand(loaded: &Config, running: &Config, file: &Con
             && file.device(&it.device).is_some()
     });
     next.connections.extend(created.cloned());
+    // It was read for a connection created by hand.
+    let file_of = |config: &Config| config.daemon.private_key_file.clone();
+    if next.daemon.private_key.is_none()
+        && next.connections.iter().any(|it| it.peer.is_some())
+        && file_of(&next) == file_of(running)
+    {
+        next.daemon.private_key.clone_from(&running.daemon.private_key);
+    }
     next
 }
 
@@ -297,7 +307,42 @@ mod tests {
         let loaded = config(&[("a", &[("x", 1), ("xx", 1)]), ("b", &[("xxx", 1)])]);
         let running = config(&[("a", &[("x", 5), ("xxxx", 1)]), ("c", &[("xxxxx", 1)])]);
         let kept = keep_changes_by_hand(&loaded, &running, &loaded);
-        assert_eq!(names(&kept), names(&running), "the file says what it said");
+        // But for what the file has and was deleted.
+        assert_eq!(
+            names(&kept),
+            " a: x=5 xxxx=1 b: xxx=1 c: xxxxx=1",
+            "the file says what it said"
+        );
+    }
+
+    #[test]
+    fn what_a_server_assigned_stays_and_a_key_that_was_read_for_a_session_too() {
+        let text = |key: &str| {
+            format!(
+                "[[device]]\nname = \"mpt0\"\naddresses = \"assigned\"\n[[connection]]\nname = \"a\"\n{key}\
+                 networks = [\"10.9.0.0/24\"]\n[connection.peer]\ncreate = true\n\
+                 public_key = \"VNGkqZLC2v5RVRmzsu6nZ+ZGyP5RmIVDRDpZ5jWFKHo=\"\n[[connection.path]]\nname = \"x\"\n\
+                 local = \"192.0.2.1\"\nremote = \"198.51.100.1\"\n"
+            )
+        };
+        let private = mpt_core::control::PrivateKey::from_seed([7; 32]);
+        let read = |_: &std::path::Path| Ok(private.to_base64());
+        let config = |key: &str| config::check_text_with("test", &text(key), &read).unwrap().config;
+        let loaded = config("");
+        let mut running = loaded.clone();
+        running.connections[0].key = Some(77);
+        let kept = keep_changes_by_hand(&loaded, &running, &loaded);
+        assert_eq!(kept.connections[0].key, Some(77));
+        let kept = keep_changes_by_hand(&loaded, &running, &config("key = 5\n"));
+        assert_eq!(kept.connections[0].key, Some(5), "the file asks for another");
+
+        // The connection with the only session was created by hand.
+        let mut file = loaded;
+        file.connections.clear();
+        file.daemon.private_key = None;
+        let kept = keep_changes_by_hand(&file, &running, &file);
+        assert_eq!(kept.connections, running.connections);
+        assert_eq!(kept.daemon.private_key, Some(private.clone()));
     }
 
     #[test]

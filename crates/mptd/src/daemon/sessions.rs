@@ -36,6 +36,8 @@ pub(super) struct Sessions {
     refused: BTreeMap<String, Instant>,
     /// How many clients have networks behind them that are routed.
     routed: usize,
+    /// The peers of configured connections whose sessions are established, by the connection's name.
+    established: BTreeMap<String, config::Peer>,
 }
 
 /// A session that its peer opened.
@@ -61,7 +63,7 @@ impl Daemon {
                     true => SessionRole::Initiator,
                     false => SessionRole::Responder,
                 };
-                tracing::info!(connection, %peer, ?role, "session established");
+                tracing::info!(connection, %peer, %role, "session established");
                 self.tell(EventKind::SessionEstablished {
                     connection: connection.clone(),
                     peer: peer.to_string(),
@@ -69,6 +71,10 @@ impl Daemon {
                     role,
                 });
                 if let Some(connection) = connection {
+                    let config = self.running.connection(&connection);
+                    if let Some(peer) = config.and_then(|it| it.peer.clone()) {
+                        self.sessions.established.insert(connection.clone(), peer);
+                    }
                     self.ask_for_connection(session, &connection).await?;
                 }
                 Ok(())
@@ -371,6 +377,9 @@ impl Daemon {
         reason: LossReason,
     ) -> Result<(), Error> {
         let removed = self.remove_connection(session, reason).await?;
+        if let Some(connection) = &connection {
+            self.sessions.established.remove(connection);
+        }
         let connection = connection.or(removed);
         let opened = self.sessions.opened.remove(&session);
         let peer = match (&opened, &connection) {
@@ -382,11 +391,35 @@ impl Daemon {
             (None, None) => None,
         };
         if let Some((kind, peer)) = peer {
-            tracing::info!(connection, %peer, ?reason, "session lost");
+            tracing::info!(connection, %peer, %reason, "session lost");
             let (peer_name, peer) = (self.peer_name(kind, &peer), peer.to_string());
             self.tell(EventKind::SessionLost { connection, peer, peer_name, reason });
         }
         Ok(())
+    }
+
+    /// Says of the sessions that ended because the configuration no longer has their peers that they are gone.
+    pub(super) fn tell_removed_sessions(&mut self) {
+        let mut gone = Vec::new();
+        let running = &self.running;
+        self.sessions.established.retain(|name, peer| {
+            let now = running.connection(name).and_then(|it| it.peer.as_ref());
+            let goes_on = now.is_some_and(|now| now.has_same_session(peer));
+            if !goes_on {
+                gone.push((name.clone(), peer.public_key));
+            }
+            goes_on
+        });
+        let reason = LossReason::Removed;
+        for (connection, peer) in gone {
+            tracing::info!(connection, %peer, %reason, "session lost");
+            self.tell(EventKind::SessionLost {
+                connection: Some(connection),
+                peer: peer.to_string(),
+                peer_name: self.peer_name(Kind::Connection, &peer),
+                reason,
+            });
+        }
     }
 
     /// Removes the connection that a client had created in a session, if there is one, and says so; gives its name. The session stays.
@@ -398,7 +431,7 @@ impl Daemon {
         let Some(held) = self.clients.get(session).cloned() else { return Ok(None) };
         self.forget_client(session).await?;
         let (client, connection) = (held.client, held.connection.name);
-        tracing::info!(client, connection, ?reason, "connection of a client removed");
+        tracing::info!(client, connection, %reason, "connection of a client removed");
         self.tell(EventKind::ClientRemoved { client, connection: connection.clone(), reason });
         Ok(Some(connection))
     }
@@ -435,8 +468,11 @@ impl Daemon {
 
 /// What a client's connection needs of the data thread.
 fn wanted(session: SessionId, held: &Held) -> Wanted {
-    let link =
-        |path: &config::Path| LinkFacts { mtu: path.mtu.unwrap_or(USUAL_MTU), carrier: true };
+    let link = |path: &config::Path| LinkFacts {
+        mtu: path.mtu.unwrap_or(USUAL_MTU),
+        carrier: true,
+        resolved: true,
+    };
     Wanted {
         config: held.connection.clone(),
         links: held.connection.paths.iter().map(link).collect(),

@@ -5,6 +5,7 @@ use mpt_core::control::SessionId;
 use mpt_wire::control::message::MAX_RESULT_LEN;
 
 use super::{Daemon, Error};
+use crate::requester::Requester;
 
 impl Daemon {
     /// Answers a request of a controller as far as it may ask for that. The answer goes out when it is there: nothing waits for it here.
@@ -14,11 +15,13 @@ impl Daemon {
         id: u32,
         body: &[u8],
     ) -> Result<(), Error> {
+        let name = self.controller(session).map(|it| it.name.clone());
         let command = Request::parse(body).and_then(|request| {
             let permission = request.command.permission();
             match self.controller(session) {
                 Some(controller) if controller.allow.contains(&permission) => {
-                    tracing::info!(controller = controller.name, ?permission, "request");
+                    let controller = &controller.name;
+                    tracing::debug!(controller, %permission, "request by controller");
                     Ok(request.command)
                 }
                 _ => {
@@ -38,7 +41,10 @@ impl Daemon {
         let (server, data) = (self.server.clone(), self.data.clone());
         tokio::spawn(async move {
             let answer = match command {
-                Ok(command) => server.answer(command, None).await,
+                Ok(command) => {
+                    let by = Requester { controller: name, ..Requester::default() };
+                    server.answer(command, &by).await
+                }
                 Err(failure) => Err(failure),
             };
             let body = to_body(&Response::from(answer));

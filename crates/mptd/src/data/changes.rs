@@ -27,8 +27,10 @@ const ENTROPY_POOL: usize = 16;
 pub(crate) struct LinkFacts {
     /// The link's MTU in bytes.
     pub(crate) mtu: u16,
-    /// Whether its interface can carry packets now.
+    /// Whether its interface can carry packets now; never while it is not resolved.
     pub(crate) carrier: bool,
+    /// Whether it is known where the path leads.
+    pub(crate) resolved: bool,
 }
 
 /// What the system says of the link of a path that exists, or existed a moment ago.
@@ -144,7 +146,7 @@ impl DataThread {
                     Plugged::Opened(io) => Some(*io),
                 };
                 now_used.insert(path, io);
-                self.set_path_state(now, path, DownReason::Interface, !link.carrier);
+                self.set_link_state(now, path, link);
                 reset.push(path);
             }
         }
@@ -203,7 +205,7 @@ impl DataThread {
             // Not only whether it is up: a path whose carrier comes back has still to be proved by its session.
             let facts_of = |it: &mpt_core::path::Path| (it.down_reasons(), it.mtu());
             let Some(before) = self.endpoint.path(id).map(facts_of) else { continue };
-            self.set_path_state(now, id, DownReason::Interface, !facts.carrier);
+            self.set_link_state(now, id, facts);
             if !fixed_mtu
                 && let Some(Some(io)) = self.paths.get_mut(id.0 as usize)
                 && io.wiring.mtu != facts.mtu
@@ -246,6 +248,12 @@ impl DataThread {
         let limits = |it: &mpt_core::Connection<_>| it.device() == id && it.config().limits_device;
         let has_any = connections.any(|(_, connection)| limits(connection));
         has_any.then(|| self.endpoint.inner_mtu(id))
+    }
+
+    /// Takes over what is known of the link of a path.
+    fn set_link_state(&mut self, now: Instant, id: PathId, facts: &LinkFacts) {
+        self.set_path_state(now, id, DownReason::Unresolved, !facts.resolved);
+        self.set_path_state(now, id, DownReason::Interface, !facts.carrier);
     }
 
     pub(super) fn set_path_state(
@@ -317,6 +325,13 @@ impl DataThread {
                     wiring.remote = io.wiring.remote;
                 }
                 let mtu = wiring.mtu;
+                // What comes in the place of this path sends from its ports where it can: NATs and firewalls know them.
+                let former: Vec<SocketId> = match &before {
+                    Some((_, io)) if io.wiring.source_port == wiring.source_port => {
+                        io.channels.iter().map(|channel| channel.socket).collect()
+                    }
+                    _ => Vec::new(),
+                };
                 let sockets = match before {
                     Some((id, io)) if io.wiring.same_sockets(&wiring) => {
                         io.wiring = wiring;
@@ -325,7 +340,7 @@ impl DataThread {
                         io.sockets()
                     }
                     _ => {
-                        let io = self.open(config, path, wiring)?;
+                        let io = self.open(config, path, wiring, &former)?;
                         let sockets = io.sockets();
                         plugged.push(Plugged::Opened(Box::new(io)));
                         sockets
@@ -342,19 +357,24 @@ impl DataThread {
         Ok(configs)
     }
 
-    /// Opens what a path needs: where it listens and where it sends from.
+    /// Opens what a path needs: where it listens and where it sends from, on the ports of the sockets `former` as far as they can be
+    /// had.
     fn open(
         &mut self,
         connection: &config::Connection,
         path: &config::Path,
         wiring: Wiring,
+        former: &[SocketId],
     ) -> Result<PathIo, ChangeError> {
         let key = &wiring.key;
         let mut opened: Vec<SocketId> = Vec::new();
-        let mut open = |key: &SocketKey, port: Option<u16>| {
-            let result = match port {
-                Some(port) => self.sockets.open(&self.poller, key, port),
-                None => self.sockets.open_random(&self.poller, key),
+        let mut open = |key: &SocketKey, port: Option<u16>, former: Option<&SocketId>| {
+            let again = former.filter(|_| port.is_none());
+            let again = again.and_then(|&id| self.sockets.open_after(&self.poller, key, id));
+            let result = match (port, again) {
+                (_, Some(again)) => Ok(again),
+                (Some(port), None) => self.sockets.open(&self.poller, key, port),
+                (None, None) => self.sockets.open_random(&self.poller, key),
             };
             let id = result.map_err(|source| ChangeError::Bind {
                 connection: connection.name.clone(),
@@ -370,12 +390,13 @@ impl DataThread {
             // Nothing is sent there, so connections that differ in their outgoing checksums can share it.
             _ => SocketKey { checksum: true, ..key.clone() },
         };
-        let sockets = open(&listening_key, Some(wiring.local_port)).and_then(|listening| {
+        let sockets = open(&listening_key, Some(wiring.local_port), None).and_then(|listening| {
             let sources = match wiring.source_port {
-                SourcePort::Fixed(port) => vec![open(key, Some(port))?],
-                SourcePort::Random => vec![open(key, None)?],
+                SourcePort::Fixed(port) => vec![open(key, Some(port), None)?],
+                SourcePort::Random => vec![open(key, None, former.first())?],
                 SourcePort::Entropy => {
-                    (0..ENTROPY_POOL).map(|_| open(key, None)).collect::<Result<_, _>>()?
+                    let ports = (0..ENTROPY_POOL).map(|index| open(key, None, former.get(index)));
+                    ports.collect::<Result<_, _>>()?
                 }
             };
             Ok((listening, sources))

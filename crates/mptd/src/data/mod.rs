@@ -20,6 +20,7 @@ mod session_snapshot;
 mod sessions;
 mod snapshot;
 mod sockets;
+mod states;
 mod token;
 
 use std::io;
@@ -45,6 +46,7 @@ use path::PathIo;
 pub(crate) use sessions::ClientSession;
 use sessions::Sessions;
 use sockets::Sockets;
+pub(crate) use states::former;
 use token::Token;
 
 /// What the control side has the data thread do, between two rounds.
@@ -101,6 +103,21 @@ pub(crate) enum Notice {
         device: String,
         /// Bytes.
         mtu: u16,
+    },
+    /// A path's state changed, or its first one is known; for the log.
+    PathState {
+        /// Name of its connection.
+        connection: String,
+        /// Its name.
+        path: String,
+        /// Its state before; `None` when it is new.
+        from: Option<mpt_api::PathState>,
+        /// Its state now.
+        to: mpt_api::PathState,
+        /// Why it is down, or what brought it up.
+        reason: &'static str,
+        /// How long the state before lasted.
+        lasted: Duration,
     },
     /// A path changed by what its session found.
     PathChanged {
@@ -294,10 +311,12 @@ impl DataThread {
             self.waker.clear();
             while let Ok(call) = self.calls.try_recv() {
                 call(self);
+                self.tell_states();
             }
             self.settle_control();
             self.settle_prototypes(now);
         }
+        self.tell_states();
     }
 
     /// A burst of small packets fills the socket buffer of whoever receives them long before it amounts to many bytes, so after some of them

@@ -98,7 +98,9 @@ impl DataThread {
             .filter(|(name, entry)| {
                 let mut same = wanted.iter().filter(|it| it.client.is_none());
                 let same = same.find(|it| it.config.name == **name);
-                !same.and_then(|it| it.config.peer.as_ref()).is_some_and(|peer| entry.serves(peer))
+                !same
+                    .and_then(|it| it.config.peer.as_ref())
+                    .is_some_and(|peer| entry.peer.has_same_session(peer))
             })
             .map(|(name, _)| name.clone())
             .collect();
@@ -316,12 +318,4 @@ fn number(
         false => 0,
     };
     paths.iter().map(|(name, id)| (number(name), *id)).collect()
-}
-
-impl Entry {
-    /// Whether the session can go on with this peer.
-    fn serves(&self, peer: &config::Peer) -> bool {
-        let identity = |it: &config::Peer| (it.public_key, it.psk.clone(), it.initiate, it.create);
-        identity(&self.peer) == identity(peer)
-    }
 }

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::time::Instant;
 
-use mpt_api::EventKind;
 use mpt_api::snapshot as api;
+use mpt_api::{EventKind, Offload};
 use mpt_core::path::mtu;
 use mpt_core::reorder::EqualizedBuffer;
 use mpt_core::{Connection, DownReason, DownReasons, Path, PathId, Traffic};
@@ -66,9 +66,8 @@ impl DataThread {
     /// Packets dropped before their connection was known.
     pub(crate) fn drops(&self) -> api::Counters {
         let (ingress, egress) = (self.ingress.counters(), self.egress.counters());
-        let mut drops = counters(self.endpoint.datagram_drops().iter());
-        drops.extend(
-            self.endpoint.inner_drops().iter().map(|(name, value)| (name.to_owned(), value)),
+        let mut drops = counters(
+            self.endpoint.datagram_drops().iter().chain(self.endpoint.inner_drops().iter()),
         );
         let own = [
             ("receive_truncated", ingress.truncated),
@@ -81,7 +80,6 @@ impl DataThread {
         ];
         drops.extend(own.map(|(name, value)| (name.to_owned(), value)));
         drops.extend(self.prototype_drops());
-        drops.retain(|_, value| *value != 0);
         drops
     }
 
@@ -94,15 +92,15 @@ impl DataThread {
         let mut devices = self.devices.iter().flatten();
         let device = devices.find(|device| device.tun.name() == config.name)?;
         let offloads = device.tun.offloads();
-        let names = [("tso", offloads.tso), ("uso", offloads.uso)];
+        let granted = [(Offload::Tso, offloads.tso), (Offload::Uso, offloads.uso)];
         Some(api::Device {
             name: config.name.clone(),
             addresses: config.addresses.clone(),
             mtu: all.device_mtu(config, self.inner_mtu(&config.name)).unwrap_or(0),
-            offloads: names
+            offloads: granted
                 .into_iter()
                 .filter(|(_, on)| *on)
-                .map(|(name, _)| name.to_owned())
+                .map(|(offload, _)| offload)
                 .collect(),
             drops: counters([("write_failed", device.write_failed)].into_iter()),
         })
@@ -171,8 +169,8 @@ impl DataThread {
         Some(EventKind::PathChanged {
             connection: connection.to_owned(),
             path: name.to_owned(),
-            state: path_state(path),
-            down: down_reason(path),
+            state: path_state(path.down_reasons()),
+            down: down_reason(path.down_reasons()),
             weight: path.config().weight_out,
             weight_in: path.config().weight_in,
             tier: path.config().tier,
@@ -189,8 +187,8 @@ impl DataThread {
         let known = config.learn || config.remote_name.is_none() || !config.remote.is_unspecified();
         Some(api::Path {
             name: config.name.clone(),
-            state: path_state(path),
-            down: down_reason(path),
+            state: path_state(path.down_reasons()),
+            down: down_reason(path.down_reasons()),
             local: self.sockets.local(io.listening),
             interface: config.interface.clone(),
             remote: Some(io.wiring.remote).filter(|it| known && !it.ip().is_unspecified()),
@@ -256,8 +254,8 @@ impl DataThread {
     }
 }
 
-fn path_state(path: &Path) -> api::PathState {
-    let reasons = path.down_reasons();
+/// Says whether a path with these reasons to be down carries packets.
+pub(super) fn path_state(reasons: DownReasons) -> api::PathState {
     if reasons.is_empty() {
         api::PathState::Up
     } else if reasons == DownReasons::default().with(DownReason::Unproven, true) {
@@ -267,21 +265,16 @@ fn path_state(path: &Path) -> api::PathState {
     }
 }
 
-fn down_reason(path: &Path) -> Option<api::DownReason> {
-    let reasons = path.down_reasons();
-    if reasons.contains(DownReason::Administrative) {
-        Some(api::DownReason::Administrative)
-    } else if reasons.contains(DownReason::Interface) {
-        Some(api::DownReason::Interface)
-    } else if reasons.contains(DownReason::Peer) {
-        Some(api::DownReason::Peer)
-    } else if reasons.contains(DownReason::Dead) {
-        Some(api::DownReason::Dead)
-    } else if reasons.contains(DownReason::Unproven) {
-        Some(api::DownReason::Unproven)
-    } else {
-        None
-    }
+/// Returns the reason that is named, see [`DownReasons::first`].
+pub(super) fn down_reason(reasons: DownReasons) -> Option<api::DownReason> {
+    reasons.first().map(|reason| match reason {
+        DownReason::Administrative => api::DownReason::Administrative,
+        DownReason::Unresolved => api::DownReason::Unresolved,
+        DownReason::Interface => api::DownReason::Interface,
+        DownReason::Peer => api::DownReason::Peer,
+        DownReason::Dead => api::DownReason::Dead,
+        DownReason::Unproven => api::DownReason::Unproven,
+    })
 }
 
 fn traffic(total: Traffic, rate: Rate) -> api::Traffic {
@@ -324,7 +317,23 @@ fn connection_drops(connection: &Connection<PacketRef>) -> api::Counters {
     counters(drops)
 }
 
-/// Those that are not 0, by name.
+/// Puts counters under their names. Those of the same name, one for packets from the device and one for packets from the
+/// network, are added up.
 pub(super) fn counters<'a>(all: impl Iterator<Item = (&'a str, u64)>) -> api::Counters {
-    all.filter(|&(_, value)| value != 0).map(|(name, value)| (name.to_owned(), value)).collect()
+    let mut sums = api::Counters::new();
+    for (name, value) in all {
+        *sums.entry(name.to_owned()).or_default() += value;
+    }
+    sums
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_counter_of_both_directions_is_their_sum_and_zeros_are_told() {
+        let all = counters([("malformed", 2), ("ecn", 0), ("malformed", 0)].into_iter());
+        assert_eq!(all, [("malformed".to_owned(), 2), ("ecn".to_owned(), 0)].into());
+    }
 }

@@ -100,6 +100,23 @@ impl Sockets {
         }
     }
 
+    /// A socket on the port that another one has, for a path that takes the place of that one's. `None` when the port cannot be had.
+    pub(crate) fn open_after(
+        &mut self,
+        poller: &Poller,
+        key: &SocketKey,
+        former: SocketId,
+    ) -> Option<SocketId> {
+        let entry = self.entry(former)?;
+        let (port, same) = (entry.port, entry.key == *key);
+        let of_another = |entry: &Entry| !same && entry.port == port && entry.key == *key;
+        if self.entries.iter().flatten().any(of_another) {
+            return None;
+        }
+        // A random port may serve as well: why this one cannot be had is no error.
+        self.open(poller, key, port).ok()
+    }
+
     /// One more path needs a socket that is open.
     pub(crate) fn share(&mut self, id: SocketId) {
         if let Some(Some(entry)) = self.entries.get_mut(id.0 as usize) {

@@ -22,9 +22,13 @@ fn as_soon_as_it_is_known_and_a_reload_keeps_it() {
     wait_for_state(&a, "line2", PathState::Up);
     wait_for_echo(&pair.a, &pair.b);
     let unknown = a.path("tunnel", "line1");
-    assert_eq!(unknown.down, Some(DownReason::Interface));
+    assert_eq!(unknown.down, Some(DownReason::Unresolved));
     assert_eq!((unknown.remote, unknown.remote_name.as_deref()), (None, Some("one.mpt.test")));
     wait_for("the log says so", || a.log().contains("one.mpt.test").then_some(()));
+    wait_for("and why the path is down", || a.log().contains("reason=unresolved").then_some(()));
+    for (what, text) in [("show", format!("{:?}", a.show())), ("the log", a.log())] {
+        assert!(!text.contains("0.0.0."), "{what} names no address that nobody has: {text}");
+    }
 
     // A change of the network has it asked for at once.
     let ports = a.path("tunnel", "line2").source_ports;

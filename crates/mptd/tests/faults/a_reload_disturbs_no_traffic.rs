@@ -152,7 +152,7 @@ fn what_is_logged_changes_at_once() {
     let mut config = pair.configs()[0].clone();
     let mut a = Daemon::start(&pair.a, &config);
     a.wait_until_up();
-    let requests = || a.log().matches("reload asked by a client").count();
+    let requests = || a.log().matches("reload by command").count();
     reload(&a, &config, false);
     assert_eq!(requests(), 1);
     config.daemon().set("log", "warn");
@@ -173,22 +173,31 @@ fn a_path_moves_to_another_interface_or_port() {
     let [a, b] = pair.start(&configs);
     let stream = Stream::start(&pair.a, &pair.b, ADDRESS);
     stream.wait_for_progress();
+    // NATs and firewalls on the way know the path by its source port.
+    let ports = a.path("tunnel", "line1").source_ports;
+    let same_port = |a: &Daemon| assert_eq!(a.path("tunnel", "line1").source_ports, ports);
     configs[0].path("tunnel", "line1").set("interface", "line1");
     reload(&a, &configs[0], false);
+    same_port(&a);
     wait_for_use(&a, &["line1", "line2"]);
     stream.wait_for_progress();
     configs[0].path("tunnel", "line1").unset("local");
     reload(&a, &configs[0], false);
+    same_port(&a);
     wait_for_use(&a, &["line1", "line2"]);
     stream.wait_for_progress();
     configs[0].path("tunnel", "line1").unset("interface").set("local", "10.71.1.1");
     reload(&a, &configs[0], false);
+    same_port(&a);
     wait_for_use(&a, &["line1", "line2"]);
     // The two ends cannot do this at the same moment; the stream lives on what the other path carries.
     configs[0].path("tunnel", "line1").set("remote_port", 6000);
     configs[1].path("tunnel", "line1").set("local_port", 6000);
+    let there = b.path("tunnel", "line1").source_ports;
     reload(&b, &configs[1], false);
     reload(&a, &configs[0], false);
+    same_port(&a);
+    assert_eq!(b.path("tunnel", "line1").source_ports, there, "it listens on another port");
     wait_for_use(&a, &["line1", "line2"]);
     stream.wait_for_progress();
     stream.end();

@@ -78,7 +78,7 @@ pub(crate) fn wait_for_echo(from: &Host, to: &Host) {
 pub(crate) fn wait_for_daemon_drop(daemon: &Daemon, counter: &str, value: u64) {
     let mut last = 0;
     wait_for_value(counter, value, || {
-        last = daemon.show().daemon.drops.get(counter).copied().unwrap_or(0);
+        last = daemon.daemon_drops(counter);
         last
     });
 }

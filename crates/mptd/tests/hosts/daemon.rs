@@ -103,6 +103,21 @@ impl Daemon {
         Self { process, directory, label: host.namespace.name().to_owned() }
     }
 
+    /// Starts it as systemd does: its standard error is said to be the journal, whose socket is the one called `socket` in this
+    /// directory.
+    pub(crate) fn start_with_journal(host: &Host, config: &Config, journal: &Path) -> Self {
+        let directory = tempfile::tempdir().unwrap();
+        fs::write(file(&directory), config.text(&socket(&directory))).unwrap();
+        let mut command = host.namespace.command("unshare").unwrap();
+        let script = r#"mount -t tmpfs tmpfs /run && mkdir -p /run/systemd/journal &&
+            mount --bind "$1" /run/systemd/journal && shift &&
+            JOURNAL_STREAM=$(stat -L -c %d:%i /proc/self/fd/2) exec "$@""#;
+        command.args(["--mount", "sh", "-c", script, "sh"]).arg(journal);
+        command.arg(env!("CARGO_BIN_EXE_mptd"));
+        let process = run(command, &directory);
+        Self { process, directory, label: host.namespace.name().to_owned() }
+    }
+
     /// Starts it once more after it has ended, with its configuration file as it stands.
     pub(crate) fn start_again(&mut self, host: &Host) {
         assert!(self.process.try_wait().unwrap().is_some(), "mptd runs still");
@@ -183,19 +198,19 @@ impl Daemon {
         self.connection(connection).paths.iter().map(|path| path.sent.packets).collect()
     }
 
-    /// A counter of a connection, 0 while it is left out.
+    /// A counter of a connection. It has to be there, also while it is 0.
     pub(crate) fn drops(&self, connection: &str, counter: &str) -> u64 {
-        self.connection(connection).drops.get(counter).copied().unwrap_or(0)
+        self.connection(connection).drops[counter]
     }
 
-    /// A counter of remarkable packets that a connection carried, 0 while it is left out.
+    /// A counter of remarkable packets that a connection carried.
     pub(crate) fn remarks(&self, connection: &str, counter: &str) -> u64 {
-        self.connection(connection).remarks.get(counter).copied().unwrap_or(0)
+        self.connection(connection).remarks[counter]
     }
 
-    /// A counter of packets dropped before they were assigned to a connection, 0 while it is left out.
+    /// A counter of packets dropped before they were assigned to a connection.
     pub(crate) fn daemon_drops(&self, counter: &str) -> u64 {
-        self.show().daemon.drops.get(counter).copied().unwrap_or(0)
+        self.show().daemon.drops[counter]
     }
 
     /// Changes a path at run time.

@@ -8,6 +8,7 @@ mod nat;
 mod support;
 
 mod a_central_controller_leaves_bad_paths;
+mod a_client_disturbs_no_other_by_its_wishes;
 mod a_client_gets_its_connection_on_demand;
 mod a_client_that_falls_silent_is_removed;
 mod a_client_that_gets_another_address_is_followed;
@@ -28,4 +29,5 @@ mod the_other_end_is_told_of_a_lost_carrier;
 mod the_speed_of_each_path_is_measured;
 mod two_ends_that_know_each_other_establish_a_session;
 mod what_a_client_may_have_is_bounded;
+mod what_a_server_assigned_is_not_saved;
 mod without_keepalives_the_carrier_decides;

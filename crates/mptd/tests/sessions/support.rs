@@ -37,9 +37,9 @@ pub(crate) fn wait_until_down(daemon: &Daemon, path: &str, reason: Option<DownRe
     }
 }
 
-/// A counter of the control protocol, 0 while it is left out.
+/// A counter of the control protocol. It has to be there, also while it is 0.
 pub(crate) fn control(daemon: &Daemon, counter: &str) -> u64 {
-    daemon.show().daemon.control.get(counter).copied().unwrap_or(0)
+    daemon.show().daemon.control[counter]
 }
 
 /// Waits until a counter of the control protocol has at least this value.

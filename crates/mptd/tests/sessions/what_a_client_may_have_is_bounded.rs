@@ -66,7 +66,7 @@ fn paths() {
         server.client("anna").set("max_paths", 2);
     });
     wait_until_refused(&a, "office");
-    assert!(a.log().contains("2 paths"), "the log says why: {}", a.log());
+    assert!(a.log().contains("max_paths of this client is 2"), "the log says why: {}", a.log());
     assert!(b.show().connections.is_empty());
     let socket = pair.a.udp("10.71.1.1:0");
     socket.send_to(b"the lines work", "10.71.1.2:9").unwrap();

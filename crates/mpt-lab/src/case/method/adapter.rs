@@ -98,7 +98,7 @@ impl Adapter {
     /// Name the file and what is wrong with it, or the adapters that there are.
     pub(in crate::case) fn load(name: &str, directory: Option<&Path>) -> Result<Self> {
         let plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
-        ensure!(!name.is_empty() && name.chars().all(plain), "{name:?} is no name of an adapter");
+        ensure!(!name.is_empty() && name.chars().all(plain), "\"{name}\" is no name of an adapter");
         if let Some(file) =
             directory.map(|it| it.join(format!("{name}.toml"))).filter(|it| it.exists())
         {
@@ -191,7 +191,7 @@ impl Running {
                 }
             }
             if start.elapsed() > DEVICE {
-                bail!("no device {device} after {DEVICE:?}\n{}", self.logs());
+                bail!("no device {device} after {} s\n{}", DEVICE.as_secs(), self.logs());
             }
             thread::sleep(POLL);
         }

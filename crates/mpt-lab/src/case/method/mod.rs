@@ -94,7 +94,7 @@ impl Carrier {
         let (link, up) = match *action {
             Action::PathDown { link } => (link, false),
             Action::PathUp { link } => (link, true),
-            ref other => bail!("{other:?} is not about paths"),
+            ref other => bail!("\"{other}\" is not about paths"),
         };
         let Self::Tunnel(tunnel) = self else { bail!("only a tunnel of ours has paths") };
         tunnel.set_path(link, up, network)

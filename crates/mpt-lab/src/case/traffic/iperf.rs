@@ -133,7 +133,7 @@ impl Running for Test {
             Load::Tcp { congestion } => {
                 let ran = client.end.sender_tcp_congestion.clone().unwrap_or_default();
                 if ran != *congestion {
-                    deviations.push(format!("TCP {ran:?} ran, not {congestion}"));
+                    deviations.push(format!("TCP \"{ran}\" ran, not {congestion}"));
                 }
                 tcp(&client, &server)?
             }

@@ -128,7 +128,7 @@ fn wait_until_it_listens(server: &mut Talking, port: u16, interrupt: &Interrupt)
             bail!("the server ended at once: {status}");
         }
         if start.elapsed() > START {
-            bail!("the server does not listen after {START:?}");
+            bail!("the server does not listen after {} s", START.as_secs());
         }
         thread::sleep(POLL);
     }

@@ -117,6 +117,14 @@ pub struct Controller {
     pub allow: Vec<Permission>,
 }
 
+impl Peer {
+    /// Says whether a session with this peer can go on as one with the other.
+    pub(crate) fn has_same_session(&self, other: &Peer) -> bool {
+        let identity = |it: &Peer| (it.public_key, it.psk.clone(), it.initiate, it.create);
+        identity(self) == identity(other)
+    }
+}
+
 impl Default for Timing {
     fn default() -> Self {
         Timing { keepalive: DEFAULT_KEEPALIVE, idle_keepalive: DEFAULT_IDLE_KEEPALIVE, dead: None }

@@ -1,0 +1,83 @@
+//! Changes of the paths' states, noticed where every one of them passes.
+
+use std::time::{Duration, Instant};
+
+use super::DownReasons;
+use crate::PathId;
+
+/// A change of a path's state.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Transition {
+    /// The path.
+    pub path: PathId,
+    /// Why it was down before, empty if it was up; `None` for a path that is new.
+    pub from: Option<DownReasons>,
+    /// Why it is down now, empty if it is up.
+    pub to: DownReasons,
+    /// How long the former state lasted; zero for a path that is new.
+    pub lasted: Duration,
+}
+
+/// The state of each path as it was last reported, and the paths whose state may have changed since.
+#[derive(Debug, Default)]
+pub(crate) struct Transitions {
+    /// By [`PathId`].
+    seen: Vec<Option<Seen>>,
+    /// Paths to be looked at, each at most once: no more than there are paths.
+    pending: Vec<PathId>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Seen {
+    /// `None` until the path was first reported.
+    state: Option<DownReasons>,
+    /// When this state began.
+    since: Instant,
+    /// When the state changed last.
+    changed: Instant,
+    /// Whether the path is among the pending ones.
+    pending: bool,
+}
+
+impl Transitions {
+    /// A path with this number came into being.
+    pub(crate) fn begin(&mut self, now: Instant, path: PathId) {
+        let index = path.0 as usize;
+        if self.seen.len() <= index {
+            self.seen.resize(index + 1, None);
+        }
+        let pending = self.seen[index].is_some_and(|before| before.pending);
+        self.seen[index] = Some(Seen { state: None, since: now, changed: now, pending });
+        self.note(now, path);
+    }
+
+    /// The state of a path changed.
+    pub(crate) fn note(&mut self, now: Instant, path: PathId) {
+        let Some(Some(seen)) = self.seen.get_mut(path.0 as usize) else { return };
+        seen.changed = now;
+        if !seen.pending {
+            seen.pending = true;
+            self.pending.push(path);
+        }
+    }
+
+    /// Gives the next change; `state` says how a path is now, `None` when it is gone.
+    pub(crate) fn take(
+        &mut self,
+        state: impl Fn(PathId) -> Option<DownReasons>,
+    ) -> Option<Transition> {
+        while let Some(path) = self.pending.pop() {
+            let Some(Some(seen)) = self.seen.get_mut(path.0 as usize) else { continue };
+            seen.pending = false;
+            let Some(to) = state(path) else { continue };
+            if seen.state == Some(to) {
+                continue;
+            }
+            let from = seen.state.replace(to);
+            let lasted = seen.changed.saturating_duration_since(seen.since);
+            seen.since = seen.changed;
+            return Some(Transition { path, from, to, lasted });
+        }
+        None
+    }
+}

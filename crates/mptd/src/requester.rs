@@ -1,0 +1,38 @@
+//! Who asks for a change, for the log.
+
+/// Whoever asks for something: a command on this host, or a controller in a session.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Requester {
+    /// User of the process on this host.
+    pub(crate) uid: Option<u32>,
+    /// The process on this host.
+    pub(crate) pid: Option<i32>,
+    /// Name of the `[[controller]]`.
+    pub(crate) controller: Option<String>,
+}
+
+/// What is asked for, as far as it has such parts.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Subject<'a> {
+    /// Name of a connection.
+    pub(crate) connection: Option<&'a str>,
+    /// Name of a path.
+    pub(crate) path: Option<&'a str>,
+    /// Name of an interface.
+    pub(crate) interface: Option<&'a str>,
+}
+
+impl Requester {
+    /// Logs that `what` was asked for: "path down by command".
+    pub(crate) fn log(&self, what: &str, subject: Subject<'_>) {
+        let Subject { connection, path, interface } = subject;
+        let (uid, pid, controller) = (self.uid, self.pid, self.controller.as_deref());
+        let by = self.kind();
+        tracing::info!(connection, path, interface, uid, pid, controller, "{what} by {by}");
+    }
+
+    /// Returns by what way it asks.
+    pub(crate) fn kind(&self) -> &'static str {
+        if self.controller.is_some() { "controller" } else { "command" }
+    }
+}
