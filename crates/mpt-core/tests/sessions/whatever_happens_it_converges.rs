@@ -11,8 +11,8 @@ use mpt_link::{Change, Distribution, Jitter, Loss, Probability, Redraw};
 
 use super::network::*;
 
-/// In every test run. Millions are for a release build.
-const STEPS: u64 = 400_000;
+/// The events of every test run.
+const STEPS: u64 = 2_000_000;
 
 fn steps() -> u64 {
     match std::env::var("MPT_SESSION_STEPS") {

@@ -14,11 +14,11 @@ pub(crate) fn demo() -> Command {
     command
 }
 
-/// `mpt-lab failover --quick` with further arguments.
+/// `mpt-lab failover` with further arguments.
 #[allow(dead_code, reason = "not every test asks")]
 pub(crate) fn failover(arguments: &[&str]) -> Command {
     let mut command = Command::new(laboratory());
-    command.args(["failover", "--quick"]).args(arguments);
+    command.arg("failover").args(arguments);
     command
 }
 

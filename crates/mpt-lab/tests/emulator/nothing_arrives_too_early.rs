@@ -29,11 +29,11 @@ fn nor_much_too_late() {
             (datagram.at.as_nanos() as f64 - sent as f64) / 1e6
         })
         .collect();
-    let (shortest, longest) =
-        delays.iter().fold((f64::INFINITY, 0.0_f64), |(least, most), &delay| {
-            (least.min(delay), most.max(delay))
-        });
-    assert!(shortest >= 50.0, "{shortest} ms of {longest}");
-    // A machine that is busy with other tests is not late all the time.
-    assert!(shortest < 55.0, "{shortest} ms");
+    let mut sorted = delays.clone();
+    sorted.sort_by(f64::total_cmp);
+    let [shortest, median, late] = [0, 50, 90].map(|percent| sorted[percent]);
+    assert!(shortest >= 50.0, "{shortest} ms");
+    // Nine of ten datagrams are on time; the last tenth is left to a machine that is busy with other tests and runs the emulator late.
+    assert!(median < 51.0, "half took {median} ms: {delays:?}");
+    assert!(late < 55.0, "a tenth took more than {late} ms: {delays:?}");
 }
