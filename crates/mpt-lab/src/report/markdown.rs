@@ -7,7 +7,8 @@ use anyhow::{Context, Result, bail};
 
 use super::accuracy::{Accuracy, sentence};
 use super::figure::Grid;
-use super::notes::{self, Tally, count};
+use super::notes::{self, Tally};
+use super::remarks;
 use super::results::{ACCURACY, Results, replace};
 use super::sheet::{Line, Sheet};
 use super::verdict::judge;
@@ -88,7 +89,11 @@ fn tables(results: &Results) -> String {
     let mut text = measured(&grid);
     for metric in std::iter::once(&plan.metric).chain(&plan.also) {
         if let Some(sheet) = Sheet::new(&grid, metric) {
-            text += &format!("\n{}:\n\n{}", capital(&sheet.quantity.heading()), table(&sheet));
+            let heading = capital(&sheet.quantity.heading());
+            text += &format!("\n{heading} ({}):\n\n{}", remarks::basis(&grid), table(&sheet));
+            for remark in remarks::of(&grid, metric) {
+                text += &format!("\n{}\n", escaped(&remark));
+            }
         }
     }
     let verdicts = judge(&grid);
@@ -139,14 +144,14 @@ fn measured(grid: &Grid) -> String {
         )
     };
     format!(
-        "Measured {}; {}; kernel {}; mpt {}; links by {}; {}; {} of each; {}.\n",
+        "Measured {}; {}; kernel {}; mpt {}; links by {}; {}; {}; {}.\n",
         of("measured"),
         of("machine"),
         of("kernel"),
         of("mpt"),
         notes::backends(grid),
         notes::scales(grid),
-        count(grid.repetitions, "repetition"),
+        remarks::basis(grid),
         Tally::of(grid).sentence(),
     )
 }

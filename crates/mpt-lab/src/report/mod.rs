@@ -13,6 +13,7 @@ mod notes;
 mod page;
 mod plots;
 mod quantity;
+mod remarks;
 mod results;
 #[cfg(test)]
 mod samples;

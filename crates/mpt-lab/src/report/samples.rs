@@ -5,7 +5,8 @@ use std::path::Path;
 
 use super::results::{CASES, Results, replace};
 use crate::case::{
-    Backend, CaseResult, CaseSpec, Environment, Flag, Method, NetworkSpec, Series, Traffic, metric,
+    Backend, CaseResult, CaseSpec, Environment, Flag, Method, NetworkSpec, Series, Traffic,
+    TunnelSpec, metric,
 };
 use crate::experiment::{Axis, Cell, Expectation, Plan, PlannedCase, Published, Row};
 
@@ -135,7 +136,17 @@ impl Sample {
         let spec = CaseSpec {
             network: NetworkSpec { channels: Vec::new(), links: Vec::new() },
             backend: Backend::Emulator,
-            method: Method::Plain,
+            method: match row {
+                "ours" | "paper" => Method::Tunnel(TunnelSpec {
+                    inner: 4,
+                    outer: 4,
+                    session: false,
+                    connection: BTreeMap::new(),
+                    paths_a: Vec::new(),
+                    paths_b: Vec::new(),
+                }),
+                _ => Method::Plain,
+            },
             traffic: Traffic::Ping { count: 1, interval: std::time::Duration::from_millis(10) },
             events: Vec::new(),
             receive_steering: false,

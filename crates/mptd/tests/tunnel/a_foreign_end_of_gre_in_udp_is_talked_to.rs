@@ -153,7 +153,7 @@ fn with_scapy(agreed: Agreement) {
 }
 
 fn with_linux(agreed: Agreement) {
-    talk(agreed, Foreign::linux);
+    talk(agreed, |pair, agreed| Foreign::linux(pair, agreed));
 }
 
 const OVER_IPV4: Agreement = Agreement { v6: false, key: None, numbered: false };
