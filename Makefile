@@ -62,6 +62,15 @@ clients: ## what 1,000 clients cost a concentrator; fails when a limit is missed
 	$(CARGO) build --release --locked -p mptd -p mpt -p mpt-lab
 	$(TARGET)/release/mpt-lab clients $(LAB)
 
+# Seconds for all kinds of attacks of `make hostile` together.
+HOSTILE_SECONDS := 120
+
+.PHONY: hostile
+hostile: ## the hostile kit: strangers and a man in the middle beside correct peers: some minutes
+	@scripts/setup test
+	HOSTILE_SECONDS=$(HOSTILE_SECONDS) \
+		$(CARGO) test --release --locked -p mptd --test hostile $(RUNNER) -- --nocapture --test-threads 1
+
 .PHONY: lint
 lint: ## formatting, clippy, documentation, layering, licences, shell scripts
 	@scripts/setup lint

@@ -1,0 +1,76 @@
+//! The programs of the kit.
+
+use std::fs;
+use std::io::{BufRead, BufReader, Lines};
+use std::process::{Child, ChildStdout, Stdio};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+use crate::hosts::Host;
+
+/// The distribution's Python, which has the distribution's `cryptography`.
+const PYTHON: &str = "/usr/bin/python3";
+const DIRECTORY: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/hostile");
+
+/// A running program of the kit. It is killed when this is dropped.
+pub(crate) struct Program {
+    child: Child,
+    lines: Lines<BufReader<ChildStdout>>,
+    name: &'static str,
+    _directory: TempDir,
+}
+
+impl Program {
+    /// Starts one in the namespace of a host. `config` becomes its file.
+    pub(crate) fn start(host: &Host, name: &'static str, config: &Value) -> Self {
+        let directory = tempfile::tempdir().unwrap();
+        let file = directory.path().join("config.json");
+        fs::write(&file, config.to_string()).unwrap();
+        let mut command = host.namespace.command(PYTHON).unwrap();
+        command.args(["-B", &format!("{DIRECTORY}/{name}")]).arg(file);
+        let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn().unwrap();
+        let lines = BufReader::new(child.stdout.take().unwrap()).lines();
+        Self { child, lines, name, _directory: directory }
+    }
+
+    /// The next thing it says; panics when it ends before, with its status.
+    pub(crate) fn said(&mut self) -> Value {
+        let line = self.lines.next();
+        let line =
+            line.unwrap_or_else(|| panic!("{} ended: {}", self.name, self.child.wait().unwrap()));
+        serde_json::from_str(&line.unwrap()).unwrap()
+    }
+
+    /// Everything it says until it has ended, which has to be a good end.
+    pub(crate) fn finish(mut self) -> Vec<Value> {
+        let lines = self.lines.by_ref().map(|line| serde_json::from_str(&line.unwrap()).unwrap());
+        let said = lines.collect();
+        let status = self.child.wait().unwrap();
+        assert!(status.success(), "{} ended with {status}; it said {said:?}", self.name);
+        said
+    }
+}
+
+impl Drop for Program {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// Runs a program that needs no network to its end and gives back what it printed.
+pub(crate) fn run(name: &str, argument: &str) -> String {
+    let mut command = std::process::Command::new(PYTHON);
+    let output = command.args(["-B", &format!("{DIRECTORY}/{name}"), argument]).output().unwrap();
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{name}: {errors}");
+    String::from_utf8(output.stdout).unwrap()
+}
+
+/// Floods disturb one another: they run one at a time.
+pub(crate) fn alone() -> MutexGuard<'static, ()> {
+    static ALONE: Mutex<()> = Mutex::new(());
+    ALONE.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,69 @@
+//! An attacker who knows the addresses and ports of a path, and the receiver's public key, sends everything that he can make of that, at 1 and at 10,000
+//! packets per second, while the daemons are reloaded.
+
+use serde_json::json;
+
+use crate::kit::{Program, alone};
+use crate::scene::{RATE, Scene, assert_fast, seconds};
+
+pub(crate) const DATA: [&str; 11] = [
+    "unknown_sender",
+    "wrong_key",
+    "truncated",
+    "reserved_flags",
+    "version",
+    "unknown_protocol",
+    "checksum",
+    "malformed_inner",
+    "inner_version",
+    "foreign_source",
+    "multicast",
+];
+pub(crate) const ICMP: [&str; 2] = ["icmp_unreachable", "icmp_too_big"];
+pub(crate) const CONTROL: [&str; 7] = [
+    "bad_version",
+    "malformed_frame",
+    "bad_mac",
+    "unknown_index",
+    "responses",
+    "cookies",
+    "strangers",
+];
+
+/// Sends the kinds one after the other.
+fn attack(kinds: &[&str]) {
+    let _alone = alone();
+    let scene = Scene::new(|_| {});
+    let mtu = scene.daemons[1].show().devices[0].mtu;
+    for (rate, seconds) in [(1, 0.2), (RATE, seconds())] {
+        let watch = scene.watch();
+        let config = json!({
+            "from": "10.71.1.1:4754", "to": "10.71.1.2:4754", "networks": ["10.72.0.1", "10.72.0.2"],
+            "responder": scene.identities[1].public(), "kinds": kinds, "rate": rate, "seconds": seconds,
+        });
+        let said =
+            scene.under_reload(|| Program::start(&scene.outside, "offpath.py", &config).finish());
+        assert_eq!(said.len(), kinds.len());
+        if rate == RATE {
+            assert_fast(&said, rate);
+        }
+        scene.assert_counted(&watch, &said);
+        scene.assert_undisturbed(watch, &format!("{rate} per second"));
+    }
+    assert_eq!(scene.daemons[1].show().devices[0].mtu, mtu, "nobody has changed the MTU");
+}
+
+#[test]
+fn by_bad_data() {
+    attack(&DATA);
+}
+
+#[test]
+fn by_icmp_errors() {
+    attack(&ICMP);
+}
+
+#[test]
+fn by_control_frames() {
+    attack(&CONTROL);
+}

@@ -1,0 +1,107 @@
+//! An attacker in the middle of a path has recorded what passed, the handshake included, and sends it on again: as it was, changed, and back to its
+//! sender.
+
+use std::thread;
+use std::time::{Duration, Instant};
+
+use mpt_api::PathState;
+use serde_json::{Value, json};
+
+use crate::hosts::traffic::{deliver, expect_silence};
+use crate::hosts::{Daemon, Pulse, wait_for};
+use crate::kit::{Program, alone};
+use crate::scene::{RATE, Scene, assert_fast, seconds};
+
+/// Records on line 1 while the session of `a` begins, and attacks with that.
+fn attack(kinds: &[&str], rate: u32, seconds: f64) -> (Scene, Vec<Value>) {
+    let mut scene = Scene::new(|_| {});
+    let config = json!({
+        "ports": ["a1", "b1"], "record": 2.0, "kinds": kinds, "rate": rate, "seconds": 2.0 * seconds,
+    });
+    let mut program = Program::start(scene.pair.middle(), "onpath.py", &config);
+    assert_eq!(program.said()["step"], "listening");
+    scene.daemons[0].kill();
+    scene.daemons[0].start_again(&scene.pair.a);
+    scene.daemons[0].wait_until_up();
+    scene.daemons[1].wait_until_up();
+    wait_for("no path has died lately", || {
+        let up = |daemon: &Daemon| {
+            daemon.connection("tunnel").paths.iter().all(|path| path.state == PathState::Up)
+        };
+        scene.daemons.iter().all(up).then_some(())
+    });
+    assert_eq!(program.said()["step"], "recorded");
+    let watch = scene.watch();
+    let said = scene.under_reload(|| program.finish());
+    scene.assert_counted(&watch, &said);
+    scene.assert_undisturbed(watch, &format!("{kinds:?} at {rate} per second"));
+    (scene, said)
+}
+
+#[test]
+fn by_frames_of_the_control_protocol() {
+    let _alone = alone();
+    let kinds = ["sealed", "initiations", "reflect", "alter"];
+    let (_, said) = attack(&kinds, RATE, seconds());
+    assert_fast(&said, RATE);
+}
+
+/// What was read is delivered once more at most where the numbers have gone on: inner transports know that.
+#[test]
+fn by_everything_that_passed_once_more() {
+    let _alone = alone();
+    let (scene, said) = attack(&["replay"], 1000, seconds());
+    assert_fast(&said, 1000);
+    let socket = scene.pair.b.udp("10.72.0.2:7001");
+    deliver(&scene.pair.a.udp("10.72.0.1:7001"), &socket, 200);
+    expect_silence(&socket, Duration::from_millis(100));
+}
+
+/// The UDP checksum is no obstacle to someone who can write a new one. The changed packet is delivered.
+#[test]
+fn but_data_can_be_changed_on_its_way() {
+    let _alone = alone();
+    let scene = Scene::new(|_| {});
+    let receiver = scene.pair.b.udp("10.72.0.2:7000");
+    let config =
+        json!({ "ports": ["a1", "b1"], "find": "genuine", "write": "changed", "seconds": 20 });
+    scene.pair.middle().tc("qdisc add dev b1 root pfifo limit 0");
+    let mut program = Program::start(scene.pair.middle(), "change.py", &config);
+    assert_eq!(program.said()["step"], "listening");
+    let sender = scene.pair.a.udp("10.72.0.1:7000");
+    receiver.set_read_timeout(Some(Duration::from_millis(50))).unwrap();
+    let start = Instant::now();
+    let mut buffer = [0; 100];
+    loop {
+        assert!(start.elapsed() < Duration::from_secs(15), "no changed packet arrives");
+        sender.send_to(b"genuine", "10.72.0.2:7000").unwrap();
+        if receiver.recv(&mut buffer).is_ok_and(|length| &buffer[..length] == b"changed") {
+            break;
+        }
+        thread::sleep(Duration::from_millis(5));
+    }
+}
+
+/// What lets control through and drops data is not found: the counters of both ends differ, which an operator sees.
+#[test]
+fn and_its_data_can_be_dropped_unnoticed() {
+    let _alone = alone();
+    let scene = Scene::new(|_| {});
+    let config = json!({ "ports": ["a1", "b1"], "drop": "data", "seconds": 6 });
+    let mut program = Program::start(scene.pair.middle(), "change.py", &config);
+    assert_eq!(program.said()["step"], "listening");
+    scene.pair.middle().tc("qdisc add dev b1 root pfifo limit 0");
+    let before = scene.daemons[0].path("tunnel", "line1");
+    let pulse = Pulse::start((&scene.pair.a, "10.72.0.1:7000"), (&scene.pair.b, "10.72.0.2:7000"));
+    thread::sleep(Duration::from_secs(3));
+    let path = scene.daemons[0].path("tunnel", "line1");
+    let beats = pulse.end();
+    let lost = beats.lost(beats.sent[0], Instant::now()).len();
+    assert_eq!(path.state, PathState::Up, "control is all that tells");
+    assert!(lost * 3 > beats.sent.len(), "{lost} of {} lost: that of line 1", beats.sent.len());
+    let received =
+        |path: &mpt_api::Path| path.liveness.as_ref().and_then(|it| it.peer_received).unwrap_or(0);
+    let (sent, arrived) =
+        (path.sent.packets - before.sent.packets, received(&path) - received(&before));
+    assert!(sent > 1000 && arrived < sent / 10, "{sent} sent, {arrived} received there");
+}

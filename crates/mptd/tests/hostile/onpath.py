@@ -1,0 +1,123 @@
+"""An attacker on a path: in the middle of it, where it sees every packet.
+
+    onpath.py CONFIG
+
+CONFIG is JSON: "ports" (the bridge's ports towards both ends), "record" (seconds to listen first), "kinds", "rate", "seconds". It records what passes, and
+then sends it on again: as it was ("replay"), to its sender ("reflect"), with a bit changed ("alter"), under another number ("renumber": data),
+or only the initiations ("initiations"). For each kind it prints a line of JSON.
+"""
+import json
+import random
+import socket
+import struct
+import sys
+import threading
+import time
+
+import burst
+import wire
+
+ETHERNET, IP, UDP = 14, 20, 8
+PAYLOAD = ETHERNET + IP + UDP
+#: In one of these every frame of a kind has to end.
+COUNTERS = {
+    "sealed": ["replayed"],
+    "reflect": ["unauthentic", "unknown_index"],
+    "alter": ["bad_mac", "bad_version", "malformed", "unauthentic", "unknown_index"],
+}
+
+
+def packets(port, seconds):
+    """GRE in UDP that leaves towards the end of a port."""
+    sock = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(3))
+    sock.bind((port, 0))
+    sock.settimeout(0.1)
+    end, found = time.monotonic() + seconds, []
+    while time.monotonic() < end:
+        try:
+            frame, source = sock.recvfrom(65535)
+        except socket.timeout:
+            continue
+        if source[2] == socket.PACKET_OUTGOING and len(frame) <= 1514 and is_ours(frame):
+            # Its UDP checksum is for a network card to complete.
+            found.append(rewritten(frame, frame[PAYLOAD:]))
+    return found
+
+
+def is_ours(frame):
+    """Whether an Ethernet frame holds GRE in UDP over IPv4."""
+    udp = len(frame) > PAYLOAD + 4 and frame[12:14] == b"\x08\0" and frame[ETHERNET] == 0x45 and frame[ETHERNET + 9] == 17
+    return udp and struct.unpack_from(">H", frame, ETHERNET + IP + 2)[0] == wire.PORT
+
+
+def rewritten(frame, payload, turned=False):
+    """The frame with another payload, without UDP checksum; turned round if asked for."""
+    head = bytearray(frame[:PAYLOAD])
+    if turned:
+        head[0:6], head[6:12] = frame[6:12], frame[0:6]
+        head[26:30], head[30:34] = frame[30:34], frame[26:30]
+        head[34:36], head[36:38] = frame[36:38], frame[34:36]
+    head[40:42] = b"\0\0"
+    return bytes(head) + payload
+
+
+def is_control(frame):
+    return struct.unpack_from(">H", frame, PAYLOAD + 2)[0] == 0x88B5
+
+
+def control_type(frame):
+    return frame[PAYLOAD + 4] if is_control(frame) else 0
+
+
+def altered(frame, chance):
+    payload = bytearray(frame[PAYLOAD:])
+    # Headers of IP and UDP are the kernel's business.
+    at = chance.randrange(min(len(payload), 60))
+    payload[at] ^= 1 << chance.randrange(8)
+    return rewritten(frame, bytes(payload))
+
+
+def attack(kind, recorded, chance):
+    """Frames by the port they go out of."""
+    a, b = recorded
+    if kind == "replay":
+        return recorded
+    if kind == "reflect":
+        return [rewritten(it, it[PAYLOAD:], True) for it in b], [rewritten(it, it[PAYLOAD:], True) for it in a]
+    if kind == "alter":
+        control = [[it for it in way if is_control(it)] for way in recorded]
+        return [[altered(it, chance) for it in way for _ in range(4)] for way in control]
+    if kind == "initiations":
+        return [[it for it in way if control_type(it) == wire.INITIATION] for way in recorded]
+    if kind == "sealed":
+        return [[it for it in way if control_type(it) == wire.SEALED] for way in recorded]
+    raise ValueError(kind)
+
+
+def main():
+    with open(sys.argv[1], encoding="utf-8") as file:
+        config = json.load(file)
+    chance = random.Random(1)
+    print(json.dumps({"step": "listening"}), flush=True)
+    recorded = [None, None]
+    listen = lambda n: recorded.__setitem__(n, packets(config["ports"][n], config["record"]))
+    threads = [threading.Thread(target=listen, args=(n,)) for n in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    print(json.dumps({"step": "recorded", "frames": [len(way) for way in recorded]}), flush=True)
+    for kind in config["kinds"]:
+        ways = attack(kind, recorded, chance)
+        total, rates = 0, 0
+        for port, frames in zip(config["ports"], ways):
+            if frames:
+                sock = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, 0)
+                sock.bind((port, 0))
+                sent, rate = burst.run(sock, frames[:4096], config["rate"], config["seconds"] / 2)
+                total, rates = total + sent, max(rates, rate)
+        print(json.dumps({"step": kind, "sent": total, "rate": rates, "counters": COUNTERS.get(kind, [])}), flush=True)
+
+
+if __name__ == "__main__":
+    main()
