@@ -13,6 +13,7 @@ mod a_path_that_returns_is_used;
 mod a_session_comes_up;
 mod a_wrong_message_makes_its_frame_ineffective;
 mod addresses_are_followed;
+mod an_unproved_address_gets_no_more_than_it_sent;
 mod changes_by_hand_lose_nothing;
 mod keys_are_renewed_without_loss;
 mod one_peer_takes_no_more_than_its_share;

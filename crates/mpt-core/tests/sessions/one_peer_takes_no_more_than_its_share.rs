@@ -126,6 +126,7 @@ fn all_sessions_of_a_key_share_one_rate() {
 fn parts_of_results_have_a_rate() {
     let mut server = Server::new(1);
     let mut peer = Raw::connect(&mut server, 1, Kind::Steering, "a", "10.0.0.1:4754");
+    peer.prove(&mut server);
     peer.send(&mut server, &[request(1)]);
     let (session, id, _) = server.next_request().expect("it is to be worked on");
     server.answer(session, id, vec![7; 100_000]);

@@ -1,6 +1,5 @@
 //! A daemon that many may ask, and peers with valid keys that send whatever they like: every frame
 //! is of their own making.
-#![allow(dead_code, reason = "every test file uses a part of this")]
 
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
@@ -12,7 +11,7 @@ use mpt_core::control::{
 use mpt_core::{Endpoint, Nowhere, SocketId};
 use mpt_wire::control::frame::{self, MAX_PAYLOAD_LEN};
 use mpt_wire::control::hello::{Capabilities, Hello, Kind, Name};
-use mpt_wire::control::{Message, Writer};
+use mpt_wire::control::{Message, Writer, messages};
 
 use super::hub::{connection, key, path_config};
 
@@ -112,7 +111,10 @@ impl Server {
                 Destination::Path(id) => self.endpoint.path(id).expect("a path").remote(),
                 Destination::Address { remote, .. } => remote,
             };
-            sent.push((to, transmit.frame));
+            // A path that another one has just taken the address of.
+            if !to.ip().is_unspecified() {
+                sent.push((to, transmit.frame));
+            }
         }
         sent
     }
@@ -198,6 +200,35 @@ impl Raw {
         Some(opened.payload.to_vec())
     }
 
+    /// Has its address proved.
+    pub fn prove(&mut self, server: &mut Server) {
+        let answered = self.send(server, &[request(0)]);
+        let token = self.challenge(&answered);
+        self.send(server, &[Message::Echo { token }]);
+        while let Some((session, id, _)) = server.next_request() {
+            server.answer(session, id, Vec::new());
+        }
+    }
+
+    /// The token of the challenge among frames that were sent.
+    pub fn challenge(&mut self, frames: &[(SocketAddr, Vec<u8>)]) -> u64 {
+        self.tokens(frames).pop().expect("a challenge")
+    }
+
+    /// The tokens of the probes among frames that were sent to its address.
+    pub fn tokens(&mut self, frames: &[(SocketAddr, Vec<u8>)]) -> Vec<u64> {
+        let own = frames.iter().filter(|(to, _)| *to == self.address);
+        let own: Vec<_> = own.map(|(_, frame)| frame).collect();
+        let mut tokens = Vec::new();
+        for payload in own.into_iter().filter_map(|frame| self.open(frame)) {
+            tokens.extend(messages(&payload).filter_map(|message| match message {
+                Ok(Message::Probe { token }) => Some(token),
+                _ => None,
+            }));
+        }
+        tokens
+    }
+
     /// Sends messages from its address.
     pub fn send(
         &mut self,
@@ -207,6 +238,11 @@ impl Raw {
         let frame = self.frame(messages);
         server.handle(self.address, &frame)
     }
+}
+
+/// A request.
+fn request(id: u32) -> Message<'static> {
+    Message::Request { id, offset: 0, body: b"do" }
 }
 
 /// Another seed for every handshake.

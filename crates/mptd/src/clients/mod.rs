@@ -200,7 +200,8 @@ impl Clients {
         if self.held.len() >= config.daemon.max_clients as usize {
             return busy("the server has as many connections as it may");
         }
-        if !self.creations.admit(now, config.daemon.creations_per_second) {
+        let per_second = config.daemon.creations_per_second;
+        if !self.creations.admit(now, per_second, &client.name, client.max_connections) {
             return busy("too many connections are being created, try again");
         }
         Ok(())

@@ -17,6 +17,7 @@ use mpt_core::control::{RequestFailed, SessionId, TestRefused};
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
 
+use super::test_turns::TestTurns;
 use super::{Daemon, Error};
 use crate::command::{Answer, Command};
 use crate::data::{Ended, Handle};
@@ -31,6 +32,10 @@ const BESIDES: Duration = Duration::from_secs(20);
 const LARGEST_WEIGHT: u16 = 1000;
 /// Weights are as small as possible while none of them is further than this from the ratio of the speeds, which are no more exact.
 const EXACT: f64 = 0.03;
+/// Requests to the other end that wait to be sent: a measurement makes one at a time.
+const ASKS: usize = 4;
+/// What a test takes besides its duration, at most: to find the rate.
+const SEARCH: Duration = Duration::from_secs(5);
 /// Tests that the other end asks for have other numbers than our own.
 const ASKED: u64 = 1 << 32;
 
@@ -49,19 +54,22 @@ pub(super) struct Ask {
 #[derive(Debug)]
 pub(super) struct Measure {
     commands: mpsc::Sender<Command>,
-    asks: mpsc::UnboundedSender<Ask>,
+    asks: mpsc::Sender<Ask>,
     /// Requests to the other end that are not answered yet.
     asked: BTreeMap<(SessionId, u32), oneshot::Sender<Reply>>,
     task: Option<JoinHandle<()>>,
+    /// Of the peers that want a test of their own.
+    turns: TestTurns,
     /// Numbers of our tests.
     next: u32,
 }
 
 impl Measure {
     /// With what [`Daemon::ask_peer`] is to be called with. `commands`: the queue of the daemon.
-    pub(super) fn new(commands: mpsc::Sender<Command>) -> (Self, mpsc::UnboundedReceiver<Ask>) {
-        let (asks, asked) = mpsc::unbounded_channel();
-        (Self { commands, asks, asked: BTreeMap::new(), task: None, next: 0 }, asked)
+    pub(super) fn new(commands: mpsc::Sender<Command>) -> (Self, mpsc::Receiver<Ask>) {
+        let (asks, asked) = mpsc::channel(ASKS);
+        let turns = TestTurns::default();
+        (Self { commands, asks, asked: BTreeMap::new(), task: None, turns, next: 0 }, asked)
     }
 
     fn is_running(&self) -> bool {
@@ -168,6 +176,13 @@ impl Daemon {
         let number = ASKED | u64::from(start.test);
         let duration = Duration::from_millis(start.duration_ms.into());
         let (path, limit) = (start.path, start.limit);
+        let asked = self.data.call(move |data| (data.peer_of(session), data.is_testing()));
+        let (Some(peer), testing) = asked.await? else {
+            return refused(SessionCode::NotFound, &TestRefused::NoSession.to_string());
+        };
+        if !self.measure.turns.admit(Instant::now(), peer, duration + SEARCH, !testing) {
+            return refused(SessionCode::Busy, "others have their turn, or you had yours");
+        }
         let started =
             self.data.call(move |data| data.start_test(session, number, path, duration, limit));
         match started.await? {
@@ -212,7 +227,7 @@ impl Daemon {
 struct Job {
     data: Handle,
     commands: mpsc::Sender<Command>,
-    asks: mpsc::UnboundedSender<Ask>,
+    asks: mpsc::Sender<Ask>,
     session: SessionId,
     connection: String,
     paths: Vec<String>,
@@ -318,7 +333,7 @@ impl Job {
         let (reply, answer) = oneshot::channel();
         let ask = Ask { session: self.session, body: request.to_body(), reply };
         // The daemon ends when nobody listens.
-        self.asks.send(ask).map_err(|_| ended(Ended))?;
+        self.asks.send(ask).await.map_err(|_| ended(Ended))?;
         let failed = |why: String| Failure::new(Code::Failed, format!("the other end: {why}"));
         let body = match answer.await {
             Ok(Ok(body)) => body,

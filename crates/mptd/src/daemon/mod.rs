@@ -8,12 +8,14 @@ mod links;
 mod measure;
 mod names;
 mod network;
+mod refusals;
 mod reload;
 mod reverse_path;
 mod runtime;
 mod sessions;
 mod steering;
 mod system;
+mod test_turns;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -25,7 +27,7 @@ use mpt_linux::netlink;
 use mpt_linux::tun::{Driver, Tun, TunError};
 use thiserror::Error;
 use tokio::signal::unix::{SignalKind, signal};
-use tokio::sync::{broadcast, mpsc};
+use tokio::sync::{Notify, broadcast, mpsc};
 
 use crate::clients::Clients;
 use crate::command::Command;
@@ -40,6 +42,8 @@ use system::System;
 
 /// Requests waiting for an answer, from all clients together.
 const COMMAND_QUEUE: usize = 32;
+/// Notices of the data thread that are worked on before others get their turn.
+const NOTICES: usize = 16;
 /// How often it is looked whether a server is to be asked again for a connection it refused, and whether a name is to be resolved again.
 const ASK_AGAIN: Duration = Duration::from_secs(1);
 
@@ -83,6 +87,7 @@ pub struct Daemon {
     names: Names,
     sessions: sessions::Sessions,
     measure: measure::Measure,
+    refusals: refusals::Refusals,
     clients: Clients,
     server: Server,
     events: broadcast::Sender<Event>,
@@ -105,11 +110,11 @@ pub async fn run(
     let mut interrupt = signal(SignalKind::interrupt())?;
     let control = ControlSocket::bind(&config.daemon.control_socket).await?;
 
-    let (notices, mut noticed) = mpsc::unbounded_channel();
+    let noticed = Arc::new(Notify::new());
     let (commands, mut asked) = mpsc::channel(COMMAND_QUEUE);
     let (events, _) = broadcast::channel(EVENT_BACKLOG);
     let limit = usize::try_from(config.daemon.buffer_limit).unwrap_or(usize::MAX);
-    let (data, thread) = DataThread::spawn(limit, notices)?;
+    let (data, thread) = DataThread::spawn(limit, Arc::clone(&noticed))?;
     let network = Network::follow(data.clone(), events.clone()).await?;
     let (names, mut found) = Names::new();
     let (measure, mut asks) = measure::Measure::new(commands.clone());
@@ -127,6 +132,7 @@ pub async fn run(
         names,
         sessions: sessions::Sessions::default(),
         measure,
+        refusals: refusals::Refusals::default(),
         clients: Clients::default(),
         server: control.server(commands.clone(), events.clone()),
         events: events.clone(),
@@ -150,7 +156,7 @@ pub async fn run(
         tokio::select! {
             () = &mut serve => {}
             Some(command) = asked.recv() => daemon.answer(command).await,
-            Some(notice) = noticed.recv() => if let Err(error) = daemon.heed(notice).await {
+            () = noticed.notified() => if let Err(error) = daemon.heed_notices().await {
                 break Err(error);
             },
             changes = network.changed(pause) => match changes {
@@ -178,6 +184,9 @@ pub async fn run(
                 if let Err(error) = daemon.ask_again().await {
                     break Err(error);
                 }
+                if let Err(error) = daemon.sum_up_refusals().await {
+                    break Err(error);
+                }
             }
             // Both threads are: the answer comes from the other one.
             _ = alive.tick(), if watched.is_some() => {
@@ -201,6 +210,14 @@ pub async fn run(
 }
 
 impl Daemon {
+    /// Takes some of what the data thread has to say, and does what it asks for; others get their turn before the rest.
+    async fn heed_notices(&mut self) -> Result<(), Error> {
+        for notice in self.data.call(|data| data.take_notices(NOTICES)).await? {
+            self.heed(notice).await?;
+        }
+        Ok(())
+    }
+
     /// Does what the data thread asks for.
     async fn heed(&mut self, notice: Notice) -> Result<(), Error> {
         match notice {

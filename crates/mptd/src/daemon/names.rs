@@ -2,10 +2,11 @@
 
 use std::collections::{HashMap, HashSet};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use mpt_api::{DownReason, EventKind};
-use tokio::sync::mpsc;
+use tokio::sync::{Semaphore, mpsc};
 
 use super::Daemon;
 use crate::config::{Config, Path};
@@ -14,6 +15,9 @@ use crate::config::{Config, Path};
 const AGAIN: Duration = Duration::from_secs(10);
 /// The same after a change of the network, which may have brought a resolver.
 const AGAIN_AFTER_CHANGE: Duration = Duration::from_secs(1);
+
+/// Names that are looked up at a time; the others wait, each once.
+const LOOK_UPS: usize = 8;
 
 /// What a name leads to: nothing when it could not be resolved.
 type Found = (String, std::io::Result<Vec<IpAddr>>);
@@ -29,19 +33,22 @@ pub(super) struct Names {
     unknown: HashSet<String>,
     /// The network changed since names were last looked at.
     changed: bool,
-    answers: mpsc::UnboundedSender<Found>,
+    answers: mpsc::Sender<Found>,
+    /// Look-ups at a time.
+    free: Arc<Semaphore>,
 }
 
 impl Names {
     /// With the answers for [`Daemon::name_found`].
-    pub(super) fn new() -> (Self, mpsc::UnboundedReceiver<Found>) {
-        let (answers, found) = mpsc::unbounded_channel();
+    pub(super) fn new() -> (Self, mpsc::Receiver<Found>) {
+        let (answers, found) = mpsc::channel(LOOK_UPS);
         let names = Self {
             asked: HashMap::new(),
             waiting: HashSet::new(),
             unknown: HashSet::new(),
             changed: false,
             answers,
+            free: Arc::new(Semaphore::new(LOOK_UPS)),
         };
         (names, found)
     }
@@ -59,12 +66,15 @@ impl Names {
         }
         self.asked.insert(name.to_owned(), Instant::now());
         let (name, answers) = (name.to_owned(), self.answers.clone());
+        let free = Arc::clone(&self.free);
         tokio::spawn(async move {
+            // It is never closed; without it there would only be more at a time.
+            let _permit = free.acquire().await;
             // The port only completes what is asked for.
             let found = tokio::net::lookup_host((name.as_str(), 0)).await;
             let found = found.map(|all| all.map(|address| address.ip()).collect());
             // The daemon may be ending.
-            let _ = answers.send((name, found));
+            let _ = answers.send((name, found)).await;
         });
         true
     }

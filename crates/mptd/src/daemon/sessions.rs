@@ -318,7 +318,9 @@ impl Daemon {
             match self.clients.create(Instant::now(), &self.running, session, &peer, create) {
                 Ok(granted) => granted,
                 Err(failure) => {
-                    tracing::warn!(%peer, %failure, name = create.name, "connection refused");
+                    if self.refusals.deny(peer) {
+                        tracing::warn!(%peer, %failure, name = create.name, "connection refused");
+                    }
                     return Ok(Err(failure));
                 }
             };

@@ -33,6 +33,11 @@ impl DataThread {
         self.control.start_test(Instant::now(), session, config)
     }
 
+    /// Whether a test runs in any session.
+    pub(crate) fn is_testing(&self) -> bool {
+        self.control.is_testing()
+    }
+
     /// What is known of a test.
     pub(crate) fn test(&self, session: SessionId, number: u64) -> Option<TestView> {
         self.control.test(session, number)

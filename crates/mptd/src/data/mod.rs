@@ -13,6 +13,7 @@ mod frames;
 mod gather;
 mod ingress;
 mod measure;
+mod notices;
 mod outbox;
 mod path;
 mod path_mtu;
@@ -25,14 +26,14 @@ mod token;
 
 use std::io;
 use std::net::SocketAddr;
-use std::sync::mpsc;
+use std::sync::{Arc, mpsc};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use mpt_core::control::{self, Control};
 use mpt_core::{DeviceId, Endpoint, SocketId};
 use mpt_linux::poller::{Event, Interest, MAX_EVENTS, Poller, Waker};
-use tokio::sync::oneshot;
+use tokio::sync::{Notify, oneshot};
 
 use buffers::PacketRef;
 pub(crate) use changes::{ChangeError, LinkFacts, PathLink, Wanted};
@@ -41,6 +42,7 @@ use device::Device;
 use egress::{Egress, Exits, Stuck};
 use frames::Frames;
 use ingress::{Ingress, Judges};
+use notices::Notices;
 use outbox::Flushed;
 use path::PathIo;
 pub(crate) use sessions::ClientSession;
@@ -80,7 +82,7 @@ pub(crate) struct DataThread {
     /// The system's side of the paths, by [`PathId`].
     paths: Vec<Option<PathIo>>,
     icmp: IcmpCounters,
-    notices: tokio::sync::mpsc::UnboundedSender<Notice>,
+    notices: Notices,
     egress: Egress,
     ingress: Ingress,
     rates: snapshot::Rates,
@@ -194,10 +196,11 @@ impl Handle {
 }
 
 impl DataThread {
-    /// Starts the thread. `buffer_limit` bounds the bytes of waiting packets.
+    /// Starts the thread. `buffer_limit` bounds the bytes of waiting packets; `noticed` is notified when there is something to
+    /// [take](Self::take_notices).
     pub(crate) fn spawn(
         buffer_limit: usize,
-        notices: tokio::sync::mpsc::UnboundedSender<Notice>,
+        noticed: Arc<Notify>,
     ) -> io::Result<(Handle, JoinHandle<()>)> {
         let poller = Poller::new()?;
         let waker = Waker::new()?;
@@ -223,7 +226,7 @@ impl DataThread {
                 sockets: Sockets::of(Token::Socket),
                 paths: Vec::new(),
                 icmp: IcmpCounters::default(),
-                notices,
+                notices: Notices::new(noticed),
                 egress: Egress::new(),
                 ingress: Ingress::new(buffer_limit),
                 rates: snapshot::Rates::default(),
@@ -340,7 +343,7 @@ impl DataThread {
             return;
         };
         let _ = self.poller.remove(&device.tun);
-        let _ = self.notices.send(Notice::DeviceGone { device: device.tun.name().into() });
+        self.notify(Notice::DeviceGone { device: device.tun.name().into() });
     }
 
     /// Reads what has arrived, in turns: the packets of a connection alternate over its paths, so a batch of each in turn keeps few of them

@@ -192,7 +192,7 @@ impl DataThread {
 
     /// Probes have found that a path carries other packets than it was used with.
     pub(super) fn path_mtu_found(
-        &self,
+        &mut self,
         path: PathId,
         (before, found): (u16, u16),
         device: Option<(DeviceId, u16)>,
@@ -204,15 +204,16 @@ impl DataThread {
         self.tell_path_mtu(path);
     }
 
-    fn tell_device_mtu(&self, change: Option<(DeviceId, u16)>) {
+    fn tell_device_mtu(&mut self, change: Option<(DeviceId, u16)>) {
         if let Some((device, mtu)) = change
             && let Some(Some(device)) = self.devices.get(usize::from(device.0))
         {
-            self.notify(Notice::DeviceMtu { device: device.tun.name().into(), mtu });
+            let device = device.tun.name().into();
+            self.notify(Notice::DeviceMtu { device, mtu });
         }
     }
 
-    fn tell_path_mtu(&self, path: PathId) {
+    fn tell_path_mtu(&mut self, path: PathId) {
         if let Some((connection, path)) = self.names(path) {
             self.notify(Notice::PathChanged { connection, path });
         }

@@ -6,7 +6,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::time::{Duration, Instant};
 
 use mpt_core::control::{
-    Event, Limits, Peer, PrivateKey, RequestRefused, SessionConfig, SessionId,
+    Event, Limits, Peer, PrivateKey, PublicKey, RequestRefused, SessionConfig, SessionId,
 };
 use mpt_core::{ConnectionId, PathId, SocketId};
 use mpt_wire::control::Kind;
@@ -195,6 +195,16 @@ impl DataThread {
         self.control.request(Instant::now(), session, body)
     }
 
+    /// How many requests of each peer were refused since the last time.
+    pub(crate) fn take_refused(&mut self) -> Vec<(PublicKey, u64)> {
+        self.control.take_refused(Instant::now())
+    }
+
+    /// The peer of a session.
+    pub(crate) fn peer_of(&self, session: SessionId) -> Option<PublicKey> {
+        Some(self.control.session(session)?.peer)
+    }
+
     /// Answers a request of the other end.
     pub(crate) fn answer(&mut self, session: SessionId, id: u32, body: Vec<u8>) {
         self.control.answer(Instant::now(), session, id, body);
@@ -244,22 +254,28 @@ impl DataThread {
     /// Sends what the engine has to send, and passes on what happened.
     pub(super) fn settle_control(&mut self) {
         self.frames.send(&mut self.control, &self.paths, &self.sockets);
-        while let Some(event) = self.control.poll_event() {
-            match event {
-                Event::PathMoved { path, socket, remote } => self.move_path(path, socket, remote),
-                Event::PathMtu { path, before, found, device } => {
-                    self.path_mtu_found(path, (before, found), device);
-                }
-                Event::PathState { path, .. } => {
-                    if let Some((connection, path)) = self.names(path) {
-                        self.notify(Notice::PathChanged { connection, path });
-                    }
-                }
-                event => {
-                    let connection = self.connection_of(&event);
-                    self.notify(Notice::Session { event, connection });
+        while let Some(event) = self.control.poll_path_event() {
+            self.follow_path_event(event);
+        }
+        // The rest waits there until the control side has time for it.
+        if self.control.has_events() {
+            self.notices.wake();
+        }
+    }
+
+    /// Does what follows here from what happened to a path.
+    pub(super) fn follow_path_event(&mut self, event: Event) {
+        match event {
+            Event::PathMoved { path, socket, remote } => self.move_path(path, socket, remote),
+            Event::PathMtu { path, before, found, device } => {
+                self.path_mtu_found(path, (before, found), device);
+            }
+            Event::PathState { path, .. } => {
+                if let Some((connection, path)) = self.names(path) {
+                    self.notify(Notice::PathChanged { connection, path });
                 }
             }
+            _ => {}
         }
     }
 
@@ -283,7 +299,7 @@ impl DataThread {
     }
 
     /// The name of the connection whose session an event is about.
-    fn connection_of(&self, event: &Event) -> Option<String> {
+    pub(super) fn connection_of(&self, event: &Event) -> Option<String> {
         let session = match event {
             Event::Established { session, .. }
             | Event::Request { session, .. }
@@ -298,9 +314,8 @@ impl DataThread {
         entries.find(|(_, entry)| entry.id == session).map(|(name, _)| name.clone())
     }
 
-    pub(super) fn notify(&self, notice: Notice) {
-        // Nobody hears it any more when the daemon ends.
-        let _ = self.notices.send(notice);
+    pub(super) fn notify(&mut self, notice: Notice) {
+        self.notices.put(notice);
     }
 }
 

@@ -2,6 +2,7 @@
 #[path = "../hosts/mod.rs"]
 mod hosts;
 
+mod abuser;
 mod attacker;
 mod concentrator;
 mod nat;
@@ -23,7 +24,9 @@ mod clients_behind_a_nat_are_told_apart_and_followed;
 mod control_frames_travel_as_gre_beside_the_data;
 mod hostile_frames_disturb_no_session;
 mod nothing_is_sent_to_who_has_not_the_right_keys;
+mod one_client_does_not_starve_the_others;
 mod one_client_shrinks_nobody_elses_packets;
+mod results_go_only_where_the_peer_has_answered;
 mod the_keys_of_an_ended_session_are_gone_from_memory;
 mod the_other_end_is_told_of_a_lost_carrier;
 mod the_speed_of_each_path_is_measured;

@@ -125,7 +125,7 @@ impl Session {
     /// Sends the initiation on one path or on all.
     fn send_initiation(&mut self, now: Instant, shared: &mut Shared, only: Option<u16>) {
         let Some(attempt) = &self.attempt else { return };
-        let anchor = self.anchor.filter(|_| self.paths.is_empty());
+        let anchor = self.anchor.filter(|anchor| anchor.proved && self.paths.is_empty());
         let anchor = anchor.map(|anchor| (WITHOUT_PATH, anchor.destination()));
         let paths = self.paths.iter().filter(|path| !path.down && path.remote.is_some());
         let ways = paths.map(|path| (path.own_id, Destination::Path(path.id))).chain(anchor);

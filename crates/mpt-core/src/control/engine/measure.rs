@@ -85,9 +85,7 @@ impl Control {
         config: TestConfig,
     ) -> Result<(), TestRefused> {
         let slot = self.slot(id).ok_or(TestRefused::NoSession)?;
-        let running =
-            |session: &Session| session.test.as_ref().is_some_and(|it| !it.speed.is_over());
-        let busy = self.sessions.iter().flatten().any(|session| running(session));
+        let busy = self.is_testing();
         let session = self.at(slot).ok_or(TestRefused::NoSession)?;
         let path = session.path_of(config.path).ok_or(TestRefused::NoPath)?;
         let remote = path.remote.filter(|_| {
@@ -106,6 +104,14 @@ impl Control {
         session.test = Some(Box::new(Test { number, path, overhead, speed }));
         self.timers.set_no_later(slot, now);
         Ok(())
+    }
+
+    /// Returns whether a test runs, in any session.
+    #[must_use]
+    pub fn is_testing(&self) -> bool {
+        let running =
+            |session: &Session| session.test.as_ref().is_some_and(|it| !it.speed.is_over());
+        self.sessions.iter().flatten().any(|session| running(session))
     }
 
     /// The last test of a session; `None` if it had another number, or there was none.

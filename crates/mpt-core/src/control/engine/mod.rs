@@ -12,6 +12,7 @@
 //!   counters whenever a timer has expired anyway.
 //! - Every session has one timer, so a thousand of them cost no more than what they do.
 
+mod candidate;
 mod clock;
 mod config;
 mod counters;
@@ -20,6 +21,7 @@ mod handshakes;
 mod keys;
 mod measure;
 mod outbox;
+mod outcome;
 mod path;
 mod path_mtu;
 mod receive;
@@ -40,13 +42,14 @@ use mpt_wire::control::frame::{self, Frame};
 use mpt_wire::control::{Kind, Reason};
 use rustc_hash::FxHashMap;
 
+use self::candidate::Anchor;
 pub use self::config::{ControlPathId, Limits, Peer, SessionConfig, SessionId};
 pub use self::counters::ControlCounters;
 pub use self::event::{CloseReason, Destination, Event, RequestFailed, RequestRefused, Transmit};
 pub use self::measure::{TestConfig, TestRefused, TestView};
 use self::path::SessionPath;
 use self::receive::{Outcome, Source};
-use self::session::{Anchor, Identity, Session, WITHOUT_PATH};
+use self::session::{Identity, Session, WITHOUT_PATH};
 use self::shared::Shared;
 pub use self::shares::{
     MAX_HANDED, MAX_HANDED_PER_PEER, PART_BURST, PARTS_PER_SECOND, REQUEST_BURST,
@@ -229,7 +232,7 @@ impl Control {
             session.announcer = Announcer::new(epoch, from);
         }
         self.by_connection.insert(connection, slot);
-        (session.anchor, session.last_usable) = (None, now);
+        (session.anchor, session.anchor_candidate, session.last_usable) = (None, None, now);
         session.attach_paths(now, paths, endpoint);
         session.follow_connection(endpoint);
         session.settle(now, &mut self.shared, endpoint);
@@ -390,37 +393,6 @@ impl Control {
         self.handle_session_timeout(now, slot, endpoint);
     }
 
-    /// Asks the peer for something: `body` has at most 1024 bytes. The number comes back with
-    /// [`Event::Result`]. The frame leaves with the next [`Self::handle_timeout`], which is due.
-    ///
-    /// # Errors
-    ///
-    /// [`RequestRefused`]
-    pub fn request(
-        &mut self,
-        now: Instant,
-        id: SessionId,
-        body: Vec<u8>,
-    ) -> Result<u32, RequestRefused> {
-        let slot = self.slot(id).ok_or(RequestRefused::NoSession)?;
-        let session = self.at(slot).ok_or(RequestRefused::NoSession)?;
-        let request = session.requester.request(now, body)?;
-        session.requests.push(request);
-        self.timers.set_no_later(slot, now);
-        Ok(request)
-    }
-
-    /// Answers a request: [`Event::Request`] gave `request`. Every request has to be answered, also
-    /// when its session has ended meanwhile: until then it counts as one that the owner works on.
-    /// Returns false if there is no such session or the answer is longer than 1 MiB; then it can be
-    /// answered otherwise.
-    pub fn answer(&mut self, now: Instant, id: SessionId, request: u32, body: Vec<u8>) -> bool {
-        self.shared.shares.done(id, request);
-        let Some(slot) = self.slot(id) else { return false };
-        let Some(Some(session)) = self.sessions.get_mut(slot as usize) else { return false };
-        session.answer(now, request, body, &mut self.shared)
-    }
-
     /// Says goodbye to everybody: the daemon ends. What comes out then is to be sent before.
     pub fn close_all(&mut self, now: Instant) {
         for session in self.sessions.iter_mut().flatten() {
@@ -429,45 +401,6 @@ impl Control {
         for slot in 0..self.sessions.len() as u32 {
             self.remove(slot);
         }
-    }
-
-    /// The next frame to be sent.
-    #[inline]
-    pub fn poll_transmit(&mut self) -> Option<Transmit> {
-        self.shared.outbox.pop()
-    }
-
-    /// Takes back the memory of a frame that was sent.
-    pub fn recycle(&mut self, frame: Vec<u8>) {
-        self.shared.outbox.recycle(frame);
-    }
-
-    /// What happened: first to paths, then to sessions; then the requests of peers, one of each in
-    /// turn, as long as fewer than [`MAX_HANDED`] are unanswered.
-    pub fn poll_event(&mut self) -> Option<Event> {
-        let shared = &mut self.shared;
-        let event = shared.path_events.pop_front().or_else(|| shared.events.pop_front());
-        event.or_else(|| shared.shares.next())
-    }
-
-    /// What happened to paths. An owner in whose hands the endpoint is has to follow that at once;
-    /// the rest may wait here, within bounds, until it has time for it.
-    #[inline]
-    pub fn poll_path_event(&mut self) -> Option<Event> {
-        self.shared.path_events.pop_front()
-    }
-
-    /// Returns whether [`Self::poll_event`] would give something.
-    #[must_use]
-    pub fn has_events(&self) -> bool {
-        let Shared { path_events, events, shares, .. } = &self.shared;
-        !path_events.is_empty() || !events.is_empty() || shares.has_next()
-    }
-
-    /// Takes how many requests of each peer were refused since the last time: to be called once a
-    /// minute or so.
-    pub fn take_refused(&mut self, now: Instant) -> Vec<(PublicKey, u64)> {
-        self.shared.shares.take_refused(now)
     }
 
     /// Does something with the session that has an index, and sets its timer anew.
@@ -574,11 +507,9 @@ impl Session {
         self.largest_wish = config.largest_wish;
         if self.connection.is_none() {
             self.key = config.key;
-            self.anchor = config.remote.map(|(socket, remote)| Anchor {
-                socket,
-                remote,
-                path_id: WITHOUT_PATH,
-            });
+            self.anchor = config
+                .remote
+                .map(|(socket, remote)| Anchor::proved(Source { socket, remote }, WITHOUT_PATH));
         }
         self.timing = config.timing;
         for path in &mut self.paths {

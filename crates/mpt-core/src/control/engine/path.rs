@@ -1,22 +1,18 @@
 //! One path of a session.
 
 use std::net::SocketAddr;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use mpt_wire::control::{PathEntry, PathState};
 
 use super::super::OneWay;
 use super::super::liveness::{Liveness, State, Timing};
+use super::candidate::Candidate;
 use super::keys::Epoch;
 use super::receive::Source;
 use super::{ControlPathId, Destination};
 use crate::path::discovery::{Bounds, Discovery};
 use crate::{DownReason, Endpoint, Path, PathId, SocketId};
-
-/// Challenges to a new address are sent no faster.
-const CHALLENGE_INTERVAL: Duration = Duration::from_millis(50);
-/// A new address that has not answered for so long is forgotten.
-const CHALLENGE_LIFETIME: Duration = Duration::from_secs(2);
 
 /// One path of a session.
 #[derive(Debug)]
@@ -51,16 +47,6 @@ pub(super) struct SessionPath {
     local: Option<std::net::IpAddr>,
     /// Where it goes, while that is known.
     pub(super) remote: Option<SocketAddr>,
-}
-
-/// An address from which a path's frames come, but which has not proved that they go there.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Candidate {
-    pub(super) socket: SocketId,
-    pub(super) remote: SocketAddr,
-    pub(super) token: u64,
-    since: Instant,
-    challenged: Instant,
 }
 
 impl SessionPath {
@@ -196,35 +182,15 @@ impl SessionPath {
     pub(super) fn challenge(
         &mut self,
         now: Instant,
-        socket: SocketId,
-        remote: SocketAddr,
+        source: Source,
         token: impl FnOnce() -> u64,
     ) -> Option<u64> {
-        if let Some(candidate) = &mut self.candidate
-            && now < candidate.challenged + CHALLENGE_INTERVAL
-        {
-            return None;
-        }
-        let same = self.candidate.filter(|it| {
-            (it.socket, it.remote) == (socket, remote) && now < it.since + CHALLENGE_LIFETIME
-        });
-        let (token, since) = same.map_or_else(|| (token(), now), |it| (it.token, it.since));
-        self.candidate = Some(Candidate { socket, remote, token, since, challenged: now });
-        Some(token)
+        Candidate::challenge(&mut self.candidate, now, source, token)
     }
 
     /// Whether an echo from there answers the challenge.
-    pub(super) fn meets_challenge(
-        &self,
-        now: Instant,
-        socket: SocketId,
-        remote: SocketAddr,
-        token: u64,
-    ) -> bool {
-        self.candidate.is_some_and(|it| {
-            (it.socket, it.remote, it.token) == (socket, remote, token)
-                && now < it.since + CHALLENGE_LIFETIME
-        })
+    pub(super) fn meets_challenge(&self, now: Instant, source: Source, token: u64) -> bool {
+        self.candidate.is_some_and(|it| it.is_met(now, source, token))
     }
 
     /// What we tell the peer of it. `carries`: whether the endpoint sends on it now.

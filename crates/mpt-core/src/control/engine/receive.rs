@@ -6,11 +6,12 @@ use std::time::Instant;
 use mpt_wire::control::{Message, Reason, frame, messages};
 
 use super::super::OpenError;
-use super::super::exchange::Action;
+use super::super::exchange::{Action, RESULTS};
+use super::candidate::{Anchor, Candidate};
 use super::keys::Place;
 use super::path::SessionPath;
 use super::send::Arrival;
-use super::session::{Anchor, Session};
+use super::session::Session;
 use super::shared::Shared;
 use super::{ControlCounters, ControlPathId, Destination, Event, RequestFailed};
 use crate::{DeviceSink, Endpoint, SocketId};
@@ -25,7 +26,7 @@ pub(super) enum Outcome {
 }
 
 /// Where a frame came from.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Source {
     pub(super) socket: SocketId,
     pub(super) remote: SocketAddr,
@@ -37,6 +38,8 @@ struct Wanted {
     echo: Option<u64>,
     acknowledge: Option<u32>,
     moved: bool,
+    /// The address of a session without paths has answered a challenge.
+    anchored: bool,
     goodbye: Option<Reason>,
 }
 
@@ -97,6 +100,7 @@ impl Session {
         let Some(keys) = self.keys.at_mut(place) else { return Outcome::Done };
         let ours = keys.is_initiator();
         let path = self.find_path(now, ours, opened.path, opened.fresh, source, endpoint);
+        let len = Arrival::frame_len(opened.payload.len());
         let mut arrival = Arrival {
             place,
             wire_id: opened.path,
@@ -104,6 +108,7 @@ impl Session {
             len: opened.payload.len(),
             path,
             at_home: true,
+            room: len,
         };
         match path {
             Some(i) => {
@@ -112,19 +117,22 @@ impl Session {
                 path.liveness.handle_frame(now);
                 arrival.destination = path.answer_to(socket, remote);
                 arrival.at_home = !path.is_elsewhere(socket, remote);
+                if arrival.at_home {
+                    arrival.room = usize::MAX;
+                }
             }
             None if self.connection.is_some() => shared.counters.unknown_path += 1,
-            None if opened.fresh => {
-                self.anchor = Some(Anchor { socket, remote, path_id: opened.path });
+            None => {
+                let heard = (opened.path, opened.fresh, len);
+                arrival.room = Anchor::hear(&mut self.anchor, source, heard);
             }
-            None => {}
         }
         let mut wanted = Wanted::default();
         for message in messages(opened.payload).flatten() {
             self.handle_message(
                 now,
                 ours,
-                &arrival,
+                &mut arrival,
                 source,
                 message,
                 &mut wanted,
@@ -143,8 +151,20 @@ impl Session {
                 let path = &self.paths[i];
                 arrival.destination = path.answer_to(socket, remote);
                 arrival.at_home = !path.is_elsewhere(socket, remote);
+                if arrival.at_home {
+                    arrival.room = usize::MAX;
+                }
             } else if opened.fresh && !arrival.at_home && is_learnt(&self.paths[i], endpoint) {
-                challenge = self.paths[i].challenge(now, socket, remote, || shared.random.u64());
+                challenge = self.paths[i].challenge(now, source, || shared.random.u64());
+            }
+        } else if self.connection.is_none() {
+            if wanted.anchored {
+                self.anchor = Some(Anchor::proved(source, opened.path));
+                self.anchor_candidate = None;
+                arrival.room = usize::MAX;
+            } else if opened.fresh && arrival.room != usize::MAX {
+                let candidate = &mut self.anchor_candidate;
+                challenge = Candidate::challenge(candidate, now, source, || shared.random.u64());
             }
         }
         if wanted.echo.is_some() && !self.active {
@@ -158,17 +178,23 @@ impl Session {
         match (wanted.echo, wanted.acknowledge) {
             (Some(token), acknowledge) => {
                 let with = (challenge, acknowledge);
-                self.send_echo(now, shared, &arrival, token, with, endpoint);
+                self.send_echo(now, shared, &mut arrival, token, with, endpoint);
                 if let Some(i) = path.filter(|&i| self.paths[i].liveness.is_doubtful(now)) {
                     self.send_report_elsewhere(shared, place, i, endpoint);
                 }
             }
-            (None, Some(generation)) => self.send_ack(shared, &arrival, generation),
+            (None, Some(generation)) => self.send_ack(shared, &mut arrival, generation),
             (None, None) => {
                 if let Some(token) = challenge {
-                    self.send_challenge(shared, &arrival, token);
+                    self.send_challenge(shared, &mut arrival, token);
                 }
             }
+        }
+        if let Some(anchor) = &mut self.anchor {
+            anchor.set_credit(source, arrival.room);
+        }
+        if wanted.moved || wanted.anchored {
+            self.send_withheld(now, shared);
         }
         self.settle(now, shared, endpoint);
         Outcome::Done
@@ -179,7 +205,7 @@ impl Session {
         &mut self,
         now: Instant,
         ours: bool,
-        arrival: &Arrival,
+        arrival: &mut Arrival,
         source: Source,
         message: Message<'_>,
         wanted: &mut Wanted,
@@ -193,11 +219,15 @@ impl Session {
             Message::Probe { .. } if arrival.path.is_none() && self.connection.is_some() => {}
             Message::Probe { token } => wanted.echo = Some(token),
             Message::Echo { token } => {
-                let Some(i) = arrival.path else { return };
+                let Some(i) = arrival.path else {
+                    let met = |it: Candidate| it.is_met(now, source, token);
+                    wanted.anchored |= self.anchor_candidate.is_some_and(met);
+                    return;
+                };
                 let path = &mut self.paths[i];
                 if arrival.at_home && path.discovery.handle_echo(now, token) {
                     // It says nothing but how large the path's packets may be.
-                } else if path.meets_challenge(now, source.socket, source.remote, token) {
+                } else if path.meets_challenge(now, source, token) {
                     wanted.moved = true;
                 } else {
                     path.liveness.handle_echo(now, token);
@@ -253,7 +283,7 @@ impl Session {
     fn handle_request(
         &mut self,
         now: Instant,
-        arrival: &Arrival,
+        arrival: &mut Arrival,
         id: u32,
         offset: u32,
         body: &[u8],
@@ -274,21 +304,37 @@ impl Session {
                 self.refuse_request(shared, |counters| &mut counters.requests_rate_limited);
             }
             Action::Send(message) => {
-                let Arrival { place, wire_id, mut destination, .. } = *arrival;
-                // A result may be long: it does not go where nobody has answered from.
-                let known = arrival.path.map(|i| &self.paths[i]);
-                if let Some(path) = known.filter(|it| !arrival.at_home && it.remote.is_some()) {
-                    destination = Destination::Path(path.id);
-                }
                 let write =
                     |_: &mut Self, writer: &mut mpt_wire::control::Writer<'_>, _: &mut _| {
                         writer.push(&message).is_ok()
                     };
-                self.send(shared, place, wire_id, destination, write, frame::MAX_PAYLOAD_LEN);
+                // A result may be long: where nobody has answered from, it goes to an address that
+                // is proved, or it has to wait.
+                let sent = match self.way_elsewhere(arrival) {
+                    Some((wire_id, to)) => {
+                        let limit = frame::MAX_PAYLOAD_LEN;
+                        self.send(shared, arrival.place, wire_id, to, write, limit)
+                    }
+                    None => self.reply(shared, arrival, write, frame::MAX_PAYLOAD_LEN),
+                };
+                if !sent && offset == 0 {
+                    self.withhold(id);
+                }
             }
             Action::Ignore => {}
         }
         self.responder = responder;
+    }
+
+    /// Where to answer a frame that came from an address that is not proved, if the peer can be
+    /// reached by another.
+    fn way_elsewhere(&mut self, arrival: &Arrival) -> Option<(ControlPathId, Destination)> {
+        if arrival.room == usize::MAX {
+            return None;
+        }
+        let known = arrival.path.map(|i| &self.paths[i]).filter(|path| path.remote.is_some());
+        let way = known.map(|path| (arrival.wire_id, Destination::Path(path.id)));
+        way.or_else(|| self.any_way(arrival.place))
     }
 
     fn refuse_request(
@@ -308,18 +354,62 @@ impl Session {
         body: Vec<u8>,
         shared: &mut Shared,
     ) -> bool {
-        let way = self.keys.sending(now).and_then(|place| Some((place, self.any_way(place)?)));
         let mut responder = std::mem::take(&mut self.responder);
         let finished = responder.finish(now, request, body);
-        if let (Ok(Some(message)), Some((place, (wire_id, destination)))) = (&finished, way) {
-            let write = |_: &mut Self, writer: &mut mpt_wire::control::Writer<'_>, _: &mut _| {
-                writer.push(message).is_ok()
-            };
-            self.send(shared, place, wire_id, destination, write, frame::MAX_PAYLOAD_LEN);
+        if let Ok(Some(message)) = &finished
+            && !self.send_result(now, message, shared)
+        {
+            self.withhold(request);
         }
         let taken = finished.is_ok();
         self.responder = responder;
         taken
+    }
+
+    /// Sends a part of a result where the peer is known to be; or where it may be, as far as that
+    /// address has credit. Returns whether it was sent.
+    fn send_result(&mut self, now: Instant, message: &Message<'_>, shared: &mut Shared) -> bool {
+        let Some(place) = self.keys.sending(now) else { return false };
+        let write = |_: &mut Self, writer: &mut mpt_wire::control::Writer<'_>, _: &mut _| {
+            writer.push(message).is_ok()
+        };
+        if let Some((wire_id, destination)) = self.any_way(place) {
+            let limit = frame::MAX_PAYLOAD_LEN;
+            return self.send(shared, place, wire_id, destination, write, limit);
+        }
+        let Some(anchor) = self.anchor.filter(|_| self.connection.is_none()) else { return false };
+        let mut arrival = Arrival {
+            place,
+            wire_id: anchor.path_id,
+            destination: anchor.destination(),
+            len: 0,
+            path: None,
+            at_home: true,
+            room: anchor.credit(),
+        };
+        let sent = self.reply(shared, &mut arrival, write, frame::MAX_PAYLOAD_LEN);
+        if let Some(own) = &mut self.anchor {
+            own.set_credit(anchor.source, arrival.room);
+        }
+        sent
+    }
+
+    /// The result of a request waits until an address is proved.
+    fn withhold(&mut self, request: u32) {
+        if self.withheld.len() < RESULTS && !self.withheld.contains(&request) {
+            self.withheld.push(request);
+        }
+    }
+
+    /// Sends the first parts of results that waited: an address of the peer is proved.
+    fn send_withheld(&mut self, now: Instant, shared: &mut Shared) {
+        let responder = std::mem::take(&mut self.responder);
+        for request in std::mem::take(&mut self.withheld) {
+            if let Some(message) = responder.first_part(request) {
+                self.send_result(now, &message, shared);
+            }
+        }
+        self.responder = responder;
     }
 
     /// Fails the requests that wait: the session is over.

@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use mpt_wire::control::frame::MAX_PAYLOAD_LEN;
+use mpt_wire::control::frame::{MAX_PAYLOAD_LEN, SEALED_HEADER_LEN, TAG_LEN};
 use mpt_wire::control::{Message, Reason, ReportEntry, Writer};
 use smallvec::SmallVec;
 
@@ -31,9 +31,36 @@ pub(super) struct Arrival {
     pub(super) path: Option<usize>,
     /// and from the address where that goes.
     pub(super) at_home: bool,
+    /// How many bytes may be sent to where it came from: `usize::MAX` if the address is proved.
+    pub(super) room: usize,
+}
+
+impl Arrival {
+    /// The length of a frame with messages of `len` bytes.
+    pub(super) const fn frame_len(len: usize) -> usize {
+        SEALED_HEADER_LEN + len + TAG_LEN
+    }
 }
 
 impl Session {
+    /// Answers a frame where it came from, as far as the address has room: no more goes to an
+    /// address that is not proved than came from there.
+    pub(super) fn reply(
+        &mut self,
+        shared: &mut Shared,
+        arrival: &mut Arrival,
+        messages: impl FnOnce(&mut Self, &mut Writer<'_>, &mut super::Random) -> bool,
+        limit: usize,
+    ) -> bool {
+        let Some(room) = arrival.room.checked_sub(Arrival::frame_len(0)) else { return false };
+        let Arrival { place, wire_id, destination, .. } = *arrival;
+        let len = self.send_len(shared, place, wire_id, destination, messages, limit.min(room));
+        if let Some(len) = len.filter(|_| arrival.room != usize::MAX) {
+            arrival.room -= Arrival::frame_len(len);
+        }
+        len.is_some()
+    }
+
     /// Seals messages and queues the frame.
     pub(super) fn send(
         &mut self,
@@ -44,6 +71,19 @@ impl Session {
         messages: impl FnOnce(&mut Self, &mut Writer<'_>, &mut super::Random) -> bool,
         limit: usize,
     ) -> bool {
+        self.send_len(shared, place, wire_id, destination, messages, limit).is_some()
+    }
+
+    /// Seals messages and queues the frame; gives the length of the messages.
+    fn send_len(
+        &mut self,
+        shared: &mut Shared,
+        place: Place,
+        wire_id: ControlPathId,
+        destination: Destination,
+        messages: impl FnOnce(&mut Self, &mut Writer<'_>, &mut super::Random) -> bool,
+        limit: usize,
+    ) -> Option<usize> {
         let mut payload = std::mem::take(&mut shared.payload);
         payload.clear();
         let limit = limit.min(MAX_PAYLOAD_LEN);
@@ -57,8 +97,9 @@ impl Session {
         if sent && self.test.is_some() {
             self.note_sent(place, wire_id, payload.len());
         }
+        let len = sent.then_some(payload.len());
         shared.payload = payload;
-        sent
+        len
     }
 
     /// The way of a path under these keys, if it can be used.
@@ -127,12 +168,16 @@ impl Session {
     }
 
     /// A challenge to an address from which the frame came.
-    pub(super) fn send_challenge(&mut self, shared: &mut Shared, arrival: &Arrival, token: u64) {
+    pub(super) fn send_challenge(
+        &mut self,
+        shared: &mut Shared,
+        arrival: &mut Arrival,
+        token: u64,
+    ) {
         let write = |_: &mut Self, writer: &mut Writer<'_>, _: &mut _| {
             writer.push(&Message::Probe { token }).is_ok()
         };
-        let Arrival { place, wire_id, destination, len, .. } = *arrival;
-        let sent = self.send(shared, place, wire_id, destination, write, len);
+        let sent = self.reply(shared, arrival, write, MAX_PAYLOAD_LEN);
         shared.counters.probes_sent += u64::from(sent);
     }
 
@@ -141,12 +186,12 @@ impl Session {
         &mut self,
         now: Instant,
         shared: &mut Shared,
-        arrival: &Arrival,
+        arrival: &mut Arrival,
         token: u64,
         (challenge, acknowledge): (Option<u64>, Option<u32>),
         endpoint: &Endpoint<P>,
     ) {
-        let Arrival { place, wire_id, destination, len, path, at_home } = *arrival;
+        let Arrival { wire_id, len, path, at_home, .. } = *arrival;
         let report = path.map(|i| self.report_entry(wire_id, i, endpoint));
         let clock = shared.clock.stamp(now);
         let mut probes = 0;
@@ -174,7 +219,7 @@ impl Session {
             }
             true
         };
-        let sent = self.send(shared, place, wire_id, destination, write, len);
+        let sent = self.reply(shared, arrival, write, len);
         shared.counters.echoes_sent += u64::from(sent);
         shared.counters.probes_sent += probes * u64::from(sent);
     }
@@ -200,12 +245,11 @@ impl Session {
     }
 
     /// Acknowledges a table of paths.
-    pub(super) fn send_ack(&mut self, shared: &mut Shared, arrival: &Arrival, generation: u32) {
-        let Arrival { place, wire_id, destination, .. } = *arrival;
+    pub(super) fn send_ack(&mut self, shared: &mut Shared, arrival: &mut Arrival, generation: u32) {
         let write = |_: &mut Self, writer: &mut Writer<'_>, _: &mut _| {
             writer.push(&Message::PathsAck { generation }).is_ok()
         };
-        self.send(shared, place, wire_id, destination, write, MAX_PAYLOAD_LEN);
+        self.reply(shared, arrival, write, MAX_PAYLOAD_LEN);
     }
 
     /// Sends requests that are due.
@@ -228,12 +272,12 @@ impl Session {
         self.requester.next_timeout().is_some_and(|at| at <= now)
     }
 
-    /// A way that is likely to work, another one each time.
+    /// A way that is likely to work and leads to an address that is proved, another one each time.
     pub(super) fn any_way(&mut self, place: Place) -> Option<(ControlPathId, Destination)> {
         if let Some(i) = self.any_path(place) {
             return self.way(place, i);
         }
-        let anchor = self.anchor.filter(|_| self.connection.is_none())?;
+        let anchor = self.anchor.filter(|it| it.proved && self.connection.is_none())?;
         Some((anchor.path_id, anchor.destination()))
     }
 
@@ -271,12 +315,14 @@ impl Session {
                 self.paths[i].liveness.attach_probe(now, token);
             }
         }
-        if let Some(destination) = self.anchor.map(|anchor| anchor.destination())
+        let anchor = self.anchor.filter(|anchor| anchor.proved);
+        if let Some(destination) = anchor.map(|anchor| anchor.destination())
             && self.paths.is_empty()
         {
             let token = shared.random.u64();
+            // As long as that of a path: the peer has to challenge this address in its answer.
             let write = |_: &mut Self, writer: &mut Writer<'_>, _: &mut _| {
-                writer.push(&Message::Probe { token }).is_ok()
+                writer.push(&Message::Probe { token }).is_ok() && writer.pad_to(PROBE_LEN).is_ok()
             };
             self.send(shared, place, WITHOUT_PATH, destination, write, MAX_PAYLOAD_LEN);
         }

@@ -1,20 +1,21 @@
 //! What is known of one session.
 
-use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
 use mpt_wire::control::hello::{Hello, Kind, Name, Welcome};
 use mpt_wire::control::{Capabilities, Capability, Challenge, PathEntry};
+use smallvec::SmallVec;
 
 use super::super::announce::{Announcer, Heard};
-use super::super::exchange::{Requester, Responder};
+use super::super::exchange::{RESULTS, Requester, Responder};
 use super::super::liveness::{State, Timing};
 use super::super::{CookieJar, Initiation, PresharedKey, PublicKey};
+use super::candidate::{Anchor, Candidate};
 use super::keys::{Epoch, Keys};
 use super::measure::Test;
 use super::path::SessionPath;
-use super::{ControlPathId, Destination, Limits, SessionId};
-use crate::{Connection, ConnectionId, Endpoint, PathId, SocketId};
+use super::{ControlPathId, Limits, SessionId};
+use crate::{Connection, ConnectionId, Endpoint, PathId};
 
 /// The connection counts as idle when no packet went either way for so long.
 pub(super) const IDLE_AFTER: Duration = Duration::from_secs(1);
@@ -41,20 +42,6 @@ pub(super) struct Attempt {
     pub(super) interval: Duration,
 }
 
-/// Where a session without paths has its peer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Anchor {
-    pub(super) socket: SocketId,
-    pub(super) remote: SocketAddr,
-    pub(super) path_id: ControlPathId,
-}
-
-impl Anchor {
-    pub(super) fn destination(&self) -> Destination {
-        Destination::Address { socket: self.socket, remote: self.remote }
-    }
-}
-
 /// One session.
 #[derive(Debug)]
 pub(super) struct Session {
@@ -76,7 +63,9 @@ pub(super) struct Session {
     pub(super) connection: Option<ConnectionId>,
     pub(super) paths: Vec<SessionPath>,
     next_path_id: ControlPathId,
+    /// Where the peer is while there are no paths.
     pub(super) anchor: Option<Anchor>,
+    pub(super) anchor_candidate: Option<Candidate>,
 
     pub(super) keys: Keys,
     pub(super) attempt: Option<Attempt>,
@@ -103,6 +92,8 @@ pub(super) struct Session {
 
     pub(super) requester: Requester,
     pub(super) responder: Responder,
+    /// Requests whose results have to wait until an address of the peer is proved.
+    pub(super) withheld: SmallVec<[u32; RESULTS]>,
     pub(super) requests: Vec<u32>,
     pub(super) test: Option<Box<Test>>,
     request_cursor: usize,
@@ -151,6 +142,7 @@ impl Session {
             paths: Vec::new(),
             next_path_id: 1,
             anchor: None,
+            anchor_candidate: None,
             keys: Keys::default(),
             attempt: None,
             pause_until: now,
@@ -168,6 +160,7 @@ impl Session {
             report_cursor: 0,
             requester: Requester::new(first_request),
             responder: Responder::new(),
+            withheld: SmallVec::new(),
             requests: Vec::new(),
             test: None,
             request_cursor: 0,

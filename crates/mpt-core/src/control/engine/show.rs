@@ -58,7 +58,7 @@ impl Session {
             open: self.open,
             announced: self.announcer.is_known(),
             active: self.active,
-            remote: self.anchor.map(|anchor| anchor.remote),
+            remote: self.anchor.map(|anchor| anchor.remote()),
             paths: self.paths.iter().map(|path| self.path_view(path)).collect(),
         }
     }

@@ -96,6 +96,11 @@ impl Responder {
         Action::Run
     }
 
+    /// The first part of the result of a request that is finished.
+    pub fn first_part(&self, id: u32) -> Option<Message<'_>> {
+        self.slots.iter().find(|slot| slot.id == id)?.piece(0)
+    }
+
     /// Returns whether a request is one that was not run, and would be: for its caller to refuse it
     /// before it is handled.
     pub fn is_new(&self, id: u32, offset: u32) -> bool {

@@ -1,0 +1,122 @@
+//! What waits for the control side: the latest state of each thing, so that it stays small however long nobody asks.
+//!
+//! The data thread only says that there is something; the control side takes as much at a time as it likes. What happened to sessions, and
+//! what their peers ask, waits in the engine, which bounds it.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use mpt_core::control::Event;
+use tokio::sync::Notify;
+
+use super::{DataThread, Notice};
+
+/// What the control side is to be told, one entry for each state of each thing: at most one per device, and two per path.
+#[derive(Debug)]
+pub(super) struct Notices {
+    waiting: BTreeMap<Thing, Notice>,
+    /// Wakes the control side.
+    wake: Arc<Notify>,
+    /// It was woken and has not asked yet.
+    woken: bool,
+}
+
+/// What a notice is about: a later one of the same thing replaces it.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Thing {
+    Mtu(String),
+    Device(String),
+    Path(String, String),
+    Address(String, String),
+}
+
+impl Notices {
+    /// Nothing waits. `wake` is notified whenever something does.
+    pub(super) fn new(wake: Arc<Notify>) -> Self {
+        Self { waiting: BTreeMap::new(), wake, woken: false }
+    }
+
+    /// Puts a notice in place of the one before about the same.
+    pub(super) fn put(&mut self, notice: Notice) {
+        let thing = match &notice {
+            Notice::DeviceMtu { device, .. } => Thing::Mtu(device.clone()),
+            Notice::DeviceGone { device } => Thing::Device(device.clone()),
+            Notice::PathChanged { connection, path } => {
+                Thing::Path(connection.clone(), path.clone())
+            }
+            Notice::PathMoved { connection, path, .. } => {
+                Thing::Address(connection.clone(), path.clone())
+            }
+            // They wait in the engine.
+            Notice::Session { .. } => return,
+        };
+        self.waiting.insert(thing, notice);
+        self.wake();
+    }
+
+    /// Has the control side ask, unless it is about to.
+    pub(super) fn wake(&mut self) {
+        if !std::mem::replace(&mut self.woken, true) {
+            self.wake.notify_one();
+        }
+    }
+}
+
+impl DataThread {
+    /// Takes at most `most` notices. The control side is woken again if there are more.
+    pub(crate) fn take_notices(&mut self, most: usize) -> Vec<Notice> {
+        self.notices.woken = false;
+        let mut taken = Vec::new();
+        while taken.len() < most {
+            let notice = match self.notices.waiting.pop_first() {
+                Some((_, notice)) => Some(notice),
+                None => self.next_session_notice(),
+            };
+            match notice {
+                Some(notice) => taken.push(notice),
+                None => break,
+            }
+        }
+        if taken.len() == most {
+            self.notices.wake();
+        }
+        taken
+    }
+
+    /// What happened to a session, or what its peer asks.
+    fn next_session_notice(&mut self) -> Option<Notice> {
+        loop {
+            let event = self.control.poll_event()?;
+            if matches!(
+                event,
+                Event::PathMoved { .. } | Event::PathMtu { .. } | Event::PathState { .. }
+            ) {
+                self.follow_path_event(event);
+                continue;
+            }
+            let connection = self.connection_of(&event);
+            return Some(Notice::Session { event, connection });
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_latest_state_of_each_thing_waits() {
+        let wake = Arc::new(Notify::new());
+        let mut notices = Notices::new(Arc::clone(&wake));
+        for n in 0..100_000_u32 {
+            let (connection, path) = ("office".to_owned(), format!("line{}", n % 3));
+            notices.put(Notice::PathChanged { connection: connection.clone(), path: path.clone() });
+            let remote = ([192, 0, 2, (n % 200) as u8], 4754).into();
+            notices.put(Notice::PathMoved { connection, path, remote });
+            notices.put(Notice::DeviceMtu { device: "mpt0".into(), mtu: 1280 + (n % 100) as u16 });
+        }
+        assert_eq!(notices.waiting.len(), 7);
+        let latest = Notice::DeviceMtu { device: "mpt0".into(), mtu: 1379 };
+        assert_eq!(notices.waiting.pop_first().map(|(_, notice)| notice), Some(latest));
+    }
+}

@@ -1,0 +1,249 @@
+//! An authenticated client sends requests as fast as it can, beside another one that is at work: against the same number of frames that ask for
+//! nothing, the other one loses less than 10 % of its throughput, 1 % of its packets and 100 ms at the control socket, and the daemon grows by
+//! less than 16 MB.
+
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use mpt_wire::control::{Kind, Message, PathEntry, PathState, Writer};
+use nix::sched::{CpuSet, sched_setaffinity};
+use nix::unistd::Pid;
+
+use crate::abuser::Abuser;
+use crate::concentrator::{admit, client, created, server};
+use crate::hosts::{Daemon, Host, Identity, Line, PATIENCE, Pair, Pulse, wait_for};
+
+/// Of the victim's line, in Mbit/s.
+const RATE: u32 = 200;
+/// Frames of the attacker per millisecond, at most.
+const BURST: u32 = 20;
+/// How long each load lasts, each time.
+const ROUND: Duration = Duration::from_secs(3);
+/// How often the loads alternate.
+const ROUNDS: usize = 3;
+/// Sessions of the attacker.
+const SESSIONS: usize = 4;
+/// Where the victim's stream goes.
+const STREAM: &str = "10.72.0.2:5001";
+
+/// What the attacker sends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Load {
+    /// Frames that ask for nothing.
+    Harmless,
+    /// Requests of every kind, tables and probes.
+    Abuse,
+}
+
+/// What the victim had.
+#[derive(Debug, Default)]
+struct Share {
+    bytes: u64,
+    sent: usize,
+    lost: usize,
+    latencies: Vec<Duration>,
+}
+
+impl Share {
+    fn latency(&self) -> Duration {
+        let mut sorted = self.latencies.clone();
+        sorted.sort_unstable();
+        sorted[sorted.len() * 9 / 10]
+    }
+
+    fn loss(&self) -> f64 {
+        self.lost as f64 / self.sent as f64
+    }
+}
+
+#[test]
+fn one_client_does_not_starve_the_others() {
+    let pair = Pair::new(&[Line::shaped(RATE), Line::default()]);
+    let [at_server, at_victim, at_attacker] = [(); 3].map(|()| Identity::new());
+    let mut config = server(&at_server, &["10.71.1.2", "10.71.2.2"]);
+    admit(&mut config, "victim", &at_victim);
+    admit(&mut config, "attacker", &at_attacker);
+    config.client("attacker").set("max_connections", 2);
+    let mut victim = client(&at_victim, &at_server);
+    victim.lay_path("office", 1, 1);
+    let b = Daemon::start(&pair.b, &config);
+    let a = Daemon::start(&pair.a, &victim);
+    a.wait_until_answering();
+    created(&b, "victim.office");
+    created(&a, "office");
+
+    let attackers = (0..SESSIONS).map(|number| {
+        let local = format!("10.71.2.1:{}", 6000 + number);
+        let session = (Kind::Connection, format!("s{number}"));
+        let server = ("10.71.2.2:4754", &at_server);
+        Abuser::connect(&pair.a, (&local, &at_attacker), server, (session.0, &session.1))
+    });
+    let mut attackers: Vec<Abuser> = attackers.collect();
+    let before = memory(&b);
+    let (mut base, mut under) = (Share::default(), Share::default());
+    let (mut frames, mut most) = ([0; 2], 0);
+    for _ in 0..ROUNDS {
+        frames[0] += round(&pair, &b, &mut attackers, Load::Harmless, &mut base, &mut most);
+        frames[1] += round(&pair, &b, &mut attackers, Load::Abuse, &mut under, &mut most);
+    }
+    let figures = format!(
+        "frames {frames:?}; Mbit/s {:.1} and {:.1}; loss {:.4} and {:.4}; control {:?} and {:?}; {before} to {most} kB",
+        rate(&base),
+        rate(&under),
+        base.loss(),
+        under.loss(),
+        base.latency(),
+        under.latency(),
+    );
+    println!("{figures}");
+    assert!(frames[1] > 10_000, "there was abuse: {figures}");
+    assert!(under.bytes * 10 > base.bytes * 9, "throughput: {figures}");
+    assert!(under.loss() < base.loss() + 0.01, "packets: {figures}");
+    assert!(under.latency() < base.latency() + Duration::from_millis(100), "latency: {figures}");
+    assert!(most < before + 16 * 1024, "memory: {figures}");
+    // What was refused is said, and how often.
+    let refused = |counter: &str| b.show().daemon.control.get(counter).copied().unwrap_or(0);
+    assert!(refused("requests_rate_limited") > 0, "{figures}");
+    let lines = b.log().lines().count();
+    assert!(lines < 1000, "{lines} lines in the log");
+}
+
+/// Lets the attacker send one load while the victim works.
+fn round(
+    pair: &Pair,
+    b: &Daemon,
+    attackers: &mut [Abuser],
+    load: Load,
+    share: &mut Share,
+    most: &mut u64,
+) -> u64 {
+    let stop = AtomicBool::new(false);
+    let received = AtomicU64::new(0);
+    let pulse = Pulse::start((&pair.b, "10.72.0.2:5000"), (&pair.a, &inner(pair)));
+    let frames = thread::scope(|scope| {
+        let stream = scope.spawn(|| stream(&pair.a, &pair.b, &stop, &received));
+        let attack = scope.spawn(|| attack(attackers, load, &stop));
+        // The stream finds its rate first.
+        let warm = Instant::now();
+        wait_for("the stream has begun", || {
+            (received.load(Ordering::Relaxed) > 1_000_000).then_some(())
+        });
+        thread::sleep(Duration::from_millis(500).saturating_sub(warm.elapsed()));
+        let (start, first) = (Instant::now(), received.load(Ordering::Relaxed));
+        while start.elapsed() < ROUND {
+            let asked = Instant::now();
+            b.show();
+            share.latencies.push(asked.elapsed());
+            *most = (*most).max(memory(b));
+            thread::sleep(Duration::from_millis(50));
+        }
+        let bytes = received.load(Ordering::Relaxed) - first;
+        share.bytes += bytes * ROUND.as_nanos() as u64 / start.elapsed().as_nanos() as u64;
+        stop.store(true, Ordering::Relaxed);
+        stream.join().unwrap();
+        attack.join().unwrap()
+    });
+    let beats = pulse.end();
+    share.sent += beats.sent.len();
+    share.lost += beats.lost(beats.sent[0], *beats.sent.last().unwrap()).len();
+    frames
+}
+
+/// The victim's inner address, with a port.
+fn inner(pair: &Pair) -> String {
+    let addresses = pair.a.ip("-4 -o address show dev mpt0");
+    let mut words = addresses.split_whitespace().skip_while(|word| *word != "inet");
+    let address = words.nth(1).expect("an address").split('/').next().unwrap();
+    format!("{address}:5000")
+}
+
+fn rate(share: &Share) -> f64 {
+    share.bytes as f64 * 8e-6 / (ROUND.as_secs_f64() * ROUNDS as f64)
+}
+
+/// TCP from the victim to the server, as fast as it goes.
+fn stream(from: &Host, to: &Host, stop: &AtomicBool, received: &AtomicU64) {
+    let address: SocketAddr = STREAM.parse().unwrap();
+    let listener = to.run(|| TcpListener::bind(address)).unwrap();
+    let client = from.run(|| TcpStream::connect_timeout(&address, PATIENCE)).unwrap();
+    let server = listener.accept().unwrap().0;
+    server.set_read_timeout(Some(Duration::from_secs(5))).unwrap();
+    client.set_write_timeout(Some(Duration::from_millis(200))).unwrap();
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            let chunk = vec![7; 64 * 1024];
+            while !stop.load(Ordering::Relaxed) {
+                let _ = (&client).write(&chunk);
+            }
+            let _ = client.shutdown(std::net::Shutdown::Both);
+        });
+        let mut buffer = vec![0; 256 * 1024];
+        while let Ok(length @ 1..) = (&server).read(&mut buffer) {
+            received.fetch_add(length as u64, Ordering::Relaxed);
+        }
+    });
+}
+
+/// Sends frames, pinned to one processor and no more than so many at a time; gives how many.
+fn attack(attackers: &mut [Abuser], load: Load, stop: &AtomicBool) -> u64 {
+    let mut one = CpuSet::new();
+    one.set(0).unwrap();
+    sched_setaffinity(Pid::from_raw(0), &one).unwrap();
+    let (mut frames, start) = (0, Instant::now());
+    let mut id = fastrand::u32(..);
+    while !stop.load(Ordering::Relaxed) {
+        for _ in 0..BURST {
+            id = id.wrapping_add(9);
+            let count = attackers.len();
+            let attacker = &mut attackers[frames as usize % count];
+            let payload = match load {
+                Load::Harmless => vec![0; 0],
+                Load::Abuse => abuse(frames / count as u64, id),
+            };
+            let mut padded = payload;
+            Writer::new(&mut padded, 700).pad_to(600).unwrap();
+            let datagram = attacker.sealed(&padded);
+            attacker.send(&datagram);
+            frames += 1;
+        }
+        let due = start + Duration::from_millis(frames / u64::from(BURST));
+        thread::sleep(due.saturating_duration_since(Instant::now()));
+    }
+    frames
+}
+
+/// Messages of every kind that make work.
+fn abuse(number: u64, id: u32) -> Vec<u8> {
+    let mut payload = Vec::new();
+    let mut writer = Writer::new(&mut payload, 600);
+    let path = r#""paths":[{"id":1,"name":"x"},{"id":2,"name":"y"}]"#;
+    let body = match number % 8 {
+        0 => format!(r#"{{"create":{{"name":"c{}",{path}}}}}"#, number / 8 % 4),
+        1 => r#"{"delete":{}}"#.to_owned(),
+        2 => format!(r#"{{"path_add":{{"id":{},"name":"p{}"}}}}"#, 3 + number % 9, number % 9),
+        3 => format!(r#"{{"path_delete":{{"id":{}}}}}"#, 3 + number % 9),
+        4 => r#"{"measure_start":{"test":1,"path":1,"sender":"asked","duration_ms":10000}}"#.into(),
+        5 => r#"{"measure_result":{"test":1}}"#.to_owned(),
+        6 => "x".repeat(500),
+        _ => {
+            let state = PathState((number / 8 % 2) as u8);
+            let entry = PathEntry { path_id: 1, weight: 1, wish: (number % 99) as u16, state };
+            let generation = (number / 8) as u32;
+            writer.push_paths(generation, 7, 0, [entry].into_iter()).unwrap();
+            writer.push(&Message::Probe { token: number }).unwrap();
+            return payload;
+        }
+    };
+    writer.push(&Message::Request { id, offset: 0, body: body.as_bytes() }).unwrap();
+    payload
+}
+
+/// Memory of a daemon that belongs to it alone, in kB.
+fn memory(daemon: &Daemon) -> u64 {
+    let status = std::fs::read_to_string(format!("/proc/{}/status", daemon.pid())).unwrap();
+    let line = status.lines().find(|line| line.starts_with("RssAnon:")).unwrap();
+    line.split_whitespace().nth(1).unwrap().parse().unwrap()
+}
