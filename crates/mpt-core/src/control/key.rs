@@ -7,20 +7,23 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use curve25519_dalek::MontgomeryPoint;
 use subtle::ConstantTimeEq;
-use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
+use zeroize::Zeroizing;
 
 /// The length of every key, bytes.
 pub const KEY_LEN: usize = 32;
 /// The length of every key as text, characters.
 pub const KEY_TEXT_LEN: usize = 44;
 
+/// The bytes of a secret key in one place, where they are wiped when dropped. They are on the heap, since a value that is moved leaves its bytes
+/// behind, on stacks and in the spare room of vectors.
+type Secret = Box<Zeroizing<[u8; KEY_LEN]>>;
+
 /// The private half of an end's Curve25519 key pair (RFC 7748). Wiped when dropped, and never
 /// printed by [`Debug`](fmt::Debug).
-#[derive(Clone, Zeroize, ZeroizeOnDrop)]
+#[derive(Clone)]
 pub struct PrivateKey {
-    secret: [u8; KEY_LEN],
+    secret: Secret,
     /// Costs a multiplication to find, and every frame of a handshake needs it.
-    #[zeroize(skip)]
     public: PublicKey,
 }
 
@@ -38,7 +41,7 @@ impl PrivateKey {
 
     fn from_bytes(secret: &[u8; KEY_LEN]) -> Self {
         let public = PublicKey(MontgomeryPoint::mul_base_clamped(*secret).to_bytes());
-        Self { secret: *secret, public }
+        Self { secret: Box::new(Zeroizing::new(*secret)), public }
     }
 
     /// The public half.
@@ -50,7 +53,7 @@ impl PrivateKey {
     /// The key as text, for a key file. The text is wiped when dropped.
     #[must_use]
     pub fn to_base64(&self) -> Zeroizing<String> {
-        Zeroizing::new(STANDARD.encode(self.secret))
+        Zeroizing::new(STANDARD.encode(**self.secret))
     }
 
     pub(super) fn as_bytes(&self) -> &[u8; KEY_LEN] {
@@ -61,7 +64,7 @@ impl PrivateKey {
 /// In a time that does not depend on the keys.
 impl PartialEq for PrivateKey {
     fn eq(&self, other: &Self) -> bool {
-        self.secret.ct_eq(&other.secret).into()
+        self.secret.ct_eq(&**other.secret).into()
     }
 }
 
@@ -124,20 +127,24 @@ impl fmt::Debug for PublicKey {
 
 /// A key that both ends of a session were given beforehand, besides their key pairs: it holds even
 /// if Curve25519 should fall. Wiped when dropped, and never printed by [`Debug`](fmt::Debug).
-#[derive(Clone, Zeroize, ZeroizeOnDrop)]
-pub struct PresharedKey([u8; KEY_LEN]);
+#[derive(Clone)]
+pub struct PresharedKey(Secret);
 
 impl PresharedKey {
     /// The key that 32 random bytes are.
     #[must_use]
-    pub const fn from_seed(seed: [u8; KEY_LEN]) -> Self {
-        Self(seed)
+    pub fn from_seed(seed: [u8; KEY_LEN]) -> Self {
+        Self::from_bytes(&Zeroizing::new(seed))
+    }
+
+    fn from_bytes(key: &[u8; KEY_LEN]) -> Self {
+        Self(Box::new(Zeroizing::new(*key)))
     }
 
     /// The key as text, for a key file. The text is wiped when dropped.
     #[must_use]
     pub fn to_base64(&self) -> Zeroizing<String> {
-        Zeroizing::new(STANDARD.encode(self.0))
+        Zeroizing::new(STANDARD.encode(**self.0))
     }
 
     pub(super) fn as_bytes(&self) -> &[u8; KEY_LEN] {
@@ -148,7 +155,7 @@ impl PresharedKey {
 /// In a time that does not depend on the keys.
 impl PartialEq for PresharedKey {
     fn eq(&self, other: &Self) -> bool {
-        self.0.ct_eq(&other.0).into()
+        self.0.ct_eq(&**other.0).into()
     }
 }
 
@@ -158,7 +165,7 @@ impl FromStr for PresharedKey {
     type Err = KeyError;
 
     fn from_str(text: &str) -> Result<Self, KeyError> {
-        Ok(Self(*parse(text)?))
+        Ok(Self::from_bytes(&*parse(text)?))
     }
 }
 
