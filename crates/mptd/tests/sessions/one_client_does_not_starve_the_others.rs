@@ -98,7 +98,7 @@ fn one_client_does_not_starve_the_others() {
         base.latency(),
         under.latency(),
     );
-    println!("{figures}");
+    eprintln!("{figures}");
     assert!(frames[1] > 10_000, "there was abuse: {figures}");
     assert!(under.bytes * 10 > base.bytes * 9, "throughput: {figures}");
     assert!(under.loss() < base.loss() + 0.01, "packets: {figures}");
