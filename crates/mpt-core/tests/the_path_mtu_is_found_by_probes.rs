@@ -29,6 +29,7 @@ struct Model {
     next_token: u64,
     echoes: Vec<(Instant, u64)>,
     confirmed: Instant,
+    keepalive: Duration,
     next_keepalive: Instant,
     /// Bytes of all probes.
     bytes: u64,
@@ -54,6 +55,7 @@ impl Model {
             next_token: 0,
             echoes: Vec::new(),
             confirmed: start,
+            keepalive: KEEPALIVE,
             next_keepalive: start,
             bytes: 0,
             largest: 0,
@@ -79,7 +81,7 @@ impl Model {
             let Some(next) = next.filter(|&next| next <= until) else { break };
             self.now = self.now.max(next);
             if self.next_keepalive <= self.now {
-                self.next_keepalive = self.now + KEEPALIVE;
+                self.next_keepalive = self.now + self.keepalive;
                 if self.passes() && self.passes() {
                     self.confirmed = self.now;
                 }
@@ -168,6 +170,14 @@ fn an_mtu_that_falls_silently_is_noticed_while_data_flows() {
     model.discovery.set_active(model.now, true);
     model.expect(1316, seconds(1));
     model.expect(1350, seconds(3));
+}
+
+#[test]
+fn an_idle_path_is_searched_as_fast() {
+    let mut model = model(1000);
+    model.keepalive = seconds(15);
+    model.discovery.set_active(model.start, false);
+    model.expect(1000, seconds(10));
 }
 
 #[test]

@@ -46,7 +46,9 @@ const ECHO_MARGIN: Duration = Duration::from_millis(50);
 const ECHO_WITHIN_UNKNOWN: Duration = Duration::from_secs(1);
 /// The shortest and the longest time between two probes of one size.
 const SPACING: (Duration, Duration) = (Duration::from_millis(20), Duration::from_millis(250));
-/// How long a verdict is put off while nothing at all is heard of the path.
+/// Size of the packet that asks whether the path works at all.
+const SMALL: u16 = 256;
+/// How long a verdict is put off at least while nothing at all is heard of the path.
 const PUT_OFF: Duration = Duration::from_millis(200);
 /// While a search goes on, the size in use is raised in steps of at least this many bytes.
 const RAISE_STEP: u16 = 32;
@@ -126,6 +128,9 @@ pub struct Discovery {
     /// The size that an ICMP message gave, tried first when the size in use is not echoed.
     hint: Option<u16>,
     next_hint: Instant,
+    /// When to ask whether the path works at all, and when it last answered that.
+    ask_at: Option<Instant>,
+    answered: Option<Instant>,
     test: Option<Test>,
     /// Tokens and sizes of the last probes.
     probes: VecDeque<(u64, u16)>,
@@ -150,6 +155,8 @@ impl Discovery {
             tested_again: false,
             hint: None,
             next_hint: now,
+            ask_at: None,
+            answered: None,
             test: None,
             probes: VecDeque::new(),
             spacing: SPACING.1,
@@ -196,7 +203,7 @@ impl Discovery {
         self.echoed = 0;
         self.forget_limit();
         (self.hint, self.raise_at, self.confirm_at) = (None, None, now);
-        self.test = None;
+        (self.test, self.ask_at) = (None, None);
         self.probes.clear();
         if self.phase != Phase::Disabled {
             self.phase = Phase::Base;
@@ -216,7 +223,7 @@ impl Discovery {
             (true, _) | (false, Phase::Disabled) => {}
             (false, _) => {
                 self.phase = Phase::Disabled;
-                self.test = None;
+                (self.test, self.ask_at) = (None, None);
                 self.probes.clear();
             }
         }
@@ -251,16 +258,25 @@ impl Discovery {
     /// The size of the probe to be sent now, if one is due; it counts as sent with `token`, 64 random
     /// bits.
     pub fn poll_probe(&mut self, now: Instant, token: u64) -> Option<u16> {
+        if self.ask_at.take_if(|at| *at <= now).is_some() {
+            self.remember(token, SMALL);
+            return Some(SMALL);
+        }
         let test = self.test.as_mut().filter(|test| test.due <= now && test.sent < test.probes)?;
         test.sent += 1;
         // Most sizes pass: the first probe is given its time before it is repeated.
         let pause = if test.sent == 1 { self.echo_within } else { self.spacing };
         (test.last, test.due) = (now, now + pause);
+        let size = test.size;
+        self.remember(token, size);
+        Some(size)
+    }
+
+    fn remember(&mut self, token: u64, size: u16) {
         if self.probes.len() == REMEMBERED {
             self.probes.pop_front();
         }
-        self.probes.push_back((token, test.size));
-        Some(test.size)
+        self.probes.push_back((token, size));
     }
 
     /// An echo has come on the path. Returns whether it is that of a probe of this search.
@@ -269,6 +285,10 @@ impl Discovery {
             return false;
         };
         let Some((_, size)) = self.probes.remove(at) else { return false };
+        self.answered = Some(now);
+        if size == SMALL {
+            return true;
+        }
         self.echoed = self.echoed.max(size);
         if u32::from(size) >= self.too_large {
             // It was late, not lost.
@@ -313,8 +333,10 @@ impl Discovery {
         let patience = test.last + self.echo_within;
         if now < patience {
             test.due = patience;
-        } else if heard.confirmed <= test.last {
-            test.due = now + PUT_OFF;
+        } else if heard.confirmed.max(self.answered.unwrap_or(test.last)) <= test.last {
+            // While nothing flows, small frames are rare: the path is asked.
+            test.due = now + self.echo_within.max(PUT_OFF);
+            self.ask_at = Some(now);
         } else {
             let size = test.size;
             self.rule_out(now, size);
@@ -328,7 +350,7 @@ impl Discovery {
             return None;
         }
         if let Some(test) = &self.test {
-            return Some(test.due);
+            return Some(self.ask_at.map_or(test.due, |at| at.min(test.due)));
         }
         let confirm = (self.active && self.echoed > 0).then_some(self.confirm_at);
         [confirm, self.raise_at].into_iter().flatten().min()
@@ -378,7 +400,7 @@ impl Discovery {
 
     /// Goes on with the next size, or ends the search.
     fn advance(&mut self, now: Instant) {
-        self.test = None;
+        (self.test, self.ask_at) = (None, None);
         let Bounds { min, base, max } = self.bounds;
         let largest = max.min(LARGEST);
         let has_base = u32::from(base) < self.too_large;

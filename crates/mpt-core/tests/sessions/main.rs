@@ -17,6 +17,7 @@ mod an_unproved_address_gets_no_more_than_it_sent;
 mod changes_by_hand_lose_nothing;
 mod keys_are_renewed_without_loss;
 mod one_peer_takes_no_more_than_its_share;
+mod path_mtus_are_found;
 mod recorded_initiations_keep_nobody_out;
 mod recorded_initiations_take_no_sessions;
 mod requests_are_answered_over_any_path;

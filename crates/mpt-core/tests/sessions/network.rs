@@ -138,6 +138,8 @@ pub struct Network {
     pub last_data: Vec<[Option<Instant>; 2]>,
     /// Control frames since this was switched on: sending side, path, datagram.
     pub captured: Option<Vec<(Side, usize, Wire)>>,
+    /// By path and sending side: the largest packet that passes.
+    pub mtus: Vec<[u16; 2]>,
     /// Bytes of control frames by sending side.
     pub control_bytes: [u64; 2],
     /// Events so far.
@@ -166,6 +168,7 @@ impl Network {
             start,
             now: start,
             captured: None,
+            mtus: vec![[u16::MAX; 2]; setup.links.len()],
             control_bytes: [0; 2],
             steps: 0,
             random: mix(setup.seed, 0x6e65_7477),
@@ -564,6 +567,9 @@ impl Network {
 
     fn transmit(&mut self, side: Side, path: usize, to: SocketAddr, bytes: Vec<u8>) -> Outcome {
         let size = ByteCount(bytes.len() as u64 + 28);
+        if size.0 > u64::from(self.mtus[path][side]) {
+            return Outcome::Lost;
+        }
         let from = self.addresses[path][side];
         self.links[path][side].enqueue(self.now, size, Wire { from, to, bytes })
     }

@@ -1,7 +1,7 @@
 //! What ICMP says of path MTUs: the messages that routers and our own kernel put into the sockets' error queues.
 //!
 //! Anybody can send such a message, from any address. Where the connection has a session, it only causes padded probes, and these find
-//! out whether it is true (`mpt_core::path::discovery`). Without a session it is believed for a while, as far as it proves that its sender has
+//! out whether it is true (`mpt_core::path::discovery`). Without a session, and without its probes (`keepalive = 0`), it is believed for a while, as far as it proves that its sender has
 //! seen a packet of the path.
 
 use std::time::{Duration, Instant};
@@ -72,7 +72,7 @@ impl DataThread {
                 continue;
             };
             let mtu = u16::try_from(mtu).unwrap_or(u16::MAX);
-            if self.control.session_of(connection).is_some() {
+            if self.control.finds_path_mtus(connection) {
                 ours = true;
                 // A router older than RFC 1191 does not say how large.
                 let mtu = if mtu == 0 { mtu::minimum(known) } else { mtu };

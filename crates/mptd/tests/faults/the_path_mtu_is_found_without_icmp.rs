@@ -1,13 +1,15 @@
 //! Path MTUs that nobody reports: links narrower than the interface behind routers that send no ICMP, found by padded probes. And ICMP that
 //! lies: with a session it changes nothing, without one it takes less than IPv6 needs from no path.
 
+use std::io::ErrorKind;
+use std::net::TcpStream;
 use std::time::{Duration, Instant};
 
 use mpt_api::MtuSource;
 use mpt_api::PathState;
 use socket2::{Domain, Protocol, Socket, Type};
 
-use crate::hosts::{Config, Daemon, Host, Identity, PATIENCE, Pair, Stream, wait_for, wait_within};
+use crate::hosts::{Config, Daemon, Host, Identity, PATIENCE, Pair, Stream, wait_within};
 use crate::support::wait_for_echo;
 use crate::the_mtu_follows_the_paths::{
     Narrow, device_mtu, fragmentation_needed, wait_for_device_mtu,
@@ -132,14 +134,9 @@ fn a_path_too_narrow_for_ipv6_says_so_and_the_device_keeps_1280() {
     assert!(!daemons[0].path("tunnel", "line1").ipv6);
     // IPv4 is told what fits, IPv6 that there is no way: nothing vanishes.
     wait_for_echo(&net.a, &net.b);
-    let v6 = net.a.udp("[fd00:72::1]:0");
-    wait_for("IPv6 is refused", || {
-        let error = v6.send_to(&[1; 100], "[fd00:72::2]:9").and_then(|_| v6.take_error());
-        match error {
-            Ok(None) => None,
-            Ok(Some(error)) | Err(error) => Some(error),
-        }
-    });
+    let address = "[fd00:72::2]:9".parse().unwrap();
+    let refused = net.a.run(|| TcpStream::connect_timeout(&address, PATIENCE)).unwrap_err();
+    assert_eq!(refused.kind(), ErrorKind::NetworkUnreachable, "{refused}");
     assert!(daemons[0].drops("tunnel", "ipv6_minimum_mtu") > 0);
 }
 

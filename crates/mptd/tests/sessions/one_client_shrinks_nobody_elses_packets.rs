@@ -28,6 +28,7 @@ fn the_others_keep_full_size_and_throughput() {
     b.wait_until_answering();
     // Before any client: as for clients on Ethernet.
     let full = FULL.to_string();
+    wait_for("the device is there", || (!b.show().devices.is_empty()).then_some(()));
     wait_for("the device has its MTU", || (device_mtu(&pair.b) == full).then_some(()));
 
     let mut config = client(&identities[0], &identities[1]);
@@ -35,12 +36,14 @@ fn the_others_keep_full_size_and_throughput() {
     let a = Daemon::start(&pair.a, &config);
     let mut config = client(&identities[2], &identities[1]);
     let path = config.path("office", "line9").set("local", "10.71.9.1");
-    path.set("remote", "10.71.9.2").set("mtu", 576);
+    path.set("remote", "10.71.9.2").set("mtu", 640);
     let m = Daemon::start(&narrow, &config);
     created(&b, "anna.office");
     let small = created(&b, "mallory.office");
-    assert_eq!(usize::from(small.mtu), 576 - 40, "its own packets are small");
+    assert_eq!(usize::from(small.mtu), 640 - 40, "its own packets are small");
     let [anna, mallory] = [&a, &m].map(assigned);
+    // Whatever sets the MTU of the device anew.
+    b.request(mpt_api::Command::Reload).unwrap();
 
     assert_eq!(device_mtu(&pair.b), full);
     assert_eq!(usize::from(b.connection("anna.office").mtu), FULL);

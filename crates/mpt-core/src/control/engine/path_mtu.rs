@@ -22,6 +22,15 @@ use crate::path::mtu;
 use crate::{ConnectionId, Endpoint, Path, PathId};
 
 impl Control {
+    /// Whether the session of a connection finds the MTUs of its paths. Not so without a session, nor
+    /// where its probes are switched off.
+    #[must_use]
+    pub fn finds_path_mtus(&self, connection: ConnectionId) -> bool {
+        let slot = self.by_connection.get(&connection);
+        let session = slot.and_then(|&slot| self.sessions.get(slot as usize)?.as_deref());
+        session.is_some_and(|session| !session.timing.is_off())
+    }
+
     /// An ICMP message says that a path carries outer packets of at most `mtu` bytes. Probes find out
     /// whether it is true. Returns whether they are sent: not if the size is no news, or if another
     /// message was followed up a moment ago.
@@ -50,6 +59,9 @@ impl Session {
         shared: &mut Shared,
         endpoint: &mut Endpoint<P>,
     ) {
+        if self.timing.is_off() {
+            return;
+        }
         let Some(config) = endpoint.connection(connection).map(crate::Connection::config) else {
             return;
         };
