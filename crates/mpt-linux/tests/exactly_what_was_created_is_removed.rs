@@ -138,7 +138,7 @@ async fn what_a_killed_daemon_left_behind_goes_and_what_a_running_one_has_stays(
     let mut running = Owned::new(a.netlink.clone());
     let uplink = Uplink { interface: "eth0".to_owned(), ipv6: false };
     let interface = a.index("eth0").await;
-    let internet = Internet { interface, source: None, ipv6: true };
+    let internet = Internet { interface, source: None, ipv6: true, blocks: false };
     killed.set_mark(7).await.unwrap();
     let error = running.set_mark(7).await.unwrap_err();
     assert!(error.to_string().starts_with("mark 0x7 is that of another"), "{error}");

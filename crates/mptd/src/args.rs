@@ -24,7 +24,7 @@ pub const EXIT_CONFIG: u8 = 78;
         SIGHUP          read the file again and apply the difference; a bad file changes nothing\n  \
         SIGTERM, SIGINT remove what was created, and end\n\n\
         Exit codes:\n  \
-        0   ended by a signal, or --check found no error\n  \
+        0   ended by a signal, --check found no error, or --unblock did its work\n  \
         1   could not start, or failed while running\n  \
         2   the command line is wrong\n  \
         78  the configuration file has errors"
@@ -37,6 +37,31 @@ pub struct Args {
     /// Only check the file: prints every error and warning with its line, changes nothing
     #[arg(long)]
     pub check: bool,
+
+    /// Open what a daemon that was killed has left blocked (`fallback = "block"`), and exit: removes the rules and routes that no running
+    /// mptd owns, and prints them
+    #[arg(long, conflicts_with = "check")]
+    pub unblock: bool,
+}
+
+/// `mptd --unblock`: removes what daemons left behind that were killed, and prints it.
+pub fn unblock(
+    out: &mut impl std::io::Write,
+    errors: &mut impl std::io::Write,
+) -> std::io::Result<ExitCode> {
+    match crate::daemon::unblock() {
+        Ok(removed) if removed.is_empty() => writeln!(out, "nothing was left behind")?,
+        Ok(removed) => {
+            for object in removed {
+                writeln!(out, "removed {object}")?;
+            }
+        }
+        Err(error) => {
+            writeln!(errors, "mptd: {error}; run it as root")?;
+            return Ok(ExitCode::from(EXIT_FAILURE));
+        }
+    }
+    Ok(ExitCode::SUCCESS)
 }
 
 /// `mptd --check`: what is wrong with the file to `errors`, the verdict to `out`.
@@ -103,7 +128,7 @@ remote = "198.51.100.1"
         let directory = tempfile::tempdir().unwrap();
         let file = directory.path().join("mpt.toml");
         std::fs::write(&file, text).unwrap();
-        let args = Args { config: file.clone(), check: true };
+        let args = Args { config: file.clone(), check: true, unblock: false };
         let (mut out, mut errors) = (Vec::new(), Vec::new());
         let code = check(&args, &mut out, &mut errors).unwrap();
         let text =
@@ -115,7 +140,7 @@ remote = "198.51.100.1"
     fn the_command_line_is_consistent() {
         Args::command().debug_assert();
         let args = Args::parse_from(["mptd"]);
-        assert_eq!(args, Args { config: DEFAULT_FILE.into(), check: false });
+        assert_eq!(args, Args { config: DEFAULT_FILE.into(), check: false, unblock: false });
     }
 
     #[test]

@@ -12,4 +12,5 @@ pub mod data;
 pub mod logging;
 pub mod privileges;
 mod requester;
+mod resolver;
 pub mod service;

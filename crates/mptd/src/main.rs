@@ -23,6 +23,10 @@ const RESOLVERS: usize = 16;
 
 fn main() -> ExitCode {
     let args = Args::parse();
+    if args.unblock {
+        let done = args::unblock(&mut std::io::stdout().lock(), &mut std::io::stderr().lock());
+        return done.unwrap_or(ExitCode::from(EXIT_FAILURE));
+    }
     let purpose = if args.check { Purpose::Check } else { Purpose::Run };
     // Before any other thread exists.
     let (identity, driver) = match privileges::drop(&args.config, purpose) {

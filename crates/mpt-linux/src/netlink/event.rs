@@ -7,14 +7,14 @@ use std::pin::Pin;
 
 use futures_util::{Stream, StreamExt};
 use ipnet::IpNet;
-use netlink_packet_route::RouteNetlinkMessage;
+use netlink_packet_route::{AddressFamily, RouteNetlinkMessage};
 use nix::sys::socket::{setsockopt, sockopt};
 use rtnetlink::MulticastGroup;
 use rtnetlink::packet_core::{NetlinkMessage, NetlinkPayload};
 use rtnetlink::sys::AsyncSocket;
 use tokio::runtime;
 
-use super::{Address, Error, LinkInfo, Netlink, route};
+use super::{Address, Error, LinkInfo, Netlink, Route, Rule, route};
 use crate::netns::{Namespace, run_in};
 
 /// Bytes of the kernel's buffer for notifications: some thousand of them, as when a switch with all its
@@ -61,6 +61,10 @@ pub enum Event {
         /// Its destination.
         destination: IpNet,
     },
+    /// A rule with our owner was removed, by whomever.
+    OwnRuleRemoved(Rule),
+    /// A route with our owner was removed, by whomever.
+    OwnRouteRemoved(Route),
     /// The kernel had more to tell than there was room for. Events for what happened to links and
     /// addresses have been made up; routes may have changed.
     Resynchronized,
@@ -141,6 +145,8 @@ impl Events {
             MulticastGroup::Ipv6Ifaddr,
             MulticastGroup::Ipv4Route,
             MulticastGroup::Ipv6Route,
+            MulticastGroup::Ipv4Rule,
+            MulticastGroup::Ipv6Rule,
         ];
         // A connection of its own: notifications of our own changes carry the number of our
         // request, and would be taken for its answer.
@@ -203,6 +209,14 @@ impl State {
                 if let Some(address) = Address::parse(message) {
                     self.remove_address((address.interface, address.net), events);
                 }
+            }
+            RouteNetlinkMessage::DelRule(message) => {
+                let ipv6 = message.header.family == AddressFamily::Inet6;
+                events.extend(Rule::parse_own(message, ipv6).map(Event::OwnRuleRemoved));
+            }
+            RouteNetlinkMessage::DelRoute(message) if route::is_own(message) => {
+                let removed = Route::parse(message).into_iter().flatten();
+                events.extend(removed.map(Event::OwnRouteRemoved));
             }
             RouteNetlinkMessage::NewRoute(message) | RouteNetlinkMessage::DelRoute(message) => {
                 let change = route::parse_notification(message);
@@ -366,7 +380,10 @@ mod tests {
                 Event::AddressRemoved { interface, net } => {
                     assert!(self.addresses.remove(&(interface, net)), "removed twice");
                 }
-                Event::RouteChanged { .. } | Event::Resynchronized => {}
+                Event::RouteChanged { .. }
+                | Event::OwnRuleRemoved(_)
+                | Event::OwnRouteRemoved(_)
+                | Event::Resynchronized => {}
             }
         }
     }

@@ -1,15 +1,21 @@
 //! A default route into a tunnel, which leaves all other routes as they are.
 //!
 //! ```text
-//! 32764: not from all fwmark MARK lookup main suppress_prefixlength 0
-//! 32765: not from all fwmark MARK lookup TABLE
+//! 32763: not from all fwmark MARK lookup main suppress_prefixlength 0
+//! 32764: not from all fwmark MARK lookup TABLE
+//! 32765: not from all fwmark MARK unreachable           (a block)
 //! table TABLE: default dev DEVICE
+//!              unreachable default metric 4294967295    (a block)
 //! ```
 //!
-//! So everything that only a default route of the main table would lead out goes into the tunnel,
+//! Everything that only a default route of the main table would lead out goes into the tunnel,
 //! except what carries our mark: the tunnel's own outer packets take the main table's default route,
-//! whatever becomes of it. This is how wg-quick(8) does it. When the daemon is killed the device is
-//! gone and the table is empty, so that the rules have no effect.
+//! whatever becomes of it. This is how wg-quick(8) does it.
+//!
+//! A block lets nothing reach the main table's default route that is meant for the tunnel. Its rule
+//! holds while the others or the table are removed and put back, its route while the rule is. It
+//! needs no device, so it also holds after the daemon was killed. Without a block the rules have no
+//! effect then, since the table is empty.
 
 use std::net::IpAddr;
 
@@ -25,6 +31,8 @@ pub struct Internet {
     pub source: Option<IpAddr>,
     /// Whether for IPv6.
     pub ipv6: bool,
+    /// Whether what the device cannot take goes nowhere. [`super::Owned::add_block`] adds the rule.
+    pub blocks: bool,
 }
 
 impl Internet {
@@ -38,6 +46,11 @@ impl Internet {
         let specific =
             Rule { suppress_prefix_length: Some(0), ..rule(TUNNEL_RULE_PRIORITY - 1, MAIN_TABLE) };
         [specific, rule(TUNNEL_RULE_PRIORITY, table)]
+    }
+
+    /// What stands in `table` apart from the route: nothing leaves by another interface.
+    pub(super) fn fallback(&self, table: u32) -> Option<Route> {
+        self.blocks.then(|| Route::last_resort(table, default(self.ipv6)))
     }
 
     pub(super) fn route(&self, table: u32) -> Route {

@@ -41,7 +41,7 @@ pub use numbers::NUMBERS;
 pub use owned::Owned;
 pub use path::PathRouting;
 pub use route::{Lookup, MAIN_TABLE, Query, Route, Via};
-pub use rule::{PATH_RULE_PRIORITY, Rule, TUNNEL_RULE_PRIORITY};
+pub use rule::{Action, BLOCK_RULE_PRIORITY, PATH_RULE_PRIORITY, Rule, TUNNEL_RULE_PRIORITY};
 pub use uplink::Uplink;
 pub use veth::VethEnd;
 

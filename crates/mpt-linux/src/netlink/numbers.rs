@@ -3,6 +3,9 @@
 //! Several daemons may run in one network namespace. Each holds a block of [`NUMBERS`] and its mark by
 //! abstract UNIX sockets of their names, which the kernel frees however the daemon ends; so whatever
 //! carries our protocol number and a table or mark that nobody holds was left behind.
+//!
+//! A block ([`super::Internet::blocks`]) that was left behind does its work: it stays while a daemon
+//! starts, until [`super::Owned::remove_leftovers`].
 
 use std::collections::BTreeSet;
 use std::io;
@@ -27,13 +30,16 @@ pub(super) struct Numbers {
 }
 
 impl Numbers {
-    /// The first free block. What was left behind under its numbers is removed.
+    /// The first free block. What was left behind under its numbers is removed, except blocks,
+    /// whose numbers are not given out.
     pub(super) async fn claim(netlink: &Netlink) -> Result<Self, Error> {
         for first in NUMBERS.step_by(BLOCK as usize) {
             match Self::try_claim(netlink, first) {
-                Ok(numbers) => {
-                    let (rules, routes) = (netlink.own_rules().await?, netlink.own_routes().await?);
-                    numbers.remove_leftovers(netlink, &rules, &routes).await?;
+                Ok(mut numbers) => {
+                    let present = Present::list(netlink).await?;
+                    numbers.used =
+                        present.tables_of_blocks().filter(|it| numbers.has(*it)).collect();
+                    numbers.remove_leftovers(netlink, &present.without_blocks()).await?;
                     return Ok(numbers);
                 }
                 Err(error) if error.kind() == io::ErrorKind::AddrInUse => {}
@@ -56,23 +62,67 @@ impl Numbers {
         Ok(free)
     }
 
+    /// Of the tables of this block only these are there.
+    pub(super) fn keep_only(&mut self, tables: &BTreeSet<u32>) {
+        self.used = tables.iter().copied().filter(|it| self.has(*it)).collect();
+    }
+
     /// The table with this number is gone.
     pub(super) fn give_back(&mut self, number: u32) {
         self.used.remove(&number);
     }
 
-    async fn remove_leftovers(
+    /// Whether a number is one of this block.
+    pub(super) fn has(&self, number: u32) -> bool {
+        block(number) == Some(self.first)
+    }
+
+    /// Removes what uses numbers of this block. Returns it as `ip` writes it.
+    pub(super) async fn remove_leftovers(
         &self,
         netlink: &Netlink,
-        rules: &[Rule],
-        routes: &[Route],
-    ) -> Result<(), Error> {
-        remove_rules(netlink, rules, |rule| block(rule.table) == Some(self.first)).await?;
-        for route in routes.iter().filter(|route| block(route.table) == Some(self.first)) {
+        present: &Present,
+    ) -> Result<Vec<String>, Error> {
+        let of_block = |rule: &Rule| rule.table().is_some_and(|table| self.has(table));
+        let mut removed = remove_rules(netlink, &present.rules, of_block).await?;
+        for route in present.routes.iter().filter(|route| self.has(route.table)) {
             tracing::info!(%route, "left behind by a daemon that was killed: removed");
             tolerate_gone(netlink.remove_route(route).await)?;
+            removed.push(route.to_string());
         }
-        Ok(())
+        Ok(removed)
+    }
+}
+
+/// All rules and routes of this program, of whatever daemon.
+#[derive(Debug)]
+pub(super) struct Present {
+    pub(super) rules: Vec<Rule>,
+    pub(super) routes: Vec<Route>,
+}
+
+impl Present {
+    pub(super) async fn list(netlink: &Netlink) -> Result<Self, Error> {
+        Ok(Self { rules: netlink.own_rules().await?, routes: netlink.own_routes().await? })
+    }
+
+    /// The same without blocks and the rules and routes that belong to them.
+    pub(super) fn without_blocks(&self) -> Self {
+        let tables: BTreeSet<u32> = self.tables_of_blocks().collect();
+        let rules = self.rules.iter().filter(|rule| !self.is_of_block(rule)).cloned().collect();
+        let routes = self.routes.iter().filter(|route| !tables.contains(&route.table));
+        Self { rules, routes: routes.cloned().collect() }
+    }
+
+    fn tables_of_blocks(&self) -> impl Iterator<Item = u32> {
+        let rules = self.rules.iter().filter(|rule| self.is_of_block(rule));
+        rules.filter_map(Rule::table).filter(|table| NUMBERS.contains(table))
+    }
+
+    /// Whether a rule is for the packets that a block is for.
+    fn is_of_block(&self, rule: &Rule) -> bool {
+        let same = |it: &&Rule| (it.mark, it.ipv6) == (rule.mark, rule.ipv6);
+        rule.inverted && self.rules.iter().filter(|it| it.is_block()).any(|it| same(&it))
     }
 }
 
@@ -84,17 +134,27 @@ pub(super) struct Mark {
 }
 
 impl Mark {
-    /// [`Error::MarkInUse`] when another daemon has it. What was left behind with it is removed.
+    /// [`Error::MarkInUse`] when another daemon has it. What was left behind with it is removed,
+    /// except blocks.
     pub(super) async fn claim(netlink: &Netlink, value: u32) -> Result<Self, Error> {
         match Self::try_claim(netlink, value) {
             Ok(mark) => {
-                let rules = netlink.own_rules().await?;
-                remove_rules(netlink, &rules, |rule| marked(rule) == Some(value)).await?;
+                let present = Present::list(netlink).await?;
+                mark.remove_leftovers(netlink, &present.without_blocks()).await?;
                 Ok(mark)
             }
             Err(error) if error.kind() == io::ErrorKind::AddrInUse => Err(Error::MarkInUse(value)),
             Err(error) => Err(refused(error)),
         }
+    }
+
+    /// Removes the rules with this mark that are not told by their table.
+    pub(super) async fn remove_leftovers(
+        &self,
+        netlink: &Netlink,
+        present: &Present,
+    ) -> Result<Vec<String>, Error> {
+        remove_rules(netlink, &present.rules, |rule| marked(rule) == Some(self.value)).await
     }
 
     fn try_claim(netlink: &Netlink, value: u32) -> io::Result<Self> {
@@ -105,25 +165,37 @@ impl Mark {
 
 impl Netlink {
     /// Removes the rules and the routes in tables of their own that daemons left behind that were
-    /// killed; those of running ones stay. (Addresses and routes of a tunnel went with its device.)
-    pub async fn remove_leftovers(&self) -> Result<(), Error> {
-        let (rules, routes) = (self.own_rules().await?, self.own_routes().await?);
-        let tables = rules.iter().map(|rule| rule.table).chain(routes.iter().map(|it| it.table));
+    /// killed; those of running ones stay. Returns them as `ip` writes them. (Addresses and routes of
+    /// a tunnel went with its device.)
+    pub async fn remove_leftovers(&self) -> Result<Vec<String>, Error> {
+        self.remove_unclaimed(&Present::list(self).await?).await
+    }
+
+    /// The same, but blocks stay, with the rules and routes that belong to them.
+    pub async fn remove_leftovers_but_blocks(&self) -> Result<Vec<String>, Error> {
+        self.remove_unclaimed(&Present::list(self).await?.without_blocks()).await
+    }
+
+    async fn remove_unclaimed(&self, present: &Present) -> Result<Vec<String>, Error> {
+        let mut removed = Vec::new();
+        let rules = present.rules.iter().filter_map(Rule::table);
+        let tables = rules.chain(present.routes.iter().map(|it| it.table));
         for first in tables.filter_map(block).collect::<BTreeSet<u32>>() {
             match Numbers::try_claim(self, first) {
-                Ok(numbers) => numbers.remove_leftovers(self, &rules, &routes).await?,
+                Ok(numbers) => removed.extend(numbers.remove_leftovers(self, present).await?),
                 // Its daemon lives.
                 Err(error) if error.kind() == io::ErrorKind::AddrInUse => {}
                 Err(error) => return Err(refused(error)),
             }
         }
-        for value in rules.iter().filter_map(marked).collect::<BTreeSet<u32>>() {
-            match Mark::claim(self, value).await {
-                Ok(_) | Err(Error::MarkInUse(_)) => {}
-                Err(error) => return Err(error),
+        for value in present.rules.iter().filter_map(marked).collect::<BTreeSet<u32>>() {
+            match Mark::try_claim(self, value) {
+                Ok(mark) => removed.extend(mark.remove_leftovers(self, present).await?),
+                Err(error) if error.kind() == io::ErrorKind::AddrInUse => {}
+                Err(error) => return Err(refused(error)),
             }
         }
-        Ok(())
+        Ok(removed)
     }
 }
 
@@ -137,12 +209,14 @@ async fn remove_rules(
     netlink: &Netlink,
     rules: &[Rule],
     which: impl Fn(&Rule) -> bool,
-) -> Result<(), Error> {
+) -> Result<Vec<String>, Error> {
+    let mut removed = Vec::new();
     for rule in rules.iter().filter(|rule| which(rule)) {
         tracing::info!(%rule, "left behind by a daemon that was killed: removed");
         tolerate_gone(netlink.remove_rule(rule).await)?;
+        removed.push(rule.to_string());
     }
-    Ok(())
+    Ok(removed)
 }
 
 /// The block of a number, if it is one of ours.
@@ -152,7 +226,7 @@ fn block(number: u32) -> Option<u32> {
 
 /// The mark of a rule that is not told by its table.
 fn marked(rule: &Rule) -> Option<u32> {
-    rule.mark.filter(|_| block(rule.table).is_none())
+    rule.mark.filter(|_| rule.table().and_then(block).is_none())
 }
 
 fn refused(source: io::Error) -> Error {

@@ -1,10 +1,12 @@
 //! A ledger of what was created, so that exactly that is removed.
 
+use std::collections::BTreeSet;
+
 use ipnet::IpNet;
 
-use super::numbers::{Mark, Numbers};
+use super::numbers::{Mark, Numbers, Present};
 use super::steering::{Installed, Steering};
-use super::{Error, Internet, Netlink, PathRouting, Route, Rule, Uplink, tolerate_gone};
+use super::{Error, Event, Internet, Netlink, PathRouting, Route, Rule, Uplink, tolerate_gone};
 
 /// Creates addresses, routes, rules and the routing of outer packets, and remembers them.
 ///
@@ -165,36 +167,140 @@ impl Owned {
         self.remove_steering(&Steering::Internet(internet.clone())).await
     }
 
-    /// Brings everything up to date, to be called after [`super::Event`]s: routes of outer packets
-    /// follow when an interface came back or a router changed, and what the kernel dropped when one
-    /// of our interfaces was set down is there again when it is up. What misses its interface or
-    /// route stays without until it is there, which is no error. Every object is tried; the errors
-    /// of those that failed come back.
-    pub async fn refresh(&mut self) -> Result<(), Vec<Error>> {
-        if self.objects.is_empty() {
+    /// Lets a default route into a tunnel take packets, or not: then they go as if it were not there,
+    /// unless it blocks. Nothing happens if it is not there.
+    pub async fn set_carries(&mut self, internet: &Internet, carries: bool) -> Result<(), Error> {
+        let what = Steering::Internet(internet.clone());
+        let Some(it) = self.steerings().find(|it| it.steering == what) else { return Ok(()) };
+        if std::mem::replace(&mut it.carries, carries) == carries {
             return Ok(());
         }
-        let present = self.netlink.own_routes().await.map_err(|error| vec![error])?;
-        let addresses = self.netlink.addresses().await.map_err(|error| vec![error])?;
-        let mut errors = Vec::new();
+        let route = internet.route(it.table);
+        if !carries {
+            return tolerate_gone(self.netlink.remove_route(&route).await);
+        }
+        match self.netlink.replace_route(&route).await {
+            // It is added when the device is up.
+            Err(error) if error.is_gone() || error.is_down() => Ok(()),
+            result => result,
+        }
+    }
+
+    /// Lets nothing without our mark reach the default routes of the main table. A block that a daemon
+    /// left behind is taken over.
+    pub async fn add_block(&mut self, ipv6: bool) -> Result<(), Error> {
+        let rule = Rule::block(self.mark(), ipv6);
+        self.netlink.add_or_adopt_rule(&rule).await?;
+        self.objects.push(Object::Rule(rule));
+        Ok(())
+    }
+
+    /// Removes a block; nothing happens if there is none.
+    pub async fn remove_block(&mut self, ipv6: bool) -> Result<(), Error> {
+        self.remove_rule(&Rule::block(self.mark(), ipv6)).await
+    }
+
+    /// Whether this change removed something that was created here and is still needed.
+    pub fn misses(&self, event: &Event) -> bool {
+        self.objects.iter().any(|object| match (object, event) {
+            (Object::Rule(rule), Event::OwnRuleRemoved(removed)) => rule == removed,
+            (Object::Steering(it), Event::OwnRuleRemoved(removed)) => it.rules.contains(removed),
+            (Object::Route(route), Event::OwnRouteRemoved(removed)) => route.is_shown_as(removed),
+            (Object::Steering(it), Event::OwnRouteRemoved(removed)) => it.table == removed.table,
+            _ => false,
+        })
+    }
+
+    /// Brings everything up to date, to be called after [`super::Event`]s: routes of outer packets
+    /// follow when an interface came back or a router changed, and what the kernel dropped when one
+    /// of our interfaces was set down, or somebody else removed, is there again. What misses its
+    /// interface or route stays without until it is there, which is no error. Every object is tried.
+    /// Returns what was put back, as `ip` writes it, and the errors of the objects that failed.
+    pub async fn refresh(&mut self) -> (Vec<String>, Vec<Error>) {
+        if self.objects.is_empty() {
+            return (Vec::new(), Vec::new());
+        }
+        let listed =
+            async { Ok((Present::list(&self.netlink).await?, self.netlink.addresses().await?)) };
+        let (present, addresses) = match listed.await {
+            Ok(listed) => listed,
+            Err(error) => return (Vec::new(), vec![error]),
+        };
+        let (mut put_back, mut errors) = (Vec::new(), Vec::new());
+        // First what keeps packets from leaving by another way, which was added last.
+        for object in self.objects.iter().filter(|it| matches!(it, Object::Rule(_))) {
+            let Object::Rule(rule) = object else { continue };
+            if !present.rules.contains(rule) {
+                match self.netlink.add_or_adopt_rule(rule).await {
+                    Ok(()) => put_back.push(rule.to_string()),
+                    Err(error) => errors.push(error),
+                }
+            }
+        }
         for object in &self.objects {
             let done = match object {
                 Object::Steering(it) => it.refresh(&self.netlink, &present).await,
-                Object::Route(route) if !present.iter().any(|it| route.is_shown_as(it)) => {
+                Object::Route(route) if !present.routes.iter().any(|it| route.is_shown_as(it)) => {
                     let add = self.netlink.add_route(route);
-                    restore(&self.netlink, route.interface(), add).await
+                    let restored = restore(&self.netlink, route.interface(), add).await;
+                    restored.map(|done| done.then(|| route.to_string()).into_iter().collect())
                 }
                 Object::Address { interface, net }
                     if !addresses.iter().any(|it| (it.interface, it.net) == (*interface, *net)) =>
                 {
                     let add = self.netlink.add_address(*interface, *net);
-                    restore(&self.netlink, Some(*interface), add).await
+                    let restored = restore(&self.netlink, Some(*interface), add).await;
+                    restored
+                        .map(|done| done.then(|| format!("address {net}")).into_iter().collect())
                 }
-                _ => Ok(()),
+                _ => Ok(Vec::new()),
             };
-            errors.extend(done.err());
+            match done {
+                Ok(done) => put_back.extend(done),
+                Err(error) => errors.push(error),
+            }
         }
-        if errors.is_empty() { Ok(()) } else { Err(errors) }
+        (put_back, errors)
+    }
+
+    /// Removes what daemons left behind that were killed, blocks included, now that everything that
+    /// is needed was created. Those of running daemons stay.
+    pub async fn remove_leftovers(&mut self) -> Result<(), Error> {
+        let mut present = Present::list(&self.netlink).await?;
+        let (mut rules, mut tables) = (Vec::new(), BTreeSet::new());
+        for object in &self.objects {
+            match object {
+                Object::Rule(rule) => rules.push(rule),
+                Object::Steering(it) => {
+                    rules.extend(&it.rules);
+                    tables.insert(it.table);
+                }
+                Object::Address { .. } | Object::Route(_) => {}
+            }
+        }
+        present.rules.retain(|rule| !rules.contains(&rule));
+        present.routes.retain(|route| !tables.contains(&route.table));
+        if let Some(numbers) = &mut self.numbers {
+            numbers.remove_leftovers(&self.netlink, &present).await?;
+            numbers.keep_only(&tables);
+        }
+        if let Some(mark) = &self.mark {
+            mark.remove_leftovers(&self.netlink, &present).await?;
+        }
+        self.netlink.remove_leftovers().await.map(drop)
+    }
+
+    /// Removes everything but blocks, as [`Self::remove_all`] does it: for an end that nobody asked
+    /// for, after which nothing that was meant for a tunnel may leave by another way.
+    pub async fn remove_all_but_blocks(&mut self) -> Result<(), Vec<Error>> {
+        self.objects.retain(|object| match object {
+            Object::Rule(rule) => !rule.is_block(),
+            Object::Steering(it) => {
+                !matches!(&it.steering, Steering::Internet(internet) if internet.blocks)
+            }
+            Object::Address { .. } | Object::Route(_) => true,
+        });
+        self.remove_all().await
     }
 
     /// Removes everything created here, last first. What is gone already is no error, and an error
@@ -206,6 +312,8 @@ impl Owned {
         let mut errors = Vec::new();
         let present = self.netlink.own_routes().await;
         let present = present.map_err(|error| errors.push(error)).unwrap_or_default();
+        // Blocks were added last: what they are for may leave by another way only when the rest is gone.
+        self.objects.sort_by_key(|object| !matches!(object, Object::Rule(_)));
         while let Some(object) = self.objects.pop() {
             errors.extend(object.remove(&self.netlink, &present).await.err());
             self.forget(&object);
@@ -228,9 +336,13 @@ impl Owned {
         })
     }
 
+    /// Only rules by addresses do without.
+    fn mark(&self) -> u32 {
+        self.mark.as_ref().map_or(0, |mark| mark.value)
+    }
+
     async fn install(&mut self, what: Steering, table: u32) -> Result<Option<Error>, Error> {
-        // Only rules by addresses do without.
-        let mark = self.mark.as_ref().map_or(0, |mark| mark.value);
+        let mark = self.mark();
         let installed = Installed::new(what, mark, table);
         let result = installed.install(&self.netlink).await;
         let object = Object::Steering(installed);
@@ -288,16 +400,16 @@ impl Object {
     }
 }
 
-/// Adds something once more that needs an interface, if that is up.
+/// Adds something once more that needs an interface, if that is up. Returns whether it was added.
 async fn restore(
     netlink: &Netlink,
     interface: Option<u32>,
     add: impl Future<Output = Result<(), Error>>,
-) -> Result<(), Error> {
-    let Some(interface) = interface else { return add.await };
+) -> Result<bool, Error> {
+    let Some(interface) = interface else { return add.await.map(|()| true) };
     match netlink.link_by_index(interface).await {
-        Ok(link) if link.up => add.await,
-        Ok(_) | Err(Error::NoInterface(_)) => Ok(()),
+        Ok(link) if link.up => add.await.map(|()| true),
+        Ok(_) | Err(Error::NoInterface(_)) => Ok(false),
         Err(error) => Err(error),
     }
 }

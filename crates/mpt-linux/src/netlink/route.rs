@@ -132,7 +132,7 @@ impl Route {
 
     /// The routes of a message: one for each next hop. `None` for what is not a unicast or
     /// unreachable route.
-    fn parse(message: &RouteMessage) -> Option<Vec<Self>> {
+    pub(super) fn parse(message: &RouteMessage) -> Option<Vec<Self>> {
         let header = &message.header;
         let unspecified: IpAddr = match header.address_family {
             AddressFamily::Inet => Ipv4Addr::UNSPECIFIED.into(),
@@ -410,12 +410,15 @@ pub(super) const fn host_prefix(address: IpAddr) -> u8 {
 /// What a notification says: destination and table, unless it is about something else than routing
 /// of packets that leave, or about a route of ours.
 pub(super) fn parse_notification(message: &RouteMessage) -> Option<(u32, IpNet)> {
-    if u8::from(message.header.protocol) == PROTOCOL
-        || message.header.flags.contains(RouteFlags::Cloned)
-    {
+    if is_own(message) || message.header.flags.contains(RouteFlags::Cloned) {
         return None;
     }
     Route::parse(message)?.first().map(|route| (route.table, route.destination))
+}
+
+/// Whether a message is about a route of this program, of this or any other daemon.
+pub(super) fn is_own(message: &RouteMessage) -> bool {
+    u8::from(message.header.protocol) == PROTOCOL
 }
 
 #[cfg(test)]

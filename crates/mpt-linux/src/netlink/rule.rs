@@ -17,7 +17,12 @@ pub const PATH_RULE_PRIORITY: u32 = 4754;
 /// Priority of the rules that send the packets of this host into a tunnel: where the main table
 /// (32766) would have the last word, and after every rule an administrator usually adds. One less
 /// is that of the rules that look there for anything but a default route.
-pub const TUNNEL_RULE_PRIORITY: u32 = 32_765;
+pub const TUNNEL_RULE_PRIORITY: u32 = BLOCK_RULE_PRIORITY - 1;
+/// Priority of the rules that let nothing that is meant for a tunnel reach the main table (32766).
+pub const BLOCK_RULE_PRIORITY: u32 = 32_765;
+
+/// The owner of the rules that the kernel makes (`RTPROT_KERNEL`).
+const KERNEL: u8 = 2;
 
 /// A policy rule: packets with all these properties look into a table.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -36,13 +41,22 @@ pub struct Rule {
     pub input: Option<String>,
     /// Name of the interface its socket is bound to.
     pub output: Option<String>,
-    /// The table they look into. Where it has no route, the next rule is tried.
-    pub table: u32,
+    /// What becomes of them.
+    pub action: Action,
     /// Routes found there do not count when their prefix has at most so many bits; 0: no default
     /// route.
     pub suppress_prefix_length: Option<u32>,
     /// Whether it is for IPv6; a rule is for one version only.
     pub ipv6: bool,
+}
+
+/// What a rule does with its packets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Action {
+    /// They look into this table. Where it has no route, the next rule is tried.
+    Lookup(u32),
+    /// They go nowhere: senders get `ENETUNREACH` at once.
+    Unreachable,
 }
 
 impl Rule {
@@ -65,9 +79,36 @@ impl Rule {
             mark: None,
             input: None,
             output: None,
-            table,
+            action: Action::Lookup(table),
             suppress_prefix_length: None,
             ipv6,
+        }
+    }
+
+    /// Returns the rule that keeps everything without `mark` from the main table.
+    ///
+    /// It is the one rule of ours that names the kernel as its owner, since systemd-networkd and others
+    /// remove rules that they do not know, but not those of the kernel. It is told by its other
+    /// properties, which no rule of the kernel has.
+    pub(super) fn block(mark: u32, ipv6: bool) -> Self {
+        Self {
+            inverted: true,
+            mark: Some(mark),
+            action: Action::Unreachable,
+            ..Self::all(BLOCK_RULE_PRIORITY, 0, ipv6)
+        }
+    }
+
+    /// Whether this rule is a block, of this or any other daemon ([`super::Owned::add_block`]).
+    pub fn is_block(&self) -> bool {
+        self.mark.is_some_and(|mark| *self == Self::block(mark, self.ipv6))
+    }
+
+    /// The table that its packets look into, if there is one.
+    pub const fn table(&self) -> Option<u32> {
+        match self.action {
+            Action::Lookup(table) => Some(table),
+            Action::Unreachable => None,
         }
     }
 
@@ -81,15 +122,19 @@ impl Rule {
         let unspecified: IpAddr =
             if self.ipv6 { Ipv6Addr::UNSPECIFIED.into() } else { Ipv4Addr::UNSPECIFIED.into() };
         header.family = family(unspecified);
-        header.action = RuleAction::ToTable;
-        header.table = u8::try_from(self.table).unwrap_or_default();
+        header.action = match self.action {
+            Action::Lookup(_) => RuleAction::ToTable,
+            Action::Unreachable => RuleAction::Unreachable,
+        };
+        header.table = self.table().and_then(|table| u8::try_from(table).ok()).unwrap_or_default();
         header.src_len = self.source.map_or(0, |net| net.prefix_len());
         header.dst_len = self.destination.map_or(0, |net| net.prefix_len());
         header.flags.set(RuleFlags::Invert, self.inverted);
         let attributes = &mut message.attributes;
         attributes.push(RuleAttribute::Priority(self.priority));
-        attributes.push(RuleAttribute::Table(self.table));
-        attributes.push(RuleAttribute::Protocol(RouteProtocol::from(PROTOCOL)));
+        attributes.extend(self.table().map(RuleAttribute::Table));
+        let owner = if self.is_block() { KERNEL } else { PROTOCOL };
+        attributes.push(RuleAttribute::Protocol(RouteProtocol::from(owner)));
         attributes.extend(self.source.map(|net| RuleAttribute::Source(net.network())));
         attributes.extend(self.destination.map(|net| RuleAttribute::Destination(net.network())));
         attributes.extend(self.mark.map(RuleAttribute::FwMark));
@@ -99,19 +144,23 @@ impl Rule {
         Ok(message)
     }
 
-    /// A rule that leads to a table, and who made it.
+    /// A rule that leads to a table or nowhere, and its owner.
     fn parse(message: &RuleMessage, ipv6: bool) -> Option<(Self, u8)> {
-        if message.header.action != RuleAction::ToTable {
-            return None;
-        }
         let mut owner = 0;
         // The kernel leaves out the priority when it is 0.
         let mut rule = Self::all(0, message.header.table.into(), ipv6);
+        match message.header.action {
+            RuleAction::ToTable => {}
+            RuleAction::Unreachable => rule.action = Action::Unreachable,
+            _ => return None,
+        }
         rule.inverted = message.header.flags.contains(RuleFlags::Invert);
         for attribute in &message.attributes {
             match attribute {
                 RuleAttribute::Priority(priority) => rule.priority = *priority,
-                RuleAttribute::Table(table) => rule.table = *table,
+                RuleAttribute::Table(table) if rule.table().is_some() => {
+                    rule.action = Action::Lookup(*table);
+                }
                 RuleAttribute::Protocol(protocol) => owner = u8::from(*protocol),
                 RuleAttribute::Source(address) => {
                     rule.source = Some(IpNet::new(*address, message.header.src_len).ok()?);
@@ -130,6 +179,13 @@ impl Rule {
             }
         }
         Some((rule, owner))
+    }
+
+    /// A rule of this program, of this or any other daemon; `None` for those of others.
+    pub(super) fn parse_own(message: &RuleMessage, ipv6: bool) -> Option<Self> {
+        let (rule, owner) = Self::parse(message, ipv6)?;
+        let owner_of_it = if rule.is_block() { KERNEL } else { PROTOCOL };
+        (owner == owner_of_it).then_some(rule)
     }
 }
 
@@ -152,7 +208,10 @@ impl fmt::Display for Rule {
                 write!(f, " {name} {value}")?;
             }
         }
-        write!(f, " lookup {}", self.table)?;
+        match self.action {
+            Action::Lookup(table) => write!(f, " lookup {table}")?,
+            Action::Unreachable => write!(f, " unreachable")?,
+        }
         self.suppress_prefix_length
             .map_or(Ok(()), |length| write!(f, " suppress_prefixlength {length}"))
     }
@@ -166,6 +225,15 @@ impl Netlink {
         self.change(format_args!("add rule {rule}"), request.execute()).await
     }
 
+    /// Adds a policy rule of ours, or takes over the equal one that a daemon left behind. An equal one of
+    /// somebody else is an error.
+    pub(super) async fn add_or_adopt_rule(&self, rule: &Rule) -> Result<(), Error> {
+        match self.add_rule(rule).await {
+            Err(error) if error.is_exists() && self.own_rules().await?.contains(rule) => Ok(()),
+            result => result,
+        }
+    }
+
     /// Removes a policy rule of ours.
     pub async fn remove_rule(&self, rule: &Rule) -> Result<(), Error> {
         let request = self.handle.rule().del(rule.message()?);
@@ -177,8 +245,7 @@ impl Netlink {
         let mut rules = Vec::new();
         for (version, ipv6) in [(IpVersion::V4, false), (IpVersion::V6, true)] {
             let answers = self.handle.rule().get(version).execute();
-            let own =
-                |m| Rule::parse(&m, ipv6).and_then(|(rule, by)| (by == PROTOCOL).then_some(rule));
+            let own = |m| Rule::parse_own(&m, ipv6);
             rules.extend(self.collect("list rules", answers, own).await?);
         }
         Ok(rules)
@@ -201,20 +268,32 @@ mod tests {
             mark: Some(7),
             input: Some("lo".to_owned()),
             output: Some("eth0".to_owned()),
-            table: 100,
+            action: Action::Lookup(100),
             suppress_prefix_length: Some(0),
             ipv6: true,
         };
-        for rule in [between, everything] {
+        for rule in [between, everything, Rule::block(7, true)] {
             let message = rule.message().unwrap();
-            assert_eq!(Rule::parse(&message, rule.ipv6), Some((rule.clone(), PROTOCOL)), "{rule}");
+            assert_eq!(Rule::parse_own(&message, rule.ipv6), Some(rule.clone()), "{rule}");
         }
+    }
+
+    #[test]
+    fn rules_of_the_kernel_are_not_ours() {
+        let main = Rule::all(32_766, 254, false);
+        let mut message = main.message().unwrap();
+        let kernel = RuleAttribute::Protocol(RouteProtocol::from(KERNEL));
+        message.attributes.retain(|it| !matches!(it, RuleAttribute::Protocol(_)));
+        message.attributes.push(kernel);
+        assert_eq!(Rule::parse_own(&message, false), None);
     }
 
     #[test]
     fn it_is_written_as_iproute2_does() {
         let rule = Rule::between("10.0.0.1".parse().unwrap(), "10.0.0.2".parse().unwrap(), 1000);
         assert_eq!(rule.to_string(), "4754: from 10.0.0.1/32 to 10.0.0.2/32 lookup 1000");
+        let block = Rule::block(7, false).to_string();
+        assert_eq!(block, "32765: not from all fwmark 0x7 unreachable");
     }
 
     #[test]

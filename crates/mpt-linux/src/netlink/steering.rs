@@ -1,5 +1,6 @@
 //! Policy rules with a table of their own: what they have in common, whatever they steer.
 
+use super::numbers::Present;
 use super::{Error, Internet, Netlink, PathRouting, Route, Rule, Uplink, Via, tolerate_gone};
 
 /// Which packets are to take which way.
@@ -15,7 +16,9 @@ pub(super) enum Steering {
 pub(super) struct Installed {
     pub(super) steering: Steering,
     pub(super) table: u32,
-    rules: Vec<Rule>,
+    pub(super) rules: Vec<Rule>,
+    /// Whether what it steers can take packets: without, the route is left out.
+    pub(super) carries: bool,
     /// Paths of different connections may have the same addresses.
     pub(super) users: usize,
 }
@@ -27,7 +30,7 @@ impl Installed {
             Steering::Uplink(uplink) => uplink.rules(mark, table).to_vec(),
             Steering::Internet(internet) => internet.rules(mark, table).to_vec(),
         };
-        Self { steering, table, rules, users: 1 }
+        Self { steering, table, rules, carries: true, users: 1 }
     }
 
     /// Makes it. Gives why its packets go nowhere as yet, if there is no route for them.
@@ -37,33 +40,61 @@ impl Installed {
             netlink.replace_route(&fallback).await?;
         }
         let missing = match self.route(netlink).await {
+            Ok(_) if !self.carries => None,
             Ok(route) => netlink.replace_route(&route).await.map(|()| None)?,
             Err(error) if error.is_no_way() => Some(error),
             Err(error) => return Err(error),
         };
         for rule in &self.rules {
-            netlink.add_rule(rule).await?;
+            netlink.add_or_adopt_rule(rule).await?;
         }
         Ok(missing)
     }
 
-    /// Brings the route up to date: `present` are all routes of ours.
-    pub(super) async fn refresh(&self, netlink: &Netlink, present: &[Route]) -> Result<(), Error> {
-        let in_table = |route: &&Route| route.table == self.table;
-        let present = present.iter().filter(in_table).find(|route| route.via != Via::Unreachable);
-        match self.route(netlink).await {
-            Ok(wanted) if present.is_some_and(|present| wanted.is_shown_as(present)) => Ok(()),
-            Ok(wanted) => match netlink.replace_route(&wanted).await {
-                // Its interface went down meanwhile; there will be another occasion.
-                Err(error) if error.is_gone() || error.is_down() => Ok(()),
-                result => result,
-            },
-            Err(error) if error.is_no_way() => match present {
-                Some(present) => tolerate_gone(netlink.remove_route(present).await),
-                None => Ok(()),
-            },
-            Err(error) => Err(error),
+    /// Brings it up to date. Returns what somebody else had removed and is there again, as `ip` writes it.
+    pub(super) async fn refresh(
+        &self,
+        netlink: &Netlink,
+        present: &Present,
+    ) -> Result<Vec<String>, Error> {
+        let mut put_back = Vec::new();
+        let in_table = || present.routes.iter().filter(|route| route.table == self.table);
+        // First what keeps packets from leaving by another way.
+        if let Some(fallback) = self.fallback()
+            && !in_table().any(|route| fallback.is_shown_as(route))
+        {
+            netlink.replace_route(&fallback).await?;
+            put_back.push(fallback.to_string());
         }
+        for rule in self.rules.iter().filter(|rule| !present.rules.contains(rule)) {
+            netlink.add_or_adopt_rule(rule).await?;
+            put_back.push(rule.to_string());
+        }
+        let present = in_table().find(|route| route.via != Via::Unreachable);
+        match self.route(netlink).await {
+            Ok(wanted) if self.carries => {
+                if present.is_some_and(|present| wanted.is_shown_as(present)) {
+                    return Ok(put_back);
+                }
+                match netlink.replace_route(&wanted).await {
+                    // That of the tunnel is ours alone; the others follow the network.
+                    Ok(()) if matches!(self.steering, Steering::Internet(_)) => {
+                        put_back.push(wanted.to_string());
+                    }
+                    Ok(()) => {}
+                    // Its interface went down meanwhile; there will be another occasion.
+                    Err(error) if error.is_gone() || error.is_down() => {}
+                    Err(error) => return Err(error),
+                }
+            }
+            Err(error) if !error.is_no_way() => return Err(error),
+            Ok(_) | Err(_) => {
+                if let Some(present) = present {
+                    tolerate_gone(netlink.remove_route(present).await)?;
+                }
+            }
+        }
+        Ok(put_back)
     }
 
     /// Removes it; `present` are all routes of ours.
@@ -90,8 +121,7 @@ impl Installed {
         match &self.steering {
             Steering::Path(path) => Some(path.fallback(self.table)),
             Steering::Uplink(uplink) => Some(uplink.fallback(self.table)),
-            // Without the tunnel, packets go as if it had never been.
-            Steering::Internet(_) => None,
+            Steering::Internet(internet) => internet.fallback(self.table),
         }
     }
 }

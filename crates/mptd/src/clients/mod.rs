@@ -341,6 +341,7 @@ fn connection(client: &config::Client, name: &str, request: &Create) -> Connecti
         copy_dscp: false,
         ecn: mpt_api::Ecn::default(),
         routes: true,
+        fallback: config::Fallback::default(),
         peer: Some(config::Peer {
             public_key: client.public_key,
             psk: client.psk.clone(),

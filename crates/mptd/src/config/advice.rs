@@ -69,6 +69,13 @@ fn useless_keys(context: &Context<'_>, draft: &ConnectionDraft) {
     if connection.mapping == Mapping::Flow && lines.has("sequence") && connection.sequence {
         warn("sequence", "true has no effect with mapping = \"flow\"; leave it out");
     }
+    if lines.has("fallback") && connection.default_routes().next().is_none() {
+        warn(
+            "fallback",
+            "has no effect, since the connection routes neither 0.0.0.0/0 nor ::/0 into its device; leave it out, or write one of \
+             them into networks",
+        );
+    }
     if !connection.direction.sends()
         && let Some(select) = selects.first()
     {

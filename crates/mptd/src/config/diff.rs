@@ -288,6 +288,7 @@ fn connection(
         ("copy_dscp", old.copy_dscp != new.copy_dscp),
         ("ecn", old.ecn != new.ecn),
         ("routes", old.routes != new.routes),
+        ("fallback", old.fallback != new.fallback),
         ("mptsrv", old.compat != new.compat),
         ("peer.psk_file", peers.is_some_and(|(old, new)| old.psk != new.psk)),
         ("peer.initiate", peers.is_some_and(|(old, new)| old.initiate != new.initiate)),

@@ -42,7 +42,7 @@ pub(crate) use types::unspecified;
 pub use types::{
     Config, Connection, DEFAULT_BUFFER_LIMIT, DEFAULT_CREATIONS, DEFAULT_MARK, DEFAULT_MAX_CLIENTS,
     DEFAULT_MAX_DELAY, DEFAULT_PORT, DEFAULT_PRIVATE_KEY_FILE, DEFAULT_WINDOW, Daemon, Device,
-    LogFormat, Path, PortRange, Reorder, Selector, SourcePort, USUAL_MTU,
+    Fallback, LogFormat, Path, PortRange, Reorder, Selector, SourcePort, USUAL_MTU,
 };
 
 /// Writes a time as the configuration file would have it: "500 ms".

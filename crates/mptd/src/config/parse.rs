@@ -12,7 +12,7 @@ use super::peers::parse::{self as peers, PeerDraft};
 use super::peers::{Client, Controller, Peer, Pool};
 use super::reader::{Context, Lines, Table};
 use super::types::{
-    Connection, DEFAULT_PORT, Daemon, Device, LogFormat, OtherEnd, Path, PortRange, Reorder,
+    Connection, DEFAULT_PORT, Daemon, Device, Fallback, LogFormat, OtherEnd, Path, PortRange, Reorder,
     SourcePort,
 };
 use super::{compat, types, units, values};
@@ -217,6 +217,8 @@ pub(super) fn connection(
     let ecn =
         table.choice("ecn", &[("compatibility", Ecn::Compatibility), ("normal", Ecn::Normal)]);
     let routes = table.boolean("routes");
+    let fallback =
+        table.choice("fallback", &[("block", Fallback::Block), ("direct", Fallback::Direct)]);
     let selects = table.tables("select").into_iter().map(select).collect();
     let with_peer = table.has("peer");
     let peer = table.table("peer").and_then(|table| peers::peer(context, table));
@@ -248,6 +250,7 @@ pub(super) fn connection(
         copy_dscp: copy_dscp.unwrap_or(false),
         ecn: ecn.unwrap_or_default(),
         routes: routes.unwrap_or(true),
+        fallback: fallback.unwrap_or_default(),
         peer: peer.as_ref().map(|Located { value: PeerDraft { peer, initiate }, .. }| {
             // The end that knows where the other is begins.
             let known = paths.iter().all(|path| !path.value.learn);

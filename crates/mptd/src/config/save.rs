@@ -11,7 +11,7 @@ use super::diagnostic::{ConfigErrors, Diagnostic};
 use super::diff::{Change, diff};
 use super::parse::usual_source_port;
 use super::reader::KeyReader;
-use super::types::{Config, Connection, OtherEnd, Path, PortRange, Selector, SourcePort};
+use super::types::{Config, Connection, Fallback, OtherEnd, Path, PortRange, Selector, SourcePort};
 use super::{check_text_with, values};
 
 /// One key: its name, its value, and whether it has that value anyway.
@@ -291,6 +291,10 @@ fn connection_keys(it: &Connection) -> Vec<Key> {
         Equalize::Tcp => "tcp",
         Equalize::All => "all",
     };
+    let fallback = match it.fallback {
+        Fallback::Block => "block",
+        Fallback::Direct => "direct",
+    };
     let ecn = match it.ecn {
         Ecn::Compatibility => "compatibility",
         Ecn::Normal => "normal",
@@ -317,6 +321,7 @@ fn connection_keys(it: &Connection) -> Vec<Key> {
         ("copy_dscp", it.copy_dscp.into(), !it.copy_dscp),
         ("ecn", ecn.into(), it.ecn == Ecn::default()),
         ("routes", it.routes.into(), it.routes),
+        ("fallback", fallback.into(), it.fallback == Fallback::default()),
     ];
     keys.extend(it.key.map(|key| ("key", integer(key), false)));
     keys.extend(it.compat.as_ref().map(|_| ("compat", "mptsrv".into(), false)));

@@ -112,6 +112,7 @@ impl Daemon {
             config.up = change.up.unwrap_or(config.up);
         }
         self.tell_paths(vec![(connection.to_owned(), path.to_owned())]).await;
+        self.follow_fallback().await;
         Ok(())
     }
 

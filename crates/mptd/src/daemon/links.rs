@@ -57,7 +57,10 @@ impl Links {
                     }
                 }
             }
-            Event::RouteChanged { .. } | Event::Resynchronized => {}
+            Event::RouteChanged { .. }
+            | Event::OwnRuleRemoved(_)
+            | Event::OwnRouteRemoved(_)
+            | Event::Resynchronized => {}
         }
     }
 

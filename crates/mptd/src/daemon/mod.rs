@@ -4,10 +4,12 @@
 //! nothing here can hold up a packet.
 
 mod commands;
+mod fallback;
 mod links;
 mod measure;
 mod names;
 mod network;
+mod put_back;
 mod refusals;
 mod reload;
 mod reverse_path;
@@ -35,10 +37,11 @@ use crate::config::{self, Config, ConfigErrors};
 use crate::control::{BindError, ControlSocket, EVENT_BACKLOG, Server};
 use crate::data::{ChangeError, DataThread, Ended, Handle, Notice, former};
 use crate::service;
+pub use fallback::unblock;
 use names::Names;
 use network::Network;
 pub use reverse_path::check as check_reverse_path;
-use system::System;
+use system::{End, System};
 
 /// Requests waiting for an answer, from all clients together.
 const COMMAND_QUEUE: usize = 32;
@@ -140,7 +143,7 @@ pub async fn run(
         started: Instant::now(),
     };
     if let Err(error) = daemon.apply(config).await {
-        daemon.shut_down().await;
+        daemon.shut_down(End::NotStarted).await;
         return Err(error);
     }
     tracing::info!(version = env!("CARGO_PKG_VERSION"), file = %file.display(), "running");
@@ -162,10 +165,12 @@ pub async fn run(
             changes = network.changed(pause) => match changes {
                 Some(changes) => {
                     let began = Instant::now();
+                    if changes.other {
+                        daemon.names.network_changed();
+                    }
                     daemon.network_changed(changes).await;
-                    daemon.names.network_changed();
                     // Where changes never end, others get half of the time.
-                    pause = began.elapsed();
+                    pause = began.elapsed().max(daemon.system.pause());
                     let took_us = u64::try_from(pause.as_micros()).unwrap_or(u64::MAX);
                     tracing::debug!(took_us, "network changes followed");
                 }
@@ -181,6 +186,7 @@ pub async fn run(
             }
             _ = again.tick() => {
                 daemon.resolve_names().await;
+                daemon.follow_fallback().await;
                 if let Err(error) = daemon.ask_again().await {
                     break Err(error);
                 }
@@ -205,7 +211,7 @@ pub async fn run(
     };
     tracing::info!("ending");
     service::stopping();
-    daemon.shut_down().await;
+    daemon.shut_down(if ended.is_ok() { End::AskedFor } else { End::Failure }).await;
     ended
 }
 
@@ -238,6 +244,7 @@ impl Daemon {
             }
             Notice::PathChanged { connection, path } => {
                 self.tell_paths(vec![(connection, path)]).await;
+                self.follow_fallback().await;
                 Ok(())
             }
             Notice::PathMoved { connection, path, remote } => {
@@ -256,11 +263,11 @@ impl Daemon {
         }
     }
 
-    /// Removes exactly what was created.
-    async fn shut_down(&mut self) {
+    /// Removes exactly what was created, except blocks when something failed.
+    async fn shut_down(&mut self, end: End) {
         let _ = self.data.call(DataThread::say_goodbye).await;
         // Routes before the devices they lead to: nothing leaves by another way in between.
-        self.system.remove_all().await;
+        self.system.remove_all(end).await;
         let _ = self.data.call(DataThread::stop).await;
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();

@@ -1,4 +1,6 @@
 //! Names of other ends: resolved beside everything else, at the start, when a path is dead, and when the network changes.
+//!
+//! Without a default route through the tunnel the C library is asked, with one [`crate::resolver`], whose questions stay outside.
 
 use std::collections::{HashMap, HashSet};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -9,7 +11,9 @@ use mpt_api::{DownReason, EventKind};
 use tokio::sync::{Semaphore, mpsc};
 
 use super::Daemon;
+use super::fallback::takes_internet;
 use crate::config::{Config, Path};
+use crate::resolver;
 
 /// How long a name is not asked for again.
 const AGAIN: Duration = Duration::from_secs(10);
@@ -59,20 +63,18 @@ impl Names {
     }
 
     /// Whether it is asked for now: not so soon after the last time, and not before that is answered.
-    fn ask(&mut self, name: &str, pause: Duration) -> bool {
+    fn ask(&mut self, name: &str, pause: Duration, outside: Option<&Outside>) -> bool {
         let early = self.asked.get(name).is_some_and(|asked| asked.elapsed() < pause);
         if early || !self.waiting.insert(name.to_owned()) {
             return false;
         }
         self.asked.insert(name.to_owned(), Instant::now());
-        let (name, answers) = (name.to_owned(), self.answers.clone());
+        let (name, answers, outside) = (name.to_owned(), self.answers.clone(), outside.cloned());
         let free = Arc::clone(&self.free);
         tokio::spawn(async move {
             // It is never closed; without it there would only be more at a time.
             let _permit = free.acquire().await;
-            // The port only completes what is asked for.
-            let found = tokio::net::lookup_host((name.as_str(), 0)).await;
-            let found = found.map(|all| all.map(|address| address.ip()).collect());
+            let found = look_up(&name, outside).await;
             // The daemon may be ending.
             let _ = answers.send((name, found)).await;
         });
@@ -80,7 +82,42 @@ impl Names {
     }
 }
 
+/// How to ask for names outside of a tunnel that takes everything.
+#[derive(Clone, Debug)]
+struct Outside {
+    /// The mark of outer packets.
+    mark: u32,
+    /// The interfaces that paths name.
+    interfaces: Vec<String>,
+}
+
+/// Addresses of a name.
+async fn look_up(name: &str, outside: Option<Outside>) -> std::io::Result<Vec<IpAddr>> {
+    let by_library = async || {
+        // The port only completes what is asked for.
+        let found = tokio::net::lookup_host((name, 0)).await?;
+        Ok(found.map(|address| address.ip()).collect())
+    };
+    let Some(Outside { mark, interfaces }) = outside else { return by_library().await };
+    match resolver::resolve(name, mark, &interfaces).await {
+        Ok(found) => Ok(found),
+        // The reason of the first says more.
+        Err(error) => by_library().await.map_err(|_: std::io::Error| error),
+    }
+}
+
 impl Daemon {
+    /// How names are to be asked for.
+    fn outside(&self) -> Option<Outside> {
+        let taken = [false, true].iter().any(|&ipv6| takes_internet(&self.running, ipv6));
+        let mark = self.system.current_mark().filter(|_| taken)?;
+        let paths = self.running.connections.iter().flat_map(|it| &it.paths);
+        let mut interfaces: Vec<_> = paths.filter_map(|path| path.interface.clone()).collect();
+        interfaces.sort();
+        interfaces.dedup();
+        Some(Outside { mark, interfaces })
+    }
+
     /// Asks for the names that lead nowhere as yet and those of dead paths. To be called now and then; nothing waits for the answers.
     pub(super) async fn resolve_names(&mut self) {
         let changed = std::mem::take(&mut self.names.changed);
@@ -106,9 +143,10 @@ impl Daemon {
         let Ok(wanting) = wanting.await else { return };
         let pause = if changed { AGAIN_AFTER_CHANGE } else { AGAIN };
         let names: HashSet<String> = wanting.into_iter().map(|(_, _, name, _)| name).collect();
+        let outside = self.outside();
         for name in names {
             // Those that cannot be asked for yet are not forgotten.
-            self.names.changed |= !self.names.ask(&name, pause) && changed;
+            self.names.changed |= !self.names.ask(&name, pause, outside.as_ref()) && changed;
         }
     }
 

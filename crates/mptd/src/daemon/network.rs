@@ -18,6 +18,8 @@ use crate::data::{Ended, Handle, PathLink};
 const SETTLE: Duration = Duration::from_millis(5);
 /// Changes that are there already are looked at together, but not more of them.
 const BATCH: usize = 256;
+/// Removals of rules and routes that are kept to be looked at one by one; if there are more, everything is looked at.
+const REMOVALS: usize = 256;
 
 /// What is known of the network, and what there is to do about it.
 #[derive(Debug)]
@@ -43,6 +45,28 @@ struct State {
 pub(super) struct Changes {
     /// Interfaces that came into being: sockets bound to the one of that name before are bound to nothing.
     pub(super) appeared: BTreeSet<String>,
+    /// Removals of rules and routes with our owner: by us, by another daemon, or by somebody whose business it is not. At most
+    /// [`REMOVALS`].
+    pub(super) removals: Vec<netlink::Event>,
+    /// Something else changed, too.
+    pub(super) other: bool,
+}
+
+impl Changes {
+    fn note(&mut self, event: &netlink::Event) {
+        match event {
+            netlink::Event::OwnRuleRemoved(_) | netlink::Event::OwnRouteRemoved(_)
+                if self.removals.len() < REMOVALS =>
+            {
+                self.removals.push(event.clone());
+            }
+            netlink::Event::LinkAppeared(link) => {
+                self.appeared.insert(link.name.clone());
+                self.other = true;
+            }
+            _ => self.other = true,
+        }
+    }
 }
 
 impl Network {
@@ -183,9 +207,7 @@ impl State {
         }
         for event in events {
             self.links.follow(event);
-            if let netlink::Event::LinkAppeared(link) = event {
-                self.changes.appeared.insert(link.name.clone());
-            }
+            self.changes.note(event);
         }
         self.dirty = true;
         let facts = candidates.into_iter().map(|(it, path)| self.links.path_link(it, path));

@@ -64,6 +64,10 @@ impl Daemon {
     /// Goes from the running configuration to `next`, or stays with it on an error.
     pub(super) async fn put_into_effect(&mut self, next: Config) -> Result<(), Error> {
         if let Err(error) = self.install(&next).await {
+            if !self.system.is_settled() {
+                // The daemon ends, and a block that it found stays.
+                return Err(error);
+            }
             let before = self.running.clone();
             if let Err(again) = self.install(&before).await {
                 tracing::error!(error = %again, "could not go back to the configuration before");
@@ -72,8 +76,10 @@ impl Daemon {
             return Err(error);
         }
         self.close_devices(&next).await?;
+        self.system.settle().await?;
         self.running = next;
         self.tell_removed_sessions();
+        self.follow_fallback().await;
         Ok(())
     }
 
@@ -131,6 +137,13 @@ impl Daemon {
 
     /// The network changed: paths whose interface came or went change with it, and the routing of outer packets follows.
     pub(super) async fn network_changed(&mut self, changes: Changes) {
+        if !changes.other {
+            // Mostly removed by ourselves.
+            if self.system.misses(&changes.removals) {
+                self.system.put_back().await;
+            }
+            return;
+        }
         for interface in changes.appeared {
             let result = self.data.call(move |data| data.reopen_sockets(&interface)).await;
             log(result.map_err(Error::from).and_then(|result| result.map_err(Error::from)));
@@ -147,6 +160,7 @@ impl Daemon {
         }
         let config = self.running.clone();
         self.system.refresh(&config, &links).await;
+        self.follow_fallback().await;
         log(self.set_device_mtus(&config).await);
     }
 

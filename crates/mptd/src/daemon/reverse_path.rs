@@ -6,8 +6,8 @@
 use mpt_linux::netlink::{Events, Netlink, Query};
 use mpt_linux::sysctl::reverse_path_filter;
 
+use super::fallback::takes_internet;
 use super::links::Links;
-use super::system::takes_internet;
 use crate::config::{Config, Path};
 
 /// Strict filtering, as `rp_filter` says it.

@@ -2,17 +2,20 @@
 
 use std::collections::{BTreeSet, HashSet};
 use std::net::IpAddr;
+use std::time::{Duration, Instant};
 
 use ipnet::IpNet;
 use mpt_linux::netlink::{
-    Error, Internet, LinkInfo, Netlink, Owned, PathRouting, Query, Route, Uplink,
+    Error, Event, Internet, LinkInfo, Netlink, Owned, PathRouting, Query, Route, Rule, Uplink,
 };
 use mpt_linux::udp::{MAX_BATCH_BYTES, MAX_BATCH_DATAGRAMS};
 use mpt_wire::gre;
 
+use super::fallback::takes_internet;
 use super::links::Links;
+use super::put_back::PutBack;
 use super::reverse_path;
-use crate::config::{Config, Connection, Path};
+use crate::config::{Config, Connection, Fallback, Path};
 
 /// Everything made, and the way to remove exactly that.
 pub(super) struct System {
@@ -21,6 +24,13 @@ pub(super) struct System {
     routes: HashSet<TunnelRoute>,
     paths: HashSet<PathRouting>,
     uplinks: HashSet<Uplink>,
+    /// The versions of IP of which nothing reaches the default routes of the uplinks: whether IPv6.
+    blocks: HashSet<bool>,
+    put_back: PutBack,
+    /// The first configuration is in effect.
+    settled: bool,
+    /// A daemon that was killed has left a block, which no end of this one takes away that was not asked for.
+    was_blocked: bool,
     /// Mark of outer packets, once one is needed.
     mark: Option<u32>,
     /// What is wrong at present, which has been logged.
@@ -35,6 +45,17 @@ struct Needs {
     routes: HashSet<TunnelRoute>,
 }
 
+/// Why the daemon ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum End {
+    /// By a signal.
+    AskedFor,
+    /// It could not start.
+    NotStarted,
+    /// Something failed while it ran.
+    Failure,
+}
+
 /// A route into the tunnel.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct TunnelRoute {
@@ -42,19 +63,26 @@ struct TunnelRoute {
     net: IpNet,
     /// Address of packets whose sender chose none.
     source: Option<IpAddr>,
+    /// For a default route: what becomes of its packets while no path works.
+    fallback: Fallback,
 }
 
 impl System {
-    /// Connects to the system and removes what daemons that were killed have left.
+    /// Connects to the system and removes what daemons that were killed have left, except what keeps packets from leaving in clear.
     pub(super) async fn connect() -> Result<Self, Error> {
         let netlink = Netlink::connect()?;
-        netlink.remove_leftovers().await?;
+        netlink.remove_leftovers_but_blocks().await?;
+        let was_blocked = netlink.own_rules().await?.iter().any(Rule::is_block);
         Ok(Self {
             owned: Owned::new(netlink),
             addresses: HashSet::new(),
             routes: HashSet::new(),
             paths: HashSet::new(),
             uplinks: HashSet::new(),
+            blocks: HashSet::new(),
+            put_back: PutBack::default(),
+            settled: false,
+            was_blocked,
             mark: None,
             complaints: BTreeSet::new(),
         })
@@ -62,13 +90,18 @@ impl System {
 
     /// The mark that outer packets must have before `config` is applied, if any.
     pub(super) async fn mark(&mut self, config: &Config) -> Result<Option<u32>, Error> {
-        let internet = [false, true].map(|ipv6| takes_internet(config, ipv6)).contains(&true);
-        let needs_mark = internet || !uplinks(config).is_empty();
+        let needs_mark = [false, true].iter().any(|&ipv6| takes_internet(config, ipv6))
+            || !uplinks(config).is_empty();
         if needs_mark && self.mark.is_none() {
             self.owned.set_mark(config.daemon.mark).await?;
             self.mark = Some(config.daemon.mark);
         }
         Ok(self.mark)
+    }
+
+    /// The mark of outer packets, once one is needed.
+    pub(super) const fn current_mark(&self) -> Option<u32> {
+        self.mark
     }
 
     pub(super) fn netlink(&self) -> &Netlink {
@@ -109,6 +142,15 @@ impl System {
             let link = self.netlink().link(&route.device).await?;
             self.add_route(&route, link.index).await?;
             self.routes.insert(route);
+        }
+        let blocks: HashSet<bool> = self.routes.iter().filter_map(TunnelRoute::block).collect();
+        for ipv6 in difference(&blocks, &self.blocks) {
+            self.owned.add_block(ipv6).await?;
+            self.blocks.insert(ipv6);
+        }
+        for ipv6 in difference(&self.blocks, &blocks) {
+            self.owned.remove_block(ipv6).await?;
+            self.blocks.remove(&ipv6);
         }
         // Last, since a route into the tunnel may lead the outer packets there as well.
         let mut complaints = BTreeSet::new();
@@ -219,18 +261,85 @@ impl System {
         let mut complaints = BTreeSet::new();
         // Its error is among the complaints.
         let _ = self.route_paths(config, links, &mut complaints).await;
-        if let Err(errors) = self.owned.refresh().await {
-            complaints.extend(errors.iter().map(ToString::to_string));
-        }
+        let (put_back, errors) = self.owned.refresh().await;
+        self.put_back.log(&put_back, Instant::now());
+        complaints.extend(errors.iter().map(ToString::to_string));
         complaints.extend(reverse_path::warnings(self.netlink(), config, links).await);
         self.complain(complaints);
     }
 
-    pub(super) async fn remove_all(&mut self) {
-        if let Err(errors) = self.owned.remove_all().await {
-            for error in errors {
-                tracing::warn!(%error, "could not be removed");
+    /// Whether a configuration is in effect, to which the daemon could go back.
+    pub(super) const fn is_settled(&self) -> bool {
+        self.settled
+    }
+
+    /// Takes notice that a configuration is in effect. What a daemon that was killed left behind is no longer needed then.
+    pub(super) async fn settle(&mut self) -> Result<(), Error> {
+        if std::mem::replace(&mut self.settled, true) {
+            return Ok(());
+        }
+        self.owned.remove_leftovers().await
+    }
+
+    /// Whether one of these changes removed something that is needed.
+    pub(super) fn misses(&self, removals: &[Event]) -> bool {
+        removals.iter().any(|event| self.owned.misses(event))
+    }
+
+    /// Puts back what somebody else removed.
+    pub(super) async fn put_back(&mut self) {
+        let (put_back, errors) = self.owned.refresh().await;
+        self.put_back.log(&put_back, Instant::now());
+        for error in errors {
+            tracing::warn!(%error, "not put back");
+        }
+    }
+
+    /// How long to wait before anything is put back again.
+    pub(super) fn pause(&self) -> Duration {
+        self.put_back.pause(Instant::now())
+    }
+
+    /// Lets the default routes with `fallback = "direct"` take packets exactly while one of their connections works, of which these are the names.
+    pub(super) async fn follow_fallback(&mut self, config: &Config, working: &HashSet<String>) {
+        for route in self.routes.iter().filter(|route| route.falls_back_to_direct()) {
+            let carries = config
+                .connections
+                .iter()
+                .filter(|it| it.device == route.device && it.networks.contains(&route.net))
+                .any(|it| working.contains(&it.name));
+            let result = match self.netlink().link(&route.device).await {
+                Ok(link) => match route.internet(link.index) {
+                    Some(internet) => self.owned.set_carries(&internet, carries).await,
+                    None => Ok(()),
+                },
+                Err(error) => Err(error),
+            };
+            if let Err(error) = result {
+                tracing::warn!(%error, network = %route.net, "the default route does not follow its paths");
             }
+        }
+    }
+
+    /// Removes everything. What keeps packets from leaving in clear stays unless the end was asked for, or the daemon never ran.
+    pub(super) async fn remove_all(&mut self, end: End) {
+        let opens = match end {
+            End::AskedFor => true,
+            End::NotStarted => !self.was_blocked,
+            End::Failure => false,
+        };
+        let result = if opens {
+            self.owned.remove_all().await
+        } else {
+            if !self.blocks.is_empty() {
+                tracing::warn!(
+                    "what is meant for the tunnel stays blocked (fallback = \"block\"): start mptd again, or run mptd --unblock"
+                );
+            }
+            self.owned.remove_all_but_blocks().await
+        };
+        for error in result.err().into_iter().flatten() {
+            tracing::warn!(%error, "could not be removed");
         }
     }
 
@@ -281,14 +390,6 @@ impl System {
     }
 }
 
-/// Whether there is a default route into a tunnel.
-pub(super) fn takes_internet(config: &Config, ipv6: bool) -> bool {
-    let mut connections = config.connections.iter().filter(|it| it.routes && it.direction.sends());
-    connections.any(|it| {
-        it.networks.iter().any(|net| net.prefix_len() == 0 && net.addr().is_ipv6() == ipv6)
-    })
-}
-
 /// The interfaces to which sockets are bound.
 fn uplinks(config: &Config) -> HashSet<Uplink> {
     let paths = config.connections.iter().flat_map(|connection| &connection.paths);
@@ -329,6 +430,7 @@ fn routes<'a>(
         device: connection.device.clone(),
         net: *net,
         source: source(connection, own, net),
+        fallback: connection.fallback,
     })
 }
 
@@ -344,7 +446,22 @@ impl TunnelRoute {
     /// What makes a default route, which takes more than a route.
     fn internet(&self, interface: u32) -> Option<Internet> {
         let ipv6 = self.net.addr().is_ipv6();
-        (self.net.prefix_len() == 0).then_some(Internet { interface, source: self.source, ipv6 })
+        let blocks = self.fallback == Fallback::Block;
+        self.is_default().then_some(Internet { interface, source: self.source, ipv6, blocks })
+    }
+
+    fn is_default(&self) -> bool {
+        self.net.prefix_len() == 0
+    }
+
+    /// The version of IP that it blocks: whether IPv6.
+    fn block(&self) -> Option<bool> {
+        let blocks = self.is_default() && self.fallback == Fallback::Block;
+        blocks.then_some(self.net.addr().is_ipv6())
+    }
+
+    fn falls_back_to_direct(&self) -> bool {
+        self.is_default() && self.fallback == Fallback::Direct
     }
 
     fn out_of(&self, interface: u32) -> Route {

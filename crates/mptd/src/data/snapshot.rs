@@ -163,6 +163,15 @@ impl DataThread {
         })
     }
 
+    /// Whether a path of this connection is up.
+    pub(crate) fn works(&self, config: &config::Connection) -> bool {
+        config.paths.iter().any(|path| {
+            let id = self.find_path(&config.name, &path.name).ok();
+            let path = id.and_then(|id| self.endpoint.path(id));
+            path.is_some_and(|path| path.down_reasons().is_empty())
+        })
+    }
+
     /// How a path is now, for monitors; `None` while it does not exist.
     pub(crate) fn path_changed(&self, connection: &str, name: &str) -> Option<EventKind> {
         let path = self.endpoint.path(self.find_path(connection, name).ok()?)?;

@@ -5,57 +5,13 @@ use std::time::Duration;
 use mpt_api::Command;
 use nix::sys::signal::Signal;
 
-use crate::hosts::{Capture, Config, Daemon, Host, Pair, wait_for};
+use crate::hosts::{Capture, Daemon, Pair, wait_for};
+use crate::internet::{SERVER, both, hosts, way_to_server};
 use crate::support::{Picture, Stream, wait_for_use};
-
-/// An address on the Internet, which only `b` reaches, and `a` through `b`.
-const SERVER: [&str; 2] = ["203.0.113.9", "2001:db8:9::9"];
-
-/// A [`Pair`] whose `b` is the way to the Internet, and the only way out of `a` are its lines.
-fn hosts() -> (Pair, [Config; 2]) {
-    let pair = Pair::with_lines(2);
-    pair.b.add_address("lo", &format!("{}/32", SERVER[0]));
-    pair.b.add_address("lo", &format!("{}/128", SERVER[1]));
-    pair.b.add_address("lo", "10.70.0.2/32");
-    for line in 1..=2 {
-        pair.a.ip(&format!("route add default via 10.71.{line}.2 dev line{line} metric {line}"));
-        pair.a.ip(&format!(
-            "-6 route add default via fd00:71:{line}::2 dev line{line} metric {line}"
-        ));
-    }
-    let mut configs = pair.configs();
-    configs[0]
-        .connection("tunnel")
-        .set("networks", vec!["10.72.0.2", "fd00:72::2", "0.0.0.0/0", "::/0"]);
-    // One path by its address and one by its interface, to an address behind the default route.
-    for (line, other) in [(1, "local"), (2, "interface")] {
-        let name = format!("line{line}");
-        let path = configs[0].path("tunnel", &name).set("remote", "10.70.0.2");
-        if other == "interface" {
-            path.unset("local").set("interface", name.clone());
-        }
-        configs[1].path("tunnel", &name).set("local", "10.70.0.2");
-    }
-    for host in pair.hosts() {
-        for key in ["all", "line1", "line2"] {
-            host.sysctl(&format!("net/ipv4/conf/{key}/rp_filter"), "0");
-        }
-    }
-    (pair, configs)
-}
-
-/// What a packet to the server would do: the device it would leave by.
-fn way_to_server(host: &Host) -> [String; 2] {
-    SERVER.map(|address| {
-        let route = host.ip(&format!("route get {address}"));
-        let (_, device) = route.split_once(" dev ").unwrap();
-        device.split_whitespace().next().unwrap().to_owned()
-    })
-}
 
 /// Streams by both versions reach the server through the tunnel, and nothing but outer packets passes the lines.
 fn assert_through_the_tunnel(pair: &Pair, a: &Daemon) {
-    assert_eq!(way_to_server(&pair.a), ["mpt0", "mpt0"]);
+    assert_eq!(way_to_server(&pair.a), both("mpt0"));
     let capture = Capture::start(&pair.a);
     for address in [format!("{}:5001", SERVER[0]), format!("[{}]:5001", SERVER[1])] {
         let stream = Stream::start(&pair.a, &pair.b, &address);
@@ -118,13 +74,14 @@ fn and_outer_packets_stay_out_of_it_when_routes_change() {
 
 #[test]
 fn and_a_killed_daemon_leaves_nothing_wrong() {
-    let (pair, configs) = hosts();
+    let (pair, mut configs) = hosts();
+    configs[0].connection("tunnel").set("fallback", "direct");
     let before = Picture::of(&pair.a);
     let [mut a, b] = pair.start(&configs);
     assert_through_the_tunnel(&pair, &a);
     a.signal(Signal::SIGKILL);
     a.wait_until_ended();
-    assert_eq!(way_to_server(&pair.a), ["line1", "line1"], "as without a tunnel");
+    assert_eq!(way_to_server(&pair.a), both("line1"), "as without a tunnel");
     a.start_again(&pair.a);
     a.wait_until_up();
     assert_through_the_tunnel(&pair, &a);
@@ -139,7 +96,7 @@ fn and_comes_and_goes_with_a_reload() {
     let mut without = configs[0].clone();
     without.connection("tunnel").set("networks", vec!["10.72.0.2", "fd00:72::2"]);
     let [a, _b] = pair.start(&[without.clone(), configs[1].clone()]);
-    assert_eq!(way_to_server(&pair.a), ["line1", "line1"]);
+    assert_eq!(way_to_server(&pair.a), both("line1"));
     let ports =
         |daemon: &Daemon| ["line1", "line2"].map(|it| daemon.path("tunnel", it).source_ports);
     let before = ports(&a);
@@ -149,7 +106,7 @@ fn and_comes_and_goes_with_a_reload() {
         assert_through_the_tunnel(&pair, &a);
         a.write_config(&without);
         a.request(Command::Reload).unwrap();
-        assert_eq!(way_to_server(&pair.a), ["line1", "line1"]);
+        assert_eq!(way_to_server(&pair.a), both("line1"));
     }
     assert_eq!(ports(&a), before, "the sockets are the same");
 }
@@ -159,10 +116,10 @@ fn and_is_there_again_when_the_device_was_set_down_and_up() {
     let (pair, configs) = hosts();
     let [a, _b] = pair.start(&configs);
     pair.a.set_link("mpt0", false);
-    assert_eq!(way_to_server(&pair.a), ["line1", "line1"]);
+    assert_eq!(way_to_server(&pair.a), [None, None]);
     pair.a.set_link("mpt0", true);
     wait_for("the routes are there again", || {
-        (way_to_server(&pair.a) == ["mpt0", "mpt0"]).then_some(())
+        (way_to_server(&pair.a) == both("mpt0")).then_some(())
     });
     wait_for("and the address that the kernel took away", || {
         pair.a.ip("-6 addr show dev mpt0").contains("fd00:72::1/64").then_some(())

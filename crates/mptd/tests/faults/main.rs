@@ -1,9 +1,11 @@
 //! Bad input, and a system that changes under the daemon: one behaviour in each file.
 #[path = "../hosts/mod.rs"]
 mod hosts;
+mod internet;
 mod support;
 
 mod a_datagram_of_any_content_is_counted_and_harms_nothing;
+mod a_default_route_falls_back_to_the_uplinks;
 mod a_default_route_leads_through_the_tunnel;
 mod a_full_socket_holds_up_no_other_path;
 mod a_name_leads_to_the_other_end;
@@ -17,6 +19,8 @@ mod a_service_manager_is_told_when_packets_flow;
 mod an_end_leaves_nothing_behind;
 mod each_connection_has_its_own_address_as_source;
 mod every_counter_is_told_and_explained;
+mod names_are_resolved_while_everything_is_blocked;
+mod nothing_meant_for_the_tunnel_leaves_in_clear;
 mod outer_packets_routed_into_the_tunnel_cause_no_storm;
 mod packets_waiting_take_no_more_memory_than_they_may;
 mod paths_to_one_address_leave_by_their_own_interfaces;

@@ -83,6 +83,28 @@ impl Daemon {
         Self::start_in_script(host, config, user, script, &[&number])
     }
 
+    /// Starts it with files of its own in the place of some of the host's: `(ours, "/etc/resolv.conf")`. Where one of them is below /run, nothing
+    /// else is there.
+    pub(crate) fn start_with_files(host: &Host, config: &Config, files: &[(&Path, &str)]) -> Self {
+        let account = User::from_name("root").unwrap().unwrap();
+        let script = r#"
+            case "$*" in *" /run/"*) mount -t tmpfs tmpfs /run ;; esac
+            while [ "$1" != -- ]; do
+                mkdir -p "$(dirname "$2")"
+                [ -e "$2" ] || : >"$2"
+                mount --bind "$1" "$2"
+                shift 2
+            done
+            shift
+            exec "$@""#;
+        let mut arguments: Vec<&OsStr> = Vec::new();
+        for (ours, theirs) in files {
+            arguments.extend([ours.as_os_str(), OsStr::new(theirs)]);
+        }
+        arguments.push(OsStr::new("--"));
+        Self::start_in_script(host, config, &account, script, &arguments)
+    }
+
     /// Starts it by a script in a mount namespace of its own, whose first arguments are these; the others are the command to run.
     fn start_in_script(
         host: &Host,
