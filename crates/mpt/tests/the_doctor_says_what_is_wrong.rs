@@ -1,12 +1,16 @@
 //! `mpt doctor` on hosts (network namespaces) on which things are as they should be, or are not.
 
+mod example;
+
 use std::fs;
+use std::io::{BufReader, Write};
 use std::net::UdpSocket;
 use std::os::unix::net::UnixListener;
 use std::path::Path;
 use std::process::{Command, Output};
 use std::sync::atomic::{AtomicU32, Ordering};
 
+use mpt_api::{MAX_REQUEST, Reply, Response, read_line, to_line};
 use mpt_linux::netns::{Namespace, run_in};
 use serde_json::Value;
 
@@ -290,4 +294,109 @@ fn a_daemon_that_does_not_answer_in_its_language() {
     assert!(findings.iter().any(|it| it[0] == "daemon" && it[1] == "warning"), "{findings:#?}");
     silent.join().unwrap();
     assert!(Path::new(&socket).exists());
+}
+
+/// Has the host answer as a daemon that runs with the device `mpt0`.
+fn with_daemon(host: &Host) {
+    let mut snapshot = example::snapshot();
+    snapshot.connections.clear();
+    snapshot.devices.truncate(1);
+    let device = &mut snapshot.devices[0];
+    device.name = "mpt0".to_owned();
+    device.addresses = vec!["10.72.0.1/30".parse().unwrap()];
+    device.mtu = 1400;
+    let listener = UnixListener::bind(host.directory.path().join("none.sock")).unwrap();
+    let answer = to_line(&Response::result(Reply::Snapshot(Box::new(snapshot))));
+    // It ends with the process.
+    std::thread::spawn(move || {
+        for mut stream in listener.incoming().map_while(Result::ok) {
+            let mut lines = BufReader::new(stream.try_clone().unwrap());
+            while let Ok(Some(_)) = read_line(&mut lines, MAX_REQUEST) {
+                stream.write_all(answer.as_bytes()).unwrap();
+            }
+        }
+    });
+}
+
+/// What mptd makes for a default route, with the table 1836056576.
+const MADE: [&str; 9] = [
+    "tuntap add mpt0 mode tun",
+    "link set mpt0 mtu 1400 up",
+    "addr add 10.72.0.1/30 dev mpt0",
+    "route add 10.80.0.0/16 dev mpt0 proto 109",
+    "rule add not fwmark 0x6d7074 priority 32763 lookup main suppress_prefixlength 0 protocol 109",
+    "rule add not fwmark 0x6d7074 priority 32764 lookup 1836056576 protocol 109",
+    "rule add not fwmark 0x6d7074 priority 32765 unreachable protocol kernel",
+    "route add default dev mpt0 table 1836056576 proto 109",
+    "route add unreachable default metric 4294967295 table 1836056576 proto 109",
+];
+
+#[test]
+fn what_mptd_made_is_compared_with_what_is_there() {
+    let config = format!("{HEAD}{GOOD}").replace("10.72.0.2/32", r#"10.80.0.0/16", "0.0.0.0/0"#);
+    let host = Host::new();
+    MADE.iter().for_each(|command| host.ip(command));
+    with_daemon(&host);
+    let differences = || -> Vec<String> {
+        let findings = host.findings(&config).into_iter();
+        let of_system =
+            findings.filter(|it| ["system", "device", "route", "rule"].contains(&&*it[0]));
+        let bad = of_system.filter(|it| it[1] != "ok").map(|it| {
+            assert_ne!(it[3], "", "{it:?} says what to do");
+            it[2].clone()
+        });
+        bad.collect()
+    };
+    assert_eq!(differences(), Vec::<String>::new());
+    for (remove, put_back, message) in [
+        (
+            "rule del priority 32763",
+            MADE[4],
+            "office: the default route of IPv4 lacks the rule that looks into the main table",
+        ),
+        (
+            "rule del priority 32764",
+            MADE[5],
+            "office: the default route of IPv4 lacks the rule that leads into the tunnel",
+        ),
+        (
+            "rule del priority 32765",
+            MADE[6],
+            "office: the default route of IPv4 lacks the rule that blocks the way around the tunnel (32765)",
+        ),
+        (
+            "route del default dev mpt0 table 1836056576",
+            MADE[7],
+            "office: the default route of IPv4 lacks its route to the device",
+        ),
+        ("route del 10.80.0.0/16", MADE[3], "office: no route to 10.80.0.0/16 leads to mpt0"),
+        ("addr add 10.72.0.5/30 dev mpt0", "addr del 10.72.0.5/30 dev mpt0", ""),
+        (
+            "link set mpt0 mtu 1300",
+            "link set mpt0 mtu 1400",
+            "mpt0 has an MTU of 1300, and should have 1400",
+        ),
+    ] {
+        host.ip(remove);
+        let expected: Vec<_> = [message].into_iter().filter(|it| !it.is_empty()).collect();
+        assert_eq!(differences(), expected, "after ip {remove}");
+        host.ip(put_back);
+        assert_eq!(differences(), Vec::<String>::new(), "after ip {put_back}");
+    }
+    host.ip("addr del 10.72.0.1/30 dev mpt0");
+    assert_eq!(differences(), ["mpt0 lacks its address 10.72.0.1/30"]);
+    host.ip("link set mpt0 down");
+    assert_eq!(differences(), ["mpt0 is down"]);
+}
+
+#[test]
+fn a_block_that_a_killed_daemon_has_left_is_named() {
+    let config = format!("{HEAD}{GOOD}").replace("10.72.0.2/32", "0.0.0.0/0");
+    let host = Host::new();
+    let blocked = || host.findings(&config).into_iter().find(|it| it[0] == "blocked");
+    assert_eq!(blocked(), None);
+    host.ip(MADE[6]);
+    let [_, level, message, advice] = blocked().expect("a finding");
+    assert_eq!(level, "error");
+    assert!(message.contains("IPv4") && advice.contains("mptd --unblock"), "{message}: {advice}");
 }

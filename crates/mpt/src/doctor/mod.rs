@@ -7,6 +7,7 @@ mod filter;
 mod kernel;
 mod paths;
 mod ports;
+mod system;
 
 use std::fmt;
 use std::io::{self, Write};
@@ -125,6 +126,8 @@ pub(crate) fn run(
                 paths::check(&checked.config, &mut found);
                 ports::check(&checked.config, snapshot.is_ok(), &mut found);
                 filter::check(&checked.config, &mut found);
+                let answer = snapshot.as_ref().ok().map(|answer| &answer.snapshot);
+                system::check(&checked.config, answer, &mut found);
             }
         }
         Err(errors) => {
