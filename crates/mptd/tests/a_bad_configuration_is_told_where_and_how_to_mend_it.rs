@@ -256,6 +256,16 @@ bad! {
         SECOND.replace("10.9.0.3\"]", "10.9.0.2\"]\ndevice = \"mpt1\"")
     )) =>
         "mpt.toml:19: connection.networks: 10.9.0.2/32 is routed to device \"mpt0\" by connection \"office\" already; write routes = false in one of them";
+    two_fallbacks_of_one_default_route: errors(&format!(
+        "{}{}",
+        GOOD.replace("10.9.0.2\"]", "10.9.0.2\", \"0.0.0.0/0\"]"),
+        SECOND
+            .replace("10.9.0.3\"]", "10.9.0.3\", \"0.0.0.0/0\"]")
+            .replace("key = 2", "key = 2\nfallback = \"direct\"\n[[connection.select]]\nprotocol = \"udp\"")
+    )) =>
+        "mpt.toml:20: connection.fallback: differs from that of connection \"office\", which routes 0.0.0.0/0, too; write the same in both",
+    no_fallback: with("name = \"office\"", "name = \"office\"\nfallback = \"drop\"") =>
+        "mpt.toml:7: connection.fallback: \"drop\" is not known; write \"block\" or \"direct\"",
     mtu_too_small: with("name = \"dsl\"", "name = \"dsl\"\nmtu = 500") =>
         "mpt.toml:10: connection.path.mtu: 500 is not an MTU; write an integer from 576 to 65535";
     mtu_too_small_for_ipv6_inside: errors(&GOOD.replace("[\"10.9.0.2\"]", "[\"fd00::2\"]").replace("name = \"dsl\"", "name = \"dsl\"\nmtu = 1315")) =>

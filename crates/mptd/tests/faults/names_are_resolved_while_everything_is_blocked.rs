@@ -8,8 +8,8 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use crate::hosts::{Config, Daemon, Pair};
-use crate::internet::{Flood, both, hosts, way_to_server};
+use crate::hosts::{Config, Daemon, Pair, wait_for};
+use crate::internet::{Flood, both, hosts, rules, way_to_server};
 
 /// The address of the name server, which only the default routes lead to.
 const NAME_SERVER: &str = "203.0.113.53";
@@ -83,7 +83,10 @@ fn leads_to_the_peer(files: &[(&Path, &str)]) {
     b.wait_until_up();
     let mut a = Daemon::start_with_files(&pair.a, &configs[0], files);
     a.wait_until_answering();
-    // From here on the block is in place.
+    wait_for("the block is in place", || {
+        let blocks = |version| rules(&pair.a, version).iter().any(|it| it.contains("unreachable"));
+        (blocks("-4") && blocks("-6")).then_some(())
+    });
     let flood = Flood::start(&pair.a);
     a.wait_until_up();
     let path = a.path("tunnel", "line1");
