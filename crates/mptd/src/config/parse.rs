@@ -12,8 +12,8 @@ use super::peers::parse::{self as peers, PeerDraft};
 use super::peers::{Client, Controller, Peer, Pool};
 use super::reader::{Context, Lines, Table};
 use super::types::{
-    Connection, DEFAULT_PORT, Daemon, Device, Fallback, LogFormat, OtherEnd, Path, PortRange, Reorder,
-    SourcePort,
+    Connection, DEFAULT_PORT, Daemon, Device, Fallback, LogFormat, OtherEnd, Path, PortRange,
+    Reorder, SourcePort,
 };
 use super::{compat, types, units, values};
 
