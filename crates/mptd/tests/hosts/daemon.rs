@@ -19,6 +19,12 @@ use tempfile::TempDir;
 
 use super::{Config, Host, PATIENCE, wait_for};
 
+/// The counters that have counted something.
+pub(crate) fn counted(counters: &mpt_api::Counters) -> mpt_api::Counters {
+    let counted = counters.iter().filter(|&(_, &count)| count > 0);
+    counted.map(|(name, &count)| (name.clone(), count)).collect()
+}
+
 /// One mptd process, killed when this is dropped.
 pub(crate) struct Daemon {
     process: Child,

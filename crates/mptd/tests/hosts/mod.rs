@@ -57,7 +57,7 @@ use tokio::runtime::Runtime;
 
 pub(crate) use capture::{Capture, Captured, Datagram, pcap};
 pub(crate) use config::Config;
-pub(crate) use daemon::Daemon;
+pub(crate) use daemon::{Daemon, counted};
 pub(crate) use keys::{Identity, Preshared};
 pub(crate) use pulse::{Beats, Pulse};
 pub(crate) use stream::Stream;

@@ -40,7 +40,7 @@ fn check(outer_v6: [bool; 2], mtu: u16) {
     for daemon in [&a, &b] {
         let snapshot = daemon.show();
         assert_eq!((snapshot.devices[0].mtu, snapshot.connections[0].mtu), (mtu, mtu));
-        assert_eq!(snapshot.connections[0].drops.get("too_big"), None);
+        assert_eq!(snapshot.connections[0].drops["too_big"], 0);
     }
     assert!(pair.a.ip("link show mpt0").contains(&format!("mtu {mtu} ")));
 
