@@ -263,9 +263,9 @@ bad! {
             .replace("10.9.0.3\"]", "10.9.0.3\", \"0.0.0.0/0\"]")
             .replace("key = 2", "key = 2\nfallback = \"direct\"\n[[connection.select]]\nprotocol = \"udp\"")
     )) =>
-        "mpt.toml:20: connection.fallback: differs from that of connection \"office\", which routes 0.0.0.0/0, too; write the same in both",
+        "mpt.toml:20: connection.fallback: differs from that of connection \"office\", which routes 0.0.0.0/0, too; write the same in both";
     no_fallback: with("name = \"office\"", "name = \"office\"\nfallback = \"drop\"") =>
-        "mpt.toml:7: connection.fallback: \"drop\" is not known; write \"block\" or \"direct\"",
+        "mpt.toml:7: connection.fallback: \"drop\" is not known; write \"block\" or \"direct\"";
     mtu_too_small: with("name = \"dsl\"", "name = \"dsl\"\nmtu = 500") =>
         "mpt.toml:10: connection.path.mtu: 500 is not an MTU; write an integer from 576 to 65535";
     mtu_too_small_for_ipv6_inside: errors(&GOOD.replace("[\"10.9.0.2\"]", "[\"fd00::2\"]").replace("name = \"dsl\"", "name = \"dsl\"\nmtu = 1315")) =>

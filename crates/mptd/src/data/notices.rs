@@ -3,7 +3,7 @@
 //! The data thread only says that there is something; the control side takes as much at a time as it likes. What happened to sessions, and
 //! what their peers ask, waits in the engine, which bounds it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 use mpt_core::control::Event;
@@ -11,10 +11,17 @@ use tokio::sync::Notify;
 
 use super::{DataThread, Notice};
 
-/// What the control side is to be told, one entry for each state of each thing: at most one per device, and two per path.
+/// Changes of paths' states that wait to be logged, at most: each is a line of its own, so a later one does not replace it. Beyond this the oldest
+/// go.
+const MAX_STATES: usize = 4096;
+
+/// What the control side is to be told: one entry for each state of each thing, at most one per device and two per path, and at most [`MAX_STATES`]
+/// changes of paths' states.
 #[derive(Debug)]
 pub(super) struct Notices {
     waiting: BTreeMap<Thing, Notice>,
+    /// Changes of paths' states, oldest first.
+    states: VecDeque<Notice>,
     /// Wakes the control side.
     wake: Arc<Notify>,
     /// It was woken and has not asked yet.
@@ -33,7 +40,7 @@ enum Thing {
 impl Notices {
     /// Nothing waits. `wake` is notified whenever something does.
     pub(super) fn new(wake: Arc<Notify>) -> Self {
-        Self { waiting: BTreeMap::new(), wake, woken: false }
+        Self { waiting: BTreeMap::new(), states: VecDeque::new(), wake, woken: false }
     }
 
     /// Puts a notice in place of the one before about the same.
@@ -47,11 +54,24 @@ impl Notices {
             Notice::PathMoved { connection, path, .. } => {
                 Thing::Address(connection.clone(), path.clone())
             }
+            Notice::PathState { .. } => {
+                if self.states.len() == MAX_STATES {
+                    self.states.pop_front();
+                }
+                self.states.push_back(notice);
+                return self.wake();
+            }
             // They wait in the engine.
             Notice::Session { .. } => return,
         };
         self.waiting.insert(thing, notice);
         self.wake();
+    }
+
+    /// Takes what is next.
+    fn next(&mut self) -> Option<Notice> {
+        let state = self.states.pop_front();
+        state.or_else(|| self.waiting.pop_first().map(|(_, notice)| notice))
     }
 
     /// Has the control side ask, unless it is about to.
@@ -68,11 +88,7 @@ impl DataThread {
         self.notices.woken = false;
         let mut taken = Vec::new();
         while taken.len() < most {
-            let notice = match self.notices.waiting.pop_first() {
-                Some((_, notice)) => Some(notice),
-                None => self.next_session_notice(),
-            };
-            match notice {
+            match self.notices.next().or_else(|| self.next_session_notice()) {
                 Some(notice) => taken.push(notice),
                 None => break,
             }
@@ -102,6 +118,8 @@ impl DataThread {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
 
     #[test]
@@ -117,6 +135,24 @@ mod tests {
         }
         assert_eq!(notices.waiting.len(), 7);
         let latest = Notice::DeviceMtu { device: "mpt0".into(), mtu: 1379 };
-        assert_eq!(notices.waiting.pop_first().map(|(_, notice)| notice), Some(latest));
+        assert_eq!(notices.next(), Some(latest));
+    }
+
+    #[test]
+    fn every_change_of_a_state_waits_up_to_a_bound() {
+        let mut notices = Notices::new(Arc::new(Notify::new()));
+        for n in 0..=MAX_STATES as u64 {
+            notices.put(Notice::PathState {
+                connection: "office".into(),
+                path: "line1".into(),
+                from: None,
+                to: mpt_api::PathState::Up,
+                reason: "new",
+                lasted: Duration::from_secs(n),
+            });
+        }
+        assert_eq!(notices.states.len(), MAX_STATES);
+        let first = notices.next();
+        assert!(matches!(first, Some(Notice::PathState { lasted, .. }) if lasted.as_secs() == 1));
     }
 }
