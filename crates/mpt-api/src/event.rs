@@ -158,8 +158,10 @@ pub enum LossReason {
     PeerRemoved,
     /// The other end does not want it.
     Refused,
-    /// It was removed here: by the configuration or by hand.
+    /// It was removed here: by the configuration, which no longer has the peer or its key, or by hand.
     Removed,
+    /// The configuration no longer allows a client's connection as it was created. The client may ask for another one.
+    Policy,
     /// A reason of a later daemon.
     #[serde(other)]
     Unknown,

@@ -27,6 +27,7 @@
 //! raises [`VERSION`]; the daemon refuses other versions with code [`Code::Version`].
 #![forbid(unsafe_code)]
 
+mod clients;
 mod event;
 mod facts;
 mod line;
@@ -36,6 +37,7 @@ mod response;
 pub mod session;
 pub mod snapshot;
 
+pub use clients::{Client, ClientConnection, Clients};
 pub use event::{Event, EventKind, LossReason, now_ms};
 pub use facts::{Direction, Ecn, Equalize, Late, Mapping, Offload, Permission};
 pub use line::{read_line, to_line};

@@ -78,7 +78,16 @@ pub enum Command {
         /// One `[[connection]]` of the configuration file with its sub-tables and headers.
         toml: String,
     },
-    /// Removes a connection with its paths: answered with [`crate::Reply::Changed`].
+    /// Lists the clients and the connections that they have: answered with [`crate::Reply::Clients`].
+    Clients,
+    /// Ends the sessions of a client and removes its connections: answered with [`crate::Reply::Changed`], a name that no
+    /// `[[client]]` has with [`Code::NotFound`]. The client may come back: only a reload without its table keeps it out.
+    DisconnectClient {
+        /// Name of the `[[client]]`.
+        client: String,
+    },
+    /// Removes a connection with its paths: answered with [`crate::Reply::Changed`]. That of a client ends with its session,
+    /// and the client may ask for it again.
     DeleteConnection {
         /// Name of the connection.
         connection: String,
@@ -135,7 +144,9 @@ impl Command {
     /// What a controller has to be allowed for it.
     pub fn permission(&self) -> Permission {
         match self {
-            Command::Status | Command::Show | Command::ShowConnection { .. } => Permission::Show,
+            Command::Status | Command::Show | Command::ShowConnection { .. } | Command::Clients => {
+                Permission::Show
+            }
             Command::Monitor => Permission::Monitor,
             Command::SetPath { .. }
             | Command::AddPath { .. }
@@ -145,6 +156,7 @@ impl Command {
             | Command::Measure { .. } => Permission::Path,
             Command::CreateConnection { .. }
             | Command::DeleteConnection { .. }
+            | Command::DisconnectClient { .. }
             | Command::SaveConnection { .. } => Permission::Connection,
             Command::Reload => Permission::Reload,
         }

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use strum::{Display, IntoStaticStr, VariantNames};
 
-use crate::{Event, Snapshot, VERSION};
+use crate::{Clients, Event, Snapshot, VERSION};
 
 /// One line from the daemon.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -36,6 +36,8 @@ pub enum Reply {
     Status(Status),
     /// To [`crate::Command::Show`].
     Snapshot(Box<Snapshot>),
+    /// To [`crate::Command::Clients`].
+    Clients(Clients),
     /// To [`crate::Command::SetPath`].
     Done,
     /// To [`crate::Command::Reload`].

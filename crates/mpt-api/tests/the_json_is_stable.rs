@@ -67,6 +67,8 @@ fn requests() {
     });
     lines += &request(Command::SetKeepalive { connection: office(), path: None, keepalive_us: 0 });
     lines += &request(Command::Measure { connection: office(), set: true, duration_ms: 1000 });
+    lines += &request(Command::Clients);
+    lines += &request(Command::DisconnectClient { client: "anna".into() });
     insta::assert_snapshot!(lines, @r#"
     {"version":2,"command":"status"}
     {"version":2,"command":"show"}
@@ -84,6 +86,8 @@ fn requests() {
     {"version":2,"command":{"set_keepalive":{"connection":"office","path":"dsl","keepalive_us":50000}}}
     {"version":2,"command":{"set_keepalive":{"connection":"office","keepalive_us":0}}}
     {"version":2,"command":{"measure":{"connection":"office","set":true,"duration_ms":1000}}}
+    {"version":2,"command":"clients"}
+    {"version":2,"command":{"disconnect_client":{"client":"anna"}}}
     "#);
 }
 
@@ -517,7 +521,7 @@ fn bad_requests_are_told_why() {
     insta::assert_snapshot!(refusals, @r#"
     Version: the request is in version 1 of the control API, this daemon speaks version 2
     BadRequest: the request has no version; write "version":2
-    BadRequest: not a request: unknown variant `shw`, expected one of `status`, `show`, `show_connection`, `set_path`, `reload`, `monitor`, `add_path`, `delete_path`, `set_interface`, `create_connection`, `delete_connection`, `save_connection`, `set_keepalive`, `measure` at line 1 column 28
+    BadRequest: not a request: unknown variant `shw`, expected one of `status`, `show`, `show_connection`, `set_path`, `reload`, `monitor`, `add_path`, `delete_path`, `set_interface`, `create_connection`, `clients`, `disconnect_client`, `delete_connection`, `save_connection`, `set_keepalive`, `measure` at line 1 column 28
     BadRequest: not a request: unknown field `extra`, expected `version` or `command` at line 1 column 37
     BadRequest: not a request: invalid value: integer `0`, expected a nonzero u16 at line 1 column 84
     BadRequest: not a request: invalid value: integer `65536`, expected a nonzero u16 at line 1 column 88

@@ -279,6 +279,9 @@ impl PathConfig {
         *self = new.clone();
         if learnt {
             (self.remote, self.remote_port, self.remote_source_port) = (remote, port, source_port);
+            // The peer was found in the other IP version.
+            self.local = self.local.filter(|local| local.is_ipv4() == remote.is_ipv4());
+            self.mtu = self.mtu.max(mtu::minimum(self.outer()));
         }
     }
 

@@ -46,6 +46,8 @@ pub struct Connection<P> {
     ipv6_apart: bool,
     /// Whether the next packet to be sent is to be told, see [`crate::Endpoint::set_quiet`].
     pub(crate) quiet: bool,
+    /// Whether nothing is accepted, see [`crate::Endpoint::set_barred`].
+    pub(crate) barred: bool,
 
     accepted: Accepted,
     pub(crate) reorder: Option<Box<EqualizedBuffer<P>>>,
@@ -115,6 +117,7 @@ impl<P: Copy> Connection<P> {
             hash_flows: false,
             ipv6_apart: false,
             quiet: false,
+            barred: false,
             accepted: Accepted::default(),
             reorder: None,
             sources: Sources::new(&config.sources),
@@ -277,6 +280,9 @@ impl<P: Copy> Connection<P> {
     ) -> Result<AcceptedDatagram, DatagramDrop> {
         if !self.direction.receives() {
             return Err(DatagramDrop::Direction);
+        }
+        if self.barred {
+            return Err(DatagramDrop::Barred);
         }
         let inner = &mut datagram[arrival.payload..];
         let summary = ip::Summary::parse(inner).map_err(|_| self.not_ip(inner, path))?;

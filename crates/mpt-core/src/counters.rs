@@ -68,6 +68,8 @@ counters! {
         wrong_key,
         /// The sender is known, but only with a GRE key.
         missing_key,
+        /// The connection was given to another peer, which has not set up its session yet.
+        barred,
         /// The connection only sends.
         direction,
         /// No complete inner IPv4 or IPv6 packet.

@@ -69,6 +69,11 @@ pub(crate) enum Operation {
         #[command(subcommand)]
         operation: ConnectionOperation,
     },
+    /// List and disconnect the clients of this server
+    Client {
+        #[command(subcommand)]
+        operation: ClientOperation,
+    },
     /// Change how often the paths of a connection are probed while packets flow
     Keepalive {
         /// Name of the connection
@@ -217,7 +222,8 @@ pub(crate) enum ConnectionOperation {
         /// File with one `[[connection]]` as in the configuration file; - for standard input
         file: PathBuf,
     },
-    /// Remove a connection with its paths; lasts until the daemon restarts, unless that is saved
+    /// Remove a connection with its paths; lasts until the daemon restarts, unless that is saved. A client whose connection is
+    /// removed may ask for it again
     Delete {
         /// Name of the connection
         connection: String,
@@ -229,6 +235,24 @@ pub(crate) enum ConnectionOperation {
     },
     /// Show one connection, or all
     Show(Show),
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum ClientOperation {
+    /// List the clients of the configuration, each with the connections that it has now
+    List {
+        /// As JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// End the sessions of a client and remove its connections
+    ///
+    /// The client may come back: mpt tries again 5 s later. To keep it out, remove its [[client]] from the configuration file and run
+    /// mpt reload, which ends its sessions in the same way.
+    Disconnect {
+        /// Name of the client, as mpt client list shows it
+        client: String,
+    },
 }
 
 /// A path.

@@ -89,6 +89,7 @@ fn reason(reason: LossReason) -> &'static str {
         LossReason::PeerRemoved => "the other end removed the connection",
         LossReason::Refused => "the other end refused it",
         LossReason::Removed => "removed here",
+        LossReason::Policy => "no longer allowed as it was",
         LossReason::Unknown => "for a reason this mpt does not know",
     }
 }

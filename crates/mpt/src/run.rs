@@ -2,12 +2,14 @@
 
 use std::io::{self, Read, Write};
 use std::path::Path;
+use std::time::Duration;
 
-use mpt_api::{Changed, Command, Measured, PathChange, Reloaded, Reply};
+use mpt_api::{Changed, Clients, Command, Measured, PathChange, Reloaded, Reply};
 use mpt_client::Client;
 
 use crate::args::{
-    self, Args, ConnectionOperation, InterfaceOperation, Operation, PathOperation, Show, Target,
+    self, Args, ClientOperation, ConnectionOperation, InterfaceOperation, Operation, PathOperation,
+    Show, Target,
 };
 use crate::client::{self, Failed};
 use crate::table::{Column, Table};
@@ -47,6 +49,15 @@ pub(crate) fn run(args: &Args, out: &mut impl Write) -> Result<(), Failed> {
                 Reply::Measured(measured) => self::measured(&measured, *json, out),
                 reply => Err(Failed::unexpected(&reply)),
             };
+        }
+        Operation::Client { operation: ClientOperation::List { json } } => {
+            return match connect()?.call(Command::Clients)? {
+                Reply::Clients(clients) => self::clients(&clients, *json, out),
+                reply => Err(Failed::unexpected(&reply)),
+            };
+        }
+        Operation::Client { operation: ClientOperation::Disconnect { client } } => {
+            Command::DisconnectClient { client: client.clone() }
         }
         Operation::Path { operation } => path(operation),
         Operation::Interface { operation } => {
@@ -137,6 +148,45 @@ fn show(mut client: Client, wanted: &Show, out: &mut impl Write) -> Result<(), F
         write!(out, "{}", show::Text(&snapshot))?;
     }
     Ok(())
+}
+
+/// A line for each connection, and one for each client that has none.
+fn clients(clients: &Clients, json: bool, out: &mut impl Write) -> Result<(), Failed> {
+    if json {
+        serde_json::to_writer_pretty(&mut *out, clients).map_err(io::Error::from)?;
+        return Ok(writeln!(out)?);
+    }
+    if clients.clients.is_empty() {
+        return Ok(writeln!(out, "the configuration has no [[client]]")?);
+    }
+    let mut table = Table::new([
+        Column::Word("CLIENT"),
+        Column::Word("CONNECTION"),
+        Column::Number("PATHS UP"),
+        Column::Number("SINCE"),
+        Column::Word("ADDRESSES AND NETWORKS"),
+        Column::Word("KEY"),
+    ]);
+    for client in &clients.clients {
+        if client.connections.is_empty() {
+            let (name, key) = (client.name.clone(), client.public_key.clone());
+            table.push([name, "-".into(), "-".into(), "-".into(), "-".into(), key]);
+        }
+        for connection in &client.connections {
+            let since = Duration::from_secs(connection.created_s);
+            let addresses = connection.addresses.iter().map(ToString::to_string);
+            let networks = connection.networks.iter().map(ToString::to_string);
+            table.push([
+                client.name.clone(),
+                connection.name.clone(),
+                format!("{} of {}", connection.paths_up, connection.paths),
+                format!("{} ago", humantime::format_duration(since)),
+                addresses.chain(networks).collect::<Vec<_>>().join(", "),
+                client.public_key.clone(),
+            ]);
+        }
+    }
+    Ok(write!(out, "{table}")?)
 }
 
 fn monitor(mut client: Client, json: bool, out: &mut impl Write) -> Result<(), Failed> {

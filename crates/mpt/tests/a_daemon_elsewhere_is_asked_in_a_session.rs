@@ -32,7 +32,7 @@ impl FakeDaemon {
         let address = socket.local_addr().unwrap();
         let mut control = Control::new([3; 32]);
         control.set_identity(Instant::now(), Some(identity.clone()));
-        control.set_peers(vec![Peer {
+        let peer = Peer {
             public_key: client.public(),
             psk,
             may_connect: false,
@@ -41,7 +41,8 @@ impl FakeDaemon {
             largest_wish: 0,
             expire_after: Duration::MAX,
             max_sessions: 1,
-        }]);
+        };
+        control.set_peers(Instant::now(), vec![peer], &mut Endpoint::<()>::new(0));
         let answer = mpt_api::to_line(answer).into_bytes();
         let requests = std::thread::spawn(move || serve(&socket, control, &answer));
         Self { address, identity, client, requests }

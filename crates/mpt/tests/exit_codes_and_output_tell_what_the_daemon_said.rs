@@ -11,8 +11,8 @@ use std::thread::JoinHandle;
 use example::snapshot;
 use mpt_api::snapshot::{DownReason, PathState, SessionRole};
 use mpt_api::{
-    Changed, Code, Event, EventKind, Failure, LossReason, MAX_REQUEST, Measured, MeasuredPath,
-    Reloaded, Reply, Request, Response, Snapshot, read_line, to_line,
+    Changed, Clients, Code, Event, EventKind, Failure, LossReason, MAX_REQUEST, Measured,
+    MeasuredPath, Reloaded, Reply, Request, Response, Snapshot, read_line, to_line,
 };
 
 /// A daemon for one client: gives the same bytes to whatever is asked, and tells afterwards what that was.
@@ -196,6 +196,7 @@ fn changes_are_asked_for_as_they_are_written() {
         "connection create FILE",
         "connection delete office",
         "connection save office",
+        "client disconnect anna",
         "keepalive office 50ms",
         "keepalive office --path dsl 0",
     ] {
@@ -217,9 +218,41 @@ fn changes_are_asked_for_as_they_are_written() {
     {"create_connection":{"toml":"[[connection]]\n"}}
     {"delete_connection":{"connection":"office"}}
     {"save_connection":{"connection":"office"}}
+    {"disconnect_client":{"client":"anna"}}
     {"set_keepalive":{"connection":"office","keepalive_us":50000}}
     {"set_keepalive":{"connection":"office","path":"dsl","keepalive_us":0}}
     "#);
+}
+
+fn clients() -> Clients {
+    let client = |name: &str, connections: &[mpt_api::ClientConnection]| mpt_api::Client {
+        name: name.into(),
+        public_key: "xTIBA5rboUvnH4htodjb6e697QjLERt1NAB4mZqp8Dg=".into(),
+        connections: connections.into(),
+    };
+    let office = mpt_api::ClientConnection {
+        name: "anna.office".into(),
+        addresses: vec!["10.8.0.2".parse().unwrap()],
+        networks: vec!["192.168.7.0/24".parse().unwrap()],
+        created_s: 3661,
+        paths: 2,
+        paths_up: 1,
+    };
+    Clients { clients: vec![client("anna", &[office]), client("sensor", &[])] }
+}
+
+#[test]
+fn clients_are_listed_with_their_connections() {
+    let (asked, outcome) = FakeDaemon::replying(Reply::Clients(clients())).run(&["client", "list"]);
+    assert_eq!(asked, mpt_api::Command::Clients);
+    assert_eq!((outcome.code, outcome.stderr.as_str()), (Some(0), ""));
+    insta::assert_snapshot!(outcome.stdout, @r#"
+      CLIENT  CONNECTION   PATHS UP         SINCE  ADDRESSES AND NETWORKS    KEY
+      anna    anna.office    1 of 2  1h 1m 1s ago  10.8.0.2, 192.168.7.0/24  xTIBA5rboUvnH4htodjb6e697QjLERt1NAB4mZqp8Dg=
+      sensor  -                   -             -  -                         xTIBA5rboUvnH4htodjb6e697QjLERt1NAB4mZqp8Dg=
+    "#);
+    let json = FakeDaemon::replying(Reply::Clients(clients())).run(&["client", "list", "--json"]).1;
+    assert_eq!(serde_json::from_str::<Clients>(&json.stdout).unwrap(), clients());
 }
 
 #[test]

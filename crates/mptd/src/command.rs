@@ -29,6 +29,11 @@ pub enum Command {
         /// Done.
         reply: Answer<()>,
     },
+    /// Lists the clients and the connections that they have.
+    Clients {
+        /// The list.
+        reply: Answer<mpt_api::Clients>,
+    },
     /// Reads the configuration file again and applies the difference.
     Reload {
         /// What changed; [`mpt_api::Code::Config`] with the errors of a bad file, which changes nothing.
@@ -87,6 +92,11 @@ pub enum Change {
     DeleteConnection {
         /// Its name.
         connection: String,
+    },
+    /// Ends the sessions and connections of a client.
+    DisconnectClient {
+        /// Name of the `[[client]]`.
+        client: String,
     },
     /// Writes a connection into the configuration file.
     SaveConnection {

@@ -270,6 +270,12 @@ impl Server {
             mpt_api::Command::DeleteConnection { connection } => {
                 self.change(within, by, Change::DeleteConnection { connection }).await
             }
+            mpt_api::Command::Clients => {
+                self.ask(within, |reply| Command::Clients { reply }).await.map(Reply::Clients)
+            }
+            mpt_api::Command::DisconnectClient { client } => {
+                self.change(within, by, Change::DisconnectClient { client }).await
+            }
             mpt_api::Command::SaveConnection { connection } => {
                 self.change(within, by, Change::SaveConnection { connection }).await
             }
@@ -387,6 +393,9 @@ fn log_change(by: &Requester, change: &Change) {
         ),
         Change::CreateConnection { .. } => ("connection create", none),
         Change::DeleteConnection { connection } => ("connection delete", of(connection)),
+        Change::DisconnectClient { client } => {
+            ("client disconnect", Subject { client: Some(client), ..none })
+        }
         Change::SaveConnection { connection } => ("connection save", of(connection)),
         Change::SetKeepalive { connection, path, .. } => {
             ("keepalive", Subject { path: path.as_deref(), ..of(connection) })

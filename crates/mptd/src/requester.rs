@@ -20,15 +20,17 @@ pub(crate) struct Subject<'a> {
     pub(crate) path: Option<&'a str>,
     /// Name of an interface.
     pub(crate) interface: Option<&'a str>,
+    /// Name of a client.
+    pub(crate) client: Option<&'a str>,
 }
 
 impl Requester {
     /// Logs that `what` was asked for: "path down by command".
     pub(crate) fn log(&self, what: &str, subject: Subject<'_>) {
-        let Subject { connection, path, interface } = subject;
+        let Subject { connection, path, interface, client } = subject;
         let (uid, pid, controller) = (self.uid, self.pid, self.controller.as_deref());
         let by = self.kind();
-        tracing::info!(connection, path, interface, uid, pid, controller, "{what} by {by}");
+        tracing::info!(connection, path, interface, client, uid, pid, controller, "{what} by {by}");
     }
 
     /// Returns by what way it asks.

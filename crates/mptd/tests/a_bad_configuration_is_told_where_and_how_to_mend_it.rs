@@ -360,6 +360,14 @@ bad! {
         "mpt.toml:37: client.pool: there is no pool \"loop\"; write \"pool\"";
     client_twice: with_keys("name = \"sensor\"", "name = \"anna\"") =>
         "mpt.toml:39: client.name: there is a client \"anna\" already, in line 34; write another name";
+    client_with_a_dot: with_keys("name = \"anna\"", "name = \"anna.home\"") =>
+        "mpt.toml:34: client.name: \"anna.home\" has a dot, which stands between the name of a client and that of its connection; write \"anna-home\"";
+    connection_called_like_a_client_s: with_keys("name = \"branch\"", "name = \"anna.branch\"") =>
+        "mpt.toml:21: connection.name: \"anna.branch\" reads like a connection of client \"anna\" in line 34; write \"anna-branch\"";
+    controller_with_another_psk_than_its_client: with_keys("9f6iBNhI6TFyuMYUSs5SB5V/Hm0jW2bSjtXVS/qkRCw=\"", "yuKLRdlJKIAGv7PeoC46PsFX2ZmrY12rf33Uzxz7yVo=\"\npsk_file = \"/psk\"") =>
+        "mpt.toml:47: controller.psk_file: client \"anna\" with the same public_key in line 35 has no psk_file; write the same psk_file into both tables, or give the controller a key pair of its own";
+    controller_without_the_psk_of_its_connection: with_keys("9f6iBNhI6TFyuMYUSs5SB5V/Hm0jW2bSjtXVS/qkRCw=", "VNGkqZLC2v5RVRmzsu6nZ+ZGyP5RmIVDRDpZ5jWFKHo=") =>
+        "mpt.toml:46: controller.psk_file: [connection.peer] of \"branch\" with the same public_key has a psk_file in line 26; write the same psk_file into both tables, or give the controller a key pair of its own";
     client_key_twice: with_keys("D1mZT9kB9VZdUL3hrS1tQYvLyBzFcGL8k8XBTzu0Dws=", "yuKLRdlJKIAGv7PeoC46PsFX2ZmrY12rf33Uzxz7yVo=") =>
         "mpt.toml:40: client.public_key: yuKLRdlJKIAGv7PeoC46PsFX2ZmrY12rf33Uzxz7yVo= is the key of client \"anna\" already; write another";
     client_with_our_address: with_keys("[\"10.9.0.17/24\"]", "[\"10.9.0.1/24\"]") =>
@@ -368,6 +376,10 @@ bad! {
         "mpt.toml:40: client.max_connections: 2 connections cannot share the fixed addresses; write 1, or pool = \"...\" instead of addresses\nmpt.toml:40: client.max_connections: 2 connections cannot share the networks behind the client; write 1, or leave networks out";
     client_with_too_many_paths: with_keys("pool = \"pool\"", "pool = \"pool\"\nmax_paths = 129") =>
         "mpt.toml:38: client.max_paths: 129 is not a number; write an integer from 1 to 128";
+    client_without_mappings: with_keys("pool = \"pool\"", "pool = \"pool\"\nmappings = []") =>
+        "mpt.toml:38: client.mappings: is empty, so that the client could have no connection; write [\"packet\", \"flow\"]";
+    client_with_an_unknown_mapping: with_keys("pool = \"pool\"", "pool = \"pool\"\nmappings = [\"pakcet\"]") =>
+        "mpt.toml:38: client.mappings: \"pakcet\" is not a mapping; write \"packet\", \"flow\", \"duplicate\"";
     client_silent_too_soon: with_keys("pool = \"pool\"", "pool = \"pool\"\nsilent = \"1 s\"") =>
         "mpt.toml:38: client.silent: \"1 s\" is out of range; write a time from \"30 s\" to \"1440 min\"";
     any_client: with_keys("public_key = \"yuKLRdlJKIAGv7PeoC46PsFX2ZmrY12rf33Uzxz7yVo=\"", "public_key = \"any\"") =>

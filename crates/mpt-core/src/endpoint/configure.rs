@@ -266,6 +266,14 @@ impl<P: Copy> Endpoint<P> {
             .try_for_each(|&path| self.add_path_to_tables(path).map_err(|other| (other, path)))
     }
 
+    /// Refuses everything that arrives on a connection, or accepts it again. A connection is barred when its peer is
+    /// replaced by another one: what comes from its addresses may be from the one before, until the new one has a session.
+    pub fn set_barred(&mut self, id: ConnectionId, barred: bool) {
+        if let Some(connection) = self.connection_mut(id) {
+            connection.barred = barred;
+        }
+    }
+
     /// Replaces how received packets are put in order. What waits stays as far as the new window
     /// allows.
     pub fn set_reorder<S: DeviceSink<P>>(

@@ -1,6 +1,6 @@
 //! One daemon that many connect to, without any delay: for who may have what, and what it costs.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::time::{Duration, Instant};
 
@@ -32,6 +32,10 @@ pub struct Hub {
     pub clock: Option<fn() -> Instant>,
     /// Initiations that came to the hub, once this is switched on.
     pub recorded: Option<Vec<Vec<u8>>>,
+    /// Frames that the hub sent, by node.
+    pub sent_to: BTreeMap<usize, usize>,
+    /// Nothing arrives at this node.
+    pub lose: Option<usize>,
     on_their_way: VecDeque<(usize, SocketAddr, SocketId, SocketAddr, Vec<u8>)>,
 }
 
@@ -72,6 +76,8 @@ impl Hub {
             spent: Duration::ZERO,
             clock: None,
             recorded: None,
+            sent_to: BTreeMap::new(),
+            lose: None,
             on_their_way: VecDeque::new(),
         }
     }
@@ -88,7 +94,22 @@ impl Hub {
             expire_after: Duration::from_secs(300),
             max_sessions: 3,
         };
-        self.nodes[HUB].control.set_peers(peers.map(peer).collect());
+        self.permit(peers.map(peer).collect());
+    }
+
+    /// The same, with everything that may differ.
+    pub fn permit(&mut self, peers: Vec<Peer>) {
+        let Node { control, endpoint, .. } = &mut self.nodes[HUB];
+        control.set_peers(self.now, peers, endpoint);
+        self.flush(HUB);
+    }
+
+    /// The session that the hub has with a client.
+    pub fn session_with(&self, client: usize) -> SessionId {
+        let control = &self.nodes[HUB].control;
+        let is =
+            |id: &SessionId| control.session(*id).is_some_and(|it| it.peer == key(client).public());
+        control.sessions().find(is).expect("there is one")
     }
 
     /// A client with a connection of its own, which asks the hub to create the other end.
@@ -194,6 +215,12 @@ impl Hub {
             if let Some(recorded) = self.recorded.as_mut().filter(|_| node == HUB && frame[0] == 1)
             {
                 recorded.push(frame.clone());
+            }
+            if sender == HUB {
+                *self.sent_to.entry(node).or_default() += 1;
+            }
+            if self.lose == Some(node) {
+                continue;
             }
             let clock = self.clock.filter(|_| node == HUB).map(|clock| clock());
             let Node { control, endpoint, .. } = &mut self.nodes[node];

@@ -44,8 +44,9 @@ impl Server {
             expire_after: Duration::from_secs(300),
             max_sessions: SESSIONS,
         };
-        control.set_peers((1..=peers).map(peer).collect());
-        Self { control, endpoint: Endpoint::new(1), now }
+        let mut endpoint = Endpoint::new(1);
+        control.set_peers(now, (1..=peers).map(peer).collect(), &mut endpoint);
+        Self { control, endpoint, now }
     }
 
     /// A frame arrives; gives what is sent in return, with its destination.

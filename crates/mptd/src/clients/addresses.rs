@@ -28,6 +28,22 @@ impl<'a> Addresses<'a> {
         Self { config, taken }
     }
 
+    /// Whether a client could get just these addresses: its fixed ones, or one of each network of its pool that nothing else has.
+    pub(super) fn allow(&self, client: &config::Client, addresses: &[IpNet]) -> bool {
+        let pool = match &client.addresses {
+            config::Addresses::Fixed(fixed) => {
+                return fixed.iter().map(IpNet::addr).eq(addresses.iter().map(IpNet::addr));
+            }
+            config::Addresses::Pool(name) => name,
+        };
+        let pools = self.config.pools.iter().filter(|it| it.name == *pool);
+        let networks: Vec<_> = pools.flat_map(|pool| &pool.networks).collect();
+        let has_one = |network: &&IpNet| addresses.iter().any(|it| is_host_of(network, it.addr()));
+        addresses.len() == networks.len()
+            && networks.iter().all(has_one)
+            && addresses.iter().all(|it| !self.taken.contains(&it.addr()))
+    }
+
     /// The addresses of a client, as hosts. From a pool: those it asks for, where they are free.
     pub(super) fn give(
         &self,

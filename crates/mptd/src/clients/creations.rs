@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 const ONE_MORE: Duration = Duration::from_secs(1);
 
 /// Counts creations in the running second, and those of each client. There is an entry for each client that had a connection created lately.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Creations {
     since: Option<Instant>,
     count: u32,

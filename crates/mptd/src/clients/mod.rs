@@ -4,22 +4,26 @@
 
 mod addresses;
 mod creations;
+mod name;
+mod review;
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::time::Instant;
 
 use ipnet::IpNet;
-use mpt_api::Direction;
 use mpt_api::session::{Create, Created, PathSpec, SessionCode, SessionFailure};
-use mpt_core::control::{PublicKey, SessionId};
+use mpt_api::{Direction, Mapping};
+use mpt_core::control::{PresharedKey, PublicKey, SessionId};
 
 use crate::config::{self, Config, Connection, Path, Selector, SourcePort, USUAL_MTU};
 use addresses::Addresses;
 use creations::Creations;
+pub(crate) use name::ClientConnection;
+pub(crate) use review::{Ending, Review};
 
 /// Everything that clients hold.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Clients {
     held: BTreeMap<SessionId, Held>,
     creations: Creations,
@@ -28,12 +32,29 @@ pub(crate) struct Clients {
 /// A connection that a client had created.
 #[derive(Clone, Debug)]
 pub(crate) struct Held {
-    /// Name of its `[[client]]`.
-    pub(crate) client: String,
-    /// The connection.
+    /// Public key of the client. Whoever has it is the owner, whatever names say.
+    pub(crate) owner: PublicKey,
+    /// The pre-shared key that the client had when the connection was created.
+    psk: Option<PresharedKey>,
+    /// Whose it is and what the client calls it.
+    pub(crate) name: ClientConnection,
+    /// When it was created.
+    pub(crate) since: Instant,
+    /// Inner addresses of the client, as hosts.
+    pub(crate) addresses: Vec<IpNet>,
+    /// The connection, named as `name` is shown.
     pub(crate) connection: Connection,
+    /// The largest weight of its paths.
+    pub(crate) max_weight: u16,
+    /// What the client asked for, with the paths that it has by now.
+    request: Create,
+}
+
+impl Held {
     /// The numbers of its paths in the session, with their names.
-    pub(crate) paths: BTreeMap<u16, String>,
+    pub(crate) fn path_numbers(&self) -> BTreeMap<u16, String> {
+        self.request.paths.iter().map(|path| (path.id, path.name.clone())).collect()
+    }
 }
 
 /// What is to be done so that a client has its connection.
@@ -56,9 +77,14 @@ impl Clients {
         self.held.iter().map(|(&session, held)| (session, held))
     }
 
-    /// The session that holds the connection of this name.
-    pub(crate) fn find(&self, connection: &str) -> Option<SessionId> {
-        self.iter().find(|(_, held)| held.connection.name == connection).map(|(session, _)| session)
+    /// The session that holds a connection.
+    pub(crate) fn find(&self, name: &ClientConnection) -> Option<SessionId> {
+        self.iter().find(|(_, held)| held.name == *name).map(|(session, _)| session)
+    }
+
+    /// The session that holds the connection shown under this name.
+    pub(crate) fn find_shown(&self, shown: &str) -> Option<SessionId> {
+        self.find(&ClientConnection::parse(shown)?)
     }
 
     /// Gives up what a session holds.
@@ -82,38 +108,54 @@ impl Clients {
         request: &Create,
     ) -> Result<Granted, SessionFailure> {
         let client = client_of(config, key)?;
-        let name = format!("{}.{}", client.name, request.name);
-        if !mpt_api::is_name(&name) || config.connection(&name).is_some() {
-            let message = format!("\"{}\" cannot be the name of a connection here", request.name);
-            return Err(SessionFailure::new(SessionCode::Denied, message));
+        let name = ClientConnection { client: client.name.clone(), request: request.name.clone() };
+        let shown = name.to_string();
+        if !mpt_api::is_name(&shown) || config.connection(&shown).is_some() {
+            return Err(denied(format!(
+                "\"{}\" cannot be the name of a connection here",
+                request.name
+            )));
+        }
+        if let Some(other) = self.held.get(&session).filter(|held| held.name != name) {
+            let other = &other.name.request;
+            return Err(denied(format!(
+                "this session has the connection \"{other}\"; delete it first, or open another session"
+            )));
         }
         let before = self.find(&name);
-        if before.is_none() {
+        let held = before.and_then(|session| self.held.get(&session));
+        if held.is_some_and(|held| held.owner != *key) {
+            return Err(denied(format!("\"{shown}\" belongs to another client")));
+        }
+        let held = held.cloned();
+        if held.is_none() {
             self.admit(now, config, client)?;
         }
         let networks = granted_networks(client, request)?;
-        let paths = granted_paths(config, client, &request.paths)?;
-        let held = before.and_then(|session| self.held.get(&session));
-        let addresses = match held {
-            Some(held) => held.connection.networks.iter().copied().filter(is_host).collect(),
+        let addresses = match &held {
+            Some(held) => held.addresses.clone(),
             None => self.addresses(config, client, request)?,
         };
-        let gre_key = held.and_then(|held| held.connection.key);
+        let gre_key = held.as_ref().and_then(|held| held.connection.key);
         let gre_key = gre_key.or_else(|| self.free_key(config, request.key)).ok_or_else(no_key)?;
-        let connection = Connection {
-            networks: addresses.iter().chain(&networks).copied().collect(),
-            key: Some(gre_key),
-            paths,
-            ..connection(client, &name, request)
+        let draft = Held {
+            owner: *key,
+            psk: client.psk.clone(),
+            name,
+            since: held.map_or(now, |held| held.since),
+            addresses,
+            connection: connection(client, &shown, gre_key, request),
+            max_weight: client.max_weight,
+            request: request.clone(),
         };
-        let selectors = connection.networks.iter().copied().map(Selector::to).collect();
-        let connection = Connection { selectors, ..connection };
+        let connection = agreed(config, client, &draft, networks.clone())?;
 
         let device = config.device(&client.device);
         let own = device.map_or(&[][..], |device| &device.addresses);
+        let addresses = draft.addresses.iter();
         let created = Created {
             key: Some(gre_key),
-            addresses: addresses.iter().map(|address| in_network_of(*address, own)).collect(),
+            addresses: addresses.map(|address| in_network_of(*address, own)).collect(),
             server_addresses: own.iter().map(|own| IpNet::from(own.addr())).collect(),
             networks,
             max_paths: client.max_paths,
@@ -123,8 +165,7 @@ impl Clients {
         if let Some(before) = replaces {
             self.held.remove(&before);
         }
-        let paths = request.paths.iter().map(|path| (path.id, path.name.clone())).collect();
-        self.held.insert(session, Held { client: client.name.clone(), connection, paths });
+        self.held.insert(session, Held { connection, ..draft });
         Ok(Granted { created, replaces })
     }
 
@@ -140,27 +181,29 @@ impl Clients {
         spec: &PathSpec,
     ) -> Result<(), SessionFailure> {
         let held = self.held.get_mut(&session).ok_or_else(no_connection)?;
-        let client = config.clients.iter().find(|client| client.name == held.client);
-        let client = client.ok_or_else(unknown_client)?;
-        let other = held.paths.iter().any(|(&id, name)| id != spec.id && *name == spec.name);
-        if other {
+        let client = client_of(config, &held.owner)?;
+        let specs = &mut held.request.paths;
+        if specs.iter().any(|it| it.id != spec.id && it.name == spec.name) {
             let message = format!("another path is named {}", spec.name);
             return Err(SessionFailure::new(SessionCode::BadRequest, message));
         }
-        let place = held
-            .paths
-            .get(&spec.id)
-            .and_then(|name| held.connection.paths.iter().position(|path| path.name == *name));
-        if place.is_none() && held.connection.paths.len() >= usize::from(client.max_paths) {
+        let place = specs.iter().position(|it| it.id == spec.id);
+        if place.is_none() && specs.len() >= usize::from(client.max_paths) {
             return Err(too_many_paths(client));
         }
         check_mtu(spec)?;
         let path = path(config, client, spec);
+        // Both lists have the same order.
         match place {
-            Some(place) => held.connection.paths[place] = path,
-            None => held.connection.paths.push(path),
+            Some(place) => {
+                specs[place] = spec.clone();
+                held.connection.paths[place] = path;
+            }
+            None => {
+                specs.push(spec.clone());
+                held.connection.paths.push(path);
+            }
         }
-        held.paths.insert(spec.id, spec.name.clone());
         Ok(())
     }
 
@@ -175,13 +218,13 @@ impl Clients {
         id: u16,
     ) -> Result<bool, SessionFailure> {
         let held = self.held.get_mut(&session).ok_or_else(no_connection)?;
-        let Some(name) = held.paths.get(&id) else { return Ok(false) };
+        let place = held.request.paths.iter().position(|it| it.id == id);
+        let Some(place) = place else { return Ok(false) };
         if held.connection.paths.len() == 1 {
-            let message = "the last path of a connection cannot be removed";
-            return Err(SessionFailure::new(SessionCode::Denied, message));
+            return Err(denied("the last path of a connection cannot be removed".into()));
         }
-        held.connection.paths.retain(|path| path.name != *name);
-        held.paths.remove(&id);
+        held.request.paths.remove(place);
+        held.connection.paths.remove(place);
         Ok(true)
     }
 
@@ -191,10 +234,10 @@ impl Clients {
         config: &Config,
         client: &config::Client,
     ) -> Result<(), SessionFailure> {
-        let of_client = self.held.values().filter(|held| held.client == client.name).count();
+        let of_client = self.held.values().filter(|held| held.owner == client.public_key).count();
         if of_client >= usize::from(client.max_connections) {
             let message = format!("max_connections of this client is {}", client.max_connections);
-            return Err(SessionFailure::new(SessionCode::Denied, message));
+            return Err(denied(message));
         }
         let busy = |message: &str| Err(SessionFailure::new(SessionCode::Busy, message));
         if self.held.len() >= config.daemon.max_clients as usize {
@@ -250,10 +293,7 @@ fn granted_networks(
     let networks: Vec<IpNet> = request.networks.iter().map(IpNet::trunc).collect();
     let allowed = |net: &IpNet| client.networks.iter().any(|allowed| allowed.contains(net));
     match networks.iter().find(|net| !allowed(net)) {
-        Some(net) => {
-            let message = format!("{net} is not among the networks behind {}", client.name);
-            Err(SessionFailure::new(SessionCode::Denied, message))
-        }
+        Some(net) => Err(denied(format!("{net} is not among the networks behind {}", client.name))),
         None => Ok(networks),
     }
 }
@@ -317,8 +357,33 @@ fn path(config: &Config, client: &config::Client, spec: &PathSpec) -> Path {
     }
 }
 
-/// The connection but for its networks, selectors, key and paths.
-fn connection(client: &config::Client, name: &str, request: &Create) -> Connection {
+/// The connection of a client as its policy and its request make it, with the addresses, the name and the GRE key that it holds.
+fn agreed(
+    config: &Config,
+    client: &config::Client,
+    held: &Held,
+    networks: Vec<IpNet>,
+) -> Result<Connection, SessionFailure> {
+    if !client.mappings.contains(&held.request.mapping) {
+        let word = match held.request.mapping {
+            Mapping::Packet => "packet",
+            Mapping::Flow => "flow",
+            Mapping::Duplicate => "duplicate",
+        };
+        return Err(denied(format!("the mapping {word} is not allowed")));
+    }
+    let networks: Vec<IpNet> = held.addresses.iter().copied().chain(networks).collect();
+    let key = held.connection.key.unwrap_or_default();
+    Ok(Connection {
+        selectors: networks.iter().copied().map(Selector::to).collect(),
+        networks,
+        paths: granted_paths(config, client, &held.request.paths)?,
+        ..connection(client, &held.connection.name, key, &held.request)
+    })
+}
+
+/// The connection but for its networks, selectors and paths.
+fn connection(client: &config::Client, name: &str, key: u32, request: &Create) -> Connection {
     let window = request.window.unwrap_or(client.reorder.window).min(client.reorder.window);
     let asked = request.max_delay_ms.map(|ms| std::time::Duration::from_millis(ms.into()));
     let max_delay = asked.unwrap_or(client.reorder.max_delay).min(client.reorder.max_delay);
@@ -327,7 +392,7 @@ fn connection(client: &config::Client, name: &str, request: &Create) -> Connecti
         device: client.device.clone(),
         networks: Vec::new(),
         selectors: Vec::new(),
-        key: None,
+        key: Some(key),
         requested_key: None,
         sequence: request.sequence,
         checksum: request.checksum,
@@ -380,7 +445,10 @@ fn no_connection() -> SessionFailure {
 }
 
 fn too_many_paths(client: &config::Client) -> SessionFailure {
-    let message = format!("max_paths of this client is {}", client.max_paths);
+    denied(format!("max_paths of this client is {}", client.max_paths))
+}
+
+fn denied(message: String) -> SessionFailure {
     SessionFailure::new(SessionCode::Denied, message)
 }
 

@@ -196,6 +196,7 @@ impl Policy for Client {
             ("max_connections", self.max_connections != new.max_connections),
             ("max_paths", self.max_paths != new.max_paths),
             ("max_weight", self.max_weight != new.max_weight),
+            ("mappings", self.mappings != new.mappings),
             ("silent", self.silent != new.silent),
             ("keepalive", self.timing.keepalive != new.timing.keepalive),
             ("idle_keepalive", self.timing.idle_keepalive != new.timing.idle_keepalive),

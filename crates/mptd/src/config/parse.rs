@@ -25,6 +25,9 @@ pub(super) const MIN_MTU_V6: u16 = 1280;
 const MAX_DELAY_RANGE: std::ops::RangeInclusive<Duration> =
     Duration::from_millis(1)..=Duration::from_secs(10);
 const MIN_BUFFER_LIMIT: u64 = 1 << 20;
+/// The words for mappings.
+pub(super) const MAPPINGS: [(&str, Mapping); 3] =
+    [("packet", Mapping::Packet), ("flow", Mapping::Flow), ("duplicate", Mapping::Duplicate)];
 
 /// Something read, and where it stands.
 pub(super) struct Located<T> {
@@ -203,10 +206,7 @@ pub(super) fn connection(
         "direction",
         &[("both", Direction::Both), ("send", Direction::Send), ("receive", Direction::Receive)],
     );
-    let mapping = table.choice(
-        "mapping",
-        &[("packet", Mapping::Packet), ("flow", Mapping::Flow), ("duplicate", Mapping::Duplicate)],
-    );
+    let mapping = table.choice("mapping", &MAPPINGS);
     let key = table.integer("key", "a GRE key", 0..=u64::from(u32::MAX));
     let sequence = table.boolean("sequence");
     let checksum = table.boolean("checksum");

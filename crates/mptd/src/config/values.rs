@@ -41,6 +41,17 @@ pub(super) fn name(text: &str) -> Result<String, Fault> {
     mpt_api::is_name(text).then(|| text.to_owned()).ok_or_else(|| "is not a name".into())
 }
 
+/// Name of a client. It has no dot, which separates it from the names that the client gives its connections.
+pub(super) fn client_name(text: &str) -> Result<String, Fault> {
+    let name = name(text)?;
+    if name.contains('.') {
+        let fault =
+            "has a dot, which stands between the name of a client and that of its connection";
+        return Err(Fault::instead(fault, format!("\"{}\"", name.replace('.', "-"))));
+    }
+    Ok(name)
+}
+
 /// Name of a user of the system, as useradd(8) and adduser(8) make them.
 pub(super) fn user(text: &str) -> Result<String, Fault> {
     let good = |b: u8| b.is_ascii_alphanumeric() || b"_.-$".contains(&b);

@@ -54,7 +54,7 @@ impl Daemon {
         let held: HashMap<&str, &str> = self
             .clients
             .iter()
-            .map(|(_, held)| (held.connection.name.as_str(), held.client.as_str()))
+            .map(|(_, held)| (held.connection.name.as_str(), held.name.client.as_str()))
             .collect();
         for connection in &mut snapshot.connections {
             let Some(session) = &mut connection.session else { continue };

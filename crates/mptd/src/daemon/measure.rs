@@ -120,7 +120,7 @@ impl Daemon {
         set: bool,
         duration: Duration,
     ) -> Result<Job, Failure> {
-        let client = || self.clients.get(self.clients.find(&connection)?);
+        let client = || self.clients.get(self.clients.find_shown(&connection)?);
         let config = self.running.connection(&connection);
         let config = config.or_else(|| client().map(|held| &held.connection)).ok_or_else(|| {
             Failure::new(Code::NotFound, format!("there is no connection \"{connection}\""))

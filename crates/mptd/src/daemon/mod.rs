@@ -3,6 +3,7 @@
 //! It owns the data thread's `Handle` and everything made by netlink. What it decides reaches the packet path as calls between two rounds, so
 //! nothing here can hold up a packet.
 
+mod clients;
 mod commands;
 mod fallback;
 mod links;
@@ -19,6 +20,7 @@ mod steering;
 mod system;
 mod test_turns;
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::thread::JoinHandle;
@@ -92,6 +94,8 @@ pub struct Daemon {
     measure: measure::Measure,
     refusals: refusals::Refusals,
     clients: Clients,
+    /// Connections of the file that have lost their `[connection.peer]` while they ran: they stay off.
+    unguarded: BTreeSet<String>,
     server: Server,
     events: broadcast::Sender<Event>,
     set_log: Box<dyn Fn(&config::Daemon)>,
@@ -137,6 +141,7 @@ pub async fn run(
         measure,
         refusals: refusals::Refusals::default(),
         clients: Clients::default(),
+        unguarded: BTreeSet::new(),
         server: control.server(commands.clone(), events.clone()),
         events: events.clone(),
         set_log: Box::new(set_log),
@@ -288,6 +293,7 @@ impl Daemon {
             Command::SetPath { connection, path, change, reply } => {
                 drop(reply.send(self.set_path(&connection, &path, change).await));
             }
+            Command::Clients { reply } => drop(reply.send(self.list_clients().await)),
             Command::Reload { reply } => drop(reply.send(self.reload().await)),
             Command::Change { change, reply } => drop(reply.send(self.change(change).await)),
             Command::Measure { connection, set, duration, reply } => {

@@ -6,6 +6,7 @@ use super::links::Links;
 use super::names::fill_in;
 use super::network::Changes;
 use super::runtime::keep_changes_by_hand;
+use super::sessions::{self, with_networks};
 use super::{Daemon, Error, open_devices};
 use crate::config::{self, Config, Plan, diff};
 use crate::data::{ChangeError, LinkFacts, Wanted};
@@ -23,11 +24,12 @@ impl Daemon {
             tracing::error!(%error, "not reloaded, nothing was changed");
             Failure::new(Code::Failed, error.to_string())
         })?;
-        let result = Reloaded {
+        let mut result = Reloaded {
             changes: plan.changes.iter().map(ToString::to_string).collect(),
             restart: plan.restart.iter().map(|&key| key.to_owned()).collect(),
             warnings: checked.warnings.iter().map(ToString::to_string).collect(),
         };
+        result.warnings.extend(self.warnings_of_unguarded());
         result.warnings.iter().for_each(|warning| tracing::warn!("{warning}"));
         for change in &plan.changes {
             self.tell_change(change);
@@ -50,9 +52,12 @@ impl Daemon {
     /// Goes from the present configuration to `file`, keeping what was changed by hand unless the file changes that very value. Gives
     /// what was changed in what runs.
     pub(super) async fn apply(&mut self, file: Config) -> Result<Plan, Error> {
-        let next = keep_changes_by_hand(&self.loaded, &self.running, &file);
+        let mut next = keep_changes_by_hand(&self.loaded, &self.running, &file);
+        let unguarded = self.without_their_peers(&file);
+        next.connections.retain(|it| !unguarded.contains(&it.name));
         let plan = diff(&self.running, &next);
         self.put_into_effect(next).await?;
+        self.unguarded = unguarded;
         let log = |config: &Config| (config.daemon.log, config.daemon.log_format);
         if log(&file) != log(&self.loaded) {
             (self.set_log)(&file.daemon);
@@ -96,14 +101,21 @@ impl Daemon {
         if let Some(mark) = self.system.mark(next).await? {
             self.data.call(move |data| data.set_mark(Some(mark))).await??;
         }
+        let review = self.clients.review(next);
+        let routed = with_networks(&review.clients, next);
         // The system first: what it refuses has then touched no connection, whose sequence numbers and ports could not be had back.
-        self.system.apply(&self.with_networks_of_clients(next), &links).await?;
+        self.system.apply(&routed, &links).await?;
+        // From here on nobody is a peer who is none in `next`.
         self.set_peers(next).await?;
+        self.refuse_ended(&review).await?;
         self.network.know(next, &links);
         // As things are by now.
         let mut wanted = wanted(next, &self.network.links());
-        wanted.extend(self.wanted_of_clients());
+        let of_clients = review.clients.iter();
+        wanted.extend(of_clients.map(|(session, held)| sessions::wanted(session, held)));
         self.data.call(move |data| data.set_connections(&wanted)).await??;
+        self.sessions.routed = routed.connections.len() - next.connections.len();
+        self.adopt(review);
         self.set_device_mtus(next).await?;
         Ok(())
     }

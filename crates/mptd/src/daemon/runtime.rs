@@ -22,7 +22,11 @@ impl Daemon {
                 self.take(amended).await
             }
             Change::DeletePath { connection, path } => self.delete_path(&connection, &path).await,
+            Change::DisconnectClient { client } => self.disconnect_client(&client).await,
             Change::DeleteConnection { connection } => {
+                if let Some(session) = self.clients.find_shown(&connection) {
+                    return self.delete_of_client(session).await;
+                }
                 self.find(&connection)?;
                 let mut next = self.running.clone();
                 next.connections.retain(|it| it.name != connection);
@@ -159,7 +163,21 @@ impl Daemon {
 
     fn find(&self, connection: &str) -> Result<&config::Connection, Failure> {
         self.running.connection(connection).ok_or_else(|| {
-            Failure::new(Code::NotFound, format!("there is no connection \"{connection}\""))
+            let held = self.clients.find_shown(connection).and_then(|it| self.clients.get(it));
+            match held {
+                Some(held) => {
+                    let client = &held.name.client;
+                    let message = format!(
+                        "connection \"{connection}\" is made by client {client}: only its weights and tiers can be changed here; \
+                         delete it, or change [[client]] {client} and reload"
+                    );
+                    Failure::new(Code::BadRequest, message)
+                }
+                None => {
+                    let message = format!("there is no connection \"{connection}\"");
+                    Failure::new(Code::NotFound, message)
+                }
+            }
         })
     }
 }

@@ -13,7 +13,7 @@ use mpt_core::control::{CloseReason, Event, Limits, Peer, PublicKey, SessionId};
 use mpt_wire::control::{Kind, Reason};
 
 use super::{Daemon, Error};
-use crate::clients::Held;
+use crate::clients::{Clients, Held};
 use crate::config::{self, Config, USUAL_MTU};
 use crate::data::{ChangeError, ClientSession, LinkFacts, Wanted};
 
@@ -29,22 +29,26 @@ const SPARE_SESSIONS: usize = 16;
 #[derive(Debug, Default)]
 pub(super) struct Sessions {
     /// Sessions that their peers opened, by who they are.
-    opened: BTreeMap<SessionId, Opened>,
+    pub(super) opened: BTreeMap<SessionId, Opened>,
     /// What we have asked for and not been answered, by the connection's name.
     asked: BTreeMap<(SessionId, u32), String>,
     /// Connections that the server refused, and when to ask again.
     refused: BTreeMap<String, Instant>,
     /// How many clients have networks behind them that are routed.
-    routed: usize,
+    pub(super) routed: usize,
     /// The peers of configured connections whose sessions are established, by the connection's name.
     established: BTreeMap<String, config::Peer>,
 }
 
 /// A session that its peer opened.
 #[derive(Clone, Debug)]
-struct Opened {
-    peer: PublicKey,
-    kind: Kind,
+pub(super) struct Opened {
+    pub(super) peer: PublicKey,
+    pub(super) kind: Kind,
+    /// Name of its `[[client]]` or `[[controller]]` when it was opened: the file may have lost it since.
+    name: Option<String>,
+    /// The connection that it had last, if that was removed before the session ended.
+    pub(super) connection: Option<String>,
 }
 
 impl Daemon {
@@ -57,7 +61,10 @@ impl Daemon {
         match event {
             Event::Established { session, peer, kind, initiator, .. } => {
                 if connection.is_none() {
-                    self.sessions.opened.insert(session, Opened { peer, kind });
+                    let name = self.peer_name(kind, &peer);
+                    self.sessions
+                        .opened
+                        .insert(session, Opened { peer, kind, name, connection: None });
                 }
                 let role = match initiator {
                     true => SessionRole::Initiator,
@@ -121,6 +128,7 @@ impl Daemon {
                     CloseReason::Goodbye(Reason::CONNECTION_REMOVED) => LossReason::PeerRemoved,
                     CloseReason::Goodbye(_) => LossReason::Refused,
                     CloseReason::NotAttached | CloseReason::Silent => LossReason::Silent,
+                    CloseReason::Revoked | CloseReason::Ended => LossReason::Removed,
                 };
                 self.session_over(session, connection, reason).await
             }
@@ -172,11 +180,6 @@ impl Daemon {
             })
             .await??;
         Ok(())
-    }
-
-    /// Connections of clients, as they are, for the data thread.
-    pub(super) fn wanted_of_clients(&self) -> Vec<Wanted> {
-        self.clients.iter().map(|(session, held)| wanted(session, held)).collect()
     }
 
     /// Asks the server for the connection of a session, if it has to create it.
@@ -237,32 +240,9 @@ impl Daemon {
         Ok(())
     }
 
-    /// The configuration with what clients add to the routes: networks behind them. Their own addresses lie in the devices' networks, which
-    /// the kernel routes.
-    pub(super) fn with_networks_of_clients(&self, config: &Config) -> Config {
-        let mut config = config.clone();
-        for (_, held) in self.clients.iter() {
-            let device = config.device(&held.connection.device);
-            let own = device.map_or(&[][..], |device| &device.addresses);
-            let behind = |net: &&IpNet| !own.iter().any(|own| own.contains(*net));
-            let networks: Vec<IpNet> =
-                held.connection.networks.iter().filter(behind).copied().collect();
-            if !networks.is_empty() {
-                // Routes are all that is wanted of it: its paths are wherever the client is.
-                let connection = held.connection.clone();
-                config.connections.push(config::Connection {
-                    networks,
-                    paths: Vec::new(),
-                    ..connection
-                });
-            }
-        }
-        config
-    }
-
     /// Brings the routes to networks behind clients up to date.
     async fn route_clients(&mut self) -> Result<(), Error> {
-        let config = self.with_networks_of_clients(&self.running);
+        let config = with_networks(&self.clients, &self.running);
         let routed = config.connections.len() - self.running.connections.len();
         // Mostly clients have none, and there are thousands of them.
         if routed != 0 || self.sessions.routed != 0 {
@@ -326,8 +306,11 @@ impl Daemon {
             };
         let Some(held) = self.clients.get(session) else { return Ok(Err(gone())) };
         let wanted = wanted(session, held);
-        let (client, name) = (held.client.clone(), held.connection.name.clone());
+        let (client, name) = (held.name.client.clone(), held.connection.name.clone());
         let replaces = granted.replaces;
+        if let Some(old) = replaces {
+            self.sessions.opened.remove(&old);
+        }
         let added = self
             .data
             .call(move |data| {
@@ -382,19 +365,20 @@ impl Daemon {
         if let Some(connection) = &connection {
             self.sessions.established.remove(connection);
         }
-        let connection = connection.or(removed);
         let opened = self.sessions.opened.remove(&session);
-        let peer = match (&opened, &connection) {
-            (Some(opened), _) => Some((opened.kind, opened.peer)),
+        let before = opened.as_ref().and_then(|it| it.connection.clone());
+        let connection = connection.or(removed).or(before);
+        let peer = match (opened, &connection) {
+            (Some(opened), _) => Some((opened.name, opened.peer)),
             (None, Some(connection)) => {
                 let peer = self.running.connection(connection).and_then(|it| it.peer.as_ref());
-                peer.map(|peer| (Kind::Connection, peer.public_key))
+                peer.map(|it| (self.peer_name(Kind::Connection, &it.public_key), it.public_key))
             }
             (None, None) => None,
         };
-        if let Some((kind, peer)) = peer {
+        if let Some((peer_name, peer)) = peer {
             tracing::info!(connection, %peer, %reason, "session lost");
-            let (peer_name, peer) = (self.peer_name(kind, &peer), peer.to_string());
+            let peer = peer.to_string();
             self.tell(EventKind::SessionLost { connection, peer, peer_name, reason });
         }
         Ok(())
@@ -425,14 +409,17 @@ impl Daemon {
     }
 
     /// Removes the connection that a client had created in a session, if there is one, and says so; gives its name. The session stays.
-    async fn remove_connection(
+    pub(super) async fn remove_connection(
         &mut self,
         session: SessionId,
         reason: LossReason,
     ) -> Result<Option<String>, Error> {
         let Some(held) = self.clients.get(session).cloned() else { return Ok(None) };
         self.forget_client(session).await?;
-        let (client, connection) = (held.client, held.connection.name);
+        let (client, connection) = (held.name.client, held.connection.name);
+        if let Some(opened) = self.sessions.opened.get_mut(&session) {
+            opened.connection = Some(connection.clone());
+        }
         tracing::info!(client, connection, %reason, "connection of a client removed");
         self.tell(EventKind::ClientRemoved { client, connection: connection.clone(), reason });
         Ok(Some(connection))
@@ -468,8 +455,31 @@ impl Daemon {
     }
 }
 
+/// The configuration with what clients add to the routes: networks behind them. Their own addresses lie in the devices' networks, which
+/// the kernel routes.
+pub(super) fn with_networks(clients: &Clients, config: &Config) -> Config {
+    let mut config = config.clone();
+    for (_, held) in clients.iter() {
+        let device = config.device(&held.connection.device);
+        let own = device.map_or(&[][..], |device| &device.addresses);
+        let behind = |net: &&IpNet| !own.iter().any(|own| own.contains(*net));
+        let networks: Vec<IpNet> =
+            held.connection.networks.iter().filter(behind).copied().collect();
+        if !networks.is_empty() {
+            // Routes are all that is wanted of it: its paths are wherever the client is.
+            let connection = held.connection.clone();
+            config.connections.push(config::Connection {
+                networks,
+                paths: Vec::new(),
+                ..connection
+            });
+        }
+    }
+    config
+}
+
 /// What a client's connection needs of the data thread.
-fn wanted(session: SessionId, held: &Held) -> Wanted {
+pub(super) fn wanted(session: SessionId, held: &Held) -> Wanted {
     let link = |path: &config::Path| LinkFacts {
         mtu: path.mtu.unwrap_or(USUAL_MTU),
         carrier: true,
@@ -478,7 +488,11 @@ fn wanted(session: SessionId, held: &Held) -> Wanted {
     Wanted {
         config: held.connection.clone(),
         links: held.connection.paths.iter().map(link).collect(),
-        client: Some(ClientSession { id: session, paths: held.paths.clone() }),
+        client: Some(ClientSession {
+            id: session,
+            paths: held.path_numbers(),
+            max_weight: held.max_weight,
+        }),
     }
 }
 

@@ -5,7 +5,9 @@ use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::time::Instant;
 
-use mpt_core::{ConfigError, ConnectionConfig, DeviceId, DownReason, PathId, SocketId};
+use mpt_core::{
+    ConfigError, ConnectionConfig, ConnectionId, DeviceId, DownReason, PathId, SocketId, check,
+};
 use mpt_linux::poller::Interest;
 use mpt_linux::tun::Tun;
 use thiserror::Error;
@@ -116,9 +118,15 @@ impl DataThread {
         let commands = self.prototypes.open(&self.poller, wanted)?;
         let mut plugged = Vec::new();
         let configs = self.plug(wanted, &mut plugged);
-        let endpoint = &mut self.endpoint;
-        let result = configs.and_then(|configs| {
-            let devices = &mut self.devices;
+        let exchanged: Vec<bool> = wanted.iter().map(|it| self.has_other_peer(it)).collect();
+        let result = configs.and_then(|mut configs| {
+            check(&configs)?;
+            for (config, wanted) in configs.iter_mut().zip(wanted) {
+                self.keep_wishes_of_client(wanted, config);
+            }
+            // While there are the paths on which their peers are told.
+            self.end_sessions(now, wanted);
+            let (endpoint, devices) = (&mut self.endpoint, &mut self.devices);
             Ok(self.ingress.deliver(devices, |sink| endpoint.reconfigure(now, configs, sink))?)
         });
         let ids = match result {
@@ -132,6 +140,9 @@ impl DataThread {
             }
         };
 
+        for (id, _) in ids.iter().zip(exchanged).filter(|(_, exchanged)| *exchanged) {
+            self.bar(*id);
+        }
         let mut plugged = plugged.into_iter();
         let (mut now_used, mut reset) = (BTreeMap::new(), Vec::new());
         for (wanted, id) in wanted.iter().zip(ids) {
@@ -168,6 +179,31 @@ impl DataThread {
         reset.into_iter().for_each(|path| self.forget_reported_mtu(path));
         self.follow_prototypes(now, wanted, commands);
         Ok(())
+    }
+
+    /// Whether a connection of the configuration has a session with somebody else than it is to have.
+    fn has_other_peer(&self, wanted: &Wanted) -> bool {
+        wanted.client.is_none() && self.is_exchanged(&wanted.config)
+    }
+
+    /// What a client has wished for the paths of its connection since it was created stays, within its limits.
+    fn keep_wishes_of_client(&self, wanted: &Wanted, config: &mut ConnectionConfig) {
+        let Some(client) = &wanted.client else { return };
+        let Some(id) = self.endpoint.find_connection(&config.name) else { return };
+        for path in &mut config.paths {
+            if let Some(id) = self.endpoint.find_path(id, &path.name) {
+                self.keep_wishes(id, path, client.max_weight);
+            }
+        }
+    }
+
+    /// The peer of a connection is another one now: nothing comes in, and no address is taken for its, before it has set up a session.
+    fn bar(&mut self, id: ConnectionId) {
+        self.endpoint.set_barred(id, true);
+        for path in self.paths_of(id) {
+            // Only the addresses of paths that learn them are forgotten; where nothing is known, nothing else has the tuple.
+            let _ = self.endpoint.forget_path_remote(path);
+        }
     }
 
     /// Changes weights, tier or the administrative state of a path.
@@ -296,7 +332,9 @@ impl DataThread {
         let mut taken = BTreeSet::new();
         let mut listening = BTreeMap::new();
         let mut configs = Vec::with_capacity(wanted.len());
-        for Wanted { config, links, client } in wanted {
+        for wanted in wanted {
+            let Wanted { config, links, client } = wanted;
+            let exchanged = self.has_other_peer(wanted);
             let device = self.find_device(&config.device)?;
             let mut paths = Vec::with_capacity(config.paths.len());
             for (path, link) in config.paths.iter().zip(links) {
@@ -316,6 +354,8 @@ impl DataThread {
                 }
                 let before =
                     self.find_path(&config.name, &path.name).ok().filter(|id| !taken.contains(id));
+                // What another peer was found at is nothing to the one that comes.
+                let before = before.filter(|_| !exchanged);
                 let before =
                     before.and_then(|id| Some((id, self.paths.get_mut(id.0 as usize)?.as_mut()?)));
                 if path.learn

@@ -2,8 +2,9 @@
 
 use std::time::Instant;
 
-use mpt_core::control::SessionId;
-use mpt_core::{ConfigError, ConnectionId, PathId};
+use mpt_core::control::{PublicKey, SessionId, SessionView};
+use mpt_core::{ConfigError, ConnectionId, DownReason, PathConfig, PathId};
+use mpt_wire::control::Kind;
 
 use super::changes::Plugged;
 use super::path::PathIo;
@@ -74,6 +75,17 @@ impl DataThread {
         Ok(result?)
     }
 
+    /// Puts what the peer has wished since, and what was changed by hand, into the configuration of a path of a client's connection that
+    /// goes on.
+    pub(super) fn keep_wishes(&self, id: PathId, config: &mut PathConfig, max_weight: u16) {
+        let Some(path) = self.endpoint.path(id) else { return };
+        let now = path.config();
+        config.weight_out = now.weight_out.min(max_weight);
+        config.weight_in = now.weight_in.min(max_weight);
+        config.tier = now.tier;
+        config.up = !path.down_reasons().contains(DownReason::Administrative);
+    }
+
     /// Removes the connection of a client, if there is one of this name; its session stays.
     pub(crate) fn remove_client(&mut self, name: &str) {
         let now = Instant::now();
@@ -87,9 +99,31 @@ impl DataThread {
         paths.into_iter().for_each(|path| self.displace(path));
     }
 
-    /// Says goodbye in a session that its peer opened, and forgets it.
+    /// Forgets a session that its peer opened, after a Goodbye.
     pub(crate) fn remove_session(&mut self, session: SessionId) {
         self.control.remove_session(Instant::now(), session);
+        self.settle_control();
+    }
+
+    /// Refuses to go on with a session that its peer opened: sends a Goodbye on its paths and tells that it is over.
+    pub(crate) fn refuse_session(&mut self, session: SessionId) {
+        self.control.refuse_session(Instant::now(), session);
+        // Before a later call takes its paths away.
+        self.settle_control();
+    }
+
+    /// The same for all sessions that a client has opened for connections, be there a connection or not. Returns how many there were.
+    pub(crate) fn refuse_sessions_of(&mut self, peer: PublicKey) -> usize {
+        let now = Instant::now();
+        let view = |id| self.control.session(id);
+        let is_its =
+            |view: &SessionView| view.peer == peer && view.dynamic && view.kind == Kind::Connection;
+        let sessions: Vec<_> = self.control.sessions().filter_map(view).filter(is_its).collect();
+        for view in &sessions {
+            self.control.refuse_session(now, view.id);
+        }
+        self.settle_control();
+        sessions.len()
     }
 
     pub(super) fn paths_of(&self, connection: ConnectionId) -> Vec<PathId> {

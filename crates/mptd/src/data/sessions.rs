@@ -9,7 +9,7 @@ use mpt_core::control::{
     Event, Limits, Peer, PrivateKey, PublicKey, RequestRefused, SessionConfig, SessionId,
 };
 use mpt_core::{ConnectionId, PathId, SocketId};
-use mpt_wire::control::Kind;
+use mpt_wire::control::{Kind, Reason};
 
 use super::sockets::SocketKey;
 use super::{ChangeError, DataThread, Notice, Wanted};
@@ -48,19 +48,25 @@ pub(crate) struct ClientSession {
     pub(crate) id: SessionId,
     /// The client's numbers of the paths, with their names.
     pub(crate) paths: BTreeMap<u16, String>,
+    /// The largest weight of its paths, whatever the client wishes.
+    pub(crate) max_weight: u16,
 }
 
 impl DataThread {
-    /// Who we are, and who may open sessions that no connection of the configuration has.
+    /// Sets the key of this end, and who may open sessions that no connection of the configuration has. Sessions of those who may no
+    /// longer have ended when it returns, and their peers have been sent a Goodbye.
     pub(crate) fn set_identity(
         &mut self,
         key: Option<PrivateKey>,
         peers: Vec<Peer>,
         limits: Limits,
     ) {
-        self.control.set_identity(Instant::now(), key);
-        self.control.set_peers(peers);
+        let now = Instant::now();
+        self.control.set_identity(now, key);
+        self.control.set_peers(now, peers, &mut self.endpoint);
         self.control.set_limits(limits);
+        // Before a later call takes the paths away on which the goodbyes leave.
+        self.settle_control();
     }
 
     /// Opens the sockets on which clients and controllers reach us, and closes those that are listed no more.
@@ -89,26 +95,40 @@ impl DataThread {
         Ok(())
     }
 
-    /// Makes the sessions those of the connections: new ones are opened, those of connections that are gone say goodbye.
-    pub(super) fn follow_connections(&mut self, now: Instant, wanted: &[Wanted]) {
-        let gone: Vec<String> = self
+    /// Whether the connection of this name has a session with another peer, or another pre-shared key, than it is to have.
+    pub(super) fn is_exchanged(&self, config: &config::Connection) -> bool {
+        let entry = self.sessions.by_connection.get(&config.name);
+        entry.zip(config.peer.as_ref()).is_some_and(|(entry, peer)| !entry.is_with(peer))
+    }
+
+    /// Ends the sessions of connections that are gone, or whose session is to be another one: their peers are sent a Goodbye.
+    pub(super) fn end_sessions(&mut self, now: Instant, wanted: &[Wanted]) {
+        let gone: Vec<(String, Reason)> = self
             .sessions
             .by_connection
             .iter()
-            .filter(|(name, entry)| {
+            .filter_map(|(name, entry)| {
                 let mut same = wanted.iter().filter(|it| it.client.is_none());
-                let same = same.find(|it| it.config.name == **name);
-                !same
-                    .and_then(|it| it.config.peer.as_ref())
-                    .is_some_and(|peer| entry.peer.has_same_session(peer))
+                let same = same.find(|it| it.config.name == *name);
+                match same.and_then(|it| it.config.peer.as_ref()) {
+                    Some(peer) if entry.peer.has_same_session(peer) => None,
+                    Some(peer) if entry.is_with(peer) => Some(Reason::CONNECTION_REMOVED),
+                    Some(_) => Some(Reason::REFUSED),
+                    None => Some(Reason::CONNECTION_REMOVED),
+                }
+                .map(|reason| (name.clone(), reason))
             })
-            .map(|(name, _)| name.clone())
             .collect();
-        for name in gone {
+        for (name, reason) in gone {
             if let Some(entry) = self.sessions.by_connection.remove(&name) {
-                self.control.remove_session(now, entry.id);
+                self.control.close_session(now, entry.id, reason);
             }
         }
+        self.settle_control();
+    }
+
+    /// Opens or changes the sessions of the connections.
+    pub(super) fn follow_connections(&mut self, now: Instant, wanted: &[Wanted]) {
         for wanted in wanted {
             self.follow_connection(now, wanted);
         }
@@ -333,4 +353,11 @@ fn number(
         false => 0,
     };
     paths.iter().map(|(name, id)| (number(name), *id)).collect()
+}
+
+impl Entry {
+    /// Whether the session is with this peer, under the same pre-shared key.
+    fn is_with(&self, peer: &config::Peer) -> bool {
+        (self.peer.public_key, &self.peer.psk) == (peer.public_key, &peer.psk)
+    }
 }

@@ -119,6 +119,16 @@ impl Config {
         }
     }
 
+    /// Removes the `[connection.peer]` of a connection.
+    pub(crate) fn remove_peer(&mut self, connection: &str) {
+        named(&mut self.0, "connection", connection).remove("peer");
+    }
+
+    /// Removes a table of a kind ("client", "controller", "pool") by its name.
+    pub(crate) fn remove_table(&mut self, kind: &str, name: &str) {
+        array(&mut self.0, kind).retain(|it| it["name"].as_str() != Some(name));
+    }
+
     /// Names of connections.
     pub(crate) fn connections(&self) -> Vec<String> {
         let connections = self.0.get("connection").and_then(Value::as_array);

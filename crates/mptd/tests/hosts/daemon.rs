@@ -297,6 +297,15 @@ impl Daemon {
         self.write_file(&config.text(&socket(&self.directory)));
     }
 
+    /// The same, and has it read. Returns what the reload says it changed.
+    pub(crate) fn reload(&self, config: &Config) -> mpt_api::Reloaded {
+        self.write_config(config);
+        match self.request(mpt_api::Command::Reload) {
+            Ok(Reply::Reloaded(reloaded)) => reloaded,
+            other => panic!("{other:?}"),
+        }
+    }
+
     /// Puts any text in the place of its file.
     pub(crate) fn write_file(&self, text: &str) {
         fs::write(file(&self.directory), text).unwrap();
@@ -305,6 +314,13 @@ impl Daemon {
     /// Its configuration file.
     pub(crate) fn config_file(&self) -> PathBuf {
         file(&self.directory)
+    }
+
+    /// Puts a file where the daemon may read it, beside its configuration. Returns its name for the configuration.
+    pub(crate) fn adopt_file(&self, file: &str) -> String {
+        let to = self.directory.path().join("adopted");
+        fs::copy(file, &to).unwrap();
+        to.to_str().unwrap().to_owned()
     }
 
     /// Its control socket.

@@ -5,6 +5,7 @@ use std::net::SocketAddr;
 use mpt_api::{Code, Command, EventKind, PathChange, Reply};
 use mpt_client::{Error, Remote, Target};
 
+use crate::concentrator::{admit, client, created, server};
 use crate::hosts::{Capture, Config, Daemon, Identity, Line, Pair, Preshared};
 use crate::support::{authenticate, control};
 
@@ -147,6 +148,28 @@ fn the_preshared_key_counts() {
     assert!(remote.call(Command::Show).is_ok(), "allowed by default");
     let Err(Error::Refused(failure)) = remote.call(change(7)) else { panic!("not denied") };
     assert_eq!(failure.code, Code::Denied);
+}
+
+/// One key in a `[[client]]` and in a `[[controller]]`, with the same pre-shared key in both.
+#[test]
+fn it_may_be_a_client_as_well() {
+    let pair = Pair::with_lines(1);
+    let (identity, anna, psk) = (Identity::new(), Identity::new(), Preshared::new());
+    let mut config = server(&identity, &["10.71.1.2"]);
+    admit(&mut config, "anna", &anna);
+    config.client("anna").set("psk_file", psk.file());
+    config.controller("anna").set("public_key", anna.public()).set("psk_file", psk.file());
+    let b = Daemon::start(&pair.b, &config);
+    let mut of_anna = client(&anna, &identity);
+    of_anna.peer("office").set("psk_file", psk.file());
+    of_anna.lay_path("office", 1, 1);
+    let _a = Daemon::start(&pair.a, &of_anna);
+    created(&b, "anna.office");
+    let psk = mpt_client::preshared_key(psk.file().as_ref()).unwrap();
+    let target = Target { psk: Some(psk), ..target(&identity, &anna) };
+    let mut remote = pair.a.run(|| Remote::connect(target)).expect("a session");
+    let Ok(Reply::Snapshot(snapshot)) = remote.call(Command::Show) else { panic!() };
+    assert_eq!(snapshot.connections[0].name, "anna.office");
 }
 
 #[test]

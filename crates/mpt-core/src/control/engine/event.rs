@@ -160,4 +160,9 @@ pub enum CloseReason {
     NotAttached,
     /// The peer opened it, and its keys have expired.
     Silent,
+    /// The peer opened it, and may no longer ([`Control::set_peers`](super::Control::set_peers)).
+    Revoked,
+    /// The peer opened it, and this end has ended it
+    /// ([`Control::refuse_session`](super::Control::refuse_session)).
+    Ended,
 }

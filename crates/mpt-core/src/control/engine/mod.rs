@@ -24,6 +24,7 @@ mod outbox;
 mod outcome;
 mod path;
 mod path_mtu;
+mod peers;
 mod receive;
 mod respond;
 mod send;
@@ -61,9 +62,9 @@ use super::{Admission, CookieSecret, PrivateKey, PublicKey, Random};
 use crate::timers::Timers;
 use crate::{ConnectionId, DeviceSink, Endpoint, PathId, SocketId};
 
-/// A peer that has ended is expected back soon, if it is about to start anew;
+/// The delay before reconnecting after the peer shut down.
 const PAUSE_AFTER_SHUTDOWN: Duration = Duration::from_millis(200);
-/// one that does not want us is not.
+/// The delay before reconnecting after the peer refused the session, or removed the connection.
 const PAUSE_AFTER_REFUSAL: Duration = Duration::from_secs(5);
 /// Bits of a session's number that say its place.
 const SLOT_BITS: u32 = 20;
@@ -134,12 +135,6 @@ impl Control {
         self.shared.public
     }
 
-    /// Sets who may open sessions that are not configured: the complete list. Sessions of those who
-    /// may no longer remain; their owner removes them.
-    pub fn set_peers(&mut self, peers: Vec<Peer>) {
-        self.peers = peers.into_iter().map(|peer| (peer.public_key, peer)).collect();
-    }
-
     /// Sets the bounds.
     pub fn set_limits(&mut self, limits: Limits) {
         self.limits = Limits { sessions: limits.sessions.min(MAX_SESSIONS), ..limits };
@@ -198,11 +193,7 @@ impl Control {
     /// Says goodbye to the peer and removes the session. The paths of its connection remain as they
     /// are.
     pub fn remove_session(&mut self, now: Instant, id: SessionId) {
-        let Some(slot) = self.slot(id) else { return };
-        if let Some(Some(session)) = self.sessions.get_mut(slot as usize) {
-            session.send_goodbye(now, &mut self.shared, Reason::CONNECTION_REMOVED);
-        }
-        self.remove(slot);
+        self.close_session(now, id, Reason::CONNECTION_REMOVED);
     }
 
     /// Gives a session its connection, and tells all the paths of that which take part, by the names

@@ -12,7 +12,7 @@ use super::keys::Epoch;
 use super::receive::Source;
 use super::{ControlPathId, Destination};
 use crate::path::discovery::{Bounds, Discovery};
-use crate::{DownReason, Endpoint, Path, PathId, SocketId};
+use crate::{DownReason, Endpoint, Path, PathConfig, PathId, SocketId};
 
 /// One path of a session.
 #[derive(Debug)]
@@ -90,9 +90,10 @@ impl SessionPath {
             reasons.contains(DownReason::Administrative) || reasons.contains(DownReason::Interface);
         let config = path.config();
         self.remote = config.has_remote().then(|| path.remote());
-        if self.sockets != config.sockets || self.local != config.local {
-            self.sockets.clone_from(&config.sockets);
-            self.local = config.local;
+        let is_other = !self.has_same_sockets(config) || self.local != config.local;
+        self.sockets.clone_from(&config.sockets);
+        self.local = config.local;
+        if is_other {
             if !self.suspended {
                 self.liveness.restart(now);
             }
@@ -100,6 +101,15 @@ impl SessionPath {
             self.one_way = OneWay::new();
         }
         self.suspend_or_restart(now);
+    }
+
+    /// Whether what was confirmed of it with its sockets so far holds for those of `config`. Order and repetition mean nothing. A path that
+    /// learns its remote address collects the sockets on which it was heard; one that goes is no longer needed.
+    fn has_same_sockets(&self, config: &PathConfig) -> bool {
+        let is_within =
+            |these: &[SocketId], those: &[SocketId]| these.iter().all(|it| those.contains(it));
+        is_within(&config.sockets, &self.sockets)
+            && (config.learn || is_within(&self.sockets, &config.sockets))
     }
 
     /// Probes it or not, as both ends hold it for usable.

@@ -55,6 +55,9 @@ impl Session {
         if self.connection.is_none() {
             return;
         }
+        if let Some(connection) = self.connection.filter(|_| self.keys.current.is_some()) {
+            endpoint.set_barred(connection, false);
+        }
         let usable = self.is_usable();
         for path in &self.paths {
             path.apply(now, usable, endpoint);

@@ -60,6 +60,12 @@ impl Control {
         if session.keys.current.is_none() && session.keys.unconfirmed().is_none() {
             session.established = None;
         }
+        // Before this end begins or repeats a handshake, its peer is looked up again.
+        if self.end_if_not_admitted(now, slot) {
+            return;
+        }
+        let Some(Some(session)) = self.sessions.get_mut(slot as usize) else { return };
+        let shared = &mut self.shared;
         session.handle_timeout(now, slot, shared, endpoint);
         if let Some(at) = session.deadline(&self.limits)
             && at <= now

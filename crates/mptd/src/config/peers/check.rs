@@ -9,6 +9,7 @@ use ipnet::IpNet;
 use super::super::check::unique;
 use super::super::parse::{ConnectionDraft, Draft, Located};
 use super::super::reader::Context;
+use super::parse::PeerDraft;
 use super::{Addresses, Client, Pool};
 
 /// The most bytes of the name of a connection with a session: what a handshake carries.
@@ -35,6 +36,8 @@ pub(in super::super) fn check(context: &Context<'_>, draft: &Draft) {
     let keys = (draft.controllers.iter())
         .map(|it| (it.value.public_key, &it.value.name, it.lines.of("public_key")));
     twice(context, "controller.public_key", "the key", "controller", keys);
+    one_psk(context, draft);
+    names_of_clients(context, draft);
     pools(context, draft);
     for client in &draft.clients {
         self::client(context, client, draft);
@@ -80,6 +83,65 @@ fn own_key(context: &Context<'_>, draft: &Draft) {
     }
     for controller in draft.controllers.iter().filter(|it| it.value.public_key == own) {
         error(controller.lines.of("public_key"), "controller.public_key");
+    }
+}
+
+/// Whoever has the key of a controller and of a client, or of the peer of a connection, has one pre-shared key in both tables.
+fn one_psk(context: &Context<'_>, draft: &Draft) {
+    let clients = draft.clients.iter().map(|Located { value: it, lines }| {
+        (it.public_key, &it.psk, format!("client \"{}\"", it.name), lines)
+    });
+    let peers = draft.connections.iter().filter_map(|it| {
+        let Located { value: PeerDraft { peer, .. }, lines } = it.peer.as_ref()?;
+        let what = format!("[connection.peer] of \"{}\"", it.connection.name);
+        Some((peer.public_key, &peer.psk, what, lines))
+    });
+    let others: Vec<_> = clients.chain(peers).collect();
+    for Located { value: controller, lines } in &draft.controllers {
+        let same = others.iter().filter(|it| it.0 == controller.public_key);
+        for (_, psk, what, other) in same.filter(|it| *it.1 != controller.psk) {
+            // A file that holds no key is reported as that.
+            if context.has_errors() {
+                return;
+            }
+            let has = match (psk, &controller.psk) {
+                (Some(_), Some(_)) => {
+                    format!("has another key in psk_file in line {}", other.of("psk_file"))
+                }
+                (Some(_), None) => format!("has a psk_file in line {}", other.of("psk_file")),
+                (None, _) => format!("in line {} has no psk_file", other.of("public_key")),
+            };
+            context.error(
+                lines.of(if controller.psk.is_some() { "psk_file" } else { "public_key" }),
+                "controller.psk_file",
+                format!(
+                    "{what} with the same public_key {has}; write the same psk_file into both tables, or give the \
+                     controller a key pair of its own"
+                ),
+            );
+        }
+    }
+}
+
+/// No connection of the file is called as that of a client would be.
+fn names_of_clients(context: &Context<'_>, draft: &Draft) {
+    for connection in &draft.connections {
+        let name = &connection.connection.name;
+        let client = name
+            .split_once('.')
+            .and_then(|(client, _)| draft.clients.iter().find(|it| it.value.name == client));
+        if let Some(Located { value: client, lines }) = client {
+            context.error(
+                connection.lines.of("name"),
+                "connection.name",
+                format!(
+                    "\"{name}\" reads like a connection of client \"{}\" in line {}; write \"{}\"",
+                    client.name,
+                    lines.of("name"),
+                    name.replace('.', "-")
+                ),
+            );
+        }
     }
 }
 

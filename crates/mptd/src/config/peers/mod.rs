@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use ipnet::IpNet;
-use mpt_api::Permission;
+use mpt_api::{Mapping, Permission};
 use mpt_core::control::{PresharedKey, PublicKey};
 
 use super::types::Reorder;
@@ -25,6 +25,8 @@ pub const DEFAULT_MAX_CONNECTIONS: u16 = 1;
 pub const DEFAULT_MAX_PATHS: u16 = 8;
 /// Default of `client.max_weight`.
 pub const DEFAULT_MAX_WEIGHT: u16 = 1000;
+/// Default of `client.mappings`.
+pub const DEFAULT_MAPPINGS: [Mapping; 3] = [Mapping::Packet, Mapping::Flow, Mapping::Duplicate];
 
 /// `[connection.peer]`: the other end of a connection, known by its key.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -77,6 +79,8 @@ pub struct Client {
     pub max_paths: u16,
     /// The largest weight it may give a path.
     pub max_weight: u16,
+    /// The mappings it may ask for. Not empty.
+    pub mappings: Vec<Mapping>,
     /// A connection goes when all its paths have been silent so long.
     pub silent: Duration,
     /// How often paths are probed from here.

@@ -6,12 +6,12 @@ use std::time::Duration;
 use mpt_api::{KEEPALIVE_US, Permission};
 use mpt_core::control::{PresharedKey, PrivateKey};
 
-use super::super::parse::{Located, reorder};
+use super::super::parse::{Located, MAPPINGS, reorder};
 use super::super::reader::{Context, Table};
 use super::super::{units, values};
 use super::{
-    Addresses, Client, Controller, DEFAULT_MAX_CONNECTIONS, DEFAULT_MAX_PATHS, DEFAULT_MAX_WEIGHT,
-    DEFAULT_SILENT, Peer, Pool, Timing,
+    Addresses, Client, Controller, DEFAULT_MAPPINGS, DEFAULT_MAX_CONNECTIONS, DEFAULT_MAX_PATHS,
+    DEFAULT_MAX_WEIGHT, DEFAULT_SILENT, Peer, Pool, Timing,
 };
 
 /// What `keepalive` may be, besides 0.
@@ -68,7 +68,7 @@ pub(in super::super) fn client(
     only_device: Option<&str>,
 ) -> Option<Located<Client>> {
     table.require("name", "name = \"anna\"");
-    let name = table.parsed("name", "letters, digits, \".\", \"_\", \"-\"", values::name);
+    let name = table.parsed("name", "letters, digits, \"_\", \"-\"", values::client_name);
     table.require("public_key", &format!("public_key = \"...\" with {PUBLIC_KEY}"));
     let public_key = table.parsed("public_key", PUBLIC_KEY, values::public_key);
     let (psk, _) = psk(context, &mut table);
@@ -94,6 +94,15 @@ pub(in super::super) fn client(
     let max_connections = table.integer("max_connections", "a number", 1..=65_535);
     let max_paths = table.integer("max_paths", "a number", 1..=mpt_api::session::MAX_PATHS as u64);
     let max_weight = table.integer("max_weight", "a weight", 1..=65_535);
+    let mappings = table.list("mappings", "\"packet\", \"flow\", \"duplicate\"", |text| {
+        let found = MAPPINGS.iter().find(|(word, _)| *word == text);
+        found.map(|&(_, mapping)| mapping).ok_or_else(|| "is not a mapping".into())
+    });
+    if mappings.as_ref().is_some_and(Vec::is_empty) && !context.has_errors() {
+        let message =
+            "is empty, so that the client could have no connection; write [\"packet\", \"flow\"]";
+        context.error(table.line("mappings"), &path("mappings"), message);
+    }
     let silent =
         table.scalar("silent", "a time from \"30 s\" to \"1440 min\"", within(SILENT_RANGE));
     let timing = timing(context, &mut table);
@@ -110,6 +119,7 @@ pub(in super::super) fn client(
         max_connections: max_connections.unwrap_or(DEFAULT_MAX_CONNECTIONS),
         max_paths: max_paths.unwrap_or(DEFAULT_MAX_PATHS),
         max_weight: max_weight.unwrap_or(DEFAULT_MAX_WEIGHT),
+        mappings: mappings.unwrap_or_else(|| DEFAULT_MAPPINGS.into()),
         silent: silent.unwrap_or(DEFAULT_SILENT),
         timing,
         reorder,
