@@ -24,7 +24,8 @@ impl Pair {
         let (own, peer) = (PrivateKey::from_seed([1; 32]), PrivateKey::from_seed([2; 32]));
         let mut control = Control::new([3; 32]);
         control.set_identity(now, Some(own.clone()));
-        control.set_peers(vec![Peer {
+        let mut endpoint = Endpoint::new(1);
+        let peers = vec![Peer {
             public_key: peer.public(),
             psk: None,
             may_connect: true,
@@ -33,7 +34,8 @@ impl Pair {
             largest_wish: 0,
             expire_after: Duration::from_secs(300),
             max_sessions: 1,
-        }]);
+        }];
+        control.set_peers(now, peers, &mut endpoint);
         let hello = Hello {
             kind: Kind::Connection,
             key: None,
@@ -44,7 +46,6 @@ impl Pair {
         let mut random = Random::new([4; 32]);
         let mut initiation =
             Initiation::new(&peer, &own.public(), None, 1, &hello, &mut random).unwrap();
-        let mut endpoint = Endpoint::new(1);
         let frame = initiation.frame(1, None);
         control.handle_frame(now, SocketId(0), remote(), &frame, &mut endpoint, &mut Nowhere);
         let response = control.poll_transmit().expect("an answer").frame;
