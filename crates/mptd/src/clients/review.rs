@@ -215,7 +215,12 @@ mod tests {
                 vec![2, 3],
                 ends("the client's device is mpt1 now"),
             ),
-            ("\"anna\"", "\"anna\"\nmax_paths = 1", vec![2, 3], ends("no more than 1 paths")),
+            (
+                "\"anna\"",
+                "\"anna\"\nmax_paths = 1",
+                vec![2, 3],
+                ends("max_paths of this client is 1"),
+            ),
             (
                 "\"anna\"",
                 "\"anna\"\nmappings = [\"flow\"]",

@@ -1,17 +1,27 @@
 //! A client deletes its connection and asks for another one in the same session, which goes on meanwhile.
 
 use mpt_api::EventKind;
-use mpt_api::session::{Create, PathSpec, SessionReply, SessionRequest, SessionResult};
+use mpt_api::session::{
+    Create, PathSpec, SessionCode, SessionReply, SessionRequest, SessionResult,
+};
 
 use crate::bare_client::BareClient;
 use crate::concentrator::{admit, find, server};
-use crate::hosts::{Daemon, Identity, Pair};
+use crate::hosts::{Daemon, Identity, Pair, wait_for};
 
+/// Asks for the connection, and again while the server is too busy: a client has one created per second in the long run.
 fn create(client: &mut BareClient) {
-    let path =
-        PathSpec { id: 1, name: "line1".into(), weight: 1, weight_in: 1, tier: 0, mtu: None };
+    let path = PathSpec { id: 1, name: "line1".into(), ..PathSpec::default() };
     let create = Create { name: "office".into(), paths: vec![path], ..Create::default() };
-    let reply = client.ask(&SessionRequest::Create(create));
+    let reply = wait_for("the connection is created", || {
+        let reply = client.ask(&SessionRequest::Create(create.clone()));
+        let is_busy =
+            matches!(&reply, SessionReply::Error(failure) if failure.code == SessionCode::Busy);
+        if is_busy {
+            std::thread::sleep(std::time::Duration::from_millis(250));
+        }
+        (!is_busy).then_some(reply)
+    });
     assert!(matches!(reply, SessionReply::Ok(SessionResult::Created(_))), "{reply:?}");
 }
 
