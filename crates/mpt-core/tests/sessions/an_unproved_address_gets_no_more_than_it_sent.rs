@@ -118,7 +118,7 @@ fn whatever_is_sent_from_wherever() {
         // Whether home answers challenges.
         let answers = draw.next(2) == 0;
         let proved: &[SocketAddr] = if answers { &[home] } else { &[] };
-        ledger.received(home, &[0; 264 - 140]);
+        ledger.received(home, &[0; 272 - 140]);
         for step in 0..400 {
             let from = match draw.next(3) {
                 0 => home,

@@ -93,7 +93,7 @@ fn random_bytes() {
         let frame: Vec<u8> = (0..network.draw(300)).map(|_| network.draw(256) as u8).collect();
         let mut frame = frame;
         // Most look like frames at first.
-        for (index, value) in [(0, network.draw(6) as u8), (1, 1)] {
+        for (index, value) in [(0, network.draw(6) as u8), (1, 2)] {
             if let Some(byte) = frame.get_mut(index).filter(|_| value < 5) {
                 *byte = value;
             }

@@ -6,6 +6,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use mpt_api::PathState;
+use mpt_wire::control::frame::{COOKIE_LEN, RESPONSE_LEN};
 
 use crate::attacker::Attacker;
 use crate::hosts::{Line, Pair, Pulse, wait_for};
@@ -16,7 +17,7 @@ const INITIATIONS: usize = 300;
 /// Initiations per second: forty times what makes the server ask for cookies.
 const RATE: u32 = 2000;
 /// Bytes of a response, and of a cookie, with the GRE header.
-const ANSWERS: [usize; 2] = [144, 68];
+const ANSWERS: [usize; 2] = [4 + RESPONSE_LEN, 4 + COOKIE_LEN];
 
 #[test]
 fn a_flood_of_initiations_keeps_nobody_out() {

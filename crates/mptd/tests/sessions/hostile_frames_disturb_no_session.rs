@@ -5,6 +5,9 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use mpt_api::PathState;
+use mpt_wire::control::frame::{
+    COOKIE_LEN as COOKIE, INITIATION_LEN as INITIATION, MAC_LEN, RESPONSE_LEN as RESPONSE, VERSION,
+};
 
 use crate::attacker::{Attacker, frames};
 use crate::hosts::traffic::tcp_both_ways;
@@ -13,10 +16,9 @@ use crate::support::{authenticate, control};
 
 /// Bytes before a control frame: the GRE header.
 const HEADER: usize = 4;
-/// Bytes of a response to an initiation.
-const RESPONSE: usize = 140;
-/// Where mac2 begins in an initiation.
-const MAC2: usize = 248;
+/// Where MAC 1 of an initiation ends: what follows, the time of a cookie and MAC 2, is only looked at
+/// under load.
+const MAC1_END: usize = INITIATION - MAC_LEN - 8;
 /// Between two frames: their number is what matters here, not their rate.
 const PAUSE: Duration = Duration::from_micros(300);
 
@@ -97,13 +99,20 @@ fn random_bytes() {
     });
     let before = [0, 1].map(|end| scene.daemons[end].show().daemon.control);
     let mut frames = Vec::new();
-    for length in (0..1300).step_by(13).chain([140, 264, 64, 30]) {
+    for length in (0..1300).step_by(13).chain([RESPONSE, INITIATION, COOKIE, 30]) {
         frames.push(scene.attacker.noise(length));
     }
-    for (kind, length) in
-        [(1, 264), (2, 140), (3, 64), (4, 30), (4, 200), (4, 1200), (5, 264), (0, 64)]
-    {
-        for version in [1, 1, 1, 0, 2, 255] {
+    for (kind, length) in [
+        (1, INITIATION),
+        (2, RESPONSE),
+        (3, COOKIE),
+        (4, 30),
+        (4, 200),
+        (4, 1200),
+        (5, 264),
+        (0, 64),
+    ] {
+        for version in [VERSION, VERSION, VERSION, 0, VERSION - 1, 255] {
             let mut frame = scene.attacker.noise(length);
             frame[..2].copy_from_slice(&[kind, version]);
             frames.push(frame);
@@ -112,7 +121,7 @@ fn random_bytes() {
     for index in &indices {
         for length in (30..400).step_by(10) {
             let mut frame = scene.attacker.noise(length);
-            frame[..2].copy_from_slice(&[4, 1]);
+            frame[..2].copy_from_slice(&[4, VERSION]);
             frame[2..6].copy_from_slice(index);
             frames.push(frame);
         }
@@ -201,7 +210,7 @@ fn damaged_frames() {
                 damaged.push(frame[..length].to_vec());
             }
             // The rest of an initiation, mac2, means something under load only.
-            let covered = if kind == 1 { MAC2 } else { frame.len() };
+            let covered = if kind == 1 { MAC1_END } else { frame.len() };
             for byte in (0..covered).step_by(3) {
                 let mut flipped = frame.clone();
                 flipped[byte] ^= 1 << (byte % 8);
