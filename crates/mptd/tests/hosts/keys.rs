@@ -17,6 +17,7 @@ pub(crate) struct Identity {
 /// A pre-shared key in a file, as `mpt genpsk` writes it. The file goes with it.
 pub(crate) struct Preshared {
     directory: TempDir,
+    seed: [u8; KEY_LEN],
 }
 
 impl Identity {
@@ -46,9 +47,19 @@ impl Identity {
 impl Preshared {
     /// A new one.
     pub(crate) fn new() -> Self {
-        let directory = tempfile::tempdir().unwrap();
-        write(directory.path(), &PresharedKey::from_seed(random()).to_base64());
-        Self { directory }
+        let (directory, seed) = (tempfile::tempdir().unwrap(), random());
+        write(directory.path(), &PresharedKey::from_seed(seed).to_base64());
+        Self { directory, seed }
+    }
+
+    /// The key itself.
+    pub(crate) fn bytes(&self) -> &[u8] {
+        &self.seed
+    }
+
+    /// The key as text, as it stands in the file.
+    pub(crate) fn text(&self) -> String {
+        PresharedKey::from_seed(self.seed).to_base64().to_string()
     }
 
     /// For `psk_file`.

@@ -12,7 +12,7 @@ use chacha20poly1305::{ChaCha20Poly1305, Key, KeyInit};
 use mpt_api::Command;
 use mpt_wire::control::frame::{self, Frame};
 
-use crate::hosts::{Capture, Config, Daemon, Datagram, Pair};
+use crate::hosts::{Capture, Config, Daemon, Datagram, Pair, Preshared};
 use crate::support::authenticate;
 
 /// Length of every key, bytes.
@@ -50,6 +50,8 @@ struct Found {
     session: usize,
     /// Chaining keys of the handshake, which the session's keys can be computed from.
     chaining: usize,
+    /// Copies of the preshared key, as bytes or as text.
+    preshared: usize,
 }
 
 /// Random bytes look like this; most of the memory does not.
@@ -78,7 +80,7 @@ fn split(chaining: &[u8]) -> [[u8; KEY]; 2] {
 }
 
 /// Looks through everything that a process can write: heap, stacks, variables.
-fn search(daemon: &Daemon, frame: &Recorded) -> Found {
+fn search(daemon: &Daemon, frame: &Recorded, preshared: &Preshared) -> Found {
     let memory = File::open(format!("/proc/{}/mem", daemon.pid())).unwrap();
     let maps = fs::read_to_string(format!("/proc/{}/maps", daemon.pid())).unwrap();
     let mut found = Found::default();
@@ -95,7 +97,7 @@ fn search(daemon: &Daemon, frame: &Recorded) -> Found {
             let mut piece = vec![0; PIECE.min((end - at) as usize)];
             // What has gone since is not there any more.
             if memory.read_exact_at(&mut piece, at).is_ok() {
-                look(&piece, frame, &mut tried, &mut found);
+                look(&piece, frame, preshared, &mut tried, &mut found);
             }
             // A key may lie across the border.
             at += if piece.len() == PIECE { (PIECE - KEY) as u64 } else { piece.len() as u64 };
@@ -104,11 +106,20 @@ fn search(daemon: &Daemon, frame: &Recorded) -> Found {
     found
 }
 
-fn look(piece: &[u8], frame: &Recorded, tried: &mut HashSet<[u8; KEY]>, found: &mut Found) {
+fn look(
+    piece: &[u8],
+    frame: &Recorded,
+    preshared: &Preshared,
+    tried: &mut HashSet<[u8; KEY]>,
+    found: &mut Found,
+) {
+    let text = preshared.text();
+    found.preshared += piece.windows(text.len()).filter(|it| *it == text.as_bytes()).count();
     for window in piece.windows(KEY) {
         if !may_be_a_key(window) {
             continue;
         }
+        found.preshared += usize::from(window == preshared.bytes());
         if tried.insert(window.try_into().unwrap()) {
             found.session += usize::from(frame.opens_with(window));
             found.chaining += usize::from(split(window).iter().any(|key| frame.opens_with(key)));
@@ -128,6 +139,10 @@ fn the_keys_of_an_ended_session_are_gone_from_memory() {
     let pair = Pair::with_lines(1);
     let mut configs = pair.configs();
     let _identities = authenticate(&mut configs);
+    let psk = Preshared::new();
+    for config in &mut configs {
+        config.peer("tunnel").set("psk_file", psk.file());
+    }
     let capture = Capture::start(&pair.a);
     let daemons = pair.start(&configs);
     let frames: Vec<_> = capture.sent().iter().filter_map(Recorded::of).collect();
@@ -136,8 +151,8 @@ fn the_keys_of_an_ended_session_are_gone_from_memory() {
 
     // Nothing is hidden from who looks for it as long as the session is there: so the search finds what there is.
     for daemon in &daemons {
-        let found = search(daemon, frame);
-        assert!(found.session > 0, "{found:?}");
+        let found = search(daemon, frame, &psk);
+        assert!(found.session > 0 && found.preshared > 0, "{found:?}");
         assert_eq!(found.chaining, 0, "the handshake is over: {found:?}");
     }
     for (daemon, config) in daemons.iter().zip(&configs) {
@@ -147,7 +162,7 @@ fn the_keys_of_an_ended_session_are_gone_from_memory() {
     for daemon in &daemons {
         let start = Instant::now();
         loop {
-            let found = search(daemon, frame);
+            let found = search(daemon, frame, &psk);
             if found == Found::default() {
                 break;
             }
