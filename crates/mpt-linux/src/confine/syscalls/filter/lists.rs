@@ -248,6 +248,7 @@ pub(super) const INTERNET_FAMILIES: [c_int; 2] = [libc::AF_INET, libc::AF_INET6]
 /// landlock's, cannot be evaded.
 pub(super) const PROTOCOLS: [c_int; 3] = [0, libc::IPPROTO_TCP, libc::IPPROTO_UDP];
 /// Requests that put characters into a terminal as if they were typed.
+#[allow(clippy::unnecessary_cast, reason = "`libc::Ioctl` has another type with musl")]
 pub(super) const TYPING: [u64; 2] = [libc::TIOCSTI as u64, libc::TIOCLINUX as u64];
 /// `PR_SET_VMA` of `linux/prctl.h`: names a piece of memory, as newer C libraries do.
 const PR_SET_VMA: c_int = 0x53_56_4d_41;
