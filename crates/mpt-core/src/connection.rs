@@ -42,8 +42,6 @@ pub struct Connection<P> {
     numbered: bool,
     /// Whether anything needs the hash of a packet's flow.
     hash_flows: bool,
-    /// Whether IPv6 has paths of its own, see [`Ipv6Paths`].
-    ipv6_apart: bool,
     /// Whether the next packet to be sent is to be told, see [`crate::Endpoint::set_quiet`].
     pub(crate) quiet: bool,
     /// Whether nothing is accepted, see [`crate::Endpoint::set_barred`].
@@ -115,7 +113,6 @@ impl<P: Copy> Connection<P> {
             checksum: config.checksum,
             numbered: config.numbers(),
             hash_flows: false,
-            ipv6_apart: false,
             quiet: false,
             barred: false,
             accepted: Accepted::default(),
@@ -220,8 +217,8 @@ impl<P: Copy> Connection<P> {
             return Err(InnerDrop::Direction);
         }
         let ipv6 = match summary.version {
-            ip::Version::V6 if self.ipv6_apart => self.tally.ipv6.as_deref_mut(),
-            _ => None,
+            ip::Version::V6 => self.tally.ipv6.as_deref_mut(),
+            ip::Version::V4 => None,
         };
         let (mtu, scheduler) = match ipv6 {
             Some(ipv6) => (ipv6.mtu.ok_or(InnerDrop::Ipv6MinimumMtu)?, &mut ipv6.scheduler),
@@ -301,7 +298,7 @@ impl<P: Copy> Connection<P> {
             ecn::set(inner, ecn);
         }
         let mtu = match summary.version {
-            ip::Version::V6 if self.ipv6_apart => self.inner_mtu_ipv6().unwrap_or(IPV6_MINIMUM),
+            ip::Version::V6 => self.inner_mtu_ipv6().unwrap_or(IPV6_MINIMUM),
             _ => self.inner_mtu,
         };
         if mss::clamp(inner, &summary, mtu, ChecksumState::Complete) {
@@ -528,7 +525,6 @@ impl<P: Copy> Connection<P> {
         }
         let members = self.known_paths(paths).map(|path| (path, member(path)));
         let ipv6 = Ipv6Paths::new(&self.config, members);
-        self.ipv6_apart = ipv6.is_some();
         self.tally.ipv6 = ipv6;
     }
 
