@@ -38,7 +38,13 @@ impl TestTurns {
             return false;
         }
         let own = self.waiting.get(&peer).map_or(now, |(since, _)| *since);
-        let first = self.waiting.iter().all(|(other, (since, _))| *other == peer || own <= *since);
+        // Of two that wait since the same moment, the one comes first that has had less.
+        let place = |peer: &PublicKey, since: Instant| (since, self.rested.get(peer).copied());
+        let mine = place(&peer, own);
+        let first = self
+            .waiting
+            .iter()
+            .all(|(other, (since, _))| *other == peer || mine <= place(other, *since));
         if !free || !first {
             self.waiting.insert(peer, (own, now));
             return false;
