@@ -247,7 +247,7 @@ pub(crate) enum ClientOperation {
     },
     /// End the sessions of a client and remove its connections
     ///
-    /// The client may come back: mpt tries again 5 s later. To keep it out, remove its [[client]] from the configuration file and run
+    /// The client may come back: mpt tries again 5 s later. To keep it out, remove its table from the configuration file and run
     /// mpt reload, which ends its sessions in the same way.
     Disconnect {
         /// Name of the client, as mpt client list shows it

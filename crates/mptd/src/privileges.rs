@@ -103,7 +103,7 @@ pub fn drop(file: &Path, purpose: Purpose) -> Result<(Identity, Driver), confine
     Ok((identity, driver))
 }
 
-/// What the kernel enforces of [`confine`].
+/// What the kernel enforces of [`confine()`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Confined {
     /// Landlock's rules for files, TCP and signals.

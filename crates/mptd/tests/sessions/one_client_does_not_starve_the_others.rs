@@ -119,7 +119,7 @@ fn compare(pair: &Pair, b: &Daemon, attackers: &mut [Abuser]) -> Result<(), Stri
         base.latency(),
         under.latency(),
     );
-    println!("{figures}");
+    eprintln!("{figures}");
     let wrong = if frames[1] < 10_000 {
         "there was no abuse"
     } else if most >= before + 16 * 1024 {
