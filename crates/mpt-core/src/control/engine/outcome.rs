@@ -50,7 +50,7 @@ impl Control {
     }
 
     /// What happened: first to paths, then to sessions; then the requests of peers, one of each in
-    /// turn, as long as fewer than [`MAX_HANDED`] are unanswered.
+    /// turn, as long as fewer than [`MAX_HANDED`](super::MAX_HANDED) are unanswered.
     pub fn poll_event(&mut self) -> Option<Event> {
         let shared = &mut self.shared;
         let event = shared.path_events.pop_front().or_else(|| shared.events.pop_front());
