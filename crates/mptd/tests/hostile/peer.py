@@ -1,9 +1,9 @@
-"""An end of the control protocol that is none of ours, written from docs/protocol.md alone.
+"""An end of the control protocol that is none of ours, written from docs/protocol.md alone, and what it can do wrong on purpose.
 
     peer.py CONFIG
 
 CONFIG is JSON: "key" (file with the private key), "peer" (public key, base64), "psk" (file, or absent), "name" (of the connection), "paths" (pairs of
-a local and a remote address), "create" (the body of a create request, or absent) and "do" (a list of steps).
+a local and a remote address), "create" (the body of a create request, or absent), "do" (a list of steps) and, for abuse, "rate" and "seconds".
 It prints one line of JSON for each step, and fails where the other end does not do as the document says.
 """
 import base64
@@ -287,13 +287,14 @@ def say(step, **facts):
 
 
 def main():
+    import abuse
     import steps
 
     with open(sys.argv[1], encoding="utf-8") as file:
         config = json.load(file)
     peer = Peer(config)
     for step in config["do"]:
-        done = getattr(steps, step)
+        done = getattr(steps, step, None) or getattr(abuse, step)
         say(step, **(done(peer, config) or {}))
 
 
