@@ -66,7 +66,7 @@ clients: ## what 1,000 clients cost a concentrator; fails when a limit is missed
 HOSTILE_SECONDS := 120
 
 .PHONY: hostile
-hostile: ## the hostile kit: strangers and a man in the middle beside correct peers: some minutes
+hostile: ## the hostile kit: strangers, a man in the middle and clients with a key beside correct peers: some minutes
 	@scripts/setup test
 	HOSTILE_SECONDS=$(HOSTILE_SECONDS) \
 		$(CARGO) test --release --locked -p mptd --test hostile $(RUNNER) -- --nocapture --test-threads 1
