@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 
 use mpt_wire::{icmp, ip};
 
+use crate::bucket::Bucket;
 use crate::sources::Sources;
 
 /// ICMP errors from outside that a connection delivers per second.
@@ -31,21 +32,13 @@ pub(crate) fn passes(inner: &[u8], summary: &ip::Summary, networks: &Sources) ->
         })
 }
 
-/// The rate at which ICMP errors from outside pass: a token bucket, kept as the time at which it is
-/// full again.
+/// The rate at which ICMP errors from outside pass.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Rate {
-    full_at: Option<Instant>,
-}
+pub(crate) struct Rate(Bucket);
 
 impl Rate {
     /// Takes a token, if there is one.
     pub(crate) fn admit(&mut self, now: Instant) -> bool {
-        let full_at = self.full_at.map_or(now, |full_at| full_at.max(now));
-        if full_at.saturating_duration_since(now) > INTERVAL * (AT_ONCE - 1) {
-            return false;
-        }
-        self.full_at = Some(full_at + INTERVAL);
-        true
+        self.0.take(now, INTERVAL, AT_ONCE)
     }
 }

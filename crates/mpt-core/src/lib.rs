@@ -8,6 +8,7 @@
 
 pub mod advise;
 mod assign;
+mod bucket;
 pub mod compat;
 mod config;
 mod connection;

@@ -24,16 +24,7 @@ const RUNS: [(&str, Bounds); 4] = [
     ),
 ];
 
-const QUIET: Bounds = Bounds {
-    replays: 0,
-    drops: 0,
-    rekeyings: 0,
-    restarts: 0,
-    erasures: 0,
-    moves: 0,
-    early_timers: 0,
-    made: 10,
-};
+const QUIET: Bounds = Bounds::quiet(10);
 
 fn main() -> ExitCode {
     let mut failed = false;

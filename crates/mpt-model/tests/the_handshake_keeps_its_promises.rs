@@ -6,16 +6,7 @@ use mpt_model::{Bounds, Handshake, Rules};
 use stateright::{Checker, Model};
 
 /// Nothing but one handshake.
-const QUIET: Bounds = Bounds {
-    replays: 0,
-    drops: 0,
-    rekeyings: 0,
-    restarts: 0,
-    erasures: 0,
-    moves: 0,
-    early_timers: 0,
-    made: 8,
-};
+const QUIET: Bounds = Bounds::quiet(8);
 
 /// The properties that do not hold.
 fn violated(rules: Rules, bounds: Bounds) -> Vec<&'static str> {

@@ -3,7 +3,6 @@
 
 mod admission;
 pub mod announce;
-mod bucket;
 mod cookie;
 mod engine;
 pub mod exchange;

@@ -9,8 +9,8 @@ use std::time::{Duration, Instant};
 use rustc_hash::FxHashMap;
 
 use super::super::PublicKey;
-use super::super::bucket::Bucket;
 use super::{Event, SessionId};
+use crate::bucket::Bucket;
 
 /// Requests of one key that are taken per second in the long run.
 pub const REQUESTS_PER_SECOND: u32 = 50;

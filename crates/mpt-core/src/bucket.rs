@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 /// How often something may happen: so many times at once, and one more time for each interval that
 /// passes. It takes 16 bytes and no timer.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Bucket {
+pub(crate) struct Bucket {
     /// When the bucket will be full again; `None` while it was never used.
     full_at: Option<Instant>,
 }
@@ -13,7 +13,7 @@ pub(super) struct Bucket {
 impl Bucket {
     /// Takes a token if there is one. `interval`: the time in which one comes back; `burst`: how
     /// many a full bucket holds.
-    pub(super) fn take(&mut self, now: Instant, interval: Duration, burst: u32) -> bool {
+    pub(crate) fn take(&mut self, now: Instant, interval: Duration, burst: u32) -> bool {
         let full_at = self.full_at.map_or(now, |at| at.max(now)) + interval;
         let has_token = full_at - now <= interval * burst;
         if has_token {
@@ -23,7 +23,7 @@ impl Bucket {
     }
 
     /// Returns whether the bucket is as good as new.
-    pub(super) fn is_full(&self, now: Instant) -> bool {
+    pub(crate) fn is_full(&self, now: Instant) -> bool {
         self.full_at.is_none_or(|at| at <= now)
     }
 }
