@@ -2,7 +2,7 @@
 
 mod network;
 
-use mpt_linux::netlink::{Internet, Owned, PathRouting, Route, Rule, Uplink};
+use mpt_linux::netlink::{Event, Internet, MAIN_TABLE, Owned, PathRouting, Route, Rule, Uplink};
 use network::{Host, cable, ip, net};
 
 /// Everything there is, as iproute2 shows it.
@@ -116,7 +116,7 @@ async fn routes_keep_their_owner_when_their_mtu_changes() {
     create(&a, &mut owned).await;
     owned.set_route_mtu(index, 1300).await.unwrap();
     let own = a.netlink.own_routes().await.unwrap();
-    let in_main = own.iter().filter(|route| route.table == mpt_linux::netlink::MAIN_TABLE);
+    let in_main = own.iter().filter(|route| route.table == MAIN_TABLE);
     assert_eq!(in_main.map(|route| route.mtu).collect::<Vec<_>>(), [Some(1300); 3]);
     owned.remove_all().await.unwrap();
     assert_eq!(everything(&a), before);
@@ -158,5 +158,42 @@ async fn what_a_killed_daemon_left_behind_goes_and_what_a_running_one_has_stays(
     assert_eq!(rules.len(), 5, "{rules:?}");
     assert!(rules.iter().any(|rule| rule.destination == Some(net("10.0.0.3/32"))));
     running.remove_all().await.unwrap();
+    assert_eq!(everything(&a), before);
+}
+
+#[tokio::test]
+async fn a_guard_outlives_its_daemon_and_is_taken_over() {
+    let (a, _b) = host("guard").await;
+    let before = everything(&a);
+    let networks = [net("10.80.0.0/16"), net("fd00:80::/32")];
+    let guards = async || a.netlink.own_routes().await.unwrap();
+    let mut killed = Owned::new(a.netlink.clone());
+    for network in networks {
+        killed.add_guard(network).await.unwrap();
+    }
+    let made = guards().await;
+    assert_eq!(made.iter().map(|guard| guard.destination).collect::<Vec<_>>(), networks);
+    assert!(made.iter().all(Route::is_guard), "{made:?}");
+    let mut running = Owned::new(a.netlink.clone());
+    running.add_guard(networks[0]).await.unwrap();
+    assert_eq!(guards().await.len(), 3, "each daemon has its own");
+    running.remove_guard(networks[0]).await.unwrap();
+    assert_eq!(guards().await, made);
+
+    drop(killed);
+    a.netlink.remove_leftovers_but_blocks().await.unwrap();
+    assert_eq!(guards().await, made, "they stay while the next one starts");
+    let mut next = Owned::new(a.netlink.clone());
+    next.add_guard(networks[0]).await.unwrap();
+    assert_eq!(guards().await, made);
+    next.remove_leftovers().await.unwrap();
+    assert_eq!(guards().await, made[..1], "what is not needed any more goes");
+    // What somebody removes is missed, and there again after a refresh.
+    a.ip("route del unreachable 10.80.0.0/16");
+    assert!(next.misses(&Event::OwnRouteRemoved(made[0].clone())));
+    let (put_back, errors) = next.refresh().await;
+    assert_eq!((put_back.len(), errors.len()), (1, 0), "{put_back:?} {errors:?}");
+    assert_eq!(guards().await, made[..1]);
+    next.remove_all().await.unwrap();
     assert_eq!(everything(&a), before);
 }

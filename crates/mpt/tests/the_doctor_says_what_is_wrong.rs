@@ -318,8 +318,8 @@ fn with_daemon(host: &Host) {
     });
 }
 
-/// What mptd makes for a default route, with the table 1836056576.
-const MADE: [&str; 9] = [
+/// What mptd makes for a network and a default route, with the table 1836056576.
+const MADE: [&str; 10] = [
     "tuntap add mpt0 mode tun",
     "link set mpt0 mtu 1400 up",
     "addr add 10.72.0.1/30 dev mpt0",
@@ -329,6 +329,7 @@ const MADE: [&str; 9] = [
     "rule add not fwmark 0x6d7074 priority 32765 unreachable protocol kernel",
     "route add default dev mpt0 table 1836056576 proto 109",
     "route add unreachable default metric 4294967295 table 1836056576 proto 109",
+    "route add unreachable 10.80.0.0/16 metric 1836056576 proto kernel",
 ];
 
 #[test]
@@ -372,6 +373,11 @@ fn what_mptd_made_is_compared_with_what_is_there() {
             "office: the default route of IPv4 lacks its route to the device",
         ),
         ("route del 10.80.0.0/16", MADE[3], "office: no route to 10.80.0.0/16 leads to mpt0"),
+        (
+            "route del unreachable 10.80.0.0/16",
+            MADE[9],
+            "office: 10.80.0.0/16 lacks the unreachable route that blocks the way around the tunnel",
+        ),
         ("addr add 10.72.0.5/30 dev mpt0", "addr del 10.72.0.5/30 dev mpt0", ""),
         (
             "link set mpt0 mtu 1300",
@@ -402,4 +408,19 @@ fn a_block_that_a_killed_daemon_has_left_is_named() {
     let [_, level, message, advice] = blocked().expect("a finding");
     assert_eq!(level, "error");
     assert!(message.contains("IPv4") && advice.contains("mptd --unblock"), "{message}: {advice}");
+}
+
+#[test]
+fn a_network_that_a_killed_daemon_has_left_blocked_is_named() {
+    let host = Host::new();
+    let config = format!("{HEAD}{GOOD}");
+    let blocked = || host.findings(&config).into_iter().find(|it| it[0] == "blocked");
+    assert_eq!(blocked(), None);
+    host.ip(MADE[9]);
+    let [_, level, message, advice] = blocked().expect("a finding");
+    assert_eq!(level, "error");
+    assert!(
+        message.contains("10.80.0.0/16") && advice.contains("mptd --unblock"),
+        "{message}: {advice}"
+    );
 }

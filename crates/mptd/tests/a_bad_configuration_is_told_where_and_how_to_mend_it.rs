@@ -264,6 +264,13 @@ bad! {
             .replace("key = 2", "key = 2\nfallback = \"direct\"\n[[connection.select]]\nprotocol = \"udp\"")
     )) =>
         "mpt.toml:20: connection.fallback: differs from that of connection \"office\", which routes 0.0.0.0/0, too; write the same in both";
+    two_fallbacks_of_one_network: errors(&format!(
+        "{GOOD}{}",
+        SECOND
+            .replace("10.9.0.3\"]", "10.9.0.2\"]")
+            .replace("key = 2", "key = 2\nfallback = \"direct\"\n[[connection.select]]\nprotocol = \"udp\"")
+    )) =>
+        "mpt.toml:20: connection.fallback: differs from that of connection \"office\", which routes 10.9.0.2/32, too; write the same in both";
     no_fallback: with("name = \"office\"", "name = \"office\"\nfallback = \"drop\"") =>
         "mpt.toml:7: connection.fallback: \"drop\" is not known; write \"block\" or \"direct\"";
     mtu_too_small: with("name = \"dsl\"", "name = \"dsl\"\nmtu = 500") =>

@@ -8,6 +8,7 @@
 mod address;
 mod error;
 mod event;
+mod guard;
 mod internet;
 mod link;
 mod numbers;
@@ -48,6 +49,9 @@ pub use veth::VethEnd;
 /// Marks the routes (`rtm_protocol`) and rules (`FRA_PROTOCOL`) that we created: `ip route show
 /// proto 109`. Not assigned in the kernel's `rtnetlink.h` nor in iproute2's `rt_protos`.
 pub const PROTOCOL: u8 = 109;
+
+/// The owner of the rules and routes that the kernel makes (`RTPROT_KERNEL`).
+const KERNEL: u8 = 2;
 
 /// The kernel answers at once. An answer that does not come could not be decoded by the netlink
 /// crates, which drop it.

@@ -4,8 +4,8 @@
 //! abstract UNIX sockets of their names, which the kernel frees however the daemon ends; so whatever
 //! carries our protocol number and a table or mark that nobody holds was left behind.
 //!
-//! A block ([`super::Internet::blocks`]) that was left behind does its work: it stays while a daemon
-//! starts, until [`super::Owned::remove_leftovers`].
+//! A block ([`super::Internet::blocks`]) or guard ([`super::Owned::add_guard`]) that was left behind
+//! does its work: it stays while a daemon starts, until [`super::Owned::remove_leftovers`].
 
 use std::collections::BTreeSet;
 use std::io;
@@ -54,6 +54,11 @@ impl Numbers {
         Ok(Self { first, used: BTreeSet::new(), _claim: claim })
     }
 
+    /// The number that stands for all of them: the metric of guards.
+    pub(super) const fn first(&self) -> u32 {
+        self.first
+    }
+
     /// A number that no other table has.
     pub(super) fn take(&mut self) -> Result<u32, Error> {
         let free = (self.first..self.first + BLOCK).find(|number| !self.used.contains(number));
@@ -85,7 +90,8 @@ impl Numbers {
     ) -> Result<Vec<String>, Error> {
         let of_block = |rule: &Rule| rule.table().is_some_and(|table| self.has(table));
         let mut removed = remove_rules(netlink, &present.rules, of_block).await?;
-        for route in present.routes.iter().filter(|route| self.has(route.table)) {
+        let of_block = |route: &&Route| route.number().is_some_and(|number| self.has(number));
+        for route in present.routes.iter().filter(of_block) {
             tracing::info!(%route, "left behind by a daemon that was killed: removed");
             tolerate_gone(netlink.remove_route(route).await)?;
             removed.push(route.to_string());
@@ -106,11 +112,12 @@ impl Present {
         Ok(Self { rules: netlink.own_rules().await?, routes: netlink.own_routes().await? })
     }
 
-    /// The same without blocks and the rules and routes that belong to them.
+    /// The same without guards and blocks, and the rules and routes that belong to them.
     pub(super) fn without_blocks(&self) -> Self {
         let tables: BTreeSet<u32> = self.tables_of_blocks().collect();
         let rules = self.rules.iter().filter(|rule| !self.is_of_block(rule)).cloned().collect();
-        let routes = self.routes.iter().filter(|route| !tables.contains(&route.table));
+        let stays = |route: &&Route| !tables.contains(&route.table) && !route.is_guard();
+        let routes = self.routes.iter().filter(stays);
         Self { rules, routes: routes.cloned().collect() }
     }
 
@@ -171,7 +178,7 @@ impl Netlink {
         self.remove_unclaimed(&Present::list(self).await?).await
     }
 
-    /// The same, but blocks stay, with the rules and routes that belong to them.
+    /// The same, but guards and blocks stay, with the rules and routes that belong to them.
     pub async fn remove_leftovers_but_blocks(&self) -> Result<Vec<String>, Error> {
         self.remove_unclaimed(&Present::list(self).await?.without_blocks()).await
     }
@@ -179,8 +186,8 @@ impl Netlink {
     async fn remove_unclaimed(&self, present: &Present) -> Result<Vec<String>, Error> {
         let mut removed = Vec::new();
         let rules = present.rules.iter().filter_map(Rule::table);
-        let tables = rules.chain(present.routes.iter().map(|it| it.table));
-        for first in tables.filter_map(block).collect::<BTreeSet<u32>>() {
+        let numbers = rules.chain(present.routes.iter().filter_map(Route::number));
+        for first in numbers.filter_map(block).collect::<BTreeSet<u32>>() {
             match Numbers::try_claim(self, first) {
                 Ok(numbers) => removed.extend(numbers.remove_leftovers(self, present).await?),
                 // Its daemon lives.
@@ -222,6 +229,11 @@ async fn remove_rules(
 /// The block of a number, if it is one of ours.
 fn block(number: u32) -> Option<u32> {
     NUMBERS.contains(&number).then_some(number - number % BLOCK)
+}
+
+/// Whether a number stands for a block.
+pub(super) fn is_first_of_block(number: u32) -> bool {
+    block(number) == Some(number)
 }
 
 /// The mark of a rule that is not told by its table.

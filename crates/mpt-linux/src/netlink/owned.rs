@@ -75,6 +75,22 @@ impl Owned {
         self.remove_one(|object| matches!(object, Object::Route(r) if r == route)).await
     }
 
+    /// Lets nothing that is meant for a network of a tunnel take a shorter prefix, such as the default
+    /// route, while no route to it is there. A guard that a daemon left behind is taken over.
+    pub async fn add_guard(&mut self, network: IpNet) -> Result<(), Error> {
+        let guard = Route::guard(network, self.numbers().await?.first());
+        self.netlink.replace_route(&guard).await?;
+        self.objects.push(Object::Route(guard));
+        Ok(())
+    }
+
+    /// Removes a guard created here; nothing happens if there is none.
+    pub async fn remove_guard(&mut self, network: IpNet) -> Result<(), Error> {
+        let network = network.trunc();
+        let this = |route: &Route| route.is_guard() && route.destination == network;
+        self.remove_one(|object| matches!(object, Object::Route(route) if this(route))).await
+    }
+
     /// Gives all routes created here that leave by `interface` another MTU, in bytes.
     pub async fn set_route_mtu(&mut self, interface: u32, mtu: u32) -> Result<(), Error> {
         for object in &mut self.objects {
@@ -263,11 +279,11 @@ impl Owned {
         (put_back, errors)
     }
 
-    /// Removes what daemons left behind that were killed, blocks included, now that everything that
+    /// Removes what daemons left behind that were killed, guards and blocks included, now that everything that
     /// is needed was created. Those of running daemons stay.
     pub async fn remove_leftovers(&mut self) -> Result<(), Error> {
         let mut present = Present::list(&self.netlink).await?;
-        let (mut rules, mut tables) = (Vec::new(), BTreeSet::new());
+        let (mut rules, mut routes, mut tables) = (Vec::new(), Vec::new(), BTreeSet::new());
         for object in &self.objects {
             match object {
                 Object::Rule(rule) => rules.push(rule),
@@ -275,11 +291,12 @@ impl Owned {
                     rules.extend(&it.rules);
                     tables.insert(it.table);
                 }
-                Object::Address { .. } | Object::Route(_) => {}
+                Object::Route(route) => routes.push(route),
+                Object::Address { .. } => {}
             }
         }
         present.rules.retain(|rule| !rules.contains(&rule));
-        present.routes.retain(|route| !tables.contains(&route.table));
+        present.routes.retain(|it| !tables.contains(&it.table) && !routes.contains(&it));
         if let Some(numbers) = &mut self.numbers {
             numbers.remove_leftovers(&self.netlink, &present).await?;
             numbers.keep_only(&tables);
@@ -290,7 +307,7 @@ impl Owned {
         self.netlink.remove_leftovers().await.map(drop)
     }
 
-    /// Removes everything but blocks, as [`Self::remove_all`] does it: for an end that nobody asked
+    /// Removes everything but guards and blocks, as [`Self::remove_all`] does it: for an end that nobody asked
     /// for, after which nothing that was meant for a tunnel may leave by another way.
     pub async fn remove_all_but_blocks(&mut self) -> Result<(), Vec<Error>> {
         self.objects.retain(|object| match object {
@@ -298,7 +315,8 @@ impl Owned {
             Object::Steering(it) => {
                 !matches!(&it.steering, Steering::Internet(internet) if internet.blocks)
             }
-            Object::Address { .. } | Object::Route(_) => true,
+            Object::Route(route) => !route.is_guard(),
+            Object::Address { .. } => true,
         });
         self.remove_all().await
     }

@@ -11,7 +11,7 @@ use netlink_packet_route::route::{
 };
 
 use super::address::family;
-use super::{Error, Netlink, PROTOCOL};
+use super::{Error, Netlink, PROTOCOL, guard};
 
 /// The table ordinary routes stand in (`RT_TABLE_MAIN`).
 pub const MAIN_TABLE: u32 = 254;
@@ -86,7 +86,7 @@ impl Route {
         *shown == Self { metric, ..self.clone() }
     }
 
-    fn message(&self) -> RouteMessage {
+    pub(super) fn message(&self) -> RouteMessage {
         let mut message = self.key();
         message
             .attributes
@@ -102,7 +102,7 @@ impl Route {
         let header = &mut message.header;
         header.address_family = family(self.destination.addr());
         header.destination_prefix_length = self.destination.prefix_len();
-        header.protocol = RouteProtocol::from(PROTOCOL);
+        header.protocol = RouteProtocol::from(self.owner());
         // The header has 8 bits for it, the attribute 32.
         header.table = u8::try_from(self.table).unwrap_or_default();
         let attributes = &mut message.attributes;
@@ -266,9 +266,9 @@ impl Netlink {
         self.change(attempt, self.handle.route().del(message).execute()).await
     }
 
-    /// Every route that carries our mark, in any table, of this or any other daemon.
+    /// Every route that carries our mark, in any table, and every guard, of this or any other daemon.
     pub async fn own_routes(&self) -> Result<Vec<Route>, Error> {
-        let mut routes = Vec::new();
+        let mut routes = self.guards().await?;
         for family in [AddressFamily::Inet, AddressFamily::Inet6] {
             let mut request = RouteMessage::default();
             request.header.address_family = family;
@@ -372,7 +372,7 @@ impl Netlink {
         Ok(found)
     }
 
-    async fn dump(&self, request: RouteMessage) -> Result<Vec<Route>, Error> {
+    pub(super) async fn dump(&self, request: RouteMessage) -> Result<Vec<Route>, Error> {
         let answers = self.handle.route().get(request).execute();
         let routes = self.collect("list routes", answers, |m| Route::parse(&m)).await?;
         Ok(routes.into_iter().flatten().collect())
@@ -418,7 +418,7 @@ pub(super) fn parse_notification(message: &RouteMessage) -> Option<(u32, IpNet)>
 
 /// Whether a message is about a route of this program, of this or any other daemon.
 pub(super) fn is_own(message: &RouteMessage) -> bool {
-    u8::from(message.header.protocol) == PROTOCOL
+    u8::from(message.header.protocol) == PROTOCOL || guard::is_guard(message)
 }
 
 #[cfg(test)]

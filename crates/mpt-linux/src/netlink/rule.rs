@@ -9,7 +9,7 @@ use netlink_packet_route::rule::{RuleAction, RuleAttribute, RuleFlags, RuleMessa
 use rtnetlink::IpVersion;
 
 use super::address::family;
-use super::{Error, Netlink, PROTOCOL};
+use super::{Error, KERNEL, Netlink, PROTOCOL};
 
 /// Priority of the rules of paths: after the local table (0), before rules an administrator or a
 /// VPN usually adds (from 5000 on) and before the main table (32766).
@@ -20,9 +20,6 @@ pub const PATH_RULE_PRIORITY: u32 = 4754;
 pub const TUNNEL_RULE_PRIORITY: u32 = BLOCK_RULE_PRIORITY - 1;
 /// Priority of the rules that let nothing that is meant for a tunnel reach the main table (32766).
 pub const BLOCK_RULE_PRIORITY: u32 = 32_765;
-
-/// The owner of the rules that the kernel makes (`RTPROT_KERNEL`).
-const KERNEL: u8 = 2;
 
 /// A policy rule: packets with all these properties look into a table.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]

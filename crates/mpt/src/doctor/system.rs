@@ -47,6 +47,11 @@ impl Kernel {
         Ok(Self { netlink, rules, routes })
     }
 
+    /// The networks that have a guard.
+    fn guards(&self) -> impl Iterator<Item = &IpNet> {
+        self.routes.iter().filter(|route| route.is_guard()).map(|route| &route.destination)
+    }
+
     /// The rules of the default routes with this mark and version of IP.
     fn of_default(&self, mark: u32, ipv6: bool) -> impl Iterator<Item = &Rule> {
         let same =
@@ -63,6 +68,7 @@ async fn running(
 ) -> Result<(), Error> {
     let before = found.findings.len();
     let addresses = kernel.netlink.addresses().await?;
+    let guarded = config.guarded_networks();
     for device in &snapshot.devices {
         let name = &device.name;
         let Ok(link) = kernel.netlink.link(name).await else {
@@ -104,6 +110,15 @@ async fn running(
                 let in_main = |it: &&Route| it.table == MAIN_TABLE;
                 if !kernel.routes.iter().filter(in_main).any(leads) {
                     let message = format!("{}: no route to {net} leads to {name}", connection.name);
+                    found.add(Level::Error, "route", message, PUT_BACK);
+                }
+            }
+            for net in connection.networks.iter().filter(|it| guarded.contains(*it)) {
+                if !kernel.guards().any(|guard| guard == net) {
+                    let message = format!(
+                        "{}: {net} lacks the unreachable route that blocks the way around the tunnel",
+                        connection.name
+                    );
                     found.add(Level::Error, "route", message, PUT_BACK);
                 }
             }
@@ -184,8 +199,16 @@ fn uplinks(kernel: &Kernel, config: &Config, found: &mut Findings) {
     }
 }
 
-/// Says that a daemon that was killed has left a block.
+/// Says that a daemon that was killed has left a block or guards.
 fn not_running(kernel: &Kernel, config: &Config, found: &mut Findings) {
+    let guards: Vec<String> = kernel.guards().map(ToString::to_string).collect();
+    if !guards.is_empty() {
+        let message = format!(
+            "mptd does not run, and what is meant for {} is blocked (fallback = \"block\")",
+            guards.join(", ")
+        );
+        found.add(Level::Error, "blocked", message, "start mptd, or open the way: mptd --unblock");
+    }
     for ipv6 in [false, true] {
         if kernel.of_default(config.daemon.mark, ipv6).any(Rule::is_block) {
             let version = if ipv6 { "IPv6" } else { "IPv4" };

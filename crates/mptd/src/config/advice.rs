@@ -69,11 +69,10 @@ fn useless_keys(context: &Context<'_>, draft: &ConnectionDraft) {
     if connection.mapping == Mapping::Flow && lines.has("sequence") && connection.sequence {
         warn("sequence", "true has no effect with mapping = \"flow\"; leave it out");
     }
-    if lines.has("fallback") && connection.default_routes().next().is_none() {
+    if lines.has("fallback") && connection.routed_networks().next().is_none() {
         warn(
             "fallback",
-            "has no effect, since the connection routes neither 0.0.0.0/0 nor ::/0 into its device; leave it out, or write one of \
-             them into networks",
+            "has no effect, since the connection routes no network into its device; leave it out",
         );
     }
     if !connection.direction.sends()

@@ -204,7 +204,7 @@ fn routes(context: &Context<'_>, drafts: &[ConnectionDraft]) {
     for ConnectionDraft { connection, lines, .. } in drafts.iter().filter(|d| d.connection.routes) {
         for network in &connection.networks {
             let owner = *owners.entry(*network).or_insert(connection);
-            if network.prefix_len() == 0 && owner.fallback != connection.fallback {
+            if owner.fallback != connection.fallback {
                 context.error(
                     lines.of("fallback"),
                     "connection.fallback",

@@ -11,6 +11,7 @@ mod check;
 mod compat;
 mod diagnostic;
 mod diff;
+mod networks;
 mod parse;
 mod peers;
 mod reader;
@@ -30,6 +31,7 @@ pub use compat::{AuthKeyFile, Compat, Create, DEFAULT_COMMAND_PORT, DEFAULT_COMP
 pub use diagnostic::{ConfigErrors, Diagnostic};
 pub use diff::{Change, Plan, Step, diff};
 pub use mpt_client::{KeyFileError, read_key_file};
+pub(crate) use networks::is_link_local;
 pub(crate) use parse::MIN_MTU;
 pub use peers::{
     Addresses, Client, Controller, DEFAULT_IDLE_KEEPALIVE, DEFAULT_KEEPALIVE, DEFAULT_MAPPINGS,

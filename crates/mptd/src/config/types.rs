@@ -141,7 +141,7 @@ pub struct Connection {
     pub ecn: Ecn,
     /// Whether routes to `networks` are installed.
     pub routes: bool,
-    /// What becomes of the packets of a default route among `networks` while they cannot go through the tunnel.
+    /// What becomes of packets to `networks` while they cannot go through the tunnel.
     pub fallback: Fallback,
     /// The other end, when it is known by its key: with it there is a session.
     pub peer: Option<Peer>,
@@ -192,14 +192,6 @@ pub struct Selector {
     pub destination_port: Option<PortRange>,
     /// DSCP, 0 to 63; `None`: any.
     pub dscp: Option<u8>,
-}
-
-impl Connection {
-    /// The default routes (0.0.0.0/0 and ::/0) that it leads into its device.
-    pub fn default_routes(&self) -> impl Iterator<Item = &IpNet> {
-        let routed = self.routes && self.direction.sends();
-        self.networks.iter().filter(move |network| routed && network.prefix_len() == 0)
-    }
 }
 
 impl Selector {

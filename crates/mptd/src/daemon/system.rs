@@ -15,7 +15,7 @@ use super::fallback::takes_internet;
 use super::links::Links;
 use super::put_back::PutBack;
 use super::reverse_path;
-use crate::config::{Config, Connection, Fallback, Path};
+use crate::config::{self, Config, Connection, Fallback, Path};
 
 /// Everything made, and the way to remove exactly that.
 pub(super) struct System {
@@ -26,10 +26,12 @@ pub(super) struct System {
     uplinks: HashSet<Uplink>,
     /// The versions of IP of which nothing reaches the default routes of the uplinks: whether IPv6.
     blocks: HashSet<bool>,
+    /// The networks of which nothing reaches a less specific route.
+    guards: HashSet<IpNet>,
     put_back: PutBack,
     /// The first configuration is in effect.
     settled: bool,
-    /// A daemon that was killed has left a block, which no end of this one takes away that was not asked for.
+    /// A daemon that was killed has left a block or a guard, which no end of this one takes away that was not asked for.
     was_blocked: bool,
     /// Mark of outer packets, once one is needed.
     mark: Option<u32>,
@@ -63,7 +65,7 @@ struct TunnelRoute {
     net: IpNet,
     /// Address of packets whose sender chose none.
     source: Option<IpAddr>,
-    /// For a default route: what becomes of its packets while no path works.
+    /// For a default route, what becomes of its packets while no path works. It is no part of other routes, which need not be made anew when it changes.
     fallback: Fallback,
 }
 
@@ -72,7 +74,8 @@ impl System {
     pub(super) async fn connect() -> Result<Self, Error> {
         let netlink = Netlink::connect()?;
         netlink.remove_leftovers_but_blocks().await?;
-        let was_blocked = netlink.own_rules().await?.iter().any(Rule::is_block);
+        let was_blocked = netlink.own_rules().await?.iter().any(Rule::is_block)
+            || netlink.own_routes().await?.iter().any(Route::is_guard);
         Ok(Self {
             owned: Owned::new(netlink),
             addresses: HashSet::new(),
@@ -80,6 +83,7 @@ impl System {
             paths: HashSet::new(),
             uplinks: HashSet::new(),
             blocks: HashSet::new(),
+            guards: HashSet::new(),
             put_back: PutBack::default(),
             settled: false,
             was_blocked,
@@ -138,10 +142,19 @@ impl System {
                 self.netlink().set_up(link.index).await?;
             }
         }
+        let guards = config.guarded_networks();
+        for network in difference(&guards, &self.guards) {
+            self.owned.add_guard(network).await?;
+            self.guards.insert(network);
+        }
         for route in difference(&needs.routes, &self.routes) {
             let link = self.netlink().link(&route.device).await?;
             self.add_route(&route, link.index).await?;
             self.routes.insert(route);
+        }
+        for network in difference(&self.guards, &guards) {
+            self.owned.remove_guard(network).await?;
+            self.guards.remove(&network);
         }
         let blocks: HashSet<bool> = self.routes.iter().filter_map(TunnelRoute::block).collect();
         for ipv6 in difference(&blocks, &self.blocks) {
@@ -331,7 +344,7 @@ impl System {
         let result = if opens {
             self.owned.remove_all().await
         } else {
-            if !self.blocks.is_empty() {
+            if !self.blocks.is_empty() || !self.guards.is_empty() {
                 tracing::warn!(
                     "what is meant for the tunnel stays blocked (fallback = \"block\"): start mptd again, or run mptd --unblock"
                 );
@@ -426,11 +439,13 @@ fn routes<'a>(
     let wanted = connection.routes && connection.direction.sends();
     let networks = connection.networks.iter().filter(move |_| wanted);
     let covered = |net: &IpNet| own.iter().any(|own| own.trunc() == *net);
-    networks.filter(move |net| !covered(net) && !is_link_local(net)).map(|net| TunnelRoute {
-        device: connection.device.clone(),
-        net: *net,
-        source: source(connection, own, net),
-        fallback: connection.fallback,
+    networks.filter(move |net| !covered(net) && !config::is_link_local(net)).map(|net| {
+        TunnelRoute {
+            device: connection.device.clone(),
+            net: *net,
+            source: source(connection, own, net),
+            fallback: if net.prefix_len() == 0 { connection.fallback } else { Fallback::default() },
+        }
     })
 }
 
@@ -466,14 +481,6 @@ impl TunnelRoute {
 
     fn out_of(&self, interface: u32) -> Route {
         Route { source: self.source, ..Route::out_of(interface, self.net) }
-    }
-}
-
-/// Link-local networks are routed by the kernel on every interface.
-fn is_link_local(net: &IpNet) -> bool {
-    match net.addr() {
-        IpAddr::V4(address) => address.is_link_local() || address.is_multicast(),
-        IpAddr::V6(address) => address.is_unicast_link_local() || address.is_multicast(),
     }
 }
 

@@ -1,0 +1,49 @@
+//! Which networks lead into devices, and which of them are guarded.
+
+use std::collections::HashSet;
+use std::net::IpAddr;
+
+use ipnet::IpNet;
+
+use super::{Config, Connection, Fallback};
+
+impl Connection {
+    /// The networks that it leads into its device, default routes included.
+    pub(super) fn routed_networks(&self) -> impl Iterator<Item = &IpNet> {
+        let routed = self.routes && self.direction.sends();
+        self.networks.iter().filter(move |_| routed)
+    }
+
+    /// The default routes (0.0.0.0/0 and ::/0) that it leads into its device.
+    pub fn default_routes(&self) -> impl Iterator<Item = &IpNet> {
+        self.routed_networks().filter(|network| network.prefix_len() == 0)
+    }
+}
+
+impl Config {
+    /// The networks whose packets go nowhere while their route into the tunnel is missing, instead of taking a less specific one.
+    ///
+    /// A default route has a guard of another kind, and a link-local network is the kernel's business. An IPv4 network in which a path's remote
+    /// address lies has none if the path is bound to an interface: the kernel finds the guard for such a socket where it passes over the route
+    /// into the tunnel, and would then take the peer for a neighbour.
+    #[must_use]
+    pub fn guarded_networks(&self) -> HashSet<IpNet> {
+        let paths = self.connections.iter().flat_map(|it| &it.paths);
+        let bound = paths.filter(|path| path.interface.is_some() && path.remote.is_ipv4());
+        let remotes: Vec<IpAddr> = bound.map(|path| path.remote).collect();
+        let blocks = self.connections.iter().filter(|it| it.fallback == Fallback::Block);
+        let networks = blocks.flat_map(Connection::routed_networks).map(IpNet::trunc);
+        networks
+            .filter(|network| network.prefix_len() > 0 && !is_link_local(network))
+            .filter(|network| !remotes.iter().any(|remote| network.contains(remote)))
+            .collect()
+    }
+}
+
+/// Whether the kernel routes a network on every interface.
+pub(crate) fn is_link_local(network: &IpNet) -> bool {
+    match network.addr() {
+        IpAddr::V4(address) => address.is_link_local() || address.is_multicast(),
+        IpAddr::V6(address) => address.is_unicast_link_local() || address.is_multicast(),
+    }
+}
