@@ -22,6 +22,13 @@ impl Bucket {
         has_token
     }
 
+    /// Returns when there is a token at the latest; `None`: there is one now. `interval` and `burst` as for
+    /// [`Self::take`].
+    pub(crate) fn next_token(&self, interval: Duration, burst: u32) -> Option<Instant> {
+        let full_at = self.full_at?;
+        full_at.checked_sub(interval * burst.saturating_sub(1))
+    }
+
     /// Returns whether the bucket is as good as new.
     pub(crate) fn is_full(&self, now: Instant) -> bool {
         self.full_at.is_none_or(|at| at <= now)
@@ -44,5 +51,9 @@ mod tests {
         assert_eq!(taken(start + Duration::from_secs(60)), 20);
         assert!(!bucket.is_full(start + Duration::from_secs(60)));
         assert!(bucket.is_full(start + Duration::from_secs(62)));
+        let next = bucket.next_token(interval, 20).unwrap();
+        assert_eq!(next, start + Duration::from_secs(60) + interval);
+        assert!(!bucket.take(next - Duration::from_nanos(1), interval, 20));
+        assert!(bucket.take(next, interval, 20));
     }
 }

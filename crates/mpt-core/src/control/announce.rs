@@ -8,8 +8,18 @@
 
 use std::time::{Duration, Instant};
 
+use crate::bucket::Bucket;
 use crate::sequence::Sequence;
 
+/// Tables that are sent in a second, at most: a peer that changes what it says of its paths changes
+/// ours, and each of ours leaves on every path.
+pub const TABLES_PER_SECOND: u32 = 50;
+/// Tables that are sent as soon as they change, after a while without any: as many paths may go down
+/// one by one.
+pub const TABLE_BURST: u32 = 16;
+
+/// Time in which another table may be sent, in the long run.
+const TABLE_INTERVAL: Duration = Duration::from_nanos(1_000_000_000 / TABLES_PER_SECOND as u64);
 /// A table is not repeated sooner than this.
 const SHORTEST_INTERVAL: Duration = Duration::from_millis(20);
 /// Time until the first repetition while no round-trip time is known.
@@ -34,6 +44,7 @@ pub struct Announcer<E> {
     sent: Option<Instant>,
     /// Times the present generation was sent.
     sendings: u32,
+    pace: Bucket,
 }
 
 impl<E: Clone + PartialEq> Announcer<E> {
@@ -51,11 +62,13 @@ impl<E: Clone + PartialEq> Announcer<E> {
             known: false,
             sent: None,
             sendings: 0,
+            pace: Bucket::default(),
         }
     }
 
     /// The table from now on; `from` is the sequence number of the next packet. Returns whether that
-    /// is a change, hence a new generation that is to be sent at once.
+    /// is a change, hence a new generation that is to be sent at once, or as soon as the rate of
+    /// tables allows: then as it is by that time.
     pub fn set(&mut self, entries: &[E], from: u32) -> bool {
         let changed = self.entries != entries;
         if changed {
@@ -103,11 +116,19 @@ impl<E: Clone + PartialEq> Announcer<E> {
     }
 
     /// When the table is to be sent again: 1.5 round-trip times after it was last sent, at least
-    /// 20 ms; the time doubles after some repetitions, up to a second. None when it is acknowledged,
-    /// and when it was never sent and is due at once.
+    /// 20 ms; the time doubles after some repetitions, up to a second. A new one is due as soon as
+    /// the rate of tables allows. None when it is acknowledged, and when it is due at once.
     #[must_use]
     pub fn next_due(&self, rtt: Option<Duration>) -> Option<Instant> {
-        let sent = self.sent.filter(|_| !self.acknowledged)?;
+        if self.acknowledged {
+            return None;
+        }
+        self.repetition(rtt).max(self.pace.next_token(TABLE_INTERVAL, TABLE_BURST))
+    }
+
+    /// When the present generation, which was sent, is to be sent again.
+    fn repetition(&self, rtt: Option<Duration>) -> Option<Instant> {
+        let sent = self.sent?;
         let first = rtt.map_or(UNKNOWN_INTERVAL, |rtt| (rtt * 3 / 2).max(SHORTEST_INTERVAL));
         // Ten doublings are more than the bound allows.
         let doublings = self.sendings.saturating_sub(1 + PROMPT_REPETITIONS).min(10);
@@ -117,6 +138,7 @@ impl<E: Clone + PartialEq> Announcer<E> {
 
     /// The table was sent, once on each path that seemed right.
     pub fn sent(&mut self, now: Instant) {
+        self.pace.take(now, TABLE_INTERVAL, TABLE_BURST);
         self.sent = Some(now);
         self.sendings = self.sendings.saturating_add(1);
     }

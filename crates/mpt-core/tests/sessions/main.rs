@@ -10,6 +10,7 @@ mod a_broken_path_is_left;
 mod a_host_that_begins_anew_is_met_again;
 mod a_path_is_measured;
 mod a_path_that_returns_is_used;
+mod a_peer_that_flaps_is_answered_at_a_pace;
 mod a_revoked_peer_has_no_session;
 mod a_session_comes_up;
 mod a_wrong_message_makes_its_frame_ineffective;
