@@ -138,6 +138,12 @@ pub struct AcceptedDatagram {
 }
 
 impl AcceptedDatagram {
+    /// The connection that it came on.
+    #[inline]
+    pub fn connection(&self) -> ConnectionId {
+        self.connection
+    }
+
     /// Where in the datagram the inner packet is.
     #[inline]
     pub fn inner(&self) -> Range<usize> {

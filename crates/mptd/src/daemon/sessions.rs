@@ -490,6 +490,7 @@ pub(super) fn wanted(session: SessionId, held: &Held) -> Wanted {
         links: held.connection.paths.iter().map(link).collect(),
         client: Some(ClientSession {
             id: session,
+            owner: held.owner,
             paths: held.path_numbers(),
             max_weight: held.max_weight,
         }),

@@ -175,6 +175,8 @@ impl DataThread {
             let io = paths.get(stuck.path.0 as usize).and_then(Option::as_ref);
             io.is_some_and(|io| stuck.channel < io.channels.len())
         });
+        let endpoint = &self.endpoint;
+        self.ingress.shares_mut().retain(|id| endpoint.connection(id).is_some());
         self.follow_connections(now, wanted);
         reset.into_iter().for_each(|path| self.forget_reported_mtu(path));
         self.follow_prototypes(now, wanted, commands);

@@ -96,6 +96,7 @@ impl DataThread {
         let paths = self.paths_of(id);
         let endpoint = &mut self.endpoint;
         self.ingress.deliver(&mut self.devices, |sink| endpoint.remove_connection(now, id, sink));
+        self.ingress.shares_mut().forget(id);
         paths.into_iter().for_each(|path| self.displace(path));
     }
 

@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use mpt_core::compat::Compat;
 use mpt_core::control::Control;
-use mpt_core::{DatagramDrop, DeviceId, DeviceSink, Endpoint, SocketId};
+use mpt_core::{ConnectionId, DatagramDrop, DeviceId, DeviceSink, Endpoint, SocketId};
 use mpt_linux::offload::{self, Piece, VnetHeader};
 use mpt_linux::tun::Tun;
 use mpt_linux::udp::UdpSocket;
@@ -16,6 +16,7 @@ use mpt_wire::gre;
 
 use super::buffers::{Buffers, PacketRef};
 use super::device::Device;
+use super::shares::Shares;
 use super::{SMALL_PACKET, compat};
 
 /// Reads before what came in is written to the devices: enough for the segments of all paths to meet again, few enough to stay in the cache.
@@ -79,6 +80,11 @@ impl Ingress {
         &self.buffers
     }
 
+    /// Whose packets share the memory.
+    pub(crate) fn shares_mut(&mut self) -> &mut Shares {
+        self.buffers.shares_mut()
+    }
+
     /// Small packets since they were last taken.
     pub(crate) fn small_packets(&self) -> usize {
         self.small
@@ -123,8 +129,8 @@ impl Ingress {
                     let inner = accepted.inner();
                     let packet =
                         self.buffers.packet(buffer, start + inner.start..start + inner.end);
-                    let mut delivery =
-                        Delivery { buffers: &mut self.buffers, devices, read_len: read.len };
+                    let origin = Some((accepted.connection(), read.len));
+                    let mut delivery = Delivery { buffers: &mut self.buffers, devices, origin };
                     judges.endpoint.receive(now, &accepted, packet, &mut delivery);
                 }
                 Err(DatagramDrop::Control) => {
@@ -132,7 +138,7 @@ impl Ingress {
                     let frame = &mut *self.frame;
                     let len = control_frame(datagram, frame);
                     let mut delivery =
-                        Delivery { buffers: &mut self.buffers, devices, read_len: read.len };
+                        Delivery { buffers: &mut self.buffers, devices, origin: None };
                     let Judges { endpoint, control, .. } = judges;
                     if control.public_key().is_some() {
                         let frame = &frame[..len];
@@ -160,7 +166,7 @@ impl Ingress {
         devices: &mut [Option<Device>],
         run: impl FnOnce(&mut Delivery<'_>) -> R,
     ) -> R {
-        let result = run(&mut Delivery { buffers: &mut self.buffers, devices, read_len: 0 });
+        let result = run(&mut Delivery { buffers: &mut self.buffers, devices, origin: None });
         self.end_round(devices);
         result
     }
@@ -196,13 +202,15 @@ fn control_frame(datagram: &[u8], frame: &mut FrameBuffer) -> usize {
 pub(crate) struct Delivery<'a> {
     buffers: &'a mut Buffers,
     devices: &'a mut [Option<Device>],
-    read_len: usize,
+    /// The connection of the packet that is just received, and the length of the read that brought it. Nothing else is ever to be kept.
+    origin: Option<(ConnectionId, usize)>,
 }
 
 impl DeviceSink<PacketRef> for Delivery<'_> {
     #[inline]
     fn keep(&mut self, packet: PacketRef) -> Option<PacketRef> {
-        self.buffers.keep(packet, self.read_len)
+        let (connection, read_len) = self.origin?;
+        self.buffers.keep(connection, packet, read_len)
     }
 
     #[inline]

@@ -11,6 +11,7 @@ use mpt_core::control::{
 use mpt_core::{ConnectionId, PathId, SocketId};
 use mpt_wire::control::{Kind, Reason};
 
+use super::shares::Owner;
 use super::sockets::SocketKey;
 use super::{ChangeError, DataThread, Notice, Wanted};
 use crate::{config, convert};
@@ -46,6 +47,8 @@ struct Entry {
 pub(crate) struct ClientSession {
     /// The session.
     pub(crate) id: SessionId,
+    /// The client.
+    pub(crate) owner: PublicKey,
     /// The client's numbers of the paths, with their names.
     pub(crate) paths: BTreeMap<u16, String>,
     /// The largest weight of its paths, whatever the client wishes.
@@ -138,6 +141,11 @@ impl DataThread {
     pub(super) fn follow_connection(&mut self, now: Instant, wanted: &Wanted) {
         let config = &wanted.config;
         let Some(id) = self.endpoint.find_connection(&config.name) else { return };
+        let owner = match &wanted.client {
+            Some(client) => Owner::Client(client.owner),
+            None => Owner::Connection(id),
+        };
+        self.ingress.shares_mut().assign(id, owner);
         let paths: Vec<(String, PathId)> = config
             .paths
             .iter()
