@@ -187,11 +187,13 @@ impl Daemon {
             self.data.call(move |data| data.start_test(session, number, path, duration, limit));
         match started.await? {
             Ok(()) => {
-                tracing::info!(
-                    path,
-                    duration_ms = start.duration_ms,
-                    "speed test for the other end"
-                );
+                if self.provoked.line(peer) {
+                    tracing::info!(
+                        path,
+                        duration_ms = start.duration_ms,
+                        "speed test for the other end"
+                    );
+                }
                 Ok(Ok(SessionResult::Done))
             }
             Err(error) => {

@@ -10,8 +10,8 @@ mod links;
 mod measure;
 mod names;
 mod network;
+mod provoked;
 mod put_back;
-mod refusals;
 mod reload;
 mod reverse_path;
 mod runtime;
@@ -92,7 +92,7 @@ pub struct Daemon {
     names: Names,
     sessions: sessions::Sessions,
     measure: measure::Measure,
-    refusals: refusals::Refusals,
+    provoked: provoked::Provoked,
     clients: Clients,
     /// Connections of the file that have lost their `[connection.peer]` while they ran: they stay off.
     unguarded: BTreeSet<String>,
@@ -139,7 +139,7 @@ pub async fn run(
         names,
         sessions: sessions::Sessions::default(),
         measure,
-        refusals: refusals::Refusals::default(),
+        provoked: provoked::Provoked::default(),
         clients: Clients::default(),
         unguarded: BTreeSet::new(),
         server: control.server(commands.clone(), events.clone()),
@@ -195,7 +195,7 @@ pub async fn run(
                 if let Err(error) = daemon.ask_again().await {
                     break Err(error);
                 }
-                if let Err(error) = daemon.sum_up_refusals().await {
+                if let Err(error) = daemon.sum_up().await {
                     break Err(error);
                 }
             }
@@ -214,6 +214,8 @@ pub async fn run(
             () = daemon.data_ended() => break Err(Ended.into()),
         }
     };
+    // What was left out so far would never be said.
+    let _ = daemon.sum_up_now().await;
     tracing::info!("ending");
     service::stopping();
     daemon.shut_down(if ended.is_ok() { End::AskedFor } else { End::Failure }).await;
@@ -244,7 +246,16 @@ impl Daemon {
             Notice::PathState { connection, path, from, to, reason, lasted } => {
                 let lasted_ms = u64::try_from(lasted.as_millis()).unwrap_or(u64::MAX);
                 let from = former(from);
-                tracing::info!(connection, path, from, to = %to, reason, lasted_ms, "path {to}");
+                // What the administrator does is always said.
+                if reason == "administrative" || self.may_log_of(&connection) {
+                    tracing::info!(connection, path, from, to = %to, reason, lasted_ms, "path {to}");
+                }
+                Ok(())
+            }
+            Notice::PathMtu { connection, path, before, found } => {
+                if self.may_log_of(&connection) {
+                    tracing::info!(connection, path, before, found, "path MTU found by probes");
+                }
                 Ok(())
             }
             Notice::PathChanged { connection, path } => {
@@ -253,7 +264,9 @@ impl Daemon {
                 Ok(())
             }
             Notice::PathMoved { connection, path, remote } => {
-                tracing::info!(connection, path, %remote, "the other end of a path has moved");
+                if self.may_log_of(&connection) {
+                    tracing::info!(connection, path, %remote, "the other end of a path has moved");
+                }
                 self.tell(EventKind::PathMoved { connection, path, remote });
                 Ok(())
             }

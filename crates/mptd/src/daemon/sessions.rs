@@ -70,7 +70,9 @@ impl Daemon {
                     true => SessionRole::Initiator,
                     false => SessionRole::Responder,
                 };
-                tracing::info!(connection, %peer, %role, "session established");
+                if self.provoked.line(peer) {
+                    tracing::info!(connection, %peer, %role, "session established");
+                }
                 self.tell(EventKind::SessionEstablished {
                     connection: connection.clone(),
                     peer: peer.to_string(),
@@ -111,7 +113,9 @@ impl Daemon {
                     }
                     Ok(SessionReply::Ok(_)) => Ok(()),
                     Ok(SessionReply::Error(failure)) | Err(failure) => {
-                        tracing::error!(connection, %failure, "the server refuses the connection");
+                        if self.may_log_of(&connection) {
+                            tracing::error!(connection, %failure, "the server refuses the connection");
+                        }
                         let pause = match failure.code {
                             SessionCode::Busy => ASK_AGAIN_SOON,
                             _ => ASK_AGAIN,
@@ -231,7 +235,9 @@ impl Daemon {
         if assigned && let Some(device) = next.devices.iter_mut().find(|it| it.name == device) {
             device.addresses = created.addresses;
         }
-        tracing::info!(connection, key = created.key, "connection created by the server");
+        if self.may_log_of(connection) {
+            tracing::info!(connection, key = created.key, "connection created by the server");
+        }
         if let Err(error) = self.put_into_effect(next).await {
             tracing::error!(connection, %error, "what the server assigned cannot be used");
             return Ok(());
@@ -298,7 +304,7 @@ impl Daemon {
             match self.clients.create(Instant::now(), &self.running, session, &peer, create) {
                 Ok(granted) => granted,
                 Err(failure) => {
-                    if self.refusals.deny(peer) {
+                    if self.provoked.deny(peer) {
                         tracing::warn!(%peer, %failure, name = create.name, "connection refused");
                     }
                     return Ok(Err(failure));
@@ -334,7 +340,9 @@ impl Daemon {
             return Ok(Err(SessionFailure::new(SessionCode::Failed, error.to_string())));
         }
         if !before && replaces.is_none() {
-            tracing::info!(client, connection = name, "connection of a client created");
+            if self.provoked.line(peer) {
+                tracing::info!(client, connection = name, "connection of a client created");
+            }
             self.tell(EventKind::ClientAdded { client, connection: name });
         }
         Ok(Ok(SessionResult::Created(granted.created)))
@@ -377,7 +385,9 @@ impl Daemon {
             (None, None) => None,
         };
         if let Some((peer_name, peer)) = peer {
-            tracing::info!(connection, %peer, %reason, "session lost");
+            if self.provoked.line(peer) {
+                tracing::info!(connection, %peer, %reason, "session lost");
+            }
             let peer = peer.to_string();
             self.tell(EventKind::SessionLost { connection, peer, peer_name, reason });
         }
@@ -420,7 +430,9 @@ impl Daemon {
         if let Some(opened) = self.sessions.opened.get_mut(&session) {
             opened.connection = Some(connection.clone());
         }
-        tracing::info!(client, connection, %reason, "connection of a client removed");
+        if self.provoked.line(held.owner) {
+            tracing::info!(client, connection, %reason, "connection of a client removed");
+        }
         self.tell(EventKind::ClientRemoved { client, connection: connection.clone(), reason });
         Ok(Some(connection))
     }

@@ -130,6 +130,17 @@ pub(crate) enum Notice {
         /// Its name.
         path: String,
     },
+    /// Probes found another path MTU; for the log.
+    PathMtu {
+        /// Name of its connection.
+        connection: String,
+        /// Its name.
+        path: String,
+        /// Bytes that it was used with.
+        before: u16,
+        /// Bytes that it carries.
+        found: u16,
+    },
     /// The other end of a path is at another address.
     PathMoved {
         /// Name of its connection.

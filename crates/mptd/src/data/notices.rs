@@ -15,7 +15,7 @@ use super::{DataThread, Notice};
 /// go.
 const MAX_STATES: usize = 4096;
 
-/// What the control side is to be told: one entry for each state of each thing, at most one per device and two per path, and at most [`MAX_STATES`]
+/// What the control side is to be told: one entry for each state of each thing, at most two per device and three per path, and at most [`MAX_STATES`]
 /// changes of paths' states.
 #[derive(Debug)]
 pub(super) struct Notices {
@@ -32,6 +32,7 @@ pub(super) struct Notices {
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Thing {
     Mtu(String),
+    PathMtu(String, String),
     Device(String),
     Path(String, String),
     Address(String, String),
@@ -50,6 +51,9 @@ impl Notices {
             Notice::DeviceGone { device } => Thing::Device(device.clone()),
             Notice::PathChanged { connection, path } => {
                 Thing::Path(connection.clone(), path.clone())
+            }
+            Notice::PathMtu { connection, path, .. } => {
+                Thing::PathMtu(connection.clone(), path.clone())
             }
             Notice::PathMoved { connection, path, .. } => {
                 Thing::Address(connection.clone(), path.clone())

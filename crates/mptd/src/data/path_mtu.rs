@@ -198,7 +198,7 @@ impl DataThread {
         device: Option<(DeviceId, u16)>,
     ) {
         if let Some((connection, path)) = self.names(path) {
-            tracing::info!(connection, path, before, found, "path MTU found by probes");
+            self.notify(Notice::PathMtu { connection, path, before, found });
         }
         self.tell_device_mtu(device);
         self.tell_path_mtu(path);

@@ -30,6 +30,7 @@ mod clients_behind_a_nat_are_told_apart_and_followed;
 mod control_frames_travel_as_gre_beside_the_data;
 mod hostile_frames_disturb_no_session;
 mod no_client_gets_what_another_one_has;
+mod no_peer_fills_the_log;
 mod nothing_is_sent_to_who_has_not_the_right_keys;
 mod one_client_does_not_starve_the_others;
 mod one_client_shrinks_nobody_elses_packets;

@@ -1,0 +1,143 @@
+//! Lines of the log that peers provoke: so many for each peer in a minute, and then one that says how many were left out, and how many of its requests
+//! were refused.
+
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+
+use mpt_core::control::PublicKey;
+
+use super::{Daemon, Error};
+
+/// How often the log says what was left out and refused.
+const SUMMARY: Duration = Duration::from_secs(60);
+/// Lines about one peer between two summaries, at most.
+const LINES: u64 = 100;
+
+/// What the daemon remembers of peers' lines: no more than one entry for each key of the configuration.
+#[derive(Debug, Default)]
+pub(super) struct Provoked {
+    /// When the last summary was made.
+    summed_up: Option<Instant>,
+    /// What happened since then, by peer.
+    peers: BTreeMap<PublicKey, Account>,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Account {
+    /// Lines that were to be written.
+    lines: u64,
+    /// Requests that were refused.
+    refused: u64,
+    /// The first of them has a line of its own.
+    told: u64,
+}
+
+impl Account {
+    /// What the log says of it, if there is something to say.
+    fn summary(self) -> Option<String> {
+        let count = |count: u64, what: &str, end: &str| {
+            let s = if count == 1 { "" } else { "s" };
+            (count > 0).then(|| format!("{count} {what}{s} {end}"))
+        };
+        let refused = count(self.refused - self.told, "request", "refused");
+        let left_out = count(self.lines.saturating_sub(LINES), "line", "left out of the log");
+        let said: Vec<String> = [refused, left_out].into_iter().flatten().collect();
+        (!said.is_empty()).then(|| said.join(", "))
+    }
+}
+
+impl Provoked {
+    /// Counts a line about a peer. Returns whether it is to be written.
+    pub(super) fn line(&mut self, peer: PublicKey) -> bool {
+        let account = self.peers.entry(peer).or_default();
+        account.lines += 1;
+        account.lines <= LINES
+    }
+
+    /// Counts a request that the policy refuses. Returns whether it is the first of this peer since the last summary, and so worth a line of
+    /// its own.
+    pub(super) fn deny(&mut self, peer: PublicKey) -> bool {
+        let account = self.peers.entry(peer).or_default();
+        account.refused += 1;
+        account.told = 1;
+        account.refused == 1
+    }
+}
+
+impl Daemon {
+    /// Counts a line about the peer of a connection. Returns whether it is to be written: always, where the connection has no peer.
+    pub(super) fn may_log_of(&mut self, connection: &str) -> bool {
+        let configured = self.running.connection(connection);
+        let peer = match configured.map(|it| &it.peer) {
+            Some(peer) => peer.as_ref().map(|it| it.public_key),
+            None => {
+                let session = self.clients.find_shown(connection);
+                session.and_then(|it| self.clients.get(it)).map(|held| held.owner)
+            }
+        };
+        peer.is_none_or(|peer| self.provoked.line(peer))
+    }
+
+    /// Logs what was left out and refused in the last minute. To be called every second or so.
+    pub(super) async fn sum_up(&mut self) -> Result<(), Error> {
+        let now = Instant::now();
+        let since = *self.provoked.summed_up.get_or_insert(now);
+        if now < since + SUMMARY {
+            return Ok(());
+        }
+        self.provoked.summed_up = Some(now);
+        self.sum_up_now().await
+    }
+
+    /// Logs what was left out and refused since the last summary.
+    pub(super) async fn sum_up_now(&mut self) -> Result<(), Error> {
+        for (peer, count) in self.data.call(|data| data.take_refused()).await? {
+            self.provoked.peers.entry(peer).or_default().refused += count;
+        }
+        for (peer, account) in std::mem::take(&mut self.provoked.peers) {
+            if let Some(summary) = account.summary() {
+                tracing::warn!("{}: {summary} in the last minute", self.describe_peer(&peer));
+            }
+        }
+        Ok(())
+    }
+
+    /// A peer as the configuration names it.
+    fn describe_peer(&self, peer: &PublicKey) -> String {
+        let config = &self.running;
+        if let Some(client) = config.clients.iter().find(|it| it.public_key == *peer) {
+            return format!("client {}", client.name);
+        }
+        if let Some(controller) = config.controllers.iter().find(|it| it.public_key == *peer) {
+            return format!("controller {}", controller.name);
+        }
+        let is = |it: &&crate::config::Connection| {
+            it.peer.as_ref().is_some_and(|known| known.public_key == *peer)
+        };
+        match config.connections.iter().find(is) {
+            Some(connection) => format!("peer of connection {}", connection.name),
+            None => format!("peer {peer}"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_peer_has_its_lines_and_the_rest_is_counted() {
+        let mut provoked = Provoked::default();
+        let peers = [PublicKey::from([1; 32]), PublicKey::from([2; 32])];
+        let written = (0..1000).filter(|_| provoked.line(peers[0])).count();
+        assert_eq!(written as u64, LINES);
+        assert!(provoked.line(peers[1]));
+        assert_eq!((0..3).filter(|_| provoked.deny(peers[0])).count(), 1);
+        let said = |peer| provoked.peers[peer].summary();
+        assert_eq!(
+            said(&peers[0]).as_deref(),
+            Some("2 requests refused, 900 lines left out of the log")
+        );
+        assert_eq!(said(&peers[1]), None);
+    }
+}
