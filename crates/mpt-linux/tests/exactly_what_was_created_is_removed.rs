@@ -114,10 +114,21 @@ async fn routes_keep_their_owner_when_their_mtu_changes() {
     let before = everything(&a);
     let mut owned = Owned::new(a.netlink.clone());
     create(&a, &mut owned).await;
-    owned.set_route_mtu(index, 1300).await.unwrap();
-    let own = a.netlink.own_routes().await.unwrap();
+    let made = a.netlink.own_routes().await.unwrap().into_iter();
+    let made: Vec<Route> = made.filter(|route| route.table == MAIN_TABLE).collect();
+    for network in ["10.80.0.0/16", "fd00:80::/32"] {
+        let route = Route::out_of(index, net(network));
+        owned.put_route(route.clone()).await.unwrap();
+        for mtu in [Some(1400), None, Some(1300)] {
+            owned.put_route(Route { mtu, ..route.clone() }).await.unwrap();
+        }
+    }
+    let own = a.netlink.own_routes().await.unwrap().into_iter();
+    let own: Vec<Route> = own.filter(|route| !made.contains(route)).collect();
     let in_main = own.iter().filter(|route| route.table == MAIN_TABLE);
-    assert_eq!(in_main.map(|route| route.mtu).collect::<Vec<_>>(), [Some(1300); 3]);
+    assert_eq!(in_main.map(|route| route.mtu).collect::<Vec<_>>(), [Some(1300); 2]);
+    owned.remove_route(&Route::out_of(index, net("10.80.0.0/16"))).await.unwrap();
+    assert!(!a.ip("route").contains("10.80.0.0/16"), "whatever its MTU");
     owned.remove_all().await.unwrap();
     assert_eq!(everything(&a), before);
 }

@@ -70,9 +70,11 @@ impl Owned {
         Ok(())
     }
 
-    /// Removes a route created here; nothing happens if it was not.
+    /// Removes a route created here, whatever MTU it has; nothing happens if it was not.
     pub async fn remove_route(&mut self, route: &Route) -> Result<(), Error> {
-        self.remove_one(|object| matches!(object, Object::Route(r) if r == route)).await
+        let this =
+            |object: &Object| matches!(object, Object::Route(it) if it.is_but_for_mtu(route));
+        self.remove_one(this).await
     }
 
     /// Lets nothing that is meant for a network of a tunnel take a shorter prefix, such as the default
@@ -91,18 +93,23 @@ impl Owned {
         self.remove_one(|object| matches!(object, Object::Route(route) if this(route))).await
     }
 
-    /// Gives all routes created here that leave by `interface` another MTU, in bytes.
-    pub async fn set_route_mtu(&mut self, interface: u32, mtu: u32) -> Result<(), Error> {
-        for object in &mut self.objects {
-            let Object::Route(route) = object else { continue };
-            if route.interface() != Some(interface) || route.mtu == Some(mtu) {
-                continue;
-            }
-            let changed = Route { mtu: Some(mtu), ..route.clone() };
-            self.netlink.replace_route(&changed).await?;
-            *route = changed;
+    /// Adds a route, or gives the one created here that differs in its MTU alone that of `route`. A route
+    /// of somebody else that is there already is an error and stays.
+    pub async fn put_route(&mut self, route: Route) -> Result<(), Error> {
+        let same =
+            |object: &&mut Object| matches!(object, Object::Route(it) if it.is_but_for_mtu(&route));
+        let Some(Object::Route(present)) = self.objects.iter_mut().find(same) else {
+            return self.add_route(route).await;
+        };
+        if present.mtu == route.mtu {
+            return Ok(());
         }
-        Ok(())
+        present.mtu = route.mtu;
+        match self.netlink.replace_route(&route).await {
+            // It is added when the device is up.
+            Err(error) if error.is_gone() || error.is_down() => Ok(()),
+            result => result,
+        }
     }
 
     /// As [`Netlink::add_rule`]. A rule that is there already is an error and stays.

@@ -80,6 +80,11 @@ impl Route {
         }
     }
 
+    /// Whether this route and another one differ in their MTU at most.
+    pub(super) fn is_but_for_mtu(&self, other: &Self) -> bool {
+        *self == Self { mtu: self.mtu, ..other.clone() }
+    }
+
     /// Whether `shown` is how the kernel shows this route: it fills in the metric.
     pub(super) fn is_shown_as(&self, shown: &Self) -> bool {
         let metric = self.metric.or(shown.metric);

@@ -3,6 +3,7 @@
 //! It owns the data thread's `Handle` and everything made by netlink. What it decides reaches the packet path as calls between two rounds, so
 //! nothing here can hold up a packet.
 
+mod client_mtus;
 mod clients;
 mod commands;
 mod fallback;
@@ -240,6 +241,7 @@ impl Daemon {
                 if let Err(error) = self.system.set_mtu(&device, mtu).await {
                     tracing::error!(%error, device, mtu, "device keeps its MTU");
                 }
+                self.follow_client_mtus().await;
                 Ok(())
             }
             Notice::DeviceGone { device } => Err(Error::DeviceGone(device)),
@@ -259,6 +261,7 @@ impl Daemon {
                 Ok(())
             }
             Notice::PathChanged { connection, path } => {
+                self.follow_client_mtu(&connection).await;
                 self.tell_paths(vec![(connection, path)]).await;
                 self.follow_fallback().await;
                 Ok(())

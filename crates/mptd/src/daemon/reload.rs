@@ -85,6 +85,7 @@ impl Daemon {
         self.running = next;
         self.tell_removed_sessions();
         self.follow_fallback().await;
+        self.follow_client_mtus().await;
         Ok(())
     }
 
@@ -174,6 +175,7 @@ impl Daemon {
         self.system.refresh(&config, &links).await;
         self.follow_fallback().await;
         log(self.set_device_mtus(&config).await);
+        self.follow_client_mtus().await;
     }
 
     /// Says what was changed, in the log and to monitors.

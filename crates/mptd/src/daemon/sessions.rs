@@ -339,6 +339,7 @@ impl Daemon {
             self.forget_client(session).await?;
             return Ok(Err(SessionFailure::new(SessionCode::Failed, error.to_string())));
         }
+        self.follow_client_mtu(&name).await;
         if !before && replaces.is_none() {
             if self.provoked.line(peer) {
                 tracing::info!(client, connection = name, "connection of a client created");
@@ -353,9 +354,10 @@ impl Daemon {
         session: SessionId,
     ) -> Result<Result<SessionResult, SessionFailure>, Error> {
         let Some(held) = self.clients.get(session) else { return Ok(Err(gone())) };
-        let wanted = wanted(session, held);
+        let (wanted, name) = (wanted(session, held), held.connection.name.clone());
         let changed: Result<(), ChangeError> =
             self.data.call(move |data| data.change_client(&wanted)).await?;
+        self.follow_client_mtu(&name).await;
         Ok(match changed {
             Ok(()) => Ok(SessionResult::Done),
             Err(error) => Err(SessionFailure::new(SessionCode::Failed, error.to_string())),
@@ -439,11 +441,12 @@ impl Daemon {
 
     async fn forget_client(&mut self, session: SessionId) -> Result<(), Error> {
         if let Some(held) = self.clients.remove(session) {
-            let name = held.connection.name;
+            let name = held.connection.name.clone();
             self.data.call(move |data| data.remove_client(&name)).await?;
             if let Err(error) = self.route_clients().await {
                 tracing::warn!(%error, "routes of a client remain");
             }
+            self.follow_client_mtu(&held.connection.name).await;
         }
         Ok(())
     }

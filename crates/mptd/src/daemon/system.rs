@@ -1,6 +1,6 @@
 //! What the daemon makes in the system by netlink: addresses, MTUs, routes, and the routing of outer packets.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::net::IpAddr;
 use std::time::{Duration, Instant};
 
@@ -28,6 +28,8 @@ pub(super) struct System {
     blocks: HashSet<bool>,
     /// The networks of which nothing reaches a less specific route.
     guards: HashSet<IpNet>,
+    /// The routes that have an MTU of their own, by the client's connection that needs it and by network.
+    narrow: BTreeMap<String, BTreeMap<IpNet, Route>>,
     put_back: PutBack,
     /// The first configuration is in effect.
     settled: bool,
@@ -84,6 +86,7 @@ impl System {
             uplinks: HashSet::new(),
             blocks: HashSet::new(),
             guards: HashSet::new(),
+            narrow: BTreeMap::new(),
             put_back: PutBack::default(),
             settled: false,
             was_blocked,
@@ -177,7 +180,7 @@ impl System {
     async fn add_route(&mut self, route: &TunnelRoute, interface: u32) -> Result<(), Error> {
         match route.internet(interface) {
             Some(internet) => self.owned.add_internet(internet).await,
-            None => self.owned.add_route(route.out_of(interface)).await,
+            None => self.owned.put_route(route.out_of(interface)).await,
         }
     }
 
@@ -186,6 +189,70 @@ impl System {
             Some(internet) => self.owned.remove_internet(&internet).await,
             None => self.owned.remove_route(&route.out_of(interface)).await,
         }
+    }
+
+    /// Gives the routes to these networks of a client's connection these MTUs, and those to its other networks that of the device again. An
+    /// address within a network of the device, to which the kernel's route leads, gets a route of its own for that.
+    pub(super) async fn set_route_mtus(
+        &mut self,
+        config: &Config,
+        connection: &Connection,
+        mtus: BTreeMap<IpNet, u16>,
+    ) -> Result<(), Error> {
+        let own = config.device(&connection.device).map_or(&[][..], |it| &it.addresses);
+        let before = self.narrow.get(&connection.name).cloned().unwrap_or_default();
+        if before.is_empty() && mtus.is_empty() {
+            return Ok(());
+        }
+        for (network, route) in before.iter().filter(|(network, _)| !mtus.contains_key(network)) {
+            self.widen(network, route).await?;
+        }
+        let mut routes = BTreeMap::new();
+        if let Some(link) = self.find(&connection.device).await? {
+            for (network, mtu) in mtus {
+                let route = match self.route_to(&connection.device, &network) {
+                    Some(route) => route.out_of(link.index),
+                    None => Route {
+                        source: source(connection, own, &network),
+                        ..Route::out_of(link.index, network)
+                    },
+                };
+                let route = Route { mtu: Some(mtu.into()), ..route };
+                self.owned.put_route(route.clone()).await?;
+                routes.insert(network, route);
+            }
+        }
+        match routes.is_empty() {
+            true => self.narrow.remove(&connection.name),
+            false => self.narrow.insert(connection.name.clone(), routes),
+        };
+        Ok(())
+    }
+
+    /// Takes back what was done for a client's connection that is gone.
+    pub(super) async fn forget_route_mtus(&mut self, connection: &str) -> Result<(), Error> {
+        for (network, route) in self.narrow.remove(connection).unwrap_or_default() {
+            self.widen(&network, &route).await?;
+        }
+        Ok(())
+    }
+
+    /// The connections of clients whose routes have an MTU of their own.
+    pub(super) fn narrow_connections(&self) -> impl Iterator<Item = &String> {
+        self.narrow.keys()
+    }
+
+    /// Takes the MTU of its own from a route, and the route itself if only the MTU asked for it.
+    async fn widen(&mut self, network: &IpNet, route: &Route) -> Result<(), Error> {
+        // A network is routed to one device only.
+        match self.routes.iter().any(|it| it.net == *network) {
+            true => self.owned.put_route(Route { mtu: None, ..route.clone() }).await,
+            false => self.owned.remove_route(route).await,
+        }
+    }
+
+    fn route_to(&self, device: &str, network: &IpNet) -> Option<&TunnelRoute> {
+        self.routes.iter().find(|it| (it.device.as_str(), &it.net) == (device, network))
     }
 
     /// Gives every interface that paths name the routing it needs, and takes away what none needs.

@@ -1,5 +1,6 @@
 //! Connections of clients: they come and go one at a time, without a look at the thousands of others.
 
+use std::collections::{HashMap, HashSet};
 use std::time::Instant;
 
 use mpt_core::control::{PublicKey, SessionId, SessionView};
@@ -9,6 +10,14 @@ use mpt_wire::control::Kind;
 use super::changes::Plugged;
 use super::path::PathIo;
 use super::{ChangeError, DataThread, Wanted};
+
+/// The largest inner packets that fit a connection, in bytes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct InnerMtus {
+    pub(crate) ipv4: u16,
+    /// `None` where no path carries IPv6.
+    pub(crate) ipv6: Option<u16>,
+}
 
 impl DataThread {
     /// Adds the connection of a client, in place of one of the same name. On an error the one before is gone as well: its client has
@@ -125,6 +134,17 @@ impl DataThread {
         }
         self.settle_control();
         sessions.len()
+    }
+
+    /// The largest inner packets that fit connections, by their names. Looks at each connection there is once.
+    pub(crate) fn inner_mtus(&self, names: &HashSet<String>) -> HashMap<String, InnerMtus> {
+        let connections = self.endpoint.connections().map(|(_, connection)| connection);
+        let asked = connections.filter(|it| names.contains(it.name()));
+        let mtus = |it: &mpt_core::Connection<_>| InnerMtus {
+            ipv4: it.inner_mtu(),
+            ipv6: it.inner_mtu_ipv6(),
+        };
+        asked.map(|it| (it.name().to_owned(), mtus(it))).collect()
     }
 
     pub(super) fn paths_of(&self, connection: ConnectionId) -> Vec<PathId> {

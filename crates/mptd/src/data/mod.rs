@@ -39,6 +39,7 @@ use tokio::sync::{Notify, oneshot};
 
 use buffers::PacketRef;
 pub(crate) use changes::{ChangeError, LinkFacts, PathLink, Wanted};
+pub(crate) use clients::InnerMtus;
 use compat::Prototypes;
 use device::Device;
 use egress::{Egress, Exits, Stuck};

@@ -34,6 +34,7 @@ mod no_peer_fills_the_log;
 mod nothing_is_sent_to_who_has_not_the_right_keys;
 mod one_client_does_not_starve_the_others;
 mod one_client_shrinks_nobody_elses_packets;
+mod packets_too_big_for_a_client_are_refused_at_their_source;
 mod results_go_only_where_the_peer_has_answered;
 mod the_keys_of_an_ended_session_are_gone_from_memory;
 mod the_other_end_is_told_of_a_lost_carrier;
