@@ -18,6 +18,7 @@ mod endpoint;
 mod foreign;
 mod id;
 mod ipv6;
+pub mod node;
 pub mod path;
 pub mod reorder;
 pub mod scheduler;
@@ -36,6 +37,7 @@ pub use endpoint::{
     AcceptedDatagram, DatagramDrop, DeviceSink, Endpoint, InnerDrop, Nowhere, Outgoing, Transmit,
 };
 pub use id::{ConnectionId, DeviceId, PathId, SocketId};
+pub use node::{Lent, Node, PacketMemory, Span};
 pub use path::{DownReason, DownReasons, Path, Transition};
 pub use scheduler::Mapping;
 pub use selector::{PortRange, Selector, SelectorTable};

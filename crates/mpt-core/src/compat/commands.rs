@@ -180,7 +180,7 @@ impl Connection {
         if done {
             path.told_down = None;
             let state = event(path);
-            waiting.events.push_back(state);
+            waiting.path_events.push_back(state);
         } else {
             path.not_proved(now);
         }

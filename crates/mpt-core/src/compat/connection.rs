@@ -9,7 +9,7 @@ use mpt_wire::legacy::keepalive::Keepalive;
 use super::initiator::{Announcement, Exchange, Queue, Step, Wish};
 use super::path::Path;
 use super::responder::Answered;
-use super::{Authentication, Config, Counters, Destination, Event, Waiting};
+use super::{Authentication, Config, Counters, Destination, PathEvent, Waiting};
 use crate::PathId;
 
 /// Up, and the argument of a creation.
@@ -91,7 +91,7 @@ impl Connection {
         let Some(path) = path else { return };
         path.set_usable(now, usable);
         let state = event(path);
-        waiting.events.push_back(state);
+        waiting.path_events.push_back(state);
         self.queue.push(Announcement::new(id, usable));
     }
 
@@ -102,7 +102,7 @@ impl Connection {
         path.heard = now;
         if std::mem::take(&mut path.silent) {
             let state = event(path);
-            waiting.events.push_back(state);
+            waiting.path_events.push_back(state);
         }
         // That we hear the peer does not say that it hears us.
         let path = self.path_mut(id).filter(|path| path.is_to_be_proved(now));
@@ -123,7 +123,7 @@ impl Connection {
             }
             if path.silent_at(dead).is_some_and(|at| at <= now) {
                 path.silent = true;
-                waiting.events.push_back(event(path));
+                waiting.path_events.push_back(event(path));
                 self.queue.push(Announcement::new(path.config.id, false));
             }
         }
@@ -211,9 +211,9 @@ impl Connection {
 }
 
 /// How a path is now.
-pub(super) fn event(path: &Path) -> Event {
+pub(super) fn event(path: &Path) -> PathEvent {
     let (silent, told_down) = (path.silent, path.told_down.is_some());
-    Event::Path { path: path.config.id, silent, told_down }
+    PathEvent { path: path.config.id, silent, told_down }
 }
 
 pub(super) fn nonce_of(authentication: &Proof) -> u32 {

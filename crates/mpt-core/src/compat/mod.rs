@@ -77,18 +77,20 @@ pub struct Transmit {
     pub bytes: Vec<u8>,
 }
 
+/// How a path is now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PathEvent {
+    /// The path.
+    pub path: PathId,
+    /// Nothing has been heard on it for too long.
+    pub silent: bool,
+    /// The peer said that it is down.
+    pub told_down: bool,
+}
+
 /// What happened that is for others to know.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Event {
-    /// How a path is now.
-    Path {
-        /// The path.
-        path: PathId,
-        /// Nothing has been heard on it for too long.
-        silent: bool,
-        /// The peer said that it is down.
-        told_down: bool,
-    },
     /// A connection was to be created, by us or by the peer.
     Created {
         /// Name of the connection.
@@ -149,6 +151,7 @@ pub struct View {
 #[derive(Debug, Default)]
 struct Waiting {
     transmits: VecDeque<Transmit>,
+    path_events: VecDeque<PathEvent>,
     events: VecDeque<Event>,
 }
 
@@ -240,6 +243,17 @@ impl Compat {
     /// The next message to be sent.
     pub fn poll_transmit(&mut self) -> Option<Transmit> {
         self.waiting.transmits.pop_front()
+    }
+
+    /// What a path has become: to be followed at once.
+    pub fn poll_path_event(&mut self) -> Option<PathEvent> {
+        self.waiting.path_events.pop_front()
+    }
+
+    /// Returns whether [`Self::poll_event`] would give something.
+    #[must_use]
+    pub fn has_events(&self) -> bool {
+        !self.waiting.events.is_empty()
     }
 
     /// What happened next.

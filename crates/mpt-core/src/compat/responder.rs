@@ -169,7 +169,7 @@ impl Connection {
             } else {
                 path.tell_down(now);
             }
-            waiting.events.push_back(event(path));
+            waiting.path_events.push_back(event(path));
         }
         if !found {
             self.counters.unknown_path += 1;

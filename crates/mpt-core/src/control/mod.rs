@@ -25,7 +25,7 @@ pub use admission::{Admission, AdmissionLimits, Verdict};
 pub use cookie::{COOKIE_LIFETIME, Cookie, CookieJar, CookieSecret, MAX_USED_CHALLENGES};
 pub use engine::{
     CloseReason, Control, ControlCounters, ControlPathId, Destination, Event, Limits, MAX_HANDED,
-    MAX_HANDED_PER_PEER, PART_BURST, PARTS_PER_SECOND, PathView, Peer, REQUEST_BURST,
+    MAX_HANDED_PER_PEER, PART_BURST, PARTS_PER_SECOND, PathEvent, PathView, Peer, REQUEST_BURST,
     REQUESTS_PER_SECOND, RequestFailed, RequestRefused, SessionConfig, SessionId, SessionView,
     TestConfig, TestRefused, TestView, Transmit,
 };

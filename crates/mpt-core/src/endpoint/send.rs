@@ -24,6 +24,12 @@ pub struct Outgoing<'a> {
     pub transmits: &'a [Transmit],
 }
 
+/// A packet or super-packet that has its connection, its numbers and its paths.
+pub(crate) struct Sent {
+    connection: ConnectionId,
+    envelope: Envelope,
+}
+
 /// One datagram to be sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Transmit {
@@ -91,16 +97,24 @@ impl<P: Copy> Endpoint<P> {
         segments: u16,
         largest: usize,
     ) -> Result<Outgoing<'_>, InnerDrop> {
+        let sent = self.send(device, packet, checksum, segments, largest)?;
+        Ok(self.outgoing(sent))
+    }
+
+    /// The same; what it gives is the argument of [`Self::outgoing`].
+    #[inline]
+    pub(crate) fn send(
+        &mut self,
+        device: DeviceId,
+        packet: &mut [u8],
+        checksum: ChecksumState,
+        segments: u16,
+        largest: usize,
+    ) -> Result<Sent, InnerDrop> {
         let segments = segments.max(1);
         self.transmits.clear();
         match self.encapsulate(device, packet, checksum, segments, largest) {
-            Ok((connection, envelope)) => Ok(Outgoing {
-                connection,
-                gre: envelope.gre,
-                outer_tos: envelope.outer_tos,
-                flow_hash: (envelope.flow_hash >> 32) as u32,
-                transmits: &self.transmits,
-            }),
+            Ok((connection, envelope)) => Ok(Sent { connection, envelope }),
             Err((connection, reason)) => {
                 let connection = connection.and_then(|id| self.connections[index(id)].as_mut());
                 let drops =
@@ -108,6 +122,18 @@ impl<P: Copy> Endpoint<P> {
                 drops.add(reason, u64::from(segments));
                 Err(reason)
             }
+        }
+    }
+
+    /// How to send what [`Self::send`] was given last.
+    #[inline]
+    pub(crate) fn outgoing(&self, sent: Sent) -> Outgoing<'_> {
+        Outgoing {
+            connection: sent.connection,
+            gre: sent.envelope.gre,
+            outer_tos: sent.envelope.outer_tos,
+            flow_hash: (sent.envelope.flow_hash >> 32) as u32,
+            transmits: &self.transmits,
         }
     }
 

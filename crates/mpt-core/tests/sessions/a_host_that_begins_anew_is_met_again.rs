@@ -10,7 +10,7 @@ fn resumes(setup: Setup, side: Side, pause: Duration, goodbye: bool) -> Duration
     let mut network = Network::established(setup);
     network.run_traffic(2 * SECOND, millis(1));
     if goodbye {
-        network.at(side, |host, now| host.control.close_all(now));
+        network.at(side, |host, now| host.node.close_all(now));
         network.run(millis(30));
     }
     network.kill(side);
@@ -64,14 +64,14 @@ fn the_client() {
 fn a_client_that_names_its_paths_otherwise() {
     let mut network = Network::established(Setup::new(3, &[5, 20]));
     network.run_traffic(SECOND, millis(1));
-    network.at(CLIENT, |host, now| host.control.close_all(now));
+    network.at(CLIENT, |host, now| host.node.close_all(now));
     network.kill(CLIENT);
     network.run(millis(500));
     network.restart(CLIENT);
     network.at(CLIENT, |host, now| {
         let mut paths: Vec<_> = host.paths.iter().map(|&path| (0, path)).collect();
         paths.reverse();
-        host.control.remove_session(now, host.session);
+        host.node.close_session(now, host.session, mpt_wire::control::Reason::CONNECTION_REMOVED);
         let config = mpt_core::control::SessionConfig {
             name: "tunnel".to_owned(),
             kind: mpt_wire::control::Kind::Connection,
@@ -86,9 +86,8 @@ fn a_client_that_names_its_paths_otherwise() {
             paths: paths.clone(),
             remote: None,
         };
-        host.session = host.control.add_session(now, config);
-        let Host { control, endpoint, session, connection, .. } = host;
-        control.attach(now, *session, *connection, &paths, endpoint);
+        host.session = host.node.add_session(now, config);
+        host.node.attach(now, host.session, host.connection, &paths);
     });
     network.expect(SECOND, "both paths", Network::is_all_up);
     network.run_traffic(SECOND, millis(1));

@@ -22,7 +22,7 @@ fn start(network: &mut Network, side: Side, path: usize, number: u64) -> Result<
     network.at(side, |host, now| {
         let config =
             TestConfig { number, path: host.paths[path], duration: millis(500), limit: None };
-        host.control.start_test(now, host.session, config)
+        host.node.start_test(now, host.session, config)
     })
 }
 
@@ -32,7 +32,7 @@ fn measure(network: &mut Network, side: Side, path: usize, number: u64) -> f64 {
     for _ in 0..1000 {
         network.run_traffic(millis(10), millis(10));
         let host = &network.hosts[side];
-        let test = host.control.test(host.session, number).expect("it was begun");
+        let test = host.node.sessions().test(host.session, number).expect("it was begun");
         if test.finished {
             let found = test.throughput.expect("the path works");
             return found.bytes as f64 * 8.0 / found.duration.as_secs_f64() / 1e6;
@@ -71,7 +71,7 @@ fn while_nothing_else_flows() {
     start(&mut network, SERVER, 0, 1).unwrap();
     network.run(std::time::Duration::from_secs(3));
     let host = &network.hosts[SERVER];
-    let test = host.control.test(host.session, 1).unwrap();
+    let test = host.node.sessions().test(host.session, 1).unwrap();
     assert!(test.finished && test.throughput.is_some());
     assert_eq!(network.path(SERVER, 0).flaps, 0);
 }
@@ -83,8 +83,8 @@ fn one_at_a_time() {
     assert_eq!(start(&mut network, CLIENT, 1, 2), Err(TestRefused::Busy));
     network.run(millis(3000));
     let host = &network.hosts[CLIENT];
-    assert!(host.control.test(host.session, 1).unwrap().finished);
-    assert_eq!(host.control.test(host.session, 2), None);
+    assert!(host.node.sessions().test(host.session, 1).unwrap().finished);
+    assert_eq!(host.node.sessions().test(host.session, 2), None);
     assert_eq!(start(&mut network, CLIENT, 1, 2), Ok(()));
 }
 
@@ -96,7 +96,7 @@ fn but_none_that_does_not_work() {
     network.cut_both(0, true);
     network.run_traffic(millis(5000), millis(10));
     let host = &network.hosts[CLIENT];
-    let test = host.control.test(host.session, 1).unwrap();
+    let test = host.node.sessions().test(host.session, 1).unwrap();
     assert_eq!((test.finished, test.throughput), (true, None));
     assert_eq!(start(&mut network, CLIENT, 0, 2), Err(TestRefused::Down));
     assert!(network.is_up_both(1));
@@ -104,6 +104,6 @@ fn but_none_that_does_not_work() {
         let config =
             TestConfig { number: 3, path: host.paths[1], duration: millis(100), limit: None };
         let nobody = SessionId(host.session.0 + 1);
-        assert_eq!(host.control.start_test(now, nobody, config), Err(TestRefused::NoSession));
+        assert_eq!(host.node.start_test(now, nobody, config), Err(TestRefused::NoSession));
     });
 }

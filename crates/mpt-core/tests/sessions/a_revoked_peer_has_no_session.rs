@@ -37,7 +37,7 @@ fn ends_for_the_first(changed: Option<Peer>) {
 
     hub.permit(changed.into_iter().chain([peer(2)]).collect());
     hub.send(HUB);
-    let control = &hub.nodes[HUB].control;
+    let control = hub.nodes[HUB].node.sessions();
     let left = control
         .sessions()
         .filter_map(|id| control.session(id))
@@ -48,7 +48,7 @@ fn ends_for_the_first(changed: Option<Peer>) {
         matches!(event, Event::Closed { reason: CloseReason::Goodbye(Reason::REFUSED), .. })
     };
     assert_eq!(hub.nodes[1].events.iter().filter(|it| refused(it)).count(), 1);
-    let handshakes = hub.nodes[HUB].control.counters().handshakes;
+    let handshakes = hub.nodes[HUB].node.sessions().counters().handshakes;
     hub.sent_to.clear();
     // Longer than keys live and are renewed after.
     hub.run(400 * SECOND);
@@ -58,7 +58,7 @@ fn ends_for_the_first(changed: Option<Peer>) {
     assert!(!hub.is_up(1));
     assert!(hub.is_up(2));
     assert_eq!(hub.session_with(2), of_second, "the other session went on");
-    let since = hub.nodes[HUB].control.counters().handshakes - handshakes;
+    let since = hub.nodes[HUB].node.sessions().counters().handshakes - handshakes;
     assert!((2..=5).contains(&since), "renewed with the other one only: {since}");
 }
 
@@ -87,11 +87,11 @@ fn when_its_keys_are_not_confirmed_yet() {
     hub.lose = Some(1);
     hub.run(Duration::from_millis(20));
     hub.lose = None;
-    assert_eq!(hub.nodes[HUB].control.sessions().count(), 1);
+    assert_eq!(hub.nodes[HUB].node.sessions().sessions().count(), 1);
     hub.permit(Vec::new());
-    assert_eq!(hub.nodes[HUB].control.sessions().count(), 0);
+    assert_eq!(hub.nodes[HUB].node.sessions().sessions().count(), 0);
     hub.run(20 * SECOND);
-    assert_eq!(hub.nodes[HUB].control.counters().handshakes, 0);
+    assert_eq!(hub.nodes[HUB].node.sessions().counters().handshakes, 0);
     assert!(!hub.nodes[HUB].events.iter().any(|it| matches!(it, Event::Established { .. })));
 }
 
@@ -106,7 +106,7 @@ fn but_one_with_other_timers_goes_on() {
     hub.permit(vec![Peer { timing, ..peer(1) }]);
     hub.run(SECOND);
     assert_eq!(hub.session_with(1), session);
-    let control = &hub.nodes[HUB].control;
+    let control = hub.nodes[HUB].node.sessions();
     let view = control.session(session).unwrap();
     assert!(view.paths.iter().all(|path| path.dead_after == 7 * SECOND), "{view:#?}");
 }
@@ -118,13 +118,13 @@ fn but_one_with_a_smaller_limit_of_weights_goes_on_within_it() {
     hub.permit(vec![peer(1)]);
     hub.establish();
     let now = hub.now;
-    let endpoint = &mut hub.nodes[HUB].endpoint;
-    let ids: Vec<_> = endpoint.paths().map(|(id, _)| id).collect();
+    let node = &mut hub.nodes[HUB].node;
+    let ids: Vec<_> = node.tunnels().paths().map(|(id, _)| id).collect();
     for &id in &ids {
-        endpoint.set_weights(now, id, 500, 500).unwrap();
+        node.set_weights(now, id, 500, 500).unwrap();
     }
     hub.permit(vec![Peer { largest_wish: 5, ..peer(1) }]);
-    let endpoint = &hub.nodes[HUB].endpoint;
+    let endpoint = hub.nodes[HUB].node.tunnels();
     for id in ids {
         assert_eq!(endpoint.path(id).unwrap().config().weight_out, 5);
     }

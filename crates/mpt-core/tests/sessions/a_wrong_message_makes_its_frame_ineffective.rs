@@ -4,15 +4,16 @@
 use std::time::{Duration, Instant};
 
 use mpt_core::control::liveness::Timing;
-use mpt_core::control::{Control, Event, Initiation, Peer, PrivateKey, Random, Transport};
-use mpt_core::{Endpoint, Nowhere, SocketId};
+use mpt_core::control::{Event, Initiation, Peer, PrivateKey, Random, Transport};
+use mpt_core::{Node, SocketId, Span, node};
 use mpt_wire::control::frame::{self, Frame};
 use mpt_wire::control::{Capabilities, Hello, Kind, Message, Name, Reason, Writer};
 
+use super::frames;
+
 /// A daemon, and a peer of it made by hand.
 struct Pair {
-    control: Control,
-    endpoint: Endpoint<()>,
+    node: Node<Span>,
     peer: Transport,
     now: Instant,
 }
@@ -22,9 +23,8 @@ impl Pair {
         #[expect(clippy::disallowed_methods, reason = "any time will do as the first one")]
         let now = Instant::now();
         let (own, peer) = (PrivateKey::from_seed([1; 32]), PrivateKey::from_seed([2; 32]));
-        let mut control = Control::new([3; 32]);
-        control.set_identity(now, Some(own.clone()));
-        let mut endpoint = Endpoint::new(1);
+        let mut node = Node::new([3; 32]);
+        node.set_identity(now, Some(own.clone()));
         let peers = vec![Peer {
             public_key: peer.public(),
             psk: None,
@@ -35,7 +35,7 @@ impl Pair {
             expire_after: Duration::from_secs(300),
             max_sessions: 1,
         }];
-        control.set_peers(now, peers, &mut endpoint);
+        node.set_peers(now, peers);
         let hello = Hello {
             kind: Kind::Connection,
             key: None,
@@ -47,27 +47,26 @@ impl Pair {
         let mut initiation =
             Initiation::new(&peer, &own.public(), None, 1, &hello, &mut random).unwrap();
         let frame = initiation.frame(1, None);
-        control.handle_frame(now, SocketId(0), remote(), &frame, &mut endpoint, &mut Nowhere);
-        let response = control.poll_transmit().expect("an answer").frame;
+        frames::receive(&mut node, now, SocketId(0), remote(), &frame);
+        let response = frames::of(&node.poll_transmit().expect("an answer"));
         let Ok(Frame::Response(response)) = frame::parse(&response) else { panic!("a response") };
         let (peer, _) = initiation.finish(&response).unwrap();
-        Self { control, endpoint, peer, now }
+        Self { node, peer, now }
     }
 
     /// Seals these bytes, and hands them to the daemon.
     fn send(&mut self, payload: &[u8]) {
         let mut frame = Vec::new();
         self.peer.seal(1, payload, &mut frame).unwrap();
-        let Self { control, endpoint, now, .. } = self;
-        control.handle_frame(*now, SocketId(0), remote(), &frame, endpoint, &mut Nowhere);
+        frames::receive(&mut self.node, self.now, SocketId(0), remote(), &frame);
     }
 
-    fn events(&mut self) -> Vec<Event> {
-        std::iter::from_fn(|| self.control.poll_event()).collect()
+    fn events(&mut self) -> Vec<node::Event> {
+        std::iter::from_fn(|| self.node.poll_event()).collect()
     }
 
     fn sends(&mut self) -> usize {
-        std::iter::from_fn(|| self.control.poll_transmit()).count()
+        std::iter::from_fn(|| self.node.poll_transmit()).count()
     }
 }
 
@@ -96,16 +95,16 @@ fn neither_keys_nor_requests_nor_a_goodbye_take_effect() {
         pair.send(&[&probe[..], wrong].concat());
         assert_eq!((pair.events().len(), pair.sends()), (0, 0));
         pair.send(&probe);
-        assert!(matches!(pair.events()[..], [Event::Established { .. }]));
+        assert!(matches!(pair.events()[..], [node::Event::Session(Event::Established { .. })]));
         assert!(pair.sends() > 0);
         for good in [&request, &goodbye, &probe] {
             pair.send(&[&good[..], wrong].concat());
             assert_eq!((pair.events().len(), pair.sends()), (0, 0));
         }
-        assert_eq!(pair.control.counters().malformed, 4);
+        assert_eq!(pair.node.sessions().counters().malformed, 4);
         pair.send(&request);
-        assert!(matches!(pair.events()[..], [Event::Request { id: 1, .. }]));
+        assert!(matches!(pair.events()[..], [node::Event::Session(Event::Request { id: 1, .. })]));
         pair.send(&goodbye);
-        assert!(matches!(pair.events()[..], [Event::Closed { .. }]));
+        assert!(matches!(pair.events()[..], [node::Event::Session(Event::Closed { .. })]));
     }
 }

@@ -4,17 +4,17 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use mpt_core::control::Event;
-use mpt_core::{ConnectionId, PathId, SocketId};
+use mpt_core::control::PathEvent;
+use mpt_core::{PathId, SocketId};
 
-use super::hub::{HUB, Hub, Node, key};
+use super::hub::{HUB, Hub, key};
 use super::network::*;
 
 const SECOND: Duration = Duration::from_secs(1);
 
 fn moved(network: &Network, path: usize, to: SocketAddr) -> bool {
     let host = &network.hosts[SERVER];
-    host.endpoint.path(host.paths[path]).unwrap().remote() == to && network.is_up_both(path)
+    host.node.tunnels().path(host.paths[path]).unwrap().remote() == to && network.is_up_both(path)
 }
 
 #[test]
@@ -29,8 +29,9 @@ fn a_nat_changes_the_port() {
                 network.expect_under_traffic(millis(500), "it resumes", |it| moved(it, 0, new));
             eprintln!("{} paths: {took:?}", delays.len());
             network.run_traffic(SECOND, millis(1));
-            let events = network.hosts[SERVER]
-                .count(|event| matches!(event, Event::PathMoved { remote, .. } if *remote == new));
+            let events = network.hosts[SERVER].count_of_paths(
+                |event| matches!(event, PathEvent::Moved { remote, .. } if *remote == new),
+            );
             assert_eq!(events, 1);
         }
     }
@@ -66,11 +67,10 @@ fn two_paths_change_places() {
     hub.establish();
     let before: Vec<SocketAddr> = remotes(&hub);
     let now = hub.now;
-    let Node { control, endpoint, .. } = &mut hub.nodes[1];
+    let node = &mut hub.nodes[1].node;
     for (path, socket) in [(0, 9), (1, 0), (0, 1)] {
-        endpoint.set_path_sockets(PathId(path), vec![SocketId(socket)], None).unwrap();
+        node.set_path_sockets(now, PathId(path), vec![SocketId(socket)], None).unwrap();
     }
-    control.paths_changed(now, ConnectionId(0), endpoint);
     hub.wake(1);
     hub.run(SECOND);
     let after = remotes(&hub);
@@ -79,7 +79,7 @@ fn two_paths_change_places() {
 }
 
 fn remotes(hub: &Hub) -> Vec<SocketAddr> {
-    hub.nodes[HUB].endpoint.paths().map(|(_, path)| path.remote()).collect()
+    hub.nodes[HUB].node.tunnels().paths().map(|(_, path)| path.remote()).collect()
 }
 
 /// Somebody repeats frames of the client, from another address: first, even.
@@ -99,7 +99,7 @@ fn an_address_that_does_not_answer_is_not_believed() {
         }
     }
     let host = &network.hosts[SERVER];
-    assert_eq!(host.endpoint.path(host.paths[0]).unwrap().remote(), address(0, CLIENT));
+    assert_eq!(host.node.tunnels().path(host.paths[0]).unwrap().remote(), address(0, CLIENT));
     assert!(network.is_all_up());
     network.run(SECOND);
     network.assert_nothing_lost();

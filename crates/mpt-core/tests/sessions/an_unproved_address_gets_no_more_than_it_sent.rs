@@ -128,7 +128,7 @@ fn whatever_is_sent_from_wherever() {
             ledger.received(from, &frame);
             let mut sent = server.handle(from, &frame);
             sent.extend(server.wait(Duration::from_millis(draw.next(60))));
-            while let Some(event) = server.control.poll_event() {
+            while let Some(event) = server.next_event() {
                 match event {
                     Event::Request { session, id, .. } if draw.next(4) > 0 => {
                         let len = draw.next(20_000) as usize;

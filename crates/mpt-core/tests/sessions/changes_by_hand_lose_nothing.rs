@@ -46,7 +46,7 @@ fn an_interface_goes_down() {
     network.at(CLIENT, |host, now| host.set_down(now, 0, DownReason::Interface, true));
     network.expect_under_traffic(millis(45), "the peer has left it", |it| it.is_down_both(0));
     let server = &network.hosts[SERVER];
-    let path = server.endpoint.path(server.paths[0]).unwrap();
+    let path = server.node.tunnels().path(server.paths[0]).unwrap();
     assert!(!path.is_heard(), "what was lost with the carrier is not waited for");
     network.run_traffic(5 * SECOND, millis(1));
     network.cut_both(0, false);
@@ -71,7 +71,7 @@ fn the_other_end_takes_the_weights_that_are_wished() {
     let mut network = Network::established(setup);
     let (server, id) = (SERVER, network.hosts[CLIENT].paths[1]);
     network.at(server, |host, now| {
-        let view = host.control.session(host.session).unwrap();
+        let view = host.node.sessions().session(host.session).unwrap();
         let config = mpt_core::control::SessionConfig {
             name: view.name,
             kind: view.kind,
@@ -86,15 +86,14 @@ fn the_other_end_takes_the_weights_that_are_wished() {
             paths: view.paths.iter().map(|path| (0, path.path)).collect(),
             remote: None,
         };
-        assert!(host.control.update_session(now, host.session, config));
+        assert!(host.node.update_session(now, host.session, config));
     });
     network.at(CLIENT, |host, now| {
-        host.endpoint.set_weights(now, id, 3, 7).unwrap();
-        host.control.paths_changed(now, host.connection, &mut host.endpoint);
+        host.node.set_weights(now, id, 3, 7).unwrap();
     });
     network.run_traffic(SECOND, millis(1));
     let host = &network.hosts[SERVER];
-    assert_eq!(host.endpoint.path(host.paths[1]).unwrap().config().weight_out, 7);
+    assert_eq!(host.node.tunnels().path(host.paths[1]).unwrap().config().weight_out, 7);
     let seen = [network.path(SERVER, 1).peer_weight, network.path(CLIENT, 1).peer_weight];
     assert_eq!(seen, [Some(3), Some(7)], "{}", network.describe());
     network.run(SECOND);
@@ -109,18 +108,16 @@ fn paths_are_added_and_removed() {
         // The client removes its last path; the server's remains and waits.
         let config = network.at(CLIENT, |host, now| {
             let id = host.paths[2];
-            let config = host.endpoint.path(id).unwrap().config().clone();
-            host.endpoint.remove_path(now, id);
-            host.control.paths_changed(now, host.connection, &mut host.endpoint);
+            let config = host.node.tunnels().path(id).unwrap().config().clone();
+            host.node.remove_path(now, id);
             config
         });
         network.expect_under_traffic(millis(500), "left", |it| !it.is_up(SERVER, 2));
         network.run_traffic(SECOND, millis(1));
         network.at(CLIENT, |host, now| {
-            host.paths[2] = host.endpoint.add_path(now, host.connection, config).unwrap();
+            host.paths[2] = host.node.add_path(now, host.connection, config).unwrap();
             let paths: Vec<_> = host.paths.iter().map(|&path| (0, path)).collect();
-            let Host { control, endpoint, session, connection, .. } = host;
-            control.attach(now, *session, *connection, &paths, endpoint);
+            host.node.attach(now, host.session, host.connection, &paths);
         });
         network.expect_under_traffic(2 * SECOND, "it takes part again", Network::is_all_up);
     }

@@ -5,27 +5,28 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::time::{Duration, Instant};
 
 use mpt_core::control::liveness::Timing;
-use mpt_core::control::{
-    Control, Destination, Event, Peer, PrivateKey, PublicKey, SessionConfig, SessionId,
-};
+use mpt_core::control::{Event, Peer, PrivateKey, PublicKey, SessionConfig, SessionId};
+use mpt_core::node::{self, Destination};
 use mpt_core::{
-    ConnectionConfig, ConnectionId, DeviceId, Direction, Endpoint, Mapping, Nowhere, PathConfig,
-    PathId, Selector, SocketId, reorder,
+    ConnectionConfig, ConnectionId, DeviceId, Direction, Mapping, Node, PathConfig, PathId,
+    Selector, SocketId, Span, reorder,
 };
 use mpt_wire::control::Kind;
 use mpt_wire::ecn;
+use mpt_wire::mss::ChecksumState;
+
+use super::frames;
 
 /// One daemon.
-pub struct Node {
-    pub control: Control,
-    pub endpoint: Endpoint<()>,
+pub struct Daemon {
+    pub node: Node<Span>,
     pub events: Vec<Event>,
     pub session: Option<SessionId>,
 }
 
 /// The hub is node 0.
 pub struct Hub {
-    pub nodes: Vec<Node>,
+    pub nodes: Vec<Daemon>,
     pub now: Instant,
     /// What the hub needed of the processor, if there is a clock to tell.
     pub spent: Duration,
@@ -64,11 +65,9 @@ impl Hub {
         let node = |index: usize| {
             let mut seed = [1; 32];
             seed[..8].copy_from_slice(&(index as u64).to_be_bytes());
-            let mut control = Control::new(seed);
-            control.set_identity(now, Some(key(index)));
-            let endpoint = Endpoint::new(index as u64);
-            let (events, session) = (Vec::new(), None);
-            Node { control, endpoint, events, session }
+            let mut node = Node::new(seed);
+            node.set_identity(now, Some(key(index)));
+            Daemon { node, events: Vec::new(), session: None }
         };
         Self {
             nodes: (0..=clients).map(node).collect(),
@@ -99,17 +98,16 @@ impl Hub {
 
     /// The same, with everything that may differ.
     pub fn permit(&mut self, peers: Vec<Peer>) {
-        let Node { control, endpoint, .. } = &mut self.nodes[HUB];
-        control.set_peers(self.now, peers, endpoint);
+        self.nodes[HUB].node.set_peers(self.now, peers);
         self.flush(HUB);
     }
 
     /// The session that the hub has with a client.
     pub fn session_with(&self, client: usize) -> SessionId {
-        let control = &self.nodes[HUB].control;
-        let is =
-            |id: &SessionId| control.session(*id).is_some_and(|it| it.peer == key(client).public());
-        control.sessions().find(is).expect("there is one")
+        let sessions = self.nodes[HUB].node.sessions();
+        let peer = key(client).public();
+        let is = |id: &SessionId| sessions.session(*id).is_some_and(|it| it.peer == peer);
+        sessions.sessions().find(is).expect("there is one")
     }
 
     /// A client with a connection of its own, which asks the hub to create the other end.
@@ -117,10 +115,11 @@ impl Hub {
         let (now, peer) = (self.now, key(HUB).public());
         let hub = address(HUB, 0);
         let paths = (0..PATHS).map(|path| path_config(path, path, Some(hub)));
-        let node = &mut self.nodes[client];
+        let daemon = &mut self.nodes[client];
         let config = connection(name, Some(client as u32), client, paths.collect());
-        let connection = node.endpoint.add_connection(now, config).unwrap();
-        let ids: Vec<PathId> = node.endpoint.connection(connection).unwrap().paths().collect();
+        let connection = daemon.node.add_connection(now, config).unwrap();
+        let ids: Vec<PathId> =
+            daemon.node.tunnels().connection(connection).unwrap().paths().collect();
         let paths: Vec<(u16, PathId)> = (1..).zip(ids).collect();
         let config = SessionConfig {
             name: name.into(),
@@ -136,9 +135,9 @@ impl Hub {
             paths: paths.clone(),
             remote: None,
         };
-        let session = node.control.add_session(now, config);
-        node.control.attach(now, session, connection, &paths, &mut node.endpoint);
-        node.session = Some(session);
+        let session = daemon.node.add_session(now, config);
+        daemon.node.attach(now, session, connection, &paths);
+        daemon.session = Some(session);
         session
     }
 
@@ -158,28 +157,29 @@ impl Hub {
             paths: Vec::new(),
             remote: Some((SocketId(0), address(HUB, 0))),
         };
-        self.nodes[client].control.add_session(self.now, config)
+        self.nodes[client].node.add_session(self.now, config)
     }
 
     /// For messages.
     pub fn describe(&self, node: usize) -> String {
-        let control = &self.nodes[node].control;
-        let sessions: Vec<_> = control.sessions().filter_map(|id| control.session(id)).collect();
-        format!("{sessions:#?}\n{:?}", control.counters())
+        let all = self.nodes[node].node.sessions();
+        let sessions: Vec<_> = all.sessions().filter_map(|id| all.session(id)).collect();
+        format!("{sessions:#?}\n{:?}", all.counters())
     }
 
     /// What the hub's owner does when a client asks for a connection: the paths of the client are
     /// learnt.
     pub fn create(&mut self, session: SessionId, client: usize, name: &str) -> ConnectionId {
         let now = self.now;
-        let node = &mut self.nodes[HUB];
+        let daemon = &mut self.nodes[HUB];
         let paths = (0..PATHS).map(|path| path_config(path, 0, None));
         let config = connection(name, Some(client as u32), HUB, paths.collect());
         let config = ConnectionConfig { selectors: to(client), sources: nets(client), ..config };
-        let connection = node.endpoint.add_connection(now, config).unwrap();
-        let ids: Vec<PathId> = node.endpoint.connection(connection).unwrap().paths().collect();
+        let connection = daemon.node.add_connection(now, config).unwrap();
+        let ids: Vec<PathId> =
+            daemon.node.tunnels().connection(connection).unwrap().paths().collect();
         let paths: Vec<(u16, PathId)> = (1..).zip(ids).collect();
-        node.control.attach(now, session, connection, &paths, &mut node.endpoint);
+        daemon.node.attach(now, session, connection, &paths);
         connection
     }
 
@@ -190,12 +190,12 @@ impl Hub {
             self.now += Duration::from_millis(5);
             for node in 0..self.nodes.len() {
                 let clock = self.clock.filter(|_| node == HUB).map(|clock| clock());
-                let Node { control, endpoint, .. } = &mut self.nodes[node];
-                if control.next_timeout().is_some_and(|at| at <= self.now) {
-                    control.handle_timeout(self.now, endpoint, &mut Nowhere);
-                    self.stop(clock);
-                    self.flush(node);
+                let daemon = &mut self.nodes[node];
+                while daemon.node.next_timeout().is_some_and(|at| at <= self.now) {
+                    daemon.node.handle_timeout(self.now, &mut frames::nowhere());
                 }
+                self.stop(clock);
+                self.flush(node);
             }
             self.deliver();
         }
@@ -223,10 +223,8 @@ impl Hub {
                 continue;
             }
             let clock = self.clock.filter(|_| node == HUB).map(|clock| clock());
-            let Node { control, endpoint, .. } = &mut self.nodes[node];
-            control.handle_frame(self.now, socket, from, &frame, endpoint, &mut Nowhere);
+            frames::receive(&mut self.nodes[node].node, self.now, socket, from, &frame);
             self.stop(clock);
-            self.nodes[sender].control.recycle(frame);
             self.flush(node);
         }
     }
@@ -234,8 +232,7 @@ impl Hub {
     /// A frame comes to the hub from an address where nobody is.
     pub fn inject(&mut self, frame: &[u8]) {
         let from = "192.0.2.66:5000".parse().unwrap();
-        let Node { control, endpoint, .. } = &mut self.nodes[HUB];
-        control.handle_frame(self.now, SocketId(0), from, frame, endpoint, &mut Nowhere);
+        frames::receive(&mut self.nodes[HUB].node, self.now, SocketId(0), from, frame);
         self.flush(HUB);
         self.deliver();
     }
@@ -247,22 +244,27 @@ impl Hub {
     }
 
     fn flush(&mut self, index: usize) {
-        let node = &mut self.nodes[index];
-        while let Some(event) = node.control.poll_event() {
-            node.events.push(event);
+        let daemon = &mut self.nodes[index];
+        while daemon.node.poll_path_event().is_some() {}
+        while let Some(event) = daemon.node.poll_event() {
+            if let node::Event::Session(event) = event {
+                daemon.events.push(event);
+            }
         }
-        while let Some(transmit) = node.control.poll_transmit() {
+        while let Some(transmit) = daemon.node.poll_transmit() {
             let (socket, to) = match transmit.destination {
                 Destination::Path(id) => {
-                    let path = node.endpoint.path(id).unwrap();
+                    let path = daemon.node.tunnels().path(id).unwrap();
                     (path.config().sockets[0], path.remote())
                 }
                 Destination::Address { socket, remote } => (socket, remote),
+                other => panic!("there is no prototype: {other:?}"),
             };
             let from = address(index, socket.0 as u16);
             // The sockets of a client have its ports.
             let socket = SocketId(if index == HUB { u32::from(to.port() - 5000) } else { 0 });
-            self.on_their_way.push_back((index, from, socket, to, transmit.frame));
+            self.on_their_way.push_back((index, from, socket, to, frames::of(&transmit)));
+            daemon.node.recycle(transmit);
         }
     }
 
@@ -275,7 +277,7 @@ impl Hub {
                 let client = client.unwrap();
                 self.create(session, client, &format!("client {client}"));
                 let now = self.now;
-                assert!(self.nodes[HUB].control.answer(now, session, id, b"granted".to_vec()));
+                assert!(self.nodes[HUB].node.answer(now, session, id, b"granted".to_vec()));
                 self.flush(HUB);
             }
         }
@@ -286,19 +288,19 @@ impl Hub {
     pub fn ask(&mut self) {
         let now = self.now;
         for index in 1..self.nodes.len() {
-            let node = &mut self.nodes[index];
-            for event in std::mem::take(&mut node.events) {
+            let daemon = &mut self.nodes[index];
+            for event in std::mem::take(&mut daemon.events) {
                 match event {
                     Event::Established { session, attached: false, .. } => {
                         let body = index.to_string().into_bytes();
-                        node.control.request(now, session, body).unwrap();
+                        daemon.node.request(now, session, body).unwrap();
                     }
                     Event::Established { session, .. } => {
-                        node.control.open(now, session, &mut node.endpoint);
+                        daemon.node.open(now, session);
                     }
                     Event::Result { session, result: Ok(result), .. } => {
                         assert_eq!(result, b"granted");
-                        node.control.open(now, session, &mut node.endpoint);
+                        daemon.node.open(now, session);
                     }
                     _ => {}
                 }
@@ -315,9 +317,20 @@ impl Hub {
     /// A packet is to be sent on all connections of a node.
     pub fn wake(&mut self, node: usize) {
         let now = self.now;
-        let Node { control, endpoint, .. } = &mut self.nodes[node];
-        for id in 0..endpoint.connections().count() {
-            control.wake(now, ConnectionId(id as u32), endpoint);
+        let daemon = &mut self.nodes[node];
+        let selectors =
+            daemon.node.tunnels().connections().map(|(_, it)| it.config().selectors[0].destination);
+        for network in selectors.collect::<Vec<_>>() {
+            let mut packet = packet(network);
+            let len = packet.len();
+            let _ = daemon.node.handle_inner(
+                now,
+                DeviceId(0),
+                &mut packet,
+                ChecksumState::Complete,
+                1,
+                len,
+            );
         }
         self.send(node);
     }
@@ -335,8 +348,16 @@ impl Hub {
     }
 
     pub fn is_up(&self, node: usize) -> bool {
-        self.nodes[node].endpoint.paths().all(|(_, path)| path.is_up())
+        self.nodes[node].node.tunnels().paths().all(|(_, path)| path.is_up())
     }
+}
+
+/// An IPv4 packet to a host of a network.
+fn packet(network: ipnet::IpNet) -> Vec<u8> {
+    let IpAddr::V4(to) = network.network() else { unreachable!("there is none") };
+    let mut packet = vec![0x45, 0, 0, 20, 0, 0, 0x40, 0, 64, 17, 0, 0, 172, 31, 0, 1];
+    packet.extend_from_slice(&to.octets());
+    packet
 }
 
 fn nets(node: usize) -> Vec<ipnet::IpNet> {

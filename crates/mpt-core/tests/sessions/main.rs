@@ -1,6 +1,7 @@
 //! Control sessions between two daemons, in virtual time.
 #![allow(unreachable_pub, reason = "the network is for all files of this test")]
 
+mod frames;
 mod hub;
 mod network;
 mod raw;

@@ -3,15 +3,16 @@
 //! is printed, and so shown when a test fails.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::ops::Range;
 use std::time::{Duration, Instant};
 
 use mpt_core::control::liveness::{State, Timing};
 use mpt_core::control::{
-    Control, Destination, Event, PathView, PrivateKey, SessionConfig, SessionId, SessionView,
+    Event, PathEvent, PathView, PrivateKey, SessionConfig, SessionId, SessionView,
 };
 use mpt_core::{
-    ConnectionConfig, ConnectionId, DatagramDrop, DeviceId, DeviceSink, Direction, DownReason,
-    Endpoint, Mapping, PathConfig, PathId, Selector, SocketId, reorder,
+    ConnectionConfig, ConnectionId, DeviceId, DeviceSink, Direction, DownReason, Mapping, Node,
+    PacketMemory, PathConfig, PathId, Selector, SocketId, node, reorder,
 };
 use mpt_link::{ByteCount, Change, Link, Loss, Outcome, Params, Probability};
 use mpt_wire::control::Kind;
@@ -90,10 +91,24 @@ pub struct Wire {
 
 /// Received packets are known by their ids.
 type Packet = u64;
+/// The datagram that has just arrived.
+const WHOLE: Packet = Packet::MAX;
 
 #[derive(Default)]
 struct Sink {
     delivered: Vec<Packet>,
+    datagram: Vec<u8>,
+}
+
+impl PacketMemory<Packet> for Sink {
+    fn bytes_mut(&mut self, _: Packet) -> &mut [u8] {
+        &mut self.datagram
+    }
+
+    fn part(&self, _: Packet, range: Range<usize>) -> Packet {
+        let inner = &self.datagram[range];
+        u64::from_be_bytes(inner[INNER - 8..].try_into().unwrap())
+    }
 }
 
 impl DeviceSink<Packet> for Sink {
@@ -110,12 +125,12 @@ impl DeviceSink<Packet> for Sink {
 
 /// One daemon.
 pub struct Host {
-    pub endpoint: Endpoint<Packet>,
-    pub control: Control,
+    pub node: Node<Packet>,
     pub connection: ConnectionId,
     pub session: SessionId,
     pub paths: Vec<PathId>,
     pub events: Vec<Event>,
+    pub path_events: Vec<PathEvent>,
     sink: Sink,
     /// Ids of the next packet and of all that were delivered, in order.
     pub sent: u64,
@@ -248,8 +263,14 @@ impl Network {
             return;
         }
         let mut inner = inner(side, host.sent);
-        let given =
-            host.endpoint.handle_inner(DeviceId(0), &mut inner, ChecksumState::Complete, 1, INNER);
+        let given = host.node.handle_inner(
+            local,
+            DeviceId(0),
+            &mut inner,
+            ChecksumState::Complete,
+            1,
+            INNER,
+        );
         match given {
             Ok(outgoing) => {
                 host.sent += 1;
@@ -259,7 +280,7 @@ impl Network {
                     let sequence = header.sequence.map(|_| transmit.sequence);
                     let bytes = datagram(gre::Repr { sequence, ..header }, &inner);
                     let path = self.hosts[side].path_index(transmit.path);
-                    let to = self.hosts[side].endpoint.path(transmit.path).unwrap().remote();
+                    let to = self.hosts[side].node.tunnels().path(transmit.path).unwrap().remote();
                     self.last_data[path][side] = Some(self.now);
                     let _ = self.transmit(side, path, to, bytes);
                 }
@@ -268,10 +289,6 @@ impl Network {
                 assert_eq!(reason, mpt_core::InnerDrop::NoPath);
                 host.refused += 1;
             }
-        }
-        let host = &mut self.hosts[side];
-        while let Some(connection) = host.endpoint.take_woken() {
-            host.control.wake(local, connection, &mut host.endpoint);
         }
         self.flush(side);
     }
@@ -332,30 +349,34 @@ impl Network {
         self.at(side, |host, now| {
             let config = session(side, &setup, host);
             let (connection, paths) = (host.connection, config.paths.clone());
-            host.session = host.control.add_session(now, config);
-            host.control.attach(now, host.session, connection, &paths, &mut host.endpoint);
+            host.session = host.node.add_session(now, config);
+            host.node.attach(now, host.session, connection, &paths);
         });
     }
 
     pub fn session(&self, side: Side) -> SessionView {
-        self.hosts[side].control.session(self.hosts[side].session).expect("nobody removes it")
+        self.hosts[side]
+            .node
+            .sessions()
+            .session(self.hosts[side].session)
+            .expect("nobody removes it")
     }
 
     pub fn path(&self, side: Side, path: usize) -> PathView {
         let host = &self.hosts[side];
-        host.control.path(host.session, host.paths[path]).expect("nobody removes it")
+        host.node.sessions().path(host.session, host.paths[path]).expect("nobody removes it")
     }
 
     /// Whether data is sent on a path.
     pub fn is_up(&self, side: Side, path: usize) -> bool {
         let host = &self.hosts[side];
-        host.endpoint.path(host.paths[path]).is_some_and(mpt_core::Path::is_up)
+        host.node.tunnels().path(host.paths[path]).is_some_and(mpt_core::Path::is_up)
     }
 
     /// Whether a side waits for packets on a path.
     pub fn is_heard(&self, side: Side, path: usize) -> bool {
         let host = &self.hosts[side];
-        host.endpoint.path(host.paths[path]).is_some_and(mpt_core::Path::is_heard)
+        host.node.tunnels().path(host.paths[path]).is_some_and(mpt_core::Path::is_heard)
     }
 
     pub fn is_up_both(&self, path: usize) -> bool {
@@ -372,7 +393,7 @@ impl Network {
 
     pub fn down(&self, side: Side, path: usize, reason: DownReason) -> bool {
         let host = &self.hosts[side];
-        let path = host.endpoint.path(host.paths[path]);
+        let path = host.node.tunnels().path(host.paths[path]);
         path.is_some_and(|path| path.down_reasons().contains(reason))
     }
 
@@ -427,7 +448,7 @@ impl Network {
                 session.active,
             );
             for (index, path) in session.paths.iter().enumerate() {
-                let data = self.hosts[side].endpoint.path(path.path);
+                let data = self.hosts[side].node.tunnels().path(path.path);
                 text += &format!(
                     "  {index}: {:?} silent {} suspended {} id {:?} remote {:?} peer {:?} {:?} down {:?} rtt {:?}\n",
                     path.state,
@@ -441,7 +462,7 @@ impl Network {
                     path.rtt,
                 );
             }
-            text += &format!("  {:?}\n", self.hosts[side].control.counters());
+            text += &format!("  {:?}\n", self.hosts[side].node.sessions().counters());
         }
         text
     }
@@ -473,8 +494,7 @@ impl Network {
         let hosts = SIDES.into_iter().filter(|&side| self.hosts[side].running);
         let timers = hosts.flat_map(|side| {
             let host = &self.hosts[side];
-            let next = [host.endpoint.next_timeout(), host.control.next_timeout()];
-            next.into_iter().flatten().map(move |local| self.global(side, local))
+            host.node.next_timeout().map(|local| self.global(side, local))
         });
         links.chain(timers).min()
     }
@@ -485,18 +505,10 @@ impl Network {
         if !host.running {
             return;
         }
-        let mut acted = false;
-        if host.endpoint.next_timeout().is_some_and(|at| at <= local) {
-            host.endpoint.handle_timeout(local, &mut host.sink);
-            acted = true;
-        }
-        if host.control.next_timeout().is_some_and(|at| at <= local) {
-            host.control.handle_timeout(local, &mut host.endpoint, &mut host.sink);
-            let next = host.control.next_timeout();
+        if host.node.next_timeout().is_some_and(|at| at <= local) {
+            host.node.handle_timeout(local, &mut host.sink);
+            let next = host.node.next_timeout();
             assert!(next.is_none_or(|next| next > local), "a timeout is left that was due");
-            acted = true;
-        }
-        if acted {
             self.flush(side);
         }
     }
@@ -508,27 +520,11 @@ impl Network {
             return;
         }
         let socket = SocketId(path as u32);
-        match host.endpoint.accept(socket, from, ecn::Ecn::NotEct, bytes) {
-            Ok(accepted) => {
-                let inner = &bytes[accepted.inner()];
-                let id = u64::from_be_bytes(inner[INNER - 8..].try_into().unwrap());
-                host.endpoint.receive(local, &accepted, id, &mut host.sink);
-            }
-            Err(DatagramDrop::Control) => {
-                let (_, start) = gre::Repr::parse(bytes).unwrap();
-                let frame = &bytes[start..];
-                host.control.handle_frame(
-                    local,
-                    socket,
-                    from,
-                    frame,
-                    &mut host.endpoint,
-                    &mut host.sink,
-                );
-            }
-            // Data that was on its way when its path moved or its host began anew.
-            Err(_) => {}
-        }
+        host.sink.datagram.clear();
+        host.sink.datagram.extend_from_slice(bytes);
+        // Refused is data that was on its way when its path moved or its host began anew.
+        let _ =
+            host.node.handle_datagram(local, socket, from, ecn::Ecn::NotEct, WHOLE, &mut host.sink);
         self.flush(side);
     }
 
@@ -537,31 +533,34 @@ impl Network {
         let now = self.now;
         let host = &mut self.hosts[side];
         host.delivered.extend(host.sink.delivered.drain(..).map(|id| (now, id)));
-        while let Some(event) = host.control.poll_event() {
-            host.events.push(event);
+        while let Some(event) = host.node.poll_path_event() {
+            if let node::PathEvent::Session(event) = event {
+                host.path_events.push(event);
+            }
         }
-        while let Some(transmit) = self.hosts[side].control.poll_transmit() {
+        while let Some(event) = host.node.poll_event() {
+            match event {
+                node::Event::Session(event) => host.events.push(event),
+                node::Event::Prototype(event) => panic!("there is no prototype: {event:?}"),
+            }
+        }
+        while let Some(transmit) = self.hosts[side].node.poll_transmit() {
             let host = &self.hosts[side];
             let (path, to) = match transmit.destination {
-                Destination::Path(id) => {
-                    (host.path_index(id), host.endpoint.path(id).unwrap().remote())
+                node::Destination::Path(id) => {
+                    (host.path_index(id), host.node.tunnels().path(id).unwrap().remote())
                 }
-                Destination::Address { socket, remote } => (socket.0 as usize, remote),
+                node::Destination::Address { socket, remote } => (socket.0 as usize, remote),
+                other => panic!("there is no prototype: {other:?}"),
             };
-            let header = gre::Repr {
-                protocol: gre::Protocol::CONTROL,
-                checksum: false,
-                key: transmit.key,
-                sequence: None,
-            };
-            let bytes = datagram(header, &transmit.frame);
-            self.control_bytes[side] += transmit.frame.len() as u64;
+            let bytes = transmit.to_vec();
+            self.control_bytes[side] += transmit.pieces()[1].len() as u64;
             let wire = Wire { from: self.addresses[path][side], to, bytes: bytes.clone() };
             if let Some(captured) = &mut self.captured {
                 captured.push((side, path, wire));
             }
             let _ = self.transmit(side, path, to, bytes);
-            self.hosts[side].control.recycle(transmit.frame);
+            self.hosts[side].node.recycle(transmit);
         }
     }
 
@@ -597,21 +596,20 @@ fn offset(side: Side) -> Duration {
 impl Host {
     fn new(side: Side, setup: &Setup, now: Instant, lives: u64) -> Self {
         let seed = mix(setup.seed, 1000 + side as u64 * 10_000 + lives);
-        let mut endpoint = Endpoint::new(seed);
+        let mut node = Node::new(seed_bytes(seed));
         let config = connection(side, setup);
-        let connection = endpoint.add_connection(now, config).expect("the set-up is right");
+        let connection = node.add_connection(now, config).expect("the set-up is right");
         let names: Vec<String> = (0..setup.links.len()).map(name).collect();
         let paths =
-            names.iter().map(|name| endpoint.find_path(connection, name).unwrap()).collect();
-        let mut control = Control::new(seed_bytes(seed));
-        control.set_identity(now, Some(identity(side)));
+            names.iter().map(|name| node.tunnels().find_path(connection, name).unwrap()).collect();
+        node.set_identity(now, Some(identity(side)));
         Self {
-            endpoint,
-            control,
+            node,
             connection,
             session: SessionId(0),
             paths,
             events: Vec::new(),
+            path_events: Vec::new(),
             sink: Sink::default(),
             sent: 0,
             refused: 0,
@@ -628,23 +626,22 @@ impl Host {
     /// Takes a path down or up, as its owner does, and says so.
     pub fn set_down(&mut self, now: Instant, path: usize, reason: DownReason, down: bool) {
         let id = self.paths[path];
-        if down {
-            self.endpoint.set_path_down(now, id, reason);
-        } else {
-            self.endpoint.set_path_up(now, id, reason);
-        }
-        self.control.paths_changed(now, self.connection, &mut self.endpoint);
+        self.node.set_path_state(now, id, reason, down);
     }
 
     pub fn count(&self, is: impl Fn(&Event) -> bool) -> usize {
         self.events.iter().filter(|event| is(event)).count()
     }
 
+    pub fn count_of_paths(&self, is: impl Fn(&PathEvent) -> bool) -> usize {
+        self.path_events.iter().filter(|event| is(event)).count()
+    }
+
     /// How often a path became what is told by events.
     pub fn changes(&self, path: usize, state: State) -> usize {
         let id = self.paths[path];
-        self.count(|event| {
-            matches!(*event, Event::PathState { path, state: now, .. } if path == id && now == state)
+        self.count_of_paths(|event| {
+            matches!(*event, PathEvent::State { path, state: now, .. } if path == id && now == state)
         })
     }
 }
@@ -710,7 +707,7 @@ fn connection(side: Side, setup: &Setup) -> ConnectionConfig {
 }
 
 fn session(side: Side, setup: &Setup, host: &Host) -> SessionConfig {
-    let connection = host.endpoint.connection(host.connection).unwrap();
+    let connection = host.node.tunnels().connection(host.connection).unwrap();
     SessionConfig {
         name: "tunnel".to_owned(),
         kind: Kind::Connection,

@@ -52,7 +52,7 @@ fn what_waits_for_the_owner_is_bounded() {
         }
     }
     let mut waiting = 0;
-    while server.control.poll_event().is_some() {
+    while server.next_event().is_some() {
         waiting += 1;
     }
     assert!(waiting <= SESSIONS + MAX_HANDED, "{waiting} events");
@@ -115,8 +115,8 @@ fn all_sessions_of_a_key_share_one_rate() {
     }
     let allowed = REQUEST_BURST + 10 * REQUESTS_PER_SECOND;
     assert!(served <= allowed && served >= allowed * 9 / 10, "{served} of {allowed}");
-    let refused: u64 = server.control.take_refused(server.now).iter().map(|(_, n)| *n).sum();
-    let counters = server.control.counters();
+    let refused: u64 = server.node.take_refused(server.now).iter().map(|(_, n)| *n).sum();
+    let counters = server.node.sessions().counters();
     assert!(counters.requests_rate_limited > 0);
     assert_eq!(refused, counters.requests_rate_limited + counters.requests_unfinished);
 }
@@ -152,7 +152,7 @@ fn coming_and_going_leaves_no_events_behind() {
         peer.send(&mut server, &[Message::Goodbye { reason: Reason::SHUTTING_DOWN }]);
     }
     let mut events = Vec::new();
-    while let Some(event) = server.control.poll_event() {
+    while let Some(event) = server.next_event() {
         events.push(event);
     }
     assert!(events.len() <= 16, "{} events, the last one is {:?}", events.len(), events.last());

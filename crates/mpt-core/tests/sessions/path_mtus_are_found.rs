@@ -1,6 +1,6 @@
 //! The path MTU of each direction is found by padded probes, which are no burden to anything else.
 
-use mpt_core::control::Event;
+use mpt_core::control::PathEvent;
 use mpt_core::control::liveness::State;
 use mpt_core::path::discovery::Phase;
 
@@ -9,7 +9,7 @@ use crate::network::{CLIENT, Network, SERVER, SIDES, Setup, millis};
 /// The MTU that a side uses a path with.
 fn mtu(network: &Network, side: usize, path: usize) -> u16 {
     let host = &network.hosts[side];
-    host.endpoint.path(host.paths[path]).unwrap().mtu()
+    host.node.tunnels().path(host.paths[path]).unwrap().mtu()
 }
 
 fn expect_mtu(network: &mut Network, side: usize, path: usize, expected: u16) {
@@ -66,7 +66,7 @@ fn a_report_of_icmp_is_checked() {
     // A lie changes nothing.
     let check = |network: &mut Network, mtu: u16| {
         network.at(CLIENT, |host, now| {
-            host.control.check_path_mtu(now, host.connection, host.paths[0], mtu)
+            host.node.check_path_mtu(now, host.connection, host.paths[0], mtu)
         })
     };
     assert!(check(&mut network, 576));
@@ -80,8 +80,8 @@ fn a_report_of_icmp_is_checked() {
     assert!(check(&mut network, 1432));
     let found = |network: &Network| mtu(network, CLIENT, 0) == 1432;
     network.expect_under_traffic(millis(1000), "1432 is in use", found);
-    let told = |event: &Event| matches!(event, Event::PathMtu { found: 1432, .. });
-    assert_eq!(network.hosts[CLIENT].count(told), 1);
+    let told = |event: &PathEvent| matches!(event, PathEvent::Mtu { found: 1432, .. });
+    assert_eq!(network.hosts[CLIENT].count_of_paths(told), 1);
     assert!(!check(&mut network, 1500), "no news");
 }
 

@@ -5,20 +5,19 @@ use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
 use mpt_core::control::liveness::Timing;
-use mpt_core::control::{
-    Control, Destination, Event, Initiation, Peer, PrivateKey, Random, SessionId, Transport,
-};
-use mpt_core::{Endpoint, Nowhere, SocketId};
+use mpt_core::control::{Event, Initiation, Peer, PrivateKey, Random, SessionId, Transport};
+use mpt_core::node::{self, Destination};
+use mpt_core::{Node, SocketId, Span};
 use mpt_wire::control::frame::{self, MAX_PAYLOAD_LEN};
 use mpt_wire::control::hello::{Capabilities, Hello, Kind, Name};
 use mpt_wire::control::{Message, Writer, messages};
 
+use super::frames;
 use super::hub::{connection, key, path_config};
 
 /// The daemon: it has no connections of its own.
 pub struct Server {
-    pub control: Control,
-    pub endpoint: Endpoint<()>,
+    pub node: Node<Span>,
     pub now: Instant,
 }
 
@@ -32,8 +31,8 @@ impl Server {
     pub fn new(peers: usize) -> Self {
         #[expect(clippy::disallowed_methods, reason = "any time will do as the first one")]
         let now = Instant::now();
-        let mut control = Control::new([3; 32]);
-        control.set_identity(now, Some(key(SERVER)));
+        let mut node = Node::new([3; 32]);
+        node.set_identity(now, Some(key(SERVER)));
         let peer = |node| Peer {
             public_key: key(node).public(),
             psk: None,
@@ -44,15 +43,13 @@ impl Server {
             expire_after: Duration::from_secs(300),
             max_sessions: SESSIONS,
         };
-        let mut endpoint = Endpoint::new(1);
-        control.set_peers(now, (1..=peers).map(peer).collect(), &mut endpoint);
-        Self { control, endpoint, now }
+        node.set_peers(now, (1..=peers).map(peer).collect());
+        Self { node, now }
     }
 
     /// A frame arrives; gives what is sent in return, with its destination.
     pub fn handle(&mut self, from: SocketAddr, frame: &[u8]) -> Vec<(SocketAddr, Vec<u8>)> {
-        let (control, endpoint) = (&mut self.control, &mut self.endpoint);
-        control.handle_frame(self.now, SocketId(0), from, frame, endpoint, &mut Nowhere);
+        frames::receive(&mut self.node, self.now, SocketId(0), from, frame);
         self.sent()
     }
 
@@ -62,8 +59,8 @@ impl Server {
         let mut sent = Vec::new();
         while self.now < until {
             self.now = (self.now + Duration::from_millis(1)).min(until);
-            if self.control.next_timeout().is_some_and(|at| at <= self.now) {
-                self.control.handle_timeout(self.now, &mut self.endpoint, &mut Nowhere);
+            if self.node.next_timeout().is_some_and(|at| at <= self.now) {
+                self.node.handle_timeout(self.now, &mut frames::nowhere());
                 sent.extend(self.sent());
             }
         }
@@ -77,13 +74,21 @@ impl Server {
         id: u32,
         body: Vec<u8>,
     ) -> Vec<(SocketAddr, Vec<u8>)> {
-        assert!(self.control.answer(self.now, session, id, body));
+        assert!(self.node.answer(self.now, session, id, body));
         self.sent()
+    }
+
+    /// The next thing that happened to a session.
+    pub fn next_event(&mut self) -> Option<Event> {
+        match self.node.poll_event()? {
+            node::Event::Session(event) => Some(event),
+            node::Event::Prototype(event) => panic!("there is no prototype: {event:?}"),
+        }
     }
 
     /// The next request that the owner is to work on.
     pub fn next_request(&mut self) -> Option<(SessionId, u32, Vec<u8>)> {
-        while let Some(event) = self.control.poll_event() {
+        while let Some(event) = self.next_event() {
             if let Event::Request { session, id, body } = event {
                 return Some((session, id, body));
             }
@@ -93,28 +98,29 @@ impl Server {
 
     /// Creates the connection of a session, with so many paths that are learnt.
     pub fn attach(&mut self, session: SessionId, paths: u16) {
-        if self.control.session(session).is_none_or(|view| view.connection.is_some()) {
+        if self.node.sessions().session(session).is_none_or(|view| view.connection.is_some()) {
             return;
         }
         let paths = (0..paths).map(|path| path_config(path, 0, None));
         let config = connection("connection", Some(1), 1, paths.collect());
         let now = self.now;
-        let Ok(connection) = self.endpoint.add_connection(now, config) else { return };
-        let ids: Vec<_> = self.endpoint.connection(connection).unwrap().paths().collect();
+        let Ok(connection) = self.node.add_connection(now, config) else { return };
+        let ids: Vec<_> = self.node.tunnels().connection(connection).unwrap().paths().collect();
         let paths: Vec<_> = (1..).zip(ids).collect();
-        self.control.attach(now, session, connection, &paths, &mut self.endpoint);
+        self.node.attach(now, session, connection, &paths);
     }
 
     fn sent(&mut self) -> Vec<(SocketAddr, Vec<u8>)> {
         let mut sent = Vec::new();
-        while let Some(transmit) = self.control.poll_transmit() {
+        while let Some(transmit) = self.node.poll_transmit() {
             let to = match transmit.destination {
-                Destination::Path(id) => self.endpoint.path(id).expect("a path").remote(),
+                Destination::Path(id) => self.node.tunnels().path(id).expect("a path").remote(),
                 Destination::Address { remote, .. } => remote,
+                other => panic!("there is no prototype: {other:?}"),
             };
             // A path that another one has just taken the address of.
             if !to.ip().is_unspecified() {
-                sent.push((to, transmit.frame));
+                sent.push((to, frames::of(&transmit)));
             }
         }
         sent

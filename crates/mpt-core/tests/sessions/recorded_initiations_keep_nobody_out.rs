@@ -152,7 +152,7 @@ fn a_handshake_while_a_hundred_proved_addresses_ask_for_more_than_there_is() {
         let known = scenario(&mut network, &mut attackers);
         let took = time_of_handshake(&mut network, &mut attackers, &known, limit(100), false);
         assert!(took <= limit(100), "{took:?}");
-        let refused = network.hosts[SERVER].control.counters().rate_limited;
+        let refused = network.hosts[SERVER].node.sessions().counters().rate_limited;
         assert!(refused > 1000, "the attack has used up its share: {refused}");
         assert_data_flows(&mut network, &mut attackers);
     }

@@ -56,19 +56,19 @@ fn not_those_of_a_client() {
     establish_under_attack(&mut hub, &recorded, &[1]);
     assert!(hub.is_up(1), "{}", hub.describe(HUB));
     // The one that is used, and at most one that recorded initiations have made.
-    assert!(hub.nodes[HUB].control.sessions().count() <= 2, "{}", hub.describe(HUB));
+    assert!(hub.nodes[HUB].node.sessions().sessions().count() <= 2, "{}", hub.describe(HUB));
 }
 
 #[test]
 fn not_those_of_the_daemon() {
     let recorded = record(9, &["a", "b"]);
     let mut hub = hub(9);
-    hub.nodes[HUB].control.set_limits(Limits { sessions: 4, ..Limits::default() });
+    hub.nodes[HUB].node.set_limits(Limits { sessions: 4, ..Limits::default() });
     establish_under_attack(&mut hub, &recorded, &[1, 5, 9]);
     for client in [1, 5, 9] {
         assert!(hub.is_up(client), "client {client}: {}", hub.describe(HUB));
     }
-    assert!(hub.nodes[HUB].control.sessions().count() <= 4, "{}", hub.describe(HUB));
+    assert!(hub.nodes[HUB].node.sessions().sessions().count() <= 4, "{}", hub.describe(HUB));
 }
 
 /// After the attack nothing of it is left.
@@ -77,8 +77,8 @@ fn and_they_are_forgotten() {
     let recorded = record(9, &["a", "b"]);
     let mut hub = hub(9);
     establish_under_attack(&mut hub, &recorded, &[]);
-    assert!(hub.nodes[HUB].control.sessions().count() <= 9);
+    assert!(hub.nodes[HUB].node.sessions().sessions().count() <= 9);
     hub.run(11 * SECOND);
-    assert_eq!(hub.nodes[HUB].control.sessions().count(), 0, "{}", hub.describe(HUB));
+    assert_eq!(hub.nodes[HUB].node.sessions().sessions().count(), 0, "{}", hub.describe(HUB));
     assert!(hub.nodes[HUB].events.is_empty(), "{:?}", hub.nodes[HUB].events);
 }

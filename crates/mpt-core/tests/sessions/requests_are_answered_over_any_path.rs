@@ -16,7 +16,7 @@ fn answer(network: &mut Network) {
         if let Event::Request { session, id, body } = event {
             let len = usize::from(u16::from_be_bytes([body[0], body[1]]));
             network.at(SERVER, |host, now| {
-                assert!(host.control.answer(now, session, id, vec![7; len]));
+                assert!(host.node.answer(now, session, id, vec![7; len]));
             });
         }
     }
@@ -40,7 +40,7 @@ fn under_loss() {
     let mut asked = Vec::new();
     for len in [0_u16, 1, 1024, 1025, 60_000] {
         let id = network.at(CLIENT, |host, now| {
-            host.control.request(now, host.session, len.to_be_bytes().to_vec()).unwrap()
+            host.node.request(now, host.session, len.to_be_bytes().to_vec()).unwrap()
         });
         asked.push((id, Ok(usize::from(len))));
     }
@@ -57,8 +57,8 @@ fn under_loss() {
 fn one_that_waits_for_the_session_is_answered_once_it_is_there() {
     let mut network = Network::new(Setup::new(1, &[5, 20]));
     network.kill(SERVER);
-    let id = network
-        .at(CLIENT, |host, now| host.control.request(now, host.session, vec![0, 9]).unwrap());
+    let id =
+        network.at(CLIENT, |host, now| host.node.request(now, host.session, vec![0, 9]).unwrap());
     network.run(5 * SECOND);
     network.restart(SERVER);
     for _ in 0..200 {
@@ -72,7 +72,7 @@ fn one_that_waits_for_the_session_is_answered_once_it_is_there() {
 fn one_that_is_never_answered_fails() {
     let mut network = Network::established(Setup::new(1, &[5]));
     let ids = [1, 2].map(|n| {
-        network.at(CLIENT, |host, now| host.control.request(now, host.session, vec![0, n]).unwrap())
+        network.at(CLIENT, |host, now| host.node.request(now, host.session, vec![0, n]).unwrap())
     });
     network.run(40 * SECOND);
     let failed: Vec<u32> = results(&network)
@@ -91,8 +91,8 @@ fn one_that_is_never_answered_fails() {
 fn one_of_a_session_that_is_removed_fails_at_once() {
     let mut network = Network::established(Setup::new(1, &[5]));
     let id = network.at(CLIENT, |host, now| {
-        let id = host.control.request(now, host.session, vec![0, 1]).unwrap();
-        host.control.remove_session(now, host.session);
+        let id = host.node.request(now, host.session, vec![0, 1]).unwrap();
+        host.node.close_session(now, host.session, mpt_wire::control::Reason::CONNECTION_REMOVED);
         id
     });
     assert_eq!(results(&network), [(id, Err(RequestFailed::Closed))]);

@@ -28,10 +28,10 @@ fn many_at_once() {
     let mut hub = hub(20);
     hub.establish();
     for node in 0..=20 {
-        assert!(hub.is_up(node), "node {node}: {:?}", hub.nodes[node].control.counters());
+        assert!(hub.is_up(node), "node {node}: {:?}", hub.nodes[node].node.sessions().counters());
     }
-    assert_eq!(hub.nodes[HUB].control.sessions().count(), 20);
-    assert_eq!(hub.nodes[HUB].endpoint.paths().count(), 20 * usize::from(PATHS));
+    assert_eq!(hub.nodes[HUB].node.sessions().sessions().count(), 20);
+    assert_eq!(hub.nodes[HUB].node.tunnels().paths().count(), 20 * usize::from(PATHS));
 }
 
 #[test]
@@ -39,7 +39,7 @@ fn nothing_is_used_before_it_was_granted() {
     let mut hub = hub(1);
     hub.begin(1, "office");
     hub.run(3 * SECOND);
-    assert!(hub.nodes[1].endpoint.paths().all(|(_, path)| !path.is_up()));
+    assert!(hub.nodes[1].node.tunnels().paths().all(|(_, path)| !path.is_up()));
     let asked = |event: &Event| matches!(event, Event::Established { name, attached: false, .. } if name == "office");
     assert_eq!(hub.nodes[HUB].events.iter().filter(|event| asked(event)).count(), 1);
     assert_eq!(hub.nodes[1].events.iter().filter(|event| asked(event)).count(), 1);
@@ -52,8 +52,8 @@ fn strangers_get_none() {
     hub.establish();
     assert!(hub.is_up(1));
     assert!(!hub.is_up(2));
-    assert!(hub.nodes[HUB].control.counters().unknown_peer > 0);
-    assert_eq!(hub.nodes[HUB].control.sessions().count(), 1);
+    assert!(hub.nodes[HUB].node.sessions().counters().unknown_peer > 0);
+    assert_eq!(hub.nodes[HUB].node.sessions().sessions().count(), 1);
 }
 
 #[test]
@@ -61,7 +61,7 @@ fn one_that_gets_no_connection_is_dropped() {
     let mut hub = hub(1);
     hub.begin(1, "office");
     hub.run(9 * SECOND);
-    assert_eq!(hub.nodes[HUB].control.sessions().count(), 1);
+    assert_eq!(hub.nodes[HUB].node.sessions().sessions().count(), 1);
     hub.run(2 * SECOND);
     assert_eq!(closed(&hub, HUB), [CloseReason::NotAttached]);
     assert_eq!(closed(&hub, 1), [CloseReason::Goodbye(Reason::REFUSED)]);
@@ -74,16 +74,16 @@ fn one_peer_has_only_so_many() {
         hub.begin_bare(1, &format!("office {n}"));
     }
     hub.run(SECOND);
-    assert_eq!(hub.nodes[HUB].control.sessions().count(), 3);
-    assert!(hub.nodes[HUB].control.counters().unknown_peer > 0);
+    assert_eq!(hub.nodes[HUB].node.sessions().sessions().count(), 3);
+    assert!(hub.nodes[HUB].node.sessions().counters().unknown_peer > 0);
 }
 
 #[test]
 fn all_together_have_only_so_many() {
     let mut hub = hub(4);
-    hub.nodes[HUB].control.set_limits(Limits { sessions: 2, ..Limits::default() });
+    hub.nodes[HUB].node.set_limits(Limits { sessions: 2, ..Limits::default() });
     hub.establish();
-    assert_eq!(hub.nodes[HUB].control.sessions().count(), 2);
+    assert_eq!(hub.nodes[HUB].node.sessions().sessions().count(), 2);
     assert_eq!((1..=4).filter(|&node| hub.is_up(node)).count(), 2);
 }
 
@@ -93,10 +93,12 @@ fn one_whose_connection_was_taken_away_has_time_for_another() {
     let mut hub = hub(1);
     hub.establish();
     hub.run(20 * SECOND);
-    let session = hub.nodes[HUB].control.sessions().next();
+    let session = hub.nodes[HUB].node.sessions().sessions().next();
     let session = session.expect("it has been established");
     let now = hub.now;
-    hub.nodes[HUB].control.detach(now, session);
+    let connection = hub.nodes[HUB].node.sessions().session(session).and_then(|it| it.connection);
+    let connection = connection.expect("it has one");
+    hub.nodes[HUB].node.remove_connection(now, connection, &mut super::frames::nowhere());
     hub.nodes[HUB].events.clear();
     hub.run(9 * SECOND);
     assert_eq!(closed(&hub, HUB), []);
@@ -113,14 +115,14 @@ fn a_client_that_leaves_takes_its_session_with_it() {
     let mut hub = hub(2);
     hub.establish();
     let now = hub.now;
-    hub.nodes[1].control.close_all(now);
-    hub.nodes[1].control.set_identity(now, None);
+    hub.nodes[1].node.close_all(now);
+    hub.nodes[1].node.set_identity(now, None);
     hub.nodes[HUB].events.clear();
     // Its goodbye is among what waits to be sent.
     hub.send(1);
     hub.run(SECOND);
     assert_eq!(closed(&hub, HUB), [CloseReason::Goodbye(Reason::SHUTTING_DOWN)]);
-    assert_eq!(hub.nodes[HUB].control.sessions().count(), 1);
+    assert_eq!(hub.nodes[HUB].node.sessions().sessions().count(), 1);
     assert!(hub.is_up(2));
 }
 
@@ -128,8 +130,7 @@ fn a_client_that_leaves_takes_its_session_with_it() {
 fn one_that_is_silent_for_long_has_expired() {
     let mut hub = hub(2);
     hub.establish();
-    let gone = mpt_core::control::Control::new([9; 32]);
-    hub.nodes[1].control = gone;
+    hub.nodes[1].node = mpt_core::Node::new([9; 32]);
     hub.nodes[HUB].events.clear();
     hub.run(400 * SECOND);
     let expired = |event: &Event| matches!(event, Event::Expired { .. });
@@ -145,9 +146,9 @@ fn after_the_hub_has_begun_anew_it_is_created_again() {
     let mut hub = hub(3);
     hub.establish();
     hub.nodes[HUB] = Hub::new(0).nodes.remove(0);
-    hub.nodes[HUB].control = mpt_core::control::Control::new([99; 32]);
+    hub.nodes[HUB].node = mpt_core::Node::new([99; 32]);
     let now = hub.now;
-    hub.nodes[HUB].control.set_identity(now, Some(key(HUB)));
+    hub.nodes[HUB].node.set_identity(now, Some(key(HUB)));
     hub.allow((1..=3).map(|client| key(client).public()));
     for _ in 0..300 {
         // With traffic, which finds out soon.

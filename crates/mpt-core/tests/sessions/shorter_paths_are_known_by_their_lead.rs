@@ -11,7 +11,7 @@ const SECOND: Duration = Duration::from_secs(1);
 /// The leads of what comes to a side, in milliseconds.
 fn leads(network: &Network, side: Side) -> Vec<u64> {
     let host = &network.hosts[side];
-    let lead = |&path| (host.endpoint.path_lead(path).as_micros() as u64 + 500) / 1000;
+    let lead = |&path| (host.node.tunnels().path_lead(path).as_micros() as u64 + 500) / 1000;
     host.paths.iter().map(lead).collect()
 }
 

@@ -80,7 +80,7 @@ fn repeated_reflected_and_damaged_frames() {
             let drop = old.len().saturating_sub(200);
             old.drain(..drop);
         }
-        let counters = network.hosts[SERVER].control.counters();
+        let counters = network.hosts[SERVER].node.sessions().counters();
         assert!(counters.replayed > 100 && counters.unauthentic > 20, "{counters:?}");
         assert_undisturbed(&mut network);
     }
@@ -139,7 +139,7 @@ fn a_flood_of_handshakes() {
         let from = somewhere(&mut network);
         inject(&mut network, SERVER, 0, from, frame.clone());
     }
-    let counters = network.hosts[SERVER].control.counters();
+    let counters = network.hosts[SERVER].node.sessions().counters();
     assert!(counters.cookies_sent > 9_000, "{counters:?}");
     assert!(counters.unknown_peer <= 60, "{counters:?}");
     assert_undisturbed(&mut network);

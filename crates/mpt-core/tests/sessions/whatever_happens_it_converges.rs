@@ -65,7 +65,7 @@ fn disturb(network: &mut Network) {
         }
         10 => {
             if network.draw(4) == 0 {
-                network.at(side, |host, now| host.control.close_all(now));
+                network.at(side, |host, now| host.node.close_all(now));
             }
             network.kill(side);
         }

@@ -37,6 +37,45 @@ pub struct Transmit {
     pub frame: Vec<u8>,
 }
 
+/// What a session has found out about a path: whoever has the sockets follows it at once.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum PathEvent {
+    /// What is held of a path has changed.
+    State {
+        /// The session.
+        session: SessionId,
+        /// Its connection.
+        connection: ConnectionId,
+        /// The path.
+        path: PathId,
+        /// The sending direction.
+        state: State,
+        /// Whether nothing arrives on it.
+        silent: bool,
+    },
+    /// The other end of a path has another address now; the endpoint knows it already.
+    Moved {
+        /// The path.
+        path: PathId,
+        /// Where its packets arrive now, and from where they are to be sent.
+        socket: SocketId,
+        /// Where they come from and go to.
+        remote: SocketAddr,
+    },
+    /// A search has found that a path carries other outer packets than it was used with; the endpoint
+    /// knows it already.
+    Mtu {
+        /// The path.
+        path: PathId,
+        /// The path MTU in bytes so far,
+        before: u16,
+        /// and from now on.
+        found: u16,
+        /// The device whose inner MTU has changed, and the new one in bytes.
+        device: Option<(DeviceId, u16)>,
+    },
+}
+
 /// What happened that is for others to know or to decide.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Event {
@@ -73,40 +112,6 @@ pub enum Event {
         id: u32,
         /// The answer.
         result: Result<Vec<u8>, RequestFailed>,
-    },
-    /// What is held of a path has changed.
-    PathState {
-        /// The session.
-        session: SessionId,
-        /// Its connection.
-        connection: ConnectionId,
-        /// The path.
-        path: PathId,
-        /// The sending direction.
-        state: State,
-        /// Whether nothing arrives on it.
-        silent: bool,
-    },
-    /// The other end of a path has another address now; the endpoint knows it already.
-    PathMoved {
-        /// The path.
-        path: PathId,
-        /// Where its packets arrive now, and from where they are to be sent.
-        socket: SocketId,
-        /// Where they come from and go to.
-        remote: SocketAddr,
-    },
-    /// A search has found that a path carries other outer packets than it was used with; the endpoint
-    /// knows it already.
-    PathMtu {
-        /// The path.
-        path: PathId,
-        /// The path MTU in bytes so far,
-        before: u16,
-        /// and from now on.
-        found: u16,
-        /// The device whose inner MTU has changed, and the new one in bytes.
-        device: Option<(DeviceId, u16)>,
     },
     /// The session is over. One of the configuration goes on and waits for the peer, or tries to
     /// reach it; any other one exists no longer, and its connection should not either.

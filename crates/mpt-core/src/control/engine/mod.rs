@@ -46,7 +46,9 @@ use rustc_hash::FxHashMap;
 use self::candidate::Anchor;
 pub use self::config::{ControlPathId, Limits, Peer, SessionConfig, SessionId};
 pub use self::counters::ControlCounters;
-pub use self::event::{CloseReason, Destination, Event, RequestFailed, RequestRefused, Transmit};
+pub use self::event::{
+    CloseReason, Destination, Event, PathEvent, RequestFailed, RequestRefused, Transmit,
+};
 pub use self::measure::{TestConfig, TestRefused, TestView};
 use self::path::SessionPath;
 use self::receive::{Outcome, Source};

@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use super::super::PublicKey;
 use super::shared::Shared;
-use super::{Control, Event, RequestRefused, SessionId, Transmit};
+use super::{Control, Event, PathEvent, RequestRefused, SessionId, Transmit};
 
 impl Control {
     /// Asks the peer for something: `body` has at most 1024 bytes. The number comes back with
@@ -49,26 +49,24 @@ impl Control {
         self.shared.outbox.recycle(frame);
     }
 
-    /// What happened: first to paths, then to sessions; then the requests of peers, one of each in
-    /// turn, as long as fewer than [`MAX_HANDED`](super::MAX_HANDED) are unanswered.
+    /// What happened to sessions; then the requests of peers, one of each in turn, as long as fewer than [`MAX_HANDED`](super::MAX_HANDED) are unanswered.
     pub fn poll_event(&mut self) -> Option<Event> {
         let shared = &mut self.shared;
-        let event = shared.path_events.pop_front().or_else(|| shared.events.pop_front());
-        event.or_else(|| shared.shares.next())
+        shared.events.pop_front().or_else(|| shared.shares.next())
     }
 
     /// What happened to paths. An owner in whose hands the endpoint is has to follow that at once;
     /// the rest may wait here, within bounds, until it has time for it.
     #[inline]
-    pub fn poll_path_event(&mut self) -> Option<Event> {
+    pub fn poll_path_event(&mut self) -> Option<PathEvent> {
         self.shared.path_events.pop_front()
     }
 
     /// Returns whether [`Self::poll_event`] would give something.
     #[must_use]
     pub fn has_events(&self) -> bool {
-        let Shared { path_events, events, shares, .. } = &self.shared;
-        !path_events.is_empty() || !events.is_empty() || shares.has_next()
+        let Shared { events, shares, .. } = &self.shared;
+        !events.is_empty() || shares.has_next()
     }
 
     /// Takes how many requests of each peer were refused since the last time: to be called once a

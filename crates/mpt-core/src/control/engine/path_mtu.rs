@@ -16,7 +16,7 @@ use super::keys::Place;
 use super::path::SessionPath;
 use super::session::Session;
 use super::shared::Shared;
-use super::{Control, Event};
+use super::{Control, PathEvent};
 use crate::path::discovery::{Bounds, Heard};
 use crate::path::mtu;
 use crate::{ConnectionId, Endpoint, Path, PathId};
@@ -74,7 +74,7 @@ impl Session {
             let found = path.discovery.mtu();
             let device = endpoint.limit_path_mtu(path.id, (found < link).then_some(found));
             if found != before {
-                shared.tell(Event::PathMtu { path: path.id, before, found, device });
+                shared.tell(PathEvent::Mtu { path: path.id, before, found, device });
             }
         }
     }

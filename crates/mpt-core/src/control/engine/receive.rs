@@ -13,7 +13,7 @@ use super::path::SessionPath;
 use super::send::Arrival;
 use super::session::Session;
 use super::shared::Shared;
-use super::{ControlCounters, ControlPathId, Destination, Event, RequestFailed};
+use super::{ControlCounters, ControlPathId, Destination, Event, PathEvent, RequestFailed};
 use crate::{DeviceSink, Endpoint, SocketId};
 
 /// What a frame leads to for the session as a whole.
@@ -506,7 +506,7 @@ impl Session {
             path.arrive_at(now, data);
         }
         shared.counters.moves += 1;
-        shared.tell(Event::PathMoved { path: id, socket, remote });
+        shared.tell(PathEvent::Moved { path: id, socket, remote });
     }
 }
 

@@ -12,7 +12,7 @@ use super::clock::Clock;
 use super::keys::Epoch;
 use super::outbox::Outbox;
 use super::shares::Shares;
-use super::{CloseReason, ControlCounters, Event, SessionId};
+use super::{CloseReason, ControlCounters, Event, PathEvent, SessionId};
 use crate::ConnectionId;
 
 /// Events about paths are dropped while so many wait: their owner does not fetch them.
@@ -27,7 +27,7 @@ pub(super) struct Shared {
     pub(super) public: Option<PublicKey>,
     pub(super) outbox: Outbox,
     /// What happened to paths: for the owner of the endpoint, at once.
-    pub(super) path_events: VecDeque<Event>,
+    pub(super) path_events: VecDeque<PathEvent>,
     /// What happened to sessions, but for requests: what is not true any more is taken out, so that
     /// there are only a few for each session.
     pub(super) events: VecDeque<Event>,
@@ -91,7 +91,7 @@ impl Shared {
     }
 
     /// What an owner who does not listen may miss.
-    pub(super) fn tell(&mut self, event: Event) {
+    pub(super) fn tell(&mut self, event: PathEvent) {
         if self.path_events.len() < MAX_EVENTS {
             self.path_events.push_back(event);
         }

@@ -7,7 +7,7 @@ use mpt_wire::control::PathEntry;
 
 use super::super::announce::Verdict;
 use super::super::liveness::State;
-use super::Event;
+use super::PathEvent;
 use super::session::Session;
 use super::shared::Shared;
 use crate::{ConnectionId, DeviceSink, Endpoint};
@@ -39,7 +39,7 @@ impl Session {
                 continue;
             }
             if let Some(change) = path.liveness.handle_timeout(now) {
-                shared.tell(Event::PathState {
+                shared.tell(PathEvent::State {
                     session: self.id,
                     connection,
                     path: path.id,

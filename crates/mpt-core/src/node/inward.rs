@@ -1,0 +1,90 @@
+//! The way in: a datagram is data, a frame of a session, or a message of a prototype.
+
+use std::net::SocketAddr;
+use std::time::Instant;
+
+use mpt_wire::control::frame::MAX_PROBE_FRAME_LEN;
+use mpt_wire::{ecn, gre};
+
+use super::{Node, PacketMemory};
+use crate::{DatagramDrop, SocketId};
+
+/// Room for one byte more than any frame has, so that a longer one is seen to be.
+pub(super) type FrameBuffer = [u8; MAX_PROBE_FRAME_LEN + 1];
+
+pub(super) fn frame_buffer() -> Box<FrameBuffer> {
+    Box::new([0; MAX_PROBE_FRAME_LEN + 1])
+}
+
+impl<P: Copy> Node<P> {
+    /// A datagram (GRE header and what follows) has arrived on a socket. Its inner ECN and MSS fields
+    /// may be changed in `memory`; what it makes deliverable goes to the devices there.
+    ///
+    /// # Errors
+    ///
+    /// Why it was dropped. It is counted, see [`Endpoint`](crate::Endpoint).
+    #[inline]
+    pub fn handle_datagram<M: PacketMemory<P>>(
+        &mut self,
+        now: Instant,
+        socket: SocketId,
+        source: SocketAddr,
+        ecn: ecn::Ecn,
+        datagram: P,
+        memory: &mut M,
+    ) -> Result<(), DatagramDrop> {
+        let bytes = memory.bytes_mut(datagram);
+        match self.tunnels.accept(socket, source, ecn, bytes) {
+            Ok(accepted) => {
+                let packet = memory.part(datagram, accepted.inner());
+                self.tunnels.receive(now, &accepted, packet, memory);
+                Ok(())
+            }
+            Err(DatagramDrop::Control) => self.handle_frame(now, socket, source, datagram, memory),
+            Err(DatagramDrop::NotIp(path)) => {
+                self.prototypes.handle_data(now, path, payload(bytes));
+                self.follow_prototypes(now);
+                Ok(())
+            }
+            Err(reason) => Err(reason),
+        }
+    }
+
+    fn handle_frame<M: PacketMemory<P>>(
+        &mut self,
+        now: Instant,
+        socket: SocketId,
+        source: SocketAddr,
+        datagram: P,
+        memory: &mut M,
+    ) -> Result<(), DatagramDrop> {
+        if self.sessions.public_key().is_none() {
+            self.tunnels.count_drop(DatagramDrop::Control);
+            return Err(DatagramDrop::Control);
+        }
+        let bytes = payload(memory.bytes_mut(datagram));
+        let len = bytes.len().min(self.frame.len());
+        self.frame[..len].copy_from_slice(&bytes[..len]);
+        let frame = &self.frame[..len];
+        self.sessions.handle_frame(now, socket, source, frame, &mut self.tunnels, memory);
+        Ok(())
+    }
+
+    /// A datagram has arrived on a command port of the prototype's protocol.
+    pub fn handle_command(
+        &mut self,
+        now: Instant,
+        socket: SocketId,
+        source: SocketAddr,
+        datagram: &[u8],
+    ) {
+        self.prototypes.handle_command(now, socket, source, datagram);
+        self.follow_prototypes(now);
+    }
+}
+
+/// What follows the GRE header of a datagram that has a good one.
+fn payload(datagram: &[u8]) -> &[u8] {
+    let start = gre::Repr::parse(datagram).map_or(datagram.len(), |(_, start)| start);
+    datagram.get(start..).unwrap_or_default()
+}

@@ -1,0 +1,56 @@
+//! Where received packets live: with the owner.
+
+use std::ops::Range;
+
+use crate::{DeviceId, DeviceSink};
+
+/// The owner's memory of received packets, by handle, and its devices.
+pub trait PacketMemory<P>: DeviceSink<P> {
+    /// The bytes of a datagram that was just received.
+    fn bytes_mut(&mut self, datagram: P) -> &mut [u8];
+
+    /// The handle of a part of it.
+    fn part(&self, datagram: P, range: Range<usize>) -> P;
+}
+
+/// A datagram lent for one call, for ends that have sessions and no device: nothing is delivered.
+#[derive(Debug)]
+pub struct Lent<'a>(pub &'a mut [u8]);
+
+/// Where a packet is in a [`Lent`] datagram.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Span {
+    /// Its first byte.
+    pub start: usize,
+    /// One behind its last byte.
+    pub end: usize,
+}
+
+impl Lent<'_> {
+    /// The handle of all of it.
+    #[must_use]
+    pub fn whole(&self) -> Span {
+        Span { start: 0, end: self.0.len() }
+    }
+}
+
+impl DeviceSink<Span> for Lent<'_> {
+    /// Nothing outlasts the call.
+    fn keep(&mut self, _: Span) -> Option<Span> {
+        None
+    }
+
+    fn deliver(&mut self, _: DeviceId, _: Span, _kept: bool, _after_gap: bool) {}
+
+    fn discard(&mut self, _: Span) {}
+}
+
+impl PacketMemory<Span> for Lent<'_> {
+    fn bytes_mut(&mut self, datagram: Span) -> &mut [u8] {
+        &mut self.0[datagram.start..datagram.end]
+    }
+
+    fn part(&self, datagram: Span, range: Range<usize>) -> Span {
+        Span { start: datagram.start + range.start, end: datagram.start + range.end }
+    }
+}

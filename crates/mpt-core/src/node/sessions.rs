@@ -1,0 +1,149 @@
+//! Sessions: who may have one, what they carry, and what is asked in them.
+
+use std::time::Instant;
+
+use mpt_wire::control::Reason;
+
+use super::Node;
+use crate::control::{
+    ControlPathId, Limits, Peer, PrivateKey, PublicKey, RequestRefused, SessionConfig, SessionId,
+    TestConfig, TestRefused,
+};
+use crate::{ConnectionId, PathId};
+
+impl<P: Copy> Node<P> {
+    /// Sets the key of this end. Without one there are no handshakes. Another one ends all keys made
+    /// with the one before: the sessions begin anew.
+    pub fn set_identity(&mut self, now: Instant, key: Option<PrivateKey>) {
+        self.sessions.set_identity(now, key);
+    }
+
+    /// Sets who may open sessions that are not configured: the complete list. Sessions of those who
+    /// may no longer end at once, see [`Control::set_peers`](crate::control::Control::set_peers).
+    pub fn set_peers(&mut self, now: Instant, peers: Vec<Peer>) {
+        self.follow_changes();
+        self.sessions.set_peers(now, peers, &mut self.tunnels);
+    }
+
+    /// Sets the bounds of what peers may have.
+    pub fn set_limits(&mut self, limits: Limits) {
+        self.sessions.set_limits(limits);
+    }
+
+    /// Adds a session. Where it has a connection, [`Self::attach`] has to follow.
+    pub fn add_session(&mut self, now: Instant, config: SessionConfig) -> SessionId {
+        self.sessions.add_session(now, config)
+    }
+
+    /// Changes a session of the configuration; where its connection or its paths have changed,
+    /// [`Self::attach`] has to follow. Another peer or pre-shared key ends its keys, and it begins
+    /// anew. Returns whether there is such a session.
+    pub fn update_session(&mut self, now: Instant, id: SessionId, config: SessionConfig) -> bool {
+        self.sessions.update_session(now, id, config)
+    }
+
+    /// Gives a session its connection, and tells all the paths of that which take part. From then on a
+    /// path is used only after the peer has proved that it hears us there. To be called again with all
+    /// paths whenever one was added; what the session knows of the others stays.
+    pub fn attach(
+        &mut self,
+        now: Instant,
+        id: SessionId,
+        connection: ConnectionId,
+        paths: &[(ControlPathId, PathId)],
+    ) {
+        self.sessions.attach(now, id, connection, paths, &mut self.tunnels);
+        self.touch(now, connection);
+    }
+
+    /// Lets a session with [`SessionConfig::create`] use its connection: the peer has created its own.
+    pub fn open(&mut self, now: Instant, id: SessionId) {
+        self.follow_changes();
+        self.sessions.open(now, id, &mut self.tunnels);
+    }
+
+    /// Says goodbye to the peer, giving `reason`, and removes the session without an event. The paths
+    /// of its connection remain as they are.
+    pub fn close_session(&mut self, now: Instant, id: SessionId, reason: Reason) {
+        self.sessions.close_session(now, id, reason);
+    }
+
+    /// Ends a session for good, though its peer may open another one: see
+    /// [`Control::refuse_session`](crate::control::Control::refuse_session).
+    pub fn refuse_session(&mut self, now: Instant, id: SessionId) {
+        self.sessions.refuse_session(now, id);
+    }
+
+    /// Says goodbye to everybody: the daemon ends. What comes out then is to be sent before.
+    pub fn close_all(&mut self, now: Instant) {
+        self.sessions.close_all(now);
+    }
+
+    /// Asks the peer for something: `body` has at most 1024 bytes. The number comes back with
+    /// [`Event::Result`](crate::control::Event::Result).
+    ///
+    /// # Errors
+    ///
+    /// [`RequestRefused`]
+    pub fn request(
+        &mut self,
+        now: Instant,
+        id: SessionId,
+        body: Vec<u8>,
+    ) -> Result<u32, RequestRefused> {
+        self.sessions.request(now, id, body)
+    }
+
+    /// Answers a request: see [`Control::answer`](crate::control::Control::answer).
+    pub fn answer(&mut self, now: Instant, id: SessionId, request: u32, body: Vec<u8>) -> bool {
+        self.sessions.answer(now, id, request, body)
+    }
+
+    /// Takes how many requests of each peer were refused since the last time: to be called once a
+    /// minute or so.
+    pub fn take_refused(&mut self, now: Instant) -> Vec<(PublicKey, u64)> {
+        self.sessions.take_refused(now)
+    }
+
+    /// Begins to measure how fast a path is for what we send.
+    ///
+    /// # Errors
+    ///
+    /// [`TestRefused`]
+    pub fn start_test(
+        &mut self,
+        now: Instant,
+        id: SessionId,
+        config: TestConfig,
+    ) -> Result<(), TestRefused> {
+        self.sessions.start_test(now, id, config)
+    }
+
+    /// An ICMP message says that a path carries outer packets of at most `mtu` bytes. Probes find out
+    /// whether it is true. Returns whether they are sent.
+    pub fn check_path_mtu(
+        &mut self,
+        now: Instant,
+        connection: ConnectionId,
+        path: PathId,
+        mtu: u16,
+    ) -> bool {
+        self.sessions.check_path_mtu(now, connection, path, mtu)
+    }
+
+    /// Has the session of a connection follow a change of it before anything comes out.
+    pub(super) fn touch(&mut self, now: Instant, connection: ConnectionId) {
+        self.changed_at = Some(now);
+        self.changed.insert(connection);
+    }
+
+    /// Has the sessions follow all changes of their connections.
+    #[inline]
+    pub(super) fn follow_changes(&mut self) {
+        if let Some(now) = self.changed_at.take() {
+            while let Some(connection) = self.changed.pop_first() {
+                self.sessions.paths_changed(now, connection, &mut self.tunnels);
+            }
+        }
+    }
+}

@@ -1,0 +1,205 @@
+//! Changes of connections and their paths. Each holds from the next packet on and loses none.
+
+use std::net::{IpAddr, SocketAddr};
+use std::time::Instant;
+
+use super::Node;
+use crate::path::DownReason;
+use crate::{
+    ConfigError, ConnectionConfig, ConnectionId, DeviceId, DeviceSink, PathConfig, PathId, SocketId,
+};
+
+impl<P: Copy> Node<P> {
+    /// Makes the connections what `configs`, the complete list, say: see
+    /// [`Endpoint::reconfigure`](crate::Endpoint::reconfigure).
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with the list; then nothing is changed.
+    pub fn reconfigure<S: DeviceSink<P>>(
+        &mut self,
+        now: Instant,
+        configs: Vec<ConnectionConfig>,
+        sink: &mut S,
+    ) -> Result<Vec<ConnectionId>, ConfigError> {
+        let ids = self.tunnels.reconfigure(now, configs, sink)?;
+        ids.iter().for_each(|&id| self.touch_if_attached(now, id));
+        Ok(ids)
+    }
+
+    /// Adds a connection.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with it; then nothing is changed.
+    pub fn add_connection(
+        &mut self,
+        now: Instant,
+        config: ConnectionConfig,
+    ) -> Result<ConnectionId, ConfigError> {
+        self.tunnels.add_connection(now, config)
+    }
+
+    /// Removes a connection; what waits in its reorder buffer is delivered. Its session, if it has one,
+    /// remains without a connection.
+    pub fn remove_connection<S: DeviceSink<P>>(
+        &mut self,
+        now: Instant,
+        id: ConnectionId,
+        sink: &mut S,
+    ) {
+        if let Some(session) = self.sessions.session_of(id) {
+            self.sessions.detach(now, session);
+        }
+        self.tunnels.remove_connection(now, id, sink);
+    }
+
+    /// Adds a path to a connection.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with it; then nothing is changed.
+    pub fn add_path(
+        &mut self,
+        now: Instant,
+        id: ConnectionId,
+        config: PathConfig,
+    ) -> Result<PathId, ConfigError> {
+        self.tunnels.add_path(now, id, config)
+    }
+
+    /// Removes a path. Packets that it has delivered into the reorder buffer stay there.
+    pub fn remove_path(&mut self, now: Instant, id: PathId) {
+        self.changing(now, id, |tunnels| tunnels.remove_path(now, id));
+    }
+
+    /// Sets the weights of a path: its share of what we send, and of what the peer sends.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with them; then nothing is changed.
+    pub fn set_weights(
+        &mut self,
+        now: Instant,
+        id: PathId,
+        weight_out: u16,
+        weight_in: u16,
+    ) -> Result<(), ConfigError> {
+        self.changing(now, id, |tunnels| tunnels.set_weights(now, id, weight_out, weight_in))
+    }
+
+    /// Sets the tier of a path.
+    pub fn set_tier(&mut self, now: Instant, id: PathId, tier: u8) {
+        self.changing(now, id, |tunnels| tunnels.set_tier(now, id, tier));
+    }
+
+    /// Adds (`down`) or takes away a reason for a path to be out of use; it is used when none is left.
+    /// What arrives on it is accepted all the same.
+    pub fn set_path_state(&mut self, now: Instant, id: PathId, reason: DownReason, down: bool) {
+        let before = self.tunnels.path(id).map(crate::Path::down_reasons);
+        if down {
+            self.tunnels.set_path_down(now, id, reason);
+        } else {
+            self.tunnels.set_path_up(now, id, reason);
+        }
+        if self.tunnels.path(id).map(crate::Path::down_reasons) != before {
+            self.touch_path(now, id);
+        }
+        if let DownReason::Administrative | DownReason::Interface = reason {
+            self.tell_prototype(now, id);
+        }
+    }
+
+    /// Sets the MTU of a path's link in bytes of the outer IP packet. Gives the device and its new
+    /// inner MTU if that has changed.
+    pub fn set_path_mtu(&mut self, now: Instant, id: PathId, mtu: u16) -> Option<(DeviceId, u16)> {
+        self.changing(now, id, |tunnels| tunnels.set_path_mtu(id, mtu))
+    }
+
+    /// Sets the largest outer packet that is known to pass on a path without a session, in bytes;
+    /// `None` where nothing is known. Gives the device and its new inner MTU if that has changed.
+    pub fn limit_path_mtu(&mut self, id: PathId, limit: Option<u16>) -> Option<(DeviceId, u16)> {
+        self.tunnels.limit_path_mtu(id, limit)
+    }
+
+    /// Replaces the sockets on which the packets of a path may arrive, and its local address.
+    ///
+    /// # Errors
+    ///
+    /// Another path has the same address and socket; then nothing is changed.
+    pub fn set_path_sockets(
+        &mut self,
+        now: Instant,
+        id: PathId,
+        sockets: Vec<SocketId>,
+        local: Option<IpAddr>,
+    ) -> Result<(), ConfigError> {
+        self.changing(now, id, |tunnels| tunnels.set_path_sockets(id, sockets, local))
+    }
+
+    /// Sets the remote address of a path, and a socket on which its packets arrive.
+    ///
+    /// # Errors
+    ///
+    /// Another path has the same address and socket; then nothing is changed.
+    pub fn set_path_remote(
+        &mut self,
+        now: Instant,
+        id: PathId,
+        socket: SocketId,
+        remote: SocketAddr,
+    ) -> Result<(), ConfigError> {
+        self.changing(now, id, |tunnels| tunnels.set_path_remote(id, socket, remote))
+    }
+
+    /// Refuses everything that arrives on a connection until its peer has a session, and forgets the
+    /// addresses that its paths have learnt: its peer is another one now.
+    pub fn bar(&mut self, id: ConnectionId) {
+        self.tunnels.set_barred(id, true);
+        let paths: Vec<PathId> =
+            self.tunnels.connection(id).into_iter().flat_map(|it| it.paths()).collect();
+        for path in paths {
+            // Where nothing is known, nothing else has the address and socket.
+            let _ = self.tunnels.forget_path_remote(path);
+        }
+    }
+
+    /// Sets the GRE key of a connection, or that it has none.
+    ///
+    /// # Errors
+    ///
+    /// Another connection has the same between the same addresses; then nothing is changed.
+    pub fn set_key(
+        &mut self,
+        now: Instant,
+        id: ConnectionId,
+        key: Option<u32>,
+    ) -> Result<(), ConfigError> {
+        self.tunnels.set_key(id, key)?;
+        self.touch_if_attached(now, id);
+        Ok(())
+    }
+
+    fn changing<R>(
+        &mut self,
+        now: Instant,
+        id: PathId,
+        change: impl FnOnce(&mut crate::Endpoint<P>) -> R,
+    ) -> R {
+        // Before it is gone.
+        self.touch_path(now, id);
+        change(&mut self.tunnels)
+    }
+
+    fn touch_path(&mut self, now: Instant, id: PathId) {
+        if let Some(connection) = self.tunnels.path(id).map(crate::Path::connection) {
+            self.touch_if_attached(now, connection);
+        }
+    }
+
+    fn touch_if_attached(&mut self, now: Instant, id: ConnectionId) {
+        if self.sessions.session_of(id).is_some() {
+            self.touch(now, id);
+        }
+    }
+}
