@@ -5,10 +5,10 @@ use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 use std::time::{Duration, Instant};
 
 use mpt_core::control::liveness::Timing;
-use mpt_core::control::{Control, Event, RequestRefused, SessionConfig, SessionId};
-use mpt_core::{Endpoint, Nowhere, SocketId};
+use mpt_core::control::{Event, RequestRefused, SessionConfig, SessionId};
+use mpt_core::{Lent, Node, SocketId, Span, node};
 use mpt_wire::control::Kind;
-use mpt_wire::gre;
+use mpt_wire::ecn::Ecn;
 
 use crate::Target;
 
@@ -47,9 +47,8 @@ pub(crate) enum Lost {
 pub(crate) struct Session {
     socket: UdpSocket,
     address: SocketAddr,
-    control: Control,
     /// Without connections: nothing but the session goes on here.
-    endpoint: Endpoint<()>,
+    node: Node<Span>,
     id: SessionId,
     buffer: Box<[u8; DATAGRAM]>,
     /// What the network said last. It is not authentic, so it only explains why nothing came.
@@ -68,9 +67,9 @@ impl Session {
         socket.connect(address).map_err(Lost::Socket)?;
         let mut seed = [0; 32];
         getrandom::fill(&mut seed).map_err(|error| Lost::Socket(io::Error::other(error)))?;
-        let mut control = Control::new(seed);
+        let mut node = Node::new(seed);
         let now = Instant::now();
-        control.set_identity(now, Some(identity.clone()));
+        node.set_identity(now, Some(identity.clone()));
         let config = SessionConfig {
             name: name.clone(),
             kind: Kind::Steering,
@@ -85,11 +84,9 @@ impl Session {
             paths: Vec::new(),
             remote: Some((SOCKET, *address)),
         };
-        let id = control.add_session(now, config);
+        let id = node.add_session(now, config);
         let buffer = Box::new([0; DATAGRAM]);
-        let endpoint = Endpoint::new(0);
-        let mut session =
-            Self { socket, address: *address, control, endpoint, id, buffer, trouble: None };
+        let mut session = Self { socket, address: *address, node, id, buffer, trouble: None };
         loop {
             match session.wait(until) {
                 Some(Event::Established { .. }) => {
@@ -98,7 +95,7 @@ impl Session {
                 }
                 Some(_) => {}
                 None => {
-                    let disagree = session.control.counters().handshake_failed > 0;
+                    let disagree = session.node.sessions().counters().handshake_failed > 0;
                     return Err(Lost::NoKeys { trouble: session.trouble.take(), disagree });
                 }
             }
@@ -114,7 +111,7 @@ impl Session {
             self.take(len);
         }
         let mut closed = self.socket.set_nonblocking(false).is_err();
-        while let Some(event) = self.control.poll_event() {
+        while let Some(event) = self.next_event() {
             closed |= matches!(event, Event::Closed { .. });
         }
         self.send();
@@ -124,7 +121,7 @@ impl Session {
     /// Asks, and waits for the result.
     pub(crate) fn request(&mut self, body: Vec<u8>, until: Instant) -> Result<Vec<u8>, Lost> {
         let len = body.len();
-        let asked = self.control.request(Instant::now(), self.id, body);
+        let asked = self.node.request(Instant::now(), self.id, body);
         let asked = asked.map_err(|refused| match refused {
             RequestRefused::NoSession => Lost::Ended,
             RequestRefused::Refused(why) => {
@@ -147,16 +144,16 @@ impl Session {
     fn wait(&mut self, until: Instant) -> Option<Event> {
         loop {
             self.send();
-            if let Some(event) = self.control.poll_event() {
+            if let Some(event) = self.next_event() {
                 return Some(event);
             }
             let now = Instant::now();
-            let due = self.control.next_timeout().map_or(until, |at| at.min(until));
+            let due = self.node.next_timeout().map_or(until, |at| at.min(until));
             if due <= now {
                 if until <= now {
                     return None;
                 }
-                self.control.handle_timeout(now, &mut self.endpoint, &mut Nowhere);
+                self.node.handle_timeout(now, &mut Lent(&mut []));
                 continue;
             }
             let wait = (due - now).max(SHORTEST_WAIT);
@@ -176,38 +173,37 @@ impl Session {
 
     /// A datagram has come, from the daemon's address: the socket is connected.
     fn take(&mut self, len: usize) {
-        let datagram = &self.buffer[..len];
-        let Ok((header, at)) = gre::Repr::parse(datagram) else { return };
-        if header.protocol == gre::Protocol::CONTROL && header.sequence.is_none() {
-            let (now, frame) = (Instant::now(), &datagram[at..]);
-            let (control, endpoint) = (&mut self.control, &mut self.endpoint);
-            control.handle_frame(now, SOCKET, self.address, frame, endpoint, &mut Nowhere);
+        let mut memory = Lent(&mut self.buffer[..len]);
+        let datagram = memory.whole();
+        let (now, ecn) = (Instant::now(), Ecn::NotEct);
+        // What is no frame of the session is dropped and counted.
+        let _ = self.node.handle_datagram(now, SOCKET, self.address, ecn, datagram, &mut memory);
+    }
+
+    /// What has happened to the session.
+    fn next_event(&mut self) -> Option<Event> {
+        while let Some(event) = self.node.poll_event() {
+            if let node::Event::Session(event) = event {
+                return Some(event);
+            }
         }
+        None
     }
 
     /// Sends what there is to send. What cannot be sent is lost, as on the way: all that matters is repeated.
     fn send(&mut self) {
-        while let Some(transmit) = self.control.poll_transmit() {
-            let header = gre::Repr {
-                protocol: gre::Protocol::CONTROL,
-                checksum: false,
-                key: transmit.key,
-                sequence: None,
-            };
-            let mut datagram = vec![0; header.header_len()];
-            header.emit(&mut datagram);
-            datagram.extend_from_slice(&transmit.frame);
-            if let Err(error) = self.socket.send(&datagram) {
+        while let Some(transmit) = self.node.poll_transmit() {
+            if let Err(error) = self.socket.send(&transmit.to_vec()) {
                 self.trouble = Some(error);
             }
-            self.control.recycle(transmit.frame);
+            self.node.recycle(transmit);
         }
     }
 }
 
 impl Drop for Session {
     fn drop(&mut self) {
-        self.control.close_all(Instant::now());
+        self.node.close_all(Instant::now());
         self.send();
     }
 }

@@ -2,6 +2,9 @@
 //! every path is probed ten times a second from both ends. The figure is the processor time per
 //! second, next to the number of frames received.
 
+#[path = "../tests/sessions/frames.rs"]
+#[allow(dead_code, unreachable_pub, reason = "the tests use the rest")]
+mod frames;
 #[path = "../tests/sessions/hub.rs"]
 #[allow(dead_code, unreachable_pub, reason = "tests use the rest")]
 mod hub;
@@ -35,9 +38,9 @@ fn second(criterion: &mut Criterion) {
             }
         };
         step(&mut hub);
-        let before = hub.nodes[HUB].control.counters().frames_received;
+        let before = hub.nodes[HUB].node.sessions().counters().frames_received;
         step(&mut hub);
-        let frames = hub.nodes[HUB].control.counters().frames_received - before;
+        let frames = hub.nodes[HUB].node.sessions().counters().frames_received - before;
         eprintln!("{clients} clients: {frames} frames received in a second");
         hub.clock = Some(clock);
         group.bench_function(BenchmarkId::from_parameter(clients), |bencher| {

@@ -1,5 +1,8 @@
 //! In the steady state a session allocates nothing for a probe, an echo or a report.
 
+#[path = "sessions/frames.rs"]
+#[allow(dead_code, unreachable_pub, reason = "the other tests use the rest")]
+mod frames;
 #[path = "sessions/hub.rs"]
 #[allow(dead_code, unreachable_pub, reason = "another test uses the rest")]
 mod hub;
@@ -20,9 +23,9 @@ fn in_the_steady_state() {
         }
     };
     (0..10).for_each(|_| run(&mut hub));
-    let before = *hub.nodes[HUB].control.counters();
+    let before = *hub.nodes[HUB].node.sessions().counters();
     let allocated = allocation_counter::measure(|| run(&mut hub));
-    let after = *hub.nodes[HUB].control.counters();
+    let after = *hub.nodes[HUB].node.sessions().counters();
     let frames = after.frames_received - before.frames_received;
     assert!(frames > 150, "{frames}");
     assert!(after.probes_sent > before.probes_sent);

@@ -8,9 +8,10 @@ use std::time::{Duration, Instant};
 
 use mpt_api::{Changed, Code, Counters, Daemon, Failure, Reply, Request, Response, Snapshot};
 use mpt_core::control::liveness::Timing;
-use mpt_core::control::{Control, Event, Peer, PresharedKey, PrivateKey};
-use mpt_core::{Endpoint, Nowhere, SocketId};
-use mpt_wire::gre;
+use mpt_core::control::{Event, Peer, PresharedKey, PrivateKey};
+use mpt_core::node::{self, Destination};
+use mpt_core::{Lent, Node, SocketId, Span};
+use mpt_wire::ecn::Ecn;
 
 const SOCKET: SocketId = SocketId(0);
 /// It ends by itself when nobody says goodbye.
@@ -30,8 +31,8 @@ impl FakeDaemon {
         let [identity, client] = [1, 2].map(|seed| PrivateKey::from_seed([seed; 32]));
         let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
         let address = socket.local_addr().unwrap();
-        let mut control = Control::new([3; 32]);
-        control.set_identity(Instant::now(), Some(identity.clone()));
+        let mut node = Node::new([3; 32]);
+        node.set_identity(Instant::now(), Some(identity.clone()));
         let peer = Peer {
             public_key: client.public(),
             psk,
@@ -42,9 +43,9 @@ impl FakeDaemon {
             expire_after: Duration::MAX,
             max_sessions: 1,
         };
-        control.set_peers(Instant::now(), vec![peer], &mut Endpoint::<()>::new(0));
+        node.set_peers(Instant::now(), vec![peer]);
         let answer = mpt_api::to_line(answer).into_bytes();
-        let requests = std::thread::spawn(move || serve(&socket, control, &answer));
+        let requests = std::thread::spawn(move || serve(&socket, node, &answer));
         Self { address, identity, client, requests }
     }
 
@@ -61,43 +62,32 @@ impl FakeDaemon {
     }
 }
 
-fn serve(socket: &UdpSocket, mut control: Control, answer: &[u8]) -> Vec<mpt_api::Command> {
-    let (start, mut endpoint, mut buffer) = (Instant::now(), Endpoint::<()>::new(0), [0; 2048]);
+fn serve(socket: &UdpSocket, mut node: Node<Span>, answer: &[u8]) -> Vec<mpt_api::Command> {
+    let (start, mut buffer) = (Instant::now(), [0; 2048]);
     let mut requests = Vec::new();
     socket.set_read_timeout(Some(Duration::from_millis(10))).unwrap();
     while start.elapsed() < LONGEST {
         if let Ok((len, from)) = socket.recv_from(&mut buffer) {
-            let (header, at) = gre::Repr::parse(&buffer[..len]).unwrap();
-            assert_eq!(header.protocol, gre::Protocol::CONTROL);
-            let (now, frame) = (Instant::now(), &buffer[at..len]);
-            control.handle_frame(now, SOCKET, from, frame, &mut endpoint, &mut Nowhere);
+            let mut memory = Lent(&mut buffer[..len]);
+            let (now, datagram) = (Instant::now(), memory.whole());
+            node.handle_datagram(now, SOCKET, from, Ecn::NotEct, datagram, &mut memory).unwrap();
         }
-        control.handle_timeout(Instant::now(), &mut endpoint, &mut Nowhere);
-        while let Some(event) = control.poll_event() {
+        node.handle_timeout(Instant::now(), &mut Lent(&mut []));
+        while let Some(node::Event::Session(event)) = node.poll_event() {
             match event {
                 Event::Request { session, id, body } => {
                     requests.push(Request::parse(&body).unwrap().command);
-                    assert!(control.answer(Instant::now(), session, id, answer.to_vec()));
+                    assert!(node.answer(Instant::now(), session, id, answer.to_vec()));
                 }
                 Event::Closed { .. } => return requests,
                 _ => {}
             }
         }
-        while let Some(transmit) = control.poll_transmit() {
-            let mpt_core::control::Destination::Address { remote, .. } = transmit.destination
-            else {
+        while let Some(transmit) = node.poll_transmit() {
+            let Destination::Address { remote, .. } = transmit.destination else {
                 panic!("there are no paths")
             };
-            let mut datagram = vec![0; 4];
-            gre::Repr {
-                protocol: gre::Protocol::CONTROL,
-                checksum: false,
-                key: None,
-                sequence: None,
-            }
-            .emit(&mut datagram);
-            datagram.extend_from_slice(&transmit.frame);
-            socket.send_to(&datagram, remote).unwrap();
+            socket.send_to(&transmit.to_vec(), remote).unwrap();
         }
     }
     requests

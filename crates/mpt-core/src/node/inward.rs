@@ -36,7 +36,7 @@ impl<P: Copy> Node<P> {
         let bytes = memory.bytes_mut(datagram);
         match self.tunnels.accept(socket, source, ecn, bytes) {
             Ok(accepted) => {
-                let packet = memory.part(datagram, accepted.inner());
+                let packet = memory.accept(datagram, accepted.connection(), accepted.inner());
                 self.tunnels.receive(now, &accepted, packet, memory);
                 Ok(())
             }

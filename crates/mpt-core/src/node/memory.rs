@@ -2,15 +2,16 @@
 
 use std::ops::Range;
 
-use crate::{DeviceId, DeviceSink};
+use crate::{ConnectionId, DeviceId, DeviceSink};
 
 /// The owner's memory of received packets, by handle, and its devices.
 pub trait PacketMemory<P>: DeviceSink<P> {
     /// The bytes of a datagram that was just received.
     fn bytes_mut(&mut self, datagram: P) -> &mut [u8];
 
-    /// The handle of a part of it.
-    fn part(&self, datagram: P, range: Range<usize>) -> P;
+    /// The datagram is data of a connection: gives the handle of the inner packet, which is at
+    /// `inner`. What [`keep`](DeviceSink::keep) is called for until the next datagram is this packet.
+    fn accept(&mut self, datagram: P, connection: ConnectionId, inner: Range<usize>) -> P;
 }
 
 /// A datagram lent for one call, for ends that have sessions and no device: nothing is delivered.
@@ -50,7 +51,7 @@ impl PacketMemory<Span> for Lent<'_> {
         &mut self.0[datagram.start..datagram.end]
     }
 
-    fn part(&self, datagram: Span, range: Range<usize>) -> Span {
-        Span { start: datagram.start + range.start, end: datagram.start + range.end }
+    fn accept(&mut self, datagram: Span, _: ConnectionId, inner: Range<usize>) -> Span {
+        Span { start: datagram.start + inner.start, end: datagram.start + inner.end }
     }
 }

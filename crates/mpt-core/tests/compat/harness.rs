@@ -5,7 +5,8 @@ use std::net::{IpAddr, SocketAddr};
 use std::time::{Duration, Instant};
 
 use mpt_core::compat::{
-    Authentication, Compat, Config, Counters, Destination, Event, Outcome, PathConfig, Transmit,
+    Authentication, Compat, Config, Counters, Destination, Event, Outcome, PathConfig, PathEvent,
+    Transmit,
 };
 use mpt_core::{PathId, SocketId};
 
@@ -74,11 +75,11 @@ impl End {
     }
 
     pub(crate) fn take(&mut self) -> Vec<Transmit> {
+        while let Some(PathEvent { path, silent, told_down }) = self.compat.poll_path_event() {
+            self.paths.insert(path, (silent, told_down));
+        }
         while let Some(event) = self.compat.poll_event() {
             match event {
-                Event::Path { path, silent, told_down } => {
-                    self.paths.insert(path, (silent, told_down));
-                }
                 Event::Told { path, up, outcome, .. } => self.told.push((path, up, outcome)),
                 Event::Created { asked, outcome, data_port, .. } => {
                     self.created.push((asked, outcome, data_port));

@@ -5,6 +5,7 @@ use std::time::Instant;
 
 use mpt_core::node::Transmit;
 use mpt_core::{Lent, Node, SocketId, Span};
+use mpt_wire::control::frame::MAX_PROBE_FRAME_LEN;
 use mpt_wire::gre;
 
 /// A frame arrives, in a datagram without GRE key.
@@ -17,10 +18,11 @@ pub fn receive(
 ) {
     let protocol = gre::Protocol::CONTROL;
     let header = gre::Repr { protocol, checksum: false, key: None, sequence: None };
-    let mut datagram = vec![0; header.header_len()];
-    header.emit(&mut datagram);
-    datagram.extend_from_slice(frame);
-    let mut memory = Lent(&mut datagram);
+    let mut datagram = [0; gre::MAX_HEADER_LEN + MAX_PROBE_FRAME_LEN + 1];
+    let start = header.header_len();
+    header.emit(&mut datagram[..start]);
+    datagram[start..start + frame.len()].copy_from_slice(frame);
+    let mut memory = Lent(&mut datagram[..start + frame.len()]);
     let whole = memory.whole();
     // Those that are no good are counted, too.
     let _ = node.handle_datagram(now, socket, from, mpt_wire::ecn::Ecn::NotEct, whole, &mut memory);

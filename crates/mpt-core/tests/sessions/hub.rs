@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use mpt_core::control::liveness::Timing;
 use mpt_core::control::{Event, Peer, PrivateKey, PublicKey, SessionConfig, SessionId};
-use mpt_core::node::{self, Destination};
+use mpt_core::node::{self, Destination, Transmit};
 use mpt_core::{
     ConnectionConfig, ConnectionId, DeviceId, Direction, Mapping, Node, PathConfig, PathId,
     Selector, SocketId, Span, reorder,
@@ -37,7 +37,7 @@ pub struct Hub {
     pub sent_to: BTreeMap<usize, usize>,
     /// Nothing arrives at this node.
     pub lose: Option<usize>,
-    on_their_way: VecDeque<(usize, SocketAddr, SocketId, SocketAddr, Vec<u8>)>,
+    on_their_way: VecDeque<(usize, SocketAddr, SocketId, SocketAddr, Transmit)>,
 }
 
 pub const HUB: usize = 0;
@@ -202,7 +202,8 @@ impl Hub {
     }
 
     pub fn deliver(&mut self) {
-        while let Some((sender, from, socket, to, frame)) = self.on_their_way.pop_front() {
+        while let Some((sender, from, socket, to, transmit)) = self.on_their_way.pop_front() {
+            let frame = transmit.pieces()[1];
             let [a, b, c, _] = match to.ip() {
                 IpAddr::V4(ip) => ip.octets(),
                 IpAddr::V6(_) => unreachable!("there is none"),
@@ -214,7 +215,7 @@ impl Hub {
             let node = usize::from(b) << 8 | usize::from(c);
             if let Some(recorded) = self.recorded.as_mut().filter(|_| node == HUB && frame[0] == 1)
             {
-                recorded.push(frame.clone());
+                recorded.push(frame.to_vec());
             }
             if sender == HUB {
                 *self.sent_to.entry(node).or_default() += 1;
@@ -223,8 +224,9 @@ impl Hub {
                 continue;
             }
             let clock = self.clock.filter(|_| node == HUB).map(|clock| clock());
-            frames::receive(&mut self.nodes[node].node, self.now, socket, from, &frame);
+            frames::receive(&mut self.nodes[node].node, self.now, socket, from, frame);
             self.stop(clock);
+            self.nodes[sender].node.recycle(transmit);
             self.flush(node);
         }
     }
@@ -263,8 +265,7 @@ impl Hub {
             let from = address(index, socket.0 as u16);
             // The sockets of a client have its ports.
             let socket = SocketId(if index == HUB { u32::from(to.port() - 5000) } else { 0 });
-            self.on_their_way.push_back((index, from, socket, to, frames::of(&transmit)));
-            daemon.node.recycle(transmit);
+            self.on_their_way.push_back((index, from, socket, to, transmit));
         }
     }
 
@@ -318,19 +319,12 @@ impl Hub {
     pub fn wake(&mut self, node: usize) {
         let now = self.now;
         let daemon = &mut self.nodes[node];
-        let selectors =
-            daemon.node.tunnels().connections().map(|(_, it)| it.config().selectors[0].destination);
-        for network in selectors.collect::<Vec<_>>() {
-            let mut packet = packet(network);
-            let len = packet.len();
-            let _ = daemon.node.handle_inner(
-                now,
-                DeviceId(0),
-                &mut packet,
-                ChecksumState::Complete,
-                1,
-                len,
-            );
+        for id in 0..daemon.node.tunnels().connections().count() {
+            let connection = daemon.node.tunnels().connection(ConnectionId(id as u32));
+            let mut packet = packet(connection.unwrap().config().selectors[0].destination);
+            let (checksum, len) = (ChecksumState::Complete, packet.len());
+            // Where no path is up it is dropped, and wakes the session all the same.
+            let _ = daemon.node.handle_inner(now, DeviceId(0), &mut packet, checksum, 1, len);
         }
         self.send(node);
     }
@@ -353,11 +347,10 @@ impl Hub {
 }
 
 /// An IPv4 packet to a host of a network.
-fn packet(network: ipnet::IpNet) -> Vec<u8> {
+fn packet(network: ipnet::IpNet) -> [u8; 20] {
     let IpAddr::V4(to) = network.network() else { unreachable!("there is none") };
-    let mut packet = vec![0x45, 0, 0, 20, 0, 0, 0x40, 0, 64, 17, 0, 0, 172, 31, 0, 1];
-    packet.extend_from_slice(&to.octets());
-    packet
+    let [a, b, c, d] = to.octets();
+    [0x45, 0, 0, 20, 0, 0, 0x40, 0, 64, 17, 0, 0, 172, 31, 0, 1, a, b, c, d]
 }
 
 fn nets(node: usize) -> Vec<ipnet::IpNet> {

@@ -105,7 +105,7 @@ impl PacketMemory<Packet> for Sink {
         &mut self.datagram
     }
 
-    fn part(&self, _: Packet, range: Range<usize>) -> Packet {
+    fn accept(&mut self, _: Packet, _: ConnectionId, range: Range<usize>) -> Packet {
         let inner = &self.datagram[range];
         u64::from_be_bytes(inner[INNER - 8..].try_into().unwrap())
     }

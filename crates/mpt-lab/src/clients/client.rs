@@ -7,10 +7,11 @@ use anyhow::{Context, Result, bail};
 use ipnet::IpNet;
 use mpt_api::session::{Create, PathSpec, SessionReply, SessionRequest, SessionResult};
 use mpt_core::control::liveness::Timing;
-use mpt_core::control::{Control, ControlPathId, Destination, Event, SessionConfig, SessionId};
+use mpt_core::control::{ControlPathId, Event, SessionConfig, SessionId};
+use mpt_core::node::{self, Destination};
 use mpt_core::{
-    ConnectionConfig, ConnectionId, DeviceId, Direction, Endpoint, Mapping, Nowhere, PathConfig,
-    PathId, Selector, SocketId, reorder,
+    ConnectionConfig, ConnectionId, DeviceId, Direction, Lent, Mapping, Node, PathConfig, PathId,
+    Selector, SocketId, Span, reorder,
 };
 use mpt_wire::control::Kind;
 use mpt_wire::mss::ChecksumState;
@@ -28,15 +29,12 @@ const KEEPALIVE: Duration = Duration::from_millis(100);
 /// A client as the control engine makes it, without device and sockets.
 #[derive(Debug)]
 pub(super) struct Client {
-    control: Control,
-    endpoint: Endpoint<()>,
+    node: Node<Span>,
     connection: ConnectionId,
     session: SessionId,
     paths: Vec<PathId>,
     /// Its address inside the tunnel, once the server has given it one.
     inner: Option<Ipv4Addr>,
-    /// Data packets received.
-    pub(super) received: u64,
     /// The datagram that was made last.
     datagram: Vec<u8>,
 }
@@ -44,15 +42,14 @@ pub(super) struct Client {
 impl Client {
     /// The client of that number, which begins to connect at once.
     pub(super) fn new(now: Instant, number: u16) -> Result<Self> {
-        let mut endpoint = Endpoint::new(u64::from(number));
-        let connection = endpoint.add_connection(now, connection(number))?;
-        let paths: Vec<PathId> = (0..PATHS)
-            .filter_map(|path| endpoint.find_path(connection, &path_name(path)))
-            .collect();
         let mut seed = [3; 32];
         seed[..2].copy_from_slice(&number.to_be_bytes());
-        let mut control = Control::new(seed);
-        control.set_identity(now, Some(site::client_key(number)));
+        let mut node = Node::new(seed);
+        let connection = node.add_connection(now, connection(number))?;
+        let paths: Vec<PathId> = (0..PATHS)
+            .filter_map(|path| node.tunnels().find_path(connection, &path_name(path)))
+            .collect();
+        node.set_identity(now, Some(site::client_key(number)));
         let session = SessionConfig {
             name: NAME.into(),
             kind: Kind::Connection,
@@ -67,56 +64,49 @@ impl Client {
             paths: names(&paths),
             remote: None,
         };
-        let session = control.add_session(now, session);
-        control.attach(now, session, connection, &names(&paths), &mut endpoint);
+        let session = node.add_session(now, session);
+        node.attach(now, session, connection, &names(&paths));
         let datagram = Vec::new();
-        Ok(Self {
-            control,
-            endpoint,
-            connection,
-            session,
-            paths,
-            inner: None,
-            received: 0,
-            datagram,
-        })
+        Ok(Self { node, connection, session, paths, inner: None, datagram })
     }
 
     /// Whether it has been given an address and sends on all its paths.
     pub(super) fn is_up(&self) -> bool {
-        let up = |&path: &PathId| self.endpoint.path(path).is_some_and(|path| path.is_up());
+        let up = |&path: &PathId| self.node.tunnels().path(path).is_some_and(|path| path.is_up());
         self.inner.is_some() && self.paths.iter().all(up)
     }
 
     /// A datagram from the server has arrived on one of the paths.
     pub(super) fn handle_datagram(&mut self, now: Instant, path: usize, datagram: &mut [u8]) {
-        let Ok((header, length)) = gre::Repr::parse(datagram) else { return };
-        if header.protocol != gre::Protocol::CONTROL {
-            self.received += 1;
-            return;
-        }
         let (socket, remote) = (SocketId(path as u32), site::server_address(path).into());
-        let frame = &mut datagram[length..];
-        self.control.handle_frame(now, socket, remote, frame, &mut self.endpoint, &mut Nowhere);
+        let mut memory = Lent(datagram);
+        let (ecn, datagram) = (ecn::Ecn::NotEct, memory.whole());
+        // What is refused is counted, and not received.
+        let _ = self.node.handle_datagram(now, socket, remote, ecn, datagram, &mut memory);
+    }
+
+    /// Data packets received.
+    pub(super) fn received(&self) -> u64 {
+        let connection = self.node.tunnels().connection(self.connection);
+        connection.map_or(0, |it| it.accepted().total())
     }
 
     /// What was to happen by now happens.
     pub(super) fn handle_timeout(&mut self, now: Instant) {
-        self.endpoint.handle_timeout(now, &mut Nowhere);
-        self.control.handle_timeout(now, &mut self.endpoint, &mut Nowhere);
+        self.node.handle_timeout(now, &mut Lent(&mut []));
     }
 
     /// When that is to be called next.
     pub(super) fn next_timeout(&self) -> Option<Instant> {
-        [self.control.next_timeout(), self.endpoint.next_timeout()].into_iter().flatten().min()
+        self.node.next_timeout()
     }
 
     /// Does what the daemon's control side does with what the engine cannot decide.
     pub(super) fn handle_events(&mut self, now: Instant) -> Result<()> {
-        while let Some(connection) = self.endpoint.take_woken() {
-            self.control.wake(now, connection, &mut self.endpoint);
-        }
-        while let Some(event) = self.control.poll_event() {
+        // Its sockets never change.
+        while self.node.poll_path_event().is_some() {}
+        while let Some(event) = self.node.poll_event() {
+            let node::Event::Session(event) = event else { continue };
             match event {
                 Event::Result { result: Ok(result), .. } => self.created(now, &result)?,
                 // A busy server lets a request go unanswered: it is asked again.
@@ -124,7 +114,7 @@ impl Client {
                     if self.inner.is_none() =>
                 {
                     let request = serde_json::to_vec(&SessionRequest::Create(create()))?;
-                    self.control.request(now, self.session, request)?;
+                    self.node.request(now, self.session, request)?;
                 }
                 _ => {}
             }
@@ -134,28 +124,23 @@ impl Client {
 
     /// The next control datagram to send, and its path.
     pub(super) fn poll_transmit(&mut self) -> Option<(usize, &[u8])> {
-        let transmit = self.control.poll_transmit()?;
+        let transmit = self.node.poll_transmit()?;
         let Destination::Path(path) = transmit.destination else { return None };
         let path = self.paths.iter().position(|&it| it == path)?;
-        let header = gre::Repr {
-            protocol: gre::Protocol::CONTROL,
-            checksum: false,
-            key: transmit.key,
-            sequence: None,
-        };
-        packet::outer(&mut self.datagram, header, &transmit.frame);
-        self.control.recycle(transmit.frame);
+        self.datagram.clear();
+        transmit.pieces().iter().for_each(|piece| self.datagram.extend_from_slice(piece));
+        self.node.recycle(transmit);
         Some((path, &self.datagram))
     }
 
     /// A data packet for the server's sink, as it leaves on the path that is chosen for it; `None` while there is none.
-    pub(super) fn data(&mut self, source_port: u16) -> Option<(usize, &[u8])> {
+    pub(super) fn data(&mut self, now: Instant, source_port: u16) -> Option<(usize, &[u8])> {
         let mut inner = [0; INNER];
         let from = SocketAddrV4::new(self.inner?, source_port);
         packet::inner(&mut inner, from, SocketAddrV4::new(site::inner_address(), site::SINK));
         let outgoing = self
-            .endpoint
-            .handle_inner(DEVICE, &mut inner, ChecksumState::Complete, 1, INNER)
+            .node
+            .handle_inner(now, DEVICE, &mut inner, ChecksumState::Complete, 1, INNER)
             .ok()?;
         let transmit = outgoing.transmits.first()?;
         let path = self.paths.iter().position(|&it| it == transmit.path)?;
@@ -177,8 +162,8 @@ impl Client {
             IpAddr::V6(_) => None,
         });
         self.inner = Some(address.context("the server gave no address")?);
-        self.endpoint.set_key(self.connection, created.key)?;
-        self.control.open(now, self.session, &mut self.endpoint);
+        self.node.set_key(now, self.connection, created.key)?;
+        self.node.open(now, self.session);
         Ok(())
     }
 }

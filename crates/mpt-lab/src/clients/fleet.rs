@@ -90,7 +90,7 @@ impl Fleet {
 
     /// Data packets received by all.
     pub(super) fn received(&self) -> u64 {
-        self.clients.iter().map(|client| client.received).sum()
+        self.clients.iter().map(|client| client.received()).sum()
     }
 
     /// Lets all of them live for `time`, and stops early once `enough` says so. Gives the number of packets sent.
@@ -160,7 +160,7 @@ impl Fleet {
         let number = (self.flow % self.clients.len() as u64) as usize;
         let source_port = 10_000 + (self.flow % FLOWS) as u16;
         self.flow += 1;
-        if let Some((path, datagram)) = self.clients[number].data(source_port) {
+        if let Some((path, datagram)) = self.clients[number].data(now, source_port) {
             // What the kernel refuses is lost, as on any line.
             let _ = self.sockets[number * PATHS + path].send(datagram);
         }

@@ -141,8 +141,6 @@ impl Daemon {
                 self.data.call(move |data| data.remove_session(session)).await?;
                 Ok(())
             }
-            // The data thread gives them by other names.
-            Event::PathState { .. } | Event::PathMoved { .. } | Event::PathMtu { .. } => Ok(()),
         }
     }
 

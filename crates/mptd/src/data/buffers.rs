@@ -32,6 +32,14 @@ pub(crate) struct PacketRef {
     len: u32,
 }
 
+impl PacketRef {
+    /// The handle of a part of the packet.
+    #[must_use]
+    pub(crate) fn part(self, range: Range<usize>) -> Self {
+        Self { offset: self.offset + range.start as u32, len: range.len() as u32, ..self }
+    }
+}
+
 /// Who needs a page, or a whole buffer by its first page.
 #[derive(Clone, Copy, Debug)]
 struct Hold {
@@ -99,6 +107,12 @@ impl Buffers {
     #[must_use]
     pub(crate) fn packet(&self, buffer: u32, range: Range<usize>) -> PacketRef {
         PacketRef { buffer, offset: range.start as u32, len: range.len() as u32 }
+    }
+
+    /// The packet's bytes, to be changed.
+    pub(crate) fn packet_mut(&mut self, packet: PacketRef) -> &mut [u8] {
+        let start = packet.buffer as usize * BUFFER_LEN + packet.offset as usize;
+        &mut self.memory[start..start + packet.len as usize]
     }
 
     /// The packet's bytes.

@@ -5,9 +5,7 @@ use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::time::Instant;
 
-use mpt_core::{
-    ConfigError, ConnectionConfig, ConnectionId, DeviceId, DownReason, PathId, SocketId, check,
-};
+use mpt_core::{ConfigError, ConnectionConfig, DeviceId, DownReason, PathId, SocketId, check};
 use mpt_linux::poller::Interest;
 use mpt_linux::tun::Tun;
 use thiserror::Error;
@@ -126,8 +124,8 @@ impl DataThread {
             }
             // While there are the paths on which their peers are told.
             self.end_sessions(now, wanted);
-            let (endpoint, devices) = (&mut self.endpoint, &mut self.devices);
-            Ok(self.ingress.deliver(devices, |sink| endpoint.reconfigure(now, configs, sink))?)
+            let (node, devices) = (&mut self.node, &mut self.devices);
+            Ok(self.ingress.deliver(devices, |sink| node.reconfigure(now, configs, sink))?)
         });
         let ids = match result {
             Ok(ids) => ids,
@@ -141,14 +139,14 @@ impl DataThread {
         };
 
         for (id, _) in ids.iter().zip(exchanged).filter(|(_, exchanged)| *exchanged) {
-            self.bar(*id);
+            self.node.bar(*id);
         }
         let mut plugged = plugged.into_iter();
         let (mut now_used, mut reset) = (BTreeMap::new(), Vec::new());
         for (wanted, id) in wanted.iter().zip(ids) {
             for (path, link) in wanted.config.paths.iter().zip(&wanted.links) {
                 let (Some(path), Some(io)) =
-                    (self.endpoint.find_path(id, &path.name), plugged.next())
+                    (self.node.tunnels().find_path(id, &path.name), plugged.next())
                 else {
                     continue;
                 };
@@ -175,7 +173,7 @@ impl DataThread {
             let io = paths.get(stuck.path.0 as usize).and_then(Option::as_ref);
             io.is_some_and(|io| stuck.channel < io.channels.len())
         });
-        let endpoint = &self.endpoint;
+        let endpoint = self.node.tunnels();
         self.ingress.shares_mut().retain(|id| endpoint.connection(id).is_some());
         self.follow_connections(now, wanted);
         reset.into_iter().for_each(|path| self.forget_reported_mtu(path));
@@ -191,20 +189,11 @@ impl DataThread {
     /// What a client has wished for the paths of its connection since it was created stays, within its limits.
     fn keep_wishes_of_client(&self, wanted: &Wanted, config: &mut ConnectionConfig) {
         let Some(client) = &wanted.client else { return };
-        let Some(id) = self.endpoint.find_connection(&config.name) else { return };
+        let Some(id) = self.node.tunnels().find_connection(&config.name) else { return };
         for path in &mut config.paths {
-            if let Some(id) = self.endpoint.find_path(id, &path.name) {
+            if let Some(id) = self.node.tunnels().find_path(id, &path.name) {
                 self.keep_wishes(id, path, client.max_weight);
             }
-        }
-    }
-
-    /// The peer of a connection is another one now: nothing comes in, and no address is taken for its, before it has set up a session.
-    fn bar(&mut self, id: ConnectionId) {
-        self.endpoint.set_barred(id, true);
-        for path in self.paths_of(id) {
-            // Only the addresses of paths that learn them are forgotten; where nothing is known, nothing else has the tuple.
-            let _ = self.endpoint.forget_path_remote(path);
         }
     }
 
@@ -217,20 +206,19 @@ impl DataThread {
     ) -> Result<(), ChangeError> {
         let id = self.find_path(connection, path)?;
         let now = Instant::now();
-        if let Some(config) = self.endpoint.path(id).map(mpt_core::path::Path::config) {
+        if let Some(config) = self.node.tunnels().path(id).map(mpt_core::path::Path::config) {
             let out = change.weight.map_or(config.weight_out, u16::from);
             let weight_in = change.weight_in.map_or(config.weight_in, u16::from);
             if (out, weight_in) != (config.weight_out, config.weight_in) {
-                self.endpoint.set_weights(now, id, out, weight_in)?;
+                self.node.set_weights(now, id, out, weight_in)?;
             }
         }
         if let Some(tier) = change.tier {
-            self.endpoint.set_tier(now, id, tier);
+            self.node.set_tier(now, id, tier);
         }
         if let Some(up) = change.up {
-            self.set_path_state(now, id, DownReason::Administrative, !up);
+            self.node.set_path_state(now, id, DownReason::Administrative, !up);
         }
-        self.paths_changed(now, connection);
         Ok(())
     }
 
@@ -242,26 +230,23 @@ impl DataThread {
             let Ok(id) = self.find_path(connection, path) else { continue };
             // Not only whether it is up: a path whose carrier comes back has still to be proved by its session.
             let facts_of = |it: &mpt_core::path::Path| (it.down_reasons(), it.mtu());
-            let Some(before) = self.endpoint.path(id).map(facts_of) else { continue };
+            let Some(before) = self.node.tunnels().path(id).map(facts_of) else { continue };
             self.set_link_state(now, id, facts);
             if !fixed_mtu
                 && let Some(Some(io)) = self.paths.get_mut(id.0 as usize)
                 && io.wiring.mtu != facts.mtu
             {
                 io.wiring.mtu = facts.mtu;
-                self.endpoint.set_path_mtu(id, facts.mtu);
+                self.node.set_path_mtu(now, id, facts.mtu);
                 self.forget_reported_mtu(id);
             }
             if !facts.carrier {
                 // It may come back in another network.
                 self.forget_reported_mtu(id);
             }
-            if self.endpoint.path(id).map(facts_of) != Some(before) {
+            if self.node.tunnels().path(id).map(facts_of) != Some(before) {
                 changed.push((connection.clone(), path.clone()));
             }
-        }
-        for (connection, _) in &changed {
-            self.paths_changed(now, connection);
         }
         changed
     }
@@ -282,33 +267,16 @@ impl DataThread {
     /// of clients do not count: no client makes the packets of the others smaller.
     pub(crate) fn inner_mtu(&self, device: &str) -> Option<u16> {
         let id = self.find_device(device).ok()?;
-        let mut connections = self.endpoint.connections();
+        let mut connections = self.node.tunnels().connections();
         let limits = |it: &mpt_core::Connection<_>| it.device() == id && it.config().limits_device;
         let has_any = connections.any(|(_, connection)| limits(connection));
-        has_any.then(|| self.endpoint.inner_mtu(id))
+        has_any.then(|| self.node.tunnels().inner_mtu(id))
     }
 
     /// Takes over what is known of the link of a path.
     fn set_link_state(&mut self, now: Instant, id: PathId, facts: &LinkFacts) {
-        self.set_path_state(now, id, DownReason::Unresolved, !facts.resolved);
-        self.set_path_state(now, id, DownReason::Interface, !facts.carrier);
-    }
-
-    pub(super) fn set_path_state(
-        &mut self,
-        now: Instant,
-        id: PathId,
-        reason: DownReason,
-        down: bool,
-    ) {
-        if down {
-            self.endpoint.set_path_down(now, id, reason);
-        } else {
-            self.endpoint.set_path_up(now, id, reason);
-        }
-        if let DownReason::Administrative | DownReason::Interface = reason {
-            self.tell_prototype(now, id);
-        }
+        self.node.set_path_state(now, id, DownReason::Unresolved, !facts.resolved);
+        self.node.set_path_state(now, id, DownReason::Interface, !facts.carrier);
     }
 
     fn find_device(&self, name: &str) -> Result<DeviceId, ChangeError> {
@@ -320,9 +288,9 @@ impl DataThread {
 
     pub(super) fn find_path(&self, connection: &str, path: &str) -> Result<PathId, ChangeError> {
         let missing = || ChangeError::NoConnection(connection.into());
-        let id = self.endpoint.find_connection(connection).ok_or_else(missing)?;
+        let id = self.node.tunnels().find_connection(connection).ok_or_else(missing)?;
         let missing = || ChangeError::NoPath { connection: connection.into(), path: path.into() };
-        self.endpoint.find_path(id, path).ok_or_else(missing)
+        self.node.tunnels().find_path(id, path).ok_or_else(missing)
     }
 
     /// Finds or opens the sockets of every path, noting them in `plugged` in the order of the list, and puts it all in the endpoint's words.

@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use mpt_core::control::{PublicKey, SessionId, SessionView};
 use mpt_core::{ConfigError, ConnectionId, DownReason, PathConfig, PathId};
-use mpt_wire::control::Kind;
+use mpt_wire::control::{Kind, Reason};
 
 use super::changes::Plugged;
 use super::path::PathIo;
@@ -29,7 +29,7 @@ impl DataThread {
         let config = self.plug(std::slice::from_ref(wanted), &mut plugged);
         let added = config.and_then(|mut config| {
             let config = config.pop().ok_or(ChangeError::Config(ConfigError::Gone))?;
-            Ok(self.endpoint.add_connection(now, config)?)
+            Ok(self.node.add_connection(now, config)?)
         });
         let id = match added {
             Ok(id) => id,
@@ -52,14 +52,14 @@ impl DataThread {
         let now = Instant::now();
         let name = &wanted.config.name;
         let missing = || ChangeError::NoConnection(name.clone());
-        let id = self.endpoint.find_connection(name).ok_or_else(missing)?;
+        let id = self.node.tunnels().find_connection(name).ok_or_else(missing)?;
         let mut plugged = Vec::new();
         let config = self.plug(std::slice::from_ref(wanted), &mut plugged)?.pop();
         let config = config.ok_or_else(missing)?;
         for path in self.paths_of(id) {
-            let name = self.endpoint.path(path).map(|it| it.name().to_owned());
+            let name = self.node.tunnels().path(path).map(|it| it.name().to_owned());
             if name.is_some_and(|name| config.paths.iter().all(|path| path.name != name)) {
-                self.endpoint.remove_path(now, path);
+                self.node.remove_path(now, path);
                 self.displace(path);
             }
         }
@@ -68,10 +68,10 @@ impl DataThread {
             match io {
                 Plugged::Kept(id) => {
                     let (out, weight_in, tier) = (path.weight_out, path.weight_in, path.tier);
-                    result = result.and(self.endpoint.set_weights(now, id, out, weight_in));
-                    self.endpoint.set_tier(now, id, tier);
+                    result = result.and(self.node.set_weights(now, id, out, weight_in));
+                    self.node.set_tier(now, id, tier);
                 }
-                Plugged::Opened(io) => match self.endpoint.add_path(now, id, path) {
+                Plugged::Opened(io) => match self.node.add_path(now, id, path) {
                     Ok(path) => self.place(path, *io),
                     Err(error) => {
                         self.unplug(&io);
@@ -87,7 +87,7 @@ impl DataThread {
     /// Puts what the peer has wished since, and what was changed by hand, into the configuration of a path of a client's connection that
     /// goes on.
     pub(super) fn keep_wishes(&self, id: PathId, config: &mut PathConfig, max_weight: u16) {
-        let Some(path) = self.endpoint.path(id) else { return };
+        let Some(path) = self.node.tunnels().path(id) else { return };
         let now = path.config();
         config.weight_out = now.weight_out.min(max_weight);
         config.weight_in = now.weight_in.min(max_weight);
@@ -98,41 +98,39 @@ impl DataThread {
     /// Removes the connection of a client, if there is one of this name; its session stays.
     pub(crate) fn remove_client(&mut self, name: &str) {
         let now = Instant::now();
-        let Some(id) = self.endpoint.find_connection(name) else { return };
-        if let Some(session) = self.control.session_of(id) {
-            self.control.detach(now, session);
-        }
+        let Some(id) = self.node.tunnels().find_connection(name) else { return };
         let paths = self.paths_of(id);
-        let endpoint = &mut self.endpoint;
-        self.ingress.deliver(&mut self.devices, |sink| endpoint.remove_connection(now, id, sink));
+        let node = &mut self.node;
+        self.ingress.deliver(&mut self.devices, |sink| node.remove_connection(now, id, sink));
         self.ingress.shares_mut().forget(id);
         paths.into_iter().for_each(|path| self.displace(path));
     }
 
     /// Forgets a session that its peer opened, after a Goodbye.
     pub(crate) fn remove_session(&mut self, session: SessionId) {
-        self.control.remove_session(Instant::now(), session);
-        self.settle_control();
+        self.node.close_session(Instant::now(), session, Reason::CONNECTION_REMOVED);
+        self.settle();
     }
 
     /// Refuses to go on with a session that its peer opened: sends a Goodbye on its paths and tells that it is over.
     pub(crate) fn refuse_session(&mut self, session: SessionId) {
-        self.control.refuse_session(Instant::now(), session);
+        self.node.refuse_session(Instant::now(), session);
         // Before a later call takes its paths away.
-        self.settle_control();
+        self.settle();
     }
 
     /// The same for all sessions that a client has opened for connections, be there a connection or not. Returns how many there were.
     pub(crate) fn refuse_sessions_of(&mut self, peer: PublicKey) -> usize {
         let now = Instant::now();
-        let view = |id| self.control.session(id);
+        let all = self.node.sessions();
+        let view = |id| all.session(id);
         let is_its =
             |view: &SessionView| view.peer == peer && view.dynamic && view.kind == Kind::Connection;
-        let sessions: Vec<_> = self.control.sessions().filter_map(view).filter(is_its).collect();
+        let sessions: Vec<_> = all.sessions().filter_map(view).filter(is_its).collect();
         for view in &sessions {
-            self.control.refuse_session(now, view.id);
+            self.node.refuse_session(now, view.id);
         }
-        self.settle_control();
+        self.settle();
         sessions.len()
     }
 
@@ -148,7 +146,7 @@ impl DataThread {
     }
 
     pub(super) fn paths_of(&self, connection: ConnectionId) -> Vec<PathId> {
-        self.endpoint.connection(connection).into_iter().flat_map(|it| it.paths()).collect()
+        self.node.tunnels().connection(connection).into_iter().flat_map(|it| it.paths()).collect()
     }
 
     /// Closes what a path had that is gone.

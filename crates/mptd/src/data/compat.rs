@@ -6,15 +6,15 @@ use std::net::SocketAddr;
 use std::time::Instant;
 
 use mpt_api::snapshot as api;
-use mpt_core::compat::{Compat, Config, Create, Destination, Event, Outcome, PathConfig, Transmit};
-use mpt_core::{DownReason, PathId, SocketId};
+use mpt_core::compat::{Config, Create, Event, Outcome, PathConfig};
+use mpt_core::node::{Destination, Transmit};
+use mpt_core::{PathId, SocketId};
 use mpt_linux::poller::Poller;
-use mpt_wire::gre;
 use mpt_wire::legacy::MAX_DATAGRAM_LEN;
 
 use super::sockets::{SocketKey, Sockets};
 use super::token::Token;
-use super::{ChangeError, DataThread, Notice, Wanted, snapshot};
+use super::{ChangeError, DataThread, Wanted, snapshot};
 use crate::config;
 
 /// Reads from one command socket in a round: a flood of commands must not hold up the packets.
@@ -24,9 +24,8 @@ const ERRORS_PER_ROUND: usize = 16;
 /// Room for what the kernel has joined of equal datagrams.
 const READ_LEN: usize = 16 * MAX_DATAGRAM_LEN;
 
-/// The engine, and the command sockets.
+/// The command sockets.
 pub(super) struct Prototypes {
-    pub(super) engine: Compat,
     sockets: Sockets,
     /// Where each path takes commands and sends its own.
     by_path: BTreeMap<PathId, SocketId>,
@@ -37,14 +36,9 @@ pub(super) struct Prototypes {
 pub(super) struct CommandSockets(BTreeMap<(String, String), SocketId>);
 
 impl Prototypes {
-    /// None yet. The seed is the engine's.
-    pub(super) fn new(seed: [u8; 32]) -> Self {
-        Self {
-            engine: Compat::new(seed),
-            sockets: Sockets::of(Token::Command),
-            by_path: BTreeMap::new(),
-            buffer: Vec::new(),
-        }
+    /// None yet.
+    pub(super) fn new() -> Self {
+        Self { sockets: Sockets::of(Token::Command), by_path: BTreeMap::new(), buffer: Vec::new() }
     }
 
     /// Opens the command sockets of all connections that have some; on an error none is.
@@ -88,10 +82,27 @@ impl Prototypes {
     pub(super) fn reopen(&mut self, poller: &Poller, interface: &str) -> std::io::Result<()> {
         self.sockets.reopen(poller, interface)
     }
+
+    /// Sends a command or an answer to one; others are not for these sockets. What finds no room in its socket is lost, as on the way: all that
+    /// matters is repeated.
+    pub(super) fn send(&self, transmit: &Transmit) {
+        let (socket, remote) = match transmit.destination {
+            Destination::Command { path, remote } => {
+                let Some(&socket) = self.by_path.get(&path) else { return };
+                (socket, remote)
+            }
+            Destination::CommandAnswer { socket, remote } => (socket, remote),
+            Destination::Path(_) | Destination::Address { .. } => return,
+        };
+        if let Some(socket) = self.sockets.socket(socket) {
+            let pieces = transmit.pieces().map(IoSlice::new);
+            let _ = socket.send_batch(&remote.into(), 0, transmit.len(), &pieces);
+        }
+    }
 }
 
 impl DataThread {
-    /// Makes the engine's connections those of the list; `sockets` were opened for it.
+    /// Makes the connections to prototypes those of the list; `sockets` were opened for it.
     pub(super) fn follow_prototypes(
         &mut self,
         now: Instant,
@@ -113,7 +124,7 @@ impl DataThread {
                     // One of the two is there: checked.
                     public: path.public.or(path.local).unwrap_or(compat.local),
                     remote: path.remote,
-                    usable: self.is_usable(id),
+                    usable: self.node.is_usable(id),
                 });
             }
             configs.push(Config {
@@ -130,29 +141,12 @@ impl DataThread {
         }
         let before = std::mem::replace(&mut self.prototypes.by_path, by_path);
         before.into_values().for_each(|id| self.prototypes.sockets.close(&self.poller, id));
-        if !(configs.is_empty() && self.prototypes.engine.is_empty()) {
-            self.prototypes.engine.set_connections(now, configs);
-        }
-    }
-
-    /// Administrator or interface have changed the state of a path.
-    pub(super) fn tell_prototype(&mut self, now: Instant, id: PathId) {
-        if !self.prototypes.engine.is_empty() {
-            let usable = self.is_usable(id);
-            self.prototypes.engine.set_usable(now, id, usable);
-        }
-    }
-
-    fn is_usable(&self, id: PathId) -> bool {
-        let ours = [DownReason::Administrative, DownReason::Interface];
-        self.endpoint
-            .path(id)
-            .is_some_and(|path| !ours.iter().any(|&reason| path.down_reasons().contains(reason)))
+        self.node.set_prototypes(now, configs);
     }
 
     /// Reads what came to a command socket.
     pub(super) fn read_commands(&mut self, now: Instant, id: SocketId, error: bool) {
-        let Prototypes { engine, sockets, buffer, .. } = &mut self.prototypes;
+        let Prototypes { sockets, buffer, .. } = &mut self.prototypes;
         let Some(socket) = sockets.socket(id) else { return };
         if error {
             // The answer that does not come says as much.
@@ -167,44 +161,28 @@ impl DataThread {
             let Ok(read) = socket.receive(buffer) else { return };
             let whole = &buffer[..read.len.min(READ_LEN)];
             for datagram in whole.chunks(read.datagram_len.max(1)) {
-                engine.handle_command(now, id, read.source, datagram);
+                self.node.handle_command(now, id, read.source, datagram);
             }
         }
     }
 
-    /// Does what is due, sends what there is to send, and passes on what happened.
-    pub(super) fn settle_prototypes(&mut self, now: Instant) {
-        if self.prototypes.engine.next_timeout().is_some_and(|at| at <= now) {
-            self.prototypes.engine.handle_timeout(now);
-        }
-        while let Some(transmit) = self.prototypes.engine.poll_transmit() {
-            self.send_to_prototype(&transmit);
-        }
-        while let Some(event) = self.prototypes.engine.poll_event() {
-            match event {
-                Event::Path { path, silent, told_down } => {
-                    self.set_path_state(now, path, DownReason::Dead, silent);
-                    self.set_path_state(now, path, DownReason::Peer, told_down);
-                    self.endpoint.set_path_silent(now, path, silent);
-                    if let Some((connection, path)) = self.names(path) {
-                        self.notify(Notice::PathChanged { connection, path });
+    /// Tells what became of what this end or a prototype has asked for.
+    pub(super) fn heed_prototype(&self, event: Event) {
+        match event {
+            Event::Created { connection, asked, outcome, data_port } => {
+                self.heed_creation(&connection, asked, outcome, data_port);
+            }
+            Event::Told { connection, path, up, outcome } => {
+                let state = if up { "up" } else { "down" };
+                match outcome {
+                    Outcome::Done => {
+                        tracing::info!(connection, path, state, "the other end was told");
                     }
-                }
-                Event::Created { connection, asked, outcome, data_port } => {
-                    self.heed_creation(&connection, asked, outcome, data_port);
-                }
-                Event::Told { connection, path, up, outcome } => {
-                    let state = if up { "up" } else { "down" };
-                    match outcome {
-                        Outcome::Done => {
-                            tracing::info!(connection, path, state, "the other end was told");
-                        }
-                        Outcome::Refused(code) => {
-                            tracing::warn!(connection, path, state, code, "the other end refused");
-                        }
-                        Outcome::Unanswered => {
-                            tracing::warn!(connection, path, state, "the other end did not answer");
-                        }
+                    Outcome::Refused(code) => {
+                        tracing::warn!(connection, path, state, code, "the other end refused");
+                    }
+                    Outcome::Unanswered => {
+                        tracing::warn!(connection, path, state, "the other end did not answer");
                     }
                 }
             }
@@ -239,9 +217,9 @@ impl DataThread {
                 );
             }
         }
-        let id = self.endpoint.find_connection(connection);
+        let id = self.node.tunnels().find_connection(connection);
         let mut paths = id.into_iter().flat_map(|id| self.paths_of(id));
-        let configured = paths.next().and_then(|path| self.endpoint.path(path));
+        let configured = paths.next().and_then(|path| self.node.tunnels().path(path));
         let configured = configured.map(|path| path.config().remote_port);
         if outcome == Outcome::Done && data_port.is_some() && data_port != configured {
             tracing::warn!(
@@ -253,34 +231,10 @@ impl DataThread {
         }
     }
 
-    /// What finds no room in its socket is lost, as on the way: all that matters is repeated.
-    fn send_to_prototype(&self, transmit: &Transmit) {
-        let pieces = [IoSlice::new(&transmit.bytes)];
-        let len = transmit.bytes.len();
-        let commands = &self.prototypes;
-        let (socket, remote) = match transmit.destination {
-            Destination::Data(path) => {
-                let Some(Some(io)) = self.paths.get(path.0 as usize) else { return };
-                let (socket, remote) = io.base();
-                (self.sockets.socket(socket), remote.clone())
-            }
-            Destination::Command { path, remote } => {
-                let Some(&socket) = commands.by_path.get(&path) else { return };
-                (commands.sockets.socket(socket), remote.into())
-            }
-            Destination::Answer { socket, remote } => {
-                (commands.sockets.socket(socket), remote.into())
-            }
-        };
-        if let Some(socket) = socket {
-            let _ = socket.send_batch(&remote, 0, len, &pieces);
-        }
-    }
-
     /// What is known of the prototype at the other end of a connection.
     pub(super) fn show_prototype(&self, config: &config::Connection) -> Option<api::Compat> {
         let compat = config.compat.as_ref()?;
-        let view = self.prototypes.engine.view(Instant::now(), &config.name)?;
+        let view = self.node.prototypes().view(Instant::now(), &config.name)?;
         let milliseconds =
             |age: std::time::Duration| u64::try_from(age.as_millis()).unwrap_or(u64::MAX);
         Some(api::Compat {
@@ -294,7 +248,7 @@ impl DataThread {
 
     /// Commands that belong to no connection.
     pub(super) fn prototype_drops(&self) -> impl Iterator<Item = (String, u64)> + '_ {
-        let counters = self.prototypes.engine.counters().iter();
+        let counters = self.node.prototypes().counters().iter();
         counters.map(|(name, value)| (format!("mptsrv_{name}"), value))
     }
 }
@@ -317,10 +271,4 @@ fn create(
         max_delay: connection.reorder.max_delay,
         weights: connection.paths.iter().map(|path| (path.weight, path.weight_in)).collect(),
     }
-}
-
-/// What follows the GRE header of a datagram that has a good one.
-pub(super) fn payload(datagram: &[u8]) -> &[u8] {
-    let start = gre::Repr::parse(datagram).map_or(datagram.len(), |(_, start)| start);
-    datagram.get(start..).unwrap_or_default()
 }

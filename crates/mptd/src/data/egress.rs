@@ -7,7 +7,7 @@ use std::io::IoSlice;
 use std::ops::Range;
 use std::time::Instant;
 
-use mpt_core::{DeviceId, Endpoint, InnerDrop, Outgoing, PathId};
+use mpt_core::{DeviceId, InnerDrop, Node, Outgoing, PathId};
 use mpt_linux::offload::{Segmenter, VnetHeader};
 use mpt_linux::tun::{READ_LEN, VNET_HEADER_LEN};
 use mpt_wire::checksum::Sum;
@@ -33,7 +33,7 @@ const ROUND_PACKETS: usize = 32;
 /// Largest ICMP message we write: RFC 4443 section 2.4 (c), one IPv6 minimum MTU.
 const ICMP_LEN: usize = 1280;
 
-/// Packets from TUN that never reached the endpoint, and what was answered.
+/// Packets from TUN that never reached the node, and what was answered.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct EgressCounters {
     /// Reads from TUN devices that gave a packet.
@@ -112,7 +112,7 @@ impl Egress {
         &mut self,
         id: DeviceId,
         device: &Device,
-        endpoint: &mut Endpoint<PacketRef>,
+        node: &mut Node<PacketRef>,
         exits: &mut Exits<'_>,
     ) {
         for _ in 0..ROUND_PACKETS {
@@ -123,7 +123,7 @@ impl Egress {
             let Ok(len) = device.tun.read(&mut self.arena[start..start + READ_LEN]) else { break };
             self.counters.reads += 1;
             self.small += usize::from(len < SMALL_PACKET);
-            self.packet(id, device, endpoint, start..start + len, exits);
+            self.packet(id, device, node, start..start + len, exits);
             if self.used > ROUND_BYTES {
                 break;
             }
@@ -135,7 +135,7 @@ impl Egress {
         &mut self,
         id: DeviceId,
         device: &Device,
-        endpoint: &mut Endpoint<PacketRef>,
+        node: &mut Node<PacketRef>,
         read: Range<usize>,
         exits: &mut Exits<'_>,
     ) {
@@ -156,7 +156,7 @@ impl Egress {
         let (segments, largest) = (segmenter.count(), segmenter.largest());
         // The segmenter has completed the checksum of whatever is no super-packet, and a SYN never is one.
         let checksum = ChecksumState::Complete;
-        match endpoint.handle_inner(id, packet, checksum, segments, largest) {
+        match node.handle_inner(exits.now, id, packet, checksum, segments, largest) {
             Ok(outgoing) => {
                 self.used = read.end;
                 self.gather(&outgoing, &segmenter, start..read.end, exits);
@@ -167,7 +167,7 @@ impl Egress {
             Err(InnerDrop::Ipv6MinimumMtu) => {
                 self.answer_no_route(device, start..read.end, &summary);
             }
-            // Counted by the endpoint.
+            // Counted by the node.
             Err(_) => {}
         }
     }

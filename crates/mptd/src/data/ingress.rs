@@ -2,27 +2,24 @@
 //! super-packets.
 
 use std::io::IoSlice;
+use std::ops::Range;
 use std::time::Instant;
 
-use mpt_core::compat::Compat;
-use mpt_core::control::Control;
-use mpt_core::{ConnectionId, DatagramDrop, DeviceId, DeviceSink, Endpoint, SocketId};
+use mpt_core::{ConnectionId, DeviceId, DeviceSink, Node, PacketMemory, SocketId};
 use mpt_linux::offload::{self, Piece, VnetHeader};
 use mpt_linux::tun::Tun;
 use mpt_linux::udp::UdpSocket;
-use mpt_wire::control::frame::MAX_PROBE_FRAME_LEN;
 use mpt_wire::ecn::Ecn;
-use mpt_wire::gre;
 
+use super::SMALL_PACKET;
 use super::buffers::{Buffers, PacketRef};
 use super::device::Device;
 use super::shares::Shares;
-use super::{SMALL_PACKET, compat};
 
 /// Reads before what came in is written to the devices: enough for the segments of all paths to meet again, few enough to stay in the cache.
 pub(crate) const BUFFERS_PER_ROUND: usize = 8;
 
-/// What arrived on sockets, before the endpoint judged it.
+/// What arrived on sockets, before the node judged it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct IngressCounters {
     /// Reads that gave something: datagrams per read is what gathering gains.
@@ -33,16 +30,6 @@ pub(crate) struct IngressCounters {
     pub(crate) truncated: u64,
 }
 
-/// Who says what becomes of a datagram.
-pub(crate) struct Judges<'a> {
-    /// Of data.
-    pub(crate) endpoint: &'a mut Endpoint<PacketRef>,
-    /// Of frames of the control protocol.
-    pub(crate) control: &'a mut Control,
-    /// Of what a prototype sends among its data.
-    pub(crate) compat: &'a mut Compat,
-}
-
 /// Received packets on their way to the devices.
 #[derive(Debug)]
 pub(crate) struct Ingress {
@@ -50,8 +37,6 @@ pub(crate) struct Ingress {
     in_round: usize,
     /// Small packets since they were last asked for.
     small: usize,
-    /// Where a control frame is copied to while it is worked on.
-    frame: Box<FrameBuffer>,
     counters: IngressCounters,
 }
 
@@ -63,7 +48,6 @@ impl Ingress {
             buffers: Buffers::new(limit),
             in_round: 0,
             small: 0,
-            frame: Box::new([0; MAX_PROBE_FRAME_LEN + 1]),
             counters: IngressCounters::default(),
         }
     }
@@ -100,7 +84,7 @@ impl Ingress {
         &mut self,
         id: SocketId,
         socket: &UdpSocket,
-        judges: &mut Judges<'_>,
+        node: &mut Node<PacketRef>,
         devices: &mut [Option<Device>],
     ) -> bool {
         if self.in_round == BUFFERS_PER_ROUND {
@@ -123,35 +107,11 @@ impl Ingress {
                 self.counters.truncated += 1;
                 break;
             }
-            let datagram = &mut self.buffers.bytes_mut(buffer)[start..end];
-            match judges.endpoint.accept(id, read.source, ecn, datagram) {
-                Ok(accepted) => {
-                    let inner = accepted.inner();
-                    let packet =
-                        self.buffers.packet(buffer, start + inner.start..start + inner.end);
-                    let origin = Some((accepted.connection(), read.len));
-                    let mut delivery = Delivery { buffers: &mut self.buffers, devices, origin };
-                    judges.endpoint.receive(now, &accepted, packet, &mut delivery);
-                }
-                Err(DatagramDrop::Control) => {
-                    // A copy: what waits in the windows may be delivered while the frame is read.
-                    let frame = &mut *self.frame;
-                    let len = control_frame(datagram, frame);
-                    let mut delivery =
-                        Delivery { buffers: &mut self.buffers, devices, origin: None };
-                    let Judges { endpoint, control, .. } = judges;
-                    if control.public_key().is_some() {
-                        let frame = &frame[..len];
-                        control.handle_frame(now, id, read.source, frame, endpoint, &mut delivery);
-                    } else {
-                        endpoint.count_drop(DatagramDrop::Control);
-                    }
-                }
-                Err(DatagramDrop::NotIp(path)) => {
-                    judges.compat.handle_data(now, path, compat::payload(datagram));
-                }
-                Err(_) => {}
-            }
+            let datagram = self.buffers.packet(buffer, start..end);
+            let buffers = &mut self.buffers;
+            let mut delivery = Delivery { buffers, devices, read_len: read.len, owner: None };
+            // What is refused is counted there.
+            let _ = node.handle_datagram(now, id, read.source, ecn, datagram, &mut delivery);
             start = end;
             if start >= read.len {
                 return true;
@@ -160,13 +120,14 @@ impl Ingress {
         true
     }
 
-    /// Runs something of the endpoint that may deliver packets: a timer, a change of the configuration.
+    /// Runs something of the node that may deliver packets: a timer, a change of the configuration.
     pub(crate) fn deliver<R>(
         &mut self,
         devices: &mut [Option<Device>],
         run: impl FnOnce(&mut Delivery<'_>) -> R,
     ) -> R {
-        let result = run(&mut Delivery { buffers: &mut self.buffers, devices, origin: None });
+        let result =
+            run(&mut Delivery { buffers: &mut self.buffers, devices, read_len: 0, owner: None });
         self.end_round(devices);
         result
     }
@@ -186,31 +147,20 @@ impl Ingress {
     }
 }
 
-/// Room for one byte more than any frame has, so that a longer one is seen to be.
-type FrameBuffer = [u8; MAX_PROBE_FRAME_LEN + 1];
-
-/// Copies what follows the GRE header, as far as there is room: one byte more than any frame has, so that a longer one is seen to be.
-fn control_frame(datagram: &[u8], frame: &mut FrameBuffer) -> usize {
-    let payload = gre::Repr::parse(datagram).ok().and_then(|(_, start)| datagram.get(start..));
-    let payload = payload.unwrap_or_default();
-    let len = payload.len().min(frame.len());
-    frame[..len].copy_from_slice(&payload[..len]);
-    len
-}
-
-/// Where the endpoint's packets go: into waiting, or through a coalescer to a device.
+/// Where the node's packets go: into waiting, or through a coalescer to a device.
 pub(crate) struct Delivery<'a> {
     buffers: &'a mut Buffers,
     devices: &'a mut [Option<Device>],
-    /// The connection of the packet that is just received, and the length of the read that brought it. Nothing else is ever to be kept.
-    origin: Option<(ConnectionId, usize)>,
+    /// The length of the read that brought the packet that is just received.
+    read_len: usize,
+    /// The connection of that packet, once it is accepted. Nothing else is ever to be kept.
+    owner: Option<ConnectionId>,
 }
 
 impl DeviceSink<PacketRef> for Delivery<'_> {
     #[inline]
     fn keep(&mut self, packet: PacketRef) -> Option<PacketRef> {
-        let (connection, read_len) = self.origin?;
-        self.buffers.keep(connection, packet, read_len)
+        self.buffers.keep(self.owner?, packet, self.read_len)
     }
 
     #[inline]
@@ -230,6 +180,24 @@ impl DeviceSink<PacketRef> for Delivery<'_> {
 
     fn discard(&mut self, packet: PacketRef) {
         self.buffers.release(packet);
+    }
+}
+
+impl PacketMemory<PacketRef> for Delivery<'_> {
+    #[inline]
+    fn bytes_mut(&mut self, datagram: PacketRef) -> &mut [u8] {
+        self.buffers.packet_mut(datagram)
+    }
+
+    #[inline]
+    fn accept(
+        &mut self,
+        datagram: PacketRef,
+        connection: ConnectionId,
+        inner: Range<usize>,
+    ) -> PacketRef {
+        self.owner = Some(connection);
+        datagram.part(inner)
     }
 }
 

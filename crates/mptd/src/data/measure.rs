@@ -9,14 +9,14 @@ use super::DataThread;
 impl DataThread {
     /// The session of a connection, configured or a client's.
     pub(crate) fn session_of_connection(&self, connection: &str) -> Option<SessionId> {
-        self.control.session_of(self.endpoint.find_connection(connection)?)
+        self.node.sessions().session_of(self.node.tunnels().find_connection(connection)?)
     }
 
     /// The number that both ends know a path by.
     pub(crate) fn path_number(&self, connection: &str, path: &str) -> Option<u16> {
-        let id = self.endpoint.find_connection(connection)?;
-        let path = self.endpoint.find_path(id, path)?;
-        self.control.path(self.control.session_of(id)?, path)?.id
+        let id = self.node.tunnels().find_connection(connection)?;
+        let path = self.node.tunnels().find_path(id, path)?;
+        self.node.sessions().path(self.node.sessions().session_of(id)?, path)?.id
     }
 
     /// Begins to measure how fast a path is for what we send.
@@ -28,18 +28,18 @@ impl DataThread {
         duration: Duration,
         limit: Option<u64>,
     ) -> Result<(), TestRefused> {
-        let path = self.control.path_named(session, path).ok_or(TestRefused::NoPath)?;
+        let path = self.node.sessions().path_named(session, path).ok_or(TestRefused::NoPath)?;
         let config = TestConfig { number, path, duration, limit };
-        self.control.start_test(Instant::now(), session, config)
+        self.node.start_test(Instant::now(), session, config)
     }
 
     /// Whether a test runs in any session.
     pub(crate) fn is_testing(&self) -> bool {
-        self.control.is_testing()
+        self.node.sessions().is_testing()
     }
 
     /// What is known of a test.
     pub(crate) fn test(&self, session: SessionId, number: u64) -> Option<TestView> {
-        self.control.test(session, number)
+        self.node.sessions().test(session, number)
     }
 }

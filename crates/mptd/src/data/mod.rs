@@ -9,10 +9,10 @@ mod clients;
 mod compat;
 mod device;
 mod egress;
-mod frames;
 mod gather;
 mod ingress;
 mod measure;
+mod messages;
 mod notices;
 mod outbox;
 mod pages;
@@ -32,8 +32,8 @@ use std::sync::{Arc, mpsc};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use mpt_core::control::{self, Control};
-use mpt_core::{DeviceId, Endpoint, SocketId};
+use mpt_core::control;
+use mpt_core::{DeviceId, Node, SocketId};
 use mpt_linux::poller::{Event, Interest, MAX_EVENTS, Poller, Waker};
 use tokio::sync::{Notify, oneshot};
 
@@ -43,8 +43,8 @@ pub(crate) use clients::InnerMtus;
 use compat::Prototypes;
 use device::Device;
 use egress::{Egress, Exits, Stuck};
-use frames::Frames;
-use ingress::{Ingress, Judges};
+use ingress::Ingress;
+use messages::Messages;
 use notices::Notices;
 use outbox::Flushed;
 use path::PathIo;
@@ -65,6 +65,8 @@ const SMALL_PACKETS_PER_ROUND: usize = 64;
 const SMALL_PACKETS_BURST: usize = 16;
 /// Packets shorter than this count as small.
 const SMALL_PACKET: usize = 512;
+/// Timers of sessions within such a time are served together. A probe may be as late: far less than its jitter.
+const TOGETHER: Duration = Duration::from_millis(1);
 /// How often rates are taken.
 const RATE_PERIOD: Duration = Duration::from_secs(1);
 
@@ -73,11 +75,8 @@ pub(crate) struct DataThread {
     poller: Poller,
     waker: Waker,
     calls: mpsc::Receiver<Call>,
-    endpoint: Endpoint<PacketRef>,
-    control: Control,
-    /// When the engine's timers were served last.
-    control_served: Instant,
-    frames: Frames,
+    node: Node<PacketRef>,
+    messages: Messages,
     sessions: Sessions,
     prototypes: Prototypes,
     devices: Vec<Option<Device>>,
@@ -220,22 +219,20 @@ impl DataThread {
         let waker = Waker::new()?;
         poller.add(&waker, Token::Waker.into(), Interest::Read)?;
         let (sender, calls) = mpsc::channel();
-        let (mut seed, mut other_seed) = ([0; 32], [0; 32]);
+        let mut seed = [0; 32];
         getrandom::fill(&mut seed).map_err(io::Error::other)?;
-        getrandom::fill(&mut other_seed).map_err(io::Error::other)?;
         let handle = Handle { calls: sender, waker: waker.clone() };
         let thread = std::thread::Builder::new().name("mptd-data".into()).spawn(move || {
-            let now = Instant::now();
+            let mut node = Node::new(seed);
+            node.set_timer_slack(TOGETHER);
             let mut data = DataThread {
                 poller,
                 waker,
                 calls,
-                endpoint: Endpoint::new(fastrand::u64(..)),
-                control: Control::new(seed),
-                control_served: now,
-                frames: Frames::default(),
+                node,
+                messages: Messages::default(),
                 sessions: Sessions::default(),
-                prototypes: Prototypes::new(other_seed),
+                prototypes: Prototypes::new(),
                 devices: Vec::new(),
                 sockets: Sockets::of(Token::Socket),
                 paths: Vec::new(),
@@ -244,7 +241,7 @@ impl DataThread {
                 egress: Egress::new(),
                 ingress: Ingress::new(buffer_limit),
                 rates: snapshot::Rates::default(),
-                next_rates: now + RATE_PERIOD,
+                next_rates: Instant::now() + RATE_PERIOD,
                 running: true,
                 readable: Vec::with_capacity(MAX_EVENTS),
                 readable_devices: Vec::with_capacity(MAX_EVENTS),
@@ -267,9 +264,8 @@ impl DataThread {
             if now >= self.next_rates {
                 self.take_rates(now);
             }
-            let prototypes = self.prototypes.engine.next_timeout();
-            let timers = [self.endpoint.next_timeout(), self.control_timer(), prototypes];
-            let timer = timers.into_iter().flatten().fold(self.next_rates, Instant::min);
+            let timer =
+                self.node.next_timeout().map_or(self.next_rates, |at| at.min(self.next_rates));
             let timeout = timer.saturating_duration_since(now);
             let ready = match self.poller.wait(&mut events, Some(timeout)) {
                 Ok(ready) => ready,
@@ -316,24 +312,18 @@ impl DataThread {
         while let Some(device) = self.readable_devices.pop() {
             self.read_device(now, device);
         }
-        if self.endpoint.next_timeout().is_some_and(|at| at <= now) {
-            self.ingress.deliver(&mut self.devices, |sink| self.endpoint.handle_timeout(now, sink));
-        }
+        self.node.set_busy(!all_read);
+        self.handle_timeout(now);
         self.settle_stuck();
-        self.control_timeout(now, all_read);
-        self.settle_control();
-        self.settle_prototypes(now);
+        self.settle();
         self.let_receivers_run();
         if called {
             self.waker.clear();
             while let Ok(call) = self.calls.try_recv() {
                 call(self);
-                self.tell_states();
+                self.settle();
             }
-            self.settle_control();
-            self.settle_prototypes(now);
         }
-        self.tell_states();
     }
 
     /// A burst of small packets fills the socket buffer of whoever receives them long before it amounts to many bytes, so after some of them
@@ -348,7 +338,7 @@ impl DataThread {
     fn read_device(&mut self, now: Instant, id: DeviceId) {
         let Some(Some(device)) = self.devices.get(usize::from(id.0)) else { return };
         let mut exits = Exits { now, paths: &mut self.paths, sockets: &self.sockets };
-        self.egress.round(id, device, &mut self.endpoint, &mut exits);
+        self.egress.round(id, device, &mut self.node, &mut exits);
     }
 
     /// Somebody removed a device of ours from the system: it never comes back to this descriptor.
@@ -365,14 +355,10 @@ impl DataThread {
     fn read_sockets(&mut self) -> bool {
         for _ in 0..READS_PER_SOCKET {
             let (ingress, sockets, devices) = (&mut self.ingress, &self.sockets, &mut self.devices);
-            let mut judges = Judges {
-                endpoint: &mut self.endpoint,
-                control: &mut self.control,
-                compat: &mut self.prototypes.engine,
-            };
+            let node = &mut self.node;
             self.readable.retain(|&id| {
                 let socket = sockets.socket(id);
-                socket.is_some_and(|socket| ingress.read(id, socket, &mut judges, devices))
+                socket.is_some_and(|socket| ingress.read(id, socket, node, devices))
             });
             if self.readable.is_empty() || self.ingress.small_packets() >= SMALL_PACKETS_PER_ROUND {
                 break;

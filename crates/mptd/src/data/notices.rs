@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
-use mpt_core::control::Event;
+use mpt_core::node::Event;
 use tokio::sync::Notify;
 
 use super::{DataThread, Notice};
@@ -106,16 +106,13 @@ impl DataThread {
     /// What happened to a session, or what its peer asks.
     fn next_session_notice(&mut self) -> Option<Notice> {
         loop {
-            let event = self.control.poll_event()?;
-            if matches!(
-                event,
-                Event::PathMoved { .. } | Event::PathMtu { .. } | Event::PathState { .. }
-            ) {
-                self.follow_path_event(event);
-                continue;
+            match self.node.poll_event()? {
+                Event::Session(event) => {
+                    let connection = self.connection_of(&event);
+                    return Some(Notice::Session { event, connection });
+                }
+                Event::Prototype(event) => self.heed_prototype(event),
             }
-            let connection = self.connection_of(&event);
-            return Some(Notice::Session { event, connection });
         }
     }
 }

@@ -67,16 +67,16 @@ impl DataThread {
                 continue;
             }
             let Some((connection, known)) =
-                self.endpoint.path(path).map(|it| (it.connection(), it.config().outer()))
+                self.node.tunnels().path(path).map(|it| (it.connection(), it.config().outer()))
             else {
                 continue;
             };
             let mtu = u16::try_from(mtu).unwrap_or(u16::MAX);
-            if self.control.finds_path_mtus(connection) {
+            if self.node.sessions().finds_path_mtus(connection) {
                 ours = true;
                 // A router older than RFC 1191 does not say how large.
                 let mtu = if mtu == 0 { mtu::minimum(known) } else { mtu };
-                if self.control.check_path_mtu(now, connection, path, mtu) {
+                if self.node.check_path_mtu(now, connection, path, mtu) {
                     tracing::debug!(remote = %remote, mtu, "ICMP says that the path MTU is smaller: probed");
                 }
                 continue;
@@ -102,8 +102,8 @@ impl DataThread {
     /// Whether these first bytes of a UDP payload are ones that this path sends. The checksum, if there is one, cannot be verified over a
     /// part of the packet.
     fn quoted(&self, path: PathId, io: &PathIo, quote: &[u8]) -> Quote {
-        let connection = self.endpoint.path(path).map(Path::connection);
-        let Some(connection) = connection.and_then(|id| self.endpoint.connection(id)) else {
+        let connection = self.node.tunnels().path(path).map(Path::connection);
+        let Some(connection) = connection.and_then(|id| self.node.tunnels().connection(id)) else {
             return Quote::Foreign;
         };
         let expected = connection.config().gre(gre::Protocol::IPV4);
@@ -135,8 +135,8 @@ impl DataThread {
 
     /// The smallest path MTU with which a path carries IPv6.
     fn carries_ipv6_from(&self, path: PathId) -> u16 {
-        let Some(path) = self.endpoint.path(path) else { return u16::MAX };
-        let connection = self.endpoint.connection(path.connection());
+        let Some(path) = self.node.tunnels().path(path) else { return u16::MAX };
+        let connection = self.node.tunnels().connection(path.connection());
         let header = connection.map_or(gre::MAX_HEADER_LEN, |connection| {
             connection.config().gre(gre::Protocol::IPV4).header_len()
         });
@@ -145,7 +145,7 @@ impl DataThread {
 
     /// Lowers the MTU of a path without a session, for a while.
     fn believe(&mut self, now: Instant, id: PathId, mtu: u16) {
-        let Some(path) = self.endpoint.path(id) else { return };
+        let Some(path) = self.node.tunnels().path(id) else { return };
         let (old, remote) = (path.mtu(), path.config().remote);
         // Below what every link has, or larger than what we send: nonsense, or an answer to packets sent before.
         if mtu < mtu::minimum(path.config().outer()) || mtu >= old {
@@ -155,7 +155,7 @@ impl DataThread {
         if let Some(Some(io)) = self.paths.get_mut(id.0 as usize) {
             io.reported = Some(ReportedMtu { mtu, until: now + BELIEVED_FOR });
         }
-        let change = self.endpoint.limit_path_mtu(id, Some(mtu));
+        let change = self.node.limit_path_mtu(id, Some(mtu));
         self.tell_device_mtu(change);
         self.tell_path_mtu(id);
     }
@@ -165,7 +165,7 @@ impl DataThread {
         if let Some(Some(io)) = self.paths.get_mut(id.0 as usize)
             && io.reported.take().is_some()
         {
-            let change = self.endpoint.limit_path_mtu(id, None);
+            let change = self.node.limit_path_mtu(id, None);
             self.tell_device_mtu(change);
             self.tell_path_mtu(id);
         }
@@ -176,8 +176,8 @@ impl DataThread {
         let mut over = Vec::new();
         for (index, io) in self.paths.iter_mut().enumerate() {
             let (id, Some(io)) = (PathId(index as u32), io) else { continue };
-            let connection = self.endpoint.path(id).map(Path::connection);
-            if let Some(connection) = connection.and_then(|id| self.endpoint.connection(id)) {
+            let connection = self.node.tunnels().path(id).map(Path::connection);
+            if let Some(connection) = connection.and_then(|id| self.node.tunnels().connection(id)) {
                 io.numbers = [io.numbers[1], connection.next_sequence()];
             }
             if io.reported.is_some_and(|reported| reported.until <= now) {

@@ -11,12 +11,12 @@ use crate::config;
 impl DataThread {
     /// Our own public key in base64, if we have one.
     pub(crate) fn public_key(&self) -> Option<String> {
-        self.control.public_key().map(|key| key.to_string())
+        self.node.sessions().public_key().map(|key| key.to_string())
     }
 
     /// What the control protocol did and refused.
     pub(crate) fn control_counters(&self) -> api::Counters {
-        snapshot::counters(self.control.counters().iter())
+        snapshot::counters(self.node.sessions().counters().iter())
     }
 
     /// The session of a connection; `None` where it has none. Who its client is and whether the server refused it, the control side knows.
@@ -26,7 +26,7 @@ impl DataThread {
         config: &config::Connection,
     ) -> Option<api::Session> {
         let peer = config.peer.as_ref()?;
-        let view = self.control.session(self.control.session_of(id)?)?;
+        let view = self.node.sessions().session(self.node.sessions().session_of(id)?)?;
         let seconds = |since: Option<Instant>| since.map(|since| since.elapsed().as_secs());
         Some(api::Session {
             peer: view.peer.to_string(),
@@ -51,8 +51,8 @@ impl DataThread {
 
     /// What the probes say about a path; `None` where there are none.
     pub(super) fn show_liveness(&self, id: PathId) -> Option<api::Liveness> {
-        let connection = self.endpoint.path(id)?.connection();
-        let view = self.control.path(self.control.session_of(connection)?, id)?;
+        let connection = self.node.tunnels().path(id)?.connection();
+        let view = self.node.sessions().path(self.node.sessions().session_of(connection)?, id)?;
         Some(api::Liveness {
             id: view.id,
             hears_us: view.hears_us,

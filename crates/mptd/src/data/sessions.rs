@@ -3,11 +3,12 @@
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use mpt_core::control::{
-    Event, Limits, Peer, PrivateKey, PublicKey, RequestRefused, SessionConfig, SessionId,
+    self, Event, Limits, Peer, PrivateKey, PublicKey, RequestRefused, SessionConfig, SessionId,
 };
+use mpt_core::node::PathEvent;
 use mpt_core::{ConnectionId, PathId, SocketId};
 use mpt_wire::control::{Kind, Reason};
 
@@ -15,15 +16,6 @@ use super::shares::Owner;
 use super::sockets::SocketKey;
 use super::{ChangeError, DataThread, Notice, Wanted};
 use crate::{config, convert};
-
-/// Timers of sessions within such a time are served together. A probe may be as late: far less than its jitter.
-const TOGETHER: Duration = Duration::from_millis(1);
-
-/// Timers of sessions served in a round;
-const SERVED: usize = 64;
-/// the same where more has come than was read. A daemon with more to do than it can has to read: an echo that waits unread would only bring
-/// more probes.
-const SERVED_WHEN_BUSY: usize = 8;
 
 /// Sessions of the configured connections, by the connection's name, and the sockets of those that have none of their own.
 #[derive(Debug, Default)]
@@ -65,11 +57,11 @@ impl DataThread {
         limits: Limits,
     ) {
         let now = Instant::now();
-        self.control.set_identity(now, key);
-        self.control.set_peers(now, peers, &mut self.endpoint);
-        self.control.set_limits(limits);
+        self.node.set_identity(now, key);
+        self.node.set_peers(now, peers);
+        self.node.set_limits(limits);
         // Before a later call takes the paths away on which the goodbyes leave.
-        self.settle_control();
+        self.settle();
     }
 
     /// Opens the sockets on which clients and controllers reach us, and closes those that are listed no more.
@@ -124,10 +116,10 @@ impl DataThread {
             .collect();
         for (name, reason) in gone {
             if let Some(entry) = self.sessions.by_connection.remove(&name) {
-                self.control.close_session(now, entry.id, reason);
+                self.node.close_session(now, entry.id, reason);
             }
         }
-        self.settle_control();
+        self.settle();
     }
 
     /// Opens or changes the sessions of the connections.
@@ -140,7 +132,7 @@ impl DataThread {
     /// The same for one connection that is new or has changed.
     pub(super) fn follow_connection(&mut self, now: Instant, wanted: &Wanted) {
         let config = &wanted.config;
-        let Some(id) = self.endpoint.find_connection(&config.name) else { return };
+        let Some(id) = self.node.tunnels().find_connection(&config.name) else { return };
         let owner = match &wanted.client {
             Some(client) => Owner::Client(client.owner),
             None => Owner::Connection(id),
@@ -149,7 +141,9 @@ impl DataThread {
         let paths: Vec<(String, PathId)> = config
             .paths
             .iter()
-            .filter_map(|path| Some((path.name.clone(), self.endpoint.find_path(id, &path.name)?)))
+            .filter_map(|path| {
+                Some((path.name.clone(), self.node.tunnels().find_path(id, &path.name)?))
+            })
             .collect();
         let (session, paths) = match (&config.peer, &wanted.client) {
             (None, _) => return,
@@ -160,8 +154,7 @@ impl DataThread {
             }
             (Some(peer), None) => self.configured_session(now, config, peer, id, &paths),
         };
-        self.control.attach(now, session, id, &paths, &mut self.endpoint);
-        self.control.paths_changed(now, id, &mut self.endpoint);
+        self.node.attach(now, session, id, &paths);
     }
 
     /// The session of a connection of the configuration, opened if there is none, and its paths with their numbers.
@@ -192,10 +185,10 @@ impl DataThread {
         };
         let id = match self.session_of(&config.name) {
             Some(id) => {
-                self.control.update_session(now, id, session);
+                self.node.update_session(now, id, session);
                 id
             }
-            None => self.control.add_session(now, session),
+            None => self.node.add_session(now, session),
         };
         let entry = Entry { id, peer: peer.clone(), numbers };
         self.sessions.by_connection.insert(config.name.clone(), entry);
@@ -207,40 +200,33 @@ impl DataThread {
         self.sessions.by_connection.get(connection).map(|entry| entry.id)
     }
 
-    /// Tells the engine that a path's state, weights or sockets were changed by others.
-    pub(super) fn paths_changed(&mut self, now: Instant, connection: &str) {
-        if let Some(id) = self.endpoint.find_connection(connection) {
-            self.control.paths_changed(now, id, &mut self.endpoint);
-        }
-    }
-
     /// Asks the other end of a session; gives the number by which the result comes.
     pub(crate) fn request(
         &mut self,
         session: SessionId,
         body: Vec<u8>,
     ) -> Result<u32, RequestRefused> {
-        self.control.request(Instant::now(), session, body)
+        self.node.request(Instant::now(), session, body)
     }
 
     /// How many requests of each peer were refused since the last time.
     pub(crate) fn take_refused(&mut self) -> Vec<(PublicKey, u64)> {
-        self.control.take_refused(Instant::now())
+        self.node.take_refused(Instant::now())
     }
 
     /// The peer of a session.
     pub(crate) fn peer_of(&self, session: SessionId) -> Option<PublicKey> {
-        Some(self.control.session(session)?.peer)
+        Some(self.node.sessions().session(session)?.peer)
     }
 
     /// Answers a request of the other end.
     pub(crate) fn answer(&mut self, session: SessionId, id: u32, body: Vec<u8>) {
-        self.control.answer(Instant::now(), session, id, body);
+        self.node.answer(Instant::now(), session, id, body);
     }
 
     /// The other end has created the connection: its paths may carry data once they are proven.
     pub(crate) fn open_session(&mut self, session: SessionId) {
-        self.control.open(Instant::now(), session, &mut self.endpoint);
+        self.node.open(Instant::now(), session);
     }
 
     /// The numbers that the paths of a connection of the configuration have in its session, by name.
@@ -252,58 +238,45 @@ impl DataThread {
     /// Says goodbye to everybody, and sends it.
     pub(crate) fn say_goodbye(&mut self) {
         let now = Instant::now();
-        self.control.close_all(now);
-        self.settle_control();
+        self.node.close_all(now);
+        self.settle();
     }
 
-    /// Does what is due.
-    pub(super) fn control_timeout(&mut self, now: Instant, all_read: bool) {
-        while let Some(connection) = self.endpoint.take_woken() {
-            self.control.wake(now, connection, &mut self.endpoint);
-        }
-        if self.control_timer().is_some_and(|at| at <= now) {
-            let (control, endpoint) = (&mut self.control, &mut self.endpoint);
-            let most = if all_read { SERVED } else { SERVED_WHEN_BUSY };
-            let all_served = self.ingress.deliver(&mut self.devices, |sink| {
-                control.handle_timeouts(now, most, endpoint, sink)
-            });
-            if all_served {
-                self.control_served = now;
-            }
+    /// Does what is due, if anything is.
+    pub(super) fn handle_timeout(&mut self, now: Instant) {
+        if self.node.next_timeout().is_some_and(|at| at <= now) {
+            let node = &mut self.node;
+            self.ingress.deliver(&mut self.devices, |sink| node.handle_timeout(now, sink));
         }
     }
 
-    /// When something is due next that the engine has to do: nothing sooner than [`TOGETHER`] after the last time, so that the timers of
-    /// thousands of sessions do not wake the thread one by one. A timer that comes alone is served in time.
-    pub(super) fn control_timer(&self) -> Option<Instant> {
-        self.control.next_timeout().map(|at| at.max(self.control_served + TOGETHER))
-    }
-
-    /// Sends what the engine has to send, and passes on what happened.
-    pub(super) fn settle_control(&mut self) {
-        self.frames.send(&mut self.control, &self.paths, &self.sockets);
-        while let Some(event) = self.control.poll_path_event() {
+    /// Sends what there is to send, follows what has happened to paths, and says whether there is something to decide.
+    pub(super) fn settle(&mut self) {
+        self.send_messages();
+        while let Some(event) = self.node.poll_path_event() {
             self.follow_path_event(event);
         }
         // The rest waits there until the control side has time for it.
-        if self.control.has_events() {
+        if self.node.has_events() {
             self.notices.wake();
         }
     }
 
-    /// Does what follows here from what happened to a path.
-    pub(super) fn follow_path_event(&mut self, event: Event) {
+    fn follow_path_event(&mut self, event: PathEvent) {
         match event {
-            Event::PathMoved { path, socket, remote } => self.move_path(path, socket, remote),
-            Event::PathMtu { path, before, found, device } => {
+            PathEvent::Session(control::PathEvent::Moved { path, socket, remote }) => {
+                self.move_path(path, socket, remote);
+            }
+            PathEvent::Session(control::PathEvent::Mtu { path, before, found, device }) => {
                 self.path_mtu_found(path, (before, found), device);
             }
-            Event::PathState { path, .. } => {
+            PathEvent::Session(control::PathEvent::State { path, .. })
+            | PathEvent::Prototype(path) => {
                 if let Some((connection, path)) = self.names(path) {
                     self.notify(Notice::PathChanged { connection, path });
                 }
             }
-            _ => {}
+            PathEvent::State(transition) => self.tell_state(transition),
         }
     }
 
@@ -321,8 +294,8 @@ impl DataThread {
 
     /// Connection and path by their names.
     pub(super) fn names(&self, path: PathId) -> Option<(String, String)> {
-        let path = self.endpoint.path(path)?;
-        let connection = self.endpoint.connection(path.connection())?;
+        let path = self.node.tunnels().path(path)?;
+        let connection = self.node.tunnels().connection(path.connection())?;
         Some((connection.name().to_owned(), path.name().to_owned()))
     }
 
@@ -334,9 +307,6 @@ impl DataThread {
             | Event::Result { session, .. }
             | Event::Closed { session, .. }
             | Event::Expired { session, .. } => *session,
-            Event::PathState { .. } | Event::PathMoved { .. } | Event::PathMtu { .. } => {
-                return None;
-            }
         };
         let mut entries = self.sessions.by_connection.iter();
         entries.find(|(_, entry)| entry.id == session).map(|(name, _)| name.clone())

@@ -47,7 +47,7 @@ impl Rate {
 impl DataThread {
     pub(super) fn take_rates(&mut self, now: Instant) {
         let mut rates = BTreeMap::new();
-        for (id, path) in self.endpoint.paths() {
+        for (id, path) in self.node.tunnels().paths() {
             let mut rate = self.rates.paths.get(&id).copied().unwrap_or_default();
             rate.sent.take(path.sent());
             rate.received.take(path.received());
@@ -67,7 +67,11 @@ impl DataThread {
     pub(crate) fn drops(&self) -> api::Counters {
         let (ingress, egress) = (self.ingress.counters(), self.egress.counters());
         let mut drops = counters(
-            self.endpoint.datagram_drops().iter().chain(self.endpoint.inner_drops().iter()),
+            self.node
+                .tunnels()
+                .datagram_drops()
+                .iter()
+                .chain(self.node.tunnels().inner_drops().iter()),
         );
         let own = [
             ("receive_truncated", ingress.truncated),
@@ -108,12 +112,12 @@ impl DataThread {
 
     /// A connection, `None` while it does not exist.
     pub(crate) fn show_connection(&self, config: &config::Connection) -> Option<api::Connection> {
-        let id = self.endpoint.find_connection(&config.name)?;
-        let connection = self.endpoint.connection(id)?;
+        let id = self.node.tunnels().find_connection(&config.name)?;
+        let connection = self.node.tunnels().connection(id)?;
         let paths: Vec<api::Path> = config
             .paths
             .iter()
-            .filter_map(|path| self.show_path(path, self.endpoint.find_path(id, &path.name)?))
+            .filter_map(|path| self.show_path(path, self.node.tunnels().find_path(id, &path.name)?))
             .collect();
         let up = paths.iter().filter(|path| path.state == api::PathState::Up).count();
         let sum = |field: fn(&api::Path) -> api::Traffic| {
@@ -167,14 +171,14 @@ impl DataThread {
     pub(crate) fn works(&self, config: &config::Connection) -> bool {
         config.paths.iter().any(|path| {
             let id = self.find_path(&config.name, &path.name).ok();
-            let path = id.and_then(|id| self.endpoint.path(id));
+            let path = id.and_then(|id| self.node.tunnels().path(id));
             path.is_some_and(|path| path.down_reasons().is_empty())
         })
     }
 
     /// How a path is now, for monitors; `None` while it does not exist.
     pub(crate) fn path_changed(&self, connection: &str, name: &str) -> Option<EventKind> {
-        let path = self.endpoint.path(self.find_path(connection, name).ok()?)?;
+        let path = self.node.tunnels().path(self.find_path(connection, name).ok()?)?;
         Some(EventKind::PathChanged {
             connection: connection.to_owned(),
             path: name.to_owned(),
@@ -188,7 +192,7 @@ impl DataThread {
     }
 
     fn show_path(&self, config: &config::Path, id: PathId) -> Option<api::Path> {
-        let path = self.endpoint.path(id)?;
+        let path = self.node.tunnels().path(id)?;
         let io = self.paths.get(id.0 as usize)?.as_ref()?;
         let rates = self.rates.paths.get(&id).copied().unwrap_or_default();
         let send = io.counters();
@@ -211,7 +215,7 @@ impl DataThread {
             heard_from: path.heard_from(),
             weight: path.config().weight_out,
             weight_in: path.config().weight_in,
-            lead_us: self.endpoint.path_lead(id).as_micros() as u64,
+            lead_us: self.node.tunnels().path_lead(id).as_micros() as u64,
             tier: path.config().tier,
             mtu: path.mtu(),
             mtu_source: self.mtu_source(config, path, id),
@@ -240,8 +244,8 @@ impl DataThread {
     /// Where the MTU of a path is from.
     fn mtu_source(&self, config: &config::Path, path: &Path, id: PathId) -> api::MtuSource {
         let io = self.paths.get(id.0 as usize).and_then(Option::as_ref);
-        let session = self.control.session_of(path.connection());
-        let view = session.and_then(|session| self.control.path(session, id));
+        let session = self.node.sessions().session_of(path.connection());
+        let view = session.and_then(|session| self.node.sessions().path(session, id));
         if io.is_some_and(|io| io.reported.is_some()) {
             api::MtuSource::Reported
         } else if view.is_some_and(|view| view.mtu_confirmed || path.mtu() < path.config().mtu) {
@@ -255,7 +259,7 @@ impl DataThread {
 
     /// Whether a path is wide enough for IPv6.
     fn carries_ipv6(&self, path: &Path) -> bool {
-        let connection = self.endpoint.connection(path.connection());
+        let connection = self.node.tunnels().connection(path.connection());
         connection.is_some_and(|connection| {
             let header = connection.config().gre(gre::Protocol::IPV4).header_len() as u16;
             mtu::inner(path.mtu(), path.config().outer(), header) >= mtu::IPV6_MINIMUM

@@ -6,19 +6,18 @@ use mpt_core::{DownReason, DownReasons, Transition};
 use super::{DataThread, Notice, snapshot};
 
 impl DataThread {
-    /// Passes on every change of a path's state since the last time, whatever made it.
-    pub(super) fn tell_states(&mut self) {
-        while let Some(Transition { path, from, to, lasted }) = self.endpoint.take_transition() {
-            let Some((connection, path)) = self.names(path) else { continue };
-            self.notify(Notice::PathState {
-                connection,
-                path,
-                from: from.map(snapshot::path_state),
-                to: snapshot::path_state(to),
-                reason: reason(from, to),
-                lasted,
-            });
-        }
+    /// Passes on a change of a path's state, whatever made it.
+    pub(super) fn tell_state(&mut self, transition: Transition) {
+        let Transition { path, from, to, lasted } = transition;
+        let Some((connection, path)) = self.names(path) else { return };
+        self.notify(Notice::PathState {
+            connection,
+            path,
+            from: from.map(snapshot::path_state),
+            to: snapshot::path_state(to),
+            reason: reason(from, to),
+            lasted,
+        });
     }
 }
 

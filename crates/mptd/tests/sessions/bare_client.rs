@@ -5,10 +5,10 @@ use std::time::{Duration, Instant};
 
 use mpt_api::session::{SessionReply, SessionRequest};
 use mpt_core::control::liveness::Timing;
-use mpt_core::control::{Control, Event, SessionConfig, SessionId};
-use mpt_core::{Endpoint, Nowhere, SocketId};
+use mpt_core::control::{Event, SessionConfig, SessionId};
+use mpt_core::{Lent, Node, SocketId, Span, node};
 use mpt_wire::control::Kind;
-use mpt_wire::gre;
+use mpt_wire::ecn::Ecn;
 
 use crate::hosts::{Identity, PATIENCE, Pair};
 
@@ -16,8 +16,7 @@ const SOCKET: SocketId = SocketId(0);
 
 /// A session as a client's, but for the connection.
 pub(crate) struct BareClient {
-    control: Control,
-    endpoint: Endpoint<()>,
+    node: Node<Span>,
     session: SessionId,
     socket: UdpSocket,
     server: SocketAddr,
@@ -36,8 +35,8 @@ impl BareClient {
         let now = Instant::now();
         let socket = pair.a.udp(&format!("10.71.{line}.1:4754"));
         socket.connect(remote).unwrap();
-        let mut control = Control::new([line; 32]);
-        control.set_identity(now, Some(own.private.clone()));
+        let mut node = Node::new([line; 32]);
+        node.set_identity(now, Some(own.private.clone()));
         let config = SessionConfig {
             name: name.into(),
             kind: Kind::Connection,
@@ -52,8 +51,8 @@ impl BareClient {
             paths: Vec::new(),
             remote: Some((SOCKET, remote)),
         };
-        let session = control.add_session(now, config);
-        Self { control, endpoint: Endpoint::new(0), session, socket, server: remote }
+        let session = node.add_session(now, config);
+        Self { node, session, socket, server: remote }
     }
 
     /// Waits until there is a session.
@@ -66,35 +65,36 @@ impl BareClient {
         let (start, mut buffer) = (Instant::now(), [0; 2048]);
         loop {
             assert!(start.elapsed() < PATIENCE, "nothing has happened");
-            self.control.handle_timeout(Instant::now(), &mut self.endpoint, &mut Nowhere);
-            while let Some(transmit) = self.control.poll_transmit() {
-                let protocol = gre::Protocol::CONTROL;
-                let header =
-                    gre::Repr { protocol, checksum: false, key: transmit.key, sequence: None };
-                let mut datagram = vec![0; header.header_len()];
-                header.emit(&mut datagram);
-                datagram.extend_from_slice(&transmit.frame);
-                self.socket.send(&datagram).unwrap();
+            self.node.handle_timeout(Instant::now(), &mut Lent(&mut []));
+            while let Some(transmit) = self.node.poll_transmit() {
+                self.socket.send(&transmit.to_vec()).unwrap();
             }
-            while let Some(event) = self.control.poll_event() {
-                if let Some(found) = find(event) {
+            while let Some(event) = self.node.poll_event() {
+                if let node::Event::Session(event) = event
+                    && let Some(found) = find(event)
+                {
                     return found;
                 }
             }
             self.socket.set_read_timeout(Some(Duration::from_millis(5))).unwrap();
             let Ok(len) = self.socket.recv(&mut buffer) else { continue };
-            let (header, at) = gre::Repr::parse(&buffer[..len]).unwrap();
-            if header.protocol == gre::Protocol::CONTROL {
-                let (control, endpoint) = (&mut self.control, &mut self.endpoint);
-                let (now, frame) = (Instant::now(), &buffer[at..len]);
-                control.handle_frame(now, SOCKET, self.server, frame, endpoint, &mut Nowhere);
-            }
+            let mut memory = Lent(&mut buffer[..len]);
+            let (now, datagram) = (Instant::now(), memory.whole());
+            // Data is nothing to it.
+            let _ = self.node.handle_datagram(
+                now,
+                SOCKET,
+                self.server,
+                Ecn::NotEct,
+                datagram,
+                &mut memory,
+            );
         }
     }
 
     /// Asks the server, and waits for its answer.
     pub(crate) fn ask(&mut self, request: &SessionRequest) -> SessionReply {
-        let asked = self.control.request(Instant::now(), self.session, request.to_body()).unwrap();
+        let asked = self.node.request(Instant::now(), self.session, request.to_body()).unwrap();
         let body = self.wait(|event| match event {
             Event::Result { id, result, .. } if id == asked => Some(result.expect("an answer")),
             _ => None,

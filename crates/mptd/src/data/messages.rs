@@ -1,0 +1,106 @@
+//! Messages of sessions and prototypes on their way out: those of a round leave together, by one system call for each socket.
+
+use std::io::IoSlice;
+
+use mpt_core::SocketId;
+use mpt_core::node::{Destination, Transmit};
+use mpt_linux::udp::{Batch, MAX_BATCHES};
+use socket2::SockAddr;
+
+use super::DataThread;
+
+use super::path::PathIo;
+use super::sockets::Sockets;
+
+/// A message that knows its way.
+#[derive(Debug)]
+struct Message {
+    socket: SocketId,
+    remote: SockAddr,
+    transmit: Transmit,
+}
+
+/// The messages of one call.
+#[derive(Debug)]
+pub(super) struct Messages {
+    gathered: Vec<Message>,
+}
+
+impl Default for Messages {
+    fn default() -> Self {
+        Self { gathered: Vec::with_capacity(MAX_BATCHES) }
+    }
+}
+
+impl DataThread {
+    /// Sends all messages there are. One that finds no room in its socket is lost, as on the way: all that matters is repeated.
+    pub(super) fn send_messages(&mut self) {
+        let Self { messages: Messages { gathered }, node, paths, sockets, prototypes, .. } = self;
+        loop {
+            while gathered.len() < MAX_BATCHES
+                && let Some(transmit) = node.poll_transmit()
+            {
+                match addressed(&transmit, paths) {
+                    Some((socket, remote)) => {
+                        gathered.push(Message { socket, remote, transmit });
+                    }
+                    None => {
+                        prototypes.send(&transmit);
+                        node.recycle(transmit);
+                    }
+                }
+            }
+            if gathered.is_empty() {
+                return;
+            }
+            send_together(gathered, sockets);
+            gathered.drain(..).for_each(|it| node.recycle(it.transmit));
+        }
+    }
+}
+
+/// Where a message goes, and from which of the data sockets.
+fn addressed(transmit: &Transmit, paths: &[Option<PathIo>]) -> Option<(SocketId, SockAddr)> {
+    match transmit.destination {
+        Destination::Path(path) => {
+            let (socket, remote) = paths.get(path.0 as usize)?.as_ref()?.base();
+            Some((socket, remote.clone()))
+        }
+        Destination::Address { socket, remote } => Some((socket, remote.into())),
+        Destination::Command { .. } | Destination::CommandAnswer { .. } => None,
+    }
+}
+
+/// Those of one socket at a time, in their order. At most [`MAX_BATCHES`].
+fn send_together(messages: &[Message], sockets: &Sockets) {
+    for (place, first) in messages.iter().enumerate() {
+        let same = |it: &&Message| it.socket == first.socket;
+        if messages[..place].iter().any(|it| same(&it)) {
+            continue;
+        }
+        let Some(socket) = sockets.socket(first.socket) else { continue };
+        let mut pieces = [[IoSlice::new(&[]); 2]; MAX_BATCHES];
+        let mut count = 0;
+        for message in messages.iter().filter(same) {
+            pieces[count] = message.transmit.pieces().map(IoSlice::new);
+            count += 1;
+        }
+        let batches = || {
+            messages.iter().filter(same).zip(&pieces).map(|(message, pieces)| Batch {
+                remote: &message.remote,
+                tos: 0,
+                datagram_len: message.transmit.len(),
+                pieces,
+            })
+        };
+        let mut sent = 0;
+        while sent < count {
+            sent += if count - sent > 1 { socket.send_batches(batches().skip(sent)) } else { 0 };
+            // What is alone, or meets an error.
+            if let Some(it) = batches().nth(sent) {
+                let _ = socket.send_batch(it.remote, it.tos, it.datagram_len, it.pieces);
+                sent += 1;
+            }
+        }
+    }
+}
