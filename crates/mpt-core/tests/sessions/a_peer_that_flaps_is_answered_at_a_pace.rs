@@ -52,7 +52,7 @@ impl Client {
         let mut server = Server::new(1);
         let mut raw = Raw::connect(&mut server, 1, Kind::Connection, "a", "10.0.0.1:4754");
         raw.send(&mut server, &[Message::Probe { token: 1 }]);
-        let event = server.control.poll_event();
+        let event = server.next_event();
         let Some(Event::Established { session, .. }) = event else { panic!("{event:?}") };
         server.attach(session, PATHS);
         let state = PathState::USABLE;
@@ -81,10 +81,10 @@ impl Client {
     }
 
     fn is_up(&self) -> bool {
-        let view = self.server.control.session(self.session).expect("it is there");
+        let view = self.server.node.sessions().session(self.session).expect("it is there");
         let connection = view.connection.expect("it is attached");
-        let paths = self.server.endpoint.connection(connection).unwrap().paths();
-        let state = |path| self.server.control.path(self.session, path).unwrap().state;
+        let paths = self.server.node.tunnels().connection(connection).unwrap().paths();
+        let state = |path| self.server.node.sessions().path(self.session, path).unwrap().state;
         paths.map(state).all(|state| state == State::Up)
     }
 
