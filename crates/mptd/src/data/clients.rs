@@ -136,7 +136,7 @@ impl DataThread {
 
     /// The largest inner packets that fit connections, by their names. Looks at each connection there is once.
     pub(crate) fn inner_mtus(&self, names: &HashSet<String>) -> HashMap<String, InnerMtus> {
-        let connections = self.endpoint.connections().map(|(_, connection)| connection);
+        let connections = self.node.tunnels().connections().map(|(_, connection)| connection);
         let asked = connections.filter(|it| names.contains(it.name()));
         let mtus = |it: &mpt_core::Connection<_>| InnerMtus {
             ipv4: it.inner_mtu(),
