@@ -165,3 +165,25 @@ def initiations(peer, config):
     done = storm(peer, {**config, "rate": min(config["rate"], 500)}, make)
     peer.name = name
     return done
+
+
+def in_a_row(peer, config, bodies):
+    """Requests with ids in order, one body after the other."""
+    bodies = [json.dumps(body).encode() for body in bodies]
+
+    def make(n):
+        peer.request = (peer.request + 1) & 0xFFFFFFFF
+        return [wire.request(peer.request, 0, bodies[n % len(bodies)])]
+
+    return storm(peer, config, make)
+
+
+def creations(peer, config):
+    """Its connection removed and created again, without end."""
+    return in_a_row(peer, config, [{"delete": {}}, {"create": config["create"]}])
+
+
+def speed_tests(peer, config):
+    """One speed test after the other."""
+    tests = [{"measure_start": {"test": n, "path": 1, "sender": "asked", "duration_ms": 1000, "limit": 1_000_000}} for n in range(1, 200)]
+    return in_a_row(peer, config, tests)

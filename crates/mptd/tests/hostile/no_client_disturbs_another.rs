@@ -3,7 +3,7 @@
 use std::thread;
 use std::time::Duration;
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::hosts::Identity;
 use crate::kit::{Program, alone};
@@ -77,4 +77,48 @@ fn by_frames_that_mean_nothing() {
 #[test]
 fn by_moving_leaving_and_coming_back() {
     abuse(&KINDS[8..]);
+}
+
+/// The longest time that an honest client waits for a speed test, in seconds: one of another client has to end first. That takes a second, five more at
+/// most to find its rate, and the honest one does not ask all the time.
+const TURN: f64 = 7.0;
+
+/// Lets a client ask for something without end, and another one for the same now and then; gives what the other one said about `step`.
+fn beside_greed(greed: &str, step: &str) -> Value {
+    let _alone = alone();
+    let (mallory, anna) = (Identity::new(), Identity::new());
+    let scene = Scene::new(|config| {
+        let daemon = config.daemon().set("listen", vec!["10.71.1.2"]);
+        daemon.set("creations_per_second", 2);
+        config.pool("inside").set("networks", vec!["10.73.0.0/24"]);
+        for (name, identity) in [("mallory", &mallory), ("anna", &anna)] {
+            config.client(name).set("public_key", identity.public()).set("pool", "inside");
+        }
+    });
+    let client = |identity: &Identity, port: u16, steps: Vec<&str>| {
+        json!({
+            "key": identity.file(), "peer": scene.identities[1].public(), "name": "c", "create": create("c"),
+            "paths": [[format!("10.71.1.9:{port}"), "10.71.1.2:4754"]], "do": steps, "rate": 200, "seconds": 60,
+        })
+    };
+    let config = client(&mallory, 4754, vec!["connect", "create", "up", greed]);
+    let mut greedy = Program::start(&scene.outside, "peer.py", &config);
+    (0..3).for_each(|_| drop(greedy.said()));
+    let config = client(&anna, 4755, vec!["connect", "create", "up", step, "goodbye"]);
+    let mut said = Program::start(&scene.outside, "peer.py", &config).finish();
+    println!("{step} beside {greed}: {}", said[3]);
+    said.swap_remove(3)
+}
+
+#[test]
+fn by_creating_connections_without_end() {
+    let said = beside_greed("creations", "create_again");
+    assert_eq!(said["busy"], 0, "{said}");
+}
+
+#[test]
+fn by_asking_for_speed_tests_without_end() {
+    let said = beside_greed("speed_tests", "measure");
+    let waited = said["waited"].as_array().unwrap();
+    assert!(waited.iter().all(|it| it.as_f64().unwrap() < TURN), "{said}");
 }

@@ -125,3 +125,33 @@ def replayed(peer, _):
     peer.handle = handle
     assert echoes == 1, f"{echoes} answers"
     return {}
+
+
+def create_again(peer, config):
+    """The connection removed and created again, no more often than a client may: how often the other end was too busy."""
+    busy = 0
+    for _ in range(4):
+        assert "ok" in peer.ask({"delete": {}})
+        peer.poll(1.2)
+        answer = peer.ask({"create": config["create"]})
+        while "error" in answer:
+            assert answer["error"]["code"] == "busy", answer
+            busy += 1
+            peer.poll(0.1)
+            answer = peer.ask({"create": config["create"]})
+    return {"busy": busy}
+
+
+def measure(peer, _):
+    """Speed tests, each asked for until it is granted: how long that took."""
+    waited = []
+    for number in range(1, 4):
+        start = time.monotonic()
+        body = {"measure_start": {"test": number, "path": 1, "sender": "asked", "duration_ms": 200, "limit": 1_000_000}}
+        while "error" in (answer := peer.ask(body)):
+            assert answer["error"]["code"] == "busy", answer
+            assert time.monotonic() - start < 20, "no speed test"
+            peer.poll(0.1)
+        waited.append(time.monotonic() - start)
+        peer.poll(0.5)
+    return {"waited": waited}
