@@ -1,12 +1,12 @@
-//! The threat model of `docs/security.md`, section 3, names for each row the tests that show its effect, and each of them exists.
+//! The threat model and the limits of `docs/security.md`, sections 3 and 4, name for each row the tests that show its effect, and each of them exists.
 
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The rows of the table, each with its cells.
-fn rows(document: &str) -> Vec<Vec<&str>> {
-    let (_, section) = document.split_once("\n## 3. Threat model\n").expect("section 3");
+/// The rows of the table of a section, each with its cells.
+fn rows<'a>(document: &'a str, section: &str) -> Vec<Vec<&'a str>> {
+    let (_, section) = document.split_once(&format!("\n## {section}\n")).expect("the section");
     let section = section.split("\n## ").next().expect("split yields something");
     let table = section.lines().filter(|line| line.starts_with('|'));
     table.map(|line| line.trim_matches('|').split('|').map(str::trim).collect()).collect()
@@ -45,20 +45,19 @@ fn functions(source: &str) -> Vec<String> {
     parts.filter_map(name).collect()
 }
 
-#[test]
-fn and_it_exists() {
+/// Panics unless the table of a section has this head and `least` rows, whose last cells name tests that exist.
+fn check(section: &str, expected: &[&str], least: usize) {
     let document = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/security.md");
     let document = fs::read_to_string(document).unwrap();
-    let rows = rows(&document);
+    let rows = rows(&document, section);
     let (head, rows) = (&rows[0], &rows[2..]);
-    assert_eq!(head[..], ["attacker", "action", "what happens", "counter", "test"]);
-    assert!(rows.len() >= 25, "{} rows", rows.len());
+    assert_eq!(head, expected);
+    assert!(rows.len() >= least, "{} rows", rows.len());
     let tests = tests();
     let mut wrong = Vec::new();
     for row in rows {
-        let [attacker, action, _, _, named] = row[..] else {
-            panic!("a row of 5 cells: {row:?}");
-        };
+        assert_eq!(row.len(), expected.len(), "cells of {row:?}");
+        let (named, what) = row.split_last().expect("it has cells");
         let named: Vec<_> = named.split(", ").map(|name| name.trim_matches('`')).collect();
         let exists = |name: &&str| {
             let found = name.split_once("::").and_then(|(file, function)| {
@@ -66,15 +65,21 @@ fn and_it_exists() {
             });
             found.is_some()
         };
-        wrong.extend(
-            named
-                .iter()
-                .filter(|name| !exists(name))
-                .map(|name| format!("{attacker}, {action}: {name:?}")),
-        );
+        let missing = named.iter().filter(|name| !exists(name));
+        wrong.extend(missing.map(|name| format!("{}: {name:?}", what[..2].join(", "))));
     }
     assert!(
         wrong.is_empty(),
-        "rows of docs/security.md, section 3, whose test does not exist: {wrong:#?}"
+        "rows of docs/security.md, section {section}, whose test does not exist: {wrong:#?}"
     );
+}
+
+#[test]
+fn and_it_exists() {
+    check("3. Threat model", &["attacker", "action", "what happens", "counter", "test"], 25);
+}
+
+#[test]
+fn and_so_does_each_limit() {
+    check("4. Limits", &["what", "bound", "test"], 20);
 }

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use mpt_core::control::exchange::RESULTS;
 use mpt_core::control::{Event, MAX_HANDED, REQUEST_BURST, REQUESTS_PER_SECOND};
+use mpt_core::{Nowhere, SocketId};
 use mpt_wire::control::hello::Kind;
 use mpt_wire::control::{Message, Reason};
 
@@ -56,6 +57,23 @@ fn what_waits_for_the_owner_is_bounded() {
         waiting += 1;
     }
     assert!(waiting <= SESSIONS + MAX_HANDED, "{waiting} events");
+}
+
+/// Nobody sends what is to be sent: that does not grow with what comes, either.
+#[test]
+fn what_waits_to_be_sent_is_bounded() {
+    let mut server = Server::new(1);
+    let mut peer = Raw::connect(&mut server, 1, Kind::Steering, "a", "10.0.0.1:4754");
+    peer.prove(&mut server);
+    for token in 0..20_000 {
+        let frame = peer.frame(&[Message::Probe { token }]);
+        let (control, endpoint) = (&mut server.control, &mut server.endpoint);
+        let from = peer.address;
+        control.handle_frame(server.now, SocketId(0), from, &frame, endpoint, &mut Nowhere);
+    }
+    let waiting = std::iter::from_fn(|| server.control.poll_transmit()).count();
+    assert_eq!(waiting, 8192);
+    assert_eq!(server.control.counters().not_sent, 20_000 - 8192);
 }
 
 /// 40,000 requests a second of one peer, and an owner that works on one each millisecond: one that

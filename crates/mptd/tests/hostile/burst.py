@@ -29,7 +29,10 @@ _sendmmsg = ctypes.CDLL(None, use_errno=True).sendmmsg
 
 
 def run(sock, packets, rate, seconds):
-    """Sends the packets, over and over again, on a connected or bound socket. Returns how many were sent, and per second."""
+    """Sends the packets, over and over again, on a connected or bound socket; none at a rate of 0. Returns how many were sent, and per second."""
+    if rate == 0:
+        time.sleep(seconds)
+        return 0, 0.0
     buffers = [ctypes.create_string_buffer(packet, len(packet)) for packet in packets]
     # Whole batches from every place in the list.
     buffers = [buffers[n % len(buffers)] for n in range(len(buffers) + BATCH)]

@@ -28,6 +28,21 @@ pub(crate) const KINDS: [&str; 11] = [
     "initiations",
 ];
 
+/// Counters that an honest client leaves as they are.
+const REFUSALS: [&str; 5] =
+    ["malformed", "unknown_path", "replayed", "requests_rate_limited", "requests_unfinished"];
+
+/// Counters that grow by an abuse. What the others say is allowed, and is answered.
+fn refusals(kind: &str) -> &'static [&'static str] {
+    match kind {
+        "requests" => &["requests_rate_limited", "requests_unfinished"],
+        "nonsense" => &["malformed"],
+        "identifiers" => &["unknown_path"],
+        "initiations" => &["cookies_sent"],
+        _ => &[],
+    }
+}
+
 /// One client, one abuse after the other; then it is an honest client again, and is served.
 fn abuse(kinds: &[&str]) {
     let _alone = alone();
@@ -43,18 +58,31 @@ fn abuse(kinds: &[&str]) {
             "paths": [["10.71.1.9:4754", "10.71.1.2:4754"]], "do": steps, "rate": rate, "seconds": seconds,
         })
     };
+    // At first it does nothing wrong.
+    let (watch, before) = (scene.watch(), scene.counters());
+    let honest = client(vec!["connect", "create", "up", "alive", "goodbye"], 1, 1.0);
+    scene.under_reload(|| Program::start(&scene.outside, "peer.py", &honest).finish());
+    scene.assert_undisturbed(watch, "an honest client");
+    scene.assert_counted(&before, &[json!({ "sent": 0, "counters": REFUSALS })]);
+
     let watch = scene.watch();
     for kind in kinds {
         for (rate, seconds) in [(1, 0.2), (RATE, seconds())] {
+            let before = scene.counters();
             let config = client(vec!["connect", "create", "up", kind], rate, seconds);
             let said =
                 scene.under_reload(|| Program::start(&scene.outside, "peer.py", &config).finish());
             println!("{kind}: {} frames, {} per second", said[3]["sent"], said[3]["rate"]);
+            if rate == RATE {
+                let counters = refusals(kind);
+                let counted =
+                    json!({ "kind": kind, "sent": said[3]["sent"], "counters": counters });
+                scene.assert_counted(&before, &[counted]);
+            }
         }
     }
     // What it left half done is over soon.
     thread::sleep(Duration::from_secs(1));
-    let honest = client(vec!["connect", "create", "up", "alive", "goodbye"], 1, 1.0);
     Program::start(&scene.outside, "peer.py", &honest).finish();
     scene.assert_undisturbed(watch, &format!("{kinds:?}"));
 }

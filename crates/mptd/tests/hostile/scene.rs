@@ -49,7 +49,7 @@ pub(crate) struct Watch {
     since: Instant,
     memory: [u64; 2],
     log: [u64; 2],
-    counters: Snapshot,
+    pub(crate) counters: Snapshot,
     /// How often each path of each end had died.
     flaps: [Vec<u64>; 2],
 }
@@ -85,7 +85,7 @@ impl Scene {
             since: Instant::now(),
             memory: self.memory(),
             log: self.log_bytes(),
-            counters: self.daemons[1].show(),
+            counters: self.counters(),
             flaps: self.flaps(),
         }
     }
@@ -169,21 +169,21 @@ impl Scene {
         }
     }
 
-    /// Panics unless one of the counters that a program named has grown for each of its kinds, at the receiver.
-    pub(crate) fn assert_counted(&self, watch: &Watch, said: &[Value]) {
-        let now = self.daemons[1].show();
+    /// The counters of the receiver.
+    pub(crate) fn counters(&self) -> Snapshot {
+        self.daemons[1].show()
+    }
+
+    /// Panics unless each counter that a program named has grown at the receiver by each of its kinds, or none where nothing was sent.
+    pub(crate) fn assert_counted(&self, before: &Snapshot, said: &[Value]) {
+        let now = self.counters();
         for kind in said {
-            let counters: Vec<&str> = kind["counters"]
-                .as_array()
-                .into_iter()
-                .flatten()
-                .filter_map(Value::as_str)
-                .collect();
-            let sum = |snapshot: &Snapshot| -> u64 {
-                counters.iter().map(|counter| count(snapshot, counter)).sum()
-            };
-            let grown = sum(&now) - sum(&watch.counters);
-            assert!(counters.is_empty() || grown > 0, "{kind}: nothing is counted");
+            let counters = kind["counters"].as_array().into_iter().flatten();
+            for counter in counters.filter_map(Value::as_str) {
+                let grown = count(&now, counter) - count(before, counter);
+                let sent = kind["sent"].as_u64().expect("how many were sent");
+                assert_eq!(grown > 0, sent > 0, "{kind}: {counter} has grown by {grown}");
+            }
         }
     }
 }
