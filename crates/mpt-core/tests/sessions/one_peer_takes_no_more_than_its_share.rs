@@ -3,12 +3,13 @@
 
 use std::time::Duration;
 
+use mpt_core::SocketId;
 use mpt_core::control::exchange::RESULTS;
 use mpt_core::control::{Event, MAX_HANDED, REQUEST_BURST, REQUESTS_PER_SECOND};
-use mpt_core::{Nowhere, SocketId};
 use mpt_wire::control::hello::Kind;
 use mpt_wire::control::{Message, Reason};
 
+use super::frames;
 use super::raw::*;
 
 const SECOND: Duration = Duration::from_secs(1);
@@ -67,13 +68,11 @@ fn what_waits_to_be_sent_is_bounded() {
     peer.prove(&mut server);
     for token in 0..20_000 {
         let frame = peer.frame(&[Message::Probe { token }]);
-        let (control, endpoint) = (&mut server.control, &mut server.endpoint);
-        let from = peer.address;
-        control.handle_frame(server.now, SocketId(0), from, &frame, endpoint, &mut Nowhere);
+        frames::receive(&mut server.node, server.now, SocketId(0), peer.address, &frame);
     }
-    let waiting = std::iter::from_fn(|| server.control.poll_transmit()).count();
+    let waiting = std::iter::from_fn(|| server.node.poll_transmit()).count();
     assert_eq!(waiting, 8192);
-    assert_eq!(server.control.counters().not_sent, 20_000 - 8192);
+    assert_eq!(server.node.sessions().counters().not_sent, 20_000 - 8192);
 }
 
 /// 40,000 requests a second of one peer, and an owner that works on one each millisecond: one that
