@@ -8,7 +8,7 @@ use mpt_linux::netlink;
 
 use super::Daemon;
 use crate::config::Connection;
-use crate::data::{DataThread, InnerMtus};
+use crate::data::{DataPath, InnerMtus};
 
 impl Daemon {
     /// Gives the routes to the networks of a connection the MTU that fits it, if it is one of a client. To be called whenever its paths or
@@ -41,7 +41,7 @@ impl Daemon {
     async fn follow_mtus_of(&mut self, connections: Vec<Connection>) {
         let names: HashSet<String> = connections.iter().map(|it| it.name.clone()).collect();
         let devices: HashSet<String> = connections.iter().map(|it| it.device.clone()).collect();
-        let ask = move |data: &mut DataThread| {
+        let ask = move |data: &mut DataPath| {
             let inner = |device: String| (data.inner_mtu(&device), device);
             let inner: Vec<_> = devices.into_iter().map(inner).collect();
             (data.inner_mtus(&names), inner)

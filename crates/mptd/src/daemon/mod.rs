@@ -38,7 +38,7 @@ use crate::clients::Clients;
 use crate::command::Command;
 use crate::config::{self, Config, ConfigErrors};
 use crate::control::{BindError, ControlSocket, EVENT_BACKLOG, Server};
-use crate::data::{ChangeError, DataThread, Ended, Handle, Notice, former};
+use crate::data::{self, ChangeError, DataPath, Ended, Handle, Notice, former};
 use crate::service;
 pub use fallback::unblock;
 use names::Names;
@@ -122,7 +122,7 @@ pub async fn run(
     let (commands, mut asked) = mpsc::channel(COMMAND_QUEUE);
     let (events, _) = broadcast::channel(EVENT_BACKLOG);
     let limit = usize::try_from(config.daemon.buffer_limit).unwrap_or(usize::MAX);
-    let (data, thread) = DataThread::spawn(limit, Arc::clone(&noticed))?;
+    let (data, thread) = data::spawn(limit, Arc::clone(&noticed))?;
     let network = Network::follow(data.clone(), events.clone()).await?;
     let (names, mut found) = Names::new();
     let (measure, mut asks) = measure::Measure::new(commands.clone());
@@ -286,10 +286,10 @@ impl Daemon {
 
     /// Removes exactly what was created, except blocks when something failed.
     async fn shut_down(&mut self, end: End) {
-        let _ = self.data.call(DataThread::say_goodbye).await;
+        let _ = self.data.call(DataPath::say_goodbye).await;
         // Routes before the devices they lead to: nothing leaves by another way in between.
         self.system.remove_all(end).await;
-        let _ = self.data.call(DataThread::stop).await;
+        let _ = self.data.call(DataPath::stop).await;
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();
         }

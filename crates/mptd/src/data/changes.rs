@@ -6,15 +6,14 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::time::Instant;
 
 use mpt_core::{ConfigError, ConnectionConfig, DeviceId, DownReason, PathId, SocketId, check};
-use mpt_linux::poller::Interest;
-use mpt_linux::tun::Tun;
 use thiserror::Error;
 
-use super::DataThread;
+use super::DataPath;
 use super::device::Device;
 use super::path::{PathIo, Wiring};
 use super::sessions::ClientSession;
 use super::sockets::SocketKey;
+use super::system::{SuperPacketDevice, System};
 use super::token::Token;
 use crate::config::{self, SourcePort};
 use crate::convert;
@@ -86,16 +85,16 @@ pub(super) enum Plugged {
     Opened(Box<PathIo>),
 }
 
-impl DataThread {
+impl<S: System> DataPath<S> {
     /// Takes over an open TUN device.
-    pub(crate) fn add_device(&mut self, tun: Tun) -> Result<(), ChangeError> {
+    pub(crate) fn add_device(&mut self, tun: S::Device) -> Result<(), ChangeError> {
         let free = self.devices.iter().position(Option::is_none);
         let index = free.unwrap_or_else(|| {
             self.devices.push(None);
             self.devices.len() - 1
         });
         let id = DeviceId(index as u16);
-        self.poller.add(&tun, Token::Device(id.0).into(), Interest::Read)?;
+        self.system.watch_device(&tun, Token::Device(id.0))?;
         self.devices[index] = Some(Device::new(tun));
         Ok(())
     }
@@ -104,7 +103,7 @@ impl DataThread {
     pub(crate) fn remove_device(&mut self, name: &str) -> Result<(), ChangeError> {
         let id = self.find_device(name)?;
         if let Some(device) = self.devices[usize::from(id.0)].take() {
-            let _ = self.poller.remove(&device.tun);
+            self.system.forget_device(&device.tun);
         }
         Ok(())
     }
@@ -112,8 +111,8 @@ impl DataThread {
     /// Makes the connections what this list says. What has not changed is not touched: sequence numbers go on, sockets and their random ports stay.
     /// On an error nothing is changed at all.
     pub(crate) fn set_connections(&mut self, wanted: &[Wanted]) -> Result<(), ChangeError> {
-        let now = Instant::now();
-        let commands = self.prototypes.open(&self.poller, wanted)?;
+        let now = self.system.now();
+        let commands = self.prototypes.open(&self.system, wanted)?;
         let mut plugged = Vec::new();
         let configs = self.plug(wanted, &mut plugged);
         let exchanged: Vec<bool> = wanted.iter().map(|it| self.has_other_peer(it)).collect();
@@ -133,7 +132,7 @@ impl DataThread {
                 for io in plugged.iter().filter_map(Plugged::opened) {
                     self.unplug(io);
                 }
-                self.prototypes.close(&self.poller, commands);
+                self.prototypes.close(&self.system, commands);
                 return Err(error);
             }
         };
@@ -205,7 +204,7 @@ impl DataThread {
         change: &mpt_api::PathChange,
     ) -> Result<(), ChangeError> {
         let id = self.find_path(connection, path)?;
-        let now = Instant::now();
+        let now = self.system.now();
         if let Some(config) = self.node.tunnels().path(id).map(mpt_core::path::Path::config) {
             let out = change.weight.map_or(config.weight_out, u16::from);
             let weight_in = change.weight_in.map_or(config.weight_in, u16::from);
@@ -224,7 +223,7 @@ impl DataThread {
 
     /// Applies what the system says of the links. Gives connection and path of those whose state or MTU changed.
     pub(crate) fn update_links(&mut self, links: &[PathLink]) -> Vec<(String, String)> {
-        let now = Instant::now();
+        let now = self.system.now();
         let mut changed = Vec::new();
         for PathLink { connection, path, fixed_mtu, facts } in links {
             let Ok(id) = self.find_path(connection, path) else { continue };
@@ -253,8 +252,8 @@ impl DataThread {
 
     /// An interface came back under its old name: sockets bound to it are opened anew.
     pub(crate) fn reopen_sockets(&mut self, interface: &str) -> Result<(), ChangeError> {
-        let commands = self.prototypes.reopen(&self.poller, interface);
-        Ok(self.sockets.reopen(&self.poller, interface).and(commands)?)
+        let commands = self.prototypes.reopen(&self.system, interface);
+        Ok(self.sockets.reopen(&self.system, interface).and(commands)?)
     }
 
     /// Gives all outer packets from now on this mark.
@@ -280,8 +279,9 @@ impl DataThread {
     }
 
     fn find_device(&self, name: &str) -> Result<DeviceId, ChangeError> {
-        let named =
-            |device: &Option<Device>| device.as_ref().is_some_and(|it| it.tun.name() == name);
+        let named = |device: &Option<Device<S::Device>>| {
+            device.as_ref().is_some_and(|it| it.tun.name() == name)
+        };
         let index = self.devices.iter().position(named);
         index.map(|index| DeviceId(index as u16)).ok_or_else(|| ChangeError::NoDevice(name.into()))
     }
@@ -380,11 +380,11 @@ impl DataThread {
         let mut opened: Vec<SocketId> = Vec::new();
         let mut open = |key: &SocketKey, port: Option<u16>, former: Option<&SocketId>| {
             let again = former.filter(|_| port.is_none());
-            let again = again.and_then(|&id| self.sockets.open_after(&self.poller, key, id));
+            let again = again.and_then(|&id| self.sockets.open_after(&self.system, key, id));
             let result = match (port, again) {
                 (_, Some(again)) => Ok(again),
-                (Some(port), None) => self.sockets.open(&self.poller, key, port),
-                (None, None) => self.sockets.open_random(&self.poller, key),
+                (Some(port), None) => self.sockets.open(&self.system, key, port),
+                (None, None) => self.sockets.open_random(&self.system, key),
             };
             let id = result.map_err(|source| ChangeError::Bind {
                 connection: connection.name.clone(),
@@ -414,7 +414,7 @@ impl DataThread {
         match sockets {
             Ok((listening, sources)) => Ok(PathIo::new(wiring, listening, &sources)),
             Err(error) => {
-                opened.into_iter().for_each(|id| self.sockets.close(&self.poller, id));
+                opened.into_iter().for_each(|id| self.sockets.close(&self.system, id));
                 Err(error)
             }
         }
@@ -423,7 +423,7 @@ impl DataThread {
     pub(super) fn unplug(&mut self, io: &PathIo) {
         self.egress.room += io.waiting();
         for socket in io.sockets() {
-            self.sockets.close(&self.poller, socket);
+            self.sockets.close(&self.system, socket);
         }
     }
 }

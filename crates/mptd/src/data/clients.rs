@@ -1,7 +1,6 @@
 //! Connections of clients: they come and go one at a time, without a look at the thousands of others.
 
 use std::collections::{HashMap, HashSet};
-use std::time::Instant;
 
 use mpt_core::control::{PublicKey, SessionId, SessionView};
 use mpt_core::{ConfigError, ConnectionId, DownReason, PathConfig, PathId};
@@ -9,7 +8,8 @@ use mpt_wire::control::{Kind, Reason};
 
 use super::changes::Plugged;
 use super::path::PathIo;
-use super::{ChangeError, DataThread, Wanted};
+use super::system::System;
+use super::{ChangeError, DataPath, Wanted};
 
 /// The largest inner packets that fit a connection, in bytes.
 #[derive(Clone, Copy, Debug)]
@@ -19,11 +19,11 @@ pub(crate) struct InnerMtus {
     pub(crate) ipv6: Option<u16>,
 }
 
-impl DataThread {
+impl<S: System> DataPath<S> {
     /// Adds the connection of a client, in place of one of the same name. On an error the one before is gone as well: its client has
     /// started anew and no longer uses it.
     pub(crate) fn add_client(&mut self, wanted: &Wanted) -> Result<(), ChangeError> {
-        let now = Instant::now();
+        let now = self.system.now();
         self.remove_client(&wanted.config.name);
         let mut plugged = Vec::new();
         let config = self.plug(std::slice::from_ref(wanted), &mut plugged);
@@ -49,7 +49,7 @@ impl DataThread {
 
     /// Takes over what has changed in a client's connection: its paths. Those that stay are not touched.
     pub(crate) fn change_client(&mut self, wanted: &Wanted) -> Result<(), ChangeError> {
-        let now = Instant::now();
+        let now = self.system.now();
         let name = &wanted.config.name;
         let missing = || ChangeError::NoConnection(name.clone());
         let id = self.node.tunnels().find_connection(name).ok_or_else(missing)?;
@@ -97,7 +97,7 @@ impl DataThread {
 
     /// Removes the connection of a client, if there is one of this name; its session stays.
     pub(crate) fn remove_client(&mut self, name: &str) {
-        let now = Instant::now();
+        let now = self.system.now();
         let Some(id) = self.node.tunnels().find_connection(name) else { return };
         let paths = self.paths_of(id);
         let node = &mut self.node;
@@ -108,20 +108,20 @@ impl DataThread {
 
     /// Forgets a session that its peer opened, after a Goodbye.
     pub(crate) fn remove_session(&mut self, session: SessionId) {
-        self.node.close_session(Instant::now(), session, Reason::CONNECTION_REMOVED);
+        self.node.close_session(self.system.now(), session, Reason::CONNECTION_REMOVED);
         self.settle();
     }
 
     /// Refuses to go on with a session that its peer opened: sends a Goodbye on its paths and tells that it is over.
     pub(crate) fn refuse_session(&mut self, session: SessionId) {
-        self.node.refuse_session(Instant::now(), session);
+        self.node.refuse_session(self.system.now(), session);
         // Before a later call takes its paths away.
         self.settle();
     }
 
     /// The same for all sessions that a client has opened for connections, be there a connection or not. Returns how many there were.
     pub(crate) fn refuse_sessions_of(&mut self, peer: PublicKey) -> usize {
-        let now = Instant::now();
+        let now = self.system.now();
         let all = self.node.sessions();
         let view = |id| all.session(id);
         let is_its =

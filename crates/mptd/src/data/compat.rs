@@ -9,12 +9,12 @@ use mpt_api::snapshot as api;
 use mpt_core::compat::{Config, Create, Event, Outcome, PathConfig};
 use mpt_core::node::{Destination, Transmit};
 use mpt_core::{PathId, SocketId};
-use mpt_linux::poller::Poller;
 use mpt_wire::legacy::MAX_DATAGRAM_LEN;
 
 use super::sockets::{SocketKey, Sockets};
+use super::system::{BatchSocket, System};
 use super::token::Token;
-use super::{ChangeError, DataThread, Wanted, snapshot};
+use super::{ChangeError, DataPath, Wanted, snapshot};
 use crate::config;
 
 /// Reads from one command socket in a round: a flood of commands must not hold up the packets.
@@ -25,8 +25,8 @@ const ERRORS_PER_ROUND: usize = 16;
 const READ_LEN: usize = 16 * MAX_DATAGRAM_LEN;
 
 /// The command sockets.
-pub(super) struct Prototypes {
-    sockets: Sockets,
+pub(super) struct Prototypes<S: System> {
+    sockets: Sockets<S>,
     /// Where each path takes commands and sends its own.
     by_path: BTreeMap<PathId, SocketId>,
     buffer: Vec<u8>,
@@ -35,7 +35,7 @@ pub(super) struct Prototypes {
 /// Command sockets on the way from one set of connections to the next: by connection and path.
 pub(super) struct CommandSockets(BTreeMap<(String, String), SocketId>);
 
-impl Prototypes {
+impl<S: System> Prototypes<S> {
     /// None yet.
     pub(super) fn new() -> Self {
         Self { sockets: Sockets::of(Token::Command), by_path: BTreeMap::new(), buffer: Vec::new() }
@@ -44,7 +44,7 @@ impl Prototypes {
     /// Opens the command sockets of all connections that have some; on an error none is.
     pub(super) fn open(
         &mut self,
-        poller: &Poller,
+        system: &S,
         wanted: &[Wanted],
     ) -> Result<CommandSockets, ChangeError> {
         let mut opened = CommandSockets(BTreeMap::new());
@@ -53,10 +53,10 @@ impl Prototypes {
             for path in &connection.paths {
                 let local = path.local.unwrap_or(config::unspecified(path.remote));
                 let key = SocketKey { local, interface: path.interface.clone(), checksum: true };
-                match self.sockets.open(poller, &key, compat.command_port) {
+                match self.sockets.open(system, &key, compat.command_port) {
                     Ok(id) => opened.0.insert((connection.name.clone(), path.name.clone()), id),
                     Err(source) => {
-                        self.close(poller, opened);
+                        self.close(system, opened);
                         return Err(ChangeError::Bind {
                             connection: connection.name.clone(),
                             path: path.name.clone(),
@@ -71,16 +71,16 @@ impl Prototypes {
     }
 
     /// Closes sockets that are not needed after all.
-    pub(super) fn close(&mut self, poller: &Poller, sockets: CommandSockets) {
-        sockets.0.into_values().for_each(|id| self.sockets.close(poller, id));
+    pub(super) fn close(&mut self, system: &S, sockets: CommandSockets) {
+        sockets.0.into_values().for_each(|id| self.sockets.close(system, id));
     }
 
     pub(super) fn set_mark(&mut self, mark: Option<u32>) -> std::io::Result<()> {
         self.sockets.set_mark(mark)
     }
 
-    pub(super) fn reopen(&mut self, poller: &Poller, interface: &str) -> std::io::Result<()> {
-        self.sockets.reopen(poller, interface)
+    pub(super) fn reopen(&mut self, system: &S, interface: &str) -> std::io::Result<()> {
+        self.sockets.reopen(system, interface)
     }
 
     /// Sends a command or an answer to one; others are not for these sockets. What finds no room in its socket is lost, as on the way: all that
@@ -101,7 +101,7 @@ impl Prototypes {
     }
 }
 
-impl DataThread {
+impl<S: System> DataPath<S> {
     /// Makes the connections to prototypes those of the list; `sockets` were opened for it.
     pub(super) fn follow_prototypes(
         &mut self,
@@ -140,7 +140,7 @@ impl DataThread {
             });
         }
         let before = std::mem::replace(&mut self.prototypes.by_path, by_path);
-        before.into_values().for_each(|id| self.prototypes.sockets.close(&self.poller, id));
+        before.into_values().for_each(|id| self.prototypes.sockets.close(&self.system, id));
         self.node.set_prototypes(now, configs);
     }
 
@@ -234,7 +234,7 @@ impl DataThread {
     /// What is known of the prototype at the other end of a connection.
     pub(super) fn show_prototype(&self, config: &config::Connection) -> Option<api::Compat> {
         let compat = config.compat.as_ref()?;
-        let view = self.node.prototypes().view(Instant::now(), &config.name)?;
+        let view = self.node.prototypes().view(self.system.now(), &config.name)?;
         let milliseconds =
             |age: std::time::Duration| u64::try_from(age.as_millis()).unwrap_or(u64::MAX);
         Some(api::Compat {

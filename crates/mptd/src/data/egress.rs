@@ -23,6 +23,7 @@ use super::gather;
 use super::outbox::{Flushed, MAX_WAITING};
 use super::path::PathIo;
 use super::sockets::Sockets;
+use super::system::{SuperPacketDevice, System};
 
 /// Room for one round: several super-packets, or many small packets, with the headers of their segments.
 const ARENA_LEN: usize = 1 << 20;
@@ -56,13 +57,13 @@ pub(crate) struct Stuck {
 }
 
 /// The way out: every path and its sockets, at one time.
-pub(crate) struct Exits<'a> {
+pub(crate) struct Exits<'a, S: System> {
     /// Beginning of the round.
     pub(crate) now: Instant,
     /// By [`PathId`].
     pub(crate) paths: &'a mut [Option<PathIo>],
     /// Those of the paths.
-    pub(crate) sockets: &'a Sockets,
+    pub(crate) sockets: &'a Sockets<S>,
 }
 
 /// The arena and the list of what has to be flushed from it.
@@ -108,12 +109,12 @@ impl Egress {
     }
 
     /// Reads from a device what is there, up to one round, and sends it.
-    pub(crate) fn round(
+    pub(crate) fn round<S: System>(
         &mut self,
         id: DeviceId,
-        device: &Device,
+        device: &Device<S::Device>,
         node: &mut Node<PacketRef>,
-        exits: &mut Exits<'_>,
+        exits: &mut Exits<'_, S>,
     ) {
         for _ in 0..ROUND_PACKETS {
             if self.used + READ_LEN > ARENA_LEN {
@@ -131,13 +132,13 @@ impl Egress {
         self.flush_behind(0, exits);
     }
 
-    fn packet(
+    fn packet<S: System>(
         &mut self,
         id: DeviceId,
-        device: &Device,
+        device: &Device<S::Device>,
         node: &mut Node<PacketRef>,
         read: Range<usize>,
-        exits: &mut Exits<'_>,
+        exits: &mut Exits<'_, S>,
     ) {
         let start = read.start + VNET_HEADER_LEN;
         let bytes = &mut self.arena[read.start..read.end];
@@ -173,12 +174,12 @@ impl Egress {
     }
 
     /// Puts every segment of a packet on its way: headers into the arena, ranges into the outbox of the path it is assigned to.
-    fn gather(
+    fn gather<S: System>(
         &mut self,
         outgoing: &Outgoing<'_>,
         segmenter: &Segmenter,
         packet: Range<usize>,
-        exits: &mut Exits<'_>,
+        exits: &mut Exits<'_, S>,
     ) {
         let gre_len = outgoing.gre.header_len();
         let header_len = gre_len + segmenter.header_len();
@@ -232,7 +233,7 @@ impl Egress {
     }
 
     /// Hands everything gathered to the kernel, so that the arena behind `end` can be reused.
-    fn flush_behind(&mut self, end: usize, exits: &mut Exits<'_>) {
+    fn flush_behind<S: System>(&mut self, end: usize, exits: &mut Exits<'_, S>) {
         let Self { gathered, arena, room, stuck, .. } = self;
         gather::flush(gathered, exits, arena, room, |id, channel, outcome| {
             note(stuck, id, channel, outcome);
@@ -245,7 +246,7 @@ impl Egress {
     /// packet's own destination: an address of ours would be refused by the kernel as a martian.
     fn answer_too_big(
         &mut self,
-        device: &Device,
+        device: &Device<impl SuperPacketDevice>,
         packet: Range<usize>,
         summary: &Summary,
         mtu: u16,
@@ -263,7 +264,12 @@ impl Egress {
 
 impl Egress {
     /// Tells the sender of an IPv6 packet that no path of its connection carries IPv6, so that it turns to IPv4 at once.
-    fn answer_no_route(&mut self, device: &Device, packet: Range<usize>, summary: &Summary) {
+    fn answer_no_route(
+        &mut self,
+        device: &Device<impl SuperPacketDevice>,
+        packet: Range<usize>,
+        summary: &Summary,
+    ) {
         let mut message = [0; VNET_HEADER_LEN + ICMP_LEN];
         let packet = &self.arena[packet];
         let source = summary.destination;

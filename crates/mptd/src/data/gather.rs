@@ -3,20 +3,21 @@
 use std::io::IoSlice;
 
 use mpt_core::{PathId, SocketId};
-use mpt_linux::udp::{Batch, MAX_BATCH_PIECES, MAX_BATCHES, UdpSocket};
+use mpt_linux::udp::{Batch, MAX_BATCH_PIECES, MAX_BATCHES};
 
 use super::egress::Exits;
 use super::outbox::Flushed;
 use super::path::PathIo;
+use super::system::{BatchSocket, System};
 
 /// Pieces in one call: the whole of several full batches, or all batches of a round of small packets.
 const MAX_PIECES: usize = 4 * MAX_BATCH_PIECES;
 
 /// Hands what was gathered in these channels, each listed once, to the kernel, in this order as far as they leave by one socket: receivers
 /// wait for what is overtaken. `each` is told of those that could not be sent with others.
-pub(super) fn flush(
+pub(super) fn flush<S: System>(
     gathered: &mut [(PathId, usize)],
-    exits: &mut Exits<'_>,
+    exits: &mut Exits<'_, S>,
     arena: &[u8],
     room: &mut usize,
     mut each: impl FnMut(PathId, usize, Flushed),
@@ -65,7 +66,7 @@ fn bring_forward<T>(all: &mut [T], wanted: impl Fn(&T) -> bool) -> usize {
 fn flush_ready(
     group: &[(PathId, usize)],
     paths: &mut [Option<PathIo>],
-    socket: &UdpSocket,
+    socket: &impl BatchSocket,
     arena: &[u8],
 ) -> usize {
     let mut pieces = [IoSlice::new(&[]); MAX_PIECES];

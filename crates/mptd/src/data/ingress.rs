@@ -7,14 +7,13 @@ use std::time::Instant;
 
 use mpt_core::{ConnectionId, DeviceId, DeviceSink, Node, PacketMemory, SocketId};
 use mpt_linux::offload::{self, Piece, VnetHeader};
-use mpt_linux::tun::Tun;
-use mpt_linux::udp::UdpSocket;
 use mpt_wire::ecn::Ecn;
 
 use super::SMALL_PACKET;
 use super::buffers::{Buffers, PacketRef};
 use super::device::Device;
 use super::shares::Shares;
+use super::system::{BatchSocket, SuperPacketDevice};
 
 /// Reads before what came in is written to the devices: enough for the segments of all paths to meet again, few enough to stay in the cache.
 pub(crate) const BUFFERS_PER_ROUND: usize = 8;
@@ -80,12 +79,13 @@ impl Ingress {
     }
 
     /// Reads once from a socket. False when there was nothing.
-    pub(crate) fn read(
+    pub(crate) fn read<D: SuperPacketDevice>(
         &mut self,
         id: SocketId,
-        socket: &UdpSocket,
+        socket: &impl BatchSocket,
+        now: impl Fn() -> Instant,
         node: &mut Node<PacketRef>,
-        devices: &mut [Option<Device>],
+        devices: &mut [Option<Device<D>>],
     ) -> bool {
         if self.in_round == BUFFERS_PER_ROUND {
             self.end_round(devices);
@@ -93,7 +93,7 @@ impl Ingress {
         let Some(buffer) = self.buffers.receive_buffer() else { return false };
         self.in_round += 1;
         let Ok(read) = socket.receive(self.buffers.bytes_mut(buffer)) else { return false };
-        let now = Instant::now();
+        let now = now();
         self.counters.reads += 1;
         if read.datagram_len < SMALL_PACKET {
             self.small += read.len.div_ceil(read.datagram_len.max(1));
@@ -121,10 +121,10 @@ impl Ingress {
     }
 
     /// Runs something of the node that may deliver packets: a timer, a change of the configuration.
-    pub(crate) fn deliver<R>(
+    pub(crate) fn deliver<D: SuperPacketDevice, R>(
         &mut self,
-        devices: &mut [Option<Device>],
-        run: impl FnOnce(&mut Delivery<'_>) -> R,
+        devices: &mut [Option<Device<D>>],
+        run: impl FnOnce(&mut Delivery<'_, D>) -> R,
     ) -> R {
         let result =
             run(&mut Delivery { buffers: &mut self.buffers, devices, read_len: 0, owner: None });
@@ -133,7 +133,7 @@ impl Ingress {
     }
 
     /// Writes out what the coalescers hold and frees the buffers.
-    pub(crate) fn end_round(&mut self, devices: &mut [Option<Device>]) {
+    pub(crate) fn end_round<D: SuperPacketDevice>(&mut self, devices: &mut [Option<Device<D>>]) {
         for device in devices.iter_mut().flatten() {
             let mut writer = Writer {
                 tun: &device.tun,
@@ -148,16 +148,16 @@ impl Ingress {
 }
 
 /// Where the node's packets go: into waiting, or through a coalescer to a device.
-pub(crate) struct Delivery<'a> {
+pub(crate) struct Delivery<'a, D> {
     buffers: &'a mut Buffers,
-    devices: &'a mut [Option<Device>],
+    devices: &'a mut [Option<Device<D>>],
     /// The length of the read that brought the packet that is just received.
     read_len: usize,
     /// The connection of that packet, once it is accepted. Nothing else is ever to be kept.
     owner: Option<ConnectionId>,
 }
 
-impl DeviceSink<PacketRef> for Delivery<'_> {
+impl<D: SuperPacketDevice> DeviceSink<PacketRef> for Delivery<'_, D> {
     #[inline]
     fn keep(&mut self, packet: PacketRef) -> Option<PacketRef> {
         self.buffers.keep(self.owner?, packet, self.read_len)
@@ -183,7 +183,7 @@ impl DeviceSink<PacketRef> for Delivery<'_> {
     }
 }
 
-impl PacketMemory<PacketRef> for Delivery<'_> {
+impl<D: SuperPacketDevice> PacketMemory<PacketRef> for Delivery<'_, D> {
     #[inline]
     fn bytes_mut(&mut self, datagram: PacketRef) -> &mut [u8] {
         self.buffers.packet_mut(datagram)
@@ -202,13 +202,13 @@ impl PacketMemory<PacketRef> for Delivery<'_> {
 }
 
 /// Writes one super-packet: header and pieces in one call.
-struct Writer<'a> {
-    tun: &'a Tun,
+struct Writer<'a, D> {
+    tun: &'a D,
     buffers: &'a Buffers,
     failed: &'a mut u64,
 }
 
-impl offload::Sink<PacketRef> for Writer<'_> {
+impl<D: SuperPacketDevice> offload::Sink<PacketRef> for Writer<'_, D> {
     fn write(&mut self, vnet: &VnetHeader, header: &[u8], pieces: &[Piece<PacketRef>]) {
         let vnet = vnet.emit();
         let mut slices = [IoSlice::new(&[]); offload::coalesce::MAX_PIECES + 2];

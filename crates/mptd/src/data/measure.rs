@@ -1,12 +1,13 @@
 //! Speed tests on the data thread.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use mpt_core::control::{SessionId, TestConfig, TestRefused, TestView};
 
-use super::DataThread;
+use super::DataPath;
+use super::system::System;
 
-impl DataThread {
+impl<S: System> DataPath<S> {
     /// The session of a connection, configured or a client's.
     pub(crate) fn session_of_connection(&self, connection: &str) -> Option<SessionId> {
         self.node.sessions().session_of(self.node.tunnels().find_connection(connection)?)
@@ -30,7 +31,7 @@ impl DataThread {
     ) -> Result<(), TestRefused> {
         let path = self.node.sessions().path_named(session, path).ok_or(TestRefused::NoPath)?;
         let config = TestConfig { number, path, duration, limit };
-        self.node.start_test(Instant::now(), session, config)
+        self.node.start_test(self.system.now(), session, config)
     }
 
     /// Whether a test runs in any session.

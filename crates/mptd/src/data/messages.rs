@@ -7,10 +7,11 @@ use mpt_core::node::{Destination, Transmit};
 use mpt_linux::udp::{Batch, MAX_BATCHES};
 use socket2::SockAddr;
 
-use super::DataThread;
+use super::DataPath;
 
 use super::path::PathIo;
 use super::sockets::Sockets;
+use super::system::{BatchSocket, System};
 
 /// A message that knows its way.
 #[derive(Debug)]
@@ -32,7 +33,7 @@ impl Default for Messages {
     }
 }
 
-impl DataThread {
+impl<S: System> DataPath<S> {
     /// Sends all messages there are. One that finds no room in its socket is lost, as on the way: all that matters is repeated.
     pub(super) fn send_messages(&mut self) {
         let Self { messages: Messages { gathered }, node, paths, sockets, prototypes, .. } = self;
@@ -72,7 +73,7 @@ fn addressed(transmit: &Transmit, paths: &[Option<PathIo>]) -> Option<(SocketId,
 }
 
 /// Those of one socket at a time, in their order. At most [`MAX_BATCHES`].
-fn send_together(messages: &[Message], sockets: &Sockets) {
+fn send_together(messages: &[Message], sockets: &Sockets<impl System>) {
     for (place, first) in messages.iter().enumerate() {
         let same = |it: &&Message| it.socket == first.socket;
         if messages[..place].iter().any(|it| same(&it)) {

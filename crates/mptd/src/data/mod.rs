@@ -1,7 +1,7 @@
-//! The data thread: one owner of all TUN devices, sockets and connections. It shares nothing, so it locks nothing.
+//! The data path: one owner of all TUN devices, sockets and connections. It shares nothing, so it locks nothing.
 //!
-//! A round waits for events, takes what the devices and sockets have in batches, and sleeps until the next event or the endpoint's next
-//! timer. The control side reaches in by sending closures, run between rounds (`Handle::call`).
+//! A [thread](thread) of its own has it work in rounds: a round takes what the devices and sockets have in batches, and does what is due. The
+//! control side reaches in by sending closures, run between rounds ([`Handle::call`]).
 
 mod buffers;
 mod changes;
@@ -24,18 +24,18 @@ mod shares;
 mod snapshot;
 mod sockets;
 mod states;
+mod system;
+mod thread;
 mod token;
 
-use std::io;
 use std::net::SocketAddr;
-use std::sync::{Arc, mpsc};
-use std::thread::JoinHandle;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use mpt_core::control;
 use mpt_core::{DeviceId, Node, SocketId};
-use mpt_linux::poller::{Event, Interest, MAX_EVENTS, Poller, Waker};
-use tokio::sync::{Notify, oneshot};
+use mpt_linux::poller::{Event, MAX_EVENTS};
+use tokio::sync::Notify;
 
 use buffers::PacketRef;
 pub(crate) use changes::{ChangeError, LinkFacts, PathLink, Wanted};
@@ -52,10 +52,10 @@ pub(crate) use sessions::ClientSession;
 use sessions::Sessions;
 use sockets::Sockets;
 pub(crate) use states::former;
+use system::{Linux, SuperPacketDevice, System};
+pub use thread::Ended;
+pub(crate) use thread::{Handle, spawn};
 use token::Token;
-
-/// What the control side has the data thread do, between two rounds.
-type Call = Box<dyn FnOnce(&mut DataThread) + Send>;
 
 /// Reads from one socket in a round: then the devices get their turn.
 const READS_PER_SOCKET: usize = 8;
@@ -71,16 +71,14 @@ const TOGETHER: Duration = Duration::from_millis(1);
 const RATE_PERIOD: Duration = Duration::from_secs(1);
 
 /// Everything the packet path needs, in one place.
-pub(crate) struct DataThread {
-    poller: Poller,
-    waker: Waker,
-    calls: mpsc::Receiver<Call>,
+pub(crate) struct DataPath<S: System = Linux> {
+    system: S,
     node: Node<PacketRef>,
     messages: Messages,
     sessions: Sessions,
-    prototypes: Prototypes,
-    devices: Vec<Option<Device>>,
-    sockets: Sockets,
+    prototypes: Prototypes<S>,
+    devices: Vec<Option<Device<S::Device>>>,
+    sockets: Sockets<S>,
     /// The system's side of the paths, by [`PathId`].
     paths: Vec<Option<PathIo>>,
     icmp: IcmpCounters,
@@ -179,77 +177,37 @@ pub(crate) struct IcmpCounters {
     pub(crate) other: u64,
 }
 
-/// The control side's end of the data thread.
-#[derive(Clone, Debug)]
-pub(crate) struct Handle {
-    calls: mpsc::Sender<Call>,
-    waker: Waker,
-}
-
-/// The data thread has ended.
-#[derive(Debug, thiserror::Error)]
-#[error("the data thread has ended")]
-pub struct Ended;
-
-impl Handle {
-    /// Runs `call` on the data thread between two rounds and gives its result.
-    pub(crate) async fn call<R: Send + 'static>(
-        &self,
-        call: impl FnOnce(&mut DataThread) -> R + Send + 'static,
-    ) -> Result<R, Ended> {
-        let (reply, result) = oneshot::channel();
-        let call = Box::new(move |data: &mut DataThread| {
-            // Whoever asked may be gone.
-            let _ = reply.send(call(data));
-        });
-        self.calls.send(call).map_err(|_| Ended)?;
-        self.waker.wake();
-        result.await.map_err(|_| Ended)
-    }
-}
-
-impl DataThread {
-    /// Starts the thread. `buffer_limit` bounds the bytes of waiting packets; `noticed` is notified when there is something to
-    /// [take](Self::take_notices).
-    pub(crate) fn spawn(
+impl<S: System> DataPath<S> {
+    /// A data path without devices and connections. `buffer_limit` bounds the bytes of waiting packets; `noticed` is notified when there is something
+    /// to [take](Self::take_notices). All randomness of the protocol comes from `seed`.
+    pub(super) fn new(
+        system: S,
         buffer_limit: usize,
         noticed: Arc<Notify>,
-    ) -> io::Result<(Handle, JoinHandle<()>)> {
-        let poller = Poller::new()?;
-        let waker = Waker::new()?;
-        poller.add(&waker, Token::Waker.into(), Interest::Read)?;
-        let (sender, calls) = mpsc::channel();
-        let mut seed = [0; 32];
-        getrandom::fill(&mut seed).map_err(io::Error::other)?;
-        let handle = Handle { calls: sender, waker: waker.clone() };
-        let thread = std::thread::Builder::new().name("mptd-data".into()).spawn(move || {
-            let mut node = Node::new(seed);
-            node.set_timer_slack(TOGETHER);
-            let mut data = DataThread {
-                poller,
-                waker,
-                calls,
-                node,
-                messages: Messages::default(),
-                sessions: Sessions::default(),
-                prototypes: Prototypes::new(),
-                devices: Vec::new(),
-                sockets: Sockets::of(Token::Socket),
-                paths: Vec::new(),
-                icmp: IcmpCounters::default(),
-                notices: Notices::new(noticed),
-                egress: Egress::new(),
-                ingress: Ingress::new(buffer_limit),
-                rates: snapshot::Rates::default(),
-                next_rates: Instant::now() + RATE_PERIOD,
-                running: true,
-                readable: Vec::with_capacity(MAX_EVENTS),
-                readable_devices: Vec::with_capacity(MAX_EVENTS),
-                waiting: Vec::with_capacity(64),
-            };
-            data.run();
-        })?;
-        Ok((handle, thread))
+        seed: [u8; 32],
+    ) -> Self {
+        let mut node = Node::new(seed);
+        node.set_timer_slack(TOGETHER);
+        Self {
+            next_rates: system.now() + RATE_PERIOD,
+            system,
+            node,
+            messages: Messages::default(),
+            sessions: Sessions::default(),
+            prototypes: Prototypes::new(),
+            devices: Vec::new(),
+            sockets: Sockets::of(Token::Socket),
+            paths: Vec::new(),
+            icmp: IcmpCounters::default(),
+            notices: Notices::new(noticed),
+            egress: Egress::new(),
+            ingress: Ingress::new(buffer_limit),
+            rates: snapshot::Rates::default(),
+            running: true,
+            readable: Vec::with_capacity(MAX_EVENTS),
+            readable_devices: Vec::with_capacity(MAX_EVENTS),
+            waiting: Vec::with_capacity(64),
+        }
     }
 
     /// Ends the thread after this round; devices and sockets close with it.
@@ -257,33 +215,22 @@ impl DataThread {
         self.running = false;
     }
 
-    fn run(&mut self) {
-        let mut events = [Event::default(); MAX_EVENTS];
-        while self.running {
-            let now = Instant::now();
-            if now >= self.next_rates {
-                self.take_rates(now);
-            }
-            let timer =
-                self.node.next_timeout().map_or(self.next_rates, |at| at.min(self.next_rates));
-            let timeout = timer.saturating_duration_since(now);
-            let ready = match self.poller.wait(&mut events, Some(timeout)) {
-                Ok(ready) => ready,
-                Err(error) => {
-                    tracing::error!(%error, "waiting for packets failed: the data thread ends");
-                    return;
-                }
-            };
-            self.round(ready);
+    /// When the next round is due though nothing has happened.
+    fn next_round(&mut self) -> Instant {
+        let now = self.system.now();
+        if now >= self.next_rates {
+            self.take_rates(now);
         }
+        self.node.next_timeout().map_or(self.next_rates, |at| at.min(self.next_rates))
     }
 
+    /// Takes what is there, and does what is due.
     fn round(&mut self, ready: &[Event]) {
-        let now = Instant::now();
-        let mut called = false;
+        let now = self.system.now();
         for event in ready {
             match event.token.into() {
-                Token::Waker => called = true,
+                // The thread looks after the calls.
+                Token::Waker => {}
                 Token::Device(index) => {
                     if event.error {
                         self.lose_device(DeviceId(index));
@@ -317,13 +264,6 @@ impl DataThread {
         self.settle_stuck();
         self.settle();
         self.let_receivers_run();
-        if called {
-            self.waker.clear();
-            while let Ok(call) = self.calls.try_recv() {
-                call(self);
-                self.settle();
-            }
-        }
     }
 
     /// A burst of small packets fills the socket buffer of whoever receives them long before it amounts to many bytes, so after some of them
@@ -346,7 +286,7 @@ impl DataThread {
         let Some(device) = self.devices.get_mut(usize::from(id.0)).and_then(Option::take) else {
             return;
         };
-        let _ = self.poller.remove(&device.tun);
+        self.system.forget_device(&device.tun);
         self.notify(Notice::DeviceGone { device: device.tun.name().into() });
     }
 
@@ -355,10 +295,12 @@ impl DataThread {
     fn read_sockets(&mut self) -> bool {
         for _ in 0..READS_PER_SOCKET {
             let (ingress, sockets, devices) = (&mut self.ingress, &self.sockets, &mut self.devices);
+            let system = &self.system;
             let node = &mut self.node;
             self.readable.retain(|&id| {
                 let socket = sockets.socket(id);
-                socket.is_some_and(|socket| ingress.read(id, socket, node, devices))
+                socket
+                    .is_some_and(|socket| ingress.read(id, socket, || system.now(), node, devices))
             });
             if self.readable.is_empty() || self.ingress.small_packets() >= SMALL_PACKETS_PER_ROUND {
                 break;
@@ -406,7 +348,7 @@ impl DataThread {
     }
 
     fn want_writable(&mut self, id: SocketId, wanted: bool) {
-        if let Err(error) = self.sockets.want_writable(&self.poller, id, wanted) {
+        if let Err(error) = self.sockets.want_writable(&self.system, id, wanted) {
             tracing::error!(%error, "cannot wait for room in a socket");
         }
     }

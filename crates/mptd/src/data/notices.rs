@@ -9,7 +9,8 @@ use std::sync::Arc;
 use mpt_core::node::Event;
 use tokio::sync::Notify;
 
-use super::{DataThread, Notice};
+use super::system::System;
+use super::{DataPath, Notice};
 
 /// Changes of paths' states that wait to be logged, at most: each is a line of its own, so a later one does not replace it. Beyond this the oldest
 /// go.
@@ -86,7 +87,7 @@ impl Notices {
     }
 }
 
-impl DataThread {
+impl<S: System> DataPath<S> {
     /// Takes at most `most` notices. The control side is woken again if there are more.
     pub(crate) fn take_notices(&mut self, most: usize) -> Vec<Notice> {
         self.notices.woken = false;

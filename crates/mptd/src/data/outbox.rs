@@ -5,8 +5,10 @@ use std::io::{self, IoSlice};
 use std::ops::Range;
 use std::time::{Duration, Instant};
 
-use mpt_linux::udp::{MAX_BATCH_BYTES, MAX_BATCH_DATAGRAMS, MAX_BATCH_PIECES, UdpSocket};
+use mpt_linux::udp::{MAX_BATCH_BYTES, MAX_BATCH_DATAGRAMS, MAX_BATCH_PIECES};
 use socket2::SockAddr;
+
+use super::system::BatchSocket;
 
 /// How long a datagram may wait for room in the socket before it is dropped: longer would only add delay that TCP mistakes for the path's own.
 const MAX_WAIT: Duration = Duration::from_millis(5);
@@ -154,7 +156,7 @@ impl Outbox {
     pub(crate) fn flush(
         &mut self,
         now: Instant,
-        socket: &UdpSocket,
+        socket: &impl BatchSocket,
         remote: &SockAddr,
         arena: &[u8],
         room: &mut usize,
@@ -238,7 +240,7 @@ impl Outbox {
     pub(crate) fn retry(
         &mut self,
         now: Instant,
-        socket: &UdpSocket,
+        socket: &impl BatchSocket,
         remote: &SockAddr,
         room: &mut usize,
     ) -> Flushed {
@@ -249,7 +251,7 @@ impl Outbox {
         outcome
     }
 
-    fn send_waiting(&mut self, socket: &UdpSocket, remote: &SockAddr) -> Flushed {
+    fn send_waiting(&mut self, socket: &impl BatchSocket, remote: &SockAddr) -> Flushed {
         let mut outcome = Flushed::Done;
         while let Some(batch) = self.backlog.batch() {
             let (first, second) = self.backlog.slices(batch.bytes);

@@ -8,6 +8,7 @@ use socket2::SockAddr;
 
 use super::outbox::{Flushed, Outbox, SendCounters};
 use super::sockets::{SocketKey, Sockets};
+use super::system::System;
 use crate::config::SourcePort;
 
 /// What a path is wired to.
@@ -126,7 +127,7 @@ impl PathIo {
         &mut self,
         now: Instant,
         channel: usize,
-        sockets: &Sockets,
+        sockets: &Sockets<impl System>,
         arena: &[u8],
         room: &mut usize,
     ) -> Flushed {
@@ -142,7 +143,7 @@ impl PathIo {
         &mut self,
         now: Instant,
         channel: usize,
-        sockets: &Sockets,
+        sockets: &Sockets<impl System>,
         room: &mut usize,
     ) -> Flushed {
         let channel = &mut self.channels[channel];

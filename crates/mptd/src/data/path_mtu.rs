@@ -13,7 +13,8 @@ use mpt_linux::udp::{PathError, PathErrorKind};
 use mpt_wire::gre;
 
 use super::path::{PathIo, ReportedMtu};
-use super::{DataThread, Notice};
+use super::system::{BatchSocket, SuperPacketDevice, System};
+use super::{DataPath, Notice};
 
 /// Errors taken from a socket in one round: a flood of ICMP messages must not hold up the packets.
 const ERRORS_PER_ROUND: usize = 16;
@@ -33,7 +34,7 @@ enum Quote {
     Foreign,
 }
 
-impl DataThread {
+impl<S: System> DataPath<S> {
     /// Takes what the network reported about datagrams sent on a socket.
     pub(super) fn read_errors(&mut self, id: SocketId) {
         for _ in 0..ERRORS_PER_ROUND {
@@ -53,7 +54,7 @@ impl DataThread {
     /// Follows up a message about the paths that send from this socket to the address that it quotes. The kernel has matched addresses and
     /// ports, among them our random source port.
     fn too_big(&mut self, id: SocketId, error: &PathError, mtu: u32, quote: &[u8]) {
-        let now = Instant::now();
+        let now = self.system.now();
         let mut ours = false;
         for index in 0..self.paths.len() {
             let path = PathId(index as u32);

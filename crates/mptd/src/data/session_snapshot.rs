@@ -5,10 +5,11 @@ use std::time::{Duration, Instant};
 use mpt_api::snapshot as api;
 use mpt_core::{ConnectionId, PathId};
 
-use super::{DataThread, snapshot};
+use super::system::System;
+use super::{DataPath, snapshot};
 use crate::config;
 
-impl DataThread {
+impl<S: System> DataPath<S> {
     /// Our own public key in base64, if we have one.
     pub(crate) fn public_key(&self) -> Option<String> {
         self.node.sessions().public_key().map(|key| key.to_string())

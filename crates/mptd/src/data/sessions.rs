@@ -14,7 +14,8 @@ use mpt_wire::control::{Kind, Reason};
 
 use super::shares::Owner;
 use super::sockets::SocketKey;
-use super::{ChangeError, DataThread, Notice, Wanted};
+use super::system::System;
+use super::{ChangeError, DataPath, Notice, Wanted};
 use crate::{config, convert};
 
 /// Sessions of the configured connections, by the connection's name, and the sockets of those that have none of their own.
@@ -47,7 +48,7 @@ pub(crate) struct ClientSession {
     pub(crate) max_weight: u16,
 }
 
-impl DataThread {
+impl<S: System> DataPath<S> {
     /// Sets the key of this end, and who may open sessions that no connection of the configuration has. Sessions of those who may no
     /// longer have ended when it returns, and their peers have been sent a Goodbye.
     pub(crate) fn set_identity(
@@ -56,7 +57,7 @@ impl DataThread {
         peers: Vec<Peer>,
         limits: Limits,
     ) {
-        let now = Instant::now();
+        let now = self.system.now();
         self.node.set_identity(now, key);
         self.node.set_peers(now, peers);
         self.node.set_limits(limits);
@@ -73,10 +74,10 @@ impl DataThread {
         let mut opened = Vec::new();
         for &local in addresses {
             let key = SocketKey { local, interface: None, checksum: true };
-            match self.sockets.open(&self.poller, &key, port) {
+            match self.sockets.open(&self.system, &key, port) {
                 Ok(id) => opened.push(id),
                 Err(source) => {
-                    opened.into_iter().for_each(|id| self.sockets.close(&self.poller, id));
+                    opened.into_iter().for_each(|id| self.sockets.close(&self.system, id));
                     return Err(ChangeError::Listen {
                         local: SocketAddr::new(local, port),
                         source,
@@ -85,7 +86,7 @@ impl DataThread {
             }
         }
         for id in std::mem::replace(&mut self.sessions.listeners, opened) {
-            self.sockets.close(&self.poller, id);
+            self.sockets.close(&self.system, id);
         }
         Ok(())
     }
@@ -206,12 +207,12 @@ impl DataThread {
         session: SessionId,
         body: Vec<u8>,
     ) -> Result<u32, RequestRefused> {
-        self.node.request(Instant::now(), session, body)
+        self.node.request(self.system.now(), session, body)
     }
 
     /// How many requests of each peer were refused since the last time.
     pub(crate) fn take_refused(&mut self) -> Vec<(PublicKey, u64)> {
-        self.node.take_refused(Instant::now())
+        self.node.take_refused(self.system.now())
     }
 
     /// The peer of a session.
@@ -221,12 +222,12 @@ impl DataThread {
 
     /// Answers a request of the other end.
     pub(crate) fn answer(&mut self, session: SessionId, id: u32, body: Vec<u8>) {
-        self.node.answer(Instant::now(), session, id, body);
+        self.node.answer(self.system.now(), session, id, body);
     }
 
     /// The other end has created the connection: its paths may carry data once they are proven.
     pub(crate) fn open_session(&mut self, session: SessionId) {
-        self.node.open(Instant::now(), session);
+        self.node.open(self.system.now(), session);
     }
 
     /// The numbers that the paths of a connection of the configuration have in its session, by name.
@@ -237,7 +238,7 @@ impl DataThread {
 
     /// Says goodbye to everybody, and sends it.
     pub(crate) fn say_goodbye(&mut self) {
-        let now = Instant::now();
+        let now = self.system.now();
         self.node.close_all(now);
         self.settle();
     }
@@ -286,7 +287,7 @@ impl DataThread {
         if !left.is_empty() {
             self.sockets.share(socket);
         }
-        left.into_iter().for_each(|id| self.sockets.close(&self.poller, id));
+        left.into_iter().for_each(|id| self.sockets.close(&self.system, id));
         if let Some((connection, path)) = self.names(path) {
             self.notify(Notice::PathMoved { connection, path, remote });
         }

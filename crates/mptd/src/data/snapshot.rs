@@ -11,7 +11,8 @@ use mpt_core::{Connection, DownReason, DownReasons, Path, PathId, Traffic};
 use mpt_wire::gre;
 
 use super::buffers::PacketRef;
-use super::{DataThread, RATE_PERIOD};
+use super::system::{SuperPacketDevice, System};
+use super::{DataPath, RATE_PERIOD};
 use crate::config;
 
 /// Traffic of every path over the last whole period.
@@ -44,7 +45,7 @@ impl Rate {
     }
 }
 
-impl DataThread {
+impl<S: System> DataPath<S> {
     pub(super) fn take_rates(&mut self, now: Instant) {
         let mut rates = BTreeMap::new();
         for (id, path) in self.node.tunnels().paths() {
@@ -220,7 +221,7 @@ impl DataThread {
             mtu: path.mtu(),
             mtu_source: self.mtu_source(config, path, id),
             mtu_expires_ms: io.reported.map(|it| {
-                let left = it.until.saturating_duration_since(Instant::now());
+                let left = it.until.saturating_duration_since(self.system.now());
                 u64::try_from(left.as_millis()).unwrap_or(u64::MAX)
             }),
             ipv6: self.carries_ipv6(path),
@@ -240,7 +241,7 @@ impl DataThread {
     }
 }
 
-impl DataThread {
+impl<S: System> DataPath<S> {
     /// Where the MTU of a path is from.
     fn mtu_source(&self, config: &config::Path, path: &Path, id: PathId) -> api::MtuSource {
         let io = self.paths.get(id.0 as usize).and_then(Option::as_ref);

@@ -4,9 +4,9 @@ use std::io;
 use std::net::{IpAddr, SocketAddr};
 
 use mpt_core::SocketId;
-use mpt_linux::poller::{Interest, Poller};
-use mpt_linux::udp::{SocketConfig, UdpSocket};
+use mpt_linux::udp::SocketConfig;
 
+use super::system::{BatchSocket, System};
 use super::token::Token;
 
 /// First port of the dynamic range (RFC 6335 section 6), from which RFC 8086 section 3.2.1 has source ports chosen.
@@ -31,40 +31,35 @@ pub(crate) struct SocketKey {
 
 /// A socket, how many paths use it, and which paths wait for room in it.
 #[derive(Debug)]
-pub(crate) struct Entry {
+pub(crate) struct Entry<K> {
     key: SocketKey,
     port: u16,
     users: usize,
     /// The socket.
-    pub(crate) socket: UdpSocket,
-    /// Whether the poller watches for room to write.
+    pub(crate) socket: K,
+    /// Whether the system tells of room to write.
     pub(crate) writable_wanted: bool,
 }
 
 /// All sockets, by the identity the endpoint knows them under.
 #[derive(Debug)]
-pub(crate) struct Sockets {
-    /// What they are to the poller.
+pub(crate) struct Sockets<S: System> {
+    /// What they are to the system.
     token: fn(u32) -> Token,
-    entries: Vec<Option<Entry>>,
+    entries: Vec<Option<Entry<S::Socket>>>,
     /// Mark of all that is sent, by which policy rules know it.
     mark: Option<u32>,
 }
 
-impl Sockets {
-    /// None yet; to the poller each is such a token.
+impl<S: System> Sockets<S> {
+    /// None yet; to the system each is such a token.
     pub(crate) fn of(token: fn(u32) -> Token) -> Self {
         Self { token, entries: Vec::new(), mark: None }
     }
 
     /// The socket of this key and port, opened if nobody has it yet.
-    pub(crate) fn open(
-        &mut self,
-        poller: &Poller,
-        key: &SocketKey,
-        port: u16,
-    ) -> io::Result<SocketId> {
-        let same = |entry: &Entry| entry.port == port && entry.key == *key;
+    pub(crate) fn open(&mut self, system: &S, key: &SocketKey, port: u16) -> io::Result<SocketId> {
+        let same = |entry: &Entry<S::Socket>| entry.port == port && entry.key == *key;
         if let Some(index) = self.entries.iter().position(|entry| entry.as_ref().is_some_and(same))
         {
             if let Some(entry) = &mut self.entries[index] {
@@ -72,26 +67,26 @@ impl Sockets {
             }
             return Ok(SocketId(index as u32));
         }
-        let socket = self.bind(key, port)?;
+        let socket = self.bind(system, key, port)?;
         let index = self.entries.iter().position(Option::is_none).unwrap_or_else(|| {
             self.entries.push(None);
             self.entries.len() - 1
         });
-        poller.add(&socket, (self.token)(index as u32).into(), Interest::Read)?;
+        system.watch_socket(&socket, (self.token)(index as u32))?;
         self.entries[index] =
             Some(Entry { key: key.clone(), port, users: 1, socket, writable_wanted: false });
         Ok(SocketId(index as u32))
     }
 
     /// A socket on a random free port of the dynamic range.
-    pub(crate) fn open_random(&mut self, poller: &Poller, key: &SocketKey) -> io::Result<SocketId> {
+    pub(crate) fn open_random(&mut self, system: &S, key: &SocketKey) -> io::Result<SocketId> {
         let mut tries = RANDOM_PORT_TRIES;
         loop {
             let port = fastrand::u16(DYNAMIC_PORTS);
-            let ours = |entry: &Entry| entry.port == port && entry.key == *key;
+            let ours = |entry: &Entry<S::Socket>| entry.port == port && entry.key == *key;
             let taken = self.entries.iter().flatten().any(ours);
             if !taken {
-                match self.open(poller, key, port) {
+                match self.open(system, key, port) {
                     Err(error) if error.kind() == io::ErrorKind::AddrInUse && tries > 0 => {}
                     result => return result,
                 }
@@ -103,18 +98,19 @@ impl Sockets {
     /// A socket on the port that another one has, for a path that takes the place of that one's. `None` when the port cannot be had.
     pub(crate) fn open_after(
         &mut self,
-        poller: &Poller,
+        system: &S,
         key: &SocketKey,
         former: SocketId,
     ) -> Option<SocketId> {
         let entry = self.entry(former)?;
         let (port, same) = (entry.port, entry.key == *key);
-        let of_another = |entry: &Entry| !same && entry.port == port && entry.key == *key;
+        let of_another =
+            |entry: &Entry<S::Socket>| !same && entry.port == port && entry.key == *key;
         if self.entries.iter().flatten().any(of_another) {
             return None;
         }
         // A random port may serve as well: why this one cannot be had is no error.
-        self.open(poller, key, port).ok()
+        self.open(system, key, port).ok()
     }
 
     /// One more path needs a socket that is open.
@@ -131,20 +127,19 @@ impl Sockets {
     }
 
     /// One path needs the socket no longer; the last one closes it.
-    pub(crate) fn close(&mut self, poller: &Poller, id: SocketId) {
+    pub(crate) fn close(&mut self, system: &S, id: SocketId) {
         let Some(slot) = self.entries.get_mut(id.0 as usize) else { return };
         let Some(entry) = slot else { return };
         entry.users -= 1;
         if entry.users == 0 {
-            // Closing the last descriptor would remove it from epoll as well; being explicit costs nothing.
-            let _ = poller.remove(&entry.socket);
+            system.forget_socket(&entry.socket);
             *slot = None;
         }
     }
 
     /// Opens every socket bound to `interface` anew: the device came back, and the old binding names one that is gone. Every one is tried; gives the
     /// first error.
-    pub(crate) fn reopen(&mut self, poller: &Poller, interface: &str) -> io::Result<()> {
+    pub(crate) fn reopen(&mut self, system: &S, interface: &str) -> io::Result<()> {
         let mut result = Ok(());
         for index in 0..self.entries.len() {
             let Some(entry) = &mut self.entries[index] else { continue };
@@ -152,12 +147,12 @@ impl Sockets {
                 continue;
             }
             let (key, port) = (entry.key.clone(), entry.port);
-            let _ = poller.remove(&entry.socket);
+            system.forget_socket(&entry.socket);
             entry.writable_wanted = false;
             // The old one has the port: it must be closed first.
-            let closed = placeholder(&key, self.mark).map(|socket| entry.socket = socket);
-            let reopened = closed.and_then(|()| self.bind(&key, port)).and_then(|socket| {
-                poller.add(&socket, (self.token)(index as u32).into(), Interest::Read)?;
+            let closed = placeholder(system, &key, self.mark).map(|socket| entry.socket = socket);
+            let reopened = closed.and_then(|()| self.bind(system, &key, port)).and_then(|socket| {
+                system.watch_socket(&socket, (self.token)(index as u32))?;
                 Ok(socket)
             });
             match (reopened, &mut self.entries[index]) {
@@ -170,21 +165,21 @@ impl Sockets {
     }
 
     /// Binds, or while the interface does not exist keeps its place.
-    fn bind(&self, key: &SocketKey, port: u16) -> io::Result<UdpSocket> {
+    fn bind(&self, system: &S, key: &SocketKey, port: u16) -> io::Result<S::Socket> {
         let config = config(key, port, self.mark);
-        match UdpSocket::bind(&config) {
+        match system.bind(&config) {
             Err(error) if error.raw_os_error() == Some(libc::ENODEV) => {
                 tracing::warn!(
                     interface = key.interface,
                     "no such interface yet; its paths wait for it"
                 );
-                placeholder(key, self.mark)
+                placeholder(system, key, self.mark)
             }
             // One of ours may be in the way, of a path that this one is beside, or replaces.
             Err(error) if error.kind() == io::ErrorKind::AddrInUse => {
                 let ours = self.entries.iter().flatten().filter(|entry| entry.port == port);
-                let ours: Vec<&UdpSocket> = ours.map(|entry| &entry.socket).collect();
-                if ours.is_empty() { Err(error) } else { UdpSocket::bind_beside(&config, &ours) }
+                let ours: Vec<&S::Socket> = ours.map(|entry| &entry.socket).collect();
+                if ours.is_empty() { Err(error) } else { system.bind_beside(&config, &ours) }
             }
             result => result,
         }
@@ -193,21 +188,21 @@ impl Sockets {
     /// The entry, if the identity is in use.
     #[inline]
     #[must_use]
-    pub(crate) fn entry(&self, id: SocketId) -> Option<&Entry> {
+    pub(crate) fn entry(&self, id: SocketId) -> Option<&Entry<S::Socket>> {
         self.entries.get(id.0 as usize)?.as_ref()
     }
 
     /// The socket, if the identity is in use.
     #[inline]
     #[must_use]
-    pub(crate) fn socket(&self, id: SocketId) -> Option<&UdpSocket> {
+    pub(crate) fn socket(&self, id: SocketId) -> Option<&S::Socket> {
         self.entry(id).map(|entry| &entry.socket)
     }
 
     /// Starts or stops waiting for room in a socket.
     pub(crate) fn want_writable(
         &mut self,
-        poller: &Poller,
+        system: &S,
         id: SocketId,
         wanted: bool,
     ) -> io::Result<()> {
@@ -215,8 +210,7 @@ impl Sockets {
         if entry.writable_wanted == wanted {
             return Ok(());
         }
-        let interest = if wanted { Interest::ReadWrite } else { Interest::Read };
-        poller.modify(&entry.socket, (self.token)(id.0).into(), interest)?;
+        system.watch_room(&entry.socket, (self.token)(id.0), wanted)?;
         entry.writable_wanted = wanted;
         Ok(())
     }
@@ -224,13 +218,13 @@ impl Sockets {
     /// The local address and port of a socket.
     #[must_use]
     pub(crate) fn local(&self, id: SocketId) -> Option<SocketAddr> {
-        self.socket(id).map(UdpSocket::local)
+        self.socket(id).map(BatchSocket::local)
     }
 }
 
 /// A socket on any port of any interface, through which nothing is sent: its paths are down for lack of their interface.
-fn placeholder(key: &SocketKey, mark: Option<u32>) -> io::Result<UdpSocket> {
-    UdpSocket::bind(&config(&SocketKey { interface: None, ..key.clone() }, 0, mark))
+fn placeholder<S: System>(system: &S, key: &SocketKey, mark: Option<u32>) -> io::Result<S::Socket> {
+    system.bind(&config(&SocketKey { interface: None, ..key.clone() }, 0, mark))
 }
 
 fn config(key: &SocketKey, port: u16, mark: Option<u32>) -> SocketConfig {

@@ -3,9 +3,10 @@
 use mpt_api::PathState;
 use mpt_core::{DownReason, DownReasons, Transition};
 
-use super::{DataThread, Notice, snapshot};
+use super::system::System;
+use super::{DataPath, Notice, snapshot};
 
-impl DataThread {
+impl<S: System> DataPath<S> {
     /// Passes on a change of a path's state, whatever made it.
     pub(super) fn tell_state(&mut self, transition: Transition) {
         let Transition { path, from, to, lasted } = transition;
