@@ -10,6 +10,8 @@ mod compat;
 mod device;
 mod egress;
 mod gather;
+#[cfg(test)]
+mod in_memory;
 mod ingress;
 mod measure;
 mod messages;

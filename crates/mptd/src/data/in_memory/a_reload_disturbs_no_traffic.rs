@@ -1,0 +1,47 @@
+//! A reload loses no packet, changes no order, and keeps sockets, whatever of the connection it changes.
+
+use std::time::Duration;
+
+use super::network::{Network, line};
+
+const MILLISECOND: Duration = Duration::from_millis(1);
+
+#[test]
+fn whatever_it_changes() {
+    let mut network = Network::new(7, &[line(5), line(20), line(50)], "");
+    network.establish();
+    for round in 0..30_u16 {
+        network.send(0, 1000, 50, MILLISECOND);
+        for side in 0..2 {
+            let connection = &mut network.hosts[side].config.connections[0];
+            match round % 3 {
+                0 => {}
+                1 => connection.paths[usize::from(round % 2)].weight = 1 + round,
+                _ => connection.reorder.max_delay = Duration::from_millis(200 + u64::from(round)),
+            }
+            network.hosts[side].reload();
+        }
+    }
+    network.run(Duration::from_secs(1));
+    let expected: Vec<u64> = (0..network.hosts[0].sent()).collect();
+    assert_eq!(network.hosts[1].numbers(), expected);
+}
+
+/// The first line goes, and comes back.
+#[test]
+fn which_takes_a_path_away() {
+    let mut network = Network::new(8, &[line(5), line(20)], "");
+    network.establish();
+    network.send(0, 1000, 200, MILLISECOND);
+    let path = network.hosts[0].config.connections[0].paths.remove(0);
+    network.hosts[0].reload();
+    network.send(0, 1000, 200, MILLISECOND);
+    assert_eq!(network.hosts[0].system.sockets().len(), 1, "the other one is closed");
+    network.hosts[0].config.connections[0].paths.insert(0, path);
+    network.hosts[0].reload();
+    network.send(0, 1000, 2000, MILLISECOND);
+    network.run(Duration::from_secs(1));
+    let expected: Vec<u64> = (0..network.hosts[0].sent()).collect();
+    assert_eq!(network.hosts[1].numbers(), expected);
+    assert!(network.hosts[0].is_up(), "both are in use");
+}

@@ -1,0 +1,16 @@
+//! Two daemons' data paths in memory and in virtual time: devices, sockets and links that are nothing but queues.
+//!
+//! No privileges, no kernel, no thread: what a test sees is the data path's own doing, and the same on every run.
+
+mod devices;
+mod network;
+mod packets;
+mod sockets;
+mod system;
+
+mod a_full_socket_holds_up_no_other_path;
+mod a_line_that_dies_is_left;
+mod a_peer_that_restarts_is_met_again;
+mod a_reload_disturbs_no_traffic;
+mod data_arrives_whole_and_once;
+mod datagrams_of_any_content_are_counted;

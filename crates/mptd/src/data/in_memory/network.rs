@@ -1,0 +1,281 @@
+//! Two hosts with a daemon each, and the links between them.
+
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
+use std::net::{IpAddr, Ipv4Addr};
+use std::path::Path;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use mpt_core::control::{Limits, PrivateKey};
+use mpt_link::{ByteCount, Link, Params};
+use tokio::sync::Notify;
+
+use super::devices::{MemoryDevice, Queues};
+use super::packets;
+use super::sockets::{Datagram, Queue};
+use super::system::Memory;
+use crate::config::{self, Config};
+use crate::data::{DataPath, LinkFacts, Wanted};
+
+/// The index of a host, and of the direction in which it sends.
+pub(super) type Side = usize;
+
+/// What may wait to be put in order.
+const BUFFER_LIMIT: usize = 64 << 20;
+/// Of outer IP and UDP headers.
+const HEADERS: usize = 28;
+
+/// One host.
+pub(super) struct Host {
+    pub(super) data: DataPath<Memory>,
+    pub(super) system: Memory,
+    pub(super) config: Config,
+    device: Rc<RefCell<Queues>>,
+    sent: u64,
+    /// Numbers of the packets that came out of the tunnel, in this order, with their source ports.
+    pub(super) received: Vec<(u16, u64)>,
+}
+
+/// Two hosts and their links.
+pub(super) struct Network {
+    pub(super) hosts: [Host; 2],
+    clock: Rc<Cell<Instant>>,
+    /// By address of sender and receiver.
+    links: BTreeMap<(IpAddr, IpAddr), Link<Datagram>>,
+    seed: u64,
+    lives: u64,
+}
+
+impl Network {
+    /// Daemons with a session, over lines like these. `more` is added to the connection's table of both.
+    pub(super) fn new(seed: u64, lines: &[Params], more: &str) -> Self {
+        let text = |side: Side| text(side, lines.len(), more);
+        Self::with(seed, lines, [text(0), text(1)])
+    }
+
+    /// Daemons of these configurations.
+    pub(super) fn with(seed: u64, lines: &[Params], texts: [String; 2]) -> Self {
+        eprintln!("seed {seed}");
+        let clock = Rc::new(Cell::new(Instant::now()));
+        let mut links = BTreeMap::new();
+        for (line, params) in lines.iter().enumerate() {
+            for side in 0..2 {
+                let ends = (address(line, side), address(line, 1 - side));
+                let seed = seed * 100 + 2 * line as u64 + side as u64;
+                links.insert(ends, Link::new(clock.get(), params.clone(), [], seed));
+            }
+        }
+        let hosts = [0, 1].map(|side| Host::new(&clock, seed, side, &texts[side]));
+        Self { hosts, clock, links, seed, lives: 0 }
+    }
+
+    /// Lets time pass until packets go both ways.
+    pub(super) fn establish(&mut self) {
+        for _ in 0..100 {
+            self.run(Duration::from_millis(50));
+            if self.hosts.iter().all(Host::is_up) {
+                return;
+            }
+        }
+        panic!("no session after 5 s");
+    }
+
+    /// The time.
+    pub(super) fn now(&self) -> Instant {
+        self.clock.get()
+    }
+
+    /// What `side` sends on a line.
+    pub(super) fn link(&mut self, side: Side, line: usize) -> &mut Link<Datagram> {
+        let ends = (address(line, side), address(line, 1 - side));
+        self.links.get_mut(&ends).expect("a line")
+    }
+
+    /// Lets time pass, everything at its time.
+    pub(super) fn run(&mut self, duration: Duration) {
+        let until = self.clock.get() + duration;
+        loop {
+            self.settle();
+            let arrivals = self.links.values().filter_map(Link::next_timeout);
+            let timers = self.hosts.iter_mut().map(|host| host.data.next_round());
+            let next = arrivals.chain(timers).min().unwrap_or(until).max(self.clock.get());
+            if next > until {
+                self.clock.set(until);
+                return;
+            }
+            self.clock.set(next);
+        }
+    }
+
+    /// Runs all rounds that are due, and carries what they send to the links and from there.
+    fn settle(&mut self) {
+        loop {
+            let now = self.clock.get();
+            let mut idle = true;
+            for link in self.links.values_mut() {
+                while let Some(datagram) = link.poll(now) {
+                    let side = usize::from(is_of(datagram.to.ip(), 1));
+                    self.hosts[side].system.deliver(datagram);
+                }
+            }
+            for host in &mut self.hosts {
+                let ready = host.system.ready();
+                if !ready.is_empty() || host.data.next_round() <= now {
+                    idle = false;
+                    host.data.round(&ready);
+                    host.collect();
+                }
+                for datagram in host
+                    .system
+                    .sockets()
+                    .iter()
+                    .flat_map(|it| std::mem::take(&mut it.borrow_mut().sent))
+                {
+                    let size = ByteCount((HEADERS + datagram.bytes.len()) as u64);
+                    if let Some(link) = self.links.get_mut(&(datagram.from.ip(), datagram.to.ip()))
+                    {
+                        let _ = link.enqueue(now, size, datagram);
+                    }
+                }
+            }
+            if idle {
+                return;
+            }
+        }
+    }
+
+    /// Sends packets, one each `interval`, and lets them arrive.
+    pub(super) fn send(&mut self, side: Side, port: u16, count: u64, interval: Duration) {
+        for _ in 0..count {
+            self.hosts[side].give(side, port);
+            self.run(interval);
+        }
+    }
+
+    /// A datagram comes to a host from anywhere.
+    pub(super) fn inject(&mut self, side: Side, datagram: Datagram) {
+        self.hosts[side].system.deliver(datagram);
+        self.settle();
+    }
+
+    /// A daemon ends without a word, and another one takes its place.
+    pub(super) fn restart(&mut self, side: Side) {
+        self.lives += 1;
+        let config = self.hosts[side].config.clone();
+        let fresh = Host::of(&self.clock, self.seed + 1000 * self.lives, side, config);
+        let before = std::mem::replace(&mut self.hosts[side], fresh);
+        (self.hosts[side].sent, self.hosts[side].received) = (before.sent, before.received);
+    }
+}
+
+impl Host {
+    fn new(clock: &Rc<Cell<Instant>>, seed: u64, side: Side, text: &str) -> Self {
+        let keys = |_: &Path| Ok(key(side).to_base64());
+        let checked = config::check_text_with("memory.toml", text, &keys);
+        Self::of(clock, seed, side, checked.unwrap_or_else(|error| panic!("{error}")).config)
+    }
+
+    fn of(clock: &Rc<Cell<Instant>>, seed: u64, side: Side, config: Config) -> Self {
+        let system = Memory::new(Rc::clone(clock));
+        let mut bytes = [side as u8; 32];
+        bytes[..8].copy_from_slice(&seed.to_be_bytes());
+        let mut data = DataPath::new(system.clone(), BUFFER_LIMIT, Arc::new(Notify::new()), bytes);
+        data.set_identity(config.daemon.private_key.clone(), Vec::new(), Limits::default());
+        let device = Rc::<RefCell<Queues>>::default();
+        let name = config.devices[0].name.clone();
+        data.add_device(MemoryDevice { name, queues: Rc::clone(&device) }).expect("it is new");
+        let mut host = Self { data, system, config, device, sent: 0, received: Vec::new() };
+        host.reload();
+        host
+    }
+
+    /// Makes the connections those of the configuration.
+    pub(super) fn reload(&mut self) {
+        let facts = LinkFacts { mtu: 1500, carrier: true, resolved: true };
+        let wanted = |config: &config::Connection| Wanted {
+            config: config.clone(),
+            links: vec![facts.clone(); config.paths.len()],
+            client: None,
+        };
+        let wanted: Vec<Wanted> = self.config.connections.iter().map(wanted).collect();
+        self.data.set_connections(&wanted).unwrap_or_else(|error| panic!("{error}"));
+        self.data.settle();
+    }
+
+    /// Whether it sends on all paths.
+    pub(super) fn is_up(&self) -> bool {
+        self.data.node.tunnels().paths().all(|(_, path)| path.is_up())
+    }
+
+    /// The socket from which a path sends.
+    pub(super) fn socket(&self, line: usize, side: Side) -> Rc<RefCell<Queue>> {
+        let of = |socket: &Rc<RefCell<Queue>>| socket.borrow().local.ip() == address(line, side);
+        self.system.sockets().into_iter().find(of).expect("it is open")
+    }
+
+    fn give(&mut self, side: Side, port: u16) {
+        let packet = packets::numbered(inner(side), inner(1 - side), port, self.sent);
+        self.sent += 1;
+        self.device.borrow_mut().from_host.push_back(packet);
+    }
+
+    fn collect(&mut self) {
+        let packets = std::mem::take(&mut self.device.borrow_mut().to_host);
+        self.received.extend(packets.iter().filter_map(|packet| packets::parse(packet)));
+    }
+
+    /// Numbers of the packets that came out, in this order.
+    pub(super) fn numbers(&self) -> Vec<u64> {
+        self.received.iter().map(|&(_, number)| number).collect()
+    }
+
+    /// How many packets it has sent.
+    pub(super) fn sent(&self) -> u64 {
+        self.sent
+    }
+}
+
+/// Outer address of a side on a line.
+pub(super) fn address(line: usize, side: Side) -> IpAddr {
+    Ipv4Addr::new(10, 71, line as u8 + 1, side as u8 + 1).into()
+}
+
+fn is_of(address: IpAddr, side: Side) -> bool {
+    matches!(address, IpAddr::V4(ip) if usize::from(ip.octets()[3]) == side + 1)
+}
+
+fn inner(side: Side) -> Ipv4Addr {
+    Ipv4Addr::new(10, 72, 0, side as u8 + 1)
+}
+
+fn key(side: Side) -> PrivateKey {
+    PrivateKey::from_seed([40 + side as u8; 32])
+}
+
+/// A configuration with a session; `more` is added to the connection's table.
+pub(super) fn text(side: Side, lines: usize, more: &str) -> String {
+    let (peer, initiate) = (key(1 - side).public(), side == 0);
+    let mut text = format!(
+        "[daemon]\nprivate_key_file = \"/key\"\n\
+         [[device]]\nname = \"mpt0\"\naddresses = [\"{}/24\"]\n\
+         [[connection]]\nname = \"tunnel\"\ndevice = \"mpt0\"\nnetworks = [\"{}/32\"]\n{more}\n\
+         [connection.peer]\npublic_key = \"{peer}\"\ninitiate = {initiate}\n",
+        inner(side),
+        inner(1 - side),
+    );
+    for line in 0..lines {
+        let (local, remote) = (address(line, side), address(line, 1 - side));
+        text += &format!(
+            "[[connection.path]]\nname = \"line{}\"\nlocal = \"{local}\"\nremote = \"{remote}\"\n",
+            line + 1,
+        );
+    }
+    text
+}
+
+/// A line of this delay, in milliseconds.
+pub(super) fn line(delay: u64) -> Params {
+    Params { delay: Duration::from_millis(delay), ..Params::default() }
+}
