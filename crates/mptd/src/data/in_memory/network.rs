@@ -64,7 +64,7 @@ impl Network {
             for side in 0..2 {
                 let ends = (address(line, side), address(line, 1 - side));
                 let seed = seed * 100 + 2 * line as u64 + side as u64;
-                links.insert(ends, Link::new(clock.get(), params.clone(), [], seed));
+                links.insert(ends, Link::new(clock.get(), *params, [], seed));
             }
         }
         let hosts = [0, 1].map(|side| Host::new(&clock, seed, side, &texts[side]));
