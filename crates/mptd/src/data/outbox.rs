@@ -14,6 +14,9 @@ use super::system::BatchSocket;
 const MAX_WAIT: Duration = Duration::from_millis(5);
 /// Bytes that may wait for room in one socket.
 const MAX_BACKLOG: usize = 256 * 1024;
+/// Bytes of memory that a path keeps for what may wait. What it needed beyond that goes back as soon as nothing waits: thousands of
+/// paths that were busy one after the other would otherwise keep [`MAX_BACKLOG`] each.
+const KEPT: usize = 16 * 1024;
 /// Bytes that may wait for room in all sockets together.
 pub(crate) const MAX_WAITING: usize = 16 << 20;
 
@@ -328,15 +331,11 @@ impl Backlog {
         self.datagrams.is_empty()
     }
 
-    /// False when there is no room. Its memory is reserved on first use and kept: a path that never fills its socket needs none.
+    /// False when there is no room. A path that never fills its socket needs no memory.
     fn push(&mut self, now: Instant, header: &[u8], payload: &[u8], tos: u8) -> bool {
         let len = header.len() + payload.len();
         if self.data.len() + len > MAX_BACKLOG {
             return false;
-        }
-        if self.data.capacity() == 0 {
-            self.data.reserve(MAX_BACKLOG);
-            self.datagrams.reserve(MAX_BACKLOG / 64);
         }
         self.data.extend(header);
         self.data.extend(payload);
@@ -355,7 +354,15 @@ impl Backlog {
     fn pop(&mut self, count: usize) -> usize {
         let bytes = self.datagrams.drain(..count).map(|waiting| waiting.len as usize).sum();
         self.data.drain(..bytes);
+        if self.datagrams.is_empty() && self.memory() > KEPT {
+            *self = Self::default();
+        }
         bytes
+    }
+
+    /// Bytes of memory that it has, used or not.
+    fn memory(&self) -> usize {
+        self.data.capacity() + self.datagrams.capacity() * size_of::<Waiting>()
     }
 
     fn batch(&self) -> Option<Batch> {
@@ -409,5 +416,46 @@ impl Batch {
             at = end;
         }
         used
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const HEADER: [u8; 12] = [0; 12];
+    const PAYLOAD: [u8; 1400] = [0; 1400];
+
+    /// As many datagrams as may wait.
+    fn full(now: Instant) -> Backlog {
+        let mut backlog = Backlog::default();
+        while backlog.push(now, &HEADER, &PAYLOAD, 0) {}
+        assert!(backlog.data.len() > MAX_BACKLOG - 1412, "{}", backlog.data.len());
+        backlog
+    }
+
+    #[test]
+    fn the_memory_of_what_waited_goes_back() {
+        let now = Instant::now();
+        let mut sent = full(now);
+        let all = sent.datagrams.len();
+        sent.pop(all - 1);
+        assert_eq!(sent.data.len(), 1412);
+        sent.pop(1);
+        assert!(sent.memory() <= KEPT, "{} bytes are kept", sent.memory());
+
+        let mut late = full(now);
+        late.drop_older_than(now + MAX_WAIT * 2, MAX_WAIT);
+        assert!(late.memory() <= KEPT, "{} bytes are kept", late.memory());
+    }
+
+    #[test]
+    fn a_few_datagrams_now_and_then_need_memory_once() {
+        let now = Instant::now();
+        let mut backlog = Backlog::default();
+        backlog.push(now, &HEADER, &PAYLOAD, 0);
+        let memory = backlog.memory();
+        backlog.pop(1);
+        assert!(memory > 0 && backlog.memory() == memory);
     }
 }
