@@ -11,19 +11,26 @@
 mod bench;
 mod case;
 mod clients;
+mod cost;
 mod daemon;
 mod demo;
+mod document;
 mod emulator;
 mod experiment;
 mod failover;
+mod files;
 mod interrupt;
 mod iperf;
+mod machine;
 mod manual;
+mod performance;
 mod ping;
 mod process;
 mod progress;
+mod record;
 mod report;
 mod run;
+mod samples;
 mod statistics;
 mod table;
 mod topology;
@@ -65,6 +72,10 @@ enum Command {
     ///
     /// Fails when a limit is missed.
     Clients(clients::Options),
+    /// Measures what a property of the daemon costs: a build with it and one without, in turns
+    Cost(cost::Options),
+    /// Writes the tables of a document from the results that bench, clients and cost have kept beside it
+    Performance(performance::Options),
     /// Names every experiment, with the time it takes
     List(run::ListOptions),
     /// Runs experiments and lays their figures beside those of the papers
@@ -120,6 +131,7 @@ fn start(command: Command) -> Result<()> {
             | Command::Plan(_)
             | Command::Report(_)
             | Command::Compare(_)
+            | Command::Performance(_)
             | Command::Manual(_)
     );
     if !reads_and_writes_only {
@@ -133,6 +145,8 @@ fn start(command: Command) -> Result<()> {
         Command::Bench(options) => bench::run(&options, &laboratory, &interrupt),
         Command::Failover(options) => failover::run(&options, &laboratory, &interrupt),
         Command::Clients(options) => clients::run(&options, &laboratory, &interrupt),
+        Command::Cost(options) => cost::run(&options, &laboratory, &interrupt),
+        Command::Performance(options) => performance::run(&options),
         Command::Run(options) => run::run(&options, &laboratory, &interrupt),
         Command::List(options) => run::list(&options),
         Command::New(options) => run::new(&options),

@@ -6,12 +6,17 @@ use std::path::Path;
 use anyhow::{Context, Result};
 use serde::Deserialize;
 
-use super::samples::Samples;
+use crate::samples::Samples;
 
-/// Adds the median time of every benchmark below `directory`, in nanoseconds per iteration, named
-/// `criterion/<id>`. Where no benchmark has run there is nothing to add.
-pub(super) fn read(directory: &Path, samples: &mut Samples) -> Result<()> {
-    visit(directory, "criterion", samples)
+/// First part of the name of a benchmark's median.
+pub(crate) const MEDIAN: &str = "criterion";
+/// First part of the names of the bounds of the median's 95 % confidence interval, the lower one first.
+pub(super) const BOUNDS: &str = "criterion-bounds";
+
+/// Adds the median time of every benchmark below `directory`, in nanoseconds per iteration, named `criterion/<id>`, and the
+/// bounds of its confidence interval, named `criterion-bounds/<id>`. Where no benchmark has run there is nothing to add.
+pub(crate) fn read(directory: &Path, samples: &mut Samples) -> Result<()> {
+    visit(directory, "", samples)
 }
 
 /// `<group>/<function>/<parameter>/new/estimates.json`, with as many levels as the id has.
@@ -27,7 +32,10 @@ fn visit(directory: &Path, name: &str, samples: &mut Samples) -> Result<()> {
                 let file = path.join("estimates.json");
                 let Ok(text) = fs::read_to_string(&file) else { continue };
                 let median = parse(&text).with_context(|| file.display().to_string())?;
-                samples.add(name, median);
+                samples.add(format!("{MEDIAN}{name}"), median.point_estimate);
+                let interval = median.confidence_interval;
+                samples.add(format!("{BOUNDS}{name}"), interval.lower_bound);
+                samples.add(format!("{BOUNDS}{name}"), interval.upper_bound);
             }
             Some("base" | "change" | "report") | None => {}
             Some(level) => visit(&path, &format!("{name}/{level}"), samples)?,
@@ -36,17 +44,26 @@ fn visit(directory: &Path, name: &str, samples: &mut Samples) -> Result<()> {
     Ok(())
 }
 
+#[derive(Deserialize)]
+struct Estimates {
+    median: Estimate,
+}
+
+#[derive(Deserialize)]
+struct Estimate {
+    point_estimate: f64,
+    confidence_interval: Interval,
+}
+
+#[derive(Deserialize)]
+struct Interval {
+    lower_bound: f64,
+    upper_bound: f64,
+}
+
 /// The median of the times per iteration, in nanoseconds.
-fn parse(estimates: &str) -> Result<f64> {
-    #[derive(Deserialize)]
-    struct Estimates {
-        median: Estimate,
-    }
-    #[derive(Deserialize)]
-    struct Estimate {
-        point_estimate: f64,
-    }
-    Ok(serde_json::from_str::<Estimates>(estimates)?.median.point_estimate)
+fn parse(estimates: &str) -> Result<Estimate> {
+    Ok(serde_json::from_str::<Estimates>(estimates)?.median)
 }
 
 #[cfg(test)]
@@ -71,9 +88,17 @@ mod tests {
         let mut samples = Samples::default();
         read(directory.path(), &mut samples).unwrap();
         let names: Vec<_> = samples.names().collect();
-        let expected = ["criterion/group/three/1000", "criterion/group/two", "criterion/one"];
+        let expected = [
+            "criterion-bounds/group/three/1000",
+            "criterion-bounds/group/two",
+            "criterion-bounds/one",
+            "criterion/group/three/1000",
+            "criterion/group/two",
+            "criterion/one",
+        ];
         assert_eq!(names, expected);
-        assert_eq!(samples.median("criterion/one"), Some(42.5));
+        assert_eq!(samples.values("criterion/one"), [42.5]);
+        assert_eq!(samples.values("criterion-bounds/one"), [1.0, 2.0]);
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! The figures that count, and what they must reach.
 
-use super::samples::Samples;
+use crate::samples::Samples;
 
 /// One line of the table.
 #[derive(Debug)]
@@ -58,6 +58,20 @@ impl Value {
             Self::Largest(ending) => samples.largest(ending),
         }
     }
+
+    /// The figure of each round; empty where rounds say nothing about it.
+    pub(super) fn each(self, samples: &Samples) -> Vec<f64> {
+        let both = |a, b, figure: fn(f64, f64) -> f64| {
+            let pairs = samples.values(a).iter().zip(samples.values(b));
+            pairs.map(|(&a, &b)| figure(a, b)).collect()
+        };
+        match self {
+            Self::Of(name) => samples.values(name).to_vec(),
+            Self::Ratio(a, b) => both(a, b, |a, b| a / b),
+            Self::Difference(a, b) => both(a, b, |a, b| a - b),
+            Self::Largest(_) => Vec::new(),
+        }
+    }
 }
 
 impl Target {
@@ -70,6 +84,24 @@ impl Target {
     pub(super) fn goal(self) -> f64 {
         match self {
             Self::AtLeast { goal, .. } | Self::AtMost { goal, .. } => goal,
+        }
+    }
+
+    /// The limit as a reader sees it, such as `>= 0.2`.
+    pub(super) fn limit(self, limit: f64) -> String {
+        match self {
+            Self::AtLeast { .. } => format!(">= {limit}"),
+            Self::AtMost { .. } => format!("<= {limit}"),
+        }
+    }
+
+    /// Which of the limits the value reaches.
+    pub(super) fn word(self, value: Option<f64>) -> &'static str {
+        match value {
+            Some(value) if self.reached(value, self.goal()) => "goal",
+            Some(value) if self.reached(value, self.must()) => "must",
+            Some(_) => "MISSED",
+            None => "MISSING",
         }
     }
 
@@ -221,6 +253,19 @@ mod tests {
                 assert!(measured.contains(name), "{}: nobody measures {name}", figure.name);
             }
         }
+    }
+
+    #[test]
+    fn rounds_are_compared_with_themselves() {
+        let mut samples = Samples::default();
+        for (tunnel, veth) in [(8.0, 40.0), (9.0, 30.0)] {
+            samples.add("tunnel", tunnel);
+            samples.add("veth", veth);
+        }
+        assert_eq!(Ratio("tunnel", "veth").each(&samples), [0.2, 0.3]);
+        assert_eq!(Difference("veth", "tunnel").each(&samples), [32.0, 21.0]);
+        assert_eq!(Of("veth").each(&samples), [40.0, 30.0]);
+        assert!(Largest("veth").each(&samples).is_empty());
     }
 
     #[test]

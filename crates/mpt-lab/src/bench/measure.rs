@@ -6,7 +6,6 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 
-use super::samples::Samples;
 use super::search::{self, Attempt};
 use super::stages::{Measure, Stage};
 use crate::daemon::Tunnel;
@@ -14,6 +13,7 @@ use crate::interrupt::Interrupt;
 use crate::iperf::{self, Load, Server};
 use crate::ping;
 use crate::progress::Progress;
+use crate::samples::Samples;
 use crate::topology::{End, PathSpec, Topology};
 use crate::usage;
 
@@ -45,6 +45,17 @@ impl Pace {
         udp_attempts: 6,
         pings: 100,
     };
+
+    /// What one measurement consists of, for people.
+    pub(super) fn extent(self) -> String {
+        format!(
+            "TCP for {} s, UDP for {} s in each of at most {} attempts, {} pings",
+            self.tcp.as_secs(),
+            self.udp.as_secs(),
+            self.udp_attempts,
+            self.pings
+        )
+    }
 
     /// About how long a stage takes.
     pub(super) fn stage(self, stage: &Stage) -> Duration {

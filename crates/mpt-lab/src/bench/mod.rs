@@ -4,28 +4,32 @@
 //! compared was measured within minutes of each other; the report gives ratios of medians of one
 //! run, never of different runs.
 
-mod criterion;
+pub(crate) mod criterion;
 mod figures;
-mod machine;
 mod measure;
 mod report;
-mod samples;
 mod search;
 mod stages;
+mod tables;
 
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 use clap::Args;
 
-use crate::daemon;
 use crate::interrupt::Interrupt;
 use crate::progress::Progress;
+use crate::record::Record;
+use crate::samples::Samples;
+use crate::{daemon, machine};
 
 use measure::{Bench, Pace};
 use report::Report;
-use samples::Samples;
 use stages::STAGES;
+pub(crate) use tables::tables;
+
+/// Name of the results that are kept for the document.
+const STORED: &str = "bench";
 
 /// Options of `mpt-lab bench`.
 #[derive(Debug, Args)]
@@ -43,6 +47,9 @@ pub(crate) struct Options {
     /// [default: the directory of this program's profile directory]
     #[arg(long, value_name = "DIRECTORY")]
     target: Option<PathBuf>,
+    /// Keeps the results in this directory, for the tables of a document (`mpt-lab performance`)
+    #[arg(long, value_name = "DIRECTORY", conflicts_with_all = ["quick", "only"])]
+    store: Option<PathBuf>,
     /// The daemon to run [default: mptd beside this program]
     #[arg(long, value_name = "FILE")]
     mptd: Option<PathBuf>,
@@ -58,6 +65,7 @@ pub(crate) fn run(options: &Options, laboratory: &Path, interrupt: &Interrupt) -
     let only = options.only.as_deref().unwrap_or("");
     let stages: Vec<_> = STAGES.iter().filter(|stage| stage.name.contains(only)).collect();
 
+    let machine = machine::facts(&[&program, Path::new("iperf3")]);
     let round = stages.iter().map(|stage| pace.stage(stage)).sum::<std::time::Duration>();
     let progress = Progress::new(round * rounds);
     let mut bench = Bench { program, pace, progress, interrupt, samples: Samples::default() };
@@ -72,12 +80,19 @@ pub(crate) fn run(options: &Options, laboratory: &Path, interrupt: &Interrupt) -
     let mut samples = bench.samples;
     criterion::read(&target.join("criterion"), &mut samples)?;
 
-    let facts = machine::facts(&bench.program, options.quick, rounds);
-    let report = Report::new(facts, &samples);
+    let mut extent = pace.extent();
+    if options.quick {
+        extent += " (shortened: not for publication)";
+    }
+    let record = Record { command: "make bench".into(), machine, rounds, extent, samples };
+    let report = Report::new(&record);
     println!("{report}");
     let directory = target.join("bench");
-    report.write(&directory, &samples)?;
+    report.write(&directory, &record)?;
     println!("written: {}", directory.join("bench.json").display());
+    if let Some(directory) = &options.store {
+        println!("written: {}", record.store(directory, STORED)?.display());
+    }
     let missed = report.missed();
     if !missed.is_empty() {
         bail!("missed: {}", missed.join(", "));

@@ -1,20 +1,20 @@
 //! The result: a table for people, JSON for programs.
 
+use std::fmt;
 use std::path::Path;
-use std::{fmt, fs};
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use serde::Serialize;
 
 use super::figures::{FIGURES, Figure, Target};
-use super::machine::Facts;
-use super::samples::Samples;
+use crate::files::replace;
+use crate::record::{Record, number};
 use crate::table::Table;
 
 /// All figures of one run.
 #[derive(Debug)]
 pub(super) struct Report {
-    facts: Facts,
+    facts: String,
     lines: Vec<(&'static Figure, Option<f64>)>,
 }
 
@@ -34,8 +34,11 @@ struct Entry {
 }
 
 impl Report {
-    pub(super) fn new(facts: Facts, samples: &Samples) -> Self {
-        let lines = FIGURES.iter().map(|figure| (figure, figure.value.from(samples))).collect();
+    pub(super) fn new(record: &Record) -> Self {
+        let value = |figure: &Figure| figure.value.from(&record.samples);
+        let lines = FIGURES.iter().map(|figure| (figure, value(figure))).collect();
+        let facts =
+            format!("{}; {}; medians of {} round(s)", record.machine, record.extent, record.rounds);
         Self { facts, lines }
     }
 
@@ -47,24 +50,12 @@ impl Report {
 
     /// Writes `bench.json`, an array of all figures, and `samples.json`: the machine and every
     /// single measurement.
-    pub(super) fn write(&self, directory: &Path, samples: &Samples) -> Result<()> {
-        #[derive(Serialize)]
-        struct Details<'a> {
-            machine: &'a Facts,
-            samples: &'a Samples,
-        }
-        fs::create_dir_all(directory)
-            .with_context(|| format!("cannot make {}", directory.display()))?;
-        let write = |file: &str, json: String| {
-            let path = directory.join(file);
-            fs::write(&path, json + "\n")
-                .with_context(|| format!("cannot write {}", path.display()))
-        };
+    pub(super) fn write(&self, directory: &Path, record: &Record) -> Result<()> {
         let entries: Vec<_> =
             self.lines.iter().map(|&(figure, value)| entry(figure, value)).collect();
-        write("bench.json", serde_json::to_string_pretty(&entries)?)?;
-        let details = Details { machine: &self.facts, samples };
-        write("samples.json", serde_json::to_string_pretty(&details)?)
+        let json = serde_json::to_string_pretty(&entries)? + "\n";
+        replace(&directory.join("bench.json"), json.as_bytes())?;
+        record.store(directory, "samples").map(drop)
     }
 }
 
@@ -78,23 +69,13 @@ impl fmt::Display for Report {
             let (title, unit) = (figure.title.to_owned(), figure.unit.to_owned());
             match figure.target {
                 Some(target) => {
-                    let sign = match target {
-                        Target::AtLeast { .. } => ">=",
-                        Target::AtMost { .. } => "<=",
-                    };
-                    let reached = match value {
-                        Some(value) if target.reached(value, target.goal()) => "goal",
-                        Some(value) if target.reached(value, target.must()) => "must",
-                        Some(_) => "MISSED",
-                        None => "MISSING",
-                    };
                     targets.row([
                         title,
                         shown,
                         unit,
-                        format!("{sign} {}", target.must()),
-                        format!("{sign} {}", target.goal()),
-                        reached.into(),
+                        target.limit(target.must()),
+                        target.limit(target.goal()),
+                        target.word(value).into(),
                     ]);
                 }
                 None => others.row([title, shown, unit]),
@@ -123,25 +104,17 @@ fn pass(target: Option<Target>, value: Option<f64>) -> bool {
     }
 }
 
-/// Three significant digits.
-fn number(value: f64) -> String {
-    match value.abs() {
-        0.0..1.0 => format!("{value:.3}"),
-        1.0..10.0 => format!("{value:.2}"),
-        10.0..100.0 => format!("{value:.1}"),
-        _ => format!("{value:.0}"),
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
-    fn samples(tunnel: f64) -> Samples {
-        let mut samples = Samples::default();
-        samples.add("veth/tcp-1/rate", 40.0);
-        samples.add("tunnel-1-path/tcp-1/rate", tunnel);
-        samples
+    fn record(tunnel: f64) -> Record {
+        let mut record = Record::default();
+        record.samples.add("veth/tcp-1/rate", 40.0);
+        record.samples.add("tunnel-1-path/tcp-1/rate", tunnel);
+        record
     }
 
     fn find(report: &Report, name: &str) -> Entry {
@@ -151,7 +124,7 @@ mod tests {
 
     #[test]
     fn an_entry_has_exactly_the_keys_promised() {
-        let report = Report::new(Facts::default(), &samples(8.0));
+        let report = Report::new(&record(8.0));
         let json = serde_json::to_value(find(&report, "tcp_against_veth_tso")).unwrap();
         let expected = serde_json::json!({
             "name": "tcp_against_veth_tso", "value": 0.2, "unit": "ratio",
@@ -164,7 +137,7 @@ mod tests {
 
     #[test]
     fn a_must_that_is_missed_or_not_measured_does_not_pass() {
-        let report = Report::new(Facts::default(), &samples(7.9));
+        let report = Report::new(&record(7.9));
         assert!(!find(&report, "tcp_against_veth_tso").pass);
         assert!(!find(&report, "memory_idle").pass);
         assert!(report.missed().contains(&"tcp_against_veth_tso"));
@@ -175,21 +148,15 @@ mod tests {
     #[test]
     fn files_are_written() {
         let directory = tempfile::tempdir().unwrap();
-        let samples = samples(8.0);
-        let report = Report::new(Facts::default(), &samples);
+        let record = record(8.0);
+        let report = Report::new(&record);
         let below = directory.path().join("bench");
-        report.write(&below, &samples).unwrap();
+        report.write(&below, &record).unwrap();
         let text = fs::read_to_string(below.join("bench.json")).unwrap();
         let entries: Vec<serde_json::Value> = serde_json::from_str(&text).unwrap();
         assert_eq!(entries.len(), FIGURES.len());
         let text = fs::read_to_string(below.join("samples.json")).unwrap();
         let details: serde_json::Value = serde_json::from_str(&text).unwrap();
         assert_eq!(details["samples"]["veth/tcp-1/rate"][0], 40.0);
-    }
-
-    #[test]
-    fn numbers_have_three_digits() {
-        let shown: Vec<_> = [0.0456, 1.2345, 12.345, 123.45, 1234.5].map(number).into();
-        assert_eq!(shown, ["0.046", "1.23", "12.3", "123", "1234"]);
     }
 }

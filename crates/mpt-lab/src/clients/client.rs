@@ -17,7 +17,8 @@ use mpt_wire::control::Kind;
 use mpt_wire::mss::ChecksumState;
 use mpt_wire::{ecn, gre};
 
-use super::packet::{self, INNER};
+use super::fleet::Numbers;
+use super::packet::{self, HELD, INNER, STEP};
 use super::site::{self, PATHS};
 
 const DEVICE: DeviceId = DeviceId(0);
@@ -35,6 +36,8 @@ pub(super) struct Client {
     paths: Vec<PathId>,
     /// Its address inside the tunnel, once the server has given it one.
     inner: Option<Ipv4Addr>,
+    /// Numbers left out so far.
+    skipped: u32,
     /// The datagram that was made last.
     datagram: Vec<u8>,
 }
@@ -67,7 +70,7 @@ impl Client {
         let session = node.add_session(now, session);
         node.attach(now, session, connection, &names(&paths));
         let datagram = Vec::new();
-        Ok(Self { node, connection, session, paths, inner: None, datagram })
+        Ok(Self { node, connection, session, paths, inner: None, skipped: 0, datagram })
     }
 
     /// Whether it has been given an address and sends on all its paths.
@@ -134,19 +137,33 @@ impl Client {
     }
 
     /// A data packet for the server's sink, as it leaves on the path that is chosen for it; `None` while there is none.
-    pub(super) fn data(&mut self, now: Instant, source_port: u16) -> Option<(usize, &[u8])> {
-        let mut inner = [0; INNER];
+    pub(super) fn data(
+        &mut self,
+        now: Instant,
+        source_port: u16,
+        numbers: Numbers,
+    ) -> Option<(usize, &[u8])> {
+        let mut packet = [0; HELD];
+        let inner = match numbers {
+            Numbers::InTurn => &mut packet[..INNER],
+            Numbers::WithGaps => &mut packet[..],
+        };
         let from = SocketAddrV4::new(self.inner?, source_port);
-        packet::inner(&mut inner, from, SocketAddrV4::new(site::inner_address(), site::SINK));
+        packet::inner(inner, from, SocketAddrV4::new(site::inner_address(), site::SINK));
+        let length = inner.len();
         let outgoing = self
             .node
-            .handle_inner(now, DEVICE, &mut inner, ChecksumState::Complete, 1, INNER)
+            .handle_inner(now, DEVICE, inner, ChecksumState::Complete, 1, length)
             .ok()?;
         let transmit = outgoing.transmits.first()?;
         let path = self.paths.iter().position(|&it| it == transmit.path)?;
         let mut header = outgoing.gre;
-        header.sequence = header.sequence.map(|_| transmit.sequence);
-        packet::outer(&mut self.datagram, header, &inner);
+        if numbers == Numbers::WithGaps {
+            self.skipped = self.skipped.wrapping_add(STEP);
+        }
+        let sequence = transmit.sequence.wrapping_add(self.skipped);
+        header.sequence = header.sequence.map(|_| sequence);
+        packet::outer(&mut self.datagram, header, inner);
         Some((path, &self.datagram))
     }
 

@@ -55,6 +55,16 @@ pub(super) struct Fleet {
 pub(super) struct Load {
     /// Packets per second, of all together.
     pub(super) rate: u32,
+    pub(super) numbers: Numbers,
+}
+
+/// The sequence numbers of the packets.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Numbers {
+    /// Each follows the one before.
+    InTurn,
+    /// Each packet is long, and waits for earlier ones that are never sent.
+    WithGaps,
 }
 
 impl Fleet {
@@ -130,7 +140,7 @@ impl Fleet {
             if let Some(load) = load {
                 let due = (f64::from(load.rate) * elapsed.as_secs_f64()) as u64;
                 while sent < due {
-                    self.send(now)?;
+                    self.send(now, load.numbers)?;
                     sent += 1;
                 }
                 wait = wait.min(BURST);
@@ -156,11 +166,11 @@ impl Fleet {
     }
 
     /// One packet of the next client, over the path that it chooses.
-    fn send(&mut self, now: Instant) -> Result<()> {
+    fn send(&mut self, now: Instant, numbers: Numbers) -> Result<()> {
         let number = (self.flow % self.clients.len() as u64) as usize;
         let source_port = 10_000 + (self.flow % FLOWS) as u16;
         self.flow += 1;
-        if let Some((path, datagram)) = self.clients[number].data(now, source_port) {
+        if let Some((path, datagram)) = self.clients[number].data(now, source_port, numbers) {
             // What the kernel refuses is lost, as on any line.
             let _ = self.sockets[number * PATHS + path].send(datagram);
         }

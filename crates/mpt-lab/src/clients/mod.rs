@@ -10,11 +10,14 @@
 //! and packets whose lengths keep those to one client from being batches as well. The limit is for these.
 
 mod client;
+mod figures;
 mod fleet;
+mod full;
 mod kernel;
 mod packet;
 mod site;
 mod stage;
+mod tables;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -24,20 +27,18 @@ use anyhow::{Context, Result, bail};
 use clap::Args;
 use serde::Serialize;
 
-use self::stage::Measured;
-use crate::daemon;
+use self::figures::{CLIENTS, FIGURES, Figure, MEMORY};
 use crate::interrupt::Interrupt;
 use crate::progress::Progress;
+use crate::record::{Record, spread};
+use crate::samples::Samples;
 use crate::table::Table;
+use crate::{daemon, machine};
 
-/// Memory of an idle client, in bytes.
-const MEMORY: f64 = 100e3;
-/// Cost of a packet with all clients, against that with one.
-const COST: f64 = 1.2;
-/// Share of the probes that have to be served.
-const PROBES: f64 = 0.95;
-/// In a quick run, on a machine that may be busy with anything.
-const WIDE: f64 = 3.0;
+pub(crate) use self::tables::tables;
+
+/// Name of the results that are kept for the document.
+const STORED: &str = "clients";
 
 /// Options of `mpt-lab clients`.
 #[derive(Debug, Args)]
@@ -51,6 +52,12 @@ pub(crate) struct Options {
     /// Short measurements and wide limits, to see whether all of it works; not for figures to publish
     #[arg(long)]
     quick: bool,
+    /// Rounds, of which the medians are taken
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
+    rounds: u32,
+    /// Keeps the results in this directory, for the tables of a document (`mpt-lab performance`)
+    #[arg(long, value_name = "DIRECTORY", conflicts_with = "quick")]
+    store: Option<PathBuf>,
     /// Writes the figures to this file
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
@@ -61,9 +68,9 @@ pub(crate) struct Options {
 
 /// One figure with what it has to keep.
 #[derive(Debug, Serialize)]
-struct Figure {
+struct Entry {
     name: &'static str,
-    value: f64,
+    value: Option<f64>,
     unit: &'static str,
     limit: Option<String>,
     kept: bool,
@@ -72,78 +79,90 @@ struct Figure {
 /// Measures, prints the table, and fails when a limit is missed. `laboratory`: the path of this executable.
 pub(crate) fn run(options: &Options, laboratory: &Path, interrupt: &Interrupt) -> Result<()> {
     let program = daemon::program(options.mptd.clone(), laboratory)?;
+    let machine = machine::facts(&[&program]);
     let each = Duration::from_secs(if options.quick { 2 } else { 8 });
-    let mut progress = Progress::new(each * 12 + Duration::from_secs(30));
-    let mut stage = |count: u16| {
-        progress.step(&format!("{count} clients"), each * 6 + Duration::from_secs(15));
-        stage::measure(&program, count, options.rate, each, interrupt)
-            .with_context(|| format!("with {count} clients"))
-    };
-    let one = stage(1)?;
-    let all = stage(options.count)?;
-    progress.finish();
+    let samples = measure(options, &program, each, interrupt)?;
+    let extent = format!(
+        "{} clients with two paths each, {} packets per second, each figure for {} s",
+        options.count,
+        options.rate,
+        each.as_secs()
+    );
+    let rounds = options.rounds;
+    let record = Record { command: "make clients".into(), machine, rounds, extent, samples };
 
-    let figures = figures(&one, &all, options);
-    println!("{}", table(&figures, options.count));
+    println!("{}", table(&record.samples, options));
+    if let Some(directory) = &options.store {
+        println!("written: {}", record.store(directory, STORED)?.display());
+    }
+    let entries: Vec<_> = figures().map(|it| entry(it, &record.samples, options.quick)).collect();
     if let Some(file) = &options.json {
-        fs::write(file, serde_json::to_string_pretty(&figures)?)
+        fs::write(file, serde_json::to_string_pretty(&entries)?)
             .with_context(|| format!("cannot write {}", file.display()))?;
     }
-    let missed: Vec<_> = figures.iter().filter(|it| !it.kept).map(|it| it.name).collect();
+    let missed: Vec<_> = entries.iter().filter(|it| !it.kept).map(|it| it.name).collect();
     if !missed.is_empty() {
         bail!("missed: {}", missed.join(", "));
     }
     Ok(())
 }
 
-fn figures(one: &Measured, all: &Measured, options: &Options) -> Vec<Figure> {
-    let wide = if options.quick { WIDE } else { 1.0 };
-    let told = |name, value, unit| Figure { name, value, unit, limit: None, kept: true };
-    let at_most = |name, value: f64, unit, limit: f64| {
-        let kept = value <= limit;
-        Figure { name, value, unit, limit: Some(format!("<= {limit:.1}")), kept }
-    };
-    let at_least = |name, value: f64, unit, limit: f64| {
-        let kept = value >= limit;
-        Figure { name, value, unit, limit: Some(format!(">= {limit:.0}")), kept }
-    };
-    let probes = f64::from(options.count) * site::PATHS as f64 * 10.0;
-    let micro = |seconds: f64| seconds * 1e6;
-    vec![
-        told("time until all are connected", all.connected.as_secs_f64(), "s"),
-        at_most("clients lost meanwhile", all.lost as f64, "", 0.0),
-        at_most("memory of an idle client", all.memory / 1e3, "KB", MEMORY / 1e3),
-        told("CPU while only probes flow", all.idle_cores * 100.0, "% of a core"),
-        at_least("probes served per second, with data", all.probes, "", probes * PROBES / wide),
-        told("cost of a packet from a client, one client", micro(one.up), "us"),
-        told("cost of a packet from a client, all clients", micro(all.up), "us"),
-        at_most("the second against the first", all.up / one.up, "x", COST * wide),
-        told("cost of a packet to a client, one client", micro(one.down), "us"),
-        told("cost of a packet to a client, all clients", micro(all.down), "us"),
-        told("the second against the first, to clients", all.down / one.down, "x"),
-        told("the kernel alone: a datagram of a batch to one", micro(all.kernel.batched), "us"),
-        told("the kernel alone: a datagram to each in turn", micro(all.kernel.apart), "us"),
-        told("the second against the first", all.kernel.apart / all.kernel.batched, "x"),
-        told("to one client, lengths that no batch can have", micro(one.down_apart), "us"),
-        told("to all clients, lengths that no batch can have", micro(all.down_apart), "us"),
-        at_most("the second against the first", all.down_apart / one.down_apart, "x", COST * wide),
-        at_most("packets lost", all.loss * 100.0, "%", 1.0 * wide),
-    ]
+fn measure(
+    options: &Options,
+    program: &Path,
+    each: Duration,
+    interrupt: &Interrupt,
+) -> Result<Samples> {
+    // About what sending bursts to all and filling all buffers takes.
+    let full = Duration::from_secs(35);
+    let stage = each * 6 + Duration::from_secs(15);
+    let mut progress = Progress::new((stage * 2 + full) * options.rounds);
+    let mut samples = Samples::default();
+    samples.add(CLIENTS, f64::from(options.count));
+    for round in 1..=options.rounds {
+        let mut stage = |count: u16| {
+            progress.step(&format!("round {round}, {count} clients"), stage);
+            stage::measure(program, count, options.rate, each, interrupt)
+                .with_context(|| format!("with {count} clients"))
+        };
+        let (one, all) = (stage(1)?, stage(options.count)?);
+        figures::add(&one, &all, &mut samples);
+        progress.step(&format!("round {round}, full buffers"), full);
+        let full = full::measure(program, options.count, interrupt).context("full buffers")?;
+        figures::add_memory(&full, &mut samples);
+    }
+    progress.finish();
+    Ok(samples)
 }
 
-fn table(figures: &[Figure], count: u16) -> Table {
+fn figures() -> impl Iterator<Item = &'static Figure> {
+    FIGURES.iter().chain(MEMORY)
+}
+
+fn entry(figure: &Figure, samples: &Samples, quick: bool) -> Entry {
+    let judged = figure.judge(samples, quick);
+    let value = samples.median(figure.title);
+    Entry { name: figure.title, value, unit: figure.unit, limit: judged.limit, kept: judged.kept }
+}
+
+fn table(samples: &Samples, options: &Options) -> Table {
     let mut table = Table::new(["", "value", "limit", ""]);
-    table.row([format!("{count} clients with two paths each")]);
-    for figure in figures {
-        let verdict = match (&figure.limit, figure.kept) {
+    table.row([format!("{} clients with two paths each", options.count)]);
+    for figure in figures() {
+        if MEMORY.first().is_some_and(|first| first.title == figure.title) {
+            table.row(["memory of the daemon".into()]);
+        }
+        let judged = figure.judge(samples, options.quick);
+        let verdict = match (&judged.limit, judged.kept) {
             (None, _) => "",
             (_, true) => "ok",
             (_, false) => "MISSED",
         };
+        let value = spread(samples.median(figure.title), samples.values(figure.title));
         table.row([
-            format!("  {}", figure.name),
-            format!("{:.2} {}", figure.value, figure.unit).trim_end().to_owned(),
-            figure.limit.clone().unwrap_or_default(),
+            format!("  {}", figure.title),
+            format!("{value} {}", figure.unit).trim_end().to_owned(),
+            judged.limit.unwrap_or_default(),
             verdict.to_owned(),
         ]);
     }

@@ -37,9 +37,23 @@ pub(super) struct Site {
     _scratch: TempDir,
 }
 
+/// How long the concentrator lets packets from clients wait for earlier ones.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Waiting {
+    /// As it does by default.
+    Default,
+    /// As long as a configuration may say.
+    Long,
+}
+
 impl Site {
     /// A concentrator that lets so many clients connect.
-    pub(super) fn new(program: &Path, count: u16, interrupt: &Interrupt) -> Result<Self> {
+    pub(super) fn new(
+        program: &Path,
+        count: u16,
+        waiting: Waiting,
+        interrupt: &Interrupt,
+    ) -> Result<Self> {
         let (server, clients) = (Host::new("server")?, Host::new("clients")?);
         connect(&server, &clients)?;
         // A short name: the path of a UNIX socket has at most 107 bytes.
@@ -47,7 +61,7 @@ impl Site {
         let key = scratch.path().join("server.key");
         fs::write(&key, server_key().to_base64().as_bytes()).context("cannot write a key file")?;
         fs::set_permissions(&key, fs::Permissions::from_mode(0o600))?;
-        let text = |socket: &Path| configuration(count, &key, socket);
+        let text = |socket: &Path| configuration(count, waiting, &key, socket);
         let mut daemon = Daemon::start(program, &server, "server", scratch.path(), text)?;
         daemon.wait_until("mptd does not answer", interrupt, |_| true)?;
         Ok(Self { daemon, server, clients, _scratch: scratch })
@@ -135,7 +149,7 @@ fn ip(host: &Host, arguments: &str) -> Result<()> {
 }
 
 /// Everybody may connect at once, and every path is probed ten times a second even when nothing flows: that is what is measured.
-fn configuration(count: u16, key: &Path, socket: &Path) -> String {
+fn configuration(count: u16, waiting: Waiting, key: &Path, socket: &Path) -> String {
     let listen: Vec<_> = (0..PATHS).map(|path| server_address(path).ip().to_string()).collect();
     let inner = inner_address();
     let mut text = format!(
@@ -152,6 +166,9 @@ fn configuration(count: u16, key: &Path, socket: &Path) -> String {
             "\n[[client]]\nname = \"c{client}\"\npublic_key = \"{public}\"\npool = \"clients\"\n\
              idle_keepalive = \"100 ms\"\n"
         );
+        if waiting == Waiting::Long {
+            text += "max_delay = \"10 s\"\nearly_release = false\n";
+        }
     }
     text
 }

@@ -10,17 +10,17 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, bail};
 use mpt_api::{ConnectionState, Snapshot};
 
-use super::fleet::{Fleet, Load};
+use super::fleet::{Fleet, Load, Numbers};
 use super::kernel::{self, Kernel};
 use super::packet::{INNER, Lengths};
-use super::site::{self, SINK, Site};
+use super::site::{self, SINK, Site, Waiting};
 use crate::interrupt::Interrupt;
 use crate::usage;
 
 /// How long all clients together may take to connect.
-const CONNECT: Duration = Duration::from_secs(60);
+pub(super) const CONNECT: Duration = Duration::from_secs(60);
 /// After something new that long is waited until it counts as usual.
-const SETTLE: Duration = Duration::from_secs(1);
+pub(super) const SETTLE: Duration = Duration::from_secs(1);
 /// Flows of the packets to clients, as many as of those from them.
 const FLOWS: u16 = 1000;
 
@@ -57,7 +57,7 @@ pub(super) fn measure(
     each: Duration,
     interrupt: &Interrupt,
 ) -> Result<Measured> {
-    let site = Site::new(program, count, interrupt)?;
+    let site = Site::new(program, count, Waiting::Default, interrupt)?;
     let pid = site.daemon.id();
     let empty = usage::memory(pid)?.resident;
     let mut fleet = Fleet::new(&site.clients, count)?;
@@ -84,11 +84,12 @@ pub(super) fn measure(
 
     // Nobody reads it: what does not fit is dropped by the kernel, behind everything that is measured.
     let sink = (site::inner_address(), SINK);
+    let load = Load { rate, numbers: Numbers::InTurn };
     let _sink = site.server.run(|| UdpSocket::bind(sink))?.context("cannot bind the sink")?;
-    live(&mut fleet, SETTLE, Some(Load { rate }))?;
+    live(&mut fleet, SETTLE, Some(load))?;
     let earlier = Counts::of(&site)?;
     let (before, begun) = (usage::cpu_time(pid)?, Instant::now());
-    let sent = live(&mut fleet, each, Some(Load { rate }))?;
+    let sent = live(&mut fleet, each, Some(load))?;
     let (used, time) = (usage::cpu_time(pid)? - before, begun.elapsed().as_secs_f64());
     live(&mut fleet, SETTLE, None)?;
     let later = Counts::of(&site)?;
@@ -220,7 +221,7 @@ impl Drop for Source {
 }
 
 /// The inner address of every client.
-fn clients(snapshot: &Snapshot) -> Result<Vec<std::net::IpAddr>> {
+pub(super) fn clients(snapshot: &Snapshot) -> Result<Vec<std::net::IpAddr>> {
     let address = |it: &mpt_api::Connection| it.networks.first().map(|network| network.addr());
     let addresses: Option<Vec<_>> = snapshot.connections.iter().map(address).collect();
     addresses.context("a client has no inner address")

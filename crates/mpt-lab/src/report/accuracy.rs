@@ -47,7 +47,7 @@ mod tests {
         let accuracy = Accuracy { quick: true, rows: vec![row(true), row(false)] };
         let file = out.path().join(ACCURACY).join("results.json");
         let json = serde_json::to_vec(&accuracy).unwrap();
-        super::super::results::replace(&file, &json).unwrap();
+        crate::files::replace(&file, &json).unwrap();
         let found = read(out.path()).unwrap().unwrap();
         assert_eq!(found, accuracy);
         let expected = "The emulator is not as exact as it must be in 1 of 2 figures (measured in a shorter time).";

@@ -7,8 +7,8 @@ use anyhow::{Context, Result};
 use csv::Writer;
 
 use super::figure::{Grid, Outcome, Repetition};
-use super::results::replace;
 use crate::case::{Backend, CaseResult};
+use crate::files::replace;
 
 /// Writes `cases.csv` (one line per planned measurement, all its metrics) and `series.csv` (one line per value over
 /// time).

@@ -29,6 +29,8 @@ use anyhow::{Context, Result, anyhow, ensure};
 
 pub(crate) use results::{Results, results};
 
+use crate::files::replace;
+
 /// The page over all experiments of a directory.
 const PAGE: &str = "report.html";
 
@@ -130,6 +132,6 @@ fn write_all(out: &Path) -> Result<Vec<Results>> {
         csv_files::write(&figure::Grid::new(results), &results.directory(out))?;
     }
     let page = page::page(&all, accuracy.as_ref());
-    results::replace(&out.join(PAGE), page.into_string().as_bytes())?;
+    replace(&out.join(PAGE), page.into_string().as_bytes())?;
     Ok(all)
 }

@@ -2,16 +2,15 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail, ensure};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
-use tempfile::NamedTempFile;
 
 use crate::case::CaseResult;
 use crate::experiment::Plan;
+use crate::files::replace;
 
 /// Where the results of single measurements lie.
 pub(super) const CASES: &str = "cases";
@@ -152,22 +151,6 @@ fn check_plan(plan: &Plan) -> Result<()> {
 pub(super) fn read<T: DeserializeOwned>(path: &Path) -> Result<T> {
     let text = fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
     serde_json::from_slice(&text).with_context(|| format!("cannot understand {}", path.display()))
-}
-
-/// Writes a file whole or not at all.
-pub(super) fn replace(path: &Path, contents: &[u8]) -> Result<()> {
-    let directory = path.parent().unwrap_or(Path::new("."));
-    let write = || -> std::io::Result<()> {
-        fs::create_dir_all(directory)?;
-        let mut file = NamedTempFile::new_in(directory)?;
-        file.write_all(contents)?;
-        // Temporary files are for their owner alone; a report is for everybody who may read the directory.
-        let permissions = std::os::unix::fs::PermissionsExt::from_mode(0o644);
-        file.as_file().set_permissions(permissions)?;
-        file.persist(path)?;
-        Ok(())
-    };
-    write().with_context(|| format!("cannot write {}", path.display()))
 }
 
 #[cfg(test)]

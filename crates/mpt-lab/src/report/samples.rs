@@ -3,12 +3,13 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use super::results::{CASES, Results, replace};
+use super::results::{CASES, Results};
 use crate::case::{
     Backend, CaseResult, CaseSpec, Environment, Flag, Method, NetworkSpec, Series, Traffic,
     TunnelSpec, metric,
 };
 use crate::experiment::{Axis, Cell, Expectation, Plan, PlannedCase, Published, Row};
+use crate::files::replace;
 
 /// An experiment in the making.
 #[derive(Debug)]

@@ -1,37 +1,41 @@
-//! What was measured, by name.
+//! Measured values, by name.
 
 use std::collections::BTreeMap;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::statistics;
 
-/// Every measured value, one per round, in the order of the rounds. Names are
-/// `stage/measure[/detail]`, units are those of the detail's definition in [`super::measure`].
-#[derive(Debug, Default, Serialize)]
+/// Every measured value, one per round, in the order of the rounds. The command that measures defines the names and their
+/// units.
+#[derive(Debug, Default, Serialize, Deserialize)]
 #[serde(transparent)]
-pub(super) struct Samples(BTreeMap<String, Vec<f64>>);
+pub(crate) struct Samples(BTreeMap<String, Vec<f64>>);
 
 impl Samples {
     /// Adds one value.
-    pub(super) fn add(&mut self, name: impl Into<String>, value: f64) {
+    pub(crate) fn add(&mut self, name: impl Into<String>, value: f64) {
         self.0.entry(name.into()).or_default().push(value);
     }
 
+    /// The values of that name, in the order of the rounds.
+    pub(crate) fn values(&self, name: &str) -> &[f64] {
+        self.0.get(name).map_or(&[], Vec::as_slice)
+    }
+
     /// The median of the values of that name; `None` when nothing was measured.
-    pub(super) fn median(&self, name: &str) -> Option<f64> {
+    pub(crate) fn median(&self, name: &str) -> Option<f64> {
         statistics::median(self.0.get(name)?)
     }
 
     /// The largest of the values whose name ends like that.
-    pub(super) fn largest(&self, ending: &str) -> Option<f64> {
+    pub(crate) fn largest(&self, ending: &str) -> Option<f64> {
         let values = self.0.iter().filter(|(name, _)| name.ends_with(ending));
         values.flat_map(|(_, values)| values).copied().max_by(f64::total_cmp)
     }
 
     /// Every name.
-    #[cfg(test)]
-    pub(super) fn names(&self) -> impl Iterator<Item = &str> {
+    pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
         self.0.keys().map(String::as_str)
     }
 }

@@ -1,14 +1,19 @@
-//! Where it was measured.
+//! The machine that measures, and the source that is measured.
 
 use std::path::Path;
 use std::process::Command;
+use std::time::SystemTime;
 use std::{fmt, fs};
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
-/// What somebody else needs to know to judge the figures. Empty text: unknown.
-#[derive(Debug, Default, Serialize)]
-pub(super) struct Facts {
+/// The day, the source and the machine of a measurement. Empty text: unknown.
+#[derive(Debug, Default, Serialize, Deserialize)]
+pub(crate) struct Facts {
+    /// The day (UTC) on which the measurement began, such as `2026-11-22`.
+    pub(crate) date: String,
+    /// The commit of the working directory, with a remark when the source differs from it.
+    commit: String,
     /// Operating system, release and architecture.
     kernel: String,
     processor: String,
@@ -17,36 +22,54 @@ pub(super) struct Facts {
     memory: u64,
     /// Processes that wanted to run, averaged over the last minute: other work falsifies figures.
     load: String,
-    iperf3: String,
-    mptd: String,
-    /// How often everything was measured.
-    rounds: u32,
-    /// Whether the measurements were shortened.
-    quick: bool,
+    /// Versions of the programs that take part.
+    programs: Vec<String>,
 }
 
-/// Asks the machine.
-pub(super) fn facts(mptd: &Path, quick: bool, rounds: u32) -> Facts {
+/// Asks the machine. To be called before the measurement, whose own load is of no interest. `programs`: those that the
+/// measurement runs, with the argument that shows their version.
+pub(crate) fn facts(programs: &[&Path]) -> Facts {
     let read = |path: &str| fs::read_to_string(path).unwrap_or_default();
+    let version = |program: &&Path| first_line(Command::new(program).arg("--version"));
+    let now = humantime::format_rfc3339_seconds(SystemTime::now()).to_string();
     Facts {
+        date: now.split('T').next().unwrap_or_default().to_owned(),
+        commit: commit(),
         kernel: first_line(Command::new("uname").arg("-srm")),
         processor: processor(&read("/proc/cpuinfo")),
         cores: std::thread::available_parallelism().map_or(0, usize::from),
         memory: memory(&read("/proc/meminfo")),
         load: read("/proc/loadavg").split(' ').next().unwrap_or_default().to_owned(),
-        iperf3: first_line(Command::new("iperf3").arg("--version")),
-        mptd: first_line(Command::new(mptd).arg("--version")),
-        rounds,
-        quick,
+        programs: programs.iter().map(version).filter(|version| !version.is_empty()).collect(),
     }
 }
 
 impl fmt::Display for Facts {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(f, "{}; {} x {}; {} MB", self.kernel, self.cores, self.processor, self.memory)?;
-        writeln!(f, "{}; {}; load average {}", self.mptd, self.iperf3, self.load)?;
-        let quick = if self.quick { ", shortened: not for publication" } else { "" };
-        writeln!(f, "medians of {} round(s){quick}", self.rounds)
+        let known = |text: &str| if text.is_empty() { "unknown".into() } else { text.to_owned() };
+        write!(
+            f,
+            "{} at commit {}; {} x {}, {} MB; {}; {}; load average before it {}",
+            known(&self.date),
+            known(&self.commit),
+            self.cores,
+            known(&self.processor),
+            self.memory,
+            known(&self.kernel),
+            known(&self.programs.join(", ")),
+            known(&self.load),
+        )
+    }
+}
+
+/// The commit of the working directory's repository, if it is one.
+fn commit() -> String {
+    let git = |arguments: &[&str]| first_line(Command::new("git").args(arguments));
+    let commit = git(&["rev-parse", "--short=10", "HEAD"]);
+    let source = ["status", "--porcelain", "--", "crates", "Cargo.toml", "Cargo.lock"];
+    match (commit.is_empty(), git(&source).is_empty()) {
+        (true, _) | (false, true) => commit,
+        (false, false) => format!("{commit} with changes"),
     }
 }
 
