@@ -55,9 +55,9 @@ impl Record {
             }
         };
         format!(
-            "Measured {} with `{}`; {}; {spread}.\n",
-            escaped(&self.machine.to_string()),
+            "Measured with `{}` on {}; {}; {spread}.\n",
             self.command,
+            escaped(&self.machine.to_string()),
             escaped(&self.extent)
         )
     }

@@ -59,10 +59,10 @@ fn measured(record: &Record) -> String {
 /// Every benchmark of `cargo bench`.
 fn criterion(record: &Record) -> String {
     let mut text = format!(
-        "Measured {} with `{}`; one run of each benchmark: the median, and the 95 % confidence interval of the median.\n\n\
+        "Measured with `{}` on {}; one run of each benchmark: the median, and the 95 % confidence interval of the median.\n\n\
          | benchmark | ns | 95 % |\n|---|---:|---:|\n",
-        escaped(&record.machine.to_string()),
-        record.command
+        record.command,
+        escaped(&record.machine.to_string())
     );
     for name in record.samples.names() {
         let Some(id) = name.strip_prefix(MEDIAN).and_then(|id| id.strip_prefix('/')) else {

@@ -77,10 +77,10 @@ fn title(name: &str) -> String {
 
 fn markdown(record: &Record) -> String {
     let mut text = format!(
-        "Measured {} with `{}`; {}. Medians, in brackets the smallest and the largest; the ratio is that of each pair.\n\n\
+        "Measured with `{}` on {}; {}. Medians, in brackets the smallest and the largest; the ratio is that of each pair.\n\n\
          | figure | with | without | with / without |\n|---|---:|---:|---:|\n",
-        escaped(&record.machine.to_string()),
         record.command,
+        escaped(&record.machine.to_string()),
         escaped(&record.extent)
     );
     for line in lines(record) {
