@@ -151,10 +151,8 @@ impl Client {
         let from = SocketAddrV4::new(self.inner?, source_port);
         packet::inner(inner, from, SocketAddrV4::new(site::inner_address(), site::SINK));
         let length = inner.len();
-        let outgoing = self
-            .node
-            .handle_inner(now, DEVICE, inner, ChecksumState::Complete, 1, length)
-            .ok()?;
+        let outgoing =
+            self.node.handle_inner(now, DEVICE, inner, ChecksumState::Complete, 1, length).ok()?;
         let transmit = outgoing.transmits.first()?;
         let path = self.paths.iter().position(|&it| it == transmit.path)?;
         let mut header = outgoing.gre;
