@@ -27,4 +27,5 @@ mod requests_are_answered_over_any_path;
 mod sessions_are_opened_by_those_who_may;
 mod shorter_paths_are_known_by_their_lead;
 mod strangers_change_nothing;
+mod what_an_end_announces_is_in_the_registry;
 mod whatever_happens_it_converges;

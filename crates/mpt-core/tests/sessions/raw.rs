@@ -9,7 +9,7 @@ use mpt_core::control::{Event, Initiation, Peer, PrivateKey, Random, SessionId, 
 use mpt_core::node::{self, Destination};
 use mpt_core::{Node, SocketId, Span};
 use mpt_wire::control::frame::{self, MAX_PAYLOAD_LEN};
-use mpt_wire::control::hello::{Capabilities, Hello, Kind, Name};
+use mpt_wire::control::hello::{Capabilities, Hello, Kind, Name, Welcome};
 use mpt_wire::control::{Message, Writer, messages};
 
 use super::frames;
@@ -130,6 +130,8 @@ impl Server {
 /// A peer with keys.
 pub struct Raw {
     transport: Transport,
+    /// What the daemon said when it accepted.
+    pub welcome: Welcome,
     /// Where it is.
     pub address: SocketAddr,
 }
@@ -157,7 +159,7 @@ impl Raw {
         };
         let peer = key(SERVER).public();
         // Where another session of the peer is not confirmed, the server demands a challenge first.
-        let transport = loop {
+        let (transport, welcome) = loop {
             let index = random.u32();
             let initiation = Initiation::new(&own, &peer, None, index, &hello, &mut random);
             let mut initiation = initiation.unwrap();
@@ -166,7 +168,7 @@ impl Raw {
             assert_eq!(*to, address);
             match frame::parse(answer) {
                 Ok(frame::Frame::Response(response)) => {
-                    break initiation.finish(&response).unwrap().0;
+                    break initiation.finish(&response).unwrap();
                 }
                 Ok(frame::Frame::Cookie(cookie)) if hello.challenge.is_none() => {
                     hello.challenge = Some(initiation.open_cookie(&cookie).unwrap().challenge());
@@ -174,7 +176,7 @@ impl Raw {
                 other => panic!("no response: {other:?}"),
             }
         };
-        Self { transport, address }
+        Self { transport, welcome, address }
     }
 
     /// A frame with these messages.

@@ -112,6 +112,10 @@ impl Capability {
     /// The control protocol itself, version 2.
     pub const CONTROL: Capability = Capability { id: 1, version: 2 };
 
+    /// What this implementation announces, in Hello and in Welcome. A table in `docs/protocol.md`,
+    /// section 23, says why other abilities need no announcement.
+    pub const ANNOUNCED: &'static [Capability] = &[Self::CONTROL];
+
     const LEN: usize = 4;
 }
 

@@ -175,14 +175,14 @@ impl Session {
 
     /// What we say of ourselves in an initiation.
     pub(super) fn hello(&self, challenge: Option<Challenge>) -> Hello {
-        let capabilities = Capabilities::from_slice(&[Capability::CONTROL]).unwrap_or_default();
+        let capabilities = Capabilities::from_slice(Capability::ANNOUNCED).unwrap_or_default();
         let name = hello_name(&self.name);
         Hello { kind: self.kind, key: self.key, capabilities, name, challenge }
     }
 
     /// What we say of ourselves in a response.
     pub(super) fn welcome(&self) -> Welcome {
-        let capabilities = Capabilities::from_slice(&[Capability::CONTROL]).unwrap_or_default();
+        let capabilities = Capabilities::from_slice(Capability::ANNOUNCED).unwrap_or_default();
         Welcome { attached: self.connection.is_some(), capabilities }
     }
 
