@@ -324,7 +324,7 @@ const MADE: [&str; 10] = [
     "link set mpt0 mtu 1400 up",
     "addr add 10.72.0.1/30 dev mpt0",
     "route add 10.80.0.0/16 dev mpt0 proto 109",
-    "rule add not fwmark 0x6d7074 priority 32763 lookup main suppress_prefixlength 0 protocol 109",
+    "rule add not fwmark 0x6d7074 priority 32763 lookup main suppress_prefixlength 0 protocol kernel",
     "rule add not fwmark 0x6d7074 priority 32764 lookup 1836056576 protocol 109",
     "rule add not fwmark 0x6d7074 priority 32765 unreachable protocol kernel",
     "route add default dev mpt0 table 1836056576 proto 109",

@@ -20,7 +20,7 @@
 use std::net::IpAddr;
 
 use super::uplink::default;
-use super::{MAIN_TABLE, Route, Rule, TUNNEL_RULE_PRIORITY};
+use super::{Route, Rule, TUNNEL_RULE_PRIORITY};
 
 /// A default route into a tunnel, for one IP version.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -38,14 +38,12 @@ pub struct Internet {
 impl Internet {
     /// In the order in which the kernel tries them.
     pub(super) fn rules(&self, mark: u32, table: u32) -> [Rule; 2] {
-        let rule = |priority, table| Rule {
+        let into_tunnel = Rule {
             inverted: true,
             mark: Some(mark),
-            ..Rule::all(priority, table, self.ipv6)
+            ..Rule::all(TUNNEL_RULE_PRIORITY, table, self.ipv6)
         };
-        let specific =
-            Rule { suppress_prefix_length: Some(0), ..rule(TUNNEL_RULE_PRIORITY - 1, MAIN_TABLE) };
-        [specific, rule(TUNNEL_RULE_PRIORITY, table)]
+        [Rule::pass(mark, self.ipv6), into_tunnel]
     }
 
     /// What stands in `table` apart from the route: nothing leaves by another interface.

@@ -9,7 +9,7 @@ use netlink_packet_route::rule::{RuleAction, RuleAttribute, RuleFlags, RuleMessa
 use rtnetlink::IpVersion;
 
 use super::address::family;
-use super::{Error, KERNEL, Netlink, PROTOCOL};
+use super::{Error, KERNEL, MAIN_TABLE, Netlink, PROTOCOL};
 
 /// Priority of the rules of paths: after the local table (0), before rules an administrator or a
 /// VPN usually adds (from 5000 on) and before the main table (32766).
@@ -84,9 +84,9 @@ impl Rule {
 
     /// Returns the rule that keeps everything without `mark` from the main table.
     ///
-    /// It is the one rule of ours that names the kernel as its owner, since systemd-networkd and others
-    /// remove rules that they do not know, but not those of the kernel. It is told by its other
-    /// properties, which no rule of the kernel has.
+    /// It and [`Self::pass`] name the kernel as their owner, since systemd-networkd and others remove rules
+    /// that they do not know, but not those of the kernel. They are told by their other properties, which
+    /// no rule of the kernel has.
     pub(super) fn block(mark: u32, ipv6: bool) -> Self {
         Self {
             inverted: true,
@@ -94,6 +94,26 @@ impl Rule {
             action: Action::Unreachable,
             ..Self::all(BLOCK_RULE_PRIORITY, 0, ipv6)
         }
+    }
+
+    /// Returns the rule by which everything without `mark` looks into the main table, before it enters the
+    /// tunnel, for anything but a default route.
+    ///
+    /// It has to stay as long as a block: while only the block is there, the kernel finds no way to a
+    /// gateway, and refuses every route via one. systemd-networkd then gives the interface up.
+    pub(super) fn pass(mark: u32, ipv6: bool) -> Self {
+        Self {
+            inverted: true,
+            mark: Some(mark),
+            suppress_prefix_length: Some(0),
+            ..Self::all(TUNNEL_RULE_PRIORITY - 1, MAIN_TABLE, ipv6)
+        }
+    }
+
+    /// The owner that the rule has in the kernel (`FRA_PROTOCOL`).
+    fn owner(&self) -> u8 {
+        let is_pass = self.mark.is_some_and(|mark| *self == Self::pass(mark, self.ipv6));
+        if is_pass || self.is_block() { KERNEL } else { PROTOCOL }
     }
 
     /// Whether this rule is a block, of this or any other daemon ([`super::Owned::add_block`]).
@@ -130,8 +150,7 @@ impl Rule {
         let attributes = &mut message.attributes;
         attributes.push(RuleAttribute::Priority(self.priority));
         attributes.extend(self.table().map(RuleAttribute::Table));
-        let owner = if self.is_block() { KERNEL } else { PROTOCOL };
-        attributes.push(RuleAttribute::Protocol(RouteProtocol::from(owner)));
+        attributes.push(RuleAttribute::Protocol(RouteProtocol::from(self.owner())));
         attributes.extend(self.source.map(|net| RuleAttribute::Source(net.network())));
         attributes.extend(self.destination.map(|net| RuleAttribute::Destination(net.network())));
         attributes.extend(self.mark.map(RuleAttribute::FwMark));
@@ -181,8 +200,7 @@ impl Rule {
     /// A rule of this program, of this or any other daemon; `None` for those of others.
     pub(super) fn parse_own(message: &RuleMessage, ipv6: bool) -> Option<Self> {
         let (rule, owner) = Self::parse(message, ipv6)?;
-        let owner_of_it = if rule.is_block() { KERNEL } else { PROTOCOL };
-        (owner == owner_of_it).then_some(rule)
+        (owner == rule.owner()).then_some(rule)
     }
 }
 
@@ -269,7 +287,7 @@ mod tests {
             suppress_prefix_length: Some(0),
             ipv6: true,
         };
-        for rule in [between, everything, Rule::block(7, true)] {
+        for rule in [between, everything, Rule::block(7, true), Rule::pass(7, false)] {
             let message = rule.message().unwrap();
             assert_eq!(Rule::parse_own(&message, rule.ipv6), Some(rule.clone()), "{rule}");
         }
