@@ -5,6 +5,7 @@ use std::time::Instant;
 
 use super::Node;
 use crate::path::DownReason;
+use crate::path::reported::{Change, Reported};
 use crate::{
     ConfigError, ConnectionConfig, ConnectionId, DeviceId, DeviceSink, PathConfig, PathId, SocketId,
 };
@@ -116,10 +117,30 @@ impl<P: Copy> Node<P> {
         self.changing(now, id, |tunnels| tunnels.set_path_mtu(id, mtu))
     }
 
-    /// Sets the largest outer packet that is known to pass on a path without a session, in bytes;
-    /// `None` where nothing is known. Gives the device and its new inner MTU if that has changed.
-    pub fn limit_path_mtu(&mut self, id: PathId, limit: Option<u16>) -> Option<(DeviceId, u16)> {
-        self.tunnels.limit_path_mtu(id, limit)
+    /// Lowers the MTU of a path without a session to what ICMP reported, as [`Reported::believe`] says.
+    pub fn believe_path_mtu(
+        &mut self,
+        now: Instant,
+        reported: &mut Reported,
+        id: PathId,
+        mtu: u16,
+    ) -> Option<Change> {
+        reported.believe(now, &mut self.tunnels, id, mtu)
+    }
+
+    /// Forgets what ICMP reported of a path, as [`Reported::forget`] says.
+    pub fn forget_path_mtu(&mut self, reported: &mut Reported, id: PathId) -> Option<Change> {
+        reported.forget(&mut self.tunnels, id)
+    }
+
+    /// Forgets what was believed of a path for long enough, as [`Reported::expire`] says.
+    pub fn expire_path_mtu(
+        &mut self,
+        now: Instant,
+        reported: &mut Reported,
+        id: PathId,
+    ) -> Option<Change> {
+        reported.expire(now, &mut self.tunnels, id)
     }
 
     /// Replaces the sockets on which the packets of a path may arrive, and its local address.

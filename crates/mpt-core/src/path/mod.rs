@@ -2,6 +2,7 @@
 
 pub mod discovery;
 pub mod mtu;
+pub mod reported;
 mod transitions;
 
 use std::net::SocketAddr;

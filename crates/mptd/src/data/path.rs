@@ -4,6 +4,7 @@ use std::net::SocketAddr;
 use std::time::Instant;
 
 use mpt_core::SocketId;
+use mpt_core::path::reported::Reported;
 use socket2::SockAddr;
 
 use super::outbox::{Flushed, Outbox, SendCounters};
@@ -40,7 +41,7 @@ pub(crate) struct PathIo {
     /// What it is wired to.
     pub(crate) wiring: Wiring,
     /// A smaller path MTU that ICMP reported, on a path without a session.
-    pub(crate) reported: Option<ReportedMtu>,
+    pub(crate) reported: Reported,
     /// The connection's next sequence number at the last two ticks of a second, the older one first.
     pub(crate) numbers: [u32; 2],
     /// Where packets of the peer arrive, besides the source ports.
@@ -48,15 +49,6 @@ pub(crate) struct PathIo {
     /// One, or with entropy source ports a pool.
     pub(crate) channels: Vec<Channel>,
     destination: SockAddr,
-}
-
-/// A path MTU that ICMP reported, and when it is forgotten: nobody says that a path carries more again.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct ReportedMtu {
-    /// Bytes of the outer packet.
-    pub(crate) mtu: u16,
-    /// Until when it counts.
-    pub(crate) until: Instant,
 }
 
 /// One source port and the batch being gathered for it.
@@ -76,7 +68,7 @@ impl PathIo {
         Self {
             destination: wiring.remote.into(),
             wiring,
-            reported: None,
+            reported: Reported::default(),
             numbers: [0; 2],
             listening,
             channels: sources.iter().map(channel).collect(),

@@ -4,7 +4,7 @@
 //! out whether it is true (`mpt_core::path::discovery`). Without a session, and without its probes (`keepalive = 0`), it is believed for a while, as far as it proves that its sender has
 //! seen a packet of the path.
 
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use mpt_core::path::mtu;
 use mpt_core::sequence::Sequence;
@@ -12,7 +12,7 @@ use mpt_core::{DeviceId, Path, PathId, SocketId};
 use mpt_linux::udp::{PathError, PathErrorKind};
 use mpt_wire::gre;
 
-use super::path::{PathIo, ReportedMtu};
+use super::path::PathIo;
 use super::system::{BatchSocket, SuperPacketDevice, System};
 use super::{DataPath, Notice};
 
@@ -20,9 +20,6 @@ use super::{DataPath, Notice};
 const ERRORS_PER_ROUND: usize = 16;
 /// How much of the datagram in question is looked at: its GRE header.
 const QUOTE_LEN: usize = gre::MAX_HEADER_LEN;
-/// How long a reported MTU is believed without a session. Then larger packets are tried again (RFC 1191, section 6.3).
-const BELIEVED_FOR: Duration = Duration::from_secs(600);
-
 /// How much of a packet's GRE header a message quotes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Quote {
@@ -146,28 +143,21 @@ impl<S: System> DataPath<S> {
 
     /// Lowers the MTU of a path without a session, for a while.
     fn believe(&mut self, now: Instant, id: PathId, mtu: u16) {
-        let Some(path) = self.node.tunnels().path(id) else { return };
-        let (old, remote) = (path.mtu(), path.config().remote);
-        // Below what every link has, or larger than what we send: nonsense, or an answer to packets sent before.
-        if mtu < mtu::minimum(path.config().outer()) || mtu >= old {
+        let Some(Some(io)) = self.paths.get_mut(id.0 as usize) else { return };
+        let Some(change) = self.node.believe_path_mtu(now, &mut io.reported, id, mtu) else {
             return;
-        }
+        };
+        let (remote, old) = (io.wiring.remote, change.before);
         tracing::info!(%remote, old, new = mtu, "path MTU lowered for ten minutes, as ICMP says");
-        if let Some(Some(io)) = self.paths.get_mut(id.0 as usize) {
-            io.reported = Some(ReportedMtu { mtu, until: now + BELIEVED_FOR });
-        }
-        let change = self.node.limit_path_mtu(id, Some(mtu));
-        self.tell_device_mtu(change);
+        self.tell_device_mtu(change.device);
         self.tell_path_mtu(id);
     }
 
     /// Forgets what ICMP reported of a path.
     pub(super) fn forget_reported_mtu(&mut self, id: PathId) {
-        if let Some(Some(io)) = self.paths.get_mut(id.0 as usize)
-            && io.reported.take().is_some()
-        {
-            let change = self.node.limit_path_mtu(id, None);
-            self.tell_device_mtu(change);
+        let Some(Some(io)) = self.paths.get_mut(id.0 as usize) else { return };
+        if let Some(change) = self.node.forget_path_mtu(&mut io.reported, id) {
+            self.tell_device_mtu(change.device);
             self.tell_path_mtu(id);
         }
     }
@@ -181,13 +171,13 @@ impl<S: System> DataPath<S> {
             if let Some(connection) = connection.and_then(|id| self.node.tunnels().connection(id)) {
                 io.numbers = [io.numbers[1], connection.next_sequence()];
             }
-            if io.reported.is_some_and(|reported| reported.until <= now) {
-                over.push(id);
-            }
+            let change = self.node.expire_path_mtu(now, &mut io.reported, id);
+            over.extend(change.map(|change| (id, change)));
         }
-        for id in over {
+        for (id, change) in over {
             tracing::info!(path = id.0, "a path MTU that ICMP reported is tried again");
-            self.forget_reported_mtu(id);
+            self.tell_device_mtu(change.device);
+            self.tell_path_mtu(id);
         }
     }
 

@@ -220,10 +220,10 @@ impl<S: System> DataPath<S> {
             tier: path.config().tier,
             mtu: path.mtu(),
             mtu_source: self.mtu_source(config, path, id),
-            mtu_expires_ms: io.reported.map(|it| {
-                let left = it.until.saturating_duration_since(self.system.now());
-                u64::try_from(left.as_millis()).unwrap_or(u64::MAX)
-            }),
+            mtu_expires_ms: io
+                .reported
+                .left(self.system.now())
+                .map(|left| u64::try_from(left.as_millis()).unwrap_or(u64::MAX)),
             ipv6: self.carries_ipv6(path),
             sent: traffic(path.sent(), rates.sent),
             received: traffic(path.received(), rates.received),

@@ -1,0 +1,76 @@
+//! Path MTUs that ICMP reported, on paths without a session: believed for a while, since nobody says that a path carries more again.
+
+use std::time::{Duration, Instant};
+
+use super::mtu;
+use crate::{DeviceId, Endpoint, PathId};
+
+/// The time for which a reported MTU is believed. Then larger packets are tried again (RFC 1191,
+/// section 6.3).
+pub const BELIEVED_FOR: Duration = Duration::from_secs(600);
+
+/// What ICMP reported of one path, if anything.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Reported {
+    until: Option<Instant>,
+}
+
+/// A path has another MTU than before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Change {
+    /// The path MTU before, in bytes of the outer packet.
+    pub before: u16,
+    /// The device and its new inner MTU, if that has changed.
+    pub device: Option<(DeviceId, u16)>,
+}
+
+impl Reported {
+    /// Whether a reported MTU counts.
+    pub fn is_some(&self) -> bool {
+        self.until.is_some()
+    }
+
+    /// The time for which the reported MTU still counts.
+    pub fn left(&self, now: Instant) -> Option<Duration> {
+        Some(self.until?.saturating_duration_since(now))
+    }
+
+    /// Lowers the MTU of a path to what was reported, in bytes of the outer packet. `None` where the
+    /// report is not believed: it is below what every link has, or not below what is sent, so that it
+    /// is nonsense or about packets sent before.
+    pub fn believe<P: Copy>(
+        &mut self,
+        now: Instant,
+        endpoint: &mut Endpoint<P>,
+        path: PathId,
+        mtu: u16,
+    ) -> Option<Change> {
+        let known = endpoint.path(path)?;
+        let before = known.mtu();
+        if mtu < mtu::minimum(known.config().outer()) || mtu >= before {
+            return None;
+        }
+        self.until = Some(now + BELIEVED_FOR);
+        Some(Change { before, device: endpoint.limit_path_mtu(path, Some(mtu)) })
+    }
+
+    /// Forgets what was reported, if anything: the path is used with the MTU of its link again.
+    pub fn forget<P: Copy>(&mut self, endpoint: &mut Endpoint<P>, path: PathId) -> Option<Change> {
+        self.until.take()?;
+        let before = endpoint.path(path)?.mtu();
+        Some(Change { before, device: endpoint.limit_path_mtu(path, None) })
+    }
+
+    /// Forgets what was believed for long enough at `now`. To be called about once in a second.
+    pub fn expire<P: Copy>(
+        &mut self,
+        now: Instant,
+        endpoint: &mut Endpoint<P>,
+        path: PathId,
+    ) -> Option<Change> {
+        if self.until? > now {
+            return None;
+        }
+        self.forget(endpoint, path)
+    }
+}
