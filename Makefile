@@ -41,7 +41,7 @@ TABLES = $(if $(LAB),:,$(TARGET)/release/mpt-lab performance $(PERFORMANCE).md)
 bench: ## the speed table of docs/performance.md; fails when a must is missed
 	@scripts/setup demo
 	$(CARGO) build --release --locked -p mptd -p mpt -p mpt-lab
-	$(CARGO) bench --locked -p mpt-wire -p mpt-core -p mpt-linux --benches -- --warm-up-time 1 --measurement-time 2 --noplot
+	$(CARGO) bench --locked -p mpt-wire -p mpt-core -p mpt-offload --benches -- --warm-up-time 1 --measurement-time 2 --noplot
 	# A figure that was missed is told in the tables, too.
 	$(TARGET)/release/mpt-lab bench $(STORE) $(LAB); status=$$?; $(TABLES) && exit $$status
 

@@ -3,7 +3,6 @@ pub mod clock;
 pub mod confine;
 pub mod netlink;
 pub mod netns;
-pub mod offload;
 pub mod poller;
 pub mod realtime;
 pub mod sysctl;

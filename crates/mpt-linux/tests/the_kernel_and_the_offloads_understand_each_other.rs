@@ -11,10 +11,10 @@ use std::time::Duration;
 
 use mpt_linux::netlink::Netlink;
 use mpt_linux::netns::{self, Namespace};
-use mpt_linux::offload::coalesce::Counters;
-use mpt_linux::offload::{Coalescer, Piece, Segmenter, Sink, VnetHeader};
 use mpt_linux::poller::{Event, Interest, MAX_EVENTS, Poller};
-use mpt_linux::tun::{READ_LEN, Tun};
+use mpt_linux::tun::{Offloads, READ_LEN, Tun};
+use mpt_offload::coalesce::Counters;
+use mpt_offload::{Coalescer, Mergeable, Piece, Segmenter, Sink, VnetHeader};
 use nix::sys::socket::{setsockopt, sockopt};
 
 const DEVICE: &str = "off0";
@@ -107,7 +107,8 @@ struct Seen {
 
 /// Carries packets from one TUN device to the other until told to stop.
 fn carry(from: &Tun, to: &Tun, stop: &AtomicBool) -> Seen {
-    let mut coalescer = Coalescer::new(to.offloads());
+    let Offloads { tso, uso } = to.offloads();
+    let mut coalescer = Coalescer::new(Mergeable { tcp: tso, udp: uso });
     let mut buffer = vec![0; READ_LEN];
     let mut cut = 0;
     let mut poller = Poller::new().unwrap();

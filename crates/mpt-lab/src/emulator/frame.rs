@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use mpt_linux::offload::{Segmenter, VnetHeader};
+use mpt_offload::{Segmenter, VnetHeader};
 
 /// Bytes of an Ethernet header.
 const ETHERNET: usize = 14;
@@ -112,7 +112,7 @@ fn transport_start(vnet: &VnetHeader, packet: &[u8]) -> Option<usize> {
 
 #[cfg(test)]
 pub(super) mod tests {
-    use mpt_linux::offload::vnet::{GSO_TCPV4, NEEDS_CSUM};
+    use mpt_offload::vnet::{GSO_TCPV4, NEEDS_CSUM};
 
     use super::*;
 

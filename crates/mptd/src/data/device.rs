@@ -1,9 +1,13 @@
 //! A TUN device and the super-packets being put together for it.
 
-use mpt_linux::offload::Coalescer;
+use mpt_linux::tun::{Offloads, VNET_HEADER_LEN};
+use mpt_offload::{Coalescer, Mergeable, VnetHeader};
 
 use super::buffers::PacketRef;
 use super::system::SuperPacketDevice;
+
+// The device is opened for the header that the segmenter and the coalescer read and write.
+const _: () = assert!(VNET_HEADER_LEN == VnetHeader::LEN);
 
 /// One device of the data thread.
 #[derive(Debug)]
@@ -20,7 +24,7 @@ impl<D: SuperPacketDevice> Device<D> {
     /// Takes over an open device.
     #[must_use]
     pub(crate) fn new(tun: D) -> Self {
-        let offloads = tun.offloads();
-        Self { tun, coalescer: Coalescer::new(offloads), write_failed: 0 }
+        let Offloads { tso, uso } = tun.offloads();
+        Self { tun, coalescer: Coalescer::new(Mergeable { tcp: tso, udp: uso }), write_failed: 0 }
     }
 }

@@ -8,8 +8,8 @@ use std::ops::Range;
 use std::time::Instant;
 
 use mpt_core::{DeviceId, InnerDrop, Node, Outgoing, PathId};
-use mpt_linux::offload::{Segmenter, VnetHeader};
 use mpt_linux::tun::{READ_LEN, VNET_HEADER_LEN};
+use mpt_offload::{Segmenter, VnetHeader};
 use mpt_wire::checksum::Sum;
 use mpt_wire::gre;
 use mpt_wire::icmp;

@@ -6,7 +6,8 @@ use std::ops::Range;
 use std::time::Instant;
 
 use mpt_core::{ConnectionId, DeviceId, DeviceSink, Node, PacketMemory, SocketId};
-use mpt_linux::offload::{self, Piece, VnetHeader};
+use mpt_offload::coalesce::MAX_PIECES;
+use mpt_offload::{Piece, Sink, VnetHeader};
 use mpt_wire::ecn::Ecn;
 
 use super::SMALL_PACKET;
@@ -208,10 +209,10 @@ struct Writer<'a, D> {
     failed: &'a mut u64,
 }
 
-impl<D: SuperPacketDevice> offload::Sink<PacketRef> for Writer<'_, D> {
+impl<D: SuperPacketDevice> Sink<PacketRef> for Writer<'_, D> {
     fn write(&mut self, vnet: &VnetHeader, header: &[u8], pieces: &[Piece<PacketRef>]) {
         let vnet = vnet.emit();
-        let mut slices = [IoSlice::new(&[]); offload::coalesce::MAX_PIECES + 2];
+        let mut slices = [IoSlice::new(&[]); MAX_PIECES + 2];
         slices[0] = IoSlice::new(&vnet);
         slices[1] = IoSlice::new(header);
         for (slice, piece) in slices[2..].iter_mut().zip(pieces) {

@@ -1,4 +1,4 @@
-use mpt_linux::offload::{Segmenter, VnetHeader, vnet};
+use mpt_offload::{Segmenter, VnetHeader, vnet};
 use proptest::prelude::*;
 
 use crate::support::{Ip, Packet, any_super_packet, ipv4, ipv6, naive_sum};

@@ -5,40 +5,22 @@
 //! section 4.1). Hence what is only nearly alike stays apart: another acknowledgment number, window, TCP option, DSCP, ECN mark,
 //! TTL or flow label.
 //!
-//! [`Segmenter`]: super::Segmenter
+//! [`Segmenter`]: crate::Segmenter
 
 mod candidate;
+mod mergeable;
+mod sink;
 mod slot;
 
-use super::vnet::VnetHeader;
-use crate::tun::Offloads;
+use crate::vnet::VnetHeader;
 use candidate::{Candidate, Class, Flow, Reason, classify};
+pub use mergeable::Mergeable;
+pub use sink::{MAX_PIECES, Piece, Sink};
 use slot::{Join, Slot, ends_super_packet, verify};
 
 /// Flows that can have a super-packet in the making at one time. A batch from the network seldom has more; when it does, the
 /// oldest is written early.
 const SLOTS: usize = 8;
-
-/// Packets in one super-packet: what the kernel takes for UDP (`UDP_MAX_SEGMENTS` was 64 before Linux 6.9), and more than 64 KB
-/// hold of full-sized TCP segments.
-pub const MAX_PIECES: usize = 64;
-
-/// Where finished packets go.
-pub trait Sink<H> {
-    /// Write one packet or super-packet: `vnet`, then `header`, then the bytes of all `pieces` in order.
-    fn write(&mut self, vnet: &VnetHeader, header: &[u8], pieces: &[Piece<H>]);
-}
-
-/// Part of a packet that was given to [`Coalescer::push`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Piece<H> {
-    /// The packet's handle.
-    pub handle: H,
-    /// First byte, from the start of the packet's IP header.
-    pub start: u32,
-    /// End, exclusive.
-    pub end: u32,
-}
 
 /// What became of the packets. Every packet pushed and no longer held is in exactly one of the fields but `super_packets`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -55,7 +37,7 @@ pub struct Counters {
     pub control: u64,
     /// Fragments, IPv4 options, lengths that contradict each other.
     pub headers: u64,
-    /// Other protocols (IPv6 extension headers among them), and those not to be merged by [`Offloads`].
+    /// Other protocols (IPv6 extension headers among them), and those that [`Mergeable`] excludes.
     pub protocol: u64,
 }
 
@@ -65,7 +47,7 @@ pub struct Counters {
 /// their bytes have to stay where they are until they were written, at the latest by [`Self::flush`].
 #[derive(Debug)]
 pub struct Coalescer<H> {
-    offloads: Offloads,
+    mergeable: Mergeable,
     slots: [Slot<H>; SLOTS],
     /// A permutation of the slots' indices. The first `open` hold packets, the oldest first.
     order: [u8; SLOTS],
@@ -74,10 +56,10 @@ pub struct Coalescer<H> {
 }
 
 impl<H: Copy> Coalescer<H> {
-    /// A coalescer that merges what the TUN device can take. All memory it will ever need is allocated here.
-    pub fn new(offloads: Offloads) -> Self {
+    /// Returns a coalescer that merges what the TUN device can take. All memory it will ever need is allocated here.
+    pub fn new(mergeable: Mergeable) -> Self {
         Coalescer {
-            offloads,
+            mergeable,
             slots: std::array::from_fn(|_| Slot::new()),
             order: std::array::from_fn(|index| index as u8),
             open: 0,
@@ -92,7 +74,7 @@ impl<H: Copy> Coalescer<H> {
         if after_gap {
             self.flush(sink);
         }
-        match classify(packet, self.offloads) {
+        match classify(packet, self.mergeable) {
             Class::Candidate(candidate) => self.push_candidate(packet, handle, &candidate, sink),
             Class::Flow(flow, why) => {
                 self.close_flow(&flow, sink);

@@ -1,4 +1,4 @@
-use mpt_linux::offload::{Segmenter, VnetHeader};
+use mpt_offload::{Segmenter, VnetHeader};
 use proptest::prelude::*;
 
 use crate::support::{ALL, any_super_packet, coalesce};

@@ -72,7 +72,7 @@ impl VnetHeader {
 
     /// Reads the header in front of a packet. The fields are not checked here but by [`Segmenter::new`], against the packet.
     ///
-    /// [`Segmenter::new`]: super::Segmenter::new
+    /// [`Segmenter::new`]: crate::Segmenter::new
     pub fn parse(bytes: &[u8]) -> Result<Self, Malformed> {
         let bytes: &[u8; Self::LEN] = bytes.first_chunk().ok_or(Malformed::Truncated)?;
         let word = |at: usize| u16::from_ne_bytes([bytes[at], bytes[at + 1]]);

@@ -4,8 +4,8 @@ use std::ops::Range;
 
 use mpt_wire::checksum::Sum;
 
-use super::vnet::{self, Malformed, VnetHeader};
-use super::{Transport, field, read_u16, read_u32, tcp_flag, write_u16, write_u32};
+use crate::header::{Transport, field, read_u16, read_u32, tcp_flag, write_u16, write_u32};
+use crate::vnet::{self, Malformed, VnetHeader};
 
 /// What each packet of a super-packet looks like.
 ///

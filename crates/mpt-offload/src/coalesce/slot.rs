@@ -1,14 +1,15 @@
 //! One super-packet in the making.
 
 use mpt_wire::checksum::{Sum, update16};
+use mpt_wire::{ipv6, tcp};
 
 use super::candidate::{Addresses, Candidate, Flow};
-use super::{MAX_PIECES, Piece, Sink};
-use crate::offload::vnet::{self, VnetHeader};
-use crate::offload::{Transport, field, read_u16, read_u32, tcp_flag, write_u16};
+use super::sink::{MAX_PIECES, Piece, Sink};
+use crate::header::{Transport, field, read_u16, read_u32, tcp_flag, write_u16};
+use crate::vnet::{self, VnetHeader};
 
 /// IPv6 and TCP with all its options.
-const MAX_HEADER_LEN: usize = 40 + 60;
+const MAX_HEADER_LEN: usize = ipv6::HEADER_LEN + tcp::MAX_HEADER_LEN;
 
 /// What the IP header's length fields can say, taken alike for both versions.
 const MAX_LEN: usize = 65_535;

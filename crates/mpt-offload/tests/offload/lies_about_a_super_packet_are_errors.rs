@@ -1,4 +1,4 @@
-use mpt_linux::offload::{Malformed, Segmenter, VnetHeader, vnet};
+use mpt_offload::{Malformed, Segmenter, VnetHeader, vnet};
 use proptest::prelude::*;
 
 use crate::support::{Packet, any_super_packet, ipv4, ipv6};

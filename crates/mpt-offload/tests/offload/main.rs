@@ -1,5 +1,7 @@
 //! What segmenting and coalescing promise, one behaviour per file.
 
+#![expect(clippy::disallowed_types, reason = "`prop_oneof` shares its strategies by `Arc`")]
+
 mod a_packet_is_merged_only_with_its_like;
 mod a_super_packet_cut_and_joined_is_unchanged;
 mod coalescing_loses_and_reorders_nothing_within_a_flow;

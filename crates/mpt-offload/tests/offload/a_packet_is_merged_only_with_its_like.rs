@@ -1,6 +1,5 @@
 use etherparse::TcpHeader;
-use mpt_linux::offload::{Coalescer, VnetHeader, coalesce::MAX_PIECES, vnet};
-use mpt_linux::tun::Offloads;
+use mpt_offload::{Coalescer, Mergeable, VnetHeader, coalesce::MAX_PIECES, vnet};
 
 use crate::support::{ALL, Ip, Packet, Recorder, coalesce, expand, ipv4, ipv6};
 
@@ -295,12 +294,12 @@ fn only_what_the_device_takes_is_merged() {
         .iter()
         .map(Packet::bytes)
         .collect();
-    let count = |tso, uso| coalesce(&inputs, Offloads { tso, uso }).len();
+    let count = |tcp, udp| coalesce(&inputs, Mergeable { tcp, udp }).len();
     assert_eq!(
         (count(true, true), count(true, false), count(false, true), count(false, false)),
         (2, 3, 3, 4)
     );
-    for write in coalesce(&inputs, Offloads { tso: false, uso: false }) {
+    for write in coalesce(&inputs, Mergeable { tcp: false, udp: false }) {
         assert_eq!((write.vnet, &write.bytes), (VnetHeader::default(), &inputs[write.packets[0]]));
     }
 }

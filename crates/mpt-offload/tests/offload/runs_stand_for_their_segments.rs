@@ -1,4 +1,4 @@
-use mpt_linux::offload::{Segmenter, VnetHeader, vnet};
+use mpt_offload::{Segmenter, VnetHeader, vnet};
 use proptest::prelude::*;
 
 use crate::support::{Packet, any_super_packet, expand};

@@ -1,5 +1,5 @@
 use etherparse::TcpHeader;
-use mpt_linux::offload::{Coalescer, VnetHeader, coalesce::MAX_PIECES, vnet};
+use mpt_offload::{Coalescer, VnetHeader, coalesce::MAX_PIECES, vnet};
 use proptest::prelude::*;
 
 use crate::support::{ALL, Ip, Packet, Recorder, expand, ipv4, ipv6, naive_sum};
@@ -232,7 +232,7 @@ proptest! {
         // Nothing crosses a gap or the end of a batch.
         prop_assert!(left.iter().map(|&input| batches[input]).is_sorted());
         // Within a flow nothing is overtaken.
-        let mut last = std::collections::HashMap::new();
+        let mut last = std::collections::BTreeMap::new();
         for &input in &left {
             if let Some(key) = flow_key(&inputs[input]) {
                 let before = last.insert(key, input);

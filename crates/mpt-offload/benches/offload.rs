@@ -3,8 +3,7 @@
 use std::hint::black_box;
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
-use mpt_linux::offload::{Coalescer, Piece, Segmenter, Sink, VnetHeader, vnet};
-use mpt_linux::tun::Offloads;
+use mpt_offload::{Coalescer, Mergeable, Piece, Segmenter, Sink, VnetHeader, vnet};
 
 /// Inner MTU 1464, timestamps: what a TCP flow through the tunnel over an ordinary link looks like.
 const HEADER_LEN: usize = 52;
@@ -74,7 +73,7 @@ fn offload(criterion: &mut Criterion) {
         });
     });
     group.bench_function("coalesce_tcp_45x1464", |bencher| {
-        let mut coalescer = Coalescer::new(Offloads { tso: true, uso: true });
+        let mut coalescer = Coalescer::new(Mergeable { tcp: true, udp: true });
         let mut sink = Count(0);
         bencher.iter(|| {
             for (index, segment) in segments.iter().enumerate() {
@@ -96,7 +95,7 @@ fn offload(criterion: &mut Criterion) {
         .unwrap();
     group.throughput(Throughput::Elements(1));
     group.bench_function("pass_pure_ack", |bencher| {
-        let mut coalescer = Coalescer::new(Offloads { tso: true, uso: true });
+        let mut coalescer = Coalescer::new(Mergeable { tcp: true, udp: true });
         let mut sink = Count(0);
         bencher.iter(|| coalescer.push(black_box(&ack), 0, false, &mut sink));
     });

@@ -1,11 +1,10 @@
 //! An independent, slow implementation of everything under test, on etherparse.
 
 use etherparse::{IpNumber, Ipv4Header, Ipv6FlowLabel, Ipv6Header, TcpHeader, UdpHeader};
-use mpt_linux::offload::{Coalescer, Piece, Sink, VnetHeader, vnet};
-use mpt_linux::tun::Offloads;
+use mpt_offload::{Coalescer, Mergeable, Piece, Sink, VnetHeader, vnet};
 use proptest::prelude::*;
 
-pub(crate) const ALL: Offloads = Offloads { tso: true, uso: true };
+pub(crate) const ALL: Mergeable = Mergeable { tcp: true, udp: true };
 
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Ip {
@@ -265,8 +264,8 @@ impl Sink<usize> for Recorder<'_> {
 }
 
 /// Coalesces the packets as one batch without gaps.
-pub(crate) fn coalesce(inputs: &[Vec<u8>], offloads: Offloads) -> Vec<Write> {
-    let mut coalescer = Coalescer::new(offloads);
+pub(crate) fn coalesce(inputs: &[Vec<u8>], mergeable: Mergeable) -> Vec<Write> {
+    let mut coalescer = Coalescer::new(mergeable);
     let mut recorder = Recorder::new(inputs);
     for (index, packet) in inputs.iter().enumerate() {
         coalescer.push(packet, index, false, &mut recorder);

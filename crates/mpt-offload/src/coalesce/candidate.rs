@@ -1,7 +1,9 @@
 //! What kind of packet is it: one that can be merged with others of its flow, or one that only has to keep its place.
 
-use crate::offload::{PROTOCOL_TCP, PROTOCOL_UDP, Transport, field, read_u16, tcp_flag};
-use crate::tun::Offloads;
+use mpt_wire::ip::protocol;
+
+use super::mergeable::Mergeable;
+use crate::header::{Transport, field, read_u16, tcp_flag};
 
 /// Two packets with equal addresses are kept in order unless both have ports and the ports differ.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -65,12 +67,12 @@ pub(super) struct Candidate {
     pub(super) payload_len: usize,
 }
 
-/// Looks at the headers of a packet; `offloads` says which protocols may be merged.
-pub(super) fn classify(packet: &[u8], offloads: Offloads) -> Class {
+/// Looks at the headers of a packet; `mergeable` says which protocols may be merged.
+pub(super) fn classify(packet: &[u8], mergeable: Mergeable) -> Class {
     let Some((addresses, upper)) = parse_ip(packet) else { return Class::Foreign };
     let (transport, start) = match upper {
-        Upper::Transport { protocol: PROTOCOL_TCP, start } => (Transport::Tcp, start),
-        Upper::Transport { protocol: PROTOCOL_UDP, start } => (Transport::Udp, start),
+        Upper::Transport { protocol: protocol::TCP, start } => (Transport::Tcp, start),
+        Upper::Transport { protocol: protocol::UDP, start } => (Transport::Udp, start),
         Upper::Transport { .. } => return Class::Hosts(addresses, Reason::Protocol),
         Upper::Hidden => return Class::Hosts(addresses, Reason::Headers),
     };
@@ -80,8 +82,8 @@ pub(super) fn classify(packet: &[u8], offloads: Offloads) -> Class {
     };
     let flow = Flow { ports: u32::from_be_bytes([a, b, c, d]), transport, addresses };
     if !match transport {
-        Transport::Tcp => offloads.tso,
-        Transport::Udp => offloads.uso,
+        Transport::Tcp => mergeable.tcp,
+        Transport::Udp => mergeable.udp,
     } {
         return Class::Flow(flow, Reason::Protocol);
     }

@@ -2,9 +2,9 @@
 
 use std::ops::Range;
 
-use super::segment::{Kind, Segmenter};
-use super::vnet::{self, VnetHeader};
-use super::{Transport, field, read_u16, read_u32, tcp_flag, write_u16, write_u32};
+use crate::header::{Transport, field, read_u16, read_u32, tcp_flag, write_u16, write_u32};
+use crate::segment::{Kind, Segmenter};
+use crate::vnet::{self, VnetHeader};
 
 impl Segmenter {
     /// Writes the headers of the packet that stands for some consecutive segments to the first [`Self::header_len`] bytes of
