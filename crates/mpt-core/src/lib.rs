@@ -34,7 +34,8 @@ pub use config::{ConfigError, ConnectionConfig, Direction, PathConfig};
 pub use connection::Connection;
 pub use counters::{Accepted, DatagramDrops, InnerDrops, Remarks, Traffic};
 pub use endpoint::{
-    AcceptedDatagram, DatagramDrop, DeviceSink, Endpoint, InnerDrop, Nowhere, Outgoing, Transmit,
+    AcceptedDatagram, DatagramDrop, DeviceSink, Endpoint, InnerDrop, InnerPacket, Nowhere,
+    Outgoing, Transmit,
 };
 pub use id::{ConnectionId, DeviceId, PathId, SocketId};
 pub use node::{Lent, Node, PacketMemory, Span};

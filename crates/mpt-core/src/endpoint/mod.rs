@@ -14,7 +14,7 @@ use std::time::Instant;
 
 pub(crate) use receive::ToDevice;
 pub use receive::{AcceptedDatagram, DatagramDrop, DeviceSink, Nowhere};
-pub use send::{InnerDrop, Outgoing, Transmit};
+pub use send::{InnerDrop, InnerPacket, Outgoing, Transmit};
 
 use crate::connection::{Connection, index};
 use crate::counters::{DatagramDrops, InnerDrops};

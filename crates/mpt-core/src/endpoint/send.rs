@@ -1,5 +1,6 @@
 //! From the TUN devices to the network.
 
+use mpt_wire::checksum::Sum;
 use mpt_wire::mss::ChecksumState;
 use mpt_wire::{gre, ip};
 
@@ -7,6 +8,33 @@ use super::Endpoint;
 use crate::connection::{Envelope, Inner, index};
 use crate::counters::InnerDrops;
 use crate::{ConnectionId, DeviceId, PathId, scope};
+
+/// A packet or super-packet from a device, classified.
+#[derive(Debug)]
+pub struct InnerPacket<'a> {
+    /// The packet. The MSS option of a SYN may be lowered in it; nothing else is changed.
+    pub bytes: &'a mut [u8],
+    /// Its headers.
+    pub summary: ip::Summary,
+    /// Whether its TCP checksum has to follow a change.
+    pub checksum: ChecksumState,
+    /// How many packets it is to become, at least one.
+    pub segments: u16,
+    /// Bytes of the largest of them, headers included.
+    pub largest: usize,
+}
+
+impl<'a> InnerPacket<'a> {
+    /// A packet that is sent as it is, with complete checksums.
+    ///
+    /// # Errors
+    ///
+    /// It is no complete IPv4 or IPv6 packet.
+    pub fn whole(bytes: &'a mut [u8]) -> Result<Self, ip::Malformed> {
+        let (summary, largest) = (ip::Summary::parse(bytes)?, bytes.len());
+        Ok(Self { bytes, summary, checksum: ChecksumState::Complete, segments: 1, largest })
+    }
+}
 
 /// How to send a packet or super-packet.
 #[derive(Clone, Copy, Debug)]
@@ -22,6 +50,35 @@ pub struct Outgoing<'a> {
     pub flow_hash: u32,
     /// By ascending segment, at least one for each.
     pub transmits: &'a [Transmit],
+}
+
+impl Outgoing<'_> {
+    /// Bytes of the GRE header of each datagram.
+    #[inline]
+    #[must_use]
+    pub fn header_len(&self) -> usize {
+        self.gre.header_len()
+    }
+
+    /// Writes the GRE header of a datagram, complete with number and checksum, to the first
+    /// [`Self::header_len`] bytes of `head`. What follows them there, and then `payload`, is the inner
+    /// packet.
+    ///
+    /// # Panics
+    ///
+    /// If `head` is shorter.
+    #[inline]
+    pub fn frame(&self, transmit: &Transmit, head: &mut [u8], payload: &[u8]) {
+        let sequence = self.gre.sequence.map(|_| transmit.sequence);
+        gre::Repr { sequence, ..self.gre }.emit(head);
+        if self.gre.checksum {
+            let (header, inner) = head.split_at_mut(self.gre.header_len());
+            let mut sum = Sum::new();
+            sum.add_bytes(inner);
+            sum.add_bytes(payload);
+            gre::Repr::fill_checksum(header, sum);
+        }
+    }
 }
 
 /// A packet or super-packet that has its connection, its numbers and its paths.
@@ -97,23 +154,25 @@ impl<P: Copy> Endpoint<P> {
         segments: u16,
         largest: usize,
     ) -> Result<Outgoing<'_>, InnerDrop> {
-        let sent = self.send(device, packet, checksum, segments, largest)?;
+        let Ok(summary) = ip::Summary::parse(packet) else {
+            self.inner_drops.add(InnerDrop::Malformed, u64::from(segments.max(1)));
+            return Err(InnerDrop::Malformed);
+        };
+        let packet = InnerPacket { bytes: packet, summary, checksum, segments, largest };
+        let sent = self.send(device, packet)?;
         Ok(self.outgoing(sent))
     }
 
-    /// The same; what it gives is the argument of [`Self::outgoing`].
+    /// The same with a packet that is classified; what it gives is the argument of [`Self::outgoing`].
     #[inline]
     pub(crate) fn send(
         &mut self,
         device: DeviceId,
-        packet: &mut [u8],
-        checksum: ChecksumState,
-        segments: u16,
-        largest: usize,
+        packet: InnerPacket<'_>,
     ) -> Result<Sent, InnerDrop> {
-        let segments = segments.max(1);
+        let segments = packet.segments.max(1);
         self.transmits.clear();
-        match self.encapsulate(device, packet, checksum, segments, largest) {
+        match self.encapsulate(device, packet, segments) {
             Ok((connection, envelope)) => Ok(Sent { connection, envelope }),
             Err((connection, reason)) => {
                 let connection = connection.and_then(|id| self.connections[index(id)].as_mut());
@@ -141,12 +200,10 @@ impl<P: Copy> Endpoint<P> {
     fn encapsulate(
         &mut self,
         device: DeviceId,
-        packet: &mut [u8],
-        checksum: ChecksumState,
+        packet: InnerPacket<'_>,
         segments: u16,
-        largest: usize,
     ) -> Result<(ConnectionId, Envelope), (Option<ConnectionId>, InnerDrop)> {
-        let summary = ip::Summary::parse(packet).map_err(|_| (None, InnerDrop::Malformed))?;
+        let InnerPacket { bytes, summary, checksum, largest, .. } = packet;
         let id = if scope::stays_on_link(&summary) {
             self.tables.multicast(device).ok_or((None, InnerDrop::Multicast))?
         } else if self.tables.outers.contains(&summary) {
@@ -162,7 +219,7 @@ impl<P: Copy> Endpoint<P> {
             connection.quiet = false;
             self.woken.push(id);
         }
-        let inner = Inner { summary: &summary, packet, checksum, segments, largest };
+        let inner = Inner { summary: &summary, packet: bytes, checksum, segments, largest };
         connection
             .encapsulate(inner, self.flow_seed, &mut self.paths, &mut self.transmits)
             .map(|envelope| (id, envelope))

@@ -2,18 +2,13 @@
 
 use std::time::Instant;
 
-use mpt_wire::mss::ChecksumState;
-
 use super::Node;
-use crate::{ConnectionId, DeviceId, InnerDrop, Outgoing};
+use crate::{ConnectionId, DeviceId, InnerDrop, InnerPacket, Outgoing};
 
 impl<P: Copy> Node<P> {
-    /// One packet from a device, or a super-packet that is to become `segments` packets, the largest of
-    /// `largest` bytes (headers included). Finds its connection, numbers its segments in order and
-    /// chooses a path for each.
-    ///
-    /// The MSS option of a SYN may be lowered; `checksum` says whether its TCP checksum has to follow.
-    /// Nothing else is changed; the hop limit was the business of the kernel's routing.
+    /// A packet from a device, or a super-packet that is to become several. Finds its connection,
+    /// numbers its segments in order and chooses a path for each. (The hop limit was the business of
+    /// the kernel's routing.)
     ///
     /// # Errors
     ///
@@ -23,12 +18,9 @@ impl<P: Copy> Node<P> {
         &mut self,
         now: Instant,
         device: DeviceId,
-        packet: &mut [u8],
-        checksum: ChecksumState,
-        segments: u16,
-        largest: usize,
+        packet: InnerPacket<'_>,
     ) -> Result<Outgoing<'_>, InnerDrop> {
-        let sent = self.tunnels.send(device, packet, checksum, segments, largest);
+        let sent = self.tunnels.send(device, packet);
         if let Some(connection) = self.tunnels.take_woken() {
             self.wake(now, connection);
         }

@@ -8,12 +8,11 @@ use mpt_core::control::liveness::Timing;
 use mpt_core::control::{Event, Peer, PrivateKey, PublicKey, SessionConfig, SessionId};
 use mpt_core::node::{self, Destination, Transmit};
 use mpt_core::{
-    ConnectionConfig, ConnectionId, DeviceId, Direction, Mapping, Node, PathConfig, PathId,
-    Selector, SocketId, Span, reorder,
+    ConnectionConfig, ConnectionId, DeviceId, Direction, InnerPacket, Mapping, Node, PathConfig,
+    PathId, Selector, SocketId, Span, reorder,
 };
 use mpt_wire::control::Kind;
 use mpt_wire::ecn;
-use mpt_wire::mss::ChecksumState;
 
 use super::frames;
 
@@ -322,9 +321,12 @@ impl Hub {
         for id in 0..daemon.node.tunnels().connections().count() {
             let connection = daemon.node.tunnels().connection(ConnectionId(id as u32));
             let mut packet = packet(connection.unwrap().config().selectors[0].destination);
-            let (checksum, len) = (ChecksumState::Complete, packet.len());
             // Where no path is up it is dropped, and wakes the session all the same.
-            let _ = daemon.node.handle_inner(now, DeviceId(0), &mut packet, checksum, 1, len);
+            let _ = daemon.node.handle_inner(
+                now,
+                DeviceId(0),
+                InnerPacket::whole(&mut packet).unwrap(),
+            );
         }
         self.send(node);
     }

@@ -11,14 +11,13 @@ use mpt_core::control::{
     Event, PathEvent, PathView, PrivateKey, SessionConfig, SessionId, SessionView,
 };
 use mpt_core::{
-    ConnectionConfig, ConnectionId, DeviceId, DeviceSink, Direction, DownReason, Mapping, Node,
-    PacketMemory, PathConfig, PathId, Selector, SocketId, node, reorder,
+    ConnectionConfig, ConnectionId, DeviceId, DeviceSink, Direction, DownReason, InnerPacket,
+    Mapping, Node, PacketMemory, PathConfig, PathId, Selector, SocketId, Transmit, node, reorder,
 };
 use mpt_link::{ByteCount, Change, Link, Loss, Outcome, Params, Probability};
 use mpt_wire::control::Kind;
 use mpt_wire::ecn;
 use mpt_wire::gre;
-use mpt_wire::mss::ChecksumState;
 
 /// The index of a host, and of the direction in which it sends.
 pub type Side = usize;
@@ -263,24 +262,22 @@ impl Network {
             return;
         }
         let mut inner = inner(side, host.sent);
-        let given = host.node.handle_inner(
-            local,
-            DeviceId(0),
-            &mut inner,
-            ChecksumState::Complete,
-            1,
-            INNER,
-        );
+        let packet = InnerPacket::whole(&mut inner).unwrap();
+        let given = host.node.handle_inner(local, DeviceId(0), packet);
         match given {
             Ok(outgoing) => {
                 host.sent += 1;
-                let transmits = outgoing.transmits.to_vec();
-                let header = outgoing.gre;
-                for transmit in transmits {
-                    let sequence = header.sequence.map(|_| transmit.sequence);
-                    let bytes = datagram(gre::Repr { sequence, ..header }, &inner);
-                    let path = self.hosts[side].path_index(transmit.path);
-                    let to = self.hosts[side].node.tunnels().path(transmit.path).unwrap().remote();
+                let framed = |transmit: &Transmit| {
+                    let mut bytes = vec![0; outgoing.header_len()];
+                    outgoing.frame(transmit, &mut bytes, &inner);
+                    bytes.extend_from_slice(&inner);
+                    (transmit.path, bytes)
+                };
+                let datagrams: Vec<(PathId, Vec<u8>)> =
+                    outgoing.transmits.iter().map(framed).collect();
+                for (id, bytes) in datagrams {
+                    let path = self.hosts[side].path_index(id);
+                    let to = self.hosts[side].node.tunnels().path(id).unwrap().remote();
                     self.last_data[path][side] = Some(self.now);
                     let _ = self.transmit(side, path, to, bytes);
                 }

@@ -10,11 +10,10 @@ use mpt_core::control::liveness::Timing;
 use mpt_core::control::{ControlPathId, Event, SessionConfig, SessionId};
 use mpt_core::node::{self, Destination};
 use mpt_core::{
-    ConnectionConfig, ConnectionId, DeviceId, Direction, Lent, Mapping, Node, PathConfig, PathId,
-    Selector, SocketId, Span, reorder,
+    ConnectionConfig, ConnectionId, DeviceId, Direction, InnerPacket, Lent, Mapping, Node,
+    PathConfig, PathId, Selector, SocketId, Span, Transmit, reorder,
 };
 use mpt_wire::control::Kind;
-use mpt_wire::mss::ChecksumState;
 use mpt_wire::{ecn, gre};
 
 use super::fleet::Numbers;
@@ -150,18 +149,17 @@ impl Client {
         };
         let from = SocketAddrV4::new(self.inner?, source_port);
         packet::inner(inner, from, SocketAddrV4::new(site::inner_address(), site::SINK));
-        let length = inner.len();
-        let outgoing =
-            self.node.handle_inner(now, DEVICE, inner, ChecksumState::Complete, 1, length).ok()?;
+        let outgoing = self.node.handle_inner(now, DEVICE, InnerPacket::whole(inner).ok()?).ok()?;
         let transmit = outgoing.transmits.first()?;
         let path = self.paths.iter().position(|&it| it == transmit.path)?;
-        let mut header = outgoing.gre;
         if numbers == Numbers::WithGaps {
             self.skipped = self.skipped.wrapping_add(STEP);
         }
         let sequence = transmit.sequence.wrapping_add(self.skipped);
-        header.sequence = header.sequence.map(|_| sequence);
-        packet::outer(&mut self.datagram, header, inner);
+        self.datagram.clear();
+        self.datagram.resize(outgoing.header_len(), 0);
+        outgoing.frame(&Transmit { sequence, ..*transmit }, &mut self.datagram, inner);
+        self.datagram.extend_from_slice(inner);
         Some((path, &self.datagram))
     }
 

@@ -2,8 +2,6 @@
 
 use std::net::{Ipv4Addr, SocketAddrV4};
 
-use mpt_wire::gre;
-
 /// UDP payload of an inner packet, in bytes.
 const PAYLOAD: usize = 172;
 /// IPv4 and UDP headers.
@@ -52,14 +50,6 @@ pub(super) fn inner(packet: &mut [u8], from: SocketAddrV4, to: SocketAddrV4) {
     packet[20..22].copy_from_slice(&from.port().to_be_bytes());
     packet[22..24].copy_from_slice(&to.port().to_be_bytes());
     packet[24..26].copy_from_slice(&((length - 20) as u16).to_be_bytes());
-}
-
-/// Puts `payload` behind a GRE header into `datagram`.
-pub(super) fn outer(datagram: &mut Vec<u8>, header: gre::Repr, payload: &[u8]) {
-    datagram.clear();
-    datagram.resize(header.header_len(), 0);
-    header.emit(datagram);
-    datagram.extend_from_slice(payload);
 }
 
 /// RFC 791: the complement of the sum of the header's words.

@@ -7,11 +7,9 @@ use std::io::IoSlice;
 use std::ops::Range;
 use std::time::Instant;
 
-use mpt_core::{DeviceId, InnerDrop, Node, Outgoing, PathId};
+use mpt_core::{DeviceId, InnerDrop, InnerPacket, Node, Outgoing, PathId};
 use mpt_linux::tun::{READ_LEN, VNET_HEADER_LEN};
 use mpt_offload::{Segmenter, VnetHeader};
-use mpt_wire::checksum::Sum;
-use mpt_wire::gre;
 use mpt_wire::icmp;
 use mpt_wire::ip::Summary;
 use mpt_wire::mss::ChecksumState;
@@ -157,7 +155,8 @@ impl Egress {
         let (segments, largest) = (segmenter.count(), segmenter.largest());
         // The segmenter has completed the checksum of whatever is no super-packet, and a SYN never is one.
         let checksum = ChecksumState::Complete;
-        match node.handle_inner(exits.now, id, packet, checksum, segments, largest) {
+        let inner = InnerPacket { bytes: packet, summary, checksum, segments, largest };
+        match node.handle_inner(exits.now, id, inner) {
             Ok(outgoing) => {
                 self.used = read.end;
                 self.gather(&outgoing, &segmenter, start..read.end, exits);
@@ -181,7 +180,7 @@ impl Egress {
         packet: Range<usize>,
         exits: &mut Exits<'_, S>,
     ) {
-        let gre_len = outgoing.gre.header_len();
+        let gre_len = outgoing.header_len();
         let header_len = gre_len + segmenter.header_len();
         let mut written = None;
         let (mut header, mut payload) = (0..0, 0..0);
@@ -196,15 +195,7 @@ impl Egress {
                 let out = &mut behind[..header_len];
                 let packet_bytes = &before[packet.clone()];
                 let range = segmenter.segment(packet_bytes, transmit.segment, &mut out[gre_len..]);
-                let gre = outgoing.gre.sequence.map(|_| transmit.sequence);
-                let gre = gre::Repr { sequence: gre, ..outgoing.gre };
-                gre.emit(out);
-                if gre.checksum {
-                    let mut sum = Sum::new();
-                    sum.add_bytes(&out[gre_len..]);
-                    sum.add_bytes(&packet_bytes[range.clone()]);
-                    gre::Repr::fill_checksum(&mut out[..gre_len], sum);
-                }
+                outgoing.frame(transmit, out, &packet_bytes[range.clone()]);
                 payload = packet.start + range.start..packet.start + range.end;
                 written = Some(transmit.segment);
             }
