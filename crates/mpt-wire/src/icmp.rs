@@ -26,10 +26,10 @@ pub const HEADER_LEN: usize = 8;
 pub const MAX_TOO_BIG_LEN: usize = MAX_LEN_V6;
 
 /// The longest ICMPv4 error (RFC 1812 section 4.3.2.3), in bytes, IP header included.
-const MAX_LEN_V4: usize = 576;
+const MAX_LEN_V4: usize = ipv4::MIN_ACCEPTED_LEN;
 
 /// The longest ICMPv6 error: the minimum IPv6 MTU (RFC 4443 section 2.4 (c)), in bytes.
-const MAX_LEN_V6: usize = 1280;
+const MAX_LEN_V6: usize = ipv6::MIN_MTU;
 
 /// What an ICMPv4 error has to quote at least: the IP header and 8 bytes (RFC 792).
 const MIN_QUOTED_PAYLOAD: usize = 8;

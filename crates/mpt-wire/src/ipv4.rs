@@ -28,6 +28,9 @@ use crate::ip::Malformed;
 /// The length of the header without options, in bytes.
 pub const HEADER_LEN: usize = 20;
 
+/// The length of the packets that every host accepts (RFC 791 section 3.1), in bytes.
+pub const MIN_ACCEPTED_LEN: usize = 576;
+
 const DONT_FRAGMENT: u16 = 0x4000;
 const MORE_FRAGMENTS: u16 = 0x2000;
 const OFFSET: u16 = 0x1fff;

@@ -29,6 +29,9 @@ use crate::ip::Malformed;
 /// The length of the fixed header, in bytes.
 pub const HEADER_LEN: usize = 40;
 
+/// The smallest MTU of a link that carries IPv6 (RFC 8200 section 5), in bytes.
+pub const MIN_MTU: usize = 1280;
+
 const FLOW_LABEL: u32 = 0x000f_ffff;
 
 /// A view of an IPv6 packet.

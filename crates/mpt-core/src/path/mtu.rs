@@ -1,16 +1,17 @@
 //! Sizes: from the MTU of a path to that of what it carries.
 
 use mpt_wire::ip::Version;
+use mpt_wire::{ipv4, ipv6, udp};
 
-/// UDP header.
-const UDP: u16 = 8;
+/// The MTU of Ethernet, in bytes: what is assumed of a link that is not known.
+pub const ETHERNET: u16 = 1500;
 
 /// Smallest MTU of an IPv6 link (RFC 8200, section 5): below it, IPv6 cannot be carried.
-pub const IPV6_MINIMUM: u16 = 1280;
+pub const IPV6_MINIMUM: u16 = ipv6::MIN_MTU as u16;
 
 /// What an IPv4 host can receive at least (RFC 791, section 3.1). A path MTU below it is taken for
 /// an error or an attack.
-pub const IPV4_MINIMUM: u16 = 576;
+pub const IPV4_MINIMUM: u16 = ipv4::MIN_ACCEPTED_LEN as u16;
 
 /// The smallest path MTU believed, in bytes of the outer packet.
 pub const fn minimum(outer: Version) -> u16 {
@@ -20,23 +21,25 @@ pub const fn minimum(outer: Version) -> u16 {
     }
 }
 
+/// Returns the bytes that the tunnel adds to an inner packet: outer IP header, UDP header and a GRE header of
+/// `gre_header` bytes.
+pub const fn overhead(outer: Version, gre_header: u16) -> u16 {
+    let ip = match outer {
+        Version::V4 => ipv4::HEADER_LEN,
+        Version::V6 => ipv6::HEADER_LEN,
+    };
+    (ip + udp::HEADER_LEN) as u16 + gre_header
+}
+
 /// The inner MTU of a path: what fits into its MTU beside outer IP header, UDP header and a GRE
 /// header of `gre_header` bytes (0 if nothing does).
 pub const fn inner(path_mtu: u16, outer: Version, gre_header: u16) -> u16 {
-    let ip = match outer {
-        Version::V4 => 20,
-        Version::V6 => 40,
-    };
-    path_mtu.saturating_sub(ip + UDP + gre_header)
+    path_mtu.saturating_sub(overhead(outer, gre_header))
 }
 
 /// The path MTU that an inner packet of `inner` bytes takes.
 pub const fn outer(inner: u16, outer: Version, gre_header: u16) -> u16 {
-    let ip = match outer {
-        Version::V4 => 20,
-        Version::V6 => 40,
-    };
-    inner.saturating_add(ip + UDP + gre_header)
+    inner.saturating_add(overhead(outer, gre_header))
 }
 
 #[cfg(test)]

@@ -9,6 +9,7 @@ use mpt_api::session::{Create, PathSpec, SessionReply, SessionRequest, SessionRe
 use mpt_core::control::liveness::Timing;
 use mpt_core::control::{ControlPathId, Event, SessionConfig, SessionId};
 use mpt_core::node::{self, Destination};
+use mpt_core::path::mtu;
 use mpt_core::{
     ConnectionConfig, ConnectionId, DeviceId, Direction, InnerPacket, Lent, Mapping, Node,
     PathConfig, PathId, Selector, SocketId, Span, Transmit, reorder,
@@ -223,7 +224,7 @@ fn connection(number: u16) -> ConnectionConfig {
         weight_in: 1,
         tier: 0,
         up: true,
-        mtu: 1500,
+        mtu: mtu::ETHERNET,
         entropy: false,
     };
     ConnectionConfig {

@@ -2,10 +2,13 @@
 
 use std::net::{Ipv4Addr, SocketAddrV4};
 
+use mpt_wire::ip::protocol;
+use mpt_wire::{ipv4, udp};
+
 /// UDP payload of an inner packet, in bytes.
 const PAYLOAD: usize = 172;
 /// IPv4 and UDP headers.
-const HEADERS: usize = 28;
+const HEADERS: usize = ipv4::HEADER_LEN + udp::HEADER_LEN;
 /// Length of an inner packet, in bytes.
 pub(super) const INNER: usize = HEADERS + PAYLOAD;
 /// Length of an inner packet that waits for others, in bytes: those that fit into a window of 16,384 with gaps of [`STEP`] fill the
@@ -42,7 +45,7 @@ pub(super) fn inner(packet: &mut [u8], from: SocketAddrV4, to: SocketAddrV4) {
     let length = packet.len();
     packet[2..4].copy_from_slice(&(length as u16).to_be_bytes());
     packet[8] = 64;
-    packet[9] = 17;
+    packet[9] = protocol::UDP;
     packet[12..16].copy_from_slice(&from.ip().octets());
     packet[16..20].copy_from_slice(&to.ip().octets());
     let checksum = header_checksum(&packet[..20]);

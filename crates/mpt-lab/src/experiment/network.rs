@@ -4,6 +4,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use anyhow::{Context, Error, Result};
+use mpt_core::path::mtu;
 use mpt_link::{
     Bitrate, ByteCount, Change, Distribution, Jitter, Loss, Params, QueueLimit, Redraw,
 };
@@ -13,10 +14,8 @@ use super::source::{Source, Step, Tree};
 use super::units::{Quantity, Rate, Time};
 use crate::case::{ChannelSpec, LinkSpec, MediumSpec, NetworkSpec};
 
-/// What Ethernet carries.
-const USUAL_MTU: u16 = 1500;
 /// What every IPv4 host must accept (RFC 791), and what our devices carry at most.
-const MTUS: std::ops::RangeInclusive<u16> = 576..=9200;
+const MTUS: std::ops::RangeInclusive<u16> = mtu::IPV4_MINIMUM..=9200;
 /// A session has at most 128 paths, and a machine like ours is busy with far fewer.
 const MOST_LINKS: usize = 64;
 /// Interfaces have names of at most 15 bytes, and ends may be told apart by a suffix.
@@ -127,7 +126,7 @@ impl Network {
                 );
                 return Err(place.error("count", message));
             }
-            let mtu = file.mtu.unwrap_or(USUAL_MTU);
+            let mtu = file.mtu.unwrap_or(mtu::ETHERNET);
             if !MTUS.contains(&mtu) {
                 let message =
                     format!("{mtu} is not an MTU; write {} to {}", MTUS.start(), MTUS.end());
@@ -236,7 +235,7 @@ impl Network {
             channel(|link| &link.forward, FULL_PACKET, "forward")?,
             channel(|link| &link.backward, 0, "backward")?,
         ];
-        let mtu = all.iter().map(|link| link.mtu).min().unwrap_or(USUAL_MTU);
+        let mtu = all.iter().map(|link| link.mtu).min().unwrap_or(mtu::ETHERNET);
         let link = LinkSpec { name: "path1".into(), forward: vec![0], backward: vec![1], mtu };
         Ok(NetworkSpec { channels, links: vec![link] })
     }

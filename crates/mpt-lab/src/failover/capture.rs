@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use anyhow::{Result, bail};
 use mpt_wire::gre;
+use mpt_wire::ip::protocol;
 use nix::errno::Errno;
 use nix::sys::socket::sockopt::{ReceiveTimestampns, RxqOvfl};
 use nix::sys::socket::{ControlMessageOwned, LinkAddr, MsgFlags, recvmsg, setsockopt};
@@ -100,7 +101,7 @@ fn filter() -> Vec<SockFilter> {
     const IF_AT_LEAST: u16 = 0x35;
     const RETURN: u16 = 0x06;
     const PACKET_TYPE: u32 = 0xffff_f004;
-    const UDP: u32 = 17;
+    const UDP: u32 = protocol::UDP as u32;
     let port = u32::from(gre::PORT);
     let shortest = (20 + 8 + 4 + 28 + metronome::SMALL) as u32;
     let longest = shortest + 12;
@@ -180,7 +181,7 @@ fn read(socket: &Socket, stop: &AtomicBool) -> Result<Vec<Packet>> {
 
 /// GRE sequence number and metronome's number of the beginning of an IPv4 packet; `None` for anything but data of the tunnel.
 fn parse(packet: &[u8]) -> Option<(Option<u32>, Option<u64>)> {
-    if *packet.first()? != 0x45 || *packet.get(9)? != 17 {
+    if *packet.first()? != 0x45 || *packet.get(9)? != protocol::UDP {
         return None;
     }
     let (header, length) = gre::Repr::parse(packet.get(28..)?).ok()?;
@@ -197,7 +198,7 @@ mod tests {
     /// Outer IPv4 and UDP headers, then `gre`.
     fn datagram(gre: &[u8]) -> Vec<u8> {
         let mut packet = vec![0; 28];
-        (packet[0], packet[9]) = (0x45, 17);
+        (packet[0], packet[9]) = (0x45, protocol::UDP);
         packet.extend_from_slice(gre);
         packet
     }

@@ -9,6 +9,7 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
+use mpt_wire::ip::protocol;
 use nix::errno::Errno;
 use nix::sys::socket::sockopt::ReceiveTimestampns;
 use nix::sys::socket::{ControlMessageOwned, MsgFlags, SockaddrIn, recvmsg, setsockopt};
@@ -247,7 +248,7 @@ fn receive(socket: &UdpSocket, stop: &AtomicBool) -> Result<Vec<Arrival>> {
 /// The number of a metronome's packet, from the beginning of an inner IPv4 packet.
 pub(super) fn number(packet: &[u8]) -> Option<u64> {
     let port = u16::from_be_bytes(packet.get(22..24)?.try_into().ok()?);
-    let ours = packet[0] == 0x45 && packet[9] == 17 && (PORT..PORT + 3).contains(&port);
+    let ours = packet[0] == 0x45 && packet[9] == protocol::UDP && (PORT..PORT + 3).contains(&port);
     let number = packet.get(28..36)?.try_into().ok()?;
     ours.then(|| u64::from_be_bytes(number))
 }

@@ -2,18 +2,26 @@
 
 use std::time::Duration;
 
+use mpt_core::path::mtu;
 use mpt_core::{advise, reorder};
 use mpt_link::{
     Bitrate, ByteCount, Distribution, Jitter, Loss, Params, Probability, QueueLimit, Redraw,
 };
+use mpt_wire::gre;
+use mpt_wire::ip::Version;
 use serde::{Deserialize, Serialize};
 
 use crate::congestion::Control;
 use crate::tcp::{Config, Treatment};
 
-/// What an inner packet has around it on a link: GRE with a sequence number (8), UDP (8), IPv4 (20), Ethernet without
-/// its checksum (14, as the laboratory's emulator counts).
-pub const HEADERS: ByteCount = ByteCount(50);
+/// The length of a GRE header with a sequence number, in bytes.
+pub(super) const GRE: usize =
+    gre::Repr { protocol: gre::Protocol::IPV4, checksum: false, key: None, sequence: Some(0) }
+        .header_len();
+
+/// What an inner packet has around it on a link: GRE with a sequence number, UDP, IPv4, and Ethernet without its checksum
+/// (14 bytes, as the laboratory's emulator counts).
+pub const HEADERS: ByteCount = ByteCount(14 + mtu::overhead(Version::V4, GRE as u16) as u64);
 
 /// A flow counts as settled from here on: the laboratory's `goodput_3_to_10_mbit` begins there, too.
 const SETTLED_FROM: Duration = Duration::from_secs(3);

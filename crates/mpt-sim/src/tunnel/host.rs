@@ -4,6 +4,7 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::time::Instant;
 
 use ipnet::{IpNet, Ipv4Net};
+use mpt_core::path::mtu;
 use mpt_core::reorder::EqualizedBuffer;
 use mpt_core::{
     Connection, ConnectionConfig, ConnectionId, DeviceId, DeviceSink, Direction, Endpoint, Mapping,
@@ -16,12 +17,11 @@ use crate::tcp::{Ack, Segment};
 use crate::time::Time;
 
 use super::Case;
+use super::case::GRE;
 
 const DEVICE: DeviceId = DeviceId(0);
-/// GRE with a sequence number.
-const GRE: usize = 8;
 /// MTU of every path.
-const PATH_MTU: u16 = 1500;
+const PATH_MTU: u16 = mtu::ETHERNET;
 
 /// What is in a packet.
 #[derive(Clone, Copy, Debug)]

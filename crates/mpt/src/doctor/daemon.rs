@@ -6,6 +6,8 @@ use ipnet::IpNet;
 use mpt_api::snapshot::{Connection, MtuSource, Path};
 use mpt_api::{Command, DownReason, PathState, Reply, SessionState, Snapshot};
 use mpt_client::Client;
+use mpt_core::path::mtu::IPV6_MINIMUM;
+use mptd::config::DEFAULT_PORT;
 
 use super::{Findings, Level};
 use crate::client::Failed;
@@ -48,7 +50,9 @@ pub(super) fn check(answer: &Result<Answer, Failed>, found: &mut Findings) {
                 Level::Error,
                 "session",
                 session_message(connection, session.state),
-                "is UDP port 4754 open at both ends, and has each end the other's public key? docs/operations.md, section 12",
+                format!(
+                    "is UDP port {DEFAULT_PORT} open at both ends, and has each end the other's public key? docs/operations.md, section 12"
+                ),
             );
         }
         for path in &connection.paths {
@@ -81,7 +85,8 @@ fn mtu(connection: &Connection, path: &Path, name: &str, found: &mut Findings) {
     let message = format!("{name}: MTU {} ({source})", path.mtu);
     let needs_ipv6 = connection.networks.iter().any(|net| matches!(net, IpNet::V6(_)));
     if needs_ipv6 && !path.ipv6 {
-        let message = format!("{message}: too small for IPv6, which takes 1280 bytes inside");
+        let message =
+            format!("{message}: too small for IPv6, which takes {IPV6_MINIMUM} bytes inside");
         let advice = "IPv6 leaves over the other paths, if there are any; look for a tunnel or a misconfigured link on this one";
         return found.add(Level::Warning, "path mtu", message, advice);
     }

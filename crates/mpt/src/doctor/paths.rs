@@ -2,15 +2,13 @@
 
 use std::net::{IpAddr, ToSocketAddrs};
 
+use mpt_core::path::mtu::IPV6_MINIMUM;
 use mpt_linux::netlink::{LinkInfo, Netlink, Query};
 use mpt_linux::sysctl;
 use mptd::config::{Config, Connection, Path};
 use mptd::daemon::check_reverse_path;
 
 use super::{Findings, Level};
-
-/// The least that IPv6 needs (RFC 8200 section 5), in bytes.
-const MIN_IPV6_MTU: u16 = 1280;
 
 pub(super) fn check(config: &Config, found: &mut Findings) {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
@@ -102,9 +100,9 @@ fn mtu(connection: &Connection, path: &Path, link: &LinkInfo, name: &str, found:
     }
     let inner = mtu.saturating_sub(connection.overhead(path));
     let needs_v6 = connection.networks.iter().any(|net| net.addr().is_ipv6());
-    if needs_v6 && inner < MIN_IPV6_MTU {
+    if needs_v6 && inner < IPV6_MINIMUM {
         let message =
-            format!("{name}: packets of {inner} bytes inside, and IPv6 needs {MIN_IPV6_MTU}");
+            format!("{name}: packets of {inner} bytes inside, and IPv6 needs {IPV6_MINIMUM}");
         return found.add(Level::Error, "mtu", message, "a path with a larger MTU");
     }
     found.ok("mtu", format!("{name}: {mtu} bytes outside, {inner} inside"));

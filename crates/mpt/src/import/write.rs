@@ -5,6 +5,8 @@ use std::fmt::Write;
 use std::net::IpAddr;
 
 use ipnet::IpNet;
+use mpt_core::path::mtu;
+use mptd::config::DEFAULT_PORT;
 
 use super::original::{Connection, Interface, Original, Path, Warnings};
 use crate::args::quoted;
@@ -67,7 +69,7 @@ fn device(interface: &Interface, toml: &mut String, warnings: &mut Warnings) -> 
     let addresses = strings(interface.addresses.iter());
     let _ = writeln!(toml, "[[device]]\nname = {}\naddresses = [{addresses}]", quoted(&name));
     if let Some(mtu) = interface.mtu {
-        if mtu >= 576 {
+        if mtu >= mtu::IPV4_MINIMUM {
             let _ = writeln!(toml, "mtu = {mtu}");
         } else {
             warnings.add(&interface.place, format!("mtu = {mtu} is too small: left out"));
@@ -383,7 +385,7 @@ fn path(
     let _ = writeln!(toml, "remote = {}", quoted(&remote.to_string()));
     let remote_port = connection.remote_port;
     if connection.local_port == 0 {
-        warnings.add(&it.place, "no local_port, so the kernel chooses one that nobody knows: 4754 is taken, tell the other end");
+        warnings.add(&it.place, format!("no local_port, so the kernel chooses one that nobody knows: {DEFAULT_PORT} is taken, tell the other end"));
     } else {
         let _ = writeln!(toml, "local_port = {}", connection.local_port);
     }

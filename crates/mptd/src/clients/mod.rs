@@ -15,6 +15,7 @@ use ipnet::IpNet;
 use mpt_api::session::{Create, Created, PathSpec, SessionCode, SessionFailure};
 use mpt_api::{Direction, Mapping};
 use mpt_core::control::{PresharedKey, PublicKey, SessionId};
+use mpt_core::path::mtu;
 
 use crate::config::{self, Config, Connection, Path, Selector, SourcePort, USUAL_MTU};
 use addresses::Addresses;
@@ -316,11 +317,11 @@ fn granted_paths(
 /// Refuses an MTU that no link has. A larger one than that of Ethernet counts as that.
 fn check_mtu(spec: &PathSpec) -> Result<(), SessionFailure> {
     match spec.mtu {
-        Some(mtu) if mtu < config::MIN_MTU => {
+        Some(mtu) if mtu < mtu::IPV4_MINIMUM => {
             let message = format!(
                 "path \"{}\": an MTU of {mtu} is below the {} bytes that every path carries; give what the path carries, or no MTU",
                 spec.name,
-                config::MIN_MTU
+                mtu::IPV4_MINIMUM
             );
             Err(SessionFailure::new(SessionCode::BadRequest, message))
         }
@@ -350,7 +351,7 @@ fn path(config: &Config, client: &config::Client, spec: &PathSpec) -> Path {
         weight: spec.weight_in.clamp(1, client.max_weight),
         weight_in: spec.weight.clamp(1, client.max_weight),
         tier: spec.tier,
-        mtu: Some(spec.mtu.unwrap_or(USUAL_MTU).clamp(config::MIN_MTU, USUAL_MTU)),
+        mtu: Some(spec.mtu.unwrap_or(USUAL_MTU).clamp(mtu::IPV4_MINIMUM, USUAL_MTU)),
         rate: None,
         up: true,
         nat: true,

@@ -6,8 +6,9 @@ use std::net::IpAddr;
 
 use ipnet::IpNet;
 use mpt_api::Mapping;
+use mpt_core::path::mtu::IPV6_MINIMUM;
 
-use super::parse::{ConnectionDraft, Draft, Located, MIN_MTU_V6};
+use super::parse::{ConnectionDraft, Draft, Located};
 use super::reader::Context;
 use super::selectors;
 use super::sockets;
@@ -100,12 +101,12 @@ fn devices(context: &Context<'_>, devices: &[Located<Device>]) {
             }
         }
         let v6 = device.addresses.iter().any(|address| matches!(address, IpNet::V6(_)));
-        if let Some(mtu) = device.mtu.filter(|&mtu| v6 && mtu < MIN_MTU_V6) {
+        if let Some(mtu) = device.mtu.filter(|&mtu| v6 && mtu < IPV6_MINIMUM) {
             context.error(
                 lines.of("mtu"),
                 "device.mtu",
                 format!(
-                    "{mtu} is too small for the device's IPv6 addresses; write at least {MIN_MTU_V6}, \
+                    "{mtu} is too small for the device's IPv6 addresses; write at least {IPV6_MINIMUM}, \
                      or take the IPv6 addresses out"
                 ),
             );
@@ -161,15 +162,15 @@ fn connection_alone(
         || device.is_some_and(|device| device.value.addresses.iter().any(is_v6));
     for Located { value: path, lines } in paths.iter() {
         let overhead = connection.overhead(path);
-        if let Some(mtu) = path.mtu.filter(|&mtu| inner_v6 && mtu - overhead < MIN_MTU_V6) {
+        if let Some(mtu) = path.mtu.filter(|&mtu| inner_v6 && mtu - overhead < IPV6_MINIMUM) {
             context.error(
                 lines.of("mtu"),
                 "connection.path.mtu",
                 format!(
-                    "{mtu} leaves {} bytes for inner packets, IPv6 needs {MIN_MTU_V6}; write at least {}, or take the \
+                    "{mtu} leaves {} bytes for inner packets, IPv6 needs {IPV6_MINIMUM}; write at least {}, or take the \
                      IPv6 networks and addresses out",
                     mtu - overhead,
-                    MIN_MTU_V6 + overhead
+                    IPV6_MINIMUM + overhead
                 ),
             );
         }

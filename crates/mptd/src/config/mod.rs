@@ -32,7 +32,6 @@ pub use diagnostic::{ConfigErrors, Diagnostic};
 pub use diff::{Change, Plan, Step, diff};
 pub use mpt_client::{KeyFileError, read_key_file};
 pub(crate) use networks::is_link_local;
-pub(crate) use parse::MIN_MTU;
 pub use peers::{
     Addresses, Client, Controller, DEFAULT_IDLE_KEEPALIVE, DEFAULT_KEEPALIVE, DEFAULT_MAPPINGS,
     DEFAULT_MAX_CONNECTIONS, DEFAULT_MAX_PATHS, DEFAULT_MAX_WEIGHT, DEFAULT_SILENT, Peer, Pool,

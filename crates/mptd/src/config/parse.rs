@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use ipnet::IpNet;
 use mpt_api::{Direction, Ecn, Equalize, Late, Mapping};
+use mpt_core::path::mtu::{IPV4_MINIMUM, IPV6_MINIMUM};
 use tracing::level_filters::LevelFilter;
 
 use super::peers::parse::{self as peers, PeerDraft};
@@ -17,10 +18,6 @@ use super::types::{
 };
 use super::{compat, types, units, values};
 
-/// The smallest MTU of IPv4 in practice (RFC 791: what every host must accept), in bytes.
-pub(crate) const MIN_MTU: u16 = 576;
-/// The smallest MTU of IPv6 (RFC 8200 section 5), in bytes.
-pub(super) const MIN_MTU_V6: u16 = 1280;
 /// What `max_delay` may be: longer waits than any path needs would only hide that it is broken.
 const MAX_DELAY_RANGE: std::ops::RangeInclusive<Duration> =
     Duration::from_millis(1)..=Duration::from_secs(10);
@@ -179,7 +176,7 @@ fn device(mut table: Table<'_>) -> Option<Located<Device>> {
     } else {
         table.list("addresses", "\"10.9.0.1/30\"", values::interface_address)
     };
-    let mtu = table.integer("mtu", "an MTU", MIN_MTU.into()..=65_535);
+    let mtu = table.integer("mtu", "an MTU", IPV4_MINIMUM.into()..=65_535);
     let lines = table.finish();
     Some(Located {
         value: Device { name: name?, addresses: addresses.unwrap_or_default(), assigned, mtu },
@@ -354,7 +351,7 @@ pub(super) fn path(
     let weight = table.integer("weight", "a weight", 1..=65_535).unwrap_or(1);
     let weight_in = table.integer("weight_in", "a weight", 1..=65_535).unwrap_or(weight);
     let tier = table.integer("tier", "a tier", 0..=255);
-    let mtu = table.integer("mtu", "an MTU", MIN_MTU.into()..=65_535);
+    let mtu = table.integer("mtu", "an MTU", IPV4_MINIMUM.into()..=65_535);
     let rate = table.scalar("rate", "a rate such as \"100 Mbit/s\"", |text| {
         units::rate(text)
             .and_then(|rate| if rate == 0 { Err("carries nothing".into()) } else { Ok(rate) })
@@ -438,11 +435,11 @@ fn check_path(context: &Context<'_>, Located { value: path, lines }: &Located<Pa
                 .into(),
         );
     }
-    if let Some(mtu) = path.mtu.filter(|&mtu| remote.is_ipv6() && mtu < MIN_MTU_V6) {
+    if let Some(mtu) = path.mtu.filter(|&mtu| remote.is_ipv6() && mtu < IPV6_MINIMUM) {
         error(
             "mtu",
             format!(
-                "{mtu} is less than the smallest MTU of IPv6; write an integer from {MIN_MTU_V6} to 65535"
+                "{mtu} is less than the smallest MTU of IPv6; write an integer from {IPV6_MINIMUM} to 65535"
             ),
         );
     }

@@ -4,13 +4,11 @@ use std::collections::hash_map::Entry;
 use std::collections::{BTreeSet, HashMap};
 
 use ipnet::IpNet;
+use mpt_wire::ip::protocol;
 
 use super::parse::{ConnectionDraft, Located, Select};
 use super::reader::{Context, Lines};
 use super::types::{Connection, PortRange, Selector};
-
-/// IP protocols with ports: TCP, UDP, DCCP, SCTP, UDP-Lite.
-const WITH_PORTS: [u8; 5] = [6, 17, 33, 132, 136];
 
 /// The key and the line a selector comes from.
 type Origin = (&'static str, usize);
@@ -32,7 +30,8 @@ pub(super) fn expand(
         let error = |key: &str, message: String| {
             context.error(lines.of(key), &format!("connection.select.{key}"), message);
         };
-        let with_ports = select.protocol.is_some_and(|protocol| WITH_PORTS.contains(&protocol));
+        let with_ports =
+            select.protocol.is_some_and(|number| protocol::WITH_PORTS.contains(&number));
         for (key, ports) in
             [("source_port", select.source_port), ("destination_port", select.destination_port)]
         {

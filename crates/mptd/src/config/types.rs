@@ -8,19 +8,21 @@ use std::time::Duration;
 use ipnet::IpNet;
 use mpt_api::{Direction, Ecn, Equalize, Late, Mapping};
 use mpt_core::control::PrivateKey;
+use mpt_core::path::mtu::{self, IPV6_MINIMUM};
+use mpt_wire::gre;
+use mpt_wire::ip::Version;
 use tracing::level_filters::LevelFilter;
 
 use super::compat::Compat;
-use super::parse::MIN_MTU_V6;
 use super::peers::{Client, Controller, Peer, Pool};
 
-/// MTU in bytes taken for a link that is not known: that of Ethernet.
-pub const USUAL_MTU: u16 = 1500;
-/// MTU in bytes of a device that only clients use: what fits an Ethernet path over IPv4 (20 bytes), with UDP (8) and a GRE header with key and
-/// sequence number (12). No client changes it; what is too large for one is answered.
-const CLIENTS_MTU: u16 = USUAL_MTU - 20 - 8 - 12;
-/// UDP port of GRE in UDP (RFC 8086 section 6).
-pub const DEFAULT_PORT: u16 = 4754;
+/// MTU in bytes taken for a link that is not known.
+pub const USUAL_MTU: u16 = mtu::ETHERNET;
+/// MTU in bytes of a device that only clients use: what fits an Ethernet path over IPv4, with a GRE header with key and sequence number
+/// (12 bytes). No client changes it; what is too large for one is answered.
+const CLIENTS_MTU: u16 = mtu::inner(USUAL_MTU, Version::V4, 12);
+/// Default of `connection.path.remote_port`.
+pub const DEFAULT_PORT: u16 = gre::PORT;
 /// Default of `daemon.private_key_file`.
 pub const DEFAULT_PRIVATE_KEY_FILE: &str = "/etc/mpt/private.key";
 /// Default of `daemon.mark`: "mpt".
@@ -309,7 +311,7 @@ impl Config {
             let mut clients = self.clients.iter();
             clients.any(|client| client.device == device.name).then_some(CLIENTS_MTU)
         };
-        let fits = inner.map(|inner| if v6 { inner.max(MIN_MTU_V6) } else { inner });
+        let fits = inner.map(|inner| if v6 { inner.max(IPV6_MINIMUM) } else { inner });
         device.mtu.or(fits).or_else(of_clients)
     }
 }
@@ -374,9 +376,14 @@ impl Connection {
     pub fn overhead(&self, path: &Path) -> u16 {
         // The server assigns a key.
         let key = self.key.is_some() || self.is_created_on_demand();
-        let optional = [self.checksum, key, self.sends_sequence()].map(|set| u16::from(set) * 4);
-        let ip = if path.remote.is_ipv4() { 20 } else { 40 };
-        ip + 8 + 4 + optional.iter().sum::<u16>()
+        let header = gre::Repr {
+            protocol: gre::Protocol::IPV4,
+            checksum: self.checksum,
+            key: key.then_some(0),
+            sequence: self.sends_sequence().then_some(0),
+        };
+        let outer = if path.remote.is_ipv4() { Version::V4 } else { Version::V6 };
+        mtu::overhead(outer, header.header_len() as u16)
     }
 }
 

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use ipnet::IpNet;
 use mpt_core::control::PublicKey;
+use mpt_wire::ip::protocol;
 
 use super::types::{PortRange, SourcePort};
 
@@ -214,17 +215,16 @@ pub(super) fn ports(text: &str) -> Result<PortRange, Fault> {
 
 /// An IP protocol by number or by the commonest names.
 pub(super) fn protocol(text: &str) -> Result<u8, Fault> {
-    // IANA "Assigned Internet Protocol Numbers".
     const NAMES: &[(&str, u8)] = &[
-        ("icmp", 1),
-        ("tcp", 6),
-        ("udp", 17),
-        ("gre", 47),
-        ("esp", 50),
-        ("ah", 51),
-        ("icmpv6", 58),
-        ("ospf", 89),
-        ("sctp", 132),
+        ("icmp", protocol::ICMP),
+        ("tcp", protocol::TCP),
+        ("udp", protocol::UDP),
+        ("gre", protocol::GRE),
+        ("esp", protocol::ESP),
+        ("ah", protocol::AUTHENTICATION),
+        ("icmpv6", protocol::ICMPV6),
+        ("ospf", protocol::OSPF),
+        ("sctp", protocol::SCTP),
     ];
     let named = NAMES.iter().find(|(name, _)| name.eq_ignore_ascii_case(text)).map(|&(_, n)| n);
     named.or_else(|| text.parse().ok()).ok_or_else(|| "is not an IP protocol".into())
