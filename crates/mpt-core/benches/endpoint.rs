@@ -10,8 +10,8 @@ use std::time::{Duration, Instant};
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use mpt_core::{
-    ConnectionConfig, DeviceId, DeviceSink, Direction, Endpoint, Mapping, PathConfig, Selector,
-    SocketId, reorder,
+    ConnectionConfig, DeviceId, DeviceSink, Direction, Mapping, PathConfig, Selector, SocketId,
+    Tunnels, reorder,
 };
 use mpt_wire::ecn::{self, Ecn};
 use mpt_wire::gre;
@@ -24,8 +24,8 @@ fn network(connection: u32) -> (u8, u8) {
     ((connection >> 8) as u8, connection as u8)
 }
 
-fn endpoint(now: Instant, connections: u32) -> Endpoint<u32> {
-    let mut endpoint = Endpoint::new(1);
+fn endpoint(now: Instant, connections: u32) -> Tunnels<u32> {
+    let mut endpoint = Tunnels::new(1);
     for n in 0..connections {
         let (x, y) = network(n);
         let inner = format!("10.{x}.{y}.0/24").parse().unwrap();

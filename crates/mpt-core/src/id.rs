@@ -1,14 +1,14 @@
-//! Names by which the parts of an endpoint and its caller refer to one another.
+//! Names by which the tunnels and their caller refer to one another.
 
 /// A TUN device. The caller numbers its devices from 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct DeviceId(pub u16);
 
-/// A connection of an endpoint. Given by the endpoint, free for another one after removal.
+/// A connection, by its number, free for another one after removal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ConnectionId(pub u32);
 
-/// A path of any connection: an index into the endpoint's table of paths. Given by the endpoint,
+/// A path of any connection: an index into the table of all paths,
 /// free for another path after removal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct PathId(pub u32);

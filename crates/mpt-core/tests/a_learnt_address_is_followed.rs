@@ -6,7 +6,7 @@ mod common;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 use common::*;
-use mpt_core::{ConfigError, DatagramDrop, Endpoint, PathConfig, PathId, SocketId};
+use mpt_core::{ConfigError, DatagramDrop, PathConfig, PathId, SocketId, Tunnels};
 
 fn learning(n: u8) -> PathConfig {
     PathConfig { remote: IpAddr::V4(Ipv4Addr::UNSPECIFIED), remote_port: 0, learn: true, ..path(n) }
@@ -16,7 +16,7 @@ fn inner() -> Vec<u8> {
     udp("10.1.0.1", "10.0.0.1", 1, 2, &[])
 }
 
-fn arrive(endpoint: &mut Endpoint<Packet>, socket: u32, remote: &str) -> Result<(), DatagramDrop> {
+fn arrive(endpoint: &mut Tunnels<Packet>, socket: u32, remote: &str) -> Result<(), DatagramDrop> {
     let remote: SocketAddr = remote.parse().unwrap();
     let datagram = gre(0, &inner());
     receive_from(endpoint, origin(), SocketId(socket), remote, &datagram, &mut Device::default())

@@ -4,7 +4,7 @@
 mod common;
 
 use common::*;
-use mpt_core::{ConnectionConfig, DatagramDrop, Endpoint};
+use mpt_core::{ConnectionConfig, DatagramDrop, Tunnels};
 
 fn loose() -> ConnectionConfig {
     ConnectionConfig { loose: true, ..connection(vec![path(1)]) }
@@ -17,7 +17,7 @@ fn receive_one(config: ConnectionConfig, payload: &[u8]) -> (Result<(), Datagram
     (result, malformed(&endpoint))
 }
 
-fn malformed(endpoint: &Endpoint<Packet>) -> u64 {
+fn malformed(endpoint: &Tunnels<Packet>) -> u64 {
     let connections = endpoint.connections().map(|(_, it)| it.datagram_drops().malformed);
     connections.sum::<u64>() + endpoint.datagram_drops().malformed
 }

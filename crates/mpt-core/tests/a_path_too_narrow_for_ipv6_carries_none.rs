@@ -3,7 +3,7 @@
 mod common;
 
 use common::*;
-use mpt_core::{ConnectionConfig, Endpoint, InnerDrop, Mapping, Selector};
+use mpt_core::{ConnectionConfig, InnerDrop, Mapping, Selector, Tunnels};
 
 /// IPv4 and IPv6 over two paths over IPv4.
 fn both(mapping: Mapping) -> ConnectionConfig {
@@ -17,7 +17,7 @@ fn both(mapping: Mapping) -> ConnectionConfig {
 }
 
 /// The numbers of the paths that get packets like this one.
-fn paths_of(endpoint: &mut Endpoint<Packet>, packet: &[u8]) -> Vec<String> {
+fn paths_of(endpoint: &mut Tunnels<Packet>, packet: &[u8]) -> Vec<String> {
     let mut paths = Vec::new();
     for _ in 0..20 {
         for transmit in send(endpoint, packet).unwrap() {

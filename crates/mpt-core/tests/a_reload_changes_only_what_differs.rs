@@ -4,7 +4,7 @@ mod common;
 
 use common::*;
 use mpt_core::{
-    ConfigError, ConnectionConfig, DownReason, Endpoint, Mapping, PathConfig, Selector, SocketId,
+    ConfigError, ConnectionConfig, DownReason, Mapping, PathConfig, Selector, SocketId, Tunnels,
 };
 
 fn named(name: &str, prefix: &str, n: u8) -> ConnectionConfig {
@@ -17,7 +17,7 @@ fn named(name: &str, prefix: &str, n: u8) -> ConnectionConfig {
     }
 }
 
-fn carrier(endpoint: &mut Endpoint<Packet>, destination: &str) -> Option<String> {
+fn carrier(endpoint: &mut Tunnels<Packet>, destination: &str) -> Option<String> {
     let mut packet = udp("10.0.0.1", destination, 1, 2, &[]);
     let length = packet.len();
     let id = endpoint.handle_inner(DEVICE, &mut packet, Complete, 1, length).ok()?.connection;
@@ -52,7 +52,7 @@ fn numbers_and_waiting_packets_stay() {
 
 #[test]
 fn selectors_keys_and_sockets_can_be_exchanged() {
-    let mut endpoint: Endpoint<Packet> = Endpoint::new(0);
+    let mut endpoint: Tunnels<Packet> = Tunnels::new(0);
     let (now, mut device) = (origin(), Device::default());
     let (a, b) = (named("a", "10.1.0.0/16", 1), named("b", "10.2.0.0/16", 2));
     let ids = endpoint.reconfigure(now, vec![a.clone(), b.clone()], &mut device).unwrap();
@@ -73,7 +73,7 @@ fn selectors_keys_and_sockets_can_be_exchanged() {
 
 #[test]
 fn what_is_not_listed_is_removed() {
-    let mut endpoint: Endpoint<Packet> = Endpoint::new(0);
+    let mut endpoint: Tunnels<Packet> = Tunnels::new(0);
     let (now, mut device) = (origin(), Device::default());
     let (a, b) = (named("a", "10.1.0.0/16", 1), named("b", "10.2.0.0/16", 2));
     endpoint.reconfigure(now, vec![a, b.clone()], &mut device).unwrap();
@@ -85,7 +85,7 @@ fn what_is_not_listed_is_removed() {
 
 #[test]
 fn a_bad_configuration_changes_nothing() {
-    let mut endpoint: Endpoint<Packet> = Endpoint::new(0);
+    let mut endpoint: Tunnels<Packet> = Tunnels::new(0);
     let (now, mut device) = (origin(), Device::default());
     let (a, b) = (named("a", "10.1.0.0/16", 1), named("b", "10.2.0.0/16", 2));
     endpoint.reconfigure(now, vec![a, b], &mut device).unwrap();

@@ -5,14 +5,14 @@ mod common;
 use std::time::Duration;
 
 use common::*;
-use mpt_core::{ConnectionConfig, ConnectionId, DatagramDrop, Endpoint, InnerDrop, reorder};
+use mpt_core::{ConnectionConfig, ConnectionId, DatagramDrop, InnerDrop, Tunnels, reorder};
 
 fn inner(number: u8) -> Vec<u8> {
     udp("10.1.0.1", "10.0.0.1", 1, 2, &[number])
 }
 
 /// Number 1 is missing, 2 and 3 wait.
-fn waiting(device: &mut Device) -> Endpoint<Packet> {
+fn waiting(device: &mut Device) -> Tunnels<Packet> {
     let mut endpoint = endpoint(connection(vec![path(1), path(2)]));
     for number in [0, 3, 2] {
         let datagram = gre(u32::from(number), &inner(number));

@@ -6,14 +6,14 @@ use std::time::{Duration, Instant};
 
 use common::*;
 use mpt_core::path::reported::{Change, Reported};
-use mpt_core::{Endpoint, InnerDrop, PathId};
+use mpt_core::{InnerDrop, PathId, Tunnels};
 
 /// An inner packet that a path of 1500 bytes carries, and one of 1400 does not.
-fn is_carried(endpoint: &mut Endpoint<Packet>) -> Result<(), InnerDrop> {
+fn is_carried(endpoint: &mut Tunnels<Packet>) -> Result<(), InnerDrop> {
     send(endpoint, &udp("10.0.0.1", "10.1.0.1", 1, 2, &[0; 1464 - 28])).map(drop)
 }
 
-fn scene() -> (Endpoint<Packet>, PathId, Reported) {
+fn scene() -> (Tunnels<Packet>, PathId, Reported) {
     let endpoint = endpoint(connection(vec![path(1)]));
     let (id, _) = endpoint.paths().next().unwrap();
     (endpoint, id, Reported::default())
@@ -22,7 +22,7 @@ fn scene() -> (Endpoint<Packet>, PathId, Reported) {
 /// Ticks once in a second from `from` on, and returns when something changed, if it does before `until`.
 fn change(
     reported: &mut Reported,
-    endpoint: &mut Endpoint<Packet>,
+    endpoint: &mut Tunnels<Packet>,
     id: PathId,
     (from, until): (Instant, Instant),
 ) -> Option<(Duration, Change)> {

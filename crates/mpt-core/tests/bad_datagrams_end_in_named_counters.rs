@@ -6,7 +6,7 @@ use std::net::SocketAddr;
 use std::ops::Range;
 
 use common::*;
-use mpt_core::{ConnectionConfig, DatagramDrop, Direction, DownReason, Endpoint, SocketId};
+use mpt_core::{ConnectionConfig, DatagramDrop, Direction, DownReason, SocketId, Tunnels};
 use mpt_wire::ecn::Ecn;
 
 /// Hands in a datagram and expects this reason, in its counter and in no other.
@@ -25,7 +25,7 @@ fn refused_by(config: ConnectionConfig, datagram: &[u8], reason: DatagramDrop, c
 }
 
 /// A drop counter, over the endpoint and its connections.
-fn count(endpoint: &Endpoint<Packet>, counter: &str) -> u64 {
+fn count(endpoint: &Tunnels<Packet>, counter: &str) -> u64 {
     let connections = endpoint.connections().map(|(_, connection)| connection.datagram_drops());
     let all = connections.chain([endpoint.datagram_drops()]);
     all.flat_map(|drops| drops.iter()).filter(|(name, _)| *name == counter).map(|it| it.1).sum()

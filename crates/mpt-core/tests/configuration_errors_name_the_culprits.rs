@@ -4,11 +4,11 @@ mod common;
 
 use common::*;
 use mpt_core::{
-    ConfigError, ConnectionConfig, Endpoint, Mapping, PathConfig, PortRange, Selector, check,
+    ConfigError, ConnectionConfig, Mapping, PathConfig, PortRange, Selector, Tunnels, check,
 };
 
 fn error(config: ConnectionConfig) -> ConfigError {
-    let mut endpoint: Endpoint<Packet> = Endpoint::new(0);
+    let mut endpoint: Tunnels<Packet> = Tunnels::new(0);
     let error = endpoint.add_connection(origin(), config.clone()).unwrap_err();
     assert_eq!(check(&[config]).unwrap_err(), error);
     assert_eq!(endpoint.connections().count(), 0);

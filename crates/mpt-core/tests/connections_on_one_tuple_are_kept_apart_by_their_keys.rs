@@ -7,7 +7,7 @@ use std::net::SocketAddr;
 
 use common::*;
 use mpt_core::{
-    ConfigError, ConnectionConfig, DatagramDrop, Endpoint, PathConfig, Selector, SocketId,
+    ConfigError, ConnectionConfig, DatagramDrop, PathConfig, Selector, SocketId, Tunnels,
 };
 
 fn keyed(name: &str, key: Option<u32>, prefix: &str) -> ConnectionConfig {
@@ -21,13 +21,13 @@ fn keyed(name: &str, key: Option<u32>, prefix: &str) -> ConnectionConfig {
     }
 }
 
-fn accepted(endpoint: &Endpoint<Packet>) -> Vec<u64> {
+fn accepted(endpoint: &Tunnels<Packet>) -> Vec<u64> {
     endpoint.connections().map(|(_, connection)| connection.accepted().total()).collect()
 }
 
 #[test]
 fn two_with_keys_and_one_without() {
-    let mut endpoint = Endpoint::new(0);
+    let mut endpoint = Tunnels::new(0);
     for (name, key, prefix) in
         [("a", Some(1), "10.1.0.0/16"), ("b", Some(2), "10.2.0.0/16"), ("c", None, "10.3.0.0/16")]
     {
@@ -105,7 +105,7 @@ fn two_connections_on_one_tuple_need_different_keys() {
         (None, Some(1), Some(1), true),
         (None, Some(1), Some(2), false),
     ] {
-        let mut endpoint: Endpoint<Packet> = Endpoint::new(0);
+        let mut endpoint: Tunnels<Packet> = Tunnels::new(0);
         let mut first = keyed("first", key, "10.1.0.0/16");
         first.paths[0].remote_source_port = port;
         let mut second = keyed("second", key, "10.2.0.0/16");

@@ -7,12 +7,12 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::time::Duration;
 
 use common::*;
-use mpt_core::{ConnectionConfig, Direction, DownReason, Endpoint, Mapping, Selector, SocketId};
+use mpt_core::{ConnectionConfig, Direction, DownReason, Mapping, Selector, SocketId, Tunnels};
 use proptest::prelude::*;
 
 /// Connections of all kinds.
-fn endpoint_of_all_kinds() -> Endpoint<Packet> {
-    let mut endpoint = Endpoint::new(3);
+fn endpoint_of_all_kinds() -> Tunnels<Packet> {
+    let mut endpoint = Tunnels::new(3);
     let everything = |net: &str| vec![Selector::to(net.parse().unwrap())];
     let all = vec!["0.0.0.0/0".parse().unwrap(), "::/0".parse().unwrap()];
     let configs = [

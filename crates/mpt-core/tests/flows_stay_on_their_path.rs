@@ -3,14 +3,14 @@
 mod common;
 
 use common::*;
-use mpt_core::{ConnectionConfig, DownReason, Endpoint, Mapping, PathId};
+use mpt_core::{ConnectionConfig, DownReason, Mapping, PathId, Tunnels};
 
-fn flow_mapped(weights: &[u16]) -> Endpoint<Packet> {
+fn flow_mapped(weights: &[u16]) -> Tunnels<Packet> {
     endpoint(ConnectionConfig { mapping: Mapping::Flow, ..connection(paths(weights)) })
 }
 
 /// The paths of 10,000 flows.
-fn flows(endpoint: &mut Endpoint<Packet>) -> Vec<PathId> {
+fn flows(endpoint: &mut Tunnels<Packet>) -> Vec<PathId> {
     (0..10_000_u16)
         .map(|flow| {
             let packet = udp("10.0.0.1", "10.1.0.1", flow, 443, &[]);

@@ -6,7 +6,7 @@ mod common;
 use std::time::Duration;
 
 use common::*;
-use mpt_core::{DatagramDrop, Endpoint};
+use mpt_core::{DatagramDrop, Tunnels};
 
 const ICMP: u8 = 1;
 
@@ -17,7 +17,7 @@ fn time_exceeded(router: &str, quoted: &[u8]) -> Vec<u8> {
     packet(router, "10.0.0.1", ICMP, &message)
 }
 
-fn arrive(inner: &[u8]) -> (Result<(), DatagramDrop>, Endpoint<Packet>) {
+fn arrive(inner: &[u8]) -> (Result<(), DatagramDrop>, Tunnels<Packet>) {
     let mut endpoint = endpoint(connection(vec![path(1)]));
     let result = receive(&mut endpoint, origin(), 1, &gre(0, inner), &mut Device::default());
     (result, endpoint)

@@ -4,10 +4,10 @@
 mod common;
 
 use common::*;
-use mpt_core::{ConfigError, ConnectionConfig, ConnectionId, Endpoint, InnerDrop, Selector};
+use mpt_core::{ConfigError, ConnectionConfig, ConnectionId, InnerDrop, Selector, Tunnels};
 
-fn two() -> Endpoint<Packet> {
-    let mut endpoint = Endpoint::new(0);
+fn two() -> Tunnels<Packet> {
+    let mut endpoint = Tunnels::new(0);
     let everything = vec![Selector::to("0.0.0.0/0".parse().unwrap())];
     let plain = ConnectionConfig { selectors: everything, ..connection(vec![path(1)]) };
     let multicast = ConnectionConfig {

@@ -6,11 +6,11 @@ mod common;
 use std::time::Duration;
 
 use common::*;
-use mpt_core::{ConnectionConfig, Endpoint, Mapping, Nowhere, SocketId, reorder};
+use mpt_core::{ConnectionConfig, Mapping, Nowhere, SocketId, Tunnels, reorder};
 use mpt_wire::ecn::Ecn;
 
-fn endpoint(mapping: Mapping) -> Endpoint<u32> {
-    let mut endpoint = Endpoint::new(1);
+fn endpoint(mapping: Mapping) -> Tunnels<u32> {
+    let mut endpoint = Tunnels::new(1);
     let reorder = reorder::Config { window: 256, ..reorder::Config::default() };
     let config = ConnectionConfig { mapping, reorder, ..connection(paths(&[3, 1, 1])) };
     endpoint.add_connection(origin(), config).unwrap();

@@ -3,9 +3,9 @@
 mod common;
 
 use common::*;
-use mpt_core::{ConnectionConfig, Endpoint, InnerDrop, PathConfig, Selector};
+use mpt_core::{ConnectionConfig, InnerDrop, PathConfig, Selector, Tunnels};
 
-fn everything() -> Endpoint<Packet> {
+fn everything() -> Tunnels<Packet> {
     let selectors = vec![Selector::to("0.0.0.0/0".parse().unwrap())];
     let unknown_local = PathConfig { local: None, remote_port: 5000, ..path(2) };
     let paths = vec![path(1), unknown_local];

@@ -3,9 +3,9 @@
 mod common;
 
 use common::*;
-use mpt_core::{Accepted, ConnectionConfig, Endpoint};
+use mpt_core::{Accepted, ConnectionConfig, Tunnels};
 
-fn accepted(endpoint: &Endpoint<Packet>) -> Accepted {
+fn accepted(endpoint: &Tunnels<Packet>) -> Accepted {
     *endpoint.connections().next().unwrap().1.accepted()
 }
 

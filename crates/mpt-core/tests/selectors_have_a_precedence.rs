@@ -8,8 +8,8 @@ use std::net::{IpAddr, Ipv4Addr};
 use common::*;
 use ipnet::{IpNet, Ipv4Net};
 use mpt_core::{
-    ConfigError, ConnectionConfig, ConnectionId, DeviceId, Endpoint, PathConfig, PortRange,
-    Selector, SelectorTable, SocketId,
+    ConfigError, ConnectionConfig, ConnectionId, DeviceId, PathConfig, PortRange, Selector,
+    SelectorTable, SocketId, Tunnels,
 };
 use mpt_wire::ip::Summary;
 use proptest::prelude::*;
@@ -116,7 +116,7 @@ fn voice_and_bulk_between_the_same_hosts() {
     };
     let bulk = Selector::to(net("10.1.0.0/16"));
     let voice = Selector { protocol: Some(UDP), destination_ports: ports(10_000, 20_000), ..bulk };
-    let mut endpoint: Endpoint<Packet> = Endpoint::new(0);
+    let mut endpoint: Tunnels<Packet> = Tunnels::new(0);
     endpoint.add_connection(origin(), named("bulk", 1, bulk)).unwrap();
     endpoint.add_connection(origin(), named("voice", 2, voice)).unwrap();
     for (port, expected) in [(9_999, 0), (10_000, 1), (16_384, 1), (20_000, 1), (20_001, 0)] {
@@ -137,7 +137,7 @@ fn equal_selectors_are_an_error_that_names_both() {
             selectors: vec![selector],
             ..connection(vec![path(n)])
         };
-        let mut endpoint: Endpoint<Packet> = Endpoint::new(0);
+        let mut endpoint: Tunnels<Packet> = Tunnels::new(0);
         endpoint.add_connection(origin(), named("one", 1, first)).unwrap();
         endpoint.add_connection(origin(), named("two", 2, second)).map(|_| ())
     };

@@ -3,7 +3,7 @@
 mod common;
 
 use common::*;
-use mpt_core::{ConfigError, ConnectionConfig, ConnectionId, DatagramDrop, Endpoint, Selector};
+use mpt_core::{ConfigError, ConnectionConfig, ConnectionId, DatagramDrop, Selector, Tunnels};
 
 const ID: ConnectionId = ConnectionId(0);
 
@@ -33,7 +33,7 @@ fn from_the_next_packet_on() {
 
 #[test]
 fn not_to_one_that_is_taken() {
-    let mut endpoint: Endpoint<Packet> = endpoint(connection(vec![path(1)]));
+    let mut endpoint: Tunnels<Packet> = endpoint(connection(vec![path(1)]));
     let second = ConnectionConfig {
         name: "second".into(),
         key: Some(7),

@@ -5,14 +5,14 @@ mod common;
 use std::time::Duration;
 
 use common::*;
-use mpt_core::{ConnectionConfig, Endpoint, PathConfig, Selector, SocketId, reorder};
+use mpt_core::{ConnectionConfig, PathConfig, Selector, SocketId, Tunnels, reorder};
 
 const CONNECTIONS: u16 = 200;
 
 #[test]
 fn each_gap_is_given_up_when_its_delay_is_over() {
     let start = origin();
-    let mut endpoint = Endpoint::new(0);
+    let mut endpoint = Tunnels::new(0);
     let mut device = Device::default();
     let delay = |n: u16| Duration::from_millis(10 + u64::from(n * 37 % CONNECTIONS));
     let prefix = |n: u16| format!("10.1.{n}.0/24").parse().unwrap();

@@ -4,7 +4,7 @@
 mod common;
 
 use common::*;
-use mpt_core::{ConnectionId, DownReason, Endpoint, PathId};
+use mpt_core::{ConnectionId, DownReason, PathId, Tunnels};
 
 const ID: ConnectionId = ConnectionId(0);
 const PATHS: [PathId; 2] = [PathId(0), PathId(1)];
@@ -14,7 +14,7 @@ fn inner(number: u32) -> Vec<u8> {
 }
 
 /// Numbers 0..20 over both paths in turn; then path 1 brings 22, and 20 and 21 are missing.
-fn waiting(device: &mut Device) -> Endpoint<Packet> {
+fn waiting(device: &mut Device) -> Tunnels<Packet> {
     let mut endpoint = endpoint(connection(vec![path(1), path(2)]));
     for number in 0..20 {
         arrive(&mut endpoint, 1 + (number % 2) as u8, number, device);
@@ -24,11 +24,11 @@ fn waiting(device: &mut Device) -> Endpoint<Packet> {
     endpoint
 }
 
-fn arrive(endpoint: &mut Endpoint<Packet>, path: u8, number: u32, device: &mut Device) {
+fn arrive(endpoint: &mut Tunnels<Packet>, path: u8, number: u32, device: &mut Device) {
     receive(endpoint, origin(), path, &gre(number, &inner(number)), device).unwrap();
 }
 
-fn delivered_after(change: impl FnOnce(&mut Endpoint<Packet>)) -> usize {
+fn delivered_after(change: impl FnOnce(&mut Tunnels<Packet>)) -> usize {
     let device = &mut Device::default();
     let mut endpoint = waiting(device);
     change(&mut endpoint);
@@ -52,13 +52,13 @@ fn a_path_announced_as_unused_is_not_waited_for() {
     let now = origin();
     assert_eq!(delivered_after(|endpoint| endpoint.announce(now, ID, 20, PATHS[1], 0)), 21);
     // Not even when it has been silent and is heard again, until the peer announces its use.
-    let and_heard = |endpoint: &mut Endpoint<Packet>| {
+    let and_heard = |endpoint: &mut Tunnels<Packet>| {
         endpoint.announce(now, ID, 20, PATHS[1], 0);
         endpoint.set_path_silent(now, PATHS[1], true);
         endpoint.set_path_silent(now, PATHS[1], false);
     };
     assert_eq!(delivered_after(and_heard), 21);
-    let and_used = |endpoint: &mut Endpoint<Packet>| {
+    let and_used = |endpoint: &mut Tunnels<Packet>| {
         and_heard(endpoint);
         endpoint.announce(now, ID, 20, PATHS[1], 1);
     };

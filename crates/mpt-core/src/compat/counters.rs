@@ -1,6 +1,6 @@
 //! Named counters of what came and went besides data.
 
-use crate::counters::counters;
+use crate::tunnel::counters::counters;
 
 counters! {
     /// Of one connection; those of messages that belong to no connection are kept apart.

@@ -22,7 +22,7 @@ impl<P: Copy> Node<P> {
     ///
     /// # Errors
     ///
-    /// Why it was dropped. It is counted, see [`Endpoint`](crate::Endpoint).
+    /// Why it was dropped. It is counted, see [`Tunnels`](crate::Tunnels).
     #[inline]
     pub fn handle_datagram<M: PacketMemory<P>>(
         &mut self,

@@ -35,12 +35,12 @@ pub use self::memory::{Lent, PacketMemory, Span};
 pub use self::transmit::{Destination, Transmit};
 use crate::compat::Compat;
 use crate::control::{Control, Random};
-use crate::{ConnectionId, Endpoint};
+use crate::{ConnectionId, Tunnels};
 
 /// The whole protocol of one daemon. `P` is the owner's handle of a received packet, a few bytes.
 #[derive(Debug)]
 pub struct Node<P> {
-    tunnels: Endpoint<P>,
+    tunnels: Tunnels<P>,
     sessions: Control,
     prototypes: Compat,
     /// A control frame while it is worked on: what waits in the windows may be delivered meanwhile.
@@ -63,7 +63,7 @@ impl<P: Copy> Node<P> {
     pub fn new(seed: [u8; 32]) -> Self {
         let mut random = Random::new(seed);
         Self {
-            tunnels: Endpoint::new(random.u64()),
+            tunnels: Tunnels::new(random.u64()),
             sessions: Control::new(*random.key()),
             prototypes: Compat::new(*random.key()),
             frame: inward::frame_buffer(),
@@ -79,7 +79,7 @@ impl<P: Copy> Node<P> {
     /// The connections and their paths, to be looked at.
     #[inline]
     #[must_use]
-    pub fn tunnels(&self) -> &Endpoint<P> {
+    pub fn tunnels(&self) -> &Tunnels<P> {
         &self.tunnels
     }
 

@@ -12,7 +12,7 @@ impl<P: Copy> Node<P> {
     ///
     /// # Errors
     ///
-    /// Why it is not sent. It is counted, see [`Endpoint`](crate::Endpoint).
+    /// Why it is not sent. It is counted, see [`Tunnels`](crate::Tunnels).
     #[inline]
     pub fn handle_inner(
         &mut self,

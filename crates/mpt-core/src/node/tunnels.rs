@@ -12,7 +12,7 @@ use crate::{
 
 impl<P: Copy> Node<P> {
     /// Makes the connections what `configs`, the complete list, say: see
-    /// [`Endpoint::reconfigure`](crate::Endpoint::reconfigure).
+    /// [`Tunnels::reconfigure`](crate::Tunnels::reconfigure).
     ///
     /// # Errors
     ///
@@ -205,7 +205,7 @@ impl<P: Copy> Node<P> {
         &mut self,
         now: Instant,
         id: PathId,
-        change: impl FnOnce(&mut crate::Endpoint<P>) -> R,
+        change: impl FnOnce(&mut crate::Tunnels<P>) -> R,
     ) -> R {
         // Before it is gone.
         self.touch_path(now, id);

@@ -168,7 +168,7 @@ impl Path {
         !self.down.contains(DownReason::Interface) && !self.silent
     }
 
-    /// Whether nothing arrives on it, see [`crate::Endpoint::set_path_silent`].
+    /// Whether nothing arrives on it, see [`crate::Tunnels::set_path_silent`].
     pub fn is_silent(&self) -> bool {
         self.silent
     }
@@ -194,7 +194,7 @@ impl Path {
     }
 }
 
-/// Table of the paths of an endpoint.
+/// Table of the paths of all connections.
 #[derive(Debug, Default)]
 pub(crate) struct Paths {
     paths: Vec<Option<Path>>,

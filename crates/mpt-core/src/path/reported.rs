@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use super::mtu;
-use crate::{DeviceId, Endpoint, PathId};
+use crate::{DeviceId, PathId, Tunnels};
 
 /// The time for which a reported MTU is believed. Then larger packets are tried again (RFC 1191,
 /// section 6.3).
@@ -41,36 +41,36 @@ impl Reported {
     pub fn believe<P: Copy>(
         &mut self,
         now: Instant,
-        endpoint: &mut Endpoint<P>,
+        tunnels: &mut Tunnels<P>,
         path: PathId,
         mtu: u16,
     ) -> Option<Change> {
-        let known = endpoint.path(path)?;
+        let known = tunnels.path(path)?;
         let before = known.mtu();
         if mtu < mtu::minimum(known.config().outer()) || mtu >= before {
             return None;
         }
         self.until = Some(now + BELIEVED_FOR);
-        Some(Change { before, device: endpoint.limit_path_mtu(path, Some(mtu)) })
+        Some(Change { before, device: tunnels.limit_path_mtu(path, Some(mtu)) })
     }
 
     /// Forgets what was reported, if anything: the path is used with the MTU of its link again.
-    pub fn forget<P: Copy>(&mut self, endpoint: &mut Endpoint<P>, path: PathId) -> Option<Change> {
+    pub fn forget<P: Copy>(&mut self, tunnels: &mut Tunnels<P>, path: PathId) -> Option<Change> {
         self.until.take()?;
-        let before = endpoint.path(path)?.mtu();
-        Some(Change { before, device: endpoint.limit_path_mtu(path, None) })
+        let before = tunnels.path(path)?.mtu();
+        Some(Change { before, device: tunnels.limit_path_mtu(path, None) })
     }
 
     /// Forgets what was believed for long enough at `now`. To be called about once in a second.
     pub fn expire<P: Copy>(
         &mut self,
         now: Instant,
-        endpoint: &mut Endpoint<P>,
+        tunnels: &mut Tunnels<P>,
         path: PathId,
     ) -> Option<Change> {
         if self.until? > now {
             return None;
         }
-        self.forget(endpoint, path)
+        self.forget(tunnels, path)
     }
 }

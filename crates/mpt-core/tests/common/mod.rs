@@ -6,8 +6,8 @@ use std::ops::Range;
 use std::time::{Duration, Instant};
 
 use mpt_core::{
-    ConnectionConfig, DatagramDrop, DeviceId, DeviceSink, Direction, Endpoint, InnerDrop, Mapping,
-    PathConfig, Selector, SocketId, Transmit, reorder,
+    ConnectionConfig, DatagramDrop, DeviceId, DeviceSink, Direction, InnerDrop, Mapping,
+    PathConfig, Selector, SocketId, Transmit, Tunnels, reorder,
 };
 use mpt_wire::ecn;
 pub use mpt_wire::mss::ChecksumState::Complete;
@@ -91,8 +91,8 @@ pub fn connection_v6() -> ConnectionConfig {
 }
 
 /// An endpoint with one connection.
-pub fn endpoint(config: ConnectionConfig) -> Endpoint<Packet> {
-    let mut endpoint = Endpoint::new(1);
+pub fn endpoint(config: ConnectionConfig) -> Tunnels<Packet> {
+    let mut endpoint = Tunnels::new(1);
     endpoint.add_connection(origin(), config).unwrap();
     endpoint
 }
@@ -122,17 +122,14 @@ impl DeviceSink<Packet> for Device {
 }
 
 /// Hands in a packet as it is; gives the transmits.
-pub fn send<P: Copy>(
-    endpoint: &mut Endpoint<P>,
-    packet: &[u8],
-) -> Result<Vec<Transmit>, InnerDrop> {
+pub fn send<P: Copy>(endpoint: &mut Tunnels<P>, packet: &[u8]) -> Result<Vec<Transmit>, InnerDrop> {
     let outgoing =
         endpoint.handle_inner(DEVICE, &mut packet.to_vec(), Complete, 1, packet.len())?;
     Ok(outgoing.transmits.to_vec())
 }
 
 /// The names of the paths (their number) that get the next packets.
-pub fn send_many<P: Copy>(endpoint: &mut Endpoint<P>, packets: usize) -> Vec<u8> {
+pub fn send_many<P: Copy>(endpoint: &mut Tunnels<P>, packets: usize) -> Vec<u8> {
     let packet = udp("10.0.0.1", "10.1.0.1", 1000, 2000, &[0; 100]);
     let mut sent = Vec::new();
     for _ in 0..packets {
@@ -146,7 +143,7 @@ pub fn send_many<P: Copy>(endpoint: &mut Endpoint<P>, packets: usize) -> Vec<u8>
 
 /// Hands in a datagram from path n.
 pub fn receive(
-    endpoint: &mut Endpoint<Packet>,
+    endpoint: &mut Tunnels<Packet>,
     now: Instant,
     n: u8,
     datagram: &[u8],
@@ -158,7 +155,7 @@ pub fn receive(
 
 /// Hands in a datagram from anywhere.
 pub fn receive_from(
-    endpoint: &mut Endpoint<Packet>,
+    endpoint: &mut Tunnels<Packet>,
     now: Instant,
     socket: SocketId,
     remote: SocketAddr,
@@ -172,7 +169,7 @@ pub fn receive_from(
 }
 
 /// The sum of all counters in which a packet from the network can end.
-pub fn received_total<P: Copy>(endpoint: &Endpoint<P>) -> u64 {
+pub fn received_total<P: Copy>(endpoint: &Tunnels<P>) -> u64 {
     let connections = endpoint
         .connections()
         .map(|(_, connection)| connection.accepted().total() + connection.datagram_drops().total());
@@ -180,7 +177,7 @@ pub fn received_total<P: Copy>(endpoint: &Endpoint<P>) -> u64 {
 }
 
 /// The sum of all counters in which a packet from a device can end.
-pub fn sent_total<P: Copy>(endpoint: &Endpoint<P>) -> u64 {
+pub fn sent_total<P: Copy>(endpoint: &Tunnels<P>) -> u64 {
     let connections = endpoint
         .connections()
         .map(|(_, connection)| connection.sent().packets + connection.inner_drops().total());

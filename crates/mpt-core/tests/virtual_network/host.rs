@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
-use mpt_core::{Connection, ConnectionId, DeviceId, DeviceSink, Endpoint, PathId, SocketId};
+use mpt_core::{Connection, ConnectionId, DeviceId, DeviceSink, PathId, SocketId, Tunnels};
 use mpt_wire::checksum::Sum;
 use mpt_wire::mss::ChecksumState;
 use mpt_wire::{ecn, gre};
@@ -21,7 +21,7 @@ pub struct Delivered {
 
 /// One host.
 pub struct Host {
-    pub endpoint: Endpoint<usize>,
+    pub endpoint: Tunnels<usize>,
     pub connection: ConnectionId,
     /// By index in the set-up.
     pub paths: Vec<PathId>,
@@ -40,7 +40,7 @@ pub struct Host {
 
 impl Host {
     pub(super) fn new(side: Side, now: Instant, setup: &Setup) -> Self {
-        let mut endpoint = Endpoint::new(setup.seed);
+        let mut endpoint = Tunnels::new(setup.seed);
         let connection =
             endpoint.add_connection(now, setup.connection(side)).expect("the set-up is right");
         let paths = endpoint.connection(connection).expect("just added").paths().collect();

@@ -157,7 +157,7 @@ impl Network {
     pub fn change_path(
         &mut self,
         path: usize,
-        change: impl Fn(&mut mpt_core::Endpoint<usize>, Instant, PathId),
+        change: impl Fn(&mut mpt_core::Tunnels<usize>, Instant, PathId),
     ) {
         for host in &mut self.hosts {
             let id = host.paths[path];

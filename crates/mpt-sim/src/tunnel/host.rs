@@ -7,8 +7,8 @@ use ipnet::{IpNet, Ipv4Net};
 use mpt_core::path::mtu;
 use mpt_core::reorder::EqualizedBuffer;
 use mpt_core::{
-    Connection, ConnectionConfig, ConnectionId, DeviceId, DeviceSink, Direction, Endpoint, Mapping,
-    PathConfig, PathId, Selector, SocketId,
+    Connection, ConnectionConfig, ConnectionId, DeviceId, DeviceSink, Direction, Mapping,
+    PathConfig, PathId, Selector, SocketId, Tunnels,
 };
 use mpt_wire::mss::ChecksumState;
 use mpt_wire::{ecn, gre, ip, ipv4};
@@ -42,7 +42,7 @@ pub(super) type Sent = (usize, u32);
 
 /// One end of the tunnel.
 pub(super) struct Host {
-    endpoint: Endpoint<Packet>,
+    endpoint: Tunnels<Packet>,
     connection: ConnectionId,
     paths: Vec<PathId>,
     side: usize,
@@ -78,7 +78,7 @@ impl Host {
     ///
     /// If the paths are none or too many, or a weight is 0.
     pub(super) fn new(side: usize, now: Instant, case: &Case) -> Self {
-        let mut endpoint = Endpoint::new(case.seed);
+        let mut endpoint = Tunnels::new(case.seed);
         let added = endpoint.add_connection(now, config(side, case));
         let connection =
             added.unwrap_or_else(|error| panic!("these paths make no tunnel: {error}"));

@@ -1,4 +1,4 @@
-//! By how much the peer's packets come earlier on one path than on another, told to the endpoint.
+//! By how much the peer's packets come earlier on one path than on another, told to the tunnels.
 
 use std::time::Instant;
 
@@ -7,7 +7,7 @@ use mpt_wire::control::Message;
 use super::super::OneWay;
 use super::session::Session;
 use super::shared::Shared;
-use crate::Endpoint;
+use crate::Tunnels;
 
 /// A monotonic clock of our own for frames.
 #[derive(Debug, Default)]
@@ -50,7 +50,7 @@ impl Session {
 
     /// Has packets from each path held for as long as the longest one that the peer uses takes
     /// longer. Paths of which too little is known count for nothing, and are not held.
-    pub(super) fn equalize<P: Copy>(&self, endpoint: &mut Endpoint<P>) {
+    pub(super) fn equalize<P: Copy>(&self, tunnels: &mut Tunnels<P>) {
         let used = |it: &&super::SessionPath| {
             it.peer.is_some_and(|entry| entry.weight > 0) && !it.liveness.is_silent()
         };
@@ -58,10 +58,10 @@ impl Session {
         let known = known.filter(|it| it.is_known());
         let longest = known.reduce(|a, b| if b.longer_than(a) > Some(0) { b } else { a });
         for path in &self.paths {
-            let present = endpoint.path_lead(path.id);
+            let present = tunnels.path_lead(path.id);
             let lead = longest.map(|longest| path.one_way.lead(longest, present));
-            endpoint.set_path_lead(path.id, lead.unwrap_or_default());
-            endpoint.set_path_jitter(path.id, path.one_way.spread());
+            tunnels.set_path_lead(path.id, lead.unwrap_or_default());
+            tunnels.set_path_jitter(path.id, path.one_way.spread());
         }
     }
 }

@@ -1,6 +1,6 @@
 //! What became of the frames of the control protocol.
 
-use crate::counters::counters;
+use crate::tunnel::counters::counters;
 
 counters! {
     /// Frames received, by what was wrong with them, and what was sent.

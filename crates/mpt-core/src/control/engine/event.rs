@@ -53,7 +53,7 @@ pub enum PathEvent {
         /// Whether nothing arrives on it.
         silent: bool,
     },
-    /// The other end of a path has another address now; the endpoint knows it already.
+    /// The other end of a path has another address now; it has been followed already.
     Moved {
         /// The path.
         path: PathId,
@@ -62,7 +62,7 @@ pub enum PathEvent {
         /// Where they come from and go to.
         remote: SocketAddr,
     },
-    /// A search has found that a path carries other outer packets than it was used with; the endpoint
+    /// A search has found that a path carries other outer packets than it was used with; it has been
     /// knows it already.
     Mtu {
         /// The path.

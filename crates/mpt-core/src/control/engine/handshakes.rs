@@ -10,7 +10,7 @@ use super::keys::{CONFIRM_INTERVAL, Epoch, Place};
 use super::session::{Attempt, Session, WITHOUT_PATH};
 use super::shared::Shared;
 use super::{Destination, Event};
-use crate::Endpoint;
+use crate::Tunnels;
 
 /// An initiation is repeated after this at first,
 const FIRST_REPEAT: Duration = Duration::from_millis(250);
@@ -34,12 +34,12 @@ impl Session {
         now: Instant,
         slot: u32,
         shared: &mut Shared,
-        endpoint: &Endpoint<P>,
+        tunnels: &Tunnels<P>,
     ) {
         if let Some(place) = self.keys.unconfirmed()
             && self.keys.at_mut(place).is_some_and(|keys| keys.confirm_at <= now)
         {
-            self.confirm(now, place, shared, endpoint);
+            self.confirm(now, place, shared, tunnels);
         }
         if self.handshake_at().is_some_and(|at| at <= now) {
             self.make_initiation(now, now, slot, None, shared);
@@ -190,7 +190,7 @@ impl Session {
         now: Instant,
         frame: &frame::Response<'_>,
         shared: &mut Shared,
-        endpoint: &mut Endpoint<P>,
+        tunnels: &mut Tunnels<P>,
     ) {
         // The copies of the answer on the other paths come when the handshake is over.
         let Some(attempt) = &mut self.attempt else { return };
@@ -232,13 +232,13 @@ impl Session {
         if self.established.is_none() || forgotten {
             self.establish(now, welcome.attached, true, shared);
         }
-        if let Some(connection) = self.connection.and_then(|id| endpoint.connection(id)) {
+        if let Some(connection) = self.connection.and_then(|id| tunnels.connection(id)) {
             self.announcer.renew(connection.next_sequence());
         }
         if let Some(place) = self.keys.unconfirmed() {
-            self.confirm(now, place, shared, endpoint);
+            self.confirm(now, place, shared, tunnels);
         }
-        self.settle(now, shared, endpoint);
+        self.settle(now, shared, tunnels);
     }
 
     fn confirm<P: Copy>(
@@ -246,12 +246,12 @@ impl Session {
         now: Instant,
         place: Place,
         shared: &mut Shared,
-        endpoint: &Endpoint<P>,
+        tunnels: &Tunnels<P>,
     ) {
         if let Some(keys) = self.keys.at_mut(place) {
             keys.confirm_at = now + CONFIRM_INTERVAL;
         }
-        self.send_confirmation(now, shared, place, endpoint);
+        self.send_confirmation(now, shared, place, tunnels);
     }
 
     /// A frame has come under these keys: they replace those in use, if they are newer. Gives their
@@ -261,7 +261,7 @@ impl Session {
         now: Instant,
         place: Place,
         shared: &mut Shared,
-        endpoint: &mut Endpoint<P>,
+        tunnels: &mut Tunnels<P>,
     ) -> Place {
         let Place::Candidate(_) = place else { return place };
         let Some(keys) = self.keys.at_mut(place) else { return place };
@@ -288,7 +288,7 @@ impl Session {
                 self.establish(now, self.connection.is_some(), false, shared);
             }
             // The peer may have forgotten what we told it.
-            if let Some(connection) = self.connection.and_then(|id| endpoint.connection(id)) {
+            if let Some(connection) = self.connection.and_then(|id| tunnels.connection(id)) {
                 self.announcer.renew(connection.next_sequence());
             }
         }

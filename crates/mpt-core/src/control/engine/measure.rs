@@ -13,7 +13,7 @@ use super::keys::Place;
 use super::session::Session;
 use super::shared::Shared;
 use super::{Control, ControlPathId, SessionId};
-use crate::{Endpoint, PathId};
+use crate::{PathId, Tunnels};
 
 /// Length of the IPv4, IPv6 and UDP headers.
 const IPV4: usize = 20;
@@ -139,7 +139,7 @@ impl Session {
         &mut self,
         now: Instant,
         shared: &mut Shared,
-        endpoint: &Endpoint<P>,
+        tunnels: &Tunnels<P>,
     ) {
         // Taken out, so that its own frames are not counted as those of others.
         let Some(mut test) = self.test.take_if(|test| !test.speed.is_over()) else { return };
@@ -151,7 +151,7 @@ impl Session {
                 test.speed.handle_timeout(now);
                 while let Some(probe) = test.speed.poll_frame(now) {
                     let token = probe.then(|| shared.random.u64());
-                    if self.send_test_frame(shared, place, i, token, endpoint) {
+                    if self.send_test_frame(shared, place, i, token, tunnels) {
                         test.speed.frame_sent(now, token);
                     }
                 }
@@ -167,11 +167,11 @@ impl Session {
         place: Place,
         i: usize,
         token: Option<u64>,
-        endpoint: &Endpoint<P>,
+        tunnels: &Tunnels<P>,
     ) -> bool {
         let Some((wire_id, destination)) = self.way(place, i) else { return false };
         // The peer's own frames may have a hard time, too.
-        let report = token.map(|token| (token, self.report_entry(wire_id, i, endpoint)));
+        let report = token.map(|token| (token, self.report_entry(wire_id, i, tunnels)));
         let write = |_: &mut Self, writer: &mut Writer<'_>, _: &mut _| {
             if let Some((token, report)) = report {
                 let _ = writer.push(&Message::Probe { token });

@@ -1,12 +1,12 @@
 //! All control sessions of one daemon.
 //!
-//! [`Control`] stands beside the [`Endpoint`] and has the same owner, which hands in frames and the
-//! time and sends what comes out. It tells the endpoint which paths work, and the rest of the daemon,
+//! [`Control`] stands beside the [`Tunnels`] and has the same owner, which hands in frames and the
+//! time and sends what comes out. It tells the tunnels which paths work, and the rest of the daemon,
 //! by events, what is to be decided elsewhere.
 //!
 //! - The owner hands frames to [`Control::handle_frame`], calls [`Control::handle_timeout`] when
 //!   [`Control::next_timeout`] has come, and [`Control::wake`] for connections that
-//!   [`Endpoint::take_woken`] gives; after any call it sends all that [`Control::poll_transmit`]
+//!   [`Tunnels::take_woken`] gives; after any call it sends all that [`Control::poll_transmit`]
 //!   gives, and passes on all that [`Control::poll_event`] gives.
 //! - Nothing here happens per data packet: whether there is traffic is read from the connection's
 //!   counters whenever a timer has expired anyway.
@@ -62,7 +62,7 @@ pub use self::view::{PathView, SessionView};
 use super::announce::Announcer;
 use super::{Admission, CookieSecret, PrivateKey, PublicKey, Random};
 use crate::timers::Timers;
-use crate::{ConnectionId, DeviceSink, Endpoint, PathId, SocketId};
+use crate::{ConnectionId, DeviceSink, PathId, SocketId, Tunnels};
 
 /// The delay before reconnecting after the peer shut down.
 const PAUSE_AFTER_SHUTDOWN: Duration = Duration::from_millis(200);
@@ -200,18 +200,18 @@ impl Control {
 
     /// Gives a session its connection, and tells all the paths of that which take part, by the names
     /// as in [`SessionConfig::paths`]. To be called again with all paths whenever one was added or
-    /// removed; what the session knows of the others stays. From the first call on the endpoint uses
-    /// a path only after the peer has proved that it hears us there.
+    /// removed; what the session knows of the others stays. From the first call on
+    /// a path is used only after the peer has proved that it hears us there.
     pub fn attach<P: Copy>(
         &mut self,
         now: Instant,
         id: SessionId,
         connection: ConnectionId,
         paths: &[(ControlPathId, PathId)],
-        endpoint: &mut Endpoint<P>,
+        tunnels: &mut Tunnels<P>,
     ) {
         let Some(slot) = self.slot(id) else { return };
-        let Some(data) = endpoint.connection(connection) else { return };
+        let Some(data) = tunnels.connection(connection) else { return };
         let from = data.next_sequence();
         let epoch = self.shared.random.u32();
         let Some(Some(session)) = self.sessions.get_mut(slot as usize) else { return };
@@ -226,9 +226,9 @@ impl Control {
         }
         self.by_connection.insert(connection, slot);
         (session.anchor, session.anchor_candidate, session.last_usable) = (None, None, now);
-        session.attach_paths(now, paths, endpoint);
-        session.follow_connection(endpoint);
-        session.settle(now, &mut self.shared, endpoint);
+        session.attach_paths(now, paths, tunnels);
+        session.follow_connection(tunnels);
+        session.settle(now, &mut self.shared, tunnels);
         self.timers.set_no_later(slot, now);
     }
 
@@ -248,23 +248,23 @@ impl Control {
 
     /// Lets a session with [`SessionConfig::create`] use its connection: the peer has created its
     /// own.
-    pub fn open<P: Copy>(&mut self, now: Instant, id: SessionId, endpoint: &mut Endpoint<P>) {
+    pub fn open<P: Copy>(&mut self, now: Instant, id: SessionId, tunnels: &mut Tunnels<P>) {
         let Some(slot) = self.slot(id) else { return };
         let Some(Some(session)) = self.sessions.get_mut(slot as usize) else { return };
         session.open = true;
-        session.settle(now, &mut self.shared, endpoint);
+        session.settle(now, &mut self.shared, tunnels);
         self.arm(slot);
     }
 
     /// A frame has arrived: what follows the GRE header of a datagram for which
-    /// [`Endpoint::accept`] gave [`DatagramDrop::Control`](crate::DatagramDrop::Control).
+    /// [`Tunnels::accept`] gave [`DatagramDrop::Control`](crate::DatagramDrop::Control).
     pub fn handle_frame<P: Copy, S: DeviceSink<P>>(
         &mut self,
         now: Instant,
         socket: SocketId,
         remote: SocketAddr,
         frame: &[u8],
-        endpoint: &mut Endpoint<P>,
+        tunnels: &mut Tunnels<P>,
         sink: &mut S,
     ) {
         let counters = &mut self.shared.counters;
@@ -273,7 +273,7 @@ impl Control {
             Ok(Frame::Initiation(frame)) => self.handle_initiation(now, socket, remote, frame),
             Ok(Frame::Response(frame)) => {
                 self.with_index(frame.receiver_index(), |session, _, shared| {
-                    session.handle_response(now, &frame, shared, endpoint);
+                    session.handle_response(now, &frame, shared, tunnels);
                 });
             }
             Ok(Frame::Cookie(frame)) => {
@@ -283,7 +283,7 @@ impl Control {
             }
             Ok(Frame::Sealed(frame)) => {
                 let source = Source { socket, remote };
-                self.handle_sealed(now, source, &frame, endpoint, sink);
+                self.handle_sealed(now, source, &frame, tunnels, sink);
             }
             Err(frame::Error::Version) => counters.bad_version += 1,
             Err(_) => counters.malformed += 1,
@@ -295,7 +295,7 @@ impl Control {
         now: Instant,
         source: Source,
         frame: &frame::Sealed<'_>,
-        endpoint: &mut Endpoint<P>,
+        tunnels: &mut Tunnels<P>,
         sink: &mut S,
     ) {
         let index = frame.header().receiver_index;
@@ -305,24 +305,18 @@ impl Control {
                 shared.counters.unknown_index += 1;
                 return;
             };
-            match session.handle_sealed(now, place, source, frame, shared, endpoint, sink) {
+            match session.handle_sealed(now, place, source, frame, shared, tunnels, sink) {
                 Outcome::Done => {}
                 Outcome::Goodbye(reason) => goodbye = Some((slot, reason)),
             }
         });
         if let Some((slot, reason)) = goodbye {
-            self.part(now, slot, reason, endpoint);
+            self.part(now, slot, reason, tunnels);
         }
     }
 
     /// The peer has said goodbye.
-    fn part<P: Copy>(
-        &mut self,
-        now: Instant,
-        slot: u32,
-        reason: Reason,
-        endpoint: &mut Endpoint<P>,
-    ) {
+    fn part<P: Copy>(&mut self, now: Instant, slot: u32, reason: Reason, tunnels: &mut Tunnels<P>) {
         let id = self.id(slot);
         self.clear_keys(slot);
         let Some(Some(session)) = self.sessions.get_mut(slot as usize) else { return };
@@ -330,7 +324,7 @@ impl Control {
         for path in session.paths.iter_mut().filter(|path| !path.is_suspended()) {
             path.liveness.restart(now);
         }
-        session.settle(now, &mut self.shared, endpoint);
+        session.settle(now, &mut self.shared, tunnels);
         let pause = match reason {
             Reason::SHUTTING_DOWN => PAUSE_AFTER_SHUTDOWN,
             _ => PAUSE_AFTER_REFUSAL,
@@ -352,38 +346,38 @@ impl Control {
     }
 
     /// Paths of a connection were changed by others: taken up or down, given other weights, sockets
-    /// or addresses, or removed; or its GRE key was. To be called after the endpoint was told.
+    /// or addresses, or removed; or its GRE key was. To be called after the tunnels were told.
     pub fn paths_changed<P: Copy>(
         &mut self,
         now: Instant,
         connection: ConnectionId,
-        endpoint: &mut Endpoint<P>,
+        tunnels: &mut Tunnels<P>,
     ) {
         let Some(&slot) = self.by_connection.get(&connection) else { return };
         let Some(Some(session)) = self.sessions.get_mut(slot as usize) else { return };
-        session.paths.retain_mut(|path| match endpoint.path(path.id) {
+        session.paths.retain_mut(|path| match tunnels.path(path.id) {
             Some(data) if path.is(path.id, data) => {
                 path.follow(now, data);
                 true
             }
             _ => false,
         });
-        session.follow_connection(endpoint);
-        session.settle(now, &mut self.shared, endpoint);
+        session.follow_connection(tunnels);
+        session.settle(now, &mut self.shared, tunnels);
         self.arm(slot);
     }
 
-    /// A packet is to be sent on a connection that was idle ([`Endpoint::take_woken`]).
+    /// A packet is to be sent on a connection that was idle ([`Tunnels::take_woken`]).
     pub fn wake<P: Copy>(
         &mut self,
         now: Instant,
         connection: ConnectionId,
-        endpoint: &mut Endpoint<P>,
+        tunnels: &mut Tunnels<P>,
     ) {
         let Some(&slot) = self.by_connection.get(&connection) else { return };
         let Some(Some(session)) = self.sessions.get_mut(slot as usize) else { return };
-        session.set_active(now, true, endpoint);
-        self.handle_session_timeout(now, slot, endpoint);
+        session.set_active(now, true, tunnels);
+        self.handle_session_timeout(now, slot, tunnels);
     }
 
     /// Says goodbye to everybody: the daemon ends. What comes out then is to be sent before.
@@ -512,8 +506,8 @@ impl Session {
     }
 
     /// What others have changed of the connection.
-    fn follow_connection<P: Copy>(&mut self, endpoint: &Endpoint<P>) {
-        if let Some(connection) = self.connection.and_then(|id| endpoint.connection(id)) {
+    fn follow_connection<P: Copy>(&mut self, tunnels: &Tunnels<P>) {
+        if let Some(connection) = self.connection.and_then(|id| tunnels.connection(id)) {
             self.key = connection.config().key;
         }
     }
@@ -523,11 +517,11 @@ impl Session {
         &mut self,
         now: Instant,
         paths: &[(ControlPathId, PathId)],
-        endpoint: &mut Endpoint<P>,
+        tunnels: &mut Tunnels<P>,
     ) {
         let mut before = std::mem::take(&mut self.paths);
         for &(given, id) in paths.iter().take(super::MAX_PATHS) {
-            let Some(data) = endpoint.path(id) else { continue };
+            let Some(data) = tunnels.path(id) else { continue };
             let own = given != 0 && self.initiate;
             let known =
                 before.iter().position(|path| path.is(id, data) && (!own || path.own_id == given));
@@ -554,9 +548,9 @@ impl Session {
         }
         if let Some(connection) = self.connection {
             for i in 0..self.paths.len() {
-                self.follow_table(now, i, connection, endpoint);
+                self.follow_table(now, i, connection, tunnels);
             }
         }
-        self.set_active(now, true, endpoint);
+        self.set_active(now, true, tunnels);
     }
 }

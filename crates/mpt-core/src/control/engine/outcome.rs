@@ -55,7 +55,7 @@ impl Control {
         shared.events.pop_front().or_else(|| shared.shares.next())
     }
 
-    /// What happened to paths. An owner in whose hands the endpoint is has to follow that at once;
+    /// What happened to paths. An owner in whose hands the tunnels are has to follow that at once;
     /// the rest may wait here, within bounds, until it has time for it.
     #[inline]
     pub fn poll_path_event(&mut self) -> Option<PathEvent> {

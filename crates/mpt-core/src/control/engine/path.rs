@@ -12,7 +12,7 @@ use super::keys::Epoch;
 use super::receive::Source;
 use super::{ControlPathId, Destination};
 use crate::path::discovery::{Bounds, Discovery};
-use crate::{DownReason, Endpoint, Path, PathConfig, PathId, SocketId};
+use crate::{DownReason, Path, PathConfig, PathId, SocketId, Tunnels};
 
 /// One path of a session.
 #[derive(Debug)]
@@ -77,7 +77,7 @@ impl SessionPath {
         this
     }
 
-    /// Whether it is that path of the endpoint.
+    /// Whether it is that path of the tunnels.
     pub(super) fn is(&self, id: PathId, path: &Path) -> bool {
         self.id == id && self.name == path.name()
     }
@@ -203,7 +203,7 @@ impl SessionPath {
         self.candidate.is_some_and(|it| it.is_met(now, source, token))
     }
 
-    /// What we tell the peer of it. `carries`: whether the endpoint sends on it now.
+    /// What we tell the peer of it. `carries`: whether it is sent on now.
     pub(super) fn entry(&self, wire_id: ControlPathId, path: &Path, carries: bool) -> PathEntry {
         let reasons = path.down_reasons();
         let state = if reasons.contains(DownReason::Administrative) {
@@ -221,15 +221,15 @@ impl SessionPath {
         PathEntry { path_id: wire_id, weight, wish: path.config().weight_in, state }
     }
 
-    /// Tells the endpoint what is held of it. `usable`: whether the session lets its paths carry
+    /// Tells the tunnels what is held of it. `usable`: whether the session lets its paths carry
     /// data at all. Whether anything was different.
     pub(super) fn apply<P: Copy>(
         &self,
         now: Instant,
         usable: bool,
-        endpoint: &mut Endpoint<P>,
+        tunnels: &mut Tunnels<P>,
     ) -> bool {
-        let Some(path) = endpoint.path(self.id) else { return false };
+        let Some(path) = tunnels.path(self.id) else { return false };
         let (reasons, was_silent) = (path.down_reasons(), path.is_silent());
         let state = self.liveness.state();
         let wanted = [
@@ -241,20 +241,20 @@ impl SessionPath {
         // First what takes it down, so that it is not up in between.
         for (reason, present) in wanted {
             if present && !reasons.contains(reason) {
-                endpoint.set_path_down(now, self.id, reason);
+                tunnels.set_path_down(now, self.id, reason);
                 changed = true;
             }
         }
         for (reason, present) in wanted {
             if !present && reasons.contains(reason) {
-                endpoint.set_path_up(now, self.id, reason);
+                tunnels.set_path_up(now, self.id, reason);
                 changed = true;
             }
         }
         // What a peer without carrier had in its queue is lost: nothing of it is worth waiting for.
         let silent = self.liveness.is_silent() || self.peer_lost_interface();
         if silent != was_silent {
-            endpoint.set_path_silent(now, self.id, silent);
+            tunnels.set_path_silent(now, self.id, silent);
         }
         changed
     }

@@ -1,5 +1,5 @@
 //! Path MTU discovery in a session (RFC 8899): padded probes out, their echoes in, and what is found
-//! to the endpoint.
+//! to the tunnels.
 //!
 //! A padded probe is a Probe followed by a Pad. It takes no part in liveness and round-trip times:
 //! its token is known to [`Discovery`](crate::path::discovery::Discovery) alone, so that the loss of
@@ -19,7 +19,7 @@ use super::shared::Shared;
 use super::{Control, PathEvent};
 use crate::path::discovery::{Bounds, Heard};
 use crate::path::mtu;
-use crate::{ConnectionId, Endpoint, Path, PathId};
+use crate::{ConnectionId, Path, PathId, Tunnels};
 
 impl Control {
     /// Whether the session of a connection finds the MTUs of its paths. Not so without a session, nor
@@ -51,28 +51,28 @@ impl Control {
 }
 
 impl Session {
-    /// Lets the searches go on, and tells the endpoint what they have found.
+    /// Lets the searches go on, and tells the tunnels what they have found.
     pub(super) fn follow_path_mtus<P: Copy>(
         &mut self,
         now: Instant,
         connection: ConnectionId,
         shared: &mut Shared,
-        endpoint: &mut Endpoint<P>,
+        tunnels: &mut Tunnels<P>,
     ) {
         if self.timing.is_off() {
             return;
         }
-        let Some(config) = endpoint.connection(connection).map(crate::Connection::config) else {
+        let Some(config) = tunnels.connection(connection).map(crate::Connection::config) else {
             return;
         };
         let header = config.gre(gre::Protocol::IPV4).header_len() as u16;
         let has_keys = self.keys.sending(now).is_some();
         for path in &mut self.paths {
-            let Some(data) = endpoint.path(path.id) else { continue };
+            let Some(data) = tunnels.path(path.id) else { continue };
             let (before, link) = (data.mtu(), data.config().mtu);
             path.search_mtu(now, bounds(data, header), has_keys);
             let found = path.discovery.mtu();
-            let device = endpoint.limit_path_mtu(path.id, (found < link).then_some(found));
+            let device = tunnels.limit_path_mtu(path.id, (found < link).then_some(found));
             if found != before {
                 shared.tell(PathEvent::Mtu { path: path.id, before, found, device });
             }
@@ -85,7 +85,7 @@ impl Session {
         now: Instant,
         i: usize,
         shared: &mut Shared,
-        endpoint: &Endpoint<P>,
+        tunnels: &Tunnels<P>,
     ) {
         if self.paths[i].discovery.next_timeout().is_none_or(|at| at > now) {
             return;
@@ -94,7 +94,7 @@ impl Session {
         // Where there are no keys or no address it counts as lost.
         if let Some(size) = self.paths[i].discovery.poll_probe(now, token)
             && let Some(place) = self.keys.sending(now)
-            && let Some(outer) = endpoint.path(self.paths[i].id).map(|path| path.config().outer())
+            && let Some(outer) = tunnels.path(self.paths[i].id).map(|path| path.config().outer())
         {
             self.send_padded_probe(shared, place, i, token, size, outer);
         }

@@ -9,7 +9,7 @@ use rustc_hash::FxHashMap;
 use super::super::PublicKey;
 use super::session::Session;
 use super::{CloseReason, Control, Event, Peer, SessionId};
-use crate::Endpoint;
+use crate::Tunnels;
 
 impl Control {
     /// Sets who may open sessions that are not configured: the complete list.
@@ -17,12 +17,7 @@ impl Control {
     /// A session that its peer may no longer have ends at once: the peer is not in the list, may have no session of this kind, or has another
     /// pre-shared key. Its keys are erased, the peer is sent a Goodbye (refused), and [`Event::Closed`] tells the owner, who removes the connection. All
     /// other sessions go on under the timers and limits of the list.
-    pub fn set_peers<P: Copy>(
-        &mut self,
-        now: Instant,
-        peers: Vec<Peer>,
-        endpoint: &mut Endpoint<P>,
-    ) {
+    pub fn set_peers<P: Copy>(&mut self, now: Instant, peers: Vec<Peer>, tunnels: &mut Tunnels<P>) {
         self.peers = peers.into_iter().map(|peer| (peer.public_key, peer)).collect();
         for slot in 0..self.sessions.len() as u32 {
             let Some(Some(session)) = self.sessions.get_mut(slot as usize) else { continue };
@@ -32,8 +27,8 @@ impl Control {
             match admitting(&self.peers, session) {
                 None => self.end(now, slot, Reason::REFUSED, CloseReason::Revoked),
                 Some(peer) => {
-                    if session.adopt(now, peer, endpoint) {
-                        session.settle(now, &mut self.shared, endpoint);
+                    if session.adopt(now, peer, tunnels) {
+                        session.settle(now, &mut self.shared, tunnels);
                         self.timers.set_no_later(slot, now);
                     }
                 }
@@ -96,7 +91,7 @@ fn admitting<'a>(peers: &'a FxHashMap<PublicKey, Peer>, session: &Session) -> Op
 
 impl Session {
     /// Takes over the timers and limits of its peer. Returns whether anything has changed.
-    fn adopt<P: Copy>(&mut self, now: Instant, peer: &Peer, endpoint: &mut Endpoint<P>) -> bool {
+    fn adopt<P: Copy>(&mut self, now: Instant, peer: &Peer, tunnels: &mut Tunnels<P>) -> bool {
         let before = (self.timing, self.largest_wish, self.expire_after);
         let after = (peer.timing, peer.largest_wish, peer.expire_after);
         if before == after {
@@ -107,11 +102,11 @@ impl Session {
             if before.0 != after.0 {
                 path.liveness.set_timing(now, peer.timing);
             }
-            let Some(data) = endpoint.path(path.id) else { continue };
+            let Some(data) = tunnels.path(path.id) else { continue };
             let (out, weight_in) = (data.config().weight_out, data.config().weight_in);
             if self.largest_wish > 0 && out > self.largest_wish {
                 // The limit is a weight as good as any, and the path exists.
-                let _ = endpoint.set_weights(now, path.id, self.largest_wish, weight_in);
+                let _ = tunnels.set_weights(now, path.id, self.largest_wish, weight_in);
             }
         }
         true

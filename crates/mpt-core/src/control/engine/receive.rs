@@ -14,7 +14,7 @@ use super::send::Arrival;
 use super::session::Session;
 use super::shared::Shared;
 use super::{ControlCounters, ControlPathId, Destination, Event, PathEvent, RequestFailed};
-use crate::{DeviceSink, Endpoint, SocketId};
+use crate::{DeviceSink, SocketId, Tunnels};
 
 /// What a frame leads to for the session as a whole.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,7 +53,7 @@ impl Session {
         source: Source,
         sealed: &frame::Sealed<'_>,
         shared: &mut Shared,
-        endpoint: &mut Endpoint<P>,
+        tunnels: &mut Tunnels<P>,
         sink: &mut S,
     ) -> Outcome {
         let mut buffer = std::mem::take(&mut shared.opened);
@@ -78,8 +78,8 @@ impl Session {
                 shared.counters.malformed += 1;
                 break 'frame Outcome::Done;
             }
-            let place = self.promote(now, place, shared, endpoint);
-            self.handle_opened(now, place, source, &opened, shared, endpoint, sink)
+            let place = self.promote(now, place, shared, tunnels);
+            self.handle_opened(now, place, source, &opened, shared, tunnels, sink)
         };
         shared.opened = buffer;
         outcome
@@ -93,13 +93,13 @@ impl Session {
         source: Source,
         opened: &super::super::Opened<'_>,
         shared: &mut Shared,
-        endpoint: &mut Endpoint<P>,
+        tunnels: &mut Tunnels<P>,
         sink: &mut S,
     ) -> Outcome {
         let Source { socket, remote } = source;
         let Some(keys) = self.keys.at_mut(place) else { return Outcome::Done };
         let ours = keys.is_initiator();
-        let path = self.find_path(now, ours, opened.path, opened.fresh, source, endpoint);
+        let path = self.find_path(now, ours, opened.path, opened.fresh, source, tunnels);
         let len = Arrival::frame_len(opened.payload.len());
         let mut arrival = Arrival {
             place,
@@ -137,7 +137,7 @@ impl Session {
                 message,
                 &mut wanted,
                 shared,
-                endpoint,
+                tunnels,
                 sink,
             );
         }
@@ -147,14 +147,14 @@ impl Session {
         let mut challenge = None;
         if let Some(i) = path {
             if wanted.moved {
-                self.move_path(now, i, source, shared, endpoint);
+                self.move_path(now, i, source, shared, tunnels);
                 let path = &self.paths[i];
                 arrival.destination = path.answer_to(socket, remote);
                 arrival.at_home = !path.is_elsewhere(socket, remote);
                 if arrival.at_home {
                     arrival.room = usize::MAX;
                 }
-            } else if opened.fresh && !arrival.at_home && is_learnt(&self.paths[i], endpoint) {
+            } else if opened.fresh && !arrival.at_home && is_learnt(&self.paths[i], tunnels) {
                 challenge = self.paths[i].challenge(now, source, || shared.random.u64());
             }
         } else if self.connection.is_none() {
@@ -170,17 +170,17 @@ impl Session {
         if wanted.echo.is_some() && !self.active {
             // The peer probes often because of traffic that may be the first here.
             let before = self.traffic_at;
-            self.observe_traffic(now, endpoint);
+            self.observe_traffic(now, tunnels);
             if self.traffic_at != before {
-                self.set_active(now, true, endpoint);
+                self.set_active(now, true, tunnels);
             }
         }
         match (wanted.echo, wanted.acknowledge) {
             (Some(token), acknowledge) => {
                 let with = (challenge, acknowledge);
-                self.send_echo(now, shared, &mut arrival, token, with, endpoint);
+                self.send_echo(now, shared, &mut arrival, token, with, tunnels);
                 if let Some(i) = path.filter(|&i| self.paths[i].liveness.is_doubtful(now)) {
-                    self.send_report_elsewhere(shared, place, i, endpoint);
+                    self.send_report_elsewhere(shared, place, i, tunnels);
                 }
             }
             (None, Some(generation)) => self.send_ack(shared, &mut arrival, generation),
@@ -196,7 +196,7 @@ impl Session {
         if wanted.moved || wanted.anchored {
             self.send_withheld(now, shared);
         }
-        self.settle(now, shared, endpoint);
+        self.settle(now, shared, tunnels);
         Outcome::Done
     }
 
@@ -210,7 +210,7 @@ impl Session {
         message: Message<'_>,
         wanted: &mut Wanted,
         shared: &mut Shared,
-        endpoint: &mut Endpoint<P>,
+        tunnels: &mut Tunnels<P>,
         sink: &mut S,
     ) {
         match message {
@@ -252,7 +252,7 @@ impl Session {
                 let ordinal = self.keys.at_mut(arrival.place).map(|keys| keys.ordinal);
                 if let Some(ordinal) = ordinal.filter(|_| self.connection.is_some()) {
                     let head = (generation, epoch, from);
-                    self.handle_table(now, (ours, ordinal), head, entries.iter(), endpoint, sink);
+                    self.handle_table(now, (ours, ordinal), head, entries.iter(), tunnels, sink);
                     wanted.acknowledge = self.heard.generation();
                 }
             }
@@ -428,7 +428,7 @@ impl Session {
         wire_id: ControlPathId,
         fresh: bool,
         source: Source,
-        endpoint: &mut Endpoint<P>,
+        tunnels: &mut Tunnels<P>,
     ) -> Option<usize> {
         let known = self.path_at(ours, wire_id);
         let connection = self.connection?;
@@ -459,7 +459,7 @@ impl Session {
         let found = place(&|path| path.is_from(source))
             .or(known)
             .or_else(|| place(&|path| path.remote.is_none()))
-            .or_else(|| place(&|path| is_learnt(path, endpoint)))?;
+            .or_else(|| place(&|path| is_learnt(path, tunnels)))?;
         if Some(found) != known {
             if let Some(known) = known {
                 self.paths[known].peer_id = None;
@@ -470,7 +470,7 @@ impl Session {
                 path.liveness.revive(now);
             }
             self.paths[found].bound = self.handshakes;
-            self.follow_table(now, found, connection, endpoint);
+            self.follow_table(now, found, connection, tunnels);
         }
         Some(found)
     }
@@ -482,27 +482,28 @@ impl Session {
         i: usize,
         source: Source,
         shared: &mut Shared,
-        endpoint: &mut Endpoint<P>,
+        tunnels: &mut Tunnels<P>,
     ) {
         let Source { socket, remote } = source;
         let id = self.paths[i].id;
         self.paths[i].candidate = None;
-        if endpoint.set_path_remote(id, socket, remote).is_err() {
+        if tunnels.set_path_remote(id, socket, remote).is_err() {
             // Where two paths of the peer have changed places, one has to make room.
-            let other = self.paths.iter().position(|path| {
-                path.id != id && path.goes_to(remote) && is_learnt(path, endpoint)
-            });
+            let other = self
+                .paths
+                .iter()
+                .position(|path| path.id != id && path.goes_to(remote) && is_learnt(path, tunnels));
             let Some(other) = other else { return };
             let in_the_way = self.paths[other].id;
-            let forgotten = endpoint.forget_path_remote(in_the_way);
-            if forgotten.is_err() || endpoint.set_path_remote(id, socket, remote).is_err() {
+            let forgotten = tunnels.forget_path_remote(in_the_way);
+            if forgotten.is_err() || tunnels.set_path_remote(id, socket, remote).is_err() {
                 return;
             }
             self.paths[other].remote = None;
             self.paths[other].liveness.restart(now);
         }
         let path = &mut self.paths[i];
-        if let Some(data) = endpoint.path(id) {
+        if let Some(data) = tunnels.path(id) {
             path.arrive_at(now, data);
         }
         shared.counters.moves += 1;
@@ -510,6 +511,6 @@ impl Session {
     }
 }
 
-fn is_learnt<P: Copy>(path: &SessionPath, endpoint: &Endpoint<P>) -> bool {
-    endpoint.path(path.id).is_some_and(|path| path.config().learn)
+fn is_learnt<P: Copy>(path: &SessionPath, tunnels: &Tunnels<P>) -> bool {
+    tunnels.path(path.id).is_some_and(|path| path.config().learn)
 }

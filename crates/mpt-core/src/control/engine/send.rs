@@ -11,7 +11,7 @@ use super::keys::Place;
 use super::session::{Session, WITHOUT_PATH};
 use super::shared::Shared;
 use super::{ControlPathId, Destination};
-use crate::Endpoint;
+use crate::Tunnels;
 
 /// Length of a probe's messages at least: as much as its echo with a report, an acknowledgement and
 /// a probe and the clock of the other end needs, which may not be longer.
@@ -122,10 +122,10 @@ impl Session {
         place: Place,
         i: usize,
         token: u64,
-        endpoint: &Endpoint<P>,
+        tunnels: &Tunnels<P>,
     ) -> bool {
         let Some((wire_id, destination)) = self.way(place, i) else { return false };
-        let report = self.report(place, i, endpoint);
+        let report = self.report(place, i, tunnels);
         let clock = shared.clock.stamp(now);
         let write = |session: &mut Self, writer: &mut Writer<'_>, _: &mut _| {
             let _ = writer.push(&Message::Probe { token });
@@ -189,10 +189,10 @@ impl Session {
         arrival: &mut Arrival,
         token: u64,
         (challenge, acknowledge): (Option<u64>, Option<u32>),
-        endpoint: &Endpoint<P>,
+        tunnels: &Tunnels<P>,
     ) {
         let Arrival { wire_id, len, path, at_home, .. } = *arrival;
-        let report = path.map(|i| self.report_entry(wire_id, i, endpoint));
+        let report = path.map(|i| self.report_entry(wire_id, i, tunnels));
         let clock = shared.clock.stamp(now);
         let mut probes = 0;
         let write = |session: &mut Self, writer: &mut Writer<'_>, random: &mut super::Random| {
@@ -231,13 +231,13 @@ impl Session {
         shared: &mut Shared,
         place: Place,
         i: usize,
-        endpoint: &Endpoint<P>,
+        tunnels: &Tunnels<P>,
     ) {
         let up = |other: &usize| *other != i && self.paths[*other].liveness.state() == State::Up;
         let Some((wire_id, _)) = self.way(place, i) else { return };
         let other = (0..self.paths.len()).filter(up).find_map(|other| self.way(place, other));
         let Some((other_id, destination)) = other else { return };
-        let report = self.report_entry(wire_id, i, endpoint);
+        let report = self.report_entry(wire_id, i, tunnels);
         let write = |_: &mut Self, writer: &mut Writer<'_>, _: &mut _| {
             writer.push_report([report].into_iter()).is_ok()
         };
@@ -303,7 +303,7 @@ impl Session {
         now: Instant,
         shared: &mut Shared,
         place: Place,
-        endpoint: &Endpoint<P>,
+        tunnels: &Tunnels<P>,
     ) {
         for i in 0..self.paths.len() {
             // That the peer did not want one may be long ago.
@@ -311,7 +311,7 @@ impl Session {
                 continue;
             }
             let token = shared.random.u64();
-            if self.send_probe(now, shared, place, i, token, endpoint) {
+            if self.send_probe(now, shared, place, i, token, tunnels) {
                 self.paths[i].liveness.attach_probe(now, token);
             }
         }
@@ -336,12 +336,12 @@ impl Session {
         &mut self,
         place: Place,
         own: usize,
-        endpoint: &Endpoint<P>,
+        tunnels: &Tunnels<P>,
     ) -> SmallVec<[ReportEntry; REPORTED]> {
         let mut entries = SmallVec::new();
         let mut add = |session: &Self, i: usize| {
             if let Some((wire_id, _)) = session.way(place, i) {
-                entries.push(session.report_entry(wire_id, i, endpoint));
+                entries.push(session.report_entry(wire_id, i, tunnels));
             }
         };
         add(self, own);
@@ -360,10 +360,10 @@ impl Session {
         &self,
         path_id: ControlPathId,
         i: usize,
-        endpoint: &Endpoint<P>,
+        tunnels: &Tunnels<P>,
     ) -> ReportEntry {
         let path = &self.paths[i];
-        let data = endpoint.path(path.id);
+        let data = tunnels.path(path.id);
         ReportEntry {
             path_id,
             frames: path.frames,

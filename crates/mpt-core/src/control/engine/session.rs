@@ -15,7 +15,7 @@ use super::keys::{Epoch, Keys};
 use super::measure::Test;
 use super::path::SessionPath;
 use super::{ControlPathId, Limits, SessionId};
-use crate::{Connection, ConnectionId, Endpoint, PathId};
+use crate::{Connection, ConnectionId, PathId, Tunnels};
 
 /// The connection counts as idle when no packet went either way for so long.
 pub(super) const IDLE_AFTER: Duration = Duration::from_secs(1);
@@ -250,8 +250,8 @@ impl Session {
     }
 
     /// Whether there is traffic, by the connection's counters.
-    pub(super) fn observe_traffic<P: Copy>(&mut self, now: Instant, endpoint: &Endpoint<P>) {
-        let Some(connection) = self.connection.and_then(|id| endpoint.connection(id)) else {
+    pub(super) fn observe_traffic<P: Copy>(&mut self, now: Instant, tunnels: &Tunnels<P>) {
+        let Some(connection) = self.connection.and_then(|id| tunnels.connection(id)) else {
             return;
         };
         let packets = packets(connection);
@@ -266,7 +266,7 @@ impl Session {
         &mut self,
         now: Instant,
         active: bool,
-        endpoint: &mut Endpoint<P>,
+        tunnels: &mut Tunnels<P>,
     ) {
         if active {
             self.traffic_at = now;
@@ -280,7 +280,7 @@ impl Session {
             path.discovery.set_active(now, active);
         }
         if let Some(connection) = self.connection.filter(|_| !active) {
-            endpoint.set_quiet(connection);
+            tunnels.set_quiet(connection);
         }
     }
 

@@ -26,7 +26,7 @@ pub(super) struct Shared {
     pub(super) identity: Option<PrivateKey>,
     pub(super) public: Option<PublicKey>,
     pub(super) outbox: Outbox,
-    /// What happened to paths: for the owner of the endpoint, at once.
+    /// What happened to paths: for the owner of the tunnels, at once.
     pub(super) path_events: VecDeque<PathEvent>,
     /// What happened to sessions, but for requests: what is not true any more is taken out, so that
     /// there are only a few for each session.

@@ -1,5 +1,5 @@
-//! Which paths carry data: what liveness, the peer and the owner of the endpoint say, brought
-//! together for the endpoint, and told to the peer.
+//! Which paths carry data: what liveness, the peer and the owner of the tunnels say, brought
+//! together for the tunnels, and told to the peer.
 
 use std::time::Instant;
 
@@ -10,15 +10,15 @@ use super::super::liveness::State;
 use super::PathEvent;
 use super::session::Session;
 use super::shared::Shared;
-use crate::{ConnectionId, DeviceSink, Endpoint};
+use crate::{ConnectionId, DeviceSink, Tunnels};
 
 impl Session {
-    /// Lets the paths' deadlines pass, tells the endpoint, and has the peer told.
+    /// Lets the paths' deadlines pass, tells the tunnels, and has the peer told.
     pub(super) fn settle<P: Copy>(
         &mut self,
         now: Instant,
         shared: &mut Shared,
-        endpoint: &mut Endpoint<P>,
+        tunnels: &mut Tunnels<P>,
     ) {
         let Some(connection) = self.connection else { return };
         self.judge(now, connection, shared);
@@ -26,10 +26,10 @@ impl Session {
             self.paths.iter_mut().for_each(|path| path.liveness.make_do(now));
             self.judge(now, connection, shared);
         }
-        self.apply(now, endpoint);
-        self.follow_path_mtus(now, connection, shared, endpoint);
-        self.equalize(endpoint);
-        self.announce(now, shared, endpoint);
+        self.apply(now, tunnels);
+        self.follow_path_mtus(now, connection, shared, tunnels);
+        self.equalize(tunnels);
+        self.announce(now, shared, tunnels);
     }
 
     /// Lets the paths' deadlines pass, and tells what is held of them.
@@ -50,17 +50,17 @@ impl Session {
         }
     }
 
-    /// Tells the endpoint what is held of the paths.
-    pub(super) fn apply<P: Copy>(&mut self, now: Instant, endpoint: &mut Endpoint<P>) {
+    /// Tells the tunnels what is held of the paths.
+    pub(super) fn apply<P: Copy>(&mut self, now: Instant, tunnels: &mut Tunnels<P>) {
         if self.connection.is_none() {
             return;
         }
         if let Some(connection) = self.connection.filter(|_| self.keys.current.is_some()) {
-            endpoint.set_barred(connection, false);
+            tunnels.set_barred(connection, false);
         }
         let usable = self.is_usable();
         for path in &self.paths {
-            path.apply(now, usable, endpoint);
+            path.apply(now, usable, tunnels);
         }
         if self.paths.iter().any(|path| path.liveness.state() == State::Up) {
             self.last_up = now;
@@ -76,10 +76,10 @@ impl Session {
         &mut self,
         now: Instant,
         shared: &mut Shared,
-        endpoint: &Endpoint<P>,
+        tunnels: &Tunnels<P>,
     ) {
         let Some(place) = self.keys.sending(now) else { return };
-        let Some(connection) = self.connection.and_then(|id| endpoint.connection(id)) else {
+        let Some(connection) = self.connection.and_then(|id| tunnels.connection(id)) else {
             return;
         };
         let Some(keys) = self.keys.at_mut(place) else { return };
@@ -88,7 +88,7 @@ impl Session {
         entries.clear();
         entries.extend(self.paths.iter().filter_map(|path| {
             let wire_id = path.wire_id(keys)?;
-            let data = endpoint.path(path.id)?;
+            let data = tunnels.path(path.id)?;
             let carries = data.is_up() && Some(data.config().tier) == tier;
             Some(path.entry(wire_id, data, carries))
         }));
@@ -107,7 +107,7 @@ impl Session {
         (ours, ordinal): (bool, u64),
         (generation, epoch, from): (u32, u32, u32),
         entries: impl Iterator<Item = PathEntry>,
-        endpoint: &mut Endpoint<P>,
+        tunnels: &mut Tunnels<P>,
         sink: &mut S,
     ) {
         let Some(connection) = self.connection else { return };
@@ -115,7 +115,7 @@ impl Session {
             return;
         };
         if epoch_changed {
-            endpoint.restart_receive(now, connection, from, sink);
+            tunnels.restart_receive(now, connection, from, sink);
             for path in &mut self.paths {
                 path.peer = None;
                 path.suspend_or_restart(now);
@@ -125,7 +125,7 @@ impl Session {
         self.table.extend(entries);
         (self.table_from, self.table_is_ours) = (from, ours);
         for i in 0..self.paths.len() {
-            self.follow_table(now, i, connection, endpoint);
+            self.follow_table(now, i, connection, tunnels);
         }
     }
 
@@ -135,7 +135,7 @@ impl Session {
         now: Instant,
         i: usize,
         connection: ConnectionId,
-        endpoint: &mut Endpoint<P>,
+        tunnels: &mut Tunnels<P>,
     ) {
         let path = &mut self.paths[i];
         let wire_id = if self.table_is_ours { Some(path.own_id) } else { path.peer_id };
@@ -149,19 +149,19 @@ impl Session {
         path.suspend_or_restart(now);
         let weight = entry.map_or(0, |entry| entry.weight);
         if before.is_none() || before.map(|entry| entry.weight) != Some(weight) {
-            endpoint.announce(now, connection, self.table_from, path.id, weight);
+            tunnels.announce(now, connection, self.table_from, path.id, weight);
         }
         // An old wish does not undo what was set here since.
         let new = |wish: &u16| *wish > 0 && before.map(|entry| entry.wish) != Some(*wish);
         let Some(wish) = entry.map(|entry| entry.wish).filter(new) else { return };
-        if let Some(data) = endpoint.path(path.id)
+        if let Some(data) = tunnels.path(path.id)
             && self.largest_wish > 0
             && data.config().weight_out != wish.min(self.largest_wish)
         {
             let wish = wish.min(self.largest_wish);
             let weight_in = data.config().weight_in;
             // The wish is a weight as good as any, and the path exists.
-            let _ = endpoint.set_weights(now, path.id, wish, weight_in);
+            let _ = tunnels.set_weights(now, path.id, wish, weight_in);
         }
     }
 }

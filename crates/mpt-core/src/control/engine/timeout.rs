@@ -7,7 +7,7 @@ use mpt_wire::control::Reason;
 use super::session::{IDLE_AFTER, Session};
 use super::shared::Shared;
 use super::{CloseReason, Control, Event, RequestFailed};
-use crate::{DeviceSink, Endpoint};
+use crate::{DeviceSink, Tunnels};
 
 /// A session whose timer would be due at once again has to wait for so long: whatever the cause,
 /// it never keeps the others from their turn.
@@ -18,10 +18,10 @@ impl Control {
     pub fn handle_timeout<P: Copy, S: DeviceSink<P>>(
         &mut self,
         now: Instant,
-        endpoint: &mut Endpoint<P>,
+        tunnels: &mut Tunnels<P>,
         sink: &mut S,
     ) {
-        self.handle_timeouts(now, usize::MAX, endpoint, sink);
+        self.handle_timeouts(now, usize::MAX, tunnels, sink);
     }
 
     /// Does what is due for at most `most` sessions, those that wait for it longest. If more are due,
@@ -31,12 +31,12 @@ impl Control {
         &mut self,
         now: Instant,
         most: usize,
-        endpoint: &mut Endpoint<P>,
+        tunnels: &mut Tunnels<P>,
         _sink: &mut S,
     ) -> bool {
         for _ in 0..most {
             let Some(slot) = self.timers.pop(now) else { return true };
-            self.handle_session_timeout(now, slot, endpoint);
+            self.handle_session_timeout(now, slot, tunnels);
         }
         self.timers.earliest().is_none_or(|at| at > now)
     }
@@ -45,7 +45,7 @@ impl Control {
         &mut self,
         now: Instant,
         slot: u32,
-        endpoint: &mut Endpoint<P>,
+        tunnels: &mut Tunnels<P>,
     ) {
         let Some(Some(session)) = self.sessions.get_mut(slot as usize) else { return };
         let shared = &mut self.shared;
@@ -66,7 +66,7 @@ impl Control {
         }
         let Some(Some(session)) = self.sessions.get_mut(slot as usize) else { return };
         let shared = &mut self.shared;
-        session.handle_timeout(now, slot, shared, endpoint);
+        session.handle_timeout(now, slot, shared, tunnels);
         if let Some(at) = session.deadline(&self.limits)
             && at <= now
         {
@@ -108,24 +108,24 @@ impl Session {
         now: Instant,
         slot: u32,
         shared: &mut Shared,
-        endpoint: &mut Endpoint<P>,
+        tunnels: &mut Tunnels<P>,
     ) {
         if self.active {
-            self.observe_traffic(now, endpoint);
+            self.observe_traffic(now, tunnels);
             if now >= self.traffic_at + IDLE_AFTER {
-                self.set_active(now, false, endpoint);
+                self.set_active(now, false, tunnels);
             }
         }
-        self.settle(now, shared, endpoint);
+        self.settle(now, shared, tunnels);
         for i in 0..self.paths.len() {
             let token = shared.random.u64();
             // Where there are no keys or no address it counts as lost.
             if self.paths[i].liveness.poll_probe(now, token)
                 && let Some(place) = self.keys.sending(now)
             {
-                self.send_probe(now, shared, place, i, token, endpoint);
+                self.send_probe(now, shared, place, i, token, tunnels);
             }
-            self.probe_path_mtu(now, i, shared, endpoint);
+            self.probe_path_mtu(now, i, shared, tunnels);
         }
         while let Some((id, failure)) = self.requester.poll_failure(now) {
             self.requests.retain(|&other| other != id);
@@ -133,7 +133,7 @@ impl Session {
             shared.events.push_back(Event::Result { session: self.id, id, result });
         }
         self.send_requests(now, shared);
-        self.drive_test(now, shared, endpoint);
-        self.drive_handshake(now, slot, shared, endpoint);
+        self.drive_test(now, shared, tunnels);
+        self.drive_handshake(now, slot, shared, tunnels);
     }
 }

@@ -3,16 +3,16 @@
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::time::Instant;
 
-use super::{DeviceSink, Endpoint, ToDevice};
-use crate::connection::{Connection, index};
+use super::{DeviceSink, ToDevice, Tunnels};
 use crate::path::{DownReason, Path, mtu};
-use crate::tables::{Conflict, Tables, check, label};
+use crate::tunnel::connection::{Connection, index};
+use crate::tunnel::lookup::{Conflict, Tables, check, label};
 use crate::{
     ConfigError, ConnectionConfig, ConnectionId, DeviceId, PathConfig, PathId, Selector, SocketId,
     reorder,
 };
 
-impl<P: Copy> Endpoint<P> {
+impl<P: Copy> Tunnels<P> {
     /// Adds a connection, or says what is wrong with it and changes nothing.
     pub fn add_connection(
         &mut self,
@@ -47,7 +47,7 @@ impl<P: Copy> Endpoint<P> {
         }
     }
 
-    /// Makes the endpoint what `configs`, the complete list, say: connections and paths are known
+    /// Makes the connections what `configs`, the complete list, say: connections and paths are known
     /// by their names, those not listed are removed, what has not changed is not touched. On an
     /// error nothing is changed. Gives the ids in the order of the list.
     pub fn reconfigure<S: DeviceSink<P>>(

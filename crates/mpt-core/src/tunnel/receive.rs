@@ -7,9 +7,9 @@ use std::time::Instant;
 
 use mpt_wire::{ecn, gre};
 
-use super::Endpoint;
-use crate::connection::{Arrival, index};
-use crate::counters::DatagramDrops;
+use super::Tunnels;
+use crate::tunnel::connection::{Arrival, index};
+use crate::tunnel::counters::DatagramDrops;
 use crate::{ConnectionId, DeviceId, PathId, SocketId, reorder};
 
 /// Where received packets go.
@@ -123,7 +123,7 @@ impl DatagramDrops {
     }
 }
 
-/// A datagram that passed all checks: what [`Endpoint::receive`] needs of it.
+/// A datagram that passed all checks: what [`Tunnels::receive`] needs of it.
 #[derive(Clone, Debug)]
 pub struct AcceptedDatagram {
     pub(crate) connection: ConnectionId,
@@ -151,7 +151,7 @@ impl AcceptedDatagram {
     }
 }
 
-impl<P: Copy> Endpoint<P> {
+impl<P: Copy> Tunnels<P> {
     /// Judges one datagram (GRE header and inner packet) from a socket. Its inner ECN and MSS
     /// fields may be changed. What is accepted has to be handed to [`Self::receive`]; these are two
     /// calls so that the caller may lend the datagram's bytes to the first and to its

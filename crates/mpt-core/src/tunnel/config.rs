@@ -12,7 +12,7 @@ use crate::{DeviceId, Mapping, Selector, SocketId, reorder};
 /// A tunnel between two hosts.
 #[derive(Clone, Debug)]
 pub struct ConnectionConfig {
-    /// Unique within the endpoint.
+    /// Unique within the daemon.
     pub name: String,
     /// The TUN device whose packets it carries and to which it delivers.
     pub device: DeviceId,
@@ -74,7 +74,7 @@ pub struct PathConfig {
     /// behind a NAT).
     pub remote_source_port: Option<u16>,
     /// Whether its remote address is learnt, and followed when it changes, by a control session
-    /// ([`crate::Endpoint::set_path_remote`]). While it is not known, nothing is received on it.
+    /// ([`crate::Tunnels::set_path_remote`]). While it is not known, nothing is received on it.
     pub learn: bool,
     /// Share of what we send, 1..=65,535.
     pub weight_out: u16,

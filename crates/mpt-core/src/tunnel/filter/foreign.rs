@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use mpt_wire::{icmp, ip};
 
 use crate::bucket::Bucket;
-use crate::sources::Sources;
+use crate::tunnel::filter::Sources;
 
 /// ICMP errors from outside that a connection delivers per second.
 pub(crate) const PER_SECOND: u32 = 100;

@@ -1,16 +1,19 @@
 //! Everything that is looked up by the contents of a packet, built from the configuration of all
 //! connections. To build it is to check that no two connections claim the same packet.
 
+mod assign;
+mod selector;
+
 use std::net::IpAddr;
 
 use mpt_wire::ip::Summary;
 use rustc_hash::FxHashSet;
 
-use crate::assign::Assignments;
-use crate::selector::SelectorTable;
-use crate::{ConfigError, ConnectionConfig, ConnectionId, DeviceId, PathConfig, PathId, Selector};
+pub use self::assign::Assignments;
+pub use self::selector::{PortRange, Selector, SelectorTable};
+use crate::{ConfigError, ConnectionConfig, ConnectionId, DeviceId, PathConfig, PathId};
 
-/// Look-up tables of an endpoint.
+/// The tables.
 #[derive(Debug, Default)]
 pub(crate) struct Tables {
     pub(crate) selectors: SelectorTable,

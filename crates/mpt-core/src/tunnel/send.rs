@@ -4,10 +4,11 @@ use mpt_wire::checksum::Sum;
 use mpt_wire::mss::ChecksumState;
 use mpt_wire::{gre, ip};
 
-use super::Endpoint;
-use crate::connection::{Envelope, Inner, index};
-use crate::counters::InnerDrops;
-use crate::{ConnectionId, DeviceId, PathId, scope};
+use super::Tunnels;
+use crate::tunnel::connection::{Envelope, Inner, index};
+use crate::tunnel::counters::InnerDrops;
+use crate::tunnel::filter::scope;
+use crate::{ConnectionId, DeviceId, PathId};
 
 /// A packet or super-packet from a device, classified.
 #[derive(Debug)]
@@ -138,7 +139,7 @@ impl InnerDrops {
     }
 }
 
-impl<P: Copy> Endpoint<P> {
+impl<P: Copy> Tunnels<P> {
     /// One packet from a TUN device, or a super-packet that is to become `segments` packets, the
     /// largest of `largest` bytes (headers included). Finds its connection, numbers its segments in
     /// order and chooses a path for each.

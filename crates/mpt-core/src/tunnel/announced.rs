@@ -3,12 +3,12 @@
 
 use std::time::{Duration, Instant};
 
-use super::{DeviceSink, Endpoint, ToDevice};
-use crate::connection::index;
+use super::{DeviceSink, ToDevice, Tunnels};
 use crate::path::{Path, Transition};
+use crate::tunnel::connection::index;
 use crate::{ConnectionId, PathId};
 
-impl<P: Copy> Endpoint<P> {
+impl<P: Copy> Tunnels<P> {
     /// Says whether anything arrives on a path. While it is silent, the reorder buffer does not wait
     /// for its packets; those that come all the same are accepted.
     pub fn set_path_silent(&mut self, now: Instant, id: PathId, silent: bool) {

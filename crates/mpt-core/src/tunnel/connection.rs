@@ -6,19 +6,19 @@ use mpt_wire::mss::{self, ChecksumState};
 use mpt_wire::{ecn, gre, ip};
 use smallvec::SmallVec;
 
-use crate::counters::{Accepted, DatagramDrops, InnerDrops, Remarks, Traffic};
-use crate::endpoint::{AcceptedDatagram, DatagramDrop, DeviceSink, InnerDrop, ToDevice, Transmit};
-use crate::foreign;
-use crate::ipv6::Ipv6Paths;
 use crate::path::mtu::IPV6_MINIMUM;
 use crate::path::{Path, Paths};
 use crate::reorder::{EqualizedBuffer, ReorderBuffer};
 use crate::scheduler::{Choice, Member, Scheduler, flow_identity};
-use crate::scope;
-use crate::sources::Sources;
+use crate::tunnel::counters::{Accepted, DatagramDrops, InnerDrops, Remarks, Traffic};
+use crate::tunnel::filter::Sources;
+use crate::tunnel::filter::foreign;
+use crate::tunnel::filter::scope;
+use crate::tunnel::ipv6::Ipv6Paths;
+use crate::tunnel::{AcceptedDatagram, DatagramDrop, DeviceSink, InnerDrop, ToDevice, Transmit};
 use crate::{ConnectionConfig, ConnectionId, DeviceId, Direction, Mapping, PathConfig, PathId};
 
-/// A connection of an endpoint. `P` is the handle of a received packet.
+/// A connection. `P` is the handle of a received packet.
 ///
 /// In the order of declaration: what every packet to be sent touches is on the first two cache
 /// lines, what every received one touches on the third. With thousands of connections in use, that
@@ -42,9 +42,9 @@ pub struct Connection<P> {
     numbered: bool,
     /// Whether anything needs the hash of a packet's flow.
     hash_flows: bool,
-    /// Whether the next packet to be sent is to be told, see [`crate::Endpoint::set_quiet`].
+    /// Whether the next packet to be sent is to be told, see [`crate::Tunnels::set_quiet`].
     pub(crate) quiet: bool,
-    /// Whether nothing is accepted, see [`crate::Endpoint::set_barred`].
+    /// Whether nothing is accepted, see [`crate::Tunnels::set_barred`].
     pub(crate) barred: bool,
 
     accepted: Accepted,
@@ -72,7 +72,7 @@ pub(crate) struct Tally {
     ipv6: Option<Box<Ipv6Paths>>,
 }
 
-/// A packet or super-packet from a device; see [`crate::Endpoint::handle_inner`].
+/// A packet or super-packet from a device; see [`crate::Tunnels::handle_inner`].
 pub(crate) struct Inner<'a> {
     pub(crate) summary: &'a ip::Summary,
     pub(crate) packet: &'a mut [u8],
@@ -123,7 +123,7 @@ impl<P: Copy> Connection<P> {
         }
     }
 
-    /// Unique within the endpoint.
+    /// Unique within the daemon.
     pub fn name(&self) -> &str {
         &self.config.name
     }
@@ -577,7 +577,7 @@ impl SegmentSizes {
     }
 }
 
-/// For the endpoint's table.
+/// For the table of all connections.
 pub(crate) fn index(id: ConnectionId) -> usize {
     id.0 as usize
 }

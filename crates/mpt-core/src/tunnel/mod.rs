@@ -1,26 +1,36 @@
 //! All connections of one daemon.
 //!
 //! The caller owns devices, sockets, buffers and the clock. It hands in what arrives
-//! ([`Endpoint::handle_inner`], [`Endpoint::handle_datagram`]) and calls
-//! [`Endpoint::handle_timeout`] when [`Endpoint::next_timeout`] has come. What it is to do follows
+//! ([`Tunnels::handle_inner`], [`Tunnels::handle_datagram`]) and calls
+//! [`Tunnels::handle_timeout`] when [`Tunnels::next_timeout`] has come. What it is to do follows
 //! from the return values and the calls of its [`DeviceSink`].
 
+mod announced;
+mod config;
 mod configure;
-mod liveness;
+pub(crate) mod connection;
+pub(crate) mod counters;
+pub(crate) mod filter;
+mod ipv6;
+mod lookup;
 mod receive;
 mod send;
 
 use std::time::Instant;
 
+pub use config::{ConfigError, ConnectionConfig, Direction, PathConfig};
+pub use connection::Connection;
+pub use counters::{Accepted, DatagramDrops, InnerDrops, Remarks, Traffic};
+pub use filter::Sources;
+pub use lookup::{Assignments, PortRange, Selector, SelectorTable, check};
 pub(crate) use receive::ToDevice;
 pub use receive::{AcceptedDatagram, DatagramDrop, DeviceSink, Nowhere};
 pub use send::{InnerDrop, InnerPacket, Outgoing, Transmit};
 
-use crate::connection::{Connection, index};
-use crate::counters::{DatagramDrops, InnerDrops};
+use self::connection::index;
 use crate::path::{Path, Paths, Transitions};
-use crate::tables::Tables;
 use crate::timers::Timers;
+use crate::tunnel::lookup::Tables;
 use crate::{ConnectionId, DeviceId, PathId};
 
 /// All connections of one daemon, and the tables by which packets find them. `P` is the caller's
@@ -28,9 +38,9 @@ use crate::{ConnectionId, DeviceId, PathId};
 ///
 /// Every packet handed in ends in exactly one counter: of the sent ([`Connection::sent`]), of the
 /// dropped, or of the accepted ([`Connection::accepted`]). Drops are counted by the connection
-/// where it is known, else by the endpoint.
+/// where it is known, else here.
 #[derive(Debug)]
-pub struct Endpoint<P> {
+pub struct Tunnels<P> {
     connections: Vec<Option<Connection<P>>>,
     paths: Paths,
     transitions: Transitions,
@@ -45,8 +55,8 @@ pub struct Endpoint<P> {
     datagram_drops: DatagramDrops,
 }
 
-impl<P: Copy> Endpoint<P> {
-    /// An endpoint without connections. `flow_seed` makes the mapping of flows to paths and source
+impl<P: Copy> Tunnels<P> {
+    /// Without connections. `flow_seed` makes the mapping of flows to paths and source
     /// ports unpredictable from outside; the same seed gives the same mapping.
     pub fn new(flow_seed: u64) -> Self {
         Self {
