@@ -4,7 +4,7 @@ use std::fmt::Display;
 use std::path::Path;
 use std::str::FromStr;
 
-use mpt_core::control::{PresharedKey, PrivateKey};
+use mpt_core::session::{PresharedKey, PrivateKey};
 
 use crate::{Error, read_key_file};
 

@@ -4,7 +4,7 @@ use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
 use std::time::{Duration, Instant};
 
 use mpt_api::{Command, Reply, Request};
-use mpt_core::control::{PresharedKey, PrivateKey, PublicKey};
+use mpt_core::session::{PresharedKey, PrivateKey, PublicKey};
 
 use crate::session::{Lost, Session};
 use crate::{Error, answer};

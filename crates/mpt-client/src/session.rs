@@ -4,8 +4,8 @@ use std::io::{self, ErrorKind};
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 use std::time::{Duration, Instant};
 
-use mpt_core::control::liveness::Timing;
-use mpt_core::control::{Event, RequestRefused, SessionConfig, SessionId};
+use mpt_core::liveness::Timing;
+use mpt_core::session::{Event, RequestRefused, SessionConfig, SessionId};
 use mpt_core::{Lent, Node, SocketId, Span, node};
 use mpt_wire::control::Kind;
 use mpt_wire::ecn::Ecn;

@@ -6,7 +6,7 @@ use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
 use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
-use mpt_core::control::{
+use mpt_core::session::{
     Admission, AdmissionLimits, CookieSecret, Incoming, Initiation, PrivateKey, PublicKey, Random,
     Received, Transport,
 };

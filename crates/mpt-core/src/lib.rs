@@ -2,7 +2,7 @@
 //!
 //! A [`Node`] is the whole of it for one daemon: packets and datagrams go in, with the time, and what
 //! is to be sent and delivered comes out. Its parts: [`tunnel`] carries the packets of connections
-//! over their [`path`]s, chosen by a [`scheduler`] and put in order by [`reorder`]; [`control`] holds
+//! over their [`path`]s, chosen by a [`scheduler`] and put in order by [`reorder`]; [`session`] holds
 //! the sessions by which two ends agree on that; [`compat`] talks to the papers' prototype. Times are
 //! arguments, bytes belong to the caller, and nothing is allocated per packet.
 #![forbid(unsafe_code)]
@@ -10,13 +10,14 @@
 pub mod advise;
 mod bucket;
 pub mod compat;
-pub mod control;
 mod id;
+pub mod liveness;
 pub mod node;
 pub mod path;
 pub mod reorder;
 pub mod scheduler;
 pub mod sequence;
+pub mod session;
 mod timers;
 pub mod tunnel;
 

@@ -3,7 +3,7 @@
 
 use std::time::{Duration, Instant};
 
-use mpt_core::control::measure::SpeedTest;
+use mpt_core::session::speed::SpeedTest;
 use mpt_link::{Bitrate, ByteCount, Link, Loss, Params, Probability, QueueLimit};
 
 /// Outer IP packets of full frames, and of the small ones that answer.

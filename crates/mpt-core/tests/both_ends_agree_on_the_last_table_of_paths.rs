@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-use mpt_core::control::announce::{Announcer, Heard, Verdict};
+use mpt_core::session::announce::{Announcer, Heard, Verdict};
 use proptest::prelude::*;
 
 const RTT: Option<Duration> = Some(Duration::from_millis(40));

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-use mpt_core::control::exchange::{
+use mpt_core::session::requests::{
     Action, Completed, MAX_OUTSTANDING, RESULTS, Requester, Responder, WINDOW,
 };
 use mpt_wire::control::Message;

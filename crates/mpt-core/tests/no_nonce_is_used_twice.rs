@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use mpt_core::control::{Initiation, PrivateKey, Random, Transport, receive};
+use mpt_core::session::{Initiation, PrivateKey, Random, Transport, receive};
 use mpt_wire::control::frame::{self, Frame, MAX_PAYLOAD_LEN};
 use mpt_wire::control::{Capabilities, Hello, Kind, Name, Welcome};
 use proptest::prelude::*;

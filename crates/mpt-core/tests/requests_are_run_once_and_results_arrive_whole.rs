@@ -6,8 +6,8 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 use std::time::{Duration, Instant};
 
-use mpt_core::control::Random;
-use mpt_core::control::exchange::{Action, Failure, GIVE_UP, MAX_KEPT, Requester, Responder};
+use mpt_core::session::Random;
+use mpt_core::session::requests::{Action, Failure, GIVE_UP, MAX_KEPT, Requester, Responder};
 use mpt_wire::control::frame::MAX_PAYLOAD_LEN;
 use mpt_wire::control::{Message, Writer, messages};
 use proptest::collection::vec;

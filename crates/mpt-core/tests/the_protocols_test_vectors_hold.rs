@@ -4,7 +4,7 @@
 use std::fmt::Write as _;
 use std::time::Instant;
 
-use mpt_core::control::{
+use mpt_core::session::{
     CookieSecret, Incoming, Initiation, PresharedKey, PrivateKey, PublicKey, Random, Transport,
 };
 use mpt_wire::control::frame::{self, Frame};

@@ -3,7 +3,7 @@
 //! challenges, rekeying, and addresses that are followed.
 //!
 //! The model has one initiator, one responder and one attacker. The rule that admits initiations is
-//! not a copy: the model calls [`mpt_core::control::decide`], as the responder does. Everything else
+//! not a copy: the model calls [`mpt_core::session::decide`], as the responder does. Everything else
 //! is written anew from the document, with numbers in place of keys and times.
 //!
 //! The **attacker** hears every message, and has recorded initiations of the past. It delivers what

@@ -1,6 +1,6 @@
 //! The responder: sections 11.3, 12 and 18 of docs/protocol.md.
 
-use mpt_core::control::{Decision, decide};
+use mpt_core::session::{Decision, decide};
 
 use crate::{Address, Initiation, Message};
 

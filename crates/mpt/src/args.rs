@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use clap::{Parser, Subcommand};
 use mpt_api::{KEEPALIVE_US, MEASURE_MS, PathChange};
-use mpt_core::control::PublicKey;
+use mpt_core::session::PublicKey;
 
 use crate::advise;
 

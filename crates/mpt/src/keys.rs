@@ -5,7 +5,7 @@ use std::io::{self, Read, Write};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt, fchown};
 use std::path::Path;
 
-use mpt_core::control::{PresharedKey, PrivateKey, PublicKey};
+use mpt_core::session::{PresharedKey, PrivateKey, PublicKey};
 use zeroize::Zeroizing;
 
 use crate::client::Failed;

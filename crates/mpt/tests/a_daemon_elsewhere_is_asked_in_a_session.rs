@@ -7,9 +7,9 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use mpt_api::{Changed, Code, Counters, Daemon, Failure, Reply, Request, Response, Snapshot};
-use mpt_core::control::liveness::Timing;
-use mpt_core::control::{Event, Peer, PresharedKey, PrivateKey};
+use mpt_core::liveness::Timing;
 use mpt_core::node::{self, Destination};
+use mpt_core::session::{Event, Peer, PresharedKey, PrivateKey};
 use mpt_core::{Lent, Node, SocketId, Span};
 use mpt_wire::ecn::Ecn;
 

@@ -5,7 +5,7 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
-use mpt_core::control::{PresharedKey, PrivateKey};
+use mpt_core::session::{PresharedKey, PrivateKey};
 
 fn mpt(args: &[&str], input: &str) -> Output {
     let mut child = Command::new(env!("CARGO_BIN_EXE_mpt"))

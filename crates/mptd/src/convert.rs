@@ -107,8 +107,8 @@ fn selector(config: &config::Selector) -> Selector {
 
 /// How often paths are probed.
 #[must_use]
-pub(crate) fn timing(timing: &config::Timing) -> mpt_core::control::liveness::Timing {
-    mpt_core::control::liveness::Timing {
+pub(crate) fn timing(timing: &config::Timing) -> mpt_core::liveness::Timing {
+    mpt_core::liveness::Timing {
         keepalive: timing.keepalive,
         idle: timing.idle_keepalive,
         dead: timing.dead,

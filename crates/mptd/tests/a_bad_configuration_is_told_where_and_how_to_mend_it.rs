@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use mpt_core::control::{PresharedKey, PrivateKey};
+use mpt_core::session::{PresharedKey, PrivateKey};
 use mptd::config::{KeyFileError, check_text, check_text_with, load};
 use proptest::prelude::*;
 

@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use mpt_core::control::PrivateKey;
+use mpt_core::session::PrivateKey;
 use mptd::config::{
     Config, ConfigErrors, KeyFileError, add_connection, add_path, check_text_with, diff, save,
     write_file,

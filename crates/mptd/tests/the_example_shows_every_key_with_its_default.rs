@@ -1,6 +1,6 @@
 //! `examples/mpt.toml` is the reference of the configuration; here it is held to what the daemon reads.
 
-use mpt_core::control::PrivateKey;
+use mpt_core::session::PrivateKey;
 use mptd::config::{Checked, check_text_with};
 
 const EXAMPLE: &str = include_str!("../../../examples/mpt.toml");

@@ -30,7 +30,7 @@ use mpt_wire::legacy::code;
 use mpt_wire::legacy::command::{self, Authentication as Proof, Header, Round};
 use responder::Message;
 
-use crate::control::Random;
+use crate::session::Random;
 use crate::{PathId, SocketId};
 
 /// Messages that may wait to be sent; more are dropped, whatever is needed is repeated.

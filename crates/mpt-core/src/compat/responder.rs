@@ -8,7 +8,7 @@ use mpt_wire::legacy::command::{self, Code, Header, PathStatus, Round};
 use super::connection::{Connection, DOWN, UP, event, nonce_of};
 use super::{Authentication, Destination, Event, Outcome, Waiting, create};
 use crate::SocketId;
-use crate::control::Random;
+use crate::session::Random;
 
 /// How long an exchange may take: the six tries of the prototype for each of its two messages, and
 /// as much again.

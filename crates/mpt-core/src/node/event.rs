@@ -1,13 +1,13 @@
 //! What has happened, for those who have sockets to follow it and those who have decisions to take.
 
 use super::Node;
-use crate::{PathId, Transition, compat, control};
+use crate::{PathId, Transition, compat, session};
 
 /// Something happened to a path. Whoever has the sockets follows it at once.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PathEvent {
     /// Its session found out something about it.
-    Session(control::PathEvent),
+    Session(session::PathEvent),
     /// A prototype was heard on it, fell silent, or said how it is.
     Prototype(PathId),
     /// Its state for what is sent is another one, whatever made the change: the administrator, the
@@ -19,7 +19,7 @@ pub enum PathEvent {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Event {
     /// To a session.
-    Session(control::Event),
+    Session(session::Event),
     /// To a connection with a prototype at the other end.
     Prototype(compat::Event),
 }

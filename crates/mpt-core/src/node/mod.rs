@@ -34,14 +34,14 @@ use self::inward::FrameBuffer;
 pub use self::memory::{Lent, PacketMemory, Span};
 pub use self::transmit::{Destination, Transmit};
 use crate::compat::Compat;
-use crate::control::{Control, Random};
+use crate::session::{Random, Sessions};
 use crate::{ConnectionId, Tunnels};
 
 /// The whole protocol of one daemon. `P` is the owner's handle of a received packet, a few bytes.
 #[derive(Debug)]
 pub struct Node<P> {
     tunnels: Tunnels<P>,
-    sessions: Control,
+    sessions: Sessions,
     prototypes: Compat,
     /// A control frame while it is worked on: what waits in the windows may be delivered meanwhile.
     frame: Box<FrameBuffer>,
@@ -64,7 +64,7 @@ impl<P: Copy> Node<P> {
         let mut random = Random::new(seed);
         Self {
             tunnels: Tunnels::new(random.u64()),
-            sessions: Control::new(*random.key()),
+            sessions: Sessions::new(*random.key()),
             prototypes: Compat::new(*random.key()),
             frame: inward::frame_buffer(),
             path_events: VecDeque::new(),
@@ -86,7 +86,7 @@ impl<P: Copy> Node<P> {
     /// The sessions, to be looked at.
     #[inline]
     #[must_use]
-    pub fn sessions(&self) -> &Control {
+    pub fn sessions(&self) -> &Sessions {
         &self.sessions
     }
 

@@ -5,8 +5,8 @@ use std::time::Instant;
 use mpt_wire::control::Reason;
 
 use super::Node;
-use crate::control::{
-    ControlPathId, Limits, Peer, PrivateKey, PublicKey, RequestRefused, SessionConfig, SessionId,
+use crate::session::{
+    Limits, Peer, PrivateKey, PublicKey, RequestRefused, SessionConfig, SessionId, SessionPathId,
     TestConfig, TestRefused,
 };
 use crate::{ConnectionId, PathId};
@@ -19,7 +19,7 @@ impl<P: Copy> Node<P> {
     }
 
     /// Sets who may open sessions that are not configured: the complete list. Sessions of those who
-    /// may no longer end at once, see [`Control::set_peers`](crate::control::Control::set_peers).
+    /// may no longer end at once, see [`Sessions::set_peers`](crate::session::Sessions::set_peers).
     pub fn set_peers(&mut self, now: Instant, peers: Vec<Peer>) {
         self.follow_changes();
         self.sessions.set_peers(now, peers, &mut self.tunnels);
@@ -50,7 +50,7 @@ impl<P: Copy> Node<P> {
         now: Instant,
         id: SessionId,
         connection: ConnectionId,
-        paths: &[(ControlPathId, PathId)],
+        paths: &[(SessionPathId, PathId)],
     ) {
         self.sessions.attach(now, id, connection, paths, &mut self.tunnels);
         self.touch(now, connection);
@@ -69,7 +69,7 @@ impl<P: Copy> Node<P> {
     }
 
     /// Ends a session for good, though its peer may open another one: see
-    /// [`Control::refuse_session`](crate::control::Control::refuse_session).
+    /// [`Sessions::refuse_session`](crate::session::Sessions::refuse_session).
     pub fn refuse_session(&mut self, now: Instant, id: SessionId) {
         self.sessions.refuse_session(now, id);
     }
@@ -80,7 +80,7 @@ impl<P: Copy> Node<P> {
     }
 
     /// Asks the peer for something: `body` has at most 1024 bytes. The number comes back with
-    /// [`Event::Result`](crate::control::Event::Result).
+    /// [`Event::Result`](crate::session::Event::Result).
     ///
     /// # Errors
     ///
@@ -94,7 +94,7 @@ impl<P: Copy> Node<P> {
         self.sessions.request(now, id, body)
     }
 
-    /// Answers a request: see [`Control::answer`](crate::control::Control::answer).
+    /// Answers a request: see [`Sessions::answer`](crate::session::Sessions::answer).
     pub fn answer(&mut self, now: Instant, id: SessionId, request: u32, body: Vec<u8>) -> bool {
         self.sessions.answer(now, id, request, body)
     }

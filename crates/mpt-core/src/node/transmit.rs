@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use mpt_wire::gre;
 
 use super::Node;
-use crate::{PathId, SocketId, compat, control};
+use crate::{PathId, SocketId, compat, session};
 
 /// Where a message goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -67,7 +67,7 @@ impl Transmit {
         self.pieces().concat()
     }
 
-    fn of_session(transmit: control::Transmit) -> Self {
+    fn of_session(transmit: session::Transmit) -> Self {
         let repr = gre::Repr {
             protocol: gre::Protocol::CONTROL,
             checksum: false,
@@ -77,8 +77,8 @@ impl Transmit {
         let (mut header, header_len) = ([0; gre::MAX_HEADER_LEN], repr.header_len());
         repr.emit(&mut header[..header_len]);
         let destination = match transmit.destination {
-            control::Destination::Path(path) => Destination::Path(path),
-            control::Destination::Address { socket, remote } => {
+            session::Destination::Path(path) => Destination::Path(path),
+            session::Destination::Address { socket, remote } => {
                 Destination::Address { socket, remote }
             }
         };

@@ -161,7 +161,7 @@ impl<P: Copy> Tunnels<P> {
     /// without are delivered at once, and so are those with one where the connection uses none.
     ///
     /// A frame of the control protocol is an error, but not counted: what follows its GRE header is
-    /// for [`crate::control::Control`]. Where there is none, [`Self::count_drop`] counts it. The same
+    /// for [`crate::session::Sessions`]. Where there is none, [`Self::count_drop`] counts it. The same
     /// goes for [`DatagramDrop::NotIp`].
     #[inline]
     pub fn accept(

@@ -1,7 +1,7 @@
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
-use mpt_core::control::{COOKIE_LIFETIME, Cookie, CookieSecret, HandshakeError, Initiation};
+use mpt_core::session::{COOKIE_LIFETIME, Cookie, CookieSecret, HandshakeError, Initiation};
 use mpt_wire::control::frame::{self, COOKIE_LEN, Frame, INITIATION_LEN};
 
 use super::harness::*;

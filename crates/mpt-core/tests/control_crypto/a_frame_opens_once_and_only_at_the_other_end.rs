@@ -1,4 +1,4 @@
-use mpt_core::control::{Exhausted, MAX_PATHS, OpenError, REPLAY_WINDOW};
+use mpt_core::session::{Exhausted, MAX_PATHS, OpenError, REPLAY_WINDOW};
 use mpt_wire::control::frame::{
     self, Frame, MAX_FRAME_LEN, MAX_PAYLOAD_LEN, MAX_PROBE_PAYLOAD_LEN, SEALED_HEADER_LEN, TAG_LEN,
 };

@@ -1,4 +1,4 @@
-use mpt_core::control::{
+use mpt_core::session::{
     HandshakeError, Incoming, Initiation, PublicKey, Random, receive as receive_checked,
 };
 use mpt_wire::control::frame::{self, INITIATION_LEN};

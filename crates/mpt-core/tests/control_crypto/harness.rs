@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use mpt_core::control::{
+use mpt_core::session::{
     Incoming, Initiation, PresharedKey, PrivateKey, Random, Received, Response, Transport,
 };
 use mpt_wire::control::frame::{

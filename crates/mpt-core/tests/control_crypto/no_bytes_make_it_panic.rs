@@ -5,7 +5,7 @@
 use std::cell::RefCell;
 use std::panic::AssertUnwindSafe;
 
-use mpt_core::control::{CookieSecret, HandshakeError, OpenError, receive};
+use mpt_core::session::{CookieSecret, HandshakeError, OpenError, receive};
 use mpt_wire::control::frame::{self, Frame, INITIATION_LEN, MAX_PAYLOAD_LEN, RESPONSE_LEN};
 
 use super::harness::*;

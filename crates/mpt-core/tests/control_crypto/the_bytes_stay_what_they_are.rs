@@ -5,7 +5,7 @@
 
 use std::net::SocketAddr;
 
-use mpt_core::control::CookieSecret;
+use mpt_core::session::CookieSecret;
 use mpt_wire::control::frame;
 
 use super::harness::*;

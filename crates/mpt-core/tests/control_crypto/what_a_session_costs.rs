@@ -1,6 +1,6 @@
 //! Memory: a concentrator has a thousand sessions.
 
-use mpt_core::control::{Initiation, Response, Transport};
+use mpt_core::session::{Initiation, Response, Transport};
 use mpt_wire::control::frame::{self, Frame, MAX_PAYLOAD_LEN};
 
 use super::harness::*;

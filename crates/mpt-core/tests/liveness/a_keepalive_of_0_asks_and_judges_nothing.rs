@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use mpt_core::control::liveness::{Change, Liveness, State, Timing};
+use mpt_core::liveness::{Change, Liveness, State, Timing};
 
 use super::harness::{ms, origin};
 

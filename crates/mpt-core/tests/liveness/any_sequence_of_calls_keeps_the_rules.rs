@@ -4,7 +4,7 @@
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
-use mpt_core::control::liveness::{Change, Liveness, State, Timing};
+use mpt_core::liveness::{Change, Liveness, State, Timing};
 use proptest::prelude::*;
 
 use super::harness::{ms, origin};

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::time::{Duration, Instant};
 
-use mpt_core::control::liveness::{Change, Liveness, State, Timing};
+use mpt_core::liveness::{Change, Liveness, State, Timing};
 
 /// Some instant: the origin of a test's time.
 #[expect(clippy::disallowed_methods, reason = "any instant will do as the origin")]

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use mpt_core::control::liveness::{Liveness, State, Timing};
+use mpt_core::liveness::{Liveness, State, Timing};
 
 use super::harness::{World, ms};
 

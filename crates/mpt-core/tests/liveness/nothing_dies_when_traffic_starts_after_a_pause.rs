@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use mpt_core::control::liveness::{State, Timing};
+use mpt_core::liveness::{State, Timing};
 
 use super::harness::{World, ms};
 

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use mpt_core::control::liveness::Timing;
+use mpt_core::liveness::Timing;
 
 use super::harness::{World, ms};
 

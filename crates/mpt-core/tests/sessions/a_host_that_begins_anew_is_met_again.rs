@@ -72,7 +72,7 @@ fn a_client_that_names_its_paths_otherwise() {
         let mut paths: Vec<_> = host.paths.iter().map(|&path| (0, path)).collect();
         paths.reverse();
         host.node.close_session(now, host.session, mpt_wire::control::Reason::CONNECTION_REMOVED);
-        let config = mpt_core::control::SessionConfig {
+        let config = mpt_core::session::SessionConfig {
             name: "tunnel".to_owned(),
             kind: mpt_wire::control::Kind::Connection,
             peer: identity(SERVER).public(),

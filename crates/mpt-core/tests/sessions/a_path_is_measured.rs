@@ -1,7 +1,7 @@
 //! Speed tests of paths: what is found is right, no path is taken for dead, and there is one at a time.
 
-use mpt_core::control::liveness::State;
-use mpt_core::control::{SessionId, TestConfig, TestRefused};
+use mpt_core::liveness::State;
+use mpt_core::session::{SessionId, TestConfig, TestRefused};
 use mpt_link::{Bitrate, Change, QueueLimit};
 
 use super::network::*;

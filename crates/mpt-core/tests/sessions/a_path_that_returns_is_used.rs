@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use mpt_core::control::liveness::State;
+use mpt_core::liveness::State;
 
 use super::network::*;
 

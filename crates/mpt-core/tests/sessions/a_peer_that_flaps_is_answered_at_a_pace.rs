@@ -4,9 +4,9 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use mpt_core::control::announce::{TABLE_BURST, TABLES_PER_SECOND};
-use mpt_core::control::liveness::State;
-use mpt_core::control::{Event, SessionId};
+use mpt_core::liveness::State;
+use mpt_core::session::announce::{TABLE_BURST, TABLES_PER_SECOND};
+use mpt_core::session::{Event, SessionId};
 use mpt_wire::control::hello::Kind;
 use mpt_wire::control::{Message, PathEntry, PathState, Writer, messages};
 

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use mpt_core::control::liveness::Timing;
-use mpt_core::control::{CloseReason, Event, Peer, PresharedKey};
+use mpt_core::liveness::Timing;
+use mpt_core::session::{CloseReason, Event, Peer, PresharedKey};
 use mpt_wire::control::Reason;
 
 use super::hub::*;

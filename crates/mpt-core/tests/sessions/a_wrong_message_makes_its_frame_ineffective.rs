@@ -3,8 +3,8 @@
 
 use std::time::{Duration, Instant};
 
-use mpt_core::control::liveness::Timing;
-use mpt_core::control::{Event, Initiation, Peer, PrivateKey, Random, Transport};
+use mpt_core::liveness::Timing;
+use mpt_core::session::{Event, Initiation, Peer, PrivateKey, Random, Transport};
 use mpt_core::{Node, SocketId, Span, node};
 use mpt_wire::control::frame::{self, Frame};
 use mpt_wire::control::{Capabilities, Hello, Kind, Message, Name, Reason, Writer};

@@ -4,7 +4,7 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use mpt_core::control::PathEvent;
+use mpt_core::session::PathEvent;
 use mpt_core::{PathId, SocketId};
 
 use super::hub::{HUB, Hub, key};

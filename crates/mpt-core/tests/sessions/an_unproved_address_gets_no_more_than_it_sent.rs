@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use mpt_core::control::Event;
+use mpt_core::session::Event;
 use mpt_wire::control::hello::Kind;
 use mpt_wire::control::{Message, PathEntry, PathState, Reason, ReportEntry, Writer};
 

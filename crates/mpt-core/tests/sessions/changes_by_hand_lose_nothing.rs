@@ -72,7 +72,7 @@ fn the_other_end_takes_the_weights_that_are_wished() {
     let (server, id) = (SERVER, network.hosts[CLIENT].paths[1]);
     network.at(server, |host, now| {
         let view = host.node.sessions().session(host.session).unwrap();
-        let config = mpt_core::control::SessionConfig {
+        let config = mpt_core::session::SessionConfig {
             name: view.name,
             kind: view.kind,
             peer: view.peer,

@@ -4,9 +4,9 @@ use std::collections::{BTreeMap, VecDeque};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::time::{Duration, Instant};
 
-use mpt_core::control::liveness::Timing;
-use mpt_core::control::{Event, Peer, PrivateKey, PublicKey, SessionConfig, SessionId};
+use mpt_core::liveness::Timing;
 use mpt_core::node::{self, Destination, Transmit};
+use mpt_core::session::{Event, Peer, PrivateKey, PublicKey, SessionConfig, SessionId};
 use mpt_core::{
     ConnectionConfig, ConnectionId, DeviceId, Direction, InnerPacket, Mapping, Node, PathConfig,
     PathId, Selector, SocketId, Span, reorder,

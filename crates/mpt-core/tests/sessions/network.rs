@@ -6,8 +6,8 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::ops::Range;
 use std::time::{Duration, Instant};
 
-use mpt_core::control::liveness::{State, Timing};
-use mpt_core::control::{
+use mpt_core::liveness::{State, Timing};
+use mpt_core::session::{
     Event, PathEvent, PathView, PrivateKey, SessionConfig, SessionId, SessionView,
 };
 use mpt_core::{

@@ -4,8 +4,8 @@
 use std::time::Duration;
 
 use mpt_core::SocketId;
-use mpt_core::control::exchange::RESULTS;
-use mpt_core::control::{Event, MAX_HANDED, REQUEST_BURST, REQUESTS_PER_SECOND};
+use mpt_core::session::requests::RESULTS;
+use mpt_core::session::{Event, MAX_HANDED, REQUEST_BURST, REQUESTS_PER_SECOND};
 use mpt_wire::control::hello::Kind;
 use mpt_wire::control::{Message, Reason};
 

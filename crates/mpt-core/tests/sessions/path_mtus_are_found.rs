@@ -1,8 +1,8 @@
 //! The path MTU of each direction is found by padded probes, which are no burden to anything else.
 
-use mpt_core::control::PathEvent;
-use mpt_core::control::liveness::State;
+use mpt_core::liveness::State;
 use mpt_core::path::discovery::Phase;
+use mpt_core::session::PathEvent;
 
 use crate::network::{CLIENT, Network, SERVER, SIDES, Setup, millis};
 

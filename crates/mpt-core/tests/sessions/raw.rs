@@ -4,9 +4,9 @@
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
-use mpt_core::control::liveness::Timing;
-use mpt_core::control::{Event, Initiation, Peer, PrivateKey, Random, SessionId, Transport};
+use mpt_core::liveness::Timing;
 use mpt_core::node::{self, Destination};
+use mpt_core::session::{Event, Initiation, Peer, PrivateKey, Random, SessionId, Transport};
 use mpt_core::{Node, SocketId, Span};
 use mpt_wire::control::frame::{self, MAX_PAYLOAD_LEN};
 use mpt_wire::control::hello::{Capabilities, Hello, Kind, Name, Welcome};

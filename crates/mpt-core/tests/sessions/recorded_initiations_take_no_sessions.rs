@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use mpt_core::control::Limits;
+use mpt_core::session::Limits;
 
 use super::hub::*;
 

@@ -7,7 +7,7 @@ use blake2::digest::{FixedOutput, KeyInit, Update};
 use blake2::{Blake2s256, Blake2sMac, Digest};
 use chacha20poly1305::XChaCha20Poly1305;
 use chacha20poly1305::aead::{Aead, Payload};
-use mpt_core::control::PublicKey;
+use mpt_core::session::PublicKey;
 use mpt_wire::control::frame::{self, Frame};
 use mpt_wire::gre;
 

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use mpt_core::control::{Event, RequestFailed};
+use mpt_core::session::{Event, RequestFailed};
 use mpt_link::{Loss, Probability};
 
 use super::network::*;

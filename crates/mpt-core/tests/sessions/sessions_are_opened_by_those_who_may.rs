@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use mpt_core::control::{CloseReason, Event, Limits};
+use mpt_core::session::{CloseReason, Event, Limits};
 use mpt_wire::control::Reason;
 
 use super::hub::*;

@@ -4,8 +4,8 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use mpt_core::control::liveness::State;
-use mpt_core::control::{Initiation, PrivateKey, Random};
+use mpt_core::liveness::State;
+use mpt_core::session::{Initiation, PrivateKey, Random};
 use mpt_wire::control::hello::{Capabilities, Hello, Kind, Name};
 use mpt_wire::gre;
 

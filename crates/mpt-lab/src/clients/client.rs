@@ -6,10 +6,10 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, bail};
 use ipnet::IpNet;
 use mpt_api::session::{Create, PathSpec, SessionReply, SessionRequest, SessionResult};
-use mpt_core::control::liveness::Timing;
-use mpt_core::control::{ControlPathId, Event, SessionConfig, SessionId};
+use mpt_core::liveness::Timing;
 use mpt_core::node::{self, Destination};
 use mpt_core::path::mtu;
+use mpt_core::session::{Event, SessionConfig, SessionId, SessionPathId};
 use mpt_core::{
     ConnectionConfig, ConnectionId, DeviceId, Direction, InnerPacket, Lent, Mapping, Node,
     PathConfig, PathId, Selector, SocketId, Span, Transmit, reorder,
@@ -202,7 +202,7 @@ fn create() -> Create {
 }
 
 /// The names of the paths in the session: the initiator gives them, from 1 on.
-fn names(paths: &[PathId]) -> Vec<(ControlPathId, PathId)> {
+fn names(paths: &[PathId]) -> Vec<(SessionPathId, PathId)> {
     (1..).zip(paths.iter().copied()).collect()
 }
 

@@ -11,7 +11,7 @@ use std::path::Path;
 
 use anyhow::{Context, Result, bail};
 use ipnet::IpNet;
-use mpt_core::control::{PrivateKey, PublicKey};
+use mpt_core::session::{PrivateKey, PublicKey};
 use mpt_linux::netlink::{Netlink, VethEnd};
 use mpt_wire::gre;
 use tempfile::TempDir;

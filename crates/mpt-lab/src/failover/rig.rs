@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 use mpt_api::{ConnectionState, PathChange, Snapshot};
-use mpt_core::control::PrivateKey;
+use mpt_core::session::PrivateKey;
 use tempfile::TempDir;
 
 use super::capture::Capture;

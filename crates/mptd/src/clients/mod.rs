@@ -14,8 +14,8 @@ use std::time::Instant;
 use ipnet::IpNet;
 use mpt_api::session::{Create, Created, PathSpec, SessionCode, SessionFailure};
 use mpt_api::{Direction, Mapping};
-use mpt_core::control::{PresharedKey, PublicKey, SessionId};
 use mpt_core::path::mtu;
+use mpt_core::session::{PresharedKey, PublicKey, SessionId};
 
 use crate::config::{self, Config, Connection, Path, Selector, SourcePort, USUAL_MTU};
 use addresses::Addresses;

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use ipnet::IpNet;
-use mpt_core::control::SessionId;
+use mpt_core::session::SessionId;
 
 use super::addresses::Addresses;
 use super::{Clients, Held, agreed};
@@ -123,7 +123,7 @@ mod tests {
     use std::time::{Duration, Instant};
 
     use mpt_api::session::{Create, PathSpec};
-    use mpt_core::control::{PrivateKey, PublicKey};
+    use mpt_core::session::{PrivateKey, PublicKey};
 
     use super::*;
 

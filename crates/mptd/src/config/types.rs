@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use ipnet::IpNet;
 use mpt_api::{Direction, Ecn, Equalize, Late, Mapping};
-use mpt_core::control::PrivateKey;
 use mpt_core::path::mtu::{self, IPV6_MINIMUM};
+use mpt_core::session::PrivateKey;
 use mpt_wire::gre;
 use mpt_wire::ip::Version;
 use tracing::level_filters::LevelFilter;

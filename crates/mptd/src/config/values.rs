@@ -5,7 +5,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::time::Duration;
 
 use ipnet::IpNet;
-use mpt_core::control::PublicKey;
+use mpt_core::session::PublicKey;
 use mpt_wire::ip::protocol;
 
 use super::types::{PortRange, SourcePort};

@@ -6,7 +6,7 @@ use std::time::Duration;
 use mpt_api::{
     Changed, ClientConnection, Clients, Code, EventKind, Failure, LossReason, PathState,
 };
-use mpt_core::control::SessionId;
+use mpt_core::session::SessionId;
 
 use super::{Daemon, Error};
 use crate::clients::{Ending, Held, Review};

@@ -12,8 +12,8 @@ use mpt_api::session::{
     SessionResult,
 };
 use mpt_api::{Code, Failure, Measured, MeasuredPath, PathChange};
-use mpt_core::control::measure::Throughput;
-use mpt_core::control::{RequestFailed, SessionId, TestRefused};
+use mpt_core::session::speed::Throughput;
+use mpt_core::session::{RequestFailed, SessionId, TestRefused};
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
 

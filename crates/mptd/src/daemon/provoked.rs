@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-use mpt_core::control::PublicKey;
+use mpt_core::session::PublicKey;
 
 use super::{Daemon, Error};
 

@@ -343,7 +343,7 @@ mod tests {
                  local = \"192.0.2.1\"\nremote = \"198.51.100.1\"\n"
             )
         };
-        let private = mpt_core::control::PrivateKey::from_seed([7; 32]);
+        let private = mpt_core::session::PrivateKey::from_seed([7; 32]);
         let read = |_: &std::path::Path| Ok(private.to_base64());
         let config = |key: &str| config::check_text_with("test", &text(key), &read).unwrap().config;
         let loaded = config("");

@@ -9,7 +9,7 @@ use mpt_api::session::{
     SessionResult,
 };
 use mpt_api::{EventKind, LossReason, SessionRole};
-use mpt_core::control::{CloseReason, Event, Limits, Peer, PublicKey, SessionId};
+use mpt_core::session::{CloseReason, Event, Limits, Peer, PublicKey, SessionId};
 use mpt_wire::control::{Kind, Reason};
 
 use super::{Daemon, Error};

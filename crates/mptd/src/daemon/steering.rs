@@ -1,7 +1,7 @@
 //! Controllers: programs elsewhere that ask, in a session of their own, what others ask on the control socket.
 
 use mpt_api::{Code, Failure, Request, Response};
-use mpt_core::control::SessionId;
+use mpt_core::session::SessionId;
 use mpt_wire::control::message::MAX_RESULT_LEN;
 
 use super::{Daemon, Error};

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-use mpt_core::control::PublicKey;
+use mpt_core::session::PublicKey;
 
 /// Who asked and was refused keeps its place in the line for so long after it last asked.
 const PLACE: Duration = Duration::from_secs(2);

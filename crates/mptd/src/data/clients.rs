@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use mpt_core::control::{PublicKey, SessionId, SessionView};
+use mpt_core::session::{PublicKey, SessionId, SessionView};
 use mpt_core::{ConfigError, ConnectionId, DownReason, PathConfig, PathId};
 use mpt_wire::control::{Kind, Reason};
 

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use mpt_core::control::{SessionId, TestConfig, TestRefused, TestView};
+use mpt_core::session::{SessionId, TestConfig, TestRefused, TestView};
 
 use super::DataPath;
 use super::system::System;

@@ -34,7 +34,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use mpt_core::control;
+use mpt_core::session;
 use mpt_core::{DeviceId, Node, SocketId};
 use mpt_linux::poller::{Event, MAX_EVENTS};
 use tokio::sync::Notify;
@@ -153,7 +153,7 @@ pub(crate) enum Notice {
     /// Something happened to a session.
     Session {
         /// What.
-        event: control::Event,
+        event: session::Event,
         /// Name of its connection, if it has one.
         connection: Option<String>,
     },

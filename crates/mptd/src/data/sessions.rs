@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
 use std::time::Instant;
 
-use mpt_core::control::{
+use mpt_core::node::PathEvent;
+use mpt_core::session::{
     self, Event, Limits, Peer, PrivateKey, PublicKey, RequestRefused, SessionConfig, SessionId,
 };
-use mpt_core::node::PathEvent;
 use mpt_core::{ConnectionId, PathId, SocketId};
 use mpt_wire::control::{Kind, Reason};
 
@@ -265,13 +265,13 @@ impl<S: System> DataPath<S> {
 
     fn follow_path_event(&mut self, event: PathEvent) {
         match event {
-            PathEvent::Session(control::PathEvent::Moved { path, socket, remote }) => {
+            PathEvent::Session(session::PathEvent::Moved { path, socket, remote }) => {
                 self.move_path(path, socket, remote);
             }
-            PathEvent::Session(control::PathEvent::Mtu { path, before, found, device }) => {
+            PathEvent::Session(session::PathEvent::Mtu { path, before, found, device }) => {
                 self.path_mtu_found(path, (before, found), device);
             }
-            PathEvent::Session(control::PathEvent::State { path, .. })
+            PathEvent::Session(session::PathEvent::State { path, .. })
             | PathEvent::Prototype(path) => {
                 if let Some((connection, path)) = self.names(path) {
                     self.notify(Notice::PathChanged { connection, path });

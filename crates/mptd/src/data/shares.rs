@@ -8,7 +8,7 @@
 use std::collections::BTreeMap;
 
 use mpt_core::ConnectionId;
-use mpt_core::control::PublicKey;
+use mpt_core::session::PublicKey;
 
 /// A connection nobody has told of: its packets count for the first share.
 const UNKNOWN: u32 = 0;

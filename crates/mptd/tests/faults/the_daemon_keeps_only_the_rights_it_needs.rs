@@ -5,7 +5,7 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::Path;
 
 use mpt_api::{Command, PathState, Reply};
-use mpt_core::control::PrivateKey;
+use mpt_core::session::PrivateKey;
 use nix::sys::signal::Signal;
 use nix::unistd::{User, chown};
 

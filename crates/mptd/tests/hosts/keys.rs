@@ -5,7 +5,7 @@ use std::io::Write;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
-use mpt_core::control::{KEY_LEN, PresharedKey, PrivateKey, PublicKey};
+use mpt_core::session::{KEY_LEN, PresharedKey, PrivateKey, PublicKey};
 use tempfile::TempDir;
 
 /// A key pair in a file, as `mpt genkey` writes it. The file goes with it.

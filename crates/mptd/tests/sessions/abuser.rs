@@ -3,7 +3,7 @@
 use std::net::{SocketAddr, UdpSocket};
 use std::time::{Duration, Instant};
 
-use mpt_core::control::{Cookie, Initiation, Random, Transport};
+use mpt_core::session::{Cookie, Initiation, Random, Transport};
 use mpt_wire::control::frame::{self, Frame, MAX_PAYLOAD_LEN};
 use mpt_wire::control::{Capabilities, Hello, Kind, Message, Name, Writer, messages};
 

@@ -3,7 +3,7 @@
 use std::net::{SocketAddr, SocketAddrV4, UdpSocket};
 use std::time::{Duration, Instant};
 
-use mpt_core::control::{Initiation, PrivateKey, PublicKey, Random};
+use mpt_core::session::{Initiation, PrivateKey, PublicKey, Random};
 use mpt_wire::checksum::Sum;
 use mpt_wire::control::{Capabilities, Hello, Kind, Name};
 use mpt_wire::gre;

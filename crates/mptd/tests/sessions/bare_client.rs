@@ -4,8 +4,8 @@ use std::net::{SocketAddr, UdpSocket};
 use std::time::{Duration, Instant};
 
 use mpt_api::session::{SessionReply, SessionRequest};
-use mpt_core::control::liveness::Timing;
-use mpt_core::control::{Event, SessionConfig, SessionId};
+use mpt_core::liveness::Timing;
+use mpt_core::session::{Event, SessionConfig, SessionId};
 use mpt_core::{Lent, Node, SocketId, Span, node};
 use mpt_wire::control::Kind;
 use mpt_wire::ecn::Ecn;

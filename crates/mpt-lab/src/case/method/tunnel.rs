@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
 use mpt_api::{ConnectionState, PathChange};
-use mpt_core::control::PrivateKey;
+use mpt_core::session::PrivateKey;
 use toml::{Table, Value};
 
 use crate::case::TunnelSpec;

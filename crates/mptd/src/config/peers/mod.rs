@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use ipnet::IpNet;
 use mpt_api::{Mapping, Permission};
-use mpt_core::control::{PresharedKey, PublicKey};
+use mpt_core::session::{PresharedKey, PublicKey};
 
 use super::types::Reorder;
 

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use mpt_api::{KEEPALIVE_US, Permission};
-use mpt_core::control::{PresharedKey, PrivateKey};
+use mpt_core::session::{PresharedKey, PrivateKey};
 
 use super::super::parse::{Located, MAPPINGS, reorder};
 use super::super::reader::{Context, Table};

@@ -8,7 +8,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use mpt_core::control::{Limits, PrivateKey};
+use mpt_core::session::{Limits, PrivateKey};
 use mpt_link::{ByteCount, Link, Params};
 use tokio::sync::Notify;
 

@@ -1,0 +1,93 @@
+//! By how much the delay of a path differs from one frame to the next.
+//!
+//! That tells jitter from a queue. Both spread the delays of some seconds, but a queue fills and
+//! empties steadily, while jitter is drawn anew for each packet. So a delay is compared with the mean
+//! of those before and after it. The median of the results is taken, so that a frame that a radio
+//! link sent three times counts for nothing.
+
+/// Delays that count: some seconds of probes.
+const LATEST: usize = 32;
+/// So many are needed: a frame that came late makes itself and both neighbours differ.
+const ENOUGH: usize = 7;
+
+/// How far the latest delays were from the mean of their neighbours, in microseconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(in crate::session) struct Variation {
+    deviations: [u32; LATEST],
+    /// The next to be overwritten, and how many there are.
+    next: u8,
+    len: u8,
+    /// The last delay, and by how much it was above the one before.
+    last: Option<u32>,
+    growth: Option<i32>,
+    median: u32,
+}
+
+impl Variation {
+    pub(in crate::session) const fn new() -> Self {
+        let deviations = [0; LATEST];
+        Self { deviations, next: 0, len: 0, last: None, growth: None, median: 0 }
+    }
+
+    /// The next delay, plus anything that is always the same; modulo 2^32.
+    pub(in crate::session) fn record(&mut self, delay: u32) {
+        let Some(last) = self.last.replace(delay) else { return };
+        let growth = delay.wrapping_sub(last).cast_signed();
+        let Some(before) = self.growth.replace(growth) else { return };
+        self.deviations[usize::from(self.next)] = growth.abs_diff(before) / 2;
+        self.next = (self.next + 1) % LATEST as u8;
+        self.len = (self.len + 1).min(LATEST as u8);
+        self.median = self.find_median();
+    }
+
+    /// The median of the deviations; 0 while there are too few.
+    pub(in crate::session) const fn median(&self) -> u32 {
+        self.median
+    }
+
+    fn find_median(&self) -> u32 {
+        let len = usize::from(self.len);
+        if len < ENOUGH {
+            return 0;
+        }
+        let mut deviations = self.deviations;
+        *deviations[..len].select_nth_unstable((len - 1) / 2).1
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn median(delays: &[u32]) -> u32 {
+        let mut variation = Variation::new();
+        delays.iter().for_each(|&delay| variation.record(delay));
+        variation.median()
+    }
+
+    #[test]
+    fn the_median_of_the_latest_deviations_counts() {
+        assert_eq!(median(&[]), 0);
+        assert_eq!(median(&[100, 300, 100, 300, 100, 300, 100, 300]), 0, "too few");
+        assert_eq!(median(&[100, 300, 100, 300, 100, 300, 100, 300, 100]), 200);
+        let clock = u32::MAX - 150;
+        let delays: Vec<u32> = (0..9).map(|n| clock.wrapping_add(200 * (n % 2))).collect();
+        assert_eq!(median(&delays), 200, "across 2^32");
+        let delays: Vec<u32> = (0..90).map(|n| if n < 50 { 1_000 * (n % 2) } else { 7 }).collect();
+        assert_eq!(median(&delays), 0, "what was before is forgotten");
+    }
+
+    #[test]
+    fn one_frame_that_came_late_is_none() {
+        for late in 0..9 {
+            let delays: Vec<u32> = (0..9).map(|n| if n == late { 80_000 } else { 100 }).collect();
+            assert_eq!(median(&delays), 0, "frame {late}");
+        }
+    }
+
+    #[test]
+    fn a_queue_that_fills_steadily_is_none() {
+        let delays: Vec<u32> = (0..100).map(|n| 20_000 * (n % 50)).collect();
+        assert_eq!(median(&delays), 0);
+    }
+}

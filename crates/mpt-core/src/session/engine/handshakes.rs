@@ -1,0 +1,319 @@
+//! Handshakes of a session: beginning them, and what follows when keys were agreed.
+
+use std::time::{Duration, Instant};
+
+use mpt_wire::control::{Challenge, frame};
+
+use super::keys::{CONFIRM_INTERVAL, Epoch, Place};
+use super::session::{Attempt, Session, WITHOUT_PATH};
+use super::shared::Shared;
+use super::{Destination, Event};
+use crate::Tunnels;
+use crate::liveness::State;
+use crate::session::{HandshakeError, Initiation, PrivateKey};
+
+/// An initiation is repeated after this at first,
+const FIRST_REPEAT: Duration = Duration::from_millis(250);
+/// then after 1.5 times as long each time, but not longer than this:
+const LONGEST_REPEAT: Duration = Duration::from_millis(500);
+/// a peer that comes back is reached within a second.
+const PATIENCE: Duration = Duration::from_secs(300);
+/// After that it may be away for good, and is asked as seldom as this.
+const LONGEST_REPEAT_AFTER_PATIENCE: Duration = Duration::from_secs(5);
+/// The time for which one initiation is repeated before another one is made.
+const INITIATION_LIFETIME: Duration = Duration::from_secs(5);
+/// The time for which a handshake of our own has precedence over that of a peer with a higher key.
+const PRECEDENCE: Duration = Duration::from_secs(1);
+/// Before another attempt with a peer whose key is none.
+const PAUSE_AFTER_FAILURE: Duration = Duration::from_secs(5);
+
+impl Session {
+    /// Begins a handshake, repeats it, or has its keys confirmed, as is due.
+    pub(super) fn drive_handshake<P: Copy>(
+        &mut self,
+        now: Instant,
+        slot: u32,
+        shared: &mut Shared,
+        tunnels: &Tunnels<P>,
+    ) {
+        if let Some(place) = self.keys.unconfirmed()
+            && self.keys.at_mut(place).is_some_and(|keys| keys.confirm_at <= now)
+        {
+            self.confirm(now, place, shared, tunnels);
+        }
+        if self.handshake_at().is_some_and(|at| at <= now) {
+            self.make_initiation(now, now, slot, None, shared);
+        }
+        let Some(attempt) = self.attempt.as_mut().filter(|attempt| attempt.next_send <= now) else {
+            return;
+        };
+        let since = attempt.since;
+        if now >= attempt.made + INITIATION_LIFETIME {
+            self.make_initiation(now, since, slot, None, shared);
+        } else if let Some(challenge) = attempt.refused.take() {
+            self.make_initiation(now, since, slot, Some(challenge), shared);
+        }
+        self.send_and_repeat(now, shared);
+    }
+
+    /// Sends the initiation on all paths, and says when that is to be repeated.
+    fn send_and_repeat(&mut self, now: Instant, shared: &mut Shared) {
+        self.send_initiation(now, shared, None);
+        let longest = match self.attempt.as_ref() {
+            Some(attempt) if now >= attempt.since + PATIENCE => LONGEST_REPEAT_AFTER_PATIENCE,
+            _ => LONGEST_REPEAT,
+        };
+        if let Some(attempt) = &mut self.attempt {
+            attempt.next_send = now + shared.jitter(attempt.interval);
+            attempt.interval = (attempt.interval * 3 / 2).min(longest);
+        }
+    }
+
+    /// Makes an initiation in place of the present one, which is remembered: its response or its
+    /// cookie may be on its way. `since`: when the first one since the last answer was made.
+    fn make_initiation(
+        &mut self,
+        now: Instant,
+        since: Instant,
+        slot: u32,
+        challenge: Option<Challenge>,
+        shared: &mut Shared,
+    ) {
+        let interval = self.attempt.as_ref().map_or(FIRST_REPEAT, |attempt| attempt.interval);
+        let older = self.attempt.take().map(|attempt| {
+            if let Some(oldest) = attempt.older {
+                shared.indices.remove(&oldest.index());
+            }
+            attempt.initiation
+        });
+        let index = shared.new_index(slot);
+        let Shared { identity, random, .. } = shared;
+        let made = identity.as_ref().map(|identity: &PrivateKey| {
+            let (psk, hello) = (self.psk.as_ref(), self.hello(challenge));
+            Initiation::new(identity, &self.peer, psk, index, &hello, random)
+        });
+        if let Some(Ok(initiation)) = made {
+            self.attempt = Some(Attempt {
+                initiation,
+                challenged: challenge.is_some(),
+                older,
+                refused: None,
+                made: now,
+                since,
+                next_send: now,
+                interval,
+            });
+        } else {
+            shared.indices.remove(&index);
+            if let Some(older) = older {
+                shared.indices.remove(&older.index());
+            }
+            shared.counters.handshake_failed += u64::from(made.is_some());
+            self.pause_until = now + PAUSE_AFTER_FAILURE;
+        }
+    }
+
+    /// Ends a handshake without result.
+    pub(super) fn drop_attempt(&mut self, shared: &mut Shared) {
+        if let Some(attempt) = self.attempt.take() {
+            for initiation in [Some(attempt.initiation), attempt.older].into_iter().flatten() {
+                shared.indices.remove(&initiation.index());
+            }
+        }
+    }
+
+    /// Sends the initiation on one path or on all.
+    fn send_initiation(&mut self, now: Instant, shared: &mut Shared, only: Option<u16>) {
+        let Some(attempt) = &self.attempt else { return };
+        let anchor = self.anchor.filter(|anchor| anchor.proved && self.paths.is_empty());
+        let anchor = anchor.map(|anchor| (WITHOUT_PATH, anchor.destination()));
+        let paths = self.paths.iter().filter(|path| !path.down && path.remote.is_some());
+        let ways = paths.map(|path| (path.own_id, Destination::Path(path.id))).chain(anchor);
+        for (path_id, destination) in ways.filter(|way| only.is_none_or(|only| only == way.0)) {
+            let initiation = attempt.initiation.frame(path_id, self.cookies.get(now, path_id));
+            shared.outbox.send(&mut shared.counters, destination, self.key, |frame| {
+                frame.extend_from_slice(&initiation);
+                true
+            });
+        }
+    }
+
+    /// True if our own handshake goes on, and the peer's has to stand back. New initiations of the
+    /// same handshake do not prolong that.
+    pub(super) fn has_precedence(&self, now: Instant, shared: &Shared) -> bool {
+        let young = self.attempt.as_ref().is_some_and(|it| now < it.since + PRECEDENCE);
+        young && shared.public.is_some_and(|own| own < self.peer)
+    }
+
+    /// The responder wants to see this cookie, its challenge or both.
+    pub(super) fn handle_cookie(
+        &mut self,
+        now: Instant,
+        slot: u32,
+        frame: &frame::Cookie<'_>,
+        shared: &mut Shared,
+    ) {
+        let Some(attempt) = &mut self.attempt else { return };
+        let is_present = attempt.initiation.index() == frame.receiver_index();
+        let initiation =
+            if is_present { Some(&attempt.initiation) } else { attempt.older.as_ref() };
+        let Some(Ok(cookie)) = initiation.map(|initiation| initiation.open_cookie(frame)) else {
+            shared.counters.handshake_failed += 1;
+            return;
+        };
+        let path_id = frame.path_id();
+        let known = self.paths.iter().any(|path| path.own_id == path_id)
+            || (self.paths.is_empty() && path_id == WITHOUT_PATH);
+        if !known {
+            return;
+        }
+        let challenge = cookie.challenge();
+        let first = self.cookies.get(now, path_id).is_none();
+        self.cookies.insert(now, path_id, cookie);
+        if !attempt.challenged {
+            // The challenge is good for any initiation.
+            let since = attempt.since;
+            attempt.interval = FIRST_REPEAT;
+            self.make_initiation(now, since, slot, Some(challenge), shared);
+            self.send_and_repeat(now, shared);
+        } else if first {
+            self.send_initiation(now, shared, Some(path_id));
+        } else if is_present {
+            // It waits for the next repetition: nobody makes us work at another pace.
+            attempt.refused = Some(challenge);
+        }
+    }
+
+    /// The peer has answered our initiation.
+    pub(super) fn handle_response<P: Copy>(
+        &mut self,
+        now: Instant,
+        frame: &frame::Response<'_>,
+        shared: &mut Shared,
+        tunnels: &mut Tunnels<P>,
+    ) {
+        // The copies of the answer on the other paths come when the handshake is over.
+        let Some(attempt) = &mut self.attempt else { return };
+        let is_present = attempt.initiation.index() == frame.receiver_index();
+        let initiation =
+            if is_present { Some(&mut attempt.initiation) } else { attempt.older.as_mut() };
+        let Some(initiation) = initiation else { return };
+        let (transport, welcome) = match initiation.finish(frame) {
+            Ok(agreed) => agreed,
+            Err(HandshakeError::Mac) => {
+                shared.counters.bad_mac += 1;
+                return;
+            }
+            Err(error) => {
+                shared.counters.handshake_failed += 1;
+                if matches!(error, HandshakeError::Payload(_) | HandshakeError::State) {
+                    self.drop_attempt(shared);
+                    self.pause_until = now + PAUSE_AFTER_FAILURE;
+                }
+                return;
+            }
+        };
+        // The index is now that of the keys.
+        let attempt = self.attempt.take();
+        let other = attempt.and_then(|it| if is_present { it.older } else { Some(it.initiation) });
+        if let Some(other) = other {
+            shared.indices.remove(&other.index());
+        }
+        if let Some(older) = self.keys.take_unconfirmed() {
+            shared.forget(&older);
+        }
+        let ordinal = self.next_ordinal();
+        self.keys.candidates.push(Epoch::new(now, ordinal, transport));
+        self.revive(now);
+        let forgotten = self.create && self.open && !welcome.attached;
+        if forgotten {
+            self.open = false;
+        }
+        if self.established.is_none() || forgotten {
+            self.establish(now, welcome.attached, true, shared);
+        }
+        if let Some(connection) = self.connection.and_then(|id| tunnels.connection(id)) {
+            self.announcer.renew(connection.next_sequence());
+        }
+        if let Some(place) = self.keys.unconfirmed() {
+            self.confirm(now, place, shared, tunnels);
+        }
+        self.settle(now, shared, tunnels);
+    }
+
+    fn confirm<P: Copy>(
+        &mut self,
+        now: Instant,
+        place: Place,
+        shared: &mut Shared,
+        tunnels: &Tunnels<P>,
+    ) {
+        if let Some(keys) = self.keys.at_mut(place) {
+            keys.confirm_at = now + CONFIRM_INTERVAL;
+        }
+        self.send_confirmation(now, shared, place, tunnels);
+    }
+
+    /// A frame has come under these keys: they replace those in use, if they are newer. Gives their
+    /// place.
+    pub(super) fn promote<P: Copy>(
+        &mut self,
+        now: Instant,
+        place: Place,
+        shared: &mut Shared,
+        tunnels: &mut Tunnels<P>,
+    ) -> Place {
+        let Place::Candidate(_) = place else { return place };
+        let Some(keys) = self.keys.at_mut(place) else { return place };
+        let (responder, index) = (!keys.is_initiator(), keys.transport.local_index());
+        if responder && self.keys.unconfirmed().is_some() {
+            // Both ends began at once. The keys of the end with the lower public key win.
+            if shared.public.is_some_and(|own| own < self.peer) {
+                return place;
+            }
+            if let Some(own) = self.keys.take_unconfirmed() {
+                shared.forget(&own);
+            }
+        }
+        let Some(place) = self.keys.find(index) else { return place };
+        let Place::Candidate(at) = place else { return place };
+        shared.pending.remove(index);
+        self.keys.promote(at, |gone| shared.forget(&gone));
+        self.drop_attempt(shared);
+        self.handshakes += 1;
+        shared.counters.handshakes += 1;
+        if responder {
+            self.revive(now);
+            if self.established.is_none() {
+                self.establish(now, self.connection.is_some(), false, shared);
+            }
+            // The peer may have forgotten what we told it.
+            if let Some(connection) = self.connection.and_then(|id| tunnels.connection(id)) {
+                self.announcer.renew(connection.next_sequence());
+            }
+        }
+        Place::Current
+    }
+
+    /// There are keys again: paths that did not work may do so now.
+    fn revive(&mut self, now: Instant) {
+        if self.paths.iter().any(|path| path.liveness.state() == State::Up) {
+            return;
+        }
+        for path in self.paths.iter_mut().filter(|path| !path.is_suspended()) {
+            path.liveness.revive(now);
+        }
+    }
+
+    fn establish(&mut self, now: Instant, attached: bool, initiator: bool, shared: &mut Shared) {
+        self.established = Some(now);
+        shared.events.push_back(Event::Established {
+            session: self.id,
+            peer: self.peer,
+            name: self.name.clone(),
+            kind: self.kind,
+            attached,
+            initiator,
+        });
+    }
+}

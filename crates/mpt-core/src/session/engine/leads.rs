@@ -1,0 +1,67 @@
+//! By how much the peer's packets come earlier on one path than on another, told to the tunnels.
+
+use std::time::Instant;
+
+use mpt_wire::control::Message;
+
+use super::session::Session;
+use super::shared::Shared;
+use crate::Tunnels;
+use crate::session::OneWay;
+
+/// A monotonic clock of our own for frames.
+#[derive(Debug, Default)]
+pub(super) struct Clock {
+    id: u32,
+    origin: Option<Instant>,
+}
+
+impl Clock {
+    pub(super) fn new(id: u32) -> Self {
+        Self { id, origin: None }
+    }
+
+    /// What the frame that is sent now says.
+    pub(super) fn stamp(&mut self, now: Instant) -> Message<'static> {
+        Message::Clock { id: self.id, time: self.micros(now) }
+    }
+
+    /// Microseconds since the first question, modulo 2^32.
+    fn micros(&mut self, now: Instant) -> u32 {
+        let origin = *self.origin.get_or_insert(now);
+        now.saturating_duration_since(origin).as_micros() as u32
+    }
+}
+
+impl Session {
+    /// A frame that came on the path at place `i` says when the peer sent it.
+    pub(super) fn handle_clock(
+        &mut self,
+        now: Instant,
+        i: usize,
+        (id, sent): (u32, u32),
+        shared: &mut Shared,
+    ) {
+        if self.peer_clock.replace(id) != Some(id) {
+            self.paths.iter_mut().for_each(|path| path.one_way = OneWay::new());
+        }
+        self.paths[i].one_way.record(now, sent, shared.clock.micros(now));
+    }
+
+    /// Has packets from each path held for as long as the longest one that the peer uses takes
+    /// longer. Paths of which too little is known count for nothing, and are not held.
+    pub(super) fn equalize<P: Copy>(&self, tunnels: &mut Tunnels<P>) {
+        let used = |it: &&super::SessionPath| {
+            it.peer.is_some_and(|entry| entry.weight > 0) && !it.liveness.is_silent()
+        };
+        let known = self.paths.iter().filter(used).map(|it| &it.one_way);
+        let known = known.filter(|it| it.is_known());
+        let longest = known.reduce(|a, b| if b.longer_than(a) > Some(0) { b } else { a });
+        for path in &self.paths {
+            let present = tunnels.path_lead(path.id);
+            let lead = longest.map(|longest| path.one_way.lead(longest, present));
+            tunnels.set_path_lead(path.id, lead.unwrap_or_default());
+            tunnels.set_path_jitter(path.id, path.one_way.spread());
+        }
+    }
+}

@@ -1,0 +1,120 @@
+//! Who may open sessions that are not configured, and what becomes of the sessions of those who may no longer.
+
+use std::time::Instant;
+
+use mpt_wire::control::Reason;
+use mpt_wire::control::hello::Kind;
+use rustc_hash::FxHashMap;
+
+use super::session::Session;
+use super::{CloseReason, Event, Peer, SessionId, Sessions};
+use crate::Tunnels;
+use crate::session::PublicKey;
+
+impl Sessions {
+    /// Sets who may open sessions that are not configured: the complete list.
+    ///
+    /// A session that its peer may no longer have ends at once: the peer is not in the list, may have no session of this kind, or has another
+    /// pre-shared key. Its keys are erased, the peer is sent a Goodbye (refused), and [`Event::Closed`] tells the owner, who removes the connection. All
+    /// other sessions go on under the timers and limits of the list.
+    pub fn set_peers<P: Copy>(&mut self, now: Instant, peers: Vec<Peer>, tunnels: &mut Tunnels<P>) {
+        self.peers = peers.into_iter().map(|peer| (peer.public_key, peer)).collect();
+        for slot in 0..self.sessions.len() as u32 {
+            let Some(Some(session)) = self.sessions.get_mut(slot as usize) else { continue };
+            if !session.dynamic {
+                continue;
+            }
+            match admitting(&self.peers, session) {
+                None => self.end(now, slot, Reason::REFUSED, CloseReason::Revoked),
+                Some(peer) => {
+                    if session.adopt(now, peer, tunnels) {
+                        session.settle(now, &mut self.shared, tunnels);
+                        self.timers.set_no_later(slot, now);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Ends a session for good, though its peer may open another one: sends a Goodbye (refused), erases its keys and tells the owner by
+    /// [`Event::Closed`]. The owner removes its connection after the Goodbye was sent.
+    pub fn refuse_session(&mut self, now: Instant, id: SessionId) {
+        if let Some(slot) = self.slot(id) {
+            self.end(now, slot, Reason::REFUSED, CloseReason::Ended);
+        }
+    }
+
+    /// Says goodbye to the peer, giving `reason`, and removes the session without an event. The paths of its connection remain as they
+    /// are.
+    pub fn close_session(&mut self, now: Instant, id: SessionId, reason: Reason) {
+        let Some(slot) = self.slot(id) else { return };
+        if let Some(Some(session)) = self.sessions.get_mut(slot as usize) {
+            session.send_goodbye(now, &mut self.shared, reason);
+        }
+        self.remove(slot);
+    }
+
+    /// Ends a session whose peer may not have it, when this end is about to begin or repeat a handshake in it. Returns whether it has.
+    pub(super) fn end_if_not_admitted(&mut self, now: Instant, slot: u32) -> bool {
+        let Some(Some(session)) = self.sessions.get(slot as usize) else { return true };
+        if !session.dynamic
+            || !session.is_handshake_due(now)
+            || admitting(&self.peers, session).is_some()
+        {
+            return false;
+        }
+        self.end(now, slot, Reason::REFUSED, CloseReason::Revoked);
+        true
+    }
+
+    fn end(&mut self, now: Instant, slot: u32, goodbye: Reason, reason: CloseReason) {
+        let Some(Some(session)) = self.sessions.get_mut(slot as usize) else { return };
+        session.send_goodbye(now, &mut self.shared, goodbye);
+        if session.established.is_some() {
+            let (session, connection) = (session.id, session.connection);
+            self.shared.events.push_back(Event::Closed { session, connection, reason });
+        }
+        self.remove(slot);
+    }
+}
+
+/// The entry of the peer that opened a session, if it may have it as it is.
+fn admitting<'a>(peers: &'a FxHashMap<PublicKey, Peer>, session: &Session) -> Option<&'a Peer> {
+    peers.get(&session.peer).filter(|peer| {
+        let may = match session.kind {
+            Kind::Connection => peer.may_connect,
+            Kind::Steering => peer.may_steer,
+        };
+        may && peer.psk == session.psk
+    })
+}
+
+impl Session {
+    /// Takes over the timers and limits of its peer. Returns whether anything has changed.
+    fn adopt<P: Copy>(&mut self, now: Instant, peer: &Peer, tunnels: &mut Tunnels<P>) -> bool {
+        let before = (self.timing, self.largest_wish, self.expire_after);
+        let after = (peer.timing, peer.largest_wish, peer.expire_after);
+        if before == after {
+            return false;
+        }
+        (self.timing, self.largest_wish, self.expire_after) = after;
+        for path in &mut self.paths {
+            if before.0 != after.0 {
+                path.liveness.set_timing(now, peer.timing);
+            }
+            let Some(data) = tunnels.path(path.id) else { continue };
+            let (out, weight_in) = (data.config().weight_out, data.config().weight_in);
+            if self.largest_wish > 0 && out > self.largest_wish {
+                // The limit is a weight as good as any, and the path exists.
+                let _ = tunnels.set_weights(now, path.id, self.largest_wish, weight_in);
+            }
+        }
+        true
+    }
+
+    /// Whether this end is to begin a handshake, or to repeat an initiation.
+    fn is_handshake_due(&self, now: Instant) -> bool {
+        let repeat = self.attempt.as_ref().is_some_and(|attempt| attempt.next_send <= now);
+        repeat || self.handshake_at().is_some_and(|at| at <= now)
+    }
+}

@@ -1,0 +1,516 @@
+//! Frames of a session that are authentic: what their messages lead to.
+
+use std::net::SocketAddr;
+use std::time::Instant;
+
+use mpt_wire::control::{Message, Reason, frame, messages};
+
+use super::candidate::{Anchor, Candidate};
+use super::keys::Place;
+use super::path::SessionPath;
+use super::send::Arrival;
+use super::session::Session;
+use super::shared::Shared;
+use super::{Destination, Event, PathEvent, RequestFailed, SessionCounters, SessionPathId};
+use crate::session::OpenError;
+use crate::session::requests::{Action, RESULTS};
+use crate::{DeviceSink, SocketId, Tunnels};
+
+/// What a frame leads to for the session as a whole.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Outcome {
+    /// Nothing more.
+    Done,
+    /// The peer said goodbye.
+    Goodbye(Reason),
+}
+
+/// Where a frame came from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Source {
+    pub(super) socket: SocketId,
+    pub(super) remote: SocketAddr,
+}
+
+/// What the messages of a frame ask for.
+#[derive(Default)]
+struct Wanted {
+    echo: Option<u64>,
+    acknowledge: Option<u32>,
+    moved: bool,
+    /// The address of a session without paths has answered a challenge.
+    anchored: bool,
+    goodbye: Option<Reason>,
+}
+
+impl Session {
+    /// A sealed frame has come for the keys at `place`.
+    #[expect(clippy::too_many_arguments, reason = "a frame is all of that")]
+    pub(super) fn handle_sealed<P: Copy, S: DeviceSink<P>>(
+        &mut self,
+        now: Instant,
+        place: Place,
+        source: Source,
+        sealed: &frame::Sealed<'_>,
+        shared: &mut Shared,
+        tunnels: &mut Tunnels<P>,
+        sink: &mut S,
+    ) -> Outcome {
+        let mut buffer = std::mem::take(&mut shared.opened);
+        let outcome = 'frame: {
+            let Some(keys) = self.keys.at_mut(place) else { break 'frame Outcome::Done };
+            let opened = match keys.transport.open(sealed, &mut buffer) {
+                Ok(opened) => opened,
+                Err(error) => {
+                    let counters = &mut shared.counters;
+                    match error {
+                        OpenError::Index => counters.unknown_index += 1,
+                        OpenError::Replayed => counters.replayed += 1,
+                        OpenError::Unauthentic => counters.unauthentic += 1,
+                        OpenError::TooManyPaths => counters.unknown_path += 1,
+                        OpenError::Room => counters.malformed += 1,
+                    }
+                    break 'frame Outcome::Done;
+                }
+            };
+            // A frame takes effect as a whole or not at all.
+            if messages(opened.payload).any(|message| message.is_err()) {
+                shared.counters.malformed += 1;
+                break 'frame Outcome::Done;
+            }
+            let place = self.promote(now, place, shared, tunnels);
+            self.handle_opened(now, place, source, &opened, shared, tunnels, sink)
+        };
+        shared.opened = buffer;
+        outcome
+    }
+
+    #[expect(clippy::too_many_arguments, reason = "a frame is all of that")]
+    fn handle_opened<P: Copy, S: DeviceSink<P>>(
+        &mut self,
+        now: Instant,
+        place: Place,
+        source: Source,
+        opened: &crate::session::Opened<'_>,
+        shared: &mut Shared,
+        tunnels: &mut Tunnels<P>,
+        sink: &mut S,
+    ) -> Outcome {
+        let Source { socket, remote } = source;
+        let Some(keys) = self.keys.at_mut(place) else { return Outcome::Done };
+        let ours = keys.is_initiator();
+        let path = self.find_path(now, ours, opened.path, opened.fresh, source, tunnels);
+        let len = Arrival::frame_len(opened.payload.len());
+        let mut arrival = Arrival {
+            place,
+            wire_id: opened.path,
+            destination: Destination::Address { socket, remote },
+            len: opened.payload.len(),
+            path,
+            at_home: true,
+            room: len,
+        };
+        match path {
+            Some(i) => {
+                let path = &mut self.paths[i];
+                path.frames = path.frames.wrapping_add(1);
+                path.liveness.handle_frame(now);
+                arrival.destination = path.answer_to(socket, remote);
+                arrival.at_home = !path.is_elsewhere(socket, remote);
+                if arrival.at_home {
+                    arrival.room = usize::MAX;
+                }
+            }
+            None if self.connection.is_some() => shared.counters.unknown_path += 1,
+            None => {
+                let heard = (opened.path, opened.fresh, len);
+                arrival.room = Anchor::hear(&mut self.anchor, source, heard);
+            }
+        }
+        let mut wanted = Wanted::default();
+        for message in messages(opened.payload).flatten() {
+            self.handle_message(
+                now,
+                ours,
+                &mut arrival,
+                source,
+                message,
+                &mut wanted,
+                shared,
+                tunnels,
+                sink,
+            );
+        }
+        if let Some(reason) = wanted.goodbye.filter(|_| place == Place::Current) {
+            return Outcome::Goodbye(reason);
+        }
+        let mut challenge = None;
+        if let Some(i) = path {
+            if wanted.moved {
+                self.move_path(now, i, source, shared, tunnels);
+                let path = &self.paths[i];
+                arrival.destination = path.answer_to(socket, remote);
+                arrival.at_home = !path.is_elsewhere(socket, remote);
+                if arrival.at_home {
+                    arrival.room = usize::MAX;
+                }
+            } else if opened.fresh && !arrival.at_home && is_learnt(&self.paths[i], tunnels) {
+                challenge = self.paths[i].challenge(now, source, || shared.random.u64());
+            }
+        } else if self.connection.is_none() {
+            if wanted.anchored {
+                self.anchor = Some(Anchor::proved(source, opened.path));
+                self.anchor_candidate = None;
+                arrival.room = usize::MAX;
+            } else if opened.fresh && arrival.room != usize::MAX {
+                let candidate = &mut self.anchor_candidate;
+                challenge = Candidate::challenge(candidate, now, source, || shared.random.u64());
+            }
+        }
+        if wanted.echo.is_some() && !self.active {
+            // The peer probes often because of traffic that may be the first here.
+            let before = self.traffic_at;
+            self.observe_traffic(now, tunnels);
+            if self.traffic_at != before {
+                self.set_active(now, true, tunnels);
+            }
+        }
+        match (wanted.echo, wanted.acknowledge) {
+            (Some(token), acknowledge) => {
+                let with = (challenge, acknowledge);
+                self.send_echo(now, shared, &mut arrival, token, with, tunnels);
+                if let Some(i) = path.filter(|&i| self.paths[i].liveness.is_doubtful(now)) {
+                    self.send_report_elsewhere(shared, place, i, tunnels);
+                }
+            }
+            (None, Some(generation)) => self.send_ack(shared, &mut arrival, generation),
+            (None, None) => {
+                if let Some(token) = challenge {
+                    self.send_challenge(shared, &mut arrival, token);
+                }
+            }
+        }
+        if let Some(anchor) = &mut self.anchor {
+            anchor.set_credit(source, arrival.room);
+        }
+        if wanted.moved || wanted.anchored {
+            self.send_withheld(now, shared);
+        }
+        self.settle(now, shared, tunnels);
+        Outcome::Done
+    }
+
+    #[expect(clippy::too_many_arguments, reason = "messages concern everything")]
+    fn handle_message<P: Copy, S: DeviceSink<P>>(
+        &mut self,
+        now: Instant,
+        ours: bool,
+        arrival: &mut Arrival,
+        source: Source,
+        message: Message<'_>,
+        wanted: &mut Wanted,
+        shared: &mut Shared,
+        tunnels: &mut Tunnels<P>,
+        sink: &mut S,
+    ) {
+        match message {
+            Message::Pad { .. } => {}
+            // To answer for a path that does not exist here would keep it up at the other end.
+            Message::Probe { .. } if arrival.path.is_none() && self.connection.is_some() => {}
+            Message::Probe { token } => wanted.echo = Some(token),
+            Message::Echo { token } => {
+                let Some(i) = arrival.path else {
+                    let met = |it: Candidate| it.is_met(now, source, token);
+                    wanted.anchored |= self.anchor_candidate.is_some_and(met);
+                    return;
+                };
+                let path = &mut self.paths[i];
+                if arrival.at_home && path.discovery.handle_echo(now, token) {
+                    // It says nothing but how large the path's packets may be.
+                } else if path.meets_challenge(now, source, token) {
+                    wanted.moved = true;
+                } else {
+                    path.liveness.handle_echo(now, token);
+                    if let Some(test) = self.test.as_mut().filter(|test| test.path == path.id) {
+                        test.speed.handle_echo(token);
+                    }
+                }
+            }
+            Message::Report(entries) => {
+                for entry in entries.iter() {
+                    if let Some(i) = self.path_at(ours, entry.path_id) {
+                        let path = &mut self.paths[i];
+                        path.liveness.handle_report(now, entry.frames);
+                        path.peer_traffic = (entry.sent, entry.received);
+                        if let Some(test) = self.test.as_mut().filter(|test| test.path == path.id) {
+                            test.speed.handle_report(now, entry.frames);
+                        }
+                    }
+                }
+            }
+            Message::Paths { generation, epoch, from, entries } => {
+                let ordinal = self.keys.at_mut(arrival.place).map(|keys| keys.ordinal);
+                if let Some(ordinal) = ordinal.filter(|_| self.connection.is_some()) {
+                    let head = (generation, epoch, from);
+                    self.handle_table(now, (ours, ordinal), head, entries.iter(), tunnels, sink);
+                    wanted.acknowledge = self.heard.generation();
+                }
+            }
+            Message::PathsAck { generation } => {
+                self.announcer.acknowledged(generation);
+            }
+            Message::Request { id, offset, body } => {
+                self.handle_request(now, arrival, id, offset, body, shared);
+            }
+            Message::Result { id, offset, total, chunk } => {
+                let completed = self.requester.handle_result(now, id, offset, total, chunk);
+                if let Some(completed) = completed {
+                    self.requests.retain(|&other| other != id);
+                    let result = Ok(completed.result);
+                    shared.events.push_back(Event::Result { session: self.id, id, result });
+                }
+                self.send_requests(now, shared);
+            }
+            Message::Goodbye { reason } => wanted.goodbye = Some(reason),
+            Message::Clock { id, time } => {
+                if let Some(i) = arrival.path.filter(|_| arrival.at_home) {
+                    self.handle_clock(now, i, (id, time), shared);
+                }
+            }
+        }
+    }
+
+    fn handle_request(
+        &mut self,
+        now: Instant,
+        arrival: &mut Arrival,
+        id: u32,
+        offset: u32,
+        body: &[u8],
+        shared: &mut Shared,
+    ) {
+        let is_new = self.responder.is_new(id, offset);
+        if is_new && !shared.shares.admit_request(now, self.peer) {
+            return self.refuse_request(shared, |counters| &mut counters.requests_rate_limited);
+        }
+        // Taken out for as long as its answer is being written.
+        let mut responder = std::mem::take(&mut self.responder);
+        match responder.handle_request(now, id, offset) {
+            Action::Run => shared.shares.wait(self.peer, self.id, id, body.to_vec()),
+            Action::Refuse => {
+                self.refuse_request(shared, |counters| &mut counters.requests_unfinished);
+            }
+            Action::Send(_) if !shared.shares.admit_part(now, self.peer) => {
+                self.refuse_request(shared, |counters| &mut counters.requests_rate_limited);
+            }
+            Action::Send(message) => {
+                let write =
+                    |_: &mut Self, writer: &mut mpt_wire::control::Writer<'_>, _: &mut _| {
+                        writer.push(&message).is_ok()
+                    };
+                // A result may be long: where nobody has answered from, it goes to an address that
+                // is proved, or it has to wait.
+                let sent = match self.way_elsewhere(arrival) {
+                    Some((wire_id, to)) => {
+                        let limit = frame::MAX_PAYLOAD_LEN;
+                        self.send(shared, arrival.place, wire_id, to, write, limit)
+                    }
+                    None => self.reply(shared, arrival, write, frame::MAX_PAYLOAD_LEN),
+                };
+                if !sent && offset == 0 {
+                    self.withhold(id);
+                }
+            }
+            Action::Ignore => {}
+        }
+        self.responder = responder;
+    }
+
+    /// Where to answer a frame that came from an address that is not proved, if the peer can be
+    /// reached by another.
+    fn way_elsewhere(&mut self, arrival: &Arrival) -> Option<(SessionPathId, Destination)> {
+        if arrival.room == usize::MAX {
+            return None;
+        }
+        let known = arrival.path.map(|i| &self.paths[i]).filter(|path| path.remote.is_some());
+        let way = known.map(|path| (arrival.wire_id, Destination::Path(path.id)));
+        way.or_else(|| self.any_way(arrival.place))
+    }
+
+    fn refuse_request(
+        &self,
+        shared: &mut Shared,
+        counter: impl FnOnce(&mut SessionCounters) -> &mut u64,
+    ) {
+        *counter(&mut shared.counters) += 1;
+        shared.shares.refuse(self.peer);
+    }
+
+    /// The answer to a request is there.
+    pub(super) fn answer(
+        &mut self,
+        now: Instant,
+        request: u32,
+        body: Vec<u8>,
+        shared: &mut Shared,
+    ) -> bool {
+        let mut responder = std::mem::take(&mut self.responder);
+        let finished = responder.finish(now, request, body);
+        if let Ok(Some(message)) = &finished
+            && !self.send_result(now, message, shared)
+        {
+            self.withhold(request);
+        }
+        let taken = finished.is_ok();
+        self.responder = responder;
+        taken
+    }
+
+    /// Sends a part of a result where the peer is known to be; or where it may be, as far as that
+    /// address has credit. Returns whether it was sent.
+    fn send_result(&mut self, now: Instant, message: &Message<'_>, shared: &mut Shared) -> bool {
+        let Some(place) = self.keys.sending(now) else { return false };
+        let write = |_: &mut Self, writer: &mut mpt_wire::control::Writer<'_>, _: &mut _| {
+            writer.push(message).is_ok()
+        };
+        if let Some((wire_id, destination)) = self.any_way(place) {
+            let limit = frame::MAX_PAYLOAD_LEN;
+            return self.send(shared, place, wire_id, destination, write, limit);
+        }
+        let Some(anchor) = self.anchor.filter(|_| self.connection.is_none()) else { return false };
+        let mut arrival = Arrival {
+            place,
+            wire_id: anchor.path_id,
+            destination: anchor.destination(),
+            len: 0,
+            path: None,
+            at_home: true,
+            room: anchor.credit(),
+        };
+        let sent = self.reply(shared, &mut arrival, write, frame::MAX_PAYLOAD_LEN);
+        if let Some(own) = &mut self.anchor {
+            own.set_credit(anchor.source, arrival.room);
+        }
+        sent
+    }
+
+    /// The result of a request waits until an address is proved.
+    fn withhold(&mut self, request: u32) {
+        if self.withheld.len() < RESULTS && !self.withheld.contains(&request) {
+            self.withheld.push(request);
+        }
+    }
+
+    /// Sends the first parts of results that waited: an address of the peer is proved.
+    fn send_withheld(&mut self, now: Instant, shared: &mut Shared) {
+        let responder = std::mem::take(&mut self.responder);
+        for request in std::mem::take(&mut self.withheld) {
+            if let Some(message) = responder.first_part(request) {
+                self.send_result(now, &message, shared);
+            }
+        }
+        self.responder = responder;
+    }
+
+    /// Fails the requests that wait: the session is over.
+    pub(super) fn fail_requests(&mut self, shared: &mut Shared) {
+        for id in self.requests.drain(..) {
+            let result = Err(RequestFailed::Closed);
+            shared.events.push_back(Event::Result { session: self.id, id, result });
+        }
+    }
+
+    /// The place of the path that a frame names, which may be learnt from where it came.
+    fn find_path<P: Copy>(
+        &mut self,
+        now: Instant,
+        ours: bool,
+        wire_id: SessionPathId,
+        fresh: bool,
+        source: Source,
+        tunnels: &mut Tunnels<P>,
+    ) -> Option<usize> {
+        let known = self.path_at(ours, wire_id);
+        let connection = self.connection?;
+        if ours || wire_id == 0 {
+            return known;
+        }
+        if let Some(i) = known {
+            let bound = std::mem::replace(&mut self.paths[i].bound, self.handshakes);
+            let path = &self.paths[i];
+            // A peer that has begun anew may give its names otherwise.
+            if bound == self.handshakes || !fresh || path.is_from(source) {
+                return known;
+            }
+        }
+        // A name that the peer uses no longer is none.
+        let is_named = |path: &SessionPath| {
+            let id = path.peer_id.filter(|_| known.is_none());
+            id.is_some_and(|id| {
+                self.table.is_empty()
+                    || self.table_is_ours
+                    || self.table.iter().any(|entry| entry.path_id == id)
+            })
+        };
+        let free = |path: &&SessionPath| !is_named(path) && path.listens_on(source.socket);
+        let place = |fits: &dyn Fn(&SessionPath) -> bool| {
+            self.paths.iter().position(|path| free(&path) && fits(path))
+        };
+        let found = place(&|path| path.is_from(source))
+            .or(known)
+            .or_else(|| place(&|path| path.remote.is_none()))
+            .or_else(|| place(&|path| is_learnt(path, tunnels)))?;
+        if Some(found) != known {
+            if let Some(known) = known {
+                self.paths[known].peer_id = None;
+            }
+            let path = &mut self.paths[found];
+            if path.peer_id.replace(wire_id).is_some() && !path.is_suspended() {
+                // The peer has removed its path and made another one.
+                path.liveness.revive(now);
+            }
+            self.paths[found].bound = self.handshakes;
+            self.follow_table(now, found, connection, tunnels);
+        }
+        Some(found)
+    }
+
+    /// The other end of a path has proved that it is at another address now.
+    fn move_path<P: Copy>(
+        &mut self,
+        now: Instant,
+        i: usize,
+        source: Source,
+        shared: &mut Shared,
+        tunnels: &mut Tunnels<P>,
+    ) {
+        let Source { socket, remote } = source;
+        let id = self.paths[i].id;
+        self.paths[i].candidate = None;
+        if tunnels.set_path_remote(id, socket, remote).is_err() {
+            // Where two paths of the peer have changed places, one has to make room.
+            let other = self
+                .paths
+                .iter()
+                .position(|path| path.id != id && path.goes_to(remote) && is_learnt(path, tunnels));
+            let Some(other) = other else { return };
+            let in_the_way = self.paths[other].id;
+            let forgotten = tunnels.forget_path_remote(in_the_way);
+            if forgotten.is_err() || tunnels.set_path_remote(id, socket, remote).is_err() {
+                return;
+            }
+            self.paths[other].remote = None;
+            self.paths[other].liveness.restart(now);
+        }
+        let path = &mut self.paths[i];
+        if let Some(data) = tunnels.path(id) {
+            path.arrive_at(now, data);
+        }
+        shared.counters.moves += 1;
+        shared.tell(PathEvent::Moved { path: id, socket, remote });
+    }
+}
+
+fn is_learnt<P: Copy>(path: &SessionPath, tunnels: &Tunnels<P>) -> bool {
+    tunnels.path(path.id).is_some_and(|path| path.config().learn)
+}

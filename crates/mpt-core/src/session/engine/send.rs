@@ -1,0 +1,374 @@
+//! What a session sends under its keys.
+
+use std::time::Instant;
+
+use mpt_wire::control::frame::{MAX_PAYLOAD_LEN, SEALED_HEADER_LEN, TAG_LEN};
+use mpt_wire::control::{Message, Reason, ReportEntry, Writer};
+use smallvec::SmallVec;
+
+use super::keys::Place;
+use super::session::{Session, WITHOUT_PATH};
+use super::shared::Shared;
+use super::{Destination, SessionPathId};
+use crate::Tunnels;
+use crate::liveness::State;
+
+/// Length of a probe's messages at least: as much as its echo with a report, an acknowledgement and
+/// a probe and the clock of the other end needs, which may not be longer.
+const PROBE_LEN: usize = 75;
+/// Paths in the report of a probe.
+const REPORTED: usize = 8;
+
+/// A frame to answer, and where.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Arrival {
+    pub(super) place: Place,
+    pub(super) wire_id: SessionPathId,
+    pub(super) destination: Destination,
+    /// Length of its messages.
+    pub(super) len: usize,
+    /// The path it came on, if that is known,
+    pub(super) path: Option<usize>,
+    /// and from the address where that goes.
+    pub(super) at_home: bool,
+    /// How many bytes may be sent to where it came from: `usize::MAX` if the address is proved.
+    pub(super) room: usize,
+}
+
+impl Arrival {
+    /// The length of a frame with messages of `len` bytes.
+    pub(super) const fn frame_len(len: usize) -> usize {
+        SEALED_HEADER_LEN + len + TAG_LEN
+    }
+}
+
+impl Session {
+    /// Answers a frame where it came from, as far as the address has room: no more goes to an
+    /// address that is not proved than came from there.
+    pub(super) fn reply(
+        &mut self,
+        shared: &mut Shared,
+        arrival: &mut Arrival,
+        messages: impl FnOnce(&mut Self, &mut Writer<'_>, &mut super::Random) -> bool,
+        limit: usize,
+    ) -> bool {
+        let Some(room) = arrival.room.checked_sub(Arrival::frame_len(0)) else { return false };
+        let Arrival { place, wire_id, destination, .. } = *arrival;
+        let len = self.send_len(shared, place, wire_id, destination, messages, limit.min(room));
+        if let Some(len) = len.filter(|_| arrival.room != usize::MAX) {
+            arrival.room -= Arrival::frame_len(len);
+        }
+        len.is_some()
+    }
+
+    /// Seals messages and queues the frame.
+    pub(super) fn send(
+        &mut self,
+        shared: &mut Shared,
+        place: Place,
+        wire_id: SessionPathId,
+        destination: Destination,
+        messages: impl FnOnce(&mut Self, &mut Writer<'_>, &mut super::Random) -> bool,
+        limit: usize,
+    ) -> bool {
+        self.send_len(shared, place, wire_id, destination, messages, limit).is_some()
+    }
+
+    /// Seals messages and queues the frame; gives the length of the messages.
+    fn send_len(
+        &mut self,
+        shared: &mut Shared,
+        place: Place,
+        wire_id: SessionPathId,
+        destination: Destination,
+        messages: impl FnOnce(&mut Self, &mut Writer<'_>, &mut super::Random) -> bool,
+        limit: usize,
+    ) -> Option<usize> {
+        let mut payload = std::mem::take(&mut shared.payload);
+        payload.clear();
+        let limit = limit.min(MAX_PAYLOAD_LEN);
+        let key = self.key;
+        let sent = messages(self, &mut Writer::new(&mut payload, limit), &mut shared.random)
+            && self.keys.at_mut(place).is_some_and(|keys| {
+                shared.outbox.send(&mut shared.counters, destination, key, |frame| {
+                    keys.transport.seal(wire_id, &payload, frame).is_ok()
+                })
+            });
+        if sent && self.test.is_some() {
+            self.note_sent(place, wire_id, payload.len());
+        }
+        let len = sent.then_some(payload.len());
+        shared.payload = payload;
+        len
+    }
+
+    /// The way of a path under these keys, if it can be used.
+    pub(super) fn way(&self, place: Place, i: usize) -> Option<(SessionPathId, Destination)> {
+        let path = &self.paths[i];
+        let keys = match place {
+            Place::Current => self.keys.current.as_ref(),
+            Place::Previous => self.keys.previous.as_ref(),
+            Place::Candidate(at) => self.keys.candidates.get(at),
+        }?;
+        path.remote?;
+        Some((path.wire_id(keys)?, Destination::Path(path.id)))
+    }
+
+    /// Sends a probe with this token on a path.
+    pub(super) fn send_probe<P: Copy>(
+        &mut self,
+        now: Instant,
+        shared: &mut Shared,
+        place: Place,
+        i: usize,
+        token: u64,
+        tunnels: &Tunnels<P>,
+    ) -> bool {
+        let Some((wire_id, destination)) = self.way(place, i) else { return false };
+        let report = self.report(place, i, tunnels);
+        let clock = shared.clock.stamp(now);
+        let write = |session: &mut Self, writer: &mut Writer<'_>, _: &mut _| {
+            let _ = writer.push(&Message::Probe { token });
+            let _ = writer.push(&clock);
+            let _ = writer.push_report(report.iter().copied());
+            session.write_table(writer);
+            let _ = writer.pad_to(PROBE_LEN);
+            true
+        };
+        let sent = self.send(shared, place, wire_id, destination, write, MAX_PAYLOAD_LEN);
+        shared.counters.probes_sent += u64::from(sent);
+        sent
+    }
+
+    /// The table of paths, unless the peer has it. What does not fit is sent by itself.
+    fn write_table(&self, writer: &mut Writer<'_>) {
+        let announcer = &self.announcer;
+        if self.connection.is_some() && !announcer.is_acknowledged() {
+            let (generation, epoch) = (announcer.generation(), announcer.epoch());
+            let entries = announcer.entries().iter().copied();
+            let _ = writer.push_paths(generation, epoch, announcer.from(), entries);
+        }
+    }
+
+    /// Sends the table of paths wherever it may get through: also where the administrator has taken
+    /// a path down, which may be the only one.
+    pub(super) fn send_table(&mut self, now: Instant, shared: &mut Shared, place: Place) {
+        for i in 0..self.paths.len() {
+            if self.paths[i].cut_off {
+                continue;
+            }
+            let Some((wire_id, destination)) = self.way(place, i) else { continue };
+            let write = |session: &mut Self, writer: &mut Writer<'_>, _: &mut _| {
+                session.write_table(writer);
+                !writer.is_empty()
+            };
+            self.send(shared, place, wire_id, destination, write, MAX_PAYLOAD_LEN);
+        }
+        self.announcer.sent(now);
+    }
+
+    /// A challenge to an address from which the frame came.
+    pub(super) fn send_challenge(
+        &mut self,
+        shared: &mut Shared,
+        arrival: &mut Arrival,
+        token: u64,
+    ) {
+        let write = |_: &mut Self, writer: &mut Writer<'_>, _: &mut _| {
+            writer.push(&Message::Probe { token }).is_ok()
+        };
+        let sent = self.reply(shared, arrival, write, MAX_PAYLOAD_LEN);
+        shared.counters.probes_sent += u64::from(sent);
+    }
+
+    /// Answers a probe, with as much else as fits into a frame no longer than that of the probe.
+    pub(super) fn send_echo<P: Copy>(
+        &mut self,
+        now: Instant,
+        shared: &mut Shared,
+        arrival: &mut Arrival,
+        token: u64,
+        (challenge, acknowledge): (Option<u64>, Option<u32>),
+        tunnels: &Tunnels<P>,
+    ) {
+        let Arrival { wire_id, len, path, at_home, .. } = *arrival;
+        let report = path.map(|i| self.report_entry(wire_id, i, tunnels));
+        let clock = shared.clock.stamp(now);
+        let mut probes = 0;
+        let write = |session: &mut Self, writer: &mut Writer<'_>, random: &mut super::Random| {
+            if writer.push(&Message::Echo { token }).is_err() {
+                return false;
+            }
+            if let Some(token) = challenge {
+                probes += u64::from(writer.push(&Message::Probe { token }).is_ok());
+            }
+            if let Some(generation) = acknowledge {
+                let _ = writer.push(&Message::PathsAck { generation });
+            }
+            if let Some(report) = report {
+                let _ = writer.push_report([report].into_iter());
+            }
+            let liveness = path.map(|i| &mut session.paths[i].liveness).filter(|_| at_home);
+            if let Some(liveness) = liveness.filter(|liveness| liveness.may_attach_probe(now)) {
+                let token = random.u64();
+                if writer.push(&Message::Probe { token }).is_ok() {
+                    liveness.attach_probe(now, token);
+                    probes += 1;
+                    let _ = writer.push(&clock);
+                }
+            }
+            true
+        };
+        let sent = self.reply(shared, arrival, write, len);
+        shared.counters.echoes_sent += u64::from(sent);
+        shared.counters.probes_sent += probes * u64::from(sent);
+    }
+
+    /// Reports of a path over another one that works: what is sent on it may not arrive, and the
+    /// peer wants to know whether its own frames do.
+    pub(super) fn send_report_elsewhere<P: Copy>(
+        &mut self,
+        shared: &mut Shared,
+        place: Place,
+        i: usize,
+        tunnels: &Tunnels<P>,
+    ) {
+        let up = |other: &usize| *other != i && self.paths[*other].liveness.state() == State::Up;
+        let Some((wire_id, _)) = self.way(place, i) else { return };
+        let other = (0..self.paths.len()).filter(up).find_map(|other| self.way(place, other));
+        let Some((other_id, destination)) = other else { return };
+        let report = self.report_entry(wire_id, i, tunnels);
+        let write = |_: &mut Self, writer: &mut Writer<'_>, _: &mut _| {
+            writer.push_report([report].into_iter()).is_ok()
+        };
+        self.send(shared, place, other_id, destination, write, MAX_PAYLOAD_LEN);
+    }
+
+    /// Acknowledges a table of paths.
+    pub(super) fn send_ack(&mut self, shared: &mut Shared, arrival: &mut Arrival, generation: u32) {
+        let write = |_: &mut Self, writer: &mut Writer<'_>, _: &mut _| {
+            writer.push(&Message::PathsAck { generation }).is_ok()
+        };
+        self.reply(shared, arrival, write, MAX_PAYLOAD_LEN);
+    }
+
+    /// Sends requests that are due.
+    pub(super) fn send_requests(&mut self, now: Instant, shared: &mut Shared) {
+        let Some(place) = self.keys.sending(now) else { return };
+        // Each way has its turn, as some may not work.
+        while let Some((wire_id, destination)) = self.any_way(place) {
+            let write = |session: &mut Self, writer: &mut Writer<'_>, _: &mut _| {
+                session.requester.poll(now).is_some_and(|message| writer.push(&message).is_ok())
+            };
+            if !self.has_request(now)
+                || !self.send(shared, place, wire_id, destination, write, MAX_PAYLOAD_LEN)
+            {
+                return;
+            }
+        }
+    }
+
+    fn has_request(&self, now: Instant) -> bool {
+        self.requester.next_timeout().is_some_and(|at| at <= now)
+    }
+
+    /// A way that is likely to work and leads to an address that is proved, another one each time.
+    pub(super) fn any_way(&mut self, place: Place) -> Option<(SessionPathId, Destination)> {
+        if let Some(i) = self.any_path(place) {
+            return self.way(place, i);
+        }
+        let anchor = self.anchor.filter(|it| it.proved && self.connection.is_none())?;
+        Some((anchor.path_id, anchor.destination()))
+    }
+
+    /// Says goodbye on every way there is.
+    pub(super) fn send_goodbye(&mut self, now: Instant, shared: &mut Shared, reason: Reason) {
+        let Some(place) = self.keys.sending(now) else { return };
+        let mut ways: SmallVec<[(SessionPathId, Destination); 4]> =
+            (0..self.paths.len()).filter_map(|i| self.way(place, i)).collect();
+        if ways.is_empty() {
+            ways.extend(self.any_way(place));
+        }
+        for (wire_id, destination) in ways {
+            let write = |_: &mut Self, writer: &mut Writer<'_>, _: &mut _| {
+                writer.push(&Message::Goodbye { reason }).is_ok()
+            };
+            self.send(shared, place, wire_id, destination, write, MAX_PAYLOAD_LEN);
+        }
+    }
+
+    /// Sends a frame on every way, so that keys that this end began are confirmed.
+    pub(super) fn send_confirmation<P: Copy>(
+        &mut self,
+        now: Instant,
+        shared: &mut Shared,
+        place: Place,
+        tunnels: &Tunnels<P>,
+    ) {
+        for i in 0..self.paths.len() {
+            // That the peer did not want one may be long ago.
+            if self.paths[i].down {
+                continue;
+            }
+            let token = shared.random.u64();
+            if self.send_probe(now, shared, place, i, token, tunnels) {
+                self.paths[i].liveness.attach_probe(now, token);
+            }
+        }
+        let anchor = self.anchor.filter(|anchor| anchor.proved);
+        if let Some(destination) = anchor.map(|anchor| anchor.destination())
+            && self.paths.is_empty()
+        {
+            let token = shared.random.u64();
+            // As long as that of a path: the peer has to challenge this address in its answer.
+            let write = |_: &mut Self, writer: &mut Writer<'_>, _: &mut _| {
+                writer.push(&Message::Probe { token }).is_ok() && writer.pad_to(PROBE_LEN).is_ok()
+            };
+            self.send(shared, place, WITHOUT_PATH, destination, write, MAX_PAYLOAD_LEN);
+        }
+        if !self.announcer.is_acknowledged() {
+            self.announcer.sent(now);
+        }
+    }
+
+    /// What we received of a path, and of others in turn.
+    fn report<P: Copy>(
+        &mut self,
+        place: Place,
+        own: usize,
+        tunnels: &Tunnels<P>,
+    ) -> SmallVec<[ReportEntry; REPORTED]> {
+        let mut entries = SmallVec::new();
+        let mut add = |session: &Self, i: usize| {
+            if let Some((wire_id, _)) = session.way(place, i) {
+                entries.push(session.report_entry(wire_id, i, tunnels));
+            }
+        };
+        add(self, own);
+        let others = (self.paths.len() - 1).min(REPORTED - 1);
+        for _ in 0..others {
+            self.report_cursor = (self.report_cursor + 1) % self.paths.len();
+            if self.report_cursor == own {
+                self.report_cursor = (self.report_cursor + 1) % self.paths.len();
+            }
+            add(self, self.report_cursor);
+        }
+        entries
+    }
+
+    pub(super) fn report_entry<P: Copy>(
+        &self,
+        path_id: SessionPathId,
+        i: usize,
+        tunnels: &Tunnels<P>,
+    ) -> ReportEntry {
+        let path = &self.paths[i];
+        let data = tunnels.path(path.id);
+        ReportEntry {
+            path_id,
+            frames: path.frames,
+            sent: data.map_or(0, |data| data.sent().packets),
+            received: data.map_or(0, |data| data.received().packets),
+        }
+    }
+}

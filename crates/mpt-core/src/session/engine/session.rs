@@ -1,0 +1,381 @@
+//! What is known of one session.
+
+use std::time::{Duration, Instant};
+
+use mpt_wire::control::hello::{Hello, Kind, Name, Welcome};
+use mpt_wire::control::{Capabilities, Capability, Challenge, PathEntry};
+use smallvec::SmallVec;
+
+use super::candidate::{Anchor, Candidate};
+use super::keys::{Epoch, Keys};
+use super::path::SessionPath;
+use super::speed_tests::Test;
+use super::{Limits, SessionId, SessionPathId};
+use crate::liveness::{State, Timing};
+use crate::session::announce::{Announcer, Heard};
+use crate::session::requests::{RESULTS, Requester, Responder};
+use crate::session::{CookieJar, Initiation, PresharedKey, PublicKey};
+use crate::{Connection, ConnectionId, PathId, Tunnels};
+
+/// The connection counts as idle when no packet went either way for so long.
+pub(super) const IDLE_AFTER: Duration = Duration::from_secs(1);
+/// Between two handshakes that are begun because no path works.
+const BETWEEN_RESCUES: Duration = Duration::from_secs(1);
+/// Names frames where there are no paths.
+pub(super) const WITHOUT_PATH: SessionPathId = 1;
+
+/// A handshake that this end has begun.
+#[derive(Debug)]
+pub(super) struct Attempt {
+    pub(super) initiation: Initiation,
+    /// It has a challenge of the responder.
+    pub(super) challenged: bool,
+    /// The initiation before, whose response may still be on its way.
+    pub(super) older: Option<Initiation>,
+    /// The challenge for the next initiation: the responder has refused that of this one.
+    pub(super) refused: Option<Challenge>,
+    /// When this initiation was made.
+    pub(super) made: Instant,
+    /// When the first initiation since the last answer was made.
+    pub(super) since: Instant,
+    pub(super) next_send: Instant,
+    pub(super) interval: Duration,
+}
+
+/// One session.
+#[derive(Debug)]
+pub(super) struct Session {
+    pub(super) id: SessionId,
+    pub(super) name: String,
+    pub(super) kind: Kind,
+    pub(super) peer: PublicKey,
+    pub(super) psk: Option<PresharedKey>,
+    pub(super) initiate: bool,
+    pub(super) create: bool,
+    pub(super) timing: Timing,
+    pub(super) largest_wish: u16,
+    pub(super) expire_after: Duration,
+    /// The peer opened it.
+    pub(super) dynamic: bool,
+    /// The connection may be used.
+    pub(super) open: bool,
+    pub(super) key: Option<u32>,
+    pub(super) connection: Option<ConnectionId>,
+    pub(super) paths: Vec<SessionPath>,
+    next_path_id: SessionPathId,
+    /// Where the peer is while there are no paths.
+    pub(super) anchor: Option<Anchor>,
+    pub(super) anchor_candidate: Option<Candidate>,
+
+    pub(super) keys: Keys,
+    pub(super) attempt: Option<Attempt>,
+    /// No handshake is begun before.
+    pub(super) pause_until: Instant,
+    pub(super) cookies: CookieJar,
+    pub(super) established: Option<Instant>,
+    pub(super) handshakes: u64,
+    /// The latest challenge that an answered initiation has shown, 0 if there was none.
+    pub(super) answered: u64,
+    ordinals: u64,
+
+    pub(super) announcer: Announcer<PathEntry>,
+    pub(super) heard: Heard,
+    /// The peer's last table, with the path ids of frames under keys whose handshake this end began
+    /// or not, and the sequence number from which it holds.
+    pub(super) table: Vec<PathEntry>,
+    pub(super) table_from: u32,
+    pub(super) table_is_ours: bool,
+    /// Which clock of the peer its frames were stamped with.
+    pub(super) peer_clock: Option<u32>,
+    /// Where the next report goes on.
+    pub(super) report_cursor: usize,
+
+    pub(super) requester: Requester,
+    pub(super) responder: Responder,
+    /// Requests whose results have to wait until an address of the peer is proved.
+    pub(super) withheld: SmallVec<[u32; RESULTS]>,
+    pub(super) requests: Vec<u32>,
+    pub(super) test: Option<Box<Test>>,
+    request_cursor: usize,
+
+    /// Traffic flows.
+    pub(super) active: bool,
+    pub(super) traffic: u64,
+    pub(super) traffic_at: Instant,
+    /// When a path was last up.
+    pub(super) last_up: Instant,
+    /// When a path last worked, the connection was taken away, or the session began.
+    pub(super) last_usable: Instant,
+    pub(super) expired: bool,
+}
+
+/// What a new session is made of.
+pub(super) struct Identity {
+    pub(super) name: String,
+    pub(super) kind: Kind,
+    pub(super) peer: PublicKey,
+    pub(super) psk: Option<PresharedKey>,
+    pub(super) timing: Timing,
+    pub(super) largest_wish: u16,
+    pub(super) expire_after: Duration,
+}
+
+impl Session {
+    /// A session that the peer opens.
+    pub(super) fn new(now: Instant, id: SessionId, identity: Identity, first_request: u32) -> Self {
+        let Identity { name, kind, peer, psk, timing, largest_wish, expire_after } = identity;
+        Self {
+            id,
+            name,
+            kind,
+            peer,
+            psk,
+            initiate: false,
+            create: false,
+            timing,
+            largest_wish,
+            expire_after,
+            dynamic: true,
+            open: true,
+            key: None,
+            connection: None,
+            paths: Vec::new(),
+            next_path_id: 1,
+            anchor: None,
+            anchor_candidate: None,
+            keys: Keys::default(),
+            attempt: None,
+            pause_until: now,
+            cookies: CookieJar::new(),
+            established: None,
+            handshakes: 0,
+            answered: 0,
+            ordinals: 0,
+            announcer: Announcer::new(0, 0),
+            heard: Heard::new(),
+            table: Vec::new(),
+            table_from: 0,
+            table_is_ours: false,
+            peer_clock: None,
+            report_cursor: 0,
+            requester: Requester::new(first_request),
+            responder: Responder::new(),
+            withheld: SmallVec::new(),
+            requests: Vec::new(),
+            test: None,
+            request_cursor: 0,
+            active: true,
+            traffic: 0,
+            traffic_at: now,
+            last_up: now,
+            last_usable: now,
+            expired: false,
+        }
+    }
+
+    /// What we say of ourselves in an initiation.
+    pub(super) fn hello(&self, challenge: Option<Challenge>) -> Hello {
+        let capabilities = Capabilities::from_slice(Capability::ANNOUNCED).unwrap_or_default();
+        let name = hello_name(&self.name);
+        Hello { kind: self.kind, key: self.key, capabilities, name, challenge }
+    }
+
+    /// What we say of ourselves in a response.
+    pub(super) fn welcome(&self) -> Welcome {
+        let capabilities = Capabilities::from_slice(Capability::ANNOUNCED).unwrap_or_default();
+        Welcome { attached: self.connection.is_some(), capabilities }
+    }
+
+    /// True if the peer opened it and no frame has come yet.
+    pub(super) fn is_never_confirmed(&self) -> bool {
+        self.dynamic && self.handshakes == 0
+    }
+
+    /// True if nothing shows that the peer itself has opened it: a recorded initiation may have.
+    pub(super) fn may_be_recorded(&self) -> bool {
+        self.is_never_confirmed() && self.keys.answered().all(|keys| keys.challenge.is_none())
+    }
+
+    /// The number of the next handshake that leads to keys, confirmed or not.
+    pub(super) fn next_ordinal(&mut self) -> u64 {
+        self.ordinals += 1;
+        self.ordinals
+    }
+
+    /// A path id of our own that was never used in this session. They end after 65,535, which is
+    /// many changes; then they begin again behind those in use.
+    pub(super) fn new_path_id(&mut self) -> SessionPathId {
+        loop {
+            let id = self.next_path_id;
+            self.next_path_id = id.checked_add(1).unwrap_or(1);
+            if self.paths.iter().all(|path| path.own_id != id) {
+                return id;
+            }
+        }
+    }
+
+    /// A path id that was given from outside is not given again.
+    pub(super) fn reserve_path_id(&mut self, id: SessionPathId) {
+        if id >= self.next_path_id {
+            self.next_path_id = id.checked_add(1).unwrap_or(1);
+        }
+    }
+
+    /// The place of a path by its name in a frame.
+    pub(super) fn path_at(&self, ours: bool, wire_id: SessionPathId) -> Option<usize> {
+        self.paths.iter().position(|path| {
+            if ours { path.own_id == wire_id } else { path.peer_id == Some(wire_id) }
+        })
+    }
+
+    pub(super) fn path_of(&self, id: PathId) -> Option<&SessionPath> {
+        self.paths.iter().find(|path| path.id == id)
+    }
+
+    /// Whether its paths may carry data: the peer has its connection, and knows where our sequence
+    /// numbers begin.
+    pub(super) fn is_usable(&self) -> bool {
+        self.open && self.announcer.is_known()
+    }
+
+    /// The smoothed round-trip time of the fastest path.
+    pub(super) fn rtt(&self) -> Option<Duration> {
+        self.paths.iter().filter_map(|path| path.liveness.rtt().smoothed()).min()
+    }
+
+    /// The path for a frame that may take any: another one each time, those that work first.
+    pub(super) fn any_path(&mut self, place: super::keys::Place) -> Option<usize> {
+        let keys = self.keys.at_mut(place)?;
+        any_path(&self.paths, &mut self.request_cursor, keys)
+    }
+
+    /// Whether there is traffic, by the connection's counters.
+    pub(super) fn observe_traffic<P: Copy>(&mut self, now: Instant, tunnels: &Tunnels<P>) {
+        let Some(connection) = self.connection.and_then(|id| tunnels.connection(id)) else {
+            return;
+        };
+        let packets = packets(connection);
+        if packets != self.traffic {
+            self.traffic = packets;
+            self.traffic_at = now;
+        }
+    }
+
+    /// Probes often, or seldom.
+    pub(super) fn set_active<P: Copy>(
+        &mut self,
+        now: Instant,
+        active: bool,
+        tunnels: &mut Tunnels<P>,
+    ) {
+        if active {
+            self.traffic_at = now;
+        }
+        if self.active == active {
+            return;
+        }
+        self.active = active;
+        for path in &mut self.paths {
+            path.liveness.set_active(now, active);
+            path.discovery.set_active(now, active);
+        }
+        if let Some(connection) = self.connection.filter(|_| !active) {
+            tunnels.set_quiet(connection);
+        }
+    }
+
+    /// When this end begins a handshake, as far as is known.
+    pub(super) fn handshake_at(&self) -> Option<Instant> {
+        if self.attempt.is_some() || self.keys.unconfirmed().is_some() {
+            return None;
+        }
+        let Some(current) = &self.keys.current else {
+            return self.initiate.then_some(self.pause_until);
+        };
+        let rekey = self.keys.rekey_at();
+        [rekey, self.rescue_at(current.since)]
+            .into_iter()
+            .flatten()
+            .min()
+            .map(|at| at.max(self.pause_until))
+    }
+
+    /// When a handshake is begun because no path works: the peer may have begun anew. At once after
+    /// the last one has died.
+    fn rescue_at(&self, keys_since: Instant) -> Option<Instant> {
+        let mut states = self.paths.iter().map(|path| path.liveness.state());
+        if !self.initiate || self.paths.is_empty() || states.clone().any(|it| it == State::Up) {
+            return None;
+        }
+        let dead = states.any(|state| state == State::Dead);
+        let since = if dead { keys_since } else { keys_since.max(self.last_up) };
+        Some(since + BETWEEN_RESCUES)
+    }
+
+    /// When [`super::Sessions::handle_timeout`] has something to do for this session.
+    pub(super) fn next_timeout(&self, limits: &Limits) -> Option<Instant> {
+        let rtt = self.rtt();
+        let paths = self.paths.iter().filter_map(|path| path.liveness.next_timeout());
+        let sizes = self.paths.iter().filter_map(|path| path.discovery.next_timeout());
+        let attempt = self.attempt.as_ref().map(|attempt| attempt.next_send);
+        let confirm =
+            self.keys.candidates.iter().filter(|it| it.is_initiator()).map(|it| it.confirm_at);
+        let has_keys = self.keys.current.is_some();
+        let announce = self.announcer.next_due(rtt).filter(|_| has_keys);
+        let idle = (self.active && self.connection.is_some()).then(|| self.traffic_at + IDLE_AFTER);
+        let others = [
+            attempt,
+            announce,
+            idle,
+            self.handshake_at(),
+            self.keys.next_expiry(),
+            self.requester.next_timeout(),
+            self.test.as_ref().and_then(|test| test.speed.next_timeout()),
+            self.deadline(limits),
+        ];
+        paths.chain(sizes).chain(confirm).chain(others.into_iter().flatten()).min()
+    }
+
+    /// When a session that the peer opened has been without use for too long.
+    pub(super) fn deadline(&self, limits: &Limits) -> Option<Instant> {
+        if !self.dynamic || self.expired || self.kind != Kind::Connection {
+            return None;
+        }
+        if self.connection.is_some() {
+            return self.last_usable.checked_add(self.expire_after);
+        }
+        self.without_connection().map(|since| since + limits.attach_within)
+    }
+
+    /// Since when a session that has no connection could have one.
+    pub(super) fn without_connection(&self) -> Option<Instant> {
+        let since = self.established.filter(|_| self.connection.is_none())?;
+        Some(since.max(self.last_usable))
+    }
+}
+
+fn any_path(paths: &[SessionPath], cursor: &mut usize, keys: &Epoch) -> Option<usize> {
+    let usable = |path: &SessionPath| {
+        !path.is_suspended() && path.remote.is_some() && path.wire_id(keys).is_some()
+    };
+    let turn = *cursor;
+    *cursor = cursor.wrapping_add(1);
+    let in_turn = |i: usize| (turn.wrapping_add(i)) % paths.len();
+    let mut places = (0..paths.len()).map(in_turn).filter(|&i| usable(&paths[i]));
+    let first = places.clone().next();
+    places.find(|&i| paths[i].liveness.state() == State::Up).or(first)
+}
+
+/// Inner packets sent and received.
+fn packets<P: Copy>(connection: &Connection<P>) -> u64 {
+    connection.sent().packets + connection.accepted().total()
+}
+
+/// As much of a name as a Hello has room for.
+pub(super) fn hello_name(name: &str) -> Name {
+    let mut end = name.len().min(mpt_wire::control::hello::MAX_NAME_LEN);
+    while !name.is_char_boundary(end) {
+        end -= 1;
+    }
+    Name::new(&name[..end]).unwrap_or_default()
+}

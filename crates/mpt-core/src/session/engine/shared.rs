@@ -1,0 +1,130 @@
+//! What all sessions of a [`Sessions`](super::Sessions) have in common.
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use mpt_wire::control::PathEntry;
+use mpt_wire::control::frame::MAX_PROBE_PAYLOAD_LEN;
+use rustc_hash::FxHashMap;
+
+use super::keys::Epoch;
+use super::leads::Clock;
+use super::outbox::Outbox;
+use super::shares::Shares;
+use super::{CloseReason, Event, PathEvent, SessionCounters, SessionId};
+use crate::ConnectionId;
+use crate::session::{Fingerprint, Pending, PrivateKey, PublicKey, Random};
+
+/// Events about paths are dropped while so many wait: their owner does not fetch them.
+const MAX_EVENTS: usize = 16_384;
+
+/// What all sessions have in common.
+#[derive(Debug)]
+pub(super) struct Shared {
+    pub(super) random: Random,
+    pub(super) clock: Clock,
+    pub(super) identity: Option<PrivateKey>,
+    pub(super) public: Option<PublicKey>,
+    pub(super) outbox: Outbox,
+    /// What happened to paths: for the owner of the tunnels, at once.
+    pub(super) path_events: VecDeque<PathEvent>,
+    /// What happened to sessions, but for requests: what is not true any more is taken out, so that
+    /// there are only a few for each session.
+    pub(super) events: VecDeque<Event>,
+    /// Requests that wait for the owner.
+    pub(super) shares: Shares,
+    pub(super) counters: SessionCounters,
+    /// Place of the session by local index: of its keys, or of a handshake it has begun.
+    pub(super) indices: FxHashMap<u32, u32>,
+    /// Place of the session that has answered an initiation.
+    pub(super) answers: FxHashMap<Fingerprint, u32>,
+    pub(super) pending: Pending,
+    /// Memory for the messages of a frame to be sent,
+    pub(super) payload: Vec<u8>,
+    /// for those of a frame received,
+    pub(super) opened: Vec<u8>,
+    /// and for a table of paths.
+    pub(super) entries: Vec<PathEntry>,
+}
+
+impl Shared {
+    pub(super) fn new(seed: [u8; 32]) -> Self {
+        let mut random = Random::new(seed);
+        Self {
+            clock: Clock::new(random.u32()),
+            random,
+            identity: None,
+            public: None,
+            outbox: Outbox::default(),
+            path_events: VecDeque::new(),
+            events: VecDeque::new(),
+            shares: Shares::default(),
+            counters: SessionCounters::default(),
+            indices: FxHashMap::default(),
+            answers: FxHashMap::default(),
+            pending: Pending::new(),
+            payload: Vec::with_capacity(MAX_PROBE_PAYLOAD_LEN),
+            opened: vec![0; MAX_PROBE_PAYLOAD_LEN],
+            entries: Vec::new(),
+        }
+    }
+
+    /// An index that nobody has, for the session at this place.
+    pub(super) fn new_index(&mut self, slot: u32) -> u32 {
+        loop {
+            let index = self.random.u32();
+            if let std::collections::hash_map::Entry::Vacant(entry) = self.indices.entry(index) {
+                entry.insert(slot);
+                return index;
+            }
+        }
+    }
+
+    /// Keys that are no more.
+    pub(super) fn forget(&mut self, epoch: &Epoch) {
+        let index = epoch.transport.local_index();
+        self.indices.remove(&index);
+        if let Some((fingerprint, _)) = &epoch.answer {
+            self.pending.remove(index);
+            self.answers.remove(fingerprint);
+        }
+    }
+
+    /// What an owner who does not listen may miss.
+    pub(super) fn tell(&mut self, event: PathEvent) {
+        if self.path_events.len() < MAX_EVENTS {
+            self.path_events.push_back(event);
+        }
+    }
+
+    /// A session is over. What the owner was not told of it yet it need not know: a session of the
+    /// configuration that came and went is over as before, and one that the peer opened never was.
+    pub(super) fn tell_closed(
+        &mut self,
+        session: SessionId,
+        connection: Option<ConnectionId>,
+        reason: CloseReason,
+        dynamic: bool,
+    ) {
+        let mut unheard = false;
+        self.events.retain(|event| match event {
+            Event::Established { session: other, .. } if *other == session => {
+                unheard = true;
+                false
+            }
+            Event::Closed { session: other, .. } | Event::Expired { session: other, .. } => {
+                *other != session
+            }
+            _ => true,
+        });
+        if !(unheard && dynamic) {
+            self.events.push_back(Event::Closed { session, connection, reason });
+        }
+    }
+
+    /// From 4/5 of a time to all of it.
+    pub(super) fn jitter(&mut self, time: Duration) -> Duration {
+        let share = self.random.u32() % 1024;
+        time * 4 / 5 + time * share / (5 * 1024)
+    }
+}
