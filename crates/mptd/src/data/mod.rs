@@ -1,7 +1,7 @@
 //! The data path: one owner of all TUN devices, sockets and connections. It shares nothing, so it locks nothing.
 //!
-//! A [thread](thread) of its own has it work in rounds: a round takes what the devices and sockets have in batches, and does what is due. The
-//! control side reaches in by sending closures, run between rounds ([`Handle::call`]).
+//! A thread of its own has it work in rounds: a round takes what the devices and sockets have in batches, and does what is due. The
+//! control side reaches in by sending closures, run between rounds.
 
 mod buffers;
 mod changes;
