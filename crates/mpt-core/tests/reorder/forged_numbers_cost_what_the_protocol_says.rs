@@ -4,7 +4,8 @@ use std::time::{Duration, Instant};
 
 use mpt_core::reorder::{Config, Late, ReorderBuffer, Sink};
 
-use super::harness::{Random, origin};
+use super::harness::origin;
+use super::random::Random;
 
 /// Packets from this one on are forged.
 const FORGED: u32 = 1 << 31;

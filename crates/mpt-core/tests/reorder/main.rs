@@ -4,6 +4,7 @@
 
 mod forged_numbers_cost_what_the_protocol_says;
 mod harness;
+mod random;
 
 mod a_naive_model_agrees_on_every_packet;
 mod announced_changes_cost_nothing;

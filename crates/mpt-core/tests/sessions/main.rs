@@ -2,6 +2,7 @@
 #![allow(unreachable_pub, reason = "the network is for all files of this test")]
 
 mod frames;
+mod host;
 mod hub;
 mod network;
 mod raw;
