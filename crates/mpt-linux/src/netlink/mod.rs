@@ -53,9 +53,9 @@ pub const PROTOCOL: u8 = 109;
 /// The owner of the rules and routes that the kernel makes (`RTPROT_KERNEL`).
 const KERNEL: u8 = 2;
 
-/// The kernel answers at once. An answer that does not come could not be decoded by the netlink
-/// crates, which drop it.
-const ANSWER: Duration = Duration::from_secs(5);
+/// How long an answer is waited for. The kernel answers at once unless others hold its lock for the network configuration: to take down many
+/// namespaces at a time takes it seconds. An answer that does not come at all could not be decoded by the netlink crates, which drop it.
+const ANSWER: Duration = Duration::from_secs(20);
 
 /// A connection to the kernel's network configuration in one network namespace. Clones share it.
 #[derive(Clone, Debug)]
