@@ -5,12 +5,12 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use clap::Args;
+use mpt_text::table::Table;
 
 use crate::daemon::{self, Tunnel};
 use crate::interrupt::Interrupt;
 use crate::iperf::{self, Load, Server, Transfer};
 use crate::progress::Progress;
-use crate::table::Table;
 use crate::topology::{End, PathSpec, Topology};
 
 /// The share of the paths' sum that the tunnel has to carry.
@@ -77,7 +77,7 @@ pub(crate) fn run(options: &Options, laboratory: &Path, interrupt: &Interrupt) -
 fn table(alone: &[Transfer], together: &Transfer, shares: &[u64], efficiency: f64) -> Table {
     let rate = |transfer: &Transfer| format!("{:.1} Mbit/s", transfer.bit_rate() / 1e6);
     let all: u64 = shares.iter().sum();
-    let mut table = Table::new(["one TCP flow (cubic)", "goodput", "tunnel packets"]);
+    let mut table = Table::ruled(["one TCP flow (cubic)", "goodput", "tunnel packets"]);
     for (number, (transfer, &share)) in alone.iter().zip(shares).enumerate() {
         let percent = 100.0 * share as f64 / all.max(1) as f64;
         let name = format!("path {} alone", number + 1);

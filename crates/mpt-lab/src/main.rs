@@ -32,7 +32,6 @@ mod report;
 mod run;
 mod samples;
 mod statistics;
-mod table;
 mod topology;
 mod usage;
 

@@ -1,16 +1,9 @@
-//! Manual pages and shell completions, made from the command line itself. For whoever makes packages.
+//! Manual pages and shell completions of the laboratory. For whoever makes packages.
 
-use std::fs;
 use std::path::PathBuf;
 
 use anyhow::{Context, Result};
-use clap_complete::Shell;
-use clap_mangen::Man;
-
-/// Shells that packages have completions for.
-const SHELLS: [Shell; 3] = [Shell::Bash, Shell::Fish, Shell::Zsh];
-/// Programs of the administrator (man-pages(7)): packages have the laboratory beside mptd.
-const SECTION: &str = "8";
+use mpt_text::manual::{self, Section};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Options {
@@ -18,28 +11,17 @@ pub(crate) struct Options {
     directory: PathBuf,
 }
 
-/// Writes a page for the program and one for each of its commands to `man/` in the directory, the completions to `completions/SHELL/`; makes what
-/// is missing.
+/// Writes those of the program to the directory; makes what is missing. Packages have the laboratory beside mptd: it is a program of the
+/// administrator.
 pub(crate) fn write(command: clap::Command, options: &Options) -> Result<()> {
-    let name = command.get_name().to_owned();
-    let mut command = command.disable_help_subcommand(true);
-    command.build();
-    let man = options.directory.join("man");
-    fs::create_dir_all(&man).with_context(|| man.display().to_string())?;
-    let shown = command.get_subcommands().filter(|it| !it.is_hide_set());
-    for page in shown.chain([&command]) {
-        Man::new(page.clone()).section(SECTION).generate_to(&man)?;
-    }
-    for shell in SHELLS {
-        let to = options.directory.join("completions").join(shell.to_string());
-        fs::create_dir_all(&to).with_context(|| to.display().to_string())?;
-        clap_complete::generate_to(shell, &mut command, &name, &to)?;
-    }
-    Ok(())
+    manual::write(command.disable_help_subcommand(true), Section::Administrator, &options.directory)
+        .with_context(|| options.directory.display().to_string())
 }
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use clap::CommandFactory;
 
     use super::*;

@@ -4,9 +4,9 @@ use std::fmt;
 use std::time::{Duration, SystemTime};
 
 use mpt_api::{Event, EventKind, LossReason, SessionRole};
+use mpt_text::quantity;
 
 use crate::show::path_state;
-use crate::units;
 
 /// One event as one line, its time in UTC.
 pub(crate) struct Text<'a>(pub(crate) &'a Event);
@@ -65,9 +65,9 @@ impl fmt::Display for Text<'_> {
             EventKind::ConnectionAdded { connection } => write!(f, "{connection}: added"),
             EventKind::ConnectionRemoved { connection } => write!(f, "{connection}: removed"),
             EventKind::Reloaded { changes } => {
-                write!(f, "configuration reloaded, {} applied", units::count(*changes, "change"))
+                write!(f, "configuration reloaded, {} applied", quantity::count(*changes, "change"))
             }
-            EventKind::Missed { count } => write!(f, "{} missed", units::count(*count, "event")),
+            EventKind::Missed { count } => write!(f, "{} missed", quantity::count(*count, "event")),
             EventKind::Unknown => f.write_str("event of a kind this mpt does not know; see --json"),
         }
     }

@@ -12,8 +12,6 @@ mod keys;
 mod manual;
 mod run;
 mod show;
-mod table;
-mod units;
 
 use std::io::{self, BufWriter, Write};
 use std::process::ExitCode;

@@ -1,44 +1,28 @@
-//! Manual pages and shell completions, made from the command lines themselves. For whoever makes packages.
+//! Manual pages and shell completions of mpt and mptd. For whoever makes packages.
 
 use std::path::Path;
-use std::{fs, io};
 
 use clap::CommandFactory;
-use clap_complete::Shell;
+use mpt_text::manual::{self, Section};
 
 use crate::args::Args;
 use crate::client::Failed;
 
-/// Shells that packages have completions for.
-const SHELLS: [Shell; 3] = [Shell::Bash, Shell::Fish, Shell::Zsh];
-
-/// Writes the pages of mpt and mptd to `man/` in the directory, the completions to `completions/SHELL/`; makes what is missing.
+/// Writes those of mpt and mptd to the directory; makes what is missing.
 pub(crate) fn write(directory: &Path) -> Result<(), Failed> {
-    let failed = |error| Failed::File(format!("{}: {error}", directory.display()));
-    write_all(directory).map_err(failed)
-}
-
-fn write_all(directory: &Path) -> io::Result<()> {
-    let mut mpt = Args::command();
-    let mut mptd = mptd::args::Args::command();
-    let man = directory.join("man");
-    fs::create_dir_all(&man)?;
-    clap_mangen::generate_to(mpt.clone(), &man)?;
-    // Programs of the administrator are in section 8.
-    let mut page = Vec::new();
-    clap_mangen::Man::new(mptd.clone()).section("8").render(&mut page)?;
-    fs::write(man.join("mptd.8"), page)?;
-    for shell in SHELLS {
-        let to = directory.join("completions").join(shell.to_string());
-        fs::create_dir_all(&to)?;
-        clap_complete::generate_to(shell, &mut mpt, "mpt", &to)?;
-        clap_complete::generate_to(shell, &mut mptd, "mptd", &to)?;
+    let programs =
+        [(Args::command(), Section::User), (mptd::args::Args::command(), Section::Administrator)];
+    for (program, section) in programs {
+        manual::write(program, section, directory)
+            .map_err(|error| Failed::File(format!("{}: {error}", directory.display())))?;
     }
     Ok(())
 }
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     #[test]

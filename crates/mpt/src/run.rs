@@ -6,14 +6,15 @@ use std::time::Duration;
 
 use mpt_api::{Changed, Clients, Command, Measured, PathChange, Reloaded, Reply};
 use mpt_client::Client;
+use mpt_text::quantity;
+use mpt_text::table::{Column, Table};
 
 use crate::args::{
     self, Args, ClientOperation, ConnectionOperation, InterfaceOperation, Operation, PathOperation,
     Show, Target,
 };
 use crate::client::{self, Failed};
-use crate::table::{Column, Table};
-use crate::{advise, doctor, events, import, keys, manual, show, units};
+use crate::{advise, doctor, events, import, keys, manual, show};
 
 /// Runs one command.
 pub(crate) fn run(args: &Args, out: &mut impl Write) -> Result<(), Failed> {
@@ -159,24 +160,24 @@ fn clients(clients: &Clients, json: bool, out: &mut impl Write) -> Result<(), Fa
     if clients.clients.is_empty() {
         return Ok(writeln!(out, "the configuration has no [[client]]")?);
     }
-    let mut table = Table::new([
-        Column::Word("CLIENT"),
-        Column::Word("CONNECTION"),
-        Column::Number("PATHS UP"),
-        Column::Number("SINCE"),
-        Column::Word("ADDRESSES AND NETWORKS"),
-        Column::Word("KEY"),
+    let mut table = Table::indented([
+        Column::word("CLIENT"),
+        Column::word("CONNECTION"),
+        Column::number("PATHS UP"),
+        Column::number("SINCE"),
+        Column::word("ADDRESSES AND NETWORKS"),
+        Column::word("KEY"),
     ]);
     for client in &clients.clients {
         if client.connections.is_empty() {
             let (name, key) = (client.name.clone(), client.public_key.clone());
-            table.push([name, "-".into(), "-".into(), "-".into(), "-".into(), key]);
+            table.row([name, "-".into(), "-".into(), "-".into(), "-".into(), key]);
         }
         for connection in &client.connections {
             let since = Duration::from_secs(connection.created_s);
             let addresses = connection.addresses.iter().map(ToString::to_string);
             let networks = connection.networks.iter().map(ToString::to_string);
-            table.push([
+            table.row([
                 client.name.clone(),
                 connection.name.clone(),
                 format!("{} of {}", connection.paths_up, connection.paths),
@@ -239,17 +240,17 @@ fn measured(measured: &Measured, json: bool, out: &mut impl Write) -> Result<(),
         serde_json::to_writer_pretty(&mut *out, measured).map_err(io::Error::from)?;
         return Ok(writeln!(out)?);
     }
-    let mut table = Table::new([
-        Column::Word("PATH"),
-        Column::Number("SENDING"),
-        Column::Number("RECEIVING"),
-        Column::Number("WEIGHT"),
-        Column::Number("IN"),
+    let mut table = Table::indented([
+        Column::word("PATH"),
+        Column::number("SENDING"),
+        Column::number("RECEIVING"),
+        Column::number("WEIGHT"),
+        Column::number("IN"),
     ]);
     for path in &measured.paths {
-        let rate = |rate: Option<u64>| rate.map_or("not measured".into(), units::rate);
+        let rate = |rate: Option<u64>| rate.map_or("not measured".into(), quantity::rate);
         let weight = |weight: Option<u16>| weight.map_or("-".into(), |weight| weight.to_string());
-        table.push([
+        table.row([
             path.path.clone(),
             rate(path.out_bits_per_second),
             rate(path.in_bits_per_second),

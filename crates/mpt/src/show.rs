@@ -9,9 +9,8 @@ use mpt_api::snapshot::{
     SessionRole, SessionState, Traffic,
 };
 use mpt_api::{Direction, Ecn, Equalize, Late, Mapping, Snapshot};
-
-use crate::table::{Column, Table};
-use crate::units;
+use mpt_text::quantity;
+use mpt_text::table::{Column, Table};
 
 /// The whole snapshot as text.
 pub(crate) struct Text<'a>(pub(crate) &'a Snapshot);
@@ -20,8 +19,8 @@ impl fmt::Display for Text<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Snapshot { daemon, devices, connections } = self.0;
         let uptime = humantime::format_duration(Duration::from_secs(daemon.uptime_s));
-        let used = units::memory(daemon.buffer_bytes);
-        let limit = units::memory(daemon.buffer_limit);
+        let used = quantity::memory(daemon.buffer_bytes);
+        let limit = quantity::memory(daemon.buffer_limit);
         writeln!(
             f,
             "mptd {}, pid {}, up {uptime}, {used} of {limit} buffers in use",
@@ -132,8 +131,8 @@ fn session(session: &Session) -> String {
         0 => "no keepalives".into(),
         us => format!(
             "keepalive {}, idle {}",
-            units::microseconds(us),
-            units::microseconds(session.idle_keepalive_us)
+            quantity::microseconds(us),
+            quantity::microseconds(session.idle_keepalive_us)
         ),
     });
     facts.join(", ")
@@ -146,7 +145,7 @@ fn reorder(f: &mut fmt::Formatter<'_>, connection: &Connection) -> fmt::Result {
     } else {
         let mut facts = vec![
             format!("{} packets", reorder.window),
-            format!("at most {}", units::microseconds(reorder.max_delay_us)),
+            format!("at most {}", quantity::microseconds(reorder.max_delay_us)),
         ];
         if !reorder.early_release {
             facts.push("no early release".into());
@@ -164,17 +163,21 @@ fn reorder(f: &mut fmt::Formatter<'_>, connection: &Connection) -> fmt::Result {
         let delays = &reorder.delays;
         let wait = format!(
             "median {}, 99 % {}, longest {}",
-            units::microseconds(delays.p50_us),
-            units::microseconds(delays.p99_us),
-            units::microseconds(delays.max_us)
+            quantity::microseconds(delays.p50_us),
+            quantity::microseconds(delays.p99_us),
+            quantity::microseconds(delays.max_us)
         );
         line(f, "wait", &wait)?;
     }
     if reorder.equalized > 0 {
         let shorter = connection.paths.iter().filter(|path| path.lead_us > 0);
         let leads =
-            shorter.map(|it| format!(", {} by {}", it.name, units::microseconds(it.lead_us)));
-        line(f, "held", &(units::count(reorder.equalized, "packet") + &leads.collect::<String>()))?;
+            shorter.map(|it| format!(", {} by {}", it.name, quantity::microseconds(it.lead_us)));
+        line(
+            f,
+            "held",
+            &(quantity::count(reorder.equalized, "packet") + &leads.collect::<String>()),
+        )?;
     }
     let order = format!(
         "{} in order, {} after gap, {} late, {} duplicate, {} overflow, {} stray",
@@ -189,22 +192,22 @@ fn reorder(f: &mut fmt::Formatter<'_>, connection: &Connection) -> fmt::Result {
 }
 
 fn paths(f: &mut fmt::Formatter<'_>, paths: &[Path]) -> fmt::Result {
-    let mut table = Table::new([
-        Column::Word("PATH"),
-        Column::Word("STATE"),
-        Column::Word("LOCAL"),
-        Column::Word("REMOTE"),
-        Column::Number("WEIGHT"),
-        Column::Number("IN"),
-        Column::Number("TIER"),
-        Column::Number("MTU"),
-        Column::Number("SENDING"),
-        Column::Number("RECEIVING"),
-        Column::Number("SENT"),
-        Column::Number("RECEIVED"),
+    let mut table = Table::indented([
+        Column::word("PATH"),
+        Column::word("STATE"),
+        Column::word("LOCAL"),
+        Column::word("REMOTE"),
+        Column::number("WEIGHT"),
+        Column::number("IN"),
+        Column::number("TIER"),
+        Column::number("MTU"),
+        Column::number("SENDING"),
+        Column::number("RECEIVING"),
+        Column::number("SENT"),
+        Column::number("RECEIVED"),
     ]);
     for path in paths {
-        table.push([
+        table.row([
             path.name.clone(),
             path_state(path.state, path.down),
             local(path.local, path.interface.as_deref()),
@@ -213,8 +216,8 @@ fn paths(f: &mut fmt::Formatter<'_>, paths: &[Path]) -> fmt::Result {
             path.weight_in.to_string(),
             path.tier.to_string(),
             mtu(path),
-            units::rate(path.sent.bits_per_second),
-            units::rate(path.received.bits_per_second),
+            quantity::rate(path.sent.bits_per_second),
+            quantity::rate(path.received.bits_per_second),
             format!("{} pkt", path.sent.packets),
             format!("{} pkt", path.received.packets),
         ]);
@@ -261,10 +264,10 @@ pub(crate) fn path_state(state: PathState, down: Option<DownReason>) -> String {
 fn liveness(liveness: &Liveness) -> String {
     let mut facts = Vec::new();
     if let (Some(rtt), Some(variation)) = (liveness.rtt_us, liveness.rtt_variation_us) {
-        let (rtt, variation) = (units::microseconds(rtt), units::microseconds(variation));
+        let (rtt, variation) = (quantity::microseconds(rtt), quantity::microseconds(variation));
         facts.push(format!("round trip {rtt} +- {variation}"));
     }
-    facts.extend(liveness.rtt_minimum_us.map(|us| format!("least {}", units::microseconds(us))));
+    facts.extend(liveness.rtt_minimum_us.map(|us| format!("least {}", quantity::microseconds(us))));
     if !liveness.hears_us {
         facts.push("the other end does not hear us".into());
     }
@@ -273,7 +276,7 @@ fn liveness(liveness: &Liveness) -> String {
     }
     facts.push(match liveness.dead_after_us {
         0 => "never dead".into(),
-        us => format!("dead after {}", units::microseconds(us)),
+        us => format!("dead after {}", quantity::microseconds(us)),
     });
     facts.push(match liveness.flaps {
         1 => "died once".into(),
@@ -302,9 +305,9 @@ fn remote(path: &Path) -> String {
 fn traffic(traffic: &Traffic) -> String {
     format!(
         "{}, {} packets/s; {}, {} packets in all",
-        units::rate(traffic.bits_per_second),
+        quantity::rate(traffic.bits_per_second),
         traffic.packets_per_second,
-        units::bytes(traffic.bytes),
+        quantity::bytes(traffic.bytes),
         traffic.packets
     )
 }

@@ -4,12 +4,12 @@ use std::fmt;
 use std::path::Path;
 
 use anyhow::Result;
+use mpt_text::table::Table;
 use serde::Serialize;
 
 use super::figures::{FIGURES, Figure, Target};
 use crate::files::replace;
 use crate::record::{Record, number};
-use crate::table::Table;
 
 /// All figures of one run.
 #[derive(Debug)]
@@ -62,8 +62,8 @@ impl Report {
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "{}", self.facts)?;
-        let mut targets = Table::new(["figure", "value", "unit", "must", "goal", "reached"]);
-        let mut others = Table::new(["measured", "value", "unit"]);
+        let mut targets = Table::ruled(["figure", "value", "unit", "must", "goal", "reached"]);
+        let mut others = Table::ruled(["measured", "value", "unit"]);
         for &(figure, value) in &self.lines {
             let shown = value.map_or_else(|| "not measured".into(), number);
             let (title, unit) = (figure.title.to_owned(), figure.unit.to_owned());

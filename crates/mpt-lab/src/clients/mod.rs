@@ -25,6 +25,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use clap::Args;
+use mpt_text::table::Table;
 use serde::Serialize;
 
 use self::figures::{CLIENTS, FIGURES, Figure, MEMORY};
@@ -32,7 +33,6 @@ use crate::interrupt::Interrupt;
 use crate::progress::Progress;
 use crate::record::{Record, spread};
 use crate::samples::Samples;
-use crate::table::Table;
 use crate::{daemon, machine};
 
 pub(crate) use self::tables::tables;
@@ -146,11 +146,11 @@ fn entry(figure: &Figure, samples: &Samples, quick: bool) -> Entry {
 }
 
 fn table(samples: &Samples, options: &Options) -> Table {
-    let mut table = Table::new(["", "value", "limit", ""]);
+    let mut table = Table::ruled(["", "value", "limit", ""]);
     table.row([format!("{} clients with two paths each", options.count)]);
     for figure in figures() {
         if MEMORY.first().is_some_and(|first| first.title == figure.title) {
-            table.row(["memory of the daemon".into()]);
+            table.row(["memory of the daemon"]);
         }
         let judged = figure.judge(samples, options.quick);
         let verdict = match (&judged.limit, judged.kept) {

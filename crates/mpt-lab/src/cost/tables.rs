@@ -4,12 +4,12 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use anyhow::{Context, Result};
+use mpt_text::table::Table;
 
 use super::SIDES;
 use crate::document::escaped;
 use crate::record::{Record, spread};
 use crate::statistics;
-use crate::table::Table;
 
 /// Names of the results that are kept begin with it.
 const STORED: &str = "cost-";
@@ -111,7 +111,7 @@ fn benches(record: &Record) -> Vec<f64> {
 
 /// The same for a terminal.
 pub(super) fn terminal(record: &Record) -> Table {
-    let mut table = Table::new(["figure", "with", "without", "with / without"]);
+    let mut table = Table::ruled(["figure", "with", "without", "with / without"]);
     for Line { figure, with, without, ratio } in lines(record) {
         table.row([figure, with, without, ratio]);
     }

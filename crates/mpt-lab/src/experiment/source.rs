@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use anyhow::{Error, anyhow};
+use mpt_text::position::Lines;
 use serde::de::DeserializeOwned;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue, Deserializer};
@@ -45,7 +46,7 @@ impl<'a> Source<'a> {
         if *at == COMMAND_LINE {
             return anyhow!("--set: {key}{message}");
         }
-        anyhow!("{}:{}: {key}{message}", self.name, self.line(at.start))
+        anyhow!("{}:{}: {key}{message}", self.name, Lines::of(self.text).line(at.start))
     }
 
     /// An error at a key, which may be missing: then at the nearest table around it that is there.
@@ -68,11 +69,6 @@ impl<'a> Source<'a> {
         let at = error.span().unwrap_or(0..0);
         let key = key_at(tree, at.start).unwrap_or_default();
         self.error(&at, &key, error.message().replace('\n', " "))
-    }
-
-    fn line(&self, offset: usize) -> usize {
-        let end = offset.min(self.text.len());
-        self.text.as_bytes()[..end].iter().filter(|&&byte| byte == b'\n').count() + 1
     }
 }
 

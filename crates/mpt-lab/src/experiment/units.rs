@@ -7,6 +7,7 @@ use std::marker::PhantomData;
 use std::time::Duration;
 
 use mpt_link::{Bitrate, ByteCount, Probability, QueueLimit};
+use mpt_text::quantity::parse::split;
 use serde::de::{self, Deserialize, Deserializer, Visitor};
 
 /// The longest time in a file: longer ones are misspelt units.
@@ -29,10 +30,7 @@ pub(super) trait Quantity: Sized {
     /// From a text.
     fn parse(text: &str) -> Result<Self, String> {
         let instead = |what: &str| format!("\"{text}\" {what}; write {}", Self::EXAMPLE);
-        let trimmed = text.trim();
-        let end =
-            trimmed.find(|c: char| !(c.is_ascii_digit() || c == '.')).unwrap_or(trimmed.len());
-        let (number, unit) = trimmed.split_at(end);
+        let (number, unit) = split(text.trim());
         let number: f64 = number.parse().map_err(|_| instead(&format!("is not {}", Self::NAME)))?;
         let unit = unit.trim().to_ascii_lowercase();
         let found = Self::UNITS.iter().position(|(name, _)| *name == unit);

@@ -2,11 +2,11 @@
 
 use std::fmt;
 
+use mpt_text::table::Table;
 use serde::Serialize;
 
 use super::events::Event;
 use super::figure::{Figure, Limit, Summary};
-use crate::table::Table;
 
 /// The results of all events that happened.
 #[derive(Debug)]
@@ -106,7 +106,7 @@ impl Report {
 
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut table = Table::new(["event", "median", "worst", "limit", ""]);
+        let mut table = Table::ruled(["event", "median", "worst", "limit", ""]);
         for results in &self.results {
             let heading = format!("{} ({})", results.event.what, results.event.name);
             let failures = match results.failures.len() {

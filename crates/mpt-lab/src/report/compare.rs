@@ -5,13 +5,13 @@ use std::fmt;
 use std::path::Path;
 
 use anyhow::{Result, ensure};
+use mpt_text::table::Table;
 
 use super::figure::{Figure, Grid, Spread};
 use super::quantity::Quantity;
 use super::results::{Results, load};
 use super::terminal::plain;
 use crate::experiment::Cell;
-use crate::table::Table;
 
 /// What two directories have in common, and where they differ.
 #[derive(Debug, Default)]
@@ -105,7 +105,7 @@ impl fmt::Display for Comparison {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if !self.different.is_empty() {
             let heading = ["experiment", "cell", "row", "figure", "first", "second", "change"];
-            let mut table = Table::new(heading);
+            let mut table = Table::ruled(heading);
             for difference in &self.different {
                 let Difference { experiment, place, row, metric, a, b } = difference;
                 let quantity = Quantity::of(metric);

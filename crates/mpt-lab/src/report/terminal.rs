@@ -2,12 +2,13 @@
 
 use std::fmt;
 
+use mpt_text::table::Table;
+
 use super::figure::Grid;
 use super::notes::{self, Tally};
 use super::results::Results;
 use super::sheet::{SUM, Sheet};
 use super::verdict::judge;
-use crate::table::Table;
 
 /// Writes the first metric's table and the verdicts.
 impl fmt::Display for Results {
@@ -54,7 +55,7 @@ fn table(sheet: &Sheet) -> Table {
         }
         heading.push(plain(name));
     }
-    let mut table = Table::new(heading);
+    let mut table = Table::ruled(heading);
     for line in &sheet.lines {
         let mut cells: Vec<String> = line.values.iter().map(|value| plain(value)).collect();
         for (column, entry) in sheet.columns.iter().zip(&line.entries) {

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use mpt_text::table as text;
+
 use super::{Report, Table};
 
 impl fmt::Display for Report {
@@ -23,27 +25,11 @@ impl fmt::Display for Report {
 impl fmt::Display for Table {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "{}", self.title)?;
-        let lines = || std::iter::once(&self.heading).chain(&self.rows);
-        let width = |column: usize| {
-            let cells = lines().filter_map(|line| line.get(column));
-            cells.map(|cell| cell.chars().count()).max().unwrap_or(0)
-        };
-        let widths: Vec<usize> = (0..self.heading.len()).map(width).collect();
-        for (number, line) in lines().enumerate() {
-            let mut text = String::new();
-            for (column, (cell, &width)) in line.iter().zip(&widths).enumerate() {
-                text += &match column {
-                    0 => format!("{cell:<width$}"),
-                    _ => format!("  {cell:>width$}"),
-                };
-            }
-            writeln!(f, "{}", text.trim_end())?;
-            if number == 0 {
-                let rule = widths.iter().sum::<usize>() + 2 * widths.len().saturating_sub(1);
-                writeln!(f, "{}", "-".repeat(rule))?;
-            }
+        let mut text = text::Table::ruled(&self.heading);
+        for row in &self.rows {
+            text.row(row);
         }
-        Ok(())
+        write!(f, "{text}")
     }
 }
 

@@ -4,12 +4,12 @@ use std::fmt;
 use std::time::Duration;
 
 use mpt_core::advise::{self, Advice, Path};
+use mpt_text::quantity;
+use mpt_text::table::{Column, Table};
 use serde::Serialize;
 
 use super::Named;
 use crate::args;
-use crate::table::{Column, Table};
-use crate::units;
 
 /// The advice, as JSON or as text.
 #[derive(Debug, Serialize)]
@@ -74,18 +74,18 @@ impl Answer {
 
 impl fmt::Display for Answer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut table = Table::new([
-            Column::Word("PATH"),
-            Column::Number("RATE"),
-            Column::Number("DELAY"),
-            Column::Number("JITTER"),
+        let mut table = Table::indented([
+            Column::word("PATH"),
+            Column::number("RATE"),
+            Column::number("DELAY"),
+            Column::number("JITTER"),
         ]);
         for path in &self.paths {
-            table.push([
+            table.row([
                 path.name.clone(),
-                units::rate(path.bits_per_second),
-                units::microseconds(path.delay_us),
-                units::microseconds(path.jitter_us),
+                quantity::rate(path.bits_per_second),
+                quantity::microseconds(path.delay_us),
+                quantity::microseconds(path.jitter_us),
             ]);
         }
         writeln!(f, "{table}")?;
@@ -100,9 +100,9 @@ impl fmt::Display for Answer {
         writeln!(
             f,
             "\nthe slowest packets come {} after the fastest; one TCP flow will carry {} of the {} that fit",
-            units::microseconds(self.spread_us),
-            units::rate(self.throughput),
-            units::rate(self.capacity)
+            quantity::microseconds(self.spread_us),
+            quantity::rate(self.throughput),
+            quantity::rate(self.capacity)
         )?;
         writeln!(
             f,

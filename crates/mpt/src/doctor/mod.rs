@@ -13,13 +13,13 @@ use std::fmt;
 use std::io::{self, Write};
 use std::path::Path;
 
+use mpt_text::quantity;
 use mptd::config;
 use mptd::privileges::USUAL_USER;
 use serde::Serialize;
 
 use crate::args::Daemon;
 use crate::client::{self, Failed};
-use crate::units;
 
 /// How bad a finding is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -91,7 +91,12 @@ impl fmt::Display for Findings {
             }
         }
         let (errors, warnings) = (self.count(Level::Error), self.count(Level::Warning));
-        writeln!(f, "{}, {}", units::count(errors, "error"), units::count(warnings, "warning"))
+        writeln!(
+            f,
+            "{}, {}",
+            quantity::count(errors, "error"),
+            quantity::count(warnings, "warning")
+        )
     }
 }
 
@@ -116,7 +121,7 @@ pub(crate) fn run(
             let count = checked.config.connections.len();
             found.ok(
                 "config",
-                format!("{}: good, with {}", file.display(), units::count(count, "connection")),
+                format!("{}: good, with {}", file.display(), quantity::count(count, "connection")),
             );
             for warning in &checked.warnings {
                 found.add(Level::Warning, "config", warning.to_string(), "see `mptd --check`");

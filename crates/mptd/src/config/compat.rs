@@ -13,7 +13,7 @@ use super::parse::{ConnectionDraft, Located};
 use super::peers::parse::absolute;
 use super::reader::{Context, Lines, Table};
 use super::types::{Device, SourcePort};
-use super::{units, values};
+use super::values;
 
 /// Default of both command ports: that of the prototype's sample configuration.
 pub const DEFAULT_COMMAND_PORT: u16 = 60_456;
@@ -190,7 +190,7 @@ fn parse(context: &Context<'_>, mut table: Table<'_>) -> Option<Located<Compat>>
             if text.trim() == "0" {
                 return Ok(Duration::ZERO);
             }
-            let time = units::duration(text)?;
+            let time = values::duration(text)?;
             range.contains(&time).then_some(time).ok_or_else(|| "is out of range".into())
         }
     };

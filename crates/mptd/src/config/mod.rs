@@ -19,7 +19,6 @@ mod save;
 mod selectors;
 mod sockets;
 mod types;
-mod units;
 mod values;
 
 use std::path::Path as FilePath;

@@ -16,7 +16,7 @@ use super::types::{
     Connection, DEFAULT_PORT, Daemon, Device, Fallback, LogFormat, OtherEnd, Path, PortRange,
     Reorder, SourcePort,
 };
-use super::{compat, types, units, values};
+use super::{compat, types, values};
 
 /// What `max_delay` may be: longer waits than any path needs would only hide that it is broken.
 const MAX_DELAY_RANGE: std::ops::RangeInclusive<Duration> =
@@ -135,7 +135,7 @@ fn daemon(mut table: Table<'_>) -> (Daemon, Lines) {
         table.choice("log_format", &[("text", LogFormat::Text), ("json", LogFormat::Json)]);
     let buffer_limit =
         table.scalar("buffer_limit", "a size from \"1 MiB\", such as \"64 MiB\"", |text| {
-            let size = units::size(text)?;
+            let size = values::size(text)?;
             if size < MIN_BUFFER_LIMIT { Err("is too little".into()) } else { Ok(size) }
         });
     let port = table.integer("port", "a port", 1..=65_535);
@@ -272,7 +272,7 @@ pub(super) fn reorder(table: &mut Table<'_>) -> Reorder {
     let defaults = Reorder::default();
     let window = table.integer("window", "a window in packets", 0..=65_535);
     let max_delay = table.scalar("max_delay", "a time from \"1 ms\" to \"10 s\"", |text| {
-        let delay = units::duration(text)?;
+        let delay = values::duration(text)?;
         MAX_DELAY_RANGE.contains(&delay).then_some(delay).ok_or_else(|| "is out of range".into())
     });
     let early_release = table.boolean("early_release");
@@ -353,7 +353,7 @@ pub(super) fn path(
     let tier = table.integer("tier", "a tier", 0..=255);
     let mtu = table.integer("mtu", "an MTU", IPV4_MINIMUM.into()..=65_535);
     let rate = table.scalar("rate", "a rate such as \"100 Mbit/s\"", |text| {
-        units::rate(text)
+        values::rate(text)
             .and_then(|rate| if rate == 0 { Err("carries nothing".into()) } else { Ok(rate) })
     });
     let up = table.boolean("up");

@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::RangeInclusive;
 use std::path::Path as FilePath;
 
+use mpt_text::position;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
@@ -25,8 +26,7 @@ pub type KeyReader<'a> = &'a dyn Fn(&FilePath) -> Result<Zeroizing<String>, KeyF
 pub(super) struct Context<'a> {
     file: &'a str,
     keys: KeyReader<'a>,
-    /// Offset of the first byte of each line.
-    line_starts: Vec<usize>,
+    positions: position::Lines,
     errors: RefCell<Vec<Diagnostic>>,
     warnings: RefCell<Vec<Diagnostic>>,
     /// Every key that the file could have held, with its tables.
@@ -59,12 +59,10 @@ impl Lines {
 
 impl<'a> Context<'a> {
     pub(super) fn new(file: &'a str, text: &str, keys: KeyReader<'a>) -> Self {
-        let line_starts =
-            std::iter::once(0).chain(text.match_indices('\n').map(|(at, _)| at + 1)).collect();
         Context {
             file,
             keys,
-            line_starts,
+            positions: position::Lines::of(text),
             errors: RefCell::default(),
             warnings: RefCell::default(),
             known: RefCell::default(),
@@ -77,7 +75,7 @@ impl<'a> Context<'a> {
     }
 
     pub(super) fn line(&self, offset: usize) -> usize {
-        self.line_starts.partition_point(|&start| start <= offset).max(1)
+        self.positions.line(offset)
     }
 
     pub(super) fn error(&self, line: usize, key: &str, message: impl Into<String>) {

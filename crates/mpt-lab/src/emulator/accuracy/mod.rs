@@ -22,11 +22,11 @@ use std::path::Path;
 use std::time::Duration;
 
 use anyhow::Result;
+use mpt_text::table::Table;
 use serde::{Deserialize, Serialize};
 
 use crate::interrupt::Interrupt;
 use crate::progress::Progress;
-use crate::table::Table;
 
 /// How exact the emulator was found to be.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -70,7 +70,7 @@ impl Accuracy {
 
 impl fmt::Display for Accuracy {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut table = Table::new(["figure", "must", "measured", "verdict"]);
+        let mut table = Table::ruled(["figure", "must", "measured", "verdict"]);
         for row in &self.rows {
             let verdict = if row.pass { "pass" } else { "FAIL" };
             let Row { figure, must, measured, .. } = row.clone();

@@ -8,7 +8,7 @@ use mpt_core::session::{PresharedKey, PrivateKey};
 
 use super::super::parse::{Located, MAPPINGS, reorder};
 use super::super::reader::{Context, Table};
-use super::super::{units, values};
+use super::super::values;
 use super::{
     Addresses, Client, Controller, DEFAULT_MAPPINGS, DEFAULT_MAX_CONNECTIONS, DEFAULT_MAX_PATHS,
     DEFAULT_MAX_WEIGHT, DEFAULT_SILENT, Peer, Pool, Timing,
@@ -253,7 +253,7 @@ fn within(
     range: std::ops::RangeInclusive<Duration>,
 ) -> impl Fn(&str) -> Result<Duration, values::Fault> {
     move |text| {
-        let time = units::duration(text)?;
+        let time = values::duration(text)?;
         range.contains(&time).then_some(time).ok_or_else(|| "is out of range".into())
     }
 }

@@ -1,17 +1,20 @@
-//! Quantities for people: three digits and a unit.
+//! Quantities as programs show them: three digits and a unit.
 
-/// Bits per second, "94.1 Mbit/s".
-pub(crate) fn rate(bits_per_second: u64) -> String {
+/// Returns bits per second as "94.1 Mbit/s".
+#[must_use]
+pub fn rate(bits_per_second: u64) -> String {
     scaled(bits_per_second, "bit/s")
 }
 
-/// Bytes, "12.3 GB".
-pub(crate) fn bytes(bytes: u64) -> String {
+/// Returns bytes as "12.3 GB".
+#[must_use]
+pub fn bytes(bytes: u64) -> String {
     scaled(bytes, "B")
 }
 
-/// Memory, "64 MiB": rounded to whole KiB or MiB, since nobody counts single bytes there.
-pub(crate) fn memory(bytes: u64) -> String {
+/// Returns bytes of memory as "64 MiB": rounded up to whole KiB or MiB, since nobody counts single bytes there.
+#[must_use]
+pub fn memory(bytes: u64) -> String {
     const MIB: u64 = 1 << 20;
     if bytes < MIB {
         format!("{} KiB", bytes.div_ceil(1 << 10))
@@ -20,8 +23,9 @@ pub(crate) fn memory(bytes: u64) -> String {
     }
 }
 
-/// Time, "49.9 ms".
-pub(crate) fn microseconds(us: u64) -> String {
+/// Returns microseconds as "49.9 ms".
+#[must_use]
+pub fn microseconds(us: u64) -> String {
     match us {
         0..1000 => format!("{us} us"),
         1000..1_000_000 => format!("{} ms", three_digits(us as f64 / 1e3)),
@@ -29,8 +33,9 @@ pub(crate) fn microseconds(us: u64) -> String {
     }
 }
 
-/// Returns "1 error" or "2 errors".
-pub(crate) fn count(number: impl TryInto<u64>, noun: &str) -> String {
+/// Returns a number of things as "1 error" or "2 errors".
+#[must_use]
+pub fn count(number: impl TryInto<u64>, noun: &str) -> String {
     match number.try_into().unwrap_or(u64::MAX) {
         1 => format!("1 {noun}"),
         number => format!("{number} {noun}s"),
