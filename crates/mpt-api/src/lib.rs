@@ -36,6 +36,7 @@ mod request;
 mod response;
 pub mod session;
 pub mod snapshot;
+mod version;
 
 pub use clients::{Client, ClientConnection, Clients};
 pub use event::{Event, EventKind, LossReason, now_ms};
@@ -50,16 +51,4 @@ pub use snapshot::{
     Connection, ConnectionState, Counters, Daemon, Delays, Device, DownReason, Liveness, MtuSource,
     Path, PathState, Reorder, Session, SessionRole, SessionState, Snapshot, Traffic,
 };
-
-/// Version of this API, carried by every message.
-pub const VERSION: u32 = 2;
-
-/// Where the daemon listens unless its configuration says otherwise.
-pub const DEFAULT_SOCKET: &str = "/run/mpt/mptd.sock";
-
-/// Longest request line in bytes, without its newline. The daemon answers a longer one with an error and hangs up.
-pub const MAX_REQUEST: usize = 64 * 1024;
-
-/// Longest response line in bytes, without its newline, that a client has to expect: room for the snapshot of a
-/// concentrator with tens of thousands of paths.
-pub const MAX_RESPONSE: usize = 64 * 1024 * 1024;
+pub use version::{DEFAULT_SOCKET, MAX_REQUEST, MAX_RESPONSE, VERSION};

@@ -25,14 +25,17 @@ mod files;
 mod key_file;
 mod local;
 mod remote;
+mod reply;
 mod session;
+mod target;
 
 pub use error::Error;
 pub use files::{preshared_key, private_key};
 pub use key_file::{KeyFileError, read_key_file};
 pub use local::Local;
-use mpt_api::{Code, Command, Event, Failure, Reply, ResponseBody};
-pub use remote::{Remote, Target, address};
+use mpt_api::{Command, Event, Reply};
+pub use remote::{Remote, address};
+pub use target::Target;
 
 /// A conversation with a daemon, wherever it is.
 #[derive(Debug)]
@@ -77,24 +80,7 @@ impl Client {
     pub fn event(&mut self) -> Result<Event, Error> {
         match &mut self.0 {
             Way::Local(local) => local.event(),
-            Way::Remote(_) => Err(no_events()),
-        }
-    }
-}
-
-/// What a steering session says to a monitor.
-fn no_events() -> Error {
-    let message = "a session with a daemon elsewhere carries answers, not events; ask it to show, again and again";
-    Error::Refused(Failure::new(Code::BadRequest, message))
-}
-
-/// What an answer to a request comes to.
-fn reply(body: ResponseBody) -> Result<Reply, Error> {
-    match body {
-        ResponseBody::Result(reply) => Ok(reply),
-        ResponseBody::Error(failure) => Err(Error::Refused(failure)),
-        ResponseBody::Event(_) => {
-            Err(Error::NotUnderstood("the daemon sent an event instead of an answer".into()))
+            Way::Remote(_) => Err(reply::no_events()),
         }
     }
 }

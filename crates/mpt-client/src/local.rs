@@ -50,7 +50,7 @@ impl Local {
             (Err(Error::Unreachable(_)), Err(error)) => return Err(failed(error)),
             (response, _) => response?,
         };
-        crate::reply(body)
+        crate::reply::reply(body)
     }
 
     /// Waits for the next event, however long.

@@ -4,31 +4,14 @@ use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
 use std::time::{Duration, Instant};
 
 use mpt_api::{Command, Reply, Request};
-use mpt_core::session::{PresharedKey, PrivateKey, PublicKey};
 
 use crate::session::{Lost, Session};
-use crate::{Error, answer};
+use crate::{Error, Target, answer};
 
 /// How long a daemon may take to agree on keys: several lost packets, and a server under load.
 const HANDSHAKE_WITHIN: Duration = Duration::from_secs(5);
 /// How much longer than the daemon takes to give up on itself an answer may take.
 const PATIENCE: Duration = Duration::from_secs(5);
-
-/// A daemon elsewhere, and who asks.
-#[derive(Clone, Debug)]
-pub struct Target {
-    /// Where it listens.
-    pub address: SocketAddr,
-    /// Its public key.
-    pub peer: PublicKey,
-    /// Our private key; the daemon has the public one in a `[[controller]]`.
-    pub identity: PrivateKey,
-    /// The pre-shared key, if that `[[controller]]` has one.
-    pub psk: Option<PresharedKey>,
-    /// Tells the sessions of one key apart, at most 32 bytes: a new one takes the place of an older one of the same name,
-    /// so programs that run side by side with one key need different names.
-    pub name: String,
-}
 
 /// The address of a daemon: an address or a name, with or without port (4754). Of a name with several addresses, the first.
 ///
@@ -84,7 +67,7 @@ impl Remote {
     /// As [`Self::call`].
     pub fn call_within(&mut self, command: Command, patience: Duration) -> Result<Reply, Error> {
         if command == Command::Monitor {
-            return Err(crate::no_events());
+            return Err(crate::reply::no_events());
         }
         let mut body = mpt_api::to_line(&Request::new(command)).into_bytes();
         body.pop();
@@ -96,7 +79,7 @@ impl Remote {
         };
         let session = self.session.insert(session);
         match session.request(body, Instant::now() + patience) {
-            Ok(result) => crate::reply(answer::parse(&result)?),
+            Ok(result) => crate::reply::reply(answer::parse(&result)?),
             Err(lost) => {
                 if !matches!(lost, Lost::TooLong(_)) {
                     self.session = None;

@@ -14,7 +14,8 @@ use anyhow::{Context, Result, bail};
 use mpt_api::{ConnectionState, Reply, Request, Response, ResponseBody, Snapshot};
 
 use crate::interrupt::Interrupt;
-use crate::process::{POLL, Process};
+use crate::poll::POLL;
+use crate::process::Process;
 use crate::topology::{End, Host, Topology};
 
 /// How long a daemon may take until its paths are up.

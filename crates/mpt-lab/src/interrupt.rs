@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, bail};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
-use crate::process::POLL;
+use crate::poll::POLL;
 
 /// Set once the user, or whoever supervises the program, wants it to end.
 ///

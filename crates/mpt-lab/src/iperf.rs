@@ -9,7 +9,8 @@ use anyhow::{Context, Result, bail};
 use serde::Deserialize;
 
 use crate::interrupt::Interrupt;
-use crate::process::{self, Finished, POLL, Process};
+use crate::poll::POLL;
+use crate::process::{self, Finished, Process};
 use crate::topology::Host;
 
 /// iperf3's port.

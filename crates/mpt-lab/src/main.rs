@@ -25,6 +25,7 @@ mod machine;
 mod manual;
 mod performance;
 mod ping;
+mod poll;
 mod process;
 mod progress;
 mod record;

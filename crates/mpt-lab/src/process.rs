@@ -10,9 +10,7 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
 use crate::interrupt::Interrupt;
-
-/// How often a waiting loop looks again. Coarse, because the machine is busy being measured.
-pub(crate) const POLL: Duration = Duration::from_millis(20);
+use crate::poll::POLL;
 
 /// What a process printed and how it ended.
 #[derive(Debug)]

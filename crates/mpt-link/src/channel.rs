@@ -8,6 +8,7 @@ use crate::medium::Access;
 use crate::queue::Queue;
 use crate::random::Random;
 use crate::schedule::Schedule;
+use crate::time::nanoseconds;
 use crate::transmitter::Transmitter;
 use crate::{ByteCount, Change, Medium, Params};
 
@@ -208,8 +209,4 @@ impl Tally {
         self.packets += 1;
         self.bytes = self.bytes.saturating_add(size.0);
     }
-}
-
-pub(crate) fn nanoseconds(duration: Duration) -> u64 {
-    u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
 }

@@ -46,6 +46,7 @@ mod params;
 mod queue;
 mod random;
 mod schedule;
+mod time;
 mod transmitter;
 mod units;
 

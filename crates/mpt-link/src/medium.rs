@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::channel::nanoseconds;
+use crate::time::nanoseconds;
 
 /// What access to a shared medium costs. Nothing is transmitted in that time: spaces between frames, back-off, preamble
 /// (in IEEE 802.11: AIFS, contention window, PLCP; a burst is a transmission opportunity or an aggregate).

@@ -8,7 +8,7 @@ use clap::{Parser, Subcommand};
 use mpt_api::{KEEPALIVE_US, MEASURE_MS, PathChange};
 use mpt_core::session::PublicKey;
 
-use crate::advise;
+use crate::advise::given::{Given, given};
 
 /// Shows and steers mptd, the multipath tunnel daemon.
 #[derive(Debug, Parser)]
@@ -160,8 +160,8 @@ pub(crate) struct Advise {
     pub(crate) connection: Option<String>,
     /// A path, needs no daemon: rate=100Mbit,delay=50ms,jitter=5ms (delay one way, jitter its standard deviation); again
     /// for each path
-    #[arg(long = "path", id = "paths", value_name = "KEY=VALUE,...", value_parser = advise::given)]
-    pub(crate) paths: Vec<advise::Given>,
+    #[arg(long = "path", id = "paths", value_name = "KEY=VALUE,...", value_parser = given)]
+    pub(crate) paths: Vec<Given>,
     /// As JSON
     #[arg(long)]
     pub(crate) json: bool,

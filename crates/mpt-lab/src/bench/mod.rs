@@ -26,10 +26,8 @@ use crate::{daemon, machine};
 use measure::{Bench, Pace};
 use report::Report;
 use stages::STAGES;
+use tables::STORED;
 pub(crate) use tables::tables;
-
-/// Name of the results that are kept for the document.
-const STORED: &str = "bench";
 
 /// Options of `mpt-lab bench`.
 #[derive(Debug, Args)]

@@ -4,12 +4,13 @@ use std::path::Path;
 
 use anyhow::Result;
 
-use super::STORED;
 use super::criterion::{BOUNDS, MEDIAN};
 use super::figures::FIGURES;
 use crate::document::escaped;
 use crate::record::{Record, number, spread};
 
+/// Name of the results that are kept for the document.
+pub(super) const STORED: &str = "bench";
 /// Tables by the names of their markers: none when nothing is kept in the directory.
 pub(crate) fn tables(directory: &Path) -> Result<Vec<(String, String)>> {
     let record = Record::load(directory, STORED)?;

@@ -13,6 +13,7 @@ mod counters;
 mod cpu;
 mod duration;
 mod environment;
+mod laboratory;
 mod leftovers;
 mod method;
 mod missing;
@@ -23,11 +24,10 @@ mod settings;
 mod spec;
 mod traffic;
 
-use std::path::PathBuf;
-
 pub(crate) use command::{Options, run as run_command};
 pub(crate) use duration::{expected_duration, forward_rate};
 pub(crate) use environment::environment;
+pub(crate) use laboratory::Laboratory;
 pub(crate) use missing::missing;
 pub(crate) use result::{CaseResult, Environment, Flag, Series, metric};
 pub(crate) use run::run;
@@ -35,14 +35,3 @@ pub(crate) use spec::{
     Action, Backend, CaseSpec, ChannelSpec, Event, LinkSpec, MediumSpec, Method, NetworkSpec,
     Protocol, Traffic, TunnelSpec,
 };
-
-/// The programs that a measurement is made with.
-#[derive(Debug, Clone)]
-pub(crate) struct Laboratory {
-    /// This program.
-    pub(crate) laboratory: PathBuf,
-    /// The daemon.
-    pub(crate) mptd: PathBuf,
-    /// A directory of the user's own adapters, which come before those of the same name in here.
-    pub(crate) adapters: Option<PathBuf>,
-}

@@ -19,7 +19,8 @@ use super::{
 };
 use crate::emulator;
 use crate::interrupt::Interrupt;
-use crate::process::{self, POLL};
+use crate::poll::POLL;
+use crate::process;
 use crate::topology::End;
 
 /// How long host b may take to answer the first time: addresses have to be resolved and tunnels agree on keys. Fastd, whose first

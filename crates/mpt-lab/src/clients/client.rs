@@ -17,7 +17,7 @@ use mpt_core::{
 use mpt_wire::control::Kind;
 use mpt_wire::{ecn, gre};
 
-use super::fleet::Numbers;
+use super::numbers::Numbers;
 use super::packet::{self, HELD, INNER, STEP};
 use super::site::{self, PATHS};
 

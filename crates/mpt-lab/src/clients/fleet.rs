@@ -11,6 +11,7 @@ use mpt_wire::gre;
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 
 use super::client::Client;
+use super::numbers::Numbers;
 use super::site::{self, PATHS};
 use crate::interrupt::Interrupt;
 use crate::topology::Host;
@@ -56,15 +57,6 @@ pub(super) struct Load {
     /// Packets per second, of all together.
     pub(super) rate: u32,
     pub(super) numbers: Numbers,
-}
-
-/// The sequence numbers of the packets.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Numbers {
-    /// Each follows the one before.
-    InTurn,
-    /// Each packet is long, and waits for earlier ones that are never sent.
-    WithGaps,
 }
 
 impl Fleet {

@@ -11,7 +11,8 @@ use std::time::Duration;
 use anyhow::{Context, Result, ensure};
 use mpt_linux::netns;
 
-use super::fleet::{Fleet, Load, Numbers};
+use super::fleet::{Fleet, Load};
+use super::numbers::Numbers;
 use super::packet::HELD;
 use super::site::{self, PATHS, Site, Waiting};
 use super::stage::{CONNECT, SETTLE, clients};

@@ -14,6 +14,7 @@ mod figures;
 mod fleet;
 mod full;
 mod kernel;
+mod numbers;
 mod packet;
 mod site;
 mod stage;
@@ -35,10 +36,8 @@ use crate::record::{Record, spread};
 use crate::samples::Samples;
 use crate::{daemon, machine};
 
-pub(crate) use self::tables::tables;
-
-/// Name of the results that are kept for the document.
-const STORED: &str = "clients";
+use tables::STORED;
+pub(crate) use tables::tables;
 
 /// Options of `mpt-lab clients`.
 #[derive(Debug, Args)]

@@ -10,8 +10,9 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, bail};
 use mpt_api::{ConnectionState, Snapshot};
 
-use super::fleet::{Fleet, Load, Numbers};
+use super::fleet::{Fleet, Load};
 use super::kernel::{self, Kernel};
+use super::numbers::Numbers;
 use super::packet::{INNER, Lengths};
 use super::site::{self, SINK, Site, Waiting};
 use crate::interrupt::Interrupt;

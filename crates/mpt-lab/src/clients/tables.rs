@@ -4,11 +4,12 @@ use std::path::Path;
 
 use anyhow::Result;
 
-use super::STORED;
 use super::figures::{FIGURES, Figure, MEMORY};
 use crate::document::escaped;
 use crate::record::{Record, spread};
 
+/// Name of the results that are kept for the document.
+pub(super) const STORED: &str = "clients";
 /// Tables by the names of their markers: none when nothing is kept in the directory.
 pub(crate) fn tables(directory: &Path) -> Result<Vec<(String, String)>> {
     let record = Record::load(directory, STORED)?;

@@ -19,10 +19,8 @@ use crate::record::Record;
 use crate::samples::Samples;
 use crate::{daemon, machine};
 
+use tables::SIDES;
 pub(crate) use tables::tables;
-
-/// First parts of the samples' names.
-const SIDES: [&str; 2] = ["with", "without"];
 
 /// Options of `mpt-lab cost`.
 #[derive(Debug, Args)]

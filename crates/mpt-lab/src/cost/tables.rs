@@ -6,11 +6,12 @@ use std::path::Path;
 use anyhow::{Context, Result};
 use mpt_text::table::Table;
 
-use super::SIDES;
 use crate::document::escaped;
 use crate::record::{Record, spread};
 use crate::statistics;
 
+/// First parts of the samples' names.
+pub(super) const SIDES: [&str; 2] = ["with", "without"];
 /// Names of the results that are kept begin with it.
 const STORED: &str = "cost-";
 

@@ -16,7 +16,8 @@ use super::counters::{Counters, DeviceCounters, drops};
 use super::plan::{CablePlan, EmulatorPlan};
 use super::protocol::{self, Reply, Report};
 use crate::interrupt::Interrupt;
-use crate::process::{POLL, Process};
+use crate::poll::POLL;
+use crate::process::Process;
 
 /// An answer takes milliseconds, on a machine that is overloaded on purpose up to some seconds.
 const PATIENCE: Duration = Duration::from_secs(20);

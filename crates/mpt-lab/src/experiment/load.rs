@@ -6,21 +6,13 @@ use std::path::Path;
 use anyhow::{Context, Result, bail};
 
 use super::file::{Body, ExpectationFile, Header, PublishedFile, RowTable};
+use super::mode::Mode;
 use super::network::Network;
 use super::plan::{Cell, Expectation, Plan, PlannedCase, Published, Row};
 use super::source::Source;
 use super::template::{Template, header_step};
 use super::{catalogue, rows, traffic};
 use crate::case::{CaseSpec, Method, metric};
-
-/// How much of an experiment is run.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Mode {
-    /// Fewer values of each axis, shorter, once.
-    pub(crate) quick: bool,
-    /// Repetitions, instead of what the file says.
-    pub(crate) repeat: Option<u32>,
-}
 
 /// The most measurements of one experiment: more are a mistake in its axes.
 const MOST_CASES: usize = 100_000;

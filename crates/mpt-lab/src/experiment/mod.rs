@@ -7,6 +7,7 @@
 mod catalogue;
 mod file;
 mod load;
+mod mode;
 mod network;
 mod plan;
 mod rows;
@@ -19,7 +20,8 @@ mod units;
 mod tests;
 
 pub(crate) use catalogue::{names, text};
-pub(crate) use load::{Mode, load};
+pub(crate) use load::load;
+pub(crate) use mode::Mode;
 pub(crate) use plan::{Axis, Cell, Expectation, Plan, PlannedCase};
 #[cfg(test)]
 pub(crate) use plan::{Published, Row};

@@ -13,7 +13,8 @@ use super::store::{self, Store};
 use crate::case::{self, CaseResult, CaseSpec, Flag, Laboratory};
 use crate::experiment::{Plan, PlannedCase};
 use crate::interrupt::Interrupt;
-use crate::process::{POLL, Talking};
+use crate::poll::POLL;
+use crate::process::Talking;
 use crate::progress::Progress;
 
 /// A measurement that takes that much longer than expected, and this on top, is given up: something hangs.

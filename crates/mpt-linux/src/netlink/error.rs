@@ -120,3 +120,11 @@ impl Error {
         source.raw_os_error().map(Errno::from_raw)
     }
 }
+
+/// Takes it for success that what was to be removed is gone.
+pub(super) fn tolerate_gone(result: Result<(), Error>) -> Result<(), Error> {
+    match result {
+        Err(error) if error.is_gone() => Ok(()),
+        other => other,
+    }
+}

@@ -21,7 +21,8 @@ use netlink_packet_route::AddressFamily;
 use netlink_packet_route::route::{RouteMessage, RouteProtocol, RouteType};
 
 use super::numbers::{NUMBERS, is_first_of_block};
-use super::{Error, KERNEL, MAIN_TABLE, Netlink, PROTOCOL, Route, Via};
+use super::owner::KERNEL;
+use super::{Error, MAIN_TABLE, Netlink, PROTOCOL, Route, Via};
 
 impl Route {
     /// Returns the guard of a network. `number` is the first of the daemon's block.

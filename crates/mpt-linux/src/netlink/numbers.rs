@@ -13,7 +13,8 @@ use std::ops::Range;
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixListener};
 
-use super::{Error, Netlink, Route, Rule, tolerate_gone};
+use super::error::tolerate_gone;
+use super::{Error, Netlink, Route, Rule};
 
 /// Numbers of our tables ("mp" and a counter). Nobody numbers tables by hand up here.
 pub const NUMBERS: Range<u32> = 0x6d70_0000..0x6d80_0000;

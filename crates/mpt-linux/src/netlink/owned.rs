@@ -4,9 +4,10 @@ use std::collections::BTreeSet;
 
 use ipnet::IpNet;
 
+use super::error::tolerate_gone;
 use super::numbers::{Mark, Numbers, Present};
 use super::steering::{Installed, Steering};
-use super::{Error, Event, Internet, Netlink, PathRouting, Route, Rule, Uplink, tolerate_gone};
+use super::{Error, Event, Internet, Netlink, PathRouting, Route, Rule, Uplink};
 
 /// Creates addresses, routes, rules and the routing of outer packets, and remembers them.
 ///

@@ -9,7 +9,8 @@ use netlink_packet_route::rule::{RuleAction, RuleAttribute, RuleFlags, RuleMessa
 use rtnetlink::IpVersion;
 
 use super::address::family;
-use super::{Error, KERNEL, MAIN_TABLE, Netlink, PROTOCOL};
+use super::owner::KERNEL;
+use super::{Error, MAIN_TABLE, Netlink, PROTOCOL};
 
 /// Priority of the rules of paths: after the local table (0), before rules an administrator or a
 /// VPN usually adds (from 5000 on) and before the main table (32766).

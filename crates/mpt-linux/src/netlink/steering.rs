@@ -1,7 +1,8 @@
 //! Policy rules with a table of their own: what they have in common, whatever they steer.
 
+use super::error::tolerate_gone;
 use super::numbers::Present;
-use super::{Error, Internet, Netlink, PathRouting, Route, Rule, Uplink, Via, tolerate_gone};
+use super::{Error, Internet, Netlink, PathRouting, Route, Rule, Uplink, Via};
 
 /// Which packets are to take which way.
 #[derive(Clone, Debug, PartialEq, Eq)]

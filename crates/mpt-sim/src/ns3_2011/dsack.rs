@@ -1,7 +1,8 @@
 //! What the simulator called D-SACK: duplicates are counted for a hole, wherever it is.
 
+use super::PATHS;
+use super::packet::Blocks;
 use super::subflow::Subflow;
-use super::{Blocks, PATHS};
 
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct DSack {

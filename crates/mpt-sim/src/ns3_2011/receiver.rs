@@ -8,7 +8,8 @@ use crate::reordering::Reordering;
 use crate::simulation::{self, Outgoing};
 use crate::time::Time;
 
-use super::{ACK, ACK_BLOCKS, ACK_TIMESTAMPS, Ack, Blocks, Data, Options, PATHS, Treatment};
+use super::packet::{ACK, ACK_BLOCKS, ACK_TIMESTAMPS, Blocks};
+use super::{Ack, Data, Options, PATHS, Treatment};
 
 /// Receives, and acknowledges as the simulator of the study did.
 #[derive(Clone, Debug)]

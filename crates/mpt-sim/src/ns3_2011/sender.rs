@@ -9,8 +9,9 @@ use crate::time::Time;
 use super::congestion::View;
 use super::dsack::{DSack, Verdict};
 use super::frto::{Consequence, FRto, Step};
+use super::packet::{DATA_HEADER, TIMESTAMPS};
 use super::subflow::Subflow;
-use super::{Ack, DATA_HEADER, Data, MSS, Options, PATHS, TIMESTAMPS, ThroughputLog, Treatment};
+use super::{Ack, Data, MSS, Options, PATHS, ThroughputLog, Treatment};
 
 /// Duplicates that make a retransmission.
 const DUPLICATES: u8 = 3;

@@ -5,6 +5,7 @@
 //! Simplifications: sequence numbers count segments of one size, in 64 bits; the handshake is one segment and its
 //! acknowledgement; connections have no end; every segment is acknowledged at once.
 
+mod config;
 mod door;
 mod frto;
 mod hystart;
@@ -18,69 +19,9 @@ mod sender;
 mod subflow;
 mod undo;
 
-use std::time::Duration;
-
-use serde::{Deserialize, Serialize};
-
-use crate::congestion::Control;
-
+pub use config::{Config, Treatment};
 pub use receiver::{HalfReceiver, Receiver};
 pub use rtt::RttEstimator;
 pub use segment::{Ack, BLOCKS, Block, Segment, WireSizes};
 pub use sender::Sender;
 pub use subflow::{Counters, Subflow};
-
-/// What a sender makes of packets that come out of order.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Treatment {
-    /// Three duplicates are a loss.
-    None,
-    /// A retransmission reported as duplicate takes the response back, by slow start (RFC 2883, RFC 3708).
-    #[serde(rename = "d-sack")]
-    DSack,
-    /// Timestamps tell whether the original came (RFC 3522); then the window is restored.
-    Eifel,
-    /// Out-of-order events suspend the response, and take back a recent one (Wang and Zhang 2002).
-    TcpDoor,
-    /// New data after a time-out tell whether it was due (RFC 5682).
-    #[serde(rename = "f-rto")]
-    FRto,
-    /// Losses are told by time, the wait adapts to reordering, the tail is probed (RFC 8985).
-    RackTlp,
-}
-
-/// What a sender is set to.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Config {
-    /// How the window grows and shrinks.
-    pub control: Control,
-    /// What is made of reordering.
-    pub treatment: Treatment,
-    /// What Linux adds or does otherwise: the window shrinks over a round-trip time (RFC 6937); the lower limit of the
-    /// timer is one of the variation's part; a time-out is not trusted (RFC 5682); a response to congestion that turns
-    /// out not to have been due is taken back at once, whatever the treatment, by reports of duplicates (RFC 3708) and
-    /// by timestamps (RFC 3522); slow start ends when the round-trip time grows (HyStart); and before the first loss
-    /// cubic grows by at least a twentieth per round-trip time.
-    pub linux: bool,
-    /// Whether the receiver reports blocks (RFC 2018). Without, recovery is that of RFC 6582.
-    pub sack: bool,
-    /// Segments that may be sent at the start: 10 (RFC 6928).
-    pub initial_window: f64,
-    /// Lower limit of the retransmission timer: 1 s (RFC 6298); Linux has 0.2 s.
-    pub minimum_rto: Duration,
-}
-
-impl Config {
-    /// What the RFCs say.
-    pub const fn standard(control: Control, treatment: Treatment) -> Self {
-        Self {
-            control,
-            treatment,
-            linux: false,
-            sack: true,
-            initial_window: 10.0,
-            minimum_rto: Duration::from_secs(1),
-        }
-    }
-}

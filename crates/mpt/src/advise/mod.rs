@@ -2,7 +2,7 @@
 
 mod answer;
 mod ask;
-mod given;
+pub(crate) mod given;
 
 use std::io::{self, Write};
 
@@ -11,7 +11,7 @@ use mpt_core::advise::{self, Path};
 use crate::args::{Advise, Daemon};
 use crate::client::Failed;
 
-pub(crate) use given::{Given, given};
+use given::Given;
 
 /// A path and what it is called.
 #[derive(Clone, Debug, PartialEq, Eq)]

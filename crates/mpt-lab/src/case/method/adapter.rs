@@ -25,7 +25,8 @@ use serde::Deserialize;
 use crate::case::cpu::Watched;
 use crate::case::network::{self, Network};
 use crate::interrupt::Interrupt;
-use crate::process::{self, POLL, Process};
+use crate::poll::POLL;
+use crate::process::{self, Process};
 use crate::topology::{End, Host};
 
 /// Second byte of the addresses inside.

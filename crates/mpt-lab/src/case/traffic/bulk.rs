@@ -16,7 +16,7 @@ use super::{Ends, Outcome, Running};
 use crate::case::cpu::Watched;
 use crate::case::{analysis, metric};
 use crate::interrupt::Interrupt;
-use crate::process::POLL;
+use crate::poll::POLL;
 
 /// TCP port at the receiver.
 const PORT: u16 = 5301;

@@ -19,7 +19,8 @@ use anyhow::{Result, bail};
 use super::cpu::Watched;
 use super::{Method, Series, Traffic, analysis, metric};
 use crate::interrupt::Interrupt;
-use crate::process::{POLL, Talking};
+use crate::poll::POLL;
+use crate::process::Talking;
 use crate::topology::Host;
 
 /// What connecting, exchanging results and leaving may take on a slow machine and over a bad network.

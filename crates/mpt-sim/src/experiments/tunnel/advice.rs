@@ -9,7 +9,7 @@ use crate::study::median;
 use crate::tunnel::{Case, Outcome, Path, Profile};
 
 use super::super::{Experiment, Setting};
-use super::run_all;
+use super::grid::run_all;
 
 /// Paths: rate in Mbit/s, delay and its deviation in ms.
 type Network = &'static [(u16, u64, u64)];

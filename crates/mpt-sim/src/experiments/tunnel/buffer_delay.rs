@@ -9,7 +9,7 @@ use crate::report::Report;
 use crate::tunnel::{Case, Path, Profile};
 
 use super::super::{Experiment, Setting};
-use super::{Grid, late_percent, run_all};
+use super::grid::{Grid, late_percent, run_all};
 
 /// In ms.
 const MAX_DELAYS: [u64; 9] = [1, 5, 10, 20, 50, 100, 200, 300, 500];

@@ -10,7 +10,7 @@ use crate::study::Spread;
 use crate::tunnel::{Case, Path, Profile};
 
 use super::super::{Experiment, Setting};
-use super::run_all;
+use super::grid::run_all;
 
 /// Rates in Mbit/s, delay of the second path one way in ms, loss in both directions of both paths, window in packets;
 /// `None` for the profile's own.

@@ -3,15 +3,10 @@
 mod advice;
 mod buffer_delay;
 mod cells;
+mod grid;
 mod jitter;
 mod model;
 mod window;
-
-use crate::report::{Figure, Series, Style, Table};
-use crate::study::{in_parallel, median};
-use crate::tunnel::{Case, Outcome};
-
-use super::{Experiment, Setting};
 
 pub(super) use advice::run as advice;
 pub(super) use buffer_delay::run as buffer_delay;
@@ -19,71 +14,3 @@ pub(super) use cells::run as cells;
 pub(super) use jitter::run as jitter;
 pub(super) use model::run as model;
 pub(super) use window::run as window;
-
-/// Runs every case with each seed: the outcomes of each case.
-fn run_all(experiment: &Experiment, setting: &Setting<'_>, cases: &[Case]) -> Vec<Vec<Outcome>> {
-    let seeds = experiment.seeds(setting);
-    let runs: Vec<Case> = cases
-        .iter()
-        .flat_map(|case| (0..seeds).map(|seed| Case { seed, ..case.clone() }))
-        .collect();
-    (setting.expect)(runs.len() as u64);
-    let outcomes = in_parallel(&runs, Case::run, setting.progress);
-    outcomes.chunks(seeds as usize).map(<[Outcome]>::to_vec).collect()
-}
-
-/// A quantity of every case: rows of columns, medians over the seeds.
-struct Grid<'a> {
-    /// What the rows are.
-    rows: &'a [String],
-    columns: &'a [String],
-    /// Row by row.
-    outcomes: &'a [Vec<Outcome>],
-}
-
-impl Grid<'_> {
-    /// Of each row, of each column.
-    fn medians(&self, of: impl Fn(&Outcome) -> f64) -> Vec<Vec<f64>> {
-        let rows = self.outcomes.chunks(self.columns.len());
-        rows.map(|row| row.iter().map(|cell| median(cell.iter().map(&of))).collect()).collect()
-    }
-
-    fn table(&self, title: &str, decimals: usize, of: impl Fn(&Outcome) -> f64) -> Table {
-        let heading = [""].into_iter().chain(self.columns.iter().map(String::as_str));
-        let mut table = Table::new(title, heading);
-        for (name, row) in self.rows.iter().zip(self.medians(of)) {
-            let cells = row.iter().map(|value| format!("{value:.decimals$}"));
-            table.rows.push([name.clone()].into_iter().chain(cells).collect());
-        }
-        table
-    }
-
-    /// The columns stand at equal distances.
-    fn figure(
-        &self,
-        name: String,
-        title: &str,
-        x: &str,
-        y: &str,
-        of: impl Fn(&Outcome) -> f64,
-    ) -> Figure {
-        let series = self.rows.iter().zip(self.medians(of)).map(|(name, row)| Series {
-            name: name.clone(),
-            points: row.into_iter().enumerate().map(|(x, y)| (x as f64, y)).collect(),
-        });
-        Figure {
-            name,
-            title: title.to_owned(),
-            x: x.to_owned(),
-            y: y.to_owned(),
-            series: series.collect(),
-            style: Style::Lines,
-            groups: self.columns.to_vec(),
-        }
-    }
-}
-
-/// Share of the packets that came late, in percent.
-fn late_percent(outcome: &Outcome) -> f64 {
-    100.0 * outcome.late as f64 / outcome.packets.max(1) as f64
-}

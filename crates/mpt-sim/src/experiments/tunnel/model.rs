@@ -10,7 +10,7 @@ use crate::study::{Spread, median};
 use crate::tunnel::{Case, Path, Profile};
 
 use super::super::{Experiment, Setting};
-use super::run_all;
+use super::grid::run_all;
 
 /// Rates in Mbit/s, delays one way in ms, windows in packets: every combination is a cell.
 struct Cells {

@@ -8,7 +8,7 @@ use crate::report::Report;
 use crate::tunnel::{Case, Path, Profile};
 
 use super::super::{Experiment, Setting};
-use super::{Grid, late_percent, run_all};
+use super::grid::{Grid, late_percent, run_all};
 
 /// The paper's.
 const WINDOWS: [u16; 10] = [25, 50, 100, 200, 400, 800, 1600, 3200, 6400, 10_000];

@@ -1,0 +1,91 @@
+//! What a report consists of.
+
+use serde::{Deserialize, Serialize};
+
+/// The result of one experiment.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Report {
+    /// Its name on the command line.
+    pub name: String,
+    /// What it is.
+    pub title: String,
+    /// Seeds per case.
+    pub seeds: u64,
+    /// What was found, in sentences.
+    pub findings: Vec<String>,
+    /// Tables.
+    pub tables: Vec<Table>,
+    /// Figures.
+    pub figures: Vec<Figure>,
+}
+
+/// A table. The first column names the rows.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Table {
+    /// What it shows.
+    pub title: String,
+    /// Names of the columns.
+    pub heading: Vec<String>,
+    /// Cells, row by row.
+    pub rows: Vec<Vec<String>>,
+}
+
+/// A figure.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Figure {
+    /// Its file, without ending.
+    pub name: String,
+    /// What it shows.
+    pub title: String,
+    /// Label of the horizontal axis.
+    pub x: String,
+    /// Label of the vertical axis.
+    pub y: String,
+    /// What is drawn.
+    pub series: Vec<Series>,
+    /// How.
+    pub style: Style,
+    /// Of bars: what stands below x = 0, 1, ...; nothing for the numbers themselves.
+    pub groups: Vec<String>,
+}
+
+/// How a figure is drawn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Style {
+    /// Lines through the points.
+    Lines,
+    /// A bar for every point; x counts groups of bars from 0.
+    Bars,
+}
+
+/// A line, or the bars of one colour.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Series {
+    /// In the legend.
+    pub name: String,
+    /// x and y.
+    pub points: Vec<(f64, f64)>,
+}
+
+impl Report {
+    /// Empty.
+    pub fn new(name: &str, title: &str, seeds: u64) -> Self {
+        Self {
+            name: name.to_owned(),
+            title: title.to_owned(),
+            seeds,
+            findings: Vec::new(),
+            tables: Vec::new(),
+            figures: Vec::new(),
+        }
+    }
+}
+
+impl Table {
+    /// Without rows.
+    pub fn new<'a>(title: &str, heading: impl IntoIterator<Item = &'a str>) -> Self {
+        let heading = heading.into_iter().map(str::to_owned).collect();
+        Self { title: title.to_owned(), heading, rows: Vec::new() }
+    }
+}
