@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use mpt_core::liveness::Timing;
 use mpt_core::session::{Event, RequestRefused, SessionConfig, SessionId};
-use mpt_core::{Lent, Node, SocketId, Span, node};
+use mpt_core::{Lent, Node, Nowhere, SocketId, Span, node};
 use mpt_wire::control::Kind;
 use mpt_wire::ecn::Ecn;
 
@@ -153,7 +153,7 @@ impl Session {
                 if until <= now {
                     return None;
                 }
-                self.node.handle_timeout(now, &mut Lent(&mut []));
+                self.node.handle_timeout(now, &mut Nowhere);
                 continue;
             }
             let wait = (due - now).max(SHORTEST_WAIT);

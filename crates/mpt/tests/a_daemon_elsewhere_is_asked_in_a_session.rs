@@ -10,7 +10,7 @@ use mpt_api::{Changed, Code, Counters, Daemon, Failure, Reply, Request, Response
 use mpt_core::liveness::Timing;
 use mpt_core::node::{self, Destination};
 use mpt_core::session::{Event, Peer, PresharedKey, PrivateKey};
-use mpt_core::{Lent, Node, SocketId, Span};
+use mpt_core::{Lent, Node, Nowhere, SocketId, Span};
 use mpt_wire::ecn::Ecn;
 
 const SOCKET: SocketId = SocketId(0);
@@ -72,7 +72,7 @@ fn serve(socket: &UdpSocket, mut node: Node<Span>, answer: &[u8]) -> Vec<mpt_api
             let (now, datagram) = (Instant::now(), memory.whole());
             node.handle_datagram(now, SOCKET, from, Ecn::NotEct, datagram, &mut memory).unwrap();
         }
-        node.handle_timeout(Instant::now(), &mut Lent(&mut []));
+        node.handle_timeout(Instant::now(), &mut Nowhere);
         while let Some(node::Event::Session(event)) = node.poll_event() {
             match event {
                 Event::Request { session, id, body } => {

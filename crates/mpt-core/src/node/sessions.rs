@@ -18,8 +18,11 @@ impl<P: Copy> Node<P> {
         self.sessions.set_identity(now, key);
     }
 
-    /// Sets who may open sessions that are not configured: the complete list. Sessions of those who
-    /// may no longer end at once, see [`Sessions::set_peers`](crate::session::Sessions::set_peers).
+    /// Sets who may open sessions that are not configured: the complete list.
+    ///
+    /// A session that its peer may no longer have ends at once: its keys are erased, the peer is sent a
+    /// Goodbye (refused), and [`Event::Closed`](crate::session::Event::Closed) tells the owner, who
+    /// removes the connection. All other sessions go on under the timers and limits of the list.
     pub fn set_peers(&mut self, now: Instant, peers: Vec<Peer>) {
         self.follow_changes();
         self.sessions.set_peers(now, peers, &mut self.tunnels);
@@ -68,8 +71,9 @@ impl<P: Copy> Node<P> {
         self.sessions.close_session(now, id, reason);
     }
 
-    /// Ends a session for good, though its peer may open another one: see
-    /// [`Sessions::refuse_session`](crate::session::Sessions::refuse_session).
+    /// Ends a session for good, though its peer may open another one: sends a Goodbye (refused), erases
+    /// its keys and tells the owner by [`Event::Closed`](crate::session::Event::Closed). The owner
+    /// removes its connection after the Goodbye was sent.
     pub fn refuse_session(&mut self, now: Instant, id: SessionId) {
         self.sessions.refuse_session(now, id);
     }
@@ -94,7 +98,10 @@ impl<P: Copy> Node<P> {
         self.sessions.request(now, id, body)
     }
 
-    /// Answers a request: see [`Sessions::answer`](crate::session::Sessions::answer).
+    /// Answers a request: [`Event::Request`](crate::session::Event::Request) gave `request`. Every
+    /// request has to be answered, also when its session has ended meanwhile: until then it counts as
+    /// one that the owner works on. Returns false if there is no such session or the answer is longer
+    /// than 1 MiB; then it can be answered otherwise.
     pub fn answer(&mut self, now: Instant, id: SessionId, request: u32, body: Vec<u8>) -> bool {
         self.sessions.answer(now, id, request, body)
     }

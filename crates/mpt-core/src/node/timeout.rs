@@ -33,7 +33,7 @@ impl<P: Copy> Node<P> {
         self.follow_changes();
         if self.sessions_timer().is_some_and(|at| at <= now) {
             let most = if self.busy { SERVED_WHEN_BUSY } else { SERVED };
-            if self.sessions.handle_timeouts(now, most, &mut self.tunnels, sink) {
+            if self.sessions.handle_timeouts(now, most, &mut self.tunnels) {
                 self.sessions_served = Some(now);
             }
         }

@@ -28,11 +28,6 @@ pub fn receive(
     let _ = node.handle_datagram(now, socket, from, mpt_wire::ecn::Ecn::NotEct, whole, &mut memory);
 }
 
-/// Nothing is delivered at the node.
-pub fn nowhere() -> Lent<'static> {
-    Lent(&mut [])
-}
-
 /// The frame in a datagram to be sent.
 pub fn of(transmit: &Transmit) -> Vec<u8> {
     transmit.pieces()[1].to_vec()

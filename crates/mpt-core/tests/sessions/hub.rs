@@ -8,8 +8,8 @@ use mpt_core::liveness::Timing;
 use mpt_core::node::{self, Destination, Transmit};
 use mpt_core::session::{Event, Peer, PrivateKey, PublicKey, SessionConfig, SessionId};
 use mpt_core::{
-    ConnectionConfig, ConnectionId, DeviceId, Direction, InnerPacket, Mapping, Node, PathConfig,
-    PathId, Selector, SocketId, Span, reorder,
+    ConnectionConfig, ConnectionId, DeviceId, Direction, InnerPacket, Mapping, Node, Nowhere,
+    PathConfig, PathId, Selector, SocketId, Span, reorder,
 };
 use mpt_wire::control::Kind;
 use mpt_wire::ecn;
@@ -191,7 +191,7 @@ impl Hub {
                 let clock = self.clock.filter(|_| node == HUB).map(|clock| clock());
                 let daemon = &mut self.nodes[node];
                 while daemon.node.next_timeout().is_some_and(|at| at <= self.now) {
-                    daemon.node.handle_timeout(self.now, &mut frames::nowhere());
+                    daemon.node.handle_timeout(self.now, &mut Nowhere);
                 }
                 self.stop(clock);
                 self.flush(node);

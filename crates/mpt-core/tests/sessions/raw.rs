@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use mpt_core::liveness::Timing;
 use mpt_core::node::{self, Destination};
 use mpt_core::session::{Event, Initiation, Peer, PrivateKey, Random, SessionId, Transport};
-use mpt_core::{Node, SocketId, Span};
+use mpt_core::{Node, Nowhere, SocketId, Span};
 use mpt_wire::control::frame::{self, MAX_PAYLOAD_LEN};
 use mpt_wire::control::hello::{Capabilities, Hello, Kind, Name, Welcome};
 use mpt_wire::control::{Message, Writer, messages};
@@ -60,7 +60,7 @@ impl Server {
         while self.now < until {
             self.now = (self.now + Duration::from_millis(1)).min(until);
             if self.node.next_timeout().is_some_and(|at| at <= self.now) {
-                self.node.handle_timeout(self.now, &mut frames::nowhere());
+                self.node.handle_timeout(self.now, &mut Nowhere);
                 sent.extend(self.sent());
             }
         }

@@ -98,7 +98,7 @@ fn one_whose_connection_was_taken_away_has_time_for_another() {
     let now = hub.now;
     let connection = hub.nodes[HUB].node.sessions().session(session).and_then(|it| it.connection);
     let connection = connection.expect("it has one");
-    hub.nodes[HUB].node.remove_connection(now, connection, &mut super::frames::nowhere());
+    hub.nodes[HUB].node.remove_connection(now, connection, &mut mpt_core::Nowhere);
     hub.nodes[HUB].events.clear();
     hub.run(9 * SECOND);
     assert_eq!(closed(&hub, HUB), []);

@@ -11,7 +11,7 @@ use mpt_core::node::{self, Destination};
 use mpt_core::path::mtu;
 use mpt_core::session::{Event, SessionConfig, SessionId, SessionPathId};
 use mpt_core::{
-    ConnectionConfig, ConnectionId, DeviceId, Direction, InnerPacket, Lent, Mapping, Node,
+    ConnectionConfig, ConnectionId, DeviceId, Direction, InnerPacket, Lent, Mapping, Node, Nowhere,
     PathConfig, PathId, Selector, SocketId, Span, Transmit, reorder,
 };
 use mpt_wire::control::Kind;
@@ -96,7 +96,7 @@ impl Client {
 
     /// What was to happen by now happens.
     pub(super) fn handle_timeout(&mut self, now: Instant) {
-        self.node.handle_timeout(now, &mut Lent(&mut []));
+        self.node.handle_timeout(now, &mut Nowhere);
     }
 
     /// When that is to be called next.

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use mpt_api::session::{SessionReply, SessionRequest};
 use mpt_core::liveness::Timing;
 use mpt_core::session::{Event, SessionConfig, SessionId};
-use mpt_core::{Lent, Node, SocketId, Span, node};
+use mpt_core::{Lent, Node, Nowhere, SocketId, Span, node};
 use mpt_wire::control::Kind;
 use mpt_wire::ecn::Ecn;
 
@@ -65,7 +65,7 @@ impl BareClient {
         let (start, mut buffer) = (Instant::now(), [0; 2048]);
         loop {
             assert!(start.elapsed() < PATIENCE, "nothing has happened");
-            self.node.handle_timeout(Instant::now(), &mut Lent(&mut []));
+            self.node.handle_timeout(Instant::now(), &mut Nowhere);
             while let Some(transmit) = self.node.poll_transmit() {
                 self.socket.send(&transmit.to_vec()).unwrap();
             }

@@ -31,7 +31,7 @@ pub struct SessionConfig {
     pub psk: Option<PresharedKey>,
     /// Whether this end begins handshakes. Otherwise it waits for the other end to do so.
     pub initiate: bool,
-    /// Whether the connection is not to be used before [`Sessions::open`](super::Sessions::open): the
+    /// Whether the connection is not to be used before [`Node::open`](crate::Node::open): the
     /// other end has to create its own first.
     pub create: bool,
     /// GRE key of the connection. While a connection is attached, that of the connection counts.
@@ -42,7 +42,7 @@ pub struct SessionConfig {
     /// count as this. 0: its wishes are not followed.
     pub largest_wish: u16,
     /// The connection of the session and its paths, where there is one:
-    /// [`Sessions::attach`](super::Sessions::attach) then says which they are.
+    /// [`Node::attach`](crate::Node::attach) then says which they are.
     pub connection: Option<ConnectionId>,
     /// The paths of `connection`, with the names that this end gives them if it initiates, or that
     /// are known to be given by the other end if not. 0: to be given, or to be learnt.

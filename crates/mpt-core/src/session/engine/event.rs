@@ -33,7 +33,7 @@ pub struct Transmit {
     pub destination: Destination,
     /// The GRE key.
     pub key: Option<u32>,
-    /// The frame. Give it back by [`Sessions::recycle`](super::Sessions::recycle).
+    /// The frame. Give it back by [`Node::recycle`](crate::Node::recycle).
     pub frame: Vec<u8>,
 }
 
@@ -95,7 +95,7 @@ pub enum Event {
         /// Whether this end began the handshake.
         initiator: bool,
     },
-    /// The peer asks for something: to be answered by [`Sessions::answer`](super::Sessions::answer).
+    /// The peer asks for something: to be answered by [`Node::answer`](crate::Node::answer).
     Request {
         /// The session.
         session: SessionId,
@@ -104,7 +104,7 @@ pub enum Event {
         /// What the peer asks.
         body: Vec<u8>,
     },
-    /// The answer to [`Sessions::request`](super::Sessions::request) has come.
+    /// The answer to [`Node::request`](crate::Node::request) has come.
     Result {
         /// The session.
         session: SessionId,
@@ -125,7 +125,7 @@ pub enum Event {
     },
     /// None of the paths of a session that the peer opened was usable for long: its connection
     /// should be removed, and then the session by
-    /// [`Sessions::remove_session`](super::Sessions::remove_session).
+    /// [`Node::close_session`](crate::Node::close_session).
     Expired {
         /// The session.
         session: SessionId,
@@ -165,9 +165,9 @@ pub enum CloseReason {
     NotAttached,
     /// The peer opened it, and its keys have expired.
     Silent,
-    /// The peer opened it, and may no longer ([`Sessions::set_peers`](super::Sessions::set_peers)).
+    /// The peer opened it, and may no longer ([`Node::set_peers`](crate::Node::set_peers)).
     Revoked,
     /// The peer opened it, and this end has ended it
-    /// ([`Sessions::refuse_session`](super::Sessions::refuse_session)).
+    /// ([`Node::refuse_session`](crate::Node::refuse_session)).
     Ended,
 }

@@ -95,7 +95,7 @@ impl Sessions {
     /// Without identity, peers and sessions. All randomness comes from `seed`, which has to be
     /// unpredictable.
     #[must_use]
-    pub fn new(seed: [u8; 32]) -> Self {
+    pub(crate) fn new(seed: [u8; 32]) -> Self {
         let mut shared = Shared::new(seed);
         let limits = Limits::default();
         Self {
@@ -116,7 +116,7 @@ impl Sessions {
 
     /// Sets the key of this end. Without one there are no handshakes. Another one ends all keys made
     /// with the one before: the sessions begin anew.
-    pub fn set_identity(&mut self, now: Instant, identity: Option<PrivateKey>) {
+    pub(crate) fn set_identity(&mut self, now: Instant, identity: Option<PrivateKey>) {
         let public = identity.as_ref().map(PrivateKey::public);
         if public == self.shared.public {
             return;
@@ -138,13 +138,13 @@ impl Sessions {
     }
 
     /// Sets the bounds.
-    pub fn set_limits(&mut self, limits: Limits) {
+    pub(crate) fn set_limits(&mut self, limits: Limits) {
         self.limits = Limits { sessions: limits.sessions.min(MAX_SESSIONS), ..limits };
         self.admission.set_limits(limits.admission);
     }
 
     /// Adds a session. Where it has a connection, [`Self::attach`] has to follow.
-    pub fn add_session(&mut self, now: Instant, config: SessionConfig) -> SessionId {
+    pub(crate) fn add_session(&mut self, now: Instant, config: SessionConfig) -> SessionId {
         let identity = Identity {
             name: String::new(),
             kind: config.kind,
@@ -167,7 +167,12 @@ impl Sessions {
     /// Changes a session of the configuration; where its connection or its paths have changed,
     /// [`Self::attach`] has to follow. Another peer or preshared key ends its keys, and it begins
     /// anew. False if there is no such session.
-    pub fn update_session(&mut self, now: Instant, id: SessionId, config: SessionConfig) -> bool {
+    pub(crate) fn update_session(
+        &mut self,
+        now: Instant,
+        id: SessionId,
+        config: SessionConfig,
+    ) -> bool {
         let Some(slot) = self.slot(id) else { return false };
         let Some(session) = self.at(slot) else { return false };
         let before = session.peer;
@@ -192,17 +197,11 @@ impl Sessions {
         true
     }
 
-    /// Says goodbye to the peer and removes the session. The paths of its connection remain as they
-    /// are.
-    pub fn remove_session(&mut self, now: Instant, id: SessionId) {
-        self.close_session(now, id, Reason::CONNECTION_REMOVED);
-    }
-
     /// Gives a session its connection, and tells all the paths of that which take part, by the names
     /// as in [`SessionConfig::paths`]. To be called again with all paths whenever one was added or
     /// removed; what the session knows of the others stays. From the first call on
     /// a path is used only after the peer has proved that it hears us there.
-    pub fn attach<P: Copy>(
+    pub(crate) fn attach<P: Copy>(
         &mut self,
         now: Instant,
         id: SessionId,
@@ -234,7 +233,7 @@ impl Sessions {
 
     /// Takes the connection of a session away from it, because it is about to be removed. A session
     /// that the peer opened has [`Limits::attach_within`] for another one.
-    pub fn detach(&mut self, now: Instant, id: SessionId) {
+    pub(crate) fn detach(&mut self, now: Instant, id: SessionId) {
         let Some(slot) = self.slot(id) else { return };
         let Some(session) = self.at(slot) else { return };
         session.paths.clear();
@@ -248,7 +247,7 @@ impl Sessions {
 
     /// Lets a session with [`SessionConfig::create`] use its connection: the peer has created its
     /// own.
-    pub fn open<P: Copy>(&mut self, now: Instant, id: SessionId, tunnels: &mut Tunnels<P>) {
+    pub(crate) fn open<P: Copy>(&mut self, now: Instant, id: SessionId, tunnels: &mut Tunnels<P>) {
         let Some(slot) = self.slot(id) else { return };
         let Some(Some(session)) = self.sessions.get_mut(slot as usize) else { return };
         session.open = true;
@@ -258,7 +257,7 @@ impl Sessions {
 
     /// A frame has arrived: what follows the GRE header of a datagram for which
     /// [`Tunnels::accept`] gave [`DatagramDrop::Control`](crate::DatagramDrop::Control).
-    pub fn handle_frame<P: Copy, S: DeviceSink<P>>(
+    pub(crate) fn handle_frame<P: Copy, S: DeviceSink<P>>(
         &mut self,
         now: Instant,
         socket: SocketId,
@@ -341,13 +340,13 @@ impl Sessions {
 
     /// When [`Self::handle_timeout`] is to be called at the latest. May be earlier than necessary.
     #[must_use]
-    pub fn next_timeout(&self) -> Option<Instant> {
+    pub(crate) fn next_timeout(&self) -> Option<Instant> {
         self.timers.earliest()
     }
 
     /// Paths of a connection were changed by others: taken up or down, given other weights, sockets
     /// or addresses, or removed; or its GRE key was. To be called after the tunnels were told.
-    pub fn paths_changed<P: Copy>(
+    pub(crate) fn paths_changed<P: Copy>(
         &mut self,
         now: Instant,
         connection: ConnectionId,
@@ -368,7 +367,7 @@ impl Sessions {
     }
 
     /// A packet is to be sent on a connection that was idle ([`Tunnels::take_woken`]).
-    pub fn wake<P: Copy>(
+    pub(crate) fn wake<P: Copy>(
         &mut self,
         now: Instant,
         connection: ConnectionId,
@@ -381,7 +380,7 @@ impl Sessions {
     }
 
     /// Says goodbye to everybody: the daemon ends. What comes out then is to be sent before.
-    pub fn close_all(&mut self, now: Instant) {
+    pub(crate) fn close_all(&mut self, now: Instant) {
         for session in self.sessions.iter_mut().flatten() {
             session.send_goodbye(now, &mut self.shared, Reason::SHUTTING_DOWN);
         }

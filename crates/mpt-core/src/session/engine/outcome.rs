@@ -13,7 +13,7 @@ impl Sessions {
     /// # Errors
     ///
     /// [`RequestRefused`]
-    pub fn request(
+    pub(crate) fn request(
         &mut self,
         now: Instant,
         id: SessionId,
@@ -31,7 +31,13 @@ impl Sessions {
     /// when its session has ended meanwhile: until then it counts as one that the owner works on.
     /// Returns false if there is no such session or the answer is longer than 1 MiB; then it can be
     /// answered otherwise.
-    pub fn answer(&mut self, now: Instant, id: SessionId, request: u32, body: Vec<u8>) -> bool {
+    pub(crate) fn answer(
+        &mut self,
+        now: Instant,
+        id: SessionId,
+        request: u32,
+        body: Vec<u8>,
+    ) -> bool {
         self.shared.shares.done(id, request);
         let Some(slot) = self.slot(id) else { return false };
         let Some(Some(session)) = self.sessions.get_mut(slot as usize) else { return false };
@@ -40,17 +46,17 @@ impl Sessions {
 
     /// The next frame to be sent.
     #[inline]
-    pub fn poll_transmit(&mut self) -> Option<Transmit> {
+    pub(crate) fn poll_transmit(&mut self) -> Option<Transmit> {
         self.shared.outbox.pop()
     }
 
     /// Takes back the memory of a frame that was sent.
-    pub fn recycle(&mut self, frame: Vec<u8>) {
+    pub(crate) fn recycle(&mut self, frame: Vec<u8>) {
         self.shared.outbox.recycle(frame);
     }
 
     /// What happened to sessions; then the requests of peers, one of each in turn, as long as fewer than [`MAX_HANDED`](super::MAX_HANDED) are unanswered.
-    pub fn poll_event(&mut self) -> Option<Event> {
+    pub(crate) fn poll_event(&mut self) -> Option<Event> {
         let shared = &mut self.shared;
         shared.events.pop_front().or_else(|| shared.shares.next())
     }
@@ -58,20 +64,20 @@ impl Sessions {
     /// What happened to paths. An owner in whose hands the tunnels are has to follow that at once;
     /// the rest may wait here, within bounds, until it has time for it.
     #[inline]
-    pub fn poll_path_event(&mut self) -> Option<PathEvent> {
+    pub(crate) fn poll_path_event(&mut self) -> Option<PathEvent> {
         self.shared.path_events.pop_front()
     }
 
     /// Returns whether [`Self::poll_event`] would give something.
     #[must_use]
-    pub fn has_events(&self) -> bool {
+    pub(crate) fn has_events(&self) -> bool {
         let Shared { events, shares, .. } = &self.shared;
         !events.is_empty() || shares.has_next()
     }
 
     /// Takes how many requests of each peer were refused since the last time: to be called once a
     /// minute or so.
-    pub fn take_refused(&mut self, now: Instant) -> Vec<(PublicKey, u64)> {
+    pub(crate) fn take_refused(&mut self, now: Instant) -> Vec<(PublicKey, u64)> {
         self.shared.shares.take_refused(now)
     }
 }

@@ -34,7 +34,7 @@ impl Sessions {
     /// An ICMP message says that a path carries outer packets of at most `mtu` bytes. Probes find out
     /// whether it is true. Returns whether they are sent: not if the size is no news, or if another
     /// message was followed up a moment ago.
-    pub fn check_path_mtu(
+    pub(crate) fn check_path_mtu(
         &mut self,
         now: Instant,
         connection: ConnectionId,

@@ -17,7 +17,12 @@ impl Sessions {
     /// A session that its peer may no longer have ends at once: the peer is not in the list, may have no session of this kind, or has another
     /// pre-shared key. Its keys are erased, the peer is sent a Goodbye (refused), and [`Event::Closed`] tells the owner, who removes the connection. All
     /// other sessions go on under the timers and limits of the list.
-    pub fn set_peers<P: Copy>(&mut self, now: Instant, peers: Vec<Peer>, tunnels: &mut Tunnels<P>) {
+    pub(crate) fn set_peers<P: Copy>(
+        &mut self,
+        now: Instant,
+        peers: Vec<Peer>,
+        tunnels: &mut Tunnels<P>,
+    ) {
         self.peers = peers.into_iter().map(|peer| (peer.public_key, peer)).collect();
         for slot in 0..self.sessions.len() as u32 {
             let Some(Some(session)) = self.sessions.get_mut(slot as usize) else { continue };
@@ -38,7 +43,7 @@ impl Sessions {
 
     /// Ends a session for good, though its peer may open another one: sends a Goodbye (refused), erases its keys and tells the owner by
     /// [`Event::Closed`]. The owner removes its connection after the Goodbye was sent.
-    pub fn refuse_session(&mut self, now: Instant, id: SessionId) {
+    pub(crate) fn refuse_session(&mut self, now: Instant, id: SessionId) {
         if let Some(slot) = self.slot(id) {
             self.end(now, slot, Reason::REFUSED, CloseReason::Ended);
         }
@@ -46,7 +51,7 @@ impl Sessions {
 
     /// Says goodbye to the peer, giving `reason`, and removes the session without an event. The paths of its connection remain as they
     /// are.
-    pub fn close_session(&mut self, now: Instant, id: SessionId, reason: Reason) {
+    pub(crate) fn close_session(&mut self, now: Instant, id: SessionId, reason: Reason) {
         let Some(slot) = self.slot(id) else { return };
         if let Some(Some(session)) = self.sessions.get_mut(slot as usize) {
             session.send_goodbye(now, &mut self.shared, reason);

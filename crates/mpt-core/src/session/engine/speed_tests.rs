@@ -78,7 +78,7 @@ impl Sessions {
     /// # Errors
     ///
     /// [`TestRefused`]
-    pub fn start_test(
+    pub(crate) fn start_test(
         &mut self,
         now: Instant,
         id: SessionId,

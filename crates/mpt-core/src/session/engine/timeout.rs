@@ -7,32 +7,21 @@ use mpt_wire::control::Reason;
 use super::session::{IDLE_AFTER, Session};
 use super::shared::Shared;
 use super::{CloseReason, Event, RequestFailed, Sessions};
-use crate::{DeviceSink, Tunnels};
+use crate::Tunnels;
 
 /// A session whose timer would be due at once again has to wait for so long: whatever the cause,
 /// it never keeps the others from their turn.
 const SHORTEST_TIMER: Duration = Duration::from_micros(100);
 
 impl Sessions {
-    /// Does what is due.
-    pub fn handle_timeout<P: Copy, S: DeviceSink<P>>(
-        &mut self,
-        now: Instant,
-        tunnels: &mut Tunnels<P>,
-        sink: &mut S,
-    ) {
-        self.handle_timeouts(now, usize::MAX, tunnels, sink);
-    }
-
     /// Does what is due for at most `most` sessions, those that wait for it longest. If more are due,
     /// [`Self::next_timeout`] has passed: an owner with too much to do looks first at what has come.
     /// Whether nothing more is due.
-    pub fn handle_timeouts<P: Copy, S: DeviceSink<P>>(
+    pub(crate) fn handle_timeouts<P: Copy>(
         &mut self,
         now: Instant,
         most: usize,
         tunnels: &mut Tunnels<P>,
-        _sink: &mut S,
     ) -> bool {
         for _ in 0..most {
             let Some(slot) = self.timers.pop(now) else { return true };

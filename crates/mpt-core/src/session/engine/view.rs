@@ -35,7 +35,7 @@ pub struct SessionView {
     pub handshakes: u64,
     /// Its connection.
     pub connection: Option<ConnectionId>,
-    /// Whether the connection may be used, see [`Sessions::open`](super::Sessions::open).
+    /// Whether the connection may be used, see [`Node::open`](crate::Node::open).
     pub open: bool,
     /// Whether the peer knows which paths we use: before, none carries data.
     pub announced: bool,
