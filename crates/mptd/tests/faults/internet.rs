@@ -8,6 +8,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
+use mpt_api::Command;
+
 use crate::hosts::{Capture, Captured, Config, Host, Pair};
 
 /// An address on the Internet, which only `b` reaches, and `a` through `b`.
@@ -158,4 +160,39 @@ pub(crate) fn within_a_second(what: &str, mut there: impl FnMut() -> bool) {
         assert!(start.elapsed() < SOON, "{what}: not within {SOON:?}");
         thread::sleep(Duration::from_millis(5));
     }
+}
+
+/// Opens what a crash has blocked. Returns what the command says.
+pub(crate) fn unblock(host: &Host) -> String {
+    let mut mptd = host.namespace.command(env!("CARGO_BIN_EXE_mptd")).unwrap();
+    let output = mptd.arg("--unblock").output().unwrap();
+    assert!(output.status.success(), "{output:?}");
+    String::from_utf8(output.stdout).unwrap()
+}
+
+/// Nothing leaves in clear after a crash, though the next start fails.
+pub(crate) fn a_start_after_a_crash_fails((pair, configs): (Pair, [Config; 2])) {
+    let [mut a, _b] = pair.start(&configs);
+    let flood = Flood::start(&pair.a);
+    a.kill();
+    // Somebody else has the name of the device.
+    pair.a.ip("tuntap add mpt0 mode tun");
+    a.start_again(&pair.a);
+    assert_eq!(a.wait_until_ended().code(), Some(1));
+    assert_eq!(way_to_server(&pair.a), [None, None]);
+    flood.assert_nothing_in_clear();
+}
+
+/// Nothing leaves in clear while reloads change the addresses of the device.
+pub(crate) fn a_reload_changes_the_addresses((pair, mut configs): (Pair, [Config; 2])) {
+    let [a, _b] = pair.start(&configs);
+    let flood = Flood::start(&pair.a);
+    for addresses in [vec!["10.72.0.7/24", "fd00:72::7/64"], vec!["10.72.0.1/24", "fd00:72::1/64"]]
+    {
+        configs[0].device("mpt0").set("addresses", addresses);
+        a.write_config(&configs[0]);
+        a.request(Command::Reload).unwrap();
+    }
+    assert_eq!(way_to_server(&pair.a), both("mpt0"));
+    flood.assert_nothing_in_clear();
 }

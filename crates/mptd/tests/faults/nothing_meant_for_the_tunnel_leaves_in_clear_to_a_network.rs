@@ -7,7 +7,10 @@ use std::time::Duration;
 use mpt_api::Command;
 
 use crate::hosts::{Config, Pair, wait_for};
-use crate::internet::{Flood, batch, both, deletion, hosts, way_to_server, within_a_second};
+use crate::internet::{
+    Flood, a_reload_changes_the_addresses, a_start_after_a_crash_fails, batch, both, deletion,
+    hosts, unblock, way_to_server, within_a_second,
+};
 use crate::support::Picture;
 
 /// The networks of the server, of which the other end is the way.
@@ -112,17 +115,7 @@ fn while_the_device_is_down_and_comes_up_again() {
 
 #[test]
 fn while_a_reload_changes_its_source_address() {
-    let (pair, mut configs) = hosts_with_networks();
-    let [a, _b] = pair.start(&configs);
-    let flood = Flood::start(&pair.a);
-    for addresses in [vec!["10.72.0.7/24", "fd00:72::7/64"], vec!["10.72.0.1/24", "fd00:72::1/64"]]
-    {
-        configs[0].device("mpt0").set("addresses", addresses);
-        a.write_config(&configs[0]);
-        a.request(Command::Reload).unwrap();
-    }
-    assert_eq!(way_to_server(&pair.a), both("mpt0"));
-    flood.assert_nothing_in_clear();
+    a_reload_changes_the_addresses(hosts_with_networks());
 }
 
 #[test]
@@ -150,16 +143,7 @@ fn after_a_crash_until_the_daemon_runs_again() {
 
 #[test]
 fn after_a_crash_when_the_next_start_fails() {
-    let (pair, configs) = hosts_with_networks();
-    let [mut a, _b] = pair.start(&configs);
-    let flood = Flood::start(&pair.a);
-    a.kill();
-    // Somebody else has the name of the device.
-    pair.a.ip("tuntap add mpt0 mode tun");
-    a.start_again(&pair.a);
-    assert_eq!(a.wait_until_ended().code(), Some(1));
-    assert_eq!(way_to_server(&pair.a), [None, None]);
-    flood.assert_nothing_in_clear();
+    a_start_after_a_crash_fails(hosts_with_networks());
 }
 
 #[test]
@@ -181,18 +165,12 @@ fn until_a_command_opens_what_a_crash_has_blocked() {
     let before = Picture::of(&pair.a);
     let [mut a, b] = pair.start(&configs);
     let running = routes(&pair);
-    let unblock = || {
-        let mut mptd = pair.a.namespace.command(env!("CARGO_BIN_EXE_mptd")).unwrap();
-        let output = mptd.arg("--unblock").output().unwrap();
-        assert!(output.status.success(), "{output:?}");
-        String::from_utf8(output.stdout).unwrap()
-    };
-    let said = unblock();
+    let said = unblock(&pair.a);
     assert!(said.contains("nothing"), "{said}");
     assert_eq!(routes(&pair), running, "those of a running daemon stay");
     a.kill();
     assert_eq!(way_to_server(&pair.a), [None, None]);
-    let said = unblock();
+    let said = unblock(&pair.a);
     assert!(said.contains("unreachable 203.0.113.0/24"), "{said}");
     before.wait_for(&pair.a);
     assert_eq!(way_to_server(&pair.a), both("line1"));
