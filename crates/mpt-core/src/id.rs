@@ -16,3 +16,8 @@ pub struct PathId(pub u32);
 /// A bound UDP socket (local address, port, interface), numbered by the caller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct SocketId(pub u32);
+
+/// Where the owner keeps a packet that waits in a connection's queue: a small number, free for
+/// another packet after its release. Each connection counts its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct StoreId(pub u32);

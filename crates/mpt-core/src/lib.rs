@@ -21,13 +21,13 @@ pub mod session;
 mod timers;
 pub mod tunnel;
 
-pub use id::{ConnectionId, DeviceId, PathId, SocketId};
+pub use id::{ConnectionId, DeviceId, PathId, SocketId, StoreId};
 pub use node::{Lent, Node, PacketMemory, Span};
 pub use path::{DownReason, DownReasons, Path, Transition};
 pub use scheduler::Mapping;
 pub use tunnel::{
     Accepted, AcceptedDatagram, Assignments, ConfigError, Connection, ConnectionConfig,
-    DatagramDrop, DatagramDrops, DeviceSink, Direction, InnerDrop, InnerDrops, InnerPacket,
-    Nowhere, Outgoing, PathConfig, PortRange, Remarks, Selector, SelectorTable, Sources, Traffic,
-    Transmit, Tunnels, check,
+    DatagramDrop, DatagramDrops, Departure, DeviceSink, Direction, InnerDrop, InnerDrops,
+    InnerPacket, Nowhere, Outgoing, PathConfig, PortRange, Remarks, Selector, SelectorTable,
+    Sources, Traffic, Transmit, Tunnels, check,
 };

@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use super::Node;
-use crate::{ConnectionId, DeviceId, InnerDrop, InnerPacket, Outgoing};
+use crate::{ConnectionId, Departure, DeviceId, InnerDrop, InnerPacket, Outgoing};
 
 impl<P: Copy> Node<P> {
     /// A packet from a device, or a super-packet that is to become several. Finds its connection,
@@ -25,6 +25,14 @@ impl<P: Copy> Node<P> {
             self.wake(now, connection);
         }
         Ok(self.tunnels.outgoing(sent?))
+    }
+
+    /// The next segments that leave the queue of a connection. To be asked after each call of
+    /// [`Self::handle_inner`], [`Self::handle_datagram`] and [`Self::handle_timeout`] until there are
+    /// none.
+    #[inline]
+    pub fn poll_departure(&mut self, now: Instant) -> Option<Departure<'_>> {
+        self.tunnels.poll_departure(now)
     }
 
     /// The first packet after a pause: its session probes more often again.

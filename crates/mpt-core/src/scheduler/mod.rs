@@ -17,6 +17,9 @@ pub enum Mapping {
     /// Every packet by itself, in the order of Algorithm 1 (almasi2017, section 4.2).
     #[default]
     Packet,
+    /// Every packet by itself, over the paths that the sender has measured to have room for it.
+    /// Without measurements, as [`Mapping::Packet`].
+    Adaptive,
     /// Every flow stays on one path; its packets carry no sequence number.
     Flow,
     /// A copy of every packet on every path, all with one sequence number.
@@ -54,6 +57,8 @@ pub struct Scheduler {
 #[derive(Clone, Debug)]
 enum Policy {
     Packet(Weighted),
+    /// What is used until the peer reports.
+    Adaptive(Weighted),
     Flow(Box<Rendezvous>),
     Duplicate(Vec<usize>),
 }
@@ -87,6 +92,7 @@ impl Scheduler {
     pub fn mapping(&self) -> Mapping {
         match self.policy {
             Policy::Packet(_) => Mapping::Packet,
+            Policy::Adaptive(_) => Mapping::Adaptive,
             Policy::Flow(_) => Mapping::Flow,
             Policy::Duplicate(_) => Mapping::Duplicate,
         }
@@ -118,7 +124,7 @@ impl Scheduler {
     /// Chooses for the next packet. `flow_hash` is used by flow mapping only.
     pub fn next(&mut self, flow_hash: u64) -> Choice<'_> {
         let slot = match &mut self.policy {
-            Policy::Packet(weighted) => weighted.next(),
+            Policy::Packet(weighted) | Policy::Adaptive(weighted) => weighted.next(),
             Policy::Flow(rendezvous) => rendezvous.choose(flow_hash),
             Policy::Duplicate(slots) if slots.is_empty() => None,
             Policy::Duplicate(slots) => return Choice::Each(slots),
@@ -135,7 +141,7 @@ impl Scheduler {
         for (slot, member) in self.members.iter().enumerate() {
             let active = member.filter(|member| member.up && Some(member.tier) == tier);
             match &mut self.policy {
-                Policy::Packet(weighted) => {
+                Policy::Packet(weighted) | Policy::Adaptive(weighted) => {
                     weighted.set(slot, active.map_or(0, |member| member.weight));
                 }
                 Policy::Flow(rendezvous) => {
@@ -151,6 +157,7 @@ impl Policy {
     fn new(mapping: Mapping) -> Self {
         match mapping {
             Mapping::Packet => Self::Packet(Weighted::new()),
+            Mapping::Adaptive => Self::Adaptive(Weighted::new()),
             Mapping::Flow => Self::Flow(Box::default()),
             Mapping::Duplicate => Self::Duplicate(Vec::new()),
         }

@@ -25,7 +25,7 @@ pub use filter::Sources;
 pub use lookup::{Assignments, PortRange, Selector, SelectorTable, check};
 pub(crate) use receive::ToDevice;
 pub use receive::{AcceptedDatagram, DatagramDrop, DeviceSink, Nowhere};
-pub use send::{InnerDrop, InnerPacket, Outgoing, Transmit};
+pub use send::{Departure, InnerDrop, InnerPacket, Outgoing, Transmit};
 
 use self::connection::index;
 use crate::path::{Path, Paths, Transitions};

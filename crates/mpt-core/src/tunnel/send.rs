@@ -1,5 +1,7 @@
 //! From the TUN devices to the network.
 
+use std::time::Instant;
+
 use mpt_wire::checksum::Sum;
 use mpt_wire::mss::ChecksumState;
 use mpt_wire::{gre, ip};
@@ -8,7 +10,7 @@ use super::Tunnels;
 use crate::tunnel::connection::{Envelope, Inner, index};
 use crate::tunnel::counters::InnerDrops;
 use crate::tunnel::filter::scope;
-use crate::{ConnectionId, DeviceId, PathId};
+use crate::{ConnectionId, DeviceId, PathId, StoreId};
 
 /// A packet or super-packet from a device, classified.
 #[derive(Debug)]
@@ -49,8 +51,22 @@ pub struct Outgoing<'a> {
     /// Hash of the flow, for entropy source ports and the IPv6 flow label. 0 where no path of the
     /// connection uses entropy and the mapping is not by flow.
     pub flow_hash: u32,
-    /// By ascending segment, at least one for each.
+    /// What leaves now, by ascending segment: at least one for each where `stored` is `None`.
     pub transmits: &'a [Transmit],
+    /// The packet waits in the queue of the connection with the segments that do not leave now: the
+    /// owner keeps its bytes under this id until a [`Departure`] releases it.
+    pub stored: Option<StoreId>,
+}
+
+/// Segments of a stored packet that leave the queue of their connection.
+#[derive(Clone, Copy, Debug)]
+pub struct Departure<'a> {
+    /// The packet, as [`Outgoing::stored`] named it.
+    pub packet: StoreId,
+    /// How to send the segments that leave now. None does where the rest was dropped.
+    pub outgoing: Outgoing<'a>,
+    /// No segment is left: the owner forgets the packet, and its id is free for another one.
+    pub released: bool,
 }
 
 impl Outgoing<'_> {
@@ -97,6 +113,9 @@ pub struct Transmit {
     pub path: PathId,
     /// Its sequence number, if the GRE header has one.
     pub sequence: u32,
+    /// "Congestion experienced" is to be set in its inner IP header: the queue asks the flow to slow
+    /// down (RFC 8290, section 4.2; RFC 6040).
+    pub mark: bool,
 }
 
 /// Why a packet from a device was not sent. Each reason has its counter in [`InnerDrops`].
@@ -194,7 +213,14 @@ impl<P: Copy> Tunnels<P> {
             outer_tos: sent.envelope.outer_tos,
             flow_hash: (sent.envelope.flow_hash >> 32) as u32,
             transmits: &self.transmits,
+            stored: None,
         }
+    }
+
+    /// The next segments that leave the queue of a connection, if any may leave now.
+    #[inline]
+    pub(crate) fn poll_departure(&mut self, _now: Instant) -> Option<Departure<'_>> {
+        None
     }
 
     #[inline]
