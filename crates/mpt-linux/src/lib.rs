@@ -5,6 +5,7 @@ pub mod netlink;
 pub mod netns;
 pub mod poller;
 pub mod realtime;
+pub mod reverse_path;
 pub mod sysctl;
 pub mod tap;
 pub mod tun;

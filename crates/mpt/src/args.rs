@@ -129,7 +129,7 @@ pub(crate) enum Operation {
     /// Look for what keeps the tunnel from working on this host, and say what to do about it
     Doctor {
         /// Configuration file
-        #[arg(long, value_name = "FILE", default_value = mptd::config::DEFAULT_FILE)]
+        #[arg(long, value_name = "FILE", default_value = mpt_config::DEFAULT_FILE)]
         config: PathBuf,
         /// As JSON
         #[arg(long)]

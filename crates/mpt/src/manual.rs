@@ -1,4 +1,4 @@
-//! Manual pages and shell completions of mpt and mptd. For whoever makes packages.
+//! Manual pages and shell completions of mpt. For whoever makes packages.
 
 use std::path::Path;
 
@@ -8,15 +8,10 @@ use mpt_text::manual::{self, Section};
 use crate::args::Args;
 use crate::client::Failed;
 
-/// Writes those of mpt and mptd to the directory; makes what is missing.
+/// Writes them to the directory; makes what is missing.
 pub(crate) fn write(directory: &Path) -> Result<(), Failed> {
-    let programs =
-        [(Args::command(), Section::User), (mptd::args::Args::command(), Section::Administrator)];
-    for (program, section) in programs {
-        manual::write(program, section, directory)
-            .map_err(|error| Failed::File(format!("{}: {error}", directory.display())))?;
-    }
-    Ok(())
+    manual::write(Args::command(), Section::User, directory)
+        .map_err(|error| Failed::File(format!("{}: {error}", directory.display())))
 }
 
 #[cfg(test)]
@@ -35,14 +30,10 @@ mod tests {
             assert!(page.contains(".SH SYNOPSIS"), "{page}");
         }
         assert!(text("man/mpt.1").contains("Exit codes"));
-        assert!(text("man/mptd.8").contains("SIGHUP"));
         for (file, word) in [
             ("bash/mpt.bash", "keepalive"),
             ("fish/mpt.fish", "keepalive"),
             ("zsh/_mpt", "keepalive"),
-            ("bash/mptd.bash", "--check"),
-            ("fish/mptd.fish", "check"),
-            ("zsh/_mptd", "--check"),
         ] {
             assert!(text(&format!("completions/{file}")).contains(word), "{file}");
         }

@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Command, Output};
 
-use mptd::config::{self, AuthKeyFile, Config};
+use mpt_config::{self as config, AuthKeyFile, Config};
 use tempfile::TempDir;
 
 const INTERFACE: &str = "\

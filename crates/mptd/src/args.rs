@@ -1,12 +1,12 @@
 //! Command line of the daemon.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use clap::Parser;
-
-use crate::config::{self, DEFAULT_FILE};
-use crate::daemon::check_reverse_path;
+use clap::{CommandFactory, Parser};
+use mpt_config::{self as config, DEFAULT_FILE};
+use mpt_linux::reverse_path;
+use mpt_text::manual::{self, Section};
 
 /// Something failed while it ran, or it could not start.
 pub const EXIT_FAILURE: u8 = 1;
@@ -42,6 +42,21 @@ pub struct Args {
     /// mptd owns, and prints them
     #[arg(long, conflicts_with = "check")]
     pub unblock: bool,
+
+    /// Write the manual pages and shell completions of mptd to this directory, for packages, and exit
+    #[arg(long, value_name = "DIRECTORY", hide = true, exclusive = true)]
+    pub manual: Option<PathBuf>,
+}
+
+/// `mptd --manual`: writes the manual pages and completions to the directory, and makes what is missing.
+pub fn manual(directory: &Path, errors: &mut impl std::io::Write) -> std::io::Result<ExitCode> {
+    match manual::write(Args::command(), Section::Administrator, directory) {
+        Ok(()) => Ok(ExitCode::SUCCESS),
+        Err(error) => {
+            writeln!(errors, "mptd: {}: {error}", directory.display())?;
+            Ok(ExitCode::from(EXIT_FAILURE))
+        }
+    }
 }
 
 /// `mptd --unblock`: removes what daemons left behind that were killed, and prints it.
@@ -76,7 +91,8 @@ pub fn check(
                 writeln!(errors, "warning: {warning}")?;
             }
             // Of this host, as it is now.
-            let of_system = check_reverse_path(&checked.config);
+            let takes_internet = checked.config.takes_internet(false);
+            let of_system = reverse_path::check(checked.config.bound_paths(), takes_internet);
             for warning in &of_system {
                 writeln!(errors, "warning: {warning}")?;
             }
@@ -106,8 +122,6 @@ pub fn check(
 
 #[cfg(test)]
 mod tests {
-    use clap::CommandFactory;
-
     use super::*;
 
     const GOOD: &str = r#"
@@ -128,7 +142,7 @@ remote = "198.51.100.1"
         let directory = tempfile::tempdir().unwrap();
         let file = directory.path().join("mpt.toml");
         std::fs::write(&file, text).unwrap();
-        let args = Args { config: file.clone(), check: true, unblock: false };
+        let args = Args { config: file.clone(), check: true, unblock: false, manual: None };
         let (mut out, mut errors) = (Vec::new(), Vec::new());
         let code = check(&args, &mut out, &mut errors).unwrap();
         let text =
@@ -140,7 +154,24 @@ remote = "198.51.100.1"
     fn the_command_line_is_consistent() {
         Args::command().debug_assert();
         let args = Args::parse_from(["mptd"]);
-        assert_eq!(args, Args { config: DEFAULT_FILE.into(), check: false, unblock: false });
+        let expected =
+            Args { config: DEFAULT_FILE.into(), check: false, unblock: false, manual: None };
+        assert_eq!(args, expected);
+    }
+
+    #[test]
+    fn there_is_a_page_and_every_shell_has_completions() {
+        let directory = tempfile::tempdir().unwrap();
+        let mut errors = Vec::new();
+        assert_eq!(manual(directory.path(), &mut errors).unwrap(), ExitCode::SUCCESS);
+        assert_eq!(errors, b"");
+        let text = |file: &str| std::fs::read_to_string(directory.path().join(file)).unwrap();
+        assert!(text("man/mptd.8").contains("SIGHUP"));
+        for (file, word) in
+            [("bash/mptd.bash", "--check"), ("fish/mptd.fish", "check"), ("zsh/_mptd", "--check")]
+        {
+            assert!(text(&format!("completions/{file}")).contains(word), "{file}");
+        }
     }
 
     #[test]

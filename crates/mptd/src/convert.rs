@@ -1,12 +1,11 @@
 //! From the configuration's and the API's words to the engine's.
 
+use mpt_config as config;
 use mpt_core::{
     ConnectionConfig, DeviceId, Direction, Mapping, PathConfig, PortRange, Selector, SocketId,
     reorder,
 };
 use mpt_wire::ecn;
-
-use crate::config;
 
 /// A connection for the endpoint.
 #[must_use]

@@ -4,7 +4,6 @@
 pub mod args;
 mod clients;
 pub mod command;
-pub mod config;
 pub mod control;
 mod convert;
 pub mod daemon;

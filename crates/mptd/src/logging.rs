@@ -9,6 +9,7 @@ use std::io::IsTerminal;
 use std::os::fd::AsFd;
 use std::os::unix::fs::MetadataExt;
 
+use mpt_config::{Daemon, LogFormat};
 use tracing::field::Field;
 use tracing::level_filters::LevelFilter;
 use tracing_journald::{Priority, PriorityMappings};
@@ -17,8 +18,6 @@ use tracing_subscriber::fmt::format::{Writer, debug_fn};
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
 use tracing_subscriber::{EnvFilter, Layer, Registry, fmt as lines, reload};
-
-use crate::config::{Daemon, LogFormat};
 
 /// The fields of journal entries begin with it: `journalctl MPT_CONNECTION=office`.
 const JOURNAL_PREFIX: &str = "MPT";

@@ -11,7 +11,7 @@ use mpt_linux::confine;
 use mpt_linux::tun;
 use mptd::args::{self, Args, EXIT_CONFIG, EXIT_FAILURE};
 use mptd::privileges::{self, Identity, Purpose};
-use mptd::{config, daemon, logging, service};
+use mptd::{daemon, logging, service};
 use zeroizing_alloc::ZeroAlloc;
 
 /// Overwrites memory that is freed: keys do not stay where a library has had a copy of them. Packets allocate nothing, so it costs them nothing.
@@ -23,6 +23,10 @@ const RESOLVERS: usize = 16;
 
 fn main() -> ExitCode {
     let args = Args::parse();
+    if let Some(directory) = &args.manual {
+        let done = args::manual(directory, &mut std::io::stderr().lock());
+        return done.unwrap_or(ExitCode::from(EXIT_FAILURE));
+    }
     if args.unblock {
         let done = args::unblock(&mut std::io::stdout().lock(), &mut std::io::stderr().lock());
         return done.unwrap_or(ExitCode::from(EXIT_FAILURE));
@@ -41,9 +45,9 @@ fn main() -> ExitCode {
     let keys = RefCell::new(Vec::new());
     let read = |file: &Path| {
         keys.borrow_mut().push(file.to_owned());
-        config::read_key_file(file)
+        mpt_config::read_key_file(file)
     };
-    let checked = match config::load_with(&args.config, &read) {
+    let checked = match mpt_config::load_with(&args.config, &read) {
         Ok(checked) => checked,
         Err(errors) => {
             eprintln!("{errors}");

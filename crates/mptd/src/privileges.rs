@@ -3,14 +3,11 @@
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
+use mpt_config::{Config, USUAL_USER};
 use mpt_linux::confine::{self, Enforced, Sandbox, User, Work};
 use mpt_linux::tun::{self, Driver};
 
-use crate::config::Config;
 use crate::service;
-
-/// The user of the daemon where the configuration names none.
-pub const USUAL_USER: &str = "mpt";
 
 /// Where the resolver of names (glibc's or musl's) finds what it needs. A file there is exchanged for another by DHCP clients, which a rule for
 /// the file alone would not survive; `/etc/resolv.conf` is often a link into one of the others. Libraries are those of its modules (nsswitch.conf(5)).

@@ -6,8 +6,8 @@ use ipnet::IpNet;
 use mpt_api::snapshot::{Connection, MtuSource, Path};
 use mpt_api::{Command, DownReason, PathState, Reply, SessionState, Snapshot};
 use mpt_client::Client;
+use mpt_config::DEFAULT_PORT;
 use mpt_core::path::mtu::IPV6_MINIMUM;
-use mptd::config::DEFAULT_PORT;
 
 use super::{Findings, Level};
 use crate::client::Failed;

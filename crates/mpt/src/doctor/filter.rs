@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::process::Command;
 
-use mptd::config::Config;
+use mpt_config::Config;
 use serde_json::Value;
 
 use super::{Findings, Level, ports};

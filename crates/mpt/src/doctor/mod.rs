@@ -13,9 +13,8 @@ use std::fmt;
 use std::io::{self, Write};
 use std::path::Path;
 
+use mpt_config::USUAL_USER;
 use mpt_text::quantity;
-use mptd::config;
-use mptd::privileges::USUAL_USER;
 use serde::Serialize;
 
 use crate::args::Daemon;
@@ -112,7 +111,7 @@ pub(crate) fn run(
     out: &mut impl Write,
 ) -> Result<(), Failed> {
     let mut found = Findings::default();
-    let loaded = config::load(file);
+    let loaded = mpt_config::load(file);
     let user = loaded.as_ref().ok().and_then(|checked| checked.config.daemon.user.as_deref());
     kernel::check(user.unwrap_or(USUAL_USER), &mut found);
     let snapshot = daemon::snapshot(client::connect(daemon));

@@ -2,11 +2,11 @@
 
 use std::net::{IpAddr, ToSocketAddrs};
 
+use mpt_config::{Config, Connection, Path};
 use mpt_core::path::mtu::IPV6_MINIMUM;
 use mpt_linux::netlink::{LinkInfo, Netlink, Query};
+use mpt_linux::reverse_path;
 use mpt_linux::sysctl;
-use mptd::config::{Config, Connection, Path};
-use mptd::daemon::check_reverse_path;
 
 use super::{Findings, Level};
 
@@ -31,7 +31,7 @@ pub(super) fn check(config: &Config, found: &mut Findings) {
             "AF_NETLINK has to be allowed",
         ),
     }
-    let filters = check_reverse_path(config);
+    let filters = reverse_path::check(config.bound_paths(), config.takes_internet(false));
     if filters.is_empty() {
         found.ok("rp_filter", "drops nothing that comes in on a path");
     }

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::io::ErrorKind;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 
-use mptd::config::{Config, SourcePort};
+use mpt_config::{Config, SourcePort};
 
 use super::{Findings, Level};
 

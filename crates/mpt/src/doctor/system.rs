@@ -2,11 +2,11 @@
 
 use ipnet::IpNet;
 use mpt_api::Snapshot;
+use mpt_config::{Config, Fallback};
 use mpt_linux::netlink::{
     BLOCK_RULE_PRIORITY, Error, MAIN_TABLE, Netlink, PATH_RULE_PRIORITY, Route, Rule,
     TUNNEL_RULE_PRIORITY,
 };
-use mptd::config::{Config, Fallback};
 
 use super::{Findings, Level};
 
@@ -138,7 +138,7 @@ async fn running(
 fn default_route(
     kernel: &Kernel,
     config: &Config,
-    connection: &mptd::config::Connection,
+    connection: &mpt_config::Connection,
     ipv6: bool,
     device: u32,
     snapshot: &Snapshot,

@@ -69,7 +69,7 @@ fn check(written: &Written) -> Result<(), Failed> {
         let found = written.keys.iter().find(|(file, _)| name == file.as_str());
         Ok(Zeroizing::new(found.map_or_else(String::new, |(_, key)| key.clone())))
     };
-    mptd::config::check_text_with("the result", &written.toml, &key).map(|_| ()).map_err(|errors| {
+    mpt_config::check_text_with("the result", &written.toml, &key).map(|_| ()).map_err(|errors| {
         Failed::File(format!("what the files say cannot be carried over:\n{errors}"))
     })
 }

@@ -5,8 +5,8 @@ use std::fmt::Write;
 use std::net::IpAddr;
 
 use ipnet::IpNet;
+use mpt_config::DEFAULT_PORT;
 use mpt_core::path::mtu;
-use mptd::config::DEFAULT_PORT;
 
 use super::original::{Connection, Interface, Original, Path, Warnings};
 use crate::args::quoted;

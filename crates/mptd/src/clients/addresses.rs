@@ -5,8 +5,7 @@ use std::net::IpAddr;
 
 use ipnet::IpNet;
 use mpt_api::session::{SessionCode, SessionFailure};
-
-use crate::config::{self, Config};
+use mpt_config::{self as config, Config};
 
 /// The addresses that can be given away.
 pub(super) struct Addresses<'a> {

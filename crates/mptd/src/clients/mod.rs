@@ -14,10 +14,10 @@ use std::time::Instant;
 use ipnet::IpNet;
 use mpt_api::session::{Create, Created, PathSpec, SessionCode, SessionFailure};
 use mpt_api::{Direction, Mapping};
+use mpt_config::{self as config, Config, Connection, Path, Selector, SourcePort, USUAL_MTU};
 use mpt_core::path::mtu;
 use mpt_core::session::{PresharedKey, PublicKey, SessionId};
 
-use crate::config::{self, Config, Connection, Path, Selector, SourcePort, USUAL_MTU};
 use addresses::Addresses;
 use creations::Creations;
 pub(crate) use name::ClientConnection;

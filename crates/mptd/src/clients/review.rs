@@ -3,11 +3,11 @@
 use std::collections::BTreeSet;
 
 use ipnet::IpNet;
+use mpt_config::{self as config, Config};
 use mpt_core::session::SessionId;
 
 use super::addresses::Addresses;
 use super::{Clients, Held, agreed};
-use crate::config::{self, Config};
 
 /// The outcome of a review.
 #[derive(Debug)]

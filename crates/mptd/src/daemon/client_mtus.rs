@@ -4,10 +4,10 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use ipnet::IpNet;
+use mpt_config::Connection;
 use mpt_linux::netlink;
 
 use super::Daemon;
-use crate::config::Connection;
 use crate::data::{DataPath, InnerMtus};
 
 impl Daemon {

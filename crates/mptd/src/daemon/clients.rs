@@ -6,11 +6,11 @@ use std::time::Duration;
 use mpt_api::{
     Changed, ClientConnection, Clients, Code, EventKind, Failure, LossReason, PathState,
 };
+use mpt_config::Config;
 use mpt_core::session::SessionId;
 
 use super::{Daemon, Error};
 use crate::clients::{Ending, Held, Review};
-use crate::config::Config;
 
 /// How long a client waits that was refused, before it tries again.
 const COMES_BACK_AFTER: Duration = Duration::from_secs(5);
@@ -37,7 +37,7 @@ impl Daemon {
                 paths_up: u16::try_from(up).unwrap_or(u16::MAX),
             }
         };
-        let of = |client: &crate::config::Client| mpt_api::Client {
+        let of = |client: &mpt_config::Client| mpt_api::Client {
             name: client.name.clone(),
             public_key: client.public_key.to_string(),
             connections: (self.clients.iter())

@@ -4,9 +4,9 @@ use std::collections::HashMap;
 
 use mpt_api::snapshot as api;
 use mpt_api::{Code, Failure, PathChange, Snapshot};
+use mpt_config as config;
 
 use super::Daemon;
-use crate::config;
 use crate::data::{ChangeError, Ended};
 
 impl Daemon {

@@ -3,10 +3,10 @@
 
 use std::collections::HashSet;
 
+use mpt_config::Fallback;
 use mpt_linux::netlink::{self, Netlink};
 
 use super::Daemon;
-use crate::config::{Config, Fallback};
 
 impl Daemon {
     /// Lets default routes follow the paths of their connections. To be called whenever a path may have changed.
@@ -26,14 +26,8 @@ impl Daemon {
     }
 }
 
-fn is_direct(connection: &crate::config::Connection) -> bool {
+fn is_direct(connection: &mpt_config::Connection) -> bool {
     connection.fallback == Fallback::Direct && connection.default_routes().next().is_some()
-}
-
-/// Whether there is a default route into a tunnel.
-pub(super) fn takes_internet(config: &Config, ipv6: bool) -> bool {
-    let mut routes = config.connections.iter().flat_map(crate::config::Connection::default_routes);
-    routes.any(|net| net.addr().is_ipv6() == ipv6)
 }
 
 /// `mptd --unblock`: removes the rules and routes that daemons left behind that were killed, blocks of default routes included. Returns them as

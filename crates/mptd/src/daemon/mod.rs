@@ -14,7 +14,6 @@ mod network;
 mod provoked;
 mod put_back;
 mod reload;
-mod reverse_path;
 mod runtime;
 mod sessions;
 mod steering;
@@ -28,6 +27,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use mpt_api::{Event, EventKind};
+use mpt_config::{self as config, Config, ConfigErrors};
 use mpt_linux::netlink;
 use mpt_linux::tun::{Driver, Tun, TunError};
 use thiserror::Error;
@@ -36,14 +36,12 @@ use tokio::sync::{Notify, broadcast, mpsc};
 
 use crate::clients::Clients;
 use crate::command::Command;
-use crate::config::{self, Config, ConfigErrors};
 use crate::control::{BindError, ControlSocket, EVENT_BACKLOG, Server};
 use crate::data::{self, ChangeError, DataPath, Ended, Handle, Notice, former};
 use crate::service;
 pub use fallback::unblock;
 use names::Names;
 use network::Network;
-pub use reverse_path::check as check_reverse_path;
 use system::{End, System};
 
 /// Requests waiting for an answer, from all clients together.

@@ -8,11 +8,10 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use mpt_api::{DownReason, EventKind};
+use mpt_config::{Config, Path};
 use tokio::sync::{Semaphore, mpsc};
 
 use super::Daemon;
-use super::fallback::takes_internet;
-use crate::config::{Config, Path};
 use crate::resolver;
 
 /// How long a name is not asked for again.
@@ -109,7 +108,7 @@ async fn look_up(name: &str, outside: Option<Outside>) -> std::io::Result<Vec<Ip
 impl Daemon {
     /// How names are to be asked for.
     fn outside(&self) -> Option<Outside> {
-        let taken = [false, true].iter().any(|&ipv6| takes_internet(&self.running, ipv6));
+        let taken = [false, true].iter().any(|&ipv6| self.running.takes_internet(ipv6));
         let mark = self.system.current_mark().filter(|_| taken)?;
         let paths = self.running.connections.iter().flat_map(|it| &it.paths);
         let mut interfaces: Vec<_> = paths.filter_map(|path| path.interface.clone()).collect();
@@ -249,7 +248,7 @@ mod tests {
             local = "2001:db8::1"
             remote = "vpn.example.com"
         "#;
-        crate::config::check_text("test", text).unwrap().config
+        mpt_config::check_text("test", text).unwrap().config
     }
 
     #[test]

@@ -6,12 +6,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use futures_util::FutureExt;
+use mpt_config::{Config, Connection, Path};
 use mpt_linux::netlink::{self, Events};
 use tokio::sync::{Notify, broadcast, oneshot};
 
 use super::Error;
 use super::links::Links;
-use crate::config::{Config, Connection, Path};
 use crate::data::{Ended, Handle, PathLink};
 
 /// Changes of the network that come together (a link that flaps, an interface with its addresses) are looked at once, after this.

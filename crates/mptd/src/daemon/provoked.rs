@@ -111,7 +111,7 @@ impl Daemon {
         if let Some(controller) = config.controllers.iter().find(|it| it.public_key == *peer) {
             return format!("controller {}", controller.name);
         }
-        let is = |it: &&crate::config::Connection| {
+        let is = |it: &&mpt_config::Connection| {
             it.peer.as_ref().is_some_and(|known| known.public_key == *peer)
         };
         match config.connections.iter().find(is) {

@@ -1,6 +1,7 @@
 //! Putting a configuration into effect: all of it, or nothing.
 
 use mpt_api::{Code, EventKind, Failure, Reloaded};
+use mpt_config::{self as config, Config, Plan, diff};
 
 use super::links::Links;
 use super::names::fill_in;
@@ -8,7 +9,6 @@ use super::network::Changes;
 use super::runtime::keep_changes_by_hand;
 use super::sessions::{self, with_networks};
 use super::{Daemon, Error, open_devices};
-use crate::config::{self, Config, Plan, diff};
 use crate::data::{ChangeError, LinkFacts, Wanted};
 
 impl Daemon {

@@ -3,10 +3,10 @@
 use std::time::Duration;
 
 use mpt_api::{Changed, Code, Failure, PathChange};
+use mpt_config::{self as config, Config, ConfigErrors, diff, read_key_file};
 
 use super::{Daemon, Error};
 use crate::command::Change;
-use crate::config::{self, Config, ConfigErrors, diff, read_key_file};
 
 impl Daemon {
     /// Does what a client asks for; nothing when it cannot be done.

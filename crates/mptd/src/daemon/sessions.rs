@@ -9,12 +9,12 @@ use mpt_api::session::{
     SessionResult,
 };
 use mpt_api::{EventKind, LossReason, SessionRole};
+use mpt_config::{self as config, Config, USUAL_MTU};
 use mpt_core::session::{CloseReason, Event, Limits, Peer, PublicKey, SessionId};
 use mpt_wire::control::{Kind, Reason};
 
 use super::{Daemon, Error};
 use crate::clients::{Clients, Held};
-use crate::config::{self, Config, USUAL_MTU};
 use crate::data::{ChangeError, ClientSession, LinkFacts, Wanted};
 
 /// How long a client waits before it asks again for what the server refused or did not answer.

@@ -5,17 +5,16 @@ use std::net::IpAddr;
 use std::time::{Duration, Instant};
 
 use ipnet::IpNet;
+use mpt_config::{self as config, Config, Connection, Fallback, Path};
 use mpt_linux::netlink::{
     Error, Event, Internet, LinkInfo, Netlink, Owned, PathRouting, Query, Route, Rule, Uplink,
 };
+use mpt_linux::reverse_path;
 use mpt_linux::udp::{MAX_BATCH_BYTES, MAX_BATCH_DATAGRAMS};
 use mpt_wire::gre;
 
-use super::fallback::takes_internet;
 use super::links::Links;
 use super::put_back::PutBack;
-use super::reverse_path;
-use crate::config::{self, Config, Connection, Fallback, Path};
 
 /// Everything made, and the way to remove exactly that.
 pub(super) struct System {
@@ -97,7 +96,7 @@ impl System {
 
     /// The mark that outer packets must have before `config` is applied, if any.
     pub(super) async fn mark(&mut self, config: &Config) -> Result<Option<u32>, Error> {
-        let needs_mark = [false, true].iter().any(|&ipv6| takes_internet(config, ipv6))
+        let needs_mark = [false, true].iter().any(|&ipv6| config.takes_internet(ipv6))
             || !uplinks(config).is_empty();
         if needs_mark && self.mark.is_none() {
             self.owned.set_mark(config.daemon.mark).await?;
@@ -172,7 +171,7 @@ impl System {
         let mut complaints = BTreeSet::new();
         self.route_uplinks(config).await?;
         let result = self.route_paths(config, links, &mut complaints).await;
-        complaints.extend(reverse_path::warnings(self.netlink(), config, links).await);
+        complaints.extend(self.reverse_path_warnings(config).await);
         self.complain(complaints);
         result
     }
@@ -336,6 +335,11 @@ impl System {
         Ok(())
     }
 
+    async fn reverse_path_warnings(&self, config: &Config) -> Vec<String> {
+        let takes_internet = config.takes_internet(false);
+        reverse_path::warnings(self.netlink(), config.bound_paths(), takes_internet).await
+    }
+
     /// Brings routing up to date after interfaces, addresses or routes changed.
     pub(super) async fn refresh(&mut self, config: &Config, links: &Links) {
         let mut complaints = BTreeSet::new();
@@ -344,7 +348,7 @@ impl System {
         let (put_back, errors) = self.owned.refresh().await;
         self.put_back.log(&put_back, Instant::now());
         complaints.extend(errors.iter().map(ToString::to_string));
-        complaints.extend(reverse_path::warnings(self.netlink(), config, links).await);
+        complaints.extend(self.reverse_path_warnings(config).await);
         self.complain(complaints);
     }
 
@@ -461,7 +465,7 @@ impl System {
         let Some(link) = links.named(&routing.interface).filter(|link| link.running) else {
             return Ok(false);
         };
-        if takes_internet(config, routing.remote.is_ipv6()) {
+        if config.takes_internet(routing.remote.is_ipv6()) {
             return Ok(true);
         }
         let query =

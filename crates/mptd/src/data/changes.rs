@@ -5,6 +5,7 @@ use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::time::Instant;
 
+use mpt_config::{self as config, SourcePort};
 use mpt_core::{ConfigError, ConnectionConfig, DeviceId, DownReason, PathId, SocketId, check};
 use thiserror::Error;
 
@@ -15,7 +16,6 @@ use super::sessions::ClientSession;
 use super::sockets::SocketKey;
 use super::system::{SuperPacketDevice, System};
 use super::token::Token;
-use crate::config::{self, SourcePort};
 use crate::convert;
 
 /// Source ports of an entropy path. Routers that balance by flow need a few to choose from, not one for each flow.

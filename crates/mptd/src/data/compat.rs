@@ -6,6 +6,7 @@ use std::net::SocketAddr;
 use std::time::Instant;
 
 use mpt_api::snapshot as api;
+use mpt_config as config;
 use mpt_core::compat::{Config, Create, Event, Outcome, PathConfig};
 use mpt_core::node::{Destination, Transmit};
 use mpt_core::{PathId, SocketId};
@@ -15,7 +16,6 @@ use super::sockets::{SocketKey, Sockets};
 use super::system::{BatchSocket, System};
 use super::token::Token;
 use super::{ChangeError, DataPath, Wanted, snapshot};
-use crate::config;
 
 /// Reads from one command socket in a round: a flood of commands must not hold up the packets.
 const READS_PER_ROUND: usize = 16;

@@ -3,6 +3,7 @@
 use std::net::SocketAddr;
 use std::time::Instant;
 
+use mpt_config::SourcePort;
 use mpt_core::SocketId;
 use mpt_core::path::reported::Reported;
 use socket2::SockAddr;
@@ -10,7 +11,6 @@ use socket2::SockAddr;
 use super::outbox::{Flushed, Outbox, SendCounters};
 use super::sockets::{SocketKey, Sockets};
 use super::system::System;
-use crate::config::SourcePort;
 
 /// What a path is wired to.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -3,11 +3,11 @@
 use std::time::{Duration, Instant};
 
 use mpt_api::snapshot as api;
+use mpt_config as config;
 use mpt_core::{ConnectionId, PathId};
 
 use super::system::System;
 use super::{DataPath, snapshot};
-use crate::config;
 
 impl<S: System> DataPath<S> {
     /// Our own public key in base64, if we have one.

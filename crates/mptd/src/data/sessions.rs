@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
 use std::time::Instant;
 
+use mpt_config as config;
 use mpt_core::node::PathEvent;
 use mpt_core::session::{
     self, Event, Limits, Peer, PrivateKey, PublicKey, RequestRefused, SessionConfig, SessionId,
@@ -16,7 +17,7 @@ use super::shares::Owner;
 use super::sockets::SocketKey;
 use super::system::System;
 use super::{ChangeError, DataPath, Notice, Wanted};
-use crate::{config, convert};
+use crate::convert;
 
 /// Sessions of the configured connections, by the connection's name, and the sockets of those that have none of their own.
 #[derive(Debug, Default)]

@@ -5,6 +5,7 @@ use std::time::Instant;
 
 use mpt_api::snapshot as api;
 use mpt_api::{EventKind, Offload};
+use mpt_config as config;
 use mpt_core::path::mtu;
 use mpt_core::reorder::EqualizedBuffer;
 use mpt_core::{Connection, DownReason, DownReasons, Path, PathId, Traffic};
@@ -13,7 +14,6 @@ use mpt_wire::gre;
 use super::buffers::PacketRef;
 use super::system::{SuperPacketDevice, System};
 use super::{DataPath, RATE_PERIOD};
-use crate::config;
 
 /// Traffic of every path over the last whole period.
 #[derive(Debug, Default)]

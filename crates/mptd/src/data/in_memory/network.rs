@@ -8,6 +8,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use mpt_config::{self as config, Config};
 use mpt_core::session::{Limits, PrivateKey};
 use mpt_link::{ByteCount, Link, Params};
 use tokio::sync::Notify;
@@ -16,7 +17,6 @@ use super::devices::{MemoryDevice, Queues};
 use super::packets;
 use super::sockets::{Datagram, Queue};
 use super::system::Memory;
-use crate::config::{self, Config};
 use crate::data::{DataPath, LinkFacts, Wanted};
 
 /// The index of a host, and of the direction in which it sends.

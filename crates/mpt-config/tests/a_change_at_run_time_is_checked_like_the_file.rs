@@ -3,11 +3,11 @@
 
 use std::path::Path;
 
-use mpt_core::session::PrivateKey;
-use mptd::config::{
+use mpt_config::{
     Config, ConfigErrors, KeyFileError, add_connection, add_path, check_text_with, diff, save,
     write_file,
 };
+use mpt_core::session::PrivateKey;
 
 const FILE: &str = r#"# The head office.
 [[device]]

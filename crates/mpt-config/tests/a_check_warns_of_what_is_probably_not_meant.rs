@@ -1,6 +1,6 @@
 //! `mptd --check` warns, with line and remedy, of files that are allowed but will disappoint.
 
-use mptd::config::check_text;
+use mpt_config::check_text;
 
 fn file(connection: &str, dsl: &str, lte: &str) -> String {
     format!(

@@ -21,6 +21,8 @@ pub const USUAL_MTU: u16 = mtu::ETHERNET;
 /// MTU in bytes of a device that only clients use: what fits an Ethernet path over IPv4, with a GRE header with key and sequence number
 /// (12 bytes). No client changes it; what is too large for one is answered.
 const CLIENTS_MTU: u16 = mtu::inner(USUAL_MTU, Version::V4, 12);
+/// The user of the daemon where the configuration names none.
+pub const USUAL_USER: &str = "mpt";
 /// Default of `connection.path.remote_port`.
 pub const DEFAULT_PORT: u16 = gre::PORT;
 /// Default of `daemon.private_key_file`.
@@ -58,7 +60,7 @@ pub struct Config {
 /// `[daemon]`
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Daemon {
-    /// The user that the daemon becomes when root starts it; `None`: see [`crate::privileges`].
+    /// The user that the daemon becomes when root starts it; `None`: [`USUAL_USER`], if the directory of the file belongs to it, else root.
     pub user: Option<String>,
     /// UNIX socket of the control API.
     pub control_socket: PathBuf,
@@ -388,7 +390,8 @@ impl Connection {
 }
 
 /// The address of this family that stands for none.
-pub(crate) fn unspecified(family: IpAddr) -> IpAddr {
+#[must_use]
+pub fn unspecified(family: IpAddr) -> IpAddr {
     match family {
         IpAddr::V4(_) => IpAddr::V4(Ipv4Addr::UNSPECIFIED),
         IpAddr::V6(_) => IpAddr::V6(Ipv6Addr::UNSPECIFIED),

@@ -5,6 +5,8 @@
 //! what a reload has to change; [`add_path`] and [`add_connection`] read what is added at run time, [`save()`] writes it into the
 //! file.
 
+#![forbid(unsafe_code)]
+
 mod advice;
 mod amend;
 mod check;
@@ -30,7 +32,7 @@ pub use compat::{AuthKeyFile, Compat, Create, DEFAULT_COMMAND_PORT, DEFAULT_COMP
 pub use diagnostic::{ConfigErrors, Diagnostic};
 pub use diff::{Change, Plan, Step, diff};
 pub use mpt_client::{KeyFileError, read_key_file};
-pub(crate) use networks::is_link_local;
+pub use networks::is_link_local;
 pub use peers::{
     Addresses, Client, Controller, DEFAULT_IDLE_KEEPALIVE, DEFAULT_KEEPALIVE, DEFAULT_MAPPINGS,
     DEFAULT_MAX_CONNECTIONS, DEFAULT_MAX_PATHS, DEFAULT_MAX_WEIGHT, DEFAULT_SILENT, Peer, Pool,
@@ -38,15 +40,16 @@ pub use peers::{
 };
 pub use reader::KeyReader;
 pub use save::{save, write_file};
-pub(crate) use types::unspecified;
 pub use types::{
     Config, Connection, DEFAULT_BUFFER_LIMIT, DEFAULT_CREATIONS, DEFAULT_MARK, DEFAULT_MAX_CLIENTS,
     DEFAULT_MAX_DELAY, DEFAULT_PORT, DEFAULT_PRIVATE_KEY_FILE, DEFAULT_WINDOW, Daemon, Device,
-    Fallback, LogFormat, Path, PortRange, Reorder, Selector, SourcePort, USUAL_MTU,
+    Fallback, LogFormat, Path, PortRange, Reorder, Selector, SourcePort, USUAL_MTU, USUAL_USER,
+    unspecified,
 };
 
 /// Writes a time as the configuration file would have it: "500 ms".
-pub(crate) fn time_text(time: std::time::Duration) -> String {
+#[must_use]
+pub fn time_text(time: std::time::Duration) -> String {
     values::time(time)
 }
 

@@ -1,7 +1,7 @@
 //! `examples/mpt.toml` is the reference of the configuration; here it is held to what the daemon reads.
 
+use mpt_config::{Checked, check_text_with};
 use mpt_core::session::PrivateKey;
-use mptd::config::{Checked, check_text_with};
 
 const EXAMPLE: &str = include_str!("../../../examples/mpt.toml");
 

@@ -123,7 +123,8 @@ pub struct Controller {
 
 impl Peer {
     /// Says whether a session with this peer can go on as one with the other.
-    pub(crate) fn has_same_session(&self, other: &Peer) -> bool {
+    #[must_use]
+    pub fn has_same_session(&self, other: &Peer) -> bool {
         let identity = |it: &Peer| (it.public_key, it.psk.clone(), it.initiate, it.create);
         identity(self) == identity(other)
     }

@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
-use mptd::config;
+use mpt_config as config;
 
 /// A public key (RFC 7748, section 6.1: Alice's) for where the documents have none.
 const PUBLIC_KEY: &str = "hSDwCYkwp1R0i33ctD73Wg2/Og0mOBr066SpjqqbTmo=";

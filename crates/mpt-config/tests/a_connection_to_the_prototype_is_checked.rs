@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use mptd::config::{Checked, KeyFileError, check_text_with, diff, save};
+use mpt_config::{Checked, KeyFileError, check_text_with, diff, save};
 
 const GOOD: &str = r#"[[device]]
 name = "tun0"
@@ -62,7 +62,7 @@ fn its_defaults_are_those_that_the_prototype_needs() {
         .iter()
         .map(|it| (it.local_port, it.source_port, it.remote_source_port))
         .collect();
-    use mptd::config::SourcePort::Fixed;
+    use mpt_config::SourcePort::Fixed;
     assert_eq!(ports, [(23456, Fixed(23456), Some(23456)), (4754, Fixed(4754), Some(4754))]);
 }
 

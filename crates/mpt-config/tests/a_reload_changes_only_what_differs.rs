@@ -1,7 +1,7 @@
 //! The steps of a reload: what the change does not concern gets none, so that it keeps its packets, numbers and ports.
 
+use mpt_config::{Change, Config, Plan, check_text, check_text_with, diff};
 use mpt_core::session::PrivateKey;
-use mptd::config::{Change, Config, Plan, check_text, check_text_with, diff};
 
 const BEFORE: &str = r#"
 [[device]]

@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
+use mpt_config::{KeyFileError, check_text, check_text_with, load};
 use mpt_core::session::{PresharedKey, PrivateKey};
-use mptd::config::{KeyFileError, check_text, check_text_with, load};
 use proptest::prelude::*;
 
 /// A good file with one device and one connection over two paths.

@@ -21,6 +21,19 @@ impl Connection {
 }
 
 impl Config {
+    /// Says whether a default route of this family leads into a tunnel.
+    #[must_use]
+    pub fn takes_internet(&self, ipv6: bool) -> bool {
+        let mut routes = self.connections.iter().flat_map(Connection::default_routes);
+        routes.any(|net| net.addr().is_ipv6() == ipv6)
+    }
+
+    /// Returns the paths that are bound to an interface: its name, the local address if the file has one, and the remote one.
+    pub fn bound_paths(&self) -> impl Iterator<Item = (&str, Option<IpAddr>, IpAddr)> {
+        let paths = self.connections.iter().flat_map(|it| &it.paths);
+        paths.filter_map(|path| Some((path.interface.as_deref()?, path.local, path.remote)))
+    }
+
     /// The networks whose packets go nowhere while their route into the tunnel is missing, instead of taking a less specific one.
     ///
     /// A default route has a guard of another kind, and a link-local network is the kernel's business. An IPv4 network in which a path's remote
@@ -28,9 +41,8 @@ impl Config {
     /// into the tunnel, and would then take the peer for a neighbour.
     #[must_use]
     pub fn guarded_networks(&self) -> HashSet<IpNet> {
-        let paths = self.connections.iter().flat_map(|it| &it.paths);
-        let bound = paths.filter(|path| path.interface.is_some() && path.remote.is_ipv4());
-        let remotes: Vec<IpAddr> = bound.map(|path| path.remote).collect();
+        let remotes = self.bound_paths().map(|(_, _, remote)| remote);
+        let remotes: Vec<IpAddr> = remotes.filter(IpAddr::is_ipv4).collect();
         let blocks = self.connections.iter().filter(|it| it.fallback == Fallback::Block);
         let networks = blocks.flat_map(Connection::routed_networks).map(IpNet::trunc);
         networks
@@ -41,7 +53,8 @@ impl Config {
 }
 
 /// Whether the kernel routes a network on every interface.
-pub(crate) fn is_link_local(network: &IpNet) -> bool {
+#[must_use]
+pub fn is_link_local(network: &IpNet) -> bool {
     match network.addr() {
         IpAddr::V4(address) => address.is_link_local() || address.is_multicast(),
         IpAddr::V6(address) => address.is_unicast_link_local() || address.is_multicast(),
