@@ -14,6 +14,7 @@ mod id;
 pub mod liveness;
 pub mod node;
 pub mod path;
+pub mod queue;
 pub mod reorder;
 pub mod scheduler;
 pub mod sequence;

@@ -1,0 +1,26 @@
+//! What became of the segments.
+
+/// What became of the segments of one queue since it exists.
+///
+/// Each segment of a packet that was taken ends in `left`, `dropped`, `overflowed` or `cleared`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counters {
+    /// Segments that left.
+    pub left: u64,
+    /// Bytes of those.
+    pub left_bytes: u64,
+    /// Those of `left` that left with a mark.
+    pub marked: u64,
+    /// Segments dropped because their flow had a standing queue.
+    pub dropped: u64,
+    /// Bytes of those.
+    pub dropped_bytes: u64,
+    /// Segments dropped because the queue was over a bound.
+    pub overflowed: u64,
+    /// Bytes of those.
+    pub overflowed_bytes: u64,
+    /// Segments that were waiting when the queue was cleared.
+    pub cleared: u64,
+    /// Segments of packets that were not taken.
+    pub refused: u64,
+}

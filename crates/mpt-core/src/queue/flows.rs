@@ -1,0 +1,208 @@
+//! The flows of a queue and the order in which they have their turns.
+
+use super::law::Standing;
+use super::packet::StoreId;
+use super::slots::Chain;
+
+/// Number of the buckets that flows are hashed into (RFC 8290 section 4.1.1). Flows that share a
+/// bucket are one flow.
+pub const BUCKETS: usize = 1024;
+
+/// Bytes that a flow may send in its turn (RFC 8290 section 5.2.4).
+pub const QUANTUM: u32 = 1514;
+
+/// No flow.
+const NONE: u16 = u16::MAX;
+
+/// The list that a flow stands in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum List {
+    /// Of the sparse flows. They go first.
+    New,
+    /// Of the bulk flows.
+    Old,
+}
+
+/// Which of its amounts makes a flow the fattest.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum By {
+    Bytes,
+    Packets,
+}
+
+/// A flow of which packets wait, or of which packets have just left.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Flow {
+    /// Its packets, valid while its load has any.
+    pub(super) chain: Chain,
+    /// Segments of its packets.
+    pub(super) segments: u64,
+    /// Bytes that it may still send in this turn; below 0, what it has sent too much.
+    pub(super) deficit: i64,
+    pub(super) standing: Standing,
+    /// The next segment leaves with a mark.
+    pub(super) mark: bool,
+    /// The next flow of its list, or the next free entry.
+    next: u16,
+}
+
+/// What waits of a flow. It stands apart from [`Flow`] because the search for the fattest flow reads
+/// nothing else.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Load {
+    pub(super) bytes: usize,
+    pub(super) packets: u32,
+    bucket: u16,
+}
+
+/// A list of flows, chained by [`Flow::next`].
+#[derive(Clone, Copy, Debug)]
+struct Ends {
+    first: u16,
+    last: u16,
+}
+
+impl Ends {
+    const EMPTY: Self = Self { first: NONE, last: NONE };
+
+    fn push(&mut self, flows: &mut [Flow], index: u16) {
+        flows[usize::from(index)].next = NONE;
+        match self.last {
+            NONE => self.first = index,
+            last => flows[usize::from(last)].next = index,
+        }
+        self.last = index;
+    }
+
+    fn pop(&mut self, flows: &[Flow]) -> Option<u16> {
+        if self.first == NONE {
+            return None;
+        }
+        let index = self.first;
+        self.first = flows[usize::from(index)].next;
+        if self.first == NONE {
+            self.last = NONE;
+        }
+        Some(index)
+    }
+}
+
+/// The flow table. It takes 2 KiB for the buckets, and about 100 bytes for each of the most flows that
+/// ever waited at the same time; without traffic it takes nothing.
+#[derive(Clone, Debug)]
+pub(super) struct Flows {
+    /// By bucket: the index of its flow.
+    buckets: Vec<u16>,
+    flows: Vec<Flow>,
+    loads: Vec<Load>,
+    free: u16,
+    new: Ends,
+    old: Ends,
+}
+
+impl Flows {
+    pub(super) const fn new() -> Self {
+        Self {
+            buckets: Vec::new(),
+            flows: Vec::new(),
+            loads: Vec::new(),
+            free: NONE,
+            new: Ends::EMPTY,
+            old: Ends::EMPTY,
+        }
+    }
+
+    #[inline]
+    pub(super) fn get(&self, index: u16) -> (&Flow, &Load) {
+        (&self.flows[usize::from(index)], &self.loads[usize::from(index)])
+    }
+
+    #[inline]
+    pub(super) fn get_mut(&mut self, index: u16) -> (&mut Flow, &mut Load) {
+        (&mut self.flows[usize::from(index)], &mut self.loads[usize::from(index)])
+    }
+
+    /// Returns the flow of a hash. One that is in no list becomes a new flow with a full quantum
+    /// (RFC 8290 section 4.1). `packet` fills its chain if no packet of it waits.
+    pub(super) fn enter(&mut self, hash: u64, packet: StoreId) -> u16 {
+        if self.buckets.is_empty() {
+            self.buckets = vec![NONE; BUCKETS];
+        }
+        let bucket = (hash % BUCKETS as u64) as u16;
+        let found = self.buckets[usize::from(bucket)];
+        if found != NONE {
+            return found;
+        }
+        let flow = Flow {
+            chain: Chain::of(packet),
+            segments: 0,
+            deficit: i64::from(QUANTUM),
+            standing: Standing::default(),
+            mark: false,
+            next: NONE,
+        };
+        let load = Load { bytes: 0, packets: 0, bucket };
+        let index = self.free;
+        let index = if index == NONE {
+            self.flows.push(flow);
+            self.loads.push(load);
+            (self.flows.len() - 1) as u16
+        } else {
+            self.free = self.flows[usize::from(index)].next;
+            self.flows[usize::from(index)] = flow;
+            self.loads[usize::from(index)] = load;
+            index
+        };
+        self.buckets[usize::from(bucket)] = index;
+        self.new.push(&mut self.flows, index);
+        index
+    }
+
+    /// Returns the flow whose turn it is.
+    #[inline]
+    pub(super) const fn head(&self) -> Option<(u16, List)> {
+        match (self.new.first, self.old.first) {
+            (NONE, NONE) => None,
+            (NONE, old) => Some((old, List::Old)),
+            (new, _) => Some((new, List::New)),
+        }
+    }
+
+    /// Moves the flow whose turn it is to the end of the old flows.
+    #[inline]
+    pub(super) fn end_turn(&mut self) {
+        if let Some(index) = self.pop_head() {
+            self.old.push(&mut self.flows, index);
+        }
+    }
+
+    /// Removes the flow whose turn it is, of which nothing waits.
+    pub(super) fn retire(&mut self) {
+        if let Some(index) = self.pop_head() {
+            self.buckets[usize::from(self.loads[usize::from(index)].bucket)] = NONE;
+            self.flows[usize::from(index)].next = self.free;
+            self.free = index;
+        }
+    }
+
+    fn pop_head(&mut self) -> Option<u16> {
+        self.new.pop(&self.flows).or_else(|| self.old.pop(&self.flows))
+    }
+
+    /// Returns the flow of which most waits; of equal ones that of the lowest bucket, so that the
+    /// choice does not depend on the flows before. `None`: nothing waits.
+    pub(super) fn fattest(&self, by: By) -> Option<u16> {
+        let amount = |load: &Load| match by {
+            By::Bytes => load.bytes,
+            By::Packets => load.packets as usize,
+        };
+        let waiting = self.loads.iter().enumerate().filter(|(_, load)| load.packets > 0);
+        let fattest = waiting.max_by_key(|(_, load)| (amount(load), BUCKETS as u16 - load.bucket));
+        fattest.map(|(index, _)| index as u16)
+    }
+
+    /// Returns the number of flows of which packets wait.
+    pub(super) fn waiting(&self) -> usize {
+        self.loads.iter().filter(|load| load.packets > 0).count()
+    }
+}

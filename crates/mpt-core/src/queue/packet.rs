@@ -1,0 +1,72 @@
+//! A packet or super-packet that waits, and how its segments are counted.
+
+/// The place of a waiting packet in the store of the queue's owner, who keeps the bytes. It is below
+/// [`Limits::packets`](super::Limits::packets), and the lowest places are used first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct StoreId(pub u32);
+
+impl StoreId {
+    /// Returns the place as an index.
+    #[inline]
+    #[must_use]
+    pub const fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// A packet or super-packet that waits.
+///
+/// Its segments are numbered from 0. Each takes `largest` bytes of `total`, and the last one takes
+/// what remains. A packet that is no super-packet has one segment, of `total` bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Waiting<T> {
+    /// Hash of the inner 5-tuple, with well mixed low bits.
+    pub flow: u64,
+    /// Number of packets it is cut into on leaving; 0 is taken as 1.
+    pub segments: u16,
+    /// Bytes of every segment but perhaps the last, headers included.
+    pub largest: u32,
+    /// Bytes of all segments together, the headers of each included.
+    pub total: u32,
+    /// The first segment that has not left yet, usually 0; at most the last one.
+    pub first: u16,
+    /// The packet has an ECN-capable transport (RFC 3168 section 5): its segments are marked where
+    /// others are dropped.
+    pub ect: bool,
+    /// Data of the owner.
+    pub tag: T,
+}
+
+impl<T> Waiting<T> {
+    /// Makes the fields fit each other, whatever they are.
+    pub(super) fn checked(mut self) -> Self {
+        self.segments = self.segments.max(1);
+        self.first = self.first.min(self.segments - 1);
+        self
+    }
+
+    /// Returns the bytes of the segments that have not left.
+    #[inline]
+    pub(super) fn bytes(&self) -> u32 {
+        let before = u64::from(self.first) * u64::from(self.largest);
+        u64::from(self.total).saturating_sub(before) as u32
+    }
+
+    /// Returns the bytes of the first segment that has not left.
+    #[inline]
+    pub(super) fn first_bytes(&self) -> u32 {
+        if self.is_last() { self.bytes() } else { self.bytes().min(self.largest) }
+    }
+
+    /// Returns whether one segment has not left, the last one.
+    #[inline]
+    pub(super) const fn is_last(&self) -> bool {
+        self.first + 1 >= self.segments
+    }
+
+    /// Returns how many segments have not left.
+    #[inline]
+    pub(super) const fn segments(&self) -> u16 {
+        self.segments - self.first
+    }
+}

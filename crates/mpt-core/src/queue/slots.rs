@@ -1,0 +1,199 @@
+//! The places of the packets: a slab with three kinds of chains through it.
+
+use std::time::Instant;
+
+use super::outcome::Dropped;
+use super::packet::{StoreId, Waiting};
+
+/// The end of a chain.
+const NONE: u32 = u32::MAX;
+
+/// Where a packet is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Stage {
+    /// In the queue.
+    Waiting,
+    /// Its last segment has left, and the owner knows.
+    Left,
+    /// Its last segment was dropped; the owner learns of it from [`Slots::pop_dropped`].
+    Dropped,
+    /// The place is free.
+    Free,
+}
+
+/// A packet in its place.
+#[derive(Clone, Copy, Debug)]
+struct Slot<T> {
+    packet: Waiting<T>,
+    arrival: Instant,
+    stage: Stage,
+    /// The next packet of its flow, or the next free place.
+    next: u32,
+    /// The next place with dropped segments that the owner does not know of.
+    next_dropped: u32,
+    /// Dropped segments that the owner does not know of. While there are any, the place is not free.
+    dropped: u16,
+    /// Bytes of those.
+    dropped_bytes: u32,
+}
+
+/// The first and the last slot of a chain of packets, valid while there are any.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Chain {
+    pub(super) first: StoreId,
+    last: StoreId,
+}
+
+impl Chain {
+    /// A chain of one packet.
+    pub(super) const fn of(id: StoreId) -> Self {
+        Self { first: id, last: id }
+    }
+}
+
+/// All places of a queue. They are allocated when they are first needed, up to the limit.
+#[derive(Clone, Debug)]
+pub(super) struct Slots<T> {
+    slots: Vec<Slot<T>>,
+    free: u32,
+    first_dropped: u32,
+    last_dropped: u32,
+}
+
+impl<T: Copy> Slots<T> {
+    pub(super) const fn new() -> Self {
+        Self { slots: Vec::new(), free: NONE, first_dropped: NONE, last_dropped: NONE }
+    }
+
+    /// Puts a packet into a free place. `None`: `limit` places are in use.
+    #[inline]
+    pub(super) fn insert(
+        &mut self,
+        packet: Waiting<T>,
+        arrival: Instant,
+        limit: usize,
+    ) -> Option<StoreId> {
+        let slot = Slot {
+            packet,
+            arrival,
+            stage: Stage::Waiting,
+            next: NONE,
+            next_dropped: NONE,
+            dropped: 0,
+            dropped_bytes: 0,
+        };
+        let id = self.free;
+        if id != NONE {
+            self.free = self.slots[id as usize].next;
+            self.slots[id as usize] = slot;
+            return Some(StoreId(id));
+        }
+        let id = self.slots.len();
+        if id >= limit.min(NONE as usize) {
+            return None;
+        }
+        self.slots.push(slot);
+        Some(StoreId(id as u32))
+    }
+
+    #[inline]
+    pub(super) fn packet(&self, id: StoreId) -> &Waiting<T> {
+        &self.slots[id.index()].packet
+    }
+
+    #[inline]
+    pub(super) fn arrival(&self, id: StoreId) -> Instant {
+        self.slots[id.index()].arrival
+    }
+
+    /// Appends a packet to a chain.
+    #[inline]
+    pub(super) fn append(&mut self, chain: &mut Chain, id: StoreId) {
+        self.slots[chain.last.index()].next = id.0;
+        chain.last = id;
+    }
+
+    /// Takes the first packet out of a chain that has others.
+    #[inline]
+    pub(super) fn advance(&self, chain: &mut Chain) {
+        let next = self.slots[chain.first.index()].next;
+        if next != NONE {
+            chain.first = StoreId(next);
+        }
+    }
+
+    /// The first segment of a packet leaves, and it is not the last one.
+    #[inline]
+    pub(super) fn next_segment(&mut self, id: StoreId) {
+        self.slots[id.index()].packet.first += 1;
+    }
+
+    /// The last segment of a packet leaves.
+    #[inline]
+    pub(super) fn leave(&mut self, id: StoreId) {
+        let slot = &mut self.slots[id.index()];
+        slot.stage = Stage::Left;
+        if slot.dropped == 0 {
+            self.release(id);
+        }
+    }
+
+    /// A segment of a packet is dropped. `last`: no other one remains.
+    pub(super) fn drop_segment(&mut self, id: StoreId, bytes: u32, last: bool) {
+        let slot = &mut self.slots[id.index()];
+        if slot.dropped == 0 {
+            slot.next_dropped = NONE;
+            match self.last_dropped {
+                NONE => self.first_dropped = id.0,
+                last => self.slots[last as usize].next_dropped = id.0,
+            }
+            self.last_dropped = id.0;
+        }
+        let slot = &mut self.slots[id.index()];
+        slot.dropped += 1;
+        slot.dropped_bytes += bytes;
+        if last {
+            slot.stage = Stage::Dropped;
+        }
+    }
+
+    /// Takes out the oldest report of dropped segments.
+    #[inline]
+    pub(super) fn pop_dropped(&mut self) -> Option<Dropped<T>> {
+        if self.first_dropped == NONE {
+            return None;
+        }
+        let id = StoreId(self.first_dropped);
+        let slot = &mut self.slots[id.index()];
+        self.first_dropped = slot.next_dropped;
+        if self.first_dropped == NONE {
+            self.last_dropped = NONE;
+        }
+        let dropped = Dropped {
+            id,
+            segments: std::mem::take(&mut slot.dropped),
+            bytes: std::mem::take(&mut slot.dropped_bytes),
+            last: slot.stage == Stage::Dropped,
+            tag: slot.packet.tag,
+        };
+        if slot.stage != Stage::Waiting {
+            self.release(id);
+        }
+        Some(dropped)
+    }
+
+    /// Returns whether the owner knows of all that was dropped.
+    #[inline]
+    pub(super) const fn all_told(&self) -> bool {
+        self.first_dropped == NONE
+    }
+
+    #[inline]
+    fn release(&mut self, id: StoreId) {
+        let slot = &mut self.slots[id.index()];
+        debug_assert!(slot.stage != Stage::Free && slot.dropped == 0);
+        slot.stage = Stage::Free;
+        slot.next = self.free;
+        self.free = id.0;
+    }
+}
