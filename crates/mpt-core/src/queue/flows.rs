@@ -1,8 +1,8 @@
 //! The flows of a queue and the order in which they have their turns.
 
 use super::law::Standing;
-use super::packet::StoreId;
 use super::slots::Chain;
+use crate::StoreId;
 
 /// Number of the buckets that flows are hashed into (RFC 8290 section 4.1.1). Flows that share a
 /// bucket are one flow.

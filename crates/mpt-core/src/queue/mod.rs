@@ -26,19 +26,22 @@ use std::time::{Duration, Instant};
 pub use counters::Counters;
 pub use flows::{BUCKETS, QUANTUM};
 pub use outcome::{Dropped, Full, Head, Left};
-pub use packet::{StoreId, Waiting};
+pub use packet::Waiting;
 
 use flows::{By, Flows, List};
 use law::Law;
 use slots::{Chain, Slots};
+
+use crate::StoreId;
 
 /// The bounds of a queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// Bytes of all segments that wait.
     pub bytes: usize,
-    /// Places for packets and super-packets, at least 2. One place is kept free for the next packet,
-    /// so at most one packet less than this waits.
+    /// Places for packets and super-packets, at least 2. Each [`StoreId`] is below this number, and
+    /// one is used for the first time only when all lower ones are taken. One place is kept free for
+    /// the next packet, so at most one packet less than this waits.
     pub packets: usize,
 }
 

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::packet::StoreId;
+use crate::StoreId;
 
 /// The segment that would leave next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,19 +1,5 @@
 //! A packet or super-packet that waits, and how its segments are counted.
 
-/// The place of a waiting packet in the store of the queue's owner, who keeps the bytes. It is below
-/// [`Limits::packets`](super::Limits::packets), and the lowest places are used first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct StoreId(pub u32);
-
-impl StoreId {
-    /// Returns the place as an index.
-    #[inline]
-    #[must_use]
-    pub const fn index(self) -> usize {
-        self.0 as usize
-    }
-}
-
 /// A packet or super-packet that waits.
 ///
 /// Its segments are numbered from 0. Each takes `largest` bytes of `total`, and the last one takes

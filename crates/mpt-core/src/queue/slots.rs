@@ -3,7 +3,8 @@
 use std::time::Instant;
 
 use super::outcome::Dropped;
-use super::packet::{StoreId, Waiting};
+use super::packet::Waiting;
+use crate::StoreId;
 
 /// The end of a chain.
 const NONE: u32 = u32::MAX;
@@ -35,6 +36,11 @@ struct Slot<T> {
     dropped: u16,
     /// Bytes of those.
     dropped_bytes: u32,
+}
+
+/// The place of a packet as an index.
+const fn index(id: StoreId) -> usize {
+    id.0 as usize
 }
 
 /// The first and the last slot of a chain of packets, valid while there are any.
@@ -98,25 +104,25 @@ impl<T: Copy> Slots<T> {
 
     #[inline]
     pub(super) fn packet(&self, id: StoreId) -> &Waiting<T> {
-        &self.slots[id.index()].packet
+        &self.slots[index(id)].packet
     }
 
     #[inline]
     pub(super) fn arrival(&self, id: StoreId) -> Instant {
-        self.slots[id.index()].arrival
+        self.slots[index(id)].arrival
     }
 
     /// Appends a packet to a chain.
     #[inline]
     pub(super) fn append(&mut self, chain: &mut Chain, id: StoreId) {
-        self.slots[chain.last.index()].next = id.0;
+        self.slots[index(chain.last)].next = id.0;
         chain.last = id;
     }
 
     /// Takes the first packet out of a chain that has others.
     #[inline]
     pub(super) fn advance(&self, chain: &mut Chain) {
-        let next = self.slots[chain.first.index()].next;
+        let next = self.slots[index(chain.first)].next;
         if next != NONE {
             chain.first = StoreId(next);
         }
@@ -125,13 +131,13 @@ impl<T: Copy> Slots<T> {
     /// The first segment of a packet leaves, and it is not the last one.
     #[inline]
     pub(super) fn next_segment(&mut self, id: StoreId) {
-        self.slots[id.index()].packet.first += 1;
+        self.slots[index(id)].packet.first += 1;
     }
 
     /// The last segment of a packet leaves.
     #[inline]
     pub(super) fn leave(&mut self, id: StoreId) {
-        let slot = &mut self.slots[id.index()];
+        let slot = &mut self.slots[index(id)];
         slot.stage = Stage::Left;
         if slot.dropped == 0 {
             self.release(id);
@@ -140,7 +146,7 @@ impl<T: Copy> Slots<T> {
 
     /// A segment of a packet is dropped. `last`: no other one remains.
     pub(super) fn drop_segment(&mut self, id: StoreId, bytes: u32, last: bool) {
-        let slot = &mut self.slots[id.index()];
+        let slot = &mut self.slots[index(id)];
         if slot.dropped == 0 {
             slot.next_dropped = NONE;
             match self.last_dropped {
@@ -149,7 +155,7 @@ impl<T: Copy> Slots<T> {
             }
             self.last_dropped = id.0;
         }
-        let slot = &mut self.slots[id.index()];
+        let slot = &mut self.slots[index(id)];
         slot.dropped += 1;
         slot.dropped_bytes += bytes;
         if last {
@@ -164,7 +170,7 @@ impl<T: Copy> Slots<T> {
             return None;
         }
         let id = StoreId(self.first_dropped);
-        let slot = &mut self.slots[id.index()];
+        let slot = &mut self.slots[index(id)];
         self.first_dropped = slot.next_dropped;
         if self.first_dropped == NONE {
             self.last_dropped = NONE;
@@ -190,7 +196,7 @@ impl<T: Copy> Slots<T> {
 
     #[inline]
     fn release(&mut self, id: StoreId) {
-        let slot = &mut self.slots[id.index()];
+        let slot = &mut self.slots[index(id)];
         debug_assert!(slot.stage != Stage::Free && slot.dropped == 0);
         slot.stage = Stage::Free;
         slot.next = self.free;

@@ -2,7 +2,8 @@
 
 use std::time::{Duration, Instant};
 
-use mpt_core::queue::{Dropped, FairQueue, Full, Left, Limits, StoreId, Waiting};
+use mpt_core::StoreId;
+use mpt_core::queue::{Dropped, FairQueue, Full, Left, Limits, Waiting};
 
 /// An instant to count from. Any will do, it never reaches a result.
 #[expect(clippy::disallowed_methods, reason = "there is no other way to make an Instant")]
@@ -51,7 +52,7 @@ impl Owner {
     ) -> Result<StoreId, Full> {
         let result = self.queue.push(now, packet);
         if let Ok(id) = result {
-            let place = &mut self.store[id.index()];
+            let place = &mut self.store[id.0 as usize];
             assert_eq!(*place, None, "{id:?} was not free");
             *place = Some(packet.first);
             self.taken += u64::from(packet.segments - packet.first);
@@ -71,7 +72,7 @@ impl Owner {
     pub(crate) fn pop_only(&mut self, now: Instant) -> Option<Left<u64>> {
         let left = self.queue.pop(now);
         if let Some(left) = left {
-            let place = &mut self.store[left.id.index()];
+            let place = &mut self.store[left.id.0 as usize];
             let next = place.expect("a packet that waits");
             assert!(left.segment >= next, "{left:?} after segment {next}");
             *place = (!left.last).then_some(left.segment + 1);
@@ -86,7 +87,7 @@ impl Owner {
         if let Some(dropped) = dropped {
             assert!(dropped.segments > 0);
             if dropped.last {
-                let place = self.store[dropped.id.index()].take();
+                let place = self.store[dropped.id.0 as usize].take();
                 assert!(place.is_some(), "{dropped:?} was released before");
             }
         }

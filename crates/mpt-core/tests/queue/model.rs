@@ -3,9 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::{Duration, Instant};
 
-use mpt_core::queue::{
-    BUCKETS, Counters, Dropped, Full, Head, Left, Limits, QUANTUM, StoreId, Waiting,
-};
+use mpt_core::StoreId;
+use mpt_core::queue::{BUCKETS, Counters, Dropped, Full, Head, Left, Limits, QUANTUM, Waiting};
 
 #[derive(Clone, Copy)]
 struct Segment {
