@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use mpt_core::path::mtu;
-use mpt_core::{advise, reorder};
+use mpt_core::{Mapping, advise, reorder};
 use mpt_link::{
     Bitrate, ByteCount, Distribution, Jitter, Loss, Params, Probability, QueueLimit, Redraw,
 };
@@ -15,7 +15,7 @@ use crate::congestion::Control;
 use crate::tcp::{Config, Treatment};
 
 /// The length of a GRE header with a sequence number, in bytes.
-pub(super) const GRE: usize =
+const GRE: usize =
     gre::Repr { protocol: gre::Protocol::IPV4, checksum: false, key: None, sequence: Some(0) }
         .header_len();
 
@@ -26,8 +26,9 @@ pub const HEADERS: ByteCount = ByteCount(14 + mtu::overhead(Version::V4, GRE as 
 /// A flow counts as settled from here on: the laboratory's `goodput_3_to_10_mbit` begins there, too.
 const SETTLED_FROM: Duration = Duration::from_secs(3);
 
-/// Deviations below the mean of the least of a hundred normally distributed delays, and above it of the greatest.
-const EXTREME_OF_PROBES: f64 = 2.5;
+/// What a session has before the flow begins: the handshake over a path of 320 ms takes about a second, and some twenty
+/// probes on each path follow.
+const WARM_UP: Duration = Duration::from_secs(3);
 
 /// Linux' lower limit of the retransmission timer (`TCP_RTO_MIN`).
 const MINIMUM_RTO: Duration = Duration::from_millis(200);
@@ -39,12 +40,15 @@ pub struct Case {
     pub paths: Vec<Path>,
     /// How both ends put packets in order.
     pub reorder: reorder::Config,
-    /// Whether the ends have a session. What it does here is to tell that numbers begin at 0 (without it the first
-    /// packet that comes decides), and by how much paths are shorter than others.
+    /// How both ends map packets to paths.
+    pub mapping: Mapping,
+    /// Whether the ends have a session: handshake, probes and all that follows from them.
     pub session: bool,
+    /// How long the ends know each other, at the most, before the flow begins.
+    pub warm_up: Duration,
     /// The flow through the tunnel.
     pub tcp: Config,
-    /// Simulated time.
+    /// Simulated time from the beginning of the flow on.
     pub duration: Duration,
     /// From when on the flow counts as settled.
     pub settled_from: Duration,
@@ -121,23 +125,6 @@ impl Path {
         advise::Path { rate, delay: self.delay, jitter: self.jitter }
     }
 
-    /// The least delay that the probes of a session find within the 10 s that they remember: some hundred of them.
-    pub(super) fn least_delay(&self) -> Duration {
-        self.delay.saturating_sub(self.jitter.mul_f64(EXTREME_OF_PROBES))
-    }
-
-    /// By how much a session finds the packets of this path earlier than those of the longest one, chance left out:
-    /// `OneWay::lead` of mpt-core.
-    pub(super) fn lead(&self, longest: &Self) -> Duration {
-        let least = longest.least_delay().saturating_sub(self.least_delay());
-        least.min(longest.delay.saturating_sub(self.delay))
-    }
-
-    /// By how much their delays differ.
-    pub(super) fn spread(&self) -> Duration {
-        self.delay + self.jitter.mul_f64(EXTREME_OF_PROBES) - self.least_delay()
-    }
-
     pub(super) fn params(&self) -> Params {
         let jitter = (!self.jitter.is_zero()).then_some(Jitter {
             distribution: Distribution::Normal { deviation: self.jitter },
@@ -164,7 +151,9 @@ impl Case {
         Self {
             paths,
             reorder: profile.reorder(),
+            mapping: Mapping::Packet,
             session: profile == Profile::Ours,
+            warm_up: if profile == Profile::Ours { WARM_UP } else { Duration::ZERO },
             tcp: Config { minimum_rto: MINIMUM_RTO, linux: true, ..standard },
             duration: Duration::from_secs(10),
             settled_from: SETTLED_FROM,

@@ -1,0 +1,261 @@
+//! One end of the tunnel: a node with a connection and, where there is one, its session.
+
+use std::ops::Range;
+use std::time::Instant;
+
+use mpt_core::node::{self, Destination};
+use mpt_core::reorder::EqualizedBuffer;
+use mpt_core::{
+    Connection, ConnectionId, DeviceId, DeviceSink, InnerPacket, Node, Outgoing, PacketMemory,
+    PathId, Transmit,
+};
+use mpt_wire::ecn;
+
+use crate::random::derive;
+use crate::time::Time;
+
+use super::Case;
+use super::content::{Content, Inner, MAX_HEADERS};
+use super::datagrams::{Datagram, Datagrams};
+use super::setup;
+
+/// A packet that has come out of a link.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Packet {
+    pub(super) arrived: Time,
+    pub(super) content: Content,
+}
+
+/// A datagram that leaves: on which path, and its number among the [`Datagrams`].
+pub(super) type Leaving = (usize, u32);
+
+/// One end of the tunnel.
+pub(super) struct End {
+    node: Node<Packet>,
+    connection: ConnectionId,
+    paths: Vec<PathId>,
+    side: usize,
+    memory: Memory,
+    /// A packet of the host behind: headers, and a payload that nobody looks at.
+    inner: Vec<u8>,
+    /// Packets that wait in the queue of the connection, by [`mpt_core::StoreId`].
+    stored: Vec<Stored>,
+    outbox: Vec<Leaving>,
+    refused: u64,
+}
+
+/// A packet that waits in the queue of its connection.
+#[derive(Clone, Copy)]
+struct Stored {
+    headers: [u8; MAX_HEADERS],
+    headers_len: usize,
+    inner: Inner,
+}
+
+/// Where a datagram lies while it is received, and what has come out of the tunnel since it was last looked at.
+struct Memory {
+    bytes: Vec<u8>,
+    len: usize,
+    out: Vec<Packet>,
+}
+
+impl PacketMemory<Packet> for Memory {
+    fn bytes_mut(&mut self, _: Packet) -> &mut [u8] {
+        &mut self.bytes[..self.len]
+    }
+
+    fn accept(&mut self, datagram: Packet, _: ConnectionId, _: Range<usize>) -> Packet {
+        datagram
+    }
+}
+
+impl DeviceSink<Packet> for Memory {
+    fn keep(&mut self, packet: Packet) -> Option<Packet> {
+        Some(packet)
+    }
+
+    fn deliver(&mut self, _: DeviceId, packet: Packet, _kept: bool, _after_gap: bool) {
+        self.out.push(packet);
+    }
+
+    /// A duplicate, or late where late packets are dropped: counted by the window.
+    fn discard(&mut self, _: Packet) {}
+}
+
+impl End {
+    /// End 0 or 1 of tunnel number `tunnel`. A session begins with its handshake at once.
+    ///
+    /// # Panics
+    ///
+    /// If the paths are none or too many, or a weight is 0.
+    pub(super) fn new(now: Instant, tunnel: usize, side: usize, case: &Case) -> Self {
+        let mut node = Node::new(setup::seed(derive(case.seed, setup::component(tunnel, side))));
+        let added = node.add_connection(now, setup::connection(side, case));
+        let connection =
+            added.unwrap_or_else(|error| panic!("these paths make no tunnel: {error}"));
+        let paths = node.tunnels().connection(connection).into_iter().flat_map(Connection::paths);
+        let paths: Vec<PathId> = paths.collect();
+        if case.session {
+            node.set_identity(now, Some(setup::identity(side)));
+            let config = setup::session(side, connection, &paths);
+            let names = config.paths.clone();
+            let session = node.add_session(now, config);
+            node.attach(now, session, connection, &names);
+        }
+        let memory = Memory { bytes: vec![0; usize::from(u16::MAX)], len: 0, out: Vec::new() };
+        Self {
+            node,
+            connection,
+            paths,
+            side,
+            memory,
+            inner: vec![0; usize::from(u16::MAX)],
+            stored: Vec::new(),
+            outbox: Vec::new(),
+            refused: 0,
+        }
+    }
+
+    /// The largest packet that the tunnel carries, in bytes.
+    pub(super) fn mtu(&self) -> u16 {
+        self.node.tunnels().inner_mtu(setup::DEVICE)
+    }
+
+    /// The connection.
+    pub(super) fn connection(&self) -> Option<&Connection<Packet>> {
+        self.node.tunnels().connection(self.connection)
+    }
+
+    /// Packets that are held or wait in the receive window.
+    pub(super) fn waiting(&self) -> usize {
+        self.connection().and_then(Connection::equalized).map_or(0, EqualizedBuffer::waiting)
+    }
+
+    /// Packets of the host behind that the tunnel has not taken: every path was down.
+    pub(super) fn refused(&self) -> u64 {
+        self.refused
+    }
+
+    /// The host behind sends a packet. What leaves is in the outbox.
+    pub(super) fn send(&mut self, now: Instant, inner: Inner, wire: &mut Datagrams) {
+        let headers = inner.emit(self.side, &mut self.inner);
+        let packet = InnerPacket::whole(&mut self.inner[..inner.size as usize])
+            .unwrap_or_else(|error| panic!("a host sends what is no packet: {error:?}"));
+        let Ok(outgoing) = self.node.handle_inner(now, setup::DEVICE, packet) else {
+            self.refused += 1;
+            return;
+        };
+        let headers = &self.inner[..headers];
+        frame(&outgoing, headers, inner, &self.paths, wire, &mut self.outbox);
+        if let Some(id) = outgoing.stored {
+            let id = id.0 as usize;
+            let empty = Stored { headers: [0; MAX_HEADERS], headers_len: 0, inner };
+            self.stored.resize(self.stored.len().max(id + 1), empty);
+            let stored = &mut self.stored[id];
+            (stored.headers_len, stored.inner) = (headers.len(), inner);
+            stored.headers[..headers.len()].copy_from_slice(headers);
+        }
+    }
+
+    /// A datagram has come over a path.
+    ///
+    /// # Panics
+    ///
+    /// If it is data and refused.
+    pub(super) fn receive(&mut self, now: Instant, at: Time, path: usize, datagram: &Datagram) {
+        let Datagram { head, len, content, .. } = datagram;
+        self.memory.bytes[..head.len()].copy_from_slice(head);
+        self.memory.len = *len;
+        let packet = Packet { arrived: at, content: *content };
+        let (socket, remote) = (setup::socket(path), setup::address(path, 1 - self.side));
+        let ecn = ecn::Ecn::NotEct;
+        let taken = self.node.handle_datagram(now, socket, remote, ecn, packet, &mut self.memory);
+        taken.unwrap_or_else(|drop| panic!("the tunnel drops {content:?}: {drop:?}"));
+    }
+
+    /// When [`End::handle_timeout`] is to be called.
+    pub(super) fn next_timeout(&self) -> Option<Instant> {
+        self.node.next_timeout()
+    }
+
+    /// Does what was due.
+    pub(super) fn handle_timeout(&mut self, now: Instant) {
+        self.node.handle_timeout(now, &mut self.memory);
+    }
+
+    /// Puts into the outbox what leaves by now besides what has just been sent: packets that have waited, and frames of
+    /// the session. To be called after every other call.
+    pub(super) fn poll(&mut self, now: Instant, wire: &mut Datagrams) {
+        while let Some(departure) = self.node.poll_departure(now) {
+            let Stored { headers, headers_len, inner } = &self.stored[departure.packet.0 as usize];
+            let headers = &headers[..*headers_len];
+            frame(&departure.outgoing, headers, *inner, &self.paths, wire, &mut self.outbox);
+        }
+        while self.node.poll_path_event().is_some() {}
+        while self.node.poll_event().is_some() {}
+        while let Some(message) = self.node.poll_transmit() {
+            if let Some(path) = self.path_of(&message) {
+                let id = wire.add((message.len(), 0, Content::Control), |head| {
+                    message.pieces().iter().for_each(|piece| head.extend_from_slice(piece));
+                });
+                self.outbox.push((path, id));
+            }
+            self.node.recycle(message);
+        }
+    }
+
+    /// What leaves now, to be given back by [`End::give_back_outbox`].
+    pub(super) fn take_outbox(&mut self) -> Vec<Leaving> {
+        std::mem::take(&mut self.outbox)
+    }
+
+    /// Saves an allocation for every packet.
+    pub(super) fn give_back_outbox(&mut self, mut outbox: Vec<Leaving>) {
+        outbox.clear();
+        self.outbox = outbox;
+    }
+
+    /// What has come out of the tunnel, to be given back by [`End::give_back`].
+    pub(super) fn take_out(&mut self) -> Vec<Packet> {
+        std::mem::take(&mut self.memory.out)
+    }
+
+    /// Saves an allocation for every packet.
+    pub(super) fn give_back(&mut self, mut out: Vec<Packet>) {
+        out.clear();
+        self.memory.out = out;
+    }
+
+    fn path_of(&self, message: &node::Transmit) -> Option<usize> {
+        match message.destination {
+            Destination::Path(path) => self.paths.iter().position(|&it| it == path),
+            Destination::Address { socket, .. } => Some(socket.0 as usize),
+            Destination::Command { .. } | Destination::CommandAnswer { .. } => None,
+        }
+    }
+}
+
+/// Makes the datagrams of a packet that leave now.
+fn frame(
+    outgoing: &Outgoing<'_>,
+    headers: &[u8],
+    inner: Inner,
+    paths: &[PathId],
+    wire: &mut Datagrams,
+    outbox: &mut Vec<Leaving>,
+) {
+    let gre = outgoing.header_len();
+    for transmit in outgoing.transmits {
+        let Some(path) = paths.iter().position(|&path| path == transmit.path) else { continue };
+        let Transmit { sequence, mark, .. } = *transmit;
+        let id = wire.add((gre + inner.size as usize, sequence, inner.content), |head| {
+            head.resize(gre, 0);
+            head.extend_from_slice(headers);
+            outgoing.frame(transmit, head, &[]);
+            if mark {
+                ecn::set(&mut head[gre..], ecn::Ecn::Ce);
+            }
+        });
+        outbox.push((path, id));
+    }
+}

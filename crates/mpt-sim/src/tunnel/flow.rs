@@ -1,0 +1,72 @@
+//! A TCP flow between the hosts.
+
+use crate::simulation::{Receiver as _, Sender as _};
+use crate::tcp::{Config, Receiver, Sender, WireSizes};
+use crate::time::Time;
+
+use super::content::{Content, Inner, MAX_HEADERS};
+
+/// A flow without end from the host behind end 0 to the host behind end 1.
+#[derive(Debug)]
+pub(super) struct Flow {
+    /// Its number.
+    number: u8,
+    pub(super) sender: Sender,
+    pub(super) receiver: Receiver,
+    /// Payload of a segment in bytes.
+    pub(super) mss: u64,
+    /// When it begins.
+    pub(super) start: Time,
+    /// When the timer that is waited for goes off.
+    timer: Time,
+}
+
+impl Flow {
+    /// Flow `number`, in packets of at most `mtu` bytes.
+    pub(super) fn new(number: u8, config: Config, mtu: u64, start: Time) -> Self {
+        let mss = mtu - WireSizes::ipv4(0, 0, 0).segment.0;
+        let sizes = WireSizes::ipv4(mss, 0, 0);
+        let (sender, receiver) = (Sender::new(config, sizes, None), Receiver::new(sizes));
+        Self { number, sender, receiver, mss, start, timer: Time::MAX }
+    }
+
+    /// Bytes of payload delivered in order.
+    pub(super) fn delivered(&self) -> u64 {
+        self.receiver.delivered() * self.mss
+    }
+
+    /// The next packet that its receiver sends.
+    pub(super) fn poll_ack(&mut self) -> Option<Inner> {
+        let outgoing = self.receiver.poll_transmit()?;
+        // Of the blocks of an acknowledgement, those count that its header has room for (RFC 2883, section 4).
+        let size = outgoing.size.0.min(MAX_HEADERS as u64);
+        Some(Inner { size, content: Content::Ack(self.number, outgoing.packet) })
+    }
+
+    /// The next packet that its sender sends.
+    pub(super) fn poll_data(&mut self, now: Time) -> Option<Inner> {
+        if now < self.start {
+            return None;
+        }
+        let outgoing = self.sender.poll_transmit(now)?;
+        let content = Content::Data(self.number, outgoing.packet);
+        Some(Inner { size: outgoing.size.0, content })
+    }
+
+    /// The timer that was waited for has gone off, or one that is waited for no more.
+    pub(super) fn handle_timer(&mut self, now: Time) {
+        if self.timer == now {
+            self.timer = Time::MAX;
+        }
+        if self.sender.next_timeout().is_some_and(|due| due <= now) {
+            self.sender.handle_timeout(now);
+        }
+    }
+
+    /// When a timer has to be set, earlier than the one that is waited for.
+    pub(super) fn set_timer(&mut self, now: Time) -> Option<Time> {
+        let due = self.sender.next_timeout().filter(|&due| due < self.timer)?.max(now);
+        self.timer = due;
+        Some(due)
+    }
+}

@@ -1,0 +1,118 @@
+//! What the ends of a tunnel are configured to be.
+
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+
+use ipnet::{IpNet, Ipv4Net};
+use mpt_core::liveness::Timing;
+use mpt_core::path::mtu;
+use mpt_core::session::{PrivateKey, SessionConfig, SessionPathId};
+use mpt_core::{
+    ConnectionConfig, ConnectionId, DeviceId, Direction, PathConfig, PathId, Selector, SocketId,
+};
+use mpt_wire::control::Kind;
+use mpt_wire::{ecn, gre};
+
+use crate::random::derive;
+
+use super::Case;
+use super::content::host;
+
+pub(super) const DEVICE: DeviceId = DeviceId(0);
+/// MTU of every path.
+pub(super) const PATH_MTU: u16 = mtu::ETHERNET;
+/// The end that begins the handshake.
+const INITIATOR: usize = 0;
+/// The random numbers of the links are components of a seed from 0 on; those of the ends from here on.
+const FIRST_COMPONENT: u64 = 1 << 32;
+const NAME: &str = "tunnel";
+
+/// The component of a seed that an end takes its random numbers from.
+pub(super) fn component(tunnel: usize, side: usize) -> u64 {
+    FIRST_COMPONENT + 2 * tunnel as u64 + side as u64
+}
+
+/// 32 bytes of a seed.
+pub(super) fn seed(seed: u64) -> [u8; 32] {
+    let mut bytes = [0; 32];
+    for (index, word) in (0..).zip(bytes.chunks_mut(8)) {
+        word.copy_from_slice(&derive(seed, index).to_be_bytes());
+    }
+    bytes
+}
+
+/// The key of an end. Whose it is says nothing about what it costs, so all runs have the same.
+pub(super) fn identity(side: usize) -> PrivateKey {
+    PrivateKey::from_seed(seed(side as u64))
+}
+
+/// The session of an end, with the daemon's default timers.
+pub(super) fn session(side: usize, connection: ConnectionId, paths: &[PathId]) -> SessionConfig {
+    let names: Vec<(SessionPathId, PathId)> = (1..).zip(paths.iter().copied()).collect();
+    SessionConfig {
+        name: NAME.to_owned(),
+        kind: Kind::Connection,
+        peer: identity(1 - side).public(),
+        psk: None,
+        initiate: side == INITIATOR,
+        create: false,
+        key: None,
+        timing: Timing::default(),
+        largest_wish: 0,
+        connection: Some(connection),
+        paths: names,
+        remote: None,
+    }
+}
+
+/// The connection of an end.
+pub(super) fn connection(side: usize, case: &Case) -> ConnectionConfig {
+    let paths = case.paths.iter().enumerate().map(|(index, path)| {
+        let (here, there) = (address(index, side), address(index, 1 - side));
+        PathConfig {
+            name: format!("path{}", index + 1),
+            sockets: vec![socket(index)],
+            local: Some(here.ip()),
+            remote: there.ip(),
+            remote_port: there.port(),
+            remote_source_port: Some(there.port()),
+            learn: false,
+            weight_out: path.weight,
+            weight_in: path.weight,
+            tier: 0,
+            up: true,
+            mtu: PATH_MTU,
+            entropy: false,
+        }
+    });
+    let peer: IpNet = Ipv4Net::from(host(1 - side)).into();
+    ConnectionConfig {
+        name: NAME.to_owned(),
+        device: DEVICE,
+        selectors: vec![Selector::to(peer)],
+        sources: vec![peer],
+        key: None,
+        checksum: false,
+        sequence: true,
+        direction: Direction::Both,
+        mapping: case.mapping,
+        reorder: case.reorder,
+        multicast: false,
+        copy_dscp: false,
+        ecn: ecn::Mode::Normal,
+        mtu: None,
+        limits_device: true,
+        loose: false,
+        paths: paths.collect(),
+    }
+}
+
+/// The socket of a path, the same number at both ends.
+pub(super) fn socket(path: usize) -> SocketId {
+    SocketId(path as u32)
+}
+
+/// The address of an end on a path. Paths are 256 at the most.
+pub(super) fn address(path: usize, side: usize) -> SocketAddr {
+    let address = Ipv4Addr::new(172, 16, path as u8, 1 + side as u8);
+    SocketAddr::new(IpAddr::V4(address), gre::PORT)
+}

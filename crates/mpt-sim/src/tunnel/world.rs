@@ -1,0 +1,261 @@
+//! What happens: tunnels, flows and links, driven by one queue of events.
+
+use mpt_link::ByteCount;
+
+use crate::kernel::{Event, Events};
+use crate::network::{Carried, LinkId, Network, Route};
+use crate::reordering::Reordering;
+use crate::simulation::Receiver as _;
+use crate::simulation::Sender as _;
+use crate::time::Time;
+
+use super::content::{Content, Inner};
+use super::datagrams::Datagrams;
+use super::end::{End, Packet};
+use super::flow::Flow;
+use super::setup;
+use super::waits::Waits;
+
+/// The end that has data to send.
+pub(super) const SENDER: usize = 0;
+pub(super) const RECEIVER: usize = 1;
+
+/// What a datagram has around it on a link: UDP and IPv4, which count for the path MTU, ...
+const OUTER: u64 = 8 + 20;
+/// ... and Ethernet without its checksum, as the laboratory's emulator counts.
+const ETHERNET: u64 = 14;
+
+/// Everything that is simulated.
+pub(super) struct World {
+    pub(super) events: Events<Happening>,
+    pub(super) network: Network,
+    pub(super) tunnels: Vec<Tunnel>,
+    pub(super) flows: Vec<Flow>,
+    carried: Carried,
+    datagrams: Datagrams,
+}
+
+/// A tunnel, and what is counted of the packets that come to the host behind end 1.
+pub(super) struct Tunnel {
+    pub(super) ends: [End; 2],
+    pub(super) routes: Vec<Route>,
+    /// When the timers of the ends that are waited for go off.
+    timeouts: [Time; 2],
+    pub(super) waits: Waits,
+    pub(super) occupancy: Reordering,
+    /// Datagrams with packets that have come to the receiving end, and packets that have left it.
+    pub(super) arrived: u64,
+    pub(super) delivered: u64,
+}
+
+/// What can happen.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Happening {
+    /// A flow begins.
+    Start { flow: u8 },
+    /// The timer of a flow's sender goes off.
+    Timer { flow: u8 },
+    /// The timer of an end goes off.
+    Timeout { tunnel: u8, side: u8 },
+    /// A datagram comes to an end.
+    Arrival { tunnel: u8, side: u8, path: u8, datagram: u32, copy: bool, digest: u64 },
+}
+
+impl Event for Happening {
+    fn digest(&self) -> u64 {
+        match self {
+            Self::Start { flow } => u64::from(*flow) << 16,
+            Self::Timer { flow } => 1 | u64::from(*flow) << 16,
+            Self::Timeout { tunnel, side } => 2 | u64::from(*side) << 8 | u64::from(*tunnel) << 16,
+            Self::Arrival { digest, .. } => *digest,
+        }
+    }
+}
+
+impl Tunnel {
+    pub(super) fn new(ends: [End; 2], routes: Vec<Route>) -> Self {
+        Self {
+            ends,
+            routes,
+            timeouts: [Time::MAX; 2],
+            waits: Waits::default(),
+            occupancy: Reordering::default(),
+            arrived: 0,
+            delivered: 0,
+        }
+    }
+
+    /// The link by which an end sends on a path.
+    fn link(&self, side: usize, path: usize) -> LinkId {
+        let Route { forward, backward, .. } = self.routes[path];
+        if side == SENDER { forward } else { backward }
+    }
+}
+
+impl World {
+    /// At time zero; the handshakes of the tunnels begin.
+    pub(super) fn new(network: Network, tunnels: Vec<Tunnel>) -> Self {
+        let carried = Carried::new(&network, true);
+        let (events, datagrams) = (Events::new(), Datagrams::default());
+        let mut world = Self { events, network, tunnels, flows: Vec::new(), carried, datagrams };
+        for tunnel in 0..world.tunnels.len() {
+            [SENDER, RECEIVER].into_iter().for_each(|side| world.poll(Time::ZERO, tunnel, side));
+        }
+        world.set_timers(Time::ZERO);
+        world
+    }
+
+    /// Adds a flow.
+    pub(super) fn add_flow(&mut self, flow: Flow) {
+        self.events.schedule(flow.start, Happening::Start { flow: self.flows.len() as u8 });
+        self.flows.push(flow);
+    }
+
+    /// Lets the next event happen.
+    pub(super) fn step(&mut self) {
+        let Some(event) = self.events.pop() else { return };
+        let now = self.events.now();
+        match event {
+            Happening::Start { .. } => {}
+            Happening::Timer { flow } => self.flows[usize::from(flow)].handle_timer(now),
+            Happening::Timeout { tunnel, side } => {
+                let (number, side) = (usize::from(tunnel), usize::from(side));
+                let tunnel = &mut self.tunnels[number];
+                if tunnel.timeouts[side] == now {
+                    tunnel.timeouts[side] = Time::MAX;
+                }
+                let instant = self.network.instant(now);
+                let end = &mut tunnel.ends[side];
+                if end.next_timeout().is_some_and(|due| due <= instant) {
+                    end.handle_timeout(instant);
+                    self.deliver(now, number, side);
+                    self.poll(now, number, side);
+                }
+            }
+            Happening::Arrival { tunnel, side, path, datagram, copy, .. } => {
+                let (tunnel, side) = (usize::from(tunnel), usize::from(side));
+                self.arrive(now, tunnel, side, path.into(), datagram, copy);
+                self.deliver(now, tunnel, side);
+                self.poll(now, tunnel, side);
+            }
+        }
+        self.transmit(now);
+        self.set_timers(now);
+    }
+
+    /// A datagram has come to an end of a tunnel.
+    fn arrive(&mut self, now: Time, tunnel: usize, side: usize, path: usize, id: u32, copy: bool) {
+        let tunnel = &mut self.tunnels[tunnel];
+        let datagram = self.datagrams.get(id);
+        // A copy that the link has made takes nothing of its rate.
+        let wire = if copy { 0 } else { wire_size(datagram.len).0 as u32 };
+        self.carried.add(now, &self.network, tunnel.link(1 - side, path), wire);
+        let end = &mut tunnel.ends[side];
+        end.receive(self.network.instant(now), now, path, datagram);
+        if side == RECEIVER && !matches!(datagram.content, Content::Control) {
+            tunnel.arrived += 1;
+            tunnel.occupancy.arrival(end.waiting());
+        }
+        self.datagrams.release(id);
+    }
+
+    /// What has come out of an end of a tunnel goes to the host behind.
+    fn deliver(&mut self, now: Time, number: usize, side: usize) {
+        let tunnel = &mut self.tunnels[number];
+        let out = tunnel.ends[side].take_out();
+        for &Packet { arrived, content } in &out {
+            if side == RECEIVER {
+                let tunnel = &mut self.tunnels[number];
+                tunnel.delivered += 1;
+                tunnel.waits.add(now - arrived);
+            }
+            match content {
+                Content::Control => {}
+                Content::Data(flow, segment) => {
+                    self.flows[usize::from(flow)].receiver.handle_data(now, 0, &segment);
+                }
+                Content::Ack(flow, ack) => {
+                    self.flows[usize::from(flow)].sender.handle_ack(now, 0, &ack);
+                    // After each: a window that several have opened at once would look unused.
+                    self.transmit(now);
+                }
+            }
+        }
+        self.flows.iter_mut().for_each(|flow| flow.receiver.merge_acks());
+        self.transmit(now);
+        self.tunnels[number].ends[side].give_back(out);
+    }
+
+    /// What the hosts have to send goes on its way.
+    fn transmit(&mut self, now: Time) {
+        for flow in 0..self.flows.len() {
+            while let Some(inner) = self.flows[flow].poll_ack() {
+                self.send(now, RECEIVER, inner);
+            }
+            while let Some(inner) = self.flows[flow].poll_data(now) {
+                self.send(now, SENDER, inner);
+            }
+        }
+    }
+
+    fn send(&mut self, now: Time, side: usize, inner: Inner) {
+        let instant = self.network.instant(now);
+        self.tunnels[0].ends[side].send(instant, inner, &mut self.datagrams);
+        self.poll(now, 0, side);
+    }
+
+    /// What leaves an end of a tunnel now goes on its links.
+    fn poll(&mut self, now: Time, number: usize, side: usize) {
+        let Self { events, network, tunnels, datagrams, .. } = self;
+        let tunnel = &mut tunnels[number];
+        tunnel.ends[side].poll(network.instant(now), datagrams);
+        let outbox = tunnel.ends[side].take_outbox();
+        for &(path, id) in &outbox {
+            let datagram = datagrams.get(id);
+            if datagram.len as u64 + OUTER > u64::from(setup::PATH_MTU) {
+                datagrams.release(id);
+                continue;
+            }
+            let (to, digest) = (1 - side as u8, datagram.content.digest());
+            let place = u64::from(datagram.number) << 16 | (path as u64) << 8 | u64::from(to);
+            let digest = digest.rotate_left(32) ^ place ^ (number as u64).rotate_right(8);
+            let (at, twice) = network.send(now, tunnel.link(side, path), wire_size(datagram.len));
+            let copy = twice.map(|at| (at, datagrams.duplicate(id)));
+            if at.is_none() {
+                datagrams.release(id);
+            }
+            let arrivals = [(at.map(|at| (at, id)), false), (copy, true)];
+            for (arrival, copy) in arrivals {
+                let Some((at, datagram)) = arrival else { continue };
+                let (tunnel, path) = (number as u8, path as u8);
+                let event = Happening::Arrival { tunnel, side: to, path, datagram, copy, digest };
+                events.schedule(at, event);
+            }
+        }
+        tunnel.ends[side].give_back_outbox(outbox);
+    }
+
+    fn set_timers(&mut self, now: Time) {
+        for (number, flow) in (0..).zip(&mut self.flows) {
+            if let Some(due) = flow.set_timer(now) {
+                self.events.schedule(due, Happening::Timer { flow: number });
+            }
+        }
+        for (number, tunnel) in (0..).zip(&mut self.tunnels) {
+            for side in [SENDER, RECEIVER] {
+                let due = tunnel.ends[side].next_timeout().map(|due| self.network.time(due));
+                let known = &mut tunnel.timeouts[side];
+                if let Some(due) = due.filter(|due| due < known) {
+                    *known = due.max(now);
+                    let event = Happening::Timeout { tunnel: number, side: side as u8 };
+                    self.events.schedule(*known, event);
+                }
+            }
+        }
+    }
+}
+
+/// What a datagram of `len` bytes takes on a link.
+fn wire_size(len: usize) -> ByteCount {
+    ByteCount(len as u64 + OUTER + ETHERNET)
+}
