@@ -101,6 +101,10 @@ model: ## every reachable state of the model of the handshake, within larger bou
 	@scripts/setup test
 	$(CARGO) run --locked -p mpt-model
 
+.PHONY: example
+example: ## examples/mpt.toml anew, from the table of keys (crates/mpt-config/src/keys)
+	$(CARGO) run --quiet --locked -p mpt-config --example mpt_toml >$(TARGET)/mpt.toml && mv $(TARGET)/mpt.toml examples/mpt.toml
+
 .PHONY: build
 build: ## release binaries: mptd, mpt, mpt-lab
 	@scripts/setup demo

@@ -3,9 +3,9 @@
 use ipnet::IpNet;
 use mpt_api::Mapping;
 
-use super::compat;
-use super::parse::{ConnectionDraft, Draft, Located};
-use super::reader::Context;
+use super::compat::check as compat;
+use super::draft::{ConnectionDraft, Draft};
+use super::reader::{Context, Located};
 use super::types::{Path, USUAL_MTU};
 
 /// The weights are said to waste capacity when the paths together carry less than this share of their rates.

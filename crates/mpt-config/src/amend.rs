@@ -6,9 +6,10 @@ use std::net::{IpAddr, Ipv4Addr};
 use toml::de::DeTable;
 
 use super::diagnostic::{ConfigErrors, Diagnostic};
-use super::parse::{self, ConnectionDraft, Draft, Located};
-use super::peers::parse::PeerDraft;
-use super::reader::{Context, KeyReader, Lines, Table};
+use super::draft::{ConnectionDraft, Draft};
+use super::key::Around;
+use super::parse;
+use super::reader::{Context, KeyReader, Lines, Located, Table};
 use super::types::{Config, Connection};
 use super::{advice, check};
 
@@ -42,7 +43,9 @@ pub fn add_path(
         };
         let running = &mut draft.connections[index];
         let table = Table::named(context, entries, "connection.path");
-        let path = parse::path(context, table, draft.daemon.port, running.connection.other_end())?;
+        let other_end = running.connection.other_end();
+        let around = Around { port: draft.daemon.port, other_end, ..Around::USUAL };
+        let path = parse::path(context, table, &around)?;
         running.paths.push(path);
         Some(index)
     })
@@ -68,10 +71,11 @@ pub fn add_connection(
             context.error(line, "connection", "is the second; write one in a request");
             return None;
         }
-        let several = draft.devices.len() > 1;
-        let only = draft.devices.first().filter(|_| !several).map(|it| it.value.name.clone());
-        let port = draft.daemon.port;
-        let new = parse::connection(context, tables.pop()?, port, several, only.as_deref())?;
+        let several_devices = draft.devices.len() > 1;
+        let device = draft.devices.first().filter(|_| !several_devices);
+        let device = device.map(|it| it.value.name.as_str());
+        let around = Around { port: draft.daemon.port, device, several_devices, ..Around::USUAL };
+        let new = parse::connection(context, tables.pop()?, &around)?;
         draft.connections.push(new);
         Some(draft.connections.len() - 1)
     })
@@ -95,13 +99,13 @@ fn amend(
     }
     let mut draft = draft(config);
     if let Some(index) = read(&context, table.get_ref(), &mut draft) {
-        draft.read_private_key(&context, &Lines::default());
+        parse::private_key(&context, &mut draft, &Lines::default());
         check::check(&context, &mut draft);
         if !context.has_errors() {
             advice::warn_of(&context, &draft, &draft.connections[index]);
         }
     }
-    let (errors, warnings, _) = context.finish();
+    let (errors, warnings) = context.finish();
     if errors.is_empty() {
         Ok(Amended { config: check::assemble(draft), warnings })
     } else {
@@ -127,10 +131,7 @@ fn running(connection: &Connection) -> ConnectionDraft {
         selects: Vec::new(),
         origins: vec![("connection.networks", 0); connection.selectors.len()],
         paths: located(&connection.paths),
-        peer: connection.peer.as_ref().map(|peer| Located {
-            value: PeerDraft { peer: peer.clone(), initiate: Some(peer.initiate) },
-            lines: Lines::default(),
-        }),
+        peer: connection.peer.as_ref().map(|_| Lines::default()),
         compat: connection.compat.as_ref().map(|_| Lines::default()),
         is_running: true,
         connection: Connection { paths: Vec::new(), ..connection.clone() },

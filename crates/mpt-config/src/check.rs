@@ -8,12 +8,13 @@ use ipnet::IpNet;
 use mpt_api::Mapping;
 use mpt_core::path::mtu::IPV6_MINIMUM;
 
-use super::parse::{ConnectionDraft, Draft, Located};
-use super::reader::Context;
+use super::compat::check as compat;
+use super::draft::{ConnectionDraft, Draft};
+use super::peers;
+use super::reader::{Context, Located};
 use super::selectors;
 use super::sockets;
 use super::types::{Config, Connection, Device, Path};
-use super::{compat, peers};
 
 /// Checks the drafts as a whole and expands their selectors.
 pub(super) fn check(context: &Context<'_>, draft: &mut Draft) {

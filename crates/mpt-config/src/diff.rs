@@ -6,8 +6,16 @@
 
 use std::fmt;
 
+use super::key::{self, Keys, Reload};
 use super::peers::{Client, Controller, Pool};
 use super::types::{Config, Connection, Daemon, Device, Path};
+
+/// What the keys of `[connection.peer]` are called in [`Change::UpdateConnection`], before their names.
+pub(super) const OF_PEER: &str = "peer.";
+/// What `[[connection.select]]` is called there.
+pub(super) const SELECT: &str = "select";
+/// What `[connection.mptsrv]` is called there.
+pub(super) const MPTSRV: &str = "mptsrv";
 
 /// The steps from one configuration to another.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -15,7 +23,7 @@ pub struct Plan {
     /// To be made in this order: whatever goes frees its names, addresses and tuples before anything comes.
     pub changes: Vec<Change>,
     /// Keys that changed but take effect only when the daemon is started again.
-    pub restart: Vec<&'static str>,
+    pub restart: Vec<String>,
 }
 
 /// One step. Whatever holds an old thing finds it by its name; new things are given complete.
@@ -67,8 +75,8 @@ pub enum Change {
     UpdateConnection {
         /// As it is to be.
         connection: Box<Connection>,
-        /// The keys that differ.
-        changed: Vec<&'static str>,
+        /// The keys that differ; those of its peer as "peer.keepalive", other tables by their names.
+        changed: Vec<String>,
     },
     /// A connection comes with its paths.
     AddConnection(Box<Connection>),
@@ -147,66 +155,22 @@ pub fn diff(old: &Config, new: &Config) -> Plan {
 }
 
 fn daemon(old: &Daemon, new: &Daemon, plan: &mut Plan) {
-    if old.user != new.user {
-        plan.restart.push("daemon.user");
-    }
-    if old.control_socket != new.control_socket {
-        plan.restart.push("daemon.control_socket");
-    }
-    if old.buffer_limit != new.buffer_limit {
-        plan.restart.push("daemon.buffer_limit");
-    }
-    if old.listen != new.listen {
-        plan.restart.push("daemon.listen");
-    }
-    if old.mark != new.mark {
-        plan.restart.push("daemon.mark");
-    }
-    let changed = differing(&[
-        ("log", old.log != new.log),
-        ("log_format", old.log_format != new.log_format),
-        // What is in the file counts, not its name.
-        ("private_key_file", old.private_key != new.private_key),
-        ("max_clients", old.max_clients != new.max_clients),
-        ("creations_per_second", old.creations_per_second != new.creations_per_second),
-    ]);
+    let restart = key::differing(Reload::Restart, old, new);
+    plan.restart.extend(restart.into_iter().map(|key| format!("daemon.{key}")));
+    let changed = key::differing(Reload::InFlight, old, new);
     if !changed.is_empty() {
         plan.changes.push(Change::UpdateDaemon { daemon: Box::new(new.clone()), changed });
     }
 }
 
 /// Clients, pools and controllers.
-trait Policy {
+trait Policy: Keys {
     fn name(&self) -> &str;
-    fn changes(&self, new: &Self) -> Vec<&'static str>;
 }
 
 impl Policy for Client {
     fn name(&self) -> &str {
         &self.name
-    }
-
-    fn changes(&self, new: &Self) -> Vec<&'static str> {
-        differing(&[
-            ("public_key", self.public_key != new.public_key),
-            ("psk_file", self.psk != new.psk),
-            ("device", self.device != new.device),
-            ("addresses", self.addresses != new.addresses),
-            ("networks", self.networks != new.networks),
-            ("max_connections", self.max_connections != new.max_connections),
-            ("max_paths", self.max_paths != new.max_paths),
-            ("max_weight", self.max_weight != new.max_weight),
-            ("mappings", self.mappings != new.mappings),
-            ("silent", self.silent != new.silent),
-            ("keepalive", self.timing.keepalive != new.timing.keepalive),
-            ("idle_keepalive", self.timing.idle_keepalive != new.timing.idle_keepalive),
-            ("dead", self.timing.dead != new.timing.dead),
-            ("window", self.reorder.window != new.reorder.window),
-            ("max_delay", self.reorder.max_delay != new.reorder.max_delay),
-            ("early_release", self.reorder.early_release != new.reorder.early_release),
-            ("late", self.reorder.late != new.reorder.late),
-            ("equalize", self.reorder.equalize != new.reorder.equalize),
-        ])
     }
 }
 
@@ -214,23 +178,11 @@ impl Policy for Pool {
     fn name(&self) -> &str {
         &self.name
     }
-
-    fn changes(&self, new: &Self) -> Vec<&'static str> {
-        differing(&[("networks", self.networks != new.networks)])
-    }
 }
 
 impl Policy for Controller {
     fn name(&self) -> &str {
         &self.name
-    }
-
-    fn changes(&self, new: &Self) -> Vec<&'static str> {
-        differing(&[
-            ("public_key", self.public_key != new.public_key),
-            ("psk_file", self.psk != new.psk),
-            ("allow", self.allow != new.allow),
-        ])
     }
 }
 
@@ -243,7 +195,8 @@ fn policy<T: Policy>(kind: &'static str, old: &[T], new: &[T], plan: &mut Plan) 
         push(gone, Step::Removed);
     }
     for after in new {
-        match find(old, after.name()).map(|index| old[index].changes(after)) {
+        let changed = |index: usize| key::differing(Reload::InFlight, &old[index], after);
+        match find(old, after.name()).map(changed) {
             None => push(after, Step::Added),
             Some(changed) if changed.is_empty() => {}
             Some(changed) => push(after, Step::Changed(changed)),
@@ -254,13 +207,11 @@ fn policy<T: Policy>(kind: &'static str, old: &[T], new: &[T], plan: &mut Plan) 
 /// Whether the connection can go on as the one it was: it stays on its device, its peer still knows it by its key, and is
 /// the same as before.
 fn same_identity(old: &Connection, new: &Connection) -> bool {
-    let peer = |connection: &Connection| {
-        connection.peer.as_ref().map(|peer| (peer.public_key, peer.create))
+    let same_peer = match (&old.peer, &new.peer) {
+        (Some(old), Some(new)) => key::differing(Reload::Replaced, old, new).is_empty(),
+        (old, new) => old.is_some() == new.is_some(),
     };
-    old.device == new.device
-        && old.key == new.key
-        && peer(old) == peer(new)
-        && old.compat.is_some() == new.compat.is_some()
+    same_peer && key::differing(Reload::Replaced, old, new).is_empty()
 }
 
 fn connection(
@@ -272,41 +223,12 @@ fn connection(
 ) {
     // Either both have one or neither: else it is not the same connection.
     let peers = old.peer.as_ref().zip(new.peer.as_ref());
-    let keys = differing(&[
-        ("networks", old.networks != new.networks),
-        ("select", old.selectors != new.selectors),
-        ("sequence", old.sequence != new.sequence),
-        ("checksum", old.checksum != new.checksum),
-        ("udp_checksum", old.udp_checksum != new.udp_checksum),
-        ("direction", old.direction != new.direction),
-        ("mapping", old.mapping != new.mapping),
-        ("window", old.reorder.window != new.reorder.window),
-        ("max_delay", old.reorder.max_delay != new.reorder.max_delay),
-        ("early_release", old.reorder.early_release != new.reorder.early_release),
-        ("late", old.reorder.late != new.reorder.late),
-        ("equalize", old.reorder.equalize != new.reorder.equalize),
-        ("multicast", old.multicast != new.multicast),
-        ("copy_dscp", old.copy_dscp != new.copy_dscp),
-        ("ecn", old.ecn != new.ecn),
-        ("routes", old.routes != new.routes),
-        ("fallback", old.fallback != new.fallback),
-        ("mptsrv", old.compat != new.compat),
-        ("peer.psk_file", peers.is_some_and(|(old, new)| old.psk != new.psk)),
-        ("peer.initiate", peers.is_some_and(|(old, new)| old.initiate != new.initiate)),
-        (
-            "peer.keepalive",
-            peers.is_some_and(|(old, new)| old.timing.keepalive != new.timing.keepalive),
-        ),
-        (
-            "peer.idle_keepalive",
-            peers.is_some_and(|(old, new)| old.timing.idle_keepalive != new.timing.idle_keepalive),
-        ),
-        ("peer.dead", peers.is_some_and(|(old, new)| old.timing.dead != new.timing.dead)),
-        (
-            "peer.follow_weights",
-            peers.is_some_and(|(old, new)| old.follow_weights != new.follow_weights),
-        ),
-    ]);
+    let own = key::differing(Reload::InFlight, old, new).into_iter().map(str::to_owned);
+    let of_peer = peers.map(|(old, new)| key::differing(Reload::InFlight, old, new));
+    let of_peer = of_peer.into_iter().flatten().map(|key| format!("{OF_PEER}{key}"));
+    let select = (old.selectors != new.selectors).then(|| SELECT.to_owned());
+    let compat = (old.compat != new.compat).then(|| MPTSRV.to_owned());
+    let keys: Vec<_> = own.chain(select).chain(compat).chain(of_peer).collect();
     if !keys.is_empty() {
         changed.push(Change::UpdateConnection { connection: Box::new(new.clone()), changed: keys });
     }
@@ -325,14 +247,7 @@ fn connection(
         let path = || Box::new(after.clone());
         match old.path(&after.name) {
             Some(before) if same_sockets(before, after) => {
-                let keys = differing(&[
-                    ("weight", before.weight != after.weight),
-                    ("weight_in", before.weight_in != after.weight_in),
-                    ("tier", before.tier != after.tier),
-                    ("mtu", before.mtu != after.mtu),
-                    ("up", before.up != after.up),
-                    ("rate", before.rate != after.rate),
-                ]);
+                let keys = key::differing(Reload::InFlight, before, after);
                 if !keys.is_empty() {
                     changed.push(Change::UpdatePath {
                         connection: name(),
@@ -348,23 +263,7 @@ fn connection(
 
 /// Whether the path can go on with the sockets it has.
 fn same_sockets(old: &Path, new: &Path) -> bool {
-    // Where a name leads, or a session has found the other end, is no matter of the file.
-    let found = new.learn || new.remote_name.is_some();
-    old.local == new.local
-        && old.interface == new.interface
-        && (old.remote == new.remote || found)
-        && old.remote_name == new.remote_name
-        && old.learn == new.learn
-        && old.local_port == new.local_port
-        && old.source_port == new.source_port
-        && old.remote_port == new.remote_port
-        && old.remote_source_port == new.remote_source_port
-        && old.nat == new.nat
-        && old.public == new.public
-}
-
-fn differing(keys: &[(&'static str, bool)]) -> Vec<&'static str> {
-    keys.iter().filter(|(_, differs)| *differs).map(|&(key, _)| key).collect()
+    key::differing(Reload::Replaced, old, new).is_empty()
 }
 
 impl Change {

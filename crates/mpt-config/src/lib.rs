@@ -1,9 +1,11 @@
 //! The configuration file: TOML text to a checked [`Config`], or to everything that is wrong with it.
 //!
-//! `examples/mpt.toml` is the reference of all keys; a test holds it to what is read here. The way of the text: `reader`
-//! (keys and types), `parse` (each table by itself), `check` and `selectors` (tables together), `advice` (warnings). [`diff`] tells
-//! what a reload has to change; [`add_path`] and [`add_connection`] read what is added at run time, [`save()`] writes it into the
-//! file.
+//! Each key stands once, in the table of keys (`keys`): its name, form, default and documentation, where its value is kept, and what a change of it
+//! takes. Everything goes through this table: reading, [`diff`] (what a reload has to change), [`save()`] (a connection as it runs, into the file), and
+//! the reference: [`example()`] (`examples/mpt.toml`) and [`manual_page()`] (mpt.toml(5)).
+//!
+//! The way of the text: `reader` (TOML, with lines), `parse` (each table by itself), `check` and `selectors` (tables together), `advice` (warnings).
+//! [`add_path`] and [`add_connection`] read what is added at run time.
 
 #![forbid(unsafe_code)]
 
@@ -13,24 +15,29 @@ mod check;
 mod compat;
 mod diagnostic;
 mod diff;
+mod draft;
+mod form;
+mod key;
+mod keys;
+mod load;
 mod networks;
 mod parse;
 mod peers;
 mod reader;
+mod reference;
+mod reorder;
 mod save;
 mod selectors;
 mod sockets;
 mod types;
 mod values;
 
-use std::path::Path as FilePath;
-
-use toml::de::DeTable;
-
 pub use amend::{Amended, add_connection, add_path};
 pub use compat::{AuthKeyFile, Compat, Create, DEFAULT_COMMAND_PORT, DEFAULT_COMPAT_KEEPALIVE};
 pub use diagnostic::{ConfigErrors, Diagnostic};
 pub use diff::{Change, Plan, Step, diff};
+pub use key::{KeyDoc, Reload};
+pub use load::{Checked, DEFAULT_FILE, check_text, check_text_with, load, load_with};
 pub use mpt_client::{KeyFileError, read_key_file};
 pub use networks::is_link_local;
 pub use peers::{
@@ -39,114 +46,12 @@ pub use peers::{
     Timing,
 };
 pub use reader::KeyReader;
+pub use reference::{TableDoc, example, manual_page, tables};
+pub use reorder::{DEFAULT_MAX_DELAY, DEFAULT_WINDOW, Reorder};
 pub use save::{save, write_file};
 pub use types::{
     Config, Connection, DEFAULT_BUFFER_LIMIT, DEFAULT_CREATIONS, DEFAULT_MARK, DEFAULT_MAX_CLIENTS,
-    DEFAULT_MAX_DELAY, DEFAULT_PORT, DEFAULT_PRIVATE_KEY_FILE, DEFAULT_WINDOW, Daemon, Device,
-    Fallback, LogFormat, Path, PortRange, Reorder, Selector, SourcePort, USUAL_MTU, USUAL_USER,
-    unspecified,
+    DEFAULT_PORT, DEFAULT_PRIVATE_KEY_FILE, Daemon, Device, Fallback, LogFormat, Path, PortRange,
+    Selector, SourcePort, USUAL_MTU, USUAL_USER, unspecified,
 };
-
-/// Writes a time as the configuration file would have it: "500 ms".
-#[must_use]
-pub fn time_text(time: std::time::Duration) -> String {
-    values::time(time)
-}
-
-/// Where the daemon looks unless it is told otherwise.
-pub const DEFAULT_FILE: &str = "/etc/mpt/mpt.toml";
-
-/// A file without errors.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Checked {
-    /// What it says.
-    pub config: Config,
-    /// What is allowed but probably not meant, in the order of the lines.
-    pub warnings: Vec<Diagnostic>,
-    /// Every key the file could have held ("connection.path.weight"), sorted.
-    pub known_keys: Vec<String>,
-}
-
-/// Reads and checks a file.
-///
-/// # Errors
-///
-/// Everything that is wrong with it, not just the first thing; nothing else when it is not TOML.
-pub fn load(path: &FilePath) -> Result<Checked, ConfigErrors> {
-    load_with(path, &read_key_file)
-}
-
-/// The same, with the key files read by `keys`.
-///
-/// # Errors
-///
-/// As [`load`].
-pub fn load_with(path: &FilePath, keys: KeyReader<'_>) -> Result<Checked, ConfigErrors> {
-    let file = path.display().to_string();
-    let unreadable = |message: String| {
-        ConfigErrors(vec![Diagnostic {
-            file: file.clone(),
-            line: None,
-            key: String::new(),
-            message,
-        }])
-    };
-    let bytes = std::fs::read(path).map_err(|error| {
-        unreadable(format!("{error}; write the file (examples/mpt.toml shows all keys) or name another with --config"))
-    })?;
-    let text = std::str::from_utf8(&bytes).map_err(|error| {
-        let line = 1 + bytes[..error.valid_up_to()].iter().filter(|&&byte| byte == b'\n').count();
-        let message = "not UTF-8; save the file in UTF-8".to_owned();
-        ConfigErrors(vec![Diagnostic {
-            line: Some(line),
-            message,
-            ..unreadable(String::new()).0.remove(0)
-        }])
-    })?;
-    check_text_with(&file, text, keys)
-}
-
-/// Checks the text of a file, which is called `file` in messages.
-///
-/// # Errors
-///
-/// As [`load`].
-pub fn check_text(file: &str, text: &str) -> Result<Checked, ConfigErrors> {
-    check_text_with(file, text, &read_key_file)
-}
-
-/// The same, with the key files read by `keys`.
-///
-/// # Errors
-///
-/// As [`load`].
-pub fn check_text_with(
-    file: &str,
-    text: &str,
-    keys: KeyReader<'_>,
-) -> Result<Checked, ConfigErrors> {
-    let context = reader::Context::new(file, text, keys);
-    let (table, faults) = DeTable::parse_recoverable(text);
-    if !faults.is_empty() {
-        for fault in faults {
-            let line = context.line(fault.span().map_or(0, |span| span.start));
-            context.error(line, "", fault.message().to_owned());
-        }
-        return Err(ConfigErrors(context.finish().0));
-    }
-    let mut draft = parse::file(&context, reader::Table::root(&context, table.get_ref()));
-    check::check(&context, &mut draft);
-    if !context.has_errors() {
-        advice::warn(&context, &draft);
-    }
-    let (errors, warnings, known) = context.finish();
-    if errors.is_empty() {
-        Ok(Checked {
-            config: check::assemble(draft),
-            warnings,
-            known_keys: known.into_iter().collect(),
-        })
-    } else {
-        Err(ConfigErrors(errors))
-    }
-}
+pub use values::time as time_text;

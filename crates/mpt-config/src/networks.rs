@@ -5,7 +5,7 @@ use std::net::IpAddr;
 
 use ipnet::IpNet;
 
-use super::{Config, Connection, Fallback};
+use super::types::{Config, Connection, Fallback};
 
 impl Connection {
     /// The networks that it leads into its device, default routes included.

@@ -2,22 +2,25 @@
 //! deserialiser would.
 
 use std::cell::RefCell;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 use std::path::Path as FilePath;
 
+use mpt_client::KeyFileError;
 use mpt_text::position;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use zeroize::Zeroizing;
 
-use super::KeyFileError;
 use super::diagnostic::Diagnostic;
 use super::values::Fault;
 
 /// How alike (Jaro-Winkler, 0 to 1) an unknown key must be to a known one to be taken for its misspelling.
 const ALIKE: f64 = 0.8;
+
+/// What to write for a boolean.
+pub(super) const BOOLEANS: &str = "true or false";
 
 /// How key files are read.
 pub type KeyReader<'a> = &'a dyn Fn(&FilePath) -> Result<Zeroizing<String>, KeyFileError>;
@@ -29,8 +32,12 @@ pub(super) struct Context<'a> {
     positions: position::Lines,
     errors: RefCell<Vec<Diagnostic>>,
     warnings: RefCell<Vec<Diagnostic>>,
-    /// Every key that the file could have held, with its tables.
-    known: RefCell<BTreeSet<String>>,
+}
+
+/// Something read, and where it stands.
+pub(super) struct Located<T> {
+    pub(super) value: T,
+    pub(super) lines: Lines,
 }
 
 /// Where a table and its keys stand in the file.
@@ -65,7 +72,6 @@ impl<'a> Context<'a> {
             positions: position::Lines::of(text),
             errors: RefCell::default(),
             warnings: RefCell::default(),
-            known: RefCell::default(),
         }
     }
 
@@ -90,14 +96,14 @@ impl<'a> Context<'a> {
         !self.errors.borrow().is_empty()
     }
 
-    /// Errors and warnings, each in the order of the lines, and all known keys.
-    pub(super) fn finish(self) -> (Vec<Diagnostic>, Vec<Diagnostic>, BTreeSet<String>) {
+    /// Errors and warnings, each in the order of the lines.
+    pub(super) fn finish(self) -> (Vec<Diagnostic>, Vec<Diagnostic>) {
         let sorted = |list: RefCell<Vec<Diagnostic>>| {
             let mut list = list.into_inner();
             list.sort_by_key(|diagnostic| diagnostic.line);
             list
         };
-        (sorted(self.errors), sorted(self.warnings), self.known.into_inner())
+        (sorted(self.errors), sorted(self.warnings))
     }
 
     fn diagnostic(&self, line: usize, key: &str, message: String) -> Diagnostic {
@@ -188,12 +194,7 @@ impl<'a> Table<'a> {
         };
         let found = number.filter(|n| range.contains(n)).and_then(|n| T::try_from(n).ok());
         if found.is_none() {
-            entry.error(format!(
-                "{} is not {noun}; write an integer from {} to {}",
-                show(entry.value),
-                range.start(),
-                range.end()
-            ));
+            entry.error(format!("{} is not {noun}; write {}", show(entry.value), integers(&range)));
         }
         found
     }
@@ -204,16 +205,13 @@ impl<'a> Table<'a> {
         if let DeValue::Boolean(value) = entry.value {
             return Some(*value);
         }
-        entry.error(format!("{} is not a boolean; write true or false", show(entry.value)));
+        entry.error(format!("{} is not a boolean; write {BOOLEANS}", show(entry.value)));
         None
     }
 
     /// One of a few words.
     pub(super) fn choice<T: Copy>(&mut self, key: &'static str, words: &[(&str, T)]) -> Option<T> {
-        let quoted: Vec<_> = words.iter().map(|(word, _)| format!("\"{word}\"")).collect();
-        let (last, others) = quoted.split_last().expect("a choice has words");
-        let write = format!("{} or {last}", others.join(", "));
-        self.parsed(key, &write, |text| {
+        self.parsed(key, &one_of(words), |text| {
             let found = words.iter().find(|(word, _)| *word == text);
             found.map(|&(_, value)| value).ok_or_else(|| "is not known".into())
         })
@@ -320,7 +318,6 @@ impl<'a> Table<'a> {
     fn entry(&mut self, key: &'static str) -> Option<Entry<'a>> {
         self.known.push(key);
         let path = self.path(key);
-        self.context.known.borrow_mut().insert(path.clone());
         let (at, value) = self.find(key)?;
         let line = self.context.line(at.span().start);
         Some(Entry { context: self.context, key: path, line, value: value.get_ref() })
@@ -379,6 +376,20 @@ impl<'a> Entry<'a> {
 
     fn error(&self, message: String) {
         self.context.error(self.line, &self.key, message);
+    }
+}
+
+/// What to write for an integer in a range.
+pub(super) fn integers(range: &RangeInclusive<u64>) -> String {
+    format!("an integer from {} to {}", range.start(), range.end())
+}
+
+/// What to write for one of a few words.
+pub(super) fn one_of<T>(words: &[(&str, T)]) -> String {
+    let quoted: Vec<_> = words.iter().map(|(word, _)| format!("\"{word}\"")).collect();
+    match quoted.split_last() {
+        Some((last, others)) if !others.is_empty() => format!("{} or {last}", others.join(", ")),
+        _ => quoted.concat(),
     }
 }
 

@@ -6,8 +6,8 @@ use std::collections::{BTreeSet, HashMap};
 use ipnet::IpNet;
 use mpt_wire::ip::protocol;
 
-use super::parse::{ConnectionDraft, Located, Select};
-use super::reader::{Context, Lines};
+use super::draft::{ConnectionDraft, Select};
+use super::reader::{Context, Lines, Located};
 use super::types::{Connection, PortRange, Selector};
 
 /// The key and the line a selector comes from.

@@ -4,8 +4,8 @@
 use std::collections::HashMap;
 use std::net::IpAddr;
 
-use super::parse::{ConnectionDraft, Draft, Located};
-use super::reader::Context;
+use super::draft::{ConnectionDraft, Draft};
+use super::reader::{Context, Located};
 use super::types::{Connection, Path, SourcePort};
 
 /// Address and interface of a socket and its port.

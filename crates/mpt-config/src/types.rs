@@ -3,10 +3,9 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::path::PathBuf;
-use std::time::Duration;
 
 use ipnet::IpNet;
-use mpt_api::{Direction, Ecn, Equalize, Late, Mapping};
+use mpt_api::{Direction, Ecn, Mapping};
 use mpt_core::path::mtu::{self, IPV6_MINIMUM};
 use mpt_core::session::PrivateKey;
 use mpt_wire::gre;
@@ -15,6 +14,7 @@ use tracing::level_filters::LevelFilter;
 
 use super::compat::Compat;
 use super::peers::{Client, Controller, Peer, Pool};
+use super::reorder::Reorder;
 
 /// MTU in bytes taken for a link that is not known.
 pub const USUAL_MTU: u16 = mtu::ETHERNET;
@@ -35,11 +35,6 @@ pub const DEFAULT_MAX_CLIENTS: u32 = 1000;
 pub const DEFAULT_CREATIONS: u32 = 50;
 /// Default of `daemon.buffer_limit`, in bytes.
 pub const DEFAULT_BUFFER_LIMIT: u64 = 64 << 20;
-/// Default of `connection.window`, in packets.
-pub const DEFAULT_WINDOW: u16 = 16_384;
-/// Default of `connection.max_delay`.
-pub const DEFAULT_MAX_DELAY: Duration = Duration::from_millis(300);
-
 /// The whole file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Config {
@@ -163,21 +158,6 @@ pub enum Fallback {
     Block,
     /// They go as if there were no tunnel.
     Direct,
-}
-
-/// Receive window of a connection.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Reorder {
-    /// Size in packets; 0: off.
-    pub window: u16,
-    /// The longest a packet waits.
-    pub max_delay: Duration,
-    /// Whether a gap is given up as soon as no path can still fill it.
-    pub early_release: bool,
-    /// What happens to late packets.
-    pub late: Late,
-    /// Which packets are held on shorter paths.
-    pub equalize: Equalize,
 }
 
 /// Packets that a connection takes from its device: those that match every part. Of several connections that match, the one with
@@ -333,18 +313,6 @@ impl Default for Daemon {
             max_clients: DEFAULT_MAX_CLIENTS,
             creations_per_second: DEFAULT_CREATIONS,
             mark: DEFAULT_MARK,
-        }
-    }
-}
-
-impl Default for Reorder {
-    fn default() -> Self {
-        Reorder {
-            window: DEFAULT_WINDOW,
-            max_delay: DEFAULT_MAX_DELAY,
-            early_release: true,
-            late: Late::default(),
-            equalize: Equalize::default(),
         }
     }
 }

@@ -1,7 +1,7 @@
 //! The kinds of strings in the file. Each function says of a bad one what it is not; the caller adds what to write.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
-
+use std::path::PathBuf;
 use std::time::Duration;
 
 use ipnet::IpNet;
@@ -130,14 +130,22 @@ pub(super) fn remote(text: &str) -> Result<Remote, Fault> {
     endpoint(text).map(Remote::Address)
 }
 
+/// The whole path of a file.
+pub(super) fn absolute(text: &str) -> Result<PathBuf, Fault> {
+    let path = PathBuf::from(text);
+    path.is_absolute().then_some(path).ok_or_else(|| "is not an absolute path".into())
+}
+
 /// A public key.
 pub(super) fn public_key(text: &str) -> Result<PublicKey, Fault> {
     text.parse().map_err(|error| format!("is not a public key ({error})").into())
 }
 
-/// A time as it would stand in the file, "100 ms".
-pub(super) fn time(time: Duration) -> String {
+/// Returns a time as it would stand in the file, "100 ms".
+#[must_use]
+pub fn time(time: Duration) -> String {
     match (time.as_secs(), time.subsec_micros()) {
+        (seconds, 0) if seconds > 60 && seconds % 60 == 0 => format!("{} min", seconds / 60),
         (seconds, 0) if seconds > 0 => format!("{seconds} s"),
         (_, micros) if micros % 1000 == 0 => format!("{} ms", time.as_millis()),
         _ => format!("{} us", time.as_micros()),
@@ -323,7 +331,7 @@ mod tests {
 
     #[test]
     fn times_are_written_as_they_are_read() {
-        for text in ["100 ms", "15 s", "1500 ms", "20 us", "90 s"] {
+        for text in ["100 ms", "15 s", "1500 ms", "20 us", "60 s", "90 s", "5 min"] {
             assert_eq!(time(duration(text).unwrap()), text);
         }
     }

@@ -256,10 +256,8 @@ fn every_key_survives_saving() {
     let uncommented: String = (example.lines())
         .map(|line| {
             let rest = line.strip_prefix("# e.g. ").or(line.strip_prefix("# ")).unwrap_or(line);
-            let key = rest.split(" = ").next().unwrap_or_default();
-            let is_key =
-                rest.contains(" = ") && key.chars().all(|c| c.is_ascii_lowercase() || c == '_');
-            if is_key || rest.starts_with('[') { format!("{rest}\n") } else { String::new() }
+            let is_toml = rest.parse::<toml::Table>().is_ok();
+            if is_toml { format!("{rest}\n") } else { String::new() }
         })
         .collect();
     let mut running = config(&uncommented);

@@ -1,6 +1,6 @@
-//! `examples/mpt.toml` is the reference of the configuration; here it is held to what the daemon reads.
+//! `examples/mpt.toml` and mpt.toml(5) are the reference of the configuration; here they are held to what the daemon reads.
 
-use mpt_config::{Checked, check_text_with};
+use mpt_config::{Checked, check_text_with, example, manual_page, tables};
 use mpt_core::session::PrivateKey;
 
 const EXAMPLE: &str = include_str!("../../../examples/mpt.toml");
@@ -8,9 +8,8 @@ const EXAMPLE: &str = include_str!("../../../examples/mpt.toml");
 /// A line of the example without its comment sign, if it is a commented key (or table) introduced by `sign`.
 fn uncommented<'a>(line: &'a str, sign: &str) -> Option<&'a str> {
     let rest = line.strip_prefix(sign)?;
-    let key: &str = rest.split(" = ").next()?;
-    let is_key = rest.contains(" = ") && key.chars().all(|c| c.is_ascii_lowercase() || c == '_');
-    (is_key || rest.starts_with('[')).then_some(rest)
+    let is_toml = rest.parse::<toml::Table>().is_ok_and(|table| !table.is_empty());
+    (is_toml && !rest.starts_with("e.g.")).then_some(rest)
 }
 
 fn checked(text: &str) -> Checked {
@@ -52,10 +51,7 @@ fn what_it_calls_a_default_within_an_example_is_one() {
         .collect();
     assert_ne!(without, complete);
     // Warnings name lines, which are others.
-    let what = |text: &str| {
-        let Checked { config, known_keys, .. } = checked(text);
-        (config, known_keys)
-    };
+    let what = |text: &str| checked(text).config;
     assert_eq!(what(&without), what(&complete));
 }
 
@@ -75,10 +71,26 @@ fn the_other_examples_are_good() {
     assert!(concentrator.config.daemon.private_key.is_some());
 }
 
+/// The tables and keys that there are, as "connection.path.weight".
+fn known() -> Vec<String> {
+    let of = |table: &mpt_config::TableDoc| {
+        let keys = table.keys.iter().map(|key| format!("{}.{}", table.name, key.name));
+        keys.chain([table.name.to_owned()]).collect::<Vec<_>>()
+    };
+    let mut known: Vec<String> = tables().iter().flat_map(of).collect();
+    known.sort();
+    known
+}
+
+#[test]
+fn it_is_what_the_table_of_keys_makes() {
+    assert_eq!(EXAMPLE, example(), "write it anew: make example");
+}
+
 #[test]
 fn it_holds_every_key_and_no_other() {
     let complete = map_lines(&map_lines(EXAMPLE, with_defaults), with_examples);
-    let checked = checked(&complete);
+    checked(&complete);
     let mut table = String::new();
     let mut shown: Vec<String> = Vec::new();
     for line in complete.lines().filter(|line| !line.starts_with('#')) {
@@ -91,7 +103,44 @@ fn it_holds_every_key_and_no_other() {
     }
     shown.sort();
     shown.dedup();
-    assert_eq!(shown, checked.known_keys);
+    assert_eq!(shown, known());
+}
+
+/// A file that holds an unknown key is told the keys that there are.
+#[test]
+fn every_table_knows_its_keys_and_no_other() {
+    let complete = map_lines(&map_lines(EXAMPLE, with_defaults), with_examples);
+    let key = |_: &std::path::Path| Ok(PrivateKey::from_seed([7; 32]).to_base64());
+    for table in tables() {
+        let header = format!("\n{}\n", table.header);
+        let with = complete.replacen(&header, &format!("{header}qqqqq = 1\n"), 1);
+        let errors = check_text_with("mpt.toml", &with, &key).expect_err(&table.header);
+        let errors = errors.to_string();
+        let (_, listed) = errors.split_once("unknown key; write one of ").expect(&errors);
+        let mut listed: Vec<_> = listed.lines().next().unwrap().split(", ").collect();
+        // Those of tables within it.
+        listed
+            .retain(|name| !tables().iter().any(|it| it.name == format!("{}.{name}", table.name)));
+        let mut names: Vec<_> = table.keys.iter().map(|key| key.name).collect();
+        listed.sort_unstable();
+        names.sort_unstable();
+        assert_eq!(listed, names, "{}", table.name);
+    }
+}
+
+#[test]
+fn the_manual_page_explains_every_key() {
+    let page = manual_page();
+    for table in tables() {
+        let heading = format!(".SH \"{}\"\n", table.header);
+        let (_, part) = page.split_once(&heading).unwrap_or_else(|| panic!("no {heading}"));
+        let part = part.split(".SH").next().unwrap();
+        for key in &table.keys {
+            let entry = format!(".TP\n.B {}\n{}", key.name, &key.text[..1]);
+            assert!(part.contains(&entry), "{}.{}: {part}", table.name, key.name);
+            assert!(key.text.len() > 20, "{}.{} is explained", table.name, key.name);
+        }
+    }
 }
 
 #[test]

@@ -6,4 +6,5 @@
 pub mod manual;
 pub mod position;
 pub mod quantity;
+pub mod roff;
 pub mod table;

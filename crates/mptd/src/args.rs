@@ -48,9 +48,13 @@ pub struct Args {
     pub manual: Option<PathBuf>,
 }
 
-/// `mptd --manual`: writes the manual pages and completions to the directory, and makes what is missing.
+/// `mptd --manual`: writes mptd(8), mpt.toml(5) and the completions to the directory, and makes what is missing.
 pub fn manual(directory: &Path, errors: &mut impl std::io::Write) -> std::io::Result<ExitCode> {
-    match manual::write(Args::command(), Section::Administrator, directory) {
+    let write = || {
+        manual::write(Args::command(), Section::Administrator, directory)?;
+        std::fs::write(directory.join("man/mpt.toml.5"), mpt_config::manual_page())
+    };
+    match write() {
         Ok(()) => Ok(ExitCode::SUCCESS),
         Err(error) => {
             writeln!(errors, "mptd: {}: {error}", directory.display())?;
@@ -167,6 +171,7 @@ remote = "198.51.100.1"
         assert_eq!(errors, b"");
         let text = |file: &str| std::fs::read_to_string(directory.path().join(file)).unwrap();
         assert!(text("man/mptd.8").contains("SIGHUP"));
+        assert!(text("man/mpt.toml.5").contains("[[connection.path]]"));
         for (file, word) in
             [("bash/mptd.bash", "--check"), ("fish/mptd.fish", "check"), ("zsh/_mptd", "--check")]
         {

@@ -7,9 +7,8 @@ use std::hash::Hash;
 use ipnet::IpNet;
 
 use super::super::check::unique;
-use super::super::parse::{ConnectionDraft, Draft, Located};
-use super::super::reader::Context;
-use super::parse::PeerDraft;
+use super::super::draft::{ConnectionDraft, Draft};
+use super::super::reader::{Context, Located};
 use super::{Addresses, Client, Pool};
 
 /// The most bytes of the name of a connection with a session: what a handshake carries.
@@ -73,9 +72,9 @@ fn own_key(context: &Context<'_>, draft: &Draft) {
             "is the key of this end; write the one that `mpt pubkey` prints at the other end";
         context.error(line, key, message);
     };
-    for peer in draft.connections.iter().filter_map(|it| it.peer.as_ref()) {
-        if peer.value.peer.public_key == own {
-            error(peer.lines.of("public_key"), "connection.peer.public_key");
+    for (peer, lines) in draft.connections.iter().filter_map(ConnectionDraft::peer) {
+        if peer.public_key == own {
+            error(lines.of("public_key"), "connection.peer.public_key");
         }
     }
     for client in draft.clients.iter().filter(|it| it.value.public_key == own) {
@@ -92,7 +91,7 @@ fn one_psk(context: &Context<'_>, draft: &Draft) {
         (it.public_key, &it.psk, format!("client \"{}\"", it.name), lines)
     });
     let peers = draft.connections.iter().filter_map(|it| {
-        let Located { value: PeerDraft { peer, .. }, lines } = it.peer.as_ref()?;
+        let (peer, lines) = it.peer()?;
         let what = format!("[connection.peer] of \"{}\"", it.connection.name);
         Some((peer.public_key, &peer.psk, what, lines))
     });
@@ -147,7 +146,9 @@ fn names_of_clients(context: &Context<'_>, draft: &Draft) {
 
 /// What a session asks of its connection.
 fn session(context: &Context<'_>, draft: &ConnectionDraft) {
-    let Some(Located { value: peer, lines }) = &draft.peer else { return };
+    let Some((peer, lines)) = draft.peer() else { return };
+    // Only if the file says so; for one that runs it was settled when it came.
+    let says = |key: &str| draft.is_running || lines.has(key);
     let name = &draft.connection.name;
     if name.len() > MAX_SESSION_NAME {
         context.error(
@@ -170,10 +171,10 @@ fn session(context: &Context<'_>, draft: &ConnectionDraft) {
             ),
         );
     }
-    let opens = peer.initiate == Some(true) || peer.peer.create;
+    let opens = (peer.initiate && says("initiate")) || peer.create;
     let unknown = draft.paths.iter().find(|path| path.value.learn);
     if let (true, Some(path)) = (opens, unknown) {
-        let key = if peer.peer.create { "create" } else { "initiate" };
+        let key = if peer.create { "create" } else { "initiate" };
         context.error(
             path.lines.of("remote"),
             "connection.path.remote",
@@ -183,11 +184,11 @@ fn session(context: &Context<'_>, draft: &ConnectionDraft) {
             ),
         );
     }
-    if peer.peer.create && peer.initiate == Some(false) {
+    if peer.create && !peer.initiate && says("initiate") {
         let message = "false, but create = true has this end begin; write true";
         context.error(lines.of("initiate"), "connection.peer.initiate", message);
     }
-    if !peer.peer.create {
+    if !peer.create {
         return;
     }
     for Located { value: path, lines } in &draft.paths {
@@ -211,8 +212,8 @@ fn assigned_devices(context: &Context<'_>, draft: &Draft) {
     for Located { value: device, lines } in draft.devices.iter().filter(|it| it.value.assigned) {
         let mut users = draft.connections.iter().filter(|it| it.connection.device == device.name);
         // What is wrong with its peer was told.
-        let creates = |it: &&ConnectionDraft| match &it.peer {
-            Some(peer) => peer.value.peer.create,
+        let creates = |it: &&ConnectionDraft| match &it.connection.peer {
+            Some(peer) => peer.create,
             None => it.lines.has("peer"),
         };
         let clients = draft.clients.iter().any(|it| it.value.device == device.name);

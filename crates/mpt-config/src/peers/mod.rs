@@ -11,7 +11,7 @@ use ipnet::IpNet;
 use mpt_api::{Mapping, Permission};
 use mpt_core::session::{PresharedKey, PublicKey};
 
-use super::types::Reorder;
+use super::reorder::Reorder;
 
 /// Default of `keepalive`: a broken path is found within a few of them.
 pub const DEFAULT_KEEPALIVE: Duration = Duration::from_millis(100);
@@ -67,6 +67,8 @@ pub struct Client {
     pub public_key: PublicKey,
     /// A key that both ends were given besides, if any.
     pub psk: Option<PresharedKey>,
+    /// The file it is in.
+    pub psk_file: Option<PathBuf>,
     /// Name of the TUN device of its connections.
     pub device: String,
     /// Where its inner addresses come from.
@@ -117,6 +119,8 @@ pub struct Controller {
     pub public_key: PublicKey,
     /// A key that both ends were given besides, if any.
     pub psk: Option<PresharedKey>,
+    /// The file it is in.
+    pub psk_file: Option<PathBuf>,
     /// What it may ask for, sorted.
     pub allow: Vec<Permission>,
 }

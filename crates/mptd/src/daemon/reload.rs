@@ -26,7 +26,7 @@ impl Daemon {
         })?;
         let mut result = Reloaded {
             changes: plan.changes.iter().map(ToString::to_string).collect(),
-            restart: plan.restart.iter().map(|&key| key.to_owned()).collect(),
+            restart: plan.restart.clone(),
             warnings: checked.warnings.iter().map(ToString::to_string).collect(),
         };
         result.warnings.extend(self.warnings_of_unguarded());

@@ -1,0 +1,109 @@
+//! `[connection.mptsrv]`: what a connection needs to know of the other end when that is the papers' prototype
+//! (docs/compat.md).
+
+pub(super) mod check;
+pub(super) mod parse;
+
+use std::net::IpAddr;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use mpt_core::compat::Authentication;
+
+/// Default of both command ports: that of the prototype's sample configuration.
+pub const DEFAULT_COMMAND_PORT: u16 = 60_456;
+/// Default of `keepalive`: the prototype counts whole seconds.
+pub const DEFAULT_COMPAT_KEEPALIVE: Duration = Duration::from_secs(1);
+/// `dead` is this many keepalives unless the file says otherwise, as it is in the prototype.
+const DEAD_KEEPALIVES: u32 = 3;
+/// The word for the key that is built into the prototype.
+pub(super) const BUILT_IN: &str = "default";
+/// What to write where the file of a key is wanted.
+pub(super) const KEY_FILE: &str = "the whole path of a file that holds the other end's auth_key, such as \
+                        \"/etc/mpt/office.auth\"";
+
+/// How commands are authenticated, as the file has it.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    None,
+    Nonce,
+    Digest,
+}
+
+/// The words for how commands are authenticated.
+pub(super) const KINDS: [(&str, Kind); 3] =
+    [("none", Kind::None), ("nonce", Kind::Nonce), ("sha256", Kind::Digest)];
+
+/// `compat = "mptsrv"` with its `[connection.mptsrv]`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Compat {
+    /// Address of this end in the tunnel: one of the device's.
+    pub local: IpAddr,
+    /// Address of the other end in the tunnel, of the same family.
+    pub remote: IpAddr,
+    /// UDP port on which we take commands, at the local addresses of the paths.
+    pub command_port: u16,
+    /// UDP port on which the other end does.
+    pub remote_command_port: u16,
+    /// How commands are authenticated, both ways.
+    pub authentication: Authentication,
+    /// Where the key comes from.
+    pub auth_key_file: Option<AuthKeyFile>,
+    /// Distance of the keepalives; zero: none.
+    pub keepalive: Duration,
+    /// A path on which nothing is heard so long is down; zero: never.
+    pub dead: Duration,
+    /// Whether it takes part in creations.
+    pub create: Option<Create>,
+}
+
+/// How a connection takes part in creations (0xA3).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Create {
+    /// Whether we ask the other end; else we answer it.
+    pub ask: bool,
+    /// Digests with the key of creations.
+    pub authentication: Authentication,
+    /// Where that key comes from.
+    pub key_file: AuthKeyFile,
+}
+
+/// Where the key of commands comes from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum AuthKeyFile {
+    /// It is built into the prototype, and known to everybody.
+    BuiltIn,
+    /// This file.
+    File(PathBuf),
+}
+
+impl Compat {
+    /// What `dead` is unless the file says otherwise.
+    pub(super) fn usual_dead(&self) -> Duration {
+        self.keepalive * DEAD_KEEPALIVES
+    }
+
+    /// How commands are authenticated, without the key.
+    pub(super) fn kind(&self) -> Kind {
+        match self.authentication {
+            Authentication::None => Kind::None,
+            Authentication::Nonce => Kind::Nonce,
+            Authentication::Digest(_) => Kind::Digest,
+        }
+    }
+
+    /// The word for how commands are authenticated.
+    #[must_use]
+    pub fn authentication_word(&self) -> &'static str {
+        KINDS.iter().find(|(_, kind)| *kind == self.kind()).map_or("", |(word, _)| word)
+    }
+}
+
+impl std::fmt::Display for AuthKeyFile {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::BuiltIn => f.write_str(BUILT_IN),
+            Self::File(file) => write!(f, "{}", file.display()),
+        }
+    }
+}

@@ -1,0 +1,159 @@
+//! `[[client]]`
+
+use std::time::Duration;
+
+use super::super::form::{Choices, Integer, List, text, time};
+use super::super::key::{Keys, Part, Reload, Shown, Within, key};
+use super::super::peers::{
+    Addresses, Client, DEFAULT_MAPPINGS, DEFAULT_MAX_CONNECTIONS, DEFAULT_MAX_PATHS,
+    DEFAULT_MAX_WEIGHT, DEFAULT_SILENT, Timing,
+};
+use super::super::reorder::Reorder;
+use super::super::values;
+use super::connection::MAPPINGS;
+use super::{DEVICE, KEY, KEY_FILE, PSK_FILE, PUBLIC_KEY_MISSING, no_key};
+
+impl Keys for Client {
+    const KEYS: &'static [&'static dyn Part<Self>] = &[
+        &key(
+            "name",
+            text("letters, digits, \"_\", \"-\"", values::client_name, String::clone),
+            |it: &Client| Some(it.name.clone()),
+            |it, value| it.name = value,
+            "The command line and the log call the client by this name, which has no dot; the connections of the client are called NAME.CONNECTION.",
+        )
+        .vital("name = \"anna\"")
+        .shown(Shown::Set("\"anna\"")),
+        &key(
+            "public_key",
+            KEY,
+            |it: &Client| Some(it.public_key),
+            |it, value| it.public_key = value,
+            "Public key of the client, which no other one has.",
+        )
+        .vital(PUBLIC_KEY_MISSING)
+        .shown(Shown::Set("\"yuKLRdlJKIAGv7PeoC46PsFX2ZmrY12rf33Uzxz7yVo=\"")),
+        &key(
+            "psk_file",
+            KEY_FILE,
+            |it: &Client| it.psk_file.clone(),
+            |it, value| it.psk_file = Some(value),
+            PSK_FILE,
+        )
+        .differing_by(|old, new| old.psk != new.psk)
+        .shown(Shown::Example("\"/etc/mpt/anna.psk\"")),
+        &key(
+            "device",
+            DEVICE,
+            |it: &Client| Some(it.device.clone()),
+            |it, value| it.device = value,
+            "The connections of the client use this [[device]]. By default they use the only one there is.",
+        )
+        .follows(|_, around| around.device.map(str::to_owned)),
+        &key(
+            "addresses",
+            List {
+                example: "\"10.8.0.7/24\"",
+                parse: values::interface_address,
+                show: ToString::to_string,
+            },
+            |it: &Client| match &it.addresses {
+                Addresses::Fixed(addresses) => Some(addresses.clone()),
+                Addresses::Pool(_) => None,
+            },
+            |it, value| it.addresses = Addresses::Fixed(value),
+            "The client always has these inner addresses instead of some of a pool, and therefore a single connection.",
+        )
+        .differing_by(|old, new| old.addresses != new.addresses)
+        .shown(Shown::Apart("[\"10.9.0.3/24\"]")),
+        &key(
+            "pool",
+            text("the name of a [[pool]]", values::name, String::clone),
+            |it: &Client| match &it.addresses {
+                Addresses::Fixed(_) => None,
+                Addresses::Pool(pool) => Some(pool.clone()),
+            },
+            |it, value| it.addresses = Addresses::Pool(value),
+            "This [[pool]] gives the client its inner addresses, one of each family. Without it the client has addresses of its own.",
+        )
+        .at_reload(Reload::Elsewhere)
+        .shown(Shown::Set("\"clients\"")),
+        &key(
+            "networks",
+            List {
+                example: "\"192.168.7.0/24\"",
+                parse: values::routed_network,
+                show: ToString::to_string,
+            },
+            |it: &Client| Some(it.networks.clone()).filter(|networks| !networks.is_empty()),
+            |it, value| it.networks = value,
+            "The networks behind the client, which it may send from and is sent to besides its inner addresses. By default there are none.",
+        )
+        .shown(Shown::Example("[\"192.168.7.0/24\"]")),
+        &key(
+            "max_connections",
+            Integer { noun: "a number", range: 1..=65_535 },
+            |it: &Client| Some(it.max_connections),
+            |it, value| it.max_connections = value,
+            "The client may have at most so many connections at one time.",
+        ),
+        &key(
+            "max_paths",
+            Integer { noun: "a number", range: 1..=mpt_api::session::MAX_PATHS as u64 },
+            |it: &Client| Some(it.max_paths),
+            |it, value| it.max_paths = value,
+            "Each connection of the client may have at most so many paths.",
+        ),
+        &key(
+            "max_weight",
+            Integer { noun: "a weight", range: 1..=65_535 },
+            |it: &Client| Some(it.max_weight),
+            |it, value| it.max_weight = value,
+            "The largest weight that the client may give a path.",
+        ),
+        &key(
+            "mappings",
+            Choices { words: || MAPPINGS.to_vec(), fault: "is not a mapping" },
+            |it: &Client| Some(it.mappings.clone()),
+            |it, value| it.mappings = value,
+            "The client may ask for these mappings. With \"duplicate\" this host sends every packet once for each path.",
+        ),
+        &key(
+            "silent",
+            // Shorter than an idle client's keepalives would remove clients that are well.
+            time(Duration::from_secs(30)..=Duration::from_secs(86_400)),
+            |it: &Client| Some(it.silent),
+            |it, value| it.silent = value,
+            "A connection is removed when all its paths have been silent for this long.",
+        ),
+        &Within {
+            get: |it: &Client| &it.timing,
+            get_mut: |it| &mut it.timing,
+            note: Some("Probes of the paths from here, as in [connection.peer]."),
+        },
+        &Within {
+            get: |it: &Client| &it.reorder,
+            get_mut: |it| &mut it.reorder,
+            note: Some("The receive window of the client's connections, as in [[connection]]."),
+        },
+    ];
+
+    fn usual() -> Self {
+        Client {
+            name: String::new(),
+            public_key: no_key(),
+            psk: None,
+            psk_file: None,
+            device: String::new(),
+            addresses: Addresses::Fixed(Vec::new()),
+            networks: Vec::new(),
+            max_connections: DEFAULT_MAX_CONNECTIONS,
+            max_paths: DEFAULT_MAX_PATHS,
+            max_weight: DEFAULT_MAX_WEIGHT,
+            mappings: DEFAULT_MAPPINGS.into(),
+            silent: DEFAULT_SILENT,
+            timing: Timing::default(),
+            reorder: Reorder::default(),
+        }
+    }
+}

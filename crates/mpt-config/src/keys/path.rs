@@ -1,0 +1,235 @@
+//! `[[connection.path]]`
+
+use std::net::{IpAddr, Ipv4Addr};
+
+use mpt_core::path::mtu::IPV4_MINIMUM;
+
+use super::super::form::{Boolean, Integer, PORT, Text, scalar, text};
+use super::super::key::{Keys, Part, Reload, Shown, key};
+use super::super::types::{DEFAULT_PORT, OtherEnd, Path, SourcePort};
+use super::super::values::{self, Fault, Remote};
+use super::NAME;
+
+const LOCAL: Text<IpAddr> =
+    text("an address of this host, or interface = \"...\"", values::endpoint, ToString::to_string);
+const PUBLIC: Text<IpAddr> = text(
+    "our address as the other end knows it, such as \"203.0.113.1\"",
+    values::endpoint,
+    ToString::to_string,
+);
+const REMOTE: Text<Remote> =
+    text("the address of the other end, or its name", values::remote, |remote| match remote {
+        Remote::Address(address) => address.to_string(),
+        Remote::Name(name) => name.clone(),
+    });
+const SOURCE_PORT: Text<SourcePort> =
+    scalar("\"random\", \"entropy\" or a port from 1 to 65535", values::source_port, |port| {
+        match port {
+            SourcePort::Random => "random".to_owned(),
+            SourcePort::Entropy => "entropy".to_owned(),
+            SourcePort::Fixed(port) => port.to_string(),
+        }
+    });
+const RATE: Text<u64> =
+    scalar("a rate such as \"100 Mbit/s\"", rate, |rate| format!("{rate} bit/s"));
+
+fn rate(text: &str) -> Result<u64, Fault> {
+    let rate = values::rate(text)?;
+    if rate == 0 { Err("carries nothing".into()) } else { Ok(rate) }
+}
+
+/// Ports from which a path sends unless the file says otherwise. Behind a NAT one binding has to serve both directions, a session answers where it
+/// was asked from, and a prototype sends from where it listens: so do we.
+fn usual_source_port(other_end: OtherEnd, nat: bool, local_port: u16) -> SourcePort {
+    match other_end {
+        OtherEnd::Plain if !nat => SourcePort::Random,
+        _ => SourcePort::Fixed(local_port),
+    }
+}
+
+impl Keys for Path {
+    const KEYS: &'static [&'static dyn Part<Self>] = &[
+        &key(
+            "name",
+            NAME,
+            |it: &Path| Some(it.name.clone()),
+            |it, value| it.name = value,
+            "The command line and the log call the path by this name, which no other path of the connection has.",
+        )
+        .vital("name = \"dsl\"")
+        .at_reload(Reload::Replaced)
+        .shown(Shown::Set("\"dsl\"")),
+        &key(
+            "local",
+            LOCAL,
+            |it: &Path| it.local,
+            |it, value| it.local = Some(value),
+            "Address of this host on the path, IPv4 or IPv6. It may be left out when interface is given.",
+        )
+        .at_reload(Reload::Replaced)
+        .shown(Shown::Set("\"192.0.2.1\"")),
+        &key(
+            "interface",
+            text("the name of an interface", values::interface, String::clone),
+            |it: &Path| it.interface.clone(),
+            |it, value| it.interface = Some(value),
+            "Packets of the path leave through this interface whatever the routes say. By default the routes decide.",
+        )
+        .at_reload(Reload::Replaced)
+        .shown(Shown::Example("\"eth0\"")),
+        &key(
+            "remote",
+            REMOTE,
+            |it: &Path| match &it.remote_name {
+                Some(name) => Some(Remote::Name(name.clone())),
+                None => (!it.learn).then_some(Remote::Address(it.remote)),
+            },
+            |it, value| {
+                it.learn = false;
+                match value {
+                    Remote::Address(address) => it.remote = address,
+                    Remote::Name(name) => it.remote_name = Some(name),
+                }
+            },
+            "Address of the peer on the path, of the family of local, or its name in the DNS, which is resolved at the start and again when the path is \
+             dead. With [connection.peer] it may be left out: the session finds the peer and follows it; the path then sends from the port on which it \
+             listens, over IPv4 unless local says otherwise.",
+        )
+        .differing_by(|old, new| {
+            // Where a name leads, or a session has found the other end, is no matter of the file.
+            let found = new.learn || new.remote_name.is_some();
+            (&old.remote_name, old.learn) != (&new.remote_name, new.learn)
+                || (old.remote != new.remote && !found)
+        })
+        .at_reload(Reload::Replaced)
+        .shown(Shown::Set("\"198.51.100.1\"")),
+        &key(
+            "local_port",
+            PORT,
+            |it: &Path| Some(it.local_port),
+            |it, value| it.local_port = value,
+            "The path listens on this UDP port. By default it is that of the daemon.",
+        )
+        .follows(|_, around| Some(around.port))
+        .at_reload(Reload::Replaced),
+        &key(
+            "source_port",
+            SOURCE_PORT,
+            |it: &Path| Some(it.source_port),
+            |it, value| it.source_port = value,
+            "The path sends from this UDP port, from one \"random\" port for the life of the path, or from a pool of ports (\"entropy\"), so that routers \
+             with several links to choose from spread the flows; not through a NAT. With nat or [connection.peer] it sends by default from the port on \
+             which it listens.",
+        )
+        .follows(|it, around| Some(usual_source_port(around.other_end, it.nat, it.local_port)))
+        .at_reload(Reload::Replaced),
+        &key(
+            "remote_port",
+            PORT,
+            |it: &Path| Some(it.remote_port),
+            |it, value| it.remote_port = value,
+            "The path sends to this UDP port: the one on which the peer listens.",
+        )
+        .at_reload(Reload::Replaced),
+        &key(
+            "remote_source_port",
+            PORT,
+            |it: &Path| it.remote_source_port,
+            |it, value| it.remote_source_port = Some(value),
+            "Packets are accepted only if the peer sends them from this UDP port. By default any port will do.",
+        )
+        .follows(|it, around| {
+            let implied = around.other_end == OtherEnd::Prototype && !it.nat;
+            implied.then_some(it.remote_port)
+        })
+        .at_reload(Reload::Replaced)
+        .shown(Shown::Example("50000")),
+        &key(
+            "weight",
+            Integer { noun: "a weight", range: 1..=65_535 },
+            |it: &Path| Some(it.weight),
+            |it, value| it.weight = value,
+            "Share of the packets sent on this path, in proportion to the other paths' weights.",
+        ),
+        &key(
+            "weight_in",
+            Integer { noun: "a weight", range: 1..=65_535 },
+            |it: &Path| Some(it.weight_in),
+            |it, value| it.weight_in = value,
+            "Share of the packets that the peer sends on this path. By default it is the same as weight.",
+        )
+        .follows(|it, _| Some(it.weight)),
+        &key(
+            "tier",
+            Integer { noun: "a tier", range: 0..=255 },
+            |it: &Path| Some(it.tier),
+            |it, value| it.tier = value,
+            "Tier 0 carries data; a path of tier 1 only while no path of tier 0 is up (a backup link), and so on.",
+        ),
+        &key(
+            "mtu",
+            Integer { noun: "an MTU", range: IPV4_MINIMUM as u64..=65_535 },
+            |it: &Path| it.mtu,
+            |it, value| it.mtu = Some(value),
+            "Path MTU in bytes: the largest IP packet from end to end. By default it is the MTU of the interface, and is lowered when routers on the way \
+             report a smaller one.",
+        )
+        .shown(Shown::Example("1500")),
+        &key(
+            "rate",
+            RATE,
+            |it: &Path| it.rate,
+            |it, value| it.rate = Some(value),
+            "Rate of the uplink in each direction, for the advice of `mptd --check` on window and weights. By default it is unknown.",
+        )
+        .shown(Shown::Example("\"100 Mbit/s\"")),
+        &key(
+            "up",
+            Boolean,
+            |it: &Path| Some(it.up),
+            |it, value| it.up = value,
+            "If true, the path starts up. `mpt path up` and `mpt path down` change it while the daemon runs.",
+        ),
+        &key(
+            "nat",
+            Boolean,
+            |it: &Path| Some(it.nat),
+            |it, value| it.nat = value,
+            "True says that a NAT lies between the two hosts. Packets then leave, unless source_port says otherwise, from the port on which the path listens, so that \
+             one NAT binding serves both directions.",
+        )
+        .at_reload(Reload::Replaced),
+        &key(
+            "public",
+            PUBLIC,
+            |it: &Path| it.public,
+            |it, value| it.public = Some(value),
+            "Address of this host as the prototype has it (its remote_ipaddr), if a NAT makes it another than local. Only with compat.",
+        )
+        .at_reload(Reload::Replaced)
+        .shown(Shown::Apart("\"203.0.113.77\"")),
+    ];
+
+    fn usual() -> Self {
+        Path {
+            name: String::new(),
+            local: None,
+            public: None,
+            interface: None,
+            remote: IpAddr::V4(Ipv4Addr::UNSPECIFIED),
+            remote_name: None,
+            learn: true,
+            local_port: DEFAULT_PORT,
+            source_port: SourcePort::Random,
+            remote_port: DEFAULT_PORT,
+            remote_source_port: None,
+            weight: 1,
+            weight_in: 1,
+            tier: 0,
+            mtu: None,
+            rate: None,
+            up: true,
+            nat: false,
+        }
+    }
+}

@@ -1,0 +1,45 @@
+//! Probes of paths, in `[connection.peer]` and `[[client]]`.
+
+use std::time::Duration;
+
+use mpt_api::KEEPALIVE_US;
+
+use super::super::form::{time, time_or_zero};
+use super::super::key::{Keys, Part, Shown, key};
+use super::super::peers::{DEFAULT_IDLE_KEEPALIVE, Timing};
+
+impl Keys for Timing {
+    const KEYS: &'static [&'static dyn Part<Self>] = &[
+        &key(
+            "keepalive",
+            time_or_zero(
+                Duration::from_micros(*KEEPALIVE_US.start())
+                    ..=Duration::from_micros(*KEEPALIVE_US.end()),
+            ),
+            |it: &Timing| Some(it.keepalive),
+            |it, value| it.keepalive = value,
+            "The probe interval of each path while packets flow. With \"0\" paths are never probed; a path is then up unless its interface or the \
+             administrator says otherwise.",
+        ),
+        &key(
+            "idle_keepalive",
+            time(Duration::from_millis(10)..=Duration::from_secs(600)),
+            |it: &Timing| Some(it.idle_keepalive),
+            |it, value| it.idle_keepalive = value,
+            "The probe interval while no packets flow: short enough for NATs on the way to keep their bindings. It is at least keepalive.",
+        )
+        .follows(|it, _| Some(DEFAULT_IDLE_KEEPALIVE.max(it.keepalive))),
+        &key(
+            "dead",
+            time(Duration::from_millis(20)..=Duration::from_secs(600)),
+            |it: &Timing| it.dead,
+            |it, value| it.dead = Some(value),
+            "A path is declared dead after this long without confirmation. By default its round-trip time decides: three keepalives or more.",
+        )
+        .shown(Shown::Example("\"500 ms\"")),
+    ];
+
+    fn usual() -> Self {
+        Timing::default()
+    }
+}

@@ -1,0 +1,37 @@
+//! The receive window of a connection.
+
+use std::time::Duration;
+
+use mpt_api::{Equalize, Late};
+
+/// Default of `connection.window`, in packets.
+pub const DEFAULT_WINDOW: u16 = 16_384;
+/// Default of `connection.max_delay`.
+pub const DEFAULT_MAX_DELAY: Duration = Duration::from_millis(300);
+
+/// Receive window of a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Reorder {
+    /// Size in packets; 0: off.
+    pub window: u16,
+    /// The longest a packet waits.
+    pub max_delay: Duration,
+    /// Whether a gap is given up as soon as no path can still fill it.
+    pub early_release: bool,
+    /// What happens to late packets.
+    pub late: Late,
+    /// Which packets are held on shorter paths.
+    pub equalize: Equalize,
+}
+
+impl Default for Reorder {
+    fn default() -> Self {
+        Reorder {
+            window: DEFAULT_WINDOW,
+            max_delay: DEFAULT_MAX_DELAY,
+            early_release: true,
+            late: Late::default(),
+            equalize: Equalize::default(),
+        }
+    }
+}
