@@ -7,9 +7,11 @@
 //! arguments, bytes belong to the caller, and nothing is allocated per packet.
 #![forbid(unsafe_code)]
 
+mod adaptive;
 pub mod advise;
 mod bucket;
 pub mod compat;
+mod feedback;
 mod id;
 pub mod liveness;
 pub mod node;
@@ -22,9 +24,10 @@ pub mod session;
 mod timers;
 pub mod tunnel;
 
+pub use adaptive::QueueState;
 pub use id::{ConnectionId, DeviceId, PathId, SocketId, StoreId};
 pub use node::{Lent, Node, PacketMemory, Span};
-pub use path::{DownReason, DownReasons, Path, Transition};
+pub use path::{DownReason, DownReasons, Estimate, Path, Transition};
 pub use scheduler::Mapping;
 pub use tunnel::{
     Accepted, AcceptedDatagram, Assignments, ConfigError, Connection, ConnectionConfig,

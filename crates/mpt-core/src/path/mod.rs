@@ -1,6 +1,7 @@
 //! One path of a connection: a pair of addresses, its state and its counters.
 
 pub mod discovery;
+pub(crate) mod model;
 pub mod mtu;
 pub mod reported;
 mod transitions;
@@ -8,6 +9,7 @@ mod transitions;
 use std::net::SocketAddr;
 use std::num::NonZeroU16;
 
+pub use model::Estimate;
 pub use transitions::Transition;
 pub(crate) use transitions::Transitions;
 

@@ -4,6 +4,7 @@ use std::time::{Duration, Instant};
 
 use super::equalizer::{Equalizer, Held};
 use super::{Config, Equalize, ReorderBuffer, Sink};
+use crate::feedback::Observer;
 
 /// The receive window of a connection, with the paths' delays made equal before it (`equalizer.rs`
 /// says why). `P` is the handle of a packet.
@@ -16,6 +17,8 @@ pub struct EqualizedBuffer<P> {
     equalizer: Equalizer<P>,
     /// How many packets were held.
     equalized: u64,
+    /// What has come, while the peer wants to know it.
+    observer: Option<Box<Observer>>,
 }
 
 impl<P: Copy> EqualizedBuffer<P> {
@@ -23,7 +26,7 @@ impl<P: Copy> EqualizedBuffer<P> {
     #[must_use]
     pub fn new(config: Config) -> Self {
         let buffer = ReorderBuffer::new(config);
-        Self { buffer, equalizer: Equalizer::new(), equalized: 0 }
+        Self { buffer, equalizer: Equalizer::new(), equalized: 0, observer: None }
     }
 
     /// The window itself.
@@ -36,6 +39,28 @@ impl<P: Copy> EqualizedBuffer<P> {
     /// The window itself, for all that concerns its paths but that they go down.
     pub const fn buffer_mut(&mut self) -> &mut ReorderBuffer<P> {
         &mut self.buffer
+    }
+
+    /// What has come, while it is observed.
+    #[inline]
+    pub(crate) fn observer(&self) -> Option<&Observer> {
+        self.observer.as_deref()
+    }
+
+    /// What has come, while it is observed, to be gone on with.
+    #[inline]
+    pub(crate) fn observer_mut(&mut self) -> Option<&mut Observer> {
+        self.observer.as_deref_mut()
+    }
+
+    /// Begins to observe what comes, or ends it.
+    pub(crate) fn observe(&mut self, wanted: bool) {
+        match wanted {
+            true => {
+                self.observer.get_or_insert_default();
+            }
+            false => self.observer = None,
+        }
     }
 
     /// A packet came on a path. `tcp`: it belongs to a TCP connection.

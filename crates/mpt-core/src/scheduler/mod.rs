@@ -58,7 +58,7 @@ pub struct Scheduler {
 enum Policy {
     Packet(Weighted),
     /// What is used until the peer reports.
-    Adaptive(Weighted),
+    Adaptive(Box<Weighted>),
     Flow(Box<Rendezvous>),
     Duplicate(Vec<usize>),
 }
@@ -124,7 +124,8 @@ impl Scheduler {
     /// Chooses for the next packet. `flow_hash` is used by flow mapping only.
     pub fn next(&mut self, flow_hash: u64) -> Choice<'_> {
         let slot = match &mut self.policy {
-            Policy::Packet(weighted) | Policy::Adaptive(weighted) => weighted.next(),
+            Policy::Packet(weighted) => weighted.next(),
+            Policy::Adaptive(weighted) => weighted.next(),
             Policy::Flow(rendezvous) => rendezvous.choose(flow_hash),
             Policy::Duplicate(slots) if slots.is_empty() => None,
             Policy::Duplicate(slots) => return Choice::Each(slots),
@@ -141,7 +142,10 @@ impl Scheduler {
         for (slot, member) in self.members.iter().enumerate() {
             let active = member.filter(|member| member.up && Some(member.tier) == tier);
             match &mut self.policy {
-                Policy::Packet(weighted) | Policy::Adaptive(weighted) => {
+                Policy::Packet(weighted) => {
+                    weighted.set(slot, active.map_or(0, |member| member.weight));
+                }
+                Policy::Adaptive(weighted) => {
                     weighted.set(slot, active.map_or(0, |member| member.weight));
                 }
                 Policy::Flow(rendezvous) => {
@@ -157,7 +161,7 @@ impl Policy {
     fn new(mapping: Mapping) -> Self {
         match mapping {
             Mapping::Packet => Self::Packet(Weighted::new()),
-            Mapping::Adaptive => Self::Adaptive(Weighted::new()),
+            Mapping::Adaptive => Self::Adaptive(Box::default()),
             Mapping::Flow => Self::Flow(Box::default()),
             Mapping::Duplicate => Self::Duplicate(Vec::new()),
         }

@@ -342,6 +342,7 @@ impl<P: Copy> Tunnels<P> {
         }
         if let Some(connection) = &mut self.connections[place] {
             connection.refresh(&self.paths);
+            connection.follow_mapping(now, &self.paths);
             connection.start_reorder(now, &self.paths);
         }
         id
@@ -403,6 +404,7 @@ impl<P: Copy> Tunnels<P> {
         }
         if let Some(connection) = &mut self.connections[index(id)] {
             connection.refresh(&self.paths);
+            connection.follow_mapping(now, &self.paths);
             connection.refresh_reorder(now, &self.paths, sink);
         }
         self.set_timer(id);

@@ -1,11 +1,16 @@
 //! One connection: what it sends and receives, and the state of both directions.
 
+mod adaptive;
+mod sizes;
+
 use std::time::{Duration, Instant};
 
 use mpt_wire::mss::{self, ChecksumState};
 use mpt_wire::{ecn, gre, ip};
 use smallvec::SmallVec;
 
+use self::sizes::SegmentSizes;
+use crate::adaptive::Adaptive;
 use crate::path::mtu::IPV6_MINIMUM;
 use crate::path::{Path, Paths};
 use crate::reorder::{EqualizedBuffer, ReorderBuffer};
@@ -16,7 +21,9 @@ use crate::tunnel::filter::foreign;
 use crate::tunnel::filter::scope;
 use crate::tunnel::ipv6::Ipv6Paths;
 use crate::tunnel::{AcceptedDatagram, DatagramDrop, DeviceSink, InnerDrop, ToDevice, Transmit};
-use crate::{ConnectionConfig, ConnectionId, DeviceId, Direction, Mapping, PathConfig, PathId};
+use crate::{
+    ConnectionConfig, ConnectionId, DeviceId, Direction, Mapping, PathConfig, PathId, StoreId,
+};
 
 /// A connection. `P` is the handle of a received packet.
 ///
@@ -68,6 +75,8 @@ pub(crate) struct Tally {
     foreign_errors: foreign::Rate,
     /// Whether one path may be several on the way: the order of its packets is no evidence of loss.
     entropy: bool,
+    /// Paths that are measured, with [`Mapping::Adaptive`] only.
+    pub(crate) adaptive: Option<Box<Adaptive>>,
     /// Where not every path carries IPv6.
     ipv6: Option<Box<Ipv6Paths>>,
 }
@@ -79,6 +88,8 @@ pub(crate) struct Inner<'a> {
     pub(crate) checksum: ChecksumState,
     pub(crate) segments: u16,
     pub(crate) largest: usize,
+    /// `None`: nothing may wait.
+    pub(crate) now: Option<Instant>,
 }
 
 /// The outer headers of a packet or super-packet; see [`crate::Outgoing`].
@@ -86,6 +97,7 @@ pub(crate) struct Envelope {
     pub(crate) gre: gre::Repr,
     pub(crate) outer_tos: u8,
     pub(crate) flow_hash: u64,
+    pub(crate) stored: Option<StoreId>,
 }
 
 /// What a connection needs to know of a datagram besides its bytes.
@@ -141,6 +153,11 @@ impl<P: Copy> Connection<P> {
     /// Its paths, in the order that decides ties of the scheduler.
     pub fn paths(&self) -> impl Iterator<Item = PathId> + Clone {
         self.slots.iter().copied().filter(|&path| path != NO_PATH)
+    }
+
+    /// Its paths by slot; a slot without one has an id that none has.
+    pub(crate) fn slots(&self) -> impl Iterator<Item = PathId> {
+        self.slots.iter().copied()
     }
 
     /// Largest inner packet it sends, in bytes. For IPv6 it may be larger, see
@@ -212,7 +229,7 @@ impl<P: Copy> Connection<P> {
         paths: &mut Paths,
         transmits: &mut Vec<Transmit>,
     ) -> Result<Envelope, InnerDrop> {
-        let Inner { summary, packet, checksum, segments, largest } = inner;
+        let Inner { summary, packet, checksum, segments, largest, now } = inner;
         if !self.direction.sends() {
             return Err(InnerDrop::Direction);
         }
@@ -226,6 +243,10 @@ impl<P: Copy> Connection<P> {
         };
         if largest > usize::from(mtu) {
             return Err(InnerDrop::TooBig { mtu });
+        }
+        if let Some(now) = now.filter(|_| scheduler.mapping() == Mapping::Adaptive) {
+            let inner = Inner { summary, packet, checksum, segments, largest, now: Some(now) };
+            return self.encapsulate_adaptive(now, inner, mtu, flow_seed, paths, transmits);
         }
         let flow_hash = if self.hash_flows { summary.flow_hash(flow_seed) } else { 0 };
         let sizes = SegmentSizes::new(summary, packet, segments, largest);
@@ -257,15 +278,16 @@ impl<P: Copy> Connection<P> {
         let dscp = if self.copy_dscp { summary.tos } else { 0 };
         let ecn = ecn::encapsulate(summary.ecn(), self.ecn);
         Ok(Envelope {
-            gre: gre::Repr {
-                protocol: summary.version.into(),
-                checksum: self.checksum,
-                key: self.key,
-                sequence: self.numbered.then_some(0),
-            },
+            gre: self.gre(summary.version.into()),
             outer_tos: ecn.with_tos(dscp),
             flow_hash,
+            stored: None,
         })
+    }
+
+    fn gre(&self, protocol: gre::Protocol) -> gre::Repr {
+        let sequence = self.numbered.then_some(0);
+        gre::Repr { protocol, checksum: self.checksum, key: self.key, sequence }
     }
 
     /// Checks a datagram that was assigned to one of our paths.
@@ -314,6 +336,7 @@ impl<P: Copy> Connection<P> {
             slot: path.slot,
             sequence: arrival.gre.sequence,
             tcp: summary.protocol == TCP,
+            marked: arrival.outer_ecn == ecn::Ecn::Ce,
             foreign_error,
             inner: arrival.payload..arrival.payload + summary.total_len,
         })
@@ -337,6 +360,10 @@ impl<P: Copy> Connection<P> {
                 self.accepted.sequenced += 1;
                 let sink = &mut ToDevice { device, sink };
                 let (slot, tcp) = (usize::from(datagram.slot), datagram.tcp);
+                if let Some(observer) = reorder.observer_mut() {
+                    let (bytes, marked) = (datagram.inner.len() as u32, datagram.marked);
+                    observer.note(now, slot, sequence, bytes, marked);
+                }
                 reorder.receive(now, slot, sequence, packet, tcp, sink);
             }
             (sequence, _) => {
@@ -403,7 +430,7 @@ impl<P: Copy> Connection<P> {
     pub(crate) fn attach(&mut self, now: Instant, id: PathId, path: &Path) {
         let slot = usize::from(path.slot);
         self.slots[slot] = id;
-        self.scheduler.set(slot, Some(member(path)));
+        self.set_member(slot, Some(path));
         if let Some(reorder) = &mut self.reorder {
             attach_to(reorder, now, path);
         }
@@ -413,19 +440,22 @@ impl<P: Copy> Connection<P> {
     pub(crate) fn detach(&mut self, now: Instant, path: &Path) {
         let slot = usize::from(path.slot);
         self.slots[slot] = NO_PATH;
-        self.scheduler.set(slot, None);
+        self.set_member(slot, None);
         if let Some(ipv6) = &mut self.tally.ipv6 {
             ipv6.remove(slot);
         }
         if let Some(reorder) = &mut self.reorder {
             reorder.remove_path(now, slot);
+            if let Some(observer) = reorder.observer_mut() {
+                observer.remove(slot);
+            }
         }
     }
 
     /// Applies what has changed of a path; `was` is how it was before.
     pub(crate) fn update_path(&mut self, now: Instant, path: &Path, was: (bool, u16)) {
         let slot = usize::from(path.slot);
-        self.scheduler.set(slot, Some(member(path)));
+        self.set_member(slot, Some(path));
         if let Some(ipv6) = &mut self.tally.ipv6 {
             ipv6.update(slot, member(path));
         }
@@ -457,7 +487,7 @@ impl<P: Copy> Connection<P> {
     /// What comes on a path comes earlier than on the longest one by `lead`. Copies of one packet
     /// are not made equally late: the first one is wanted at once.
     pub(crate) fn set_lead(&mut self, slot: usize, lead: Duration) {
-        let equal = self.config.mapping == Mapping::Packet;
+        let equal = matches!(self.config.mapping, Mapping::Packet | Mapping::Adaptive);
         if let Some(reorder) = &mut self.reorder {
             reorder.set_lead(slot, if equal { lead } else { Duration::ZERO });
         }
@@ -523,6 +553,14 @@ impl<P: Copy> Connection<P> {
         if let Some(smallest) = smallest {
             self.inner_mtu = smallest;
         }
+        if let Some(adaptive) = &mut self.tally.adaptive {
+            for id in self.slots.iter().copied() {
+                if let Some(path) = paths.at(id) {
+                    let inner = self.config.inner_mtu_of(&path.config, path.mtu());
+                    adaptive.set_ipv6(usize::from(path.slot), inner >= IPV6_MINIMUM);
+                }
+            }
+        }
         let members = self.known_paths(paths).map(|path| (path, member(path)));
         let ipv6 = Ipv6Paths::new(&self.config, members);
         self.tally.ipv6 = ipv6;
@@ -543,37 +581,6 @@ fn attach_to<P: Copy>(reorder: &mut EqualizedBuffer<P>, now: Instant, path: &Pat
     reorder.buffer_mut().add_path(now, slot, path.config.weight_in);
     if !path.is_heard() || path.unused {
         reorder.path_down(now, slot);
-    }
-}
-
-/// Sizes in bytes of the packets that a super-packet becomes: each has its headers, all but the
-/// last are the largest.
-struct SegmentSizes {
-    largest: u64,
-    last: u64,
-    segments: u16,
-}
-
-impl SegmentSizes {
-    fn new(summary: &ip::Summary, packet: &[u8], segments: u16, largest: usize) -> Self {
-        let (largest, total) = (largest as u64, summary.total_len as u64);
-        if segments <= 1 {
-            return Self { largest: total, last: total, segments };
-        }
-        let transport = if summary.protocol == TCP {
-            let offset = packet.get(summary.transport + 12);
-            4 * u64::from(offset.map_or(0, |byte| byte >> 4))
-        } else {
-            8
-        };
-        let headers = summary.transport as u64 + transport;
-        let others = u64::from(segments - 1);
-        let last = (total + others * headers).saturating_sub(others * largest);
-        Self { largest, last, segments }
-    }
-
-    fn of(&self, segment: u16) -> u64 {
-        if segment + 1 == self.segments { self.last } else { self.largest }
     }
 }
 

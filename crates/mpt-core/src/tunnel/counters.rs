@@ -44,6 +44,8 @@ counters! {
         ipv6_minimum_mtu,
         /// Every path of the connection is down.
         no_path,
+        /// The queue of the connection had no room.
+        queue_full,
     }
 }
 

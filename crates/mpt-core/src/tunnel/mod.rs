@@ -10,8 +10,10 @@ mod config;
 mod configure;
 pub(crate) mod connection;
 pub(crate) mod counters;
+mod departure;
 pub(crate) mod filter;
 mod ipv6;
+mod learning;
 mod lookup;
 mod receive;
 mod send;
@@ -28,6 +30,7 @@ pub use receive::{AcceptedDatagram, DatagramDrop, DeviceSink, Nowhere};
 pub use send::{Departure, InnerDrop, InnerPacket, Outgoing, Transmit};
 
 use self::connection::index;
+use self::departure::Departing;
 use crate::path::{Path, Paths, Transitions};
 use crate::timers::Timers;
 use crate::tunnel::lookup::Tables;
@@ -49,6 +52,8 @@ pub struct Tunnels<P> {
     flow_seed: u64,
     /// The answer to the last packet from a device.
     transmits: Vec<Transmit>,
+    /// Connections in whose queues something may leave.
+    departing: Departing,
     /// Quiet connections that have got a packet to send.
     woken: Vec<ConnectionId>,
     inner_drops: InnerDrops,
@@ -67,6 +72,7 @@ impl<P: Copy> Tunnels<P> {
             timers: Timers::default(),
             flow_seed,
             transmits: Vec::new(),
+            departing: Departing::default(),
             woken: Vec::new(),
             inner_drops: InnerDrops::default(),
             datagram_drops: DatagramDrops::default(),
@@ -85,11 +91,18 @@ impl<P: Copy> Tunnels<P> {
             let connection = self.connections.get_mut(due as usize).and_then(Option::as_mut);
             let Some(connection) = connection else { continue };
             let device = connection.device();
-            let Some(reorder) = &mut connection.reorder else { continue };
-            reorder.handle_timeout(now, &mut ToDevice { device, sink });
-            if let Some(next) = reorder.next_timeout() {
-                debug_assert!(next > now, "the reorder buffer leaves nothing that is due");
-                self.timers.set_no_later(due, next);
+            if let Some(reorder) = &mut connection.reorder {
+                reorder.handle_timeout(now, &mut ToDevice { device, sink });
+                let next = reorder.next_timeout();
+                debug_assert!(next.is_none_or(|next| next > now), "nothing that is due is left");
+            }
+            if let Some(next) = connection.next_timeout() {
+                if next > now {
+                    self.timers.set_no_later(due, next);
+                } else {
+                    // What waits in its queue; the caller asks for it.
+                    self.departing.insert(ConnectionId(due));
+                }
             }
         }
     }

@@ -132,6 +132,8 @@ pub struct AcceptedDatagram {
     pub(crate) sequence: Option<u32>,
     /// Whether the inner packet is TCP.
     pub(crate) tcp: bool,
+    /// Whether the outer header says "congestion experienced".
+    pub(crate) marked: bool,
     /// Whether it is an ICMP error from outside the connection's networks, whose rate is limited.
     pub(crate) foreign_error: bool,
     pub(crate) inner: Range<usize>,

@@ -10,7 +10,7 @@ use super::Tunnels;
 use crate::tunnel::connection::{Envelope, Inner, index};
 use crate::tunnel::counters::InnerDrops;
 use crate::tunnel::filter::scope;
-use crate::{ConnectionId, DeviceId, PathId, StoreId};
+use crate::{ConnectionId, DeviceId, Mapping, PathId, StoreId};
 
 /// A packet or super-packet from a device, classified.
 #[derive(Debug)]
@@ -179,7 +179,7 @@ impl<P: Copy> Tunnels<P> {
             return Err(InnerDrop::Malformed);
         };
         let packet = InnerPacket { bytes: packet, summary, checksum, segments, largest };
-        let sent = self.send(device, packet)?;
+        let sent = self.send(None, device, packet)?;
         Ok(self.outgoing(sent))
     }
 
@@ -187,12 +187,13 @@ impl<P: Copy> Tunnels<P> {
     #[inline]
     pub(crate) fn send(
         &mut self,
+        now: Option<Instant>,
         device: DeviceId,
         packet: InnerPacket<'_>,
     ) -> Result<Sent, InnerDrop> {
         let segments = packet.segments.max(1);
         self.transmits.clear();
-        match self.encapsulate(device, packet, segments) {
+        match self.encapsulate(now, device, packet, segments) {
             Ok((connection, envelope)) => Ok(Sent { connection, envelope }),
             Err((connection, reason)) => {
                 let connection = connection.and_then(|id| self.connections[index(id)].as_mut());
@@ -213,19 +214,14 @@ impl<P: Copy> Tunnels<P> {
             outer_tos: sent.envelope.outer_tos,
             flow_hash: (sent.envelope.flow_hash >> 32) as u32,
             transmits: &self.transmits,
-            stored: None,
+            stored: sent.envelope.stored,
         }
-    }
-
-    /// The next segments that leave the queue of a connection, if any may leave now.
-    #[inline]
-    pub(crate) fn poll_departure(&mut self, _now: Instant) -> Option<Departure<'_>> {
-        None
     }
 
     #[inline]
     fn encapsulate(
         &mut self,
+        now: Option<Instant>,
         device: DeviceId,
         packet: InnerPacket<'_>,
         segments: u16,
@@ -246,10 +242,24 @@ impl<P: Copy> Tunnels<P> {
             connection.quiet = false;
             self.woken.push(id);
         }
-        let inner = Inner { summary: &summary, packet: bytes, checksum, segments, largest };
-        connection
-            .encapsulate(inner, self.flow_seed, &mut self.paths, &mut self.transmits)
-            .map(|envelope| (id, envelope))
-            .map_err(|reason| (Some(id), reason))
+        let inner = Inner { summary: &summary, packet: bytes, checksum, segments, largest, now };
+        let envelope =
+            connection.encapsulate(inner, self.flow_seed, &mut self.paths, &mut self.transmits);
+        if connection.scheduler.mapping() == Mapping::Adaptive {
+            self.follow_queue(id, envelope.as_ref().is_ok_and(|it| it.stored.is_some()));
+        }
+        envelope.map(|envelope| (id, envelope)).map_err(|reason| (Some(id), reason))
+    }
+
+    /// A packet was given to an adaptive connection; `stored`: it waits.
+    #[cold]
+    fn follow_queue(&mut self, id: ConnectionId, stored: bool) {
+        let Some(connection) = self.connections[index(id)].as_mut() else { return };
+        if connection.tally.adaptive.as_mut().is_some_and(|adaptive| adaptive.take_resumed()) {
+            self.woken.push(id);
+        }
+        if stored && let Some(at) = connection.next_timeout() {
+            self.timers.set_no_later(id.0, at);
+        }
     }
 }

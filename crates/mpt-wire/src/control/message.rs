@@ -18,6 +18,10 @@
 //!  7 Result     id u32, offset u32, total u32, chunk
 //!  8 Goodbye    reason u8
 //!  9 Clock      id u32, time u32
+//! 10 Departed   interval u16 (ms), n x { number u32, time u32 }
+//! 11 SentUpTo   n x { path id u16, last u32, packets u32 }
+//! 12 Arrived    time u32, n x { number u32, time u32 }
+//! 13 Received   n x { path id u16, packets u32, bytes u32, highest u32, marked u32 }
 //! ```
 //!
 //! A frame ends with its last message. Types that are not known are skipped, so that a later
@@ -26,6 +30,7 @@
 use std::fmt;
 use std::marker::PhantomData;
 
+use super::feedback::{ReceivedEntry, SentEntry, Stamp};
 use super::frame::MAX_PAYLOAD_LEN;
 use crate::bytes::{u16_at, u32_at, u64_at};
 
@@ -41,6 +46,8 @@ pub const MAX_RESULT_LEN: u32 = 1 << 20;
 pub const MAX_PATHS: usize = 128;
 
 pub(super) const PATHS_HEADER_LEN: usize = 12;
+const DEPARTED_HEADER_LEN: usize = 2;
+const ARRIVED_HEADER_LEN: usize = 4;
 const REQUEST_HEADER_LEN: usize = 8;
 const RESULT_HEADER_LEN: usize = 12;
 
@@ -62,6 +69,10 @@ pub(super) mod kind {
     pub(in super::super) const RESULT: u8 = 7;
     pub(in super::super) const GOODBYE: u8 = 8;
     pub(in super::super) const CLOCK: u8 = 9;
+    pub(in super::super) const DEPARTED: u8 = 10;
+    pub(in super::super) const SENT_UP_TO: u8 = 11;
+    pub(in super::super) const ARRIVED: u8 = 12;
+    pub(in super::super) const RECEIVED: u8 = 13;
 }
 
 /// Why the bytes of a frame are not messages. They were authenticated: the peer is at fault.
@@ -150,6 +161,27 @@ pub enum Message<'a> {
         /// Microseconds since any moment; begins again at 0 behind 2^32 - 1.
         time: u32,
     },
+    /// When data packets of the sender left, by the clock of the frame's [`Clock`](Message::Clock)
+    /// message. It asks for [`Received`](Message::Received) and [`Arrived`](Message::Arrived) at the
+    /// given interval for as long as data comes.
+    Departed {
+        /// Time between two reports, in milliseconds.
+        interval: u16,
+        /// Some of the packets, mostly the first ones of batches.
+        stamps: Entries<'a, Stamp>,
+    },
+    /// What the sender has given to its paths: a path with nothing beyond `last` brings nothing more.
+    SentUpTo(Entries<'a, SentEntry>),
+    /// When data packets of the peer arrived, by the clock of the frame's [`Clock`](Message::Clock)
+    /// message.
+    Arrived {
+        /// When the report was made.
+        time: u32,
+        /// Some of the packets.
+        stamps: Entries<'a, Stamp>,
+    },
+    /// What has come on some of the paths.
+    Received(Entries<'a, ReceivedEntry>),
 }
 
 /// One path in a [`Report`](Message::Report), as the sender of the report saw it.
@@ -411,6 +443,16 @@ impl<'a> Message<'a> {
                 let (body, _) = split::<8>(body, 0)?;
                 Message::Clock { id: u32_at(body, 0), time: u32_at(body, 4) }
             }
+            kind::DEPARTED => {
+                let (header, stamps) = split::<DEPARTED_HEADER_LEN>(body, MAX_PAYLOAD_LEN)?;
+                Message::Departed { interval: u16_at(header, 0), stamps: Entries::new(stamps)? }
+            }
+            kind::SENT_UP_TO => Message::SentUpTo(Entries::new(body)?),
+            kind::ARRIVED => {
+                let (header, stamps) = split::<ARRIVED_HEADER_LEN>(body, MAX_PAYLOAD_LEN)?;
+                Message::Arrived { time: u32_at(header, 0), stamps: Entries::new(stamps)? }
+            }
+            kind::RECEIVED => Message::Received(Entries::new(body)?),
             _ => return Ok(None),
         }))
     }

@@ -5,11 +5,13 @@
 //! [`Hello`] or a [`Welcome`], is in [`hello`]; what an established session carries sealed, a row
 //! of messages, in [`message`]. Nothing here knows a key: bytes that were sealed come in opened.
 
+pub mod feedback;
 pub mod frame;
 pub mod hello;
 pub mod message;
 mod writer;
 
+pub use feedback::{ReceivedEntry, SentEntry, Stamp};
 pub use frame::{Cookie, Frame, Initiation, Response, Sealed, SealedHeader};
 pub use hello::{Capabilities, Capability, Challenge, Hello, Kind, Name, Welcome};
 pub use message::{

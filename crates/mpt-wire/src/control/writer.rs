@@ -1,5 +1,6 @@
 //! Writes messages one behind the other into what will be sealed.
 
+use super::feedback::{ReceivedEntry, SentEntry, Stamp};
 use super::frame::{MAX_PAYLOAD_LEN, MAX_PROBE_PAYLOAD_LEN};
 use super::message::{
     Entry, MAX_CHUNK_LEN, MAX_PATHS, MAX_REQUEST_LEN, MESSAGE_HEADER_LEN, Message,
@@ -86,6 +87,14 @@ impl<'a> Writer<'a> {
             Message::Clock { id, time } => {
                 self.append(kind::CLOCK, [id, time].map(u32::to_be_bytes).as_flattened(), &[])
             }
+            Message::Departed { interval, stamps } => {
+                self.push_entries(kind::DEPARTED, &interval.to_be_bytes(), stamps.iter())
+            }
+            Message::SentUpTo(entries) => self.push_entries(kind::SENT_UP_TO, &[], entries.iter()),
+            Message::Arrived { time, stamps } => {
+                self.push_entries(kind::ARRIVED, &time.to_be_bytes(), stamps.iter())
+            }
+            Message::Received(entries) => self.push_entries(kind::RECEIVED, &[], entries.iter()),
         }
     }
 
@@ -100,6 +109,85 @@ impl<'a> Writer<'a> {
     ) -> Result<(), Full> {
         self.begin(kind::REPORT, entries.len() * ReportEntry::LEN)?;
         entries.for_each(|entry| entry.encode(self.buffer));
+        Ok(())
+    }
+
+    /// Appends [`Departed`](Message::Departed) with as many stamps as fit.
+    ///
+    /// # Errors
+    ///
+    /// [`Full`] if not even the message without stamps fits.
+    pub fn push_departed(
+        &mut self,
+        interval: u16,
+        stamps: impl Iterator<Item = Stamp>,
+    ) -> Result<(), Full> {
+        self.push_what_fits(kind::DEPARTED, &interval.to_be_bytes(), stamps)
+    }
+
+    /// Appends [`SentUpTo`](Message::SentUpTo) with as many entries as fit.
+    ///
+    /// # Errors
+    ///
+    /// [`Full`] if not even the message without entries fits.
+    pub fn push_sent_up_to(
+        &mut self,
+        entries: impl Iterator<Item = SentEntry>,
+    ) -> Result<(), Full> {
+        self.push_what_fits(kind::SENT_UP_TO, &[], entries)
+    }
+
+    /// Appends [`Arrived`](Message::Arrived) with as many stamps as fit.
+    ///
+    /// # Errors
+    ///
+    /// [`Full`] if not even the message without stamps fits.
+    pub fn push_arrived(
+        &mut self,
+        time: u32,
+        stamps: impl Iterator<Item = Stamp>,
+    ) -> Result<(), Full> {
+        self.push_what_fits(kind::ARRIVED, &time.to_be_bytes(), stamps)
+    }
+
+    /// Appends [`Received`](Message::Received) with as many entries as fit.
+    ///
+    /// # Errors
+    ///
+    /// [`Full`] if not even the message without entries fits.
+    pub fn push_received(
+        &mut self,
+        entries: impl Iterator<Item = ReceivedEntry>,
+    ) -> Result<(), Full> {
+        self.push_what_fits(kind::RECEIVED, &[], entries)
+    }
+
+    fn push_entries<E: Entry>(
+        &mut self,
+        kind: u8,
+        header: &[u8],
+        entries: impl ExactSizeIterator<Item = E>,
+    ) -> Result<(), Full> {
+        self.begin(kind, header.len() + entries.len() * E::LEN)?;
+        self.buffer.extend_from_slice(header);
+        entries.for_each(|entry| entry.encode(self.buffer));
+        Ok(())
+    }
+
+    /// The length of the message is known only behind its entries, so it is written last.
+    fn push_what_fits<E: Entry>(
+        &mut self,
+        kind: u8,
+        header: &[u8],
+        entries: impl Iterator<Item = E>,
+    ) -> Result<(), Full> {
+        let start = self.buffer.len();
+        self.begin(kind, header.len())?;
+        self.buffer.extend_from_slice(header);
+        let room = self.remaining() / E::LEN;
+        entries.take(room).for_each(|entry| entry.encode(self.buffer));
+        let len = (self.buffer.len() - start - MESSAGE_HEADER_LEN) as u16;
+        self.buffer[start + 1..start + MESSAGE_HEADER_LEN].copy_from_slice(&len.to_be_bytes());
         Ok(())
     }
 

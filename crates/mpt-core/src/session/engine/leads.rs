@@ -27,7 +27,7 @@ impl Clock {
     }
 
     /// Microseconds since the first question, modulo 2^32.
-    fn micros(&mut self, now: Instant) -> u32 {
+    pub(super) fn micros(&mut self, now: Instant) -> u32 {
         let origin = *self.origin.get_or_insert(now);
         now.saturating_duration_since(origin).as_micros() as u32
     }

@@ -19,6 +19,7 @@ mod event;
 mod handshakes;
 mod keys;
 mod leads;
+mod learning;
 mod outbox;
 mod outcome;
 mod path;
@@ -376,6 +377,7 @@ impl Sessions {
         let Some(&slot) = self.by_connection.get(&connection) else { return };
         let Some(Some(session)) = self.sessions.get_mut(slot as usize) else { return };
         session.set_active(now, true, tunnels);
+        session.hurry_departed(now);
         self.handle_session_timeout(now, slot, tunnels);
     }
 

@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 use std::time::Instant;
 
-use mpt_wire::control::{Message, Reason, frame, messages};
+use mpt_wire::control::{Entries, Message, Reason, ReceivedEntry, Stamp, frame, messages};
 
 use super::candidate::{Anchor, Candidate};
 use super::keys::Place;
@@ -34,7 +34,11 @@ pub(super) struct Source {
 
 /// What the messages of a frame ask for.
 #[derive(Default)]
-struct Wanted {
+struct Wanted<'a> {
+    /// The clock of the frame's times.
+    clock: Option<u32>,
+    arrived: Option<(u32, Entries<'a, Stamp>)>,
+    received: Option<Entries<'a, ReceivedEntry>>,
     echo: Option<u64>,
     acknowledge: Option<u32>,
     moved: bool,
@@ -167,6 +171,22 @@ impl Session {
                 challenge = Candidate::challenge(candidate, now, source, || shared.random.u64());
             }
         }
+        if let Wanted {
+            clock: Some(clock),
+            arrived: Some((time, arrived)),
+            received: Some(received),
+            ..
+        } = &wanted
+        {
+            self.handle_feedback(
+                now,
+                ours,
+                (*clock, *time),
+                arrived.iter(),
+                received.iter(),
+                tunnels,
+            );
+        }
         if wanted.echo.is_some() && !self.active {
             // The peer probes often because of traffic that may be the first here.
             let before = self.traffic_at;
@@ -201,14 +221,14 @@ impl Session {
     }
 
     #[expect(clippy::too_many_arguments, reason = "messages concern everything")]
-    fn handle_message<P: Copy, S: DeviceSink<P>>(
+    fn handle_message<'a, P: Copy, S: DeviceSink<P>>(
         &mut self,
         now: Instant,
         ours: bool,
         arrival: &mut Arrival,
         source: Source,
-        message: Message<'_>,
-        wanted: &mut Wanted,
+        message: Message<'a>,
+        wanted: &mut Wanted<'a>,
         shared: &mut Shared,
         tunnels: &mut Tunnels<P>,
         sink: &mut S,
@@ -272,7 +292,14 @@ impl Session {
                 self.send_requests(now, shared);
             }
             Message::Goodbye { reason } => wanted.goodbye = Some(reason),
+            Message::Departed { interval, stamps } => {
+                self.handle_departed(now, interval, stamps.iter(), tunnels);
+            }
+            Message::SentUpTo(_) => {}
+            Message::Arrived { time, stamps } => wanted.arrived = Some((time, stamps)),
+            Message::Received(entries) => wanted.received = Some(entries),
             Message::Clock { id, time } => {
+                wanted.clock = Some(id);
                 if let Some(i) = arrival.path.filter(|_| arrival.at_home) {
                     self.handle_clock(now, i, (id, time), shared);
                 }

@@ -8,6 +8,7 @@ use smallvec::SmallVec;
 
 use super::candidate::{Anchor, Candidate};
 use super::keys::{Epoch, Keys};
+use super::learning::Learning;
 use super::path::SessionPath;
 use super::speed_tests::Test;
 use super::{Limits, SessionId, SessionPathId};
@@ -96,6 +97,7 @@ pub(super) struct Session {
     pub(super) withheld: SmallVec<[u32; RESULTS]>,
     pub(super) requests: Vec<u32>,
     pub(super) test: Option<Box<Test>>,
+    pub(super) learning: Learning,
     request_cursor: usize,
 
     /// Traffic flows.
@@ -163,6 +165,7 @@ impl Session {
             withheld: SmallVec::new(),
             requests: Vec::new(),
             test: None,
+            learning: Learning::default(),
             request_cursor: 0,
             active: true,
             traffic: 0,
@@ -332,6 +335,7 @@ impl Session {
             self.requester.next_timeout(),
             self.test.as_ref().and_then(|test| test.speed.next_timeout()),
             self.deadline(limits),
+            self.learning.next_timeout(),
         ];
         paths.chain(sizes).chain(confirm).chain(others.into_iter().flatten()).min()
     }

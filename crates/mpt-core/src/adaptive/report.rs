@@ -1,0 +1,134 @@
+//! What the peer's reports lead to.
+
+use std::time::Instant;
+
+use super::Adaptive;
+use crate::path::model::{Present, Report};
+
+/// A packet that has come, and when, by the peer's clock in microseconds modulo 2^32.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Arrived {
+    pub(crate) number: u32,
+    pub(crate) time: u32,
+}
+
+/// What has come on one path, all counters modulo 2^32.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Received {
+    pub(crate) slot: usize,
+    pub(crate) packets: u32,
+    /// Of inner packets.
+    pub(crate) bytes: u32,
+    pub(crate) highest: u32,
+}
+
+/// A report of the peer.
+pub(crate) struct PeerReport<A, R> {
+    /// Tells one life of the peer's clock from another.
+    pub(crate) clock: u32,
+    /// When it was made, by that clock in microseconds modulo 2^32.
+    pub(crate) time: u32,
+    pub(crate) arrived: A,
+    pub(crate) received: R,
+}
+
+/// What is known of the peer's clock and counters.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Peer {
+    clock: Option<Clock>,
+    /// By slot: the last counters, and the bytes that they add up to.
+    counters: Vec<Option<Counters>>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Clock {
+    id: u32,
+    /// The last time, modulo 2^32 and as it goes on.
+    last: u32,
+    micros: i64,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Counters {
+    packets: u32,
+    bytes: u32,
+    /// Inner bytes and packets since the first report.
+    total: u64,
+    all_packets: u64,
+}
+
+impl Clock {
+    /// A time of this clock, near to the last one.
+    fn unwrap(&self, time: u32) -> i64 {
+        self.micros + i64::from(time.wrapping_sub(self.last).cast_signed())
+    }
+}
+
+impl Adaptive {
+    /// A report of the peer has come. Reports that are lost, late or repeated do no harm: all counters go
+    /// on. One that lies harms the connection of its peer only.
+    pub(crate) fn handle_report(
+        &mut self,
+        now: Instant,
+        report: PeerReport<impl Iterator<Item = Arrived>, impl Iterator<Item = Received>>,
+    ) {
+        let micros = self.micros(now);
+        let known = self.peer.clock.filter(|clock| clock.id == report.clock);
+        let at = known.map_or(0, |clock| clock.unwrap(report.time));
+        if known.is_some_and(|clock| at <= clock.micros) {
+            return;
+        }
+        if known.is_none() {
+            self.peer.counters.clear();
+            self.paths.iter_mut().flatten().for_each(|path| path.model.restart());
+        }
+        let clock = Clock { id: report.clock, last: report.time, micros: at };
+        self.peer.clock = Some(clock);
+        self.unreported = None;
+
+        for Arrived { number, time } in report.arrived {
+            if let Some(sent) = self.log.find(number)
+                && let Some(Some(path)) = self.paths.get_mut(usize::from(sent.slot))
+            {
+                path.model.record_delay(sent.time, clock.unwrap(time) - sent.time);
+            }
+        }
+        for received in report.received {
+            self.handle_received(micros, at, received);
+        }
+        self.reorder_paths();
+        self.log.forget_before(micros - 5_000_000);
+    }
+
+    fn handle_received(&mut self, now: i64, at: i64, received: Received) {
+        let Received { slot, packets, bytes, highest } = received;
+        let Some(Some(path)) = self.paths.get_mut(slot) else { return };
+        let counters = &mut self.peer.counters;
+        if counters.len() <= slot {
+            counters.resize(slot + 1, None);
+        }
+        let counter =
+            counters[slot].get_or_insert(Counters { packets, bytes, total: 0, all_packets: 0 });
+        counter.total += u64::from(bytes.wrapping_sub(counter.bytes));
+        counter.all_packets += u64::from(packets.wrapping_sub(counter.packets));
+        (counter.packets, counter.bytes) = (packets, bytes);
+        let outer = counter.total + counter.all_packets * u64::from(path.overhead);
+        let Some(sent) = self.log.find(highest).filter(|sent| usize::from(sent.slot) == slot)
+        else {
+            return;
+        };
+        let report = Report {
+            at,
+            packets,
+            bytes: outer,
+            sent_at: sent.time,
+            sent_packets: sent.packets,
+            sent_bytes: sent.bytes,
+        };
+        let present = Present { now, sent_bytes: path.bytes, backlogged: path.backlogged };
+        path.backlogged = false;
+        if let Some(until) = path.model.handle_report(&report, &present) {
+            path.pacer.hold_until(until);
+        }
+    }
+}

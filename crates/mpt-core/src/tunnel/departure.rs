@@ -1,0 +1,56 @@
+//! Packets that leave the queues of adaptive connections.
+
+use std::collections::VecDeque;
+use std::time::Instant;
+
+use super::Tunnels;
+use super::connection::{Envelope, index};
+use super::send::{Departure, Outgoing};
+use crate::ConnectionId;
+
+/// Connections in turns, each at most once.
+#[derive(Debug, Default)]
+pub(super) struct Departing {
+    turns: VecDeque<ConnectionId>,
+}
+
+impl Departing {
+    /// Something of this connection may leave.
+    pub(super) fn insert(&mut self, id: ConnectionId) {
+        if !self.turns.contains(&id) {
+            self.turns.push_back(id);
+        }
+    }
+}
+
+impl<P: Copy> Tunnels<P> {
+    /// The next segments that leave the queue of a connection, if any may leave now. Connections take
+    /// turns, one packet each.
+    #[inline]
+    pub(crate) fn poll_departure(&mut self, now: Instant) -> Option<Departure<'_>> {
+        let (connection, (packet, envelope, released)) = loop {
+            let id = *self.departing.turns.front()?;
+            let connection = self.connections.get_mut(index(id)).and_then(Option::as_mut);
+            self.departing.turns.pop_front();
+            let Some(connection) = connection else { continue };
+            self.transmits.clear();
+            if let Some(departure) = connection.depart(now, &mut self.paths, &mut self.transmits) {
+                self.departing.turns.push_back(id);
+                break (id, departure);
+            }
+            if let Some(at) = connection.next_timeout() {
+                self.timers.set_no_later(id.0, at);
+            }
+        };
+        let Envelope { gre, outer_tos, flow_hash, .. } = envelope;
+        let flow_hash = (flow_hash >> 32) as u32;
+        let transmits = &self.transmits;
+        let outgoing = Outgoing { connection, gre, outer_tos, flow_hash, transmits, stored: None };
+        Some(Departure { packet, outgoing, released })
+    }
+
+    /// Something has changed that may let packets of this connection leave.
+    pub(crate) fn may_depart(&mut self, id: ConnectionId) {
+        self.departing.insert(id);
+    }
+}

@@ -1,0 +1,87 @@
+//! What the two ends of an adaptive connection tell each other about its data: the sender what left
+//! when, the receiver what came when.
+
+use super::message::Entry;
+use crate::bytes::{u16_at, u32_at};
+
+/// A data packet by its GRE sequence number, and a time of the clock that the message names, in
+/// microseconds modulo 2^32.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Stamp {
+    /// The sequence number.
+    pub number: u32,
+    /// When it left, or arrived.
+    pub time: u32,
+}
+
+/// What was received on one path of a connection. All counters go on from report to report and wrap at
+/// 2^32, so that a report that is lost costs nothing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct ReceivedEntry {
+    /// The path.
+    pub path_id: u16,
+    /// Data packets.
+    pub packets: u32,
+    /// Bytes of the inner packets.
+    pub bytes: u32,
+    /// The highest sequence number.
+    pub highest: u32,
+    /// Packets whose outer header said "congestion experienced" (RFC 3168).
+    pub marked: u32,
+}
+
+/// What was sent on one path of a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct SentEntry {
+    /// The path.
+    pub path_id: u16,
+    /// The last sequence number that it was given.
+    pub last: u32,
+    /// Data packets that it was given, modulo 2^32.
+    pub packets: u32,
+}
+
+impl Entry for Stamp {
+    const LEN: usize = 8;
+
+    fn decode(bytes: &[u8]) -> Self {
+        Self { number: u32_at(bytes, 0), time: u32_at(bytes, 4) }
+    }
+
+    fn encode(&self, buffer: &mut Vec<u8>) {
+        buffer.extend_from_slice([self.number, self.time].map(u32::to_be_bytes).as_flattened());
+    }
+}
+
+impl Entry for ReceivedEntry {
+    const LEN: usize = 18;
+
+    fn decode(bytes: &[u8]) -> Self {
+        Self {
+            path_id: u16_at(bytes, 0),
+            packets: u32_at(bytes, 2),
+            bytes: u32_at(bytes, 6),
+            highest: u32_at(bytes, 10),
+            marked: u32_at(bytes, 14),
+        }
+    }
+
+    fn encode(&self, buffer: &mut Vec<u8>) {
+        buffer.extend_from_slice(&self.path_id.to_be_bytes());
+        let numbers = [self.packets, self.bytes, self.highest, self.marked];
+        buffer.extend_from_slice(numbers.map(u32::to_be_bytes).as_flattened());
+    }
+}
+
+impl Entry for SentEntry {
+    const LEN: usize = 10;
+
+    fn decode(bytes: &[u8]) -> Self {
+        Self { path_id: u16_at(bytes, 0), last: u32_at(bytes, 2), packets: u32_at(bytes, 6) }
+    }
+
+    fn encode(&self, buffer: &mut Vec<u8>) {
+        buffer.extend_from_slice(&self.path_id.to_be_bytes());
+        buffer.extend_from_slice([self.last, self.packets].map(u32::to_be_bytes).as_flattened());
+    }
+}
