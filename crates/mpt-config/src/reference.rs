@@ -189,17 +189,19 @@ fn table<T: Keys>(name: &'static str, number: Number, shown: As, text: &'static 
 }
 
 impl KeyDoc {
-    /// What it does, within which limits, and when a change of it takes effect.
-    #[must_use]
-    pub fn sentences(&self) -> String {
-        let mut text = self.text.to_owned();
-        if let Some(limits) = &self.limits {
-            text.push_str(&format!(" From {limits}."));
-        }
-        if self.reload == Reload::Restart {
-            text.push_str(" A change takes effect when the daemon is started again.");
-        }
-        text
+    /// What it does, and when a change of it takes effect.
+    fn sentences(&self) -> String {
+        let restart = match self.reload {
+            Reload::Restart => " A change takes effect when the daemon is started again.",
+            Reload::InFlight | Reload::Replaced | Reload::Elsewhere => "",
+        };
+        format!("{}{restart}", self.text)
+    }
+
+    /// The same as a comment of the example, with the limits of its values.
+    fn comment(&self, text: &mut String) {
+        let limits = self.limits.as_ref().map(|limits| format!(" From {limits}."));
+        comment(&(self.sentences() + &limits.unwrap_or_default()), text);
     }
 
     /// The key as the example has it.
@@ -234,7 +236,7 @@ pub fn example() -> String {
                 let keys = table.iter().flat_map(|table| &table.keys);
                 for key in keys.filter(|key| key.name == name) {
                     text.push('\n');
-                    comment(&key.sentences(), &mut text);
+                    key.comment(&mut text);
                     text.push_str(&key.line(true));
                 }
             }
@@ -253,7 +255,7 @@ fn example_of(table: &TableDoc, text: &mut String) {
         match key.note {
             None => {
                 text.push('\n');
-                comment(&key.sentences(), text);
+                key.comment(text);
             }
             Some(of_group) if note != Some(of_group) => {
                 text.push('\n');

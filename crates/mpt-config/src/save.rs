@@ -110,14 +110,7 @@ fn apply(
         Change::RemoveConnection { replaced: true, .. } => {}
         Change::AddConnection(connection) => {
             let table = connection_table(connection, &around(connection, port));
-            match find(connections, name) {
-                Some(index) => {
-                    let old = connections.get_mut(index)?;
-                    old.clear();
-                    old.extend(table);
-                }
-                None => connections.push(table),
-            }
+            put(connections, name, table)?;
         }
         Change::UpdateConnection { connection, changed } => {
             let index = find(connections, name)?;
@@ -137,14 +130,16 @@ fn apply(
                 }
             }
         }
-        Change::RemovePath { path, .. } => {
+        // Its text is replaced where it stands.
+        Change::RemovePath { replaced: true, .. } => {}
+        Change::RemovePath { path, replaced: false, .. } => {
             let paths = paths(connections, name)?;
             let index = find(paths, path)?;
             paths.remove(index);
         }
         Change::AddPath { path, .. } => {
-            let around = around(wanted?, port);
-            paths(connections, name)?.push(table(&**path, &around));
+            let table = table(&**path, &around(wanted?, port));
+            put(paths(connections, name)?, &path.name, table)?;
         }
         Change::UpdatePath { path, changed, .. } => {
             let around = around(wanted?, port);
@@ -160,6 +155,19 @@ fn apply(
             }
         }
         _ => {}
+    }
+    Some(())
+}
+
+/// Puts a table in the place of the one of this name, or behind the others.
+fn put(tables: &mut ArrayOfTables, name: &str, table: Table) -> Option<()> {
+    match find(tables, name) {
+        Some(index) => {
+            let old = tables.get_mut(index)?;
+            old.clear();
+            old.extend(table);
+        }
+        None => tables.push(table),
     }
     Some(())
 }

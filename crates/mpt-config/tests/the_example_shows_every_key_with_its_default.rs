@@ -84,7 +84,11 @@ fn known() -> Vec<String> {
 
 #[test]
 fn it_is_what_the_table_of_keys_makes() {
-    assert_eq!(EXAMPLE, example(), "write it anew: make example");
+    let made = example();
+    for (index, (line, made)) in EXAMPLE.lines().zip(made.lines()).enumerate() {
+        assert_eq!(line, made, "line {}; write it anew: make example", index + 1);
+    }
+    assert_eq!(EXAMPLE.len(), made.len(), "write it anew: make example");
 }
 
 #[test]

@@ -20,7 +20,10 @@ impl Page {
 
     /// Adds a paragraph.
     pub fn paragraph(&mut self, text: &str) {
-        self.line(".PP", "");
+        // Programs that look for the name of a page expect it right below its heading.
+        if !self.0.lines().next_back().is_some_and(|line| line.starts_with(".SH")) {
+            self.line(".PP", "");
+        }
         self.text(text);
     }
 
@@ -69,8 +72,9 @@ mod tests {
         let mut page = Page::new("mpt.toml", 5, "mptd 1");
         page.heading("[a \"b\"]");
         page.paragraph(".x is \\ a-b\nc");
+        page.paragraph("d");
         page.entry("key", &["'one", "two"]);
-        let expected = ".TH mpt.toml 5 \"\" \"mptd 1\"\n.SH \"[a \\(dqb\\(dq]\"\n.PP\n\\&.x is \\e a\\-b c\n\
+        let expected = ".TH mpt.toml 5 \"\" \"mptd 1\"\n.SH \"[a \\(dqb\\(dq]\"\n\\&.x is \\e a\\-b c\n.PP\nd\n\
                         .TP\n.B key\n\\&'one\n.IP\ntwo\n";
         assert_eq!(page.finish(), expected);
     }
