@@ -232,7 +232,7 @@ fn a_reload_names_the_key_that_differs() {
             ("client", Reload::Elsewhere) => "addresses changed".to_owned(),
             (_, Reload::Replaced | Reload::Elsewhere) => "replaced".to_owned(),
             ("connection.peer", Reload::InFlight) => format!("peer.{name}"),
-            (_, Reload::InFlight) => format!("{name}"),
+            (_, Reload::InFlight) => name.to_owned(),
         };
         assert!(steps.iter().any(|step| step.contains(&expected)), "{table}.{name}: {steps:?}");
         assert_eq!(plan.restart, [""; 0], "{table}.{name}");
