@@ -10,7 +10,7 @@ use std::process::ExitCode;
 use anyhow::{Context, Result, anyhow, bail};
 use clap::{Args, Parser, Subcommand};
 use indicatif::{ProgressBar, ProgressStyle};
-use mpt_sim::experiments::{ALL, Experiment, Setting};
+use mpt_sim::experiments::{ALL, Experiment, METHODS, Setting};
 use mpt_sim::report::{Report, draw, page};
 use mpt_sim::sweep;
 use serde::Serialize;
@@ -56,6 +56,18 @@ struct Run {
     /// Seeds per case, instead of the experiment's own number
     #[arg(long, value_parser = clap::value_parser!(u64).range(1..))]
     seeds: Option<u64>,
+    /// The seed of the first run; without --seeds, of the only one
+    #[arg(long)]
+    seed: Option<u64>,
+    /// Only these parts of an experiment that has parts: networks, by their names
+    #[arg(long, value_name = "NAME")]
+    only: Vec<String>,
+    /// Only these ways to use the paths, in an experiment that has parts
+    #[arg(long, value_name = "METHOD", value_parser = METHODS)]
+    mapping: Vec<String>,
+    /// Writes the course of the only run over time into this file: comma-separated values, a row for each 100 ms
+    #[arg(long, value_name = "FILE")]
+    trace: Option<PathBuf>,
     /// Prints JSON instead of tables
     #[arg(long)]
     json: bool,
@@ -97,11 +109,18 @@ impl Run {
             };
             self.names.iter().map(find).collect::<Result<_>>()?
         };
+        for experiment in &chosen {
+            self.check(experiment)?;
+        }
         let mut reports = Vec::new();
         for experiment in chosen {
             let bar = bar(experiment.name)?;
             let report = experiment.run(&Setting {
-                seeds: self.seeds,
+                seeds: self.seeds.or(self.seed.map(|_| 1)),
+                first_seed: self.seed.unwrap_or(0),
+                only: &self.only,
+                methods: &self.mapping,
+                trace: self.trace.is_some(),
                 expect: &|runs| bar.inc_length(runs),
                 progress: &|| bar.inc(1),
             });
@@ -112,10 +131,38 @@ impl Run {
             if let Some(directory) = &self.out {
                 save(&report, directory)?;
             }
+            if let Some(path) = &self.trace {
+                let [trace] = &report.traces[..] else {
+                    bail!(
+                        "--trace takes one run, this is {}: choose by --only, --mapping and --seed",
+                        report.traces.len()
+                    );
+                };
+                fs::write(path, trace).with_context(|| path.display().to_string())?;
+            }
             reports.push(report);
         }
         if self.json {
             println!("{}", serde_json::to_string_pretty(&reports)?);
+        }
+        let misses: usize = reports.iter().map(|report| report.misses.len()).sum();
+        match misses {
+            0 => Ok(()),
+            1 => bail!("1 demand is not met"),
+            _ => bail!("{misses} demands are not met"),
+        }
+    }
+
+    /// Refuses what an experiment has no use for.
+    fn check(&self, experiment: &Experiment) -> Result<()> {
+        let Experiment { name, parts, .. } = experiment;
+        if let Some(unknown) = self.only.iter().find(|it| !parts.contains(&it.as_str())) {
+            bail!("{name} has no part \"{unknown}\"; its parts: {}", parts.join(", "));
+        }
+        if parts.is_empty()
+            && !(self.mapping.is_empty() && self.seed.is_none() && self.trace.is_none())
+        {
+            bail!("{name} has no parts: it takes neither --mapping nor --seed nor --trace");
         }
         Ok(())
     }

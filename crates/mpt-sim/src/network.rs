@@ -29,6 +29,14 @@ pub struct Route {
     pub detour: Duration,
 }
 
+impl Route {
+    /// Over two links by their numbers, without a detour.
+    pub const fn over(forward: usize, backward: usize) -> Self {
+        let (forward, backward) = (LinkId(forward), LinkId(backward));
+        Self { forward, backward, detour: Duration::ZERO }
+    }
+}
+
 /// All links of a simulation.
 #[derive(Clone, Debug)]
 pub struct Network {
@@ -85,6 +93,17 @@ impl Network {
     pub fn waiting(&mut self, now: Time, link: LinkId) -> u64 {
         let instant = self.instant(now);
         self.channels[link.0].waiting(instant).packets
+    }
+
+    /// How long what waits for the transmitter of a link takes at its present rate.
+    pub fn backlog(&mut self, now: Time, link: LinkId) -> Duration {
+        let instant = self.instant(now);
+        let channel = &mut self.channels[link.0];
+        let bits = channel.waiting(instant).bytes as f64 * 8.0;
+        let rate = channel.params().rate;
+        rate.map_or(Duration::ZERO, |rate| {
+            Duration::from_secs_f64(bits / rate.bits_per_second() as f64)
+        })
     }
 
     /// Changes a link from `at` on.

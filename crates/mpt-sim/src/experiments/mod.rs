@@ -4,11 +4,14 @@ mod density;
 mod differences;
 mod goals;
 mod lossy;
+mod networks;
 mod scenarios;
 mod tables;
 mod throughput;
 mod traces;
 mod tunnel;
+
+pub use networks::METHODS;
 
 use crate::report::Report;
 use crate::study::{Case, Outcome, in_parallel};
@@ -22,6 +25,8 @@ pub struct Experiment {
     pub title: &'static str,
     /// Seeds per case, unless asked for others.
     pub seeds: u64,
+    /// The names of what [`Setting::only`] chooses from; none where there is no choice.
+    pub parts: &'static [&'static str],
     run: fn(&Experiment, &Setting<'_>) -> Report,
 }
 
@@ -29,6 +34,14 @@ pub struct Experiment {
 pub struct Setting<'a> {
     /// Seeds per case; `None` for the experiment's own.
     pub seeds: Option<u64>,
+    /// The first seed.
+    pub first_seed: u64,
+    /// Which of [`Experiment::parts`] are run; all of them where none is named. Others have no parts.
+    pub only: &'a [String],
+    /// Which of the [`METHODS`] are run; all of them where none is named. Experiments without parts have none.
+    pub methods: &'a [String],
+    /// Whether [`Report::traces`] is wanted.
+    pub trace: bool,
     /// Is told how many runs there will be.
     pub expect: &'a (dyn Fn(u64) + Sync),
     /// Is called after every run, from any thread.
@@ -36,14 +49,17 @@ pub struct Setting<'a> {
 }
 
 /// All of them: the study in the order of the paper, then the tunnel.
-pub const ALL: [Experiment; 22] = {
+pub const ALL: [Experiment; 23] = {
     const fn of(
         name: &'static str,
         title: &'static str,
         seeds: u64,
         run: fn(&Experiment, &Setting<'_>) -> Report,
     ) -> Experiment {
-        Experiment { name, title, seeds, run }
+        Experiment { name, title, seeds, parts: &[], run }
+    }
+    const fn with_parts(experiment: Experiment, parts: &'static [&'static str]) -> Experiment {
+        Experiment { parts, ..experiment }
     }
     [
         of(
@@ -93,6 +109,10 @@ pub const ALL: [Experiment; 22] = {
         of("tunnel-model", "The model of mpt advise: fitted, and judged", 2, tunnel::model),
         of("tunnel-advice", "What mpt advise recommends, and the papers' rules", 3, tunnel::advice),
         of("tunnel-cells", "Cells that the laboratory measures, too", 3, tunnel::cells),
+        with_parts(
+            of("real-networks", "Thirteen networks outside the papers", 3, networks::real),
+            &networks::NAMES,
+        ),
     ]
 };
 

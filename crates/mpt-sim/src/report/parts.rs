@@ -17,6 +17,12 @@ pub struct Report {
     pub tables: Vec<Table>,
     /// Figures.
     pub figures: Vec<Figure>,
+    /// Demands that were not met, in sentences.
+    #[serde(default)]
+    pub misses: Vec<String>,
+    /// The course of the runs over time, as comma-separated values, where it was asked for. Not in files: it is long.
+    #[serde(skip)]
+    pub traces: Vec<String>,
 }
 
 /// A table. The first column names the rows.
@@ -78,6 +84,8 @@ impl Report {
             findings: Vec::new(),
             tables: Vec::new(),
             figures: Vec::new(),
+            misses: Vec::new(),
+            traces: Vec::new(),
         }
     }
 }

@@ -12,11 +12,14 @@ impl fmt::Display for Report {
         for table in &self.tables {
             write!(f, "\n{table}")?;
         }
-        if !self.findings.is_empty() {
+        if !(self.findings.is_empty() && self.misses.is_empty()) {
             writeln!(f)?;
         }
         for finding in &self.findings {
             writeln!(f, "- {finding}")?;
+        }
+        for miss in &self.misses {
+            writeln!(f, "- MISSED: {miss}")?;
         }
         Ok(())
     }

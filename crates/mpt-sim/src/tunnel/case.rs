@@ -11,8 +11,9 @@ use mpt_wire::gre;
 use mpt_wire::ip::Version;
 use serde::{Deserialize, Serialize};
 
-use crate::congestion::Control;
-use crate::tcp::{Config, Treatment};
+use crate::tcp::Config;
+
+use super::plan::{FlowPlan, Via};
 
 /// The length of a GRE header with a sequence number, in bytes.
 const GRE: usize =
@@ -28,10 +29,7 @@ const SETTLED_FROM: Duration = Duration::from_secs(3);
 
 /// What a session has before the flow begins: the handshake over a path of 320 ms takes about a second, and some twenty
 /// probes on each path follow.
-const WARM_UP: Duration = Duration::from_secs(3);
-
-/// Linux' lower limit of the retransmission timer (`TCP_RTO_MIN`).
-const MINIMUM_RTO: Duration = Duration::from_millis(200);
+pub(crate) const WARM_UP: Duration = Duration::from_secs(3);
 
 /// One run.
 #[derive(Clone, Debug, PartialEq)]
@@ -125,7 +123,7 @@ impl Path {
         advise::Path { rate, delay: self.delay, jitter: self.jitter }
     }
 
-    pub(super) fn params(&self) -> Params {
+    pub(crate) fn params(&self) -> Params {
         let jitter = (!self.jitter.is_zero()).then_some(Jitter {
             distribution: Distribution::Normal { deviation: self.jitter },
             redraw: Redraw::EveryPacket,
@@ -144,17 +142,15 @@ impl Path {
 }
 
 impl Case {
-    /// A flow of 10 s, as Linux has them by default (cubic with HyStart, RACK-TLP, responses taken back), over these
-    /// paths.
+    /// A flow of 10 s, as Linux has them by default, over these paths.
     pub fn new(profile: Profile, paths: Vec<Path>, seed: u64) -> Self {
-        let standard = Config::standard(Control::Cubic, Treatment::RackTlp);
         Self {
             paths,
             reorder: profile.reorder(),
             mapping: Mapping::Packet,
             session: profile == Profile::Ours,
             warm_up: if profile == Profile::Ours { WARM_UP } else { Duration::ZERO },
-            tcp: Config { minimum_rto: MINIMUM_RTO, linux: true, ..standard },
+            tcp: FlowPlan::linux(Via::Tunnel(0)).tcp,
             duration: Duration::from_secs(10),
             settled_from: SETTLED_FROM,
             seed,

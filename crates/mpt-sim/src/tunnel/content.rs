@@ -10,14 +10,20 @@ use crate::tcp::{Ack, Segment};
 /// The longest headers of an inner packet, in bytes: IPv4 without options, and TCP with 40 bytes of them.
 pub(super) const MAX_HEADERS: usize = ipv4::HEADER_LEN + tcp::MAX_HEADER_LEN;
 
-/// Payload of a full segment, as far as sequence numbers count it.
+/// Length of a TCP header with timestamps, in bytes.
+const TIMESTAMPED: usize = tcp::HEADER_LEN + 12;
+/// Length of the header of an ICMP echo, in bytes.
+const ICMP: usize = 8;
+/// Bytes of payload that a segment counts for in sequence numbers.
 const COUNTED: u32 = 1400;
-/// The port of the hosts that receive data.
+/// The port of the hosts that receive data (iperf3's).
 const SERVICE: u16 = 5201;
 /// The port of the first flow's sender; those of the others follow.
 const FIRST_PORT: u16 = 40_000;
-/// The data segments of other transport protocols do not occur: every packet is TCP with a window that is never small.
-const WINDOW: u16 = u16::MAX;
+/// The port of a remote shell.
+const SHELL: u16 = 22;
+/// The port of the first one that uses it; those of the others follow.
+const FIRST_SHELL: u16 = 50_000;
 
 /// What a packet holds. The simulated hosts read this; the tunnel reads the headers.
 #[derive(Clone, Copy, Debug)]
@@ -28,6 +34,30 @@ pub(super) enum Content {
     Data(u8, Segment),
     /// An acknowledgement of a flow.
     Ack(u8, Ack),
+    /// A packet of a probe of the hosts, or the answer to it.
+    Echo(Echo),
+}
+
+/// A packet that is sent back.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Echo {
+    /// Whose.
+    pub(super) source: u8,
+    /// Its number.
+    pub(super) id: u32,
+    /// Whether it is the answer.
+    pub(super) reply: bool,
+    /// What it is.
+    pub(super) kind: EchoKind,
+}
+
+/// What packets that are sent back look like. All have 84 bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EchoKind {
+    /// Those of ping.
+    Icmp,
+    /// Those of a remote shell: a TCP segment with 32 bytes of payload, echoed by another one.
+    Tcp,
 }
 
 impl Content {
@@ -37,6 +67,9 @@ impl Content {
             Self::Control => (0, 0),
             Self::Data(flow, segment) => (*flow, segment.digest()),
             Self::Ack(flow, ack) => (*flow, ack.digest()),
+            Self::Echo(Echo { source, id, reply, .. }) => {
+                (!source, u64::from(*id) << 1 | u64::from(*reply))
+            }
         };
         packet ^ u64::from(flow).rotate_right(8)
     }
@@ -59,52 +92,78 @@ impl Inner {
     ///
     /// If the packet is no packet of a host, or is smaller than its headers.
     pub(super) fn emit(&self, side: usize, buffer: &mut [u8]) -> usize {
-        let size = self.size as usize;
-        let (flow, flags, sequence, acknowledgment, header) = match self.content {
-            Content::Control => unreachable!("hosts send no frames of the tunnel"),
-            Content::Data(flow, segment) => {
-                let flags = if segment.syn { tcp::Flags::SYN } else { tcp::Flags::ACK };
-                let header = if segment.syn { size - ipv4::HEADER_LEN } else { TIMESTAMPED };
-                (flow, flags, segment.data_sequence as u32, 0, header)
-            }
-            // Whatever it has is options.
-            Content::Ack(flow, ack) => {
-                (flow, tcp::Flags::ACK, 0, ack.next as u32, size - ipv4::HEADER_LEN)
-            }
+        let len = self.size as usize - ipv4::HEADER_LEN;
+        let protocol = match self.content {
+            Content::Echo(Echo { kind: EchoKind::Icmp, .. }) => ip::protocol::ICMP,
+            _ => ip::protocol::TCP,
         };
-        let (client, service) = (FIRST_PORT + u16::from(flow), SERVICE);
-        let [source_port, destination_port] =
-            if side == 0 { [client, service] } else { [service, client] };
-        let options = [tcp::option::NO_OPERATION; tcp::MAX_HEADER_LEN - tcp::HEADER_LEN];
-        let options = &options[..header - tcp::HEADER_LEN];
         ipv4::Repr {
             source: host(side),
             destination: host(1 - side),
-            protocol: ip::protocol::TCP,
+            protocol,
             tos: 0,
             identification: 0,
             dont_fragment: true,
             ttl: 64,
-            payload_len: (size - ipv4::HEADER_LEN) as u16,
+            payload_len: len as u16,
         }
         .emit(buffer);
-        tcp::Repr {
-            source_port,
-            destination_port,
-            sequence: sequence.wrapping_mul(COUNTED),
-            acknowledgment: acknowledgment.wrapping_mul(COUNTED),
-            flags,
-            window: WINDOW,
-            urgent: 0,
-            options,
-        }
-        .emit(&mut buffer[ipv4::HEADER_LEN..]);
+        let buffer = &mut buffer[ipv4::HEADER_LEN..];
+        let header = match self.content {
+            Content::Control => unreachable!("hosts send no frames of the tunnel"),
+            Content::Data(flow, segment) => {
+                let flags = if segment.syn { tcp::Flags::SYN } else { tcp::Flags::ACK };
+                let header = if segment.syn { len } else { TIMESTAMPED };
+                let ports = (FIRST_PORT + u16::from(flow), SERVICE);
+                segment_header(buffer, ports, flags, [segment.data_sequence, 0], header)
+            }
+            // Whatever it has is options.
+            Content::Ack(flow, ack) => {
+                let ports = (SERVICE, FIRST_PORT + u16::from(flow));
+                segment_header(buffer, ports, tcp::Flags::ACK, [0, ack.next], len)
+            }
+            Content::Echo(Echo { kind: EchoKind::Icmp, id, reply, .. }) => {
+                let kind = if reply { 0 } else { 8 };
+                buffer[..ICMP].copy_from_slice(&[kind, 0, 0, 0, 0, 1, (id >> 8) as u8, id as u8]);
+                ICMP
+            }
+            Content::Echo(Echo { kind: EchoKind::Tcp, source, id, reply }) => {
+                let (client, shell) = (FIRST_SHELL + u16::from(source), SHELL);
+                let ports = if reply { (shell, client) } else { (client, shell) };
+                let numbers = [id.into(), (id + u32::from(reply)).into()];
+                segment_header(buffer, ports, tcp::Flags::ACK, numbers, TIMESTAMPED)
+            }
+        };
         ipv4::HEADER_LEN + header
     }
 }
 
-/// Length of a TCP header with timestamps, in bytes.
-const TIMESTAMPED: usize = tcp::HEADER_LEN + 12;
+/// Writes a TCP header of `len` bytes, options of no meaning included, and gives that length. Sequence and
+/// acknowledgement number count segments.
+fn segment_header(
+    buffer: &mut [u8],
+    (source_port, destination_port): (u16, u16),
+    flags: tcp::Flags,
+    numbers: [u64; 2],
+    len: usize,
+) -> usize {
+    let options = [tcp::option::NO_OPERATION; tcp::MAX_HEADER_LEN - tcp::HEADER_LEN];
+    let options = &options[..len - tcp::HEADER_LEN];
+    let [sequence, acknowledgment] = numbers.map(|it| (it as u32).wrapping_mul(COUNTED));
+    let (window, urgent) = (u16::MAX, 0);
+    tcp::Repr {
+        source_port,
+        destination_port,
+        sequence,
+        acknowledgment,
+        flags,
+        window,
+        urgent,
+        options,
+    }
+    .emit(buffer);
+    len
+}
 
 /// The address of the host behind an end of the tunnel.
 pub(super) fn host(side: usize) -> Ipv4Addr {

@@ -14,9 +14,9 @@ use mpt_wire::ecn;
 use crate::random::derive;
 use crate::time::Time;
 
-use super::Case;
 use super::content::{Content, Inner, MAX_HEADERS};
 use super::datagrams::{Datagram, Datagrams};
+use super::plan::TunnelPlan;
 use super::setup;
 
 /// A packet that has come out of a link.
@@ -40,6 +40,8 @@ pub(super) struct End {
     inner: Vec<u8>,
     /// Packets that wait in the queue of the connection, by [`mpt_core::StoreId`].
     stored: Vec<Stored>,
+    /// How many of them there are.
+    queued: usize,
     outbox: Vec<Leaving>,
     refused: u64,
 }
@@ -88,14 +90,20 @@ impl End {
     /// # Panics
     ///
     /// If the paths are none or too many, or a weight is 0.
-    pub(super) fn new(now: Instant, tunnel: usize, side: usize, case: &Case) -> Self {
-        let mut node = Node::new(setup::seed(derive(case.seed, setup::component(tunnel, side))));
-        let added = node.add_connection(now, setup::connection(side, case));
+    pub(super) fn new(
+        now: Instant,
+        tunnel: usize,
+        side: usize,
+        plan: &TunnelPlan,
+        seed: u64,
+    ) -> Self {
+        let mut node = Node::new(setup::seed(derive(seed, setup::component(tunnel, side))));
+        let added = node.add_connection(now, setup::connection(side, plan));
         let connection =
             added.unwrap_or_else(|error| panic!("these paths make no tunnel: {error}"));
         let paths = node.tunnels().connection(connection).into_iter().flat_map(Connection::paths);
         let paths: Vec<PathId> = paths.collect();
-        if case.session {
+        if plan.session {
             node.set_identity(now, Some(setup::identity(side)));
             let config = setup::session(side, connection, &paths);
             let names = config.paths.clone();
@@ -111,6 +119,7 @@ impl End {
             memory,
             inner: vec![0; usize::from(u16::MAX)],
             stored: Vec::new(),
+            queued: 0,
             outbox: Vec::new(),
             refused: 0,
         }
@@ -131,6 +140,11 @@ impl End {
         self.connection().and_then(Connection::equalized).map_or(0, EqualizedBuffer::waiting)
     }
 
+    /// Packets that wait in the queue of the connection.
+    pub(super) fn queued(&self) -> usize {
+        self.queued
+    }
+
     /// Packets of the host behind that the tunnel has not taken: every path was down.
     pub(super) fn refused(&self) -> u64 {
         self.refused
@@ -149,6 +163,7 @@ impl End {
         frame(&outgoing, headers, inner, &self.paths, wire, &mut self.outbox);
         if let Some(id) = outgoing.stored {
             let id = id.0 as usize;
+            self.queued += 1;
             let empty = Stored { headers: [0; MAX_HEADERS], headers_len: 0, inner };
             self.stored.resize(self.stored.len().max(id + 1), empty);
             let stored = &mut self.stored[id];
@@ -189,6 +204,7 @@ impl End {
         while let Some(departure) = self.node.poll_departure(now) {
             let Stored { headers, headers_len, inner } = &self.stored[departure.packet.0 as usize];
             let headers = &headers[..*headers_len];
+            self.queued -= usize::from(departure.released);
             frame(&departure.outgoing, headers, *inner, &self.paths, wire, &mut self.outbox);
         }
         while self.node.poll_path_event().is_some() {}

@@ -1,16 +1,28 @@
 //! A TCP flow between the hosts.
 
+use crate::network::Route;
 use crate::simulation::{Receiver as _, Sender as _};
 use crate::tcp::{Config, Receiver, Sender, WireSizes};
 use crate::time::Time;
 
 use super::content::{Content, Inner, MAX_HEADERS};
 
+/// How packets go from one host to the other.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Way {
+    /// Through the tunnel of this number.
+    Tunnel(usize),
+    /// Beside all tunnels.
+    Route(Route),
+}
+
 /// A flow without end from the host behind end 0 to the host behind end 1.
 #[derive(Debug)]
 pub(super) struct Flow {
     /// Its number.
     number: u8,
+    /// How its packets go.
+    pub(super) way: Way,
     pub(super) sender: Sender,
     pub(super) receiver: Receiver,
     /// Payload of a segment in bytes.
@@ -23,11 +35,11 @@ pub(super) struct Flow {
 
 impl Flow {
     /// Flow `number`, in packets of at most `mtu` bytes.
-    pub(super) fn new(number: u8, config: Config, mtu: u64, start: Time) -> Self {
+    pub(super) fn new(number: u8, way: Way, config: Config, mtu: u64, start: Time) -> Self {
         let mss = mtu - WireSizes::ipv4(0, 0, 0).segment.0;
         let sizes = WireSizes::ipv4(mss, 0, 0);
         let (sender, receiver) = (Sender::new(config, sizes, None), Receiver::new(sizes));
-        Self { number, sender, receiver, mss, start, timer: Time::MAX }
+        Self { number, way, sender, receiver, mss, start, timer: Time::MAX }
     }
 
     /// Bytes of payload delivered in order.

@@ -8,13 +8,22 @@
 mod case;
 mod content;
 mod datagrams;
+mod echo;
 mod end;
 mod flow;
 mod outcome;
+mod plan;
+mod record;
 mod run;
+mod scene;
 mod setup;
 mod waits;
 mod world;
 
+pub(crate) use case::WARM_UP;
 pub use case::{Case, HEADERS, Path, Profile};
+pub use content::EchoKind;
 pub use outcome::{Occupancy, Outcome};
+pub use plan::{EchoPlan, FlowPlan, TunnelPlan, Via};
+pub use record::{LinkSample, Record, Sample, Trip};
+pub use scene::Scene;

@@ -2,14 +2,14 @@
 
 use std::time::Duration;
 
-use crate::network::{Network, Route};
 use crate::time::Time;
 
 use super::case::Case;
-use super::end::End;
-use super::flow::Flow;
+use super::flow::{Flow, Way};
 use super::outcome::{Outcome, Rates};
-use super::world::{RECEIVER, SENDER, Tunnel, World};
+use super::plan::TunnelPlan;
+use super::scene::Scene;
+use super::world::SENDER;
 
 impl Case {
     /// Runs it.
@@ -28,13 +28,14 @@ impl Case {
     ///
     /// As [`Case::run`].
     pub fn run_with(&self, mut observe: impl FnMut(Time, u64)) -> Outcome {
-        let mut world = self.world();
-        let begin = Time::ZERO + if self.session { self.warm_up } else { Duration::ZERO };
+        let scene = self.scene();
+        let mut world = scene.world();
+        let begin = Time::ZERO + scene.warm_up;
         while world.events.next_time().is_some_and(|next| next < begin) {
             world.step();
         }
         let inner = u64::from(world.tunnels[0].ends[SENDER].mtu());
-        world.add_flow(Flow::new(0, self.tcp, inner, begin));
+        world.add_flow(Flow::new(0, Way::Tunnel(0), self.tcp, inner, begin));
         let mss = world.flows[0].mss;
         let settled_from = begin + self.settled_from.min(self.duration);
         let end = begin + self.duration;
@@ -59,19 +60,19 @@ impl Case {
         Outcome::of(&world, rates)
     }
 
-    /// Links, and a tunnel over them whose ends do not know each other yet.
-    fn world(&self) -> World {
-        let mut network = Network::new();
-        let routes: Vec<Route> = (0..)
-            .zip(&self.paths)
-            .map(|(stream, path)| Route {
-                forward: network.add(path.params(), self.seed, 2 * stream),
-                backward: network.add(path.params(), self.seed, 2 * stream + 1),
-                detour: Duration::ZERO,
-            })
-            .collect();
-        let start = network.instant(Time::ZERO);
-        let ends = [SENDER, RECEIVER].map(|side| End::new(start, 0, side, self));
-        World::new(network, vec![Tunnel::new(ends, routes)])
+    /// The tunnel, and nothing that uses it yet.
+    fn scene(&self) -> Scene {
+        let paths = self.paths.iter().enumerate().map(|(link, path)| (link, path.weight)).collect();
+        let Self { reorder, mapping, session, .. } = *self;
+        Scene {
+            links: self.paths.clone(),
+            tunnels: vec![TunnelPlan { paths, reorder, mapping, session }],
+            flows: Vec::new(),
+            echoes: Vec::new(),
+            changes: Vec::new(),
+            warm_up: if session { self.warm_up } else { Duration::ZERO },
+            duration: self.duration,
+            seed: self.seed,
+        }
     }
 }

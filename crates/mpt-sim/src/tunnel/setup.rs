@@ -14,8 +14,8 @@ use mpt_wire::{ecn, gre};
 
 use crate::random::derive;
 
-use super::Case;
 use super::content::host;
+use super::plan::TunnelPlan;
 
 pub(super) const DEVICE: DeviceId = DeviceId(0);
 /// MTU of every path.
@@ -65,8 +65,8 @@ pub(super) fn session(side: usize, connection: ConnectionId, paths: &[PathId]) -
 }
 
 /// The connection of an end.
-pub(super) fn connection(side: usize, case: &Case) -> ConnectionConfig {
-    let paths = case.paths.iter().enumerate().map(|(index, path)| {
+pub(super) fn connection(side: usize, plan: &TunnelPlan) -> ConnectionConfig {
+    let paths = plan.paths.iter().enumerate().map(|(index, &(_, weight))| {
         let (here, there) = (address(index, side), address(index, 1 - side));
         PathConfig {
             name: format!("path{}", index + 1),
@@ -76,8 +76,8 @@ pub(super) fn connection(side: usize, case: &Case) -> ConnectionConfig {
             remote_port: there.port(),
             remote_source_port: Some(there.port()),
             learn: false,
-            weight_out: path.weight,
-            weight_in: path.weight,
+            weight_out: weight,
+            weight_in: weight,
             tier: 0,
             up: true,
             mtu: PATH_MTU,
@@ -94,8 +94,8 @@ pub(super) fn connection(side: usize, case: &Case) -> ConnectionConfig {
         checksum: false,
         sequence: true,
         direction: Direction::Both,
-        mapping: case.mapping,
-        reorder: case.reorder,
+        mapping: plan.mapping,
+        reorder: plan.reorder,
         multicast: false,
         copy_dscp: false,
         ecn: ecn::Mode::Normal,

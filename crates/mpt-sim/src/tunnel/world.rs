@@ -11,8 +11,9 @@ use crate::time::Time;
 
 use super::content::{Content, Inner};
 use super::datagrams::Datagrams;
+use super::echo::Echoes;
 use super::end::{End, Packet};
-use super::flow::Flow;
+use super::flow::{Flow, Way};
 use super::setup;
 use super::waits::Waits;
 
@@ -31,6 +32,7 @@ pub(super) struct World {
     pub(super) network: Network,
     pub(super) tunnels: Vec<Tunnel>,
     pub(super) flows: Vec<Flow>,
+    pub(super) echoes: Vec<Echoes>,
     carried: Carried,
     datagrams: Datagrams,
 }
@@ -57,8 +59,12 @@ pub(super) enum Happening {
     Timer { flow: u8 },
     /// The timer of an end goes off.
     Timeout { tunnel: u8, side: u8 },
+    /// A packet that is to be sent back is sent.
+    Echo { source: u8 },
     /// A datagram comes to an end.
     Arrival { tunnel: u8, side: u8, path: u8, datagram: u32, copy: bool, digest: u64 },
+    /// A packet that went beside all tunnels comes to a host.
+    Plain { link: LinkId, packet: u32, copy: bool, digest: u64 },
 }
 
 impl Event for Happening {
@@ -67,7 +73,8 @@ impl Event for Happening {
             Self::Start { flow } => u64::from(*flow) << 16,
             Self::Timer { flow } => 1 | u64::from(*flow) << 16,
             Self::Timeout { tunnel, side } => 2 | u64::from(*side) << 8 | u64::from(*tunnel) << 16,
-            Self::Arrival { digest, .. } => *digest,
+            Self::Echo { source } => 3 | u64::from(*source) << 16,
+            Self::Arrival { digest, .. } | Self::Plain { digest, .. } => *digest,
         }
     }
 }
@@ -97,7 +104,8 @@ impl World {
     pub(super) fn new(network: Network, tunnels: Vec<Tunnel>) -> Self {
         let carried = Carried::new(&network, true);
         let (events, datagrams) = (Events::new(), Datagrams::default());
-        let mut world = Self { events, network, tunnels, flows: Vec::new(), carried, datagrams };
+        let (flows, echoes) = (Vec::new(), Vec::new());
+        let mut world = Self { events, network, tunnels, flows, echoes, carried, datagrams };
         for tunnel in 0..world.tunnels.len() {
             [SENDER, RECEIVER].into_iter().for_each(|side| world.poll(Time::ZERO, tunnel, side));
         }
@@ -109,6 +117,12 @@ impl World {
     pub(super) fn add_flow(&mut self, flow: Flow) {
         self.events.schedule(flow.start, Happening::Start { flow: self.flows.len() as u8 });
         self.flows.push(flow);
+    }
+
+    /// Adds packets that are sent back, from `start` on.
+    pub(super) fn add_echoes(&mut self, echoes: Echoes, start: Time) {
+        self.events.schedule(start, Happening::Echo { source: self.echoes.len() as u8 });
+        self.echoes.push(echoes);
     }
 
     /// Lets the next event happen.
@@ -131,6 +145,20 @@ impl World {
                     self.deliver(now, number, side);
                     self.poll(now, number, side);
                 }
+            }
+            Happening::Echo { source } => {
+                let echoes = &mut self.echoes[usize::from(source)];
+                let (packet, way, next) = (echoes.send(now), echoes.way, now + echoes.interval);
+                self.events.schedule(next, event);
+                self.send(now, SENDER, way, packet);
+            }
+            Happening::Plain { link, packet, copy, .. } => {
+                let (len, content) =
+                    (self.datagrams.get(packet).len, self.datagrams.get(packet).content);
+                let wire = if copy { 0 } else { len as u32 };
+                self.carried.add(now, &self.network, link, wire);
+                self.datagrams.release(packet);
+                self.hand_over(now, content);
             }
             Happening::Arrival { tunnel, side, path, datagram, copy, .. } => {
                 let (tunnel, side) = (usize::from(tunnel), usize::from(side));
@@ -169,39 +197,72 @@ impl World {
                 tunnel.delivered += 1;
                 tunnel.waits.add(now - arrived);
             }
-            match content {
-                Content::Control => {}
-                Content::Data(flow, segment) => {
-                    self.flows[usize::from(flow)].receiver.handle_data(now, 0, &segment);
-                }
-                Content::Ack(flow, ack) => {
-                    self.flows[usize::from(flow)].sender.handle_ack(now, 0, &ack);
-                    // After each: a window that several have opened at once would look unused.
-                    self.transmit(now);
-                }
-            }
+            self.hand_over(now, content);
         }
         self.flows.iter_mut().for_each(|flow| flow.receiver.merge_acks());
         self.transmit(now);
         self.tunnels[number].ends[side].give_back(out);
     }
 
-    /// What the hosts have to send goes on its way.
-    fn transmit(&mut self, now: Time) {
-        for flow in 0..self.flows.len() {
-            while let Some(inner) = self.flows[flow].poll_ack() {
-                self.send(now, RECEIVER, inner);
+    /// A packet has come to a host.
+    fn hand_over(&mut self, now: Time, content: Content) {
+        match content {
+            Content::Control => {}
+            Content::Data(flow, segment) => {
+                self.flows[usize::from(flow)].receiver.handle_data(now, 0, &segment);
             }
-            while let Some(inner) = self.flows[flow].poll_data(now) {
-                self.send(now, SENDER, inner);
+            Content::Ack(flow, ack) => {
+                self.flows[usize::from(flow)].sender.handle_ack(now, 0, &ack);
+                // After each: a window that several have opened at once would look unused.
+                self.transmit(now);
+            }
+            Content::Echo(echo) => {
+                self.echoes[usize::from(echo.source)].receive(now, echo);
             }
         }
     }
 
-    fn send(&mut self, now: Time, side: usize, inner: Inner) {
-        let instant = self.network.instant(now);
-        self.tunnels[0].ends[side].send(instant, inner, &mut self.datagrams);
-        self.poll(now, 0, side);
+    /// What the hosts have to send goes on its way.
+    fn transmit(&mut self, now: Time) {
+        for flow in 0..self.flows.len() {
+            let way = self.flows[flow].way;
+            while let Some(inner) = self.flows[flow].poll_ack() {
+                self.send(now, RECEIVER, way, inner);
+            }
+            while let Some(inner) = self.flows[flow].poll_data(now) {
+                self.send(now, SENDER, way, inner);
+            }
+        }
+        for source in 0..self.echoes.len() {
+            while let Some(inner) = self.echoes[source].poll_reply() {
+                self.send(now, RECEIVER, self.echoes[source].way, inner);
+            }
+        }
+    }
+
+    fn send(&mut self, now: Time, side: usize, way: Way, inner: Inner) {
+        match way {
+            Way::Tunnel(tunnel) => {
+                let instant = self.network.instant(now);
+                self.tunnels[tunnel].ends[side].send(instant, inner, &mut self.datagrams);
+                self.poll(now, tunnel, side);
+            }
+            Way::Route(route) => self.send_beside(now, side, route, inner),
+        }
+    }
+
+    /// A packet goes over a link beside all tunnels.
+    fn send_beside(&mut self, now: Time, side: usize, route: Route, inner: Inner) {
+        let Inner { size, content } = inner;
+        let link = if side == SENDER { route.forward } else { route.backward };
+        let size = size + ETHERNET;
+        let (at, twice) = self.network.send(now, link, ByteCount(size));
+        let digest = content.digest().rotate_left(32) ^ u64::MAX;
+        for (at, copy) in [(at, false), (twice, true)] {
+            let Some(at) = at else { continue };
+            let packet = self.datagrams.add((size as usize, 0, content), |_| {});
+            self.events.schedule(at, Happening::Plain { link, packet, copy, digest });
+        }
     }
 
     /// What leaves an end of a tunnel now goes on its links.

@@ -1,0 +1,81 @@
+//! Ways to use two paths.
+
+use std::time::Duration;
+
+use mpt_core::Mapping;
+
+use crate::tunnel::{EchoKind, EchoPlan, FlowPlan, Path, Profile, Scene, TunnelPlan, Via, WARM_UP};
+
+/// A way to use two paths.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Method {
+    /// Plain TCP over one of them, without a tunnel.
+    Alone(usize),
+    /// A tunnel with weights in proportion to the rates.
+    Weights,
+    /// A tunnel that knows no rates: equal weights.
+    Equal,
+    /// A tunnel that knows no rates, and measures.
+    Adaptive,
+}
+
+/// All of them, in the order of the tables.
+pub(super) const ALL: [Method; 5] =
+    [Method::Alone(0), Method::Alone(1), Method::Weights, Method::Equal, Method::Adaptive];
+
+/// The names of the ways to use two paths.
+pub const METHODS: [&str; 5] = ["a-alone", "b-alone", "weights", "equal", "adaptive"];
+
+/// Time between two packets of ping.
+const PING_INTERVAL: Duration = Duration::from_millis(50);
+
+impl Method {
+    /// Those of these names; all of them where none is named.
+    pub(super) fn chosen(names: &[String]) -> Vec<Self> {
+        let pairs = ALL.into_iter().zip(METHODS);
+        let named = |name: &str| names.is_empty() || names.iter().any(|it| it == name);
+        pairs.filter(|(_, name)| named(name)).map(|(method, _)| method).collect()
+    }
+
+    /// Its name.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Alone(0) => METHODS[0],
+            Self::Alone(_) => METHODS[1],
+            Self::Weights => METHODS[2],
+            Self::Equal => METHODS[3],
+            Self::Adaptive => METHODS[4],
+        }
+    }
+
+    /// Its tunnel over `links`, if it has one.
+    pub(super) fn tunnel(self, links: &[Path]) -> Option<TunnelPlan> {
+        let mapping = match self {
+            Self::Alone(_) => return None,
+            Self::Weights | Self::Equal => Mapping::Packet,
+            Self::Adaptive => Mapping::Adaptive,
+        };
+        let weight = |path: &Path| if self == Self::Weights { path.weight } else { 1 };
+        let paths = links.iter().enumerate().map(|(link, path)| (link, weight(path))).collect();
+        let reorder = Profile::Ours.reorder();
+        Some(TunnelPlan { paths, reorder, mapping, session: true })
+    }
+
+    /// One flow of `duration` over `links`, and ping beside it.
+    pub(super) fn scene(self, links: Vec<Path>, duration: Duration, seed: u64) -> Scene {
+        let via = match self {
+            Self::Alone(link) => Via::Link(link),
+            _ => Via::Tunnel(0),
+        };
+        Scene {
+            tunnels: self.tunnel(&links).into_iter().collect(),
+            links,
+            flows: vec![FlowPlan::linux(via)],
+            echoes: vec![EchoPlan { via, kind: EchoKind::Icmp, interval: PING_INTERVAL }],
+            changes: Vec::new(),
+            warm_up: WARM_UP,
+            duration,
+            seed,
+        }
+    }
+}

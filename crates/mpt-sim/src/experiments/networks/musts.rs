@@ -1,0 +1,45 @@
+//! What a tunnel that measures has to carry.
+
+/// A demand, in Mbit/s.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Must {
+    /// At least this.
+    AtLeast(f64),
+    /// At least this share of what the better path carries alone.
+    OfTheBetterPath(f64),
+}
+
+/// Share of the better path that is left to it where losses end what a flow can do.
+const NEARLY_ALL: f64 = 0.97;
+
+/// The demand on each of the networks; without repair of losses.
+const ALL: [(&str, Must); 13] = [
+    ("baseline", Must::AtLeast(89.0)),
+    ("rtt_70", Must::AtLeast(89.0)),
+    ("rtt_120", Must::AtLeast(87.0)),
+    ("rtt_320", Must::AtLeast(58.0)),
+    ("jit_5", Must::AtLeast(89.0)),
+    ("jit_20", Must::AtLeast(75.0)),
+    ("loss_05", Must::OfTheBetterPath(NEARLY_ALL)),
+    ("loss_2", Must::OfTheBetterPath(NEARLY_ALL)),
+    ("bw_4to1", Must::AtLeast(55.0)),
+    ("bw_10to1", Must::AtLeast(98.0)),
+    ("fiber_lte", Must::AtLeast(275.0)),
+    ("lte_starlink", Must::AtLeast(25.0)),
+    ("congested", Must::OfTheBetterPath(NEARLY_ALL)),
+];
+
+impl Must {
+    /// The demand on the network of this name.
+    pub(super) fn of(name: &str) -> Option<Self> {
+        ALL.iter().find(|(it, _)| *it == name).map(|(_, must)| *must)
+    }
+
+    /// The rate that meets it, where `better` is what the better path carries alone. `None` where that is not known.
+    pub(super) fn rate(self, better: Option<f64>) -> Option<f64> {
+        match self {
+            Self::AtLeast(rate) => Some(rate),
+            Self::OfTheBetterPath(share) => better.map(|better| share * better),
+        }
+    }
+}

@@ -1,0 +1,58 @@
+//! Sparse packets that are sent back: ping, and keys typed into a remote shell.
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use crate::time::Time;
+
+use super::content::{Content, Echo, EchoKind, Inner};
+use super::flow::Way;
+
+/// Bytes of each of its packets: those of ping.
+const SIZE: u64 = 84;
+
+/// Packets that the host behind end 0 sends at a distance, and that the other host sends back.
+#[derive(Debug)]
+pub(super) struct Echoes {
+    number: u8,
+    kind: EchoKind,
+    /// How its packets go.
+    pub(super) way: Way,
+    /// Time between two of them.
+    pub(super) interval: Duration,
+    /// By number: when each was sent, and how long it took to come back.
+    pub(super) trips: Vec<(Time, Option<Duration>)>,
+    /// What the other host has still to send back.
+    replies: VecDeque<Inner>,
+}
+
+impl Echoes {
+    /// Number `number` of the sources of such packets.
+    pub(super) fn new(number: u8, kind: EchoKind, way: Way, interval: Duration) -> Self {
+        Self { number, kind, way, interval, trips: Vec::new(), replies: VecDeque::new() }
+    }
+
+    /// The next packet, to be sent now.
+    pub(super) fn send(&mut self, now: Time) -> Inner {
+        let id = self.trips.len() as u32;
+        self.trips.push((now, None));
+        let (source, kind) = (self.number, self.kind);
+        let content = Content::Echo(Echo { source, id, reply: false, kind });
+        Inner { size: SIZE, content }
+    }
+
+    /// One of its packets has come to one of the hosts.
+    pub(super) fn receive(&mut self, now: Time, echo: Echo) {
+        if !echo.reply {
+            let content = Content::Echo(Echo { reply: true, ..echo });
+            self.replies.push_back(Inner { size: SIZE, content });
+        } else if let Some((sent, took)) = self.trips.get_mut(echo.id as usize) {
+            took.get_or_insert(now - *sent);
+        }
+    }
+
+    /// The next packet that the other host sends back.
+    pub(super) fn poll_reply(&mut self) -> Option<Inner> {
+        self.replies.pop_front()
+    }
+}

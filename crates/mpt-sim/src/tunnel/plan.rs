@@ -1,0 +1,66 @@
+//! What runs over the links.
+
+use std::time::Duration;
+
+use mpt_core::{Mapping, reorder};
+
+use crate::congestion::Control;
+use crate::tcp::{Config, Treatment};
+
+use super::content::EchoKind;
+
+/// A tunnel.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TunnelPlan {
+    /// The links of its paths, and their weights.
+    pub paths: Vec<(usize, u16)>,
+    /// How both ends put packets in order.
+    pub reorder: reorder::Config,
+    /// How both ends map packets to paths.
+    pub mapping: Mapping,
+    /// Whether the ends have a session.
+    pub session: bool,
+}
+
+/// How packets go from one host to the other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Via {
+    /// Through the tunnel of this number.
+    Tunnel(usize),
+    /// Over the link of this number, beside all tunnels.
+    Link(usize),
+}
+
+/// A flow without end.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct FlowPlan {
+    /// How its packets go.
+    pub via: Via,
+    /// Its sender.
+    pub tcp: Config,
+    /// How long after the beginning it begins.
+    pub start: Duration,
+}
+
+/// Linux' lower limit of the retransmission timer (`TCP_RTO_MIN`).
+const MINIMUM_RTO: Duration = Duration::from_millis(200);
+
+impl FlowPlan {
+    /// A flow as Linux has them by default (cubic with HyStart, RACK-TLP, responses taken back).
+    pub fn linux(via: Via) -> Self {
+        let standard = Config::standard(Control::Cubic, Treatment::RackTlp);
+        let tcp = Config { minimum_rto: MINIMUM_RTO, linux: true, ..standard };
+        Self { via, tcp, start: Duration::ZERO }
+    }
+}
+
+/// Sparse packets that are sent back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct EchoPlan {
+    /// How they go.
+    pub via: Via,
+    /// What they look like.
+    pub kind: EchoKind,
+    /// Time between two of them.
+    pub interval: Duration,
+}

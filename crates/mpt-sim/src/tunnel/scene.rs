@@ -1,0 +1,117 @@
+//! Tunnels, flows and sparse traffic over links of any kind.
+
+use std::time::Duration;
+
+use mpt_core::path::mtu;
+use mpt_link::Change;
+
+use crate::network::{Network, Route};
+use crate::time::Time;
+
+use super::case::Path;
+use super::echo::Echoes;
+use super::end::End;
+use super::flow::{Flow, Way};
+use super::plan::{EchoPlan, FlowPlan, TunnelPlan, Via};
+use super::record::{Record, Recorder};
+use super::world::{RECEIVER, SENDER, Tunnel, World};
+
+/// Packets that are sent back begin so long before the flows: what they take then is what they take without load.
+const UNLOADED: Duration = Duration::from_secs(1);
+
+/// What is simulated.
+#[derive(Clone, Debug)]
+pub struct Scene {
+    /// The links, each alike in both directions.
+    pub links: Vec<Path>,
+    /// The tunnels over them.
+    pub tunnels: Vec<TunnelPlan>,
+    /// The flows.
+    pub flows: Vec<FlowPlan>,
+    /// The sparse traffic, which begins a second before the flows.
+    pub echoes: Vec<EchoPlan>,
+    /// Changes of links: how long after the beginning, which link, and what.
+    pub changes: Vec<(Duration, usize, Change)>,
+    /// How long the ends of the tunnels know each other before the beginning.
+    pub warm_up: Duration,
+    /// Simulated time from the beginning on.
+    pub duration: Duration,
+    /// Of all random numbers.
+    pub seed: u64,
+}
+
+impl Scene {
+    /// Runs it.
+    ///
+    /// # Panics
+    ///
+    /// If the links make no tunnel (none, too many, a weight of 0), a number is that of nothing, or the model is wrong: an
+    /// invariant does not hold.
+    pub fn run(&self) -> Record {
+        let mut world = self.world();
+        let begin = Time::ZERO + self.warm_up;
+        let early = Time::ZERO + self.warm_up.saturating_sub(UNLOADED);
+        let routes = self.routes();
+        let way = |via| match via {
+            Via::Tunnel(number) => Way::Tunnel(number),
+            Via::Link(link) => Way::Route(routes[link]),
+        };
+        for (number, plan) in (0..).zip(&self.echoes) {
+            let echoes = Echoes::new(number, plan.kind, way(plan.via), plan.interval);
+            world.add_echoes(echoes, early);
+        }
+        while world.events.next_time().is_some_and(|next| next < begin) {
+            world.step();
+        }
+        for (number, plan) in (0..).zip(&self.flows) {
+            let mtu = match plan.via {
+                Via::Tunnel(tunnel) => world.tunnels[tunnel].ends[SENDER].mtu(),
+                Via::Link(_) => mtu::ETHERNET,
+            };
+            world.add_flow(Flow::new(
+                number,
+                way(plan.via),
+                plan.tcp,
+                mtu.into(),
+                begin + plan.start,
+            ));
+        }
+        let mut recorder = Recorder::new(begin);
+        let end = begin + self.duration;
+        while let Some(next) = world.events.next_time().filter(|&next| next <= end) {
+            recorder.record_until(next, &mut world);
+            world.step();
+        }
+        recorder.record_until(end, &mut world);
+        recorder.finish(&mut world)
+    }
+
+    /// Links, and tunnels over them whose ends do not know each other yet.
+    pub(super) fn world(&self) -> World {
+        let mut network = Network::new();
+        for (stream, link) in (0..).zip(&self.links) {
+            network.add(link.params(), self.seed, 2 * stream);
+            network.add(link.params(), self.seed, 2 * stream + 1);
+        }
+        let routes = self.routes();
+        for &(after, link, change) in &self.changes {
+            let Route { forward, backward, .. } = routes[link];
+            let at = Time::ZERO + self.warm_up + after;
+            [forward, backward].into_iter().for_each(|link| network.change(at, link, change));
+        }
+        let start = network.instant(Time::ZERO);
+        let tunnels = self.tunnels.iter().enumerate().map(|(number, plan)| {
+            let ends =
+                [SENDER, RECEIVER].map(|side| End::new(start, number, side, plan, self.seed));
+            Tunnel::new(ends, plan.paths.iter().map(|&(link, _)| routes[link]).collect())
+        });
+        let tunnels = tunnels.collect();
+        World::new(network, tunnels)
+    }
+
+    /// The route over each link.
+    fn routes(&self) -> Vec<Route> {
+        let links = 0..self.links.len();
+        links.map(|link| Route::over(2 * link, 2 * link + 1)).collect()
+    }
+}
