@@ -33,25 +33,20 @@ mod types;
 mod values;
 
 pub use amend::{Amended, add_connection, add_path};
-pub use compat::{AuthKeyFile, Compat, Create, DEFAULT_COMMAND_PORT, DEFAULT_COMPAT_KEEPALIVE};
+pub use compat::{AuthKeyFile, Compat, Create};
 pub use diagnostic::{ConfigErrors, Diagnostic};
 pub use diff::{Change, Plan, Step, diff};
 pub use key::{KeyDoc, Reload};
 pub use load::{Checked, DEFAULT_FILE, check_text, check_text_with, load, load_with};
 pub use mpt_client::{KeyFileError, read_key_file};
 pub use networks::is_link_local;
-pub use peers::{
-    Addresses, Client, Controller, DEFAULT_IDLE_KEEPALIVE, DEFAULT_KEEPALIVE, DEFAULT_MAPPINGS,
-    DEFAULT_MAX_CONNECTIONS, DEFAULT_MAX_PATHS, DEFAULT_MAX_WEIGHT, DEFAULT_SILENT, Peer, Pool,
-    Timing,
-};
+pub use peers::{Addresses, Client, Controller, Peer, Pool, Timing};
 pub use reader::KeyReader;
 pub use reference::{TableDoc, example, manual_page, tables};
-pub use reorder::{DEFAULT_MAX_DELAY, DEFAULT_WINDOW, Reorder};
+pub use reorder::Reorder;
 pub use save::{save, write_file};
 pub use types::{
-    Config, Connection, DEFAULT_BUFFER_LIMIT, DEFAULT_CREATIONS, DEFAULT_MARK, DEFAULT_MAX_CLIENTS,
-    DEFAULT_PORT, DEFAULT_PRIVATE_KEY_FILE, Daemon, Device, Fallback, LogFormat, Path, PortRange,
+    Config, Connection, DEFAULT_PORT, Daemon, Device, Fallback, LogFormat, Path, PortRange,
     Selector, SourcePort, USUAL_MTU, USUAL_USER, unspecified,
 };
 pub use values::time as time_text;

@@ -4,11 +4,6 @@ use std::time::Duration;
 
 use mpt_api::{Equalize, Late};
 
-/// Default of `connection.window`, in packets.
-pub const DEFAULT_WINDOW: u16 = 16_384;
-/// Default of `connection.max_delay`.
-pub const DEFAULT_MAX_DELAY: Duration = Duration::from_millis(300);
-
 /// Receive window of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reorder {
@@ -22,16 +17,4 @@ pub struct Reorder {
     pub late: Late,
     /// Which packets are held on shorter paths.
     pub equalize: Equalize,
-}
-
-impl Default for Reorder {
-    fn default() -> Self {
-        Reorder {
-            window: DEFAULT_WINDOW,
-            max_delay: DEFAULT_MAX_DELAY,
-            early_release: true,
-            late: Late::default(),
-            equalize: Equalize::default(),
-        }
-    }
 }

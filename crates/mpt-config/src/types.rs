@@ -25,16 +25,7 @@ const CLIENTS_MTU: u16 = mtu::inner(USUAL_MTU, Version::V4, 12);
 pub const USUAL_USER: &str = "mpt";
 /// Default of `connection.path.remote_port`.
 pub const DEFAULT_PORT: u16 = gre::PORT;
-/// Default of `daemon.private_key_file`.
-pub const DEFAULT_PRIVATE_KEY_FILE: &str = "/etc/mpt/private.key";
-/// Default of `daemon.mark`: "mpt".
-pub const DEFAULT_MARK: u32 = 0x006d_7074;
-/// Default of `daemon.max_clients`.
-pub const DEFAULT_MAX_CLIENTS: u32 = 1000;
-/// Default of `daemon.creations_per_second`.
-pub const DEFAULT_CREATIONS: u32 = 50;
-/// Default of `daemon.buffer_limit`, in bytes.
-pub const DEFAULT_BUFFER_LIMIT: u64 = 64 << 20;
+
 /// The whole file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Config {
@@ -295,25 +286,6 @@ impl Config {
         };
         let fits = inner.map(|inner| if v6 { inner.max(IPV6_MINIMUM) } else { inner });
         device.mtu.or(fits).or_else(of_clients)
-    }
-}
-
-impl Default for Daemon {
-    fn default() -> Self {
-        Daemon {
-            user: None,
-            control_socket: mpt_api::DEFAULT_SOCKET.into(),
-            log: LevelFilter::INFO,
-            log_format: LogFormat::default(),
-            buffer_limit: DEFAULT_BUFFER_LIMIT,
-            port: DEFAULT_PORT,
-            listen: Vec::new(),
-            private_key_file: DEFAULT_PRIVATE_KEY_FILE.into(),
-            private_key: None,
-            max_clients: DEFAULT_MAX_CLIENTS,
-            creations_per_second: DEFAULT_CREATIONS,
-            mark: DEFAULT_MARK,
-        }
     }
 }
 

@@ -30,7 +30,7 @@ pub const EXIT_CONFIG: u8 = 78;
         78  the configuration file has errors"
 )]
 pub struct Args {
-    /// Configuration file (examples/mpt.toml shows every key)
+    /// Configuration file (mpt.toml(5) and examples/mpt.toml explain every key)
     #[arg(long, value_name = "FILE", default_value = DEFAULT_FILE)]
     pub config: PathBuf,
 

@@ -10,10 +10,6 @@ use std::time::Duration;
 
 use mpt_core::compat::Authentication;
 
-/// Default of both command ports: that of the prototype's sample configuration.
-pub const DEFAULT_COMMAND_PORT: u16 = 60_456;
-/// Default of `keepalive`: the prototype counts whole seconds.
-pub const DEFAULT_COMPAT_KEEPALIVE: Duration = Duration::from_secs(1);
 /// `dead` is this many keepalives unless the file says otherwise, as it is in the prototype.
 const DEAD_KEEPALIVES: u32 = 3;
 /// The word for the key that is built into the prototype.

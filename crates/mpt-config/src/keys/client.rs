@@ -2,12 +2,11 @@
 
 use std::time::Duration;
 
+use mpt_api::Mapping;
+
 use super::super::form::{Choices, Integer, List, text, time};
 use super::super::key::{Keys, Part, Reload, Shown, Within, key};
-use super::super::peers::{
-    Addresses, Client, DEFAULT_MAPPINGS, DEFAULT_MAX_CONNECTIONS, DEFAULT_MAX_PATHS,
-    DEFAULT_MAX_WEIGHT, DEFAULT_SILENT, Timing,
-};
+use super::super::peers::{Addresses, Client, Timing};
 use super::super::reorder::Reorder;
 use super::super::values;
 use super::connection::MAPPINGS;
@@ -147,11 +146,11 @@ impl Keys for Client {
             device: String::new(),
             addresses: Addresses::Fixed(Vec::new()),
             networks: Vec::new(),
-            max_connections: DEFAULT_MAX_CONNECTIONS,
-            max_paths: DEFAULT_MAX_PATHS,
-            max_weight: DEFAULT_MAX_WEIGHT,
-            mappings: DEFAULT_MAPPINGS.into(),
-            silent: DEFAULT_SILENT,
+            max_connections: 1,
+            max_paths: 8,
+            max_weight: 1000,
+            mappings: vec![Mapping::Packet, Mapping::Flow, Mapping::Duplicate],
+            silent: Duration::from_secs(300),
             timing: Timing::default(),
             reorder: Reorder::default(),
         }

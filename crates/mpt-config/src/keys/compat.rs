@@ -6,14 +6,13 @@ use std::time::Duration;
 
 use mpt_core::compat::{Authentication, Key};
 
-use super::super::compat::{
-    AuthKeyFile, BUILT_IN, Compat, Create, DEFAULT_COMMAND_PORT, DEFAULT_COMPAT_KEEPALIVE,
-    KEY_FILE, KINDS, Kind,
-};
+use super::super::compat::{AuthKeyFile, BUILT_IN, Compat, Create, KEY_FILE, KINDS, Kind};
 use super::super::form::{Choice, PORT, Text, text, time_or_zero};
 use super::super::key::{Keys, Part, Shown, key};
 use super::super::values::{self, Fault};
 
+/// That of the prototype's sample configuration.
+const COMMAND_PORT: u16 = 60_456;
 const INNER: Text<IpAddr> =
     text("an address in the tunnel, such as \"10.9.0.2\"", values::endpoint, ToString::to_string);
 const FILE: Text<AuthKeyFile> = text(KEY_FILE, key_file, ToString::to_string);
@@ -133,11 +132,12 @@ impl Keys for Compat {
         let usual = Compat {
             local: unknown,
             remote: unknown,
-            command_port: DEFAULT_COMMAND_PORT,
-            remote_command_port: DEFAULT_COMMAND_PORT,
+            command_port: COMMAND_PORT,
+            remote_command_port: COMMAND_PORT,
             authentication: Authentication::None,
             auth_key_file: None,
-            keepalive: DEFAULT_COMPAT_KEEPALIVE,
+            // The prototype counts whole seconds.
+            keepalive: Duration::from_secs(1),
             dead: Duration::ZERO,
             create: None,
         };

@@ -7,7 +7,7 @@ use tracing::level_filters::LevelFilter;
 
 use super::super::form::{Choice, Integer, List, PORT, Text, scalar, text};
 use super::super::key::{Keys, Part, Reload, Shown, key};
-use super::super::types::{Daemon, LogFormat};
+use super::super::types::{DEFAULT_PORT, Daemon, LogFormat};
 use super::super::values::{self, Fault};
 use super::path_text;
 
@@ -137,6 +137,26 @@ impl Keys for Daemon {
     ];
 
     fn usual() -> Self {
-        Daemon::default()
+        Daemon {
+            user: None,
+            control_socket: mpt_api::DEFAULT_SOCKET.into(),
+            log: LevelFilter::INFO,
+            log_format: LogFormat::default(),
+            buffer_limit: 64 << 20,
+            port: DEFAULT_PORT,
+            listen: Vec::new(),
+            private_key_file: "/etc/mpt/private.key".into(),
+            private_key: None,
+            max_clients: 1000,
+            creations_per_second: 50,
+            // "mpt"
+            mark: 0x006d_7074,
+        }
+    }
+}
+
+impl Default for Daemon {
+    fn default() -> Self {
+        Self::usual()
     }
 }

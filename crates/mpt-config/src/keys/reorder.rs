@@ -55,6 +55,18 @@ impl Keys for Reorder {
     ];
 
     fn usual() -> Self {
-        Reorder::default()
+        Reorder {
+            window: 16_384,
+            max_delay: Duration::from_millis(300),
+            early_release: true,
+            late: Late::default(),
+            equalize: Equalize::default(),
+        }
+    }
+}
+
+impl Default for Reorder {
+    fn default() -> Self {
+        Self::usual()
     }
 }

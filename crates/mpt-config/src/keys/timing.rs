@@ -6,7 +6,10 @@ use mpt_api::KEEPALIVE_US;
 
 use super::super::form::{time, time_or_zero};
 use super::super::key::{Keys, Part, Shown, key};
-use super::super::peers::{DEFAULT_IDLE_KEEPALIVE, Timing};
+use super::super::peers::Timing;
+
+/// Shorter than NATs forget a UDP binding (RFC 4787, REQ-5: not before 2 minutes; many do after 30 s).
+const IDLE_KEEPALIVE: Duration = Duration::from_secs(15);
 
 impl Keys for Timing {
     const KEYS: &'static [&'static dyn Part<Self>] = &[
@@ -28,7 +31,7 @@ impl Keys for Timing {
             |it, value| it.idle_keepalive = value,
             "The probe interval while no packets flow: short enough for NATs on the way to keep their bindings. It is at least keepalive.",
         )
-        .follows(|it, _| Some(DEFAULT_IDLE_KEEPALIVE.max(it.keepalive))),
+        .follows(|it, _| Some(IDLE_KEEPALIVE.max(it.keepalive))),
         &key(
             "dead",
             time(Duration::from_millis(20)..=Duration::from_secs(600)),
@@ -40,6 +43,14 @@ impl Keys for Timing {
     ];
 
     fn usual() -> Self {
-        Timing::default()
+        // A broken path is found within a few probes.
+        let keepalive = Duration::from_millis(100);
+        Timing { keepalive, idle_keepalive: IDLE_KEEPALIVE, dead: None }
+    }
+}
+
+impl Default for Timing {
+    fn default() -> Self {
+        Self::usual()
     }
 }

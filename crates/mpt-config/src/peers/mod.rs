@@ -13,21 +13,6 @@ use mpt_core::session::{PresharedKey, PublicKey};
 
 use super::reorder::Reorder;
 
-/// Default of `keepalive`: a broken path is found within a few of them.
-pub const DEFAULT_KEEPALIVE: Duration = Duration::from_millis(100);
-/// Default of `idle_keepalive`: shorter than NATs forget a UDP binding (RFC 4787, REQ-5: not before 2 minutes; many do after 30 s).
-pub const DEFAULT_IDLE_KEEPALIVE: Duration = Duration::from_secs(15);
-/// Default of `client.silent`.
-pub const DEFAULT_SILENT: Duration = Duration::from_secs(300);
-/// Default of `client.max_connections`.
-pub const DEFAULT_MAX_CONNECTIONS: u16 = 1;
-/// Default of `client.max_paths`.
-pub const DEFAULT_MAX_PATHS: u16 = 8;
-/// Default of `client.max_weight`.
-pub const DEFAULT_MAX_WEIGHT: u16 = 1000;
-/// Default of `client.mappings`.
-pub const DEFAULT_MAPPINGS: [Mapping; 3] = [Mapping::Packet, Mapping::Flow, Mapping::Duplicate];
-
 /// `[connection.peer]`: the other end of a connection, known by its key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Peer {
@@ -131,11 +116,5 @@ impl Peer {
     pub fn has_same_session(&self, other: &Peer) -> bool {
         let identity = |it: &Peer| (it.public_key, it.psk.clone(), it.initiate, it.create);
         identity(self) == identity(other)
-    }
-}
-
-impl Default for Timing {
-    fn default() -> Self {
-        Timing { keepalive: DEFAULT_KEEPALIVE, idle_keepalive: DEFAULT_IDLE_KEEPALIVE, dead: None }
     }
 }
