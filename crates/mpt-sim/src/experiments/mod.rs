@@ -49,7 +49,7 @@ pub struct Setting<'a> {
 }
 
 /// All of them: the study in the order of the paper, then the tunnel.
-pub const ALL: [Experiment; 23] = {
+pub const ALL: [Experiment; 26] = {
     const fn of(
         name: &'static str,
         title: &'static str,
@@ -112,6 +112,18 @@ pub const ALL: [Experiment; 23] = {
         with_parts(
             of("real-networks", "Thirteen networks outside the papers", 3, networks::real),
             &networks::NAMES,
+        ),
+        with_parts(
+            of("rate-steps", "A path that falls to a third and returns", 3, networks::steps),
+            &networks::STEPS,
+        ),
+        with_parts(
+            of("competing", "Others on the links of the tunnel", 3, networks::competing),
+            &networks::RIVALS,
+        ),
+        with_parts(
+            of("latency", "A remote shell, idle and beside bulk", 3, networks::latency),
+            &networks::SHELLS,
         ),
     ]
 };

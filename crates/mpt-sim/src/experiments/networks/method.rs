@@ -37,6 +37,13 @@ impl Method {
         pairs.filter(|(_, name)| named(name)).map(|(method, _)| method).collect()
     }
 
+    /// The same where there is a tunnel and all rates are alike, so that their proportion says nothing.
+    pub(super) fn chosen_tunnels(names: &[String]) -> Vec<Self> {
+        let mut methods = Self::chosen(names);
+        methods.retain(|method| matches!(method, Self::Equal | Self::Adaptive));
+        methods
+    }
+
     /// Its name.
     pub(super) fn name(self) -> &'static str {
         match self {

@@ -1,10 +1,17 @@
 //! Networks outside the papers: what the tunnel carries where rates, losses and delays are those of real uplinks.
 
+mod competing;
+mod latency;
 mod list;
 mod method;
 mod musts;
 mod real;
+mod runs;
+mod steps;
 
+pub(super) use competing::{NAMES as RIVALS, run as competing};
+pub(super) use latency::{NAMES as SHELLS, run as latency};
 pub(super) use list::NAMES;
 pub use method::METHODS;
 pub(super) use real::run as real;
+pub(super) use steps::{NAMES as STEPS, run as steps};

@@ -3,12 +3,14 @@
 use std::time::Duration;
 
 use crate::report::{Report, Table};
-use crate::study::{in_parallel, median};
+use crate::study::median;
+use crate::tunnel::Record;
 
 use super::super::{Experiment, Setting};
 use super::list::{self, Network};
 use super::method::Method;
 use super::musts::Must;
+use super::runs::{self, is_chosen, mean, quantile};
 
 /// As measured on real machines: a flow of 12 s, its mean from 3 to 10 s.
 const DURATION: Duration = Duration::from_secs(12);
@@ -16,13 +18,6 @@ const FROM: f64 = 3.0;
 const TO: f64 = 10.0;
 /// Seeds where a few random losses decide what a run gives.
 const SEEDS_OF_LOSSES: u64 = 20;
-
-/// One run.
-struct Run {
-    network: &'static Network,
-    method: Method,
-    seed: u64,
-}
 
 /// What a run gave.
 struct Measured {
@@ -34,43 +29,32 @@ struct Measured {
     p95: f64,
     retransmissions: u64,
     lost: u64,
-    trace: Option<String>,
 }
 
 pub(in super::super) fn run(experiment: &Experiment, setting: &Setting<'_>) -> Report {
     let methods = Method::chosen(setting.methods);
-    let chosen = |network: &&Network| {
-        setting.only.is_empty() || setting.only.iter().any(|name| name == network.name)
+    let networks = list::ALL.iter().filter(|network| is_chosen(setting, network.name));
+    let networks: Vec<&'static Network> = networks.collect();
+    let of_network = |&network: &&'static Network| {
+        let seeds = seeds(experiment, setting, network);
+        methods.iter().map(move |&method| ((network, method), seeds))
     };
-    let networks: Vec<&'static Network> = list::ALL.iter().filter(chosen).collect();
-    let runs: Vec<Run> = networks
-        .iter()
-        .flat_map(|&network| {
-            let methods = methods.iter();
-            methods.flat_map(move |&method| {
-                let seeds =
-                    setting.first_seed..setting.first_seed + seeds(experiment, setting, network);
-                seeds.map(move |seed| Run { network, method, seed })
-            })
-        })
-        .collect();
-    (setting.expect)(runs.len() as u64);
-    let measured = in_parallel(&runs, |run| run.measure(setting.trace), setting.progress);
+    let cases: Vec<((&Network, Method), u64)> = networks.iter().flat_map(of_network).collect();
+    let scene = |&(network, method): &(&Network, Method), seed| {
+        method.scene(network.links(), DURATION, seed)
+    };
+    let runs = runs::run(setting, &cases, scene, Measured::of);
 
     let mut report = experiment.report(setting);
-    let mut rest = measured.into_iter();
-    let rows: Vec<Row> = networks
-        .iter()
-        .map(|&network| {
-            let seeds = seeds(experiment, setting, network) as usize;
-            let cells = methods.iter().map(|&method| (method, rest.by_ref().take(seeds).collect()));
-            Row { network, cells: cells.collect() }
-        })
-        .collect();
+    let mut rest = runs.cases.into_iter();
+    let row = |&network: &&'static Network| Row {
+        network,
+        cells: methods.iter().copied().zip(rest.by_ref().take(methods.len())).collect(),
+    };
+    let rows: Vec<Row> = networks.iter().map(row).collect();
     report.tables = tables(&methods, &rows);
     report.misses = rows.iter().filter_map(Row::miss).collect();
-    let all = rows.into_iter().flat_map(|row| row.cells).flat_map(|(_, cell)| cell);
-    report.traces = all.filter_map(|it| it.trace).collect();
+    report.traces = runs.traces;
     report
 }
 
@@ -82,19 +66,17 @@ fn seeds(experiment: &Experiment, setting: &Setting<'_>, network: &Network) -> u
     setting.seeds.unwrap_or(own)
 }
 
-impl Run {
-    fn measure(&self, trace: bool) -> Measured {
-        let record = self.method.scene(self.network.links(), DURATION, self.seed).run();
+impl Measured {
+    fn of(record: &Record) -> Self {
         let unloaded = record.trips(0, f64::MIN, 0.0);
         let loaded = record.trips(0, FROM, TO);
-        Measured {
+        Self {
             goodput: record.goodput(0, FROM, TO),
             unloaded: quantile(&unloaded, 0.5),
             p50: quantile(&loaded, 0.5),
             p95: quantile(&loaded, 0.95),
             retransmissions: record.flows.iter().map(|flow| flow.retransmitted).sum(),
             lost: record.lost_in_links(),
-            trace: trace.then(|| record.csv()),
         }
     }
 }
@@ -175,14 +157,4 @@ fn table(
         table.rows.push([row.network.name.to_owned()].into_iter().chain(cells).collect());
     }
     table
-}
-
-fn mean(cell: &[Measured], of: impl Fn(&Measured) -> f64) -> f64 {
-    cell.iter().map(of).sum::<f64>() / cell.len() as f64
-}
-
-/// The value that a share of the sorted ones does not exceed. NaN without values.
-fn quantile(sorted: &[f64], share: f64) -> f64 {
-    let rank = libm::ceil(sorted.len() as f64 * share) as usize;
-    sorted.get(rank.saturating_sub(1)).copied().unwrap_or(f64::NAN)
 }

@@ -1,0 +1,71 @@
+//! Cases run with every seed.
+
+use crate::study::in_parallel;
+use crate::tunnel::{Record, Scene};
+
+use super::super::{Experiment, Setting};
+
+/// What was measured of each case by seed, and the traces where they are wanted.
+pub(super) struct Runs<M> {
+    pub(super) cases: Vec<Vec<M>>,
+    pub(super) traces: Vec<String>,
+}
+
+/// Runs each case with its number of seeds.
+pub(super) fn run<C: Sync, M: Send>(
+    setting: &Setting<'_>,
+    cases: &[(C, u64)],
+    scene: impl Fn(&C, u64) -> Scene + Sync,
+    measure: impl Fn(&Record) -> M + Sync,
+) -> Runs<M> {
+    let seeds = |count: u64| setting.first_seed..setting.first_seed + count;
+    let runs: Vec<(&C, u64)> = cases
+        .iter()
+        .flat_map(|(case, count)| seeds(*count).map(move |seed| (case, seed)))
+        .collect();
+    (setting.expect)(runs.len() as u64);
+    let one = |&(case, seed): &(&C, u64)| {
+        let record = scene(case, seed).run();
+        (measure(&record), setting.trace.then(|| record.csv()))
+    };
+    let (measured, traces): (Vec<M>, Vec<Option<String>>) =
+        in_parallel(&runs, one, setting.progress).into_iter().unzip();
+    let mut rest = measured.into_iter();
+    let cases =
+        cases.iter().map(|(_, count)| rest.by_ref().take(*count as usize).collect()).collect();
+    Runs { cases, traces: traces.into_iter().flatten().collect() }
+}
+
+/// Seeds of an experiment whose cases all have as many.
+pub(super) fn seeds(experiment: &Experiment, setting: &Setting<'_>) -> u64 {
+    setting.seeds.unwrap_or(experiment.seeds)
+}
+
+/// Whether a part of an experiment is wanted.
+pub(super) fn is_chosen(setting: &Setting<'_>, name: &str) -> bool {
+    setting.only.is_empty() || setting.only.iter().any(|it| it == name)
+}
+
+/// The mean over the seeds. NaN without any.
+pub(super) fn mean<M>(cell: &[M], of: impl Fn(&M) -> f64) -> f64 {
+    cell.iter().map(of).sum::<f64>() / cell.len() as f64
+}
+
+/// The value that a share of the sorted ones does not exceed. NaN without values.
+pub(super) fn quantile(sorted: &[f64], share: f64) -> f64 {
+    let rank = libm::ceil(sorted.len() as f64 * share) as usize;
+    sorted.get(rank.saturating_sub(1)).copied().unwrap_or(f64::NAN)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_quantile_is_a_value_that_so_many_do_not_exceed() {
+        let sorted = [1.0, 2.0, 3.0, 4.0];
+        let quantiles = [0.0, 0.25, 0.26, 0.5, 0.95, 1.0].map(|share| quantile(&sorted, share));
+        assert_eq!(quantiles, [1.0, 1.0, 2.0, 2.0, 4.0, 4.0]);
+        assert!(quantile(&[], 0.5).is_nan());
+    }
+}
