@@ -157,6 +157,31 @@ pub(super) const fn key<T, V, F: Form<V>>(
     Field { name, form, get, set, text, usual, reload, differs: None, shown: Shown::Usual }
 }
 
+/// A key with the name of the field where its value is kept: `field!(Connection.routes, form, text)`. With `?` the field is `None` where the file
+/// would leave the key out. See [`key`].
+macro_rules! field {
+    ($table:ident . $field:ident, $form:expr, $text:expr $(,)?) => {
+        $crate::key::key(
+            stringify!($field),
+            $form,
+            |it: &$table| Some(Clone::clone(&it.$field)),
+            |it, value| it.$field = value,
+            $text,
+        )
+    };
+    ($table:ident . $field:ident ?, $form:expr, $text:expr $(,)?) => {
+        $crate::key::key(
+            stringify!($field),
+            $form,
+            |it: &$table| Clone::clone(&it.$field),
+            |it, value| it.$field = Some(value),
+            $text,
+        )
+    };
+}
+
+pub(super) use field;
+
 impl<T, V, F> Field<T, V, F> {
     /// The key has to be there; `write` says what to write.
     pub(super) const fn required(mut self, write: &'static str) -> Self {

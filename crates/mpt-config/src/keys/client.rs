@@ -5,7 +5,7 @@ use std::time::Duration;
 use mpt_api::Mapping;
 
 use super::super::form::{Choices, Integer, List, text, time};
-use super::super::key::{Keys, Part, Reload, Shown, Within, key};
+use super::super::key::{Keys, Part, Reload, Shown, Within, field, key};
 use super::super::peers::{Addresses, Client, Timing};
 use super::super::reorder::Reorder;
 use super::super::values;
@@ -14,39 +14,31 @@ use super::{DEVICE, KEY, KEY_FILE, PSK_FILE, PUBLIC_KEY_MISSING, no_key};
 
 impl Keys for Client {
     const KEYS: &'static [&'static dyn Part<Self>] = &[
-        &key(
-            "name",
+        &field!(
+            Client.name,
             text("letters, digits, \"_\", \"-\"", values::client_name, String::clone),
-            |it: &Client| Some(it.name.clone()),
-            |it, value| it.name = value,
-            "The command line and the log call the client by this name, which has no dot; the connections of the client are called NAME.CONNECTION.",
+            "The command line and the log call the client by this name, which has no dot; the connections of the client are called NAME.CONNECTION."
         )
         .vital("name = \"anna\"")
         .shown(Shown::Set("\"anna\"")),
-        &key(
-            "public_key",
+        &field!(
+            Client.public_key,
             KEY,
-            |it: &Client| Some(it.public_key),
-            |it, value| it.public_key = value,
-            "Public key of the client, which no other one has.",
+            "Public key of the client, which no other one has."
         )
         .vital(PUBLIC_KEY_MISSING)
         .shown(Shown::Set("\"yuKLRdlJKIAGv7PeoC46PsFX2ZmrY12rf33Uzxz7yVo=\"")),
-        &key(
-            "psk_file",
+        &field!(
+            Client.psk_file?,
             KEY_FILE,
-            |it: &Client| it.psk_file.clone(),
-            |it, value| it.psk_file = Some(value),
-            PSK_FILE,
+            PSK_FILE
         )
         .differing_by(|old, new| old.psk != new.psk)
         .shown(Shown::Example("\"/etc/mpt/anna.psk\"")),
-        &key(
-            "device",
+        &field!(
+            Client.device,
             DEVICE,
-            |it: &Client| Some(it.device.clone()),
-            |it, value| it.device = value,
-            "The connections of the client use this [[device]]. By default they use the only one there is.",
+            "The connections of the client use this [[device]]. By default they use the only one there is."
         )
         .follows(|_, around| around.device.map(str::to_owned)),
         &key(
@@ -61,7 +53,7 @@ impl Keys for Client {
                 Addresses::Pool(_) => None,
             },
             |it, value| it.addresses = Addresses::Fixed(value),
-            "The client always has these inner addresses instead of some of a pool, and therefore a single connection.",
+            "The client always has these inner addresses instead of some of a pool, and therefore a single connection."
         )
         .differing_by(|old, new| old.addresses != new.addresses)
         .shown(Shown::Apart("[\"10.9.0.3/24\"]")),
@@ -73,7 +65,7 @@ impl Keys for Client {
                 Addresses::Pool(pool) => Some(pool.clone()),
             },
             |it, value| it.addresses = Addresses::Pool(value),
-            "This [[pool]] gives the client its inner addresses, one of each family. Without it the client has addresses of its own.",
+            "This [[pool]] gives the client its inner addresses, one of each family. Without it the client has addresses of its own."
         )
         .at_reload(Reload::Elsewhere)
         .shown(Shown::Set("\"clients\"")),
@@ -86,44 +78,34 @@ impl Keys for Client {
             },
             |it: &Client| Some(it.networks.clone()).filter(|networks| !networks.is_empty()),
             |it, value| it.networks = value,
-            "The networks behind the client, which it may send from and is sent to besides its inner addresses. By default there are none.",
+            "The networks behind the client, which it may send from and is sent to besides its inner addresses. By default there are none."
         )
         .shown(Shown::Example("[\"192.168.7.0/24\"]")),
-        &key(
-            "max_connections",
+        &field!(
+            Client.max_connections,
             Integer { noun: "a number", range: 1..=65_535 },
-            |it: &Client| Some(it.max_connections),
-            |it, value| it.max_connections = value,
-            "The client may have at most so many connections at one time.",
+            "The client may have at most so many connections at one time."
         ),
-        &key(
-            "max_paths",
+        &field!(
+            Client.max_paths,
             Integer { noun: "a number", range: 1..=mpt_api::session::MAX_PATHS as u64 },
-            |it: &Client| Some(it.max_paths),
-            |it, value| it.max_paths = value,
-            "Each connection of the client may have at most so many paths.",
+            "Each connection of the client may have at most so many paths."
         ),
-        &key(
-            "max_weight",
+        &field!(
+            Client.max_weight,
             Integer { noun: "a weight", range: 1..=65_535 },
-            |it: &Client| Some(it.max_weight),
-            |it, value| it.max_weight = value,
-            "The largest weight that the client may give a path.",
+            "The largest weight that the client may give a path."
         ),
-        &key(
-            "mappings",
+        &field!(
+            Client.mappings,
             Choices { words: || MAPPINGS.to_vec(), fault: "is not a mapping" },
-            |it: &Client| Some(it.mappings.clone()),
-            |it, value| it.mappings = value,
-            "The client may ask for these mappings. With \"duplicate\" this host sends every packet once for each path.",
+            "The client may ask for these mappings. With \"duplicate\" this host sends every packet once for each path."
         ),
-        &key(
-            "silent",
+        &field!(
+            Client.silent,
             // Shorter than an idle client's keepalives would remove clients that are well.
             time(Duration::from_secs(30)..=Duration::from_secs(86_400)),
-            |it: &Client| Some(it.silent),
-            |it, value| it.silent = value,
-            "A connection is removed when all its paths have been silent for this long.",
+            "A connection is removed when all its paths have been silent for this long."
         ),
         &Within {
             get: |it: &Client| &it.timing,

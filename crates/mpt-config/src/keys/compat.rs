@@ -8,7 +8,7 @@ use mpt_core::compat::{Authentication, Key};
 
 use super::super::compat::{AuthKeyFile, BUILT_IN, Compat, Create, KEY_FILE, KINDS, Kind};
 use super::super::form::{Choice, PORT, Text, text, time_or_zero};
-use super::super::key::{Keys, Part, Shown, key};
+use super::super::key::{Keys, Part, Shown, field, key};
 use super::super::values::{self, Fault};
 
 /// That of the prototype's sample configuration.
@@ -36,12 +36,10 @@ fn create(compat: &mut Compat) -> &mut Create {
 
 impl Keys for Compat {
     const KEYS: &'static [&'static dyn Part<Self>] = &[
-        &key(
-            "remote",
+        &field!(
+            Compat.remote,
             INNER,
-            |it: &Compat| Some(it.remote),
-            |it, value| it.remote = value,
-            "Address of the peer in the tunnel (its ip_local).",
+            "Address of the peer in the tunnel (its ip_local)."
         )
         .required("remote = \"...\" with the other end's address in the tunnel")
         .shown(Shown::Set("\"10.9.0.6\"")),
@@ -50,22 +48,18 @@ impl Keys for Compat {
             INNER,
             |it: &Compat| Some(it.local).filter(|local| !local.is_unspecified()),
             |it, value| it.local = value,
-            "Address of this host in the tunnel. By default it is the device's first of the family of remote.",
+            "Address of this host in the tunnel. By default it is the device's first of the family of remote."
         )
         .shown(Shown::Example("\"10.9.0.1\"")),
-        &key(
-            "command_port",
+        &field!(
+            Compat.command_port,
             PORT,
-            |it: &Compat| Some(it.command_port),
-            |it, value| it.command_port = value,
-            "Commands arrive on this UDP port, at the local addresses of the paths.",
+            "Commands arrive on this UDP port, at the local addresses of the paths."
         ),
-        &key(
-            "remote_command_port",
+        &field!(
+            Compat.remote_command_port,
             PORT,
-            |it: &Compat| Some(it.remote_command_port),
-            |it, value| it.remote_command_port = value,
-            "Commands are sent to this UDP port of the peer (its cmdport_local).",
+            "Commands are sent to this UDP port of the peer (its cmdport_local)."
         ),
         &key(
             "authentication",
@@ -79,32 +73,26 @@ impl Keys for Compat {
                     Kind::Digest => Authentication::Digest(Key::built_in()),
                 };
             },
-            "Commands are authenticated by nothing (\"none\", the default), by \"nonce\" or by \"sha256\" (its auth_type 0, 1, 2).",
+            "Commands are authenticated by nothing (\"none\", the default), by \"nonce\" or by \"sha256\" (its auth_type 0, 1, 2)."
         )
         .shown(Shown::Example("\"sha256\"")),
-        &key(
-            "auth_key_file",
+        &field!(
+            Compat.auth_key_file?,
             FILE,
-            |it: &Compat| it.auth_key_file.clone(),
-            |it, value| it.auth_key_file = Some(value),
             "With \"sha256\", this file holds the peer's auth_key, such as \"/etc/mpt/office.auth\"; nobody but root and the user of the daemon may be able \
-             to open it. \"default\" is the key built into the prototype, which is known to everybody.",
+             to open it. \"default\" is the key built into the prototype, which is known to everybody."
         )
         .shown(Shown::Example("\"default\"")),
-        &key(
-            "keepalive",
+        &field!(
+            Compat.keepalive,
             // The prototype's field has 8 bits.
             time_or_zero(Duration::from_millis(100)..=Duration::from_secs(255)),
-            |it: &Compat| Some(it.keepalive),
-            |it, value| it.keepalive = value,
-            "The peer is told at this interval that a path is there; \"0\" stands for never. It is less than the peer's dead_time.",
+            "The peer is told at this interval that a path is there; \"0\" stands for never. It is less than the peer's dead_time."
         ),
-        &key(
-            "dead",
+        &field!(
+            Compat.dead,
             time_or_zero(Duration::from_millis(200)..=Duration::from_secs(3600)),
-            |it: &Compat| Some(it.dead),
-            |it, value| it.dead = value,
-            "A path is declared dead after this long without a keepalive of the peer; \"0\" stands for never. By default it is three keepalives.",
+            "A path is declared dead after this long without a keepalive of the peer; \"0\" stands for never. By default it is three keepalives."
         )
         .follows(|it, _| Some(it.usual_dead())),
         &key(
@@ -113,7 +101,7 @@ impl Keys for Compat {
             |it: &Compat| it.create.as_ref().map(|create| create.ask),
             |it, ask| create(it).ask = ask,
             "The prototype's way to have a connection made by the peer (its `mpt create`): \"ask\" the peer to make its end of this one, or \"answer\" it, \
-             which has to describe this one as it stands here. By default neither. Such a connection has at most 3 paths.",
+             which has to describe this one as it stands here. By default neither. Such a connection has at most 3 paths."
         )
         .shown(Shown::Example("\"answer\"")),
         &key(
@@ -122,7 +110,7 @@ impl Keys for Compat {
             |it: &Compat| it.create.as_ref().map(|create| create.key_file.clone()),
             |it, file| create(it).key_file = file,
             "Messages of creations always have a digest, whose key is the auth_key of the server's conf.template; this file holds it. Afterwards the \
-             prototype authenticates by the built-in key, so with \"sha256\" auth_key_file has to be \"default\" as well.",
+             prototype authenticates by the built-in key, so with \"sha256\" auth_key_file has to be \"default\" as well."
         )
         .shown(Shown::Example("\"/etc/mpt/template.auth\"")),
     ];

@@ -3,7 +3,7 @@
 use mpt_api::{Direction, Ecn, Mapping};
 
 use super::super::form::{Boolean, Choice, Integer, List, text};
-use super::super::key::{Keys, Part, Reload, Shown, Within, key};
+use super::super::key::{Keys, Part, Reload, Shown, Within, field, key};
 use super::super::reorder::Reorder;
 use super::super::types::{Connection, Fallback};
 use super::super::{compat::Compat, values};
@@ -19,133 +19,107 @@ const FALLBACKS: [(&str, Fallback); 2] = [("block", Fallback::Block), ("direct",
 
 impl Keys for Connection {
     const KEYS: &'static [&'static dyn Part<Self>] = &[
-        &key(
-            "name",
+        &field!(
+            Connection.name,
             NAME,
-            |it: &Connection| Some(it.name.clone()),
-            |it, value| it.name = value,
-            "The command line and the log call the connection by this name, which no other one has.",
+            "The command line and the log call the connection by this name, which no other one has."
         )
         .vital("name = \"office\"")
         .at_reload(Reload::Replaced)
         .shown(Shown::Set("\"office\"")),
-        &key(
-            "device",
+        &field!(
+            Connection.device,
             DEVICE,
-            |it: &Connection| Some(it.device.clone()),
-            |it, value| it.device = value,
-            "The connection uses this [[device]]. By default it uses the only one there is.",
+            "The connection uses this [[device]]. By default it uses the only one there is."
         )
         .follows(|_, around| around.device.map(str::to_owned))
         .at_reload(Reload::Replaced),
-        &key(
-            "networks",
+        &field!(
+            Connection.networks,
             List {
                 example: "\"192.168.2.0/24\"",
                 parse: values::routed_network,
                 show: ToString::to_string,
             },
-            |it: &Connection| Some(it.networks.clone()),
-            |it, value| it.networks = value,
             "The networks behind the peer, its own address in the tunnel included. They are routed into the tunnel, select this connection for \
              packets from the device, and are the only source addresses accepted from the peer. 0.0.0.0/0 and ::/0 lead everything through the \
-             tunnel but the outer packets themselves.",
+             tunnel but the outer packets themselves."
         )
         .required("networks = [\"192.168.2.0/24\"], the networks behind the other end")
         .shown(Shown::Set("[\"10.9.0.2\", \"fd00:9::2\", \"192.168.2.0/24\"]")),
-        &key(
-            "routes",
+        &field!(
+            Connection.routes,
             Boolean,
-            |it: &Connection| Some(it.routes),
-            |it, value| it.routes = value,
-            "If true, routes to the networks are installed, and removed on exit.",
+            "If true, routes to the networks are installed, and removed on exit."
         ),
-        &key(
-            "fallback",
+        &field!(
+            Connection.fallback,
             Choice(&FALLBACKS),
-            |it: &Connection| Some(it.fallback),
-            |it, value| it.fallback = value,
             "What becomes of packets to the networks while they cannot go through the tunnel. With \"block\" they go nowhere, also while routes and \
              rules are put back that somebody removed, and after a crash, until mptd runs again or `mptd --unblock`; a stop of mptd opens the way. \
              With \"direct\" they take another route while that into the tunnel is missing and while mptd does not run; those of a default route \
-             (0.0.0.0/0 or ::/0) also while no path works.",
+             (0.0.0.0/0 or ::/0) also while no path works."
         ),
-        &key(
-            "direction",
+        &field!(
+            Connection.direction,
             Choice(&DIRECTIONS),
-            |it: &Connection| Some(it.direction),
-            |it, value| it.direction = value,
-            "Packets travel in both directions (\"both\"), or are only sent (\"send\") or received (\"receive\").",
+            "Packets travel in both directions (\"both\"), or are only sent (\"send\") or received (\"receive\")."
         ),
-        &key(
-            "mapping",
+        &field!(
+            Connection.mapping,
             Choice(&MAPPINGS),
-            |it: &Connection| Some(it.mapping),
-            |it, value| it.mapping = value,
             "How packets are spread over the paths: \"packet\" (each by itself, in proportion to the weights; the rates of the paths add up for a \
              single TCP connection), \"flow\" (each flow stays on one path, without sequence numbers), or \"duplicate\" (a copy on every path: \
-             nothing is lost while one path works).",
+             nothing is lost while one path works)."
         ),
         &key(
             "key",
             Integer { noun: "a GRE key", range: 0..=u32::MAX as u64 },
             |it: &Connection| it.key,
             |it, value| (it.key, it.requested_key) = (Some(value), Some(value)),
-            "GRE key (RFC 2890). Connections between the same addresses and ports need different keys. By default there is none.",
+            "GRE key (RFC 2890). Connections between the same addresses and ports need different keys. By default there is none."
         )
         .at_reload(Reload::Replaced)
         .shown(Shown::Example("1")),
-        &key(
-            "sequence",
+        &field!(
+            Connection.sequence,
             Boolean,
-            |it: &Connection| Some(it.sequence),
-            |it, value| it.sequence = value,
             "If true, packets carry GRE sequence numbers (RFC 2890), which the peer needs to put them back in order. Without them, and without a key, a \
-             connection with one path is plain RFC 8086.",
+             connection with one path is plain RFC 8086."
         ),
-        &key(
-            "checksum",
+        &field!(
+            Connection.checksum,
             Boolean,
-            |it: &Connection| Some(it.checksum),
-            |it, value| it.checksum = value,
-            "If true, each packet carries a GRE checksum (RFC 2784). It is seldom useful, since the UDP checksum covers the same bytes.",
+            "If true, each packet carries a GRE checksum (RFC 2784). It is seldom useful, since the UDP checksum covers the same bytes."
         ),
-        &key(
-            "udp_checksum",
+        &field!(
+            Connection.udp_checksum,
             Boolean,
-            |it: &Connection| Some(it.udp_checksum),
-            |it, value| it.udp_checksum = value,
             "If true, the outer UDP header carries a checksum. Over IPv6 it cannot be switched off. Connections whose paths send from one local address and \
-             port have the same setting.",
+             port have the same setting."
         ),
         &Within { get: |it: &Connection| &it.reorder, get_mut: |it| &mut it.reorder, note: None },
-        &key(
-            "multicast",
+        &field!(
+            Connection.multicast,
             Boolean,
-            |it: &Connection| Some(it.multicast),
-            |it, value| it.multicast = value,
-            "If true, the connection carries link-local and multicast packets (routing protocols). One connection of a device can.",
+            "If true, the connection carries link-local and multicast packets (routing protocols). One connection of a device can."
         ),
-        &key(
-            "copy_dscp",
+        &field!(
+            Connection.copy_dscp,
             Boolean,
-            |it: &Connection| Some(it.copy_dscp),
-            |it, value| it.copy_dscp = value,
-            "If true, the DSCP of each packet is copied to the outer header, for paths whose networks honour it.",
+            "If true, the DSCP of each packet is copied to the outer header, for paths whose networks honour it."
         ),
-        &key(
-            "ecn",
+        &field!(
+            Connection.ecn,
             Choice(&ECN),
-            |it: &Connection| Some(it.ecn),
-            |it, value| it.ecn = value,
-            "Mode of explicit congestion notification (RFC 6040): \"normal\" only if the peer is known to comply, else \"compatibility\".",
+            "Mode of explicit congestion notification (RFC 6040): \"normal\" only if the peer is known to comply, else \"compatibility\"."
         ),
         &key(
             "compat",
             text("\"mptsrv\"", compat, |()| "mptsrv".to_owned()),
             |it: &Connection| it.compat.as_ref().map(|_| ()),
             |it, ()| it.compat = Some(Compat::usual()),
-            "The peer is mptsrv, the prototype of the papers (docs/compat.md). The connection then has a table [connection.mptsrv].",
+            "The peer is mptsrv, the prototype of the papers (docs/compat.md). The connection then has a table [connection.mptsrv]."
         )
         .at_reload(Reload::Replaced)
         .shown(Shown::Apart("\"mptsrv\"")),

@@ -3,7 +3,7 @@
 use mpt_api::Permission;
 
 use super::super::form::Choices;
-use super::super::key::{Keys, Part, Shown, key};
+use super::super::key::{Keys, Part, Shown, field, key};
 use super::super::peers::Controller;
 use super::{KEY, KEY_FILE, NAME, PSK_FILE, PUBLIC_KEY_MISSING, no_key};
 
@@ -14,33 +14,23 @@ const PERMISSIONS: Choices<Permission> = Choices {
 
 impl Keys for Controller {
     const KEYS: &'static [&'static dyn Part<Self>] = &[
-        &key(
-            "name",
+        &field!(
+            Controller.name,
             NAME,
-            |it: &Controller| Some(it.name.clone()),
-            |it, value| it.name = value,
-            "The log calls the controller by this name, which no other one has.",
+            "The log calls the controller by this name, which no other one has."
         )
         .vital("name = \"noc\"")
         .shown(Shown::Set("\"noc\"")),
-        &key(
-            "public_key",
+        &field!(
+            Controller.public_key,
             KEY,
-            |it: &Controller| Some(it.public_key),
-            |it, value| it.public_key = value,
-            "Public key of the controller, which no other one has.",
+            "Public key of the controller, which no other one has."
         )
         .vital(PUBLIC_KEY_MISSING)
         .shown(Shown::Set("\"9f6iBNhI6TFyuMYUSs5SB5V/Hm0jW2bSjtXVS/qkRCw=\"")),
-        &key(
-            "psk_file",
-            KEY_FILE,
-            |it: &Controller| it.psk_file.clone(),
-            |it, value| it.psk_file = Some(value),
-            PSK_FILE,
-        )
-        .differing_by(|old, new| old.psk != new.psk)
-        .shown(Shown::Example("\"/etc/mpt/noc.psk\"")),
+        &field!(Controller.psk_file?, KEY_FILE, PSK_FILE,)
+            .differing_by(|old, new| old.psk != new.psk)
+            .shown(Shown::Example("\"/etc/mpt/noc.psk\"")),
         &key(
             "allow",
             PERMISSIONS,

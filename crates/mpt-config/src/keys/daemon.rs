@@ -6,7 +6,7 @@ use mpt_text::quantity;
 use tracing::level_filters::LevelFilter;
 
 use super::super::form::{Choice, Integer, List, PORT, Text, scalar, text};
-use super::super::key::{Keys, Part, Reload, Shown, key};
+use super::super::key::{Keys, Part, Reload, Shown, field, key};
 use super::super::types::{DEFAULT_PORT, Daemon, LogFormat};
 use super::super::values::{self, Fault};
 use super::path_text;
@@ -39,56 +39,44 @@ fn buffer_limit(text: &str) -> Result<u64, Fault> {
 
 impl Keys for Daemon {
     const KEYS: &'static [&'static dyn Part<Self>] = &[
-        &key(
-            "user",
+        &field!(
+            Daemon.user?,
             text("the name of a user, such as \"mpt\"", values::user, String::clone),
-            |it: &Daemon| it.user.clone(),
-            |it, value| it.user = Some(value),
             "mptd becomes this user when root starts it, and keeps only CAP_NET_ADMIN of root's rights. By default it becomes \"mpt\" if that user \
              exists and the directory of this file belongs to it; otherwise it stays root, with that one right. The user must be able to read or \
-             write what mptd has to read or write.",
+             write what mptd has to read or write."
         )
         .at_reload(Reload::Restart)
         .shown(Shown::Example("\"mpt\"")),
-        &key(
-            "control_socket",
+        &field!(
+            Daemon.control_socket,
             SOCKET,
-            |it: &Daemon| Some(it.control_socket.clone()),
-            |it, value| it.control_socket = value,
-            "The command line (mpt) reaches mptd by this UNIX socket.",
+            "The command line (mpt) reaches mptd by this UNIX socket."
         )
         .at_reload(Reload::Restart),
-        &key(
-            "log",
+        &field!(
+            Daemon.log,
             Choice(&LEVELS),
-            |it: &Daemon| Some(it.log),
-            |it, value| it.log = value,
-            "The least severe messages that are logged: \"error\", \"warn\", \"info\", \"debug\" or \"trace\".",
+            "The least severe messages that are logged: \"error\", \"warn\", \"info\", \"debug\" or \"trace\"."
         ),
-        &key(
-            "log_format",
+        &field!(
+            Daemon.log_format,
             Choice(&LOG_FORMATS),
-            |it: &Daemon| Some(it.log_format),
-            |it, value| it.log_format = value,
             "The lines of the log are \"text\" (a sentence and fields; entries with fields where systemd leads the log into its journal) or \
-             \"json\" (one object on each line of standard error).",
+             \"json\" (one object on each line of standard error)."
         ),
-        &key(
-            "buffer_limit",
+        &field!(
+            Daemon.buffer_limit,
             BUFFER_LIMIT,
-            |it: &Daemon| Some(it.buffer_limit),
-            |it, value| it.buffer_limit = value,
             "Packets that wait, in reorder windows and for busy interfaces, take at most this much memory. When it is used up, packets are \
              delivered out of order rather than dropped. All connections of a client have one share of it, and each configured connection has \
-             one; beside others, none takes more than half.",
+             one; beside others, none takes more than half."
         )
         .at_reload(Reload::Restart),
-        &key(
-            "port",
+        &field!(
+            Daemon.port,
             PORT,
-            |it: &Daemon| Some(it.port),
-            |it, value| it.port = value,
-            "Paths that do not say otherwise listen on this UDP port. 4754 is the port of GRE in UDP (RFC 8086).",
+            "Paths that do not say otherwise listen on this UDP port. 4754 is the port of GRE in UDP (RFC 8086)."
         )
         .at_reload(Reload::Elsewhere),
         &key(
@@ -96,41 +84,33 @@ impl Keys for Daemon {
             List { example: "\"198.51.100.1\"", parse: values::endpoint, show: ToString::to_string },
             |it: &Daemon| Some(it.listen.clone()).filter(|listen| !listen.is_empty()),
             |it, value| it.listen = value,
-            "[[client]]s and [[controller]]s send to these addresses of this host, on daemon.port. Required when there are clients.",
+            "[[client]]s and [[controller]]s send to these addresses of this host, on daemon.port. Required when there are clients."
         )
         .at_reload(Reload::Restart)
         .shown(Shown::Example("[\"192.0.2.1\"]")),
-        &key(
-            "private_key_file",
+        &field!(
+            Daemon.private_key_file,
             PRIVATE_KEY,
-            |it: &Daemon| Some(it.private_key_file.clone()),
-            |it, value| it.private_key_file = value,
             "This file holds the private key of this host (`mpt genkey -o FILE`). Nobody but root and the user of the daemon may be able to \
-             open it. It is read only when there is a [connection.peer], [[client]] or [[controller]].",
+             open it. It is read only when there is a [connection.peer], [[client]] or [[controller]]."
         )
         // What is in the file counts, not its name.
         .differing_by(|old, new| old.private_key != new.private_key),
-        &key(
-            "max_clients",
+        &field!(
+            Daemon.max_clients,
             Integer { noun: "a number", range: 1..=1_000_000 },
-            |it: &Daemon| Some(it.max_clients),
-            |it, value| it.max_clients = value,
-            "At most so many connections of clients exist at one time.",
+            "At most so many connections of clients exist at one time."
         ),
-        &key(
-            "creations_per_second",
+        &field!(
+            Daemon.creations_per_second,
             Integer { noun: "a number", range: 1..=100_000 },
-            |it: &Daemon| Some(it.creations_per_second),
-            |it, value| it.creations_per_second = value,
-            "At most so many connections of clients are created in one second.",
+            "At most so many connections of clients are created in one second."
         ),
-        &key(
-            "mark",
+        &field!(
+            Daemon.mark,
             Integer { noun: "a mark", range: 1..=u32::MAX as u64 },
-            |it: &Daemon| Some(it.mark),
-            |it, value| it.mark = value,
             "The sockets of outer packets have this mark (SO_MARK). When a network of 0.0.0.0/0 or ::/0 is routed into the tunnel, packets with \
-             this mark are not.",
+             this mark are not."
         )
         .at_reload(Reload::Restart)
         .shown(Shown::UsualAs("0x6d7074")),

@@ -5,7 +5,7 @@ use mpt_core::path::mtu::IPV4_MINIMUM;
 use toml_edit::Value;
 
 use super::super::form::{Form, Integer, List, text};
-use super::super::key::{Keys, Part, Shown, key};
+use super::super::key::{Keys, Part, Shown, field, key};
 use super::super::reader::Table;
 use super::super::types::Device;
 use super::super::values;
@@ -40,12 +40,10 @@ impl Form<Option<Vec<IpNet>>> for Addresses {
 
 impl Keys for Device {
     const KEYS: &'static [&'static dyn Part<Self>] = &[
-        &key(
-            "name",
+        &field!(
+            Device.name,
             text("a name such as \"mpt0\"", values::interface, String::clone),
-            |it: &Device| Some(it.name.clone()),
-            |it, value| it.name = value,
-            "The device has this name in the system, of at most 15 characters. A device of this name that exists already is an error.",
+            "The device has this name in the system, of at most 15 characters. A device of this name that exists already is an error."
         )
         .vital("name = \"mpt0\"")
         .shown(Shown::Set("\"mpt0\"")),
@@ -58,16 +56,14 @@ impl Keys for Device {
                 it.addresses = value.unwrap_or_default();
             },
             "This host has these addresses inside the tunnel, IPv4 or IPv6, with the prefix length of their network. \"assigned\" stands for \
-             those that the server gives to the only connection of the device, which has create = true in its [connection.peer].",
+             those that the server gives to the only connection of the device, which has create = true in its [connection.peer]."
         )
         .required("addresses = [\"10.9.0.1/30\"]")
         .shown(Shown::Set("[\"10.9.0.1/30\", \"fd00:9::1/64\"]")),
-        &key(
-            "mtu",
+        &field!(
+            Device.mtu?,
             Integer { noun: "an MTU", range: IPV4_MINIMUM as u64..=65_535 },
-            |it: &Device| it.mtu,
-            |it, value| it.mtu = Some(value),
-            "The largest packet inside the tunnel has this many bytes. By default it is what fits the path with the smallest MTU of all.",
+            "The largest packet inside the tunnel has this many bytes. By default it is what fits the path with the smallest MTU of all."
         )
         .shown(Shown::Example("1464")),
     ];

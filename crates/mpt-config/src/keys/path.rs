@@ -5,7 +5,7 @@ use std::net::{IpAddr, Ipv4Addr};
 use mpt_core::path::mtu::IPV4_MINIMUM;
 
 use super::super::form::{Boolean, Integer, PORT, Text, scalar, text};
-use super::super::key::{Keys, Part, Reload, Shown, key};
+use super::super::key::{Keys, Part, Reload, Shown, field, key};
 use super::super::types::{DEFAULT_PORT, OtherEnd, Path, SourcePort};
 use super::super::values::{self, Fault, Remote};
 use super::NAME;
@@ -49,31 +49,25 @@ fn usual_source_port(other_end: OtherEnd, nat: bool, local_port: u16) -> SourceP
 
 impl Keys for Path {
     const KEYS: &'static [&'static dyn Part<Self>] = &[
-        &key(
-            "name",
+        &field!(
+            Path.name,
             NAME,
-            |it: &Path| Some(it.name.clone()),
-            |it, value| it.name = value,
-            "The command line and the log call the path by this name, which no other path of the connection has.",
+            "The command line and the log call the path by this name, which no other path of the connection has."
         )
         .vital("name = \"dsl\"")
         .at_reload(Reload::Replaced)
         .shown(Shown::Set("\"dsl\"")),
-        &key(
-            "local",
+        &field!(
+            Path.local?,
             LOCAL,
-            |it: &Path| it.local,
-            |it, value| it.local = Some(value),
-            "Address of this host on the path, IPv4 or IPv6. It may be left out when interface is given.",
+            "Address of this host on the path, IPv4 or IPv6. It may be left out when interface is given."
         )
         .at_reload(Reload::Replaced)
         .shown(Shown::Set("\"192.0.2.1\"")),
-        &key(
-            "interface",
+        &field!(
+            Path.interface?,
             text("the name of an interface", values::interface, String::clone),
-            |it: &Path| it.interface.clone(),
-            |it, value| it.interface = Some(value),
-            "Packets of the path leave through this interface whatever the routes say. By default the routes decide.",
+            "Packets of the path leave through this interface whatever the routes say. By default the routes decide."
         )
         .at_reload(Reload::Replaced)
         .shown(Shown::Example("\"eth0\"")),
@@ -93,7 +87,7 @@ impl Keys for Path {
             },
             "Address of the peer on the path, of the family of local, or its name in the DNS, which is resolved at the start and again when the path is \
              dead. With [connection.peer] it may be left out: the session finds the peer and follows it; the path then sends from the port on which it \
-             listens, over IPv4 unless local says otherwise.",
+             listens, over IPv4 unless local says otherwise."
         )
         .differing_by(|old, new| {
             // Where a name leads, or a session has found the other end, is no matter of the file.
@@ -103,40 +97,32 @@ impl Keys for Path {
         })
         .at_reload(Reload::Replaced)
         .shown(Shown::Set("\"198.51.100.1\"")),
-        &key(
-            "local_port",
+        &field!(
+            Path.local_port,
             PORT,
-            |it: &Path| Some(it.local_port),
-            |it, value| it.local_port = value,
-            "The path listens on this UDP port. By default it is that of the daemon.",
+            "The path listens on this UDP port. By default it is that of the daemon."
         )
         .follows(|_, around| Some(around.port))
         .at_reload(Reload::Replaced),
-        &key(
-            "source_port",
+        &field!(
+            Path.source_port,
             SOURCE_PORT,
-            |it: &Path| Some(it.source_port),
-            |it, value| it.source_port = value,
             "The path sends from this UDP port, from one \"random\" port for the life of the path, or from a pool of ports (\"entropy\"), so that routers \
              with several links to choose from spread the flows; not through a NAT. With nat or [connection.peer] it sends by default from the port on \
-             which it listens.",
+             which it listens."
         )
         .follows(|it, around| Some(usual_source_port(around.other_end, it.nat, it.local_port)))
         .at_reload(Reload::Replaced),
-        &key(
-            "remote_port",
+        &field!(
+            Path.remote_port,
             PORT,
-            |it: &Path| Some(it.remote_port),
-            |it, value| it.remote_port = value,
-            "The path sends to this UDP port: the one on which the peer listens.",
+            "The path sends to this UDP port: the one on which the peer listens."
         )
         .at_reload(Reload::Replaced),
-        &key(
-            "remote_source_port",
+        &field!(
+            Path.remote_source_port?,
             PORT,
-            |it: &Path| it.remote_source_port,
-            |it, value| it.remote_source_port = Some(value),
-            "Packets are accepted only if the peer sends them from this UDP port. By default any port will do.",
+            "Packets are accepted only if the peer sends them from this UDP port. By default any port will do."
         )
         .follows(|it, around| {
             let implied = around.other_end == OtherEnd::Prototype && !it.nat;
@@ -144,67 +130,51 @@ impl Keys for Path {
         })
         .at_reload(Reload::Replaced)
         .shown(Shown::Example("50000")),
-        &key(
-            "weight",
+        &field!(
+            Path.weight,
             Integer { noun: "a weight", range: 1..=65_535 },
-            |it: &Path| Some(it.weight),
-            |it, value| it.weight = value,
-            "Share of the packets sent on this path, in proportion to the other paths' weights.",
+            "Share of the packets sent on this path, in proportion to the other paths' weights."
         ),
-        &key(
-            "weight_in",
+        &field!(
+            Path.weight_in,
             Integer { noun: "a weight", range: 1..=65_535 },
-            |it: &Path| Some(it.weight_in),
-            |it, value| it.weight_in = value,
-            "Share of the packets that the peer sends on this path. By default it is the same as weight.",
+            "Share of the packets that the peer sends on this path. By default it is the same as weight."
         )
         .follows(|it, _| Some(it.weight)),
-        &key(
-            "tier",
+        &field!(
+            Path.tier,
             Integer { noun: "a tier", range: 0..=255 },
-            |it: &Path| Some(it.tier),
-            |it, value| it.tier = value,
-            "Tier 0 carries data; a path of tier 1 only while no path of tier 0 is up (a backup link), and so on.",
+            "Tier 0 carries data; a path of tier 1 only while no path of tier 0 is up (a backup link), and so on."
         ),
-        &key(
-            "mtu",
+        &field!(
+            Path.mtu?,
             Integer { noun: "an MTU", range: IPV4_MINIMUM as u64..=65_535 },
-            |it: &Path| it.mtu,
-            |it, value| it.mtu = Some(value),
             "Path MTU in bytes: the largest IP packet from end to end. By default it is the MTU of the interface, and is lowered when routers on the way \
-             report a smaller one.",
+             report a smaller one."
         )
         .shown(Shown::Example("1500")),
-        &key(
-            "rate",
+        &field!(
+            Path.rate?,
             RATE,
-            |it: &Path| it.rate,
-            |it, value| it.rate = Some(value),
-            "Rate of the uplink in each direction, for the advice of `mptd --check` on window and weights. By default it is unknown.",
+            "Rate of the uplink in each direction, for the advice of `mptd --check` on window and weights. By default it is unknown."
         )
         .shown(Shown::Example("\"100 Mbit/s\"")),
-        &key(
-            "up",
+        &field!(
+            Path.up,
             Boolean,
-            |it: &Path| Some(it.up),
-            |it, value| it.up = value,
-            "If true, the path starts up. `mpt path up` and `mpt path down` change it while the daemon runs.",
+            "If true, the path starts up. `mpt path up` and `mpt path down` change it while the daemon runs."
         ),
-        &key(
-            "nat",
+        &field!(
+            Path.nat,
             Boolean,
-            |it: &Path| Some(it.nat),
-            |it, value| it.nat = value,
             "True says that a NAT lies between the two hosts. Packets then leave, unless source_port says otherwise, from the port on which the path listens, so that \
-             one NAT binding serves both directions.",
+             one NAT binding serves both directions."
         )
         .at_reload(Reload::Replaced),
-        &key(
-            "public",
+        &field!(
+            Path.public?,
             PUBLIC,
-            |it: &Path| it.public,
-            |it, value| it.public = Some(value),
-            "Address of this host as the prototype has it (its remote_ipaddr), if a NAT makes it another than local. Only with compat.",
+            "Address of this host as the prototype has it (its remote_ipaddr), if a NAT makes it another than local. Only with compat."
         )
         .at_reload(Reload::Replaced)
         .shown(Shown::Apart("\"203.0.113.77\"")),

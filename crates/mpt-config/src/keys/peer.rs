@@ -1,55 +1,45 @@
 //! `[connection.peer]`
 
 use super::super::form::Boolean;
-use super::super::key::{Keys, Part, Reload, Shown, Within, key};
+use super::super::key::{Keys, Part, Reload, Shown, Within, field};
 use super::super::peers::{Peer, Timing};
 use super::{KEY, KEY_FILE, PSK_FILE, PUBLIC_KEY_MISSING, no_key};
 
 impl Keys for Peer {
     const KEYS: &'static [&'static dyn Part<Self>] = &[
-        &key(
-            "public_key",
+        &field!(
+            Peer.public_key,
             KEY,
-            |it: &Peer| Some(it.public_key),
-            |it, value| it.public_key = value,
-            "Public key of the peer: what `mpt pubkey` prints there.",
+            "Public key of the peer: what `mpt pubkey` prints there."
         )
         .vital(PUBLIC_KEY_MISSING)
         .at_reload(Reload::Replaced)
         .shown(Shown::Set("\"VNGkqZLC2v5RVRmzsu6nZ+ZGyP5RmIVDRDpZ5jWFKHo=\"")),
-        &key(
-            "psk_file",
+        &field!(
+            Peer.psk_file?,
             KEY_FILE,
-            |it: &Peer| it.psk_file.clone(),
-            |it, value| it.psk_file = Some(value),
-            PSK_FILE,
+            PSK_FILE
         )
         .differing_by(|old, new| old.psk != new.psk)
         .shown(Shown::Example("\"/etc/mpt/office.psk\"")),
-        &key(
-            "initiate",
+        &field!(
+            Peer.initiate,
             Boolean,
-            |it: &Peer| Some(it.initiate),
-            |it, value| it.initiate = value,
-            "If true, this host initiates the session. By default it does when every path has a remote; one of the two hosts has to.",
+            "If true, this host initiates the session. By default it does when every path has a remote; one of the two hosts has to."
         )
         .follows(|_, around| Some(around.knows_remotes)),
-        &key(
-            "create",
+        &field!(
+            Peer.create,
             Boolean,
-            |it: &Peer| Some(it.create),
-            |it, value| it.create = value,
             "If true, the peer is asked to create the connection, as the policy of its [[client]] allows: it assigns the GRE key, and the device's addresses \
-             where they are \"assigned\". Otherwise the connection is in the files of both hosts.",
+             where they are \"assigned\". Otherwise the connection is in the files of both hosts."
         )
         .at_reload(Reload::Replaced),
         &Within { get: |it: &Peer| &it.timing, get_mut: |it| &mut it.timing, note: None },
-        &key(
-            "follow_weights",
+        &field!(
+            Peer.follow_weights,
             Boolean,
-            |it: &Peer| Some(it.follow_weights),
-            |it, value| it.follow_weights = value,
-            "If true, the weights that the peer asks for (its weight_in) take the place of ours for what we send.",
+            "If true, the weights that the peer asks for (its weight_in) take the place of ours for what we send."
         ),
     ];
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 use mpt_api::{Equalize, Late};
 
 use super::super::form::{Boolean, Choice, Integer, time};
-use super::super::key::{Keys, Part, key};
+use super::super::key::{Keys, Part, field};
 use super::super::reorder::Reorder;
 
 const LATE: [(&str, Late); 2] = [("deliver", Late::Deliver), ("drop", Late::Drop)];
@@ -14,43 +14,33 @@ const EQUALIZE: [(&str, Equalize); 3] =
 
 impl Keys for Reorder {
     const KEYS: &'static [&'static dyn Part<Self>] = &[
-        &key(
-            "window",
+        &field!(
+            Reorder.window,
             Integer { noun: "a window in packets", range: 0..=65_535 },
-            |it: &Reorder| Some(it.window),
-            |it, value| it.window = value,
             "The receive window says how many packets ahead of a missing one others may arrive and still be put in order; 0 switches it off. It \
-             has to hold what arrives at the full rate of all paths within max_delay; `mptd --check` does the sum when the paths' rates are given.",
+             has to hold what arrives at the full rate of all paths within max_delay; `mptd --check` does the sum when the paths' rates are given."
         ),
-        &key(
-            "max_delay",
+        &field!(
+            Reorder.max_delay,
             // Longer waits than any path needs would only hide that it is broken.
             time(Duration::from_millis(1)..=Duration::from_secs(10)),
-            |it: &Reorder| Some(it.max_delay),
-            |it, value| it.max_delay = value,
-            "The longest time that a packet waits for a missing one: slightly more than the difference of the paths' delays.",
+            "The longest time that a packet waits for a missing one: slightly more than the difference of the paths' delays."
         ),
-        &key(
-            "early_release",
+        &field!(
+            Reorder.early_release,
             Boolean,
-            |it: &Reorder| Some(it.early_release),
-            |it, value| it.early_release = value,
-            "If true, a missing packet is given up as soon as every path has shown that it will not come, rather than after max_delay.",
+            "If true, a missing packet is given up as soon as every path has shown that it will not come, rather than after max_delay."
         ),
-        &key(
-            "late",
+        &field!(
+            Reorder.late,
             Choice(&LATE),
-            |it: &Reorder| Some(it.late),
-            |it, value| it.late = value,
-            "A packet that arrives after it was given up is delivered out of order (\"deliver\") or dropped (\"drop\").",
+            "A packet that arrives after it was given up is delivered out of order (\"deliver\") or dropped (\"drop\")."
         ),
-        &key(
-            "equalize",
+        &field!(
+            Reorder.equalize,
             Choice(&EQUALIZE),
-            |it: &Reorder| Some(it.equalize),
-            |it, value| it.equalize = value,
             "Packets that came by a shorter path are held for as long as the longest path in use takes longer, so that all are equally late: those \
-             of \"tcp\" connections, whose start suffers from a delay that seems to grow, \"all\", or none (\"off\"). It needs a session.",
+             of \"tcp\" connections, whose start suffers from a delay that seems to grow, \"all\", or none (\"off\"). It needs a session."
         ),
     ];
 

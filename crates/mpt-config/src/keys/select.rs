@@ -4,7 +4,7 @@ use ipnet::IpNet;
 
 use super::super::draft::Select;
 use super::super::form::{Text, scalar, text};
-use super::super::key::{Keys, Part, Shown, key};
+use super::super::key::{Keys, Part, Shown, field};
 use super::super::types::PortRange;
 use super::super::values;
 
@@ -29,52 +29,40 @@ const SOURCE: Text<IpNet> = text(NETWORK, values::network, ToString::to_string);
 
 impl Keys for Select {
     const KEYS: &'static [&'static dyn Part<Self>] = &[
-        &key(
-            "destination",
+        &field!(
+            Select.destination?,
             DESTINATION,
-            |it: &Select| it.destination,
-            |it, value| it.destination = Some(value),
-            "The destination lies in this network. By default it lies in any of the networks of the connection.",
+            "The destination lies in this network. By default it lies in any of the networks of the connection."
         )
         .shown(Shown::Example("\"192.168.2.0/24\"")),
-        &key(
-            "source",
+        &field!(
+            Select.source?,
             SOURCE,
-            |it: &Select| it.source,
-            |it, value| it.source = Some(value),
-            "The source lies in this network.",
+            "The source lies in this network."
         )
         .shown(Shown::Example("\"192.168.1.0/24\"")),
-        &key(
-            "protocol",
+        &field!(
+            Select.protocol?,
             PROTOCOL,
-            |it: &Select| it.protocol,
-            |it, value| it.protocol = Some(value),
-            "The protocol is this one: \"icmp\", \"tcp\", \"udp\", \"gre\", \"esp\", \"ah\", \"icmpv6\", \"ospf\", \"sctp\" or a number.",
+            "The protocol is this one: \"icmp\", \"tcp\", \"udp\", \"gre\", \"esp\", \"ah\", \"icmpv6\", \"ospf\", \"sctp\" or a number."
         )
         .shown(Shown::Example("\"udp\"")),
-        &key(
-            "source_port",
+        &field!(
+            Select.source_port?,
             PORTS,
-            |it: &Select| it.source_port,
-            |it, value| it.source_port = Some(value),
-            "The source port is this one, or in a range such as \"10000-20000\".",
+            "The source port is this one, or in a range such as \"10000-20000\"."
         )
         .shown(Shown::Example("\"10000-20000\"")),
-        &key(
-            "destination_port",
+        &field!(
+            Select.destination_port?,
             PORTS,
-            |it: &Select| it.destination_port,
-            |it, value| it.destination_port = Some(value),
-            "The destination port is this one, or in such a range.",
+            "The destination port is this one, or in such a range."
         )
         .shown(Shown::Example("5060")),
-        &key(
-            "dscp",
+        &field!(
+            Select.dscp?,
             DSCP,
-            |it: &Select| it.dscp,
-            |it, value| it.dscp = Some(value),
-            "The DSCP is this one: a number from 0 to 63, or a name such as \"EF\", \"AF41\" or \"CS5\".",
+            "The DSCP is this one: a number from 0 to 63, or a name such as \"EF\", \"AF41\" or \"CS5\"."
         )
         .shown(Shown::Example("\"EF\"")),
     ];

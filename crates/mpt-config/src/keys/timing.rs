@@ -5,7 +5,7 @@ use std::time::Duration;
 use mpt_api::KEEPALIVE_US;
 
 use super::super::form::{time, time_or_zero};
-use super::super::key::{Keys, Part, Shown, key};
+use super::super::key::{Keys, Part, Shown, field};
 use super::super::peers::Timing;
 
 /// Shorter than NATs forget a UDP binding (RFC 4787, REQ-5: not before 2 minutes; many do after 30 s).
@@ -13,31 +13,25 @@ const IDLE_KEEPALIVE: Duration = Duration::from_secs(15);
 
 impl Keys for Timing {
     const KEYS: &'static [&'static dyn Part<Self>] = &[
-        &key(
-            "keepalive",
+        &field!(
+            Timing.keepalive,
             time_or_zero(
                 Duration::from_micros(*KEEPALIVE_US.start())
                     ..=Duration::from_micros(*KEEPALIVE_US.end()),
             ),
-            |it: &Timing| Some(it.keepalive),
-            |it, value| it.keepalive = value,
             "The probe interval of each path while packets flow. With \"0\" paths are never probed; a path is then up unless its interface or the \
-             administrator says otherwise.",
+             administrator says otherwise."
         ),
-        &key(
-            "idle_keepalive",
+        &field!(
+            Timing.idle_keepalive,
             time(Duration::from_millis(10)..=Duration::from_secs(600)),
-            |it: &Timing| Some(it.idle_keepalive),
-            |it, value| it.idle_keepalive = value,
-            "The probe interval while no packets flow: short enough for NATs on the way to keep their bindings. It is at least keepalive.",
+            "The probe interval while no packets flow: short enough for NATs on the way to keep their bindings. It is at least keepalive."
         )
         .follows(|it, _| Some(IDLE_KEEPALIVE.max(it.keepalive))),
-        &key(
-            "dead",
+        &field!(
+            Timing.dead?,
             time(Duration::from_millis(20)..=Duration::from_secs(600)),
-            |it: &Timing| it.dead,
-            |it, value| it.dead = Some(value),
-            "A path is declared dead after this long without confirmation. By default its round-trip time decides: three keepalives or more.",
+            "A path is declared dead after this long without confirmation. By default its round-trip time decides: three keepalives or more."
         )
         .shown(Shown::Example("\"500 ms\"")),
     ];
