@@ -22,10 +22,12 @@ pub enum Outcome {
         at: Instant,
         /// When it arrives once more, if it does; never before `at` where order is kept.
         copy: Option<Instant>,
+        /// Whether it is marked "congestion experienced".
+        marked: bool,
     },
     /// It is lost on the wire.
     Lost,
-    /// It found the queue full.
+    /// It found the queue full, or too long for a packet that cannot be marked.
     QueueFull,
 }
 
@@ -51,6 +53,19 @@ pub struct Counters {
     pub lost: Tally,
     /// Copies that arrive besides.
     pub duplicated: Tally,
+    /// Marked "congestion experienced", lost ones included.
+    #[cfg_attr(feature = "serde", serde(default))]
+    pub marked: Tally,
+}
+
+/// Whether a packet can be marked "congestion experienced" (RFC 3168: ECN-capable transport).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Capable {
+    /// It cannot: congestion drops it.
+    #[default]
+    No,
+    /// It can.
+    Yes,
 }
 
 /// The model of one direction of one link, without the packets: tells at once what becomes of each.
@@ -122,21 +137,40 @@ impl Channel {
 
     /// Decides what becomes of a packet that comes at `now`. A time before that of an earlier call counts as that one.
     pub fn send(&mut self, now: Instant, size: ByteCount) -> Outcome {
-        self.send_from(now, size, 0)
+        self.offer(now, size, 0, Capable::No)
+    }
+
+    /// The same for a packet that may be one that can be marked ([`Params::mark_above`]).
+    pub fn send_capable(&mut self, now: Instant, size: ByteCount, capable: Capable) -> Outcome {
+        self.offer(now, size, 0, capable)
     }
 
     /// The same for a packet of one of the stations that share the channel. They matter to a shared medium only
     /// ([`Channel::shared`]); queue and transmitter are one for all of them, first come, first served.
     pub fn send_from(&mut self, now: Instant, size: ByteCount, station: u32) -> Outcome {
+        self.offer(now, size, station, Capable::No)
+    }
+
+    fn offer(&mut self, now: Instant, size: ByteCount, station: u32, capable: Capable) -> Outcome {
         let now = self.advance(now);
         // Before anything that depends on the state of the link, see `Draws`.
         let draws = self.random.draw();
         self.counters.offered.add(size);
 
         let mut start = self.transmitter.start(now);
+        let congested =
+            self.params.mark_above.is_some_and(|limit| start - now > nanoseconds(limit));
+        let marked = congested && capable == Capable::Yes;
+        if congested && !marked {
+            self.counters.queue_full.add(size);
+            return Outcome::QueueFull;
+        }
         if !self.queue.admit(self.params.queue, now, start, size.0) {
             self.counters.queue_full.add(size);
             return Outcome::QueueFull;
+        }
+        if marked {
+            self.counters.marked.add(size);
         }
         let access = self.access.as_mut().map(|access| access.pay(start, station));
         if let Some(time) = access
@@ -145,7 +179,7 @@ impl Channel {
             start = self.transmitter.occupy(now, time);
         }
         self.wire_schedule.apply(start, &mut self.params);
-        let Params { delay, jitter, keep_order, loss, duplication, .. } = self.params;
+        let Params { slot, delay, jitter, keep_order, loss, duplication, .. } = self.params;
         let end = self.transmitter.transmit(now, size, &mut self.params, &mut self.wire_schedule);
         if let Some(access) = &mut self.access {
             access.transmitted(end);
@@ -155,6 +189,7 @@ impl Channel {
             self.counters.lost.add(size);
             return Outcome::Lost;
         }
+        let end = end_of_slot(end, nanoseconds(slot));
         let base = end.saturating_add(nanoseconds(delay));
         let mut arrival = |drawn| {
             let jitter = self.jitter.next(jitter, start, drawn);
@@ -170,7 +205,7 @@ impl Channel {
         if copy.is_some() {
             self.counters.duplicated.add(size);
         }
-        Outcome::Arrives { at, copy }
+        Outcome::Arrives { at, copy, marked }
     }
 
     /// Packets that wait for the transmitter at `now`, and their bytes; the one in transmission is not among them.
@@ -202,6 +237,11 @@ impl Channel {
             _ => self.wire_schedule.insert(at, change),
         }
     }
+}
+
+/// When what is transmitted at `time` leaves a link with slots of this length; at once where they have none.
+fn end_of_slot(time: u64, slot: u64) -> u64 {
+    if slot == 0 { time } else { time.div_ceil(slot).saturating_mul(slot) }
 }
 
 impl Tally {

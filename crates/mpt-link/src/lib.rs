@@ -1,5 +1,5 @@
-//! The model of one direction of one link: rate, propagation delay, jitter, loss, duplication, queue, and a schedule
-//! of changes to any of them.
+//! The model of one direction of one link: rate, slots, propagation delay, jitter, loss, duplication, queue, and a
+//! schedule of changes to them.
 //!
 //! A deterministic state machine, driven by packets, time and a seed: it reads no clock and draws no entropy, so that
 //! the simulator and the laboratory's emulator compute the same link, and the same arguments give the same results to
@@ -8,7 +8,7 @@
 //! What a packet meets, in this order:
 //!
 //! ```text
-//!  enqueue -> [ queue, drop-tail ] -> [ transmitter, rate ] -> [ loss ] -> [ duplication ] -> [ delay + jitter ] -> poll
+//!  enqueue -> [ queue, drop-tail or marking ] -> [ transmitter, rate, slots ] -> [ loss ] -> [ duplication ] -> [ delay + jitter ] -> poll
 //! ```
 //!
 //! A lost packet has used its share of queue and rate, as on a real wire. (Kernel `netem` drops before its rate
@@ -50,7 +50,7 @@ mod time;
 mod transmitter;
 mod units;
 
-pub use channel::{Channel, Counters, Outcome, Tally};
+pub use channel::{Capable, Channel, Counters, Outcome, Tally};
 pub use jitter::{Distribution, Jitter, Redraw};
 pub use link::Link;
 pub use loss::Loss;

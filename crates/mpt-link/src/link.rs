@@ -43,7 +43,7 @@ impl<P> Link<P> {
         P: Clone,
     {
         let outcome = self.channel.send(now, size);
-        if let Outcome::Arrives { at, copy } = outcome {
+        if let Outcome::Arrives { at, copy, .. } = outcome {
             if let Some(copy) = copy {
                 // Numbered after the packet itself.
                 self.push(copy, 1, packet.clone());

@@ -15,6 +15,14 @@ pub struct Params {
     pub rate: Option<Bitrate>,
     /// What may wait for the transmitter.
     pub queue: QueueLimit,
+    /// The wait for the transmitter above which a packet is marked "congestion experienced" (RFC 3168), or dropped if
+    /// it has no such mark; `None` for a queue that marks nothing.
+    #[cfg_attr(feature = "serde", serde(default))]
+    pub mark_above: Option<Duration>,
+    /// Distance of the grants of a link that sends in slots (LTE: 1 ms), counted from the start of the link: what the
+    /// transmitter finishes within a slot leaves together at its end. Zero for a link that sends at any time.
+    #[cfg_attr(feature = "serde", serde(default))]
+    pub slot: Duration,
     /// Time from the end of the transmission to the arrival.
     pub delay: Duration,
     /// Random part of the delay. The sum is never below 0.

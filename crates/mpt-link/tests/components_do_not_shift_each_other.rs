@@ -27,7 +27,7 @@ fn outcomes(params: Params) -> Vec<Outcome> {
     let mut outcomes = send_regularly(&mut channel, start, nanos(1000), 1000, PACKETS);
     let origin = *ORIGIN;
     for outcome in &mut outcomes {
-        if let Outcome::Arrives { at, copy } = outcome {
+        if let Outcome::Arrives { at, copy, .. } = outcome {
             *at = origin + (*at - start);
             *copy = copy.map(|copy| origin + (copy - start));
         }
@@ -60,7 +60,7 @@ fn duplication_shifts_nothing() {
     let more = outcomes(Params { duplication: probability(0.5), ..base() });
     let copies = |outcomes: &[Outcome]| -> Vec<Outcome> {
         let original = |&outcome: &Outcome| match outcome {
-            Outcome::Arrives { at, .. } => Outcome::Arrives { at, copy: None },
+            Outcome::Arrives { at, .. } => Outcome::Arrives { at, copy: None, marked: false },
             other => other,
         };
         outcomes.iter().map(original).collect()

@@ -4,7 +4,7 @@
 mod common;
 
 use common::{arrival, nanos, rate, start};
-use mpt_link::{ByteCount, Change, Channel, Link, Outcome, Params, QueueLimit};
+use mpt_link::{ByteCount, Capable, Change, Channel, Link, Outcome, Params, QueueLimit};
 use proptest::prelude::*;
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -13,12 +13,17 @@ use std::time::Duration;
 struct Offered {
     at: u64,
     size: u64,
+    /// Whether it can be marked.
+    capable: bool,
 }
 
 #[derive(Clone, Debug)]
 struct Case {
     rate: u64,
     queue: QueueLimit,
+    /// Waits above it mark or drop.
+    mark_above: Option<u64>,
+    slot: u64,
     delay: u64,
     keep_order: bool,
     changes: Vec<(u64, Change)>,
@@ -37,6 +42,7 @@ struct Naive {
     budget: Option<u128>,
     /// When each packet arrives.
     arrivals: Vec<Option<u64>>,
+    marks: Vec<bool>,
     last_arrival: u64,
 }
 
@@ -51,6 +57,7 @@ impl Naive {
             line: VecDeque::new(),
             budget: None,
             arrivals: vec![None; case.packets.len()],
+            marks: vec![false; case.packets.len()],
             last_arrival: 0,
         };
         naive.begin();
@@ -86,7 +93,12 @@ impl Naive {
                 return;
             }
             // Rounded down; the very end of this nanosecond is the next one.
-            let end = self.time + u64::from(self.budget == Some(0));
+            let mut end = self.time + u64::from(self.budget == Some(0));
+            while self.params.slot > Duration::ZERO
+                && !end.is_multiple_of(self.params.slot.as_nanos() as u64)
+            {
+                end += 1;
+            }
             let mut arrival = end + delay;
             if self.params.keep_order {
                 arrival = arrival.max(self.last_arrival);
@@ -107,7 +119,20 @@ impl Naive {
         self.line.is_empty() && self.budget != Some(0)
     }
 
+    /// How long a packet that came now would wait.
+    fn wait(&self) -> Duration {
+        let mut future = self.clone();
+        while !future.free() {
+            future.step();
+        }
+        nanos(future.time - self.time)
+    }
+
     fn offer(&mut self, packet: usize, size: u64, sizes: &[Offered]) -> bool {
+        let congested = self.params.mark_above.is_some_and(|limit| self.wait() > limit);
+        if congested && !sizes[packet].capable {
+            return false;
+        }
         let waiting = self.line.iter().filter(|(_, _, delay)| delay.is_none());
         let room = self.free()
             || match self.params.queue {
@@ -116,15 +141,10 @@ impl Naive {
                 QueueLimit::Bytes(limit) => {
                     waiting.map(|&(other, ..)| sizes[other].size).sum::<u64>() + size <= limit.0
                 }
-                QueueLimit::Time(limit) => {
-                    let mut future = self.clone();
-                    while !future.free() {
-                        future.step();
-                    }
-                    nanos(future.time - self.time) <= limit
-                }
+                QueueLimit::Time(limit) => self.wait() <= limit,
             };
         if room {
+            self.marks[packet] = congested;
             self.line.push_back((packet, u128::from(size) * 8_000_000_000, None));
             self.serve();
         }
@@ -136,13 +156,16 @@ fn params(case: &Case) -> Params {
     Params {
         rate: rate(case.rate),
         queue: case.queue,
+        mark_above: case.mark_above.map(nanos),
+        slot: nanos(case.slot),
         delay: nanos(case.delay),
         keep_order: case.keep_order,
         ..Params::default()
     }
 }
 
-fn naive(case: &Case) -> Vec<Option<u64>> {
+/// When each packet arrives, and whether it is marked then.
+fn naive(case: &Case) -> Vec<Option<(u64, bool)>> {
     let mut naive = Naive::new(case);
     for (n, packet) in case.packets.iter().enumerate() {
         while naive.time < packet.at {
@@ -153,7 +176,7 @@ fn naive(case: &Case) -> Vec<Option<u64>> {
     while !naive.line.is_empty() {
         naive.step();
     }
-    naive.arrivals
+    naive.arrivals.into_iter().zip(naive.marks).map(|(at, marked)| Some((at?, marked))).collect()
 }
 
 /// Rates at which a byte takes about 0.1 to 40 ns, whole numbers of bits per nanosecond among them.
@@ -174,6 +197,8 @@ prop_compose! {
     fn any_case()(
         rate in any_rate(),
         queue in any_queue(),
+        mark_above in prop::option::of(0..60_u64),
+        slot in prop_oneof![Just(0_u64), 1..40_u64],
         delay in 0..50_u64,
         keep_order in any::<bool>(),
         changes in prop::collection::vec((0..600_u64, prop_oneof![
@@ -182,14 +207,14 @@ prop_compose! {
             2 => any_queue().prop_map(Change::Queue),
             2 => (0..50_u64).prop_map(|delay| Change::Delay(nanos(delay))),
         ]), 0..8),
-        gaps in prop::collection::vec((prop_oneof![Just(0_u64), 0..12_u64, 0..200_u64], 0..40_u64), 1..60),
+        gaps in prop::collection::vec((prop_oneof![Just(0_u64), 0..12_u64, 0..200_u64], 0..40_u64, any::<bool>()), 1..60),
     ) -> Case {
         let mut at = 0;
-        let packets = gaps.into_iter().map(|(gap, size)| {
+        let packets = gaps.into_iter().map(|(gap, size, capable)| {
             at += gap;
-            Offered { at, size }
+            Offered { at, size, capable }
         }).collect();
-        Case { rate, queue, delay, keep_order, changes, packets }
+        Case { rate, queue, mark_above, slot, delay, keep_order, changes, packets }
     }
 }
 
@@ -202,12 +227,17 @@ proptest! {
     fn every_packet_arrives_when_the_model_says(case in any_case()) {
         let start = start();
         let mut channel = Channel::new(start, params(&case), schedule(&case), 1);
-        let arrivals: Vec<Option<u64>> = case
-            .packets
-            .iter()
-            .map(|packet| arrival(start, channel.send(start + nanos(packet.at), ByteCount(packet.size))))
-            .collect();
+        let mut send = |packet: &Offered| {
+            let capable = if packet.capable { Capable::Yes } else { Capable::No };
+            let now = start + nanos(packet.at);
+            let outcome = channel.send_capable(now, ByteCount(packet.size), capable);
+            let marked = matches!(outcome, Outcome::Arrives { marked: true, .. });
+            arrival(start, outcome).map(|at| (at, marked))
+        };
+        let arrivals: Vec<Option<(u64, bool)>> = case.packets.iter().map(&mut send).collect();
+        let marked = arrivals.iter().flatten().filter(|(_, marked)| *marked).count();
         prop_assert_eq!(arrivals, naive(&case));
+        prop_assert_eq!(channel.counters().marked.packets, marked as u64);
     }
 
     #[test]
@@ -231,7 +261,7 @@ proptest! {
         for (n, packet) in case.packets.iter().enumerate() {
             let now = start + nanos(packet.at);
             drain(&mut link, now, &mut received);
-            if let Outcome::Arrives { at, copy } = link.enqueue(now, ByteCount(packet.size), n) {
+            if let Outcome::Arrives { at, copy, .. } = link.enqueue(now, ByteCount(packet.size), n) {
                 expected.push((at, n));
                 expected.extend(copy.map(|copy| (copy, n)));
             }

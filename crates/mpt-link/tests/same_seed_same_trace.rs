@@ -25,6 +25,7 @@ fn trace(seed: u64) -> u64 {
         loss: Loss::bursts(probability(0.02), 3.0).expect("possible"),
         duplication: probability(0.01),
         keep_order: false,
+        ..Params::default()
     };
     let ms = Duration::from_millis;
     let schedule = [

@@ -79,7 +79,9 @@ impl Network {
     ) -> (Option<Time>, Option<Time>) {
         let instant = self.instant(now);
         match self.channels[link.0].send(instant, size) {
-            Outcome::Arrives { at, copy } => (Some(self.time(at)), copy.map(|at| self.time(at))),
+            Outcome::Arrives { at, copy, .. } => {
+                (Some(self.time(at)), copy.map(|at| self.time(at)))
+            }
             Outcome::Lost | Outcome::QueueFull => (None, None),
         }
     }

@@ -207,7 +207,7 @@ impl Engine {
             let size = ByteCount(shape.segment_length(index) as u64);
             let channel = &mut self.channels[channel];
             let outcome = channel.send_from(now, size, direction);
-            if let Outcome::Arrives { at, copy } = outcome {
+            if let Outcome::Arrives { at, copy, .. } = outcome {
                 let params = channel.params();
                 match &mut run {
                     Some(run) if run.takes(at, params) => (run.at, run.end) = (at, index + 1),
@@ -271,6 +271,10 @@ impl Growing {
     fn takes(&self, at: Instant, params: &Params) -> bool {
         if matches!(params.jitter, Some(Jitter { redraw: Redraw::EveryPacket, .. })) {
             // Its delay is its own.
+            return at == self.at;
+        }
+        if !params.slot.is_zero() {
+            // What leaves at the end of one slot does not wait for that of the next one.
             return at == self.at;
         }
         let few = self.end - self.first < SHORT_RUN_SEGMENTS;

@@ -138,6 +138,8 @@ pub(super) mod tests {
             keep_order: true,
             loss: Loss::bursts(Probability::new(0.01).unwrap(), 3.0).unwrap(),
             duplication: Probability::new(0.001).unwrap(),
+            mark_above: Some(Duration::from_millis(5)),
+            slot: Duration::from_millis(1),
         };
         let schedule = vec![(Duration::from_secs(1), Change::Rate(Bitrate::new(1)))];
         let medium = Some(Medium { access: Duration::from_micros(100), burst: Duration::ZERO });

@@ -110,6 +110,7 @@ impl Default for NetworkFile {
 pub(super) struct Shape {
     pub(super) rate: Option<Rate>,
     pub(super) queue: Option<Limit>,
+    pub(super) slot: Option<Time>,
     pub(super) delay: Option<Time>,
     pub(super) jitter: Option<JitterFile>,
     pub(super) keep_order: Option<bool>,
@@ -125,6 +126,7 @@ impl Shape {
         Self {
             rate: self.rate.or(other.rate),
             queue: self.queue.or(other.queue),
+            slot: self.slot.or(other.slot),
             delay: self.delay.or(other.delay),
             jitter: self.jitter.or(other.jitter),
             keep_order: self.keep_order.or(other.keep_order),
@@ -147,6 +149,7 @@ macro_rules! shaped {
             $($(#[$attribute])* pub(super) $field: $type,)*
             rate: Option<Rate>,
             queue: Option<Limit>,
+            slot: Option<Time>,
             delay: Option<Time>,
             jitter: Option<JitterFile>,
             keep_order: Option<bool>,
@@ -162,6 +165,7 @@ macro_rules! shaped {
                 Shape {
                     rate: self.rate,
                     queue: self.queue,
+                    slot: self.slot,
                     delay: self.delay,
                     jitter: self.jitter,
                     keep_order: self.keep_order,

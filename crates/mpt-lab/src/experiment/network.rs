@@ -282,6 +282,8 @@ fn sum(wires: &[&Wire], packet: u64) -> Result<Wire, String> {
     let params = Params {
         rate: Bitrate::new(total as u64),
         queue: summed_queue(wires),
+        mark_above: None,
+        slot: most.params.slot,
         delay: longest_way(wires, &rates, packet).saturating_sub(transmission(packet, total)),
         jitter: most.params.jitter,
         keep_order: most.params.keep_order,
@@ -347,6 +349,8 @@ fn wire(shape: &Shape, place: Place<'_>) -> Result<Wire> {
         queue: shape
             .queue
             .map_or(QueueLimit::Unlimited, |limit| scaled_queue(limit.0, place.scale)),
+        mark_above: None,
+        slot: shape.slot.unwrap_or_default().0,
         delay: shape.delay.unwrap_or_default().0,
         jitter: shape.jitter.map(|file| jitter(file, place)).transpose()?.flatten(),
         keep_order: shape.keep_order.unwrap_or(false),

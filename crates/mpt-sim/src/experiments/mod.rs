@@ -49,7 +49,7 @@ pub struct Setting<'a> {
 }
 
 /// All of them: the study in the order of the paper, then the tunnel.
-pub const ALL: [Experiment; 26] = {
+pub const ALL: [Experiment; 27] = {
     const fn of(
         name: &'static str,
         title: &'static str,
@@ -112,6 +112,10 @@ pub const ALL: [Experiment; 26] = {
         with_parts(
             of("real-networks", "Thirteen networks outside the papers", 3, networks::real),
             &networks::NAMES,
+        ),
+        with_parts(
+            of("hard-links", "Links that do not stay as they are", 3, networks::hard),
+            &networks::HARD_LINKS,
         ),
         with_parts(
             of("rate-steps", "A path that falls to a third and returns", 3, networks::steps),

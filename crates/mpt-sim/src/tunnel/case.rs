@@ -61,12 +61,17 @@ pub struct Path {
     pub rate: Bitrate,
     /// Propagation delay, one way.
     pub delay: Duration,
-    /// Standard deviation of the delay, normal, new for every packet: packets overtake each other.
+    /// Standard deviation of the delay, normal.
     pub jitter: Duration,
+    /// When the random part of the delay changes. Where each packet has its own, packets overtake each other; where it
+    /// holds for a while, they stay in order.
+    pub redraw: Redraw,
     /// Random loss, in both directions.
     pub loss: Probability,
     /// How long packets may wait for the transmitter.
     pub queue: Duration,
+    /// Distance of the grants of a link that sends in slots; zero for one that sends at any time.
+    pub slot: Duration,
     /// Share of the packets, in both directions.
     pub weight: u16,
 }
@@ -111,8 +116,10 @@ impl Path {
                 .unwrap_or(const { Bitrate::new(1).unwrap() }),
             delay,
             jitter: Duration::ZERO,
+            redraw: Redraw::EveryPacket,
             loss: Probability::ZERO,
             queue: Duration::from_millis(100),
+            slot: Duration::ZERO,
             weight: megabits.max(1),
         }
     }
@@ -126,7 +133,7 @@ impl Path {
     pub(crate) fn params(&self) -> Params {
         let jitter = (!self.jitter.is_zero()).then_some(Jitter {
             distribution: Distribution::Normal { deviation: self.jitter },
-            redraw: Redraw::EveryPacket,
+            redraw: self.redraw,
         });
         let loss =
             if self.loss == Probability::ZERO { Loss::None } else { Loss::Bernoulli(self.loss) };
@@ -135,6 +142,8 @@ impl Path {
             queue: QueueLimit::Time(self.queue),
             delay: self.delay,
             jitter,
+            keep_order: self.redraw != Redraw::EveryPacket,
+            slot: self.slot,
             loss,
             ..Params::default()
         }

@@ -38,6 +38,10 @@ pub(super) fn obstacle(plan: &EmulatorPlan, kernel: Disciplines) -> Option<Strin
             "is a half-duplex medium; only the emulator has that"
         } else if states(channel).any(|params| wanders(&params)) {
             "has a jitter that lasts for a while; only the emulator has that"
+        } else if !channel.params.slot.is_zero() {
+            "sends in slots; only the emulator has that"
+        } else if channel.params.mark_above.is_some() {
+            "marks packets; only the simulator has that"
         } else if !kernel.tbf && states(channel).any(|params| params.rate.is_some()) {
             "has a rate; tbf: this kernel does not have it"
         } else if !kernel.netem && states(channel).any(|params| needs_netem(&params)) {

@@ -48,6 +48,11 @@ pub(in super::super) const NAMES: [&str; 13] = {
     names
 };
 
+/// The network of this name.
+pub(super) fn find(name: &str) -> Option<&'static Network> {
+    ALL.iter().find(|network| network.name == name)
+}
+
 const fn of(name: &'static str, a: Uplink, b: Uplink) -> Network {
     Network { name, paths: [a, b] }
 }

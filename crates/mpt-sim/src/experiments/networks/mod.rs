@@ -1,15 +1,18 @@
 //! Networks outside the papers: what the tunnel carries where rates, losses and delays are those of real uplinks.
 
 mod competing;
+mod hard;
 mod latency;
 mod list;
 mod method;
 mod musts;
+mod one_flow;
 mod real;
 mod runs;
 mod steps;
 
 pub(super) use competing::{NAMES as RIVALS, run as competing};
+pub(super) use hard::{NAMES as HARD_LINKS, run as hard};
 pub(super) use latency::{NAMES as SHELLS, run as latency};
 pub(super) use list::NAMES;
 pub use method::METHODS;

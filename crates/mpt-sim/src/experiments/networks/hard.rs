@@ -1,0 +1,156 @@
+//! One flow over links that do not stay as they are, or are built otherwise than a queue of 100 ms in front of a wire.
+
+use std::time::Duration;
+
+use mpt_link::{Bitrate, Change, Redraw};
+
+use crate::random::Stream;
+use crate::report::Report;
+use crate::tunnel::{Path, Scene};
+
+use super::super::{Experiment, Setting};
+use super::list;
+use super::method::Method;
+use super::one_flow::{DURATION, Measured, Row, tables};
+use super::runs::{self, is_chosen, seeds};
+
+/// What is special about the links.
+#[derive(Clone, Copy)]
+enum Twist {
+    /// The delay wanders: its random part holds for 100 ms, and packets stay in order.
+    Wander,
+    /// Packets wait for so many milliseconds at the most.
+    Queue(u64),
+    /// Every 100 ms each link has another rate, from 60 to 140 % of its own.
+    Jumps,
+    /// What is sent leaves at the end of milliseconds, as by the grants of an LTE cell.
+    Slots,
+    /// Once in 15 s, first at 5 s, the second link has another delay (up to 15 ms more or less) and another rate (50 to
+    /// 150 % of its own), as satellites change.
+    Handovers,
+}
+
+/// Links that are special.
+struct Hard {
+    name: &'static str,
+    /// Over which of the thirteen networks.
+    network: &'static str,
+    twist: Twist,
+}
+
+const fn hard(name: &'static str, network: &'static str, twist: Twist) -> Hard {
+    Hard { name, network, twist }
+}
+
+/// All of them.
+static ALL: [Hard; 9] = [
+    hard("wander_5", "jit_5", Twist::Wander),
+    hard("wander_20", "jit_20", Twist::Wander),
+    hard("wander_starlink", "lte_starlink", Twist::Wander),
+    hard("queue_5", "baseline", Twist::Queue(5)),
+    hard("queue_10", "baseline", Twist::Queue(10)),
+    hard("queue_20", "baseline", Twist::Queue(20)),
+    hard("jumps", "baseline", Twist::Jumps),
+    hard("slots", "baseline", Twist::Slots),
+    hard("handovers", "bw_4to1", Twist::Handovers),
+];
+
+/// Their names.
+pub(in super::super) const NAMES: [&str; 9] = {
+    let mut names = [""; 9];
+    let mut index = 0;
+    while index < names.len() {
+        names[index] = ALL[index].name;
+        index += 1;
+    }
+    names
+};
+
+/// Time between two jumps, and between two values of a delay that wanders.
+const OFTEN: Duration = Duration::from_millis(100);
+/// One millisecond, the transmission time interval of LTE (3GPP TS 36.211).
+const SLOT: Duration = Duration::from_millis(1);
+/// Starlink assigns satellites anew every 15 s (arXiv 2310.09242).
+const HANDOVERS: Duration = Duration::from_secs(15);
+const FIRST_HANDOVER: Duration = Duration::from_secs(5);
+/// By how much a delay changes then, up or down.
+const HANDOVER_DELAY: Duration = Duration::from_millis(15);
+/// Component of the seed that the changes come from.
+const COMPONENT: u64 = 1 << 40;
+
+pub(in super::super) fn run(experiment: &Experiment, setting: &Setting<'_>) -> Report {
+    let methods = Method::chosen(setting.methods);
+    let chosen = ALL.iter().filter(|hard| is_chosen(setting, hard.name));
+    let chosen: Vec<&'static Hard> = chosen.collect();
+    let seeds = seeds(experiment, setting);
+    let of_links =
+        |&hard: &&'static Hard| methods.iter().map(move |&method| ((hard, method), seeds));
+    let cases: Vec<((&Hard, Method), u64)> = chosen.iter().flat_map(of_links).collect();
+    let scene = |&(hard, method): &(&Hard, Method), seed| {
+        let mut scene = method.scene(hard.links(), DURATION, seed);
+        scene.changes = changes(&scene, hard.twist);
+        scene
+    };
+    let runs = runs::run(setting, &cases, scene, Measured::of);
+    let mut report = experiment.report(setting);
+    let mut rest = runs.cases.into_iter();
+    let row = |hard: &&'static Hard| Row {
+        name: hard.name,
+        limit: list::find(hard.network).map_or(f64::NAN, list::Network::limit),
+        must: None,
+        cells: methods.iter().copied().zip(rest.by_ref().take(methods.len())).collect(),
+    };
+    let rows: Vec<Row> = chosen.iter().map(row).collect();
+    report.tables = tables(&methods, &rows);
+    report.traces = runs.traces;
+    report
+}
+
+impl Hard {
+    fn links(&self) -> Vec<Path> {
+        let mut links = list::find(self.network).map(list::Network::links).unwrap_or_default();
+        for link in &mut links {
+            match self.twist {
+                Twist::Wander => link.redraw = Redraw::Every(OFTEN),
+                Twist::Queue(milliseconds) => link.queue = Duration::from_millis(milliseconds),
+                Twist::Slots => link.slot = SLOT,
+                Twist::Jumps | Twist::Handovers => {}
+            }
+        }
+        links
+    }
+}
+
+/// What happens to the links, the same for every method.
+fn changes(scene: &Scene, twist: Twist) -> Vec<(Duration, usize, Change)> {
+    let mut random = Stream::new(scene.seed, COMPONENT);
+    let mut changes = Vec::new();
+    match twist {
+        Twist::Jumps => {
+            for time in times(Duration::ZERO, OFTEN, scene.duration) {
+                for (link, path) in scene.links.iter().enumerate() {
+                    changes.push((time, link, rate(path, 0.6 + 0.8 * random.unit())));
+                }
+            }
+        }
+        Twist::Handovers => {
+            for time in times(FIRST_HANDOVER, HANDOVERS, scene.duration) {
+                let path = &scene.links[1];
+                let delay = path.delay + HANDOVER_DELAY.mul_f64(2.0 * random.unit());
+                changes.push((time, 1, rate(path, 0.5 + random.unit())));
+                changes.push((time, 1, Change::Delay(delay.saturating_sub(HANDOVER_DELAY))));
+            }
+        }
+        Twist::Wander | Twist::Queue(_) | Twist::Slots => {}
+    }
+    changes
+}
+
+fn times(first: Duration, every: Duration, end: Duration) -> impl Iterator<Item = Duration> {
+    std::iter::successors(Some(first), move |time| Some(*time + every))
+        .take_while(move |time| *time < end)
+}
+
+fn rate(path: &Path, share: f64) -> Change {
+    Change::Rate(Bitrate::new((path.rate.bits_per_second() as f64 * share) as u64))
+}
