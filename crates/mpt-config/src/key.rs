@@ -325,22 +325,22 @@ impl<T, U: Keys> Part<T> for Within<T, U> {
     }
 }
 
-/// Reads the keys of a table. `None`: one is bad or missing without which there is nothing.
-pub(super) fn read<T: Keys>(table: &mut Table<'_>, around: &Around<'_>) -> Option<T> {
+/// Reads the keys of a table. Returns with them whether they make a `T`: false when one is bad or missing without which there is none.
+pub(super) fn read<T: Keys>(table: &mut Table<'_>, around: &Around<'_>) -> (T, bool) {
     let mut it = T::usual();
     let mut whole = true;
     for part in T::KEYS {
         whole &= part.read(table, &mut it);
     }
     T::KEYS.iter().for_each(|part| part.fill(table, &mut it, around));
-    whole.then_some(it)
+    (it, whole)
 }
 
 /// Reads a table that holds no other tables.
 pub(super) fn table<T: Keys>(mut table: Table<'_>, around: &Around<'_>) -> Option<Located<T>> {
-    let value = read(&mut table, around);
+    let (value, whole) = read(&mut table, around);
     let lines = table.finish();
-    Some(Located { value: value?, lines })
+    whole.then_some(Located { value, lines })
 }
 
 /// Returns the names of the keys that differ and of which a change takes `reload`.

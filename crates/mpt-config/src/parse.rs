@@ -64,7 +64,7 @@ pub(super) fn connection(
     mut table: Table<'_>,
     around: &Around<'_>,
 ) -> Option<ConnectionDraft> {
-    let connection: Option<Connection> = key::read(&mut table, around);
+    let (mut connection, whole): (Connection, _) = key::read(&mut table, around);
     if around.several_devices {
         table.require("device", ONE_DEVICE);
     }
@@ -76,7 +76,7 @@ pub(super) fn connection(
         (false, false) => OtherEnd::Plain,
     };
     let peer = table.table("peer");
-    let on = connection.as_ref().is_some_and(|it| it.compat.is_some());
+    let on = connection.compat.is_some();
     let compat = compat::compat(context, &mut table, on, around);
     table.require("path", "[[connection.path]] with a name, local and remote");
     let around = Around { other_end, ..*around };
@@ -88,11 +88,10 @@ pub(super) fn connection(
     let around = Around { knows_remotes, ..around };
     let peer: Option<Located<Peer>> = peer.and_then(|table| peers::peer(context, table, &around));
     let lines = table.finish();
-    let mut connection = connection?;
     let (peer, peer_lines) = peer.map(|it| (it.value, it.lines)).unzip();
     let (compat, compat_lines) = compat.map(|it| (it.value, it.lines)).unzip();
     (connection.peer, connection.compat) = (peer, compat);
-    Some(ConnectionDraft {
+    whole.then_some(ConnectionDraft {
         connection,
         lines,
         selects,
@@ -110,7 +109,7 @@ pub(super) fn path(
     mut table: Table<'_>,
     around: &Around<'_>,
 ) -> Option<Located<Path>> {
-    let path: Option<Path> = key::read(&mut table, around);
+    let (mut path, whole): (Path, _) = key::read(&mut table, around);
     if !table.has("interface") {
         table.require(
             "local",
@@ -122,7 +121,9 @@ pub(super) fn path(
         table.require("remote", "remote = \"...\" with the address of the other end");
     }
     let lines = table.finish();
-    let mut path = path.filter(|path| is_found || !path.learn)?;
+    if !whole || (path.learn && !is_found) {
+        return None;
+    }
     if let (Some(local), true) = (path.local, path.remote.is_unspecified()) {
         path.remote = types::unspecified(local);
     }

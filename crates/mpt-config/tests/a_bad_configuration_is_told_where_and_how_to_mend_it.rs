@@ -403,6 +403,21 @@ bad! {
         "mpt.toml:3: device.name: \"mpt\\u{1b}[0m\" is not an interface name; write a name such as \"mpt0\"";
 }
 
+/// A table that lacks its name or key is read to its end.
+#[test]
+fn an_error_hides_no_other_of_its_table() {
+    let bad = "psk_file = \"/hello\"\nkeepalive = \"1 s\"\ndead = \"1 s\"";
+    let errors = with_keys(
+        "public_key = \"yuKLRdlJKIAGv7PeoC46PsFX2ZmrY12rf33Uzxz7yVo=\"\ndevice = \"mpt0\"",
+        bad,
+    );
+    for key in
+        ["public_key: missing", "psk_file: \"/hello\" holds no key", "dead: 1 s leaves no room"]
+    {
+        assert!(errors.contains(&format!("client.{key}")), "no {key} in\n{errors}");
+    }
+}
+
 #[test]
 fn a_missing_file_is_named() {
     let directory = tempfile::tempdir().unwrap();

@@ -38,12 +38,12 @@ fn parse(
     mut table: Table<'_>,
     around: &Around<'_>,
 ) -> Option<Located<Compat>> {
-    let compat = key::read::<Compat>(&mut table, around)?;
+    let (compat, whole) = key::read::<Compat>(&mut table, around);
     let authentication = authentication(context, &table, &compat);
     let create = creation(context, &table, compat.create.clone());
     let lines = table.finish();
     // No good one is unspecified.
-    let known = !compat.remote.is_unspecified();
+    let known = whole && !compat.remote.is_unspecified();
     let value = Compat { authentication: authentication?, create, ..compat };
     known.then_some(Located { value, lines })
 }

@@ -16,13 +16,11 @@ pub(in super::super) fn peer(
     mut table: Table<'_>,
     around: &Around<'_>,
 ) -> Option<Located<Peer>> {
-    let peer: Option<Peer> = key::read(&mut table, around);
-    let peer = peer.map(|it| {
-        timing(context, &table, it.timing);
-        Peer { psk: psk(context, &table, it.psk_file.as_deref()), ..it }
-    });
+    let (peer, whole): (Peer, _) = key::read(&mut table, around);
+    timing(context, &table, peer.timing);
+    let value = Peer { psk: psk(context, &table, peer.psk_file.as_deref()), ..peer };
     let lines = table.finish();
-    Some(Located { value: peer?, lines })
+    whole.then_some(Located { value, lines })
 }
 
 /// `[[client]]`
@@ -31,7 +29,7 @@ pub(in super::super) fn client(
     mut table: Table<'_>,
     around: &Around<'_>,
 ) -> Option<Located<Client>> {
-    let client: Option<Client> = key::read(&mut table, around);
+    let (client, whole): (Client, _) = key::read(&mut table, around);
     if around.several_devices {
         table.require("device", ONE_DEVICE);
     }
@@ -46,22 +44,20 @@ pub(in super::super) fn client(
         ),
         _ => {}
     }
-    let client = client.map(|it| {
-        let is_empty = matches!(&it.addresses, Addresses::Fixed(all) if all.is_empty());
-        if is_empty && table.has("addresses") && !context.has_errors() {
-            error("addresses", "is empty; write addresses = [\"10.8.0.7/24\"], or pool = \"...\"");
-        }
-        if it.mappings.is_empty() && !context.has_errors() {
-            error(
-                "mappings",
-                "is empty, so that the client could have no connection; write [\"packet\", \"flow\"]",
-            );
-        }
-        timing(context, &table, it.timing);
-        Client { psk: psk(context, &table, it.psk_file.as_deref()), ..it }
-    });
+    let is_empty = matches!(&client.addresses, Addresses::Fixed(all) if all.is_empty());
+    if is_empty && table.has("addresses") && !context.has_errors() {
+        error("addresses", "is empty; write addresses = [\"10.8.0.7/24\"], or pool = \"...\"");
+    }
+    if client.mappings.is_empty() && !context.has_errors() {
+        error(
+            "mappings",
+            "is empty, so that the client could have no connection; write [\"packet\", \"flow\"]",
+        );
+    }
+    timing(context, &table, client.timing);
+    let value = Client { psk: psk(context, &table, client.psk_file.as_deref()), ..client };
     let lines = table.finish();
-    Some(Located { value: client?, lines })
+    whole.then_some(Located { value, lines })
 }
 
 /// `[[controller]]`
@@ -70,11 +66,11 @@ pub(in super::super) fn controller(
     mut table: Table<'_>,
     around: &Around<'_>,
 ) -> Option<Located<Controller>> {
-    let controller: Option<Controller> = key::read(&mut table, around);
-    let controller =
-        controller.map(|it| Controller { psk: psk(context, &table, it.psk_file.as_deref()), ..it });
+    let (controller, whole): (Controller, _) = key::read(&mut table, around);
+    let value =
+        Controller { psk: psk(context, &table, controller.psk_file.as_deref()), ..controller };
     let lines = table.finish();
-    Some(Located { value: controller?, lines })
+    whole.then_some(Located { value, lines })
 }
 
 /// `private_key_file` of the daemon: read only when there is anybody to talk to.
