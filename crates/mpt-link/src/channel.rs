@@ -208,6 +208,11 @@ impl Channel {
         Outcome::Arrives { at, copy, marked }
     }
 
+    /// When the transmitter has done all that was sent.
+    pub fn free_at(&self) -> Instant {
+        self.start + Duration::from_nanos(self.transmitter.start(0))
+    }
+
     /// Packets that wait for the transmitter at `now`, and their bytes; the one in transmission is not among them.
     pub fn waiting(&mut self, now: Instant) -> Tally {
         let now = self.advance(now);
@@ -245,7 +250,7 @@ fn end_of_slot(time: u64, slot: u64) -> u64 {
 }
 
 impl Tally {
-    fn add(&mut self, size: ByteCount) {
+    pub(crate) fn add(&mut self, size: ByteCount) {
         self.packets += 1;
         self.bytes = self.bytes.saturating_add(size.0);
     }

@@ -15,7 +15,8 @@
 //! limit: at 1 % loss the difference is 1 % of the rate.)
 //!
 //! [`Link`] carries packets of any type. [`Channel`] is the model alone: it tells what becomes of a packet, for callers
-//! that carry packets in their own way, such as an emulator that moves runs of segments at once.
+//! that carry packets in their own way, such as an emulator that moves runs of segments at once. [`FairLink`] has a queue
+//! that serves flows in turns ([`FqCodel`], RFC 8290) instead of the one above.
 //!
 //! ```
 //! use std::time::{Duration, Instant};
@@ -38,6 +39,9 @@
 #![forbid(unsafe_code)]
 
 mod channel;
+mod codel;
+mod fair_link;
+mod fq_codel;
 mod jitter;
 mod link;
 mod loss;
@@ -51,6 +55,8 @@ mod transmitter;
 mod units;
 
 pub use channel::{Capable, Channel, Counters, Outcome, Tally};
+pub use fair_link::{Arrival, FairLink};
+pub use fq_codel::{Dequeued, FqCodel, FqCodelConfig};
 pub use jitter::{Distribution, Jitter, Redraw};
 pub use link::Link;
 pub use loss::Loss;

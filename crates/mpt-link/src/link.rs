@@ -72,6 +72,11 @@ impl<P> Link<P> {
         self.channel.change(at, change);
     }
 
+    /// The model of the link.
+    pub fn channel(&self) -> &Channel {
+        &self.channel
+    }
+
     /// Packets not yet polled that wait, are in transmission or on the wire, copies included.
     pub fn in_flight(&self) -> usize {
         self.in_flight.len()
