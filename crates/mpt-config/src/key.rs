@@ -57,11 +57,11 @@ pub(super) trait Keys: Sized + 'static {
 
 /// One key of a table that is read into a `T`, or a group of keys.
 pub(super) trait Part<T>: Sync {
-    /// Reads what the file holds. Returns false when a key is bad or missing without which there is no `T`.
-    fn read(&self, table: &mut Table<'_>, into: &mut T) -> bool;
+    /// Reads what the file holds, and adds the keys that are bad or missing. Returns false when one of them is a key without which there is no `T`.
+    fn read(&self, table: &mut Table<'_>, into: &mut T, unread: &mut Vec<&'static str>) -> bool;
 
-    /// Fills in defaults that follow other keys.
-    fn fill(&self, table: &Table<'_>, into: &mut T, around: &Around<'_>);
+    /// Fills in defaults that follow other keys, where a key was not read.
+    fn fill(&self, unread: &[&'static str], into: &mut T, around: &Around<'_>);
 
     /// Adds the names of the keys that differ and of which a change takes `reload`.
     fn differing(&self, reload: Reload, old: &T, new: &T, names: &mut Vec<&'static str>);
@@ -221,20 +221,25 @@ impl<T, V, F> Field<T, V, F> {
 }
 
 impl<T: Keys, V: PartialEq, F: Form<V>> Part<T> for Field<T, V, F> {
-    fn read(&self, table: &mut Table<'_>, into: &mut T) -> bool {
+    fn read(&self, table: &mut Table<'_>, into: &mut T, unread: &mut Vec<&'static str>) -> bool {
         if let Usual::Required { write, .. } = self.usual {
             table.require(self.name, write);
         }
         match self.form.read(table, self.name) {
-            Some(value) => (self.set)(into, value),
-            None => return !matches!(self.usual, Usual::Required { vital: true, .. }),
+            Some(value) => {
+                (self.set)(into, value);
+                true
+            }
+            None => {
+                unread.push(self.name);
+                !matches!(self.usual, Usual::Required { vital: true, .. })
+            }
         }
-        true
     }
 
-    fn fill(&self, table: &Table<'_>, into: &mut T, around: &Around<'_>) {
+    fn fill(&self, unread: &[&'static str], into: &mut T, around: &Around<'_>) {
         if let Usual::Follows(usual) = self.usual
-            && !table.has(self.name)
+            && unread.contains(&self.name)
             && let Some(value) = usual(into, around)
         {
             (self.set)(into, value);
@@ -295,18 +300,18 @@ pub(super) struct Within<T, U> {
 }
 
 impl<T, U: Keys> Part<T> for Within<T, U> {
-    fn read(&self, table: &mut Table<'_>, into: &mut T) -> bool {
+    fn read(&self, table: &mut Table<'_>, into: &mut T, unread: &mut Vec<&'static str>) -> bool {
         let into = (self.get_mut)(into);
         let mut whole = true;
         for part in U::KEYS {
-            whole &= part.read(table, into);
+            whole &= part.read(table, into, unread);
         }
         whole
     }
 
-    fn fill(&self, table: &Table<'_>, into: &mut T, around: &Around<'_>) {
+    fn fill(&self, unread: &[&'static str], into: &mut T, around: &Around<'_>) {
         let into = (self.get_mut)(into);
-        U::KEYS.iter().for_each(|part| part.fill(table, into, around));
+        U::KEYS.iter().for_each(|part| part.fill(unread, into, around));
     }
 
     fn differing(&self, reload: Reload, old: &T, new: &T, names: &mut Vec<&'static str>) {
@@ -328,11 +333,12 @@ impl<T, U: Keys> Part<T> for Within<T, U> {
 /// Reads the keys of a table. Returns with them whether they make a `T`: false when one is bad or missing without which there is none.
 pub(super) fn read<T: Keys>(table: &mut Table<'_>, around: &Around<'_>) -> (T, bool) {
     let mut it = T::usual();
+    let mut unread = Vec::new();
     let mut whole = true;
     for part in T::KEYS {
-        whole &= part.read(table, &mut it);
+        whole &= part.read(table, &mut it, &mut unread);
     }
-    T::KEYS.iter().for_each(|part| part.fill(table, &mut it, around));
+    T::KEYS.iter().for_each(|part| part.fill(&unread, &mut it, around));
     (it, whole)
 }
 

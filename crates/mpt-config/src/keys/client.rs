@@ -42,6 +42,18 @@ impl Keys for Client {
         )
         .follows(|_, around| around.device.map(str::to_owned)),
         &key(
+            "pool",
+            text("the name of a [[pool]]", values::name, String::clone),
+            |it: &Client| match &it.addresses {
+                Addresses::Fixed(_) => None,
+                Addresses::Pool(pool) => Some(pool.clone()),
+            },
+            |it, value| it.addresses = Addresses::Pool(value),
+            "This [[pool]] gives the client its inner addresses, one of each family. Without it the client has addresses of its own."
+        )
+        .at_reload(Reload::Elsewhere)
+        .shown(Shown::Set("\"clients\"")),
+        &key(
             "addresses",
             List {
                 example: "\"10.8.0.7/24\"",
@@ -57,18 +69,6 @@ impl Keys for Client {
         )
         .differing_by(|old, new| old.addresses != new.addresses)
         .shown(Shown::Apart("[\"10.9.0.3/24\"]")),
-        &key(
-            "pool",
-            text("the name of a [[pool]]", values::name, String::clone),
-            |it: &Client| match &it.addresses {
-                Addresses::Fixed(_) => None,
-                Addresses::Pool(pool) => Some(pool.clone()),
-            },
-            |it, value| it.addresses = Addresses::Pool(value),
-            "This [[pool]] gives the client its inner addresses, one of each family. Without it the client has addresses of its own."
-        )
-        .at_reload(Reload::Elsewhere)
-        .shown(Shown::Set("\"clients\"")),
         &key(
             "networks",
             List {
