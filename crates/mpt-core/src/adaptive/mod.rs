@@ -225,6 +225,12 @@ impl Adaptive {
         next.map(|at| self.instant(at))
     }
 
+    /// Bytes that wait, inner headers included.
+    #[inline]
+    pub(crate) fn waiting_bytes(&self) -> usize {
+        self.queue.len_bytes()
+    }
+
     /// What waits, and what has become of what waited.
     pub(crate) fn queue_state(&self) -> QueueState {
         let (bytes, segments) = (self.queue.len_bytes(), self.queue.len_segments());

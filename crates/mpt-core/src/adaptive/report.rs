@@ -109,6 +109,11 @@ impl Adaptive {
         }
         let counter =
             counters[slot].get_or_insert(Counters { packets, bytes, total: 0, all_packets: 0 });
+        if packets.wrapping_sub(counter.packets).cast_signed() < 0 {
+            // The peer counts anew, as it does after a pause.
+            (counter.packets, counter.bytes) = (packets, bytes);
+            path.model.restart();
+        }
         counter.total += u64::from(bytes.wrapping_sub(counter.bytes));
         counter.all_packets += u64::from(packets.wrapping_sub(counter.packets));
         (counter.packets, counter.bytes) = (packets, bytes);

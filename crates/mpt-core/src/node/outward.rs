@@ -35,6 +35,17 @@ impl<P: Copy> Node<P> {
         self.tunnels.poll_departure(now)
     }
 
+    /// Sets how many bytes may wait in the queue of any one connection from now on, besides what its own
+    /// bound says: what the owner has memory for. A packet beyond it is dropped and counted in
+    /// [`InnerDrops::queue_memory`](crate::InnerDrops::queue_memory).
+    ///
+    /// An owner that gives each queue as much as is free keeps some for every other one ("dynamic
+    /// thresholds", Choudhury and Hahne, 1998).
+    #[inline]
+    pub fn limit_queues(&mut self, bytes: usize) {
+        self.tunnels.limit_queues(bytes);
+    }
+
     /// The first packet after a pause: its session probes more often again.
     #[cold]
     fn wake(&mut self, now: Instant, connection: ConnectionId) {

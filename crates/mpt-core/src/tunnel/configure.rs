@@ -435,8 +435,7 @@ impl<P: Copy> Tunnels<P> {
     }
 
     pub(super) fn set_timer(&mut self, id: ConnectionId) {
-        let reorder = self.connection(id).and_then(Connection::equalized);
-        if let Some(time) = reorder.and_then(reorder::EqualizedBuffer::next_timeout) {
+        if let Some(time) = self.connection(id).and_then(Connection::next_timeout) {
             self.timers.set_no_later(id.0, time);
         }
     }

@@ -90,6 +90,8 @@ pub(crate) struct Inner<'a> {
     pub(crate) largest: usize,
     /// `None`: nothing may wait.
     pub(crate) now: Option<Instant>,
+    /// Bytes that may wait in the queue.
+    pub(crate) queue_limit: usize,
 }
 
 /// The outer headers of a packet or super-packet; see [`crate::Outgoing`].
@@ -229,7 +231,7 @@ impl<P: Copy> Connection<P> {
         paths: &mut Paths,
         transmits: &mut Vec<Transmit>,
     ) -> Result<Envelope, InnerDrop> {
-        let Inner { summary, packet, checksum, segments, largest, now } = inner;
+        let Inner { summary, packet, checksum, segments, largest, now, queue_limit } = inner;
         if !self.direction.sends() {
             return Err(InnerDrop::Direction);
         }
@@ -245,7 +247,8 @@ impl<P: Copy> Connection<P> {
             return Err(InnerDrop::TooBig { mtu });
         }
         if let Some(now) = now.filter(|_| scheduler.mapping() == Mapping::Adaptive) {
-            let inner = Inner { summary, packet, checksum, segments, largest, now: Some(now) };
+            let inner =
+                Inner { summary, packet, checksum, segments, largest, now: Some(now), queue_limit };
             return self.encapsulate_adaptive(now, inner, mtu, flow_seed, paths, transmits);
         }
         let flow_hash = if self.hash_flows { summary.flow_hash(flow_seed) } else { 0 };

@@ -46,6 +46,8 @@ counters! {
         no_path,
         /// The queue of the connection had no room.
         queue_full,
+        /// The owner had no memory left for packets that wait, see [`crate::Node::limit_queues`].
+        queue_memory,
     }
 }
 

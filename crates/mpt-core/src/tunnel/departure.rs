@@ -49,6 +49,12 @@ impl<P: Copy> Tunnels<P> {
         Some(Departure { packet, outgoing, released })
     }
 
+    /// Bytes that may wait in the queue of one connection from now on.
+    #[inline]
+    pub(crate) fn limit_queues(&mut self, bytes: usize) {
+        self.queue_limit = bytes;
+    }
+
     /// Something has changed that may let packets of this connection leave.
     pub(crate) fn may_depart(&mut self, id: ConnectionId) {
         self.departing.insert(id);

@@ -54,6 +54,8 @@ pub struct Tunnels<P> {
     transmits: Vec<Transmit>,
     /// Connections in whose queues something may leave.
     departing: Departing,
+    /// Bytes that may wait in the queue of one connection.
+    queue_limit: usize,
     /// Quiet connections that have got a packet to send.
     woken: Vec<ConnectionId>,
     inner_drops: InnerDrops,
@@ -73,6 +75,7 @@ impl<P: Copy> Tunnels<P> {
             flow_seed,
             transmits: Vec::new(),
             departing: Departing::default(),
+            queue_limit: usize::MAX,
             woken: Vec::new(),
             inner_drops: InnerDrops::default(),
             datagram_drops: DatagramDrops::default(),

@@ -242,7 +242,16 @@ impl<P: Copy> Tunnels<P> {
             connection.quiet = false;
             self.woken.push(id);
         }
-        let inner = Inner { summary: &summary, packet: bytes, checksum, segments, largest, now };
+        let queue_limit = self.queue_limit;
+        let inner = Inner {
+            summary: &summary,
+            packet: bytes,
+            checksum,
+            segments,
+            largest,
+            now,
+            queue_limit,
+        };
         let envelope =
             connection.encapsulate(inner, self.flow_seed, &mut self.paths, &mut self.transmits);
         if connection.scheduler.mapping() == Mapping::Adaptive {

@@ -24,7 +24,7 @@ impl<P: Copy> Connection<P> {
         paths: &mut Paths,
         transmits: &mut Vec<Transmit>,
     ) -> Result<Envelope, InnerDrop> {
-        let Inner { summary, packet, checksum, segments, largest, .. } = inner;
+        let Inner { summary, packet, checksum, segments, largest, queue_limit, .. } = inner;
         if self.scheduler.active_tier().is_none() {
             return Err(InnerDrop::NoPath);
         }
@@ -59,9 +59,15 @@ impl<P: Copy> Connection<P> {
             let ect = matches!(summary.ecn(), ecn::Ecn::Ect0 | ecn::Ecn::Ect1);
             let largest = sizes.of(0) as u32;
             let waiting = Waiting { flow: flow_hash, segments, largest, total, first, ect, tag };
-            envelope.stored = adaptive.store(now, waiting);
-            if envelope.stored.is_none() {
-                self.tally.inner_drops.queue_full += u64::from(segments - first);
+            let rest = u64::from(segments - first);
+            // The owner keeps the whole super-packet until the last of its segments has left.
+            if adaptive.waiting_bytes() + sizes.total() as usize > queue_limit {
+                self.tally.inner_drops.queue_memory += rest;
+            } else {
+                envelope.stored = adaptive.store(now, waiting);
+                if envelope.stored.is_none() {
+                    self.tally.inner_drops.queue_full += rest;
+                }
             }
         }
         Ok(envelope)
