@@ -61,6 +61,8 @@ pub enum Mapping {
     /// Each packet by itself, in proportion to the weights.
     #[default]
     Packet,
+    /// Each packet by itself, over the paths that are measured to have room for it; what none has room for waits at the sender.
+    Adaptive,
     /// Each flow (addresses, protocol, ports) on one path; flows in proportion to the weights; no sequence numbers.
     Flow,
     /// A copy of each packet on every path that is up.

@@ -140,7 +140,7 @@ fn bad_requests_are_told_why() {
     not a request: expected value at line 1 column 1
     the request is longer than 1024 bytes
     the connection has no proper name
-    not a request: unknown variant `dance`, expected one of `packet`, `flow`, `duplicate` at line 1 column 39
+    not a request: unknown variant `dance`, expected one of `packet`, `adaptive`, `flow`, `duplicate` at line 1 column 39
     two paths with id 1 or name y
     two paths with id 2 or name x
     more than 16 networks

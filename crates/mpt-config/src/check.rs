@@ -121,7 +121,8 @@ fn connection_alone(
     draft: &mut ConnectionDraft,
     devices: &[Located<Device>],
 ) {
-    let ConnectionDraft { connection, lines, selects, origins, paths, is_running, .. } = draft;
+    let ConnectionDraft { connection, lines, selects, origins, paths, compat, is_running, .. } =
+        draft;
     let error = |key: &str, message: String| {
         context.error(lines.of(key), &format!("connection.{key}"), message);
     };
@@ -142,6 +143,22 @@ fn connection_alone(
         error(
             "sequence",
             "false, but mapping = \"duplicate\" tells copies by their sequence numbers; write true"
+                .into(),
+        );
+    }
+    if connection.mapping == Mapping::Adaptive && !connection.sequence {
+        error(
+            "sequence",
+            "false, but mapping = \"adaptive\" measures the paths by sequence numbers; write true"
+                .into(),
+        );
+    }
+    let has_session = connection.peer.is_some() || lines.has("peer");
+    if connection.mapping == Mapping::Adaptive && !has_session && compat.is_none() {
+        error(
+            "mapping",
+            "\"adaptive\" learns from the reports of a session; add a table [connection.peer], or write \"packet\" with a \
+             weight for each path"
                 .into(),
         );
     }

@@ -47,6 +47,6 @@ pub use reorder::Reorder;
 pub use save::{save, write_file};
 pub use types::{
     Config, Connection, DEFAULT_PORT, Daemon, Device, Fallback, LogFormat, Path, PortRange,
-    Selector, SourcePort, USUAL_MTU, USUAL_USER, unspecified,
+    Selector, SourcePort, USUAL_MTU, USUAL_USER, unspecified, usual_ecn,
 };
 pub use values::time as time_text;

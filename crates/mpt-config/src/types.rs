@@ -289,6 +289,15 @@ impl Config {
     }
 }
 
+/// The mode of ECN of a connection that names none: with adaptive mapping the peer is mpt, which complies with RFC 6040.
+#[must_use]
+pub const fn usual_ecn(mapping: Mapping) -> Ecn {
+    match mapping {
+        Mapping::Adaptive => Ecn::Normal,
+        Mapping::Packet | Mapping::Flow | Mapping::Duplicate => Ecn::Compatibility,
+    }
+}
+
 impl Connection {
     /// What is at the other end.
     pub(super) fn other_end(&self) -> OtherEnd {

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use mpt_api::Ecn;
 use mpt_config::{KeyFileError, check_text, check_text_with, load};
 use mpt_core::session::{PresharedKey, PrivateKey};
 use proptest::prelude::*;
@@ -123,6 +124,21 @@ fn with_keys(good: &str, bad: &str) -> String {
     check_text_with("mpt.toml", &text, &key).expect_err("the file is bad").to_string()
 }
 
+/// The peer of adaptive mapping is mpt, which complies with RFC 6040.
+#[test]
+fn congestion_is_marked_in_both_headers_with_adaptive_mapping_unless_the_file_says_otherwise() {
+    for (more, expected) in [
+        ("", Ecn::Compatibility),
+        ("mapping = \"adaptive\"\n", Ecn::Normal),
+        ("mapping = \"adaptive\"\necn = \"compatibility\"\n", Ecn::Compatibility),
+    ] {
+        let text = NATIVE.replace("name = \"branch\"\n", &format!("name = \"branch\"\n{more}"));
+        let checked = check_text_with("mpt.toml", &text, &key);
+        let config = checked.unwrap_or_else(|errors| panic!("{errors}")).config;
+        assert_eq!(config.connections[1].ecn, expected, "{more}");
+    }
+}
+
 #[test]
 fn the_good_files_are_good() {
     check_text_with("mpt.toml", NATIVE, &key).unwrap_or_else(|errors| panic!("{errors}"));
@@ -159,7 +175,7 @@ bad! {
     not_a_boolean: with("name = \"office\"", "name = \"office\"\nsequence = \"yes\"") =>
         "mpt.toml:7: connection.sequence: \"yes\" is not a boolean; write true or false";
     not_a_known_word: with("name = \"office\"", "name = \"office\"\nmapping = \"packets\"") =>
-        "mpt.toml:7: connection.mapping: \"packets\" is not known; write \"packet\", \"flow\" or \"duplicate\"";
+        "mpt.toml:7: connection.mapping: \"packets\" is not known; write \"packet\", \"adaptive\", \"flow\" or \"duplicate\"";
     unknown_key: with("name = \"dsl\"", "name = \"dsl\"\nwieght = 3") =>
         "mpt.toml:10: connection.path.wieght: unknown key; did you mean weight?";
     unknown_key_like_no_other: with("name = \"mpt0\"", "name = \"mpt0\"\nqqq = 3") =>
@@ -297,6 +313,10 @@ bad! {
         "mpt.toml:2: daemon.log_format: \"xml\" is not known; write \"text\" or \"json\"";
     duplicates_without_numbers: with("name = \"office\"", "name = \"office\"\nmapping = \"duplicate\"\nsequence = false") =>
         "mpt.toml:8: connection.sequence: false, but mapping = \"duplicate\" tells copies by their sequence numbers; write true";
+    adaptive_without_numbers: with_keys("name = \"branch\"", "name = \"branch\"\nmapping = \"adaptive\"\nsequence = false") =>
+        "mpt.toml:23: connection.sequence: false, but mapping = \"adaptive\" measures the paths by sequence numbers; write true";
+    adaptive_without_a_session: with("name = \"office\"", "name = \"office\"\nmapping = \"adaptive\"") =>
+        "mpt.toml:7: connection.mapping: \"adaptive\" learns from the reports of a session; add a table [connection.peer], or write \"packet\" with a weight for each path";
     port_zero: with("name = \"dsl\"", "name = \"dsl\"\nremote_port = 0") =>
         "mpt.toml:10: connection.path.remote_port: 0 is not a port; write an integer from 1 to 65535";
     source_port_wrong: with("name = \"dsl\"", "name = \"dsl\"\nsource_port = \"any\"") =>
@@ -386,7 +406,7 @@ bad! {
     client_without_mappings: with_keys("pool = \"pool\"", "pool = \"pool\"\nmappings = []") =>
         "mpt.toml:38: client.mappings: is empty, so that the client could have no connection; write [\"packet\", \"flow\"]";
     client_with_an_unknown_mapping: with_keys("pool = \"pool\"", "pool = \"pool\"\nmappings = [\"pakcet\"]") =>
-        "mpt.toml:38: client.mappings: \"pakcet\" is not a mapping; write \"packet\", \"flow\", \"duplicate\"";
+        "mpt.toml:38: client.mappings: \"pakcet\" is not a mapping; write \"packet\", \"adaptive\", \"flow\", \"duplicate\"";
     client_silent_too_soon: with_keys("pool = \"pool\"", "pool = \"pool\"\nsilent = \"1 s\"") =>
         "mpt.toml:38: client.silent: \"1 s\" is out of range; write a time from \"30 s\" to \"1440 min\"";
     any_client: with_keys("public_key = \"yuKLRdlJKIAGv7PeoC46PsFX2ZmrY12rf33Uzxz7yVo=\"", "public_key = \"any\"") =>

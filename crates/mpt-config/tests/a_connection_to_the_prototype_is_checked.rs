@@ -149,6 +149,11 @@ fn mistakes_are_told() {
             "compat = \"mptsrv\"\nmapping = \"duplicate\"\n",
             "connection.mapping",
         ),
+        (
+            "compat = \"mptsrv\"\n",
+            "compat = \"mptsrv\"\nmapping = \"adaptive\"\n",
+            "connection.mapping: \"adaptive\": the prototype does not report",
+        ),
         ("compat = \"mptsrv\"\n", "compat = \"mptsrv\"\necn = \"normal\"\n", "connection.ecn"),
         (
             "remote = \"10.2.2.3\"",

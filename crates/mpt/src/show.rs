@@ -57,6 +57,7 @@ fn connection(f: &mut fmt::Formatter<'_>, connection: &Connection) -> fmt::Resul
     facts.push(
         match connection.mapping {
             Mapping::Packet => "packet mapping",
+            Mapping::Adaptive => "adaptive mapping",
             Mapping::Flow => "flow mapping",
             Mapping::Duplicate => "duplicate mapping",
         }

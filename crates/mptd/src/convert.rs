@@ -29,6 +29,7 @@ pub(crate) fn connection(
         },
         mapping: match config.mapping {
             mpt_api::Mapping::Packet => Mapping::Packet,
+            mpt_api::Mapping::Adaptive => Mapping::Adaptive,
             mpt_api::Mapping::Flow => Mapping::Flow,
             mpt_api::Mapping::Duplicate => Mapping::Duplicate,
         },

@@ -50,7 +50,13 @@ pub(in super::super) fn check(
             "\"duplicate\": the prototype delivers copies, or takes them for a restart; write \"packet\" or \"flow\"",
         );
     }
-    if connection.ecn == Ecn::Normal {
+    if connection.mapping == Mapping::Adaptive {
+        error(
+            "mapping",
+            "\"adaptive\": the prototype does not report what it receives; write \"packet\" or \"flow\"",
+        );
+    }
+    if connection.ecn == Ecn::Normal && connection.mapping != Mapping::Adaptive {
         error(
             "ecn",
             "\"normal\": the prototype drops the marks of congested routers; write \"compatibility\"",

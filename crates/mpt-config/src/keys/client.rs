@@ -131,7 +131,7 @@ impl Keys for Client {
             max_connections: 1,
             max_paths: 8,
             max_weight: 1000,
-            mappings: vec![Mapping::Packet, Mapping::Flow, Mapping::Duplicate],
+            mappings: vec![Mapping::Packet, Mapping::Adaptive, Mapping::Flow, Mapping::Duplicate],
             silent: Duration::from_secs(300),
             timing: Timing::default(),
             reorder: Reorder::default(),

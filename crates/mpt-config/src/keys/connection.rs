@@ -5,13 +5,17 @@ use mpt_api::{Direction, Ecn, Mapping};
 use super::super::form::{Boolean, Choice, Integer, List, text};
 use super::super::key::{Keys, Part, Reload, Shown, Within, field, key};
 use super::super::reorder::Reorder;
-use super::super::types::{Connection, Fallback};
+use super::super::types::{Connection, Fallback, usual_ecn};
 use super::super::{compat::Compat, values};
 use super::{DEVICE, NAME};
 
 /// The words for mappings.
-pub(super) const MAPPINGS: [(&str, Mapping); 3] =
-    [("packet", Mapping::Packet), ("flow", Mapping::Flow), ("duplicate", Mapping::Duplicate)];
+pub(super) const MAPPINGS: [(&str, Mapping); 4] = [
+    ("packet", Mapping::Packet),
+    ("adaptive", Mapping::Adaptive),
+    ("flow", Mapping::Flow),
+    ("duplicate", Mapping::Duplicate),
+];
 const DIRECTIONS: [(&str, Direction); 3] =
     [("both", Direction::Both), ("send", Direction::Send), ("receive", Direction::Receive)];
 const ECN: [(&str, Ecn); 2] = [("compatibility", Ecn::Compatibility), ("normal", Ecn::Normal)];
@@ -69,7 +73,8 @@ impl Keys for Connection {
             Connection.mapping,
             Choice(&MAPPINGS),
             "How packets are spread over the paths: \"packet\" (each by itself, in proportion to the weights; the rates of the paths add up for a \
-             single TCP connection), \"flow\" (each flow stays on one path, without sequence numbers), or \"duplicate\" (a copy on every path: \
+             single TCP connection), \"adaptive\" (each by itself, over the paths that are measured to have room for it, without weights or rates to be \
+             configured; what no path has room for waits here, fairly among the flows; needs a session), \"flow\" (each flow stays on one path, without sequence numbers), or \"duplicate\" (a copy on every path: \
              nothing is lost while one path works)."
         ),
         &key(
@@ -112,8 +117,10 @@ impl Keys for Connection {
         &field!(
             Connection.ecn,
             Choice(&ECN),
-            "Mode of explicit congestion notification (RFC 6040): \"normal\" only if the peer is known to comply, else \"compatibility\"."
-        ),
+            "Mode of explicit congestion notification (RFC 6040): \"normal\" only if the peer is known to comply, else \"compatibility\". With mapping = \
+             \"adaptive\" the default is \"normal\", since the peer is mpt then."
+        )
+        .follows(|it, _| Some(usual_ecn(it.mapping))),
         &key(
             "compat",
             text("\"mptsrv\"", compat, |()| "mptsrv".to_owned()),

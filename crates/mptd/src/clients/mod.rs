@@ -368,6 +368,7 @@ fn agreed(
     if !client.mappings.contains(&held.request.mapping) {
         let word = match held.request.mapping {
             Mapping::Packet => "packet",
+            Mapping::Adaptive => "adaptive",
             Mapping::Flow => "flow",
             Mapping::Duplicate => "duplicate",
         };
@@ -405,7 +406,7 @@ fn connection(client: &config::Client, name: &str, key: u32, request: &Create) -
         reorder: config::Reorder { window, max_delay, ..client.reorder },
         multicast: false,
         copy_dscp: false,
-        ecn: mpt_api::Ecn::default(),
+        ecn: config::usual_ecn(request.mapping),
         routes: true,
         fallback: config::Fallback::default(),
         peer: Some(config::Peer {
