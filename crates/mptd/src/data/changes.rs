@@ -174,6 +174,7 @@ impl<S: System> DataPath<S> {
         });
         let endpoint = self.node.tunnels();
         self.ingress.shares_mut().retain(|id| endpoint.connection(id).is_some());
+        self.free_queues();
         self.follow_connections(now, wanted);
         reset.into_iter().for_each(|path| self.forget_reported_mtu(path));
         self.follow_prototypes(now, wanted, commands);

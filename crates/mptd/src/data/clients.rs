@@ -103,6 +103,7 @@ impl<S: System> DataPath<S> {
         let node = &mut self.node;
         self.ingress.deliver(&mut self.devices, |sink| node.remove_connection(now, id, sink));
         self.ingress.shares_mut().forget(id);
+        self.free_queues();
         paths.into_iter().for_each(|path| self.displace(path));
     }
 

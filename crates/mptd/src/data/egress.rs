@@ -21,6 +21,7 @@ use super::gather;
 use super::outbox::{Flushed, MAX_WAITING};
 use super::path::PathIo;
 use super::sockets::Sockets;
+use super::store::Store;
 use super::system::{SuperPacketDevice, System};
 
 /// Room for one round: several super-packets, or many small packets, with the headers of their segments.
@@ -111,6 +112,7 @@ impl Egress {
         &mut self,
         id: DeviceId,
         device: &Device<S::Device>,
+        store: &mut Store,
         node: &mut Node<PacketRef>,
         exits: &mut Exits<'_, S>,
     ) {
@@ -122,7 +124,7 @@ impl Egress {
             let Ok(len) = device.tun.read(&mut self.arena[start..start + READ_LEN]) else { break };
             self.counters.reads += 1;
             self.small += usize::from(len < SMALL_PACKET);
-            self.packet(id, device, node, start..start + len, exits);
+            self.packet(id, device, store, node, start..start + len, exits);
             if self.used > ROUND_BYTES {
                 break;
             }
@@ -134,6 +136,7 @@ impl Egress {
         &mut self,
         id: DeviceId,
         device: &Device<S::Device>,
+        store: &mut Store,
         node: &mut Node<PacketRef>,
         read: Range<usize>,
         exits: &mut Exits<'_, S>,
@@ -158,8 +161,15 @@ impl Egress {
         let inner = InnerPacket { bytes: packet, summary, checksum, segments, largest };
         match node.handle_inner(exits.now, id, inner) {
             Ok(outgoing) => {
-                self.used = read.end;
-                self.gather(&outgoing, &segmenter, start..read.end, exits);
+                if !outgoing.transmits.is_empty() {
+                    self.used = read.end;
+                    self.gather(&outgoing, &segmenter, start..read.end, exits);
+                }
+                if let Some(id) = outgoing.stored {
+                    let packet = &self.arena[start..read.end];
+                    store.put(outgoing.connection, id, &segmenter, packet);
+                    node.limit_queues(store.room());
+                }
             }
             Err(InnerDrop::TooBig { mtu }) => {
                 self.answer_too_big(device, start..read.end, &summary, mtu);
@@ -185,12 +195,9 @@ impl Egress {
         let mut written = None;
         let (mut header, mut payload) = (0..0, 0..0);
         for transmit in outgoing.transmits {
+            debug_assert!(!transmit.mark, "only what has waited is marked");
             if written != Some(transmit.segment) {
-                if self.used + header_len > ARENA_LEN {
-                    self.flush_behind(packet.end, exits);
-                }
-                header = self.used..self.used + header_len;
-                self.used += header_len;
+                header = self.room_for(header_len, packet.end, exits);
                 let (before, behind) = self.arena.split_at_mut(header.start);
                 let out = &mut behind[..header_len];
                 let packet_bytes = &before[packet.clone()];
@@ -199,32 +206,64 @@ impl Egress {
                 payload = packet.start + range.start..packet.start + range.end;
                 written = Some(transmit.segment);
             }
-            let Some(Some(path)) = exits.paths.get_mut(transmit.path.0 as usize) else { continue };
-            let channel = path.channel_of(outgoing.flow_hash);
-            let len = header.len() + payload.len();
-            if !path.channels[channel].outbox.fits(len, outgoing.outer_tos) {
-                let outcome =
-                    path.flush(exits.now, channel, exits.sockets, &self.arena, &mut self.room);
-                note(&mut self.stuck, transmit.path, channel, outcome);
-            }
-            let outbox = &mut path.channels[channel].outbox;
-            let entry = (transmit.path, channel);
-            if outbox.push(header.clone(), payload.clone(), outgoing.outer_tos)
-                && !self.gathered.contains(&entry)
-            {
-                self.gathered.push(entry);
-            }
-            if outbox.is_full() {
-                // At once: the other end works on it while the next packet is read.
-                let outcome =
-                    path.flush(exits.now, channel, exits.sockets, &self.arena, &mut self.room);
-                note(&mut self.stuck, transmit.path, channel, outcome);
-            }
+            self.add(outgoing, transmit.path, header.clone(), payload.clone(), exits);
+        }
+    }
+
+    /// Bytes of the arena for something new. Where it is full, what is gathered is flushed, and what lies behind `end` overwritten.
+    #[inline]
+    pub(super) fn room_for<S: System>(
+        &mut self,
+        len: usize,
+        end: usize,
+        exits: &mut Exits<'_, S>,
+    ) -> Range<usize> {
+        if self.used + len > ARENA_LEN {
+            self.flush_behind(end, exits);
+        }
+        let start = self.used;
+        self.used += len;
+        start..self.used
+    }
+
+    /// Bytes of the arena, to be written.
+    pub(super) fn arena_mut(&mut self, range: Range<usize>) -> &mut [u8] {
+        &mut self.arena[range]
+    }
+
+    /// Puts a datagram into the outbox of its path: two ranges of the arena, the second one of which may be empty.
+    #[inline]
+    pub(super) fn add<S: System>(
+        &mut self,
+        outgoing: &Outgoing<'_>,
+        id: PathId,
+        header: Range<usize>,
+        payload: Range<usize>,
+        exits: &mut Exits<'_, S>,
+    ) {
+        let Some(Some(path)) = exits.paths.get_mut(id.0 as usize) else { return };
+        let channel = path.channel_of(outgoing.flow_hash);
+        let len = header.len() + payload.len();
+        if !path.channels[channel].outbox.fits(len, outgoing.outer_tos) {
+            let outcome =
+                path.flush(exits.now, channel, exits.sockets, &self.arena, &mut self.room);
+            note(&mut self.stuck, id, channel, outcome);
+        }
+        let outbox = &mut path.channels[channel].outbox;
+        let entry = (id, channel);
+        if outbox.push(header, payload, outgoing.outer_tos) && !self.gathered.contains(&entry) {
+            self.gathered.push(entry);
+        }
+        if outbox.is_full() {
+            // At once: the other end works on it while the next packet is read.
+            let outcome =
+                path.flush(exits.now, channel, exits.sockets, &self.arena, &mut self.room);
+            note(&mut self.stuck, id, channel, outcome);
         }
     }
 
     /// Hands everything gathered to the kernel, so that the arena behind `end` can be reused.
-    fn flush_behind<S: System>(&mut self, end: usize, exits: &mut Exits<'_, S>) {
+    pub(super) fn flush_behind<S: System>(&mut self, end: usize, exits: &mut Exits<'_, S>) {
         let Self { gathered, arena, room, stuck, .. } = self;
         gather::flush(gathered, exits, arena, room, |id, channel, outcome| {
             note(stuck, id, channel, outcome);

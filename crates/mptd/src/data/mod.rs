@@ -7,6 +7,7 @@ mod buffers;
 mod changes;
 mod clients;
 mod compat;
+mod departures;
 mod device;
 mod egress;
 mod gather;
@@ -20,12 +21,14 @@ mod outbox;
 mod pages;
 mod path;
 mod path_mtu;
+mod pool;
 mod session_snapshot;
 mod sessions;
 mod shares;
 mod snapshot;
 mod sockets;
 mod states;
+mod store;
 mod system;
 mod thread;
 mod token;
@@ -54,6 +57,7 @@ pub(crate) use sessions::ClientSession;
 use sessions::Sessions;
 use sockets::Sockets;
 pub(crate) use states::former;
+use store::Store;
 use system::{Linux, SuperPacketDevice, System};
 pub use thread::Ended;
 pub(crate) use thread::{Handle, spawn};
@@ -86,6 +90,7 @@ pub(crate) struct DataPath<S: System = Linux> {
     icmp: IcmpCounters,
     notices: Notices,
     egress: Egress,
+    store: Store,
     ingress: Ingress,
     rates: snapshot::Rates,
     next_rates: Instant,
@@ -203,6 +208,7 @@ impl<S: System> DataPath<S> {
             icmp: IcmpCounters::default(),
             notices: Notices::new(noticed),
             egress: Egress::new(),
+            store: Store::new(),
             ingress: Ingress::new(buffer_limit),
             rates: snapshot::Rates::default(),
             running: true,
@@ -258,11 +264,14 @@ impl<S: System> DataPath<S> {
         }
         // First what came in: the host answers it with acknowledgements and more data, which then leave in the same round.
         let all_read = self.read_sockets();
+        // The reports among it may let more leave.
+        self.depart(now);
         while let Some(device) = self.readable_devices.pop() {
             self.read_device(now, device);
         }
         self.node.set_busy(!all_read);
         self.handle_timeout(now);
+        self.depart(now);
         self.settle_stuck();
         self.settle();
         self.let_receivers_run();
@@ -280,7 +289,24 @@ impl<S: System> DataPath<S> {
     fn read_device(&mut self, now: Instant, id: DeviceId) {
         let Some(Some(device)) = self.devices.get(usize::from(id.0)) else { return };
         let mut exits = Exits { now, paths: &mut self.paths, sockets: &self.sockets };
-        self.egress.round(id, device, &mut self.node, &mut exits);
+        self.egress.round(id, device, &mut self.store, &mut self.node, &mut exits);
+    }
+
+    /// Sends what may leave the queues of connections.
+    fn depart(&mut self, now: Instant) {
+        let mut exits = Exits { now, paths: &mut self.paths, sockets: &self.sockets };
+        self.egress.depart(&mut self.store, &mut self.node, &mut exits);
+    }
+
+    /// Frees the packets of queues that are gone: of connections that were removed, or have another mapping now. Other connections may
+    /// have their ids by now, whose queues are still empty.
+    fn free_queues(&mut self) {
+        let tunnels = self.node.tunnels();
+        self.store.retain(|id| {
+            let queue = tunnels.connection(id).and_then(mpt_core::Connection::queue);
+            queue.is_some_and(|queue| queue.segments > 0)
+        });
+        self.node.limit_queues(self.store.room());
     }
 
     /// Somebody removed a device of ours from the system: it never comes back to this descriptor.

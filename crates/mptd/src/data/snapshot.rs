@@ -56,6 +56,7 @@ impl<S: System> DataPath<S> {
         }
         self.rates.paths = rates;
         self.tick_path_mtus(now);
+        self.store.trim();
         self.next_rates = now + RATE_PERIOD;
     }
 

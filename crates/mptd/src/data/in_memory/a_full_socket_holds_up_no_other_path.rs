@@ -33,7 +33,7 @@ fn whose_flows_arrive_completely() {
     }
     network.run(Duration::from_millis(100));
     let of = |network: &Network, port| {
-        network.hosts[1].received.iter().filter(|it| it.0 == port).count()
+        network.hosts[1].received.iter().filter(|it| it.port == port).count()
     };
     assert_eq!(of(&network, flows[1]), 2000, "those of the other path");
     assert_eq!(of(&network, flows[0]), 0, "its own");

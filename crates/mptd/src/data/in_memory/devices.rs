@@ -12,7 +12,7 @@ use crate::data::system::SuperPacketDevice;
 /// What lies between the host and the daemon.
 #[derive(Debug, Default)]
 pub(super) struct Queues {
-    /// Packets that the host sends, which the daemon has still to read.
+    /// Packets that the host sends, each behind its virtio-net header, which the daemon has still to read.
     pub(super) from_host: VecDeque<Vec<u8>>,
     /// Packets that the daemon has written.
     pub(super) to_host: Vec<Vec<u8>>,
@@ -37,10 +37,8 @@ impl SuperPacketDevice for MemoryDevice {
 
     fn read(&self, buffer: &mut [u8]) -> io::Result<usize> {
         let packet = self.queues.borrow_mut().from_host.pop_front().ok_or(ErrorKind::WouldBlock)?;
-        let len = VNET_HEADER_LEN + packet.len();
-        buffer[..VNET_HEADER_LEN].fill(0);
-        buffer[VNET_HEADER_LEN..len].copy_from_slice(&packet);
-        Ok(len)
+        buffer[..packet.len()].copy_from_slice(&packet);
+        Ok(packet.len())
     }
 
     fn write(&self, pieces: &[IoSlice<'_>]) -> io::Result<usize> {

@@ -10,11 +10,12 @@ use std::time::{Duration, Instant};
 
 use mpt_config::{self as config, Config};
 use mpt_core::session::{Limits, PrivateKey};
-use mpt_link::{ByteCount, Link, Params};
+use mpt_link::{Bitrate, ByteCount, Link, Params};
+use mpt_wire::ecn::Ecn;
 use tokio::sync::Notify;
 
 use super::devices::{MemoryDevice, Queues};
-use super::packets;
+use super::packets::{self, Form, Numbered};
 use super::sockets::{Datagram, Queue};
 use super::system::Memory;
 use crate::data::{DataPath, LinkFacts, Wanted};
@@ -34,8 +35,10 @@ pub(super) struct Host {
     pub(super) config: Config,
     device: Rc<RefCell<Queues>>,
     sent: u64,
-    /// Numbers of the packets that came out of the tunnel, in this order, with their source ports.
-    pub(super) received: Vec<(u16, u64)>,
+    /// What the packets that it sends are like; the port is that of the call.
+    pub(super) form: Form,
+    /// What came out of the tunnel, in this order.
+    pub(super) received: Vec<Numbered>,
 }
 
 /// Two hosts and their links.
@@ -149,9 +152,15 @@ impl Network {
     /// Sends packets, one each `interval`, and lets them arrive.
     pub(super) fn send(&mut self, side: Side, port: u16, count: u64, interval: Duration) {
         for _ in 0..count {
-            self.hosts[side].give(side, port);
+            self.hosts[side].give(port, 1);
             self.run(interval);
         }
+    }
+
+    /// Sends a super-packet of so many packets.
+    pub(super) fn send_together(&mut self, side: Side, port: u16, count: u64) {
+        self.hosts[side].give(port, count);
+        self.run(Duration::ZERO);
     }
 
     /// A datagram comes to a host from anywhere.
@@ -186,7 +195,9 @@ impl Host {
         let device = Rc::<RefCell<Queues>>::default();
         let name = config.devices[0].name.clone();
         data.add_device(MemoryDevice { name, queues: Rc::clone(&device) }).expect("it is new");
-        let mut host = Self { data, system, config, device, sent: 0, received: Vec::new() };
+        let (from, to) = (inner(side), inner(1 - side));
+        let form = Form { from, to, port: 0, payload: 8, ecn: Ecn::NotEct };
+        let mut host = Self { data, system, config, device, form, sent: 0, received: Vec::new() };
         host.reload();
         host
     }
@@ -215,9 +226,10 @@ impl Host {
         self.system.sockets().into_iter().find(of).expect("it is open")
     }
 
-    fn give(&mut self, side: Side, port: u16) {
-        let packet = packets::numbered(inner(side), inner(1 - side), port, self.sent);
-        self.sent += 1;
+    fn give(&mut self, port: u16, count: u64) {
+        let numbers = self.sent..self.sent + count;
+        let packet = packets::numbered(&Form { port, ..self.form }, numbers);
+        self.sent += count;
         self.device.borrow_mut().from_host.push_back(packet);
     }
 
@@ -228,7 +240,7 @@ impl Host {
 
     /// Numbers of the packets that came out, in this order.
     pub(super) fn numbers(&self) -> Vec<u64> {
-        self.received.iter().map(|&(_, number)| number).collect()
+        self.received.iter().map(|it| it.number).collect()
     }
 
     /// How many packets it has sent.
@@ -278,4 +290,9 @@ pub(super) fn text(side: Side, lines: usize, more: &str) -> String {
 /// A line of this delay, in milliseconds.
 pub(super) fn line(delay: u64) -> Params {
     Params { delay: Duration::from_millis(delay), ..Params::default() }
+}
+
+/// A line of this rate in Mbit/s and this delay in milliseconds, which loses nothing.
+pub(super) fn slow_line(rate: u64, delay: u64) -> Params {
+    Params { rate: Bitrate::from_megabits(rate), ..line(delay) }
 }

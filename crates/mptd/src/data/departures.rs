@@ -1,0 +1,60 @@
+//! From the queues of connections to the paths: segments of packets that have waited.
+//!
+//! A segment that leaves is written to the arena as a whole, headers and payload, since the packet that it is of may have to go before
+//! the arena is flushed. It is read for its checksum anyway, so that the copy costs little.
+
+use mpt_core::{Departure, Node};
+use mpt_wire::ecn::{self, Ecn};
+
+use super::buffers::PacketRef;
+use super::egress::{Egress, Exits};
+use super::store::Store;
+use super::system::System;
+
+impl Egress {
+    /// Sends what may leave now of all packets that wait.
+    pub(super) fn depart<S: System>(
+        &mut self,
+        store: &mut Store,
+        node: &mut Node<PacketRef>,
+        exits: &mut Exits<'_, S>,
+    ) {
+        let mut departed = false;
+        while let Some(departure) = node.poll_departure(exits.now) {
+            departed = true;
+            self.send_waiting(&departure, store, exits);
+            if departure.released {
+                store.release(departure.outgoing.connection, departure.packet);
+            }
+        }
+        if departed {
+            self.flush_behind(0, exits);
+            node.limit_queues(store.room());
+        }
+    }
+
+    fn send_waiting<S: System>(
+        &mut self,
+        departure: &Departure<'_>,
+        store: &Store,
+        exits: &mut Exits<'_, S>,
+    ) {
+        let outgoing = &departure.outgoing;
+        let Some(waiting) = store.get(outgoing.connection, departure.packet) else { return };
+        let gre_len = outgoing.header_len();
+        let header_len = gre_len + waiting.segmenter.header_len();
+        for transmit in outgoing.transmits {
+            let len = gre_len + waiting.segmenter.segment_len(transmit.segment);
+            let datagram = self.room_for(len, 0, exits);
+            let bytes = self.arena_mut(datagram.clone());
+            let payload =
+                waiting.segmenter.segment(waiting.bytes(), transmit.segment, &mut bytes[gre_len..]);
+            bytes[header_len..].copy_from_slice(&waiting.bytes()[payload]);
+            if transmit.mark {
+                ecn::set(&mut bytes[gre_len..], Ecn::Ce);
+            }
+            outgoing.frame(transmit, bytes, &[]);
+            self.add(outgoing, transmit.path, datagram.clone(), datagram.end..datagram.end, exits);
+        }
+    }
+}
