@@ -101,11 +101,8 @@ impl Network {
     pub fn backlog(&mut self, now: Time, link: LinkId) -> Duration {
         let instant = self.instant(now);
         let channel = &mut self.channels[link.0];
-        let bits = channel.waiting(instant).bytes as f64 * 8.0;
-        let rate = channel.params().rate;
-        rate.map_or(Duration::ZERO, |rate| {
-            Duration::from_secs_f64(bits / rate.bits_per_second() as f64)
-        })
+        let bytes = channel.waiting(instant).bytes;
+        transmission(bytes, channel.params().rate)
     }
 
     /// Changes a link from `at` on.
@@ -136,6 +133,13 @@ impl Network {
     pub fn highest_rate(&self, link: LinkId) -> Option<Bitrate> {
         self.highest_rates[link.0]
     }
+}
+
+/// How long so many bytes take to be transmitted.
+pub(crate) fn transmission(bytes: u64, rate: Option<Bitrate>) -> Duration {
+    rate.map_or(Duration::ZERO, |rate| {
+        Duration::from_secs_f64(bytes as f64 * 8.0 / rate.bits_per_second() as f64)
+    })
 }
 
 impl Default for Network {

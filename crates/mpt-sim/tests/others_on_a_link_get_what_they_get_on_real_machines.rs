@@ -44,6 +44,14 @@ fn a_rival_on_the_only_link_gets_half_of_what_is_left_to_the_tunnel() {
 }
 
 #[test]
+fn a_link_that_serves_flows_in_turns_gives_both_the_same_and_ping_no_queue() {
+    let report = run("competing", &["fair-link"]);
+    let [_, ours, rival, ping] = numbers(&report, 2)[..4] else { unreachable!() };
+    assert!((ours - rival).abs() < 3.0 && ours + rival > 42.0, "{report}");
+    assert!(ping < 45.0, "{report}");
+}
+
+#[test]
 fn two_tunnels_on_a_link_fill_it() {
     let report = run("competing", &["two-tunnels"]);
     let [_, ours, other] = numbers(&report, 2)[..3] else { unreachable!() };

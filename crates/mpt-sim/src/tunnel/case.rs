@@ -70,6 +70,8 @@ pub struct Path {
     pub loss: Probability,
     /// How long packets may wait for the transmitter.
     pub queue: Duration,
+    /// Whether the queue serves flows in turns and keeps each of them short (FQ-CoDel, RFC 8290), whatever `queue` says.
+    pub fair: bool,
     /// Distance of the grants of a link that sends in slots; zero for one that sends at any time.
     pub slot: Duration,
     /// Share of the packets, in both directions.
@@ -119,6 +121,7 @@ impl Path {
             redraw: Redraw::EveryPacket,
             loss: Probability::ZERO,
             queue: Duration::from_millis(100),
+            fair: false,
             slot: Duration::ZERO,
             weight: megabits.max(1),
         }

@@ -75,6 +75,17 @@ impl Content {
     }
 }
 
+impl Content {
+    /// The number of the flow of a packet of a host, for links that tell flows apart.
+    pub(super) fn flow(&self) -> u64 {
+        match self {
+            Self::Control => 0,
+            Self::Data(flow, _) | Self::Ack(flow, _) => 1 + u64::from(*flow),
+            Self::Echo(echo) => 500 + u64::from(echo.source),
+        }
+    }
+}
+
 /// A packet of the hosts behind the tunnel.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Inner {

@@ -10,6 +10,7 @@ mod content;
 mod datagrams;
 mod echo;
 mod end;
+mod fair;
 mod flow;
 mod outcome;
 mod plan;

@@ -168,8 +168,8 @@ impl Recorder {
         let links = 0..world.network.links() / 2;
         let links = links.map(|link| {
             let Route { forward, .. } = Route::over(2 * link, 2 * link + 1);
-            let counters = *world.network.counters(forward);
-            LinkSample { counters, queue: world.network.backlog(self.next, forward) }
+            let counters = world.counters(forward);
+            LinkSample { counters, queue: world.backlog(self.next, forward) }
         });
         let links = links.collect();
         let ends = || world.tunnels.iter().flat_map(|tunnel| &tunnel.ends);

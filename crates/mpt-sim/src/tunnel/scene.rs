@@ -3,18 +3,20 @@
 use std::time::Duration;
 
 use mpt_core::path::mtu;
-use mpt_link::Change;
+use mpt_link::{Change, FairLink, FqCodelConfig};
 
 use crate::network::{Network, Route};
+use crate::random::derive;
 use crate::time::Time;
 
 use super::case::Path;
 use super::echo::Echoes;
 use super::end::End;
+use super::fair::Fair;
 use super::flow::{Flow, Way};
 use super::plan::{EchoPlan, FlowPlan, TunnelPlan, Via};
 use super::record::{Record, Recorder};
-use super::world::{RECEIVER, SENDER, Tunnel, World};
+use super::world::{Happening, RECEIVER, SENDER, Tunnel, World};
 
 /// Packets that are sent back begin so long before the flows: what they take then is what they take without load.
 const UNLOADED: Duration = Duration::from_secs(1);
@@ -94,19 +96,36 @@ impl Scene {
             network.add(link.params(), self.seed, 2 * stream + 1);
         }
         let routes = self.routes();
+        let start = network.instant(Time::ZERO);
+        let fair_links = (0..).zip(&self.links).filter(|(_, link)| link.fair);
+        let mut fair: Vec<Fair<Happening>> = fair_links
+            .flat_map(|(stream, link)| {
+                let Route { forward, backward, .. } = routes[stream as usize];
+                let streams = [(forward, 2 * stream), (backward, 2 * stream + 1)];
+                let config = FqCodelConfig::default();
+                streams.map(|(id, stream)| {
+                    let seed = derive(self.seed, stream);
+                    Fair::new(id, FairLink::new(start, link.params(), config, [], seed))
+                })
+            })
+            .collect();
         for &(after, link, change) in &self.changes {
             let Route { forward, backward, .. } = routes[link];
             let at = Time::ZERO + self.warm_up + after;
-            [forward, backward].into_iter().for_each(|link| network.change(at, link, change));
+            for link in [forward, backward] {
+                network.change(at, link, change);
+                let instant = network.instant(at);
+                let fair = fair.iter_mut().filter(|fair| fair.id == link);
+                fair.for_each(|fair| fair.link.change(instant, change));
+            }
         }
-        let start = network.instant(Time::ZERO);
         let tunnels = self.tunnels.iter().enumerate().map(|(number, plan)| {
             let ends =
                 [SENDER, RECEIVER].map(|side| End::new(start, number, side, plan, self.seed));
             Tunnel::new(ends, plan.paths.iter().map(|&(link, _)| routes[link]).collect())
         });
         let tunnels = tunnels.collect();
-        World::new(network, tunnels)
+        World::new(network, fair, tunnels)
     }
 
     /// The route over each link.

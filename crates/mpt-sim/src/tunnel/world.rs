@@ -1,6 +1,8 @@
 //! What happens: tunnels, flows and links, driven by one queue of events.
 
-use mpt_link::ByteCount;
+use std::time::Duration;
+
+use mpt_link::{ByteCount, Capable, Counters};
 
 use crate::kernel::{Event, Events};
 use crate::network::{Carried, LinkId, Network, Route};
@@ -13,6 +15,7 @@ use super::content::{Content, Inner};
 use super::datagrams::Datagrams;
 use super::echo::Echoes;
 use super::end::{End, Packet};
+use super::fair::Fair;
 use super::flow::{Flow, Way};
 use super::setup;
 use super::waits::Waits;
@@ -26,6 +29,9 @@ const OUTER: u64 = 8 + 20;
 /// ... and Ethernet without its checksum, as the laboratory's emulator counts.
 const ETHERNET: u64 = 14;
 
+/// The number of the first tunnel among the flows that links tell apart.
+const FIRST_TUNNEL: u64 = 1000;
+
 /// Everything that is simulated.
 pub(super) struct World {
     pub(super) events: Events<Happening>,
@@ -33,6 +39,8 @@ pub(super) struct World {
     pub(super) tunnels: Vec<Tunnel>,
     pub(super) flows: Vec<Flow>,
     pub(super) echoes: Vec<Echoes>,
+    /// The links whose queues serve flows in turns.
+    fair: Vec<Fair<Happening>>,
     carried: Carried,
     datagrams: Datagrams,
 }
@@ -63,6 +71,8 @@ pub(super) enum Happening {
     Echo { source: u8 },
     /// A datagram comes to an end.
     Arrival { tunnel: u8, side: u8, path: u8, datagram: u32, copy: bool, digest: u64 },
+    /// On a link whose queue serves flows in turns, a packet arrives or the next transmission begins.
+    Link { fair: u8 },
     /// A packet that went beside all tunnels comes to a host.
     Plain { link: LinkId, packet: u32, copy: bool, digest: u64 },
 }
@@ -74,6 +84,7 @@ impl Event for Happening {
             Self::Timer { flow } => 1 | u64::from(*flow) << 16,
             Self::Timeout { tunnel, side } => 2 | u64::from(*side) << 8 | u64::from(*tunnel) << 16,
             Self::Echo { source } => 3 | u64::from(*source) << 16,
+            Self::Link { fair } => 4 | u64::from(*fair) << 16,
             Self::Arrival { digest, .. } | Self::Plain { digest, .. } => *digest,
         }
     }
@@ -101,11 +112,11 @@ impl Tunnel {
 
 impl World {
     /// At time zero; the handshakes of the tunnels begin.
-    pub(super) fn new(network: Network, tunnels: Vec<Tunnel>) -> Self {
+    pub(super) fn new(network: Network, fair: Vec<Fair<Happening>>, tunnels: Vec<Tunnel>) -> Self {
         let carried = Carried::new(&network, true);
         let (events, datagrams) = (Events::new(), Datagrams::default());
         let (flows, echoes) = (Vec::new(), Vec::new());
-        let mut world = Self { events, network, tunnels, flows, echoes, carried, datagrams };
+        let mut world = Self { events, network, tunnels, flows, echoes, fair, carried, datagrams };
         for tunnel in 0..world.tunnels.len() {
             [SENDER, RECEIVER].into_iter().for_each(|side| world.poll(Time::ZERO, tunnel, side));
         }
@@ -125,10 +136,32 @@ impl World {
         self.echoes.push(echoes);
     }
 
+    /// What has become of all packets of a link.
+    pub(super) fn counters(&self, link: LinkId) -> Counters {
+        match self.fair.iter().find(|fair| fair.id == link) {
+            Some(fair) => fair.link.counters(),
+            None => *self.network.counters(link),
+        }
+    }
+
+    /// How long what waits for the transmitter of a link takes at its present rate.
+    pub(super) fn backlog(&mut self, now: Time, link: LinkId) -> Duration {
+        match self.fair.iter().find(|fair| fair.id == link) {
+            Some(fair) => fair.backlog(),
+            None => self.network.backlog(now, link),
+        }
+    }
+
     /// Lets the next event happen.
     pub(super) fn step(&mut self) {
         let Some(event) = self.events.pop() else { return };
         let now = self.events.now();
+        self.happen(now, event);
+        self.transmit(now);
+        self.set_timers(now);
+    }
+
+    fn happen(&mut self, now: Time, event: Happening) {
         match event {
             Happening::Start { .. } => {}
             Happening::Timer { flow } => self.flows[usize::from(flow)].handle_timer(now),
@@ -166,9 +199,15 @@ impl World {
                 self.deliver(now, tunnel, side);
                 self.poll(now, tunnel, side);
             }
+            Happening::Link { fair } => {
+                let instant = self.network.instant(now);
+                let number = usize::from(fair);
+                while let Some(event) = self.fair[number].poll(now, instant) {
+                    self.happen(now, event);
+                }
+                self.forget_dropped(number);
+            }
         }
-        self.transmit(now);
-        self.set_timers(now);
     }
 
     /// A datagram has come to an end of a tunnel.
@@ -256,50 +295,94 @@ impl World {
         let Inner { size, content } = inner;
         let link = if side == SENDER { route.forward } else { route.backward };
         let size = size + ETHERNET;
-        let (at, twice) = self.network.send(now, link, ByteCount(size));
         let digest = content.digest().rotate_left(32) ^ u64::MAX;
-        for (at, copy) in [(at, false), (twice, true)] {
-            let Some(at) = at else { continue };
-            let packet = self.datagrams.add((size as usize, 0, content), |_| {});
-            self.events.schedule(at, Happening::Plain { link, packet, copy, digest });
-        }
+        let flow = content.flow();
+        let packet = self.datagrams.add((size as usize, 0, content), |_| {});
+        self.launch(now, link, (packet, ByteCount(size), flow), |packet, copy| Happening::Plain {
+            link,
+            packet,
+            copy,
+            digest,
+        });
     }
 
     /// What leaves an end of a tunnel now goes on its links.
     fn poll(&mut self, now: Time, number: usize, side: usize) {
-        let Self { events, network, tunnels, datagrams, .. } = self;
-        let tunnel = &mut tunnels[number];
-        tunnel.ends[side].poll(network.instant(now), datagrams);
-        let outbox = tunnel.ends[side].take_outbox();
+        let instant = self.network.instant(now);
+        let end = &mut self.tunnels[number].ends[side];
+        end.poll(instant, &mut self.datagrams);
+        let outbox = end.take_outbox();
         for &(path, id) in &outbox {
-            let datagram = datagrams.get(id);
+            let datagram = self.datagrams.get(id);
             if datagram.len as u64 + OUTER > u64::from(setup::PATH_MTU) {
-                datagrams.release(id);
+                self.datagrams.release(id);
                 continue;
             }
             let (to, digest) = (1 - side as u8, datagram.content.digest());
             let place = u64::from(datagram.number) << 16 | (path as u64) << 8 | u64::from(to);
             let digest = digest.rotate_left(32) ^ place ^ (number as u64).rotate_right(8);
-            let (at, twice) = network.send(now, tunnel.link(side, path), wire_size(datagram.len));
-            let copy = twice.map(|at| (at, datagrams.duplicate(id)));
-            if at.is_none() {
-                datagrams.release(id);
-            }
-            let arrivals = [(at.map(|at| (at, id)), false), (copy, true)];
-            for (arrival, copy) in arrivals {
-                let Some((at, datagram)) = arrival else { continue };
-                let (tunnel, path) = (number as u8, path as u8);
-                let event = Happening::Arrival { tunnel, side: to, path, datagram, copy, digest };
-                events.schedule(at, event);
+            let link = self.tunnels[number].link(side, path);
+            // All that a tunnel sends over a path has the same addresses and ports.
+            let sent = (id, wire_size(datagram.len), FIRST_TUNNEL + number as u64);
+            let (tunnel, path) = (number as u8, path as u8);
+            self.launch(now, link, sent, |datagram, copy| Happening::Arrival {
+                tunnel,
+                side: to,
+                path,
+                datagram,
+                copy,
+                digest,
+            });
+        }
+        self.tunnels[number].ends[side].give_back_outbox(outbox);
+    }
+
+    /// A datagram of a flow goes on a link. `arrives` is what happens when it, or a copy of it, arrives.
+    fn launch(
+        &mut self,
+        now: Time,
+        link: LinkId,
+        (id, size, flow): (u32, ByteCount, u64),
+        arrives: impl Fn(u32, bool) -> Happening,
+    ) {
+        if let Some(number) = self.fair.iter().position(|fair| fair.id == link) {
+            let instant = self.network.instant(now);
+            let fair = &mut self.fair[number].link;
+            fair.enqueue(instant, flow, size, Capable::No, arrives(id, false));
+            self.forget_dropped(number);
+            return;
+        }
+        let (at, twice) = self.network.send(now, link, size);
+        let copy = twice.map(|at| (at, self.datagrams.duplicate(id)));
+        match at {
+            Some(at) => self.events.schedule(at, arrives(id, false)),
+            None => self.datagrams.release(id),
+        }
+        if let Some((at, copy)) = copy {
+            self.events.schedule(at, arrives(copy, true));
+        }
+    }
+
+    /// What a link has dropped will not arrive.
+    fn forget_dropped(&mut self, fair: usize) {
+        for event in self.fair[fair].link.take_dropped() {
+            if let Happening::Arrival { datagram: id, .. } | Happening::Plain { packet: id, .. } =
+                event
+            {
+                self.datagrams.release(id);
             }
         }
-        tunnel.ends[side].give_back_outbox(outbox);
     }
 
     fn set_timers(&mut self, now: Time) {
         for (number, flow) in (0..).zip(&mut self.flows) {
             if let Some(due) = flow.set_timer(now) {
                 self.events.schedule(due, Happening::Timer { flow: number });
+            }
+        }
+        for (number, fair) in (0..).zip(&mut self.fair) {
+            if let Some(due) = fair.set_timer(now, &self.network) {
+                self.events.schedule(due, Happening::Link { fair: number });
             }
         }
         for (number, tunnel) in (0..).zip(&mut self.tunnels) {

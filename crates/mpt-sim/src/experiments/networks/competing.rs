@@ -22,7 +22,8 @@ const TO: f64 = 20.0;
 const PING_INTERVAL: Duration = Duration::from_millis(50);
 
 /// The parts.
-pub(in super::super) const NAMES: [&str; 3] = ["one-of-two", "only-link", "two-tunnels"];
+pub(in super::super) const NAMES: [&str; 4] =
+    ["one-of-two", "only-link", "fair-link", "two-tunnels"];
 
 /// What a run gave: Mbit/s of both, and ping through the first tunnel.
 struct Measured {
@@ -71,7 +72,8 @@ pub(in super::super) fn run(experiment: &Experiment, setting: &Setting<'_>) -> R
 
 fn scene(part: &str, method: Method, seed: u64) -> Scene {
     let count = if part == "one-of-two" { 2 } else { 1 };
-    let links = vec![Path::new(RATE, DELAY); count];
+    let path = Path { fair: part == "fair-link", ..Path::new(RATE, DELAY) };
+    let links = vec![path; count];
     let first: Vec<TunnelPlan> = method.tunnel(&links).into_iter().collect();
     let (tunnels, other) = if part == "two-tunnels" {
         ([first.clone(), first].concat(), Via::Tunnel(1))

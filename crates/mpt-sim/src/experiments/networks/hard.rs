@@ -21,6 +21,8 @@ enum Twist {
     Wander,
     /// Packets wait for so many milliseconds at the most.
     Queue(u64),
+    /// The queue serves flows in turns and keeps each of them short (FQ-CoDel).
+    FairQueue,
     /// Every 100 ms each link has another rate, from 60 to 140 % of its own.
     Jumps,
     /// What is sent leaves at the end of milliseconds, as by the grants of an LTE cell.
@@ -43,21 +45,22 @@ const fn hard(name: &'static str, network: &'static str, twist: Twist) -> Hard {
 }
 
 /// All of them.
-static ALL: [Hard; 9] = [
+static ALL: [Hard; 10] = [
     hard("wander_5", "jit_5", Twist::Wander),
     hard("wander_20", "jit_20", Twist::Wander),
     hard("wander_starlink", "lte_starlink", Twist::Wander),
     hard("queue_5", "baseline", Twist::Queue(5)),
     hard("queue_10", "baseline", Twist::Queue(10)),
     hard("queue_20", "baseline", Twist::Queue(20)),
+    hard("fq_codel", "baseline", Twist::FairQueue),
     hard("jumps", "baseline", Twist::Jumps),
     hard("slots", "baseline", Twist::Slots),
     hard("handovers", "bw_4to1", Twist::Handovers),
 ];
 
 /// Their names.
-pub(in super::super) const NAMES: [&str; 9] = {
-    let mut names = [""; 9];
+pub(in super::super) const NAMES: [&str; 10] = {
+    let mut names = [""; 10];
     let mut index = 0;
     while index < names.len() {
         names[index] = ALL[index].name;
@@ -113,6 +116,7 @@ impl Hard {
             match self.twist {
                 Twist::Wander => link.redraw = Redraw::Every(OFTEN),
                 Twist::Queue(milliseconds) => link.queue = Duration::from_millis(milliseconds),
+                Twist::FairQueue => link.fair = true,
                 Twist::Slots => link.slot = SLOT,
                 Twist::Jumps | Twist::Handovers => {}
             }
@@ -141,7 +145,7 @@ fn changes(scene: &Scene, twist: Twist) -> Vec<(Duration, usize, Change)> {
                 changes.push((time, 1, Change::Delay(delay.saturating_sub(HANDOVER_DELAY))));
             }
         }
-        Twist::Wander | Twist::Queue(_) | Twist::Slots => {}
+        Twist::Wander | Twist::Queue(_) | Twist::FairQueue | Twist::Slots => {}
     }
     changes
 }
