@@ -1,5 +1,6 @@
 //! Which path carries the next packet.
 
+use super::role::Role;
 use super::{Adaptive, SILENCE};
 
 impl Adaptive {
@@ -8,17 +9,27 @@ impl Adaptive {
     #[inline]
     pub(super) fn choose(&mut self, now: i64, ipv6: bool, sparse: bool) -> Option<u16> {
         let blind = self.unreported.is_some_and(|since| now - since > SILENCE);
-        for &slot in &self.order {
+        let mut considered = Considered::new(self);
+        while let Some(slot) = considered.next(self, ipv6) {
             let Some(Some(path)) = self.paths.get_mut(usize::from(slot)) else { continue };
-            if ipv6 && !path.ipv6 {
-                continue;
-            }
             if sparse || blind || path.pacer.has_credit(now) {
                 return Some(slot);
             }
             path.backlogged = true;
         }
         None
+    }
+
+    /// When one of the paths that bulk may take has credit.
+    pub(super) fn next_credit(&self) -> Option<i64> {
+        let mut considered = Considered::new(self);
+        let mut next = None;
+        while let Some(slot) = considered.next(self, false) {
+            let Some(Some(path)) = self.paths.get(usize::from(slot)) else { continue };
+            let at = path.pacer.next();
+            next = Some(next.map_or(at, |next: i64| next.min(at)));
+        }
+        next
     }
 
     /// Puts the paths of the active tier in order: by their delay, queues only as far as they stand for
@@ -31,7 +42,7 @@ impl Adaptive {
         let both = |path: &super::Sender| Some((path.model.base()?, path.model.rtt() / 2.0));
         let offset =
             self.paths.iter().flatten().find_map(both).map_or(0.0, |(base, half)| base - half);
-        let mut keyed: smallvec::SmallVec<[(f64, u16); 8]> = smallvec::SmallVec::new();
+        let mut keyed: smallvec::SmallVec<[(f64, f64, u16); 8]> = smallvec::SmallVec::new();
         for (slot, path) in self.paths.iter().enumerate() {
             let Some(path) = path else { continue };
             if !path.member.up || Some(path.member.tier) != tier {
@@ -40,10 +51,58 @@ impl Adaptive {
             let model = &path.model;
             let base = model.base().unwrap_or(model.rtt() / 2.0 + offset);
             let queue = if model.queue() > model.threshold() { model.queue() } else { 0.0 };
-            keyed.push((base + queue, slot as u16));
+            keyed.push((base + queue, base, slot as u16));
         }
         keyed.sort_by(|a, b| a.0.total_cmp(&b.0));
-        self.order = keyed.into_iter().map(|(_, slot)| slot).collect();
+        self.order = keyed.iter().map(|&(_, _, slot)| slot).collect();
+        for (_, base, slot) in keyed {
+            if let Some(Some(path)) = self.paths.get_mut(usize::from(slot)) {
+                path.delay = base;
+            }
+        }
+        let bulk = |slot: &&u16| {
+            self.paths[usize::from(**slot)].as_ref().is_some_and(|path| path.role == Role::Bulk)
+        };
+        self.bulk = self.order.iter().filter(bulk).count();
         self.set_target();
+    }
+}
+
+/// Share of the difference in delay that has to wait.
+const WORTH: f64 = 0.25;
+
+/// The paths that the next packet may take, the shortest first. A longer one takes part only if what
+/// waits would not have left over the shorter ones before it had brought the packet.
+struct Considered {
+    place: usize,
+    waiting: f64,
+    /// Of the paths before.
+    rate: f64,
+    shortest: Option<f64>,
+}
+
+impl Considered {
+    fn new(adaptive: &Adaptive) -> Self {
+        let waiting = adaptive.queue.len_bytes() as f64;
+        Self { place: 0, waiting, rate: 0.0, shortest: None }
+    }
+
+    #[inline]
+    fn next(&mut self, adaptive: &Adaptive, ipv6: bool) -> Option<u16> {
+        loop {
+            let slot = *adaptive.order.get(self.place)?;
+            self.place += 1;
+            let Some(Some(path)) = adaptive.paths.get(usize::from(slot)) else { continue };
+            let takes_part = path.role == Role::Bulk || (adaptive.bulk == 0 && self.place == 1);
+            if !takes_part || (ipv6 && !path.ipv6) {
+                continue;
+            }
+            let longer = path.delay - *self.shortest.get_or_insert(path.delay);
+            if self.rate > 0.0 && self.waiting < self.rate * longer * WORTH {
+                return None;
+            }
+            self.rate += path.model.rate();
+            return Some(slot);
+        }
     }
 }

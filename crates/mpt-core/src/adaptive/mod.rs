@@ -14,6 +14,7 @@ mod log;
 mod pacer;
 mod path;
 mod report;
+mod role;
 
 use std::time::{Duration, Instant};
 
@@ -31,6 +32,8 @@ use crate::scheduler::Member;
 const LIMITS: Limits = Limits { bytes: 16 << 20, packets: 4_096 };
 /// The shortest interval after which a flow is asked to send less.
 const LEAST_INTERVAL: Duration = Duration::from_millis(50);
+/// Smaller packets are not copied: they are hardly bulk.
+const LEAST_COPIED: u32 = 500;
 /// Without any report for so long, in microseconds, the peer is taken not to make any.
 const SILENCE: i64 = 1_500_000;
 
@@ -77,6 +80,10 @@ pub(crate) struct Adaptive {
     paths: Vec<Option<Sender>>,
     /// The slots that carry data, the shortest path first.
     order: SmallVec<[u16; 4]>,
+    /// Paths in `order` that carry bulk.
+    bulk: usize,
+    /// Some path is not in full use.
+    trying: bool,
     peer: report::Peer,
     /// When the oldest packet left that no report has followed.
     unreported: Option<i64>,
@@ -96,6 +103,8 @@ impl Adaptive {
             log: SentLog::default(),
             paths: Vec::new(),
             order: SmallVec::new(),
+            bulk: 0,
+            trying: true,
             peer: report::Peer::default(),
             unreported: None,
             sent: 0,
@@ -166,6 +175,43 @@ impl Adaptive {
         Some(slot)
     }
 
+    /// Gives copies of a packet of `bytes` bytes that has just left over `slot` to the paths that are
+    /// tried.
+    #[inline]
+    pub(crate) fn copy(
+        &mut self,
+        now: Instant,
+        slot: u16,
+        number: u32,
+        bytes: u32,
+        given: impl FnMut(u16),
+    ) {
+        if self.trying && bytes >= LEAST_COPIED {
+            self.copy_over_tried(now, slot, number, bytes, given);
+        }
+    }
+
+    #[cold]
+    fn copy_over_tried(
+        &mut self,
+        now: Instant,
+        slot: u16,
+        number: u32,
+        bytes: u32,
+        mut given: impl FnMut(u16),
+    ) {
+        let now = self.micros(now);
+        for &other in &self.order {
+            let Some(Some(path)) = self.paths.get_mut(usize::from(other)) else { continue };
+            if other != slot && path.wants_copy(now, number) {
+                path.copied = now;
+                let (before, size) = path.give(now, other, number, bytes);
+                path.copies.note(number, size, before);
+                given(other);
+            }
+        }
+    }
+
     fn give(&mut self, now: i64, slot: u16, number: u32, bytes: u32) {
         let Some(Some(path)) = self.paths.get_mut(usize::from(slot)) else { return };
         let (before, size) = path.give(now, slot, number, bytes);
@@ -219,9 +265,7 @@ impl Adaptive {
         if self.queue.is_empty() {
             return None;
         }
-        let next =
-            self.order.iter().filter_map(|&slot| self.paths.get(usize::from(slot))?.as_ref());
-        let next = next.map(|path| path.pacer.next()).min();
+        let next = self.next_credit();
         next.map(|at| self.instant(at))
     }
 

@@ -1,7 +1,8 @@
 //! One path of the sender: what is known of it, and what it was given.
 
-use super::log::Sent;
+use super::log::{Sent, SentLog};
 use super::pacer::Pacer;
+use super::role::Role;
 use crate::path::model::Model;
 use crate::scheduler::Member;
 
@@ -23,6 +24,13 @@ pub(crate) struct Sender {
     pub(crate) last: Option<u32>,
     /// Since the last report packets waited for it to have credit.
     pub(crate) backlogged: bool,
+    pub(crate) role: Role,
+    /// One-way delay without a queue, to be compared with that of other paths, in microseconds.
+    pub(crate) delay: f64,
+    /// Copies that it was given.
+    pub(crate) copies: SentLog,
+    /// When it got the last copy.
+    pub(crate) copied: i64,
 }
 
 impl Sender {
@@ -37,6 +45,10 @@ impl Sender {
             bytes: 0,
             last: None,
             backlogged: false,
+            role: Role::Trial,
+            delay: 0.0,
+            copies: SentLog::default(),
+            copied: 0,
         }
     }
 

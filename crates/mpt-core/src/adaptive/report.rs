@@ -3,11 +3,13 @@
 use std::time::Instant;
 
 use super::Adaptive;
+use super::log::Sent;
 use crate::path::model::{Present, Report};
 
 /// A packet that has come, and when, by the peer's clock in microseconds modulo 2^32.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Arrived {
+    pub(crate) slot: u16,
     pub(crate) number: u32,
     pub(crate) time: u32,
 }
@@ -20,16 +22,18 @@ pub(crate) struct Received {
     /// Of inner packets.
     pub(crate) bytes: u32,
     pub(crate) highest: u32,
+    /// A number, and the packets up to it: those of them that are missing are lost.
+    pub(crate) settled: Option<(u32, u32)>,
 }
 
 /// A report of the peer.
-pub(crate) struct PeerReport<A, R> {
+pub(crate) struct PeerReport<'a> {
     /// Tells one life of the peer's clock from another.
     pub(crate) clock: u32,
     /// When it was made, by that clock in microseconds modulo 2^32.
     pub(crate) time: u32,
-    pub(crate) arrived: A,
-    pub(crate) received: R,
+    pub(crate) arrived: &'a [Arrived],
+    pub(crate) received: &'a [Received],
 }
 
 /// What is known of the peer's clock and counters.
@@ -67,11 +71,7 @@ impl Clock {
 impl Adaptive {
     /// A report of the peer has come. Reports that are lost, late or repeated do no harm: all counters go
     /// on. One that lies harms the connection of its peer only.
-    pub(crate) fn handle_report(
-        &mut self,
-        now: Instant,
-        report: PeerReport<impl Iterator<Item = Arrived>, impl Iterator<Item = Received>>,
-    ) {
+    pub(crate) fn handle_report(&mut self, now: Instant, report: &PeerReport<'_>) {
         let micros = self.micros(now);
         let known = self.peer.clock.filter(|clock| clock.id == report.clock);
         let at = known.map_or(0, |clock| clock.unwrap(report.time));
@@ -86,22 +86,35 @@ impl Adaptive {
         self.peer.clock = Some(clock);
         self.unreported = None;
 
-        for Arrived { number, time } in report.arrived {
-            if let Some(sent) = self.log.find(number)
-                && let Some(Some(path)) = self.paths.get_mut(usize::from(sent.slot))
+        for &Arrived { slot, number, time } in report.arrived {
+            if let Some(sent) = self.sent(slot, number)
+                && let Some(Some(path)) = self.paths.get_mut(usize::from(slot))
             {
                 path.model.record_delay(sent.time, clock.unwrap(time) - sent.time);
             }
         }
-        for received in report.received {
+        for &received in report.received {
             self.handle_received(micros, at, received);
         }
+        self.assign_roles();
         self.reorder_paths();
         self.log.forget_before(micros - 5_000_000);
+        for path in self.paths.iter_mut().flatten() {
+            path.copies.forget_before(micros - 5_000_000);
+        }
+    }
+
+    /// What is known of a number that was sent over a path, itself or as a copy.
+    fn sent(&self, slot: u16, number: u32) -> Option<Sent> {
+        let own = self.log.find(number).filter(|sent| sent.slot == slot);
+        own.or_else(|| self.paths.get(usize::from(slot))?.as_ref()?.copies.find(number))
     }
 
     fn handle_received(&mut self, now: i64, at: i64, received: Received) {
-        let Received { slot, packets, bytes, highest } = received;
+        let Received { slot, packets, bytes, highest, settled } = received;
+        let settled = settled
+            .and_then(|(number, came)| Some((self.sent(slot as u16, number)?.packets, came)));
+        let sent = self.sent(slot as u16, highest);
         let Some(Some(path)) = self.paths.get_mut(slot) else { return };
         let counters = &mut self.peer.counters;
         if counters.len() <= slot {
@@ -118,19 +131,15 @@ impl Adaptive {
         counter.all_packets += u64::from(packets.wrapping_sub(counter.packets));
         (counter.packets, counter.bytes) = (packets, bytes);
         let outer = counter.total + counter.all_packets * u64::from(path.overhead);
-        let Some(sent) = self.log.find(highest).filter(|sent| usize::from(sent.slot) == slot)
-        else {
-            return;
+        let Some(sent) = sent else { return };
+        let report =
+            Report { at, bytes: outer, sent_at: sent.time, sent_bytes: sent.bytes, settled };
+        let present = Present {
+            now,
+            sent_bytes: path.bytes,
+            backlogged: path.backlogged,
+            alone: self.bulk <= 1,
         };
-        let report = Report {
-            at,
-            packets,
-            bytes: outer,
-            sent_at: sent.time,
-            sent_packets: sent.packets,
-            sent_bytes: sent.bytes,
-        };
-        let present = Present { now, sent_bytes: path.bytes, backlogged: path.backlogged };
         path.backlogged = false;
         if let Some(until) = path.model.handle_report(&report, &present) {
             path.pacer.hold_until(until);

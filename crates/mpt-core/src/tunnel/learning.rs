@@ -6,7 +6,7 @@ use smallvec::SmallVec;
 
 use super::Tunnels;
 use super::connection::index;
-use crate::adaptive::{Arrived, PeerReport, Received};
+use crate::adaptive::PeerReport;
 use crate::feedback::Observer;
 use crate::{ConnectionId, PathId};
 
@@ -28,10 +28,10 @@ impl<P: Copy> Tunnels<P> {
     }
 
     /// The report of what has come is made.
-    pub(crate) fn reported(&mut self, id: ConnectionId) {
+    pub(crate) fn reported(&mut self, now: Instant, id: ConnectionId) {
         let reorder = self.connection_mut(id).and_then(|it| it.reorder.as_mut());
         if let Some(observer) = reorder.and_then(|reorder| reorder.observer_mut()) {
-            observer.reported();
+            observer.reported(now);
         }
     }
 
@@ -63,7 +63,7 @@ impl<P: Copy> Tunnels<P> {
         &mut self,
         now: Instant,
         id: ConnectionId,
-        report: PeerReport<impl Iterator<Item = Arrived>, impl Iterator<Item = Received>>,
+        report: &PeerReport<'_>,
     ) {
         let Some(connection) = self.connections.get_mut(index(id)).and_then(Option::as_mut) else {
             return;

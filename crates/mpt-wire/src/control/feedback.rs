@@ -4,13 +4,24 @@
 use super::message::Entry;
 use crate::bytes::{u16_at, u32_at};
 
-/// A data packet by its GRE sequence number, and a time of the clock that the message names, in
-/// microseconds modulo 2^32.
+/// When a data packet left, by its GRE sequence number. The clock is the sender's, in microseconds modulo
+/// 2^32.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Stamp {
     /// The sequence number.
     pub number: u32,
-    /// When it left, or arrived.
+    /// When it left.
+    pub time: u32,
+}
+
+/// When a data packet arrived on a path. The clock is the receiver's, in microseconds modulo 2^32.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct ArrivedEntry {
+    /// The path.
+    pub path_id: u16,
+    /// The sequence number.
+    pub number: u32,
+    /// When it arrived.
     pub time: u32,
 }
 
@@ -28,6 +39,10 @@ pub struct ReceivedEntry {
     pub highest: u32,
     /// Packets whose outer header said "congestion experienced" (RFC 3168).
     pub marked: u32,
+    /// A number that was the highest some time ago.
+    pub settled: u32,
+    /// Data packets up to that number, late ones included: what is missing of them is lost.
+    pub settled_packets: u32,
 }
 
 /// What was sent on one path of a connection.
@@ -53,8 +68,21 @@ impl Entry for Stamp {
     }
 }
 
+impl Entry for ArrivedEntry {
+    const LEN: usize = 10;
+
+    fn decode(bytes: &[u8]) -> Self {
+        Self { path_id: u16_at(bytes, 0), number: u32_at(bytes, 2), time: u32_at(bytes, 6) }
+    }
+
+    fn encode(&self, buffer: &mut Vec<u8>) {
+        buffer.extend_from_slice(&self.path_id.to_be_bytes());
+        buffer.extend_from_slice([self.number, self.time].map(u32::to_be_bytes).as_flattened());
+    }
+}
+
 impl Entry for ReceivedEntry {
-    const LEN: usize = 18;
+    const LEN: usize = 26;
 
     fn decode(bytes: &[u8]) -> Self {
         Self {
@@ -63,13 +91,17 @@ impl Entry for ReceivedEntry {
             bytes: u32_at(bytes, 6),
             highest: u32_at(bytes, 10),
             marked: u32_at(bytes, 14),
+            settled: u32_at(bytes, 18),
+            settled_packets: u32_at(bytes, 22),
         }
     }
 
     fn encode(&self, buffer: &mut Vec<u8>) {
         buffer.extend_from_slice(&self.path_id.to_be_bytes());
-        let numbers = [self.packets, self.bytes, self.highest, self.marked];
-        buffer.extend_from_slice(numbers.map(u32::to_be_bytes).as_flattened());
+        let received = [self.packets, self.bytes, self.highest, self.marked];
+        buffer.extend_from_slice(received.map(u32::to_be_bytes).as_flattened());
+        let settled = [self.settled, self.settled_packets];
+        buffer.extend_from_slice(settled.map(u32::to_be_bytes).as_flattened());
     }
 }
 

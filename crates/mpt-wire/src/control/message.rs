@@ -20,8 +20,9 @@
 //!  9 Clock      id u32, time u32
 //! 10 Departed   interval u16 (ms), n x { number u32, time u32 }
 //! 11 SentUpTo   n x { path id u16, last u32, packets u32 }
-//! 12 Arrived    time u32, n x { number u32, time u32 }
-//! 13 Received   n x { path id u16, packets u32, bytes u32, highest u32, marked u32 }
+//! 12 Arrived    time u32, n x { path id u16, number u32, time u32 }
+//! 13 Received   n x { path id u16, packets u32, bytes u32, highest u32, marked u32,
+//!                      settled u32, settled packets u32 }
 //! ```
 //!
 //! A frame ends with its last message. Types that are not known are skipped, so that a later
@@ -30,7 +31,7 @@
 use std::fmt;
 use std::marker::PhantomData;
 
-use super::feedback::{ReceivedEntry, SentEntry, Stamp};
+use super::feedback::{ArrivedEntry, ReceivedEntry, SentEntry, Stamp};
 use super::frame::MAX_PAYLOAD_LEN;
 use crate::bytes::{u16_at, u32_at, u64_at};
 
@@ -178,7 +179,7 @@ pub enum Message<'a> {
         /// When the report was made.
         time: u32,
         /// Some of the packets.
-        stamps: Entries<'a, Stamp>,
+        entries: Entries<'a, ArrivedEntry>,
     },
     /// What has come on some of the paths.
     Received(Entries<'a, ReceivedEntry>),
@@ -449,8 +450,8 @@ impl<'a> Message<'a> {
             }
             kind::SENT_UP_TO => Message::SentUpTo(Entries::new(body)?),
             kind::ARRIVED => {
-                let (header, stamps) = split::<ARRIVED_HEADER_LEN>(body, MAX_PAYLOAD_LEN)?;
-                Message::Arrived { time: u32_at(header, 0), stamps: Entries::new(stamps)? }
+                let (header, entries) = split::<ARRIVED_HEADER_LEN>(body, MAX_PAYLOAD_LEN)?;
+                Message::Arrived { time: u32_at(header, 0), entries: Entries::new(entries)? }
             }
             kind::RECEIVED => Message::Received(Entries::new(body)?),
             _ => return Ok(None),

@@ -11,7 +11,7 @@ pub mod hello;
 pub mod message;
 mod writer;
 
-pub use feedback::{ReceivedEntry, SentEntry, Stamp};
+pub use feedback::{ArrivedEntry, ReceivedEntry, SentEntry, Stamp};
 pub use frame::{Cookie, Frame, Initiation, Response, Sealed, SealedHeader};
 pub use hello::{Capabilities, Capability, Challenge, Hello, Kind, Name, Welcome};
 pub use message::{

@@ -1,6 +1,6 @@
 //! Writes messages one behind the other into what will be sealed.
 
-use super::feedback::{ReceivedEntry, SentEntry, Stamp};
+use super::feedback::{ArrivedEntry, ReceivedEntry, SentEntry, Stamp};
 use super::frame::{MAX_PAYLOAD_LEN, MAX_PROBE_PAYLOAD_LEN};
 use super::message::{
     Entry, MAX_CHUNK_LEN, MAX_PATHS, MAX_REQUEST_LEN, MESSAGE_HEADER_LEN, Message,
@@ -91,8 +91,8 @@ impl<'a> Writer<'a> {
                 self.push_entries(kind::DEPARTED, &interval.to_be_bytes(), stamps.iter())
             }
             Message::SentUpTo(entries) => self.push_entries(kind::SENT_UP_TO, &[], entries.iter()),
-            Message::Arrived { time, stamps } => {
-                self.push_entries(kind::ARRIVED, &time.to_be_bytes(), stamps.iter())
+            Message::Arrived { time, entries } => {
+                self.push_entries(kind::ARRIVED, &time.to_be_bytes(), entries.iter())
             }
             Message::Received(entries) => self.push_entries(kind::RECEIVED, &[], entries.iter()),
         }
@@ -137,17 +137,17 @@ impl<'a> Writer<'a> {
         self.push_what_fits(kind::SENT_UP_TO, &[], entries)
     }
 
-    /// Appends [`Arrived`](Message::Arrived) with as many stamps as fit.
+    /// Appends [`Arrived`](Message::Arrived) with as many entries as fit.
     ///
     /// # Errors
     ///
-    /// [`Full`] if not even the message without stamps fits.
+    /// [`Full`] if not even the message without entries fits.
     pub fn push_arrived(
         &mut self,
         time: u32,
-        stamps: impl Iterator<Item = Stamp>,
+        entries: impl Iterator<Item = ArrivedEntry>,
     ) -> Result<(), Full> {
-        self.push_what_fits(kind::ARRIVED, &time.to_be_bytes(), stamps)
+        self.push_what_fits(kind::ARRIVED, &time.to_be_bytes(), entries)
     }
 
     /// Appends [`Received`](Message::Received) with as many entries as fit.

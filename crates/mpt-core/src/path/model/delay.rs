@@ -15,8 +15,11 @@ const MEMORY: i64 = 10_000_000;
 const STILL: f64 = 1_000.0;
 /// A standing queue is never taken for one below this, in microseconds.
 const LEAST_THRESHOLD: f64 = 10_000.0;
+/// Packets that left within this time of each other show jitter, and hardly a change of the queue, in
+/// microseconds.
+const NEIGHBOURS: u64 = 5_000;
 /// Differences of neighbours that the jitter is computed from.
-const DIFFERENCES: usize = 64;
+const DIFFERENCES: usize = 256;
 
 /// One packet: when it left, and how long it took, in microseconds.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -35,6 +38,10 @@ pub(crate) struct Delays {
     /// A low quantile of the latest delays that can be judged.
     level: Option<f64>,
     sigma: f64,
+    /// Delays of this path jitter: a quantile of many counts, not the least.
+    jitters: bool,
+    /// What the level may differ by chance.
+    chance: f64,
     /// Nothing that left before says anything about the present queue.
     judge_from: i64,
     scratch: Vec<f64>,
@@ -48,6 +55,8 @@ impl Delays {
             base: Recent::least(MEMORY),
             level: None,
             sigma: 0.0,
+            jitters: false,
+            chance: 0.0,
             judge_from: i64::MIN,
             scratch: Vec::new(),
         }
@@ -57,7 +66,7 @@ impl Delays {
     pub(crate) fn record(&mut self, sent: i64, delay: i64) {
         let delay = delay as f64;
         if let Some(last) = self.samples.back()
-            && sent.abs_diff(last.sent) < 20_000
+            && sent.abs_diff(last.sent) < NEIGHBOURS
         {
             if self.differences.len() == DIFFERENCES {
                 self.differences.pop_front();
@@ -78,7 +87,12 @@ impl Delays {
     pub(crate) fn update(&mut self, now: i64, horizon: i64, rtt: f64) -> bool {
         self.update_sigma();
         let margin = self.level.map_or(f64::INFINITY, |level| level + 2.0 * self.sigma);
-        let enough = if self.sigma < STILL {
+        let jitters = self.sigma >= if self.jitters { STILL } else { 2.0 * STILL };
+        if jitters != self.jitters {
+            // Levels of the two kinds do not compare.
+            (self.jitters, self.level, self.base) = (jitters, None, Recent::least(MEMORY));
+        }
+        let enough = if !jitters {
             4
         } else {
             let wanted = 12.0 * self.sigma / self.threshold(rtt);
@@ -86,19 +100,20 @@ impl Delays {
         };
         let judged = |it: &&Sample| {
             it.sent >= self.judge_from
-                && (self.sigma < STILL
+                && (!self.jitters
                     || margin.is_infinite()
                     || horizon as f64 - it.sent as f64 >= margin)
         };
         self.scratch.clear();
         let latest = self.samples.iter().rev().filter(judged).take(enough).map(|it| it.delay);
         self.scratch.extend(latest);
-        if self.scratch.is_empty() || (self.sigma >= STILL && self.scratch.len() < enough.min(16)) {
+        if self.scratch.is_empty() || (self.jitters && self.scratch.len() < enough.min(16)) {
             return false;
         }
-        let rank = if self.sigma < STILL { 0 } else { self.scratch.len() / 4 };
+        let rank = if !self.jitters { 0 } else { self.scratch.len() / 4 };
         let (_, &mut level, _) = self.scratch.select_nth_unstable_by(rank, f64::total_cmp);
         self.level = Some(level);
+        self.chance = 2.5 * 1.36 * self.sigma() / (self.scratch.len() as f64).sqrt();
         if self.scratch.len() >= enough.min(64) || self.base.value().is_none() {
             self.base.record(now, level);
         }
@@ -129,13 +144,13 @@ impl Delays {
 
     /// The standard deviation of a packet's delay, 0 where it is below a millisecond.
     pub(crate) fn sigma(&self) -> f64 {
-        if self.sigma < STILL { 0.0 } else { self.sigma }
+        if self.jitters { self.sigma } else { 0.0 }
     }
 
     /// How long a packet waits in the queue of the path.
     pub(crate) fn queue(&self) -> f64 {
         match (self.level, self.base()) {
-            (Some(level), Some(base)) => (level - base).max(0.0),
+            (Some(level), Some(base)) => (level - base - self.chance).max(0.0),
             _ => 0.0,
         }
     }

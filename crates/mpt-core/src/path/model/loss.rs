@@ -21,16 +21,12 @@ impl Losses {
         Self { points: VecDeque::new(), sent: 0, lost: 0 }
     }
 
-    /// Of the first `sent` packets of the path (modulo 2^32) `received` have come, and packets after
-    /// them as well. `settled` is when those must have left that cannot come any more.
+    /// Of the first `sent` packets of the path (modulo 2^32) `received` have come, and no more will.
     pub(crate) fn record(&mut self, now: i64, sent: u32, received: u32) {
         if self.points.back().is_some_and(|&(_, last, _)| last == sent) {
-            if let Some(last) = self.points.back_mut() {
-                last.2 = received;
-            }
-        } else {
-            self.points.push_back((now, sent, received));
+            return;
         }
+        self.points.push_back((now, sent, received));
         while self.points.len() > 2
             && (sent.wrapping_sub(self.points[1].1) >= COUNTED || now - self.points[0].0 > MEMORY)
         {
@@ -47,6 +43,11 @@ impl Losses {
         let Some(&(_, first_sent, first_received)) = self.points.front() else { return };
         self.sent = sent.wrapping_sub(first_sent);
         self.lost = self.sent.saturating_sub(received.wrapping_sub(first_received));
+    }
+
+    /// Packets that were counted.
+    pub(crate) fn counted(&self) -> u32 {
+        self.sent
     }
 
     /// The share that was lost.

@@ -24,6 +24,9 @@ const FIRST_WINDOW: f64 = 32.0 * 1_500.0;
 const LEAST_RATE: f64 = 0.008;
 /// The round-trip time of a path that has not been measured.
 const UNKNOWN_RTT: f64 = 100_000.0;
+/// What a path with a longer round-trip time is given too much in startup may be more than its queue
+/// holds before a report says so.
+const QUICK: f64 = 60_000.0;
 /// A growth step takes this long at least.
 const LEAST_STEP: f64 = 100_000.0;
 
@@ -32,16 +35,14 @@ const LEAST_STEP: f64 = 100_000.0;
 pub(crate) struct Report {
     /// When the peer made it, by its clock.
     pub(crate) at: i64,
-    /// Packets that have come on the path, modulo 2^32.
-    pub(crate) packets: u32,
-    /// Bytes of them.
+    /// Bytes that have come on the path.
     pub(crate) bytes: u64,
     /// When the highest number that has come left.
     pub(crate) sent_at: i64,
-    /// Packets and bytes sent on the path up to that number.
-    pub(crate) sent_packets: u32,
-    /// Bytes of them.
+    /// Bytes sent on the path up to that number.
     pub(crate) sent_bytes: u64,
+    /// Of the first so many packets of the path so many have come, and no more will: modulo 2^32.
+    pub(crate) settled: Option<(u32, u32)>,
 }
 
 /// What the sender itself knows when a report comes.
@@ -53,6 +54,8 @@ pub(crate) struct Present {
     pub(crate) sent_bytes: u64,
     /// Since the report before, packets have waited for the path to have credit.
     pub(crate) backlogged: bool,
+    /// No other path carries bulk.
+    pub(crate) alone: bool,
 }
 
 /// Whether a bottleneck has shown itself.
@@ -103,6 +106,8 @@ pub(crate) struct Model {
     rate: f64,
     /// Of the probes.
     rtt: f64,
+    /// Since when a queue stands.
+    over_since: Option<i64>,
     cuts: u64,
 }
 
@@ -116,6 +121,7 @@ impl Model {
             phase: Phase::Startup,
             rate: FIRST_WINDOW / UNKNOWN_RTT,
             rtt: UNKNOWN_RTT,
+            over_since: None,
             cuts: 0,
         }
     }
@@ -140,15 +146,25 @@ impl Model {
         let now = present.now;
         let fresh = self.delays.update(now, report.at, self.rtt);
         self.rates.record(now, (report.at, report.bytes), report.sent_at, self.rtt);
-        self.losses.record(now, report.sent_packets, report.packets);
+        if let Some((sent, received)) = report.settled {
+            self.losses.record(now, sent, received);
+        }
         let (queue, threshold) = (self.queue(), self.threshold());
         let over_now = fresh && queue > threshold;
+        self.over_since = match self.over_since {
+            Some(since) if queue > threshold => Some(since),
+            _ => over_now.then_some(now),
+        };
+        // With jitter the level is made of packets of some time: it has to stand for as long again.
+        let patience = if self.delays.sigma() > 0.0 { self.step() } else { 0 };
+        let over_now = over_now && self.over_since.is_some_and(|since| now >= since + patience);
         match self.phase {
             Phase::Startup => {
                 if over_now {
                     return self.cut(report, present);
                 }
-                let factor = if queue > threshold / 2.0 { 1.0 } else { 2.0 };
+                let growth = if self.rtt < QUICK && present.alone { 3.0 } else { 2.0 };
+                let factor = if queue > threshold / 2.0 { 1.0 } else { growth };
                 let floor = FIRST_WINDOW / self.rtt;
                 self.rate = self.rate.min(f64::MAX).max(floor);
                 let wanted = (factor * self.rates.best()).max(floor);
@@ -194,6 +210,7 @@ impl Model {
     fn cut(&mut self, report: &Report, present: &Present) -> Option<i64> {
         let now = present.now;
         self.cuts += 1;
+        self.over_since = None;
         let delivered = self.rates.delivered();
         let rate = 0.95 * delivered;
         self.rate = rate.max(0.7 * self.rates.best().min(self.rate / 0.7)).max(LEAST_RATE);
@@ -231,6 +248,16 @@ impl Model {
     /// The queue from which on the path is given less.
     pub(crate) fn threshold(&self) -> f64 {
         self.delays.threshold(self.rtt)
+    }
+
+    /// Packets over which loss was counted, and the share that was lost.
+    pub(crate) fn loss(&self) -> (u32, f64) {
+        (self.losses.counted(), self.losses.share())
+    }
+
+    /// The standard deviation of a packet's delay, 0 below a millisecond.
+    pub(crate) fn sigma(&self) -> f64 {
+        self.delays.sigma()
     }
 
     /// What is known, for people.

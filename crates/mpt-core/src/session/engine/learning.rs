@@ -4,7 +4,7 @@
 use std::time::{Duration, Instant};
 
 use mpt_wire::control::frame::MAX_PAYLOAD_LEN;
-use mpt_wire::control::{ReceivedEntry, SentEntry, Stamp};
+use mpt_wire::control::{ArrivedEntry, ReceivedEntry, SentEntry, Stamp};
 use smallvec::SmallVec;
 
 use super::keys::Place;
@@ -13,6 +13,7 @@ use super::shared::Shared;
 use super::{Destination, SessionPathId};
 use crate::Tunnels;
 use crate::adaptive::{Arrived, PeerReport, Received};
+use crate::feedback::Sample;
 use crate::liveness::State;
 
 /// The shortest and the longest time between two reports.
@@ -143,23 +144,38 @@ impl Session {
                 let i = self.paths.iter().position(|it| it.id == path)?;
                 let (path_id, _) = self.way(place, i)?;
                 let (packets, bytes, highest) = (seen.packets, seen.bytes, seen.highest);
-                Some(ReceivedEntry { path_id, packets, bytes, highest, marked: seen.marked })
+                let (settled, settled_packets) = seen.settled.unwrap_or((highest, packets));
+                let marked = seen.marked;
+                Some(ReceivedEntry {
+                    path_id,
+                    packets,
+                    bytes,
+                    highest,
+                    marked,
+                    settled,
+                    settled_packets,
+                })
             })
             .collect();
         let clock = shared.clock.stamp(now);
         let time = shared.clock.micros(now);
-        let stamps: SmallVec<[Stamp; 32]> = observer
+        let arrived: SmallVec<[ArrivedEntry; 32]> = observer
             .samples()
             .iter()
-            .map(|&(number, at)| Stamp { number, time: shared.clock.micros(at) })
+            .filter_map(|&Sample { slot, number, at }| {
+                let path = *slots.get(usize::from(slot))?;
+                let i = self.paths.iter().position(|it| it.id == path)?;
+                let (path_id, _) = self.way(place, i)?;
+                Some(ArrivedEntry { path_id, number, time: shared.clock.micros(at) })
+            })
             .collect();
         let write = |_: &mut Self, writer: &mut mpt_wire::control::Writer<'_>, _: &mut _| {
             writer.push(&clock).is_ok()
                 && writer.push_received(received.iter().copied()).is_ok()
-                && writer.push_arrived(time, stamps.iter().copied()).is_ok()
+                && writer.push_arrived(time, arrived.iter().copied()).is_ok()
         };
         self.send(shared, place, wire_id, destination, write, MAX_PAYLOAD_LEN);
-        tunnels.reported(id);
+        tunnels.reported(now, id);
     }
 
     /// The peer tells when its packets left, and wants to know when they come.
@@ -186,7 +202,7 @@ impl Session {
         now: Instant,
         ours: bool,
         (clock, time): (u32, u32),
-        arrived: impl Iterator<Item = Stamp>,
+        arrived: impl Iterator<Item = ArrivedEntry>,
         received: impl Iterator<Item = ReceivedEntry>,
         tunnels: &mut Tunnels<P>,
     ) {
@@ -195,13 +211,19 @@ impl Session {
             .filter_map(|entry| {
                 let path = &self.paths[self.path_at(ours, entry.path_id)?];
                 let slot = usize::from(tunnels.path(path.id)?.slot);
-                let ReceivedEntry { packets, bytes, highest, .. } = entry;
-                Some(Received { slot, packets, bytes, highest })
+                let ReceivedEntry { packets, bytes, highest, settled, settled_packets, .. } = entry;
+                let settled = (settled != highest).then_some((settled, settled_packets));
+                Some(Received { slot, packets, bytes, highest, settled })
             })
             .collect();
-        let arrived = arrived.map(|Stamp { number, time }| Arrived { number, time });
-        let report = PeerReport { clock, time, arrived, received: received.into_iter() };
-        tunnels.handle_peer_report(now, id, report);
+        let arrived: SmallVec<[Arrived; 32]> = arrived
+            .filter_map(|ArrivedEntry { path_id, number, time }| {
+                let path = &self.paths[self.path_at(ours, path_id)?];
+                Some(Arrived { slot: tunnels.path(path.id)?.slot, number, time })
+            })
+            .collect();
+        let report = PeerReport { clock, time, arrived: &arrived, received: &received };
+        tunnels.handle_peer_report(now, id, &report);
     }
 
     /// Half the least round-trip time, within bounds.

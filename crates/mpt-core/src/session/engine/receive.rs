@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 use std::time::Instant;
 
-use mpt_wire::control::{Entries, Message, Reason, ReceivedEntry, Stamp, frame, messages};
+use mpt_wire::control::{ArrivedEntry, Entries, Message, Reason, ReceivedEntry, frame, messages};
 
 use super::candidate::{Anchor, Candidate};
 use super::keys::Place;
@@ -37,7 +37,7 @@ pub(super) struct Source {
 struct Wanted<'a> {
     /// The clock of the frame's times.
     clock: Option<u32>,
-    arrived: Option<(u32, Entries<'a, Stamp>)>,
+    arrived: Option<(u32, Entries<'a, ArrivedEntry>)>,
     received: Option<Entries<'a, ReceivedEntry>>,
     echo: Option<u64>,
     acknowledge: Option<u32>,
@@ -296,7 +296,7 @@ impl Session {
                 self.handle_departed(now, interval, stamps.iter(), tunnels);
             }
             Message::SentUpTo(_) => {}
-            Message::Arrived { time, stamps } => wanted.arrived = Some((time, stamps)),
+            Message::Arrived { time, entries } => wanted.arrived = Some((time, entries)),
             Message::Received(entries) => wanted.received = Some(entries),
             Message::Clock { id, time } => {
                 wanted.clock = Some(id);

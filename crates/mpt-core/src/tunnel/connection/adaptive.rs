@@ -49,6 +49,10 @@ impl<P: Copy> Connection<P> {
                 path.sent.add(1, bytes);
             }
             transmits.push(Transmit { segment: first, path: id, sequence, mark: false });
+            adaptive.copy(now, slot, sequence, bytes as u32, |other| {
+                let path = self.slots[usize::from(other)];
+                transmits.push(Transmit { segment: first, path, sequence, mark: false });
+            });
             self.next_sequence = sequence.wrapping_add(1);
             self.sent.add(1, bytes);
             first += 1;
@@ -97,6 +101,10 @@ impl<P: Copy> Connection<P> {
                 path.sent.add(1, u64::from(bytes));
             }
             transmits.push(Transmit { segment, path: id, sequence, mark });
+            adaptive.copy(now, slot, sequence, bytes, |other| {
+                let path = self.slots[usize::from(other)];
+                transmits.push(Transmit { segment, path, sequence, mark });
+            });
             self.next_sequence = sequence.wrapping_add(1);
             self.sent.add(1, u64::from(bytes));
             departing = Some((packet, tag, last));
