@@ -146,3 +146,77 @@ impl Adaptive {
         }
     }
 }
+
+#[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "any instant will do as the origin")]
+mod tests {
+    use std::time::Duration;
+
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::scheduler::Member;
+
+    fn arrived() -> impl Strategy<Value = Arrived> {
+        (0..4_u16, 0..300_u32, any::<u32>()).prop_map(|(slot, number, time)| Arrived {
+            slot,
+            number,
+            time,
+        })
+    }
+
+    fn received() -> impl Strategy<Value = Received> {
+        let settled = proptest::option::of((0..300_u32, any::<u32>()));
+        (0..4_usize, any::<u32>(), any::<u32>(), 0..300_u32, settled).prop_map(
+            |(slot, packets, bytes, highest, settled)| Received {
+                slot,
+                packets,
+                bytes,
+                highest,
+                settled,
+            },
+        )
+    }
+
+    proptest! {
+        /// Whatever a peer reports, the rates stay numbers, and packets leave.
+        #[test]
+        fn a_report_that_lies_stops_nothing(
+            reports in proptest::collection::vec(
+                (
+                    any::<bool>(),
+                    any::<u32>(),
+                    proptest::collection::vec(arrived(), 0..8),
+                    proptest::collection::vec(received(), 0..4),
+                ),
+                1..40,
+            )
+        ) {
+            let start = Instant::now();
+            let mut adaptive = Adaptive::new(start);
+            for slot in 0..3 {
+                let member = Member { weight: 1, tier: 0, up: true, identity: slot as u64 };
+                adaptive.set(slot, Some(member), 36);
+                adaptive.set_rtt(slot, Duration::from_millis(20 + 10 * slot as u64));
+            }
+            let (mut now, mut number) = (start, 0);
+            for (clock, time, arrived, received) in reports {
+                for _ in 0..20 {
+                    if let Some(slot) = adaptive.leave(now, number, 1_400, false) {
+                        adaptive.copy(now, slot, number, 1_400, |_| {});
+                        number += 1;
+                    }
+                    now += Duration::from_millis(1);
+                }
+                let (clock, arrived, received) = (u32::from(clock), &*arrived, &*received);
+                adaptive.handle_report(now, &PeerReport { clock, time, arrived, received });
+                for (_, path) in adaptive.paths() {
+                    prop_assert!(path.model.rate().is_finite() && path.model.rate() > 0.0);
+                }
+            }
+            // However long the worst report has the paths drain, it ends.
+            let later = now + Duration::from_secs(10);
+            prop_assert!(adaptive.leave(later, number, 1_400, false).is_some());
+        }
+    }
+}

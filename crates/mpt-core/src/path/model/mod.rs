@@ -166,7 +166,6 @@ impl Model {
                 let growth = if self.rtt < QUICK && present.alone { 3.0 } else { 2.0 };
                 let factor = if queue > threshold / 2.0 { 1.0 } else { growth };
                 let floor = FIRST_WINDOW / self.rtt;
-                self.rate = self.rate.min(f64::MAX).max(floor);
                 let wanted = (factor * self.rates.best()).max(floor);
                 self.rate = if factor > 1.0 { wanted.max(floor) } else { wanted.min(self.rate) };
             }
