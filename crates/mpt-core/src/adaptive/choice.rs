@@ -69,7 +69,7 @@ impl Adaptive {
 }
 
 /// Share of the difference in delay that has to wait.
-const WORTH: f64 = 0.25;
+const WORTH: f64 = 0.1;
 
 /// The paths that the next packet may take, the shortest first. A longer one takes part only if what
 /// waits would not have left over the shorter ones before it had brought the packet.

@@ -211,7 +211,7 @@ impl Model {
         self.cuts += 1;
         self.over_since = None;
         let delivered = self.rates.delivered();
-        let rate = 0.95 * delivered;
+        let rate = 0.99 * delivered;
         self.rate = rate.max(0.7 * self.rates.best().min(self.rate / 0.7)).max(LEAST_RATE);
         let under_way = present.sent_bytes.saturating_sub(report.sent_bytes) as f64;
         let since = (now - report.sent_at) as f64 - self.queue();
