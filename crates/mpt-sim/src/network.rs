@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use mpt_link::{Bitrate, ByteCount, Change, Channel, Counters, Outcome, Params};
+use mpt_link::{Bitrate, ByteCount, Capable, Change, Channel, Counters, Outcome, Params};
 
 use crate::random::derive;
 use crate::time::Time;
@@ -77,12 +77,24 @@ impl Network {
         link: LinkId,
         size: ByteCount,
     ) -> (Option<Time>, Option<Time>) {
+        let (at, copy, _) = self.send_capable(now, link, size, Capable::No);
+        (at, copy)
+    }
+
+    /// The same for a packet that may be one that can be marked, and whether it is.
+    pub fn send_capable(
+        &mut self,
+        now: Time,
+        link: LinkId,
+        size: ByteCount,
+        capable: Capable,
+    ) -> (Option<Time>, Option<Time>, bool) {
         let instant = self.instant(now);
-        match self.channels[link.0].send(instant, size) {
-            Outcome::Arrives { at, copy, .. } => {
-                (Some(self.time(at)), copy.map(|at| self.time(at)))
+        match self.channels[link.0].send_capable(instant, size, capable) {
+            Outcome::Arrives { at, copy, marked } => {
+                (Some(self.time(at)), copy.map(|at| self.time(at)), marked)
             }
-            Outcome::Lost | Outcome::QueueFull => (None, None),
+            Outcome::Lost | Outcome::QueueFull => (None, None, false),
         }
     }
 

@@ -39,6 +39,8 @@ pub struct Config {
     /// by timestamps (RFC 3522); slow start ends when the round-trip time grows (HyStart); and before the first loss
     /// cubic grows by at least a twentieth per round-trip time.
     pub linux: bool,
+    /// Whether segments can be marked instead of dropped (RFC 3168).
+    pub ecn: bool,
     /// Whether the receiver reports blocks (RFC 2018). Without, recovery is that of RFC 6582.
     pub sack: bool,
     /// Segments that may be sent at the start: 10 (RFC 6928).
@@ -54,6 +56,7 @@ impl Config {
             control,
             treatment,
             linux: false,
+            ecn: false,
             sack: true,
             initial_window: 10.0,
             minimum_rto: Duration::from_secs(1),

@@ -24,6 +24,8 @@ pub struct HalfReceiver {
     echo: Time,
     highest_transmission: Option<u64>,
     acks: u64,
+    /// A segment was marked, and the sender has not answered that yet.
+    congestion: bool,
 }
 
 impl HalfReceiver {
@@ -52,6 +54,9 @@ impl HalfReceiver {
         if !duplicate && !segment.syn {
             self.take(sequence);
         }
+        // RFC 3168, section 6.1.3.
+        self.congestion &= !segment.ecn.reduced;
+        self.congestion |= segment.ecn.congested;
         let ack = Ack {
             next: self.next,
             blocks: self.blocks(),
@@ -61,6 +66,7 @@ impl HalfReceiver {
             out_of_order,
             data_next: self.next,
             limit: u64::MAX,
+            congestion: self.congestion,
         };
         self.acks += 1;
         ack
@@ -168,10 +174,19 @@ impl simulation::Receiver for Receiver {
 mod tests {
     use super::*;
     use crate::simulation::Receiver as _;
+    use crate::tcp::Ecn;
 
     fn segment(sequence: u64, sent: u64) -> Segment {
         let timestamp = Time::from_nanos(sent);
-        Segment { syn: false, sequence, data_sequence: sequence, timestamp, transmission: sent }
+        let ecn = Ecn::default();
+        Segment {
+            syn: false,
+            sequence,
+            data_sequence: sequence,
+            timestamp,
+            transmission: sent,
+            ecn,
+        }
     }
 
     fn blocks(ack: &Ack) -> Vec<(u64, u64)> {
@@ -225,6 +240,19 @@ mod tests {
         assert_eq!(acknowledged(&[3, 5, 6]), [4, 4, 4], "each of those above a gap");
         assert_eq!(acknowledged(&[4]), [7]);
         assert_eq!(acknowledged(&(7..107).collect::<Vec<_>>()), [51, 95, 107]);
+    }
+
+    #[test]
+    fn a_mark_is_repeated_until_the_sender_has_slowed_down() {
+        let mut receiver = HalfReceiver::default();
+        let mut told = |at, congested, reduced| {
+            let ecn = Ecn { capable: true, congested, reduced };
+            receiver.handle(&Segment { ecn, ..segment(at, at) }).congestion
+        };
+        assert!(!told(0, false, false));
+        assert!(told(1, true, false) && told(2, false, false));
+        assert!(!told(3, false, true));
+        assert!(told(4, true, true), "marked once more");
     }
 
     #[test]

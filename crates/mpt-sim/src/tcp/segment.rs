@@ -21,6 +21,19 @@ pub struct Segment {
     pub timestamp: Time,
     /// How many segments the subflow had sent before, retransmissions included (TCP-DOOR: packet sequence number).
     pub transmission: u64,
+    /// What it says about congestion.
+    pub ecn: Ecn,
+}
+
+/// Explicit congestion notification (RFC 3168).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Ecn {
+    /// The segment can be marked (ECT).
+    pub capable: bool,
+    /// It has been (CE).
+    pub congested: bool,
+    /// The sender has slowed down (CWR).
+    pub reduced: bool,
 }
 
 /// Segments received, from and up to (exclusive).
@@ -51,6 +64,8 @@ pub struct Ack {
     pub data_next: u64,
     /// The connection takes segments below this number.
     pub limit: u64,
+    /// A segment was marked, and the sender has not said since that it has slowed down (RFC 3168: ECE).
+    pub congestion: bool,
 }
 
 impl Ack {

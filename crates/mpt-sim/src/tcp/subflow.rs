@@ -6,12 +6,13 @@ use crate::time::Time;
 use super::door::Door;
 use super::frto::{self, FRto};
 use super::hystart::HyStart;
+use super::marks::Marks;
 use super::prr::Prr;
 use super::rack::Rack;
 use super::rtt::RttEstimator;
 use super::scoreboard::{Scoreboard, Sent};
 use super::undo::Episode;
-use super::{Ack, Config, Segment, Treatment};
+use super::{Ack, Config, Ecn, Segment, Treatment};
 
 /// Segments above a gap that make it a loss (RFC 6675: DupThresh).
 const DUPLICATES: u64 = 3;
@@ -35,6 +36,8 @@ pub struct Counters {
     pub timeouts: u64,
     /// Responses to congestion taken back.
     pub undone: u64,
+    /// Responses to marks.
+    pub marked: u64,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -82,6 +85,7 @@ pub struct Subflow {
     hystart: HyStart,
     /// In fast recovery, as Linux has it.
     prr: Option<Prr>,
+    marks: Marks,
     counters: Counters,
 }
 
@@ -105,6 +109,7 @@ impl Subflow {
             rack: Rack::default(),
             hystart: HyStart::default(),
             prr: None,
+            marks: Marks::default(),
             counters: Counters::default(),
         }
     }
@@ -200,7 +205,8 @@ impl Subflow {
         let timeout = self.rtt.timeout();
         self.timer.get_or_insert_with(|| now + timeout);
         self.arm_probe(now);
-        Segment { syn: false, sequence, data_sequence, timestamp: now, transmission }
+        let ecn = self.marks.of_new_segment(self.config.ecn);
+        Segment { syn: false, sequence, data_sequence, timestamp: now, transmission, ecn }
     }
 
     /// The next retransmission, if one is due and the window has room; at the start, the segment that opens the
@@ -227,7 +233,9 @@ impl Subflow {
         if sequence == self.board.first() {
             self.timer = Some(now + self.rtt.timeout());
         }
-        Some(Segment { syn: false, sequence, data_sequence, timestamp: now, transmission })
+        // RFC 3168, section 6.1.5: retransmissions are not capable.
+        let ecn = Ecn::default();
+        Some(Segment { syn: false, sequence, data_sequence, timestamp: now, transmission, ecn })
     }
 
     fn count_sent(&mut self) {
@@ -242,7 +250,8 @@ impl Subflow {
         self.timer = Some(now + self.rtt.timeout());
         let transmission = self.counters.sent;
         self.counters.sent += 1;
-        Segment { syn: true, sequence: 0, data_sequence: 0, timestamp: now, transmission }
+        let ecn = Ecn::default();
+        Segment { syn: true, sequence: 0, data_sequence: 0, timestamp: now, transmission, ecn }
     }
 
     /// When [`Subflow::handle_timeout`] is to be called.
@@ -320,6 +329,12 @@ impl Subflow {
             }
         }
         self.recover(now, flows);
+        let (first, next) = (self.board.first(), self.board.next());
+        // In recovery the window has been reduced already.
+        if self.state == State::Open && self.marks.reduces(ack.congestion, first, next) {
+            self.window.reduce(self.board.outstanding().max(1), self.own, flows);
+            self.counters.marked += 1;
+        }
         if let Some(prr) = &mut self.prr {
             let threshold = self.window.threshold() as u64;
             let safe = acknowledged > 0 && !more_lost;

@@ -70,6 +70,8 @@ pub struct Path {
     pub loss: Probability,
     /// How long packets may wait for the transmitter.
     pub queue: Duration,
+    /// The wait above which the queue marks packets, or drops those that cannot be marked.
+    pub mark_above: Option<Duration>,
     /// Whether the queue serves flows in turns and keeps each of them short (FQ-CoDel, RFC 8290), whatever `queue` says.
     pub fair: bool,
     /// Distance of the grants of a link that sends in slots; zero for one that sends at any time.
@@ -121,6 +123,7 @@ impl Path {
             redraw: Redraw::EveryPacket,
             loss: Probability::ZERO,
             queue: Duration::from_millis(100),
+            mark_above: None,
             fair: false,
             slot: Duration::ZERO,
             weight: megabits.max(1),
@@ -146,6 +149,7 @@ impl Path {
             delay: self.delay,
             jitter,
             keep_order: self.redraw != Redraw::EveryPacket,
+            mark_above: self.mark_above,
             slot: self.slot,
             loss,
             ..Params::default()

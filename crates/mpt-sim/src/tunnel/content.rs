@@ -2,6 +2,7 @@
 
 use std::net::Ipv4Addr;
 
+use mpt_wire::ecn::Ecn;
 use mpt_wire::{ip, ipv4, tcp};
 
 use crate::simulation::Packet as _;
@@ -76,6 +77,22 @@ impl Content {
 }
 
 impl Content {
+    /// The ECN field of its IP header.
+    pub(super) fn ecn(&self) -> Ecn {
+        match self {
+            Self::Data(_, segment) if segment.ecn.congested => Ecn::Ce,
+            Self::Data(_, segment) if segment.ecn.capable => Ecn::Ect0,
+            _ => Ecn::NotEct,
+        }
+    }
+
+    /// It has been marked on its way.
+    pub(super) fn mark(&mut self) {
+        if let Self::Data(_, segment) = self {
+            segment.ecn.congested = true;
+        }
+    }
+
     /// The number of the flow of a packet of a host, for links that tell flows apart.
     pub(super) fn flow(&self) -> u64 {
         match self {
@@ -112,7 +129,7 @@ impl Inner {
             source: host(side),
             destination: host(1 - side),
             protocol,
-            tos: 0,
+            tos: self.content.ecn().with_tos(0),
             identification: 0,
             dont_fragment: true,
             ttl: 64,
@@ -123,7 +140,11 @@ impl Inner {
         let header = match self.content {
             Content::Control => unreachable!("hosts send no frames of the tunnel"),
             Content::Data(flow, segment) => {
-                let flags = if segment.syn { tcp::Flags::SYN } else { tcp::Flags::ACK };
+                let flags = match (segment.syn, segment.ecn.reduced) {
+                    (true, _) => tcp::Flags::SYN,
+                    (false, false) => tcp::Flags::ACK,
+                    (false, true) => tcp::Flags(tcp::Flags::ACK.0 | tcp::Flags::CWR.0),
+                };
                 let header = if segment.syn { len } else { TIMESTAMPED };
                 let ports = (FIRST_PORT + u16::from(flow), SERVICE);
                 segment_header(buffer, ports, flags, [segment.data_sequence, 0], header)
@@ -131,7 +152,9 @@ impl Inner {
             // Whatever it has is options.
             Content::Ack(flow, ack) => {
                 let ports = (SERVICE, FIRST_PORT + u16::from(flow));
-                segment_header(buffer, ports, tcp::Flags::ACK, [0, ack.next], len)
+                let echo = if ack.congestion { tcp::Flags::ECE.0 } else { 0 };
+                let flags = tcp::Flags(tcp::Flags::ACK.0 | echo);
+                segment_header(buffer, ports, flags, [0, ack.next], len)
             }
             Content::Echo(Echo { kind: EchoKind::Icmp, id, reply, .. }) => {
                 let kind = if reply { 0 } else { 8 };

@@ -1,5 +1,7 @@
 //! Datagrams on their way.
 
+use mpt_wire::ecn::Ecn;
+
 use super::content::Content;
 
 /// A datagram of the tunnel: what follows its UDP header.
@@ -13,6 +15,8 @@ pub(super) struct Datagram {
     pub(super) number: u32,
     /// What it holds.
     pub(super) content: Content,
+    /// The ECN field of its outer IP header.
+    pub(super) ecn: Ecn,
 }
 
 /// The datagrams on all links by small numbers. A number is free for another datagram once the datagram has been taken.
@@ -26,29 +30,34 @@ impl Datagrams {
     /// Adds one; `fill` writes its head into an empty buffer.
     pub(super) fn add(
         &mut self,
-        (len, number, content): (usize, u32, Content),
+        (len, number, content, ecn): (usize, u32, Content, Ecn),
         fill: impl FnOnce(&mut Vec<u8>),
     ) -> u32 {
         let id = self.free.pop().unwrap_or_else(|| {
-            self.slots.push(Datagram { head: Vec::new(), len: 0, number: 0, content });
+            self.slots.push(Datagram { head: Vec::new(), len, number, content, ecn });
             self.slots.len() as u32 - 1
         });
         let slot = &mut self.slots[id as usize];
         slot.head.clear();
         fill(&mut slot.head);
-        (slot.len, slot.number, slot.content) = (len, number, content);
+        (slot.len, slot.number, slot.content, slot.ecn) = (len, number, content, ecn);
         id
     }
 
     /// Adds another one that is the same.
     pub(super) fn duplicate(&mut self, id: u32) -> u32 {
-        let Datagram { head, len, number, content } = self.get(id).clone();
-        self.add((len, number, content), |buffer| *buffer = head)
+        let Datagram { head, len, number, content, ecn } = self.get(id).clone();
+        self.add((len, number, content, ecn), |buffer| *buffer = head)
     }
 
     /// The one of this number.
     pub(super) fn get(&self, id: u32) -> &Datagram {
         &self.slots[id as usize]
+    }
+
+    /// A link has marked it.
+    pub(super) fn mark(&mut self, id: u32) {
+        self.slots[id as usize].ecn = Ecn::Ce;
     }
 
     /// It has arrived, or will not.

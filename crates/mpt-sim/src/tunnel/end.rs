@@ -19,6 +19,9 @@ use super::datagrams::{Datagram, Datagrams};
 use super::plan::TunnelPlan;
 use super::setup;
 
+/// Where the TOS field is in an IPv4 header.
+const TOS: usize = 1;
+
 /// A packet that has come out of a link.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Packet {
@@ -66,7 +69,11 @@ impl PacketMemory<Packet> for Memory {
         &mut self.bytes[..self.len]
     }
 
-    fn accept(&mut self, datagram: Packet, _: ConnectionId, _: Range<usize>) -> Packet {
+    /// A mark of the outer header has become one of the inner header by now (RFC 6040).
+    fn accept(&mut self, mut datagram: Packet, _: ConnectionId, inner: Range<usize>) -> Packet {
+        if ecn::Ecn::from_tos(self.bytes[inner.start + TOS]) == ecn::Ecn::Ce {
+            datagram.content.mark();
+        }
         datagram
     }
 }
@@ -178,13 +185,12 @@ impl End {
     ///
     /// If it is data and refused.
     pub(super) fn receive(&mut self, now: Instant, at: Time, path: usize, datagram: &Datagram) {
-        let Datagram { head, len, content, .. } = datagram;
+        let Datagram { head, len, content, ecn, .. } = datagram;
         self.memory.bytes[..head.len()].copy_from_slice(head);
         self.memory.len = *len;
         let packet = Packet { arrived: at, content: *content };
         let (socket, remote) = (setup::socket(path), setup::address(path, 1 - self.side));
-        let ecn = ecn::Ecn::NotEct;
-        let taken = self.node.handle_datagram(now, socket, remote, ecn, packet, &mut self.memory);
+        let taken = self.node.handle_datagram(now, socket, remote, *ecn, packet, &mut self.memory);
         taken.unwrap_or_else(|drop| panic!("the tunnel drops {content:?}: {drop:?}"));
     }
 
@@ -211,7 +217,7 @@ impl End {
         while self.node.poll_event().is_some() {}
         while let Some(message) = self.node.poll_transmit() {
             if let Some(path) = self.path_of(&message) {
-                let id = wire.add((message.len(), 0, Content::Control), |head| {
+                let id = wire.add((message.len(), 0, Content::Control, ecn::Ecn::NotEct), |head| {
                     message.pieces().iter().for_each(|piece| head.extend_from_slice(piece));
                 });
                 self.outbox.push((path, id));
@@ -260,11 +266,11 @@ fn frame(
     wire: &mut Datagrams,
     outbox: &mut Vec<Leaving>,
 ) {
-    let gre = outgoing.header_len();
+    let (gre, outer) = (outgoing.header_len(), ecn::Ecn::from_tos(outgoing.outer_tos));
     for transmit in outgoing.transmits {
         let Some(path) = paths.iter().position(|&path| path == transmit.path) else { continue };
         let Transmit { sequence, mark, .. } = *transmit;
-        let id = wire.add((gre + inner.size as usize, sequence, inner.content), |head| {
+        let id = wire.add((gre + inner.size as usize, sequence, inner.content, outer), |head| {
             head.resize(gre, 0);
             head.extend_from_slice(headers);
             outgoing.frame(transmit, head, &[]);

@@ -23,11 +23,12 @@ impl<E: Clone> Fair<E> {
     }
 
     /// What happens now, since a packet has arrived.
-    pub(super) fn poll(&mut self, now: Time, instant: Instant) -> Option<E> {
+    /// Whether it was marked is told, too.
+    pub(super) fn poll(&mut self, now: Time, instant: Instant) -> Option<(E, bool)> {
         if self.timer == now {
             self.timer = Time::MAX;
         }
-        self.link.poll(instant).map(|arrival| arrival.packet)
+        self.link.poll(instant).map(|arrival| (arrival.packet, arrival.marked))
     }
 
     /// How long what waits for the transmitter takes at its present rate.

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use mpt_link::{ByteCount, Capable, Counters};
+use mpt_wire::ecn::Ecn;
 
 use crate::kernel::{Event, Events};
 use crate::network::{Carried, LinkId, Network, Route};
@@ -12,7 +13,7 @@ use crate::simulation::Sender as _;
 use crate::time::Time;
 
 use super::content::{Content, Inner};
-use super::datagrams::Datagrams;
+use super::datagrams::{Datagram, Datagrams};
 use super::echo::Echoes;
 use super::end::{End, Packet};
 use super::fair::Fair;
@@ -86,6 +87,16 @@ impl Event for Happening {
             Self::Echo { source } => 3 | u64::from(*source) << 16,
             Self::Link { fair } => 4 | u64::from(*fair) << 16,
             Self::Arrival { digest, .. } | Self::Plain { digest, .. } => *digest,
+        }
+    }
+}
+
+impl Happening {
+    /// The datagram that arrives.
+    fn datagram(&self) -> Option<u32> {
+        match *self {
+            Self::Arrival { datagram: id, .. } | Self::Plain { packet: id, .. } => Some(id),
+            _ => None,
         }
     }
 }
@@ -186,8 +197,10 @@ impl World {
                 self.send(now, SENDER, way, packet);
             }
             Happening::Plain { link, packet, copy, .. } => {
-                let (len, content) =
-                    (self.datagrams.get(packet).len, self.datagrams.get(packet).content);
+                let Datagram { len, mut content, ecn, .. } = *self.datagrams.get(packet);
+                if ecn == Ecn::Ce {
+                    content.mark();
+                }
                 let wire = if copy { 0 } else { len as u32 };
                 self.carried.add(now, &self.network, link, wire);
                 self.datagrams.release(packet);
@@ -202,7 +215,10 @@ impl World {
             Happening::Link { fair } => {
                 let instant = self.network.instant(now);
                 let number = usize::from(fair);
-                while let Some(event) = self.fair[number].poll(now, instant) {
+                while let Some((event, marked)) = self.fair[number].poll(now, instant) {
+                    if let Some(id) = event.datagram().filter(|_| marked) {
+                        self.datagrams.mark(id);
+                    }
                     self.happen(now, event);
                 }
                 self.forget_dropped(number);
@@ -297,7 +313,8 @@ impl World {
         let size = size + ETHERNET;
         let digest = content.digest().rotate_left(32) ^ u64::MAX;
         let flow = content.flow();
-        let packet = self.datagrams.add((size as usize, 0, content), |_| {});
+        let datagram = (size as usize, 0, content, content.ecn());
+        let packet = self.datagrams.add(datagram, |_| {});
         self.launch(now, link, (packet, ByteCount(size), flow), |packet, copy| Happening::Plain {
             link,
             packet,
@@ -345,14 +362,19 @@ impl World {
         (id, size, flow): (u32, ByteCount, u64),
         arrives: impl Fn(u32, bool) -> Happening,
     ) {
+        let ecn = self.datagrams.get(id).ecn;
+        let capable = if ecn == Ecn::NotEct { Capable::No } else { Capable::Yes };
         if let Some(number) = self.fair.iter().position(|fair| fair.id == link) {
             let instant = self.network.instant(now);
             let fair = &mut self.fair[number].link;
-            fair.enqueue(instant, flow, size, Capable::No, arrives(id, false));
+            fair.enqueue(instant, flow, size, capable, arrives(id, false));
             self.forget_dropped(number);
             return;
         }
-        let (at, twice) = self.network.send(now, link, size);
+        let (at, twice, marked) = self.network.send_capable(now, link, size, capable);
+        if marked {
+            self.datagrams.mark(id);
+        }
         let copy = twice.map(|at| (at, self.datagrams.duplicate(id)));
         match at {
             Some(at) => self.events.schedule(at, arrives(id, false)),
@@ -366,11 +388,7 @@ impl World {
     /// What a link has dropped will not arrive.
     fn forget_dropped(&mut self, fair: usize) {
         for event in self.fair[fair].link.take_dropped() {
-            if let Happening::Arrival { datagram: id, .. } | Happening::Plain { packet: id, .. } =
-                event
-            {
-                self.datagrams.release(id);
-            }
+            event.datagram().into_iter().for_each(|id| self.datagrams.release(id));
         }
     }
 

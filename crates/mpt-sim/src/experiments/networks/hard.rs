@@ -23,6 +23,10 @@ enum Twist {
     Queue(u64),
     /// The queue serves flows in turns and keeps each of them short (FQ-CoDel).
     FairQueue,
+    /// The same, with a flow whose segments can be marked.
+    FairQueueAndMarks,
+    /// Waits above 5 ms mark, with such a flow; what cannot be marked is dropped.
+    Marks,
     /// Every 100 ms each link has another rate, from 60 to 140 % of its own.
     Jumps,
     /// What is sent leaves at the end of milliseconds, as by the grants of an LTE cell.
@@ -45,7 +49,7 @@ const fn hard(name: &'static str, network: &'static str, twist: Twist) -> Hard {
 }
 
 /// All of them.
-static ALL: [Hard; 10] = [
+static ALL: [Hard; 12] = [
     hard("wander_5", "jit_5", Twist::Wander),
     hard("wander_20", "jit_20", Twist::Wander),
     hard("wander_starlink", "lte_starlink", Twist::Wander),
@@ -53,14 +57,16 @@ static ALL: [Hard; 10] = [
     hard("queue_10", "baseline", Twist::Queue(10)),
     hard("queue_20", "baseline", Twist::Queue(20)),
     hard("fq_codel", "baseline", Twist::FairQueue),
+    hard("fq_codel_ecn", "baseline", Twist::FairQueueAndMarks),
+    hard("marks_5", "baseline", Twist::Marks),
     hard("jumps", "baseline", Twist::Jumps),
     hard("slots", "baseline", Twist::Slots),
     hard("handovers", "bw_4to1", Twist::Handovers),
 ];
 
 /// Their names.
-pub(in super::super) const NAMES: [&str; 10] = {
-    let mut names = [""; 10];
+pub(in super::super) const NAMES: [&str; 12] = {
+    let mut names = [""; 12];
     let mut index = 0;
     while index < names.len() {
         names[index] = ALL[index].name;
@@ -78,6 +84,8 @@ const HANDOVERS: Duration = Duration::from_secs(15);
 const FIRST_HANDOVER: Duration = Duration::from_secs(5);
 /// By how much a delay changes then, up or down.
 const HANDOVER_DELAY: Duration = Duration::from_millis(15);
+/// The wait above which packets are marked.
+const MARK_ABOVE: Duration = Duration::from_millis(5);
 /// Component of the seed that the changes come from.
 const COMPONENT: u64 = 1 << 40;
 
@@ -92,6 +100,8 @@ pub(in super::super) fn run(experiment: &Experiment, setting: &Setting<'_>) -> R
     let scene = |&(hard, method): &(&Hard, Method), seed| {
         let mut scene = method.scene(hard.links(), DURATION, seed);
         scene.changes = changes(&scene, hard.twist);
+        let marks = matches!(hard.twist, Twist::Marks | Twist::FairQueueAndMarks);
+        scene.flows.iter_mut().for_each(|flow| flow.tcp.ecn = marks);
         scene
     };
     let runs = runs::run(setting, &cases, scene, Measured::of);
@@ -116,7 +126,8 @@ impl Hard {
             match self.twist {
                 Twist::Wander => link.redraw = Redraw::Every(OFTEN),
                 Twist::Queue(milliseconds) => link.queue = Duration::from_millis(milliseconds),
-                Twist::FairQueue => link.fair = true,
+                Twist::FairQueue | Twist::FairQueueAndMarks => link.fair = true,
+                Twist::Marks => link.mark_above = Some(MARK_ABOVE),
                 Twist::Slots => link.slot = SLOT,
                 Twist::Jumps | Twist::Handovers => {}
             }
@@ -145,7 +156,12 @@ fn changes(scene: &Scene, twist: Twist) -> Vec<(Duration, usize, Change)> {
                 changes.push((time, 1, Change::Delay(delay.saturating_sub(HANDOVER_DELAY))));
             }
         }
-        Twist::Wander | Twist::Queue(_) | Twist::FairQueue | Twist::Slots => {}
+        Twist::Wander
+        | Twist::Queue(_)
+        | Twist::FairQueue
+        | Twist::FairQueueAndMarks
+        | Twist::Marks
+        | Twist::Slots => {}
     }
     changes
 }
