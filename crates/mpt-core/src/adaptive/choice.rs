@@ -39,7 +39,7 @@ impl Adaptive {
         let tier = active.map(|path| path.member.tier).min();
         // Delays by both clocks compare with each other, but not with half a round-trip time: that of a
         // path without data is put beside those with data by what the two kinds differ by on one path.
-        let both = |path: &super::Sender| Some((path.model.base()?, path.model.rtt() / 2.0));
+        let both = |path: &super::Sender| Some((path.model.usual_delay()?, path.usual_rtt / 2.0));
         let offset =
             self.paths.iter().flatten().find_map(both).map_or(0.0, |(base, half)| base - half);
         let mut keyed: smallvec::SmallVec<[(f64, f64, u16); 8]> = smallvec::SmallVec::new();
@@ -49,7 +49,7 @@ impl Adaptive {
                 continue;
             }
             let model = &path.model;
-            let base = model.base().unwrap_or(model.rtt() / 2.0 + offset);
+            let base = model.usual_delay().unwrap_or(path.usual_rtt / 2.0 + offset);
             let queue = if model.queue() > model.threshold() { model.queue() } else { 0.0 };
             keyed.push((base + queue, base, slot as u16));
         }

@@ -141,10 +141,12 @@ impl Adaptive {
         }
     }
 
-    /// The round-trip time of a path by its probes, without what they waited in queues.
-    pub(crate) fn set_rtt(&mut self, slot: usize, rtt: Duration) {
+    /// The round-trip time of a path by its probes: the least one, without what they waited in queues,
+    /// and the usual one.
+    pub(crate) fn set_rtt(&mut self, slot: usize, least: Duration, usual: Duration) {
         if let Some(Some(path)) = self.paths.get_mut(slot) {
-            path.model.set_rtt(rtt.as_micros() as f64);
+            path.model.set_rtt(least.as_micros() as f64);
+            path.usual_rtt = usual.as_micros() as f64;
             self.reorder_paths();
         }
     }

@@ -25,6 +25,8 @@ pub(crate) struct Sender {
     /// Since the last report packets waited for it to have credit.
     pub(crate) backlogged: bool,
     pub(crate) role: Role,
+    /// The usual round-trip time of its probes, in microseconds.
+    pub(crate) usual_rtt: f64,
     /// One-way delay without a queue, to be compared with that of other paths, in microseconds.
     pub(crate) delay: f64,
     /// Copies that it was given.
@@ -46,6 +48,7 @@ impl Sender {
             last: None,
             backlogged: false,
             role: Role::Trial,
+            usual_rtt: 0.0,
             delay: 0.0,
             copies: SentLog::default(),
             copied: 0,

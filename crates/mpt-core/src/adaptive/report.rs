@@ -197,7 +197,8 @@ mod tests {
             for slot in 0..3 {
                 let member = Member { weight: 1, tier: 0, up: true, identity: slot as u64 };
                 adaptive.set(slot, Some(member), 36);
-                adaptive.set_rtt(slot, Duration::from_millis(20 + 10 * slot as u64));
+                let rtt = Duration::from_millis(20 + 10 * slot as u64);
+                adaptive.set_rtt(slot, rtt, rtt);
             }
             let (mut now, mut number) = (start, 0);
             for (clock, time, arrived, received) in reports {

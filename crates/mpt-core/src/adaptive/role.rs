@@ -10,8 +10,8 @@ use smallvec::SmallVec;
 use super::{Adaptive, Sender};
 
 /// Packets after which the loss of a path is known well enough: one that loses 0.5 % has lost none of
-/// them in one of twenty cases.
-const KNOWN: u32 = 600;
+/// them in one of 150 cases.
+const KNOWN: u32 = 1_000;
 /// The same for a path without jitter: a line that loses packets by chance is mostly a radio link.
 const KNOWN_STILL: u32 = 150;
 /// The payload of a packet that counts, in bits.
@@ -50,7 +50,7 @@ impl Adaptive {
             let (counted, loss) = path.model.loss();
             let known = if path.model.sigma() > 0.0 { KNOWN } else { KNOWN_STILL };
             if counted >= known || place == 0 || path.role == Role::Bulk {
-                let (rate, rtt) = (8.0 * path.model.rate(), path.model.rtt());
+                let (rate, rtt) = (8.0 * path.model.possible_rate(), path.model.rtt());
                 candidates.push(Candidate { slot, loss, rate, rtt });
             }
         }
@@ -58,7 +58,8 @@ impl Adaptive {
         let mut best = (0.0, 0);
         for count in 1..=candidates.len() {
             let value = flow_rate(&candidates[..count]);
-            if value > best.0 * BETTER {
+            // Without loss every path is worth having.
+            if value > best.0 * BETTER || candidates[count - 1].loss == 0.0 {
                 best = (value, count);
             }
         }

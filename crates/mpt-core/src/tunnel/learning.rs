@@ -74,14 +74,14 @@ impl<P: Copy> Tunnels<P> {
         }
     }
 
-    /// The round-trip time of a path by its probes.
-    pub(crate) fn set_path_rtt(&mut self, id: PathId, rtt: Duration) {
+    /// The round-trip time of a path by its probes, the least one and the usual one.
+    pub(crate) fn set_path_rtt(&mut self, id: PathId, least: Duration, usual: Duration) {
         let Some(path) = self.paths.at(id) else { return };
         let (connection, slot) = (path.connection, usize::from(path.slot));
         if let Some(adaptive) =
             self.connection_mut(connection).and_then(|it| it.tally.adaptive.as_mut())
         {
-            adaptive.set_rtt(slot, rtt);
+            adaptive.set_rtt(slot, least, usual);
         }
     }
 }

@@ -96,7 +96,7 @@ impl Delays {
             4
         } else {
             let wanted = 12.0 * self.sigma / self.threshold(rtt);
-            ((wanted * wanted) as usize).clamp(16, 192)
+            ((wanted * wanted) as usize).clamp(32, 192)
         };
         let judged = |it: &&Sample| {
             it.sent >= self.judge_from
@@ -107,7 +107,7 @@ impl Delays {
         self.scratch.clear();
         let latest = self.samples.iter().rev().filter(judged).take(enough).map(|it| it.delay);
         self.scratch.extend(latest);
-        if self.scratch.is_empty() || (self.jitters && self.scratch.len() < enough.min(16)) {
+        if self.scratch.is_empty() || (self.jitters && self.scratch.len() < enough) {
             return false;
         }
         let rank = if !self.jitters { 0 } else { self.scratch.len() / 4 };

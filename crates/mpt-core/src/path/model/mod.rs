@@ -22,6 +22,8 @@ use rate::Rates;
 const FIRST_WINDOW: f64 = 32.0 * 1_500.0;
 /// Rates are never below this: 64 kbit/s.
 const LEAST_RATE: f64 = 0.008;
+/// More than any path carries: 100 Gbit/s.
+const UNBOUNDED: f64 = 12_500.0;
 /// The round-trip time of a path that has not been measured.
 const UNKNOWN_RTT: f64 = 100_000.0;
 /// What a path with a longer round-trip time is given too much in startup may be more than its queue
@@ -229,14 +231,23 @@ impl Model {
         self.rate
     }
 
+    /// What the path may carry at best, as far as is known: twice its rate, which grows while packets
+    /// wait, or without a bound where no bottleneck has shown itself.
+    pub(crate) fn possible_rate(&self) -> f64 {
+        match self.phase {
+            Phase::Startup => UNBOUNDED.max(self.rate),
+            Phase::Known { .. } => 2.0 * self.rate,
+        }
+    }
+
     /// The round-trip time without queues.
     pub(crate) fn rtt(&self) -> f64 {
         self.rtt
     }
 
-    /// One-way delay without a queue by both clocks; `None` without data.
-    pub(crate) fn base(&self) -> Option<f64> {
-        self.delays.base()
+    /// The time in which most packets come where no queue stands, by both clocks; `None` without data.
+    pub(crate) fn usual_delay(&self) -> Option<f64> {
+        Some(self.delays.base()? + 2.0 * self.delays.sigma())
     }
 
     /// The time that packets stand in the path's queue.

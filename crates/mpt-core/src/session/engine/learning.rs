@@ -81,8 +81,9 @@ impl Session {
         }
         let interval = self.interval();
         for path in &self.paths {
-            if let Some(rtt) = path.liveness.rtt().minimum() {
-                tunnels.set_path_rtt(path.id, rtt);
+            let rtt = path.liveness.rtt();
+            if let (Some(least), Some(usual)) = (rtt.minimum(), rtt.smoothed()) {
+                tunnels.set_path_rtt(path.id, least, usual);
             }
         }
         let (sent, anchors, given) = tunnels.take_departed(id, STAMPS);
