@@ -27,6 +27,7 @@
 //! raises [`VERSION`]; the daemon refuses other versions with code [`Code::Version`].
 #![forbid(unsafe_code)]
 
+mod adaptive;
 mod clients;
 mod event;
 mod facts;
@@ -38,6 +39,7 @@ pub mod session;
 pub mod snapshot;
 mod version;
 
+pub use adaptive::{Estimate, Queue};
 pub use clients::{Client, ClientConnection, Clients};
 pub use event::{Event, EventKind, LossReason, now_ms};
 pub use facts::{Direction, Ecn, Equalize, Late, Mapping, Offload, Permission};

@@ -11,7 +11,7 @@ use ipnet::IpNet;
 use serde::{Deserialize, Serialize};
 use strum::{Display, IntoStaticStr, VariantNames};
 
-use crate::{Direction, Ecn, Equalize, Late, Mapping, Offload};
+use crate::{Direction, Ecn, Equalize, Estimate, Late, Mapping, Offload, Queue};
 
 /// Named counters, each the packets that met one fate ("no_connection", "wrong_key", ...). Every name that the daemon has is
 /// present, also with the value 0; later daemons may have more names.
@@ -95,6 +95,9 @@ pub struct Connection {
     pub sent: Traffic,
     /// Inner packets received and delivered.
     pub received: Traffic,
+    /// Packets that wait for room on the paths; `None` without adaptive mapping.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub queue: Option<Queue>,
     /// The receive window.
     pub reorder: Reorder,
     /// Packets dropped, by cause.
@@ -307,6 +310,9 @@ pub struct Path {
     pub drops: Counters,
     /// What the session knows of it; `None` when the connection has no session.
     pub liveness: Option<Liveness>,
+    /// What is learnt of it; `None` without adaptive mapping.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub estimate: Option<Estimate>,
 }
 
 /// What the probes of a session say about a path.

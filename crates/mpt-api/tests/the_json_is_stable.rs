@@ -9,9 +9,9 @@ use mpt_api::snapshot::{
     PathState, Reorder, Session, SessionRole, SessionState, Traffic,
 };
 use mpt_api::{
-    Changed, Code, Command, Direction, Ecn, Equalize, Event, EventKind, Failure, Late, LossReason,
-    Mapping, Measured, MeasuredPath, Offload, PathChange, Reloaded, Reply, Request, Response,
-    Snapshot, Status, to_line,
+    Changed, Code, Command, Direction, Ecn, Equalize, Estimate, Event, EventKind, Failure, Late,
+    LossReason, Mapping, Measured, MeasuredPath, Offload, PathChange, Queue, Reloaded, Reply,
+    Request, Response, Snapshot, Status, to_line,
 };
 
 fn request(command: Command) -> String {
@@ -260,6 +260,16 @@ fn a_snapshot() {
             peer_sent: Some(9),
             peer_received: Some(10),
         }),
+        estimate: Some(Estimate {
+            rate: 47_000_000,
+            bottleneck_seen: true,
+            delivered: 46_000_000,
+            queue_us: 5_000,
+            jitter_us: 0,
+            rtt_us: 19_000,
+            lost_per_million: 500,
+            cuts: 3,
+        }),
     };
     let connection = Connection {
         name: "office".into(),
@@ -305,6 +315,7 @@ fn a_snapshot() {
             idle_keepalive_us: 15_000_000,
         }),
         compat: None,
+        queue: Some(Queue { bytes: 90_000, packets: 60, flows: 2, ..Queue::default() }),
         paths: vec![path],
     };
     let snapshot = Snapshot {
@@ -385,6 +396,15 @@ fn a_snapshot() {
             "bytes": 12000,
             "packets_per_second": 5,
             "bits_per_second": 48000
+          },
+          "queue": {
+            "bytes": 90000,
+            "packets": 60,
+            "flows": 2,
+            "left": 0,
+            "marked": 0,
+            "dropped": 0,
+            "overflowed": 0
           },
           "reorder": {
             "window": 16384,
@@ -470,6 +490,16 @@ fn a_snapshot() {
                 "since_ms": 7000,
                 "peer_sent": 9,
                 "peer_received": 10
+              },
+              "estimate": {
+                "rate": 47000000,
+                "bottleneck_seen": true,
+                "delivered": 46000000,
+                "queue_us": 5000,
+                "jitter_us": 0,
+                "rtt_us": 19000,
+                "lost_per_million": 500,
+                "cuts": 3
               }
             }
           ]

@@ -8,7 +8,7 @@ use mpt_api::snapshot::{
     Compat, Connection, Counters, DownReason, Liveness, MtuSource, Path, PathState, Session,
     SessionRole, SessionState, Traffic,
 };
-use mpt_api::{Direction, Ecn, Equalize, Late, Mapping, Snapshot};
+use mpt_api::{Direction, Ecn, Equalize, Estimate, Late, Mapping, Queue, Snapshot};
 use mpt_text::quantity;
 use mpt_text::table::{Column, Table};
 
@@ -86,6 +86,9 @@ fn connection(f: &mut fmt::Formatter<'_>, connection: &Connection) -> fmt::Resul
     }
     line(f, "sent", &traffic(&connection.sent))?;
     line(f, "received", &traffic(&connection.received))?;
+    if let Some(queue) = &connection.queue {
+        line(f, "queue", &self::queue(queue))?;
+    }
     reorder(f, connection)?;
     drops(f, &connection.drops)?;
     counters(f, "remarks", &connection.remarks)?;
@@ -192,6 +195,37 @@ fn reorder(f: &mut fmt::Formatter<'_>, connection: &Connection) -> fmt::Result {
     line(f, "order", &order)
 }
 
+/// What waits for room on the paths.
+fn queue(queue: &Queue) -> String {
+    let mut facts = vec![match queue.packets {
+        0 => "nothing waits".to_owned(),
+        packets => format!(
+            "{} of {} waiting, {}",
+            quantity::count(packets, "packet"),
+            quantity::count(queue.flows, "flow"),
+            quantity::memory(queue.bytes)
+        ),
+    }];
+    let what = ["marked", "dropped", "dropped when full"];
+    let counts = [queue.marked, queue.dropped, queue.overflowed];
+    let counted = what.into_iter().zip(counts).filter(|&(_, count)| count > 0);
+    facts.extend(counted.map(|(what, count)| format!("{count} {what}")));
+    facts.join(", ")
+}
+
+/// What is learnt of a path.
+fn estimate(estimate: &Estimate) -> String {
+    let rate = quantity::rate(estimate.rate);
+    let mut facts = vec![match estimate.bottleneck_seen {
+        true => format!("{rate}, delivers {}", quantity::rate(estimate.delivered)),
+        false => format!("no bottleneck seen up to {}", quantity::rate(estimate.delivered)),
+    }];
+    facts.push(format!("queue {}", quantity::microseconds(estimate.queue_us)));
+    facts.push(format!("jitter {}", quantity::microseconds(estimate.jitter_us)));
+    facts.push(format!("loss {:.2} %", f64::from(estimate.lost_per_million) / 1e4));
+    facts.join(", ")
+}
+
 fn paths(f: &mut fmt::Formatter<'_>, paths: &[Path]) -> fmt::Result {
     let mut table = Table::indented([
         Column::word("PATH"),
@@ -227,6 +261,11 @@ fn paths(f: &mut fmt::Formatter<'_>, paths: &[Path]) -> fmt::Result {
     for path in paths {
         if let Some(liveness) = &path.liveness {
             line(f, "liveness", &format!("{}: {}", path.name, self::liveness(liveness)))?;
+        }
+    }
+    for path in paths {
+        if let Some(estimate) = &path.estimate {
+            line(f, "learnt", &format!("{}: {}", path.name, self::estimate(estimate)))?;
         }
     }
     for path in paths {

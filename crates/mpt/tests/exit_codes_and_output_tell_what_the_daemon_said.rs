@@ -11,8 +11,9 @@ use std::thread::JoinHandle;
 use example::snapshot;
 use mpt_api::snapshot::{DownReason, PathState, SessionRole};
 use mpt_api::{
-    Changed, Clients, Code, Event, EventKind, Failure, LossReason, MAX_REQUEST, Measured,
-    MeasuredPath, Reloaded, Reply, Request, Response, Snapshot, read_line, to_line,
+    Changed, Clients, Code, Estimate, Event, EventKind, Failure, LossReason, MAX_REQUEST, Mapping,
+    Measured, MeasuredPath, Queue, Reloaded, Reply, Request, Response, Snapshot, read_line,
+    to_line,
 };
 
 /// A daemon for one client: gives the same bytes to whatever is asked, and tells afterwards what that was.
@@ -135,6 +136,41 @@ fn show_prints_tables() {
       dsl   up     192.0.2.1:4754  198.51.100.1:4754      10   1     0  1500 (probed)  94.1 Mbit/s    0 bit/s  123456 pkt     0 pkt
       drops     dsl: 4 queue_full
     "#);
+}
+
+#[test]
+fn show_says_what_is_learnt_of_paths_and_what_waits_for_room_on_them() {
+    let mut snapshot = snapshot();
+    let office = &mut snapshot.connections[0];
+    office.mapping = Mapping::Adaptive;
+    office.queue = Some(Queue {
+        bytes: 90_000,
+        packets: 60,
+        flows: 2,
+        left: 9_000,
+        marked: 0,
+        dropped: 5,
+        overflowed: 0,
+    });
+    let dsl = Estimate {
+        rate: 47_800_000,
+        bottleneck_seen: true,
+        delivered: 46_100_000,
+        queue_us: 4_200,
+        lost_per_million: 1_200,
+        ..Estimate::default()
+    };
+    let lte = Estimate { rate: 4_000_000, delivered: 1_900_000, jitter_us: 8_100, ..dsl };
+    office.paths[0].estimate = Some(dsl);
+    office.paths[1].estimate = Some(Estimate { bottleneck_seen: false, ..lte });
+    let (_, outcome) = FakeDaemon::replying(Reply::Snapshot(Box::new(snapshot))).run(&["show"]);
+    for line in [
+        "  queue     60 packets of 2 flows waiting, 88 KiB, 5 dropped\n",
+        "  learnt    dsl: 47.8 Mbit/s, delivers 46.1 Mbit/s, queue 4.20 ms, jitter 0 us, loss 0.12 %\n",
+        "  learnt    lte: no bottleneck seen up to 1.90 Mbit/s, queue 4.20 ms, jitter 8.10 ms, loss 0.12 %\n",
+    ] {
+        assert!(outcome.stdout.contains(line), "{line} is not in\n{}", outcome.stdout);
+    }
 }
 
 #[test]

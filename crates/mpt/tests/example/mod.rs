@@ -36,6 +36,7 @@ pub(crate) fn path(name: &str, local: &str, remote: &str) -> Path {
         received: Traffic::default(),
         drops: [("queue_full".to_owned(), 4)].into(),
         liveness: None,
+        estimate: None,
     }
 }
 
@@ -110,6 +111,7 @@ pub(crate) fn snapshot() -> Snapshot {
             idle_keepalive_us: 15_000_000,
         }),
         compat: None,
+        queue: None,
         paths: vec![dsl, lte],
     };
     let mut branch = office.clone();

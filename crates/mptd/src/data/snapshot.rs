@@ -1,14 +1,14 @@
 //! The state of everything, in the words of the control API.
 
 use std::collections::BTreeMap;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use mpt_api::snapshot as api;
 use mpt_api::{EventKind, Offload};
 use mpt_config as config;
 use mpt_core::path::mtu;
 use mpt_core::reorder::EqualizedBuffer;
-use mpt_core::{Connection, DownReason, DownReasons, Path, PathId, Traffic};
+use mpt_core::{Connection, DownReason, DownReasons, Path, PathId, QueueState, Traffic};
 use mpt_wire::gre;
 
 use super::buffers::PacketRef;
@@ -160,6 +160,7 @@ impl<S: System> DataPath<S> {
             mtu: connection.inner_mtu(),
             sent,
             received,
+            queue: connection.queue().as_ref().map(show_queue),
             reorder: show_reorder(&config.reorder, connection),
             drops: connection_drops(connection),
             remarks: counters(connection.remarks().iter()),
@@ -238,6 +239,7 @@ impl<S: System> DataPath<S> {
                 .into_iter(),
             ),
             liveness: self.show_liveness(id),
+            estimate: self.estimate(path, id),
         })
     }
 }
@@ -257,6 +259,23 @@ impl<S: System> DataPath<S> {
         } else {
             api::MtuSource::Interface
         }
+    }
+
+    /// What is learnt of a path.
+    fn estimate(&self, path: &Path, id: PathId) -> Option<mpt_api::Estimate> {
+        let connection = self.node.tunnels().connection(path.connection())?;
+        let (_, estimate) = connection.estimates().find(|&(of, _)| of == id)?;
+        let micros = |time: Duration| u64::try_from(time.as_micros()).unwrap_or(u64::MAX);
+        Some(mpt_api::Estimate {
+            rate: estimate.rate,
+            bottleneck_seen: estimate.bottleneck_seen,
+            delivered: estimate.delivered,
+            queue_us: micros(estimate.queue),
+            jitter_us: micros(estimate.jitter),
+            rtt_us: micros(estimate.rtt),
+            lost_per_million: (estimate.loss * 1e6) as u32,
+            cuts: estimate.cuts,
+        })
     }
 
     /// Whether a path is wide enough for IPv6.
@@ -324,6 +343,19 @@ fn show_reorder(config: &config::Reorder, connection: &Connection<PacketRef>) ->
         stray: counters.stray,
         equalized: equalized.map_or(0, EqualizedBuffer::equalized),
         delays: api::Delays { p50_us: micros(0.5), p99_us: micros(0.99), max_us: micros(1.0) },
+    }
+}
+
+fn show_queue(queue: &QueueState) -> mpt_api::Queue {
+    let QueueState { bytes, segments, flows, counters } = *queue;
+    mpt_api::Queue {
+        bytes: bytes as u64,
+        packets: segments as u64,
+        flows: flows as u64,
+        left: counters.left,
+        marked: counters.marked,
+        dropped: counters.dropped,
+        overflowed: counters.overflowed,
     }
 }
 

@@ -40,6 +40,7 @@ fn path() -> Path {
         received: Traffic::default(),
         drops: mpt_api::Counters::default(),
         liveness: Some(liveness),
+        estimate: None,
     }
 }
 

@@ -1,0 +1,44 @@
+//! What the sender of a connection with adaptive mapping knows, and what waits there.
+
+use serde::{Deserialize, Serialize};
+
+/// What the sender has learnt of a path.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Estimate {
+    /// The rate at which the path is given packets, in bit/s, outer headers included.
+    pub rate: u64,
+    /// Whether a bottleneck has shown itself: `rate` is what the path is held to carry. Until then it is a limit that grows with
+    /// what is delivered.
+    pub bottleneck_seen: bool,
+    /// The rate at which packets come at the other end, in bit/s, outer headers included.
+    pub delivered: u64,
+    /// Time that packets stand in the queue of the path, in microseconds.
+    pub queue_us: u64,
+    /// Standard deviation of a packet's delay in microseconds; 0 below a millisecond.
+    pub jitter_us: u64,
+    /// The least round-trip time in microseconds.
+    pub rtt_us: u64,
+    /// Of the latest two thousand packets or so, how many of a million were lost.
+    pub lost_per_million: u32,
+    /// How often the rate was cut since a queue stood.
+    pub cuts: u64,
+}
+
+/// The queue of a connection: packets for which no path had room yet. Each segment of a super-packet counts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Queue {
+    /// Bytes that wait.
+    pub bytes: u64,
+    /// Packets that wait.
+    pub packets: u64,
+    /// Flows that they belong to.
+    pub flows: u64,
+    /// Packets that waited and have left.
+    pub left: u64,
+    /// Those of them that left with "congestion experienced" (RFC 3168), so that their flow sends less.
+    pub marked: u64,
+    /// Packets dropped so that their flow sends less.
+    pub dropped: u64,
+    /// Packets dropped since the queue was full.
+    pub overflowed: u64,
+}
