@@ -118,6 +118,15 @@ impl Daemon {
         self.sessions.routed = routed.connections.len() - next.connections.len();
         self.adopt(review);
         self.set_device_mtus(next).await?;
+        self.set_device_queues(next).await
+    }
+
+    async fn set_device_queues(&self, config: &Config) -> Result<(), Error> {
+        for device in &config.devices {
+            let mut connections = config.connections.iter().filter(|it| it.device == device.name);
+            let adaptive = connections.any(|it| it.mapping == mpt_api::Mapping::Adaptive);
+            self.system.set_queue(&device.name, adaptive).await?;
+        }
         Ok(())
     }
 
