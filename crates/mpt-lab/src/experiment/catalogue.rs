@@ -49,6 +49,7 @@ catalogue![
     "szilagyi2021-mixed",
     "tunnel-cells",
     "tunnel-loss",
+    "real-networks",
 ];
 
 /// Names of all experiments of the catalogue.

@@ -339,11 +339,13 @@ pub(super) enum MethodKind {
     Adapter,
 }
 
-/// `"rates"`, `"equal"`, or a weight for each link.
+/// `"rates"`, `"equal"`, `"none"`, or a weight for each link.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum WeightsFile {
     Rates,
     Equal,
+    /// None is configured.
+    None,
     List(Vec<u16>),
 }
 
@@ -424,13 +426,14 @@ forms! { RowFile, "a name, or a table with a name",
     }
 }
 
-forms! { WeightsFile, "\"rates\", \"equal\" or a list of integers",
+forms! { WeightsFile, "\"rates\", \"equal\", \"none\" or a list of integers",
     fn visit_str<E: de::Error>(self, text: &str) -> Result<WeightsFile, E> {
         match text {
             "rates" => Ok(WeightsFile::Rates),
             "equal" => Ok(WeightsFile::Equal),
+            "none" => Ok(WeightsFile::None),
             other => Err(E::custom(format!(
-                "\"{other}\" is not known; write \"rates\", \"equal\" or a weight for each link"
+                "\"{other}\" is not known; write \"rates\", \"equal\", \"none\" or a weight for each link"
             ))),
         }
     }

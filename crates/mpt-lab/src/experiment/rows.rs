@@ -197,6 +197,7 @@ fn tunnel(
     let back = row.weights_back.clone().unwrap_or_else(|| there.clone());
     let weights = |key: &str, weights: &WeightsFile, backward| -> Result<Vec<u64>> {
         Ok(match weights {
+            WeightsFile::None => Vec::new(),
             WeightsFile::Equal => vec![1; links.len()],
             WeightsFile::List(list) if list.len() == links.len() && !list.contains(&0) => {
                 reduced(&list.iter().map(|&weight| u64::from(weight)).collect::<Vec<_>>())
@@ -218,6 +219,11 @@ fn tunnel(
     };
     let (forward, backward) =
         (weights("weights", &there, false)?, weights("weights_back", &back, true)?);
+    let none = |weights: &WeightsFile| matches!(weights, WeightsFile::None);
+    if none(&there) != none(&back) {
+        let message = "\"none\" is for both directions or for neither; write the same in both";
+        return Err(place.error("weights_back", message));
+    }
     // An end follows what the other one wishes to receive, and without a wish that is what the other one sends.
     let paths = |out: &[u64], into: &[u64]| {
         let path = |(&out, &into): (&u64, &u64)| {
@@ -228,7 +234,10 @@ fn tunnel(
             }
             path
         };
-        out.iter().zip(into).map(path).collect()
+        match out {
+            [] => vec![row.path.clone(); links.len()],
+            _ => out.iter().zip(into).map(path).collect(),
+        }
     };
     Ok(TunnelSpec {
         inner: version("inner", row.inner)?,

@@ -501,6 +501,24 @@ fn every_experiment_of_the_catalogue_is_right() {
     }
 }
 
+/// Nothing is said of the paths of the row that has to find it out.
+#[test]
+fn real_networks_configure_nothing() {
+    let plan = load("real-networks", &[], Mode::default()).unwrap();
+    let adaptive = plan.cases.iter().filter(|case| case.row == "adaptive");
+    let mut networks = 0;
+    for case in adaptive {
+        let Method::Tunnel(tunnel) = &case.spec.method else { panic!("{:?}", case.spec.method) };
+        assert!(tunnel.session);
+        assert_eq!(tunnel.connection, [("mapping".into(), "adaptive".into())].into());
+        for path in tunnel.paths_a.iter().chain(&tunnel.paths_b) {
+            assert!(path.is_empty(), "{path:?}");
+        }
+        networks += 1;
+    }
+    assert_eq!(networks, 13 * 3);
+}
+
 #[test]
 fn the_catalogue_holds_every_file() {
     let directory = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("experiments");

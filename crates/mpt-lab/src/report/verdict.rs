@@ -2,6 +2,7 @@
 
 use super::figure::{Figure, Grid, Mark};
 use super::quantity::{Quantity, number, percent, percent_limit, signed};
+use super::results::Results;
 use crate::experiment::Expectation;
 
 /// The judgement of an expectation.
@@ -50,6 +51,14 @@ pub(super) fn judge<'a>(grid: &Grid<'a>) -> Vec<Verdict<'a>> {
         .iter()
         .map(|expectation| Verdict::of(expectation, grid))
         .collect()
+}
+
+impl Results {
+    /// How many expectations are missed. Goals are none.
+    pub(crate) fn missed(&self) -> usize {
+        let verdicts = judge(&Grid::new(self));
+        verdicts.iter().filter(|verdict| verdict.status == Status::Missed).count()
+    }
 }
 
 impl<'a> Verdict<'a> {

@@ -47,6 +47,9 @@ pub(crate) struct Options {
     /// Measure again what was limited by the machine or the emulator, as when something else kept it busy
     #[arg(long)]
     again: bool,
+    /// Fail where an expectation of an experiment is missed (goals are none)
+    #[arg(long)]
+    strict: bool,
     /// How many measurements may run at one time; only of links that leave the machine idle
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u8).range(1..=8))]
     jobs: u8,
@@ -172,14 +175,22 @@ pub(crate) fn run(options: &Options, laboratory: &Path, interrupt: &Interrupt) -
     reported?;
     // Not `println!`, which panics when nobody reads any more.
     let mut stdout = io::stdout().lock();
+    let mut missed = 0;
     for plan in plans {
-        writeln!(stdout, "{}", report::results(plan, &out)?)?;
+        let results = report::results(plan, &out)?;
+        missed += results.missed();
+        writeln!(stdout, "{results}")?;
     }
     writeln!(stdout, "{}", out.join("report.html").display())?;
     if !failures.is_empty() {
         bail!("{} measurements gave no figure:\n  {}", failures.len(), failures.join("\n  "));
     }
-    Ok(())
+    match missed {
+        _ if !options.strict => Ok(()),
+        0 => Ok(()),
+        1 => bail!("1 expectation is missed"),
+        _ => bail!("{missed} expectations are missed"),
+    }
 }
 
 /// Measures how exact the links are; reports have it at their top.
