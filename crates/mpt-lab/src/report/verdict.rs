@@ -54,10 +54,14 @@ pub(super) fn judge<'a>(grid: &Grid<'a>) -> Vec<Verdict<'a>> {
 }
 
 impl Results {
-    /// How many expectations are missed. Goals are none.
-    pub(crate) fn missed(&self) -> usize {
-        let verdicts = judge(&Grid::new(self));
-        verdicts.iter().filter(|verdict| verdict.status == Status::Missed).count()
+    /// How many expectations are missed or could not be judged. Goals are none.
+    pub(crate) fn unmet(&self) -> usize {
+        let unmet = |verdict: &&Verdict<'_>| match verdict.status {
+            Status::Missed => true,
+            Status::Open => !verdict.expectation.goal,
+            Status::GoalMissed | Status::Met => false,
+        };
+        judge(&Grid::new(self)).iter().filter(unmet).count()
     }
 }
 

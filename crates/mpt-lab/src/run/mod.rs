@@ -47,7 +47,7 @@ pub(crate) struct Options {
     /// Measure again what was limited by the machine or the emulator, as when something else kept it busy
     #[arg(long)]
     again: bool,
-    /// Fail where an expectation of an experiment is missed (goals are none)
+    /// Fail unless every expectation is met; goals are none
     #[arg(long)]
     strict: bool,
     /// How many measurements may run at one time; only of links that leave the machine idle
@@ -175,21 +175,21 @@ pub(crate) fn run(options: &Options, laboratory: &Path, interrupt: &Interrupt) -
     reported?;
     // Not `println!`, which panics when nobody reads any more.
     let mut stdout = io::stdout().lock();
-    let mut missed = 0;
+    let mut unmet = 0;
     for plan in plans {
         let results = report::results(plan, &out)?;
-        missed += results.missed();
+        unmet += results.unmet();
         writeln!(stdout, "{results}")?;
     }
     writeln!(stdout, "{}", out.join("report.html").display())?;
     if !failures.is_empty() {
         bail!("{} measurements gave no figure:\n  {}", failures.len(), failures.join("\n  "));
     }
-    match missed {
+    match unmet {
         _ if !options.strict => Ok(()),
         0 => Ok(()),
-        1 => bail!("1 expectation is missed"),
-        _ => bail!("{missed} expectations are missed"),
+        1 => bail!("1 expectation is not met"),
+        _ => bail!("{unmet} expectations are not met"),
     }
 }
 
