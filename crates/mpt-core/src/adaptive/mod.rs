@@ -34,6 +34,8 @@ const LIMITS: Limits = Limits { bytes: 16 << 20, packets: 4_096 };
 const LEAST_INTERVAL: Duration = Duration::from_millis(50);
 /// Smaller packets are not copied: they are hardly bulk.
 const LEAST_COPIED: u32 = 500;
+/// Time after which it is tried again, in microseconds: a timer that is due at once would be due for ever.
+const AFTER_REFUSAL: i64 = 100;
 /// Without any report for so long, in microseconds, the peer is taken not to make any.
 const SILENCE: i64 = 1_500_000;
 
@@ -91,6 +93,8 @@ pub(crate) struct Adaptive {
     sent: u32,
     /// The session looks seldom: it wants to know of the next packet.
     idle: bool,
+    /// When no path took what comes first in the queue.
+    refused_at: i64,
     /// Anchors up to then were given out.
     told: i64,
 }
@@ -109,6 +113,7 @@ impl Adaptive {
             unreported: None,
             sent: 0,
             idle: true,
+            refused_at: -AFTER_REFUSAL,
             told: 0,
         }
     }
@@ -233,7 +238,10 @@ impl Adaptive {
         let head = self.queue.peek(now)?;
         let ipv6 = head.tag.protocol == gre::Protocol::IPV6;
         let micros = self.micros(now);
-        let slot = self.choose(micros, ipv6, head.sparse)?;
+        let Some(slot) = self.choose(micros, ipv6, head.sparse) else {
+            self.refused_at = micros;
+            return None;
+        };
         let left = self.queue.pop(now)?;
         self.give(micros, slot, number, left.bytes);
         Some(Leaving {
@@ -268,7 +276,8 @@ impl Adaptive {
             return None;
         }
         let next = self.next_credit();
-        next.map(|at| self.instant(at))
+        // A path may have credit and not carry what comes first: the others' time comes soon enough.
+        next.map(|at| self.instant(at.max(self.refused_at + AFTER_REFUSAL)))
     }
 
     /// Bytes that wait, inner headers included.
@@ -317,5 +326,38 @@ impl Adaptive {
         let rtt = rtt.map(|path| path.model.rtt()).fold(0.0, f64::max);
         let target = Duration::from_micros(rtt as u64);
         self.queue.set_target(target, target.max(LEAST_INTERVAL));
+    }
+}
+
+#[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "any instant will do as the origin")]
+mod tests {
+    use super::*;
+
+    /// The first packet needs a path that has no credit, while another path has some.
+    #[test]
+    fn what_no_path_with_credit_carries_does_not_keep_the_timer_due() {
+        let start = Instant::now();
+        let mut adaptive = Adaptive::new(start);
+        for slot in 0..2 {
+            let member = Member { weight: 1, tier: 0, up: true, identity: slot as u64 };
+            adaptive.set(slot, Some(member), 36);
+        }
+        adaptive.set_ipv6(0, false);
+        adaptive.set_ipv6(1, false);
+        let tag = Tag { protocol: gre::Protocol::IPV6, outer_tos: 0, flow_hash: 1 };
+        let packet = Waiting {
+            flow: 1,
+            segments: 1,
+            largest: 1_400,
+            total: 1_400,
+            first: 0,
+            ect: false,
+            tag,
+        };
+        adaptive.store(start, packet).expect("room");
+        let now = start + Duration::from_millis(1);
+        assert!(adaptive.take(now, 0).is_none());
+        assert!(adaptive.next_departure().is_some_and(|at| at > now));
     }
 }
