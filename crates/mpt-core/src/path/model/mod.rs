@@ -175,6 +175,10 @@ impl Model {
                 if over_now && over >= 1 {
                     return self.cut(report, present);
                 }
+                if fresh && queue > threshold / 4.0 {
+                    // It is full, whether the flow asks for more or not: the rest is for other paths.
+                    self.rate = self.rate.min(self.rates.best()).max(LEAST_RATE);
+                }
                 let over = if !fresh {
                     over
                 } else if over_now {
@@ -204,7 +208,7 @@ impl Model {
     fn grow(&mut self, calm: u8) {
         let (factor, bound) = if calm >= 3 { (2.0, 1.5) } else { (1.1, 1.1) };
         let bound = bound * self.rates.best();
-        self.rate = (self.rate * factor).min(bound.max(self.rate * 1.02)).max(LEAST_RATE);
+        self.rate = (self.rate * factor).min(bound).max(self.rate);
     }
 
     /// A queue stands in the path: it is given less than it delivers, after what stands has drained.
