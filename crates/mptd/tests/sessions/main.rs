@@ -25,7 +25,7 @@ mod a_planned_outage_loses_not_one_packet;
 mod a_restart_of_the_server_breaks_no_stream;
 mod a_revoked_client_is_gone_at_once;
 mod a_revoked_peer_of_a_connection_is_gone_at_once;
-mod adaptive_mapping_fills_paths_of_unequal_rates;
+mod adaptive_mapping_beats_equal_shares;
 mod clients_are_listed_and_disconnected;
 mod clients_behind_a_nat_are_told_apart_and_followed;
 mod control_frames_travel_as_gre_beside_the_data;
