@@ -19,7 +19,7 @@ pub struct Outcome {
     pub capacity: f64,
     /// TCP payload delivered, in Mbit/s: over the whole run.
     pub goodput: f64,
-    /// The same from [`Case::settled_from`] on.
+    /// The same from [`Case::settled_from`](super::Case::settled_from) on.
     pub settled: f64,
     /// Time that packets with data were held or waited in the receive window, in milliseconds: median.
     pub wait_p50_ms: f64,
