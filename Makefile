@@ -31,6 +31,12 @@ test: ## every test; needs root or sudo or user namespaces for the network tests
 	@scripts/setup test
 	$(CARGO) test --workspace --locked --no-fail-fast $(RUNNER)
 
+.PHONY: seen-test
+seen-test: ## the status, the dashboard in a real browser and its metrics in a real Prometheus; needs root
+	@scripts/setup seen-test
+	$(CARGO) build --locked -p mpt
+	$(CARGO) test --locked -p mptd --test seen $(RUNNER) -- --include-ignored --test-threads 2
+
 # Where `make bench`, `make clients` and `make costs` keep their results, from which the tables of docs/performance.md are made. A run with
 # other arguments (LAB) is not what the tables say it is: it keeps nothing.
 PERFORMANCE := docs/performance
@@ -39,7 +45,7 @@ TABLES = $(if $(LAB),:,$(TARGET)/release/mpt-lab performance $(PERFORMANCE).md)
 
 .PHONY: bench
 bench: ## the speed table of docs/performance.md; fails when a must is missed
-	@scripts/setup demo
+	@scripts/setup lab
 	$(CARGO) build --release --locked -p mptd -p mpt -p mpt-lab
 	$(CARGO) bench --locked -p mpt-wire -p mpt-core -p mpt-offload --benches -- --warm-up-time 1 --measurement-time 2 --noplot
 	# A figure that was missed is told in the tables, too.

@@ -24,6 +24,23 @@ pub struct Estimate {
     pub cuts: u64,
 }
 
+/// What the sender has sent again of the packets of a path.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Repairs {
+    /// Packets that were lost on the path, as far as the sender noticed while it repaired.
+    pub lost: u64,
+    /// Those of them that came after they were sent again, over whatever path.
+    pub repaired: u64,
+    /// Those of them that came by themselves: they were only late.
+    pub late: u64,
+    /// Those of them that were not sent again, since repairs had taken all they may.
+    pub refused: u64,
+    /// Packets that were sent again over this path.
+    pub sent: u64,
+    /// Their bytes, outer headers included.
+    pub sent_bytes: u64,
+}
+
 /// The queue of a connection: packets for which no path had room yet. Each segment of a super-packet counts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Queue {

@@ -69,6 +69,30 @@ pub enum Mapping {
     Duplicate,
 }
 
+/// What becomes of packets that are lost, of a connection with adaptive mapping.
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    Default,
+    Display,
+    IntoStaticStr,
+    PartialEq,
+    Eq,
+    VariantNames,
+    Serialize,
+    Deserialize,
+)]
+#[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
+pub enum Repair {
+    /// They are sent again as soon as they are known to be lost.
+    #[default]
+    Auto,
+    /// Nothing: they are lost.
+    Off,
+}
+
 /// What the receiver does with a packet whose place in the sequence was given up before.
 #[derive(
     Clone,
@@ -141,6 +165,32 @@ pub enum Ecn {
     Compatibility,
     /// The outer header copies the inner field: only where the peer is known to comply with RFC 6040.
     Normal,
+}
+
+/// Whether the data of a connection is encrypted and authenticated.
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    Default,
+    Display,
+    IntoStaticStr,
+    PartialEq,
+    Eq,
+    VariantNames,
+    Serialize,
+    Deserialize,
+)]
+#[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
+pub enum Seal {
+    /// Never.
+    #[default]
+    Off,
+    /// Where the other end seals, too. One that has sealed once has to go on.
+    On,
+    /// Always: without it there is no data.
+    Require,
 }
 
 /// What a controller may be allowed to ask for; see `[[controller]]` of the configuration.

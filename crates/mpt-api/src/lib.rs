@@ -39,10 +39,10 @@ pub mod session;
 pub mod snapshot;
 mod version;
 
-pub use adaptive::{Estimate, Queue};
+pub use adaptive::{Estimate, Queue, Repairs};
 pub use clients::{Client, ClientConnection, Clients};
 pub use event::{Event, EventKind, LossReason, now_ms};
-pub use facts::{Direction, Ecn, Equalize, Late, Mapping, Offload, Permission};
+pub use facts::{Direction, Ecn, Equalize, Late, Mapping, Offload, Permission, Repair, Seal};
 pub use line::{read_line, to_line};
 pub use name::{MAX_NAME, is_name};
 pub use request::{Command, KEEPALIVE_US, MEASURE_MS, PathChange, Request};
@@ -50,7 +50,7 @@ pub use response::{
     Changed, Code, Failure, Measured, MeasuredPath, Reloaded, Reply, Response, ResponseBody, Status,
 };
 pub use snapshot::{
-    Connection, ConnectionState, Counters, Daemon, Delays, Device, DownReason, Liveness, MtuSource,
-    Path, PathState, Reorder, Session, SessionRole, SessionState, Snapshot, Traffic,
+    Connection, ConnectionState, Counters, Daemon, DataState, Delays, Device, DownReason, Liveness,
+    MtuSource, Path, PathState, Reorder, Session, SessionRole, SessionState, Snapshot, Traffic,
 };
 pub use version::{DEFAULT_SOCKET, MAX_REQUEST, MAX_RESPONSE, VERSION};

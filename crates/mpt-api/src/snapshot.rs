@@ -11,7 +11,7 @@ use ipnet::IpNet;
 use serde::{Deserialize, Serialize};
 use strum::{Display, IntoStaticStr, VariantNames};
 
-use crate::{Direction, Ecn, Equalize, Estimate, Late, Mapping, Offload, Queue};
+use crate::{Direction, Ecn, Equalize, Estimate, Late, Mapping, Offload, Queue, Repairs, Seal};
 
 /// Named counters, each the packets that met one fate ("no_connection", "wrong_key", ...). Every name that the daemon has is
 /// present, also with the value 0; later daemons may have more names.
@@ -102,7 +102,7 @@ pub struct Connection {
     pub reorder: Reorder,
     /// Packets dropped, by cause.
     pub drops: Counters,
-    /// Packets that were carried all the same, by what is remarkable about them ("mss_clamped", "path_down", ...).
+    /// Packets by what is remarkable about them ("mss_clamped", "path_down", ...); what became of them is counted elsewhere.
     pub remarks: Counters,
     /// The control session with the other end; `None` when the connection has none (no `[connection.peer]`).
     pub session: Option<Session>,
@@ -130,10 +130,40 @@ pub struct Session {
     pub rekeyed_s: Option<u64>,
     /// How often keys were agreed since the session was set up.
     pub handshakes: u64,
+    /// Whether data is to be sealed; `None` from a daemon that cannot seal.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub seal: Option<Seal>,
+    /// How data is; `None` from a daemon that cannot seal.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub data: Option<DataState>,
     /// Distance of the probes on a path while packets flow, in microseconds; 0: none are sent.
     pub keepalive_us: u64,
     /// The same while nothing flows.
     pub idle_keepalive_us: u64,
+}
+
+/// How the data of a connection with a session is.
+#[derive(
+    Clone, Copy, Debug, Display, IntoStaticStr, PartialEq, Eq, VariantNames, Serialize, Deserialize,
+)]
+#[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
+pub enum DataState {
+    /// Neither encrypted nor authenticated, as it is configured here.
+    Plain,
+    /// There is none before there are keys.
+    Waiting,
+    /// Sealed with AES-256-GCM.
+    Aes256Gcm,
+    /// Sealed with ChaCha20-Poly1305.
+    Chacha20Poly1305,
+    /// Neither encrypted nor authenticated, since the other end does not seal.
+    PlainPeer,
+    /// There is none, since the other end does not seal.
+    Refused,
+    /// A state of a later daemon.
+    #[serde(other)]
+    Unknown,
 }
 
 /// The papers' prototype at the other end of a connection.
@@ -313,6 +343,9 @@ pub struct Path {
     /// What is learnt of it; `None` without adaptive mapping.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub estimate: Option<Estimate>,
+    /// What was lost on it, and sent again over it; `None` where nothing is repaired.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub repairs: Option<Repairs>,
 }
 
 /// What the probes of a session say about a path.

@@ -8,8 +8,8 @@ use std::path::Path;
 use mpt_api::session::SessionCode;
 use mpt_api::snapshot::MtuSource;
 use mpt_api::{
-    Code, Command, ConnectionState, Direction, DownReason, Ecn, Equalize, EventKind, Late,
-    LossReason, Mapping, Offload, PathState, Permission, SessionRole, SessionState,
+    Code, Command, ConnectionState, DataState, Direction, DownReason, Ecn, Equalize, EventKind,
+    Late, LossReason, Mapping, Offload, PathState, Permission, Seal, SessionRole, SessionState,
 };
 use strum::VariantNames;
 
@@ -41,6 +41,8 @@ fn all() -> Vec<Words> {
         words::<Direction>("`direction` of a connection"),
         words::<Mapping>("`mapping` of a connection"),
         words::<Ecn>("`ecn` of a connection"),
+        words::<Seal>("`seal` of a session"),
+        words::<DataState>("`data` of a session"),
         words::<Late>("`late_policy` of a window"),
         words::<Equalize>("`equalize` of a window"),
         words::<PathState>("`state` of a path"),

@@ -5,13 +5,13 @@ use std::collections::BTreeMap;
 use std::num::NonZeroU16;
 
 use mpt_api::snapshot::{
-    Connection, ConnectionState, Daemon, Delays, Device, DownReason, Liveness, MtuSource, Path,
-    PathState, Reorder, Session, SessionRole, SessionState, Traffic,
+    Connection, ConnectionState, Daemon, DataState, Delays, Device, DownReason, Liveness,
+    MtuSource, Path, PathState, Reorder, Session, SessionRole, SessionState, Traffic,
 };
 use mpt_api::{
     Changed, Code, Command, Direction, Ecn, Equalize, Estimate, Event, EventKind, Failure, Late,
-    LossReason, Mapping, Measured, MeasuredPath, Offload, PathChange, Queue, Reloaded, Reply,
-    Request, Response, Snapshot, Status, to_line,
+    LossReason, Mapping, Measured, MeasuredPath, Offload, PathChange, Queue, Reloaded, Repairs,
+    Reply, Request, Response, Seal, Snapshot, Status, to_line,
 };
 
 fn request(command: Command) -> String {
@@ -270,6 +270,14 @@ fn a_snapshot() {
             lost_per_million: 500,
             cuts: 3,
         }),
+        repairs: Some(Repairs {
+            lost: 9,
+            repaired: 7,
+            late: 1,
+            refused: 1,
+            sent: 8,
+            sent_bytes: 11_000,
+        }),
     };
     let connection = Connection {
         name: "office".into(),
@@ -311,6 +319,8 @@ fn a_snapshot() {
             established_s: Some(3_600),
             rekeyed_s: Some(17),
             handshakes: 30,
+            seal: Some(Seal::On),
+            data: Some(DataState::Aes256Gcm),
             keepalive_us: 100_000,
             idle_keepalive_us: 15_000_000,
         }),
@@ -440,6 +450,8 @@ fn a_snapshot() {
             "established_s": 3600,
             "rekeyed_s": 17,
             "handshakes": 30,
+            "seal": "on",
+            "data": "aes256_gcm",
             "keepalive_us": 100000,
             "idle_keepalive_us": 15000000
           },
@@ -500,6 +512,14 @@ fn a_snapshot() {
                 "rtt_us": 19000,
                 "lost_per_million": 500,
                 "cuts": 3
+              },
+              "repairs": {
+                "lost": 9,
+                "repaired": 7,
+                "late": 1,
+                "refused": 1,
+                "sent": 8,
+                "sent_bytes": 11000
               }
             }
           ]

@@ -80,6 +80,7 @@ impl Session {
             key: None,
             timing: Timing::default(),
             largest_wish: 0,
+            seal: mpt_core::Seal::Off,
             connection: None,
             paths: Vec::new(),
             remote: Some((SOCKET, *address)),

@@ -5,7 +5,7 @@ use std::collections::hash_map::Entry;
 use std::net::IpAddr;
 
 use ipnet::IpNet;
-use mpt_api::Mapping;
+use mpt_api::{Mapping, Seal};
 use mpt_core::path::mtu::IPV6_MINIMUM;
 
 use super::compat::check as compat;
@@ -159,6 +159,19 @@ fn connection_alone(
             "mapping",
             "\"adaptive\" learns from the reports of a session; add a table [connection.peer], or write \"packet\" with a \
              weight for each path"
+                .into(),
+        );
+    }
+    if connection.seal != Seal::Off && !has_session {
+        error(
+            "seal",
+            "data is sealed under the keys of a session; add a table [connection.peer], or write \"off\"".into(),
+        );
+    }
+    if connection.seal != Seal::Off && connection.checksum {
+        error(
+            "checksum",
+            "true, but sealed packets have a tag that says more; write false, or seal = \"off\""
                 .into(),
         );
     }

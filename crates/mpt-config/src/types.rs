@@ -5,7 +5,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::path::PathBuf;
 
 use ipnet::IpNet;
-use mpt_api::{Direction, Ecn, Mapping};
+use mpt_api::{Direction, Ecn, Mapping, Repair, Seal};
 use mpt_core::path::mtu::{self, IPV6_MINIMUM};
 use mpt_core::session::PrivateKey;
 use mpt_wire::gre;
@@ -21,6 +21,8 @@ pub const USUAL_MTU: u16 = mtu::ETHERNET;
 /// MTU in bytes of a device that only clients use: what fits an Ethernet path over IPv4, with a GRE header with key and sequence number
 /// (12 bytes). No client changes it; what is too large for one is answered.
 const CLIENTS_MTU: u16 = mtu::inner(USUAL_MTU, Version::V4, 12);
+/// The same where the data of some clients is sealed.
+const SEALED_CLIENTS_MTU: u16 = mtu::inner(USUAL_MTU, Version::V4, mtu::SEALED);
 /// The user of the daemon where the configuration names none.
 pub const USUAL_USER: &str = "mpt";
 /// Default of `connection.path.remote_port`.
@@ -64,6 +66,8 @@ pub struct Daemon {
     pub private_key_file: PathBuf,
     /// The key in it; `None` when nobody in the file has a key: then it is not read.
     pub private_key: Option<PrivateKey>,
+    /// Whether AES-256-GCM is offered for sealed data where the processor has instructions for it.
+    pub aes: bool,
     /// The most connections created on demand at one time.
     pub max_clients: u32,
     /// The most connections created on demand in one second.
@@ -117,10 +121,14 @@ pub struct Connection {
     pub checksum: bool,
     /// Checksum of the outer UDP header. `false` only when every path runs over IPv4.
     pub udp_checksum: bool,
+    /// Whether its data is sealed. Only with a peer.
+    pub seal: Seal,
     /// Which way it carries packets.
     pub direction: Direction,
     /// How it spreads the packets it sends.
     pub mapping: Mapping,
+    /// What becomes of packets that are lost, with adaptive mapping.
+    pub repair: Repair,
     /// The receive window.
     pub reorder: Reorder,
     /// Whether link-local and multicast packets of the device travel here. At most one connection of a device.
@@ -273,7 +281,7 @@ impl Config {
 
     /// The MTU of a device in bytes: as configured, else `inner`, what fits the paths of its configured connections. Not below what IPv6 needs
     /// where the device carries it: the kernel would take its IPv6 addresses and routes away for good. Larger packets than `inner` are answered.
-    /// A device that only clients have gets 1460. `None` for a device without any connection.
+    /// A device that only clients have gets 1460, or 1444 if data of some of them may be sealed. `None` for a device without any connection.
     #[must_use]
     pub fn device_mtu(&self, device: &Device, inner: Option<u16>) -> Option<u16> {
         let is_v6 = |net: &IpNet| matches!(net, IpNet::V6(_));
@@ -281,8 +289,12 @@ impl Config {
         let v6 = device.addresses.iter().any(is_v6)
             || connections.any(|it| it.networks.iter().any(is_v6));
         let of_clients = || {
-            let mut clients = self.clients.iter();
-            clients.any(|client| client.device == device.name).then_some(CLIENTS_MTU)
+            let clients = self.clients.iter().filter(|client| client.device == device.name);
+            let mtu = |client: &Client| match client.seal {
+                Seal::Off => CLIENTS_MTU,
+                Seal::On | Seal::Require => SEALED_CLIENTS_MTU,
+            };
+            clients.map(mtu).min()
         };
         let fits = inner.map(|inner| if v6 { inner.max(IPV6_MINIMUM) } else { inner });
         device.mtu.or(fits).or_else(of_clients)
@@ -323,7 +335,7 @@ impl Connection {
         self.peer.as_ref().is_some_and(|peer| peer.create)
     }
 
-    /// Bytes that the tunnel adds to an inner packet on this path: outer IP, UDP, GRE (RFC 2784, RFC 2890).
+    /// Bytes that the tunnel adds to an inner packet on this path: outer IP, UDP, GRE (RFC 2784, RFC 2890) or what sealing takes.
     pub fn overhead(&self, path: &Path) -> u16 {
         // The server assigns a key.
         let key = self.key.is_some() || self.is_created_on_demand();
@@ -333,8 +345,12 @@ impl Connection {
             key: key.then_some(0),
             sequence: self.sends_sequence().then_some(0),
         };
+        let encapsulation = match self.seal {
+            Seal::Off => header.header_len() as u16,
+            Seal::On | Seal::Require => mtu::SEALED,
+        };
         let outer = if path.remote.is_ipv4() { Version::V4 } else { Version::V6 };
-        mtu::overhead(outer, header.header_len() as u16)
+        mtu::overhead(outer, encapsulation)
     }
 }
 

@@ -317,6 +317,10 @@ bad! {
         "mpt.toml:23: connection.sequence: false, but mapping = \"adaptive\" measures the paths by sequence numbers; write true";
     adaptive_without_a_session: with("name = \"office\"", "name = \"office\"\nmapping = \"adaptive\"") =>
         "mpt.toml:7: connection.mapping: \"adaptive\" learns from the reports of a session; add a table [connection.peer], or write \"packet\" with a weight for each path";
+    sealed_without_a_session: with("name = \"office\"", "name = \"office\"\nseal = \"on\"") =>
+        "mpt.toml:7: connection.seal: data is sealed under the keys of a session; add a table [connection.peer], or write \"off\"";
+    sealed_with_a_checksum: with_keys("name = \"branch\"", "name = \"branch\"\nseal = \"require\"\nchecksum = true") =>
+        "mpt.toml:23: connection.checksum: true, but sealed packets have a tag that says more; write false, or seal = \"off\"";
     port_zero: with("name = \"dsl\"", "name = \"dsl\"\nremote_port = 0") =>
         "mpt.toml:10: connection.path.remote_port: 0 is not a port; write an integer from 1 to 65535";
     source_port_wrong: with("name = \"dsl\"", "name = \"dsl\"\nsource_port = \"any\"") =>

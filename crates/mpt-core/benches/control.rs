@@ -35,6 +35,7 @@ fn begin(client: &PrivateKey, server: &PublicKey, random: &mut Random) -> Initia
         capabilities: Capabilities::new(),
         name: Name::default(),
         challenge: None,
+        sealing: None,
     };
     Initiation::new(client, server, None, 1, &hello, random).unwrap()
 }

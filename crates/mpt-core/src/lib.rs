@@ -19,19 +19,21 @@ pub mod path;
 pub mod queue;
 pub mod reorder;
 pub mod scheduler;
+mod seal;
 pub mod sequence;
 pub mod session;
 mod timers;
 pub mod tunnel;
 
-pub use adaptive::QueueState;
+pub use adaptive::{QueueState, RepairCounters};
 pub use id::{ConnectionId, DeviceId, PathId, SocketId, StoreId};
 pub use node::{Lent, Node, PacketMemory, Span};
 pub use path::{DownReason, DownReasons, Estimate, Path, Transition};
 pub use scheduler::Mapping;
+pub use seal::Seal;
 pub use tunnel::{
     Accepted, AcceptedDatagram, Assignments, ConfigError, Connection, ConnectionConfig,
     DatagramDrop, DatagramDrops, Departure, DeviceSink, Direction, InnerDrop, InnerDrops,
-    InnerPacket, Nowhere, Outgoing, PathConfig, PortRange, Remarks, Selector, SelectorTable,
-    Sources, Traffic, Transmit, Tunnels, check,
+    InnerPacket, Nowhere, Outgoing, PathConfig, PortRange, Remarks, Repair, Selector,
+    SelectorTable, Sources, Traffic, Transmit, Tunnels, check,
 };

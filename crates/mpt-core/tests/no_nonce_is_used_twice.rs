@@ -16,6 +16,7 @@ fn session(random: &mut Random) -> [Transport; 2] {
         capabilities: Capabilities::new(),
         name: Name::default(),
         challenge: None,
+        sealing: None,
     };
     let mut initiation =
         Initiation::new(&client, &server.public(), None, 1, &hello, random).unwrap();

@@ -40,6 +40,7 @@ fn vectors() {
         capabilities: Capabilities::from_slice(&capabilities).unwrap(),
         name: Name::new("office").unwrap(),
         challenge: None,
+        sealing: None,
     };
     page.add("Hello without a challenge", &hello.encode());
     let initiate = |index, hello, seed| {
@@ -61,8 +62,11 @@ fn vectors() {
     let second = initiation.frame(1, Some(&opened));
     page.add("Initiation, path 1, with challenge and cookie", &second);
 
-    let welcome =
-        Welcome { attached: true, capabilities: Capabilities::from_slice(&capabilities).unwrap() };
+    let welcome = Welcome {
+        attached: true,
+        capabilities: Capabilities::from_slice(&capabilities).unwrap(),
+        sealing: None,
+    };
     page.add("Welcome", &welcome.encode());
     let incoming = Incoming::verify(&bob, frame::Initiation::of(&second)).unwrap();
     let received = incoming.receive(&bob, &mut Random::new(seeds[1])).unwrap();

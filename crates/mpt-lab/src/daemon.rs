@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 use std::fs::{self, File};
 use std::io::{BufReader, Write as _};
 use std::net::IpAddr;
+use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -11,7 +12,8 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
-use mpt_api::{ConnectionState, Reply, Request, Response, ResponseBody, Snapshot};
+use mpt_api::{ConnectionState, DataState, Reply, Request, Response, ResponseBody, Snapshot};
+use mpt_core::session::PrivateKey;
 
 use crate::interrupt::Interrupt;
 use crate::poll::POLL;
@@ -25,6 +27,37 @@ const STOP: Duration = Duration::from_secs(5);
 /// How long it may take to answer on its control socket while it is busy.
 const ANSWER: Duration = Duration::from_secs(5);
 
+/// How a tunnel differs from the daemon's defaults.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Settings {
+    /// Size of the reorder window, in packets; `None`: the default.
+    pub(crate) window: Option<u16>,
+    /// The two ends have a session, which protects data like this; `None`: they have none.
+    pub(crate) session: Option<Data>,
+}
+
+/// How the data of a session is protected.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Data {
+    /// Not at all.
+    Plain,
+    /// Sealed with AES-256-GCM.
+    Aes256Gcm,
+    /// Sealed with ChaCha20-Poly1305.
+    Chacha20Poly1305,
+}
+
+impl Data {
+    /// What the daemons say of it.
+    fn state(self) -> DataState {
+        match self {
+            Self::Plain => DataState::Plain,
+            Self::Aes256Gcm => DataState::Aes256Gcm,
+            Self::Chacha20Poly1305 => DataState::Chacha20Poly1305,
+        }
+    }
+}
+
 /// One tunnel over all paths of a topology.
 #[derive(Debug)]
 pub(crate) struct Tunnel {
@@ -36,24 +69,33 @@ impl Tunnel {
     /// Name of the TUN device and of the connection at both ends.
     pub(crate) const NAME: &str = "mpt0";
 
-    /// Starts a daemon at either end and waits until both say that every path is up.
-    ///
-    /// `window`: size of the reorder window; `None` leaves it to the daemon's default. `directory`
-    /// holds configurations, sockets and logs.
+    /// Starts a daemon at either end and waits until both say that every path is up and that data
+    /// is protected as the settings say. `directory` holds configurations, sockets and logs.
     pub(crate) fn start(
         program: &Path,
         topology: &Topology,
-        window: Option<u16>,
+        settings: Settings,
         directory: &Path,
         interrupt: &Interrupt,
     ) -> Result<Self> {
         let start = |end: End| {
-            let text = |socket: &Path| configuration(topology, end, window, socket);
+            let key = settings.session.map(|_| private_key(directory, end)).transpose()?;
+            let text =
+                |socket: &Path| configuration(topology, end, settings, key.as_deref(), socket);
             Daemon::start(program, topology.host(end), &end.to_string(), directory, text)
         };
         let mut tunnel = Self { a: start(End::A)?, b: start(End::B)? };
-        tunnel.a.wait_until_up(interrupt)?;
-        tunnel.b.wait_until_up(interrupt)?;
+        for daemon in [&mut tunnel.a, &mut tunnel.b] {
+            daemon.wait_until_up(interrupt)?;
+            if let Some(data) = settings.session {
+                let not = format!("data is not {data:?}");
+                daemon.wait_until(&not, interrupt, |snapshot| {
+                    let state = Some(data.state());
+                    let mut sessions = snapshot.connections.iter().map(|it| it.session.as_ref());
+                    sessions.all(|it| it.and_then(|it| it.data) == state)
+                })?;
+            }
+        }
         Ok(tunnel)
     }
 
@@ -229,19 +271,49 @@ impl Drop for Daemon {
     }
 }
 
+/// The key of an end. Always the same ones: they protect nothing, and the same keys make the same
+/// measurement.
+pub(crate) fn key(end: End) -> PrivateKey {
+    PrivateKey::from_seed([end.number(); 32])
+}
+
+/// Writes the private key of an end into a file of the directory, and gives its path.
+pub(crate) fn private_key(directory: &Path, end: End) -> Result<PathBuf> {
+    let file = directory.join(format!("{end}.key"));
+    fs::write(&file, key(end).to_base64().as_bytes()).context("cannot write a key file")?;
+    fs::set_permissions(&file, fs::Permissions::from_mode(0o600))?;
+    Ok(file)
+}
+
 /// The configuration of one end: one connection over all paths, every key that is not named here
-/// at its default.
-fn configuration(topology: &Topology, end: End, window: Option<u16>, socket: &Path) -> String {
+/// at its default. `key`: the file of its private key, where there is a session.
+fn configuration(
+    topology: &Topology,
+    end: End,
+    settings: Settings,
+    key: Option<&Path>,
+    socket: &Path,
+) -> String {
     let (here, there) = (Tunnel::address(end), Tunnel::address(end.other()));
     let name = Tunnel::NAME;
-    let mut text = format!(
-        "[daemon]\ncontrol_socket = {socket:?}\n\n\
-         [[device]]\nname = \"{name}\"\naddresses = [\"{here}/24\"]\n\n\
+    let mut text = format!("[daemon]\ncontrol_socket = {socket:?}\n");
+    // Writing to a String cannot fail.
+    if let Some(key) = key {
+        let aes = settings.session == Some(Data::Aes256Gcm);
+        let _ = writeln!(text, "private_key_file = {key:?}\naes = {aes}");
+    }
+    let _ = write!(
+        text,
+        "\n[[device]]\nname = \"{name}\"\naddresses = [\"{here}/24\"]\n\n\
          [[connection]]\nname = \"{name}\"\ndevice = \"{name}\"\nnetworks = [\"{there}/32\"]\n"
     );
-    // Writing to a String cannot fail.
-    if let Some(window) = window {
+    if let Some(window) = settings.window {
         let _ = writeln!(text, "window = {window}");
+    }
+    if let Some(data) = settings.session {
+        let seal = if data == Data::Plain { "off" } else { "require" };
+        let peer = self::key(end.other()).public();
+        let _ = write!(text, "seal = \"{seal}\"\n\n[connection.peer]\npublic_key = \"{peer}\"\n");
     }
     for path in topology.paths() {
         let _ = write!(

@@ -7,7 +7,7 @@ use anyhow::{Context, Result, bail};
 use clap::Args;
 use mpt_text::table::Table;
 
-use crate::daemon::{self, Tunnel};
+use crate::daemon::{self, Settings, Tunnel};
 use crate::interrupt::Interrupt;
 use crate::iperf::{self, Load, Server, Transfer};
 use crate::progress::Progress;
@@ -44,7 +44,8 @@ pub(crate) fn run(options: &Options, laboratory: &Path, interrupt: &Interrupt) -
     let scratch = tempfile::Builder::new().prefix("mpt-lab-").tempdir()?;
     let path = PathSpec { shaped: Some(options.rate), segmentation_offload: true };
     let topology = Topology::new(&[path; 2])?;
-    let tunnel = Tunnel::start(&program, &topology, None, scratch.path(), interrupt)?;
+    let tunnel =
+        Tunnel::start(&program, &topology, Settings::default(), scratch.path(), interrupt)?;
     let _server = Server::start(topology.host(End::B), interrupt)?;
     let transfer = |to| {
         let load = Load::Tcp { flows: 1 };

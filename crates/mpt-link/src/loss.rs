@@ -53,6 +53,13 @@ impl Loss {
     }
 }
 
+impl From<Probability> for Loss {
+    /// Each packet is lost with this probability, independently of the others.
+    fn from(probability: Probability) -> Self {
+        if probability == Probability::ZERO { Self::None } else { Self::Bernoulli(probability) }
+    }
+}
+
 /// The state of the link between packets.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct LossProcess {

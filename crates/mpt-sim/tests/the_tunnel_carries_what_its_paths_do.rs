@@ -137,7 +137,7 @@ fn a_wait_shorter_than_the_difference_makes_half_of_the_packets_late() {
 fn a_loss_costs_the_papers_settings_the_maximum_delay() {
     let cases = PROFILES.map(|profile| {
         let mut case = case(profile, Duration::ZERO);
-        case.paths.iter_mut().for_each(|path| path.loss = Probability::new(0.001).unwrap());
+        case.paths.iter_mut().for_each(|path| path.loss = Probability::new(0.001).unwrap().into());
         case
     });
     let [paper, ours] = <[Outcome; 2]>::try_from(run(&cases)).unwrap();
@@ -148,7 +148,7 @@ fn a_loss_costs_the_papers_settings_the_maximum_delay() {
 #[test]
 fn paths_that_carry_nothing_end_with_a_clear_state() {
     let mut case = case(Profile::Ours, Duration::ZERO);
-    case.paths.iter_mut().for_each(|path| path.loss = Probability::ONE);
+    case.paths.iter_mut().for_each(|path| path.loss = Probability::ONE.into());
     let outcome = case.run();
     assert_eq!((outcome.state, outcome.goodput), (State::NoProgress, 0.0));
 }

@@ -23,7 +23,7 @@ fn short_runs_of_the_tunnel_are_as_they_were() {
         ] {
             let paths = [(20, 0), (10, delay)].map(|(rate, delay)| Path {
                 jitter: milliseconds(jitter),
-                loss: Probability::new(loss).unwrap(),
+                loss: Probability::new(loss).unwrap().into(),
                 ..Path::new(rate, milliseconds(delay))
             });
             let mut case = Case::new(profile, paths.to_vec(), 1);

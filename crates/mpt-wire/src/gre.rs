@@ -54,6 +54,8 @@ impl Protocol {
     pub const IPV6: Protocol = Protocol(0x86dd);
     /// A frame of our control protocol: IEEE 802 "Local Experimental Ethertype 1".
     pub const CONTROL: Protocol = Protocol(0x88b5);
+    /// A sealed inner packet: IEEE 802 "Local Experimental Ethertype 2".
+    pub const SEALED: Protocol = Protocol(0x88b6);
 }
 
 impl From<Version> for Protocol {
@@ -72,6 +74,7 @@ impl fmt::Display for Protocol {
             Protocol::IPV4 => f.write_str("IPv4"),
             Protocol::IPV6 => f.write_str("IPv6"),
             Protocol::CONTROL => f.write_str("control"),
+            Protocol::SEALED => f.write_str("sealed"),
             Protocol(other) => write!(f, "unknown (0x{other:04x})"),
         }
     }

@@ -5,7 +5,8 @@
 use mpt_wire::control::frame::{self, Frame};
 use mpt_wire::control::{
     Capabilities, Capability, Challenge, Cookie, Hello, Initiation, Kind, Message, Name, PathEntry,
-    PathState, Reason, ReportEntry, Response, SealedHeader, Welcome, Writer, messages,
+    PathState, Reason, ReportEntry, Response, SealedHeader, Sealing, Suites, Welcome, Writer,
+    messages,
 };
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -111,6 +112,15 @@ impl Owned {
     }
 }
 
+fn sealing() -> impl Strategy<Value = Option<Sealing>> {
+    let sealing = any::<(u32, u8, u64)>().prop_map(|(index, suites, first)| Sealing {
+        index,
+        suites: Suites(suites),
+        first,
+    });
+    prop::option::of(sealing)
+}
+
 proptest! {
     #[test]
     fn initiation(
@@ -160,17 +170,18 @@ proptest! {
     fn hello(
         steering: bool, key: Option<u32>, capabilities in capabilities(),
         name in prop_oneof!["\\P{Cc}{0,8}", "[ -~]{0,32}"], time: u64, value in bytes(),
+        sealing in sealing(),
     ) {
         let kind = if steering { Kind::Steering } else { Kind::Connection };
         let challenge = (time != 0).then_some(Challenge { time, value });
-        let hello = Hello { kind, key, capabilities, name: Name::new(&name).unwrap(), challenge };
+        let hello = Hello { kind, key, capabilities, name: Name::new(&name).unwrap(), challenge, sealing };
         prop_assert_eq!(hello.name.as_str(), name);
         prop_assert_eq!(Hello::decode(&hello.encode()), Ok(hello));
     }
 
     #[test]
-    fn welcome(attached: bool, capabilities in capabilities()) {
-        let welcome = Welcome { attached, capabilities };
+    fn welcome(attached: bool, capabilities in capabilities(), sealing in sealing()) {
+        let welcome = Welcome { attached, capabilities, sealing };
         prop_assert_eq!(Welcome::decode(&welcome.encode()), Ok(welcome));
     }
 

@@ -134,18 +134,19 @@ fn fuzz_control_hello() {
                 let named = 72 + usize::from(bytes[3]);
                 let known = 8 + 4 * usize::from(bytes[2]);
                 assert_eq!(again[0], bytes[0]);
-                assert_eq!(again[1], bytes[1] & 1);
+                assert_eq!(again[1], bytes[1] & 3);
                 assert_eq!(again[2..4], bytes[2..4]);
                 assert_eq!(again[8..known], bytes[8..known]);
                 assert_eq!(again[72..named], bytes[72..named]);
-                assert!(again[known..72].iter().chain(&again[named..104]).all(|byte| *byte == 0));
+                assert!(again[known..56].iter().chain(&again[named..104]).all(|byte| *byte == 0));
+                assert_eq!(again[56..72], sealing(bytes[1], &bytes[56..72]));
                 let challenge = if bytes[104..112] == [0; 8] { &[0; 24] } else { &bytes[104..] };
                 assert_eq!(again[104..], *challenge);
                 assert_eq!(hello.name.as_str().as_bytes(), &bytes[72..named]);
                 assert_eq!(hello.key.is_some(), bytes[1] & 1 == 1);
             }
             Err(hello::Error::Kind) => assert!(!matches!(bytes[0], 1 | 2)),
-            Err(hello::Error::Capabilities) => assert!(bytes[2] > 16),
+            Err(hello::Error::Capabilities) => assert!(bytes[2] > 12),
             Err(hello::Error::Name) => {
                 let name = bytes.get(72..72 + usize::from(bytes[3].min(32)));
                 let name = name.and_then(|name| str::from_utf8(name).ok());
@@ -158,13 +159,24 @@ fn fuzz_control_hello() {
                 let again = welcome.encode();
                 assert_eq!(Welcome::decode(&again), Ok(welcome));
                 let known = 4 + 4 * usize::from(bytes[1]);
-                assert_eq!(again[..2], [bytes[0] & 1, bytes[1]]);
+                assert_eq!(again[..2], [bytes[0] & 3, bytes[1]]);
                 assert_eq!(again[4..known], bytes[4..known]);
-                assert!(again[2..4].iter().chain(&again[known..]).all(|byte| *byte == 0));
+                assert!(again[2..4].iter().chain(&again[known..48]).all(|byte| *byte == 0));
+                assert_eq!(again[48..], sealing(bytes[0], &bytes[48..]));
             }
-            Err(error) => assert!(error == hello::Error::Capabilities && bytes[1] > 12),
+            Err(error) => assert!(error == hello::Error::Capabilities && bytes[1] > 11),
         }
     });
+}
+
+/// What is left of the bytes about sealed data.
+fn sealing(flags: u8, bytes: &[u8]) -> [u8; 16] {
+    let mut left = [0; 16];
+    if flags & 2 != 0 {
+        left.copy_from_slice(bytes);
+        left[5..8].fill(0);
+    }
+    left
 }
 
 /// A row of messages, most of them with bodies that their types may have.

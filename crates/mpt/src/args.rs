@@ -1,5 +1,6 @@
 //! The command line.
 
+use std::net::SocketAddr;
 use std::num::NonZeroU16;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -20,7 +21,9 @@ use crate::advise::given::{Given, given};
         1  refused: no such connection or path, a bad configuration or key file, not allowed, the daemon is too busy\n  \
         2  the command line is wrong\n  \
         3  the daemon cannot be reached, or went away\n  \
-        4  the daemon is not understood: it speaks another version of the control API"
+        4  the daemon is not understood: it speaks another version of the control API\n  \
+        5  mpt status: degraded, some paths or connections carry nothing\n  \
+        6  mpt status: down, no connection carries anything"
 )]
 pub(crate) struct Args {
     #[command(flatten)]
@@ -31,7 +34,7 @@ pub(crate) struct Args {
 }
 
 /// Which daemon.
-#[derive(Debug, clap::Args)]
+#[derive(Clone, Debug, clap::Args)]
 pub(crate) struct Daemon {
     /// Control socket of the daemon
     #[arg(long, global = true, env = "MPT_SOCKET", value_name = "PATH", default_value = mpt_api::DEFAULT_SOCKET)]
@@ -52,6 +55,13 @@ pub(crate) struct Daemon {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Operation {
+    /// Show at one glance how the tunnel is, and what is wrong; the exit code tells the state
+    Status(Status),
+    /// Serve a page that shows the tunnel live, and metrics for Prometheus; a process of its own that needs no privileges
+    ///
+    /// The page is at /, OpenMetrics are at /metrics, and what mpt status --json prints is at /health, with the HTTP status 200 while
+    /// something is carried and 503 otherwise.
+    Dashboard(Dashboard),
     /// Show connections, paths, rates and counters
     Show(Show),
     /// Change, add and remove paths; lasts until the daemon restarts or a reload changes it
@@ -103,12 +113,8 @@ pub(crate) enum Operation {
     Advise(Advise),
     /// Read the configuration file again and apply the difference; a bad file changes nothing
     Reload,
-    /// Show events as they happen, of a daemon on this host
-    Monitor {
-        /// As JSON, one event per line
-        #[arg(long)]
-        json: bool,
-    },
+    /// Show events as they happen, of a daemon on this host, or run a program for each
+    Monitor(Monitor),
     /// Make a private key; needs no daemon
     Genkey(Generate),
     /// Print the public key of a private key; needs no daemon
@@ -150,6 +156,38 @@ pub(crate) struct Show {
     pub(crate) json: bool,
     /// Only this connection
     pub(crate) connection: Option<String>,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Status {
+    /// Again every second, until interrupted
+    #[arg(long)]
+    pub(crate) watch: bool,
+    /// As JSON; with --watch one line per second
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Only this connection
+    pub(crate) connection: Option<String>,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Dashboard {
+    /// Address and port to listen on; any but those of this host alone need --token-file
+    #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:4780")]
+    pub(crate) listen: SocketAddr,
+    /// File with a token on its first line, which everybody who looks has to know
+    #[arg(long, value_name = "FILE")]
+    pub(crate) token_file: Option<PathBuf>,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Monitor {
+    /// As JSON, one event per line
+    #[arg(long, conflicts_with = "exec")]
+    pub(crate) json: bool,
+    /// Instead of printing, run this program for each event, one after the other, with the event as JSON on its standard input
+    #[arg(long, value_name = "PROGRAM")]
+    pub(crate) exec: Option<PathBuf>,
 }
 
 #[derive(Debug, clap::Args)]

@@ -7,6 +7,7 @@ use mpt_api::{Code, Reply};
 use mpt_client::{Client, Error, Local, Remote, Target};
 
 use crate::args::Daemon;
+use crate::status::state::State;
 
 /// Why a command did not succeed.
 #[derive(Debug)]
@@ -19,6 +20,8 @@ pub(crate) enum Failed {
     Usage(String),
     /// So many things on this host do not work.
     Unwell(usize),
+    /// The tunnel is in this state, which is not "up".
+    State(State),
     /// Our own output cannot be written.
     Output(io::Error),
 }
@@ -33,6 +36,7 @@ impl Failed {
             Failed::Daemon(Error::NotUnderstood(_)) => 4,
             Failed::File(_) | Failed::Unwell(_) | Failed::Output(_) => 1,
             Failed::Usage(_) => 2,
+            Failed::State(state) => state.exit_code(),
         }
     }
 
@@ -49,6 +53,7 @@ impl fmt::Display for Failed {
             Failed::File(message) | Failed::Usage(message) => f.write_str(message),
             Failed::Unwell(1) => f.write_str("one of the findings is an error"),
             Failed::Unwell(errors) => write!(f, "{errors} of the findings are errors"),
+            Failed::State(state) => write!(f, "the tunnel is {state}"),
             Failed::Output(error) => write!(f, "cannot write: {error}"),
         }
     }

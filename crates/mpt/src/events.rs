@@ -17,8 +17,16 @@ impl fmt::Display for Text<'_> {
         const LATEST_MS: u64 = 253_402_300_799_999;
         let time = Duration::from_millis(self.0.time_ms.min(LATEST_MS));
         let time = humantime::format_rfc3339_millis(SystemTime::UNIX_EPOCH + time);
-        write!(f, "{time} ")?;
-        match &self.0.kind {
+        write!(f, "{time} {}", Description(&self.0.kind))
+    }
+}
+
+/// What happened, without when.
+pub(crate) struct Description<'a>(pub(crate) &'a EventKind);
+
+impl fmt::Display for Description<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
             EventKind::PathChanged {
                 connection,
                 path,

@@ -4,14 +4,21 @@
 
 mod advise;
 mod args;
+mod candidates;
 mod client;
+mod dashboard;
 mod doctor;
 mod events;
+#[cfg(test)]
+#[path = "../tests/example/mod.rs"]
+mod example;
 mod import;
 mod keys;
 mod manual;
+mod monitor;
 mod run;
 mod show;
+mod status;
 
 use std::io::{self, BufWriter, Write};
 use std::process::ExitCode;
@@ -34,7 +41,10 @@ fn main() -> ExitCode {
         Err(failed) => {
             // What was printed so far stands before the error; that it cannot be printed is the lesser problem.
             let _ = out.flush();
-            eprintln!("mpt: {failed}");
+            // The state was printed already, with what is wrong.
+            if !matches!(failed, Failed::State(_)) {
+                eprintln!("mpt: {failed}");
+            }
             ExitCode::from(failed.exit_code())
         }
     }

@@ -14,7 +14,7 @@ use crate::args::{
     Show, Target,
 };
 use crate::client::{self, Failed};
-use crate::{advise, doctor, events, import, keys, manual, show};
+use crate::{advise, candidates, dashboard, doctor, import, keys, manual, monitor, show, status};
 
 /// Runs one command.
 pub(crate) fn run(args: &Args, out: &mut impl Write) -> Result<(), Failed> {
@@ -35,18 +35,20 @@ pub(crate) fn run(args: &Args, out: &mut impl Write) -> Result<(), Failed> {
         Operation::Doctor { config, json } => {
             return doctor::run(config, &args.daemon, *json, out);
         }
+        Operation::Status(wanted) => return status::run(wanted, &args.daemon, out),
+        Operation::Dashboard(wanted) => return dashboard::run(wanted, &args.daemon, out),
         Operation::Show(wanted)
         | Operation::Connection { operation: ConnectionOperation::Show(wanted) } => {
             return show(connect()?, wanted, out);
         }
-        Operation::Monitor { json } => return monitor(connect()?, *json, out),
+        Operation::Monitor(wanted) => return monitor::run(connect()?, wanted, out),
         Operation::Measure { connection, set, duration, json } => {
             let command = Command::Measure {
                 connection: connection.clone(),
                 set: *set,
                 duration_ms: u32::try_from(duration.as_millis()).unwrap_or(u32::MAX),
             };
-            return match connect()?.call(command)? {
+            return match candidates::call(&mut connect()?, command)? {
                 Reply::Measured(measured) => self::measured(&measured, *json, out),
                 reply => Err(Failed::unexpected(&reply)),
             };
@@ -90,7 +92,7 @@ pub(crate) fn run(args: &Args, out: &mut impl Write) -> Result<(), Failed> {
         Command::Reload => Reply::Reloaded(Reloaded::default()),
         _ => Reply::Changed(Changed::default()),
     });
-    match connect()?.call(command)? {
+    match candidates::call(&mut connect()?, command)? {
         reply if std::mem::discriminant(&reply) != expected => Err(Failed::unexpected(&reply)),
         Reply::Changed(changed) => self::changed(&changed, out),
         Reply::Reloaded(reloaded) => self::reloaded(&reloaded, out),
@@ -137,10 +139,11 @@ fn read(file: &Path) -> Result<String, Failed> {
 }
 
 fn show(mut client: Client, wanted: &Show, out: &mut impl Write) -> Result<(), Failed> {
-    let reply = client.call(match &wanted.connection {
+    let command = match &wanted.connection {
         Some(connection) => Command::ShowConnection { connection: connection.clone() },
         None => Command::Show,
-    })?;
+    };
+    let reply = candidates::call(&mut client, command)?;
     let Reply::Snapshot(snapshot) = reply else { return Err(Failed::unexpected(&reply)) };
     if wanted.json {
         serde_json::to_writer_pretty(&mut *out, &snapshot).map_err(io::Error::from)?;
@@ -188,22 +191,6 @@ fn clients(clients: &Clients, json: bool, out: &mut impl Write) -> Result<(), Fa
         }
     }
     Ok(write!(out, "{table}")?)
-}
-
-fn monitor(mut client: Client, json: bool, out: &mut impl Write) -> Result<(), Failed> {
-    let reply = client.call(Command::Monitor)?;
-    if reply != Reply::Monitoring {
-        return Err(Failed::unexpected(&reply));
-    }
-    loop {
-        let event = client.event()?;
-        if json {
-            write!(out, "{}", mpt_api::to_line(&event))?;
-        } else {
-            writeln!(out, "{}", events::Text(&event))?;
-        }
-        out.flush()?;
-    }
 }
 
 fn changed(changed: &Changed, out: &mut impl Write) -> Result<(), Failed> {

@@ -5,10 +5,10 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use mpt_api::snapshot::{
-    Compat, Connection, Counters, DownReason, Liveness, MtuSource, Path, PathState, Session,
-    SessionRole, SessionState, Traffic,
+    Compat, Connection, Counters, DataState, DownReason, Liveness, MtuSource, Path, PathState,
+    Session, SessionRole, SessionState, Traffic,
 };
-use mpt_api::{Direction, Ecn, Equalize, Estimate, Late, Mapping, Queue, Snapshot};
+use mpt_api::{Direction, Ecn, Equalize, Estimate, Late, Mapping, Queue, Repairs, Snapshot};
 use mpt_text::quantity;
 use mpt_text::table::{Column, Table};
 
@@ -131,6 +131,7 @@ fn session(session: &Session) -> String {
         .into(),
     );
     facts.extend(session.rekeyed_s.map(|since| format!("keys agreed {} ago", seconds(since))));
+    facts.extend(session.data.map(|data| data_state(data).into()));
     facts.push(match session.keepalive_us {
         0 => "no keepalives".into(),
         us => format!(
@@ -140,6 +141,19 @@ fn session(session: &Session) -> String {
         ),
     });
     facts.join(", ")
+}
+
+/// How data is, in words.
+fn data_state(data: DataState) -> &'static str {
+    match data {
+        DataState::Plain => "data not sealed",
+        DataState::Waiting => "data waits for keys to seal it with",
+        DataState::Aes256Gcm => "data sealed with AES-256-GCM",
+        DataState::Chacha20Poly1305 => "data sealed with ChaCha20-Poly1305",
+        DataState::PlainPeer => "data NOT sealed, since the other end does not seal",
+        DataState::Refused => "no data, since the other end does not seal",
+        DataState::Unknown => "data unknown",
+    }
 }
 
 fn reorder(f: &mut fmt::Formatter<'_>, connection: &Connection) -> fmt::Result {
@@ -226,6 +240,20 @@ fn estimate(estimate: &Estimate) -> String {
     facts.join(", ")
 }
 
+/// What was lost on a path, and what it carried again.
+fn repairs(repairs: &Repairs) -> String {
+    let Repairs { lost, repaired, late, refused, sent, sent_bytes } = *repairs;
+    let mut facts = vec![format!("{lost} lost"), format!("{repaired} of them repaired")];
+    if late > 0 {
+        facts.push(format!("{late} only late"));
+    }
+    if refused > 0 {
+        facts.push(format!("{refused} refused"));
+    }
+    facts.push(format!("{sent} sent again here ({sent_bytes} bytes)"));
+    facts.join(", ")
+}
+
 fn paths(f: &mut fmt::Formatter<'_>, paths: &[Path]) -> fmt::Result {
     let mut table = Table::indented([
         Column::word("PATH"),
@@ -266,6 +294,11 @@ fn paths(f: &mut fmt::Formatter<'_>, paths: &[Path]) -> fmt::Result {
     for path in paths {
         if let Some(estimate) = &path.estimate {
             line(f, "learnt", &format!("{}: {}", path.name, self::estimate(estimate)))?;
+        }
+    }
+    for path in paths {
+        if let Some(repairs) = path.repairs.filter(|it| it.lost > 0 || it.sent > 0) {
+            line(f, "repairs", &format!("{}: {}", path.name, self::repairs(&repairs)))?;
         }
     }
     for path in paths {

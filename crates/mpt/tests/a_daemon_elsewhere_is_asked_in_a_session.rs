@@ -40,6 +40,7 @@ impl FakeDaemon {
             may_steer: true,
             timing: Timing::default(),
             largest_wish: 0,
+            seal: mpt_core::Seal::Off,
             expire_after: Duration::MAX,
             max_sessions: 1,
         };

@@ -1,85 +1,18 @@
 //! The command line against a daemon that plays a part: what it asks, what it prints, how it exits.
 
 mod example;
+mod fake;
 
-use std::io::{BufReader, Write};
-use std::os::unix::net::{UnixListener, UnixStream};
-use std::path::PathBuf;
-use std::process::{Command, Output, Stdio};
-use std::thread::JoinHandle;
+use std::os::unix::net::UnixListener;
+use std::process::Stdio;
 
 use example::snapshot;
+use fake::{FakeDaemon, Outcome, mpt, outcome};
 use mpt_api::snapshot::{DownReason, PathState, SessionRole};
 use mpt_api::{
-    Changed, Clients, Code, Estimate, Event, EventKind, Failure, LossReason, MAX_REQUEST, Mapping,
-    Measured, MeasuredPath, Queue, Reloaded, Reply, Request, Response, Snapshot, read_line,
-    to_line,
+    Changed, Clients, Code, Estimate, Event, EventKind, LossReason, Mapping, Measured,
+    MeasuredPath, Queue, Reloaded, Reply, Response, Snapshot, to_line,
 };
-
-/// A daemon for one client: gives the same bytes to whatever is asked, and tells afterwards what that was.
-struct FakeDaemon {
-    socket: PathBuf,
-    requests: JoinHandle<Option<Request>>,
-    _directory: tempfile::TempDir,
-}
-
-impl FakeDaemon {
-    fn answering(answer: impl Into<Vec<u8>>) -> FakeDaemon {
-        let answer = answer.into();
-        let directory = tempfile::tempdir().unwrap();
-        let socket = directory.path().join("mptd.sock");
-        let listener = UnixListener::bind(&socket).unwrap();
-        let requests = std::thread::spawn(move || {
-            let (mut stream, _): (UnixStream, _) = listener.accept().unwrap();
-            let line = read_line(&mut BufReader::new(&stream), MAX_REQUEST).unwrap()?;
-            stream.write_all(&answer).unwrap();
-            Some(Request::parse(&line).unwrap())
-        });
-        FakeDaemon { socket, requests, _directory: directory }
-    }
-
-    fn replying(reply: Reply) -> FakeDaemon {
-        FakeDaemon::answering(to_line(&Response::result(reply)))
-    }
-
-    fn refusing(code: Code, message: &str) -> FakeDaemon {
-        FakeDaemon::answering(to_line(&Response::error(Failure::new(code, message))))
-    }
-
-    /// Runs `mpt` with these arguments: what was asked, and what came of it.
-    fn run(self, args: &[&str]) -> (mpt_api::Command, Outcome) {
-        let output = mpt().arg("--socket").arg(&self.socket).args(args).output().unwrap();
-        let request = self.requests.join().unwrap().expect("a request");
-        (request.command, output.into())
-    }
-}
-
-fn mpt() -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_mpt"));
-    command.env_remove("MPT_SOCKET").stdin(Stdio::null());
-    command
-}
-
-#[derive(Debug, PartialEq, Eq)]
-struct Outcome {
-    code: Option<i32>,
-    stdout: String,
-    stderr: String,
-}
-
-impl From<Output> for Outcome {
-    fn from(output: Output) -> Self {
-        Outcome {
-            code: output.status.code(),
-            stdout: String::from_utf8(output.stdout).unwrap(),
-            stderr: String::from_utf8(output.stderr).unwrap(),
-        }
-    }
-}
-
-fn outcome(code: i32, stdout: &str, stderr: &str) -> Outcome {
-    Outcome { code: Some(code), stdout: stdout.into(), stderr: stderr.into() }
-}
 
 fn snapshot_reply() -> Reply {
     Reply::Snapshot(Box::new(snapshot()))
@@ -106,7 +39,7 @@ fn show_prints_tables() {
 
     connection office: degraded, device mpt0, packet mapping, key 1, MTU 1440
       networks  10.9.0.2/32, 192.168.2.0/24
-      session   established 1h 1s ago, with xTIBA5rboUvnH4htodjb6e697QjLERt1NAB4mZqp8Dg=, client anna, opened there, keys agreed 17s ago, keepalive 100 ms, idle 15.0 s
+      session   established 1h 1s ago, with xTIBA5rboUvnH4htodjb6e697QjLERt1NAB4mZqp8Dg=, client anna, opened there, keys agreed 17s ago, data sealed with AES-256-GCM, keepalive 100 ms, idle 15.0 s
       sent      94.1 Mbit/s, 8333 packets/s; 173 MB, 123456 packets in all
       received  0 bit/s, 0 packets/s; 0 B, 0 packets in all
       window    16384 packets, at most 300 ms, 3 waiting
@@ -517,7 +450,7 @@ fn a_wrong_command_line_exits_with_2() {
 fn help_documents_the_exit_codes() {
     let help: Outcome = mpt().arg("--help").output().unwrap().into();
     assert_eq!(help.code, Some(0));
-    for code in 0..=4 {
+    for code in 0..=6 {
         assert!(
             help.stdout.contains(&format!("\n  {code}  ")),
             "{code} is not in\n{}",

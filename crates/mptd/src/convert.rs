@@ -2,8 +2,8 @@
 
 use mpt_config as config;
 use mpt_core::{
-    ConnectionConfig, DeviceId, Direction, Mapping, PathConfig, PortRange, Selector, SocketId,
-    reorder,
+    ConnectionConfig, DeviceId, Direction, Mapping, PathConfig, PortRange, Seal, Selector,
+    SocketId, reorder,
 };
 use mpt_wire::ecn;
 
@@ -41,9 +41,24 @@ pub(crate) fn connection(
             mpt_api::Ecn::Normal => ecn::Mode::Normal,
         },
         mtu: config.compat.as_ref().map(|_| prototype_mtu(config)),
+        repair: match config.repair {
+            mpt_api::Repair::Auto => mpt_core::Repair::Auto,
+            mpt_api::Repair::Off => mpt_core::Repair::Off,
+        },
         limits_device: true,
+        seal: seal(config.seal),
         loose: config.compat.is_some(),
         paths,
+    }
+}
+
+/// Whether data is sealed.
+#[must_use]
+pub(crate) fn seal(seal: mpt_api::Seal) -> Seal {
+    match seal {
+        mpt_api::Seal::Off => Seal::Off,
+        mpt_api::Seal::On => Seal::On,
+        mpt_api::Seal::Require => Seal::Require,
     }
 }
 

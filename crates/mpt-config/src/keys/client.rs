@@ -2,14 +2,14 @@
 
 use std::time::Duration;
 
-use mpt_api::Mapping;
+use mpt_api::{Mapping, Repair, Seal};
 
-use super::super::form::{Choices, Integer, List, text, time};
+use super::super::form::{Choice, Choices, Integer, List, text, time};
 use super::super::key::{Keys, Part, Reload, Shown, Within, field, key};
 use super::super::peers::{Addresses, Client, Timing};
 use super::super::reorder::Reorder;
 use super::super::values;
-use super::connection::MAPPINGS;
+use super::connection::{MAPPINGS, REPAIRS, SEALS};
 use super::{DEVICE, KEY, KEY_FILE, PSK_FILE, PUBLIC_KEY_MISSING, no_key};
 
 impl Keys for Client {
@@ -97,9 +97,19 @@ impl Keys for Client {
             "The largest weight that the client may give a path."
         ),
         &field!(
+            Client.seal,
+            Choice(&SEALS),
+            "Whether the data of the client's connections is encrypted and authenticated, as in [[connection]]."
+        ),
+        &field!(
             Client.mappings,
             Choices { words: || MAPPINGS.to_vec(), fault: "is not a mapping" },
             "The client may ask for these mappings. With \"duplicate\" this host sends every packet once for each path."
+        ),
+        &field!(
+            Client.repair,
+            Choice(&REPAIRS),
+            "What becomes of packets that are lost on their way to the client, where it has asked for mapping = \"adaptive\": as with a [[connection]]."
         ),
         &field!(
             Client.silent,
@@ -131,7 +141,9 @@ impl Keys for Client {
             max_connections: 1,
             max_paths: 8,
             max_weight: 1000,
+            seal: Seal::default(),
             mappings: vec![Mapping::Packet, Mapping::Adaptive, Mapping::Flow, Mapping::Duplicate],
+            repair: Repair::default(),
             silent: Duration::from_secs(300),
             timing: Timing::default(),
             reorder: Reorder::default(),

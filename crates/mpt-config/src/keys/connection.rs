@@ -1,6 +1,6 @@
 //! `[[connection]]`
 
-use mpt_api::{Direction, Ecn, Mapping};
+use mpt_api::{Direction, Ecn, Mapping, Repair, Seal};
 
 use super::super::form::{Boolean, Choice, Integer, List, text};
 use super::super::key::{Keys, Part, Reload, Shown, Within, field, key};
@@ -16,9 +16,14 @@ pub(super) const MAPPINGS: [(&str, Mapping); 4] = [
     ("flow", Mapping::Flow),
     ("duplicate", Mapping::Duplicate),
 ];
+/// The words for what becomes of lost packets.
+pub(super) const REPAIRS: [(&str, Repair); 2] = [("auto", Repair::Auto), ("off", Repair::Off)];
 const DIRECTIONS: [(&str, Direction); 3] =
     [("both", Direction::Both), ("send", Direction::Send), ("receive", Direction::Receive)];
 const ECN: [(&str, Ecn); 2] = [("compatibility", Ecn::Compatibility), ("normal", Ecn::Normal)];
+/// The words for what is sealed.
+pub(super) const SEALS: [(&str, Seal); 3] =
+    [("off", Seal::Off), ("on", Seal::On), ("require", Seal::Require)];
 const FALLBACKS: [(&str, Fallback); 2] = [("block", Fallback::Block), ("direct", Fallback::Direct)];
 
 impl Keys for Connection {
@@ -76,6 +81,20 @@ impl Keys for Connection {
              single TCP connection), \"adaptive\" (each by itself, over the paths that are measured to have room for it, without weights or rates to be \
              configured; what no path has room for waits here, fairly among the flows; needs a session), \"flow\" (each flow stays on one path, without sequence numbers), or \"duplicate\" (a copy on every path: \
              nothing is lost while one path works)."
+        ),
+        &field!(
+            Connection.seal,
+            Choice(&SEALS),
+            "Whether data is encrypted and authenticated under the keys of the session: \"off\", \"on\" (if the peer does so, too; a peer that has done so \
+             once is not accepted without it), or \"require\" (without it there is no data). It takes [connection.peer] and 20 bytes of each packet more \
+             than a sequence number does. A change ends the session, which begins anew."
+        ),
+        &field!(
+            Connection.repair,
+            Choice(&REPAIRS),
+            "What becomes of packets that are lost on their way to the peer, with mapping = \"adaptive\": \"auto\" (they are sent again as soon as \
+             they are known to be lost, so that a TCP connection does not slow down; repairs take 1.3 times the bytes that were lost at most, and 0.2 % \
+             of those that were sent) or \"off\". Nothing is kept for it while no path loses packets."
         ),
         &key(
             "key",
@@ -143,8 +162,10 @@ impl Keys for Connection {
             sequence: true,
             checksum: false,
             udp_checksum: true,
+            seal: Seal::default(),
             direction: Direction::default(),
             mapping: Mapping::default(),
+            repair: Repair::default(),
             reorder: Reorder::default(),
             multicast: false,
             copy_dscp: false,

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use mpt_text::quantity;
 use tracing::level_filters::LevelFilter;
 
-use super::super::form::{Choice, Integer, List, PORT, Text, scalar, text};
+use super::super::form::{Boolean, Choice, Integer, List, PORT, Text, scalar, text};
 use super::super::key::{Keys, Part, Reload, Shown, field, key};
 use super::super::types::{DEFAULT_PORT, Daemon, LogFormat};
 use super::super::values::{self, Fault};
@@ -97,6 +97,13 @@ impl Keys for Daemon {
         // What is in the file counts, not its name.
         .differing_by(|old, new| old.private_key != new.private_key),
         &field!(
+            Daemon.aes,
+            Boolean,
+            "AES-256-GCM is offered for sealed data where the processor has instructions for it. With false, data is sealed with \
+             ChaCha20-Poly1305, as it is where one of both processors has no such instructions."
+        )
+        .at_reload(Reload::Restart),
+        &field!(
             Daemon.max_clients,
             Integer { noun: "a number", range: 1..=1_000_000 },
             "At most so many connections of clients exist at one time."
@@ -127,6 +134,7 @@ impl Keys for Daemon {
             listen: Vec::new(),
             private_key_file: "/etc/mpt/private.key".into(),
             private_key: None,
+            aes: true,
             max_clients: 1000,
             creations_per_second: 50,
             // "mpt"

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use ipnet::IpNet;
-use mpt_api::{Mapping, Permission};
+use mpt_api::{Mapping, Permission, Repair, Seal};
 use mpt_core::session::{PresharedKey, PublicKey};
 
 use super::reorder::Reorder;
@@ -66,8 +66,12 @@ pub struct Client {
     pub max_paths: u16,
     /// The largest weight it may give a path.
     pub max_weight: u16,
+    /// Whether the data of its connections is sealed.
+    pub seal: Seal,
     /// The mappings it may ask for. Not empty.
     pub mappings: Vec<Mapping>,
+    /// What becomes of packets to it that are lost, with adaptive mapping.
+    pub repair: Repair,
     /// A connection goes when all its paths have been silent so long.
     pub silent: Duration,
     /// How often paths are probed from here.

@@ -9,7 +9,7 @@ impl Adaptive {
     #[inline]
     pub(super) fn choose(&mut self, now: i64, ipv6: bool, sparse: bool) -> Option<u16> {
         let blind = self.unreported.is_some_and(|since| now - since > SILENCE);
-        let mut considered = Considered::new(self);
+        let mut considered = Considered::default();
         while let Some(slot) = considered.next(self, ipv6) {
             let Some(Some(path)) = self.paths.get_mut(usize::from(slot)) else { continue };
             if sparse || blind || path.pacer.has_credit(now) {
@@ -22,7 +22,7 @@ impl Adaptive {
 
     /// When one of the paths that bulk may take has credit.
     pub(super) fn next_credit(&self) -> Option<i64> {
-        let mut considered = Considered::new(self);
+        let mut considered = Considered::default();
         let mut next = None;
         while let Some(slot) = considered.next(self, false) {
             let Some(Some(path)) = self.paths.get(usize::from(slot)) else { continue };
@@ -68,25 +68,14 @@ impl Adaptive {
     }
 }
 
-/// Share of the difference in delay that has to wait.
-const WORTH: f64 = 0.1;
-
-/// The paths that the next packet may take, the shortest first. A longer one takes part only if what
-/// waits would not have left over the shorter ones before it had brought the packet.
+/// The paths that the next packet may take, the shortest first: a bulk flow is played out at one delay,
+/// whatever the path, so that a longer one costs it nothing.
+#[derive(Default)]
 struct Considered {
     place: usize,
-    waiting: f64,
-    /// Of the paths before.
-    rate: f64,
-    shortest: Option<f64>,
 }
 
 impl Considered {
-    fn new(adaptive: &Adaptive) -> Self {
-        let waiting = adaptive.queue.len_bytes() as f64;
-        Self { place: 0, waiting, rate: 0.0, shortest: None }
-    }
-
     #[inline]
     fn next(&mut self, adaptive: &Adaptive, ipv6: bool) -> Option<u16> {
         loop {
@@ -94,15 +83,9 @@ impl Considered {
             self.place += 1;
             let Some(Some(path)) = adaptive.paths.get(usize::from(slot)) else { continue };
             let takes_part = path.role == Role::Bulk || (adaptive.bulk == 0 && self.place == 1);
-            if !takes_part || (ipv6 && !path.ipv6) {
-                continue;
+            if takes_part && (!ipv6 || path.ipv6) {
+                return Some(slot);
             }
-            let longer = path.delay - *self.shortest.get_or_insert(path.delay);
-            if self.rate > 0.0 && self.waiting < self.rate * longer * WORTH {
-                return None;
-            }
-            self.rate += path.model.rate();
-            return Some(slot);
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 
+use crate::feedback::PAUSE;
 use crate::sequence::Sequence;
 
 /// Entries that are kept at the most. With batches of a millisecond on four paths this is four
@@ -90,13 +91,32 @@ impl SentLog {
         })
     }
 
-    /// The batches that left at or after `time`: first number and time, at most `most` of them, evenly
-    /// spread, the latest one always among them.
+    /// Batches that left at or after `time`, the latest first: first number and time, `most` of them at the
+    /// most. Evenly spread in time, and so that a pause always lies between two that follow each other: what
+    /// left between two of them left before the pause, or evenly.
     pub(crate) fn anchors(&self, time: i64, most: usize) -> impl Iterator<Item = (u32, i64)> + '_ {
         let from = self.entries.partition_point(|entry| entry.time < time);
-        let step = (self.entries.len() - from).div_ceil(most.max(1)).max(1);
-        let recent = self.entries.range(from..).rev().step_by(step);
-        recent.map(|entry| (entry.first.0, entry.time))
+        let ends = self.entries.back().map(|last| last.time).zip(self.entries.get(from));
+        let span = ends.map_or(0, |(last, first)| last - first.time);
+        let apart = span / (most as i64 / 2).max(1);
+        let places = (from..self.entries.len()).rev();
+        let paused = |place: usize| {
+            let (Some(entry), Some(next)) = (self.entries.get(place), self.entries.get(place + 1))
+            else {
+                return true;
+            };
+            next.time - entry.time > PAUSE
+        };
+        let mut chosen = i64::MAX;
+        let recent = places.filter_map(move |place| {
+            let entry = &self.entries[place];
+            let wanted = place == from || paused(place) || paused(place - 1);
+            (wanted || chosen.saturating_sub(entry.time) >= apart).then(|| {
+                chosen = entry.time;
+                entry
+            })
+        });
+        recent.take(most).map(|entry| (entry.first.0, entry.time))
     }
 
     /// Forgets what left before `time`.
@@ -113,6 +133,41 @@ mod tests {
 
     fn before(slot: u16, time: i64, packets: u32, bytes: u64) -> Sent {
         Sent { slot, time, packets, bytes }
+    }
+
+    /// What a receiver makes of the anchors: within a pause of them the earlier one holds.
+    fn time_of(anchors: &[(u32, i64)], number: u32) -> i64 {
+        let at = anchors.iter().position(|&(first, _)| first <= number).expect("an earlier one");
+        let (first, earlier) = anchors[at];
+        if first == number {
+            return earlier;
+        }
+        let (next, later) = anchors[at - 1];
+        let span = i64::from(next - first);
+        if later - earlier > PAUSE {
+            return earlier;
+        }
+        earlier + (later - earlier) * i64::from(number - first) / span
+    }
+
+    #[test]
+    fn anchors_tell_of_each_number_when_it_left() {
+        // Four in a row, of packets 100 microseconds apart, then a pause; and some that leave slowly.
+        let fast = (0..400).map(|n| (n, i64::from(n) * 100 + i64::from(n / 100) * 15_000));
+        let slow = (400..420).map(|n| (n, 100_000 + i64::from(n - 400) * 3_500));
+        let sent: Vec<(u32, i64)> = fast.chain(slow).collect();
+        let mut log = SentLog::default();
+        for &(number, time) in &sent {
+            log.note(number, 1_400, before(0, time, number, 0));
+        }
+        let anchors: Vec<_> = log.anchors(0, 128).collect();
+        assert!(anchors.len() < 100, "{}", anchors.len());
+        for &(number, time) in &sent[..sent.len() - 1] {
+            let told = time_of(&anchors, number);
+            assert!((told - time).abs() < 2_600, "{number} left at {time}, not at {told}");
+        }
+        let few: Vec<_> = log.anchors(0, 8).collect();
+        assert_eq!((few.len(), few[0]), (8, *sent.last().unwrap()));
     }
 
     #[test]

@@ -7,12 +7,14 @@
 //! reports of the peer ─► model of each path ─► rate of its pacer, order of the paths
 //! ```
 //!
-//! `docs/adaptive.md` has the rules and the experiments that show each of them to be needed.
+//! `docs/adaptive.md` has the rules, and the reasons for them.
 
 mod choice;
+mod keep;
 mod log;
 mod pacer;
 mod path;
+mod repair;
 mod report;
 mod role;
 
@@ -21,17 +23,28 @@ use std::time::{Duration, Instant};
 use mpt_wire::gre;
 use smallvec::SmallVec;
 
+pub(crate) use self::keep::Kept;
+use self::keep::{Keeper, MOST_BYTES};
 use self::log::SentLog;
+pub use self::path::RepairCounters;
 use self::path::Sender;
+use self::repair::Repairs;
+pub(crate) use self::repair::held;
+pub(crate) use self::repair::{Lack, Resend};
 pub(crate) use self::report::{Arrived, PeerReport, Received};
+use self::role::Role;
 use crate::StoreId;
-use crate::queue::{Counters, FairQueue, Limits, Waiting};
+use crate::queue::{Counters, FairQueue, Left, Limits, Waiting};
 use crate::scheduler::Member;
+use crate::session::RttEstimate;
 
 /// Bytes and packets that wait for credit at the most. The bound in time is the queue's target.
 const LIMITS: Limits = Limits { bytes: 16 << 20, packets: 4_096 };
-/// The shortest interval after which a flow is asked to send less.
+/// A flow is asked to send less when its packets have waited too long for a quarter of that, and for this time at
+/// least: one in slow start sends twice as much with each round-trip time that it is not asked.
 const LEAST_INTERVAL: Duration = Duration::from_millis(50);
+/// Paths with delays that differ by no more are equally long, in microseconds.
+const ALIKE: f64 = 4_000.0;
 /// Smaller packets are not copied: they are hardly bulk.
 const LEAST_COPIED: u32 = 500;
 /// Time after which it is tried again, in microseconds: a timer that is due at once would be due for ever.
@@ -40,11 +53,13 @@ const AFTER_REFUSAL: i64 = 100;
 const SILENCE: i64 = 1_500_000;
 
 /// What the queue keeps of a packet besides its bytes.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Tag {
     pub(crate) protocol: gre::Protocol,
     pub(crate) outer_tos: u8,
     pub(crate) flow_hash: u64,
+    /// Where the owner keeps it.
+    pub(crate) packet: StoreId,
 }
 
 /// A segment that leaves the queue.
@@ -55,7 +70,10 @@ pub(crate) struct Leaving {
     pub(crate) bytes: u32,
     pub(crate) slot: u16,
     pub(crate) mark: bool,
+    /// Nothing of the packet waits any more.
     pub(crate) last: bool,
+    /// Nor is anything of it kept: the owner forgets it.
+    pub(crate) released: bool,
     pub(crate) tag: Tag,
 }
 
@@ -68,6 +86,10 @@ pub struct QueueState {
     pub segments: usize,
     /// Flows that they belong to.
     pub flows: usize,
+    /// Bytes of packets that have left and are kept, since they may have to be sent again.
+    pub kept_bytes: usize,
+    /// The owner keeps packets of this connection.
+    pub holds_any: bool,
     /// What has become of packets that waited.
     pub counters: Counters,
 }
@@ -95,8 +117,12 @@ pub(crate) struct Adaptive {
     idle: bool,
     /// When no path took what comes first in the queue.
     refused_at: i64,
-    /// Anchors up to then were given out.
-    told: i64,
+    /// Anchors up to then were given out in the two messages before the last one, and in that.
+    told: (i64, i64),
+    keeper: Keeper,
+    repairs: Repairs,
+    /// Behind the highest number given out.
+    next_number: u32,
 }
 
 impl Adaptive {
@@ -114,7 +140,10 @@ impl Adaptive {
             sent: 0,
             idle: true,
             refused_at: -AFTER_REFUSAL,
-            told: 0,
+            told: (0, 0),
+            keeper: Keeper::default(),
+            repairs: Repairs::default(),
+            next_number: 0,
         }
     }
 
@@ -134,7 +163,7 @@ impl Adaptive {
         }
         match (&mut self.paths[slot], member) {
             (Some(path), Some(member)) => (path.member, path.overhead) = (member, overhead),
-            (path, member) => *path = member.map(|member| Sender::new(member, overhead, true)),
+            (path, member) => *path = member.map(|member| Sender::new(member, overhead)),
         }
         self.reorder_paths();
     }
@@ -146,12 +175,10 @@ impl Adaptive {
         }
     }
 
-    /// The round-trip time of a path by its probes: the least one, without what they waited in queues,
-    /// and the usual one.
-    pub(crate) fn set_rtt(&mut self, slot: usize, least: Duration, usual: Duration) {
+    /// The round-trip time of a path by its probes.
+    pub(crate) fn set_rtt(&mut self, slot: usize, rtt: RttEstimate) {
         if let Some(Some(path)) = self.paths.get_mut(slot) {
-            path.model.set_rtt(least.as_micros() as f64);
-            path.usual_rtt = usual.as_micros() as f64;
+            path.set_rtt(rtt);
             self.reorder_paths();
         }
     }
@@ -223,14 +250,39 @@ impl Adaptive {
         let Some(Some(path)) = self.paths.get_mut(usize::from(slot)) else { return };
         let (before, size) = path.give(now, slot, number, bytes);
         self.log.note(number, size, before);
+        self.next_number = number.wrapping_add(1);
         self.sent = self.sent.saturating_add(1);
         self.unreported.get_or_insert(now);
     }
 
-    /// Takes a packet whose segments do not leave now into the queue. Gives the place where the owner
-    /// keeps it; `None` if it is dropped.
-    pub(crate) fn store(&mut self, now: Instant, packet: Waiting<Tag>) -> Option<StoreId> {
-        self.queue.push(now, packet).ok()
+    /// Gives a packet of `bytes` bytes in all a place where the owner keeps it.
+    pub(crate) fn add(&mut self, bytes: u32, tag: Tag) -> StoreId {
+        self.keeper.add(bytes, tag)
+    }
+
+    /// Makes room for `bytes` bytes of what has left, of which `most` may be kept now. Returns whether
+    /// there is.
+    pub(crate) fn make_room(&mut self, bytes: usize, most: usize) -> bool {
+        let most = most.min(MOST_BYTES);
+        self.keeper.shrink(most.saturating_sub(bytes));
+        bytes <= most
+    }
+
+    /// A segment has left under a number, and may have to be sent again.
+    pub(crate) fn keep(&mut self, now: Instant, number: u32, packet: StoreId, segment: (u16, u32)) {
+        let time = self.micros(now);
+        let (segment, bytes) = segment;
+        self.keeper.note(time, number, Kept { packet, segment, bytes, mark: false });
+    }
+
+    /// Nothing of a packet waits. Returns whether nothing of it is kept either.
+    pub(crate) fn has_left(&mut self, packet: StoreId) -> bool {
+        self.keeper.leave(packet)
+    }
+
+    /// Takes a packet whose segments do not leave now into the queue. Returns false if it is dropped.
+    pub(crate) fn store(&mut self, now: Instant, packet: Waiting<Tag>) -> bool {
+        self.queue.push(now, packet).is_ok()
     }
 
     /// The next segment that leaves the queue, if a path has credit for it.
@@ -242,42 +294,39 @@ impl Adaptive {
             self.refused_at = micros;
             return None;
         };
-        let left = self.queue.pop(now)?;
-        self.give(micros, slot, number, left.bytes);
-        Some(Leaving {
-            packet: left.id,
-            segment: left.segment,
-            bytes: left.bytes,
-            slot,
-            mark: left.mark,
-            last: left.last,
-            tag: left.tag,
-        })
+        let Left { segment, bytes, mark, last, tag, .. } = self.queue.pop(now)?;
+        self.give(micros, slot, number, bytes);
+        let packet = tag.packet;
+        if self.is_keeping() {
+            self.keeper.note(micros, number, Kept { packet, segment, bytes, mark });
+        }
+        let released = last && self.keeper.leave(packet);
+        Some(Leaving { packet, segment, bytes, slot, mark, last, released, tag })
     }
 
     /// The packet whose segment would leave next.
     pub(crate) fn next_packet(&mut self, now: Instant) -> Option<StoreId> {
-        self.queue.peek(now).map(|head| head.id)
+        self.queue.peek(now).map(|head| head.tag.packet)
     }
 
-    /// A packet of which the queue has dropped the rest.
-    pub(crate) fn take_dropped(&mut self) -> Option<(StoreId, Tag)> {
+    /// A packet that the owner is to forget: the queue has dropped the rest of it, or it was kept for
+    /// long enough.
+    pub(crate) fn take_released(&mut self, now: Instant) -> Option<(StoreId, Tag)> {
         while let Some(dropped) = self.queue.pop_dropped() {
             if dropped.last {
-                return Some((dropped.id, dropped.tag));
+                self.keeper.drop_rest(dropped.tag.packet, dropped.tag);
             }
         }
-        None
+        self.expire(self.micros(now));
+        self.keeper.take_released()
     }
 
-    /// When a segment may leave the queue; `None` while it is empty.
+    /// When a segment may leave the queue, or something else is due; `None` while there is nothing.
     pub(crate) fn next_departure(&self) -> Option<Instant> {
-        if self.queue.is_empty() {
-            return None;
-        }
-        let next = self.next_credit();
+        let next = (!self.queue.is_empty()).then(|| self.next_credit()).flatten();
         // A path may have credit and not carry what comes first: the others' time comes soon enough.
-        next.map(|at| self.instant(at.max(self.refused_at + AFTER_REFUSAL)))
+        let next = next.map(|at| at.max(self.refused_at + AFTER_REFUSAL));
+        next.into_iter().chain(self.next_repair()).min().map(|at| self.instant(at))
     }
 
     /// Bytes that wait, inner headers included.
@@ -289,10 +338,17 @@ impl Adaptive {
     /// What waits, and what has become of what waited.
     pub(crate) fn queue_state(&self) -> QueueState {
         let (bytes, segments) = (self.queue.len_bytes(), self.queue.len_segments());
-        QueueState { bytes, segments, flows: self.queue.flows(), counters: self.queue.counters() }
+        QueueState {
+            bytes,
+            segments,
+            flows: self.queue.flows(),
+            kept_bytes: self.keeper.bytes(),
+            holds_any: self.keeper.holds_any(),
+            counters: self.queue.counters(),
+        }
     }
 
-    /// Packets given out since the last call, and since the last report of the peer.
+    /// Packets given out since the last call.
     pub(crate) fn take_sent(&mut self) -> u32 {
         self.idle = self.sent == 0;
         std::mem::take(&mut self.sent)
@@ -305,27 +361,50 @@ impl Adaptive {
     }
 
     /// Stamps for the peer: numbers, and when they left.
-    pub(crate) fn take_anchors(&mut self, most: usize) -> SmallVec<[(u32, Instant); 16]> {
-        let from = self.told;
-        let anchors: SmallVec<[(u32, i64); 16]> = self.log.anchors(from, most).collect();
+    pub(crate) fn take_anchors(&mut self, most: usize) -> SmallVec<[(u32, Instant); 64]> {
+        // Those of the message before once more, since that may be lost.
+        let (from, before) = self.told;
+        let anchors: SmallVec<[(u32, i64); 64]> = self.log.anchors(from, most).collect();
         if let Some(&(_, latest)) = anchors.first() {
-            // Those of the last batch once more: it may have grown, and the message may be lost.
-            self.told = latest;
+            self.told = (before, latest);
         }
         anchors.into_iter().map(|(number, at)| (number, self.instant(at))).collect()
     }
 
-    /// What the paths were given: slot, last number, packets.
+    /// The paths that carry bulk or may soon, and what they were given: slot, last number, packets.
     pub(crate) fn sent_up_to(&self) -> impl Iterator<Item = (usize, u32, u32)> {
-        self.paths().filter_map(|(slot, path)| Some((slot, path.last?, path.packets)))
+        let used = |slot: &usize, path: &Sender| {
+            path.role != Role::Aside && self.order.contains(&(*slot as u16))
+        };
+        let used = self.paths().filter(move |(slot, path)| used(slot, path));
+        used.map(|(slot, path)| (slot, path.last.unwrap_or_default(), path.packets))
     }
 
-    /// Sets how long packets may wait by what the paths need: about one round-trip time.
+    /// Sets how long packets may wait by what the paths need: about one round-trip time, as a bulk flow
+    /// sees it.
     fn set_target(&mut self) {
-        let rtt = self.order.iter().filter_map(|&slot| self.paths[usize::from(slot)].as_ref());
-        let rtt = rtt.map(|path| path.model.rtt()).fold(0.0, f64::max);
-        let target = Duration::from_micros(rtt as u64);
-        self.queue.set_target(target, target.max(LEAST_INTERVAL));
+        let target = Duration::from_micros((self.bulk_rtt() + self.repair_wait()) as u64);
+        self.queue.set_target(target, (target / 4).max(LEAST_INTERVAL));
+    }
+
+    /// The round-trip time that a bulk flow sees: it is played out when the longest path would have
+    /// brought it, and its acknowledgements come over the shortest one.
+    fn bulk_rtt(&self) -> f64 {
+        let used = self.order.iter().filter_map(|&slot| self.paths[usize::from(slot)].as_ref());
+        let used = || used.clone().filter(|path| path.role != Role::Aside);
+        let longest_rtt = used().map(|path| path.model.rtt()).fold(0.0, f64::max);
+        let Some(shortest) = used().next() else { return longest_rtt };
+        let (mut jitters, mut longer, mut latest) = (false, 0.0, 0.0_f64);
+        for path in used() {
+            let sigma = path.model.sigma();
+            jitters |= sigma > 0.0;
+            longer = path.delay - shortest.delay;
+            latest = latest.max(longer + 1.67 * sigma + path.model.threshold());
+        }
+        if !jitters && longer <= ALIKE {
+            return longest_rtt;
+        }
+        (shortest.model.rtt() + latest + 3.0 * shortest.model.sigma()).max(longest_rtt)
     }
 }
 
@@ -345,7 +424,8 @@ mod tests {
         }
         adaptive.set_ipv6(0, false);
         adaptive.set_ipv6(1, false);
-        let tag = Tag { protocol: gre::Protocol::IPV6, outer_tos: 0, flow_hash: 1 };
+        let packet = StoreId(0);
+        let tag = Tag { protocol: gre::Protocol::IPV6, outer_tos: 0, flow_hash: 1, packet };
         let packet = Waiting {
             flow: 1,
             segments: 1,
@@ -355,7 +435,7 @@ mod tests {
             ect: false,
             tag,
         };
-        adaptive.store(start, packet).expect("room");
+        assert!(adaptive.store(start, packet));
         let now = start + Duration::from_millis(1);
         assert!(adaptive.take(now, 0).is_none());
         assert!(adaptive.next_departure().is_some_and(|at| at > now));

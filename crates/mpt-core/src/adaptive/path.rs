@@ -1,10 +1,43 @@
 //! One path of the sender: what is known of it, and what it was given.
 
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use super::keep::AGE;
 use super::log::{Sent, SentLog};
 use super::pacer::Pacer;
 use super::role::Role;
 use crate::path::model::Model;
 use crate::scheduler::Member;
+use crate::sequence::Sequence;
+use crate::session::RttEstimate;
+
+/// A path that stands aside gets a copy of every so many packets.
+const ASIDE_EVERY: u32 = 32;
+/// RTTVAR is so many standard deviations of the delay in one direction, where both jitter alike: the mean
+/// deviation is 0.8 standard ones, and the round-trip time has 1.41 of those of one direction.
+const VARIATION: f64 = 1.13;
+/// Time between two copies on one path, in microseconds.
+const COPY_INTERVAL: i64 = 100;
+/// Packets sent again that are remembered.
+const MOST_RESENT: usize = 4_096;
+
+/// What was sent again over one path.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RepairCounters {
+    /// Packets of the path that were lost on it, as far as their loss was judged.
+    pub lost: u64,
+    /// Those of them that came after they were sent again.
+    pub repaired: u64,
+    /// Those of them that came by themselves, before a repair could have: they were only late.
+    pub late: u64,
+    /// Those of them that were not sent again: repairs had taken all they may.
+    pub refused: u64,
+    /// Packets that were sent again over the path.
+    pub sent: u64,
+    /// Their bytes, outer headers included.
+    pub bytes: u64,
+}
 
 /// One path of an adaptive sender. Times are microseconds of the sender's clock.
 #[derive(Clone, Debug)]
@@ -33,14 +66,44 @@ pub(crate) struct Sender {
     pub(crate) copies: SentLog,
     /// When it got the last copy.
     pub(crate) copied: i64,
+    /// When it was given the latest number.
+    pub(crate) given_at: i64,
+    /// The highest number when the peer was last told that the path is quiet.
+    pub(crate) marked: Option<u32>,
+    /// What left last of what it has delivered: when, and its number.
+    pub(crate) delivered: Option<(i64, u32)>,
+    /// What was sent again over it lately: when, and the number.
+    pub(crate) resent: VecDeque<(i64, u32)>,
+    pub(crate) repairs: RepairCounters,
+    /// Whether it loses packets by chance.
+    pub(crate) kind: Kind,
+    /// Where the present comparison of losses began.
+    pub(crate) compared: Option<Compared>,
+}
+
+/// Whether a path loses packets by chance, as far as is known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// Too few were counted yet.
+    Unknown,
+    Clean,
+    Lossy,
+}
+
+/// Packets of a path that were sent, that came, and that were held for lost, up to some time.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Compared {
+    pub(crate) sent: u32,
+    pub(crate) came: u32,
+    pub(crate) judged: u64,
 }
 
 impl Sender {
-    pub(crate) fn new(member: Member, overhead: u32, ipv6: bool) -> Self {
+    pub(crate) fn new(member: Member, overhead: u32) -> Self {
         Self {
             member,
             overhead,
-            ipv6,
+            ipv6: true,
             model: Model::new(),
             pacer: Pacer::new(),
             packets: 0,
@@ -52,7 +115,34 @@ impl Sender {
             delay: 0.0,
             copies: SentLog::default(),
             copied: 0,
+            given_at: 0,
+            marked: None,
+            delivered: None,
+            resent: VecDeque::new(),
+            repairs: RepairCounters::default(),
+            kind: Kind::Unknown,
+            compared: None,
         }
+    }
+
+    /// True if packets may be lost on it by chance, as far as is known. A path that is tried and has neither
+    /// jitter nor lost a packet is a cable, which mostly loses none.
+    pub(crate) fn may_lose(&self) -> bool {
+        match (self.kind, self.role) {
+            (Kind::Clean, _) | (_, Role::Aside) => false,
+            (Kind::Lossy, _) | (Kind::Unknown, Role::Bulk) => true,
+            (Kind::Unknown, Role::Trial) => self.model.sigma() > 0.0 || self.model.loss().1 > 0.0,
+        }
+    }
+
+    /// What its probes say of its round-trip time.
+    pub(crate) fn set_rtt(&mut self, rtt: RttEstimate) {
+        let micros = |time: Duration| time.as_micros() as f64;
+        self.usual_rtt = micros(rtt.smoothed);
+        self.model.set_jitter(micros(rtt.variation) / VARIATION);
+        // Where delays jitter, the least of many is none that packets have.
+        let rtt = if self.model.sigma() > 0.0 { rtt.smoothed } else { rtt.minimum };
+        self.model.set_rtt(micros(rtt));
     }
 
     /// Gives it a packet of `size` inner bytes. Returns what it had been given before.
@@ -64,6 +154,45 @@ impl Sender {
         self.packets = self.packets.wrapping_add(1);
         self.bytes += u64::from(size);
         self.last = Some(number);
+        self.given_at = now;
         (before, size)
+    }
+
+    /// Gives it a packet of `size` outer bytes that was sent before.
+    pub(crate) fn resend(&mut self, now: i64, number: u32, size: u32) {
+        self.pacer.charge(now, size, self.model.rate());
+        self.packets = self.packets.wrapping_add(1);
+        self.bytes += u64::from(size);
+        self.repairs.sent += 1;
+        self.repairs.bytes += u64::from(size);
+        let old = |&(at, _): &(i64, u32)| at < now - 2 * AGE;
+        while self.resent.front().is_some_and(old) || self.resent.len() == MOST_RESENT {
+            self.resent.pop_front();
+        }
+        self.resent.push_back((now, number));
+    }
+
+    /// True if a number was sent again over this path lately.
+    pub(crate) fn has_resent(&self, number: u32) -> bool {
+        self.resent.iter().any(|&(_, other)| other == number)
+    }
+
+    /// How many numbers up to `number` were sent again over this path after `from` and up to `to`.
+    pub(crate) fn resent_between(&self, number: u32, from: i64, to: i64) -> u32 {
+        let number = Sequence(number);
+        let counts = |&&(at, other): &&(i64, u32)| {
+            from < at && at <= to && !Sequence(other).is_after(number)
+        };
+        self.resent.iter().filter(counts).count() as u32
+    }
+
+    /// Whether a copy of a packet that another path carries is sent on this one. `turn` counts packets.
+    pub(crate) fn wants_copy(&self, now: i64, turn: u32) -> bool {
+        let due = match self.role {
+            Role::Bulk => false,
+            Role::Trial => true,
+            Role::Aside => turn.is_multiple_of(ASIDE_EVERY),
+        };
+        due && now >= self.copied + COPY_INTERVAL && self.pacer.has_credit(now)
     }
 }

@@ -5,6 +5,7 @@ use std::time::Instant;
 use super::Adaptive;
 use super::log::Sent;
 use crate::path::model::{Present, Report};
+use crate::sequence::Sequence;
 
 /// A packet that has come, and when, by the peer's clock in microseconds modulo 2^32.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,6 +62,14 @@ struct Counters {
     all_packets: u64,
 }
 
+impl Peer {
+    /// A time of the peer's clock as it goes on, if it is the clock of the last report.
+    pub(super) fn time_of(&self, clock: u32, time: u32) -> Option<i64> {
+        let known = self.clock.filter(|known| known.id == clock)?;
+        Some(known.unwrap(time))
+    }
+}
+
 impl Clock {
     /// A time of this clock, near to the last one.
     fn unwrap(&self, time: u32) -> i64 {
@@ -89,8 +98,10 @@ impl Adaptive {
         for &Arrived { slot, number, time } in report.arrived {
             if let Some(sent) = self.sent(slot, number)
                 && let Some(Some(path)) = self.paths.get_mut(usize::from(slot))
+                && !path.has_resent(number)
             {
-                path.model.record_delay(sent.time, clock.unwrap(time) - sent.time);
+                let delay = clock.unwrap(time) - sent.time;
+                path.model.record_delay(Sequence(number), sent.time, delay);
             }
         }
         for &received in report.received {
@@ -98,6 +109,7 @@ impl Adaptive {
         }
         self.assign_roles();
         self.reorder_paths();
+        self.update_keeping(micros);
         self.log.forget_before(micros - 5_000_000);
         for path in self.paths.iter_mut().flatten() {
             path.copies.forget_before(micros - 5_000_000);
@@ -105,15 +117,24 @@ impl Adaptive {
     }
 
     /// What is known of a number that was sent over a path, itself or as a copy.
-    fn sent(&self, slot: u16, number: u32) -> Option<Sent> {
+    pub(super) fn sent(&self, slot: u16, number: u32) -> Option<Sent> {
         let own = self.log.find(number).filter(|sent| sent.slot == slot);
         own.or_else(|| self.paths.get(usize::from(slot))?.as_ref()?.copies.find(number))
     }
 
     fn handle_received(&mut self, now: i64, at: i64, received: Received) {
         let Received { slot, packets, bytes, highest, settled } = received;
-        let settled = settled
-            .and_then(|(number, came)| Some((self.sent(slot as u16, number)?.packets, came)));
+        let settled = settled.and_then(|(number, came)| {
+            let sent = self.sent(slot as u16, number)?;
+            let path = self.paths.get(slot)?.as_ref()?;
+            // Packets that were sent again have come since then under lower numbers.
+            let until = path.model.base_delay().map_or(now, |base| at - base as i64);
+            let resent = path.resent_between(number, sent.time, until);
+            Some((sent.packets.wrapping_add(resent), came))
+        });
+        if let Some((sent, came)) = settled {
+            self.compare_losses(now, slot, sent, came);
+        }
         let sent = self.sent(slot as u16, highest);
         let Some(Some(path)) = self.paths.get_mut(slot) else { return };
         let counters = &mut self.peer.counters;
@@ -137,8 +158,8 @@ impl Adaptive {
         let present = Present {
             now,
             sent_bytes: path.bytes,
+            sent_packets: path.packets,
             backlogged: path.backlogged,
-            alone: self.bulk <= 1,
         };
         path.backlogged = false;
         if let Some(until) = path.model.handle_report(&report, &present) {
@@ -197,8 +218,9 @@ mod tests {
             for slot in 0..3 {
                 let member = Member { weight: 1, tier: 0, up: true, identity: slot as u64 };
                 adaptive.set(slot, Some(member), 36);
-                let rtt = Duration::from_millis(20 + 10 * slot as u64);
-                adaptive.set_rtt(slot, rtt, rtt);
+                let mut rtt = crate::session::Rtt::new();
+                rtt.record(Duration::from_millis(20 + 10 * slot as u64));
+                adaptive.set_rtt(slot, rtt.known().expect("a sample"));
             }
             let (mut now, mut number) = (start, 0);
             for (clock, time, arrived, received) in reports {

@@ -7,7 +7,7 @@
 
 use smallvec::SmallVec;
 
-use super::{Adaptive, Sender};
+use super::Adaptive;
 
 /// Packets after which the loss of a path is known well enough: one that loses 0.5 % has lost none of
 /// them in one of 150 cases.
@@ -18,6 +18,9 @@ const KNOWN_STILL: u32 = 150;
 const SEGMENT: f64 = 1_400.0 * 8.0;
 /// A set of paths has to be better by this factor to be preferred to one with less loss.
 const BETTER: f64 = 1.02;
+
+/// No path is held to lose less of the repairs.
+const LEAST_LOSS: f64 = 0.001;
 
 /// What a path is used for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,9 +58,11 @@ impl Adaptive {
             }
         }
         candidates.sort_by(|a, b| a.loss.total_cmp(&b.loss));
+        let repairs = self.repairs_losses();
         let mut best = (0.0, 0);
         for count in 1..=candidates.len() {
-            let value = flow_rate(&candidates[..count]);
+            let set = &candidates[..count];
+            let value = flow_rate(set, repairs);
             // Without loss every path is worth having.
             if value > best.0 * BETTER || candidates[count - 1].loss == 0.0 {
                 best = (value, count);
@@ -80,26 +85,15 @@ impl Adaptive {
 
 /// What a flow of TCP reaches over these paths, in bits per microsecond: what they carry, and no more
 /// than their loss lets it (Mathis et al. 1997: 1.22 segments per round-trip time and root of the loss).
-fn flow_rate(paths: &[Candidate]) -> f64 {
+///
+/// Where losses are repaired, what counts is what remains: a packet that is lost on its path, then on the
+/// path with the least loss, and then on the two with the least (`docs/repair.md`). `paths` begins with these.
+fn flow_rate(paths: &[Candidate], repairs: bool) -> f64 {
     let rate: f64 = paths.iter().map(|it| it.rate).sum();
-    let loss = paths.iter().map(|it| it.rate * it.loss).sum::<f64>() / rate.max(1e-9);
+    let mean = paths.iter().map(|it| it.rate * it.loss).sum::<f64>() / rate.max(1e-9);
+    let repair = |path: Option<&Candidate>| path.map_or(1.0, |it| it.loss.max(LEAST_LOSS));
+    let least = repair(paths.first());
+    let loss = if repairs { mean * least * least * repair(paths.get(1)) } else { mean };
     let rtt = paths.iter().map(|it| it.rtt).fold(0.0, f64::max);
     rate.min(1.22 * SEGMENT / (rtt.max(1.0) * loss.sqrt().max(1e-9)))
 }
-
-impl Sender {
-    /// Whether a copy of a packet that another path carries is sent on this one. `turn` counts packets.
-    pub(super) fn wants_copy(&self, now: i64, turn: u32) -> bool {
-        let due = match self.role {
-            Role::Bulk => false,
-            Role::Trial => true,
-            Role::Aside => turn.is_multiple_of(ASIDE_EVERY),
-        };
-        due && now >= self.copied + COPY_INTERVAL && self.pacer.has_credit(now)
-    }
-}
-
-/// A path that stands aside gets a copy of every so many packets.
-const ASIDE_EVERY: u32 = 32;
-/// Time between two copies on one path, in microseconds.
-const COPY_INTERVAL: i64 = 500;

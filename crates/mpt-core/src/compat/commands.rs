@@ -197,13 +197,13 @@ impl Connection {
 
     fn report_creation(&self, outcome: Outcome, data_port: Option<u16>, waiting: &mut Waiting) {
         let connection = self.config.name.clone();
-        waiting.events.push_back(Event::Created { connection, asked: true, outcome, data_port });
+        waiting.tell(Event::Created { connection, asked: true, outcome, data_port });
     }
 
     fn report(&self, announcement: &Announcement, outcome: Outcome, waiting: &mut Waiting) {
         let path = self.paths.iter().find(|path| path.config.id == announcement.path);
         if let Some(path) = path {
-            waiting.events.push_back(Event::Told {
+            waiting.tell(Event::Told {
                 connection: self.config.name.clone(),
                 path: path.config.name.clone(),
                 up: announcement.up,

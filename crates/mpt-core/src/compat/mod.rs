@@ -35,6 +35,8 @@ use crate::{PathId, SocketId};
 
 /// Messages that may wait to be sent; more are dropped, whatever is needed is repeated.
 const MAX_WAITING: usize = 1024;
+/// Events that may wait for the owner. A peer without authentication can cause them at any rate; the oldest make room.
+const MAX_EVENTS: usize = 256;
 
 /// All connections whose other end is a prototype.
 #[derive(Debug)]
@@ -343,6 +345,14 @@ impl Waiting {
         if self.transmits.len() < MAX_WAITING {
             self.transmits.push_back(Transmit { destination, bytes });
         }
+    }
+
+    /// Queues an event in place of the oldest one where [`MAX_EVENTS`] wait.
+    fn tell(&mut self, event: Event) {
+        if self.events.len() == MAX_EVENTS {
+            self.events.pop_front();
+        }
+        self.events.push_back(event);
     }
 }
 

@@ -147,7 +147,7 @@ impl Connection {
     fn create(&mut self, description: &[u8], waiting: &mut Waiting) -> u8 {
         let remotes = self.paths.iter().map(|path| path.config.remote);
         let result = create::judge(&self.config, remotes, description);
-        waiting.events.push_back(Event::Created {
+        waiting.tell(Event::Created {
             connection: self.config.name.clone(),
             asked: false,
             outcome: Outcome::of(result),

@@ -1,14 +1,23 @@
 //! The receiving side of an adaptive connection: what has come on which path and when, for the reports
 //! to the sender.
 
+mod gaps;
+
 use std::time::{Duration, Instant};
 
+use self::gaps::Gaps;
+
+/// Between two stamps of the sender that are further apart than this, in microseconds, there was a pause:
+/// what is between them left before it.
+pub(crate) const PAUSE: i64 = 3_000;
 /// Packets of which the time of arrival is kept for a report.
 const SAMPLES: usize = 32;
 /// A packet that is later than this behind one of a higher number on its path counts as lost.
 const SETTLED_AFTER: Duration = Duration::from_millis(250);
+/// The same on a path of which no packet has come after one of a higher number.
+const IN_ORDER: Duration = Duration::from_millis(20);
 /// As many as a report mostly has.
-const WANTED: u32 = 12;
+const WANTED: u32 = 24;
 
 /// What has come on one path. Counters wrap.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -23,8 +32,17 @@ pub(crate) struct Seen {
     settling: (u32, u32),
     /// When that was.
     since: Option<Instant>,
+    /// Packets of this path overtake each other.
+    reorders: bool,
     /// Something has come since the last report.
     fresh: bool,
+}
+
+impl Seen {
+    /// True if something has come since the last report.
+    pub(crate) fn is_fresh(&self) -> bool {
+        self.fresh
+    }
 }
 
 /// A packet that has come.
@@ -41,12 +59,15 @@ pub(crate) struct Observer {
     /// By slot.
     paths: Vec<Option<Seen>>,
     samples: Vec<Sample>,
-    /// Every how many packets one is a sample, and how many are left to the next one.
+    /// Of so many pairs of numbers one is a sample.
     every: u32,
-    left: u32,
-    /// The path whose next packet is one as well.
-    partner: Option<usize>,
     packets: u32,
+    /// What is missing, while the peer sends again what is lost.
+    gaps: Option<Box<Gaps>>,
+    /// It is known that something is missing.
+    asking: bool,
+    /// Something is missing since the session looked last.
+    found: bool,
 }
 
 impl Observer {
@@ -69,25 +90,24 @@ impl Observer {
         seen.packets = seen.packets.wrapping_add(1);
         seen.bytes = seen.bytes.wrapping_add(bytes);
         seen.marked = seen.marked.wrapping_add(u32::from(marked));
-        if number.wrapping_sub(seen.highest).cast_signed() > 0 {
-            seen.highest = number;
+        match number.wrapping_sub(seen.highest).cast_signed() {
+            1.. => seen.highest = number,
+            0 => {}
+            _ => seen.reorders = true,
         }
         let (settling, count) = &mut seen.settling;
         if number.wrapping_sub(*settling).cast_signed() <= 0 {
             *count = count.wrapping_add(1);
         }
         seen.fresh = true;
+        if let Some(gaps) = &mut self.gaps {
+            self.found |= gaps.note(now, number) && !self.asking;
+        }
         self.packets = self.packets.wrapping_add(1);
-        if self.partner == Some(slot) {
-            // Two packets in a row on one path show its jitter.
-            self.partner = None;
+        // Chosen by number, since those that come together tell little of how delays differ; two in a row,
+        // since those that leave together tell most.
+        if (number / 2).is_multiple_of(self.every.max(1)) {
             self.sample(Sample { slot: slot as u16, number, at: now });
-        } else if self.left == 0 {
-            self.left = self.every;
-            self.partner = Some(slot);
-            self.sample(Sample { slot: slot as u16, number, at: now });
-        } else {
-            self.left -= 1;
         }
     }
 
@@ -99,7 +119,7 @@ impl Observer {
                 keep = !keep;
                 keep
             });
-            self.every = 2 * self.every + 1;
+            self.every = 2 * self.every.max(1);
         }
         self.samples.push(sample);
     }
@@ -114,21 +134,61 @@ impl Observer {
         &self.samples
     }
 
-    /// What has come on the paths on which something has, by slot.
+    /// What has come on the paths on which anything ever has, by slot.
     pub(crate) fn seen(&self) -> impl Iterator<Item = (usize, &Seen)> {
         let numbered = self.paths.iter().enumerate();
-        numbered.filter_map(|(slot, seen)| Some((slot, seen.as_ref().filter(|seen| seen.fresh)?)))
+        numbered.filter_map(|(slot, seen)| Some((slot, seen.as_ref()?)))
+    }
+
+    /// The peer sends again what is lost, from number `from` on; or, without one, nothing.
+    pub(crate) fn set_kept(&mut self, now: Instant, from: Option<u32>) {
+        let Some(from) = from else {
+            (self.gaps, self.asking, self.found) = (None, false, false);
+            return;
+        };
+        if let Some(gaps) = &mut self.gaps {
+            return gaps.forget_before(from);
+        }
+        // Whether earlier numbers have come is not known.
+        let highest = self.paths.iter().flatten().map(|seen| seen.highest);
+        let later = |a: u32, b: u32| if b.wrapping_sub(a).cast_signed() > 0 { b } else { a };
+        if let Some(highest) = highest.reduce(later) {
+            self.gaps = Some(Box::new(Gaps::new(now, highest.wrapping_add(1))));
+        }
+    }
+
+    /// The peer says what it has sent.
+    pub(crate) fn told(&mut self, now: Instant, number: u32) {
+        if let Some(gaps) = &mut self.gaps {
+            self.found |= gaps.told(now, number) && !self.asking;
+        }
+    }
+
+    /// True once when something is missing after nothing was.
+    #[inline]
+    pub(crate) fn take_found(&mut self) -> bool {
+        std::mem::take(&mut self.found)
+    }
+
+    /// What is missing, the oldest first: first number and count. `None`: the peer sends nothing again.
+    pub(crate) fn missing(
+        &mut self,
+        now: Instant,
+    ) -> Option<impl Iterator<Item = (u32, u16)> + '_> {
+        let gaps = self.gaps.as_mut()?;
+        self.asking = gaps.update(now);
+        Some(gaps.missing())
     }
 
     /// The report is made: the next one begins.
     pub(crate) fn reported(&mut self, now: Instant) {
         self.every = self.packets / WANTED;
-        self.left = 0;
         self.packets = 0;
         self.samples.clear();
         for seen in self.paths.iter_mut().flatten() {
             seen.fresh = false;
-            if seen.since.is_none_or(|since| now >= since + SETTLED_AFTER) {
+            let after = if seen.reorders { SETTLED_AFTER } else { IN_ORDER };
+            if seen.since.is_none_or(|since| now >= since + after) {
                 seen.settled = Some(seen.settling);
                 seen.settling = (seen.highest, seen.packets);
                 seen.since = Some(now);

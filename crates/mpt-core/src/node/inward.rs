@@ -38,6 +38,9 @@ impl<P: Copy> Node<P> {
             Ok(accepted) => {
                 let packet = memory.accept(datagram, accepted.connection(), accepted.inner());
                 self.tunnels.receive(now, &accepted, packet, memory);
+                if let Some(connection) = self.tunnels.take_found() {
+                    self.sessions.ask_soon(now, connection);
+                }
                 Ok(())
             }
             Err(DatagramDrop::Control) => self.handle_frame(now, socket, source, datagram, memory),
@@ -67,6 +70,9 @@ impl<P: Copy> Node<P> {
         self.frame[..len].copy_from_slice(&bytes[..len]);
         let frame = &self.frame[..len];
         self.sessions.handle_frame(now, socket, source, frame, &mut self.tunnels, memory);
+        while let Some(connection) = self.tunnels.take_found() {
+            self.sessions.ask_soon(now, connection);
+        }
         Ok(())
     }
 

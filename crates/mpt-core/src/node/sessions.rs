@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use mpt_wire::control::Reason;
+use mpt_wire::control::{Reason, Suites};
 
 use super::Node;
 use crate::session::{
@@ -16,6 +16,12 @@ impl<P: Copy> Node<P> {
     /// with the one before: the sessions begin anew.
     pub fn set_identity(&mut self, now: Instant, key: Option<PrivateKey>) {
         self.sessions.set_identity(now, key);
+    }
+
+    /// Sets the suites that this end can seal data with, in handshakes to come. Without it, that is
+    /// ChaCha20-Poly1305 alone.
+    pub fn set_suites(&mut self, suites: Suites) {
+        self.sessions.set_suites(suites);
     }
 
     /// Sets who may open sessions that are not configured: the complete list.
@@ -147,6 +153,9 @@ impl<P: Copy> Node<P> {
     /// Has the sessions follow all changes of their connections.
     #[inline]
     pub(super) fn follow_changes(&mut self) {
+        while let Some((local, remote)) = self.sessions.take_erased() {
+            self.tunnels.erase_keys(local, remote);
+        }
         if let Some(now) = self.changed_at.take() {
             while let Some(connection) = self.changed.pop_first() {
                 self.sessions.paths_changed(now, connection, &mut self.tunnels);

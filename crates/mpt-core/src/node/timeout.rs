@@ -43,6 +43,9 @@ impl<P: Copy> Node<P> {
         }
         // Last: what sessions find out about paths ends the wait for their packets.
         self.tunnels.handle_timeout(now, sink);
+        while let Some(connection) = self.tunnels.take_tail() {
+            self.sessions.tell_tail(now, connection, &mut self.tunnels);
+        }
     }
 
     /// Lets timers of sessions be late by as much, so that those of thousands are served together and

@@ -3,6 +3,8 @@
 use mpt_wire::ip::Version;
 use mpt_wire::{ipv4, ipv6, udp};
 
+use crate::seal;
+
 /// The MTU of Ethernet, in bytes: what is assumed of a link that is not known.
 pub const ETHERNET: u16 = 1500;
 
@@ -13,6 +15,10 @@ pub const IPV6_MINIMUM: u16 = ipv6::MIN_MTU as u16;
 /// an error or an attack.
 pub const IPV4_MINIMUM: u16 = ipv4::MIN_ACCEPTED_LEN as u16;
 
+/// What a sealed packet has around the inner one instead of a GRE header as it is configured: a header
+/// with key and number, and the tag.
+pub const SEALED: u16 = (seal::HEADER_LEN + seal::TAG_LEN) as u16;
+
 /// The smallest path MTU believed, in bytes of the outer packet.
 pub const fn minimum(outer: Version) -> u16 {
     match outer {
@@ -21,25 +27,25 @@ pub const fn minimum(outer: Version) -> u16 {
     }
 }
 
-/// Returns the bytes that the tunnel adds to an inner packet: outer IP header, UDP header and a GRE header of
-/// `gre_header` bytes.
-pub const fn overhead(outer: Version, gre_header: u16) -> u16 {
+/// Returns the bytes that the tunnel adds to an inner packet: outer IP header, UDP header, and
+/// `encapsulation` bytes of a GRE header or [`SEALED`].
+pub const fn overhead(outer: Version, encapsulation: u16) -> u16 {
     let ip = match outer {
         Version::V4 => ipv4::HEADER_LEN,
         Version::V6 => ipv6::HEADER_LEN,
     };
-    (ip + udp::HEADER_LEN) as u16 + gre_header
+    (ip + udp::HEADER_LEN) as u16 + encapsulation
 }
 
-/// The inner MTU of a path: what fits into its MTU beside outer IP header, UDP header and a GRE
-/// header of `gre_header` bytes (0 if nothing does).
-pub const fn inner(path_mtu: u16, outer: Version, gre_header: u16) -> u16 {
-    path_mtu.saturating_sub(overhead(outer, gre_header))
+/// The inner MTU of a path: what fits into its MTU beside outer IP header, UDP header and
+/// `encapsulation` bytes (0 if nothing does).
+pub const fn inner(path_mtu: u16, outer: Version, encapsulation: u16) -> u16 {
+    path_mtu.saturating_sub(overhead(outer, encapsulation))
 }
 
 /// The path MTU that an inner packet of `inner` bytes takes.
-pub const fn outer(inner: u16, outer: Version, gre_header: u16) -> u16 {
-    inner.saturating_add(overhead(outer, gre_header))
+pub const fn outer(inner: u16, outer: Version, encapsulation: u16) -> u16 {
+    inner.saturating_add(overhead(outer, encapsulation))
 }
 
 #[cfg(test)]
@@ -53,6 +59,8 @@ mod tests {
         assert_eq!(inner(1500, Version::V6, 4), 1448);
         assert_eq!(inner(1500, Version::V6, 8), 1444);
         assert_eq!(inner(1492, Version::V4, 16), 1448);
+        assert_eq!(inner(1500, Version::V4, SEALED), 1444);
+        assert_eq!(inner(1500, Version::V6, SEALED), 1424);
         assert_eq!(outer(1464, Version::V4, 8), 1500);
         assert_eq!(outer(1444, Version::V6, 8), 1500);
     }

@@ -20,6 +20,9 @@ pub struct Counters {
     pub overflow: u64,
     /// So far from the number due that nothing can be said about it.
     pub stray: u64,
+    /// Delivered before numbers that were still to come, since nothing that is not bulk waits where bulk
+    /// is played out by its send time.
+    pub ahead: u64,
     /// Those of `late` and `stray` that were dropped, for strict order.
     pub dropped: u64,
     /// Stored packets dropped because the buffer was taken down.
@@ -45,6 +48,7 @@ impl Counters {
             + self.duplicate
             + self.overflow
             + self.stray
+            + self.ahead
             + self.discarded
     }
 

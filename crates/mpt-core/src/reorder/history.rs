@@ -3,7 +3,7 @@
 use crate::sequence::Sequence;
 
 /// How far back the history reaches, whatever the window is.
-pub(super) const LEN: u32 = 1 << 16;
+pub(crate) const LEN: u32 = 1 << 16;
 const WORDS: usize = LEN as usize / 64;
 
 /// One bit for each of the [`LEN`] numbers before the one due: whether it was delivered. 8 KB.
@@ -12,7 +12,7 @@ const WORDS: usize = LEN as usize / 64;
 /// only once in 64.
 #[derive(Debug)]
 #[repr(C)] // kept small, see `ReorderBuffer`
-pub(super) struct History {
+pub(crate) struct History {
     recent: u64,
     /// Which 64 numbers `recent` stands for, that is, its first one divided by 64. The word in
     /// `words` is out of date.
@@ -21,13 +21,13 @@ pub(super) struct History {
 }
 
 impl History {
-    pub(super) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self { recent: 0, block: 0, words: Box::new([0; WORDS]) }
     }
 
     /// Notes the number due as delivered.
     #[inline]
-    pub(super) fn insert_next(&mut self, number: Sequence) {
+    pub(crate) fn insert_next(&mut self, number: Sequence) {
         if number.0 / 64 != self.block {
             self.enter(number.0 / 64);
         }
@@ -36,19 +36,19 @@ impl History {
 
     /// Notes a number as delivered.
     #[inline]
-    pub(super) fn insert(&mut self, number: Sequence) {
+    pub(crate) fn insert(&mut self, number: Sequence) {
         *self.word(number) |= bit(number);
     }
 
     /// Whether the number was delivered. The caller makes sure that it lies in the last [`LEN`].
     #[inline]
-    pub(super) fn contains(&mut self, number: Sequence) -> bool {
+    pub(crate) fn contains(&mut self, number: Sequence) -> bool {
         *self.word(number) & bit(number) != 0
     }
 
     /// Notes `count` numbers from `first` on as not delivered, because they enter the history as
     /// given up. Works in words.
-    pub(super) fn remove(&mut self, first: Sequence, count: u32) {
+    pub(crate) fn remove(&mut self, first: Sequence, count: u32) {
         if count >= LEN {
             return self.clear();
         }
@@ -63,8 +63,27 @@ impl History {
         }
     }
 
+    /// The first number from `from` on and before `end` that was delivered (`entered`), or that was
+    /// not. Both lie in the last [`LEN`] numbers. Works in words.
+    pub(crate) fn find(&self, from: Sequence, end: Sequence, entered: bool) -> Option<Sequence> {
+        let mut number = from;
+        while number.is_before(end) {
+            let offset = number.0 % 64;
+            let word = (number.0 / 64) as usize % WORDS;
+            let here = word == self.block as usize % WORDS;
+            let word = if here { self.recent } else { self.words[word] };
+            let word = if entered { word } else { !word } >> offset;
+            if word != 0 {
+                let found = number + word.trailing_zeros();
+                return found.is_before(end).then_some(found);
+            }
+            number += 64 - offset;
+        }
+        None
+    }
+
     /// Forgets everything.
-    pub(super) fn clear(&mut self) {
+    pub(crate) fn clear(&mut self) {
         self.recent = 0;
         self.words.fill(0);
     }
@@ -107,6 +126,22 @@ mod tests {
                 assert_eq!(h.contains(base + i), !inside, "{i} of {start}, {count}");
             }
         }
+    }
+
+    #[test]
+    fn the_first_number_of_a_kind_is_found() {
+        let base = Sequence(u32::MAX - 100);
+        let mut h = History::new();
+        for i in (0..70).chain(75..200) {
+            h.insert_next(base + i);
+        }
+        let offset = |found: Option<Sequence>| found.map(|it| it.ahead_of(base));
+        assert_eq!(offset(h.find(base, base + 200, false)), Some(70));
+        assert_eq!(offset(h.find(base + 70, base + 200, true)), Some(75));
+        assert_eq!(h.find(base + 75, base + 200, false), None);
+        assert_eq!(h.find(base, base + 70, false), None);
+        assert_eq!(h.find(base + 72, base + 72, false), None);
+        assert_eq!(offset(h.find(base + 199, base + 300, false)), Some(200));
     }
 
     #[test]

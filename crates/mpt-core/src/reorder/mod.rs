@@ -35,16 +35,19 @@
 
 mod clock;
 mod config;
+mod copies;
 mod counters;
 mod delays;
+mod direct;
 mod equalized;
 mod equalizer;
 mod evidence;
-mod history;
+pub(crate) mod history;
 mod lag;
 mod path;
 mod paths;
 mod patience;
+pub(crate) mod playout;
 mod position;
 mod restarts;
 mod ring;
@@ -60,6 +63,7 @@ pub use self::delays::Histogram;
 pub use self::equalized::EqualizedBuffer;
 use self::evidence::{Evidence, Judgement};
 use self::history::History;
+pub use self::playout::{Class, Losses};
 use self::position::BeforeRestart;
 use self::restarts::Restarts;
 use self::ring::{Ring, Slot};
@@ -113,6 +117,8 @@ pub struct ReorderBuffer<P> {
     stall_limit: u64,
     strays: Strays,
     before_restart: Option<BeforeRestart>,
+    /// The numbers are authentic, so that the window never is where no packets are.
+    trusted: bool,
     /// Of a peer that begins anew without saying so.
     restarts: Option<Restarts>,
     /// When the window was last put where it is otherwise than by packets in order.
@@ -121,6 +127,10 @@ pub struct ReorderBuffer<P> {
     delays: Box<Histogram>,
     config: Config,
     usable_evidence: bool,
+    /// Packets come when it is their turn: nothing is waited for here.
+    direct: bool,
+    /// How long numbers that are known to be lost are waited for since packets behind them came.
+    repair_time: u64,
 }
 
 /// What has to happen before the number due is judged again, if it stays due.
@@ -160,11 +170,14 @@ impl<P: Copy> ReorderBuffer<P> {
             stall_limit: 0,
             strays: Strays::default(),
             before_restart: None,
+            trusted: false,
             restarts: None,
             positioned: 0,
             delays: Box::default(),
             config,
             usable_evidence: true,
+            direct: false,
+            repair_time: 0,
         };
         buffer.apply(config);
         buffer
@@ -261,6 +274,11 @@ impl<P: Copy> ReorderBuffer<P> {
         let delivered = self.counters.delivered();
         delays.record_immediate(delivered.saturating_sub(delays.count()));
         delays
+    }
+
+    /// Numbers that are known to be lost are waited for, for so long since packets behind them came.
+    pub const fn set_repair_time(&mut self, time: Duration) {
+        self.repair_time = time.as_nanos() as u64;
     }
 
     /// The number due, the first of the window.
@@ -390,7 +408,7 @@ impl<P: Copy> ReorderBuffer<P> {
     fn deliver_late(&mut self, packet: P, sink: &mut impl Sink<P>) -> Verdict {
         self.counters.late += 1;
         // Without a window there is no order to be kept strictly.
-        if self.late == Late::Drop && self.window > 0 {
+        if self.late == Late::Drop && (self.window > 0 || self.direct) {
             self.counters.dropped += 1;
             return Verdict::LateDropped;
         }
@@ -496,6 +514,11 @@ impl<P: Copy> ReorderBuffer<P> {
                 return;
             }
             match self.evidence.judge(now, self.due, arrival) {
+                Judgement::Lost { .. } if now < arrival.saturating_add(self.repair_time) => {
+                    self.waiting = Waiting::Deadline;
+                    self.deadline = expiry.min(arrival + self.repair_time);
+                    return;
+                }
                 Judgement::Lost { before } => {
                     let stored = self.ring.lowest(self.due).unwrap_or(before);
                     self.counters.lost += self.give_up(stored.earlier(before));
@@ -538,9 +561,9 @@ impl<P: Copy> ReorderBuffer<P> {
 
     fn apply(&mut self, config: Config) {
         self.config = config;
-        self.window = u32::from(config.window);
+        self.window = if self.direct { 0 } else { u32::from(config.window) };
         self.late = config.late;
-        self.judging = config.early_release && self.usable_evidence && config.window > 0;
+        self.judging = config.early_release && self.usable_evidence && self.window > 0;
         let max_delay = config.max_delay.min(MAX_DELAY_LIMIT);
         self.max_delay = max_delay.as_nanos() as u64;
         self.stall_limit = MIN_STALL.max(3 * max_delay).as_nanos() as u64;

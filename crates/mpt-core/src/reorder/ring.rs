@@ -70,6 +70,16 @@ impl<P: Copy> Ring<P> {
         }
     }
 
+    /// The packet of this number, if it is stored. The caller makes sure that the number is in the window.
+    #[inline]
+    pub(super) fn get(&self, number: Sequence) -> Option<&P> {
+        if self.len == 0 {
+            return None;
+        }
+        let i = self.index(number);
+        (self.filled[i / 64] & (1 << (i % 64)) != 0).then(|| &self.slots[i].packet)
+    }
+
     /// Stores a packet whose number is in the window and not stored.
     #[inline]
     pub(super) fn insert(
@@ -117,6 +127,16 @@ impl<P: Copy> Ring<P> {
             self.first_record += u32::from(slot.next_record);
         }
         Some(slot)
+    }
+
+    /// Takes out the packet of this number, which is in the window, if it is stored. Afterwards nobody may
+    /// ask for the oldest one any more.
+    pub(super) fn take(&mut self, number: Sequence) -> Option<P> {
+        let packet = *self.get(number)?;
+        let i = self.index(number);
+        self.filled[i / 64] &= !(1 << (i % 64));
+        self.len -= 1;
+        Some(packet)
     }
 
     /// The packet that has waited longest: its number and arrival.

@@ -14,12 +14,16 @@ pub mod requests;
 pub mod speed;
 
 pub use delay::OneWay;
+pub(crate) use delay::rtt::Estimate as RttEstimate;
+#[cfg(test)]
+pub(crate) use delay::rtt::Rtt;
 pub use engine::{
     CloseReason, Destination, Event, Limits, MAX_HANDED, MAX_HANDED_PER_PEER, PART_BURST,
     PARTS_PER_SECOND, PathEvent, PathView, Peer, REQUEST_BURST, REQUESTS_PER_SECOND, RequestFailed,
-    RequestRefused, SessionConfig, SessionCounters, SessionId, SessionPathId, SessionView,
-    Sessions, TestConfig, TestRefused, TestView, Transmit,
+    RequestRefused, SealState, SessionConfig, SessionCounters, SessionId, SessionPathId,
+    SessionView, Sessions, TestConfig, TestRefused, TestView, Transmit,
 };
+pub(crate) use handshake::STACK;
 pub use handshake::{
     Admission, AdmissionLimits, COOKIE_LIFETIME, Cookie, CookieJar, CookieSecret, Decision,
     Fingerprint, HandshakeError, Incoming, Initiation, MAX_CHALLENGED, MAX_PENDING,

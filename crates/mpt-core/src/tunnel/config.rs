@@ -7,7 +7,7 @@ use mpt_wire::{ecn, gre, ip};
 use thiserror::Error;
 
 use crate::path::mtu;
-use crate::{DeviceId, Mapping, Selector, SocketId, reorder};
+use crate::{DeviceId, Mapping, Seal, Selector, SocketId, reorder};
 
 /// A tunnel between two hosts.
 #[derive(Clone, Debug)]
@@ -25,6 +25,10 @@ pub struct ConnectionConfig {
     pub key: Option<u32>,
     /// Whether to send the GRE checksum (RFC 2784). On receive it is verified wherever present.
     pub checksum: bool,
+    /// Whether its data is sealed under the keys of its session. Then nothing plain is sent or accepted
+    /// unless the session says that the peer does not seal, and `key`, `checksum` and `sequence` say
+    /// nothing about the header of sealed packets.
+    pub seal: Seal,
     /// Whether packets are numbered (RFC 2890): sent with a number unless the mapping is
     /// [`Mapping::Flow`], and put in order on receive where they carry one. Packets without a
     /// number are delivered at once.
@@ -33,6 +37,8 @@ pub struct ConnectionConfig {
     pub direction: Direction,
     /// How packets to send are mapped to paths.
     pub mapping: Mapping,
+    /// What becomes of packets that are lost; concerns adaptive mapping only.
+    pub repair: Repair,
     /// How received packets are put in order.
     pub reorder: reorder::Config,
     /// Whether it carries the multicast, broadcast and link-local packets of its device. At most
@@ -101,6 +107,16 @@ pub enum Direction {
     /// Both ways.
     #[default]
     Both,
+}
+
+/// What becomes of packets that are lost, of a connection with [`Mapping::Adaptive`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Repair {
+    /// They are sent again as soon as they are known to be lost, where the peer asks for them.
+    #[default]
+    Auto,
+    /// Nothing: they are lost.
+    Off,
 }
 
 impl Direction {
@@ -238,6 +254,16 @@ impl ConnectionConfig {
     pub fn gre(&self, protocol: gre::Protocol) -> gre::Repr {
         let sequence = self.numbers().then_some(0);
         gre::Repr { protocol, checksum: self.checksum, key: self.key, sequence }
+    }
+
+    /// Bytes between the UDP header and the inner packet, and behind that: the GRE header, or what
+    /// sealing takes. Where sealing is wanted it is always counted, so that sizes stay the same
+    /// whatever the peer can do.
+    pub fn encapsulation(&self) -> u16 {
+        match self.seal.is_wanted() {
+            true => mtu::SEALED,
+            false => self.gre(gre::Protocol::IPV4).header_len() as u16,
+        }
     }
 
     /// Whether what it receives is put in order.

@@ -363,6 +363,7 @@ impl<P: Copy> Tunnels<P> {
     fn take(&mut self, id: ConnectionId) -> Option<Connection<P>> {
         let connection = self.connections.get_mut(index(id))?.take()?;
         self.tables.remove(id);
+        self.openers.remove_all_of(id);
         for path in connection.paths() {
             self.paths.remove(path);
             self.remove_path_from_tables(path);

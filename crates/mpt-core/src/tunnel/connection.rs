@@ -1,6 +1,8 @@
 //! One connection: what it sends and receives, and the state of both directions.
 
 mod adaptive;
+mod checks;
+mod sealing;
 mod sizes;
 
 use std::time::{Duration, Instant};
@@ -9,16 +11,18 @@ use mpt_wire::mss::{self, ChecksumState};
 use mpt_wire::{ecn, gre, ip};
 use smallvec::SmallVec;
 
+pub(crate) use self::sealing::UNORDERED;
+use self::sealing::{Protection, can_number, sealed_gre};
 use self::sizes::SegmentSizes;
 use crate::adaptive::Adaptive;
 use crate::path::mtu::IPV6_MINIMUM;
 use crate::path::{Path, Paths};
-use crate::reorder::{EqualizedBuffer, ReorderBuffer};
+use crate::reorder::{Class, EqualizedBuffer, ReorderBuffer};
 use crate::scheduler::{Choice, Member, Scheduler, flow_identity};
+use crate::seal::{Opened, Sealer};
 use crate::tunnel::counters::{Accepted, DatagramDrops, InnerDrops, Remarks, Traffic};
 use crate::tunnel::filter::Sources;
 use crate::tunnel::filter::foreign;
-use crate::tunnel::filter::scope;
 use crate::tunnel::ipv6::Ipv6Paths;
 use crate::tunnel::{AcceptedDatagram, DatagramDrop, DeviceSink, InnerDrop, ToDevice, Transmit};
 use crate::{
@@ -44,7 +48,7 @@ pub struct Connection<P> {
     direction: Direction,
     ecn: ecn::Mode,
     copy_dscp: bool,
-    checksum: bool,
+    protection: Protection,
     /// Whether what is sent carries sequence numbers.
     numbered: bool,
     /// Whether anything needs the hash of a packet's flow.
@@ -79,6 +83,10 @@ pub(crate) struct Tally {
     pub(crate) adaptive: Option<Box<Adaptive>>,
     /// Where not every path carries IPv6.
     ipv6: Option<Box<Ipv6Paths>>,
+    /// What seals the packets to be sent, where there are keys.
+    sealer: Option<Box<Sealer>>,
+    /// The peer does not seal, and data is plain although sealing is wanted.
+    plain_peer: bool,
 }
 
 /// A packet or super-packet from a device; see [`crate::Tunnels::handle_inner`].
@@ -108,6 +116,8 @@ pub(crate) struct Arrival {
     /// Where in the datagram the inner packet is.
     pub(crate) payload: usize,
     pub(crate) outer_ecn: ecn::Ecn,
+    /// It was sealed, and is open now.
+    pub(crate) opened: Option<Opened>,
 }
 
 impl<P: Copy> Connection<P> {
@@ -124,8 +134,8 @@ impl<P: Copy> Connection<P> {
             direction: config.direction,
             ecn: config.ecn,
             copy_dscp: config.copy_dscp,
-            checksum: config.checksum,
-            numbered: config.numbers(),
+            protection: Protection::new(&config, false),
+            numbered: config.numbers() || config.seal.is_wanted(),
             hash_flows: false,
             quiet: false,
             barred: false,
@@ -246,6 +256,9 @@ impl<P: Copy> Connection<P> {
         if largest > usize::from(mtu) {
             return Err(InnerDrop::TooBig { mtu });
         }
+        if !can_number(self.protection, &self.tally.sealer, self.next_sequence, segments) {
+            return Err(InnerDrop::NoKeys);
+        }
         if let Some(now) = now.filter(|_| scheduler.mapping() == Mapping::Adaptive) {
             let inner =
                 Inner { summary, packet, checksum, segments, largest, now: Some(now), queue_limit };
@@ -288,31 +301,44 @@ impl<P: Copy> Connection<P> {
         })
     }
 
-    fn gre(&self, protocol: gre::Protocol) -> gre::Repr {
-        let sequence = self.numbered.then_some(0);
-        gre::Repr { protocol, checksum: self.checksum, key: self.key, sequence }
+    /// The GRE header of what it sends now; a sequence number of 0 stands for any. Where packets are
+    /// sealed, that is told by the protocol.
+    pub fn header(&self, protocol: gre::Protocol) -> gre::Repr {
+        self.gre(protocol)
     }
 
-    /// Checks a datagram that was assigned to one of our paths.
+    fn gre(&self, protocol: gre::Protocol) -> gre::Repr {
+        if let Some(sealer) = self.tally.sealer.as_ref().filter(|_| self.is_sealed()) {
+            return sealed_gre(sealer.index());
+        }
+        let sequence = self.numbered.then_some(0);
+        gre::Repr {
+            protocol,
+            checksum: self.protection == Protection::Checksum,
+            key: self.key,
+            sequence,
+        }
+    }
+
+    /// Checks a datagram that was assigned to one of our paths, if any is admitted.
     pub(crate) fn accept(
         &mut self,
         arrival: &Arrival,
         datagram: &mut [u8],
         path: &mut Path,
     ) -> Result<AcceptedDatagram, DatagramDrop> {
-        if !self.direction.receives() {
-            return Err(DatagramDrop::Direction);
-        }
-        if self.barred {
-            return Err(DatagramDrop::Barred);
+        if self.is_sealed() && arrival.opened.is_none() {
+            return Err(DatagramDrop::NotSealed);
         }
         let inner = &mut datagram[arrival.payload..];
+        let unordered = arrival.opened.is_some() && sealing::take_unordered(inner);
         let summary = ip::Summary::parse(inner).map_err(|_| self.not_ip(inner, path))?;
         // Whatever follows the inner packet is not part of it.
         let Some(inner) = inner.get_mut(..summary.total_len) else {
             return Err(DatagramDrop::Malformed);
         };
-        if arrival.gre.protocol != summary.version.into() && !self.config.loose {
+        let named = arrival.opened.is_some() || arrival.gre.protocol == summary.version.into();
+        if !named && !self.config.loose {
             return Err(DatagramDrop::InnerVersion);
         }
         let foreign_error = self.check_source(&summary, inner)?;
@@ -333,12 +359,18 @@ impl<P: Copy> Connection<P> {
             self.tally.remarks.path_down += 1;
         }
         path.received.add(1, summary.total_len as u64);
+        let class = match &self.reorder {
+            Some(reorder) if reorder.classifies() => Class::of(&summary, inner),
+            _ if summary.protocol == TCP => Class::Payload { flow: 0 },
+            _ => Class::Other,
+        };
 
         Ok(AcceptedDatagram {
             connection: path.connection,
             slot: path.slot,
-            sequence: arrival.gre.sequence,
-            tcp: summary.protocol == TCP,
+            sequence: arrival.gre.sequence.filter(|_| !unordered),
+            copy: arrival.opened.is_some_and(|opened| opened.copy),
+            class,
             marked: arrival.outer_ecn == ecn::Ecn::Ce,
             foreign_error,
             inner: arrival.payload..arrival.payload + summary.total_len,
@@ -355,6 +387,9 @@ impl<P: Copy> Connection<P> {
         sink: &mut S,
     ) {
         let device = self.device;
+        if datagram.copy {
+            return self.receive_copy(now, datagram, sink);
+        }
         if datagram.foreign_error && !self.admit_foreign_error(now) {
             return;
         }
@@ -362,12 +397,12 @@ impl<P: Copy> Connection<P> {
             (Some(sequence), Some(reorder)) => {
                 self.accepted.sequenced += 1;
                 let sink = &mut ToDevice { device, sink };
-                let (slot, tcp) = (usize::from(datagram.slot), datagram.tcp);
+                let (slot, class) = (usize::from(datagram.slot), datagram.class);
                 if let Some(observer) = reorder.observer_mut() {
                     let (bytes, marked) = (datagram.inner.len() as u32, datagram.marked);
                     observer.note(now, slot, sequence, bytes, marked);
                 }
-                reorder.receive(now, slot, sequence, packet, tcp, sink);
+                reorder.receive(now, slot, sequence, packet, class, sink);
             }
             (sequence, _) => {
                 match sequence {
@@ -377,47 +412,6 @@ impl<P: Copy> Connection<P> {
                 sink.deliver(device, packet, false, false);
             }
         }
-    }
-
-    /// What becomes of a datagram that is no complete IP packet.
-    #[cold]
-    fn not_ip(&self, inner: &[u8], path: &Path) -> DatagramDrop {
-        let version = inner.first().map_or(4, |first| first >> 4);
-        match self.config.loose && !matches!(version, 4 | 6) {
-            true => DatagramDrop::NotIp(self.slots[usize::from(path.slot)]),
-            false => DatagramDrop::Malformed,
-        }
-    }
-
-    /// The ingress filter: inner sources are those of the connection's networks. True for an ICMP
-    /// error from outside of them that may pass, see [`foreign`].
-    fn check_source(&self, summary: &ip::Summary, inner: &[u8]) -> Result<bool, DatagramDrop> {
-        if scope::stays_on_link(summary) {
-            if !self.config.multicast {
-                return Err(DatagramDrop::Multicast);
-            }
-            if scope::is_link_source(summary.source) {
-                return Ok(false);
-            }
-        }
-        if self.sources.contains(summary.source) {
-            return Ok(false);
-        }
-        match foreign::passes(inner, summary, &self.sources) {
-            true => Ok(true),
-            false => Err(DatagramDrop::ForeignSource),
-        }
-    }
-
-    /// Counts an ICMP error from outside: whether it is delivered.
-    #[cold]
-    fn admit_foreign_error(&mut self, now: Instant) -> bool {
-        let admitted = self.tally.foreign_errors.admit(now);
-        match admitted {
-            true => self.tally.remarks.icmp_from_outside += 1,
-            false => self.tally.datagram_drops.icmp_limited += 1,
-        }
-        admitted
     }
 
     /// Gives a slot to a path.
@@ -501,8 +495,7 @@ impl<P: Copy> Connection<P> {
         self.scheduler.set_mapping(self.config.mapping);
         self.sources = Sources::new(&self.config.sources);
         self.key = self.config.key;
-        self.checksum = self.config.checksum;
-        self.numbered = self.config.numbers();
+        self.refresh_seal();
         self.direction = self.config.direction;
         self.ecn = self.config.ecn;
         self.copy_dscp = self.config.copy_dscp;
@@ -536,6 +529,7 @@ impl<P: Copy> Connection<P> {
             let mut reorder = EqualizedBuffer::new(self.config.reorder);
             reorder.buffer_mut().set_evidence(!self.tally.entropy);
             reorder.buffer_mut().expect_restarts(self.config.loose);
+            reorder.buffer_mut().trust_numbers(self.protection == Protection::Sealed);
             for path in self.paths().filter_map(|id| paths.at(id)) {
                 attach_to(&mut reorder, now, path);
             }

@@ -44,6 +44,8 @@ counters! {
         ipv6_minimum_mtu,
         /// Every path of the connection is down.
         no_path,
+        /// The data of the connection is sealed, and there are no keys to seal with.
+        no_keys,
         /// The queue of the connection had no room.
         queue_full,
         /// The owner had no memory left for packets that wait, see [`crate::Node::limit_queues`].
@@ -87,6 +89,20 @@ counters! {
         icmp_limited,
         /// Multicast, broadcast or link-local on a connection that does not carry that.
         multicast,
+        /// A plain packet on a connection whose data is sealed.
+        not_sealed,
+        /// A sealed packet whose index names no keys.
+        unknown_index,
+        /// A sealed packet with a header that none has: without key or number, or with a checksum.
+        sealed_header,
+        /// A sealed packet that is a repetition, or too old to tell. Whether it is authentic was not
+        /// looked at.
+        replayed,
+        /// A sealed packet without an order that another path has brought before. (One that has an order
+        /// counts as a duplicate there.)
+        copies,
+        /// A sealed packet that is not authentic.
+        sealed_unopened,
         /// Congestion was marked on a packet that cannot carry the mark (RFC 6040, section 4.2).
         ecn,
     }
@@ -106,7 +122,7 @@ counters! {
 }
 
 counters! {
-    /// Remarkable packets among those accepted. These ended elsewhere too.
+    /// Remarkable packets. These ended elsewhere too.
     pub struct Remarks {
         /// ICMP errors from routers outside the connection's `sources`, about a packet that was
         /// sent into the connection.
@@ -115,6 +131,12 @@ counters! {
         path_down,
         /// Their TCP MSS option was lowered (both directions).
         mss_clamped,
+        /// Sealed packets that were lost and not sent again, because the keys that sealed them are not
+        /// used any more.
+        repair_keys_gone,
+        /// Sealed packets that were lost and not sent again, because what was kept is not what was
+        /// sealed under their number.
+        repair_differs,
     }
 }
 

@@ -44,8 +44,10 @@ impl<P: Copy> Tunnels<P> {
         };
         let Envelope { gre, outer_tos, flow_hash, .. } = envelope;
         let flow_hash = (flow_hash >> 32) as u32;
-        let transmits = &self.transmits;
-        let outgoing = Outgoing { connection, gre, outer_tos, flow_hash, transmits, stored: None };
+        let (transmits, sealing) = (&self.transmits, self.sealing_of(connection));
+        let stored = None;
+        let outgoing =
+            Outgoing { connection, gre, sealing, outer_tos, flow_hash, transmits, stored };
         Some(Departure { packet, outgoing, released })
     }
 

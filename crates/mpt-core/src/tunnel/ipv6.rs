@@ -64,7 +64,6 @@ impl Ipv6Paths {
 impl ConnectionConfig {
     /// Largest inner packet in bytes on one path with this path MTU.
     pub(crate) fn inner_mtu_of(&self, path: &PathConfig, path_mtu: u16) -> u16 {
-        let header = self.gre(mpt_wire::gre::Protocol::IPV4).header_len() as u16;
-        mtu::inner(path_mtu, path.outer(), header).min(self.mtu.unwrap_or(u16::MAX))
+        mtu::inner(path_mtu, path.outer(), self.encapsulation()).min(self.mtu.unwrap_or(u16::MAX))
     }
 }

@@ -6,12 +6,26 @@ use smallvec::SmallVec;
 
 use super::Tunnels;
 use super::connection::index;
-use crate::adaptive::PeerReport;
+use crate::adaptive::{Lack, PeerReport};
 use crate::feedback::Observer;
+use crate::reorder::Losses;
+use crate::session::RttEstimate;
 use crate::{ConnectionId, PathId};
 
+/// What probes say of a path on which the peer sends.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct PathDelay {
+    pub(crate) path: PathId,
+    /// The least difference of arrival and departure by both clocks, in microseconds modulo 2^32.
+    pub(crate) least: u32,
+    /// By how much delays differ.
+    pub(crate) spread: Duration,
+    /// The least round-trip time.
+    pub(crate) rtt: Duration,
+}
+
 /// See [`Tunnels::take_departed`].
-type Departed = (u32, SmallVec<[(u32, Instant); 16]>, SmallVec<[(PathId, u32, u32); 4]>);
+type Departed = (u32, SmallVec<[(u32, Instant); 64]>, SmallVec<[(PathId, u32, u32); 4]>);
 
 impl<P: Copy> Tunnels<P> {
     /// Has the packets that come on a connection observed, since the peer wants to know when they come;
@@ -25,6 +39,76 @@ impl<P: Copy> Tunnels<P> {
     /// What has come, while it is observed.
     pub(crate) fn observer(&self, id: ConnectionId) -> Option<&Observer> {
         self.connection(id)?.reorder.as_ref()?.observer()
+    }
+
+    /// The same, to be asked what is missing.
+    pub(crate) fn observer_mut(&mut self, id: ConnectionId) -> Option<&mut Observer> {
+        self.connection_mut(id)?.reorder.as_mut()?.observer_mut()
+    }
+
+    /// The peer of a connection sends again what is lost, from number `from` on; or nothing.
+    pub(crate) fn set_kept(&mut self, now: Instant, id: ConnectionId, from: Option<u32>) {
+        if let Some(observer) = self.observer_mut(id) {
+            observer.set_kept(now, from);
+        }
+    }
+
+    /// The peer of a connection has sent everything up to a number.
+    pub(crate) fn told(&mut self, now: Instant, id: ConnectionId, number: u32) {
+        let Some(observer) = self.observer_mut(id) else { return };
+        observer.told(now, number);
+        if observer.take_found() {
+            self.found.push(id);
+        }
+    }
+
+    /// A connection on which something is missing after nothing was.
+    #[inline]
+    pub(crate) fn take_found(&mut self) -> Option<ConnectionId> {
+        self.found.pop()
+    }
+
+    /// A connection of which a path has fallen quiet.
+    pub(crate) fn take_tail(&mut self) -> Option<ConnectionId> {
+        self.tails.pop()
+    }
+
+    /// What is lost on a connection is waited for so long, since the peer sends it again.
+    pub(crate) fn set_repair_time(
+        &mut self,
+        id: ConnectionId,
+        time: Option<Duration>,
+        losses: Losses,
+    ) {
+        if let Some(reorder) = self.connection_mut(id).and_then(|it| it.reorder.as_mut()) {
+            reorder.set_repair_time(time, losses);
+        }
+    }
+
+    /// The lowest number of a connection that may be sent again, and the share of packets that are lost;
+    /// `None` if nothing is sent again.
+    pub(crate) fn kept_from(&self, id: ConnectionId) -> Option<(u32, u16)> {
+        self.connection(id)?.tally.adaptive.as_ref()?.kept_from()
+    }
+
+    /// What each path was given: its last number and its packets.
+    pub(crate) fn sent_up_to(&self, id: ConnectionId) -> SmallVec<[(PathId, u32, u32); 4]> {
+        let Some(connection) = self.connection(id) else { return SmallVec::new() };
+        let slots: SmallVec<[PathId; 8]> = connection.slots().collect();
+        let given = connection.tally.adaptive.iter().flat_map(|adaptive| adaptive.sent_up_to());
+        let of_path = |(slot, last, packets)| Some((*slots.get(slot)?, last, packets));
+        given.filter_map(of_path).collect()
+    }
+
+    /// The peer says what it misses.
+    pub(crate) fn handle_missing(&mut self, now: Instant, id: ConnectionId, lack: &Lack<'_>) {
+        let Some(connection) = self.connections.get_mut(index(id)).and_then(Option::as_mut) else {
+            return;
+        };
+        if let Some(adaptive) = &mut connection.tally.adaptive {
+            adaptive.handle_missing(now, lack);
+            self.may_depart(id);
+        }
     }
 
     /// The report of what has come is made.
@@ -45,17 +129,62 @@ impl<P: Copy> Tunnels<P> {
     pub(crate) fn take_departed(&mut self, id: ConnectionId, most: usize) -> Departed {
         let none = Departed::default();
         let Some(connection) = self.connection_mut(id) else { return none };
-        let slots: SmallVec<[PathId; 8]> = connection.slots().collect();
         let Some(adaptive) = &mut connection.tally.adaptive else { return none };
         let sent = adaptive.take_sent();
-        if sent == 0 {
-            return none;
-        }
         let anchors = adaptive.take_anchors(most);
-        let given = adaptive.sent_up_to();
-        let given =
-            given.filter_map(|(slot, last, packets)| Some((*slots.get(slot)?, last, packets)));
-        (sent, anchors, given.collect())
+        (sent, anchors, self.sent_up_to(id))
+    }
+
+    /// The peer tells when its numbers left, in microseconds of its clock modulo 2^32; `clock` is our time
+    /// by the clock that probes are measured with. It tells in intervals of `interval`.
+    pub(crate) fn handle_departed(
+        &mut self,
+        now: Instant,
+        id: ConnectionId,
+        clock: u32,
+        interval: Duration,
+        stamps: impl Iterator<Item = (u32, u32)>,
+    ) {
+        let Some(connection) = self.connection_mut(id) else { return };
+        if let Some(reorder) = &mut connection.reorder {
+            reorder.playout(now).handle_stamps(now, clock, interval, stamps);
+        }
+    }
+
+    /// What probes say of the paths, for a peer that tells when its numbers leave.
+    pub(crate) fn set_path_delays(
+        &mut self,
+        now: Instant,
+        id: ConnectionId,
+        probed: impl Iterator<Item = PathDelay>,
+    ) {
+        let Some(connection) = self.connections.get_mut(index(id)).and_then(Option::as_mut) else {
+            return;
+        };
+        let Some(reorder) = &mut connection.reorder else { return };
+        let Some(playout) = reorder.playout_mut() else { return };
+        for PathDelay { path, least, spread, rtt } in probed {
+            if let Some(path) = self.paths.at(path).filter(|it| it.connection == id) {
+                playout.set_probed(path.slot.into(), least, spread, rtt);
+            }
+        }
+        playout.update_hold(now);
+        if let Some(time) = reorder.next_timeout() {
+            self.timers.set_no_later(id.0, time);
+        }
+    }
+
+    /// The peer gives these paths bulk, or may soon, and no others; with the last number of each.
+    pub(crate) fn set_used_paths(&mut self, id: ConnectionId, told: &[(PathId, u32)]) {
+        let Some(connection) = self.connection_mut(id) else { return };
+        let slots: SmallVec<[PathId; 8]> = connection.slots().collect();
+        let Some(playout) = connection.reorder.as_mut().and_then(|it| it.playout_mut()) else {
+            return;
+        };
+        for (slot, path) in slots.iter().enumerate() {
+            let last = told.iter().find(|(it, _)| it == path).map(|&(_, last)| last);
+            playout.set_used(slot, last);
+        }
     }
 
     /// The peer reports what has come of ours.
@@ -74,14 +203,14 @@ impl<P: Copy> Tunnels<P> {
         }
     }
 
-    /// The round-trip time of a path by its probes, the least one and the usual one.
-    pub(crate) fn set_path_rtt(&mut self, id: PathId, least: Duration, usual: Duration) {
+    /// The round-trip time of a path by its probes.
+    pub(crate) fn set_path_rtt(&mut self, id: PathId, rtt: RttEstimate) {
         let Some(path) = self.paths.at(id) else { return };
         let (connection, slot) = (path.connection, usize::from(path.slot));
         if let Some(adaptive) =
             self.connection_mut(connection).and_then(|it| it.tally.adaptive.as_mut())
         {
-            adaptive.set_rtt(slot, least, usual);
+            adaptive.set_rtt(slot, rtt);
         }
     }
 }

@@ -13,14 +13,15 @@ pub(crate) mod counters;
 mod departure;
 pub(crate) mod filter;
 mod ipv6;
-mod learning;
+pub(crate) mod learning;
 mod lookup;
 mod receive;
+mod sealing;
 mod send;
 
 use std::time::Instant;
 
-pub use config::{ConfigError, ConnectionConfig, Direction, PathConfig};
+pub use config::{ConfigError, ConnectionConfig, Direction, PathConfig, Repair};
 pub use connection::Connection;
 pub use counters::{Accepted, DatagramDrops, InnerDrops, Remarks, Traffic};
 pub use filter::Sources;
@@ -32,6 +33,7 @@ pub use send::{Departure, InnerDrop, InnerPacket, Outgoing, Transmit};
 use self::connection::index;
 use self::departure::Departing;
 use crate::path::{Path, Paths, Transitions};
+use crate::seal::Openers;
 use crate::timers::Timers;
 use crate::tunnel::lookup::Tables;
 use crate::{ConnectionId, DeviceId, PathId};
@@ -49,6 +51,8 @@ pub struct Tunnels<P> {
     transitions: Transitions,
     tables: Tables,
     timers: Timers,
+    /// The keys for sealed packets that come in.
+    openers: Openers,
     flow_seed: u64,
     /// The answer to the last packet from a device.
     transmits: Vec<Transmit>,
@@ -58,6 +62,10 @@ pub struct Tunnels<P> {
     queue_limit: usize,
     /// Quiet connections that have got a packet to send.
     woken: Vec<ConnectionId>,
+    /// Connections on which something is missing after nothing was.
+    found: Vec<ConnectionId>,
+    /// Connections of which a path has fallen quiet.
+    tails: Vec<ConnectionId>,
     inner_drops: InnerDrops,
     datagram_drops: DatagramDrops,
 }
@@ -72,11 +80,14 @@ impl<P: Copy> Tunnels<P> {
             transitions: Transitions::default(),
             tables: Tables::default(),
             timers: Timers::default(),
+            openers: Openers::default(),
             flow_seed,
             transmits: Vec::new(),
             departing: Departing::default(),
             queue_limit: usize::MAX,
             woken: Vec::new(),
+            found: Vec::new(),
+            tails: Vec::new(),
             inner_drops: InnerDrops::default(),
             datagram_drops: DatagramDrops::default(),
         }
@@ -98,6 +109,9 @@ impl<P: Copy> Tunnels<P> {
                 reorder.handle_timeout(now, &mut ToDevice { device, sink });
                 let next = reorder.next_timeout();
                 debug_assert!(next.is_none_or(|next| next > now), "nothing that is due is left");
+            }
+            if connection.take_end_mark(now) {
+                self.tails.push(ConnectionId(due));
             }
             if let Some(next) = connection.next_timeout() {
                 if next > now {

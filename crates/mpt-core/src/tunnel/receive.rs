@@ -82,6 +82,11 @@ pub enum DatagramDrop {
     InnerVersion,
     ForeignSource,
     Multicast,
+    NotSealed,
+    UnknownIndex,
+    SealedHeader,
+    Replayed,
+    SealedUnopened,
     Ecn,
     /// No IP packet, but from the peer of a [`loose`](crate::ConnectionConfig::loose) connection
     /// over this path: perhaps a message of its own. Counted as malformed by those who drop it.
@@ -117,6 +122,11 @@ impl DatagramDrops {
             DatagramDrop::InnerVersion => &mut self.inner_version,
             DatagramDrop::ForeignSource => &mut self.foreign_source,
             DatagramDrop::Multicast => &mut self.multicast,
+            DatagramDrop::NotSealed => &mut self.not_sealed,
+            DatagramDrop::UnknownIndex => &mut self.unknown_index,
+            DatagramDrop::SealedHeader => &mut self.sealed_header,
+            DatagramDrop::Replayed => &mut self.replayed,
+            DatagramDrop::SealedUnopened => &mut self.sealed_unopened,
             DatagramDrop::Ecn => &mut self.ecn,
         };
         *counter += 1;
@@ -130,8 +140,10 @@ pub struct AcceptedDatagram {
     /// The path's slot in its connection.
     pub(crate) slot: u16,
     pub(crate) sequence: Option<u32>,
-    /// Whether the inner packet is TCP.
-    pub(crate) tcp: bool,
+    /// Another path has brought the same packet before.
+    pub(crate) copy: bool,
+    /// What the inner packet is to the play-out.
+    pub(crate) class: reorder::Class,
     /// Whether the outer header says "congestion experienced".
     pub(crate) marked: bool,
     /// Whether it is an ICMP error from outside the connection's networks, whose rate is limited.
@@ -205,6 +217,9 @@ impl<P: Copy> Tunnels<P> {
             return;
         };
         connection.receive(now, accepted, packet, sink);
+        if connection.has_found_gap() {
+            self.found.push(id);
+        }
         if let Some(time) = connection.reorder.as_ref().and_then(|reorder| reorder.next_timeout()) {
             self.timers.set_no_later(id.0, time);
         }
@@ -248,6 +263,9 @@ impl<P: Copy> Tunnels<P> {
         match gre.protocol {
             gre::Protocol::IPV4 | gre::Protocol::IPV6 => {}
             gre::Protocol::CONTROL => return Err(unassigned(DatagramDrop::Control)),
+            gre::Protocol::SEALED => {
+                return self.decapsulate_sealed(socket, remote, outer_ecn, gre, datagram);
+            }
             _ => return Err(unassigned(DatagramDrop::UnknownProtocol)),
         }
         let path_id =
@@ -256,7 +274,8 @@ impl<P: Copy> Tunnels<P> {
         let path = self.paths.at_mut(path_id).ok_or(unknown)?;
         let id = path.connection;
         let connection = self.connections[index(id)].as_mut().ok_or(unknown)?;
-        let arrival = Arrival { gre, payload, outer_ecn };
+        connection.admit().map_err(|reason| (Some(id), reason))?;
+        let arrival = Arrival { gre, payload, outer_ecn, opened: None };
         let accepted = connection.accept(&arrival, datagram, path);
         if accepted.is_ok() {
             path.heard_port = NonZeroU16::new(remote.port());

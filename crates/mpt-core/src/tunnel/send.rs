@@ -7,7 +7,8 @@ use mpt_wire::mss::ChecksumState;
 use mpt_wire::{gre, ip};
 
 use super::Tunnels;
-use crate::tunnel::connection::{Envelope, Inner, index};
+use crate::seal::{Sealer, TAG_LEN};
+use crate::tunnel::connection::{Envelope, Inner, UNORDERED, index};
 use crate::tunnel::counters::InnerDrops;
 use crate::tunnel::filter::scope;
 use crate::{ConnectionId, DeviceId, Mapping, PathId, StoreId};
@@ -46,6 +47,8 @@ pub struct Outgoing<'a> {
     pub connection: ConnectionId,
     /// GRE header; where there is a sequence number, that of the [`Transmit`] takes its place.
     pub gre: gre::Repr,
+    /// What seals the packets, if they are sealed.
+    pub(crate) sealing: Option<Sealing<'a>>,
     /// TOS or traffic class of the outer header: DSCP and ECN.
     pub outer_tos: u8,
     /// Hash of the flow, for entropy source ports and the IPv6 flow label. 0 where no path of the
@@ -69,6 +72,16 @@ pub struct Departure<'a> {
     pub released: bool,
 }
 
+/// What seals packets that are to be sent.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Sealing<'a> {
+    sealer: &'a Sealer,
+    /// Packets from this number on may have to be sent again.
+    kept_from: Option<u32>,
+    /// The other end delivers them at once.
+    unordered: bool,
+}
+
 impl Outgoing<'_> {
     /// Bytes of the GRE header of each datagram.
     #[inline]
@@ -77,15 +90,66 @@ impl Outgoing<'_> {
         self.gre.header_len()
     }
 
-    /// Writes the GRE header of a datagram, complete with number and checksum, to the first
-    /// [`Self::header_len`] bytes of `head`. What follows them there, and then `payload`, is the inner
-    /// packet.
+    /// Bytes behind the inner packet in each datagram: those of the tag, where packets are sealed.
+    #[inline]
+    #[must_use]
+    pub fn trailer_len(&self) -> usize {
+        if self.is_sealed() { TAG_LEN } else { 0 }
+    }
+
+    /// Returns true if packets are sealed, so that each has to be in one piece ([`Self::frame`]).
+    #[inline]
+    #[must_use]
+    pub fn is_sealed(&self) -> bool {
+        self.sealing.is_some()
+    }
+
+    /// Makes a datagram of what is in `datagram`: [`Self::header_len`] bytes for the header, the inner
+    /// packet, and [`Self::trailer_len`] bytes for the tag. Seals it, where packets are sealed; then
+    /// the segments are given in the order of their numbers, and the copies of a datagram are copied. A
+    /// packet that is sent again ([`crate::Node::poll_departure`]) has to be the same as the first time.
+    ///
+    /// Returns false if it must not be sent: there are no keys to seal it with any more, or it is
+    /// another packet than the one that was sealed under this number. What is in `datagram` then has no
+    /// meaning.
     ///
     /// # Panics
     ///
-    /// If `head` is shorter.
+    /// If `datagram` is shorter than header and trailer.
     #[inline]
-    pub fn frame(&self, transmit: &Transmit, head: &mut [u8], payload: &[u8]) {
+    #[must_use]
+    pub fn frame(&self, transmit: &Transmit, datagram: &mut [u8]) -> bool {
+        let Some(Sealing { sealer, kept_from, unordered }) = self.sealing else {
+            self.write_header(transmit, datagram, &[]);
+            return true;
+        };
+        gre::Repr { sequence: Some(transmit.sequence), ..self.gre }.emit(datagram);
+        if unordered {
+            datagram[self.gre.header_len()] |= UNORDERED;
+        }
+        sealer.seal(transmit.sequence, kept_from, datagram)
+    }
+
+    /// The same with a datagram in two pieces, where packets are not sealed: `head` has room for the
+    /// header, and what follows it there and then `payload` is the inner packet.
+    ///
+    /// Returns false, and writes nothing, where packets are sealed: the datagram must not be sent.
+    ///
+    /// # Panics
+    ///
+    /// If `head` is shorter than the header.
+    #[inline]
+    #[must_use]
+    pub fn frame_pieces(&self, transmit: &Transmit, head: &mut [u8], payload: &[u8]) -> bool {
+        let plain = !self.is_sealed();
+        if plain {
+            self.write_header(transmit, head, payload);
+        }
+        plain
+    }
+
+    #[inline]
+    fn write_header(&self, transmit: &Transmit, head: &mut [u8], payload: &[u8]) {
         let sequence = self.gre.sequence.map(|_| transmit.sequence);
         gre::Repr { sequence, ..self.gre }.emit(head);
         if self.gre.checksum {
@@ -140,6 +204,8 @@ pub enum InnerDrop {
     Ipv6MinimumMtu,
     /// Every path is down.
     NoPath,
+    /// Packets are sealed, and there are no keys to seal them with.
+    NoKeys,
 }
 
 impl InnerDrops {
@@ -153,6 +219,7 @@ impl InnerDrops {
             InnerDrop::TooBig { .. } => &mut self.too_big,
             InnerDrop::Ipv6MinimumMtu => &mut self.ipv6_minimum_mtu,
             InnerDrop::NoPath => &mut self.no_path,
+            InnerDrop::NoKeys => &mut self.no_keys,
         };
         *counter += packets;
     }
@@ -211,11 +278,21 @@ impl<P: Copy> Tunnels<P> {
         Outgoing {
             connection: sent.connection,
             gre: sent.envelope.gre,
+            sealing: self.sealing_of(sent.connection),
             outer_tos: sent.envelope.outer_tos,
             flow_hash: (sent.envelope.flow_hash >> 32) as u32,
             transmits: &self.transmits,
             stored: sent.envelope.stored,
         }
+    }
+
+    /// What seals the packets of a connection, if they are sealed.
+    #[inline]
+    pub(super) fn sealing_of(&self, id: ConnectionId) -> Option<Sealing<'_>> {
+        let connection = self.connections[index(id)].as_ref()?;
+        let sealer = connection.sealer()?;
+        let (kept_from, unordered) = (connection.repeats_from(), connection.is_unordered());
+        Some(Sealing { sealer, kept_from, unordered })
     }
 
     #[inline]

@@ -63,6 +63,7 @@ pub fn connection(paths: Vec<PathConfig>) -> ConnectionConfig {
         sequence: true,
         direction: Direction::Both,
         mapping: Mapping::Packet,
+        repair: mpt_core::Repair::Auto,
         reorder: reorder::Config {
             window: 64,
             max_delay: Duration::from_millis(300),
@@ -75,6 +76,7 @@ pub fn connection(paths: Vec<PathConfig>) -> ConnectionConfig {
         ecn: ecn::Mode::Compatibility,
         mtu: None,
         limits_device: true,
+        seal: mpt_core::Seal::Off,
         loose: false,
         paths,
     }

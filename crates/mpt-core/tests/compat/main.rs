@@ -7,3 +7,4 @@ mod harness;
 mod messages_are_those_of_the_prototype;
 mod no_bytes_make_it_panic;
 mod strangers_change_nothing;
+mod what_waits_for_the_owner_is_bounded;

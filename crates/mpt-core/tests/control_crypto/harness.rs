@@ -45,12 +45,13 @@ pub(crate) fn hello() -> Hello {
         capabilities: Capabilities::from_slice(&[Capability::CONTROL]).unwrap(),
         name: Name::new("client").unwrap(),
         challenge: None,
+        sealing: None,
     }
 }
 
 pub(crate) fn welcome() -> Welcome {
     let capabilities = Capabilities::from_slice(&[Capability::CONTROL]).unwrap();
-    Welcome { attached: true, capabilities }
+    Welcome { attached: true, capabilities, sealing: None }
 }
 
 /// The client's initiation for the server.

@@ -2,10 +2,16 @@
 
 use std::time::{Duration, Instant};
 
-use mpt_core::reorder::{Config, Equalize, EqualizedBuffer, Late};
+use mpt_core::reorder::{Class, Config, Equalize, EqualizedBuffer, Late};
 use proptest::prelude::*;
 
 use super::harness::{Collector, origin};
+
+const TCP: Class = Class::Payload { flow: 0 };
+
+const fn class(tcp: bool) -> Class {
+    if tcp { TCP } else { Class::Other }
+}
 
 const fn ms(millis: u64) -> Duration {
     Duration::from_millis(millis)
@@ -36,13 +42,13 @@ fn run(window: &mut EqualizedBuffer<u32>, sink: &mut Collector) -> Vec<(Instant,
 fn of_tcp_alone_by_default() {
     let (start, mut sink) = (origin(), Collector::default());
     let mut window = window(start, Config::default());
-    window.receive(start, 0, 0, 0, true, &mut sink);
+    window.receive(start, 0, 0, 0, TCP, &mut sink);
     assert_eq!((sink.delivered.len(), window.waiting(), window.equalized()), (0, 1, 1));
     assert_eq!(run(&mut window, &mut sink), [(start + ms(50), 0)]);
 
     // Another protocol is not held, and neither is the longer path.
-    window.receive(start + ms(60), 0, 1, 1, false, &mut sink);
-    window.receive(start + ms(60), 1, 2, 2, true, &mut sink);
+    window.receive(start + ms(60), 0, 1, 1, Class::Other, &mut sink);
+    window.receive(start + ms(60), 1, 2, 2, TCP, &mut sink);
     assert_eq!(sink.delivered, [0, 1, 2]);
     assert_eq!((window.waiting(), window.next_timeout()), (0, None));
 }
@@ -53,7 +59,7 @@ fn of_every_protocol_or_of_none_where_so_configured() {
         for (tcp, held) in [true, false].into_iter().zip(held) {
             let (start, mut sink) = (origin(), Collector::default());
             let mut window = window(start, Config { equalize, ..Config::default() });
-            window.receive(start, 0, 0, 0, tcp, &mut sink);
+            window.receive(start, 0, 0, 0, class(tcp), &mut sink);
             assert_eq!(window.waiting(), held, "{equalize:?}, tcp {tcp}");
         }
     }
@@ -63,9 +69,9 @@ fn of_every_protocol_or_of_none_where_so_configured() {
 fn without_overtaking_on_their_path() {
     let (start, mut sink) = (origin(), Collector::default());
     let mut window = window(start, Config::default());
-    window.receive(start, 0, 0, 0, true, &mut sink);
+    window.receive(start, 0, 0, 0, TCP, &mut sink);
     // It would be taken as proof that the one before is lost.
-    window.receive(start + ms(1), 0, 1, 1, false, &mut sink);
+    window.receive(start + ms(1), 0, 1, 1, Class::Other, &mut sink);
     assert_eq!(sink.delivered, [0; 0]);
     assert_eq!(run(&mut window, &mut sink), [(start + ms(50), 0), (start + ms(50), 1)]);
     assert_eq!(window.buffer().counters().lost, 0);
@@ -79,7 +85,7 @@ fn by_no_more_than_the_maximum_delay_and_not_for_what_nobody_notices() {
     window.set_lead(0, ms(4));
     assert_eq!(window.lead(0), Duration::ZERO);
     let mut sink = Collector::default();
-    window.receive(start, 0, 0, 0, true, &mut sink);
+    window.receive(start, 0, 0, 0, TCP, &mut sink);
     assert_eq!(sink.delivered, [0]);
 }
 
@@ -89,7 +95,7 @@ fn until_their_path_goes_down_or_all_is_flushed() {
     for how in 0..4 {
         let mut sink = Collector::default();
         let mut window = window(start, Config::default());
-        (0..5).for_each(|number| window.receive(start, 0, number, number, true, &mut sink));
+        (0..5).for_each(|number| window.receive(start, 0, number, number, TCP, &mut sink));
         assert_eq!(window.waiting(), 5);
         let now = start + ms(1);
         match how {
@@ -109,12 +115,12 @@ fn until_their_path_goes_down_or_all_is_flushed() {
 fn in_bounded_numbers() {
     let (start, mut sink) = (origin(), Collector::default());
     let mut window = window(start, Config { window: 8, ..Config::default() });
-    (0..20).for_each(|number| window.receive(start, 0, number, number, true, &mut sink));
+    (0..20).for_each(|number| window.receive(start, 0, number, number, TCP, &mut sink));
     assert!(window.waiting() <= 8);
     // No more bytes may be kept.
     let (start, mut limited) = (origin(), Collector::limited(3));
     let mut window = self::window(start, Config::default());
-    (0..20).for_each(|number| window.receive(start, 0, number, number, true, &mut limited));
+    (0..20).for_each(|number| window.receive(start, 0, number, number, TCP, &mut limited));
     run(&mut window, &mut sink);
     run(&mut window, &mut limited);
     for sink in [sink, limited] {
@@ -126,8 +132,8 @@ fn in_bounded_numbers() {
 fn and_dropped_if_they_turn_out_to_be_duplicates_or_too_late() {
     let (start, mut sink) = (origin(), Collector::default());
     let mut window = window(start, Config { late: Late::Drop, ..Config::default() });
-    window.receive(start, 0, 0, 0, true, &mut sink);
-    window.receive(start, 0, 0, 0, true, &mut sink);
+    window.receive(start, 0, 0, 0, TCP, &mut sink);
+    window.receive(start, 0, 0, 0, TCP, &mut sink);
     run(&mut window, &mut sink);
     assert_eq!((sink.delivered, sink.discarded), (vec![0], vec![0]));
 }
@@ -166,7 +172,7 @@ proptest! {
             now = until;
             let lead = if tcp { window.lead(path) } else { Duration::ZERO };
             earliest.push(now + lead);
-            window.receive(now, path, number as u32, number as u32, tcp, &mut sink);
+            window.receive(now, path, number as u32, number as u32, class(tcp), &mut sink);
             note(now, &sink, &mut delivered);
         }
         while let Some(at) = window.next_timeout() {

@@ -82,6 +82,7 @@ fn a_client_that_names_its_paths_otherwise() {
             key: None,
             timing: Default::default(),
             largest_wish: 0,
+            seal: mpt_core::Seal::Off,
             connection: Some(host.connection),
             paths: paths.clone(),
             remote: None,

@@ -19,6 +19,7 @@ fn peer(client: usize) -> Peer {
         may_steer: false,
         timing: Timing::default(),
         largest_wish: u16::MAX,
+        seal: mpt_core::Seal::Off,
         expire_after: Duration::from_secs(300),
         max_sessions: 3,
     }

@@ -32,6 +32,7 @@ impl Pair {
             may_steer: false,
             timing: Timing::default(),
             largest_wish: 0,
+            seal: mpt_core::Seal::Off,
             expire_after: Duration::from_secs(300),
             max_sessions: 1,
         }];
@@ -42,6 +43,7 @@ impl Pair {
             capabilities: Capabilities::new(),
             name: Name::default(),
             challenge: None,
+            sealing: None,
         };
         let mut random = Random::new([4; 32]);
         let mut initiation =

@@ -82,6 +82,7 @@ fn the_other_end_takes_the_weights_that_are_wished() {
             key: None,
             timing: Default::default(),
             largest_wish: u16::MAX,
+            seal: mpt_core::Seal::Off,
             connection: Some(host.connection),
             paths: view.paths.iter().map(|path| (0, path.path)).collect(),
             remote: None,

@@ -1,5 +1,6 @@
 //! What two hosts are like, and one of them: a node with a connection and its session.
 
+use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::ops::Range;
 use std::time::{Duration, Instant};
@@ -8,7 +9,7 @@ use mpt_core::liveness::{State, Timing};
 use mpt_core::session::{Event, PathEvent, PrivateKey, SessionConfig, SessionId};
 use mpt_core::{
     ConnectionConfig, ConnectionId, DeviceId, DeviceSink, Direction, DownReason, Mapping, Node,
-    PacketMemory, PathConfig, PathId, Selector, SocketId, reorder,
+    PacketMemory, PathConfig, PathId, Seal, Selector, SocketId, StoreId, reorder,
 };
 use mpt_link::Params;
 use mpt_wire::control::Kind;
@@ -47,6 +48,9 @@ pub struct Setup {
     pub skew: [i64; 2],
     pub timing: Timing,
     pub weights: Vec<u16>,
+    /// Whether data is sealed, as each host wants it.
+    pub seal: [Seal; 2],
+    pub mapping: Mapping,
 }
 
 impl Setup {
@@ -62,11 +66,18 @@ impl Setup {
             skew: [0, 0],
             timing: Timing::default(),
             weights: vec![1; delays.len()],
+            seal: [Seal::Off; 2],
+            mapping: Mapping::Packet,
         }
     }
 
     pub fn learning(mut self) -> Self {
         self.learn = true;
+        self
+    }
+
+    pub fn sealed(mut self) -> Self {
+        self.seal = [Seal::On; 2];
         self
     }
 
@@ -127,6 +138,10 @@ pub struct Host {
     pub events: Vec<Event>,
     pub path_events: Vec<PathEvent>,
     pub(super) sink: Sink,
+    /// Packets that wait or are kept, by where the node has them.
+    pub(super) store: BTreeMap<StoreId, [u8; INNER]>,
+    /// Whether packets that are kept after they have left become other ones.
+    pub spoils: bool,
     /// Ids of the next packet and of all that were delivered, in order.
     pub sent: u64,
     pub refused: u64,
@@ -153,6 +168,8 @@ impl Host {
             events: Vec::new(),
             path_events: Vec::new(),
             sink: Sink::default(),
+            store: BTreeMap::new(),
+            spoils: false,
             sent: 0,
             refused: 0,
             delivered: Vec::new(),
@@ -202,7 +219,7 @@ pub fn address(path: usize, side: Side) -> SocketAddr {
     SocketAddr::new(ip, 4754)
 }
 
-fn connection(side: Side, setup: &Setup) -> ConnectionConfig {
+pub(super) fn connection(side: Side, setup: &Setup) -> ConnectionConfig {
     let learn = setup.learn && side == SERVER;
     let path = |index: usize| {
         let remote = address(index, 1 - side);
@@ -236,13 +253,15 @@ fn connection(side: Side, setup: &Setup) -> ConnectionConfig {
         checksum: false,
         sequence: true,
         direction: Direction::Both,
-        mapping: Mapping::Packet,
+        mapping: setup.mapping,
+        repair: mpt_core::Repair::Auto,
         reorder: reorder::Config::default(),
         multicast: false,
         copy_dscp: false,
         ecn: ecn::Mode::Normal,
         mtu: None,
         limits_device: true,
+        seal: setup.seal[side],
         loose: false,
         paths,
     }
@@ -260,6 +279,7 @@ pub(super) fn session(side: Side, setup: &Setup, host: &Host) -> SessionConfig {
         key: None,
         timing: setup.timing,
         largest_wish: 0,
+        seal: setup.seal[side],
         connection: Some(host.connection),
         paths: connection.paths().map(|path| (0, path)).collect(),
         remote: None,

@@ -6,7 +6,9 @@ use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
 use mpt_core::session::{PathView, SessionView};
-use mpt_core::{DeviceId, DownReason, InnerPacket, PathId, SocketId, Transmit, node};
+use mpt_core::{
+    Departure, DeviceId, DownReason, InnerPacket, Outgoing, PathId, Seal, SocketId, node,
+};
 use mpt_link::{ByteCount, Change, Link, Loss, Outcome, Probability};
 use mpt_wire::ecn;
 
@@ -25,6 +27,8 @@ pub struct Network {
     pub last_data: Vec<[Option<Instant>; 2]>,
     /// Control frames since this was switched on: sending side, path, datagram.
     pub captured: Option<Vec<(Side, usize, Wire)>>,
+    /// Data since this was switched on: sending side, path, datagram.
+    pub captured_data: Option<Vec<(Side, usize, Wire)>>,
     /// By path and sending side: the largest packet that passes.
     pub mtus: Vec<[u16; 2]>,
     /// Bytes of control frames by sending side.
@@ -55,6 +59,7 @@ impl Network {
             start,
             now: start,
             captured: None,
+            captured_data: None,
             mtus: vec![[u16::MAX; 2]; setup.links.len()],
             control_bytes: [0; 2],
             steps: 0,
@@ -140,27 +145,52 @@ impl Network {
         match given {
             Ok(outgoing) => {
                 host.sent += 1;
-                let framed = |transmit: &Transmit| {
-                    let mut bytes = vec![0; outgoing.header_len()];
-                    outgoing.frame(transmit, &mut bytes, &inner);
-                    bytes.extend_from_slice(&inner);
-                    (transmit.path, bytes)
-                };
-                let datagrams: Vec<(PathId, Vec<u8>)> =
-                    outgoing.transmits.iter().map(framed).collect();
-                for (id, bytes) in datagrams {
-                    let path = self.hosts[side].path_index(id);
-                    let to = self.hosts[side].node.tunnels().path(id).unwrap().remote();
-                    self.last_data[path][side] = Some(self.now);
-                    let _ = self.transmit(side, path, to, bytes);
+                let datagrams = framed(&outgoing, &inner).expect("there are keys");
+                if let Some(id) = outgoing.stored {
+                    if host.spoils && !datagrams.is_empty() {
+                        spoil(&mut inner);
+                    }
+                    host.store.insert(id, inner);
                 }
+                self.send_data(side, datagrams);
             }
             Err(reason) => {
-                assert_eq!(reason, mpt_core::InnerDrop::NoPath);
+                use mpt_core::InnerDrop::{NoKeys, NoPath};
+                assert!(matches!(reason, NoPath | NoKeys), "{reason:?}");
                 host.refused += 1;
             }
         }
         self.flush(side);
+    }
+
+    /// Sends what leaves the queue of the connection, or again.
+    fn depart(&mut self, side: Side) {
+        let local = self.local(side);
+        loop {
+            let host = &mut self.hosts[side];
+            let Some(departure) = host.node.poll_departure(local) else { return };
+            let Departure { packet, outgoing, released } = departure;
+            let datagrams = host.store.get(&packet).and_then(|inner| framed(&outgoing, inner));
+            if released {
+                host.store.remove(&packet);
+            } else if host.spoils && !outgoing.transmits.is_empty() {
+                host.store.entry(packet).and_modify(spoil);
+            }
+            self.send_data(side, datagrams.unwrap_or_default());
+        }
+    }
+
+    fn send_data(&mut self, side: Side, datagrams: Vec<(PathId, Vec<u8>)>) {
+        for (id, bytes) in datagrams {
+            let path = self.hosts[side].path_index(id);
+            let to = self.hosts[side].node.tunnels().path(id).unwrap().remote();
+            self.last_data[path][side] = Some(self.now);
+            if let Some(captured) = &mut self.captured_data {
+                let from = self.addresses[path][side];
+                captured.push((side, path, Wire { from, to, bytes: bytes.clone() }));
+            }
+            let _ = self.transmit(side, path, to, bytes);
+        }
     }
 
     /// What `act` does to a host at its own time, and what follows from that.
@@ -212,6 +242,36 @@ impl Network {
         (host.sent, host.refused) = (before.sent, before.refused);
         host.delivered = before.delivered;
         self.begin(side);
+    }
+
+    /// The connection of a host is removed, and made again with other numbers; its session stays.
+    pub fn remake(&mut self, side: Side) {
+        let setup = self.setup.clone();
+        self.at(side, |host, now| {
+            host.node.remove_connection(now, host.connection, &mut host.sink);
+            let config = connection(side, &setup);
+            host.connection = host.node.add_connection(now, config).expect("it was right before");
+            let paths = setup.links.iter().enumerate();
+            let path = |(nth, _)| {
+                host.node.tunnels().find_path(host.connection, &format!("path {nth}")).unwrap()
+            };
+            host.paths = paths.map(path).collect();
+            let names: Vec<_> = host.paths.iter().map(|&path| (0, path)).collect();
+            host.node.attach(now, host.session, host.connection, &names);
+        });
+    }
+
+    /// The file of a host says otherwise whether data is sealed.
+    pub fn set_seal(&mut self, side: Side, seal: Seal) {
+        self.setup.seal[side] = seal;
+        let setup = self.setup.clone();
+        self.at(side, |host, now| {
+            let config = connection(side, &setup);
+            let made = host.node.reconfigure(now, vec![config], &mut host.sink);
+            assert_eq!(made.expect("it was right before"), [host.connection]);
+            let config = session(side, &setup, host);
+            assert!(host.node.update_session(now, host.session, config));
+        });
     }
 
     fn begin(&mut self, side: Side) {
@@ -432,6 +492,7 @@ impl Network {
             let _ = self.transmit(side, path, to, bytes);
             self.hosts[side].node.recycle(transmit);
         }
+        self.depart(side);
     }
 
     fn transmit(&mut self, side: Side, path: usize, to: SocketAddr, bytes: Vec<u8>) -> Outcome {
@@ -456,6 +517,23 @@ impl Network {
         let elapsed = shown * 1_000_000 / (1_000_000 + i128::from(self.setup.skew[side]));
         self.start + Duration::from_nanos(elapsed as u64 + 2)
     }
+}
+
+/// The datagrams of a packet, by path: one and its copies. `None` if it must not be sent.
+fn framed(outgoing: &Outgoing<'_>, inner: &[u8; INNER]) -> Option<Vec<(PathId, Vec<u8>)>> {
+    let Some(first) = outgoing.transmits.first() else { return Some(Vec::new()) };
+    let mut bytes = vec![0; outgoing.header_len()];
+    bytes.extend_from_slice(inner);
+    bytes.resize(bytes.len() + outgoing.trailer_len(), 0);
+    let copies = outgoing.transmits.iter();
+    outgoing
+        .frame(first, &mut bytes)
+        .then(|| copies.map(|copy| (copy.path, bytes.clone())).collect())
+}
+
+/// Makes another packet of it, the same each time.
+fn spoil(inner: &mut [u8; INNER]) {
+    inner[INNER - 8] = 1;
 }
 
 /// The clocks of two hosts have nothing in common.

@@ -40,6 +40,7 @@ impl Server {
             may_steer: true,
             timing: Timing::default(),
             largest_wish: u16::MAX,
+            seal: mpt_core::Seal::Off,
             expire_after: Duration::from_secs(300),
             max_sessions: SESSIONS,
         };
@@ -156,6 +157,7 @@ impl Raw {
             capabilities: Capabilities::new(),
             name: Name::new(name).unwrap(),
             challenge: None,
+            sealing: None,
         };
         let peer = key(SERVER).public();
         // Where another session of the peer is not confirmed, the server demands a challenge first.

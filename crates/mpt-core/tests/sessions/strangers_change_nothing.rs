@@ -120,6 +120,7 @@ fn initiations_of_a_stranger(count: u32) -> Vec<Vec<u8>> {
         capabilities: Capabilities::new(),
         name: Name::default(),
         challenge: None,
+        sealing: None,
     };
     let server = identity(SERVER).public();
     let mut initiation = |index| {

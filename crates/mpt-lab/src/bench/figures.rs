@@ -162,6 +162,20 @@ pub(super) const FIGURES: &[Figure] = &[
     figure("memory_idle", "memory, idle, two paths, window 10,000", "MB",
         Of("window-10000-2-paths/idle-memory"), at_most(64.0, 24.0)),
 
+    figure("sealed_against_plain", "one TCP flow sealed with AES-256-GCM, against plain, 1 path", "ratio",
+        Ratio("session-aes-1-path/tcp-1/rate", "session-plain-1-path/tcp-1/rate"), at_least(0.70, 0.82)),
+    figure("sealed_against_plain_2_paths", "the same, 2 paths", "ratio",
+        Ratio("session-aes-2-paths/tcp-1/rate", "session-plain-2-paths/tcp-1/rate"), at_least(0.70, 0.82)),
+    figure("chacha20_against_plain", "one TCP flow sealed with ChaCha20-Poly1305, against plain, 1 path", "ratio",
+        Ratio("session-chacha20-1-path/tcp-1/rate", "session-plain-1-path/tcp-1/rate"), at_least(0.50, 0.65)),
+    figure("chacha20_against_plain_2_paths", "the same, 2 paths", "ratio",
+        Ratio("session-chacha20-2-paths/tcp-1/rate", "session-plain-2-paths/tcp-1/rate"), at_least(0.50, 0.65)),
+    figure("sealed_against_wireguard_go", "one TCP flow sealed with AES-256-GCM, against wireguard-go, 1 path", "ratio",
+        Ratio("session-aes-1-path/tcp-1/rate", "wireguard-go/tcp-1/rate"), at_least(4.5, 6.0)),
+    figure("sealed_udp_64_against_plain", "UDP 64 B, packets/s, sealed against plain", "ratio",
+        Ratio("session-aes-1-path/udp-64/rate", "session-plain-1-path/udp-64/rate"), at_least(0.80, 0.90)),
+    figure("sealed_cpu_udp_64", "CPU time that sealing adds to a UDP packet of 64 B, both ends", "us",
+        Difference("session-aes-1-path/udp-64-cpu/both", "session-plain-1-path/udp-64-cpu/both"), at_most(0.50, 0.25)),
     figure("window_10000_against_0_2_paths", "reorder window 10,000 against 0, 2 paths", "ratio",
         Ratio("window-10000-2-paths/tcp-1/rate", "window-0-2-paths/tcp-1/rate"), None),
     figure("ping_added_p99", "ping added, idle, 99th percentile", "ms",
@@ -190,6 +204,39 @@ pub(super) const FIGURES: &[Figure] = &[
         Of("window-10000-2-paths/tcp-1/rate"), None),
     figure("window_0_2_paths_tcp_1", "tunnel, 2 paths, window 0", "Gbit/s",
         Of("window-0-2-paths/tcp-1/rate"), None),
+    figure("session_plain_1_tcp_1", "session, plain, 1 path, 1 flow", "Gbit/s",
+        Of("session-plain-1-path/tcp-1/rate"), None),
+    figure("session_aes_1_tcp_1", "session, AES-256-GCM, 1 path, 1 flow", "Gbit/s",
+        Of("session-aes-1-path/tcp-1/rate"), None),
+    figure("session_chacha20_1_tcp_1", "session, ChaCha20-Poly1305, 1 path, 1 flow", "Gbit/s",
+        Of("session-chacha20-1-path/tcp-1/rate"), None),
+    figure("session_plain_2_tcp_1", "session, plain, 2 paths, 1 flow", "Gbit/s",
+        Of("session-plain-2-paths/tcp-1/rate"), None),
+    figure("session_aes_2_tcp_1", "session, AES-256-GCM, 2 paths, 1 flow", "Gbit/s",
+        Of("session-aes-2-paths/tcp-1/rate"), None),
+    figure("session_chacha20_2_tcp_1", "session, ChaCha20-Poly1305, 2 paths, 1 flow", "Gbit/s",
+        Of("session-chacha20-2-paths/tcp-1/rate"), None),
+    figure("session_plain_2_cpu_send", "session, plain, 2 paths, CPU time at the sending end", "s/GB",
+        Of("session-plain-2-paths/tcp-1/cpu-send"), None),
+    figure("session_plain_2_cpu_receive", "session, plain, 2 paths, CPU time at the receiving end", "s/GB",
+        Of("session-plain-2-paths/tcp-1/cpu-receive"), None),
+    figure("session_aes_2_cpu_send", "session, AES-256-GCM, 2 paths, CPU time at the sending end", "s/GB",
+        Of("session-aes-2-paths/tcp-1/cpu-send"), None),
+    figure("session_aes_2_cpu_receive", "session, AES-256-GCM, 2 paths, CPU time at the receiving end", "s/GB",
+        Of("session-aes-2-paths/tcp-1/cpu-receive"), None),
+    figure("session_chacha20_2_cpu_send", "session, ChaCha20-Poly1305, 2 paths, CPU time at the sending end", "s/GB",
+        Of("session-chacha20-2-paths/tcp-1/cpu-send"), None),
+    figure("session_chacha20_2_cpu_receive", "session, ChaCha20-Poly1305, 2 paths, CPU time at the receiving end", "s/GB",
+        Of("session-chacha20-2-paths/tcp-1/cpu-receive"), None),
+    figure("wireguard_go_tcp_1", "wireguard-go, 1 flow", "Gbit/s", Of("wireguard-go/tcp-1/rate"), None),
+    figure("session_plain_udp_64", "session, plain, UDP 64 B, < 1 % loss", "kpps",
+        Of("session-plain-1-path/udp-64/rate"), None),
+    figure("session_aes_udp_64", "session, AES-256-GCM, UDP 64 B, < 1 % loss", "kpps",
+        Of("session-aes-1-path/udp-64/rate"), None),
+    figure("session_plain_cpu_udp_64", "session, plain, CPU time of a UDP packet of 64 B, both ends", "us",
+        Of("session-plain-1-path/udp-64-cpu/both"), None),
+    figure("session_aes_cpu_udp_64", "session, AES-256-GCM, CPU time of a UDP packet of 64 B, both ends", "us",
+        Of("session-aes-1-path/udp-64-cpu/both"), None),
     figure("veth_udp_64", "plain veth, UDP 64 B, < 1 % loss", "kpps", Of("veth/udp-64/rate"), None),
     figure("tunnel_udp_64", "tunnel, UDP 64 B, < 1 % loss", "kpps",
         Of("tunnel-1-path/udp-64/rate"), None),
@@ -214,7 +261,7 @@ const RECEIVE_1000: &str = "criterion/endpoint_receive/1000";
 mod tests {
     use std::collections::BTreeSet;
 
-    use super::super::stages::{Measure, STAGES};
+    use super::super::stages::{Carrier, Measure, STAGES};
     use super::*;
 
     #[test]
@@ -234,7 +281,8 @@ mod tests {
                 measured.extend(match measure {
                     Measure::IdleMemory => vec![name],
                     Measure::Ping => vec![format!("{name}/median"), format!("{name}/p99")],
-                    Measure::Tcp { .. } if stage.tunnel.is_some() => vec![
+                    Measure::UdpCpu { .. } => vec![format!("{name}/both")],
+                    Measure::Tcp { .. } if matches!(stage.carrier, Carrier::Tunnel(_)) => vec![
                         format!("{name}/rate"),
                         format!("{name}/cpu-send"),
                         format!("{name}/cpu-receive"),

@@ -7,7 +7,8 @@ use std::time::Duration;
 use anyhow::{Context, Result, bail};
 
 use super::search::{self, Attempt};
-use super::stages::{Measure, Stage};
+use super::stages::{Carrier, Measure, Stage};
+use crate::case::adapter::{self, Adapter};
 use crate::daemon::Tunnel;
 use crate::interrupt::Interrupt;
 use crate::iperf::{self, Load, Server};
@@ -70,12 +71,18 @@ impl Pace {
             Measure::Ping => Duration::from_millis(10) * self.pings,
             Measure::Tcp { .. } => self.tcp,
             Measure::Udp { .. } => self.udp * self.udp_attempts,
+            Measure::UdpCpu { .. } => self.tcp,
         }
     }
 }
 
 /// After its start a daemon is left alone that long before it counts as idle.
 const SETTLE: Duration = Duration::from_secs(1);
+
+/// The adapter of the laboratory for WireGuard in user space.
+const WIREGUARD: &str = "wireguard-go";
+/// UDP packets per second at which the CPU time of a packet is measured.
+const MODERATE: f64 = 50_000.0;
 
 /// The run.
 #[derive(Debug)]
@@ -91,6 +98,7 @@ pub(super) struct Bench<'a> {
 /// What a stage consists of while it lasts. The order is that of the end: daemons before hosts.
 struct Setup {
     tunnel: Option<Tunnel>,
+    _adapter: Option<adapter::Running>,
     _server: Server,
     topology: Topology,
     to: IpAddr,
@@ -123,22 +131,25 @@ impl Bench<'_> {
         let topology = Topology::new(&vec![path; stage.paths])?;
         // A short name: the path of a UNIX socket has at most 107 bytes.
         let scratch = tempfile::Builder::new().prefix("mpt-lab-").tempdir()?;
-        let tunnel = match &stage.tunnel {
-            Some(spec) => Some(Tunnel::start(
-                &self.program,
-                &topology,
-                spec.window,
-                scratch.path(),
-                self.interrupt,
-            )?),
-            None => None,
-        };
-        let to = match tunnel {
-            Some(_) => Tunnel::address(End::B),
-            None => topology.paths()[0].address(End::B),
+        let (mut tunnel, mut other) = (None, None);
+        let to = match stage.carrier {
+            Carrier::Path => topology.paths()[0].address(End::B),
+            Carrier::Tunnel(settings) => {
+                let (program, directory) = (&self.program, scratch.path());
+                let started =
+                    Tunnel::start(program, &topology, settings, directory, self.interrupt)?;
+                tunnel = Some(started);
+                Tunnel::address(End::B)
+            }
+            Carrier::WireguardGo => {
+                let wireguard = Adapter::load(WIREGUARD, None)?;
+                let host = |end| topology.host(end);
+                other = Some(wireguard.start(host, scratch.path(), self.interrupt)?);
+                adapter::address(End::B)
+            }
         };
         let server = Server::start(topology.host(End::B), self.interrupt)?;
-        Ok(Setup { tunnel, _server: server, topology, to, _scratch: scratch })
+        Ok(Setup { tunnel, _adapter: other, _server: server, topology, to, _scratch: scratch })
     }
 
     fn measure(&mut self, name: &str, setup: &Setup, measure: Measure) -> Result<()> {
@@ -147,6 +158,7 @@ impl Bench<'_> {
             Measure::Ping => self.ping(name, setup),
             Measure::Tcp { flows } => self.tcp(name, setup, flows),
             Measure::Udp { payload } => self.udp(name, setup, payload),
+            Measure::UdpCpu { payload } => self.udp_cpu(name, setup, payload),
         }
     }
 
@@ -205,6 +217,25 @@ impl Bench<'_> {
             })
         })?;
         self.samples.add(format!("{name}/rate"), rate / 1e3);
+        Ok(())
+    }
+}
+
+impl Bench<'_> {
+    /// Microseconds per packet that arrived, both daemons together.
+    fn udp_cpu(&mut self, name: &str, setup: &Setup, payload: u16) -> Result<()> {
+        let tunnel = setup.tunnel.as_ref().context("no daemon")?;
+        let used = || -> Result<Duration> {
+            let of = |end| usage::cpu_time(tunnel.daemon(end).id());
+            Ok(of(End::A)? + of(End::B)?)
+        };
+        let before = used()?;
+        let host = setup.topology.host(End::A);
+        let load = Load::Udp { payload, rate: Some(MODERATE) };
+        let transfer = iperf::transfer(host, setup.to, load, self.pace.tcp, self.interrupt)?;
+        let used = (used()? - before).as_secs_f64();
+        let arrived = transfer.packets.saturating_sub(transfer.lost).max(1);
+        self.samples.add(format!("{name}/both"), used * 1e6 / arrived as f64);
         Ok(())
     }
 }

@@ -63,7 +63,7 @@ pub(crate) fn run(options: &Options, laboratory: &Path, interrupt: &Interrupt) -
     let only = options.only.as_deref().unwrap_or("");
     let stages: Vec<_> = STAGES.iter().filter(|stage| stage.name.contains(only)).collect();
 
-    let machine = machine::facts(&[&program, Path::new("iperf3")]);
+    let machine = machine::facts(&[&program, Path::new("iperf3"), Path::new("wireguard-go")]);
     let round = stages.iter().map(|stage| pace.stage(stage)).sum::<std::time::Duration>();
     let progress = Progress::new(round * rounds);
     let mut bench = Bench { program, pace, progress, interrupt, samples: Samples::default() };

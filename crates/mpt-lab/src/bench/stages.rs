@@ -1,5 +1,7 @@
 //! What is measured, in which set-up.
 
+use crate::daemon::{Data, Settings};
+
 /// One set-up of hosts, paths and, perhaps, daemons, and what is measured in it.
 #[derive(Debug)]
 pub(super) struct Stage {
@@ -9,17 +11,21 @@ pub(super) struct Stage {
     pub(super) paths: usize,
     /// Whether the paths' devices take TCP super-packets (TSO and GSO).
     pub(super) segmentation_offload: bool,
-    /// The tunnel; `None`: the traffic goes over the first path directly.
-    pub(super) tunnel: Option<TunnelSpec>,
+    /// What carries the traffic.
+    pub(super) carrier: Carrier,
     /// What is measured, in this order.
     pub(super) measures: &'static [Measure],
 }
 
-/// How the tunnel differs from the daemon's defaults.
-#[derive(Debug)]
-pub(super) struct TunnelSpec {
-    /// Size of the reorder window, in packets; `None`: the default.
-    pub(super) window: Option<u16>,
+/// What carries the traffic.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Carrier {
+    /// The first path.
+    Path,
+    /// Our tunnel, over all paths.
+    Tunnel(Settings),
+    /// WireGuard in user space, over the first path.
+    WireguardGo,
 }
 
 /// One measurement.
@@ -39,15 +45,29 @@ pub(super) enum Measure {
         /// UDP payload in bytes.
         payload: u16,
     },
+    /// CPU time that both daemons take for a UDP packet, at a rate that any machine carries.
+    UdpCpu {
+        /// UDP payload in bytes.
+        payload: u16,
+    },
 }
 
-use Measure::{IdleMemory, Ping, Tcp, Udp};
+use Measure::{IdleMemory, Ping, Tcp, Udp, UdpCpu};
 
 const ONE_FLOW: Measure = Tcp { flows: 1 };
 const FOUR_FLOWS: Measure = Tcp { flows: 4 };
-const DEFAULT: Option<TunnelSpec> = Some(TunnelSpec { window: None });
-const WINDOW_10000: Option<TunnelSpec> = Some(TunnelSpec { window: Some(10_000) });
-const WINDOW_0: Option<TunnelSpec> = Some(TunnelSpec { window: Some(0) });
+/// What is compared between plain and sealed data.
+const SEALING: &[Measure] = &[ONE_FLOW, Udp { payload: 64 }, UdpCpu { payload: 64 }];
+const DEFAULT: Carrier = Carrier::Tunnel(Settings { window: None, session: None });
+const WINDOW_10000: Carrier = Carrier::Tunnel(Settings { window: Some(10_000), session: None });
+const WINDOW_0: Carrier = Carrier::Tunnel(Settings { window: Some(0), session: None });
+const PLAIN: Carrier = with_session(Data::Plain);
+const AES: Carrier = with_session(Data::Aes256Gcm);
+const CHACHA20: Carrier = with_session(Data::Chacha20Poly1305);
+
+const fn with_session(data: Data) -> Carrier {
+    Carrier::Tunnel(Settings { window: None, session: Some(data) })
+}
 
 /// One round. What is compared stands close together.
 pub(super) const STAGES: &[Stage] = &[
@@ -55,63 +75,112 @@ pub(super) const STAGES: &[Stage] = &[
         name: "veth",
         paths: 1,
         segmentation_offload: true,
-        tunnel: None,
+        carrier: Carrier::Path,
         measures: &[Ping, ONE_FLOW, FOUR_FLOWS, Udp { payload: 64 }, Udp { payload: 1400 }],
     },
     Stage {
         name: "veth-no-tso",
         paths: 1,
         segmentation_offload: false,
-        tunnel: None,
+        carrier: Carrier::Path,
         measures: &[ONE_FLOW],
     },
     Stage {
         name: "tunnel-1-path",
         paths: 1,
         segmentation_offload: true,
-        tunnel: DEFAULT,
+        carrier: DEFAULT,
         measures: &[Ping, ONE_FLOW, FOUR_FLOWS, Udp { payload: 64 }, Udp { payload: 1400 }],
     },
     Stage {
         name: "tunnel-2-paths",
         paths: 2,
         segmentation_offload: true,
-        tunnel: DEFAULT,
+        carrier: DEFAULT,
         measures: &[ONE_FLOW, FOUR_FLOWS],
     },
     Stage {
         name: "tunnel-4-paths",
         paths: 4,
         segmentation_offload: true,
-        tunnel: DEFAULT,
+        carrier: DEFAULT,
         measures: &[ONE_FLOW, FOUR_FLOWS],
     },
     Stage {
         name: "window-10000-1-path",
         paths: 1,
         segmentation_offload: true,
-        tunnel: WINDOW_10000,
+        carrier: WINDOW_10000,
         measures: &[ONE_FLOW],
     },
     Stage {
         name: "window-0-1-path",
         paths: 1,
         segmentation_offload: true,
-        tunnel: WINDOW_0,
+        carrier: WINDOW_0,
         measures: &[ONE_FLOW],
     },
     Stage {
         name: "window-10000-2-paths",
         paths: 2,
         segmentation_offload: true,
-        tunnel: WINDOW_10000,
+        carrier: WINDOW_10000,
         measures: &[IdleMemory, ONE_FLOW],
     },
     Stage {
         name: "window-0-2-paths",
         paths: 2,
         segmentation_offload: true,
-        tunnel: WINDOW_0,
+        carrier: WINDOW_0,
+        measures: &[ONE_FLOW],
+    },
+    Stage {
+        name: "session-plain-1-path",
+        paths: 1,
+        segmentation_offload: true,
+        carrier: PLAIN,
+        measures: SEALING,
+    },
+    Stage {
+        name: "session-aes-1-path",
+        paths: 1,
+        segmentation_offload: true,
+        carrier: AES,
+        measures: SEALING,
+    },
+    Stage {
+        name: "wireguard-go",
+        paths: 1,
+        segmentation_offload: true,
+        carrier: Carrier::WireguardGo,
+        measures: &[ONE_FLOW],
+    },
+    Stage {
+        name: "session-chacha20-1-path",
+        paths: 1,
+        segmentation_offload: true,
+        carrier: CHACHA20,
+        measures: &[ONE_FLOW],
+    },
+    Stage {
+        name: "session-plain-2-paths",
+        paths: 2,
+        segmentation_offload: true,
+        carrier: PLAIN,
+        measures: &[ONE_FLOW],
+    },
+    Stage {
+        name: "session-aes-2-paths",
+        paths: 2,
+        segmentation_offload: true,
+        carrier: AES,
+        measures: &[ONE_FLOW],
+    },
+    Stage {
+        name: "session-chacha20-2-paths",
+        paths: 2,
+        segmentation_offload: true,
+        carrier: CHACHA20,
         measures: &[ONE_FLOW],
     },
 ];
@@ -124,6 +193,7 @@ impl Measure {
             Ping => "ping".into(),
             Tcp { flows } => format!("tcp-{flows}"),
             Udp { payload } => format!("udp-{payload}"),
+            UdpCpu { payload } => format!("udp-{payload}-cpu"),
         }
     }
 }

@@ -28,6 +28,7 @@ pub(crate) use command::{Options, run as run_command};
 pub(crate) use duration::{expected_duration, forward_rate};
 pub(crate) use environment::environment;
 pub(crate) use laboratory::Laboratory;
+pub(crate) use method::adapter;
 pub(crate) use missing::missing;
 pub(crate) use result::{CaseResult, Environment, Flag, Series, metric};
 pub(crate) use run::run;

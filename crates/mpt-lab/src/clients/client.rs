@@ -63,6 +63,7 @@ impl Client {
             key: None,
             timing: Timing { keepalive: KEEPALIVE, idle: KEEPALIVE, dead: None },
             largest_wish: u16::MAX,
+            seal: mpt_core::Seal::Off,
             connection: Some(connection),
             paths: names(&paths),
             remote: None,
@@ -159,7 +160,10 @@ impl Client {
         let sequence = transmit.sequence.wrapping_add(self.skipped);
         self.datagram.clear();
         self.datagram.resize(outgoing.header_len(), 0);
-        outgoing.frame(&Transmit { sequence, ..*transmit }, &mut self.datagram, inner);
+        let transmit = Transmit { sequence, ..*transmit };
+        if !outgoing.frame_pieces(&transmit, &mut self.datagram, inner) {
+            return None;
+        }
         self.datagram.extend_from_slice(inner);
         Some((path, &self.datagram))
     }
@@ -237,6 +241,7 @@ fn connection(number: u16) -> ConnectionConfig {
         sequence: true,
         direction: Direction::Both,
         mapping: Mapping::Packet,
+        repair: mpt_core::Repair::Auto,
         // Nothing is delivered, so nothing is put in order.
         reorder: reorder::Config {
             window: 0,
@@ -250,6 +255,7 @@ fn connection(number: u16) -> ConnectionConfig {
         ecn: ecn::Mode::Compatibility,
         mtu: None,
         limits_device: true,
+        seal: mpt_core::Seal::Off,
         loose: false,
         paths: (0..PATHS).map(path).collect(),
     }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use anyhow::Result;
 
-use crate::daemon::Tunnel;
+use crate::daemon::{Settings, Tunnel};
 use crate::interrupt::Interrupt;
 use crate::iperf::{self, Load, Server};
 use crate::samples::Samples;
@@ -23,7 +23,7 @@ pub(super) fn measure(
     let topology = Topology::new(&[PathSpec { shaped: None, segmentation_offload: true }])?;
     // A short name: the path of a UNIX socket has at most 107 bytes.
     let scratch = tempfile::Builder::new().prefix("mpt-lab-").tempdir()?;
-    let tunnel = Tunnel::start(program, &topology, None, scratch.path(), interrupt)?;
+    let tunnel = Tunnel::start(program, &topology, Settings::default(), scratch.path(), interrupt)?;
     let _server = Server::start(topology.host(End::B), interrupt)?;
     let used = |end| usage::cpu_time(tunnel.daemon(end).id());
     let before = [used(End::A)?, used(End::B)?];

@@ -1,13 +1,10 @@
 //! Two daemons over a network whose lines can break, and the traffic through their tunnel.
 
-use std::fs;
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context, Result};
 use mpt_api::{ConnectionState, PathChange, Snapshot};
-use mpt_core::session::PrivateKey;
 use tempfile::TempDir;
 
 use super::capture::Capture;
@@ -16,7 +13,7 @@ use super::metronome::{Beat, Metronome};
 use super::network::{LineSpec, Middle, Network};
 use super::record::{Record, index};
 use super::stream::Stream;
-use crate::daemon::{Daemon, Tunnel};
+use crate::daemon::{self, Daemon, Tunnel};
 use crate::interrupt::Interrupt;
 use crate::topology::End;
 
@@ -202,11 +199,6 @@ impl Recording {
 /// Key file of one end, and the public key of the other. The keys are drawn anew by no one: they protect nothing, and the same keys
 /// make runs comparable.
 fn identity(directory: &Path, end: End) -> Result<Identity> {
-    let key = |end: End| PrivateKey::from_seed([end.number(); 32]);
-    let file = directory.join(format!("{end}.key"));
-    if !file.exists() {
-        fs::write(&file, key(end).to_base64().as_bytes()).context("cannot write a key file")?;
-        fs::set_permissions(&file, fs::Permissions::from_mode(0o600))?;
-    }
-    Ok(Identity { file, peer: key(end.other()).public().to_string() })
+    let peer = daemon::key(end.other()).public().to_string();
+    Ok(Identity { file: daemon::private_key(directory, end)?, peer })
 }

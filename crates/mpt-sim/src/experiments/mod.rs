@@ -49,7 +49,7 @@ pub struct Setting<'a> {
 }
 
 /// All of them: the study in the order of the paper, then the tunnel.
-pub const ALL: [Experiment; 27] = {
+pub const ALL: [Experiment; 28] = {
     const fn of(
         name: &'static str,
         title: &'static str,
@@ -112,6 +112,10 @@ pub const ALL: [Experiment; 27] = {
         with_parts(
             of("real-networks", "Thirteen networks outside the papers", 3, networks::real),
             &networks::NAMES,
+        ),
+        with_parts(
+            of("lossy-networks", "Networks that lose packets", 5, networks::lossy),
+            &networks::LOSSY,
         ),
         with_parts(
             of("hard-links", "Links that do not stay as they are", 3, networks::hard),

@@ -159,7 +159,7 @@ impl Key {
                 rate: Bitrate::new(self.rate_kbit * 1000).unwrap_or(base.rate),
                 fluctuation: Some(Fluctuation { share: self.fluctuation_percent / 100.0, redraw }),
                 queue: self.queue,
-                loss: loss.filter(|it| it.value() > 0.0).map_or(Loss::None, Loss::Bernoulli),
+                loss: loss.map_or(Loss::None, Loss::from),
                 ..base
             }
         };

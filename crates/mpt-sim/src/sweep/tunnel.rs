@@ -4,7 +4,7 @@ use std::ops::RangeInclusive;
 use std::time::Duration;
 
 use mpt_core::reorder;
-use mpt_link::Probability;
+use mpt_link::{Loss, Probability};
 use serde::{Deserialize, Serialize};
 use toml::Spanned;
 
@@ -151,7 +151,7 @@ impl TunnelKey {
             let path = Path::new(self.rates_mbit[index], delay);
             Path {
                 jitter: Duration::from_secs_f64(self.jitters_ms[index] / 1e3),
-                loss: Probability::new(self.loss_percent / 100.0).unwrap_or_default(),
+                loss: Probability::new(self.loss_percent / 100.0).map_or(Loss::None, Loss::from),
                 queue: Duration::from_millis(self.queue_ms),
                 weight: self.weights.map_or(path.weight, |weights| weights[index]),
                 ..path

@@ -4,9 +4,7 @@ use std::time::Duration;
 
 use mpt_core::path::mtu;
 use mpt_core::{Mapping, advise, reorder};
-use mpt_link::{
-    Bitrate, ByteCount, Distribution, Jitter, Loss, Params, Probability, QueueLimit, Redraw,
-};
+use mpt_link::{Bitrate, ByteCount, Distribution, Jitter, Loss, Params, QueueLimit, Redraw};
 use mpt_wire::gre;
 use mpt_wire::ip::Version;
 use serde::{Deserialize, Serialize};
@@ -67,7 +65,7 @@ pub struct Path {
     /// holds for a while, they stay in order.
     pub redraw: Redraw,
     /// Random loss, in both directions.
-    pub loss: Probability,
+    pub loss: Loss,
     /// How long packets may wait for the transmitter.
     pub queue: Duration,
     /// The wait above which the queue marks packets, or drops those that cannot be marked.
@@ -121,7 +119,7 @@ impl Path {
             delay,
             jitter: Duration::ZERO,
             redraw: Redraw::EveryPacket,
-            loss: Probability::ZERO,
+            loss: Loss::None,
             queue: Duration::from_millis(100),
             mark_above: None,
             fair: false,
@@ -141,8 +139,6 @@ impl Path {
             distribution: Distribution::Normal { deviation: self.jitter },
             redraw: self.redraw,
         });
-        let loss =
-            if self.loss == Probability::ZERO { Loss::None } else { Loss::Bernoulli(self.loss) };
         Params {
             rate: Some(self.rate),
             queue: QueueLimit::Time(self.queue),
@@ -151,7 +147,7 @@ impl Path {
             keep_order: self.redraw != Redraw::EveryPacket,
             mark_above: self.mark_above,
             slot: self.slot,
-            loss,
+            loss: self.loss,
             ..Params::default()
         }
     }

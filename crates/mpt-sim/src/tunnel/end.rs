@@ -7,7 +7,7 @@ use mpt_core::node::{self, Destination};
 use mpt_core::reorder::EqualizedBuffer;
 use mpt_core::{
     Connection, ConnectionId, DeviceId, DeviceSink, InnerPacket, Node, Outgoing, PacketMemory,
-    PathId, Transmit,
+    PathId, RepairCounters, Transmit,
 };
 use mpt_wire::ecn;
 
@@ -41,10 +41,8 @@ pub(super) struct End {
     memory: Memory,
     /// A packet of the host behind: headers, and a payload that nobody looks at.
     inner: Vec<u8>,
-    /// Packets that wait in the queue of the connection, by [`mpt_core::StoreId`].
+    /// Packets that wait in the queue of the connection, or may have to be sent again, by [`mpt_core::StoreId`].
     stored: Vec<Stored>,
-    /// How many of them there are.
-    queued: usize,
     outbox: Vec<Leaving>,
     refused: u64,
 }
@@ -126,7 +124,6 @@ impl End {
             memory,
             inner: vec![0; usize::from(u16::MAX)],
             stored: Vec::new(),
-            queued: 0,
             outbox: Vec::new(),
             refused: 0,
         }
@@ -149,7 +146,25 @@ impl End {
 
     /// Packets that wait in the queue of the connection.
     pub(super) fn queued(&self) -> usize {
-        self.queued
+        self.connection().and_then(Connection::queue).map_or(0, |queue| queue.segments)
+    }
+
+    /// Which end it is: that of the sender of data is 0.
+    pub(super) fn side(&self) -> usize {
+        self.side
+    }
+
+    /// Adds what was sent again over all paths.
+    pub(super) fn add_repairs(&self, mut sum: RepairCounters) -> RepairCounters {
+        for (_, path) in self.connection().into_iter().flat_map(Connection::repairs) {
+            sum.lost += path.lost;
+            sum.repaired += path.repaired;
+            sum.refused += path.refused;
+            sum.late += path.late;
+            sum.sent += path.sent;
+            sum.bytes += path.bytes;
+        }
+        sum
     }
 
     /// Packets of the host behind that the tunnel has not taken: every path was down.
@@ -170,7 +185,6 @@ impl End {
         frame(&outgoing, headers, inner, &self.paths, wire, &mut self.outbox);
         if let Some(id) = outgoing.stored {
             let id = id.0 as usize;
-            self.queued += 1;
             let empty = Stored { headers: [0; MAX_HEADERS], headers_len: 0, inner };
             self.stored.resize(self.stored.len().max(id + 1), empty);
             let stored = &mut self.stored[id];
@@ -210,7 +224,6 @@ impl End {
         while let Some(departure) = self.node.poll_departure(now) {
             let Stored { headers, headers_len, inner } = &self.stored[departure.packet.0 as usize];
             let headers = &headers[..*headers_len];
-            self.queued -= usize::from(departure.released);
             frame(&departure.outgoing, headers, *inner, &self.paths, wire, &mut self.outbox);
         }
         while self.node.poll_path_event().is_some() {}
@@ -273,7 +286,8 @@ fn frame(
         let id = wire.add((gre + inner.size as usize, sequence, inner.content, outer), |head| {
             head.resize(gre, 0);
             head.extend_from_slice(headers);
-            outgoing.frame(transmit, head, &[]);
+            let framed = outgoing.frame_pieces(transmit, head, &[]);
+            debug_assert!(framed, "what is simulated is not sealed");
             if mark {
                 ecn::set(&mut head[gre..], ecn::Ecn::Ce);
             }

@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 use std::time::Duration;
 
+use mpt_core::RepairCounters;
 use mpt_link::Counters;
 
 use crate::network::Route;
@@ -27,6 +28,8 @@ pub struct Record {
     pub flows: Vec<tcp::Counters>,
     /// Packets that the tunnels did not take since all paths were down, and those that queues of tunnels dropped.
     pub refused: u64,
+    /// What the tunnels sent again, and what they held for lost, in the direction of the data.
+    pub repairs: RepairCounters,
     /// Events of the run.
     pub events: u64,
     /// Hash of its trace: equal for equal runs.
@@ -193,12 +196,15 @@ impl Recorder {
             };
             trips.iter().map(trip).collect()
         };
-        let ends = world.tunnels.iter().flat_map(|tunnel| &tunnel.ends);
+        let ends = || world.tunnels.iter().flat_map(|tunnel| &tunnel.ends);
         Record {
             samples: self.samples,
             echoes: world.echoes.iter().map(|echoes| trips(&echoes.trips)).collect(),
+            repairs: ends()
+                .filter(|end| end.side() == 0)
+                .fold(RepairCounters::default(), |sum, end| end.add_repairs(sum)),
             flows: world.flows.iter().map(|it| *it.sender.subflow().counters()).collect(),
-            refused: ends.map(|end| end.refused()).sum(),
+            refused: ends().map(|end| end.refused()).sum(),
             events: world.events.handled(),
             trace: world.events.trace(),
         }

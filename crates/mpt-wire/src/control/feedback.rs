@@ -56,6 +56,15 @@ pub struct SentEntry {
     pub packets: u32,
 }
 
+/// Consecutive sequence numbers of data packets that have not come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct MissingEntry {
+    /// The first of them.
+    pub first: u32,
+    /// How many.
+    pub count: u16,
+}
+
 impl Entry for Stamp {
     const LEN: usize = 8;
 
@@ -115,5 +124,18 @@ impl Entry for SentEntry {
     fn encode(&self, buffer: &mut Vec<u8>) {
         buffer.extend_from_slice(&self.path_id.to_be_bytes());
         buffer.extend_from_slice([self.last, self.packets].map(u32::to_be_bytes).as_flattened());
+    }
+}
+
+impl Entry for MissingEntry {
+    const LEN: usize = 6;
+
+    fn decode(bytes: &[u8]) -> Self {
+        Self { first: u32_at(bytes, 0), count: u16_at(bytes, 4) }
+    }
+
+    fn encode(&self, buffer: &mut Vec<u8>) {
+        buffer.extend_from_slice(&self.first.to_be_bytes());
+        buffer.extend_from_slice(&self.count.to_be_bytes());
     }
 }

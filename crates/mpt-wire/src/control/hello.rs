@@ -5,11 +5,13 @@
 //!  0                   1                   2                   3
 //!  0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1
 //! +-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+
-//! |     Kind      |   Flags     |K| Capabilities  |  Name length  |  Hello, 128 bytes
+//! |     Kind      |   Flags   |S|K| Capabilities  |  Name length  |  Hello, 128 bytes
 //! +-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+
 //! |                    GRE key (valid if K is set)                |
 //! +-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+
-//! ~     Capabilities: at most 16 of id u16, version u16           ~  8..72
+//! ~     Capabilities: at most 12 of id u16, version u16           ~  8..56
+//! +-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+
+//! ~     Sealing (16 bytes, valid if S is set)                     ~  56..72
 //! +-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+
 //! ~     Name: at most 32 bytes of UTF-8                           ~  72..104
 //! +-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+
@@ -17,9 +19,11 @@
 //! +-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+
 //!
 //! +-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+
-//! |   Flags     |A| Capabilities  |            Reserved           |  Welcome, 64 bytes
+//! |   Flags   |S|A| Capabilities  |            Reserved           |  Welcome, 64 bytes
 //! +-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+
-//! ~     Capabilities: at most 12 of id u16, version u16           ~  4..52
+//! ~     Capabilities: at most 11 of id u16, version u16           ~  4..48
+//! +-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+
+//! ~     Sealing (16 bytes, valid if S is set)                     ~  48..64
 //! +-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+
 //! ```
 //!
@@ -29,6 +33,7 @@
 
 use std::fmt;
 
+use super::sealing::{SEALING_LEN, Sealing};
 use crate::bytes::{array_at, set_u16_at, set_u32_at, set_u64_at, u16_at, u32_at, u64_at};
 
 /// The length of a Hello.
@@ -36,9 +41,9 @@ pub const HELLO_LEN: usize = 128;
 /// The length of a Welcome.
 pub const WELCOME_LEN: usize = 64;
 /// The most capabilities in a Hello: that many have room.
-pub const MAX_HELLO_CAPABILITIES: usize = 16;
-/// The most capabilities in a Welcome: that many have room, and a reserve of 12 bytes.
-pub const MAX_WELCOME_CAPABILITIES: usize = 12;
+pub const MAX_HELLO_CAPABILITIES: usize = 12;
+/// The most capabilities in a Welcome: that many have room.
+pub const MAX_WELCOME_CAPABILITIES: usize = 11;
 /// The length of a challenge, without its time.
 pub const CHALLENGE_LEN: usize = 16;
 /// The longest name, in bytes.
@@ -46,6 +51,8 @@ pub const MAX_NAME_LEN: usize = 32;
 
 const KEY_PRESENT: u8 = 0x01;
 const ATTACHED: u8 = 0x01;
+/// In a Hello and in a Welcome: the bytes of a [`Sealing`] are there.
+const SEALING_PRESENT: u8 = 0x02;
 
 /// Where the fields of a Hello are.
 mod hello_at {
@@ -55,6 +62,7 @@ mod hello_at {
     pub(super) const NAME_LEN: usize = 3;
     pub(super) const KEY: usize = 4;
     pub(super) const CAPABILITIES: usize = 8;
+    pub(super) const SEALING: usize = 56;
     pub(super) const NAME: usize = 72;
     pub(super) const CHALLENGE_TIME: usize = 104;
     pub(super) const CHALLENGE: usize = 112;
@@ -65,6 +73,7 @@ mod welcome_at {
     pub(super) const FLAGS: usize = 0;
     pub(super) const CAPABILITY_COUNT: usize = 1;
     pub(super) const CAPABILITIES: usize = 4;
+    pub(super) const SEALING: usize = 48;
 }
 
 /// Why bytes are not a Hello or a Welcome. They were authenticated: the peer is at fault.
@@ -111,13 +120,23 @@ pub struct Capability {
 impl Capability {
     /// The control protocol itself, version 2.
     pub const CONTROL: Capability = Capability { id: 1, version: 2 };
+    /// Sealed data: what [`Sealing`] says in a Hello or a Welcome.
+    pub const SEALED_DATA: Capability = Capability { id: 2, version: 1 };
 
     /// What this implementation announces, in Hello and in Welcome. A table in `docs/protocol.md`,
     /// section 23, says why other abilities need no announcement.
-    pub const ANNOUNCED: &'static [Capability] = &[Self::CONTROL];
+    pub const ANNOUNCED: &'static [Capability] = &[Self::CONTROL, Self::SEALED_DATA];
 
     const LEN: usize = 4;
 }
+
+const _: () = assert!(
+    hello_at::CAPABILITIES + MAX_HELLO_CAPABILITIES * Capability::LEN == hello_at::SEALING
+        && hello_at::SEALING + SEALING_LEN == hello_at::NAME
+        && welcome_at::CAPABILITIES + MAX_WELCOME_CAPABILITIES * Capability::LEN
+            == welcome_at::SEALING
+        && welcome_at::SEALING + SEALING_LEN == WELCOME_LEN
+);
 
 /// At most `N` capabilities, in the order in which they are sent.
 #[derive(Clone, Copy)]
@@ -255,6 +274,8 @@ pub struct Hello {
     pub name: Name,
     /// The responder's challenge, if it has demanded one. A time of 0 stands for none.
     pub challenge: Option<Challenge>,
+    /// What the initiator says about sealed data; `None` where it does not want any.
+    pub sealing: Option<Sealing>,
 }
 
 impl Hello {
@@ -267,7 +288,11 @@ impl Hello {
             set_u32_at(&mut bytes, hello_at::KEY, key);
         }
         bytes[hello_at::CAPABILITY_COUNT] = self.capabilities.len as u8;
-        self.capabilities.encode(&mut bytes[hello_at::CAPABILITIES..hello_at::NAME]);
+        self.capabilities.encode(&mut bytes[hello_at::CAPABILITIES..hello_at::SEALING]);
+        if let Some(sealing) = &self.sealing {
+            bytes[hello_at::FLAGS] |= SEALING_PRESENT;
+            sealing.encode(&mut bytes[hello_at::SEALING..hello_at::NAME]);
+        }
         bytes[hello_at::NAME_LEN] = self.name.len;
         bytes[hello_at::NAME..hello_at::NAME + MAX_NAME_LEN].copy_from_slice(&self.name.bytes);
         if let Some(challenge) = &self.challenge {
@@ -291,8 +316,9 @@ impl Hello {
         let has_key = bytes[hello_at::FLAGS] & KEY_PRESENT != 0;
         let capabilities = Capabilities::decode(
             bytes[hello_at::CAPABILITY_COUNT],
-            &bytes[hello_at::CAPABILITIES..hello_at::NAME],
+            &bytes[hello_at::CAPABILITIES..hello_at::SEALING],
         )?;
+        let seals = bytes[hello_at::FLAGS] & SEALING_PRESENT != 0;
         let name_len = usize::from(bytes[hello_at::NAME_LEN]);
         let name = &bytes[hello_at::NAME..hello_at::NAME + MAX_NAME_LEN];
         let name = str::from_utf8(name.get(..name_len).ok_or(Error::Name)?);
@@ -306,6 +332,7 @@ impl Hello {
             capabilities,
             name: Name::new(name.map_err(|_| Error::Name)?)?,
             challenge: Some(challenge).filter(|challenge| challenge.time != 0),
+            sealing: seals.then(|| Sealing::decode(&bytes[hello_at::SEALING..hello_at::NAME])),
         })
     }
 }
@@ -317,6 +344,9 @@ pub struct Welcome {
     pub attached: bool,
     /// What the responder can do.
     pub capabilities: Capabilities<MAX_WELCOME_CAPABILITIES>,
+    /// What the responder says about sealed data; `None` where data is not sealed. Only in the answer
+    /// to a Hello that has it.
+    pub sealing: Option<Sealing>,
 }
 
 impl Welcome {
@@ -327,7 +357,11 @@ impl Welcome {
             bytes[welcome_at::FLAGS] |= ATTACHED;
         }
         bytes[welcome_at::CAPABILITY_COUNT] = self.capabilities.len as u8;
-        self.capabilities.encode(&mut bytes[welcome_at::CAPABILITIES..]);
+        self.capabilities.encode(&mut bytes[welcome_at::CAPABILITIES..welcome_at::SEALING]);
+        if let Some(sealing) = &self.sealing {
+            bytes[welcome_at::FLAGS] |= SEALING_PRESENT;
+            sealing.encode(&mut bytes[welcome_at::SEALING..]);
+        }
         bytes
     }
 
@@ -341,14 +375,17 @@ impl Welcome {
             attached: bytes[welcome_at::FLAGS] & ATTACHED != 0,
             capabilities: Capabilities::decode(
                 bytes[welcome_at::CAPABILITY_COUNT],
-                &bytes[welcome_at::CAPABILITIES..],
+                &bytes[welcome_at::CAPABILITIES..welcome_at::SEALING],
             )?,
+            sealing: (bytes[welcome_at::FLAGS] & SEALING_PRESENT != 0)
+                .then(|| Sealing::decode(&bytes[welcome_at::SEALING..])),
         })
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::sealing::Suites;
     use super::*;
 
     const OTHER: Capability = Capability { id: 0x0203, version: 0x0405 };
@@ -360,7 +397,25 @@ mod tests {
             capabilities: Capabilities::from_slice(&[Capability::CONTROL, OTHER]).unwrap(),
             name: Name::new("büro").unwrap(),
             challenge: Some(Challenge { time: 0x0102_0304_0506_0708, value: [0xcc; 16] }),
+            sealing: None,
         }
+    }
+
+    fn sealing() -> Sealing {
+        Sealing { index: 0x1a2b_3c4d, suites: Suites::WITHOUT_AES, first: 0x0900_0000_0001 }
+    }
+
+    #[test]
+    fn sealed_data_is_told_in_both() {
+        let bytes = [0x1a, 0x2b, 0x3c, 0x4d, 2, 0, 0, 0, 0, 0, 9, 0, 0, 0, 0, 1];
+        let hello = Hello { sealing: Some(sealing()), ..hello() };
+        assert_eq!(hello.encode()[1], 3);
+        assert_eq!(hello.encode()[56..72], bytes);
+        assert_eq!(Hello::decode(&hello.encode()), Ok(hello));
+        let welcome = Welcome { sealing: Some(sealing()), ..Welcome::default() };
+        assert_eq!(welcome.encode()[0], 2);
+        assert_eq!(welcome.encode()[48..], bytes);
+        assert_eq!(Welcome::decode(&welcome.encode()), Ok(welcome));
     }
 
     #[test]
@@ -383,6 +438,7 @@ mod tests {
             capabilities: Capabilities::new(),
             name: Name::default(),
             challenge: None,
+            sealing: None,
         };
         let mut expected = [0; HELLO_LEN];
         expected[0] = 2;
@@ -395,6 +451,7 @@ mod tests {
         let welcome = Welcome {
             attached: true,
             capabilities: Capabilities::from_slice(&[Capability::CONTROL]).unwrap(),
+            sealing: None,
         };
         let mut expected = [0; WELCOME_LEN];
         expected[..8].copy_from_slice(&[1, 1, 0, 0, 0, 1, 0, 2]);
@@ -406,7 +463,7 @@ mod tests {
     #[test]
     fn what_has_no_meaning_yet_is_ignored() {
         let mut bytes = hello().encode();
-        bytes[1] |= 0xfe;
+        bytes[1] |= 0xfc;
         bytes[16..72].fill(0xff);
         bytes[77..104].fill(0xff);
         assert_eq!(Hello::decode(&bytes), Ok(hello()));
@@ -415,7 +472,7 @@ mod tests {
         assert_eq!(Hello::decode(&bytes), Ok(Hello { key: None, ..hello() }));
 
         let mut bytes = [0xff; WELCOME_LEN];
-        bytes[..2].copy_from_slice(&[0xfe, 0]);
+        bytes[..2].copy_from_slice(&[0xfc, 0]);
         assert_eq!(Welcome::decode(&bytes), Ok(Welcome::default()));
     }
 
@@ -425,7 +482,7 @@ mod tests {
         assert_eq!(capabilities.as_slice(), [Capability::CONTROL, OTHER]);
         assert_eq!(capabilities.version(1), Some(2));
         assert_eq!(capabilities.version(OTHER.id), Some(OTHER.version));
-        assert_eq!(capabilities.version(2), None);
+        assert_eq!(capabilities.version(Capability::SEALED_DATA.id), None);
     }
 
     #[test]
@@ -433,7 +490,7 @@ mod tests {
         for (at, value, error) in [
             (0, 0, Error::Kind),
             (0, 3, Error::Kind),
-            (2, 17, Error::Capabilities),
+            (2, 13, Error::Capabilities),
             (3, 33, Error::Name),
             (72, 0xff, Error::Name),
             (72, b'\n', Error::Name),
@@ -443,24 +500,26 @@ mod tests {
             assert_eq!(Hello::decode(&bytes), Err(error), "byte {at} = {value}");
         }
         let mut bytes = [0; WELCOME_LEN];
-        bytes[1] = 13;
+        bytes[1] = 12;
         assert_eq!(Welcome::decode(&bytes), Err(Error::Capabilities));
     }
 
     #[test]
     fn as_much_as_there_is_room_for() {
         let full = Hello {
-            capabilities: Capabilities::from_slice(&[OTHER; 16]).unwrap(),
+            capabilities: Capabilities::from_slice(&[OTHER; 12]).unwrap(),
             name: Name::new(&"n".repeat(32)).unwrap(),
+            sealing: Some(sealing()),
             ..hello()
         };
         assert_eq!(Hello::decode(&full.encode()), Ok(full));
         let full = Welcome {
             attached: false,
-            capabilities: Capabilities::from_slice(&[OTHER; 12]).unwrap(),
+            capabilities: Capabilities::from_slice(&[OTHER; 11]).unwrap(),
+            sealing: Some(sealing()),
         };
         assert_eq!(Welcome::decode(&full.encode()), Ok(full));
-        assert_eq!(Capabilities::<16>::from_slice(&[OTHER; 17]), None);
+        assert_eq!(Capabilities::<12>::from_slice(&[OTHER; 13]), None);
         assert_eq!(Name::new(&"n".repeat(33)), Err(Error::Name));
     }
 }

@@ -23,6 +23,8 @@
 //! 12 Arrived    time u32, n x { path id u16, number u32, time u32 }
 //! 13 Received   n x { path id u16, packets u32, bytes u32, highest u32, marked u32,
 //!                      settled u32, settled packets u32 }
+//! 14 Missing    n x { first u32, count u16 }
+//! 15 Kept       from u32, loss u16
 //! ```
 //!
 //! A frame ends with its last message. Types that are not known are skipped, so that a later
@@ -31,7 +33,7 @@
 use std::fmt;
 use std::marker::PhantomData;
 
-use super::feedback::{ArrivedEntry, ReceivedEntry, SentEntry, Stamp};
+use super::feedback::{ArrivedEntry, MissingEntry, ReceivedEntry, SentEntry, Stamp};
 use super::frame::MAX_PAYLOAD_LEN;
 use crate::bytes::{u16_at, u32_at, u64_at};
 
@@ -74,6 +76,8 @@ pub(super) mod kind {
     pub(in super::super) const SENT_UP_TO: u8 = 11;
     pub(in super::super) const ARRIVED: u8 = 12;
     pub(in super::super) const RECEIVED: u8 = 13;
+    pub(in super::super) const MISSING: u8 = 14;
+    pub(in super::super) const KEPT: u8 = 15;
 }
 
 /// Why the bytes of a frame are not messages. They were authenticated: the peer is at fault.
@@ -183,6 +187,17 @@ pub enum Message<'a> {
     },
     /// What has come on some of the paths.
     Received(Entries<'a, ReceivedEntry>),
+    /// Data packets of the peer that have not come, although later ones have, or the peer has said that
+    /// it sent them. It asks the peer to send again those that it holds for lost.
+    Missing(Entries<'a, MissingEntry>),
+    /// The sender keeps the data packets that it has sent, and sends again what is lost.
+    Kept {
+        /// The sequence number of the oldest packet that it still has: to ask for earlier ones is vain.
+        from: u32,
+        /// The share of packets that the worst path in use has lost of late, in 65,535ths, rounded up; 0 where
+        /// none is known to have lost any.
+        loss: u16,
+    },
 }
 
 /// One path in a [`Report`](Message::Report), as the sender of the report saw it.
@@ -454,6 +469,11 @@ impl<'a> Message<'a> {
                 Message::Arrived { time: u32_at(header, 0), entries: Entries::new(entries)? }
             }
             kind::RECEIVED => Message::Received(Entries::new(body)?),
+            kind::MISSING => Message::Missing(Entries::new(body)?),
+            kind::KEPT => {
+                let body: [u8; 6] = exactly(body)?;
+                Message::Kept { from: u32_at(&body, 0), loss: u16_at(&body, 4) }
+            }
             _ => return Ok(None),
         }))
     }

@@ -9,12 +9,14 @@ pub mod feedback;
 pub mod frame;
 pub mod hello;
 pub mod message;
+pub mod sealing;
 mod writer;
 
-pub use feedback::{ArrivedEntry, ReceivedEntry, SentEntry, Stamp};
+pub use feedback::{ArrivedEntry, MissingEntry, ReceivedEntry, SentEntry, Stamp};
 pub use frame::{Cookie, Frame, Initiation, Response, Sealed, SealedHeader};
 pub use hello::{Capabilities, Capability, Challenge, Hello, Kind, Name, Welcome};
 pub use message::{
     Entries, Entry, Message, Messages, PathEntry, PathState, Reason, ReportEntry, messages,
 };
+pub use sealing::{SEALING_LEN, Sealing, Suite, Suites};
 pub use writer::{Full, Writer};

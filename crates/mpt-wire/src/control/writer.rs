@@ -1,6 +1,6 @@
 //! Writes messages one behind the other into what will be sealed.
 
-use super::feedback::{ArrivedEntry, ReceivedEntry, SentEntry, Stamp};
+use super::feedback::{ArrivedEntry, MissingEntry, ReceivedEntry, SentEntry, Stamp};
 use super::frame::{MAX_PAYLOAD_LEN, MAX_PROBE_PAYLOAD_LEN};
 use super::message::{
     Entry, MAX_CHUNK_LEN, MAX_PATHS, MAX_REQUEST_LEN, MESSAGE_HEADER_LEN, Message,
@@ -95,6 +95,10 @@ impl<'a> Writer<'a> {
                 self.push_entries(kind::ARRIVED, &time.to_be_bytes(), entries.iter())
             }
             Message::Received(entries) => self.push_entries(kind::RECEIVED, &[], entries.iter()),
+            Message::Missing(entries) => self.push_entries(kind::MISSING, &[], entries.iter()),
+            Message::Kept { from, loss } => {
+                self.append(kind::KEPT, &from.to_be_bytes(), &loss.to_be_bytes())
+            }
         }
     }
 
@@ -160,6 +164,18 @@ impl<'a> Writer<'a> {
         entries: impl Iterator<Item = ReceivedEntry>,
     ) -> Result<(), Full> {
         self.push_what_fits(kind::RECEIVED, &[], entries)
+    }
+
+    /// Appends [`Missing`](Message::Missing) with as many entries as fit.
+    ///
+    /// # Errors
+    ///
+    /// [`Full`] if not even the message without entries fits.
+    pub fn push_missing(
+        &mut self,
+        entries: impl Iterator<Item = MissingEntry>,
+    ) -> Result<(), Full> {
+        self.push_what_fits(kind::MISSING, &[], entries)
     }
 
     fn push_entries<E: Entry>(

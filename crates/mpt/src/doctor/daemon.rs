@@ -3,7 +3,7 @@
 use std::time::{Duration, SystemTime};
 
 use ipnet::IpNet;
-use mpt_api::snapshot::{Connection, MtuSource, Path};
+use mpt_api::snapshot::{Connection, DataState, MtuSource, Path, Session};
 use mpt_api::{Command, DownReason, PathState, Reply, SessionState, Snapshot};
 use mpt_client::Client;
 use mpt_config::DEFAULT_PORT;
@@ -55,6 +55,9 @@ pub(super) fn check(answer: &Result<Answer, Failed>, found: &mut Findings) {
                 ),
             );
         }
+        if let Some(session) = &connection.session {
+            sealed(connection, session, found);
+        }
         for path in &connection.paths {
             let name = format!("{} {}", connection.name, path.name);
             mtu(connection, path, &name, found);
@@ -70,6 +73,29 @@ pub(super) fn check(answer: &Result<Answer, Failed>, found: &mut Findings) {
                 }
             }
         }
+    }
+}
+
+/// Whether the data of a connection is sealed, where it is to be.
+fn sealed(connection: &Connection, session: &Session, found: &mut Findings) {
+    let name = &connection.name;
+    match session.data {
+        Some(DataState::PlainPeer) => found.add(
+            Level::Warning,
+            "sealed data",
+            format!("connection {name}: data is neither encrypted nor authenticated, since its peer does not seal"),
+            "write seal = \"on\" at the peer, too",
+        ),
+        Some(DataState::Refused) => found.add(
+            Level::Error,
+            "sealed data",
+            format!("connection {name}: no data, since its peer does not seal"),
+            "write seal = \"on\" at the peer, too; or seal = \"off\" here, if data may travel in the clear",
+        ),
+        Some(DataState::Aes256Gcm | DataState::Chacha20Poly1305) => {
+            found.ok("sealed data", format!("connection {name}: data is encrypted and authenticated"));
+        }
+        Some(DataState::Plain | DataState::Waiting | DataState::Unknown) | None => {}
     }
 }
 

@@ -37,6 +37,7 @@ pub(crate) fn path(name: &str, local: &str, remote: &str) -> Path {
         drops: [("queue_full".to_owned(), 4)].into(),
         liveness: None,
         estimate: None,
+        repairs: None,
     }
 }
 
@@ -107,6 +108,8 @@ pub(crate) fn snapshot() -> Snapshot {
             established_s: Some(3_601),
             rekeyed_s: Some(17),
             handshakes: 31,
+            seal: Some(mpt_api::Seal::On),
+            data: Some(mpt_api::DataState::Aes256Gcm),
             keepalive_us: 100_000,
             idle_keepalive_us: 15_000_000,
         }),

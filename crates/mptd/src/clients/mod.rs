@@ -401,8 +401,10 @@ fn connection(client: &config::Client, name: &str, key: u32, request: &Create) -
         // All clients share the sockets of `daemon.listen`: a second socket on the same address and port, without the checksum,
         // would take the packets of the others.
         udp_checksum: true,
+        seal: client.seal,
         direction: Direction::Both,
         mapping: request.mapping,
+        repair: client.repair,
         reorder: config::Reorder { window, max_delay, ..client.reorder },
         multicast: false,
         copy_dscp: false,

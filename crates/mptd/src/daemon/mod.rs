@@ -11,6 +11,7 @@ mod links;
 mod measure;
 mod names;
 mod network;
+mod prototypes;
 mod provoked;
 mod put_back;
 mod reload;
@@ -19,6 +20,7 @@ mod sessions;
 mod steering;
 mod system;
 mod test_turns;
+mod unsealed;
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -120,7 +122,7 @@ pub async fn run(
     let (commands, mut asked) = mpsc::channel(COMMAND_QUEUE);
     let (events, _) = broadcast::channel(EVENT_BACKLOG);
     let limit = usize::try_from(config.daemon.buffer_limit).unwrap_or(usize::MAX);
-    let (data, thread) = data::spawn(limit, Arc::clone(&noticed))?;
+    let (data, thread) = data::spawn(limit, config.daemon.aes, Arc::clone(&noticed))?;
     let network = Network::follow(data.clone(), events.clone()).await?;
     let (names, mut found) = Names::new();
     let (measure, mut asks) = measure::Measure::new(commands.clone());
@@ -155,7 +157,7 @@ pub async fn run(
 
     let serve = control.serve(commands, events);
     tokio::pin!(serve);
-    let mut pause = Duration::ZERO;
+    let mut earliest = Instant::now();
     let mut again = tokio::time::interval(ASK_AGAIN);
     let watched = service::watchdog();
     let mut alive = tokio::time::interval(watched.unwrap_or(ASK_AGAIN));
@@ -166,7 +168,7 @@ pub async fn run(
             () = noticed.notified() => if let Err(error) = daemon.heed_notices().await {
                 break Err(error);
             },
-            changes = network.changed(pause) => match changes {
+            changes = network.changed(earliest) => match changes {
                 Some(changes) => {
                     let began = Instant::now();
                     if changes.other {
@@ -174,8 +176,9 @@ pub async fn run(
                     }
                     daemon.network_changed(changes).await;
                     // Where changes never end, others get half of the time.
-                    pause = began.elapsed().max(daemon.system.pause());
-                    let took_us = u64::try_from(pause.as_micros()).unwrap_or(u64::MAX);
+                    let took = began.elapsed();
+                    earliest = Instant::now() + took.max(daemon.system.pause());
+                    let took_us = u64::try_from(took.as_micros()).unwrap_or(u64::MAX);
                     tracing::debug!(took_us, "network changes followed");
                 }
                 None => {
@@ -269,6 +272,32 @@ impl Daemon {
                     tracing::info!(connection, path, %remote, "the other end of a path has moved");
                 }
                 self.tell(EventKind::PathMoved { connection, path, remote });
+                Ok(())
+            }
+            Notice::PathMtuReported { connection, path, reported } => {
+                if self.may_log_of(&connection) {
+                    match reported {
+                        Some(mtu) => {
+                            tracing::info!(
+                                connection,
+                                path,
+                                mtu,
+                                "path MTU lowered for ten minutes, as ICMP says"
+                            );
+                        }
+                        None => {
+                            tracing::info!(
+                                connection,
+                                path,
+                                "path MTU that ICMP reported is no longer believed"
+                            );
+                        }
+                    }
+                }
+                Ok(())
+            }
+            Notice::Prototype { event } => {
+                self.log_prototype(event);
                 Ok(())
             }
             Notice::Session { event, connection } => self.heed_session(event, connection).await,

@@ -34,8 +34,8 @@ struct State {
     links: Links,
     connections: Arc<Vec<Connection>>,
     changes: Changes,
-    /// Something changed since [`Network::changed`] last said so.
-    dirty: bool,
+    /// When the first thing changed since [`Network::changed`] last said so.
+    dirty_since: Option<Instant>,
     /// The kernel tells no more.
     ended: bool,
 }
@@ -103,7 +103,7 @@ impl Network {
             links: Links::new(events),
             connections: Arc::default(),
             changes: Changes::default(),
-            dirty: false,
+            dirty_since: None,
             ended: false,
         };
         Self { state: Mutex::new(state), woken: Notify::new() }
@@ -124,18 +124,22 @@ impl Network {
         });
     }
 
-    /// Waits until there is something to do, and a little longer for what comes with it: `pause` at least. `None` when the kernel tells no more.
-    /// Dropping the future loses nothing.
-    pub(super) async fn changed(&self, pause: Duration) -> Option<Changes> {
+    /// Waits until there is something to do, a little longer for what comes with it, and at least until `earliest`. `None` when the kernel tells no more.
+    /// Dropping the future loses nothing, and a wait that is begun anew ends when the first one would have: commands that come all the time do not
+    /// put off what the network asks for.
+    pub(super) async fn changed(&self, earliest: Instant) -> Option<Changes> {
         loop {
-            let (dirty, ended) = self.with(|state| (state.dirty, state.ended));
+            let (since, ended) = self.with(|state| (state.dirty_since, state.ended));
             if ended {
                 return None;
             }
-            if dirty {
-                tokio::time::sleep(pause.max(SETTLE)).await;
+            if let Some(since) = since {
+                let due = earliest.max(since + SETTLE);
+                if Instant::now() < due {
+                    tokio::time::sleep_until(due.into()).await;
+                }
                 return Some(self.with(|state| {
-                    state.dirty = false;
+                    state.dirty_since = None;
                     std::mem::take(&mut state.changes)
                 }));
             }
@@ -209,7 +213,7 @@ impl State {
             self.links.follow(event);
             self.changes.note(event);
         }
-        self.dirty = true;
+        self.dirty_since.get_or_insert_with(Instant::now);
         let facts = candidates.into_iter().map(|(it, path)| self.links.path_link(it, path));
         facts.filter(|link| !link.facts.carrier).collect()
     }

@@ -1,5 +1,5 @@
-//! Lines of the log that peers provoke: so many for each peer in a minute, and then one that says how many were left out, and how many of its requests
-//! were refused.
+//! Lines of the log that others provoke: so many in a minute for each peer, and for each connection without an authenticated peer. Then one line says how
+//! many were left out, and how many requests were refused.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -10,16 +10,25 @@ use super::{Daemon, Error};
 
 /// How often the log says what was left out and refused.
 const SUMMARY: Duration = Duration::from_secs(60);
-/// Lines about one peer between two summaries, at most.
+/// Lines about one subject between two summaries, at most.
 const LINES: u64 = 100;
 
-/// What the daemon remembers of peers' lines: no more than one entry for each key of the configuration.
+/// What lines are counted by.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Subject {
+    /// A peer with a key, whichever connections it has.
+    Peer(PublicKey),
+    /// A connection without a key of its peer, by its name: a prototype's, or one without a session.
+    Connection(String),
+}
+
+/// What the daemon remembers of such lines: at most one entry for each key and each connection of the configuration.
 #[derive(Debug, Default)]
 pub(super) struct Provoked {
     /// When the last summary was made.
     summed_up: Option<Instant>,
-    /// What happened since then, by peer.
-    peers: BTreeMap<PublicKey, Account>,
+    /// What happened since then.
+    accounts: BTreeMap<Subject, Account>,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -49,7 +58,11 @@ impl Account {
 impl Provoked {
     /// Counts a line about a peer. Returns whether it is to be written.
     pub(super) fn line(&mut self, peer: PublicKey) -> bool {
-        let account = self.peers.entry(peer).or_default();
+        self.line_about(Subject::Peer(peer))
+    }
+
+    fn line_about(&mut self, subject: Subject) -> bool {
+        let account = self.accounts.entry(subject).or_default();
         account.lines += 1;
         account.lines <= LINES
     }
@@ -57,7 +70,7 @@ impl Provoked {
     /// Counts a request that the policy refuses. Returns whether it is the first of this peer since the last summary, and so worth a line of
     /// its own.
     pub(super) fn deny(&mut self, peer: PublicKey) -> bool {
-        let account = self.peers.entry(peer).or_default();
+        let account = self.accounts.entry(Subject::Peer(peer)).or_default();
         account.refused += 1;
         account.told = 1;
         account.refused == 1
@@ -65,17 +78,22 @@ impl Provoked {
 }
 
 impl Daemon {
-    /// Counts a line about the peer of a connection. Returns whether it is to be written: always, where the connection has no peer.
+    /// Counts a line about a connection: for its peer, or where that has no key, for the connection. Returns whether the line is to be written.
     pub(super) fn may_log_of(&mut self, connection: &str) -> bool {
         let configured = self.running.connection(connection);
-        let peer = match configured.map(|it| &it.peer) {
-            Some(peer) => peer.as_ref().map(|it| it.public_key),
+        let peer = match configured {
+            Some(config) => config.peer.as_ref().map(|it| it.public_key),
             None => {
                 let session = self.clients.find_shown(connection);
                 session.and_then(|it| self.clients.get(it)).map(|held| held.owner)
             }
         };
-        peer.is_none_or(|peer| self.provoked.line(peer))
+        self.provoked.line_about(match peer {
+            Some(peer) => Subject::Peer(peer),
+            None if configured.is_some() => Subject::Connection(connection.to_owned()),
+            // It was removed meanwhile, and says no more than that.
+            None => return true,
+        })
     }
 
     /// Logs what was left out and refused in the last minute. To be called every second or so.
@@ -92,12 +110,15 @@ impl Daemon {
     /// Logs what was left out and refused since the last summary.
     pub(super) async fn sum_up_now(&mut self) -> Result<(), Error> {
         for (peer, count) in self.data.call(|data| data.take_refused()).await? {
-            self.provoked.peers.entry(peer).or_default().refused += count;
+            self.provoked.accounts.entry(Subject::Peer(peer)).or_default().refused += count;
         }
-        for (peer, account) in std::mem::take(&mut self.provoked.peers) {
-            if let Some(summary) = account.summary() {
-                tracing::warn!("{}: {summary} in the last minute", self.describe_peer(&peer));
-            }
+        for (subject, account) in std::mem::take(&mut self.provoked.accounts) {
+            let Some(summary) = account.summary() else { continue };
+            let subject = match subject {
+                Subject::Peer(peer) => self.describe_peer(&peer),
+                Subject::Connection(name) => format!("connection {name}"),
+            };
+            tracing::warn!("{subject}: {summary} in the last minute");
         }
         Ok(())
     }
@@ -126,18 +147,21 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_peer_has_its_lines_and_the_rest_is_counted() {
+    fn each_subject_has_its_lines_and_the_rest_is_counted() {
         let mut provoked = Provoked::default();
         let peers = [PublicKey::from([1; 32]), PublicKey::from([2; 32])];
         let written = (0..1000).filter(|_| provoked.line(peers[0])).count();
         assert_eq!(written as u64, LINES);
         assert!(provoked.line(peers[1]));
+        let connection = || Subject::Connection("office".into());
+        let written = (0..1000).filter(|_| provoked.line_about(connection())).count();
+        assert_eq!(written as u64, LINES);
         assert_eq!((0..3).filter(|_| provoked.deny(peers[0])).count(), 1);
-        let said = |peer| provoked.peers[peer].summary();
+        let said = |peer: PublicKey| provoked.accounts[&Subject::Peer(peer)].summary();
         assert_eq!(
-            said(&peers[0]).as_deref(),
+            said(peers[0]).as_deref(),
             Some("2 requests refused, 900 lines left out of the log")
         );
-        assert_eq!(said(&peers[1]), None);
+        assert_eq!(said(peers[1]), None);
     }
 }

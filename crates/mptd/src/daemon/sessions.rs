@@ -136,6 +136,10 @@ impl Daemon {
                 };
                 self.session_over(session, connection, reason).await
             }
+            Event::Unsealed { peer, refused, .. } => {
+                self.warn_unsealed(connection, peer, refused);
+                Ok(())
+            }
             Event::Expired { session, .. } => {
                 self.session_over(session, connection, LossReason::Silent).await?;
                 self.data.call(move |data| data.remove_session(session)).await?;
@@ -200,7 +204,9 @@ impl Daemon {
         let requests = match create.into_requests() {
             Ok(requests) => requests,
             Err(failure) => {
-                tracing::error!(connection, %failure, "the connection cannot be asked for");
+                if self.may_log_of(connection) {
+                    tracing::error!(connection, %failure, "the connection cannot be asked for");
+                }
                 return Ok(());
             }
         };
@@ -209,7 +215,10 @@ impl Daemon {
             let asked = self.data.call(move |data| data.request(session, body)).await?;
             match asked {
                 Ok(id) => drop(self.sessions.asked.insert((session, id), connection.to_owned())),
-                Err(error) => tracing::warn!(connection, %error, "request not sent"),
+                Err(error) if self.may_log_of(connection) => {
+                    tracing::warn!(connection, %error, "request not sent");
+                }
+                Err(_) => {}
             }
         }
         Ok(())
@@ -237,7 +246,9 @@ impl Daemon {
             tracing::info!(connection, key = created.key, "connection created by the server");
         }
         if let Err(error) = self.put_into_effect(next).await {
-            tracing::error!(connection, %error, "what the server assigned cannot be used");
+            if self.may_log_of(connection) {
+                tracing::error!(connection, %error, "what the server assigned cannot be used");
+            }
             return Ok(());
         }
         self.data.call(move |data| data.open_session(session)).await?;
@@ -450,7 +461,7 @@ impl Daemon {
     }
 
     /// Name of the `[[client]]` or `[[controller]]` with this key.
-    fn peer_name(&self, kind: Kind, key: &PublicKey) -> Option<String> {
+    pub(super) fn peer_name(&self, kind: Kind, key: &PublicKey) -> Option<String> {
         let config = &self.running;
         match kind {
             Kind::Steering => {
@@ -553,6 +564,7 @@ fn peers(config: &Config) -> Vec<Peer> {
                 may_steer: false,
                 timing: crate::convert::timing(&client.timing),
                 largest_wish: client.max_weight,
+                seal: crate::convert::seal(client.seal),
                 expire_after: client.silent,
                 max_sessions: usize::from(client.max_connections) + SPARE_SESSIONS,
             },
@@ -566,6 +578,7 @@ fn peers(config: &Config) -> Vec<Peer> {
             may_steer: false,
             timing: crate::convert::timing(&config::Timing::default()),
             largest_wish: 0,
+            seal: mpt_core::Seal::Off,
             // It has no connection.
             expire_after: Duration::MAX,
             max_sessions: SPARE_SESSIONS,

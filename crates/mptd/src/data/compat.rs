@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use mpt_api::snapshot as api;
 use mpt_config as config;
-use mpt_core::compat::{Config, Create, Event, Outcome, PathConfig};
+use mpt_core::compat::{Config, Create, PathConfig};
 use mpt_core::node::{Destination, Transmit};
 use mpt_core::{PathId, SocketId};
 use mpt_wire::legacy::MAX_DATAGRAM_LEN;
@@ -163,71 +163,6 @@ impl<S: System> DataPath<S> {
             for datagram in whole.chunks(read.datagram_len.max(1)) {
                 self.node.handle_command(now, id, read.source, datagram);
             }
-        }
-    }
-
-    /// Tells what became of what this end or a prototype has asked for.
-    pub(super) fn heed_prototype(&self, event: Event) {
-        match event {
-            Event::Created { connection, asked, outcome, data_port } => {
-                self.heed_creation(&connection, asked, outcome, data_port);
-            }
-            Event::Told { connection, path, up, outcome } => {
-                let state = if up { "up" } else { "down" };
-                match outcome {
-                    Outcome::Done => {
-                        tracing::info!(connection, path, state, "the other end was told");
-                    }
-                    Outcome::Refused(code) => {
-                        tracing::warn!(connection, path, state, code, "the other end refused");
-                    }
-                    Outcome::Unanswered => {
-                        tracing::warn!(connection, path, state, "the other end did not answer");
-                    }
-                }
-            }
-        }
-    }
-
-    /// Tells what became of a creation, and how the other end differs from the file.
-    fn heed_creation(
-        &self,
-        connection: &str,
-        asked: bool,
-        outcome: Outcome,
-        data_port: Option<u16>,
-    ) {
-        match (outcome, asked) {
-            (Outcome::Done, true) => tracing::info!(connection, "the other end has created it"),
-            (Outcome::Done, false) => tracing::info!(connection, "the other end has asked for it"),
-            (Outcome::Refused(code), true) => {
-                tracing::warn!(connection, code, "the other end refuses to create it");
-            }
-            (Outcome::Refused(code), false) => {
-                tracing::warn!(
-                    connection,
-                    code,
-                    "the other end asks for it, but not as the file has it"
-                );
-            }
-            (Outcome::Unanswered, _) => {
-                tracing::warn!(
-                    connection,
-                    "the other end was asked to create it, and did not answer"
-                );
-            }
-        }
-        let id = self.node.tunnels().find_connection(connection);
-        let mut paths = id.into_iter().flat_map(|id| self.paths_of(id));
-        let configured = paths.next().and_then(|path| self.node.tunnels().path(path));
-        let configured = configured.map(|path| path.config().remote_port);
-        if outcome == Outcome::Done && data_port.is_some() && data_port != configured {
-            tracing::warn!(
-                connection,
-                data_port,
-                configured,
-                "the other end has another data port: write it as remote_port of the paths"
-            );
         }
     }
 

@@ -3,6 +3,8 @@
 //! A segment that leaves is written to the arena as a whole, headers and payload, since the packet that it is of may have to go before
 //! the arena is flushed. It is read for its checksum anyway, so that the copy costs little.
 
+use std::ops::Range;
+
 use mpt_core::{Departure, Node};
 use mpt_wire::ecn::{self, Ecn};
 
@@ -43,18 +45,32 @@ impl Egress {
         let Some(waiting) = store.get(outgoing.connection, departure.packet) else { return };
         let gre_len = outgoing.header_len();
         let header_len = gre_len + waiting.segmenter.header_len();
+        let mut framed: Option<(u16, Range<usize>)> = None;
         for transmit in outgoing.transmits {
-            let len = gre_len + waiting.segmenter.segment_len(transmit.segment);
-            let datagram = self.room_for(len, 0, exits);
-            let bytes = self.arena_mut(datagram.clone());
-            let payload =
-                waiting.segmenter.segment(waiting.bytes(), transmit.segment, &mut bytes[gre_len..]);
-            bytes[header_len..].copy_from_slice(&waiting.bytes()[payload]);
-            if transmit.mark {
-                ecn::set(&mut bytes[gre_len..], Ecn::Ce);
-            }
-            outgoing.frame(transmit, bytes, &[]);
-            self.add(outgoing, transmit.path, datagram.clone(), datagram.end..datagram.end, exits);
+            // Its copies are those of the datagram: nothing is sealed twice.
+            let known = framed.take_if(|(segment, _)| *segment == transmit.segment);
+            let datagram = match known {
+                Some((_, datagram)) => datagram,
+                None => {
+                    let segment = waiting.segmenter.segment_len(transmit.segment);
+                    let len = gre_len + segment + outgoing.trailer_len();
+                    let datagram = self.room_for(len, 0, exits);
+                    let bytes = self.arena_mut(datagram.clone());
+                    let inner = &mut bytes[gre_len..][..segment];
+                    let payload =
+                        waiting.segmenter.segment(waiting.bytes(), transmit.segment, inner);
+                    bytes[header_len..][..payload.len()].copy_from_slice(&waiting.bytes()[payload]);
+                    if transmit.mark {
+                        ecn::set(&mut bytes[gre_len..], Ecn::Ce);
+                    }
+                    if !outgoing.frame(transmit, bytes) {
+                        continue;
+                    }
+                    datagram
+                }
+            };
+            self.add(outgoing, transmit.path, datagram.clone(), 0..0, exits);
+            framed = Some((transmit.segment, datagram));
         }
     }
 }

@@ -190,6 +190,9 @@ impl Egress {
         packet: Range<usize>,
         exits: &mut Exits<'_, S>,
     ) {
+        if outgoing.is_sealed() {
+            return self.gather_sealed(outgoing, segmenter, packet, exits);
+        }
         let gre_len = outgoing.header_len();
         let header_len = gre_len + segmenter.header_len();
         let mut written = None;
@@ -202,11 +205,48 @@ impl Egress {
                 let out = &mut behind[..header_len];
                 let packet_bytes = &before[packet.clone()];
                 let range = segmenter.segment(packet_bytes, transmit.segment, &mut out[gre_len..]);
-                outgoing.frame(transmit, out, &packet_bytes[range.clone()]);
+                if !outgoing.frame_pieces(transmit, out, &packet_bytes[range.clone()]) {
+                    continue;
+                }
                 payload = packet.start + range.start..packet.start + range.end;
                 written = Some(transmit.segment);
             }
             self.add(outgoing, transmit.path, header.clone(), payload.clone(), exits);
+        }
+    }
+
+    /// The same where packets are sealed: each segment is written as a whole, and sealed there, once for all of its copies.
+    fn gather_sealed<S: System>(
+        &mut self,
+        outgoing: &Outgoing<'_>,
+        segmenter: &Segmenter,
+        packet: Range<usize>,
+        exits: &mut Exits<'_, S>,
+    ) {
+        let gre_len = outgoing.header_len();
+        let header_len = gre_len + segmenter.header_len();
+        let mut sealed: Option<(u16, Range<usize>)> = None;
+        for transmit in outgoing.transmits {
+            let known = sealed.take_if(|(segment, _)| *segment == transmit.segment);
+            let datagram = match known {
+                Some((_, datagram)) => datagram,
+                None => {
+                    let len =
+                        gre_len + segmenter.segment_len(transmit.segment) + outgoing.trailer_len();
+                    let datagram = self.room_for(len, packet.end, exits);
+                    let (before, behind) = self.arena.split_at_mut(datagram.start);
+                    let (out, inner) = (&mut behind[..len], &before[packet.clone()]);
+                    let range = segmenter.segment(inner, transmit.segment, &mut out[gre_len..]);
+                    let payload = &inner[range];
+                    out[header_len..][..payload.len()].copy_from_slice(payload);
+                    if !outgoing.frame(transmit, out) {
+                        continue;
+                    }
+                    datagram
+                }
+            };
+            self.add(outgoing, transmit.path, datagram.clone(), 0..0, exits);
+            sealed = Some((transmit.segment, datagram));
         }
     }
 

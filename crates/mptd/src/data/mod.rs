@@ -29,6 +29,7 @@ mod snapshot;
 mod sockets;
 mod states;
 mod store;
+mod suites;
 mod system;
 mod thread;
 mod token;
@@ -146,6 +147,15 @@ pub(crate) enum Notice {
         /// Bytes that it carries.
         found: u16,
     },
+    /// ICMP lowered the path MTU of a path that no probes measure, or what it reported is no longer believed; for the log.
+    PathMtuReported {
+        /// Name of its connection.
+        connection: String,
+        /// Its name.
+        path: String,
+        /// Bytes that ICMP reported, unless that is over.
+        reported: Option<u16>,
+    },
     /// The other end of a path is at another address.
     PathMoved {
         /// Name of its connection.
@@ -161,6 +171,11 @@ pub(crate) enum Notice {
         event: session::Event,
         /// Name of its connection, if it has one.
         connection: Option<String>,
+    },
+    /// A command of ours or of a prototype was carried out or refused.
+    Prototype {
+        /// Which one, and what came of it.
+        event: mpt_core::compat::Event,
     },
     /// A device was removed from the system by somebody else.
     DeviceGone {
@@ -195,6 +210,7 @@ impl<S: System> DataPath<S> {
     ) -> Self {
         let mut node = Node::new(seed);
         node.set_timer_slack(TOGETHER);
+        node.set_suites(suites::of_this_processor(true));
         Self {
             next_rates: system.now() + RATE_PERIOD,
             system,
@@ -304,7 +320,7 @@ impl<S: System> DataPath<S> {
         let tunnels = self.node.tunnels();
         self.store.retain(|id| {
             let queue = tunnels.connection(id).and_then(mpt_core::Connection::queue);
-            queue.is_some_and(|queue| queue.segments > 0)
+            queue.is_some_and(|queue| queue.holds_any)
         });
         self.node.limit_queues(self.store.room());
     }

@@ -16,7 +16,7 @@ use super::{DataPath, Notice};
 /// go.
 const MAX_STATES: usize = 4096;
 
-/// What the control side is to be told: one entry for each state of each thing, at most two per device and three per path, and at most [`MAX_STATES`]
+/// What the control side is to be told: one entry for each state of each thing, at most two per device and four per path, and at most [`MAX_STATES`]
 /// changes of paths' states.
 #[derive(Debug)]
 pub(super) struct Notices {
@@ -34,6 +34,7 @@ pub(super) struct Notices {
 enum Thing {
     Mtu(String),
     PathMtu(String, String),
+    PathMtuReported(String, String),
     Device(String),
     Path(String, String),
     Address(String, String),
@@ -66,8 +67,11 @@ impl Notices {
                 self.states.push_back(notice);
                 return self.wake();
             }
+            Notice::PathMtuReported { connection, path, .. } => {
+                Thing::PathMtuReported(connection.clone(), path.clone())
+            }
             // They wait in the engine.
-            Notice::Session { .. } => return,
+            Notice::Session { .. } | Notice::Prototype { .. } => return,
         };
         self.waiting.insert(thing, notice);
         self.wake();
@@ -93,7 +97,7 @@ impl<S: System> DataPath<S> {
         self.notices.woken = false;
         let mut taken = Vec::new();
         while taken.len() < most {
-            match self.notices.next().or_else(|| self.next_session_notice()) {
+            match self.notices.next().or_else(|| self.next_event_notice()) {
                 Some(notice) => taken.push(notice),
                 None => break,
             }
@@ -104,17 +108,15 @@ impl<S: System> DataPath<S> {
         taken
     }
 
-    /// What happened to a session, or what its peer asks.
-    fn next_session_notice(&mut self) -> Option<Notice> {
-        loop {
-            match self.node.poll_event()? {
-                Event::Session(event) => {
-                    let connection = self.connection_of(&event);
-                    return Some(Notice::Session { event, connection });
-                }
-                Event::Prototype(event) => self.heed_prototype(event),
+    /// Takes what happened to a session or a prototype's connection next, or what a peer asks.
+    fn next_event_notice(&mut self) -> Option<Notice> {
+        Some(match self.node.poll_event()? {
+            Event::Session(event) => {
+                let connection = self.connection_of(&event);
+                Notice::Session { event, connection }
             }
-        }
+            Event::Prototype(event) => Notice::Prototype { event },
+        })
     }
 }
 

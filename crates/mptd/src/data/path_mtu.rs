@@ -20,6 +20,7 @@ use super::{DataPath, Notice};
 const ERRORS_PER_ROUND: usize = 16;
 /// How much of the datagram in question is looked at: its GRE header.
 const QUOTE_LEN: usize = gre::MAX_HEADER_LEN;
+
 /// How much of a packet's GRE header a message quotes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Quote {
@@ -104,7 +105,7 @@ impl<S: System> DataPath<S> {
         let Some(connection) = connection.and_then(|id| self.node.tunnels().connection(id)) else {
             return Quote::Foreign;
         };
-        let expected = connection.config().gre(gre::Protocol::IPV4);
+        let expected = connection.header(gre::Protocol::IPV4);
         let mut header = [0; gre::MAX_HEADER_LEN];
         expected.emit(&mut header);
         let same = |from: usize, to: usize| {
@@ -117,7 +118,10 @@ impl<S: System> DataPath<S> {
             let (number, oldest) = (Sequence(number), Sequence(io.numbers[0]));
             !number.is_before(oldest) && number.is_before(Sequence(connection.next_sequence()))
         };
-        let protocol = quote.get(2..4).is_none_or(|it| matches!(it, [0x08, 0x00] | [0x86, 0xdd]));
+        let protocol = quote.get(2..4).is_none_or(|it| match expected.protocol {
+            gre::Protocol::SEALED => it == gre::Protocol::SEALED.0.to_be_bytes(),
+            _ => matches!(it, [0x08, 0x00] | [0x86, 0xdd]),
+        });
         if !same(0, 2) || !protocol || !same(key, number) {
             Quote::Foreign
         } else if quote.len() < expected.header_len() {
@@ -135,10 +139,9 @@ impl<S: System> DataPath<S> {
     fn carries_ipv6_from(&self, path: PathId) -> u16 {
         let Some(path) = self.node.tunnels().path(path) else { return u16::MAX };
         let connection = self.node.tunnels().connection(path.connection());
-        let header = connection.map_or(gre::MAX_HEADER_LEN, |connection| {
-            connection.config().gre(gre::Protocol::IPV4).header_len()
-        });
-        mtu::outer(mtu::IPV6_MINIMUM, path.config().outer(), header as u16)
+        let encapsulation = connection
+            .map_or(gre::MAX_HEADER_LEN as u16, |connection| connection.config().encapsulation());
+        mtu::outer(mtu::IPV6_MINIMUM, path.config().outer(), encapsulation)
     }
 
     /// Lowers the MTU of a path without a session, for a while.
@@ -147,8 +150,7 @@ impl<S: System> DataPath<S> {
         let Some(change) = self.node.believe_path_mtu(now, &mut io.reported, id, mtu) else {
             return;
         };
-        let (remote, old) = (io.wiring.remote, change.before);
-        tracing::info!(%remote, old, new = mtu, "path MTU lowered for ten minutes, as ICMP says");
+        self.tell_reported_mtu(id, Some(mtu));
         self.tell_device_mtu(change.device);
         self.tell_path_mtu(id);
     }
@@ -175,7 +177,7 @@ impl<S: System> DataPath<S> {
             over.extend(change.map(|change| (id, change)));
         }
         for (id, change) in over {
-            tracing::info!(path = id.0, "a path MTU that ICMP reported is tried again");
+            self.tell_reported_mtu(id, None);
             self.tell_device_mtu(change.device);
             self.tell_path_mtu(id);
         }
@@ -201,6 +203,12 @@ impl<S: System> DataPath<S> {
         {
             let device = device.tun.name().into();
             self.notify(Notice::DeviceMtu { device, mtu });
+        }
+    }
+
+    fn tell_reported_mtu(&mut self, path: PathId, reported: Option<u16>) {
+        if let Some((connection, path)) = self.names(path) {
+            self.notify(Notice::PathMtuReported { connection, path, reported });
         }
     }
 

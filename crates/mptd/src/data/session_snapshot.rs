@@ -4,7 +4,9 @@ use std::time::{Duration, Instant};
 
 use mpt_api::snapshot as api;
 use mpt_config as config;
+use mpt_core::session::SealState;
 use mpt_core::{ConnectionId, PathId};
+use mpt_wire::control::Suite;
 
 use super::system::System;
 use super::{DataPath, snapshot};
@@ -45,6 +47,8 @@ impl<S: System> DataPath<S> {
             established_s: seconds(view.established),
             rekeyed_s: seconds(view.keys_since),
             handshakes: view.handshakes,
+            seal: Some(config.seal),
+            data: Some(data_state(view.seal)),
             keepalive_us: micros(peer.timing.keepalive),
             idle_keepalive_us: micros(peer.timing.idle_keepalive),
         })
@@ -67,6 +71,18 @@ impl<S: System> DataPath<S> {
             peer_sent: view.id.map(|_| view.peer_sent),
             peer_received: view.id.map(|_| view.peer_received),
         })
+    }
+}
+
+/// How data is, in the words of the control API.
+fn data_state(state: SealState) -> api::DataState {
+    match state {
+        SealState::Off => api::DataState::Plain,
+        SealState::Waiting => api::DataState::Waiting,
+        SealState::Sealed(Suite::Aes256Gcm) => api::DataState::Aes256Gcm,
+        SealState::Sealed(Suite::ChaCha20Poly1305) => api::DataState::Chacha20Poly1305,
+        SealState::PlainPeer => api::DataState::PlainPeer,
+        SealState::Refused => api::DataState::Refused,
     }
 }
 

@@ -181,6 +181,7 @@ impl<S: System> DataPath<S> {
             key: config.key,
             timing: convert::timing(&peer.timing),
             largest_wish: if peer.follow_weights { u16::MAX } else { 0 },
+            seal: convert::seal(config.seal),
             connection: Some(connection),
             paths: numbered.clone(),
             remote: None,
@@ -308,6 +309,7 @@ impl<S: System> DataPath<S> {
             | Event::Request { session, .. }
             | Event::Result { session, .. }
             | Event::Closed { session, .. }
+            | Event::Unsealed { session, .. }
             | Event::Expired { session, .. } => *session,
         };
         let mut entries = self.sessions.by_connection.iter();

@@ -9,7 +9,6 @@ use mpt_config as config;
 use mpt_core::path::mtu;
 use mpt_core::reorder::EqualizedBuffer;
 use mpt_core::{Connection, DownReason, DownReasons, Path, PathId, QueueState, Traffic};
-use mpt_wire::gre;
 
 use super::buffers::PacketRef;
 use super::system::{SuperPacketDevice, System};
@@ -240,6 +239,7 @@ impl<S: System> DataPath<S> {
             ),
             liveness: self.show_liveness(id),
             estimate: self.estimate(path, id),
+            repairs: self.repairs(path, id),
         })
     }
 }
@@ -278,12 +278,23 @@ impl<S: System> DataPath<S> {
         })
     }
 
+    /// What was lost on a path, and sent again over it.
+    fn repairs(&self, path: &Path, id: PathId) -> Option<mpt_api::Repairs> {
+        let connection = self.node.tunnels().connection(path.connection())?;
+        if connection.config().repair == mpt_core::Repair::Off {
+            return None;
+        }
+        let (_, repairs) = connection.repairs().find(|&(of, _)| of == id)?;
+        let mpt_core::RepairCounters { lost, repaired, late, refused, sent, bytes } = repairs;
+        Some(mpt_api::Repairs { lost, repaired, late, refused, sent, sent_bytes: bytes })
+    }
+
     /// Whether a path is wide enough for IPv6.
     fn carries_ipv6(&self, path: &Path) -> bool {
         let connection = self.node.tunnels().connection(path.connection());
         connection.is_some_and(|connection| {
-            let header = connection.config().gre(gre::Protocol::IPV4).header_len() as u16;
-            mtu::inner(path.mtu(), path.config().outer(), header) >= mtu::IPV6_MINIMUM
+            let encapsulation = connection.config().encapsulation();
+            mtu::inner(path.mtu(), path.config().outer(), encapsulation) >= mtu::IPV6_MINIMUM
         })
     }
 }
@@ -347,7 +358,7 @@ fn show_reorder(config: &config::Reorder, connection: &Connection<PacketRef>) ->
 }
 
 fn show_queue(queue: &QueueState) -> mpt_api::Queue {
-    let QueueState { bytes, segments, flows, counters } = *queue;
+    let QueueState { bytes, segments, flows, counters, .. } = *queue;
     mpt_api::Queue {
         bytes: bytes as u64,
         packets: segments as u64,

@@ -7,9 +7,9 @@ use std::thread::JoinHandle;
 use mpt_linux::poller::{Event, Interest, MAX_EVENTS, Poller, Waker};
 use tokio::sync::{Notify, oneshot};
 
-use super::DataPath;
 use super::system::{Linux, System};
 use super::token::Token;
+use super::{DataPath, suites};
 
 /// What the control side has the data path do, between two rounds.
 type Call = Box<dyn FnOnce(&mut DataPath) + Send>;
@@ -50,10 +50,11 @@ struct Thread {
     calls: mpsc::Receiver<Call>,
 }
 
-/// Starts the thread. `buffer_limit` bounds the bytes of waiting packets; `noticed` is notified when there is something to
-/// [take](DataPath::take_notices).
+/// Starts the thread. `buffer_limit` bounds the bytes of waiting packets; `aes`: data may be sealed with AES-256-GCM; `noticed` is
+/// notified when there is something to [take](DataPath::take_notices).
 pub(crate) fn spawn(
     buffer_limit: usize,
+    aes: bool,
     noticed: Arc<Notify>,
 ) -> io::Result<(Handle, JoinHandle<()>)> {
     let poller = Poller::new()?;
@@ -64,7 +65,8 @@ pub(crate) fn spawn(
     getrandom::fill(&mut seed).map_err(io::Error::other)?;
     let handle = Handle { calls: sender, waker: waker.clone() };
     let thread = std::thread::Builder::new().name("mptd-data".into()).spawn(move || {
-        let data = DataPath::new(Linux { poller }, buffer_limit, noticed, seed);
+        let mut data = DataPath::new(Linux { poller }, buffer_limit, noticed, seed);
+        data.node.set_suites(suites::of_this_processor(aes));
         Thread { data, waker, calls }.run();
     })?;
     Ok((handle, thread))

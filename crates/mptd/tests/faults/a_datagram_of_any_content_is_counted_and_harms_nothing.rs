@@ -1,4 +1,5 @@
-//! Every kind of bad datagram, sent from the peer's own address while TCP runs: one counter each, and the stream arrives.
+//! Every kind of bad datagram, sent from the peer's own address while TCP runs: one counter each, nothing of it reaches the inner network, and the stream
+//! arrives.
 
 use std::collections::BTreeMap;
 use std::net::UdpSocket;
@@ -14,6 +15,8 @@ const TCP_BYTES: usize = 8_000_000;
 const TIMES: u64 = 25;
 /// Where `a` listens.
 const TARGET: &str = "10.71.1.1:4754";
+/// How long nothing comes before nothing more is expected.
+const SILENCE: Duration = Duration::from_millis(200);
 
 #[test]
 fn of_no_connection() {
@@ -106,11 +109,17 @@ fn without_the_key_that_the_connection_has() {
     configs[1].connection("tunnel").set("key", 5);
     let [a, _b] = pair.start(&configs);
     let impostor = pair.b.udp("10.71.1.2:0");
+    let receiver = pair.a.udp("10.72.0.1:9");
     let inner = udp_packet("10.72.0.2", "10.72.0.1", 9, b"hello");
+    let with_key = |key: u8| [[0x20, 0, 8, 0, 0, 0, 0, key].as_slice(), &inner].concat();
     impostor.send_to(&[gre(0), inner.clone()].concat(), TARGET).unwrap();
     wait_for_daemon_drop(&a, "missing_key", 1);
-    impostor.send_to(&[[0x20, 0, 8, 0, 0, 0, 0, 6].as_slice(), &inner].concat(), TARGET).unwrap();
+    impostor.send_to(&with_key(6), TARGET).unwrap();
     wait_for_daemon_drop(&a, "wrong_key", 1);
+    assert!(drain(&receiver, SILENCE).is_empty(), "packets without the key are delivered");
+    // With the key it is: nothing else is wrong with it.
+    impostor.send_to(&with_key(5), TARGET).unwrap();
+    assert!(drain(&receiver, SILENCE) == [b"hello"], "the packet with the key arrives");
     wait_for_echo(&pair.a, &pair.b);
 }
 
@@ -141,6 +150,8 @@ fn check(
     let pair = Pair::with_lines(1);
     let [a, b] = pair.start(&pair.configs());
     let socket = socket(&pair.b);
+    // Whatever bad datagrams carry is for this address and port.
+    let receiver = pair.a.udp("10.72.0.1:9");
     thread::scope(|scope| {
         let stream = scope.spawn(|| tcp_both_ways(&pair.a, &pair.b, "10.72.0.2:5001", TCP_BYTES));
         for _ in 0..TIMES {
@@ -158,6 +169,7 @@ fn check(
     for (counter, count) in counters {
         expect(&a, counter, count);
     }
+    assert!(drain(&receiver, SILENCE).is_empty(), "nothing of them is delivered");
     let reorder = a.connection("tunnel").reorder;
     assert_eq!((reorder.stray, reorder.duplicate, reorder.overflow), (0, 0, 0), "{reorder:?}");
     for daemon in [a, b] {

@@ -333,6 +333,24 @@ impl Daemon {
         fs::read_to_string(self.directory.path().join("log")).unwrap_or_default()
     }
 
+    /// Returns the lines of its log that have all of these words.
+    pub(crate) fn lines(&self, words: &[&str]) -> Vec<String> {
+        let log = self.log();
+        let has_all = |line: &&str| words.iter().all(|word| line.contains(word));
+        log.lines().filter(has_all).map(str::to_owned).collect()
+    }
+
+    /// Ends it, and returns how many lines about `subject` its last summary says were left out of the log.
+    pub(crate) fn left_out(&mut self, subject: &str) -> usize {
+        self.signal(Signal::SIGTERM);
+        self.wait_until_ended();
+        let [summary] = &self.lines(&[subject, "left out"])[..] else {
+            panic!("how many lines about {subject} were left out is said: {}", self.log());
+        };
+        let (before, _) = summary.split_once(" lines left out").expect("lines are left out");
+        before.rsplit(' ').next().unwrap().parse().unwrap()
+    }
+
     /// Its process id.
     pub(crate) fn pid(&self) -> u32 {
         self.process.id()

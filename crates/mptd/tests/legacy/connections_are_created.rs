@@ -29,7 +29,7 @@ fn a_prototype_creates_what_we_ask_for() {
             assert_eq!(connection[key], value, "{key}");
         }
         wait_for("it is told", || (counter(&daemon, "commands_done") == 1).then_some(()));
-        assert!(daemon.log().contains("the other end has created it"), "{}", daemon.log());
+        assert!(daemon.log().contains("the peer has created the connection"), "{}", daemon.log());
         // Now it knows what we tell it, by the authentication that was agreed on.
         daemon.set_path("tunnel", "line1", PathChange { up: Some(false), ..Default::default() });
         prototype.wait_for_status(0, DOWN);
@@ -54,7 +54,11 @@ fn we_answer_a_prototype_that_asks() {
         ] {
             assert_eq!(done["adopted"][key], value, "{done}");
         }
-        assert!(daemon.log().contains("the other end has asked for it"), "{}", daemon.log());
+        assert!(
+            daemon.log().contains("the peer asks for the connection and gets it"),
+            "{}",
+            daemon.log()
+        );
         prototype.tell("path down 10.71.1.2 10.71.1.1");
         let told = prototype.wait_for("it has told us", |it| it["told"] == 0);
         assert_eq!(told["code"], 0, "{told}");

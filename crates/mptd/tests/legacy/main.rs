@@ -8,6 +8,7 @@ mod both_ends_move_one_after_the_other;
 mod connections_are_created;
 mod data_travels_both_ways;
 mod it_restarts_without_a_word;
+mod no_prototype_fills_the_log;
 mod prototype;
 mod strangers_change_nothing;
 mod the_other_end_takes_paths_up_and_down;

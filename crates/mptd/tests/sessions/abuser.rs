@@ -43,6 +43,7 @@ impl Abuser {
                 capabilities: Capabilities::new(),
                 name: Name::new(name).unwrap(),
                 challenge: cookie.as_ref().map(Cookie::challenge),
+                sealing: None,
             };
             let index = random.u32();
             let initiation =

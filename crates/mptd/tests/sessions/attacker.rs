@@ -78,6 +78,7 @@ impl Attacker {
             capabilities: Capabilities::new(),
             name: Name::new("tunnel").unwrap(),
             challenge: None,
+            sealing: None,
         };
         let index = self.random.u32();
         let initiation = Initiation::new(&own, peer, None, index, &hello, &mut self.random);

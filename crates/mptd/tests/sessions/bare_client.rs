@@ -47,6 +47,7 @@ impl BareClient {
             key: None,
             timing: Timing::default(),
             largest_wish: 0,
+            seal: mpt_core::Seal::Off,
             connection: None,
             paths: Vec::new(),
             remote: Some((SOCKET, remote)),

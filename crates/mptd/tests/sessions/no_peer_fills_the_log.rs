@@ -2,7 +2,6 @@
 //! there.
 
 use mpt_wire::control::{Kind, Message, Reason};
-use nix::sys::signal::Signal;
 
 use crate::abuser::Abuser;
 use crate::concentrator::{admit, created, server};
@@ -13,13 +12,6 @@ use crate::support::control;
 const SESSIONS: u32 = 200;
 /// Lines that it may have in a minute.
 const LINES: usize = 100;
-
-/// Lines of a daemon's log with all of these words.
-fn lines(daemon: &Daemon, words: &[&str]) -> Vec<String> {
-    let log = daemon.log();
-    let has_all = |line: &&str| words.iter().all(|word| line.contains(word));
-    log.lines().filter(has_all).map(str::to_owned).collect()
-}
 
 #[test]
 fn by_sessions_that_come_and_go() {
@@ -51,18 +43,12 @@ fn by_sessions_that_come_and_go() {
     drop(honest);
     wait_for("what happens to anna is in the log", || {
         let key = anna.public();
-        let of_anna = |words: &str| !lines(&daemon, &[words, &key]).is_empty();
+        let of_anna = |words: &str| !daemon.lines(&[words, &key]).is_empty();
         (of_anna("session established") && of_anna("session lost")).then_some(())
     });
-    let written = lines(&daemon, &[&mallory.public()]).len();
+    let written = daemon.lines(&[&mallory.public()]).len();
     assert!(written <= LINES, "{written} lines about {SESSIONS} sessions");
-    daemon.signal(Signal::SIGTERM);
-    daemon.wait_until_ended();
-    let [left_out] = &lines(&daemon, &["client mallory", "left out"])[..] else {
-        panic!("how many were left out is said: {}", daemon.log());
-    };
-    let (before, _) = left_out.split_once(" lines left out").expect("lines are left out");
-    let count: usize = before.rsplit(' ').next().unwrap().parse().unwrap();
+    let count = daemon.left_out("client mallory");
     // A line for the beginning and one for the end of each session, unless both were over before the daemon looked.
     let all = 2 * SESSIONS as usize;
     assert!(count + written <= all && count + written > all / 2, "{count} and {written} of {all}");

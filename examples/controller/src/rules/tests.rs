@@ -41,6 +41,7 @@ fn path() -> Path {
         drops: mpt_api::Counters::default(),
         liveness: Some(liveness),
         estimate: None,
+        repairs: None,
     }
 }
 

@@ -6,9 +6,10 @@
 use std::collections::VecDeque;
 
 use super::window::Recent;
+use crate::sequence::Sequence;
 
 /// Samples that are kept.
-const MOST: usize = 384;
+const MOST: usize = 512;
 /// How long the least delay counts, at least, in microseconds.
 const MEMORY: i64 = 10_000_000;
 /// Jitter below this is that of batches and clocks, in microseconds.
@@ -17,13 +18,32 @@ const STILL: f64 = 1_000.0;
 const LEAST_THRESHOLD: f64 = 10_000.0;
 /// Packets that left within this time of each other show jitter, and hardly a change of the queue, in
 /// microseconds.
-const NEIGHBOURS: u64 = 5_000;
-/// Differences of neighbours that the jitter is computed from.
-const DIFFERENCES: usize = 256;
+const NEIGHBOURS: i64 = 5_000;
+/// Differences from which on they say more than probes.
+const KNOWN: usize = 64;
+/// With fewer nothing is said at all.
+const FEWEST: usize = 8;
+/// Packets that left so many deviations before the latest that has come have come.
+const SETTLED: f64 = 4.0;
+/// Probes differ so much more than neighbours where delays wander.
+const WANDERS: f64 = 1.5;
+/// The deviation of a path of which none is known, in microseconds.
+const UNKNOWN: f64 = 5_000.0;
+/// Samples from which on the jitter is known.
+const ENOUGH_SAMPLES: usize = 32;
+
+/// Delays that wander stay below so many deviations above their mean, nearly always.
+pub(crate) const WANDER_ABOVE: f64 = 3.0;
+
+/// The longest queue that is tolerated in a path of this round-trip time and jitter; all in microseconds.
+pub(crate) fn tolerated(rtt: f64, sigma: f64) -> f64 {
+    LEAST_THRESHOLD.max(rtt / 10.0).max(sigma)
+}
 
 /// One packet: when it left, and how long it took, in microseconds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Sample {
+    number: Sequence,
     sent: i64,
     delay: f64,
 }
@@ -32,7 +52,6 @@ struct Sample {
 #[derive(Clone, Debug)]
 pub(crate) struct Delays {
     samples: VecDeque<Sample>,
-    differences: VecDeque<f64>,
     /// The least of the levels of late.
     base: Recent,
     /// A low quantile of the latest delays that can be judged.
@@ -44,6 +63,8 @@ pub(crate) struct Delays {
     chance: f64,
     /// Nothing that left before says anything about the present queue.
     judge_from: i64,
+    /// What probes say of the deviation, before data does.
+    prior: f64,
     scratch: Vec<f64>,
 }
 
@@ -51,41 +72,34 @@ impl Delays {
     pub(crate) fn new() -> Self {
         Self {
             samples: VecDeque::new(),
-            differences: VecDeque::new(),
             base: Recent::least(MEMORY),
             level: None,
             sigma: 0.0,
             jitters: false,
             chance: 0.0,
             judge_from: i64::MIN,
+            prior: 0.0,
             scratch: Vec::new(),
         }
     }
 
-    /// A packet that left at `sent` took `delay`.
-    pub(crate) fn record(&mut self, sent: i64, delay: i64) {
+    /// The packet of this number, which left at `sent`, took `delay`.
+    pub(crate) fn record(&mut self, number: Sequence, sent: i64, delay: i64) {
         let delay = delay as f64;
-        if let Some(last) = self.samples.back()
-            && sent.abs_diff(last.sent) < NEIGHBOURS
-        {
-            if self.differences.len() == DIFFERENCES {
-                self.differences.pop_front();
-            }
-            self.differences.push_back((delay - last.delay).abs());
-        }
         if self.samples.len() == MOST {
             self.samples.pop_front();
         }
         // Nearly in order: a packet that was overtaken goes a few places back.
-        let place = self.samples.iter().rposition(|it| it.sent <= sent).map_or(0, |at| at + 1);
-        self.samples.insert(place, Sample { sent, delay });
+        let before = self.samples.iter().rposition(|it| !it.number.is_after(number));
+        let place = before.map_or(0, |at| at + 1);
+        self.samples.insert(place, Sample { number, sent, delay });
     }
 
     /// The samples of a report are complete. `horizon`: everything that left up to then and will come
     /// has come, but for what is late by more than `base + queue + 2 sigma`; it is the peer's time of
     /// the report by its clock. Returns whether the level is known anew.
     pub(crate) fn update(&mut self, now: i64, horizon: i64, rtt: f64) -> bool {
-        self.update_sigma();
+        self.update_sigma(horizon);
         let margin = self.level.map_or(f64::INFINITY, |level| level + 2.0 * self.sigma);
         let jitters = self.sigma >= if self.jitters { STILL } else { 2.0 * STILL };
         if jitters != self.jitters {
@@ -120,16 +134,45 @@ impl Delays {
         true
     }
 
-    fn update_sigma(&mut self) {
-        if self.differences.len() < 8 {
-            return;
+    /// What probes say of the standard deviation. It counts until data says more: while there is data,
+    /// the queue of the path spreads probes, too.
+    pub(crate) fn set_prior(&mut self, sigma: f64) {
+        if self.samples.is_empty() {
+            self.prior = sigma;
         }
+    }
+
+    /// Takes the deviation from packets that left next to each other, of which all have come: those that
+    /// come next to each other have similar delays, since both came early or late.
+    fn update_sigma(&mut self, horizon: i64) {
+        let spread = SETTLED * self.sigma.max(self.prior).max(UNKNOWN);
+        let least = self.samples.iter().map(|it| it.delay).fold(f64::INFINITY, f64::min);
+        let margin = self.level.filter(|_| self.jitters).unwrap_or(least) + spread;
+        let settled = |it: &Sample| horizon as f64 - it.sent as f64 >= margin;
         self.scratch.clear();
-        self.scratch.extend(self.differences.iter().copied());
+        for (it, next) in self.samples.iter().zip(self.samples.iter().skip(1)) {
+            if settled(next) && next.sent - it.sent < NEIGHBOURS {
+                self.scratch.push((next.delay - it.delay).abs());
+            }
+        }
+        if self.scratch.len() < KNOWN {
+            // Too few say nothing against what is known.
+            self.sigma = self.sigma.max(self.prior);
+            if self.scratch.len() < FEWEST {
+                return;
+            }
+        }
         let middle = self.scratch.len() / 2;
         let (_, &mut median, _) = self.scratch.select_nth_unstable_by(middle, f64::total_cmp);
         // The median of the difference of two normally distributed values is 0.954 deviations.
-        self.sigma = median / 0.954;
+        let sigma = median / 0.954;
+        self.sigma = if self.scratch.len() < KNOWN { sigma.max(self.sigma) } else { sigma };
+    }
+
+    /// Gives back the memory of the packets; what is known of them stays.
+    pub(crate) fn rest(&mut self) {
+        self.samples = VecDeque::new();
+        self.scratch = Vec::new();
     }
 
     /// Only packets that leave from `time` on say something about the queue.
@@ -144,7 +187,23 @@ impl Delays {
 
     /// The standard deviation of a packet's delay, 0 where it is below a millisecond.
     pub(crate) fn sigma(&self) -> f64 {
-        if self.jitters { self.sigma } else { 0.0 }
+        if self.samples.is_empty() && self.prior >= 2.0 * STILL {
+            self.prior
+        } else if self.jitters {
+            self.sigma
+        } else {
+            0.0
+        }
+    }
+
+    /// What the level may differ by at random.
+    pub(crate) fn chance(&self) -> f64 {
+        self.chance
+    }
+
+    /// True if enough neighbours have shown how much delays differ.
+    pub(crate) fn knows_jitter(&self) -> bool {
+        self.samples.len() > ENOUGH_SAMPLES
     }
 
     /// How long a packet waits in the queue of the path.
@@ -155,8 +214,19 @@ impl Delays {
         }
     }
 
-    /// A queue longer than this is ours to shorten. `rtt` is the round-trip time of the path.
+    /// The standard deviation of what makes delays differ more slowly than from packet to packet: a radio
+    /// link that changes its mind every 100 ms. Probes see it and neighbours do not. 0 where there is none.
+    pub(crate) fn wander(&self) -> f64 {
+        let sigma = self.sigma();
+        if self.prior < 2.0 * STILL || self.prior < WANDERS * sigma {
+            return 0.0;
+        }
+        (self.prior * self.prior - sigma * sigma).sqrt()
+    }
+
+    /// A queue longer than this is ours to shorten: what wanders is not. `rtt` is the round-trip time of
+    /// the path.
     pub(crate) fn threshold(&self, rtt: f64) -> f64 {
-        LEAST_THRESHOLD.max(rtt / 10.0).max(self.sigma())
+        tolerated(rtt, self.sigma()) + WANDER_ABOVE * self.wander()
     }
 }

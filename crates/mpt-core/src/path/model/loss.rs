@@ -14,15 +14,21 @@ pub(crate) struct Losses {
     points: VecDeque<(i64, u32, u32)>,
     sent: u32,
     lost: u32,
+    /// Packets before this one say nothing.
+    from: Option<u32>,
 }
 
 impl Losses {
     pub(crate) fn new() -> Self {
-        Self { points: VecDeque::new(), sent: 0, lost: 0 }
+        Self { points: VecDeque::new(), sent: 0, lost: 0, from: None }
     }
 
     /// Of the first `sent` packets of the path (modulo 2^32) `received` have come, and no more will.
     pub(crate) fn record(&mut self, now: i64, sent: u32, received: u32) {
+        if self.from.is_some_and(|from| sent.wrapping_sub(from).cast_signed() < 0) {
+            return;
+        }
+        self.from = None;
         if self.points.back().is_some_and(|&(_, last, _)| last == sent) {
             return;
         }
@@ -53,6 +59,12 @@ impl Losses {
     /// The share that was lost.
     pub(crate) fn share(&self) -> f64 {
         if self.sent == 0 { 0.0 } else { f64::from(self.lost) / f64::from(self.sent) }
+    }
+
+    /// A queue has overflowed, or may have: packets up to the `sent`-th of the path say nothing about
+    /// chance.
+    pub(crate) fn judge_from(&mut self, sent: u32) {
+        *self = Self { from: Some(sent), ..Self::new() };
     }
 
     /// Counts from here on.

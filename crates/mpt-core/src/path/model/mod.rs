@@ -7,8 +7,9 @@
 //! All times are microseconds of the sender's clock unless said otherwise, all rates bytes per
 //! microsecond.
 
-mod delay;
+pub(crate) mod delay;
 mod loss;
+mod overflow;
 mod rate;
 mod window;
 
@@ -16,19 +17,47 @@ use std::time::Duration;
 
 use delay::Delays;
 use loss::Losses;
+use overflow::{Overflow, Verdict};
 use rate::Rates;
+use window::Recent;
 
-/// Bytes that a path of which nothing is known is given per round-trip time.
+use crate::sequence::Sequence;
+
+/// Bytes that a path of which nothing is known is given per round-trip time, or in [`FIRST_INTERVAL`].
 const FIRST_WINDOW: f64 = 32.0 * 1_500.0;
+/// The longest time that [`FIRST_WINDOW`] is spread over, in microseconds.
+const FIRST_INTERVAL: f64 = 50_000.0;
 /// Rates are never below this: 64 kbit/s.
 const LEAST_RATE: f64 = 0.008;
 /// More than any path carries: 100 Gbit/s.
 const UNBOUNDED: f64 = 12_500.0;
 /// The round-trip time of a path that has not been measured.
 const UNKNOWN_RTT: f64 = 100_000.0;
-/// What a path with a longer round-trip time is given too much in startup may be more than its queue
-/// holds before a report says so.
-const QUICK: f64 = 60_000.0;
+/// A round-trip time below this counts as this.
+const LEAST_RTT: f64 = 100.0;
+/// What a path is given too much in startup, until a report says so, fits into a queue of this time, in
+/// microseconds.
+const QUEUE: f64 = 100_000.0;
+/// By what a path is given more in startup than it has delivered, within [`QUEUE`].
+const LEAST_GROWTH: f64 = 1.5;
+const MOST_GROWTH: f64 = 3.0;
+/// The same by what it has delivered in bursts: a flow in slow start sends bursts that are faster than its
+/// rate, and what a burst waits for ends its slow start.
+const PEAK: f64 = 1.2;
+/// A packet that is late by less is not late, in microseconds.
+const LEAST_LATENESS: f64 = 1_000.0;
+/// How long the greatest lateness counts, at least, in microseconds.
+const LATENESS_MEMORY: i64 = 10_000_000;
+/// A path that delivers more than its rate divided by this is in use.
+const PRESSES: f64 = 3.0;
+/// A cut that leaves so much of the rate took little.
+const LITTLE: f64 = 0.8;
+/// After so many of them in a row, the queue is somebody else's.
+const IN_VAIN: u8 = 4;
+/// Beside others the rate grows by so many bytes per round-trip time in each.
+const GROWTH: f64 = 3.0 * 1_500.0;
+/// Without a queue for so long, the others are gone, in microseconds.
+const GONE: i64 = 1_000_000;
 /// A growth step takes this long at least.
 const LEAST_STEP: f64 = 100_000.0;
 
@@ -54,10 +83,10 @@ pub(crate) struct Present {
     pub(crate) now: i64,
     /// Bytes sent on the path so far.
     pub(crate) sent_bytes: u64,
+    /// Packets, modulo 2^32.
+    pub(crate) sent_packets: u32,
     /// Since the report before, packets have waited for the path to have credit.
     pub(crate) backlogged: bool,
-    /// No other path carries bulk.
-    pub(crate) alone: bool,
 }
 
 /// Whether a bottleneck has shown itself.
@@ -73,6 +102,12 @@ enum Phase {
         calm: u8,
         /// When the next growth step is due.
         grow_at: i64,
+    },
+    /// Somebody else keeps the queue full: it says nothing, only loss does. The rate is cut and grows as
+    /// that of a flow of TCP.
+    Shared {
+        /// Since when no queue stands; `None` while one does.
+        since: Option<i64>,
     },
 }
 
@@ -104,13 +139,24 @@ pub(crate) struct Model {
     delays: Delays,
     rates: Rates,
     losses: Losses,
+    overflow: Overflow,
     phase: Phase,
     rate: f64,
-    /// Of the probes.
-    rtt: f64,
+    /// Of the probes; `None` before the first.
+    probed: Option<f64>,
     /// Since when a queue stands.
     over_since: Option<i64>,
+    /// Cuts in a row that took little and left the queue as it was.
+    in_vain: u8,
+    /// Losses before were paid for.
+    cut_until: i64,
+    /// When the rate last grew beside others.
+    grown_at: i64,
     cuts: u64,
+    /// The greatest lateness of single packets, of those that left from a time on: what left before waited
+    /// in a queue that nobody knew yet.
+    lateness: Recent,
+    late_from: i64,
 }
 
 impl Model {
@@ -120,36 +166,53 @@ impl Model {
             delays: Delays::new(),
             rates: Rates::new(),
             losses: Losses::new(),
+            overflow: Overflow::new(),
             phase: Phase::Startup,
             rate: FIRST_WINDOW / UNKNOWN_RTT,
-            rtt: UNKNOWN_RTT,
+            probed: None,
             over_since: None,
+            in_vain: 0,
+            cut_until: 0,
+            grown_at: 0,
             cuts: 0,
+            lateness: Recent::greatest(LATENESS_MEMORY),
+            late_from: i64::MIN,
         }
     }
 
     /// The probes' least round-trip time.
     pub(crate) fn set_rtt(&mut self, rtt: f64) {
-        let known = self.rtt != UNKNOWN_RTT || self.rate > FIRST_WINDOW / UNKNOWN_RTT;
-        self.rtt = rtt.max(100.0);
-        if !known {
-            self.rate = self.rate.max(FIRST_WINDOW / self.rtt);
+        let rtt = rtt.max(LEAST_RTT);
+        if self.probed.replace(rtt).is_none() {
+            self.rate = self.rate.max(FIRST_WINDOW / rtt.min(FIRST_INTERVAL));
         }
     }
 
-    /// A packet that left at `sent` took `delay` by both clocks.
-    pub(crate) fn record_delay(&mut self, sent: i64, delay: i64) {
-        self.delays.record(sent, delay);
+    /// What probes say of the standard deviation of the delay, in microseconds.
+    pub(crate) fn set_jitter(&mut self, sigma: f64) {
+        self.delays.set_prior(sigma);
+    }
+
+    /// The packet of this number, which left at `sent`, took `delay` by both clocks.
+    pub(crate) fn record_delay(&mut self, number: Sequence, sent: i64, delay: i64) {
+        self.delays.record(number, sent, delay);
     }
 
     /// A report, after its delays. Gives the time until which nothing is to be sent, if the path has to
     /// drain.
     pub(crate) fn handle_report(&mut self, report: &Report, present: &Present) -> Option<i64> {
         let now = present.now;
-        let fresh = self.delays.update(now, report.at, self.rtt);
-        self.rates.record(now, (report.at, report.bytes), report.sent_at, self.rtt);
+        let fresh = self.delays.update(now, report.at, self.rtt());
+        self.rates.record(
+            now,
+            (report.at, report.bytes),
+            report.sent_at,
+            (self.rtt(), self.sigma()),
+        );
+        let mut loss = Verdict::Usual;
         if let Some((sent, received)) = report.settled {
             self.losses.record(now, sent, received);
+            loss = self.overflow.record(now, sent, received, self.rtt());
         }
         let (queue, threshold) = (self.queue(), self.threshold());
         let over_now = fresh && queue > threshold;
@@ -160,16 +223,27 @@ impl Model {
         // With jitter the level is made of packets of some time: it has to stand for as long again.
         let patience = if self.delays.sigma() > 0.0 { self.step() } else { 0 };
         let over_now = over_now && self.over_since.is_some_and(|since| now >= since + patience);
+        if fresh && queue < threshold / 2.0 {
+            self.in_vain = 0;
+        }
+        // A path that is given little does not overflow by that.
+        let presses = present.backlogged || PRESSES * self.rates.delivered() > self.rate;
+        let overflows = presses && loss == Verdict::Overflows;
+        if overflows && !matches!(self.phase, Phase::Shared { .. }) {
+            return self.cut(report, present);
+        }
         match self.phase {
+            Phase::Shared { since } => self.share(since, loss, (fresh, queue), present),
             Phase::Startup => {
                 if over_now {
                     return self.cut(report, present);
                 }
-                let growth = if self.rtt < QUICK && present.alone { 3.0 } else { 2.0 };
+                let growth = (1.0 + QUEUE / self.rtt()).clamp(LEAST_GROWTH, MOST_GROWTH);
                 let factor = if queue > threshold / 2.0 { 1.0 } else { growth };
-                let floor = FIRST_WINDOW / self.rtt;
-                let wanted = (factor * self.rates.best()).max(floor);
-                self.rate = if factor > 1.0 { wanted.max(floor) } else { wanted.min(self.rate) };
+                let floor = FIRST_WINDOW / self.rtt().min(FIRST_INTERVAL);
+                let peak = if factor > 1.0 { PEAK * self.rates.peak() } else { 0.0 };
+                let wanted = (factor * self.rates.best()).max(peak).max(floor);
+                self.rate = if factor > 1.0 { wanted } else { wanted.min(self.rate) };
             }
             Phase::Known { over, calm, grow_at } => {
                 if over_now && over >= 1 {
@@ -201,8 +275,40 @@ impl Model {
         None
     }
 
+    /// Somebody else keeps the queue full: as TCP does, the rate is cut when packets are lost, and grows by
+    /// some packets per round-trip time in each.
+    fn share(
+        &mut self,
+        since: Option<i64>,
+        loss: Verdict,
+        (fresh, queue): (bool, f64),
+        present: &Present,
+    ) {
+        let now = present.now;
+        let rtt = self.rtt() + queue;
+        if loss != Verdict::Usual && now >= self.cut_until {
+            self.cuts += 1;
+            self.rate = (0.7 * self.rate).max(LEAST_RATE);
+            self.cut_until = now + rtt as i64;
+            self.overflow.judge_from(present.sent_packets);
+        } else if present.backlogged {
+            let passed = (now - self.grown_at).clamp(0, LEAST_STEP as i64) as f64;
+            self.rate += GROWTH * passed / (rtt * rtt);
+        }
+        self.grown_at = now;
+        let stands = fresh && queue >= self.threshold() / 2.0;
+        let since = if stands { None } else { Some(since.unwrap_or(now)) };
+        self.phase = match since {
+            Some(since) if now - since > GONE => {
+                self.in_vain = 0;
+                Phase::Known { over: 0, calm: 0, grow_at: now }
+            }
+            since => Phase::Shared { since },
+        };
+    }
+
     fn step(&self) -> i64 {
-        LEAST_STEP.max(self.rtt) as i64
+        LEAST_STEP.max(self.rtt()) as i64
     }
 
     fn grow(&mut self, calm: u8) {
@@ -217,14 +323,27 @@ impl Model {
         self.cuts += 1;
         self.over_since = None;
         let delivered = self.rates.delivered();
-        let rate = 0.99 * delivered;
-        self.rate = rate.max(0.7 * self.rates.best().min(self.rate / 0.7)).max(LEAST_RATE);
+        // What is delivered may be little for other reasons: one cut takes a third at most of what it was.
+        let least = 0.7 * self.rates.best().min(self.rate);
+        let rate = (0.99 * delivered).max(least).max(LEAST_RATE);
+        let little = matches!(self.phase, Phase::Known { .. }) && rate > LITTLE * self.rate;
+        self.in_vain = if little { self.in_vain + 1 } else { 0 };
+        self.rate = rate;
+        if self.in_vain >= IN_VAIN {
+            self.rate = self.rates.best().max(rate);
+            self.phase = Phase::Shared { since: None };
+            self.cut_until = now;
+            return None;
+        }
         let under_way = present.sent_bytes.saturating_sub(report.sent_bytes) as f64;
         let since = (now - report.sent_at) as f64 - self.queue();
         let excess = under_way - self.rate * since.max(0.0);
-        let drain = (excess / self.rate).clamp(0.0, 2.0 * self.rtt.max(100_000.0));
+        let drain = (excess / self.rate).clamp(0.0, 2.0 * self.rtt().max(100_000.0));
         let until = now + drain as i64;
         self.delays.judge_from(until);
+        (self.lateness, self.late_from) = (Recent::greatest(LATENESS_MEMORY), until);
+        self.losses.judge_from(present.sent_packets);
+        self.overflow.judge_from(present.sent_packets);
         let grow_at = until + self.step();
         self.phase = Phase::Known { over: 0, calm: 0, grow_at };
         Some(until)
@@ -240,18 +359,46 @@ impl Model {
     pub(crate) fn possible_rate(&self) -> f64 {
         match self.phase {
             Phase::Startup => UNBOUNDED.max(self.rate),
-            Phase::Known { .. } => 2.0 * self.rate,
+            Phase::Known { .. } | Phase::Shared { .. } => 2.0 * self.rate,
         }
     }
 
     /// The round-trip time without queues.
     pub(crate) fn rtt(&self) -> f64 {
-        self.rtt
+        self.probed.unwrap_or(UNKNOWN_RTT)
     }
 
     /// The time in which most packets come where no queue stands, by both clocks; `None` without data.
     pub(crate) fn usual_delay(&self) -> Option<f64> {
         Some(self.delays.base()? + 2.0 * self.delays.sigma())
+    }
+
+    /// The least time in which packets come, by both clocks; `None` without data.
+    pub(crate) fn base_delay(&self) -> Option<f64> {
+        self.delays.base()
+    }
+
+    /// What the standing queue may be known wrong by, since few packets show it.
+    pub(crate) fn chance(&self) -> f64 {
+        self.delays.chance()
+    }
+
+    /// A packet that left at `sent` came by so much later than the least delay and the queue say, in
+    /// microseconds.
+    pub(crate) fn record_late(&mut self, now: i64, sent: i64, lateness: f64) {
+        if lateness >= LEAST_LATENESS && sent >= self.late_from {
+            self.lateness.record(now, lateness);
+        }
+    }
+
+    /// How late packets have come of late, in microseconds above the least delay and the queue.
+    pub(crate) fn lateness(&self) -> f64 {
+        self.lateness.value().unwrap_or(0.0)
+    }
+
+    /// True if enough packets have shown how much their delays differ.
+    pub(crate) fn knows_jitter(&self) -> bool {
+        self.delays.knows_jitter()
     }
 
     /// The time that packets stand in the path's queue.
@@ -261,7 +408,7 @@ impl Model {
 
     /// The queue from which on the path is given less.
     pub(crate) fn threshold(&self) -> f64 {
-        self.delays.threshold(self.rtt)
+        self.delays.threshold(self.rtt())
     }
 
     /// Packets over which loss was counted, and the share that was lost.
@@ -280,11 +427,11 @@ impl Model {
         let time = |micros: f64| Duration::from_micros(micros.max(0.0) as u64);
         Estimate {
             rate: bits(self.rate),
-            bottleneck_seen: matches!(self.phase, Phase::Known { .. }),
+            bottleneck_seen: !matches!(self.phase, Phase::Startup),
             delivered: bits(self.rates.delivered()),
             queue: time(self.queue()),
             jitter: time(self.delays.sigma()),
-            rtt: time(self.rtt),
+            rtt: time(self.rtt()),
             loss: self.losses.share(),
             cuts: self.cuts,
         }
@@ -294,5 +441,6 @@ impl Model {
     pub(crate) fn restart(&mut self) {
         self.rates.restart();
         self.losses.restart();
+        self.overflow.restart();
     }
 }

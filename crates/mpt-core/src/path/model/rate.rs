@@ -8,6 +8,8 @@ use super::window::Recent;
 const MOST: usize = 64;
 /// Shortest time over which a rate is taken, in microseconds.
 const LEAST_SPAN: f64 = 100_000.0;
+/// The same for bursts.
+const SHORT_SPAN: f64 = 20_000.0;
 /// How long the greatest rate counts, at least, in microseconds.
 const MEMORY: i64 = 2_000_000;
 
@@ -28,16 +30,29 @@ pub(crate) struct Rates {
     points: VecDeque<Point>,
     delivered: f64,
     best: Recent,
+    /// The greatest over a short time.
+    peak: Recent,
 }
 
 impl Rates {
     pub(crate) fn new() -> Self {
-        Self { points: VecDeque::new(), delivered: 0.0, best: Recent::greatest(MEMORY) }
+        Self {
+            points: VecDeque::new(),
+            delivered: 0.0,
+            best: Recent::greatest(MEMORY),
+            peak: Recent::greatest(MEMORY),
+        }
     }
 
-    /// A report: see [`Point`]. `limited`: the path was given as much as it might carry, so its rate is
-    /// not the application's.
-    pub(crate) fn record(&mut self, now: i64, (at, received): (i64, u64), sent_at: i64, rtt: f64) {
+    /// A report: see [`Point`]. `rtt` is the round-trip time of the path, and `sigma` the
+    /// standard deviation of its delay, in microseconds.
+    pub(crate) fn record(
+        &mut self,
+        now: i64,
+        (at, received): (i64, u64),
+        sent_at: i64,
+        (rtt, sigma): (f64, f64),
+    ) {
         let point = Point { at, received, sent_at };
         if self.points.back().is_some_and(|last| last.at >= at) {
             return;
@@ -47,16 +62,24 @@ impl Rates {
         }
         self.points.push_back(point);
         let span = LEAST_SPAN.max(rtt);
-        let first = self.points.iter().rev().find(|it| (at - it.at) as f64 >= span);
-        let Some(first) = first.or(self.points.front()).copied() else { return };
-        let interval = ((at - first.at) as f64).max((sent_at - first.sent_at) as f64);
-        if interval < 0.4 * span.min(rtt) || interval <= 0.0 {
-            return;
+        if let Some(delivered) = self.over(point, span, 0.4 * span.min(rtt)) {
+            self.delivered = delivered;
+            self.best.record(now, delivered);
         }
+        let span = SHORT_SPAN.max(4.0 * sigma);
+        if let Some(peak) = self.over(point, span, span) {
+            self.peak.record(now, peak);
+        }
+    }
+
+    /// The rate over the last `span`, if there are reports of `least` of it.
+    fn over(&self, last: Point, span: f64, least: f64) -> Option<f64> {
+        let first = self.points.iter().rev().find(|it| (last.at - it.at) as f64 >= span);
+        let first = first.or(self.points.front())?;
+        let interval = ((last.at - first.at) as f64).max((last.sent_at - first.sent_at) as f64);
         // A counter that runs backwards is a lie, or a peer that has begun anew.
-        let bytes = received.saturating_sub(first.received);
-        self.delivered = bytes as f64 / interval;
-        self.best.record(now, self.delivered);
+        let bytes = last.received.saturating_sub(first.received);
+        (interval >= least && interval > 0.0).then(|| bytes as f64 / interval)
     }
 
     /// At present.
@@ -67,6 +90,11 @@ impl Rates {
     /// The greatest of the last seconds.
     pub(crate) fn best(&self) -> f64 {
         self.best.value().unwrap_or(0.0)
+    }
+
+    /// The greatest of the last seconds over a short time: what bursts have shown.
+    pub(crate) fn peak(&self) -> f64 {
+        self.peak.value().unwrap_or(0.0).max(self.best())
     }
 
     /// The path is another one from now on, or was idle.

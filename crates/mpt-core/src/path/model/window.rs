@@ -1,7 +1,7 @@
 //! The least or greatest of the values of late.
 
-/// The extreme of the values of one to two periods: what is older is forgotten. `B` says whether a
-/// value replaces the extreme so far. Times are microseconds.
+/// The extreme of the values of one to two periods: what is older is forgotten. Times are
+/// microseconds.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Recent {
     period: i64,

@@ -85,6 +85,13 @@ impl OneWay {
         self.present.is_some()
     }
 
+    /// The least delay plus what the clocks of both ends differ by, in microseconds modulo 2^32; `None`
+    /// without a sample.
+    #[must_use]
+    pub fn least(&self) -> Option<u32> {
+        Some(self.range()?.least)
+    }
+
     /// By how much this path is longer than `other`: negative if it is shorter, `None` as long as
     /// one of them has no sample. In microseconds.
     #[must_use]

@@ -10,11 +10,15 @@ pub struct Rtt {
     estimate: Option<Estimate>,
 }
 
+/// What is known of a round-trip time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Estimate {
-    smoothed: Duration,
-    variation: Duration,
-    minimum: Duration,
+pub(crate) struct Estimate {
+    /// SRTT.
+    pub(crate) smoothed: Duration,
+    /// RTTVAR, the mean deviation.
+    pub(crate) variation: Duration,
+    /// The smallest sample.
+    pub(crate) minimum: Duration,
     latest: Duration,
 }
 
@@ -42,6 +46,11 @@ impl Rtt {
                 latest: sample,
             },
         });
+    }
+
+    /// All of it; None until the first sample.
+    pub(crate) const fn known(&self) -> Option<Estimate> {
+        self.estimate
     }
 
     /// SRTT; None until the first sample.

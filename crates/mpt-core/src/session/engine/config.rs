@@ -7,7 +7,7 @@ use mpt_wire::control::hello::Kind;
 
 use crate::liveness::Timing;
 use crate::session::{AdmissionLimits, PresharedKey, PublicKey};
-use crate::{ConnectionId, PathId, SocketId};
+use crate::{ConnectionId, PathId, Seal, SocketId};
 
 /// A session of a [`Sessions`](super::Sessions). Given by it, never to another session while anybody
 /// may remember it: the number is taken again after 4096 others in its place.
@@ -29,6 +29,10 @@ pub struct SessionConfig {
     pub peer: PublicKey,
     /// The preshared key, if both ends have one.
     pub psk: Option<PresharedKey>,
+    /// Whether the data of its connection is sealed: as [`ConnectionConfig::seal`] says it.
+    ///
+    /// [`ConnectionConfig::seal`]: crate::ConnectionConfig::seal
+    pub seal: Seal,
     /// Whether this end begins handshakes. Otherwise it waits for the other end to do so.
     pub initiate: bool,
     /// Whether the connection is not to be used before [`Node::open`](crate::Node::open): the
@@ -60,6 +64,8 @@ pub struct Peer {
     pub psk: Option<PresharedKey>,
     /// Whether it may ask for connections.
     pub may_connect: bool,
+    /// Whether the data of its connections is sealed.
+    pub seal: Seal,
     /// Whether it may steer this daemon.
     pub may_steer: bool,
     /// Timers of the paths of its connections.

@@ -123,6 +123,15 @@ pub enum Event {
         /// Why.
         reason: CloseReason,
     },
+    /// Data of the session is to be sealed, and the peer does not seal. Told once, until it is otherwise.
+    Unsealed {
+        /// The session.
+        session: SessionId,
+        /// The peer.
+        peer: PublicKey,
+        /// There is no data. Otherwise it is neither encrypted nor authenticated.
+        refused: bool,
+    },
     /// None of the paths of a session that the peer opened was usable for long: its connection
     /// should be removed, and then the session by
     /// [`Node::close_session`](crate::Node::close_session).

@@ -5,11 +5,13 @@ use std::time::{Duration, Instant};
 use mpt_wire::control::{Challenge, frame};
 
 use super::keys::{CONFIRM_INTERVAL, Epoch, Place};
+use super::sealing::DataKeys;
 use super::session::{Attempt, Session, WITHOUT_PATH};
 use super::shared::Shared;
 use super::{Destination, Event};
 use crate::Tunnels;
 use crate::liveness::State;
+use crate::seal::keys::Agreement;
 use crate::session::{HandshakeError, Initiation, PrivateKey};
 
 /// An initiation is repeated after this at first,
@@ -80,6 +82,10 @@ impl Session {
         shared: &mut Shared,
     ) {
         let interval = self.attempt.as_ref().map_or(FIRST_REPEAT, |attempt| attempt.interval);
+        let sealing = match &self.attempt {
+            Some(attempt) => attempt.sealing,
+            None => self.offer(shared),
+        };
         let older = self.attempt.take().map(|attempt| {
             if let Some(oldest) = attempt.older {
                 shared.indices.remove(&oldest.index());
@@ -89,7 +95,7 @@ impl Session {
         let index = shared.new_index(slot);
         let Shared { identity, random, .. } = shared;
         let made = identity.as_ref().map(|identity: &PrivateKey| {
-            let (psk, hello) = (self.psk.as_ref(), self.hello(challenge));
+            let (psk, hello) = (self.psk.as_ref(), self.hello(challenge, sealing));
             Initiation::new(identity, &self.peer, psk, index, &hello, random)
         });
         if let Some(Ok(initiation)) = made {
@@ -98,6 +104,7 @@ impl Session {
                 challenged: challenge.is_some(),
                 older,
                 refused: None,
+                sealing,
                 made: now,
                 since,
                 next_send: now,
@@ -105,6 +112,7 @@ impl Session {
             });
         } else {
             shared.indices.remove(&index);
+            shared.release(sealing);
             if let Some(older) = older {
                 shared.indices.remove(&older.index());
             }
@@ -116,6 +124,7 @@ impl Session {
     /// Ends a handshake without result.
     pub(super) fn drop_attempt(&mut self, shared: &mut Shared) {
         if let Some(attempt) = self.attempt.take() {
+            shared.release(attempt.sealing);
             for initiation in [Some(attempt.initiation), attempt.older].into_iter().flatten() {
                 shared.indices.remove(&initiation.index());
             }
@@ -198,7 +207,7 @@ impl Session {
         let initiation =
             if is_present { Some(&mut attempt.initiation) } else { attempt.older.as_mut() };
         let Some(initiation) = initiation else { return };
-        let (transport, welcome) = match initiation.finish(frame) {
+        let (mut transport, welcome) = match initiation.finish(frame) {
             Ok(agreed) => agreed,
             Err(HandshakeError::Mac) => {
                 shared.counters.bad_mac += 1;
@@ -215,6 +224,12 @@ impl Session {
         };
         // The index is now that of the keys.
         let attempt = self.attempt.take();
+        let offered = attempt.as_ref().and_then(|attempt| attempt.sealing);
+        let agreement = Agreement::of(offered, welcome.sealing);
+        let data = DataKeys::take(&mut transport, agreement.as_ref());
+        if data.agreement.is_none() {
+            shared.release(offered);
+        }
         let other = attempt.and_then(|it| if is_present { it.older } else { Some(it.initiation) });
         if let Some(other) = other {
             shared.indices.remove(&other.index());
@@ -223,7 +238,7 @@ impl Session {
             shared.forget(&older);
         }
         let ordinal = self.next_ordinal();
-        self.keys.candidates.push(Epoch::new(now, ordinal, transport));
+        self.keys.candidates.push(Epoch::new(now, ordinal, transport, data));
         self.revive(now);
         let forgotten = self.create && self.open && !welcome.attached;
         if forgotten {

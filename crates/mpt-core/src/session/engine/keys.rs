@@ -2,6 +2,7 @@
 
 use std::time::{Duration, Instant};
 
+use super::sealing::DataKeys;
 use crate::session::{Fingerprint, Response, Transport};
 
 /// Keys are renewed by the end that began their handshake after this,
@@ -31,13 +32,16 @@ pub(super) struct Epoch {
     pub(super) answer: Option<(Fingerprint, Response)>,
     /// As responder: the time of the challenge that the initiation has shown.
     pub(super) challenge: Option<u64>,
+    /// The keys of sealed data that came of the same handshake.
+    pub(super) data: DataKeys,
     /// As initiator: when to send another frame to have them confirmed.
     pub(super) confirm_at: Instant,
 }
 
 impl Epoch {
-    pub(super) fn new(now: Instant, ordinal: u64, transport: Transport) -> Self {
-        Self { transport, since: now, ordinal, answer: None, challenge: None, confirm_at: now }
+    pub(super) fn new(now: Instant, ordinal: u64, transport: Transport, data: DataKeys) -> Self {
+        let (answer, challenge) = (None, None);
+        Self { transport, since: now, ordinal, answer, challenge, data, confirm_at: now }
     }
 
     pub(super) fn is_initiator(&self) -> bool {

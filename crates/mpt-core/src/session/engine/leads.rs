@@ -4,10 +4,12 @@ use std::time::Instant;
 
 use mpt_wire::control::Message;
 
+use super::path::SessionPath;
 use super::session::Session;
 use super::shared::Shared;
 use crate::Tunnels;
 use crate::session::OneWay;
+use crate::tunnel::learning::PathDelay;
 
 /// A monotonic clock of our own for frames.
 #[derive(Debug, Default)]
@@ -50,8 +52,8 @@ impl Session {
 
     /// Has packets from each path held for as long as the longest one that the peer uses takes
     /// longer. Paths of which too little is known count for nothing, and are not held.
-    pub(super) fn equalize<P: Copy>(&self, tunnels: &mut Tunnels<P>) {
-        let used = |it: &&super::SessionPath| {
+    pub(super) fn equalize<P: Copy>(&self, now: Instant, tunnels: &mut Tunnels<P>) {
+        let used = |it: &&SessionPath| {
             it.peer.is_some_and(|entry| entry.weight > 0) && !it.liveness.is_silent()
         };
         let known = self.paths.iter().filter(used).map(|it| &it.one_way);
@@ -63,5 +65,14 @@ impl Session {
             tunnels.set_path_lead(path.id, lead.unwrap_or_default());
             tunnels.set_path_jitter(path.id, path.one_way.spread());
         }
+        if let Some(id) = self.connection {
+            tunnels.set_path_delays(now, id, self.paths.iter().filter_map(probed));
+        }
     }
+}
+
+/// What the probes say of what the peer sends on a path.
+pub(super) fn probed(path: &SessionPath) -> Option<PathDelay> {
+    let (least, rtt) = (path.one_way.least()?, path.liveness.rtt().minimum()?);
+    Some(PathDelay { path: path.id, least, spread: path.one_way.spread(), rtt })
 }

@@ -4,17 +4,19 @@
 use std::time::{Duration, Instant};
 
 use mpt_wire::control::frame::MAX_PAYLOAD_LEN;
-use mpt_wire::control::{ArrivedEntry, ReceivedEntry, SentEntry, Stamp};
+use mpt_wire::control::{ArrivedEntry, Message, ReceivedEntry, SentEntry, Stamp};
 use smallvec::SmallVec;
 
+use super::asking::{Asking, write_missing};
 use super::keys::Place;
+use super::leads::probed;
 use super::session::Session;
 use super::shared::Shared;
 use super::{Destination, SessionPathId};
-use crate::Tunnels;
 use crate::adaptive::{Arrived, PeerReport, Received};
 use crate::feedback::Sample;
 use crate::liveness::State;
+use crate::{PathId, Tunnels};
 
 /// The shortest and the longest time between two reports.
 const INTERVALS: (Duration, Duration) = (Duration::from_millis(10), Duration::from_millis(50));
@@ -22,16 +24,23 @@ const INTERVALS: (Duration, Duration) = (Duration::from_millis(10), Duration::fr
 const SLOW: Duration = Duration::from_millis(200);
 /// The peer asks for reports again and again; when it no longer does, they end after this time.
 const WANTED_FOR: Duration = Duration::from_secs(2);
+/// The peer is told so often, before there is any data, that it will be told when packets leave: so the first
+/// packet of the first flow already waits for its time.
+const ANNOUNCEMENTS: u8 = 2;
 /// Stamps in a message.
-const STAMPS: usize = 16;
+const STAMPS: usize = 64;
 
 /// When the two halves of the exchange are due.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Learning {
     /// When the peer is told what has left.
     depart_at: Option<Instant>,
+    /// How often the peer was told beforehand that it will be.
+    announced: u8,
     /// Reports that the peer wants.
     reports: Option<Reports>,
+    /// What the peer is asked for.
+    pub(super) asking: Option<Asking>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -43,7 +52,9 @@ struct Reports {
 
 impl Learning {
     pub(super) fn next_timeout(&self) -> Option<Instant> {
-        self.depart_at.into_iter().chain(self.reports.map(|reports| reports.at)).min()
+        let reports = self.reports.map(|reports| reports.at);
+        let asking = self.asking.and_then(|asking| asking.next_timeout());
+        [self.depart_at, reports, asking].into_iter().flatten().min()
     }
 }
 
@@ -57,12 +68,13 @@ impl Session {
     ) {
         self.tell_departed(now, shared, tunnels);
         self.report_arrived(now, shared, tunnels);
+        self.ask(now, shared, tunnels);
     }
 
-    /// Packets leave after a pause: the peer is told soon.
+    /// Packets leave after a pause: the peer is told at once, so that it knows from the beginning how
+    /// long they have taken.
     pub(super) fn hurry_departed(&mut self, now: Instant) {
-        let at = now + self.interval();
-        self.learning.depart_at = Some(self.learning.depart_at.map_or(at, |due| due.min(at)));
+        self.learning.depart_at = Some(now);
     }
 
     fn tell_departed<P: Copy>(
@@ -71,35 +83,33 @@ impl Session {
         shared: &mut Shared,
         tunnels: &mut Tunnels<P>,
     ) {
-        let connection = self.connection.filter(|_| self.active);
-        let Some(id) = connection.filter(|&id| tunnels.is_adaptive(id)) else {
+        let Some(id) = self.connection.filter(|&id| tunnels.is_adaptive(id)) else {
             self.learning.depart_at = None;
             return;
         };
+        let announcing = self.learning.announced < ANNOUNCEMENTS;
+        if !self.active && !announcing {
+            self.learning.depart_at = None;
+            return;
+        }
         if self.learning.depart_at.is_some_and(|at| at > now) {
             return;
         }
         let interval = self.interval();
         for path in &self.paths {
-            let rtt = path.liveness.rtt();
-            if let (Some(least), Some(usual)) = (rtt.minimum(), rtt.smoothed()) {
-                tunnels.set_path_rtt(path.id, least, usual);
+            if let Some(rtt) = path.liveness.rtt().known() {
+                tunnels.set_path_rtt(path.id, rtt);
             }
         }
         let (sent, anchors, given) = tunnels.take_departed(id, STAMPS);
         self.learning.depart_at = Some(now + if sent > 0 { interval } else { SLOW });
-        if sent == 0 {
+        if sent == 0 && !announcing {
             return;
         }
         let Some((place, wire_id, destination)) = self.quickest_way(now) else { return };
-        let given: SmallVec<[SentEntry; 8]> = given
-            .iter()
-            .filter_map(|&(path, last, packets)| {
-                let i = self.paths.iter().position(|it| it.id == path)?;
-                let (path_id, _) = self.way(place, i)?;
-                Some(SentEntry { path_id, last, packets })
-            })
-            .collect();
+        self.learning.announced += u8::from(announcing);
+        let given = self.given(place, &given);
+        let kept = tunnels.kept_from(id);
         let clock = shared.clock.stamp(now);
         let stamps: SmallVec<[Stamp; STAMPS]> = anchors
             .iter()
@@ -109,9 +119,23 @@ impl Session {
         let write = |_: &mut Self, writer: &mut mpt_wire::control::Writer<'_>, _: &mut _| {
             writer.push(&clock).is_ok()
                 && writer.push_departed(millis, stamps.iter().copied()).is_ok()
+                && kept
+                    .is_none_or(|(from, loss)| writer.push(&Message::Kept { from, loss }).is_ok())
                 && writer.push_sent_up_to(given.iter().copied()).is_ok()
         };
         self.send(shared, place, wire_id, destination, write, MAX_PAYLOAD_LEN);
+    }
+
+    /// What the paths were given, for the peer.
+    pub(super) fn given(
+        &self,
+        place: Place,
+        given: &[(PathId, u32, u32)],
+    ) -> SmallVec<[SentEntry; 8]> {
+        let entry = |&(path, last, packets): &(PathId, u32, u32)| {
+            Some(SentEntry { path_id: self.wire_id(place, path)?, last, packets })
+        };
+        given.iter().filter_map(entry).collect()
     }
 
     fn report_arrived<P: Copy>(
@@ -138,40 +162,21 @@ impl Session {
         };
         let Some(connection) = tunnels.connection(id) else { return };
         let slots: SmallVec<[_; 8]> = connection.slots().collect();
-        let received: SmallVec<[ReceivedEntry; 8]> = observer
-            .seen()
-            .filter_map(|(slot, seen)| {
-                let path = *slots.get(slot)?;
-                let i = self.paths.iter().position(|it| it.id == path)?;
-                let (path_id, _) = self.way(place, i)?;
-                let (packets, bytes, highest) = (seen.packets, seen.bytes, seen.highest);
-                let (settled, settled_packets) = seen.settled.unwrap_or((highest, packets));
-                let marked = seen.marked;
-                Some(ReceivedEntry {
-                    path_id,
-                    packets,
-                    bytes,
-                    highest,
-                    marked,
-                    settled,
-                    settled_packets,
-                })
-            })
-            .collect();
+        let received = self.received(place, id, false, tunnels);
         let clock = shared.clock.stamp(now);
         let time = shared.clock.micros(now);
         let arrived: SmallVec<[ArrivedEntry; 32]> = observer
             .samples()
             .iter()
             .filter_map(|&Sample { slot, number, at }| {
-                let path = *slots.get(usize::from(slot))?;
-                let i = self.paths.iter().position(|it| it.id == path)?;
-                let (path_id, _) = self.way(place, i)?;
+                let path_id = self.wire_id(place, *slots.get(usize::from(slot))?)?;
                 Some(ArrivedEntry { path_id, number, time: shared.clock.micros(at) })
             })
             .collect();
+        let missing = self.take_missing(now, tunnels);
         let write = |_: &mut Self, writer: &mut mpt_wire::control::Writer<'_>, _: &mut _| {
             writer.push(&clock).is_ok()
+                && missing.as_ref().is_none_or(|missing| write_missing(writer, missing))
                 && writer.push_received(received.iter().copied()).is_ok()
                 && writer.push_arrived(time, arrived.iter().copied()).is_ok()
         };
@@ -184,17 +189,41 @@ impl Session {
         &mut self,
         now: Instant,
         interval: u16,
-        _stamps: impl Iterator<Item = Stamp>,
+        stamps: impl Iterator<Item = Stamp>,
+        shared: &mut Shared,
         tunnels: &mut Tunnels<P>,
     ) {
         let Some(id) = self.connection else { return };
         let (shortest, longest) = INTERVALS;
         let interval = Duration::from_millis(interval.into()).clamp(shortest, longest);
         let until = now + WANTED_FOR;
-        tunnels.observe(id, true);
-        let next = now + interval;
-        let at = self.learning.reports.map_or(next, |reports| reports.at.min(next));
-        self.learning.reports = Some(Reports { at, interval, until });
+        let mut stamps = stamps.peekable();
+        if stamps.peek().is_some() {
+            tunnels.observe(id, true);
+            let next = now + interval;
+            let at = self.learning.reports.map_or(next, |reports| reports.at.min(next));
+            self.learning.reports = Some(Reports { at, interval, until });
+        }
+        let stamps = stamps.map(|Stamp { number, time }| (number, time));
+        let clock = shared.clock.micros(now);
+        tunnels.handle_departed(now, id, clock, interval, stamps);
+        tunnels.set_path_delays(now, id, self.paths.iter().filter_map(probed));
+    }
+
+    /// The peer tells which paths it gives bulk, or may soon.
+    pub(super) fn handle_sent_up_to<P: Copy>(
+        &mut self,
+        ours: bool,
+        entries: impl Iterator<Item = SentEntry>,
+        tunnels: &mut Tunnels<P>,
+    ) {
+        let Some(id) = self.connection else { return };
+        let told: SmallVec<[(PathId, u32); 8]> = entries
+            .filter_map(|entry| {
+                Some((self.paths[self.path_at(ours, entry.path_id)?].id, entry.last))
+            })
+            .collect();
+        tunnels.set_used_paths(id, &told);
     }
 
     /// The peer reports what has come of ours.
@@ -230,12 +259,25 @@ impl Session {
     /// Half the least round-trip time, within bounds.
     fn interval(&self) -> Duration {
         let (shortest, longest) = INTERVALS;
-        let rtt = self.paths.iter().filter_map(|path| path.liveness.rtt().minimum()).min();
-        rtt.map_or(longest, |rtt| (rtt / 2).clamp(shortest, longest))
+        self.quickest_rtt().map_or(longest, |rtt| (rtt / 2).clamp(shortest, longest))
+    }
+
+    /// The least round-trip time of all paths; `None` before the first answer.
+    pub(super) fn quickest_rtt(&self) -> Option<Duration> {
+        self.paths.iter().filter_map(|path| path.liveness.rtt().minimum()).min()
+    }
+
+    /// What a path of the connection is called in messages; `None` if the peer does not know it.
+    pub(super) fn wire_id(&self, place: Place, path: PathId) -> Option<SessionPathId> {
+        let i = self.paths.iter().position(|it| it.id == path)?;
+        self.way(place, i).map(|(path_id, _)| path_id)
     }
 
     /// The path that answers soonest.
-    fn quickest_way(&mut self, now: Instant) -> Option<(Place, SessionPathId, Destination)> {
+    pub(super) fn quickest_way(
+        &mut self,
+        now: Instant,
+    ) -> Option<(Place, SessionPathId, Destination)> {
         let place = self.keys.sending(now)?;
         let up = |i: &usize| self.paths[*i].liveness.state() == State::Up;
         let i = (0..self.paths.len())

@@ -12,6 +12,7 @@
 //!   counters whenever a timer has expired anyway.
 //! - Every session has one timer, so a thousand of them cost no more than what they do.
 
+mod asking;
 mod candidate;
 mod config;
 mod counters;
@@ -27,6 +28,7 @@ mod path_mtu;
 mod peers;
 mod receive;
 mod respond;
+mod sealing;
 mod send;
 mod session;
 mod shared;
@@ -41,7 +43,7 @@ use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
 use mpt_wire::control::frame::{self, Frame};
-use mpt_wire::control::{Kind, Reason};
+use mpt_wire::control::{Kind, Reason, Suites};
 use rustc_hash::FxHashMap;
 
 use self::candidate::Anchor;
@@ -52,6 +54,7 @@ pub use self::event::{
 };
 use self::path::SessionPath;
 use self::receive::{Outcome, Source};
+pub use self::sealing::SealState;
 use self::session::{Identity, Session, WITHOUT_PATH};
 use self::shared::Shared;
 pub use self::shares::{
@@ -63,7 +66,7 @@ pub use self::view::{PathView, SessionView};
 use super::announce::Announcer;
 use super::{Admission, CookieSecret, PrivateKey, PublicKey, Random};
 use crate::timers::Timers;
-use crate::{ConnectionId, DeviceSink, PathId, SocketId, Tunnels};
+use crate::{ConnectionId, DeviceSink, PathId, Seal, SocketId, Tunnels};
 
 /// The delay before reconnecting after the peer shut down.
 const PAUSE_AFTER_SHUTDOWN: Duration = Duration::from_millis(200);
@@ -138,6 +141,16 @@ impl Sessions {
         self.shared.public
     }
 
+    /// Sets the suites that this end can seal data with, for handshakes to come.
+    pub(crate) fn set_suites(&mut self, suites: Suites) {
+        self.shared.suites = suites;
+    }
+
+    /// Takes the data indices, at this end and at the other one, of the keys that are to be erased.
+    pub(crate) fn take_erased(&mut self) -> Option<(u32, u32)> {
+        self.shared.take_erased()
+    }
+
     /// Sets the bounds.
     pub(crate) fn set_limits(&mut self, limits: Limits) {
         self.limits = Limits { sessions: limits.sessions.min(MAX_SESSIONS), ..limits };
@@ -154,11 +167,13 @@ impl Sessions {
             timing: config.timing,
             largest_wish: 0,
             expire_after: Duration::MAX,
+            seal: Seal::Off,
         };
         let slot = self.insert(now, identity);
         if let Some(session) = self.at(slot) {
             session.dynamic = false;
             session.open = !config.create;
+            session.set_seal(config.seal);
             session.configure(now, config);
         }
         self.timers.set_no_later(slot, now);
@@ -182,12 +197,12 @@ impl Sessions {
             (Some(before), Some(after)) => *before.to_base64() == *after.to_base64(),
             _ => false,
         };
-        let peer = config.peer;
+        let (peer, resealed) = (config.peer, session.set_seal(config.seal));
         if session.create != config.create {
             session.open = !config.create;
         }
         session.configure(now, config);
-        if before != peer || !same_psk {
+        if before != peer || !same_psk || resealed {
             self.clear_keys(slot);
         }
         if before != peer {
@@ -240,6 +255,7 @@ impl Sessions {
         session.paths.clear();
         session.last_usable = now;
         session.announcer = Announcer::new(0, 0);
+        session.policy.first = 0;
         if let Some(connection) = session.connection.take() {
             self.by_connection.remove(&connection);
         }
@@ -379,6 +395,26 @@ impl Sessions {
         session.set_active(now, true, tunnels);
         session.hurry_departed(now);
         self.handle_session_timeout(now, slot, tunnels);
+    }
+
+    /// Something is missing on a connection after nothing was ([`Tunnels::take_found`]).
+    pub(crate) fn ask_soon(&mut self, now: Instant, connection: ConnectionId) {
+        let Some(&slot) = self.by_connection.get(&connection) else { return };
+        let Some(Some(session)) = self.sessions.get_mut(slot as usize) else { return };
+        session.ask_soon(now);
+        self.arm(slot);
+    }
+
+    /// A path of a connection has fallen quiet ([`Tunnels::take_tail`]).
+    pub(crate) fn tell_tail<P: Copy>(
+        &mut self,
+        now: Instant,
+        connection: ConnectionId,
+        tunnels: &mut Tunnels<P>,
+    ) {
+        let Some(&slot) = self.by_connection.get(&connection) else { return };
+        let Some(Some(session)) = self.sessions.get_mut(slot as usize) else { return };
+        session.tell_tail(now, &mut self.shared, tunnels);
     }
 
     /// Says goodbye to everybody: the daemon ends. What comes out then is to be sent before.

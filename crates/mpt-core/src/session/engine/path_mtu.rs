@@ -65,12 +65,12 @@ impl Session {
         let Some(config) = tunnels.connection(connection).map(crate::Connection::config) else {
             return;
         };
-        let header = config.gre(gre::Protocol::IPV4).header_len() as u16;
+        let encapsulation = config.encapsulation();
         let has_keys = self.keys.sending(now).is_some();
         for path in &mut self.paths {
             let Some(data) = tunnels.path(path.id) else { continue };
             let (before, link) = (data.mtu(), data.config().mtu);
-            path.search_mtu(now, bounds(data, header), has_keys);
+            path.search_mtu(now, bounds(data, encapsulation), has_keys);
             let found = path.discovery.mtu();
             let device = tunnels.limit_path_mtu(path.id, (found < link).then_some(found));
             if found != before {
@@ -149,13 +149,13 @@ impl SessionPath {
     }
 }
 
-/// Between which sizes the MTU of a path is searched, if its data has a GRE header of `header` bytes:
-/// the base is what it takes to carry IPv6 inside.
-fn bounds(path: &Path, header: u16) -> Bounds {
+/// Between which sizes the MTU of a path is searched, if its data is encapsulated in as many bytes: the
+/// base is what it takes to carry IPv6 inside.
+fn bounds(path: &Path, encapsulation: u16) -> Bounds {
     let outer = path.config().outer();
     Bounds {
         min: mtu::minimum(outer),
-        base: mtu::outer(mtu::IPV6_MINIMUM, outer, header),
+        base: mtu::outer(mtu::IPV6_MINIMUM, outer, encapsulation),
         max: path.config().mtu,
     }
 }

@@ -24,6 +24,8 @@ impl Sessions {
         tunnels: &mut Tunnels<P>,
     ) {
         self.peers = peers.into_iter().map(|peer| (peer.public_key, peer)).collect();
+        let wanted = |key: &PublicKey| self.peers.get(key).is_some_and(|it| it.seal.is_wanted());
+        self.shared.sealing_peers.retain(wanted);
         for slot in 0..self.sessions.len() as u32 {
             let Some(Some(session)) = self.sessions.get_mut(slot as usize) else { continue };
             if !session.dynamic {
@@ -90,7 +92,7 @@ fn admitting<'a>(peers: &'a FxHashMap<PublicKey, Peer>, session: &Session) -> Op
             Kind::Connection => peer.may_connect,
             Kind::Steering => peer.may_steer,
         };
-        may && peer.psk == session.psk
+        may && peer.psk == session.psk && peer.seal == session.policy.seal
     })
 }
 

@@ -3,7 +3,9 @@
 use std::net::SocketAddr;
 use std::time::Instant;
 
-use mpt_wire::control::{ArrivedEntry, Entries, Message, Reason, ReceivedEntry, frame, messages};
+use mpt_wire::control::{
+    ArrivedEntry, Entries, Message, MissingEntry, Reason, ReceivedEntry, SentEntry, frame, messages,
+};
 
 use super::candidate::{Anchor, Candidate};
 use super::keys::Place;
@@ -36,9 +38,13 @@ pub(super) struct Source {
 #[derive(Default)]
 struct Wanted<'a> {
     /// The clock of the frame's times.
-    clock: Option<u32>,
+    clock: Option<(u32, u32)>,
     arrived: Option<(u32, Entries<'a, ArrivedEntry>)>,
     received: Option<Entries<'a, ReceivedEntry>>,
+    missing: Option<Entries<'a, MissingEntry>>,
+    sent_up_to: Option<Entries<'a, SentEntry>>,
+    /// The peer keeps what it has sent.
+    kept: bool,
     echo: Option<u64>,
     acknowledge: Option<u32>,
     moved: bool,
@@ -172,7 +178,7 @@ impl Session {
             }
         }
         if let Wanted {
-            clock: Some(clock),
+            clock: Some((clock, _)),
             arrived: Some((time, arrived)),
             received: Some(received),
             ..
@@ -186,6 +192,21 @@ impl Session {
                 received.iter(),
                 tunnels,
             );
+        }
+        if let Wanted {
+            clock: Some((clock, time)),
+            received: Some(received),
+            missing: Some(missing),
+            ..
+        } = &wanted
+        {
+            self.handle_missing(now, ours, (*clock, *time), received, missing, tunnels);
+        }
+        if let Some(sent_up_to) = &wanted.sent_up_to {
+            self.handle_sent_up_to(ours, sent_up_to.iter(), tunnels);
+            if !wanted.kept {
+                self.handle_none_kept(tunnels);
+            }
         }
         if wanted.echo.is_some() && !self.active {
             // The peer probes often because of traffic that may be the first here.
@@ -293,13 +314,21 @@ impl Session {
             }
             Message::Goodbye { reason } => wanted.goodbye = Some(reason),
             Message::Departed { interval, stamps } => {
-                self.handle_departed(now, interval, stamps.iter(), tunnels);
+                self.handle_departed(now, interval, stamps.iter(), shared, tunnels);
             }
-            Message::SentUpTo(_) => {}
+            Message::SentUpTo(entries) => {
+                self.handle_told(now, entries.iter(), tunnels);
+                wanted.sent_up_to = Some(entries);
+            }
+            Message::Missing(entries) => wanted.missing = Some(entries),
+            Message::Kept { from, loss } => {
+                wanted.kept = true;
+                self.handle_kept(now, from, loss, tunnels);
+            }
             Message::Arrived { time, entries } => wanted.arrived = Some((time, entries)),
             Message::Received(entries) => wanted.received = Some(entries),
             Message::Clock { id, time } => {
-                wanted.clock = Some(id);
+                wanted.clock = Some((id, time));
                 if let Some(i) = arrival.path.filter(|_| arrival.at_home) {
                     self.handle_clock(now, i, (id, time), shared);
                 }

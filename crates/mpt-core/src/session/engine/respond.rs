@@ -7,6 +7,7 @@ use mpt_wire::control::frame;
 use mpt_wire::control::hello::{Hello, Kind};
 
 use super::keys::Epoch;
+use super::sealing::DataKeys;
 use super::session::{Identity, Session, hello_name};
 use super::{Destination, Sessions};
 use crate::SocketId;
@@ -149,12 +150,15 @@ impl Sessions {
         let shared = &mut self.shared;
         let index = shared.new_index(slot);
         let challenge = received.hello.challenge;
-        let responded = received.respond(session.psk.as_ref(), index, &session.welcome());
-        let (response, transport) = match responded {
+        let agreement = session.accept(shared, &received.hello);
+        let sealing = agreement.map(|agreement| agreement.responder);
+        let responded = received.respond(session.psk.as_ref(), index, &session.welcome(sealing));
+        let (response, mut transport) = match responded {
             Ok(responded) => responded,
             Err(error) => {
                 debug_assert_ne!(error, HandshakeError::Index);
                 shared.indices.remove(&index);
+                shared.release(sealing);
                 shared.counters.handshake_failed += 1;
                 self.remove_if_unused(slot);
                 return;
@@ -168,7 +172,8 @@ impl Sessions {
             shared.forget(&oldest);
         }
         let answer = response.frame(origin.initiation.path_id());
-        let mut keys = Epoch::new(now, session.next_ordinal(), transport);
+        let data = DataKeys::take(&mut transport, agreement.as_ref());
+        let mut keys = Epoch::new(now, session.next_ordinal(), transport, data);
         keys.answer = Some((fingerprint, response));
         keys.challenge = shown;
         session.keys.candidates.push(keys);
@@ -301,7 +306,13 @@ impl Sessions {
             timing: allowed.timing,
             largest_wish: allowed.largest_wish,
             expire_after: allowed.expire_after,
+            seal: allowed.seal,
         };
-        Some(self.insert(now, identity))
+        let slot = self.insert(now, identity);
+        let pinned = self.shared.sealing_peers.contains(&peer);
+        if let Some(session) = self.at(slot) {
+            session.policy.pinned = pinned;
+        }
+        Some(slot)
     }
 }

@@ -3,25 +3,26 @@
 use std::time::{Duration, Instant};
 
 use mpt_wire::control::hello::{Hello, Kind, Name, Welcome};
-use mpt_wire::control::{Capabilities, Capability, Challenge, PathEntry};
+use mpt_wire::control::{Capabilities, Capability, Challenge, PathEntry, Sealing};
 use smallvec::SmallVec;
 
 use super::candidate::{Anchor, Candidate};
 use super::keys::{Epoch, Keys};
 use super::learning::Learning;
 use super::path::SessionPath;
+use super::sealing::Policy;
 use super::speed_tests::Test;
 use super::{Limits, SessionId, SessionPathId};
 use crate::liveness::{State, Timing};
 use crate::session::announce::{Announcer, Heard};
 use crate::session::requests::{RESULTS, Requester, Responder};
 use crate::session::{CookieJar, Initiation, PresharedKey, PublicKey};
-use crate::{Connection, ConnectionId, PathId, Tunnels};
+use crate::{Connection, ConnectionId, PathId, Seal, Tunnels};
 
 /// The connection counts as idle when no packet went either way for so long.
 pub(super) const IDLE_AFTER: Duration = Duration::from_secs(1);
 /// Between two handshakes that are begun because no path works.
-const BETWEEN_RESCUES: Duration = Duration::from_secs(1);
+pub(super) const BETWEEN_RESCUES: Duration = Duration::from_secs(1);
 /// Names frames where there are no paths.
 pub(super) const WITHOUT_PATH: SessionPathId = 1;
 
@@ -35,6 +36,8 @@ pub(super) struct Attempt {
     pub(super) older: Option<Initiation>,
     /// The challenge for the next initiation: the responder has refused that of this one.
     pub(super) refused: Option<Challenge>,
+    /// What all initiations of this handshake say about sealed data.
+    pub(super) sealing: Option<Sealing>,
     /// When this initiation was made.
     pub(super) made: Instant,
     /// When the first initiation since the last answer was made.
@@ -68,6 +71,7 @@ pub(super) struct Session {
     pub(super) anchor: Option<Anchor>,
     pub(super) anchor_candidate: Option<Candidate>,
 
+    pub(super) policy: Policy,
     pub(super) keys: Keys,
     pub(super) attempt: Option<Attempt>,
     /// No handshake is begun before.
@@ -120,12 +124,13 @@ pub(super) struct Identity {
     pub(super) timing: Timing,
     pub(super) largest_wish: u16,
     pub(super) expire_after: Duration,
+    pub(super) seal: Seal,
 }
 
 impl Session {
     /// A session that the peer opens.
     pub(super) fn new(now: Instant, id: SessionId, identity: Identity, first_request: u32) -> Self {
-        let Identity { name, kind, peer, psk, timing, largest_wish, expire_after } = identity;
+        let Identity { name, kind, peer, psk, timing, largest_wish, expire_after, seal } = identity;
         Self {
             id,
             name,
@@ -145,6 +150,7 @@ impl Session {
             next_path_id: 1,
             anchor: None,
             anchor_candidate: None,
+            policy: Policy { seal, ..Policy::default() },
             keys: Keys::default(),
             attempt: None,
             pause_until: now,
@@ -177,16 +183,16 @@ impl Session {
     }
 
     /// What we say of ourselves in an initiation.
-    pub(super) fn hello(&self, challenge: Option<Challenge>) -> Hello {
+    pub(super) fn hello(&self, challenge: Option<Challenge>, sealing: Option<Sealing>) -> Hello {
         let capabilities = Capabilities::from_slice(Capability::ANNOUNCED).unwrap_or_default();
         let name = hello_name(&self.name);
-        Hello { kind: self.kind, key: self.key, capabilities, name, challenge }
+        Hello { kind: self.kind, key: self.key, capabilities, name, challenge, sealing }
     }
 
     /// What we say of ourselves in a response.
-    pub(super) fn welcome(&self) -> Welcome {
+    pub(super) fn welcome(&self, sealing: Option<Sealing>) -> Welcome {
         let capabilities = Capabilities::from_slice(Capability::ANNOUNCED).unwrap_or_default();
-        Welcome { attached: self.connection.is_some(), capabilities }
+        Welcome { attached: self.connection.is_some(), capabilities, sealing }
     }
 
     /// True if the peer opened it and no frame has come yet.
@@ -296,7 +302,7 @@ impl Session {
             return self.initiate.then_some(self.pause_until);
         };
         let rekey = self.keys.rekey_at();
-        [rekey, self.rescue_at(current.since)]
+        [rekey, self.rescue_at(current.since), self.data_keys_at(current)]
             .into_iter()
             .flatten()
             .min()
@@ -332,6 +338,7 @@ impl Session {
             idle,
             self.handshake_at(),
             self.keys.next_expiry(),
+            self.sealing_ends_at(),
             self.requester.next_timeout(),
             self.test.as_ref().and_then(|test| test.speed.next_timeout()),
             self.deadline(limits),

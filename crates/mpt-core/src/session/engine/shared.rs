@@ -3,13 +3,14 @@
 use std::collections::VecDeque;
 use std::time::Duration;
 
-use mpt_wire::control::PathEntry;
 use mpt_wire::control::frame::MAX_PROBE_PAYLOAD_LEN;
-use rustc_hash::FxHashMap;
+use mpt_wire::control::{PathEntry, Suites};
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::keys::Epoch;
 use super::leads::Clock;
 use super::outbox::Outbox;
+use super::sealing::Agreed;
 use super::shares::Shares;
 use super::{CloseReason, Event, PathEvent, SessionCounters, SessionId};
 use crate::ConnectionId;
@@ -39,6 +40,14 @@ pub(super) struct Shared {
     /// Place of the session that has answered an initiation.
     pub(super) answers: FxHashMap<Fingerprint, u32>,
     pub(super) pending: Pending,
+    /// The suites that this end can seal data with.
+    pub(super) suites: Suites,
+    /// Data indices of this end that are in use.
+    pub(super) data_indices: FxHashSet<u32>,
+    /// Peers that have sealed the data of a session they opened.
+    pub(super) sealing_peers: FxHashSet<PublicKey>,
+    /// Data indices, at this end and at the other one, of keys that the tunnels are to erase.
+    pub(super) erased: Vec<(u32, u32)>,
     /// Memory for the messages of a frame to be sent,
     pub(super) payload: Vec<u8>,
     /// for those of a frame received,
@@ -63,6 +72,10 @@ impl Shared {
             indices: FxHashMap::default(),
             answers: FxHashMap::default(),
             pending: Pending::new(),
+            suites: Suites::WITHOUT_AES,
+            data_indices: FxHashSet::default(),
+            sealing_peers: FxHashSet::default(),
+            erased: Vec::new(),
             payload: Vec::with_capacity(MAX_PROBE_PAYLOAD_LEN),
             opened: vec![0; MAX_PROBE_PAYLOAD_LEN],
             entries: Vec::new(),
@@ -84,6 +97,9 @@ impl Shared {
     pub(super) fn forget(&mut self, epoch: &Epoch) {
         let index = epoch.transport.local_index();
         self.indices.remove(&index);
+        if let Some(Agreed { local, remote, .. }) = epoch.data.agreement {
+            self.erased.push((local, remote));
+        }
         if let Some((fingerprint, _)) = &epoch.answer {
             self.pending.remove(index);
             self.answers.remove(fingerprint);

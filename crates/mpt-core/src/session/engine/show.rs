@@ -53,6 +53,7 @@ impl Session {
             established: self.established,
             keys_since: current.map(|keys| keys.since),
             initiator: current.is_some_and(|keys| keys.is_initiator()),
+            seal: self.seal_state(),
             handshakes: self.handshakes,
             connection: self.connection,
             open: self.open,

@@ -21,6 +21,7 @@ impl Session {
         tunnels: &mut Tunnels<P>,
     ) {
         let Some(connection) = self.connection else { return };
+        self.hand_over(now, shared, tunnels);
         self.judge(now, connection, shared);
         if self.paths.iter().all(|path| path.liveness.state() != State::Up) {
             self.paths.iter_mut().for_each(|path| path.liveness.make_do(now));
@@ -28,7 +29,7 @@ impl Session {
         }
         self.apply(now, tunnels);
         self.follow_path_mtus(now, connection, shared, tunnels);
-        self.equalize(tunnels);
+        self.equalize(now, tunnels);
         self.announce(now, shared, tunnels);
     }
 

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use mpt_wire::control::PathState;
 use mpt_wire::control::hello::Kind;
 
+use super::sealing::SealState;
 use super::{SessionId, SessionPathId};
 use crate::liveness::State;
 use crate::path::discovery::Phase;
@@ -31,6 +32,8 @@ pub struct SessionView {
     pub keys_since: Option<Instant>,
     /// Whether this end began the handshake that made them.
     pub initiator: bool,
+    /// How the data of its connection is.
+    pub seal: SealState,
     /// How often keys were agreed.
     pub handshakes: u64,
     /// Its connection.

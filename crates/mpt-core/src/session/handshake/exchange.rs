@@ -161,8 +161,8 @@ impl Initiation {
         noise.read(frame.noise(), &mut payload)?;
         let noise = self.noise.take().ok_or(HandshakeError::State)?;
         let welcome = Welcome::decode(&payload)?;
-        let keys = noise.into_transport()?;
-        Ok((Transport::new(keys, self.index, frame.sender_index()), welcome))
+        let (keys, split) = noise.into_transport()?;
+        Ok((Transport::new(keys, split, self.index, frame.sender_index()), welcome))
     }
 }
 
@@ -283,7 +283,8 @@ impl Received {
         let mut message = [0; RESPONSE_NOISE_LEN];
         self.noise.write(&welcome.encode(), &mut message)?;
         let (peer, remote_index) = (self.peer, self.sender_index);
-        let transport = Transport::new(self.noise.into_transport()?, index, remote_index);
+        let (keys, split) = self.noise.into_transport()?;
+        let transport = Transport::new(keys, split, index, remote_index);
         Ok((Response { peer, index, remote_index, message }, transport))
     }
 }

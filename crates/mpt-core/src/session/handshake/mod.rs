@@ -13,6 +13,6 @@ pub use self::cookie::{COOKIE_LIFETIME, Cookie, CookieJar, CookieSecret, MAX_USE
 pub use self::exchange::{
     Fingerprint, HandshakeError, Incoming, Initiation, Received, Response, receive,
 };
-pub(in crate::session) use self::noise::STACK;
+pub(crate) use self::noise::STACK;
 pub use self::pending::{MAX_PENDING, Pending};
 pub use self::unconfirmed::{Decision, MAX_CHALLENGED, decide};

@@ -15,8 +15,9 @@ use snow::resolvers::{CryptoResolver, DefaultResolver};
 use snow::types::{Cipher, Dh, Hash, Random as Source};
 use snow::{Builder, HandshakeState, StatelessTransportState};
 use subtle::ConstantTimeEq;
-use zeroize::{ZeroizeOnDrop, Zeroizing, zeroize_stack};
+use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing, zeroize_stack};
 
+use crate::seal::keys::Split;
 use crate::session::keys::Random;
 use crate::session::keys::{KEY_LEN, PresharedKey, PrivateKey, PublicKey};
 
@@ -29,7 +30,7 @@ const PROLOGUE: &[u8] = b"mpt control 2";
 const PSK_POSITION: u8 = 2;
 /// How much of the stack is overwritten when a handshake or a session ends: more than sealing, opening and a multiplication on the curve use, and
 /// little compared with what the multiplication takes.
-pub(in crate::session) const STACK: usize = 32 * 1024;
+pub(crate) const STACK: usize = 32 * 1024;
 /// What stands for the preshared key where none is configured.
 const NO_PSK: [u8; KEY_LEN] = [0; KEY_LEN];
 
@@ -97,10 +98,14 @@ impl Noise {
         <[u8; KEY_LEN]>::try_from(key).ok().map(PublicKey::from)
     }
 
-    /// The keys that both messages led to.
-    pub(in crate::session) fn into_transport(mut self) -> Result<StatelessTransportState, Error> {
+    /// The keys that both messages led to: for frames, and to derive others from.
+    pub(in crate::session) fn into_transport(
+        mut self,
+    ) -> Result<(StatelessTransportState, Split), Error> {
         self.wipe();
-        self.state.take().ok_or(Error::Input)?.into_stateless_transport_mode()
+        let mut state = self.state.take().ok_or(Error::Input)?;
+        let split = split(&mut state);
+        Ok((state.into_stateless_transport_mode()?, split))
     }
 
     fn state(&mut self) -> Result<&mut HandshakeState, Error> {
@@ -120,6 +125,17 @@ impl Drop for Noise {
         self.wipe();
         zeroize_stack::<STACK>();
     }
+}
+
+/// The keys as they are, for others to be derived from. What of them is on the stack is wiped when the
+/// [`Noise`] is dropped, since the frame of this function is gone then.
+#[inline(never)]
+fn split(state: &mut HandshakeState) -> Split {
+    let (mut initiator, mut responder) = state.dangerously_get_raw_split();
+    let split = Split::new(&initiator, &responder);
+    initiator.zeroize();
+    responder.zeroize();
+    split
 }
 
 fn builder<'a>(identity: &'a PrivateKey, random: &mut Random) -> Result<Builder<'a>, Error> {

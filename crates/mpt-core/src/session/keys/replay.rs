@@ -5,23 +5,39 @@
 /// clients has a window for each of them.
 pub const WINDOW: u64 = 1024;
 
-const WORDS: usize = (WINDOW / 64) as usize;
+const CONTROL_WORDS: usize = (WINDOW / 64) as usize;
 
-/// A sliding window over the counters of one direction of one path (RFC 6479 describes the
-/// principle): each is accepted once, and none that lies [`WINDOW`] or more behind the highest.
-#[derive(Clone, Debug, Default)]
-pub struct ReplayWindow {
-    /// The lowest counter not below any seen: the highest seen plus one, 0 before the first.
+/// A sliding window of 64 numbers per word (RFC 6479 describes the principle): each number is accepted
+/// once, and none that lies as many or more behind the highest as the window has room for. Without
+/// another number of words, it is that of the control frames of one path in one direction.
+#[derive(Clone, Debug)]
+pub struct ReplayWindow<const WORDS: usize = CONTROL_WORDS> {
+    /// The lowest number not below any seen: the highest seen plus one, 0 before the first.
     next: u64,
-    /// One bit per counter of the last [`WINDOW`] below `next`, at the counter modulo [`WINDOW`].
+    /// One bit per number of the last below `next`, at the number modulo [`Self::LEN`].
     seen: [u64; WORDS],
 }
 
-impl ReplayWindow {
+impl<const WORDS: usize> Default for ReplayWindow<WORDS> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<const WORDS: usize> ReplayWindow<WORDS> {
+    /// Numbers in the window.
+    const LEN: u64 = 64 * WORDS as u64;
+
     /// A window that has seen nothing.
     #[must_use]
     pub const fn new() -> Self {
         Self { next: 0, seen: [0; WORDS] }
+    }
+
+    /// Returns true if it is known whether `counter` was seen: it is not too old.
+    #[must_use]
+    pub const fn covers(&self, counter: u64) -> bool {
+        counter >= self.next || self.next - counter <= Self::LEN
     }
 
     /// Whether `counter` would be accepted. Asked before a frame is opened: it spares the work.
@@ -30,7 +46,7 @@ impl ReplayWindow {
         if counter >= self.next {
             return true;
         }
-        self.next - counter <= WINDOW && self.word(counter) & bit(counter) == 0
+        self.covers(counter) && self.word(counter) & bit(counter) == 0
     }
 
     /// Takes note of `counter`, which an authentic frame carried, and which [`Self::is_new`]:
@@ -40,30 +56,30 @@ impl ReplayWindow {
         if fresh {
             self.slide(counter + 1);
         }
-        self.seen[index(counter)] |= bit(counter);
+        self.seen[Self::index(counter)] |= bit(counter);
         fresh
     }
 
     /// Moves the end of the window to `next`, and forgets what the counters that come in were
-    /// before, [`WINDOW`] ago.
+    /// before, a window ago.
     fn slide(&mut self, next: u64) {
-        if next - self.next >= WINDOW {
+        if next - self.next >= Self::LEN {
             self.seen = [0; WORDS];
         } else {
             for counter in self.next..next {
-                self.seen[index(counter)] &= !bit(counter);
+                self.seen[Self::index(counter)] &= !bit(counter);
             }
         }
         self.next = next;
     }
 
     fn word(&self, counter: u64) -> u64 {
-        self.seen[index(counter)]
+        self.seen[Self::index(counter)]
     }
-}
 
-const fn index(counter: u64) -> usize {
-    (counter % WINDOW / 64) as usize
+    const fn index(counter: u64) -> usize {
+        (counter % Self::LEN / 64) as usize
+    }
 }
 
 const fn bit(counter: u64) -> u64 {
@@ -122,7 +138,7 @@ mod tests {
             start in prop_oneof![Just(0), 0_u64..5000, Just((1 << 48) - 2000)],
             steps in prop::collection::vec(step(), 1..400),
         ) {
-            let (mut window, mut naive) = (ReplayWindow::new(), Naive::default());
+            let (mut window, mut naive) = (<ReplayWindow>::new(), Naive::default());
             let mut highest: u64 = start;
             for step in steps {
                 let counter = match step {
@@ -142,7 +158,7 @@ mod tests {
 
     #[test]
     fn its_edge_is_exact() {
-        let mut window = ReplayWindow::new();
+        let mut window = <ReplayWindow>::new();
         assert!(window.insert(WINDOW));
         assert!(window.is_new(1));
         assert!(!window.is_new(0));

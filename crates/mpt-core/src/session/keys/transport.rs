@@ -9,6 +9,7 @@ use snow::StatelessTransportState;
 use zeroize::zeroize_stack;
 
 use super::replay::ReplayWindow;
+use crate::seal::keys::{Agreement, Keys, Split};
 use crate::session::handshake::STACK;
 
 /// How many path ids may be used under one pair of keys, per direction: it bounds the memory that
@@ -29,6 +30,8 @@ const COUNTER_LIMIT: u64 = COUNTER_END - 1;
 /// an AMD EPYC), and no allocation once a path has been used.
 pub struct Transport {
     keys: StatelessTransportState,
+    /// Until it was asked for: keys of sealed data are made once.
+    split: Option<Split>,
     local_index: u32,
     remote_index: u32,
     send: SmallVec<[SendPath; 2]>,
@@ -103,10 +106,24 @@ pub struct Opened<'a> {
 impl Transport {
     pub(in crate::session) fn new(
         keys: StatelessTransportState,
+        split: Split,
         local_index: u32,
         remote_index: u32,
     ) -> Self {
-        Self { keys, local_index, remote_index, send: SmallVec::new(), receive: Vec::new() }
+        let (send, receive) = (SmallVec::new(), Vec::new());
+        Self { keys, split: Some(split), local_index, remote_index, send, receive }
+    }
+
+    /// Takes the keys of sealed data, if both ends have agreed on it. There are none a second time.
+    pub(crate) fn take_data_keys(&mut self, agreement: Option<&Agreement>) -> Option<Keys> {
+        let split = self.split.take()?;
+        split.keys(agreement?, self.is_initiator())
+    }
+
+    /// What the keys of sealed data are made of.
+    #[cfg(test)]
+    pub(crate) fn data_split(&self) -> Option<&Split> {
+        self.split.as_ref()
     }
 
     /// What stands in front of the frames for us.
@@ -238,8 +255,14 @@ mod tests {
         let mut random = Random::new([1; 32]);
         let (client, server) = (PrivateKey::from_seed([1; 32]), PrivateKey::from_seed([2; 32]));
         let (capabilities, name) = (Capabilities::new(), Name::default());
-        let hello =
-            Hello { kind: Kind::Connection, key: None, capabilities, name, challenge: None };
+        let hello = Hello {
+            kind: Kind::Connection,
+            key: None,
+            capabilities,
+            name,
+            challenge: None,
+            sealing: None,
+        };
         let mut initiation =
             Initiation::new(&client, &server.public(), None, 1, &hello, &mut random).unwrap();
         let frame = initiation.frame(1, None);

@@ -3,15 +3,15 @@
 use std::time::Instant;
 
 use mpt_wire::mss;
-use mpt_wire::{ecn, gre, ip};
+use mpt_wire::{ecn, ip};
 
 use super::sizes::SegmentSizes;
-use super::{Connection, Envelope, Inner, member};
-use crate::adaptive::{Adaptive, Leaving, QueueState, Tag};
+use super::{Connection, Envelope, Inner, Tally, member};
+use crate::adaptive::{Adaptive, Kept, Leaving, QueueState, RepairCounters, Resend, Tag};
 use crate::path::{Estimate, Path, Paths, mtu};
 use crate::queue::Waiting;
 use crate::tunnel::{InnerDrop, Transmit};
-use crate::{Mapping, PathId, StoreId};
+use crate::{Mapping, PathId, Repair, StoreId};
 
 impl<P: Copy> Connection<P> {
     /// As [`Self::encapsulate`], with what no path has room for put into the queue.
@@ -35,11 +35,16 @@ impl<P: Copy> Connection<P> {
         if mss::clamp(packet, summary, mtu, checksum) {
             self.tally.remarks.mss_clamped += 1;
         }
-        let gre = self.gre(summary.version.into());
+        let protocol = summary.version.into();
+        let gre = self.gre(protocol);
         let ipv6 = summary.version == ip::Version::V6;
         let mut envelope = Envelope { gre, outer_tos, flow_hash, stored: None };
         let Some(adaptive) = &mut self.tally.adaptive else { return Err(InnerDrop::NoPath) };
 
+        let tag = Tag { protocol, outer_tos, flow_hash, packet: StoreId(0) };
+        let total = sizes.total() as u32;
+        let kept = adaptive.is_keeping() && adaptive.make_room(total as usize, queue_limit / 2);
+        let mut place = kept.then(|| adaptive.add(total, tag));
         let mut first = 0;
         while first < segments && adaptive.is_free() {
             let (sequence, bytes) = (self.next_sequence, sizes.of(first));
@@ -53,49 +58,77 @@ impl<P: Copy> Connection<P> {
                 let path = self.slots[usize::from(other)];
                 transmits.push(Transmit { segment: first, path, sequence, mark: false });
             });
+            if let Some(place) = place {
+                adaptive.keep(now, sequence, place, (first, bytes as u32));
+            }
             self.next_sequence = sequence.wrapping_add(1);
             self.sent.add(1, bytes);
             first += 1;
         }
+        let mut waits = false;
         if first < segments {
-            let tag = Tag { protocol: gre.protocol, outer_tos, flow_hash };
-            let total = sizes.total() as u32;
+            let packet = *place.get_or_insert_with(|| adaptive.add(total, tag));
+            let tag = Tag { packet, ..tag };
             let ect = matches!(summary.ecn(), ecn::Ecn::Ect0 | ecn::Ecn::Ect1);
             let largest = sizes.of(0) as u32;
             let waiting = Waiting { flow: flow_hash, segments, largest, total, first, ect, tag };
             let rest = u64::from(segments - first);
             // The owner keeps the whole super-packet until the last of its segments has left.
-            if adaptive.waiting_bytes() + sizes.total() as usize > queue_limit {
+            if adaptive.waiting_bytes() + total as usize > queue_limit {
                 self.tally.inner_drops.queue_memory += rest;
             } else {
-                envelope.stored = adaptive.store(now, waiting);
-                if envelope.stored.is_none() {
+                waits = adaptive.store(now, waiting);
+                if !waits {
                     self.tally.inner_drops.queue_full += rest;
                 }
             }
         }
+        envelope.stored = place.filter(|&place| waits || !adaptive.has_left(place));
         Ok(envelope)
     }
 
-    /// The next segments of one packet that leave the queue. They go to `transmits`; also gives the
-    /// packet, and whether nothing of it is left.
+    /// The next segments of one packet that leave: again, since they are lost, or out of the queue.
+    /// They go to `transmits`; also gives the packet, and whether the owner forgets it.
     pub(crate) fn depart(
         &mut self,
         now: Instant,
         paths: &mut Paths,
         transmits: &mut Vec<Transmit>,
     ) -> Option<(StoreId, Envelope, bool)> {
-        let adaptive = self.tally.adaptive.as_mut()?;
-        let mut departing: Option<(StoreId, Tag, bool)> =
-            adaptive.take_dropped().map(|(packet, tag)| (packet, tag, true));
-        while departing.is_none_or(|(_, _, last)| !last) {
-            let same = |packet: StoreId| departing.is_none_or(|(other, ..)| other == packet);
+        let sealed = self.is_sealed();
+        let Tally { adaptive, sealer, remarks, .. } = &mut *self.tally;
+        let adaptive = adaptive.as_mut()?;
+        if let Some(sealer) = sealer {
+            remarks.repair_differs += sealer.take_differing();
+        }
+        let can_repeat = |number| {
+            let can = !sealed || sealer.as_ref().is_some_and(|sealer| sealer.can_repeat(number));
+            remarks.repair_keys_gone += u64::from(!can);
+            can
+        };
+        if let Some(Resend { number, kept, tag, slots }) = adaptive.take_repair(now, can_repeat) {
+            for slot in slots {
+                let id = self.slots[usize::from(slot)];
+                if let Some(path) = paths.at_mut(id) {
+                    path.sent.add(1, u64::from(kept.bytes));
+                }
+                let Kept { segment, mark, .. } = kept;
+                transmits.push(Transmit { segment, path: id, sequence: number, mark });
+            }
+            return Some((kept.packet, self.envelope_of(tag), false));
+        }
+        if let Some((packet, tag)) = adaptive.take_released(now) {
+            return Some((packet, self.envelope_of(tag), true));
+        }
+        let mut departing: Option<Leaving> = None;
+        while departing.is_none_or(|former| !former.last) {
+            let same = |packet: StoreId| departing.is_none_or(|former| former.packet == packet);
             if !adaptive.next_packet(now).is_some_and(same) {
                 break;
             }
             let sequence = self.next_sequence;
             let Some(leaving) = adaptive.take(now, sequence) else { break };
-            let Leaving { packet, segment, bytes, slot, mark, last, tag } = leaving;
+            let Leaving { segment, bytes, slot, mark, .. } = leaving;
             let id = self.slots[usize::from(slot)];
             if let Some(path) = paths.at_mut(id) {
                 path.sent.add(1, u64::from(bytes));
@@ -107,12 +140,32 @@ impl<P: Copy> Connection<P> {
             });
             self.next_sequence = sequence.wrapping_add(1);
             self.sent.add(1, u64::from(bytes));
-            departing = Some((packet, tag, last));
+            departing = Some(leaving);
         }
-        let (packet, tag, released) = departing?;
-        let Tag { protocol, outer_tos, flow_hash } = tag;
-        let gre = self.gre(protocol);
-        Some((packet, Envelope { gre, outer_tos, flow_hash, stored: None }, released))
+        let Leaving { packet, tag, released, .. } = departing?;
+        if !transmits.is_empty() && !self.can_number(0) {
+            // The keys went while it waited.
+            self.tally.inner_drops.no_keys += transmits.len() as u64;
+            transmits.clear();
+        }
+        Some((packet, self.envelope_of(tag), released))
+    }
+
+    fn envelope_of(&self, tag: Tag) -> Envelope {
+        let Tag { protocol, outer_tos, flow_hash, .. } = tag;
+        Envelope { gre: self.gre(protocol), outer_tos, flow_hash, stored: None }
+    }
+
+    /// True once when something is missing after nothing was.
+    #[inline]
+    pub(crate) fn has_found_gap(&mut self) -> bool {
+        let observer = self.reorder.as_mut().and_then(|reorder| reorder.observer_mut());
+        observer.is_some_and(|observer| observer.take_found())
+    }
+
+    /// True once for each time that a path has fallen quiet.
+    pub(crate) fn take_end_mark(&mut self, now: Instant) -> bool {
+        self.tally.adaptive.as_mut().is_some_and(|adaptive| adaptive.take_end_mark(now))
     }
 
     /// When something of this connection is due: a gap of its window, or a packet of its queue.
@@ -133,26 +186,46 @@ impl<P: Copy> Connection<P> {
         self.tally.adaptive.as_ref().map(|adaptive| adaptive.queue_state())
     }
 
+    /// What was sent again over the paths, and what each has lost; nothing where nothing is repaired.
+    pub fn repairs(&self) -> impl Iterator<Item = (PathId, RepairCounters)> {
+        let paths = self.tally.adaptive.iter().flat_map(|adaptive| adaptive.paths());
+        paths.filter_map(|(slot, path)| Some((*self.slots.get(slot)?, path.repairs)))
+    }
+
+    /// Numbers that the peer has asked for again in vain: they are not kept, or were never sent.
+    pub fn asked_in_vain(&self) -> u64 {
+        self.tally.adaptive.as_ref().map_or(0, |adaptive| adaptive.asked_in_vain())
+    }
+
     pub(super) fn set_member(&mut self, slot: usize, path: Option<&Path>) {
         self.scheduler.set(slot, path.map(member));
         if let Some(adaptive) = &mut self.tally.adaptive {
-            let header = self.config.gre(gre::Protocol::IPV4).header_len() as u16;
-            let overhead = path.map_or(0, |path| mtu::overhead(path.config.outer(), header));
+            let encapsulation = self.config.encapsulation();
+            let overhead = path.map_or(0, |path| mtu::overhead(path.config.outer(), encapsulation));
             adaptive.set(slot, path.map(member), overhead.into());
         }
     }
 
-    /// Begins to measure the paths, or ends it, as the mapping says. Gives back what waits there.
+    /// Begins to measure the paths, or ends it, as the mapping says. What waits then is dropped.
     pub(crate) fn follow_mapping(&mut self, now: Instant, paths: &Paths) {
         let wanted = self.config.mapping == Mapping::Adaptive && self.config.numbers();
         if wanted == self.tally.adaptive.is_some() {
+            self.follow_repair();
             return;
         }
         self.tally.adaptive = wanted.then(|| Box::new(Adaptive::new(now)));
+        self.follow_repair();
         for id in self.slots.clone() {
             if let Some(path) = paths.at(id) {
                 self.set_member(usize::from(path.slot), Some(path));
             }
+        }
+    }
+
+    /// Has what is lost sent again, or no longer, as the configuration says.
+    pub(crate) fn follow_repair(&mut self) {
+        if let Some(adaptive) = &mut self.tally.adaptive {
+            adaptive.set_repair(self.config.repair == Repair::Auto);
         }
     }
 }

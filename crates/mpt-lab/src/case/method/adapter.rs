@@ -23,7 +23,7 @@ use mpt_linux::netlink::Netlink;
 use serde::Deserialize;
 
 use crate::case::cpu::Watched;
-use crate::case::network::{self, Network};
+use crate::case::network;
 use crate::interrupt::Interrupt;
 use crate::poll::POLL;
 use crate::process::{self, Process};
@@ -47,7 +47,7 @@ const OURS: [(&str, &str); 3] = [
 /// A tunnel by another program.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(in crate::case) struct Adapter {
+pub(crate) struct Adapter {
     /// What it is, for people.
     pub(in crate::case) about: String,
     /// Programs that have to be there.
@@ -81,13 +81,13 @@ struct EndCommands {
 
 /// A tunnel that runs; it ends when this is dropped.
 #[derive(Debug)]
-pub(in crate::case) struct Running {
+pub(crate) struct Running {
     name: String,
     ends: Vec<(Process, PathBuf)>,
 }
 
 /// The address of an end inside.
-pub(super) fn address(end: End) -> IpAddr {
+pub(crate) fn address(end: End) -> IpAddr {
     network::inside(INSIDE, 0, end, 4)
 }
 
@@ -97,7 +97,7 @@ impl Adapter {
     /// # Errors
     ///
     /// Name the file and what is wrong with it, or the adapters that there are.
-    pub(in crate::case) fn load(name: &str, directory: Option<&Path>) -> Result<Self> {
+    pub(crate) fn load(name: &str, directory: Option<&Path>) -> Result<Self> {
         let plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
         ensure!(!name.is_empty() && name.chars().all(plain), "\"{name}\" is no name of an adapter");
         if let Some(file) =
@@ -117,15 +117,15 @@ impl Adapter {
     }
 
     /// Starts both ends and waits until their devices are there.
-    pub(super) fn start(
+    pub(crate) fn start<'a>(
         &self,
-        network: &Network,
+        host: impl Fn(End) -> &'a Host,
         directory: &Path,
         interrupt: &Interrupt,
     ) -> Result<Running> {
         let variables = |end| Variables::new(self, end, directory);
         for command in &self.prepare {
-            run(network.host(End::A), command, &variables(End::A), interrupt)?;
+            run(host(End::A), command, &variables(End::A), interrupt)?;
         }
         let name = self.programs.first().cloned().unwrap_or_default();
         let mut running = Running { name, ends: Vec::new() };
@@ -140,14 +140,14 @@ impl Adapter {
                 File::create(&log).with_context(|| format!("cannot write {}", log.display()))?;
             let mut command = variables.command(&commands.start)?;
             command.stdin(Stdio::null()).stdout(output.try_clone()?).stderr(output);
-            running.ends.push((network.host(end).spawn(command)?, log));
+            running.ends.push((host(end).spawn(command)?, log));
         }
         for end in [End::A, End::B] {
             let (commands, variables) = (self.end(end), variables(end));
-            running.wait_for(&variables.device, network.host(end), interrupt)?;
+            running.wait_for(&variables.device, host(end), interrupt)?;
             for command in &commands.configure {
                 let start = Instant::now();
-                while let Err(error) = run(network.host(end), command, &variables, interrupt) {
+                while let Err(error) = run(host(end), command, &variables, interrupt) {
                     interrupt.check()?;
                     if start.elapsed() > CONFIGURE {
                         bail!("{error:#}\n{}", running.logs());
@@ -198,7 +198,7 @@ impl Running {
         }
     }
 
-    pub(super) fn processes(&self) -> Vec<Watched> {
+    pub(in crate::case) fn processes(&self) -> Vec<Watched> {
         let ends = self.ends.iter().zip([End::A, End::B]);
         ends.map(|((process, _), end)| Watched::daemon(&self.name, end, process.id())).collect()
     }

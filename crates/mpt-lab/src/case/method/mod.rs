@@ -1,6 +1,6 @@
 //! How the traffic uses the links: over one, over all by Multipath TCP, or through a tunnel.
 
-mod adapter;
+pub(crate) mod adapter;
 mod mptcp;
 mod tunnel;
 
@@ -54,7 +54,7 @@ impl Carrier {
             )?),
             Method::Adapter { name } => {
                 let adapter = Adapter::load(name, lab.adapters.as_deref())?;
-                Self::Adapter(adapter.start(network, directory, interrupt)?)
+                Self::Adapter(adapter.start(|end| network.host(end), directory, interrupt)?)
             }
         })
     }

@@ -1,25 +1,22 @@
 //! A tunnel of ours: a daemon at either end.
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::net::IpAddr;
-use std::os::unix::fs::PermissionsExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use anyhow::{Context, Result, ensure};
 use mpt_api::{ConnectionState, PathChange};
-use mpt_core::session::PrivateKey;
 use toml::{Table, Value};
 
 use crate::case::TunnelSpec;
 use crate::case::cpu::Watched;
 use crate::case::network::{self, Network};
-use crate::daemon::Daemon;
+use crate::daemon::{self, Daemon};
 use crate::interrupt::Interrupt;
 use crate::topology::End;
 
 /// Name of connection and device.
-const NAME: &str = crate::daemon::Tunnel::NAME;
+const NAME: &str = daemon::Tunnel::NAME;
 /// Second byte of the addresses inside.
 const INSIDE: u8 = 72;
 
@@ -43,7 +40,7 @@ impl Tunnel {
             ensure!(matches!(version, 4 | 6), "there is no IP version {version}");
         }
         let start = |end: End| {
-            let key = if spec.session { Some(private_key(directory, end)?) } else { None };
+            let key = if spec.session { Some(daemon::private_key(directory, end)?) } else { None };
             // A map of strings and values always has a text.
             let text = |socket: &Path| {
                 configuration(spec, network.names(), end, key.as_deref(), socket).to_string()
@@ -92,18 +89,6 @@ impl Tunnel {
     }
 }
 
-/// The key of an end. Always the same ones: they protect nothing, and the same keys make the same measurement.
-fn key(end: End) -> PrivateKey {
-    PrivateKey::from_seed([end.number(); 32])
-}
-
-fn private_key(directory: &Path, end: End) -> Result<PathBuf> {
-    let file = directory.join(format!("{end}.key"));
-    fs::write(&file, key(end).to_base64().as_bytes()).context("cannot write a key file")?;
-    fs::set_permissions(&file, fs::Permissions::from_mode(0o600))?;
-    Ok(file)
-}
-
 /// The configuration of the daemon at one end; `key` is the file of its private key, with which there is a session.
 fn configuration(
     spec: &TunnelSpec,
@@ -133,7 +118,7 @@ fn configuration(
     if key.is_some() {
         let peer = connection.entry("peer").or_insert_with(|| Table::new().into());
         if let Value::Table(peer) = peer {
-            peer.insert("public_key".into(), string(&self::key(there).public()));
+            peer.insert("public_key".into(), string(&daemon::key(there).public()));
         }
     }
     let keys = match end {
@@ -195,7 +180,7 @@ mod tests {
         assert_eq!(connection["peer"]["keepalive"].as_str(), Some("50 ms"));
         assert_eq!(
             connection["peer"]["public_key"].as_str(),
-            Some(&*key(End::B).public().to_string())
+            Some(&*daemon::key(End::B).public().to_string())
         );
         assert_eq!(connection["path"][0]["weight"].as_integer(), Some(10));
         assert_eq!(connection["path"][1]["local"].as_str(), Some("fd47:0:0:2::1"));

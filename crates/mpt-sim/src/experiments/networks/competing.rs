@@ -43,7 +43,7 @@ pub(in super::super) fn run(experiment: &Experiment, setting: &Setting<'_>) -> R
     let of_part = |&part: &&'static str| methods.iter().map(move |&method| ((part, method), seeds));
     let cases: Vec<((&str, Method), u64)> = parts.iter().flat_map(of_part).collect();
     let scene = |&(part, method): &(&str, Method), seed| scene(part, method, seed);
-    let runs = runs::run(setting, &cases, scene, Measured::of);
+    let runs = runs::run(setting, &cases, scene, |_, record| Measured::of(record));
     let mut report = experiment.report(setting);
     let title = "50 Mbit/s, 20 ms; the other begins after 5 s: Mbit/s from 10 to 20 s, mean of the seeds [ours: least-most]";
     let heading = ["", "", "ours before", "ours", "the other", "ping p50 / p95 in ms (unloaded)"];

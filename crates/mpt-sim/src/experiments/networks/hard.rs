@@ -6,12 +6,12 @@ use mpt_link::{Bitrate, Change, Redraw};
 
 use crate::random::Stream;
 use crate::report::Report;
-use crate::tunnel::{Path, Scene};
+use crate::tunnel::{Path, Record, Scene};
 
 use super::super::{Experiment, Setting};
 use super::list;
 use super::method::Method;
-use super::one_flow::{DURATION, Measured, Row, tables};
+use super::one_flow::{Measured, Row, Span, tables};
 use super::runs::{self, is_chosen, seeds};
 
 /// What is special about the links.
@@ -98,13 +98,14 @@ pub(in super::super) fn run(experiment: &Experiment, setting: &Setting<'_>) -> R
         |&hard: &&'static Hard| methods.iter().map(move |&method| ((hard, method), seeds));
     let cases: Vec<((&Hard, Method), u64)> = chosen.iter().flat_map(of_links).collect();
     let scene = |&(hard, method): &(&Hard, Method), seed| {
-        let mut scene = method.scene(hard.links(), DURATION, seed);
+        let mut scene = method.scene(hard.links(), Span::USUAL.duration, seed);
         scene.changes = changes(&scene, hard.twist);
         let marks = matches!(hard.twist, Twist::Marks | Twist::FairQueueAndMarks);
         scene.flows.iter_mut().for_each(|flow| flow.tcp.ecn = marks);
         scene
     };
-    let runs = runs::run(setting, &cases, scene, Measured::of);
+    let measure = |_: &_, record: &Record| Measured::of(record, Span::USUAL);
+    let runs = runs::run(setting, &cases, scene, measure);
     let mut report = experiment.report(setting);
     let mut rest = runs.cases.into_iter();
     let row = |hard: &&'static Hard| Row {

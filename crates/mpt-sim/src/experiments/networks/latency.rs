@@ -40,7 +40,7 @@ pub(in super::super) fn run(experiment: &Experiment, setting: &Setting<'_>) -> R
         methods.iter().flat_map(both).collect::<Vec<_>>()
     };
     let cases: Vec<(Case, u64)> = networks.flat_map(of_network).collect();
-    let runs = runs::run(setting, &cases, scene, Measured::of);
+    let runs = runs::run(setting, &cases, scene, |_, record| Measured::of(record));
     let mut report = experiment.report(setting);
     let title = "Ten keys a second to a remote shell: round-trip time p50 / p95 in ms, and those that were lost";
     let mut table = Table::new(title, ["", "", "idle", "beside bulk"]);

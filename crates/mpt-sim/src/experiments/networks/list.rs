@@ -1,12 +1,12 @@
-//! Thirteen networks of two paths.
+//! Networks of two paths: thirteen that are public, and more that lose packets.
 //!
-//! They are those of a public report (mqvpn, 2026-06-18, 16 netem profiles), so that others can be compared. Every link
+//! The thirteen are those of a public report (mqvpn, 2026-06-18, 16 netem profiles), so that others can be compared. Every link
 //! has a drop-tail queue of 100 ms in front, delay and jitter hold for each packet by itself and in both directions, and
 //! losses are random and independent.
 
 use std::time::Duration;
 
-use mpt_link::Probability;
+use mpt_link::{Loss, Probability};
 
 use crate::tunnel::Path;
 
@@ -15,12 +15,14 @@ pub(super) struct Network {
     /// Its name.
     pub(super) name: &'static str,
     paths: [Uplink; 2],
+    /// Mean number of packets that are lost in a row; `None` where each is lost independently.
+    burst: Option<f64>,
 }
 
 /// Rate in Mbit/s, delay one way and its standard deviation in ms, and loss in percent.
 type Uplink = (u16, u64, u64, f64);
 
-/// All of them.
+/// The thirteen.
 pub(super) static ALL: [Network; 13] = [
     both("baseline", (50, 20, 0, 0.0)),
     of("rtt_70", (50, 20, 0, 0.0), (50, 70, 0, 0.0)),
@@ -37,7 +39,17 @@ pub(super) static ALL: [Network; 13] = [
     of("congested", (20, 50, 20, 2.0), (15, 60, 25, 2.0)),
 ];
 
-/// Their names.
+/// Networks that lose packets in other ways than the thirteen do.
+static LOSSY: [Network; 6] = [
+    of("slow_loss_5", (100, 20, 0, 0.0), (10, 20, 0, 5.0)),
+    of("one_loss_1", (100, 20, 0, 0.0), (100, 20, 0, 1.0)),
+    both("both_loss_3", (100, 20, 0, 3.0)),
+    both("far_loss_1", (50, 150, 0, 1.0)),
+    both("bursts_5", (50, 20, 0, 2.0)).in_bursts(5.0),
+    both("bursts_20", (50, 20, 0, 2.0)).in_bursts(20.0),
+];
+
+/// The names of the thirteen.
 pub(in super::super) const NAMES: [&str; 13] = {
     let mut names = [""; 13];
     let mut index = 0;
@@ -50,11 +62,11 @@ pub(in super::super) const NAMES: [&str; 13] = {
 
 /// The network of this name.
 pub(super) fn find(name: &str) -> Option<&'static Network> {
-    ALL.iter().find(|network| network.name == name)
+    ALL.iter().chain(&LOSSY).find(|network| network.name == name)
 }
 
 const fn of(name: &'static str, a: Uplink, b: Uplink) -> Network {
-    Network { name, paths: [a, b] }
+    Network { name, paths: [a, b], burst: None }
 }
 
 const fn both(name: &'static str, path: Uplink) -> Network {
@@ -62,14 +74,23 @@ const fn both(name: &'static str, path: Uplink) -> Network {
 }
 
 impl Network {
+    const fn in_bursts(mut self, length: f64) -> Self {
+        self.burst = Some(length);
+        self
+    }
+
     /// Its links. Weights are in proportion to the rates.
     pub(super) fn links(&self) -> Vec<Path> {
         let link = |&(rate, delay, jitter, loss): &Uplink| Path {
             jitter: Duration::from_millis(jitter),
-            loss: Probability::new(loss / 100.0).unwrap_or_default(),
+            loss: self.loss(Probability::new(loss / 100.0).unwrap_or_default()),
             ..Path::new(rate, Duration::from_millis(delay))
         };
         self.paths.iter().map(link).collect()
+    }
+
+    fn loss(&self, mean: Probability) -> Loss {
+        self.burst.and_then(|length| Loss::bursts(mean, length)).unwrap_or(mean.into())
     }
 
     /// What headers leave of its rates, in Mbit/s.
@@ -77,5 +98,22 @@ impl Network {
         /// Share of a rate that is payload: 1412 of 1514 bytes, and something for acknowledgements.
         const PAYLOAD: f64 = 0.935;
         PAYLOAD * self.paths.iter().map(|&(rate, ..)| f64::from(rate)).sum::<f64>()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn losses_are_those_of_the_list_whether_in_bursts_or_not() {
+        for network in ALL.iter().chain(&LOSSY) {
+            for (link, (.., percent)) in network.links().iter().zip(network.paths) {
+                let in_bursts = matches!(link.loss, Loss::GilbertElliott { .. });
+                assert_eq!(in_bursts, network.burst.is_some(), "{}", network.name);
+                let mean = link.loss.mean().value();
+                assert!((mean - percent / 100.0).abs() < 1e-12, "{}: {mean}", network.name);
+            }
+        }
     }
 }

@@ -1,19 +1,78 @@
-//! One flow by every method: what is measured, and its tables.
+//! One flow by every method: how it is run, what is measured, and its tables.
 
 use std::time::Duration;
 
-use crate::report::Table;
+use mpt_core::RepairCounters;
+
+use crate::report::{Report, Table};
 use crate::study::median;
 use crate::tunnel::Record;
 
+use super::super::{Experiment, Setting};
+use super::list::Network;
 use super::method::Method;
 use super::musts::Must;
-use super::runs::{mean, quantile};
+use super::runs::{self, mean, quantile};
 
-/// As measured on real machines: a flow of 12 s, its mean from 3 to 10 s.
-pub(super) const DURATION: Duration = Duration::from_secs(12);
-const FROM: f64 = 3.0;
-const TO: f64 = 10.0;
+/// How long a flow lasts, and which part of it counts.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Span {
+    /// How long it lasts.
+    pub(super) duration: Duration,
+    /// Where the part begins that counts, in seconds.
+    pub(super) from: f64,
+    /// Where it ends, in seconds.
+    pub(super) to: f64,
+}
+
+impl Span {
+    /// The span of the measurements on real machines: the mean from 3 to 10 s of a flow of 12 s.
+    pub(super) const USUAL: Self = Self { duration: Duration::from_secs(12), from: 3.0, to: 10.0 };
+}
+
+/// A network over which one flow is run by every method.
+pub(super) struct Task {
+    pub(super) network: &'static Network,
+    /// The demand on a tunnel that measures.
+    pub(super) must: Option<Must>,
+    pub(super) span: Span,
+    pub(super) seeds: u64,
+}
+
+/// Runs one flow over each of the networks by every method that is chosen.
+pub(super) fn run(experiment: &Experiment, setting: &Setting<'_>, tasks: &[Task]) -> Report {
+    let methods = Method::chosen(setting.methods);
+    let of_task = |task| methods.iter().map(move |&method| (task, method));
+    let pairs = tasks.iter().flat_map(of_task);
+    let cases: Vec<((&Task, Method), u64)> = pairs.map(|pair| (pair, pair.0.seeds)).collect();
+    let scene = |&(task, method): &(&Task, Method), seed| {
+        method.scene(task.network.links(), task.span.duration, seed)
+    };
+    let measure = |&(task, _): &(&Task, Method), record: &Record| Measured::of(record, task.span);
+    let runs = runs::run(setting, &cases, scene, measure);
+
+    let mut report = experiment.report(setting);
+    let mut rest = runs.cases.into_iter();
+    let row = |task: &Task| Row {
+        name: task.network.name,
+        limit: task.network.limit(),
+        must: task.must,
+        cells: methods.iter().copied().zip(rest.by_ref().take(methods.len())).collect(),
+    };
+    let rows: Vec<Row> = tasks.iter().map(row).collect();
+    report.tables = tables(&methods, &rows);
+    let unusual = tasks.iter().filter(|task| task.span != Span::USUAL);
+    report.findings.extend(unusual.map(|task| {
+        let (name, Span { duration, from, to }) = (task.network.name, task.span);
+        format!(
+            "The flow over {name} lasts {} s and counts from {from} to {to} s.",
+            duration.as_secs()
+        )
+    }));
+    report.misses = rows.iter().filter_map(Row::miss).collect();
+    report.traces = runs.traces;
+    report
+}
 
 /// What a run gave.
 pub(super) struct Measured {
@@ -25,19 +84,21 @@ pub(super) struct Measured {
     p95: f64,
     retransmissions: u64,
     lost: u64,
+    repairs: RepairCounters,
 }
 
 impl Measured {
-    pub(super) fn of(record: &Record) -> Self {
+    pub(super) fn of(record: &Record, Span { from, to, .. }: Span) -> Self {
         let unloaded = record.trips(0, f64::MIN, 0.0);
-        let loaded = record.trips(0, FROM, TO);
+        let loaded = record.trips(0, from, to);
         Self {
-            goodput: record.goodput(0, FROM, TO),
+            goodput: record.goodput(0, from, to),
             unloaded: quantile(&unloaded, 0.5),
             p50: quantile(&loaded, 0.5),
             p95: quantile(&loaded, 0.95),
             retransmissions: record.flows.iter().map(|flow| flow.retransmitted).sum(),
             lost: record.lost_in_links(),
+            repairs: record.repairs,
         }
     }
 }
@@ -77,7 +138,7 @@ impl Row {
 /// Goodput, ping, losses and what the seeds make.
 pub(super) fn tables(methods: &[Method], rows: &[Row]) -> Vec<Table> {
     let names = || methods.iter().map(|method| method.name());
-    let title = "Mbit/s from 3 to 10 s, mean of the seeds (percent of the sum of the rates less headers); what adaptive must carry";
+    let title = "Mbit/s from 3 to 10 s unless said otherwise, mean of the seeds (percent of the sum of the rates less headers); what adaptive must carry";
     let heading = ["", "limit"].into_iter().chain(names()).chain(["must"]);
     let mut goodput = Table::new(title, heading);
     for row in rows {
@@ -103,12 +164,20 @@ pub(super) fn tables(methods: &[Method], rows: &[Row]) -> Vec<Table> {
             (mean(cell, |it| it.retransmissions as f64), mean(cell, |it| it.lost as f64));
         format!("{again:.0} / {lost:.0}")
     });
+    let repairs = "Packets that the tunnel held for lost / sent again / that came then / were only late / were refused, mean of the seeds";
+    let repairs = table(repairs, methods, rows, |cell| {
+        let of = |of: fn(&RepairCounters) -> u64| mean(cell, |it| of(&it.repairs) as f64);
+        let (lost, sent) = (of(|it| it.lost), of(|it| it.sent));
+        let (repaired, late, refused) =
+            (of(|it| it.repaired), of(|it| it.late), of(|it| it.refused));
+        format!("{lost:.0} / {sent:.0} / {repaired:.0} / {late:.0} / {refused:.0}")
+    });
     let spread = table("Mbit/s: median of the seeds [least-most]", methods, rows, |cell| {
         let rates = || cell.iter().map(|it| it.goodput);
         let (least, most) = (rates().fold(f64::INFINITY, f64::min), rates().fold(0.0, f64::max));
         format!("{:.1} [{least:.1}-{most:.1}]", median(rates()))
     });
-    vec![goodput, ping, again, spread]
+    vec![goodput, ping, again, repairs, spread]
 }
 
 fn table(

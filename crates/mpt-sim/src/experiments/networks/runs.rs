@@ -16,7 +16,7 @@ pub(super) fn run<C: Sync, M: Send>(
     setting: &Setting<'_>,
     cases: &[(C, u64)],
     scene: impl Fn(&C, u64) -> Scene + Sync,
-    measure: impl Fn(&Record) -> M + Sync,
+    measure: impl Fn(&C, &Record) -> M + Sync,
 ) -> Runs<M> {
     let seeds = |count: u64| setting.first_seed..setting.first_seed + count;
     let runs: Vec<(&C, u64)> = cases
@@ -26,7 +26,7 @@ pub(super) fn run<C: Sync, M: Send>(
     (setting.expect)(runs.len() as u64);
     let one = |&(case, seed): &(&C, u64)| {
         let record = scene(case, seed).run();
-        (measure(&record), setting.trace.then(|| record.csv()))
+        (measure(case, &record), setting.trace.then(|| record.csv()))
     };
     let (measured, traces): (Vec<M>, Vec<Option<String>>) =
         in_parallel(&runs, one, setting.progress).into_iter().unzip();

@@ -58,7 +58,7 @@ pub(in super::super) fn run(experiment: &Experiment, setting: &Setting<'_>) -> R
         scene.changes = vec![(DOWN, 1, rate(SLOW)), (UP, 1, rate(FAST))];
         scene
     };
-    let runs = runs::run(setting, &cases, scene, Measured::of);
+    let runs = runs::run(setting, &cases, scene, |_, record| Measured::of(record));
     let mut report = experiment.report(setting);
     let heading = [
         "",

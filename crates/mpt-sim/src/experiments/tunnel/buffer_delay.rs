@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use mpt_core::reorder;
-use mpt_link::Probability;
+use mpt_link::{Loss, Probability};
 
 use crate::report::Report;
 use crate::tunnel::{Case, Path, Profile};
@@ -49,7 +49,7 @@ pub(in super::super) fn run(experiment: &Experiment, setting: &Setting<'_>) -> R
 }
 
 fn case(profile: Profile, loss: f64, delay: u64, max_delay: u64) -> Case {
-    let loss = Probability::new(loss).unwrap_or_default();
+    let loss = Probability::new(loss).map_or(Loss::None, Loss::from);
     let path = |delay| Path { loss, ..Path::new(100, Duration::from_millis(delay)) };
     let case = Case::new(profile, vec![path(0), path(delay)], 0);
     let max_delay = Duration::from_millis(max_delay);

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use mpt_core::reorder;
-use mpt_link::Probability;
+use mpt_link::{Loss, Probability};
 
 use crate::report::{Report, Table};
 use crate::study::Spread;
@@ -64,7 +64,7 @@ fn case(
     profile: Profile,
     &([first, second], delay, loss, window): &([u16; 2], u64, f64, Option<u16>),
 ) -> Case {
-    let loss = Probability::new(loss).unwrap_or_default();
+    let loss = Probability::new(loss).map_or(Loss::None, Loss::from);
     let path = |rate, delay| Path { loss, ..Path::new(rate, Duration::from_millis(delay)) };
     let case = Case::new(profile, vec![path(first, 0), path(second, delay)], 0);
     let window = window.unwrap_or(case.reorder.window);

@@ -1,6 +1,6 @@
 use super::super::writer::{Full, Writer};
 use super::*;
-use crate::control::feedback::{ArrivedEntry, ReceivedEntry, SentEntry, Stamp};
+use crate::control::feedback::{ArrivedEntry, MissingEntry, ReceivedEntry, SentEntry, Stamp};
 
 const REPORTS: [ReportEntry; 2] = [
     ReportEntry { path_id: 0x0102, frames: 3, sent: 4, received: 0x0506_0708_090a_0b0c },
@@ -30,7 +30,7 @@ fn read(payload: &[u8]) -> Result<Vec<Message<'_>>, Error> {
 
 #[test]
 fn messages_without_entries() {
-    let cases: [(Message<'_>, &[u8]); 8] = [
+    let cases: [(Message<'_>, &[u8]); 9] = [
         (Message::Pad { len: 2 }, &[0, 0, 2, 0, 0]),
         (Message::Probe { token: 0x0102_0304_0506_0708 }, &[1, 0, 8, 1, 2, 3, 4, 5, 6, 7, 8]),
         (Message::Echo { token: 9 }, &[2, 0, 8, 0, 0, 0, 0, 0, 0, 0, 9]),
@@ -45,6 +45,7 @@ fn messages_without_entries() {
         ),
         (Message::Goodbye { reason: Reason::REFUSED }, &[8, 0, 1, 2]),
         (Message::Clock { id: 1, time: 0x0203 }, &[9, 0, 8, 0, 0, 0, 1, 0, 0, 2, 3]),
+        (Message::Kept { from: 0x0102_0304, loss: 5 }, &[15, 0, 6, 1, 2, 3, 4, 0, 5]),
     ];
     let mut all = Vec::new();
     for (message, bytes) in &cases {
@@ -88,7 +89,7 @@ fn only_states_1_and_2_ask_not_to_send() {
 
 #[test]
 fn unknown_types_are_skipped() {
-    let bytes = [14, 0, 2, 7, 7, 8, 0, 1, 0, 255, 0, 0];
+    let bytes = [239, 0, 2, 7, 7, 8, 0, 1, 0, 255, 0, 0];
     assert_eq!(read(&bytes), Ok(vec![Message::Goodbye { reason: Reason::SHUTTING_DOWN }]));
     assert_eq!(read(&[]), Ok(vec![]));
 }
@@ -113,6 +114,8 @@ fn bodies_of_wrong_length() {
         (6, (8..=8 + 1024).collect::<Vec<_>>()),
         (8, vec![1]),
         (9, vec![8]),
+        (14, (0..3000).step_by(6).collect()),
+        (15, vec![6]),
     ] {
         for len in 0..3000usize {
             let [high, low] = (len as u16).to_be_bytes();
@@ -189,4 +192,18 @@ fn feedback_on_data_is_written_and_read() {
     }
     let full = written(|writer| writer.push_departed(0, std::iter::repeat_n(stamp, 1_000)));
     assert!(full.len() <= MAX_PAYLOAD_LEN, "{} bytes", full.len());
+}
+
+#[test]
+fn missing_numbers_are_written_and_read() {
+    let entries = [
+        MissingEntry { first: u32::MAX, count: 2 },
+        MissingEntry { first: 0x0102_0304, count: 0x0506 },
+    ];
+    let bytes = written(|writer| writer.push_missing(entries.into_iter()));
+    assert_eq!(bytes, [14, 0, 12, 255, 255, 255, 255, 0, 2, 1, 2, 3, 4, 5, 6]);
+    let messages = read(&bytes).expect("a message");
+    let [Message::Missing(read)] = messages[..] else { panic!("{messages:?}") };
+    assert!(read.iter().eq(entries));
+    assert_eq!(written(|writer| writer.push(&messages[0])), bytes);
 }

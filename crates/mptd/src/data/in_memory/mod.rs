@@ -15,3 +15,4 @@ mod a_reload_disturbs_no_traffic;
 mod data_arrives_whole_and_once;
 mod datagrams_of_any_content_are_counted;
 mod packets_wait_for_paths_to_have_room;
+mod sealed_data_arrives_whole_and_once;

@@ -47,6 +47,8 @@ pub(super) struct Network {
     clock: Rc<Cell<Instant>>,
     /// By address of sender and receiver.
     links: BTreeMap<(IpAddr, IpAddr), Link<Datagram>>,
+    /// What came onto the lines since this was switched on.
+    pub(super) captured: Option<Vec<Datagram>>,
     seed: u64,
     lives: u64,
 }
@@ -71,7 +73,7 @@ impl Network {
             }
         }
         let hosts = [0, 1].map(|side| Host::new(&clock, seed, side, &texts[side]));
-        Self { hosts, clock, links, seed, lives: 0 }
+        Self { hosts, clock, links, captured: None, seed, lives: 0 }
     }
 
     /// Lets time pass until packets go both ways.
@@ -136,6 +138,9 @@ impl Network {
                     .iter()
                     .flat_map(|it| std::mem::take(&mut it.borrow_mut().sent))
                 {
+                    if let Some(captured) = &mut self.captured {
+                        captured.push(datagram.clone());
+                    }
                     let size = ByteCount((HEADERS + datagram.bytes.len()) as u64);
                     if let Some(link) = self.links.get_mut(&(datagram.from.ip(), datagram.to.ip()))
                     {

@@ -1,10 +1,14 @@
 //! The receive window behind lines that make its paths equally long.
 
+mod play;
+
 use std::time::{Duration, Instant};
 
 use super::equalizer::{Equalizer, Held};
+use super::playout::{Class, Losses, PlayOut};
 use super::{Config, Equalize, ReorderBuffer, Sink};
 use crate::feedback::Observer;
+use crate::sequence::Sequence;
 
 /// The receive window of a connection, with the paths' delays made equal before it (`equalizer.rs`
 /// says why). `P` is the handle of a packet.
@@ -19,6 +23,10 @@ pub struct EqualizedBuffer<P> {
     equalized: u64,
     /// What has come, while the peer wants to know it.
     observer: Option<Box<Observer>>,
+    /// What waits until its time since it was sent has passed, where the peer tells when that was.
+    playout: Option<Box<PlayOut<P>>>,
+    /// The latter has packets wait, instead of the lines and the window.
+    playing: bool,
 }
 
 impl<P: Copy> EqualizedBuffer<P> {
@@ -26,7 +34,14 @@ impl<P: Copy> EqualizedBuffer<P> {
     #[must_use]
     pub fn new(config: Config) -> Self {
         let buffer = ReorderBuffer::new(config);
-        Self { buffer, equalizer: Equalizer::new(), equalized: 0, observer: None }
+        Self {
+            buffer,
+            equalizer: Equalizer::new(),
+            equalized: 0,
+            observer: None,
+            playout: None,
+            playing: false,
+        }
     }
 
     /// The window itself.
@@ -59,11 +74,16 @@ impl<P: Copy> EqualizedBuffer<P> {
             true => {
                 self.observer.get_or_insert_default();
             }
-            false => self.observer = None,
+            false => {
+                self.observer = None;
+                if let Some(playout) = &mut self.playout {
+                    playout.rest();
+                }
+            }
         }
     }
 
-    /// A packet came on a path. `tcp`: it belongs to a TCP connection.
+    /// A packet came on a path.
     #[inline]
     pub fn receive(
         &mut self,
@@ -71,29 +91,56 @@ impl<P: Copy> EqualizedBuffer<P> {
         path: usize,
         sequence: u32,
         packet: P,
-        tcp: bool,
+        class: Class,
+        sink: &mut impl Sink<P>,
+    ) {
+        if self.playout.is_some() {
+            self.receive_played(now, path, sequence, packet, class, sink);
+        } else {
+            self.receive_lined(now, path, sequence, packet, class, sink);
+        }
+    }
+
+    /// A packet that its path's line has wait, if anything does.
+    #[inline]
+    fn receive_lined(
+        &mut self,
+        now: Instant,
+        path: usize,
+        sequence: u32,
+        packet: P,
+        class: Class,
         sink: &mut impl Sink<P>,
     ) {
         if self.equalizer.is_idle() {
             self.buffer.receive(now, path, sequence, packet, sink);
         } else {
-            self.receive_equalized(now, path, sequence, packet, tcp, sink);
+            self.receive_equalized(now, path, sequence, packet, class.is_tcp(), sink);
         }
+    }
+
+    /// Whether it wants to know the exact class of packets.
+    #[inline]
+    pub(crate) fn classifies(&self) -> bool {
+        self.playout.is_some()
     }
 
     /// When [`Self::handle_timeout`] has to be called; `None` while nothing waits.
     #[inline]
     #[must_use]
     pub fn next_timeout(&self) -> Option<Instant> {
-        if self.equalizer.is_idle() {
+        if self.equalizer.is_idle() && self.playout.is_none() {
             return self.buffer.next_timeout();
         }
-        self.buffer.next_timeout().into_iter().chain(self.equalizer.next_release()).min()
+        let played = self.playout.as_ref().and_then(|playout| playout.next_timeout());
+        let released = self.equalizer.next_release();
+        self.buffer.next_timeout().into_iter().chain(released).chain(played).min()
     }
 
     /// Delivers what was held or has waited long enough. May be called at any time.
     pub fn handle_timeout(&mut self, now: Instant, sink: &mut impl Sink<P>) {
         self.release(now, sink);
+        self.play(now, false, sink);
         self.buffer.handle_timeout(now, sink);
     }
 
@@ -103,6 +150,15 @@ impl<P: Copy> EqualizedBuffer<P> {
         let wanted = config.equalize != Equalize::Off && config.window > 0;
         let lead = if wanted { lead.min(config.max_delay) } else { Duration::ZERO };
         self.equalizer.set_lead(path, lead);
+    }
+
+    /// What is lost is waited for so long, since the peer sends it again. Where packets are lost by chance
+    /// all bulk is held for as long, so that it takes the same time whether one of them is lost or not.
+    pub fn set_repair_time(&mut self, time: Option<Duration>, losses: Losses) {
+        self.buffer.set_repair_time(time.unwrap_or_default());
+        if let Some(playout) = &mut self.playout {
+            playout.set_repair_time(time.unwrap_or_default(), losses);
+        }
     }
 
     /// How long packets of this path are held.
@@ -120,7 +176,8 @@ impl<P: Copy> EqualizedBuffer<P> {
     /// How many packets are held, or wait in the window.
     #[must_use]
     pub fn waiting(&self) -> usize {
-        self.equalizer.held() + self.buffer.occupancy()
+        let played = self.playout.as_ref().map_or(0, |playout| playout.waiting());
+        self.equalizer.held() + played + self.buffer.occupancy()
     }
 
     /// See [`ReorderBuffer::path_down`]. What came on the path before is not lost: it is due at once.
@@ -133,6 +190,9 @@ impl<P: Copy> EqualizedBuffer<P> {
     pub fn remove_path(&mut self, now: Instant, path: usize) {
         self.equalizer.hurry(now, path);
         self.equalizer.set_lead(path, Duration::ZERO);
+        if let Some(playout) = &mut self.playout {
+            playout.remove_path(path);
+        }
         self.buffer.remove_path(now, path);
     }
 
@@ -140,6 +200,12 @@ impl<P: Copy> EqualizedBuffer<P> {
     pub fn restart(&mut self, now: Instant, first: u32, sink: &mut impl Sink<P>) {
         self.release_all(now, sink);
         self.buffer.restart(now, first, sink);
+        if let Some(playout) = &mut self.playout {
+            playout.restart(Sequence(first));
+        }
+        if let Some(observer) = &mut self.observer {
+            observer.set_kept(now, None);
+        }
     }
 
     /// Delivers everything that is held or waits, in order.
@@ -204,6 +270,7 @@ impl<P: Copy> EqualizedBuffer<P> {
     }
 
     fn release_all(&mut self, now: Instant, sink: &mut impl Sink<P>) {
+        self.play(now, true, sink);
         for path in 0..self.equalizer.paths() {
             self.release_path(now, path, sink);
         }

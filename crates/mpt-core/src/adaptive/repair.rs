@@ -1,0 +1,375 @@
+//! What is lost is sent again: the sender judges by what the peer reports as missing, and by the path
+//! that it used.
+//!
+//! A number is lost if its path has delivered what left later, or if it is overdue by the path's delay;
+//! `docs/repair.md` has the arithmetic. It is sent again at once over the path that is most likely to
+//! bring it in time, ahead of the queue, and charged to the pacer of that path.
+
+mod judge;
+
+use std::collections::VecDeque;
+use std::time::{Duration, Instant};
+
+use smallvec::SmallVec;
+
+pub(crate) use self::judge::Lack;
+use super::keep::{AGE, Kept};
+use super::path::Kind;
+use super::role::Role;
+use super::{Adaptive, Tag};
+use crate::sequence::Sequence;
+
+/// What was kept too long is forgotten so much later, in microseconds: many at once.
+const SLACK: i64 = 100_000;
+/// Time after which a repair that was refused is tried again, in microseconds.
+const AFTER_REFUSAL: i64 = 20_000;
+/// How often a number is sent again at the most.
+const TRIES: u8 = 3;
+/// After a loss packets are kept for so long, in microseconds: a line that loses packets mostly goes on to.
+const REMEMBERED: i64 = 600_000_000;
+/// A path of which fewer packets were counted may lose some.
+const KNOWN: u32 = 1_000;
+/// A path that loses a smaller share of its packets than this is held to lose none.
+const LITTLE: f64 = 0.000_5;
+/// A path that fell quiet for so long, in microseconds, is told of.
+const QUIET: i64 = 5_000;
+/// Round-trip times of the quickest path for which the receiver holds packets, so that a repair can come.
+const HELD: f64 = 2.5;
+/// The allowance that is added to each of those round-trip times.
+const HELD_MORE: Duration = Duration::from_millis(2);
+/// With shorter round-trip times on all paths TCP makes up for a loss quickly by itself, and a hold would be many
+/// times what that takes: nothing is repaired. In microseconds.
+const QUICK: f64 = 5_000.0;
+/// What queues, and waiting for the next report, take besides: as long again, and no more than this.
+const HELD_QUEUES: Duration = Duration::from_millis(100);
+
+/// A number that is being repaired.
+#[derive(Clone, Copy, Debug)]
+struct Lost {
+    number: Sequence,
+    /// The path that lost it, and when it left there.
+    slot: u16,
+    left: i64,
+    tries: u8,
+    state: State,
+}
+
+/// What is known of a number that is being repaired.
+#[derive(Clone, Copy, Debug)]
+enum State {
+    /// It is to be sent.
+    Pending,
+    /// It was sent again over a path.
+    Sent { slot: u16, time: i64 },
+    /// Repairs have taken all they may; not to be sent before.
+    Refused { until: i64 },
+}
+
+/// A packet that is to be sent again.
+#[derive(Debug)]
+pub(crate) struct Resend {
+    pub(crate) number: u32,
+    pub(crate) kept: Kept,
+    pub(crate) tag: Tag,
+    pub(crate) slots: SmallVec<[u16; 4]>,
+}
+
+/// A path that may take a repair.
+#[derive(Clone, Copy, Debug)]
+struct Way {
+    slot: u16,
+    /// The repair comes after the receiver has stopped waiting.
+    late: bool,
+    /// The logarithm of the path's loss to the base of four, rounded; 0 where the repair is late.
+    class: i32,
+    /// When the repair comes, in microseconds.
+    comes: f64,
+    /// When the path has credit, in microseconds.
+    next: i64,
+}
+
+/// The repairs of a connection.
+#[derive(Debug, Default)]
+pub(super) struct Repairs {
+    on: bool,
+    /// The peer has told what it misses.
+    heard: bool,
+    /// What leaves now is kept.
+    keeping: bool,
+    /// In the order of their numbers.
+    lost: VecDeque<Lost>,
+    /// Those of them that are to be sent.
+    pending: VecDeque<u32>,
+    /// Bytes that may be sent again.
+    tokens: f64,
+    /// Bytes sent up to which tokens were given.
+    credited: u64,
+    /// When a path last showed that it loses packets.
+    loss_at: Option<i64>,
+    /// Numbers that the peer asked for in vain: they are not kept, or were never sent.
+    unknown: u64,
+    /// No path could take a repair before.
+    blocked_until: i64,
+    /// Numbers that the peer missed last, and that were not held for lost; and when that was: which
+    /// clock of the peer's, and its time.
+    watched: Vec<u32>,
+    watched_at: Option<(u32, i64)>,
+}
+
+impl Repairs {
+    fn find(&mut self, number: Sequence) -> Result<&mut Lost, usize> {
+        let place = self.lost.partition_point(|lost| lost.number.is_before(number));
+        match self.lost.get(place).is_some_and(|lost| lost.number == number) {
+            true => Ok(&mut self.lost[place]),
+            false => Err(place),
+        }
+    }
+}
+
+/// How long the receiver holds packets for a repair, by the round-trip time of the quickest path.
+pub(crate) fn held(rtt: Duration) -> Duration {
+    let tries = (rtt + HELD_MORE).mul_f64(HELD);
+    tries + tries.min(HELD_QUEUES)
+}
+
+/// The same in microseconds; none without a path.
+fn held_micros(rtt: f64) -> f64 {
+    if !rtt.is_finite() {
+        return 0.0;
+    }
+    held(Duration::from_secs_f64(rtt / 1e6)).as_secs_f64() * 1e6
+}
+
+impl Adaptive {
+    /// Whether what is lost is sent again.
+    pub(crate) fn set_repair(&mut self, on: bool) {
+        if self.repairs.on != on {
+            self.repairs =
+                Repairs { on, keeping: on, unknown: self.repairs.unknown, ..Repairs::default() };
+            self.keeper.forget_all();
+        }
+    }
+
+    /// True if what is lost is sent again: the peer tells what it misses.
+    pub(super) fn repairs_losses(&self) -> bool {
+        self.repairs.on && self.repairs.heard
+    }
+
+    /// What the flow inside waits for repairs, in microseconds.
+    pub(super) fn repair_wait(&self) -> f64 {
+        if !self.is_keeping() || !self.repairs_losses() || !self.may_lose() {
+            return 0.0;
+        }
+        let rtt = self.in_use().map(|path| path.model.rtt()).fold(f64::INFINITY, f64::min);
+        held_micros(rtt)
+    }
+
+    /// True while what leaves is kept: losses were seen lately, or are not known yet.
+    #[inline]
+    pub(crate) fn is_keeping(&self) -> bool {
+        self.repairs.keeping
+    }
+
+    /// The lowest number that may be sent again, and the share of packets that the worst path in use has
+    /// lost, in 65,535ths, or 1 where that is not known yet; `None` while nothing is kept.
+    pub(crate) fn kept_from(&self) -> Option<(u32, u16)> {
+        let from = self.keeper.from().unwrap_or(self.next_number);
+        let worst = self.in_use().map(|path| path.model.loss().1).fold(0.0, f64::max);
+        let least = u16::from(self.may_lose());
+        let loss = (worst * f64::from(u16::MAX)).ceil() as u16;
+        self.repairs.keeping.then_some((from, loss.max(least)))
+    }
+
+    /// Returns the lowest number that may be sent again; `None` while nothing is kept.
+    #[inline]
+    pub(crate) fn repeats_from(&self) -> Option<u32> {
+        self.is_keeping().then(|| self.keeper.from().unwrap_or(self.next_number))
+    }
+
+    /// Forgets what has left: it is not sent again.
+    pub(crate) fn forget_kept(&mut self) {
+        self.keeper.forget_all();
+    }
+
+    fn in_use(&self) -> impl Iterator<Item = &super::Sender> {
+        self.paths.iter().flatten().filter(|path| path.role == Role::Bulk)
+    }
+
+    /// True if a path in use has lost packets of late, or one that is in use or may soon be has not shown
+    /// yet that it does not.
+    fn may_lose(&self) -> bool {
+        // Before the first report no path has its role.
+        let begins = self.bulk == 0;
+        let unknown = |slot: &u16| {
+            let path = self.paths.get(usize::from(*slot)).and_then(Option::as_ref);
+            path.is_some_and(|path| path.may_lose() || begins && path.kind != Kind::Clean)
+        };
+        self.repairs.loss_at.is_some() || self.order.iter().any(unknown)
+    }
+
+    /// Numbers that the peer asked for in vain.
+    pub(crate) fn asked_in_vain(&self) -> u64 {
+        self.repairs.unknown
+    }
+
+    /// Decides whether what leaves from now on is kept.
+    pub(super) fn update_keeping(&mut self, now: i64) {
+        for (slot, path) in self.paths.iter_mut().enumerate() {
+            let Some(path) = path else { continue };
+            let (counted, loss) = path.model.loss();
+            // Fewer may have been lost by a queue that overflows, which the model has not noticed yet.
+            if counted >= KNOWN {
+                path.kind = if loss > LITTLE { Kind::Lossy } else { Kind::Clean };
+            }
+            let in_use = path.role != Role::Aside && self.order.contains(&(slot as u16));
+            if in_use && path.kind == Kind::Lossy {
+                self.repairs.loss_at = Some(now);
+            }
+        }
+        self.repairs.loss_at = self.repairs.loss_at.filter(|&at| now - at < REMEMBERED);
+        let far = self.paths.iter().flatten().any(|path| path.model.rtt() >= QUICK);
+        self.repairs.keeping = self.repairs.on && far && self.may_lose();
+        if !self.repairs.keeping {
+            self.keeper.forget_all();
+        }
+    }
+
+    /// Returns the next packet that is sent again, if a path has credit for it. A number that cannot be
+    /// sent again, since `can_repeat` is false for it, is given up.
+    pub(crate) fn take_repair(
+        &mut self,
+        now: Instant,
+        mut can_repeat: impl FnMut(u32) -> bool,
+    ) -> Option<Resend> {
+        let now = self.micros(now);
+        while let Some(&number) = self.repairs.pending.front() {
+            let Ok(&mut lost) = self.repairs.find(Sequence(number)) else {
+                self.repairs.pending.pop_front();
+                continue;
+            };
+            let kept = self.keeper.find(number);
+            let Some((kept, tag)) = kept.and_then(|it| Some((it, self.keeper.tag(it.packet)?)))
+            else {
+                self.repairs.pending.pop_front();
+                continue;
+            };
+            if !can_repeat(number) {
+                self.repairs.pending.pop_front();
+                continue;
+            }
+            let ways = self.ways(now, lost.left, tag.protocol == mpt_wire::gre::Protocol::IPV6);
+            let credit = |way: &Way| {
+                let path = self.paths.get(usize::from(way.slot)).and_then(Option::as_ref);
+                path.is_some_and(|path| path.pacer.has_credit(now))
+            };
+            let Some(&Way { slot: best, .. }) = ways.iter().find(|way| credit(way)) else {
+                let next = ways.iter().map(|way| way.next).min();
+                self.repairs.blocked_until = next.unwrap_or(now + SLACK).max(now + 1);
+                return None;
+            };
+            let again = lost.tries >= 1;
+            let others = ways.iter().filter(|way| again && way.slot != best && credit(way)).take(1);
+            let chosen: SmallVec<[u16; 4]> =
+                std::iter::once(best).chain(others.map(|way| way.slot)).collect();
+            self.repairs.pending.pop_front();
+            let mut slots = SmallVec::new();
+            for slot in chosen {
+                if self.resend(now, slot, number, kept.bytes) {
+                    slots.push(slot);
+                }
+            }
+            let state = match slots.first() {
+                Some(&slot) => State::Sent { slot, time: now },
+                None => State::Refused { until: now + AFTER_REFUSAL },
+            };
+            if slots.is_empty()
+                && let Some(Some(path)) = self.paths.get_mut(usize::from(lost.slot))
+            {
+                path.repairs.refused += 1;
+            }
+            if let Ok(lost) = self.repairs.find(Sequence(number)) {
+                lost.tries += u8::from(!slots.is_empty());
+                lost.state = state;
+            }
+            if !slots.is_empty() {
+                return Some(Resend { number, kept, tag, slots });
+            }
+        }
+        None
+    }
+
+    /// The paths that may take a repair of what left at `left`, the best first.
+    fn ways(&self, now: i64, left: i64, ipv6: bool) -> SmallVec<[Way; 4]> {
+        let in_use = self.order.iter().filter_map(|&slot| {
+            let path = self.paths.get(usize::from(slot))?.as_ref()?;
+            Some((slot, path)).filter(|_| self.bulk == 0 || path.role == Role::Bulk)
+        });
+        let hold = in_use.clone().map(|(_, path)| path.delay).fold(0.0, f64::max);
+        let rtt = in_use.clone().map(|(_, path)| path.model.rtt()).fold(f64::INFINITY, f64::min);
+        let due = left as f64 + hold + held_micros(rtt);
+        let mut ways: SmallVec<[Way; 4]> = in_use
+            .filter(|(_, path)| path.ipv6 || !ipv6)
+            .map(|(slot, path)| {
+                let comes = now as f64 + path.delay + path.model.queue();
+                let (_, loss) = path.model.loss();
+                let class = ((loss + 0.001).ln() / 4_f64.ln()).round() as i32;
+                let late = comes > due;
+                let class = if late { 0 } else { class };
+                Way { slot, late, class, comes, next: path.pacer.next() }
+            })
+            .collect();
+        let class = |way: &Way| (way.late, way.class);
+        ways.sort_by(|a, b| class(a).cmp(&class(b)).then(a.comes.total_cmp(&b.comes)));
+        ways
+    }
+
+    /// Gives a repair to a path. Returns false if repairs have taken all they may.
+    fn resend(&mut self, now: i64, slot: u16, number: u32, bytes: u32) -> bool {
+        let Some(Some(path)) = self.paths.get_mut(usize::from(slot)) else { return false };
+        let size = bytes + path.overhead;
+        if self.repairs.tokens < f64::from(size) {
+            return false;
+        }
+        self.repairs.tokens -= f64::from(size);
+        path.resend(now, number, size);
+        true
+    }
+
+    /// When the next repair may leave, or something that was kept is to be forgotten.
+    pub(super) fn next_repair(&self) -> Option<i64> {
+        let repair = self.repairs.pending.front().map(|_| self.repairs.blocked_until);
+        let expiry = self.keeper.oldest().map(|at| at + AGE + SLACK);
+        let told = self.keeper.has_released().then_some(0);
+        [repair, expiry, told, self.next_end_mark()].into_iter().flatten().min()
+    }
+
+    /// Forgets what was kept too long.
+    pub(super) fn expire(&mut self, now: i64) {
+        if self.keeper.oldest().is_some_and(|at| at + AGE + SLACK <= now) {
+            self.keeper.forget_before(now - AGE);
+        }
+    }
+
+    fn next_end_mark(&self) -> Option<i64> {
+        let quiet = |path: &&super::Sender| path.last.is_some() && path.last != path.marked;
+        let paths = self.paths.iter().flatten().filter(|_| self.repairs.keeping).filter(quiet);
+        paths.map(|path| path.given_at + QUIET).min()
+    }
+
+    /// True once for each time that a path has fallen quiet: the peer is told what it was given.
+    pub(crate) fn take_end_mark(&mut self, now: Instant) -> bool {
+        let now = self.micros(now);
+        if self.next_end_mark().is_none_or(|at| at > now) {
+            return false;
+        }
+        for path in self.paths.iter_mut().flatten() {
+            if path.given_at + QUIET <= now {
+                path.marked = path.last;
+            }
+        }
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,308 @@
+//! Which numbers are lost: the judgement of what the peer reports as missing, and what is learnt from
+//! those that came after all.
+
+use std::time::Instant;
+
+use smallvec::SmallVec;
+
+use super::super::Adaptive;
+use super::super::keep::AGE;
+use super::super::log::Sent;
+use super::super::path::{Compared, Sender};
+use super::{Lost, State, TRIES};
+use crate::sequence::Sequence;
+
+/// Numbers that are being repaired at a time.
+const MOST: usize = 4_096;
+/// Numbers that are judged by one report.
+const JUDGED: u32 = 2_048;
+/// Bytes that repairs may take for each byte that was lost.
+const PER_LOST: f64 = 1.3;
+/// Bytes that repairs may take for each byte that was sent.
+const PER_SENT: f64 = 0.002;
+/// Bytes that repairs may take at once.
+const BURST: f64 = 524_288.0;
+/// Standard deviations of a delay, above the least delays, after which a packet is not expected any more.
+const DEVIATIONS: f64 = 4.7;
+/// The same on a path that loses more than this: there what is so late is lost rather than late.
+const DEVIATIONS_LOSSY: f64 = 3.8;
+const MUCH: f64 = 0.005;
+/// What may be expected of a path whose jitter is not known, in microseconds.
+const UNKNOWN_JITTER: f64 = 40_000.0;
+/// Missing numbers that are watched: the oldest, which are the latest to come.
+const WATCHED: usize = 64;
+/// Packets of a path after which those that are lost are compared with those that were held for lost.
+const COMPARED: u32 = 500;
+/// The least count of packets held for lost from which that comparison is drawn.
+const FEW: u64 = 8;
+/// The least lateness, in microseconds, of a path on which packets overtake one another.
+const LEAST_LATENESS: f64 = 5_000.0;
+/// The greatest lateness, in microseconds, of such a path.
+const MOST_LATENESS: f64 = 320_000.0;
+
+/// What the peer misses.
+pub(crate) struct Lack<'a> {
+    /// Tells one life of the peer's clock from another.
+    pub(crate) clock: u32,
+    /// When it was told, by that clock in microseconds modulo 2^32.
+    pub(crate) time: u32,
+    /// The highest number that came on each path, by slot.
+    pub(crate) highest: &'a [(u16, u32)],
+    /// What has not come, in ascending order: first number and count.
+    pub(crate) missing: &'a [(u32, u16)],
+    /// Nothing else is missing up to the highest number of all.
+    pub(crate) complete: bool,
+}
+
+impl Lack<'_> {
+    /// Up to here everything that is not missing has come; `None` if nothing is known of that.
+    fn covered(&self) -> Option<Sequence> {
+        let last = self.missing.last().map(|&(first, count)| Sequence(first) + u32::from(count));
+        let highest = self.highest.iter().map(|&(_, number)| Sequence(number));
+        let highest = highest.reduce(|a, b| if b.is_after(a) { b } else { a });
+        if self.complete { highest.map(Sequence::next) } else { last }
+    }
+
+    /// True if a number has not come.
+    fn misses(&self, number: u32) -> bool {
+        let number = Sequence(number);
+        let after = |&(first, _): &(u32, u16)| !Sequence(first).is_after(number);
+        let place = self.missing.partition_point(after);
+        let range = place.checked_sub(1).and_then(|place| self.missing.get(place));
+        range.is_some_and(|&(first, count)| number.is_before(Sequence(first) + u32::from(count)))
+    }
+}
+
+impl Adaptive {
+    /// The peer says what it misses.
+    pub(crate) fn handle_missing(&mut self, now: Instant, lack: &Lack<'_>) {
+        let now = self.micros(now);
+        for &(slot, number) in lack.highest {
+            self.note_delivered(slot, number);
+        }
+        if !self.repairs.on {
+            return;
+        }
+        self.repairs.heard = true;
+        let sent = self.paths.iter().flatten().map(|path| path.bytes).sum::<u64>();
+        let more = sent.saturating_sub(self.repairs.credited) as f64;
+        self.repairs.credited = sent;
+        self.repairs.tokens = (self.repairs.tokens + more * PER_SENT).min(BURST);
+
+        let at = self.peer.time_of(lack.clock, lack.time);
+        let before = self.repairs.watched_at.filter(|&(clock, _)| clock == lack.clock);
+        let before = before.map(|(_, before)| before);
+        if at.zip(before).is_some_and(|(at, before)| at < before) {
+            // It was overtaken by a later one, which says more.
+            return;
+        }
+        self.learn_lateness(now, before, lack);
+        self.settle(now, at, lack);
+        let mut judged = 0;
+        for &(first, count) in lack.missing {
+            let (mut number, mut left) = (Sequence(first), i64::from(count));
+            let Some(from) = self.keeper.from() else {
+                self.repairs.unknown += u64::from(count);
+                continue;
+            };
+            let before = i64::from(Sequence(from).ahead_of(number)).clamp(0, left);
+            (number, left) = (number + before as u32, left - before);
+            let known = i64::from(Sequence(self.next_number).ahead_of(number)).clamp(0, left);
+            self.repairs.unknown += (before + left - known).unsigned_abs();
+            for offset in 0..known as u32 {
+                if judged == JUDGED {
+                    return;
+                }
+                judged += 1;
+                self.judge(now, at, number + offset);
+            }
+        }
+        self.watch(at, lack);
+    }
+
+    /// What was missing at `before`, by the peer's clock, and has come without having been sent again was late: by so much later than its
+    /// path's least delay has it to be missing before it counts as lost.
+    fn learn_lateness(&mut self, now: i64, before: Option<i64>, lack: &Lack<'_>) {
+        let watched = std::mem::take(&mut self.repairs.watched);
+        if let (Some(at), Some(covered)) = (before, lack.covered()) {
+            let came =
+                |number: &&u32| Sequence(**number).is_before(covered) && !lack.misses(**number);
+            for &number in watched.iter().filter(came) {
+                self.record_late(now, at, number);
+            }
+        }
+        self.repairs.watched = watched;
+        self.repairs.watched.clear();
+    }
+
+    /// A number was still missing at `at`, by the peer's clock, and came then.
+    fn record_late(&mut self, now: i64, at: i64, number: u32) {
+        let Some(sent) = self.log.find(number) else { return };
+        let Some(Some(path)) = self.paths.get_mut(usize::from(sent.slot)) else { return };
+        if let Some(base) = path.model.base_delay() {
+            let lateness = (at - sent.time) as f64 - base - path.model.queue();
+            path.model.record_late(now, sent.time, lateness);
+        }
+    }
+
+    /// Of the first `sent` packets of a path `came` have come. Where far fewer are lost than were held for
+    /// lost, packets overtake one another there: a repair came before the packet itself.
+    pub(in crate::adaptive) fn compare_losses(
+        &mut self,
+        now: i64,
+        slot: usize,
+        sent: u32,
+        came: u32,
+    ) {
+        let Some(Some(path)) = self.paths.get_mut(slot) else { return };
+        let present = Compared { sent, came, judged: path.repairs.lost };
+        let former = *path.compared.get_or_insert(present);
+        let sent = sent.wrapping_sub(former.sent);
+        if sent < COMPARED {
+            return;
+        }
+        path.compared = Some(present);
+        let lost = u64::from(sent.saturating_sub(came.wrapping_sub(former.came)));
+        let judged = present.judged - former.judged;
+        if judged >= FEW && judged > 2 * lost {
+            let lateness = (2.0 * path.model.lateness()).clamp(LEAST_LATENESS, MOST_LATENESS);
+            path.model.record_late(now, now, lateness);
+        }
+    }
+
+    /// Remembers the oldest of what is missing and does not count as lost.
+    fn watch(&mut self, at: Option<i64>, lack: &Lack<'_>) {
+        self.repairs.watched_at = at.map(|at| (lack.clock, at));
+        for &(first, count) in lack.missing {
+            for offset in 0..count {
+                if self.repairs.watched.len() == WATCHED {
+                    return;
+                }
+                let number = first.wrapping_add(u32::from(offset));
+                if self.repairs.find(Sequence(number)).is_err() {
+                    self.repairs.watched.push(number);
+                }
+            }
+        }
+    }
+
+    /// A path has delivered a number.
+    fn note_delivered(&mut self, slot: u16, number: u32) {
+        let Some(sent) = self.sent(slot, number) else { return };
+        let Some(Some(path)) = self.paths.get_mut(usize::from(slot)) else { return };
+        // One that was sent again over the same path says nothing about what left after the first time.
+        if path.has_resent(number) {
+            return;
+        }
+        let (time, before) = path.delivered.unwrap_or((i64::MIN, number));
+        if (sent.time, Sequence(number).ahead_of(Sequence(before))) > (time, 0) {
+            path.delivered = Some((sent.time, number));
+        }
+    }
+
+    /// Forgets what has come, and what is too old.
+    fn settle(&mut self, now: i64, at: Option<i64>, lack: &Lack<'_>) {
+        self.keeper.forget_before(now - AGE);
+        let Some(covered) = lack.covered() else { return };
+        let first = lack.missing.first().map_or(covered, |&(first, _)| Sequence(first));
+        self.keeper.forget_below(first.earlier(covered).0);
+        let paths = &mut self.paths;
+        let mut late: SmallVec<[u32; 8]> = SmallVec::new();
+        let mut ranges = lack.missing.iter().copied().peekable();
+        self.repairs.lost.retain(|lost| {
+            let ends_before = |&(first, count): &(u32, u16)| {
+                !(Sequence(first) + u32::from(count)).is_after(lost.number)
+            };
+            while ranges.next_if(ends_before).is_some() {}
+            let misses =
+                ranges.peek().is_some_and(|&(first, _)| !Sequence(first).is_after(lost.number));
+            let came = !misses && lost.number.is_before(covered);
+            if came {
+                let base = |path: &Sender| path.model.base_delay();
+                // Before a repair can have come it was the packet itself.
+                let itself = match lost.state {
+                    State::Sent { slot, time } if lost.tries == 1 => {
+                        let path = paths.get(usize::from(slot)).and_then(Option::as_ref);
+                        let comes = path.and_then(base).map(|base| time + base as i64);
+                        at.zip(comes).is_some_and(|(at, comes)| at < comes)
+                    }
+                    _ => lost.tries == 0,
+                };
+                if itself {
+                    late.push(lost.number.0);
+                }
+                if let Some(Some(path)) = paths.get_mut(usize::from(lost.slot)) {
+                    path.repairs.late += u64::from(itself);
+                    path.repairs.repaired += u64::from(!itself);
+                }
+            }
+            !came && lost.left >= now - AGE
+        });
+        if let Some(at) = at {
+            for number in late {
+                self.record_late(now, at, number);
+            }
+        }
+    }
+
+    /// Decides whether a number that is missing is sent again.
+    fn judge(&mut self, now: i64, at: Option<i64>, number: Sequence) {
+        match self.repairs.find(number) {
+            Ok(&mut Lost { tries, state, .. }) => {
+                let again = match state {
+                    State::Pending => false,
+                    State::Sent { slot, time } => {
+                        tries < TRIES && self.is_lost(at, None, slot, time)
+                    }
+                    State::Refused { until } => now >= until,
+                };
+                if again && let Ok(lost) = self.repairs.find(number) {
+                    lost.state = State::Pending;
+                    self.repairs.pending.push_back(number.0);
+                }
+            }
+            Err(place) => {
+                let Some(Sent { slot, time: left, .. }) = self.log.find(number.0) else { return };
+                if !self.is_lost(at, Some(number), slot, left) || self.repairs.lost.len() >= MOST {
+                    return;
+                }
+                let Some(kept) = self.keeper.find(number.0) else { return };
+                if let Some(Some(path)) = self.paths.get_mut(usize::from(slot)) {
+                    path.repairs.lost += 1;
+                    let bytes = f64::from(kept.bytes + path.overhead);
+                    self.repairs.tokens = (self.repairs.tokens + PER_LOST * bytes).min(BURST);
+                }
+                let lost = Lost { number, slot, left, tries: 0, state: State::Pending };
+                self.repairs.lost.insert(place, lost);
+                self.repairs.pending.push_back(number.0);
+            }
+        }
+    }
+
+    /// Whether what left over a path at `left`, and is missing at `at` by the peer's clock, will not come
+    /// any more. `number`: the one under which it left for the first time.
+    fn is_lost(&self, at: Option<i64>, number: Option<Sequence>, slot: u16, left: i64) -> bool {
+        let Some(Some(path)) = self.paths.get(usize::from(slot)) else { return true };
+        if !path.member.up {
+            return true;
+        }
+        let model = &path.model;
+        let passed = path.delivered.is_some_and(|(time, other)| {
+            let after = number.is_some_and(|number| Sequence(other).is_after(number));
+            time > left || time == left && after
+        });
+        let (known, sigma) = (model.knows_jitter(), model.sigma());
+        let lateness = model.lateness();
+        if passed && known && sigma == 0.0 && lateness == 0.0 {
+            return true;
+        }
+        let (Some(at), Some(base)) = (at, model.base_delay()) else { return false };
+        let waited = (at - left) as f64 - base - model.queue();
+        // What stands in the queue is known by packets of some time, and may have grown since.
+        let threshold = model.threshold();
+        let margin = if passed { threshold / 2.0 } else { threshold.max(model.rtt() / 4.0) };
+        let deviations = if model.loss().1 > MUCH { DEVIATIONS_LOSSY } else { DEVIATIONS };
+        let jitter = if known { deviations * sigma + model.chance() } else { UNKNOWN_JITTER };
+        waited > jitter.max(lateness) + margin
+    }
+}

@@ -1,0 +1,323 @@
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::StoreId;
+use crate::adaptive::{PeerReport, Received, RepairCounters};
+use crate::scheduler::Member;
+
+const BYTES: u32 = 1_400;
+const OVERHEAD: u32 = 36;
+const RTT: Duration = Duration::from_millis(20);
+
+/// A sender over some paths, and the peer as it would see what was sent.
+struct Scene {
+    adaptive: Adaptive,
+    start: Instant,
+    now: Instant,
+    number: u32,
+    /// By number: how often it was sent, the first time included, and over which path first.
+    sent: BTreeMap<u32, (u32, u16)>,
+    resent_bytes: u64,
+    sent_bytes: u64,
+}
+
+impl Scene {
+    #[expect(clippy::disallowed_methods, reason = "any instant will do as the origin")]
+    fn new(paths: usize, first: u32) -> Self {
+        let start = Instant::now();
+        let mut adaptive = Adaptive::new(start);
+        adaptive.set_repair(true);
+        for slot in 0..paths {
+            adaptive.set(slot, Some(member(slot, true)), OVERHEAD);
+            let mut rtt = crate::session::Rtt::new();
+            (0..50).for_each(|_| rtt.record(RTT));
+            adaptive.set_rtt(slot, rtt.known().expect("samples"));
+            // Bulk from the beginning.
+            if let Some(path) = &mut adaptive.paths[slot] {
+                path.role = Role::Bulk;
+            }
+        }
+        adaptive.reorder_paths();
+        Self {
+            adaptive,
+            start,
+            now: start + Duration::from_secs(1),
+            number: first,
+            sent: BTreeMap::new(),
+            resent_bytes: 0,
+            sent_bytes: 0,
+        }
+    }
+
+    /// Sends the next packet; gives its number.
+    fn send(&mut self) -> u32 {
+        let number = self.number;
+        self.adaptive.make_room(BYTES as usize, usize::MAX);
+        let tag = Tag {
+            protocol: mpt_wire::gre::Protocol::IPV4,
+            outer_tos: 0,
+            flow_hash: 0,
+            packet: StoreId(0),
+        };
+        let place = self.adaptive.is_keeping().then(|| self.adaptive.add(BYTES, tag));
+        let slot = loop {
+            if let Some(slot) = self.adaptive.leave(self.now, number, BYTES, false) {
+                break slot;
+            }
+            self.now += Duration::from_micros(100);
+        };
+        if let Some(place) = place {
+            self.adaptive.keep(self.now, number, place, (0, BYTES));
+            self.adaptive.has_left(place);
+        }
+        self.sent.insert(number, (1, slot));
+        self.sent_bytes += u64::from(BYTES + OVERHEAD);
+        self.number = number.wrapping_add(1);
+        number
+    }
+
+    fn clock(&self) -> u32 {
+        self.now.duration_since(self.start).as_micros() as u32
+    }
+
+    /// The peer reports what came on a path: up to `highest`, and when that was.
+    fn report(&mut self, arrived: &[(u16, u32, u32)], received: &[Received]) {
+        let arrived: Vec<_> = arrived
+            .iter()
+            .map(|&(slot, number, time)| crate::adaptive::Arrived { slot, number, time })
+            .collect();
+        let time = self.clock();
+        let report = PeerReport { clock: 1, time, arrived: &arrived, received };
+        self.adaptive.handle_report(self.now, &report);
+    }
+
+    /// The peer says what it misses; gives the numbers that are sent again, and where.
+    fn miss(&mut self, highest: &[(u16, u32)], missing: &[(u32, u16)]) -> Vec<(u32, Vec<u16>)> {
+        let (time, complete) = (self.clock(), missing.len() < 32);
+        let lack = Lack { clock: 1, time, highest, missing, complete };
+        self.adaptive.handle_missing(self.now, &lack);
+        self.resent()
+    }
+
+    fn resent(&mut self) -> Vec<(u32, Vec<u16>)> {
+        let mut resent = Vec::new();
+        let until = self.now + Duration::from_millis(5);
+        loop {
+            while let Some(resend) = self.adaptive.take_repair(self.now, |_| true) {
+                let slots = resend.slots.to_vec();
+                if let Some(sent) = self.sent.get_mut(&resend.number) {
+                    sent.0 += slots.len() as u32;
+                }
+                self.resent_bytes += slots.len() as u64 * u64::from(BYTES + OVERHEAD);
+                resent.push((resend.number, slots));
+            }
+            if self.now >= until {
+                return resent;
+            }
+            self.now += Duration::from_micros(100);
+        }
+    }
+
+    /// Shows the peer's delays without jitter, so that gaps show losses.
+    fn warm_up(&mut self) {
+        for _ in 0..60 {
+            let number = self.send();
+            let (_, slot) = self.sent[&number];
+            self.now += Duration::from_millis(1);
+            let time = self.clock();
+            let received = received(slot, number);
+            self.report(&[(slot, number, time + 10_000)], &[received]);
+        }
+    }
+
+    fn counters(&self) -> RepairCounters {
+        self.adaptive.paths().fold(RepairCounters::default(), |sum, (_, path)| RepairCounters {
+            lost: sum.lost + path.repairs.lost,
+            repaired: sum.repaired + path.repairs.repaired,
+            late: sum.late + path.repairs.late,
+            refused: sum.refused + path.repairs.refused,
+            sent: sum.sent + path.repairs.sent,
+            bytes: sum.bytes + path.repairs.bytes,
+        })
+    }
+}
+
+fn member(slot: usize, up: bool) -> Member {
+    Member { weight: 1, tier: 0, up, identity: slot as u64 }
+}
+
+fn received(slot: u16, highest: u32) -> Received {
+    Received { slot: slot.into(), packets: 1, bytes: BYTES, highest, settled: None }
+}
+
+#[test]
+fn a_gap_on_a_path_that_keeps_order_is_filled_once() {
+    for first in [0, u32::MAX - 61, u32::MAX - 60] {
+        let mut scene = Scene::new(1, first);
+        scene.warm_up();
+        let (lost, later) = (scene.send(), scene.send());
+        assert_eq!(scene.miss(&[(0, later.wrapping_sub(2))], &[(lost, 1)]), [], "still under way");
+        assert_eq!(scene.miss(&[(0, later)], &[(lost, 1)]), [(lost, vec![0])], "from {first}");
+        assert_eq!(scene.miss(&[(0, later)], &[(lost, 1)]), [], "the repair is under way");
+        scene.now += Duration::from_millis(10);
+        assert_eq!(scene.miss(&[(0, later)], &[]), []);
+        let RepairCounters { lost, repaired, sent, .. } = scene.counters();
+        assert_eq!((lost, repaired, sent), (1, 1, 1));
+    }
+}
+
+#[test]
+fn a_repair_that_is_lost_is_repeated_over_two_paths() {
+    let mut scene = Scene::new(2, 0);
+    scene.warm_up();
+    // Several, so that there is budget for more than one try of one of them.
+    let lost: Vec<u32> = (0..24).map(|_| scene.send()).collect();
+    let (mut copies, mut missing) = (Vec::new(), lost.iter().map(|&n| (n, 1)).collect::<Vec<_>>());
+    for _ in 0..40 {
+        for _ in 0..4 {
+            scene.send();
+            scene.now += Duration::from_millis(1);
+        }
+        let highest = [0, 1].map(|slot| {
+            let of_slot = scene.sent.iter().rev().find(|(_, sent)| sent.1 == slot);
+            (slot, *of_slot.expect("both carry data").0)
+        });
+        // Both paths have credit again.
+        scene.now += Duration::from_millis(20);
+        for (number, slots) in scene.miss(&highest, &missing) {
+            assert!(lost.contains(&number));
+            if number == lost[0] {
+                copies.push(slots.len());
+            }
+        }
+        missing = vec![(lost[0], 1)];
+    }
+    assert_eq!(copies[..2], [1, 2], "{copies:?}");
+    assert!(scene.sent[&lost[0]].0 <= 6);
+}
+
+#[test]
+fn a_peer_whose_clock_begins_anew_is_heard() {
+    let mut scene = Scene::new(1, 0);
+    scene.warm_up();
+    let (lost, later) = (scene.send(), scene.send());
+    assert_eq!(scene.miss(&[(0, lost.wrapping_sub(1))], &[(lost, 1)]), []);
+    // Its clock stands near 0 again, and counts as one that was never heard of.
+    let report = PeerReport { clock: 2, time: 5, arrived: &[], received: &[received(0, later)] };
+    scene.adaptive.handle_report(scene.now, &report);
+    let lack =
+        Lack { clock: 2, time: 9, highest: &[(0, later)], missing: &[(lost, 1)], complete: true };
+    scene.adaptive.handle_missing(scene.now, &lack);
+    assert_eq!(scene.resent(), [(lost, vec![0])]);
+}
+
+#[test]
+fn what_a_dead_path_has_not_delivered_leaves_over_another_one() {
+    let mut scene = Scene::new(2, 0);
+    scene.warm_up();
+    let mut numbers: Vec<u32> = (0..20).map(|_| scene.send()).collect();
+    let dead = scene.sent[&numbers[0]].1;
+    numbers.retain(|number| scene.sent[number].1 == dead);
+    scene.adaptive.set(dead.into(), Some(member(dead.into(), false)), OVERHEAD);
+    let missing: Vec<(u32, u16)> = numbers.iter().map(|&number| (number, 1)).collect();
+    let resent = scene.miss(&[], &missing);
+    assert!(!resent.is_empty());
+    assert!(resent.iter().all(|(_, slots)| *slots == [1 - dead]), "{resent:?}");
+}
+
+#[test]
+fn what_was_never_sent_or_is_not_kept_is_not_sent() {
+    let mut scene = Scene::new(2, 1_000);
+    scene.warm_up();
+    let next = scene.number;
+    let vain = [(next, u16::MAX), (next.wrapping_add(1 << 20), 9), (next.wrapping_add(1 << 31), 5)];
+    assert_eq!(scene.miss(&[(0, next.wrapping_add(1 << 30))], &vain), []);
+    assert_eq!(scene.miss(&[], &[(0, 900)]), [], "before the first number");
+    assert_eq!(scene.adaptive.asked_in_vain(), u64::from(u16::MAX) + 9 + 5 + 900);
+    assert_eq!(scene.counters(), RepairCounters::default());
+}
+
+#[test]
+fn nothing_is_kept_where_it_is_off() {
+    let mut scene = Scene::new(1, 0);
+    scene.adaptive.set_repair(false);
+    scene.warm_up();
+    let (lost, later) = (scene.send(), scene.send());
+    assert_eq!(scene.miss(&[(0, later)], &[(lost, 1)]), []);
+    assert_eq!((scene.adaptive.kept_from(), scene.adaptive.queue_state().holds_any), (None, false));
+    assert_eq!(scene.counters(), RepairCounters::default());
+}
+
+#[test]
+fn what_comes_late_again_and_again_is_not_held_for_lost() {
+    let mut scene = Scene::new(1, 0);
+    scene.warm_up();
+    let (mut resent, mut packets) = (0, 0);
+    // Every tenth packet comes 20 ms after those that left later, or its repair before it.
+    for round in 0..400 {
+        let late = scene.send();
+        let mut later = late;
+        for _ in 0..9 {
+            later = scene.send();
+            scene.now += Duration::from_millis(1);
+        }
+        scene.now += Duration::from_millis(10);
+        for _ in 0..4 {
+            let again = scene.miss(&[(0, later)], &[(late, 1)]);
+            packets += again.len() as u32;
+            resent += if round >= 200 { again.len() } else { 0 };
+            if !again.is_empty() {
+                scene.now += Duration::from_millis(12);
+                break;
+            }
+        }
+        scene.miss(&[(0, later)], &[]);
+        packets += 10;
+        let settled = Some((later, packets));
+        scene.report(&[], &[Received { settled, packets, ..received(0, later) }]);
+    }
+    assert_eq!(resent, 0);
+}
+
+proptest! {
+    /// Whatever a peer asks for: repairs stay within the budget, and each number within its tries.
+    #[test]
+    fn no_peer_gets_more_than_the_budget(
+        first in any::<u32>(),
+        asks in proptest::collection::vec(
+            (
+                proptest::collection::vec((0..2_u16, 0..500_u32), 0..3),
+                proptest::collection::vec((0..500_u32, any::<u16>()), 0..32),
+                any::<bool>(),
+            ),
+            1..60,
+        )
+    ) {
+        let mut scene = Scene::new(2, first);
+        for (highest, missing, near) in asks {
+            for _ in 0..10 {
+                scene.send();
+            }
+            let begin = if near { scene.number.wrapping_sub(400) } else { first };
+            let highest: Vec<_> =
+                highest.iter().map(|&(slot, offset)| (slot, begin.wrapping_add(offset))).collect();
+            let mut missing: Vec<_> =
+                missing.iter().map(|&(offset, count)| (begin.wrapping_add(offset), count)).collect();
+            if near {
+                missing.sort_by_key(|&(number, _)| number.wrapping_sub(begin));
+            }
+            scene.miss(&highest, &missing);
+            let RepairCounters { lost, bytes, .. } = scene.counters();
+            let budget = 1.3 * (lost * u64::from(BYTES + OVERHEAD)) as f64
+                + 0.002 * (scene.sent_bytes + scene.resent_bytes) as f64;
+            prop_assert_eq!(bytes, scene.resent_bytes);
+            prop_assert!(bytes as f64 <= budget + 1.0, "{} of {}", bytes, budget);
+            prop_assert!(lost <= scene.sent.len() as u64);
+        }
+        // The third try may go over two paths.
+        prop_assert!(scene.sent.values().all(|&(times, _)| times <= 1 + 4));
+    }
+}

@@ -1,0 +1,329 @@
+use std::time::Duration;
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::reorder::Config;
+
+const BULK: Class = Class::Payload { flow: 7 };
+
+const fn ms(millis: u64) -> Duration {
+    Duration::from_millis(millis)
+}
+
+/// What was delivered, and when it was.
+#[derive(Default)]
+struct Delivered {
+    now: Option<Instant>,
+    numbers: Vec<(Instant, u32)>,
+    kept: i64,
+    room: Option<i64>,
+}
+
+impl Sink<u32> for Delivered {
+    fn keep(&mut self, packet: u32) -> Option<u32> {
+        if self.room.is_some_and(|room| self.kept >= room) {
+            return None;
+        }
+        self.kept += 1;
+        Some(packet)
+    }
+
+    fn deliver(&mut self, packet: u32, kept: bool, _: bool) {
+        self.kept -= i64::from(kept);
+        self.numbers.push((self.now.expect("a time"), packet));
+    }
+
+    fn discard(&mut self, _: u32) {
+        self.kept -= 1;
+    }
+}
+
+/// The two ends' clocks differ by this, in microseconds modulo 2^32.
+const CLOCKS: u32 = 3_000_000_000;
+
+/// A receiver whose peer tells when its packets left. Times are milliseconds.
+struct Receiver {
+    start: Instant,
+    window: EqualizedBuffer<u32>,
+    sink: Delivered,
+}
+
+impl Receiver {
+    /// Of two paths with these delays and this spread, as probes found them.
+    fn new(delays: [u32; 2], spread: u64) -> Self {
+        let start = Instant::now();
+        let mut window = EqualizedBuffer::new(Config::default());
+        for path in 0..delays.len() {
+            window.buffer_mut().add_path(start, path, 1);
+        }
+        let mut receiver = Self { start, window, sink: Delivered::default() };
+        for (path, delay) in delays.into_iter().enumerate() {
+            receiver.probed(path, delay, spread);
+        }
+        receiver.told(0, &[]);
+        receiver
+    }
+
+    /// Probes find that a path has this delay and this spread.
+    fn probed(&mut self, path: usize, delay: u32, spread: u64) {
+        let least = (delay * 1_000).wrapping_add(CLOCKS);
+        let playout = self.window.playout(self.start);
+        playout.set_probed(path, least, ms(spread), ms(2 * u64::from(delay)));
+    }
+
+    /// How long bulk is held beyond what the shortest path takes; zero where nothing is held.
+    fn hold(&self) -> Duration {
+        let playout = self.window.playout.as_ref().filter(|_| self.window.playing);
+        playout.map_or(Duration::ZERO, |playout| playout.extra())
+    }
+
+    fn at(&self, micros: u64) -> Instant {
+        self.start + Duration::from_micros(micros)
+    }
+
+    /// The peer tells when numbers left.
+    fn told(&mut self, micros: u64, stamps: &[(u32, u64)]) {
+        let now = self.at(micros);
+        let stamps =
+            stamps.iter().map(|&(number, sent)| (number, (sent as u32).wrapping_sub(CLOCKS)));
+        self.window.playout(now).handle_stamps(now, micros as u32, ms(10), stamps);
+        self.window.playout(now).update_hold(now);
+    }
+
+    /// Lets time pass.
+    fn run(&mut self, micros: u64) {
+        while let Some(due) = self.window.next_timeout().filter(|&due| due <= self.at(micros)) {
+            self.sink.now = Some(due);
+            self.window.handle_timeout(due, &mut self.sink);
+            assert!(self.window.next_timeout().is_none_or(|next| next > due), "due for ever");
+        }
+    }
+
+    fn receive(&mut self, micros: u64, path: usize, number: u32, class: Class) {
+        self.run(micros);
+        let now = self.at(micros);
+        self.sink.now = Some(now);
+        self.window.receive(now, path, number, number, class, &mut self.sink);
+    }
+
+    /// The numbers delivered, and when, in microseconds.
+    fn delivered(&self) -> Vec<(u64, u32)> {
+        let micros = |at: Instant| at.duration_since(self.start).as_micros() as u64;
+        self.sink.numbers.iter().map(|&(at, number)| (micros(at), number)).collect()
+    }
+}
+
+/// Numbers by turns over paths of 10 and 60 ms, one each millisecond.
+fn sent(count: u32) -> Vec<(u64, usize, u32)> {
+    let of = |n: u32| {
+        let path = n as usize % 2;
+        (u64::from(n) * 1_000 + [10_000, 60_000][path], path, n)
+    };
+    let mut arrivals: Vec<_> = (0..count).map(of).collect();
+    arrivals.sort_unstable();
+    arrivals
+}
+
+#[test]
+fn bulk_is_played_out_at_one_delay_whatever_its_path() {
+    let mut receiver = Receiver::new([10, 60], 0);
+    for (at, path, n) in sent(200) {
+        receiver.told(at, &[(n, u64::from(n) * 1_000)]);
+        receiver.receive(at, path, n, BULK);
+    }
+    receiver.run(1_000_000);
+    let delivered = receiver.delivered();
+    assert!(delivered.iter().map(|&(_, n)| n).eq(0..200), "in order: {delivered:?}");
+    // 60 ms and the queue that a sender tolerates there: a tenth of 120 ms.
+    for (at, n) in delivered {
+        let took = at - u64::from(n) * 1_000;
+        assert!((71_500..72_500).contains(&took), "{n} took {took}");
+    }
+}
+
+#[test]
+fn what_is_lost_costs_nobody_time() {
+    let mut receiver = Receiver::new([10, 60], 0);
+    for (at, path, n) in sent(200).into_iter().filter(|(_, _, n)| n % 10 != 3) {
+        receiver.told(at, &[(n, u64::from(n) * 1_000)]);
+        receiver.receive(at, path, n, BULK);
+    }
+    receiver.run(1_000_000);
+    for (at, n) in receiver.delivered() {
+        let took = at - u64::from(n) * 1_000;
+        assert!((71_500..72_500).contains(&took), "{n} took {took}");
+    }
+    assert_eq!(receiver.window.buffer().counters().late, 0);
+}
+
+#[test]
+fn what_was_sent_again_comes_into_its_place() {
+    let mut receiver = Receiver::new([10, 60], 0);
+    for n in 0..20 {
+        receiver.told(10_000 + n * 1_000, &[(n as u32, n * 1_000)]);
+        if n != 5 {
+            receiver.receive(10_000 + n * 1_000, 0, n as u32, BULK);
+        }
+    }
+    receiver.receive(70_000, 0, 5, BULK);
+    receiver.receive(70_100, 1, 5, BULK);
+    receiver.run(1_000_000);
+    assert!(receiver.delivered().iter().map(|&(_, n)| n).eq(0..20));
+    assert_eq!(receiver.window.buffer().counters().duplicate, 1);
+}
+
+#[test]
+fn what_is_no_bulk_passes_and_is_delivered_once() {
+    let mut receiver = Receiver::new([10, 60], 0);
+    receiver.receive(10_000, 0, 0, BULK);
+    receiver.receive(11_000, 0, 1, Class::Other);
+    receiver.receive(11_100, 1, 1, Class::Other);
+    receiver.receive(12_000, 0, 2, Class::Acknowledgement);
+    receiver.receive(13_000, 0, 3, BULK);
+    receiver.receive(300_000, 1, 1, Class::Other);
+    receiver.run(1_000_000);
+    let delivered = receiver.delivered();
+    assert_eq!(delivered[..2], [(11_000, 1), (12_000, 2)]);
+    assert!(delivered[2..].iter().map(|&(_, n)| n).eq([0, 3]), "{delivered:?}");
+    let counters = receiver.window.buffer().counters();
+    assert_eq!((counters.ahead, counters.duplicate, counters.packets()), (2, 2, 6));
+}
+
+/// A number was lost, the next one was delivered before its turn: its copies are known whatever happens
+/// while the former is waited for.
+#[test]
+fn what_has_passed_is_delivered_once_whatever_happens_meanwhile() {
+    let paths_are_equal = |receiver: &mut Receiver| {
+        for path in 0..2 {
+            receiver.probed(path, 10, 0);
+        }
+        receiver.told(1_000_000, &[]);
+    };
+    let too_far_ahead = |receiver: &mut Receiver| {
+        receiver.receive(1_000_000, 0, 40_000, Class::Other);
+    };
+    let peer_rests = |receiver: &mut Receiver| receiver.window.observe(false);
+    type Case<'a> = (&'a str, &'a dyn Fn(&mut Receiver));
+    let cases: [Case<'_>; 3] =
+        [("equal", &paths_are_equal), ("far ahead", &too_far_ahead), ("rest", &peer_rests)];
+    for (name, happens) in cases {
+        let mut receiver = Receiver::new([10, 60], 0);
+        receiver.receive(10_000, 0, 0, Class::Other);
+        receiver.receive(12_000, 0, 2, Class::Other);
+        happens(&mut receiver);
+        receiver.receive(1_000_100, 1, 2, Class::Other);
+        let copies = receiver.delivered().iter().filter(|&&(_, n)| n == 2).count();
+        assert_eq!(copies, 1, "{name}");
+    }
+}
+
+#[test]
+fn what_comes_after_its_time_is_delivered_at_once() {
+    let mut receiver = Receiver::new([10, 60], 0);
+    for n in [0, 1, 3] {
+        receiver.receive(10_000, 0, n, BULK);
+    }
+    receiver.receive(500_000, 1, 2, BULK);
+    assert_eq!(receiver.delivered().last(), Some(&(500_000, 2)));
+    assert_eq!(receiver.window.buffer().counters().late, 1);
+}
+
+/// A burst is all that a path has carried, and all of it waited in the path's queue.
+#[test]
+fn a_queue_makes_no_path_longer() {
+    let mut receiver = Receiver::new([10, 10], 0);
+    for n in 0..80 {
+        let sent = u64::from(n) * 10;
+        receiver.told(60_000 + sent, &[(n, sent), (n + 1, sent + 10)]);
+        receiver.receive(60_000 + sent, 1, n, BULK);
+    }
+    for n in 80..200 {
+        let sent = 100_000 + u64::from(n) * 1_000;
+        receiver.told(sent + 10_000, &[(n, sent), (n + 1, sent + 1_000)]);
+        receiver.receive(sent + 10_000, 0, n, BULK);
+    }
+    assert_eq!(receiver.hold(), Duration::ZERO);
+    assert_eq!(receiver.delivered().len(), 200);
+}
+
+/// A few packets were a burst that the probes of the path met in its queue.
+#[test]
+fn what_a_queue_spreads_is_no_jitter() {
+    let mut receiver = Receiver::new([10, 10], 0);
+    for n in 0..40 {
+        let (path, sent) = (usize::from(n < 20), u64::from(n) * 1_000);
+        receiver.told(sent + 10_000, &[(n, sent), (n + 1, sent + 1_000)]);
+        receiver.receive(sent + 10_000, path, n, BULK);
+    }
+    receiver.probed(1, 10, 50);
+    receiver.told(60_000, &[]);
+    receiver.receive(60_000, 0, 40, BULK);
+    assert_eq!(receiver.hold(), Duration::ZERO);
+}
+
+#[test]
+fn paths_that_are_equally_long_hold_nothing() {
+    let mut receiver = Receiver::new([10, 12], 0);
+    receiver.receive(10_000, 0, 0, BULK);
+    assert_eq!(receiver.delivered(), [(10_000, 0)]);
+    assert_eq!(receiver.hold(), Duration::ZERO);
+}
+
+#[test]
+fn without_memory_everything_is_delivered_at_once() {
+    let mut receiver = Receiver::new([10, 60], 0);
+    receiver.sink.room = Some(2);
+    for n in 0..4 {
+        receiver.receive(10_000 + u64::from(n), 0, n, BULK);
+    }
+    assert!(receiver.delivered().iter().map(|&(_, n)| n).eq(0..3));
+    receiver.run(1_000_000);
+    assert!(receiver.delivered().iter().map(|&(_, n)| n).eq(0..4));
+}
+
+proptest! {
+    /// Whatever comes and whatever the peer tells: each number is delivered once at the most, every packet
+    /// is counted once, nothing is kept, and nothing waits for longer than the longest hold. (All within a
+    /// second: after that without progress the window takes its position to be wrong.)
+    #[test]
+    fn nothing_is_kept_for_ever_and_nothing_comes_twice(
+        steps in proptest::collection::vec(
+            (0..6_000_u64, 0..2_usize, 0..90_u32, 0..8_u8, 0..400_000_u64, 0..90_u32),
+            1..150,
+        ),
+        base in any::<u32>(),
+        delays in (0..200_u32, 0..400_u32),
+        spread in 0..50_u64,
+    ) {
+        let mut receiver = Receiver::new([delays.0, delays.1], spread);
+        let (mut now, mut packets) = (0, 0);
+        for (pause, path, number, kind, sent, told) in steps {
+            now += pause;
+            match kind {
+                6 => receiver.window.observe(false),
+                7 => receiver.probed(path, told, spread),
+                _ => {}
+            }
+            let class = match kind {
+                0 | 6 => Class::Other,
+                1 => Class::Acknowledgement,
+                _ => BULK,
+            };
+            receiver.told(now, &[(base.wrapping_add(told), sent)]);
+            receiver.receive(now, path, base.wrapping_add(number), class);
+            packets += 1;
+            let known = receiver.window.buffer().counters().packets() + receiver.window.waiting() as u64;
+            prop_assert_eq!(known, packets, "number {}, {:?}", number, class);
+        }
+        receiver.run(now + 5_000_000);
+        prop_assert_eq!(receiver.window.waiting(), 0);
+        prop_assert_eq!(receiver.sink.kept, 0);
+        prop_assert_eq!(receiver.window.buffer().counters().packets(), packets);
+        let mut numbers: Vec<u32> = receiver.delivered().iter().map(|&(_, n)| n).collect();
+        numbers.sort_unstable();
+        let all = numbers.len();
+        numbers.dedup();
+        prop_assert_eq!(numbers.len(), all);
+    }
+}

@@ -1,0 +1,148 @@
+//! Which TCP flows are bulk: those wait for their play-out, the others are wanted at once.
+
+use crate::sequence::Sequence;
+
+/// A flow with fewer packets per second is no bulk.
+const SPARSE: u32 = 20;
+/// For so long it has to have fewer, in microseconds, and for twice the time that bulk waits besides: a flow in
+/// slow start sends little in its first round-trip times, and they contain what it waits.
+const PERIOD: i64 = 1_000_000;
+/// Flows that are told apart. Two that share a place share a class, too, which costs one of them time
+/// and nobody order.
+const PLACES: usize = 256;
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Flow {
+    /// `None`: no flow has this place.
+    tag: Option<u32>,
+    /// When the present period began, and packets since.
+    began: i64,
+    packets: u32,
+    sparse: bool,
+    /// The last number of it that was held.
+    held: Option<Sequence>,
+}
+
+/// Whether a packet waits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Wait {
+    /// It does.
+    Yes,
+    /// It is wanted at once.
+    No,
+    /// It is wanted at once, and packets of its flow up to this number still wait.
+    NoLonger(Sequence),
+}
+
+/// The flows seen of late.
+#[derive(Debug)]
+pub(super) struct Flows {
+    /// None before the first packet.
+    flows: Vec<Flow>,
+    /// For so long a flow has to be sparse, in microseconds, and with fewer packets than that.
+    period: i64,
+    sparse: u32,
+}
+
+impl Flows {
+    pub(super) fn new() -> Self {
+        Self { flows: Vec::new(), period: PERIOD, sparse: SPARSE }
+    }
+
+    /// Bulk waits for so long, in microseconds, beyond what the shortest path takes.
+    pub(super) fn set_hold(&mut self, extra: i64) {
+        self.period = PERIOD + 2 * extra;
+        self.sparse = (i64::from(SPARSE) * self.period / PERIOD) as u32;
+    }
+
+    /// Gives the memory back: every flow counts as new.
+    pub(super) fn rest(&mut self) {
+        self.flows = Vec::new();
+    }
+
+    /// Whether a packet of this flow waits. `front`: the first number that has not been played out.
+    pub(super) fn wait(&mut self, now: i64, flow: u32, number: Sequence, front: Sequence) -> Wait {
+        if self.flows.is_empty() {
+            self.flows = vec![Flow::default(); PLACES];
+        }
+        let it = &mut self.flows[flow as usize % PLACES];
+        if it.tag != Some(flow) || now - it.began > 10 * self.period {
+            *it = Flow { tag: Some(flow), began: now, held: it.held, ..Flow::default() };
+        }
+        it.packets += 1;
+        if it.packets >= self.sparse {
+            // It is bulk, whatever the period brings.
+            (it.sparse, it.began, it.packets) = (false, now, 1);
+        } else if now - it.began >= self.period {
+            (it.sparse, it.began, it.packets) = (true, now, 1);
+        }
+        if !it.sparse {
+            it.held = Some(match it.held {
+                Some(held) if held.is_after(number) => held,
+                _ => number,
+            });
+            return Wait::Yes;
+        }
+        match it.held.take().filter(|held| !held.is_before(front)) {
+            Some(held) => Wait::NoLonger(held),
+            None => Wait::No,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Packets of a flow every `gap` microseconds: whether the last of `count` waits.
+    fn after(flows: &mut Flows, start: i64, gap: i64, count: u32) -> bool {
+        let waits = |n: u32| {
+            let number = Sequence(start as u32 / 1_000 + n);
+            flows.wait(start + i64::from(n) * gap, 7, number, number) == Wait::Yes
+        };
+        (0..count).map(waits).last().unwrap()
+    }
+
+    #[test]
+    fn a_flow_waits_from_its_first_packet_until_it_is_seen_to_be_sparse() {
+        let mut flows = Flows::new();
+        assert!(after(&mut flows, 0, 100_000, 1));
+        assert!(after(&mut flows, 0, 100_000, 5));
+        assert!(!after(&mut flows, 1_000_000, 100_000, 20), "10 per second");
+        assert!(after(&mut flows, 4_000_000, 10_000, 40), "100 per second");
+        assert!(!after(&mut flows, 5_000_000, 100_000, 40));
+    }
+
+    #[test]
+    fn a_flow_in_slow_start_is_bulk_however_long_its_round_trip_is() {
+        let mut flows = Flows::new();
+        flows.set_hold(400_000);
+        let mut number = 0;
+        // Ten packets, then twice as many in each round-trip time, which contains the hold.
+        for round in 0..6 {
+            for _ in 0..10 << round {
+                let wait = flows.wait(round * 550_000, 7, Sequence(number), Sequence(number));
+                assert_eq!(wait, Wait::Yes, "{number}, round {round}");
+                number += 1;
+            }
+        }
+    }
+
+    #[test]
+    fn the_first_packet_of_any_flow_waits_whenever_it_comes() {
+        for flow in [0, 1, u32::MAX] {
+            let wait = Flows::new().wait(5_000_000, flow, Sequence(0), Sequence(0));
+            assert_eq!(wait, Wait::Yes, "{flow}");
+        }
+    }
+
+    #[test]
+    fn what_waits_of_a_flow_that_is_sparse_is_told() {
+        let mut flows = Flows::new();
+        let waits: Vec<Wait> = (0..14)
+            .map(|n| flows.wait(i64::from(n) * 100_000, 7, Sequence(n), Sequence(5)))
+            .collect();
+        assert_eq!(waits[..10], [Wait::Yes; 10]);
+        assert_eq!(waits[10..], [Wait::NoLonger(Sequence(9)), Wait::No, Wait::No, Wait::No]);
+    }
+}

@@ -1,0 +1,470 @@
+//! Play-out by send time: bulk is delivered when a constant time has passed since it was sent.
+//!
+//! Paths that differ and paths that jitter bring packets in any order and after any time. Numbers
+//! give the order back, but an inner TCP flow also looks at the time: it takes a packet that comes later
+//! than usual for a queue, and a gap that lasts for a loss. So bulk waits until its longest path would
+//! have brought it. A missing number is waited for exactly as long, whatever other paths brought
+//! meanwhile: what was lost costs nobody time, and what was sent again comes into its place.
+//!
+//! What is not bulk is delivered as it comes, and marked, so that its copies are known.
+
+mod class;
+mod flows;
+mod hold;
+mod passed;
+mod send_times;
+mod under_way;
+
+use std::collections::VecDeque;
+use std::time::{Duration, Instant};
+
+pub use self::class::Class;
+use self::flows::{Flows, Wait};
+pub use self::hold::Losses;
+use self::hold::{Hold, Probed};
+use self::passed::Passed;
+use self::send_times::SendTimes;
+use self::under_way::UnderWay;
+use super::ring::Ring;
+use crate::sequence::Sequence;
+
+/// Numbers ahead of the first one that has not been played out that can wait.
+const WINDOW: i32 = 32_768;
+/// The longest hold behind the shortest path, in microseconds.
+const LONGEST: i64 = 1_500_000;
+/// What is due within this time is played out together with what is due, in microseconds.
+const TOGETHER: i64 = 200;
+/// Without a packet that might have to wait for so long, in microseconds, nobody notices that the hold changes.
+const IDLE: i64 = 500_000;
+/// What is still under way on a path is waited for longer by so much, in microseconds.
+const GRACE: i64 = 100_000;
+/// Packets whose delay is looked at when the peer tells when they left, at the most, and as a rule.
+const SAMPLES: usize = 64;
+const WANTED: u32 = 24;
+
+/// A packet that waits.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Waiting<P> {
+    pub(super) packet: P,
+    pub(super) path: u16,
+    /// When it left, as long as the peer has not told.
+    sent: i64,
+    flow: u32,
+}
+
+/// What becomes of a packet that has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Turn {
+    /// It waits, if there is room.
+    Waits,
+    /// It is delivered now, before others.
+    Passes,
+    /// It is delivered now, as the next number or after its time.
+    Due,
+    /// It came before.
+    Duplicate,
+    /// Its number is too far ahead.
+    OutOfReach,
+}
+
+/// What is delivered next.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Next<P> {
+    /// A packet with its number, in the order of the numbers.
+    InTurn(Sequence, Waiting<P>),
+    /// A packet that overtakes others.
+    Ahead(Waiting<P>),
+    /// The packet of this number was delivered before those before it.
+    Passed(Sequence),
+}
+
+/// The packets of one connection that wait. Times are microseconds since it began.
+#[derive(Debug)]
+pub(crate) struct PlayOut<P> {
+    origin: Instant,
+    /// Of the difference of both clocks, so that delays are small numbers.
+    reference: Option<u32>,
+    times: SendTimes,
+    hold: Hold,
+    flows: Flows,
+    /// The first number that has not been played out.
+    front: Sequence,
+    /// Numbers before this one are played out when their turn comes.
+    target: Sequence,
+    bulk: Ring<Waiting<P>>,
+    acknowledgements: Ring<Waiting<P>>,
+    /// What has waited and is wanted at once.
+    hurried: VecDeque<Waiting<P>>,
+    /// Numbers from `front` on that were delivered.
+    passed: Passed,
+    /// When the last packet came that was to wait, or might have been.
+    waited: i64,
+    /// What is still to come on the paths.
+    under_way: UnderWay,
+    /// Packets of which the delay is to be known: path, number, arrival.
+    samples: Vec<(usize, Sequence, i64)>,
+    /// Of so many pairs of numbers one is looked at.
+    every: u32,
+    /// Packets since the peer told last.
+    packets: u32,
+}
+
+impl<P: Copy> PlayOut<P> {
+    /// Nothing waits, and nothing is known.
+    pub(super) fn new(now: Instant) -> Self {
+        Self {
+            origin: now,
+            reference: None,
+            times: SendTimes::default(),
+            hold: Hold::default(),
+            flows: Flows::new(),
+            front: Sequence(0),
+            target: Sequence(0),
+            bulk: Ring::new(),
+            acknowledgements: Ring::new(),
+            hurried: VecDeque::new(),
+            passed: Passed::default(),
+            waited: i64::MIN / 2,
+            under_way: UnderWay::default(),
+            samples: Vec::new(),
+            every: 1,
+            packets: 0,
+        }
+    }
+
+    fn micros(&self, now: Instant) -> i64 {
+        now.saturating_duration_since(self.origin).as_micros() as i64
+    }
+
+    /// A delay by both clocks, `difference` being that of arrival and departure modulo 2^32, as a
+    /// number that compares with others.
+    fn relative(&mut self, difference: u32) -> i64 {
+        let reference = *self.reference.get_or_insert(difference);
+        difference.wrapping_sub(reference).cast_signed().into()
+    }
+
+    /// What probes say of a path: the least difference of arrival and departure by both clocks, in
+    /// microseconds modulo 2^32, what it spreads over, and the round-trip time.
+    pub(crate) fn set_probed(&mut self, slot: usize, least: u32, spread: Duration, rtt: Duration) {
+        let least = self.relative(least);
+        self.hold.set_probed(slot, Probed { least, spread, rtt });
+    }
+
+    /// Whether the peer gives the path bulk, or may soon, and the last number that it was given.
+    pub(crate) fn set_used(&mut self, slot: usize, used: Option<u32>) {
+        self.hold.set_counts(slot, used.is_some());
+        if let Some(last) = used {
+            self.under_way.told(slot, Sequence(last));
+        }
+    }
+
+    /// The path is gone.
+    pub(super) fn remove_path(&mut self, slot: usize) {
+        self.hold.remove(slot);
+        self.under_way.remove(slot);
+    }
+
+    /// The peer tells when numbers left, as it does in intervals of `interval`. `clock` is our time by the
+    /// clock that probes are measured with.
+    pub(crate) fn handle_stamps(
+        &mut self,
+        now: Instant,
+        clock: u32,
+        interval: Duration,
+        stamps: impl Iterator<Item = (u32, u32)>,
+    ) {
+        let micros = self.micros(now);
+        for (number, time) in stamps {
+            let sent = micros - self.relative(clock.wrapping_sub(time));
+            self.times.note(Sequence(number), sent);
+        }
+        let (times, hold) = (&self.times, &mut self.hold);
+        self.samples.retain(|&(slot, number, arrival)| match times.between(number) {
+            Some(sent) => {
+                hold.record(slot, number, sent, arrival);
+                false
+            }
+            None => arrival + LONGEST > micros,
+        });
+        hold.set_interval(interval);
+        self.every = (self.packets / WANTED).max(1);
+        self.packets = 0;
+    }
+
+    /// How long bulk waits follows what is known of the paths by now.
+    pub(crate) fn update_hold(&mut self, now: Instant) {
+        let micros = self.micros(now);
+        let idle = micros - self.waited > IDLE;
+        self.hold.update(micros, idle);
+        self.flows.set_hold(self.extra().as_micros() as i64);
+    }
+
+    /// What is lost is waited for so much longer.
+    pub(crate) const fn set_repair_time(&mut self, time: Duration, losses: Losses) {
+        self.hold.set_repair_time(time.as_micros() as f64, losses);
+    }
+
+    /// Whether anything is held: paths differ, or jitter.
+    #[inline]
+    pub(super) fn holds(&self) -> bool {
+        self.hold.present().is_some()
+    }
+
+    /// How long bulk takes from one end to the other beyond what the shortest path takes.
+    pub(super) fn extra(&self) -> Duration {
+        let extra =
+            self.hold.present().zip(self.hold.shortest()).map_or(0, |(hold, least)| hold - least);
+        Duration::from_micros(extra.max(0).unsigned_abs())
+    }
+
+    /// How many packets wait.
+    pub(super) fn waiting(&self) -> usize {
+        self.bulk.len() + self.acknowledgements.len() + self.hurried.len()
+    }
+
+    /// The peer is idle: gives back what memory is not needed to know how long the next flow waits.
+    pub(super) fn rest(&mut self) {
+        if self.waiting() == 0 {
+            if self.passed.end_after(self.front).is_none() {
+                self.passed.clear();
+            }
+            self.flows.rest();
+            self.hold.rest();
+            self.samples = Vec::new();
+            self.bulk.shrink();
+            self.acknowledgements.shrink();
+        }
+    }
+
+    /// Begins with this number; nothing waits.
+    pub(super) fn begin(&mut self, first: Sequence) {
+        (self.front, self.target) = (first, first);
+        self.passed.clear();
+    }
+
+    /// The peer's numbers begin anew.
+    pub(super) fn restart(&mut self, first: Sequence) {
+        self.times.clear();
+        self.under_way.clear();
+        self.samples.clear();
+        self.begin(first);
+    }
+
+    /// A packet has come: what is to become of it.
+    pub(super) fn arrive(
+        &mut self,
+        now: Instant,
+        path: usize,
+        number: Sequence,
+        class: Class,
+    ) -> Turn {
+        let micros = self.sample(now, path, number, class);
+        let ahead = number.ahead_of(self.front);
+        if ahead >= WINDOW {
+            return Turn::OutOfReach;
+        }
+        if ahead < 0 {
+            return Turn::Due;
+        }
+        let known = self.bulk.contains(self.front, number)
+            || self.acknowledgements.contains(self.front, number)
+            || self.passed.contains(number);
+        if known {
+            return Turn::Duplicate;
+        }
+        let waits = match class {
+            Class::Payload { flow } => match self.flows.wait(micros, flow, number, self.front) {
+                Wait::Yes => true,
+                Wait::No => false,
+                Wait::NoLonger(last) => {
+                    self.hurry(flow, last);
+                    false
+                }
+            },
+            Class::Acknowledgement => {
+                !self.acknowledgements.is_empty()
+                    || self.due_acknowledgement(number, self.guess(path, micros))
+                        > micros + TOGETHER
+            }
+            Class::Other => false,
+        };
+        if waits {
+            Turn::Waits
+        } else if ahead == 0 && self.target == self.front {
+            (self.front, self.target) = (number.next(), number.next());
+            Turn::Due
+        } else {
+            Turn::Passes
+        }
+    }
+
+    /// Keeps when a packet came, so that its delay is known when the peer tells when it left. Gives the
+    /// time.
+    pub(super) fn sample(
+        &mut self,
+        now: Instant,
+        path: usize,
+        number: Sequence,
+        class: Class,
+    ) -> i64 {
+        let micros = self.micros(now);
+        if class.is_tcp() {
+            self.waited = micros;
+        }
+        self.under_way.came(path, number);
+        self.packets += 1;
+        // Chosen by number: those that come together tell little of how delays differ.
+        if self.samples.len() < SAMPLES && (number.0 / 2).is_multiple_of(self.every) {
+            self.samples.push((path, number, micros));
+        }
+        micros
+    }
+
+    /// The packet that [`Self::arrive`] has let pass is delivered.
+    pub(super) fn pass(&mut self, number: Sequence) {
+        self.passed.insert(number);
+    }
+
+    /// The packet that is to wait waits.
+    pub(super) fn wait(
+        &mut self,
+        now: Instant,
+        path: usize,
+        number: Sequence,
+        class: Class,
+        packet: P,
+    ) {
+        let micros = self.micros(now);
+        let sent = self.guess(path, micros);
+        let flow = if let Class::Payload { flow } = class { flow } else { 0 };
+        let waiting = Waiting { packet, path: path as u16, sent, flow };
+        let ring = match class {
+            Class::Acknowledgement => &mut self.acknowledgements,
+            _ => &mut self.bulk,
+        };
+        ring.insert(self.front, number, waiting, 0, false);
+    }
+
+    /// What waits of a flow, up to this number, is wanted at once.
+    fn hurry(&mut self, flow: u32, last: Sequence) {
+        let mut number = self.front;
+        while !number.is_after(last) {
+            if self.bulk.get(number).is_some_and(|waiting| waiting.flow == flow)
+                && let Some(waiting) = self.bulk.take(number)
+            {
+                self.passed.insert(number);
+                self.hurried.push_back(waiting);
+            }
+            number = number.next();
+        }
+    }
+
+    /// When a packet left at the latest that came now on a path. It is played out too late rather than too
+    /// early, if the peer does not tell in time: one that is early shows TCP a round-trip time that no
+    /// other one will have, and what is usual looks like a queue.
+    fn guess(&self, path: usize, now: i64) -> i64 {
+        let latest = self.hold.least(path).map(|least| now - least);
+        let earliest = self.times.latest().unwrap_or(i64::MIN);
+        latest.unwrap_or_else(|| now - self.hold.present().unwrap_or(0)).max(earliest)
+    }
+
+    /// When a number left; `guess` counts as long as the peer has not told.
+    fn left(&self, number: Sequence, guess: i64) -> i64 {
+        self.times.between(number).unwrap_or(guess)
+    }
+
+    fn due(&self, number: Sequence, guess: i64) -> i64 {
+        let shortest = self.hold.shortest().unwrap_or(0);
+        self.left(number, guess)
+            + self.hold.present().unwrap_or(i64::MIN / 2).min(shortest + LONGEST)
+    }
+
+    /// Until when the numbers before this one, whose time has come, are waited for: longer if the path of
+    /// one of them has a queue that nobody foresaw.
+    fn patience(&self, number: Sequence, guess: i64) -> i64 {
+        let due = self.due(number, guess);
+        if self.under_way.may_bring(self.front, number) { due + GRACE } else { due }
+    }
+
+    fn due_acknowledgement(&self, number: Sequence, guess: i64) -> i64 {
+        self.left(number, guess) + self.hold.shortest().unwrap_or(i64::MIN / 2)
+    }
+
+    /// When something is due; `None` while nothing waits.
+    pub(super) fn next_timeout(&self) -> Option<Instant> {
+        let first = |ring: &Ring<Waiting<P>>| {
+            let number = ring.lowest(self.front)?;
+            Some((number, ring.get(number)?.sent))
+        };
+        let bulk = first(&self.bulk).map(|(number, sent)| match number == self.front {
+            true => self.due(number, sent),
+            false => self.patience(number, sent),
+        });
+        let acknowledgement = first(&self.acknowledgements)
+            .map(|(number, sent)| self.due_acknowledgement(number, sent));
+        let due = bulk.into_iter().chain(acknowledgement).min()?;
+        Some(self.origin + Duration::from_micros(due.max(0).unsigned_abs()))
+    }
+
+    /// The next packet whose time has come; with `all`, the next one.
+    pub(super) fn next(&mut self, now: Instant, all: bool) -> Option<Next<P>> {
+        if let Some(waiting) = self.hurried.pop_front() {
+            return Some(Next::Ahead(waiting));
+        }
+        let micros = self.micros(now) + TOGETHER;
+        loop {
+            // What lies before the number whose turn it is, one after the other.
+            while self.front.is_before(self.target) {
+                let number = self.front;
+                self.front = number.next();
+                if let Some(slot) = self.acknowledgements.take_first(number) {
+                    return Some(Next::InTurn(number, slot.packet));
+                }
+                if self.passed.take(number) {
+                    return Some(Next::Passed(number));
+                }
+            }
+            if let Some(number) = self.acknowledgements.lowest(self.front)
+                && let Some(waiting) = self.acknowledgements.get(number).copied()
+                && (all || self.due_acknowledgement(number, waiting.sent) <= micros)
+            {
+                self.acknowledgements.take_first(number);
+                self.passed.insert(number);
+                return Some(Next::Ahead(waiting));
+            }
+            let Some(number) = self.bulk.lowest(self.front) else {
+                // The window learns what was delivered before its turn, so that no copy of it is.
+                self.target = self.passed.end_after(self.front).filter(|_| all)?;
+                continue;
+            };
+            let waiting = *self.bulk.get(number)?;
+            if !all && self.due(number, waiting.sent) > micros {
+                return None;
+            }
+            if number != self.front {
+                if !all && self.patience(number, waiting.sent) > micros {
+                    return None;
+                }
+                self.target = number;
+                continue;
+            }
+            self.bulk.take_first(number);
+            (self.front, self.target) = (number.next(), number.next());
+            return Some(Next::InTurn(number, waiting));
+        }
+    }
+
+    /// Where no bulk waits, numbers are not waited for longer than bulk would.
+    pub(super) fn follow(&mut self, now: Instant) {
+        if self.bulk.is_empty()
+            && let Some(hold) = self.hold.present()
+        {
+            let micros = self.micros(now);
+            if let Some(number) = self.times.latest_before(micros - hold)
+                && number.is_after(self.target)
+            {
+                self.target = number;
+            }
+        }
+    }
+}

@@ -1,0 +1,45 @@
+//! Numbers that were delivered before their turn.
+
+use crate::reorder::history::History;
+use crate::sequence::Sequence;
+
+/// The numbers, of which none is further ahead than the window. Memory is taken with the first one.
+#[derive(Debug, Default)]
+pub(super) struct Passed {
+    numbers: Option<History>,
+    /// Beyond all of them.
+    end: Option<Sequence>,
+}
+
+impl Passed {
+    pub(super) fn insert(&mut self, number: Sequence) {
+        if self.end.is_none_or(|end| !number.is_before(end)) {
+            self.end = Some(number.next());
+        }
+        self.numbers.get_or_insert_with(History::new).insert(number);
+    }
+
+    pub(super) fn contains(&mut self, number: Sequence) -> bool {
+        self.numbers.as_mut().is_some_and(|numbers| numbers.contains(number))
+    }
+
+    /// Forgets a number; whether it was there.
+    pub(super) fn take(&mut self, number: Sequence) -> bool {
+        let Some(numbers) = &mut self.numbers else { return false };
+        let known = numbers.contains(number);
+        if known {
+            numbers.remove(number, 1);
+        }
+        known
+    }
+
+    /// What lies beyond all of them, where one lies beyond `front`.
+    pub(super) fn end_after(&self, front: Sequence) -> Option<Sequence> {
+        self.end.filter(|end| end.is_after(front))
+    }
+
+    /// Forgets all of them.
+    pub(super) fn clear(&mut self) {
+        *self = Self::default();
+    }
+}

@@ -1,0 +1,127 @@
+//! When the peer sent which number, by its clock.
+//!
+//! Data packets have no room for a time stamp. So the peer tells of some numbers when they left
+//! (anchors), and the others are put between them.
+
+use std::collections::VecDeque;
+
+use crate::feedback::PAUSE;
+use crate::sequence::Sequence;
+
+/// Anchors that are kept: with 32 new ones in 20 ms, those of the last 600 ms.
+const MOST: usize = 1_024;
+/// Times that differ by no more, in microseconds, are the same.
+const ROUNDING: i64 = 500;
+/// A number and when it left, in microseconds of the peer's clock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Anchor {
+    number: Sequence,
+    sent: i64,
+}
+
+/// The anchors, ascending in number and time.
+#[derive(Debug, Default)]
+pub(super) struct SendTimes {
+    anchors: VecDeque<Anchor>,
+}
+
+impl SendTimes {
+    /// The peer says when a number left. What contradicts what it said before counts from now on.
+    pub(super) fn note(&mut self, number: Sequence, sent: i64) {
+        let place = self.anchors.iter().rposition(|it| !it.number.is_after(number));
+        let place = place.map_or(0, |place| place + 1);
+        let before = place.checked_sub(1).map(|before| self.anchors[before]);
+        let after = self.anchors.get(place).copied();
+        // Times of one message and another differ by what rounding makes.
+        let earliest = before.map_or(i64::MIN, |it| it.sent);
+        let latest = after.map_or(i64::MAX, |it| it.sent);
+        let contradicts =
+            sent < earliest.saturating_sub(ROUNDING) || sent > latest.saturating_add(ROUNDING);
+        if before.is_some_and(|it| it.number == number) {
+            if (sent - earliest).abs() <= ROUNDING {
+                return;
+            }
+            self.anchors.clear();
+        } else if contradicts {
+            self.anchors.clear();
+        }
+        let sent = if self.anchors.is_empty() { sent } else { sent.clamp(earliest, latest) };
+        if self.anchors.len() == MOST {
+            self.anchors.pop_front();
+        }
+        let place = place.min(self.anchors.len());
+        self.anchors.insert(place, Anchor { number, sent });
+    }
+
+    /// When a number left, if the peer has told of numbers on both sides of it.
+    pub(super) fn between(&self, number: Sequence) -> Option<i64> {
+        let place = self.anchors.partition_point(|it| !it.number.is_after(number));
+        let before = self.anchors.get(place.checked_sub(1)?)?;
+        if before.number == number {
+            return Some(before.sent);
+        }
+        let after = self.anchors.get(place)?;
+        if after.sent - before.sent > PAUSE {
+            return Some(before.sent);
+        }
+        let span = i64::from(after.number.ahead_of(before.number)).max(1);
+        let into = i64::from(number.ahead_of(before.number));
+        Some(before.sent + (after.sent - before.sent) * into / span)
+    }
+
+    /// When the last number left that the peer has told of.
+    pub(super) fn latest(&self) -> Option<i64> {
+        Some(self.anchors.back()?.sent)
+    }
+
+    /// The last number that is known to have left by then.
+    pub(super) fn latest_before(&self, time: i64) -> Option<Sequence> {
+        let place = self.anchors.partition_point(|it| it.sent <= time);
+        Some(self.anchors.get(place.checked_sub(1)?)?.number)
+    }
+
+    /// The peer's numbers begin anew.
+    pub(super) fn clear(&mut self) {
+        self.anchors.clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn times(anchors: &[(u32, i64)]) -> SendTimes {
+        let mut times = SendTimes::default();
+        anchors.iter().for_each(|&(number, sent)| times.note(Sequence(number), sent));
+        times
+    }
+
+    #[test]
+    fn numbers_between_two_anchors_left_between_their_times() {
+        let near = u32::MAX - 1;
+        let times =
+            times(&[(near.wrapping_add(8), 1_800), (near, 1_000), (near.wrapping_add(16), 1_800)]);
+        let between = |ahead: u32| times.between(Sequence(near.wrapping_add(ahead)));
+        assert_eq!([0, 2, 8, 12, 16].map(between), [1_000, 1_200, 1_800, 1_800, 1_800].map(Some));
+        assert_eq!(between(17), None);
+        assert_eq!(times.between(Sequence(near - 1)), None);
+    }
+
+    #[test]
+    fn a_peer_that_contradicts_itself_is_believed_from_now_on() {
+        let mut times = times(&[(1, 1_000), (9, 2_000)]);
+        times.note(Sequence(5), 3_000);
+        assert_eq!(times.between(Sequence(1)), None);
+        assert_eq!(times.between(Sequence(5)), Some(3_000));
+        times.clear();
+        assert_eq!(times.latest(), None);
+    }
+
+    #[test]
+    fn there_is_a_bound_for_what_is_kept() {
+        let mut times = SendTimes::default();
+        (0..5_000).for_each(|n| times.note(Sequence(n), i64::from(n)));
+        assert_eq!(times.anchors.len(), MOST);
+        assert_eq!(times.between(Sequence(4_999)), Some(4_999));
+    }
+}

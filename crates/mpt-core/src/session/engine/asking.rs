@@ -1,0 +1,258 @@
+//! What is missing of the peer's data, and what it keeps of it.
+//!
+//! A peer that says what it keeps is asked for what is missing: with each report, and while something is
+//! missing every few milliseconds besides. Each of these messages has all that is missing, so that one
+//! that is lost costs nothing.
+
+use std::time::{Duration, Instant};
+
+use mpt_wire::control::frame::MAX_PAYLOAD_LEN;
+use mpt_wire::control::{Entries, MissingEntry, ReceivedEntry, SentEntry, Writer};
+use smallvec::SmallVec;
+
+use super::keys::Place;
+use super::session::Session;
+use super::shared::Shared;
+use crate::adaptive::{Lack, held};
+use crate::reorder::Losses;
+use crate::{ConnectionId, Tunnels};
+
+/// Entries in a message at the most. A message with fewer has all that is missing.
+pub(super) const MOST_MISSING: usize = 32;
+/// Time between two messages while something is missing.
+const INTERVAL: Duration = Duration::from_millis(5);
+/// Time after which the peer is asked where nothing was missing before: other paths may fill the gap.
+const AT_ONCE: Duration = Duration::from_millis(1);
+/// The peer says again and again what it keeps; when it no longer does, it is not asked after this time.
+const KEPT_FOR: Duration = Duration::from_secs(2);
+/// Of the bytes that come, one in so many may be spent on asking.
+const SHARE: u64 = 100;
+/// Bytes that may be spent on asking at once.
+const BURST: u64 = 8_000;
+/// Bytes around the messages of a frame: IPv6, UDP, GRE, header and tag of a sealed frame.
+const AROUND: u64 = 40 + 8 + 8 + 30;
+
+/// What is missing: first number and count.
+pub(super) type Ranges = SmallVec<[(u32, u16); MOST_MISSING]>;
+
+/// When the peer is asked.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Asking {
+    until: Instant,
+    /// When it is asked next; `None` while nothing is missing.
+    at: Option<Instant>,
+    last: Instant,
+    /// Bytes that may be spent, and the bytes that had come when they were last added to.
+    tokens: u64,
+    came: u64,
+}
+
+impl Asking {
+    pub(super) fn next_timeout(&self) -> Option<Instant> {
+        self.at
+    }
+}
+
+impl Session {
+    /// The peer says what it keeps.
+    pub(super) fn handle_kept<P: Copy>(
+        &mut self,
+        now: Instant,
+        from: u32,
+        loss: u16,
+        tunnels: &mut Tunnels<P>,
+    ) {
+        let Some(id) = self.connection else { return };
+        tunnels.set_kept(now, id, Some(from));
+        let losses = match loss {
+            0 => Losses::None,
+            1 => Losses::Possible,
+            _ => Losses::Known,
+        };
+        tunnels.set_repair_time(id, self.quickest_rtt().map(held), losses);
+        let until = now + KEPT_FOR;
+        match &mut self.learning.asking {
+            Some(asking) => asking.until = until,
+            asking => {
+                let came = bytes_received(tunnels, id);
+                *asking = Some(Asking { until, at: None, last: now, tokens: BURST, came });
+            }
+        }
+    }
+
+    /// The peer says what it has sent, and that it keeps nothing of it.
+    pub(super) fn handle_none_kept<P: Copy>(&mut self, tunnels: &mut Tunnels<P>) {
+        if let Some(id) = self.connection {
+            tunnels.set_repair_time(id, None, Losses::None);
+        }
+    }
+
+    /// The peer says what it has sent.
+    pub(super) fn handle_told<P: Copy>(
+        &mut self,
+        now: Instant,
+        entries: impl Iterator<Item = SentEntry>,
+        tunnels: &mut Tunnels<P>,
+    ) {
+        let Some(id) = self.connection else { return };
+        for entry in entries {
+            tunnels.told(now, id, entry.last);
+        }
+    }
+
+    /// Something is missing after nothing was.
+    pub(super) fn ask_soon(&mut self, now: Instant) {
+        if let Some(asking) = &mut self.learning.asking {
+            let at = (now + AT_ONCE).max(asking.last + INTERVAL);
+            asking.at = Some(asking.at.map_or(at, |due| due.min(at)));
+        }
+    }
+
+    /// What is missing, for a message that is sent now; `None` if the peer is not asked.
+    pub(super) fn take_missing<P: Copy>(
+        &mut self,
+        now: Instant,
+        tunnels: &mut Tunnels<P>,
+    ) -> Option<Ranges> {
+        let id = self.connection?;
+        let asking = self.learning.asking.as_mut()?;
+        if now >= asking.until {
+            self.learning.asking = None;
+            tunnels.set_kept(now, id, None);
+            // The hold stays: the next flow begins as this one ended.
+            return None;
+        }
+        let missing: Ranges = tunnels.observer_mut(id)?.missing(now)?.take(MOST_MISSING).collect();
+        asking.at = (!missing.is_empty()).then_some(now + INTERVAL);
+        asking.last = now;
+        Some(missing)
+    }
+
+    /// Asks for what is missing, if it is time.
+    pub(super) fn ask<P: Copy>(
+        &mut self,
+        now: Instant,
+        shared: &mut Shared,
+        tunnels: &mut Tunnels<P>,
+    ) {
+        let (Some(id), Some(asking)) = (self.connection, &mut self.learning.asking) else { return };
+        if asking.at.is_none_or(|at| at > now) {
+            return;
+        }
+        let came = bytes_received(tunnels, id);
+        let more = came.saturating_sub(asking.came) / SHARE;
+        (asking.tokens, asking.came) =
+            ((asking.tokens + more).min(BURST), asking.came.max(asking.came + more * SHARE));
+        if asking.tokens < AROUND {
+            asking.at = Some(now + INTERVAL);
+            return;
+        }
+        let Some(missing) = self.take_missing(now, tunnels).filter(|it| !it.is_empty()) else {
+            return;
+        };
+        let Some((place, wire_id, destination)) = self.quickest_way(now) else { return };
+        let received = self.received(place, id, true, tunnels);
+        let clock = shared.clock.stamp(now);
+        let mut len = 0;
+        let write = |_: &mut Self, writer: &mut Writer<'_>, _: &mut _| {
+            let written = writer.push(&clock).is_ok()
+                && write_missing(writer, &missing)
+                && writer.push_received(received.iter().copied()).is_ok();
+            len = writer.len() as u64;
+            written
+        };
+        self.send(shared, place, wire_id, destination, write, MAX_PAYLOAD_LEN);
+        if let Some(asking) = &mut self.learning.asking {
+            asking.tokens = asking.tokens.saturating_sub(AROUND + len);
+        }
+    }
+
+    /// What has come on the paths: on all on which anything ever has, or on those of which it is news.
+    pub(super) fn received<P: Copy>(
+        &self,
+        place: Place,
+        id: ConnectionId,
+        all: bool,
+        tunnels: &Tunnels<P>,
+    ) -> SmallVec<[ReceivedEntry; 8]> {
+        let (Some(observer), Some(connection)) = (tunnels.observer(id), tunnels.connection(id))
+        else {
+            return SmallVec::new();
+        };
+        let slots: SmallVec<[_; 8]> = connection.slots().collect();
+        let wanted = observer.seen().filter(|(_, seen)| all || seen.is_fresh());
+        let entry = |(slot, seen): (usize, &crate::feedback::Seen)| {
+            let path_id = self.wire_id(place, *slots.get(slot)?)?;
+            let (packets, bytes, highest, marked) =
+                (seen.packets, seen.bytes, seen.highest, seen.marked);
+            let (settled, settled_packets) = seen.settled.unwrap_or((highest, packets));
+            Some(ReceivedEntry {
+                path_id,
+                packets,
+                bytes,
+                highest,
+                marked,
+                settled,
+                settled_packets,
+            })
+        };
+        wanted.filter_map(entry).collect()
+    }
+
+    /// The peer asks for what it misses.
+    pub(super) fn handle_missing<P: Copy>(
+        &mut self,
+        now: Instant,
+        ours: bool,
+        (clock, time): (u32, u32),
+        received: &Entries<'_, ReceivedEntry>,
+        missing: &Entries<'_, MissingEntry>,
+        tunnels: &mut Tunnels<P>,
+    ) {
+        let Some(id) = self.connection else { return };
+        let highest: SmallVec<[(u16, u32); 8]> = received
+            .iter()
+            .filter_map(|entry| {
+                let path = &self.paths[self.path_at(ours, entry.path_id)?];
+                Some((tunnels.path(path.id)?.slot, entry.highest))
+            })
+            .collect();
+        let complete = missing.len() < MOST_MISSING;
+        let missing: Ranges =
+            missing.iter().take(MOST_MISSING).map(|entry| (entry.first, entry.count)).collect();
+        let lack = Lack { clock, time, highest: &highest, missing: &missing, complete };
+        tunnels.handle_missing(now, id, &lack);
+    }
+
+    /// A path has fallen quiet: the peer is told what was sent, so that it misses what is lost.
+    pub(super) fn tell_tail<P: Copy>(
+        &mut self,
+        now: Instant,
+        shared: &mut Shared,
+        tunnels: &mut Tunnels<P>,
+    ) {
+        let Some(id) = self.connection else { return };
+        let Some((from, loss)) = tunnels.kept_from(id) else { return };
+        let Some((place, wire_id, destination)) = self.quickest_way(now) else { return };
+        let given = self.given(place, &tunnels.sent_up_to(id));
+        let clock = shared.clock.stamp(now);
+        let write = |_: &mut Self, writer: &mut Writer<'_>, _: &mut _| {
+            writer.push(&clock).is_ok()
+                && writer.push(&mpt_wire::control::Message::Kept { from, loss }).is_ok()
+                && writer.push_sent_up_to(given.iter().copied()).is_ok()
+        };
+        self.send(shared, place, wire_id, destination, write, MAX_PAYLOAD_LEN);
+    }
+}
+
+/// Writes what is missing.
+pub(super) fn write_missing(writer: &mut Writer<'_>, missing: &Ranges) -> bool {
+    let entries = missing.iter().map(|&(first, count)| MissingEntry { first, count });
+    writer.push_missing(entries).is_ok()
+}
+
+/// Bytes of inner packets that have come on a connection.
+fn bytes_received<P: Copy>(tunnels: &Tunnels<P>, id: ConnectionId) -> u64 {
+    let paths = tunnels.connection(id).into_iter().flat_map(crate::Connection::paths);
+    paths.filter_map(|path| Some(tunnels.path(path)?.received().bytes)).sum()
+}

@@ -1,0 +1,67 @@
+//! What a connection accepts of the datagrams that come for it.
+
+use std::time::Instant;
+
+use mpt_wire::ip;
+
+use super::Connection;
+use crate::path::Path;
+use crate::tunnel::DatagramDrop;
+use crate::tunnel::filter::{foreign, scope};
+
+impl<P: Copy> Connection<P> {
+    /// Says whether datagrams are received at all.
+    #[inline]
+    pub(crate) fn admit(&self) -> Result<(), DatagramDrop> {
+        match (self.direction.receives(), self.barred) {
+            (false, _) => Err(DatagramDrop::Direction),
+            (true, true) => Err(DatagramDrop::Barred),
+            (true, false) => Ok(()),
+        }
+    }
+
+    /// What becomes of a datagram that is no complete IP packet.
+    #[cold]
+    pub(super) fn not_ip(&self, inner: &[u8], path: &Path) -> DatagramDrop {
+        let version = inner.first().map_or(4, |first| first >> 4);
+        match self.config.loose && !matches!(version, 4 | 6) {
+            true => DatagramDrop::NotIp(self.slots[usize::from(path.slot)]),
+            false => DatagramDrop::Malformed,
+        }
+    }
+
+    /// The ingress filter: inner sources are those of the connection's networks. True for an ICMP
+    /// error from outside of them that may pass, see [`foreign`].
+    pub(super) fn check_source(
+        &self,
+        summary: &ip::Summary,
+        inner: &[u8],
+    ) -> Result<bool, DatagramDrop> {
+        if scope::stays_on_link(summary) {
+            if !self.config.multicast {
+                return Err(DatagramDrop::Multicast);
+            }
+            if scope::is_link_source(summary.source) {
+                return Ok(false);
+            }
+        }
+        if self.sources.contains(summary.source) {
+            return Ok(false);
+        }
+        match foreign::passes(inner, summary, &self.sources) {
+            true => Ok(true),
+            false => Err(DatagramDrop::ForeignSource),
+        }
+    }
+
+    /// Counts an ICMP error from outside: whether it is delivered.
+    #[cold]
+    pub(super) fn admit_foreign_error(&mut self, now: Instant) -> bool {
+        let admitted = self.tally.foreign_errors.admit(now);
+        match admitted {
+            true => self.tally.remarks.icmp_from_outside += 1,
+            false => self.tally.datagram_drops.icmp_limited += 1,
+        }
+        admitted
+    }
+}

@@ -1,0 +1,177 @@
+//! What a connection whose data is sealed does otherwise.
+
+use std::time::Instant;
+
+use mpt_wire::gre;
+
+use super::Connection;
+use crate::ConnectionConfig;
+use crate::seal::Sealer;
+use crate::tunnel::{AcceptedDatagram, DeviceSink, ToDevice};
+
+/// Set in the first byte of a sealed inner packet that is to be delivered at once, whatever its
+/// number. There it is always 0: the IP versions 4 and 6 begin with 0100 and 0110.
+pub(crate) const UNORDERED: u8 = 0x80;
+
+/// How the packets of a connection are protected.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Protection {
+    /// By nothing.
+    None,
+    /// By a GRE checksum, against errors.
+    Checksum,
+    /// They are sealed: nothing plain is sent or accepted.
+    Sealed,
+}
+
+impl Protection {
+    /// As it is configured; `plain_peer`: the peer does not seal, and may do so.
+    pub(super) fn new(config: &ConnectionConfig, plain_peer: bool) -> Self {
+        match (config.seal.is_wanted() && !plain_peer, config.checksum) {
+            (true, _) => Self::Sealed,
+            (false, true) => Self::Checksum,
+            (false, false) => Self::None,
+        }
+    }
+}
+
+/// The GRE header of sealed packets for the peer with this data index; a sequence number of 0 stands for
+/// any.
+pub(crate) const fn sealed_gre(index: u32) -> gre::Repr {
+    let protocol = gre::Protocol::SEALED;
+    gre::Repr { protocol, checksum: false, key: Some(index), sequence: Some(0) }
+}
+
+/// Returns true if the next packets may be sent: they are not sealed, or there are keys for them.
+#[inline]
+pub(super) fn can_number(
+    protection: Protection,
+    sealer: &Option<Box<Sealer>>,
+    sequence: u32,
+    packets: u16,
+) -> bool {
+    protection != Protection::Sealed
+        || sealer.as_ref().is_some_and(|sealer| sealer.has_room(sequence, packets))
+}
+
+/// Takes the mark of an opened packet away that it is delivered at once. Returns whether it was there.
+#[inline]
+pub(super) fn take_unordered(inner: &mut [u8]) -> bool {
+    let Some(first) = inner.first_mut() else { return false };
+    let unordered = *first & UNORDERED != 0;
+    *first &= !UNORDERED;
+    unordered
+}
+
+impl<P: Copy> Connection<P> {
+    /// Returns true if its data is sealed: nothing plain is sent or accepted.
+    pub fn is_sealed(&self) -> bool {
+        self.protection == Protection::Sealed
+    }
+
+    /// Returns true if it has keys to seal with.
+    pub fn has_seal_keys(&self) -> bool {
+        self.tally.sealer.is_some()
+    }
+
+    /// What seals its packets, if they are sealed.
+    #[inline]
+    pub(crate) fn sealer(&self) -> Option<&Sealer> {
+        self.tally.sealer.as_deref().filter(|_| self.is_sealed())
+    }
+
+    /// The lowest number that may be sent again; `None` while nothing is kept for it.
+    #[inline]
+    pub(crate) fn repeats_from(&self) -> Option<u32> {
+        self.tally.adaptive.as_ref()?.repeats_from()
+    }
+
+    /// Returns true if sealed packets are to be delivered at once at the other end.
+    #[inline]
+    pub(crate) fn is_unordered(&self) -> bool {
+        !self.config.numbers()
+    }
+
+    /// Returns true if so many more packets can be numbered.
+    #[inline]
+    pub(super) fn can_number(&self, packets: u16) -> bool {
+        can_number(self.protection, &self.tally.sealer, self.next_sequence, packets)
+    }
+
+    /// Says whether the peer is one that does not seal, and may do so.
+    pub(crate) fn set_plain_peer(&mut self, plain: bool) {
+        self.tally.plain_peer = plain;
+        self.refresh_seal();
+    }
+
+    /// Follows the configuration: where sealing is wanted, data is sealed unless the session has said
+    /// otherwise.
+    pub(super) fn refresh_seal(&mut self) {
+        let former = self.protection;
+        self.protection = Protection::new(&self.config, self.tally.plain_peer);
+        let sealed = self.is_sealed();
+        if self.protection != former
+            && let Some(adaptive) = &mut self.tally.adaptive
+        {
+            // It would not leave as it left before, and what was sealed never leaves plain.
+            adaptive.forget_kept();
+        }
+        self.numbered = sealed || self.config.numbers();
+        if let Some(reorder) = &mut self.reorder {
+            reorder.buffer_mut().trust_numbers(sealed);
+        }
+    }
+
+    /// Leaves the next numbers unused. Returns false, and changes nothing, if the keys end before.
+    pub(crate) fn skip_numbers(&mut self, count: u32) -> bool {
+        let next = self.next_sequence.wrapping_add(count);
+        let fits = can_number(self.protection, &self.tally.sealer, next, 1);
+        if fits {
+            self.next_sequence = next;
+        }
+        fits
+    }
+
+    /// The 64-bit number of the next packet.
+    pub(crate) fn next_number(&self) -> u64 {
+        let unsealed = u64::from(self.next_sequence);
+        self.tally.sealer.as_ref().map_or(unsealed, |it| it.number_of(self.next_sequence))
+    }
+
+    /// Uses other keys to seal with from now on. They are not used if they are for higher numbers than
+    /// this connection has come to: its numbers began anew since the handshake.
+    pub(crate) fn set_sealer(&mut self, sealer: Box<Sealer>) {
+        let fits = sealer.skip_to(self.next_sequence);
+        self.tally.sealer = fits.then_some(sealer);
+    }
+
+    /// Seals nothing until there are other keys. Where `index` is given, only if the keys are for the
+    /// peer's keys of this index.
+    pub(crate) fn drop_sealer(&mut self, index: Option<u32>) {
+        let is = |sealer: &mut Box<Sealer>| index.is_none_or(|index| sealer.index() == index);
+        self.tally.sealer.take_if(is);
+    }
+
+    /// Takes note of a copy of a packet that another path has brought before: it says that its path
+    /// works, and is dropped.
+    #[cold]
+    pub(super) fn receive_copy<S: DeviceSink<P>>(
+        &mut self,
+        now: Instant,
+        datagram: &AcceptedDatagram,
+        sink: &mut S,
+    ) {
+        let (Some(sequence), Some(reorder)) = (datagram.sequence, &mut self.reorder) else {
+            self.tally.datagram_drops.copies += 1;
+            return;
+        };
+        self.accepted.sequenced += 1;
+        let slot = usize::from(datagram.slot);
+        if let Some(observer) = reorder.observer_mut() {
+            let (bytes, marked) = (datagram.inner.len() as u32, datagram.marked);
+            observer.note(now, slot, sequence, bytes, marked);
+        }
+        let sink = &mut ToDevice { device: self.device, sink };
+        reorder.buffer_mut().receive_copy(now, slot, sequence, sink);
+    }
+}

@@ -1,0 +1,95 @@
+//! Sealed data: the keys of all connections, and the packets that come in under them.
+
+use std::net::SocketAddr;
+use std::num::NonZeroU16;
+
+use mpt_wire::{ecn, gre};
+
+use super::{AcceptedDatagram, DatagramDrop, Tunnels};
+use crate::seal::{self, Opener, Refused, Sealer};
+use crate::tunnel::connection::{Arrival, index};
+use crate::{ConnectionId, SocketId};
+
+impl<P: Copy> Tunnels<P> {
+    /// Accepts the packets that these keys open, for a connection.
+    pub(crate) fn add_opener(&mut self, id: ConnectionId, opener: Box<Opener>) {
+        if self.connection(id).is_some() {
+            self.openers.insert(id, opener);
+        }
+    }
+
+    /// Seals what a connection sends with these keys from now on.
+    pub(crate) fn set_sealer(&mut self, id: ConnectionId, sealer: Box<Sealer>) {
+        if let Some(connection) = self.connection_mut(id) {
+            connection.set_sealer(sealer);
+        }
+    }
+
+    /// Sends nothing that has to be sealed on a connection until it has other keys.
+    pub(crate) fn drop_sealer(&mut self, id: ConnectionId) {
+        if let Some(connection) = self.connection_mut(id) {
+            connection.drop_sealer(None);
+        }
+    }
+
+    /// Leaves the next numbers of a connection unused. Returns false, and changes nothing, if there is
+    /// no such connection or its keys end before.
+    pub(crate) fn skip_numbers(&mut self, id: ConnectionId, count: u32) -> bool {
+        self.connection_mut(id).is_some_and(|connection| connection.skip_numbers(count))
+    }
+
+    /// Erases the keys of both directions of one handshake, known by the index at this end and by that
+    /// at the other one.
+    pub(crate) fn erase_keys(&mut self, local: u32, remote: u32) {
+        if let Some(id) = self.openers.remove(local)
+            && let Some(connection) = self.connection_mut(id)
+        {
+            connection.drop_sealer(Some(remote));
+        }
+    }
+
+    /// Says whether the peer of a connection does not seal, and may do so.
+    pub(crate) fn set_plain_peer(&mut self, id: ConnectionId, plain: bool) {
+        if let Some(connection) = self.connection_mut(id) {
+            connection.set_plain_peer(plain);
+        }
+    }
+
+    /// As [`Self::decapsulate`], for a sealed packet. Nothing changes before it is known to be
+    /// authentic.
+    pub(super) fn decapsulate_sealed(
+        &mut self,
+        socket: SocketId,
+        remote: SocketAddr,
+        outer_ecn: ecn::Ecn,
+        gre: gre::Repr,
+        datagram: &mut [u8],
+    ) -> Result<AcceptedDatagram, (Option<ConnectionId>, DatagramDrop)> {
+        let gre::Repr { checksum: false, key: Some(key), sequence: Some(sequence), .. } = gre
+        else {
+            return Err((None, DatagramDrop::SealedHeader));
+        };
+        let unknown = (None, DatagramDrop::UnknownIndex);
+        let (id, opener) = self.openers.get_mut(key).ok_or(unknown)?;
+        let connection = self.connections[index(id)].as_mut().ok_or(unknown)?;
+        let refused = |reason| (Some(id), reason);
+        connection.admit().map_err(refused)?;
+        // The path is found as that of plain packets is, whatever the index says.
+        let path = self.tables.assignments.lookup(socket, remote, connection.config.key);
+        let path = path.ok().and_then(|path| self.paths.at_mut(path));
+        let path = path.filter(|path| path.connection == id);
+        let path = path.ok_or(refused(DatagramDrop::UnknownSender))?;
+        let opened = opener.open(sequence, path.slot, datagram).map_err(|error| {
+            refused(match error {
+                Refused::Replayed => DatagramDrop::Replayed,
+                Refused::Unopened => DatagramDrop::SealedUnopened,
+            })
+        })?;
+        let arrival = Arrival { gre, payload: seal::HEADER_LEN, outer_ecn, opened: Some(opened) };
+        let accepted = connection.accept(&arrival, &mut datagram[..opened.len], path);
+        if accepted.is_ok() {
+            path.heard_port = NonZeroU16::new(remote.port());
+        }
+        accepted.map_err(refused)
+    }
+}

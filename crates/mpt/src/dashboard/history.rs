@@ -1,0 +1,158 @@
+//! What was measured of each path in the last day, in three resolutions.
+
+use std::collections::{HashMap, VecDeque};
+
+use mpt_api::snapshot::{Path, PathState, Snapshot};
+use serde::Serialize;
+
+/// The most paths of which there is a history, 18 MB of it. Those that have been away longest make room for new ones.
+const MOST: usize = 256;
+
+/// Seconds from one point to the next, and the number of points kept: ten minutes, two hours, a day.
+const RESOLUTIONS: [(u64, usize); 3] = [(1, 600), (10, 720), (60, 1_440)];
+
+/// The values of a point.
+const VALUES: usize = 5;
+
+/// Means over the time of a point: bits sent and received per second, round-trip time and queue in milliseconds, and loss in percent. Not a number where nothing
+/// was measured.
+type Values = [f32; VALUES];
+
+/// A moment in seconds since 1970, and what was measured then.
+#[derive(Clone, Copy, Debug)]
+struct Point(u64, Values);
+
+impl Serialize for Point {
+    /// As a list of six numbers; the last ones are null where nothing was measured.
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let values = self.1.map(|value| value.is_finite().then_some(f64::from(value)));
+        (self.0, values[0], values[1], values[2], values[3], values[4]).serialize(serializer)
+    }
+}
+
+/// The points of one resolution, and the one that is being made.
+#[derive(Clone, Debug, Default)]
+struct Points {
+    done: VecDeque<Point>,
+    /// When it began, in seconds since 1970.
+    begun: u64,
+    sums: [f64; VALUES],
+    counts: [u32; VALUES],
+}
+
+impl Points {
+    fn add(&mut self, now: u64, values: Values, (step, most): (u64, usize)) {
+        let begun = now - now % step;
+        if begun != self.begun {
+            if self.begun > 0 {
+                self.done.push_back(Point(self.begun, self.means()));
+            }
+            self.done.drain(..self.done.len().saturating_sub(most));
+            (self.begun, self.sums, self.counts) = (begun, Default::default(), Default::default());
+        }
+        for (value, (sum, count)) in values.iter().zip(self.sums.iter_mut().zip(&mut self.counts)) {
+            if value.is_finite() {
+                *sum += f64::from(*value);
+                *count += 1;
+            }
+        }
+    }
+
+    fn means(&self) -> Values {
+        let mut means = [f32::NAN; VALUES];
+        for (mean, (sum, &count)) in means.iter_mut().zip(self.sums.iter().zip(&self.counts)) {
+            if count > 0 {
+                *mean = (sum / f64::from(count)) as f32;
+            }
+        }
+        means
+    }
+}
+
+/// One path.
+#[derive(Clone, Debug, Default)]
+struct Series {
+    resolutions: [Points; RESOLUTIONS.len()],
+    /// When it was seen last, in seconds since 1970.
+    seen: u64,
+}
+
+/// The paths of a connection as a page draws them.
+#[derive(Debug, Serialize)]
+pub(crate) struct Drawn {
+    /// Seconds from one point to the next.
+    step: u64,
+    paths: Vec<DrawnPath>,
+}
+
+#[derive(Debug, Serialize)]
+struct DrawnPath {
+    name: String,
+    points: Vec<Point>,
+}
+
+/// The history of all paths, by the names of connection and path.
+#[derive(Debug, Default)]
+pub(crate) struct History(HashMap<(String, String), Series>);
+
+impl History {
+    /// Adds what is so at this moment, in seconds since 1970.
+    pub(crate) fn add(&mut self, now: u64, snapshot: &Snapshot) {
+        for connection in &snapshot.connections {
+            for path in &connection.paths {
+                let key = (connection.name.clone(), path.name.clone());
+                if !self.0.contains_key(&key) && self.0.len() >= MOST && !self.make_room(now) {
+                    continue;
+                }
+                let series = self.0.entry(key).or_default();
+                series.seen = now;
+                for (points, resolution) in series.resolutions.iter_mut().zip(RESOLUTIONS) {
+                    points.add(now, values(path), resolution);
+                }
+            }
+        }
+    }
+
+    /// Forgets the path that has been away longest. Returns false while all of them are there.
+    fn make_room(&mut self, now: u64) -> bool {
+        let oldest = self.0.iter().min_by_key(|(_, series)| series.seen);
+        let away = oldest.filter(|(_, series)| series.seen + 60 < now);
+        let Some(key) = away.map(|(key, _)| key.clone()) else { return false };
+        self.0.remove(&key).is_some()
+    }
+
+    /// Returns the last so many seconds of a connection, its paths by name.
+    pub(crate) fn of(&self, connection: &str, span: u64, now: u64) -> Drawn {
+        let fits = |(step, most): &(u64, usize)| step * *most as u64 >= span;
+        let chosen = RESOLUTIONS.iter().position(fits).unwrap_or(RESOLUTIONS.len() - 1);
+        let since = now.saturating_sub(span);
+        let drawn = |((_, name), series): (&(String, String), &Series)| {
+            let points = &series.resolutions[chosen];
+            let current = Point(points.begun, points.means());
+            let points = points.done.iter().copied().chain([current]);
+            DrawnPath { name: name.clone(), points: points.filter(|it| it.0 >= since).collect() }
+        };
+        let of_connection = self.0.iter().filter(|((name, _), _)| name == connection);
+        let mut paths: Vec<_> =
+            of_connection.map(drawn).filter(|it| !it.points.is_empty()).collect();
+        paths.sort_by(|one, other| one.name.cmp(&other.name));
+        Drawn { step: RESOLUTIONS[chosen].0, paths }
+    }
+}
+
+/// What is kept of a path.
+fn values(path: &Path) -> Values {
+    let known = path.state != PathState::Down;
+    let rtt = path.liveness.and_then(|it| it.rtt_us).filter(|_| known);
+    let estimate = path.estimate.filter(|_| known);
+    [
+        path.sent.bits_per_second as f32,
+        path.received.bits_per_second as f32,
+        rtt.map_or(f32::NAN, |us| us as f32 / 1e3),
+        estimate.map_or(f32::NAN, |it| it.queue_us as f32 / 1e3),
+        estimate.map_or(f32::NAN, |it| it.lost_per_million as f32 / 1e4),
+    ]
+}
+
+#[cfg(test)]
+mod tests;

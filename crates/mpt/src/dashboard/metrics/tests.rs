@@ -1,0 +1,99 @@
+//! The text of `/metrics` for daemons that come and go.
+
+use std::time::{Duration, Instant};
+
+use super::*;
+use crate::example;
+
+/// Names and labels of all series that are counters.
+fn counters(text: &str) -> HashSet<String> {
+    let lines = text.lines().filter(|line| !line.starts_with('#'));
+    let series = lines.filter_map(|line| line.rsplit_once(' ')).map(|(series, _)| series);
+    series.filter(|it| it.split('{').next().unwrap().ends_with("_total")).map(Into::into).collect()
+}
+
+#[test]
+fn the_daemon_that_has_never_answered_is_down() {
+    let text = Metrics::new().text();
+    assert_eq!(
+        text,
+        "# HELP mpt_up Whether the daemon answers\n# TYPE mpt_up gauge\nmpt_up 0.0\n# EOF\n"
+    );
+}
+
+#[test]
+fn a_snapshot_becomes_open_metrics() {
+    let metrics = Metrics::new();
+    metrics.update(Some(&example::snapshot()));
+    insta::assert_snapshot!(metrics.text());
+}
+
+#[test]
+fn counters_never_disappear() {
+    let metrics = Metrics::new();
+    let mut snapshot = example::snapshot();
+    metrics.update(Some(&snapshot));
+    let before = counters(&metrics.text());
+    assert!(before.contains("mpt_path_sent_packets_total{connection=\"office\",path=\"lte\"}"));
+
+    metrics.update(None);
+    let text = metrics.text();
+    assert_eq!(counters(&text), before, "while the daemon is away");
+    assert!(text.contains("\nmpt_up 0.0\n") && !text.contains("mpt_path_up"), "{text}");
+
+    snapshot.connections[0].paths.pop();
+    snapshot.connections.pop();
+    metrics.update(Some(&snapshot));
+    let text = metrics.text();
+    assert_eq!(counters(&text), before, "of a path and a connection that are gone");
+    assert!(!text.contains("mpt_path_up{connection=\"office\",path=\"lte\"}"), "{text}");
+
+    metrics.update(Some(&example::snapshot()));
+    let lines: Vec<_> = metrics.text().lines().map(str::to_owned).collect();
+    let unique: HashSet<_> = lines.iter().collect();
+    assert_eq!(unique.len(), lines.len(), "no series stands twice");
+}
+
+#[test]
+fn clients_that_come_and_go_take_no_more_memory_than_they_may() {
+    let metrics = Metrics::new();
+    let mut snapshot = example::snapshot();
+    for number in 0..3 * MOST_GONE {
+        snapshot.connections[1].name = format!("client{number}");
+        metrics.update(Some(&snapshot));
+    }
+    let seen = metrics.daemon.seen();
+    assert_eq!((seen.gone.len(), seen.gone_paths.len()), (MOST_GONE, MOST_GONE));
+}
+
+#[test]
+fn labels_are_escaped() {
+    let metrics = Metrics::new();
+    let mut snapshot = example::snapshot();
+    snapshot.connections[0].drops = [("a\"b\\c\nd".to_owned(), 1)].into();
+    metrics.update(Some(&snapshot));
+    let expected =
+        "mpt_connection_drops_total{connection=\"office\",cause=\"a\\\"b\\\\c\\nd\"} 1\n";
+    assert!(metrics.text().contains(expected));
+}
+
+#[test]
+fn a_thousand_connections_take_less_than_50_ms() {
+    let metrics = Metrics::new();
+    let mut snapshot = example::snapshot();
+    let mut connection = snapshot.connections.remove(0);
+    // As many causes as a daemon has.
+    connection.drops = (0..33).map(|cause| (format!("cause_number_{cause}"), 0)).collect();
+    let named =
+        |number| Connection { name: format!("client{number}.office"), ..connection.clone() };
+    snapshot.connections = (0..1_000).map(named).collect();
+    metrics.update(Some(&snapshot));
+    // The least of a few: other programs run on this machine, too.
+    let times = (0..10).map(|_| {
+        let start = Instant::now();
+        assert!(metrics.text().len() > 5_000_000);
+        start.elapsed()
+    });
+    let least = times.min().unwrap();
+    assert!(least < Duration::from_millis(50), "{least:?}");
+}

@@ -1,0 +1,145 @@
+//! A real browser draws the dashboard, follows what happens within two seconds, and asks nobody else for anything.
+
+use std::io::{BufRead, BufReader, Write};
+use std::os::unix::net::UnixListener;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use mpt_api::{Connection, DownReason, Reply, Response, Snapshot};
+
+use crate::browser::Browser;
+use crate::dashboard::Dashboard;
+use crate::hosts::{Line, Pair, Stream, Way};
+use crate::support::{authenticate, wait_until_down};
+
+/// A large screen, and a phone.
+const SCREEN: (u32, u32) = (1280, 900);
+const PHONE: (u32, u32) = (360, 740);
+
+/// Whether a chart has pixels in the colours of the uplinks.
+fn drawn(chart: usize) -> String {
+    format!(
+        "(() => {{ const it = document.getElementById('chart{chart}'); \
+         const data = it.getContext('2d').getImageData(0, 0, it.width, it.height).data; let coloured = 0; \
+         for (let i = 0; i < data.length; i += 4) \
+         if (data[i + 3] > 100 && Math.max(data[i], data[i + 1], data[i + 2]) - Math.min(data[i], data[i + 1], data[i + 2]) > 60) coloured++; \
+         return coloured > 50; }})()"
+    )
+}
+
+/// The state of an uplink as the table shows it.
+fn uplink(name: &str) -> String {
+    format!(
+        "[...document.querySelectorAll('#paths tr')].find(row => row.cells[0].textContent === '{name}')?.cells[1].textContent"
+    )
+}
+
+#[test]
+#[ignore = "takes a browser: make seen-test"]
+fn it_follows_a_path_that_dies_and_survives_a_restart_of_the_daemon() {
+    let pair = Pair::new(&[Line::bridged(); 2]);
+    let mut configs = pair.configs();
+    let _identities = authenticate(&mut configs);
+    for config in &mut configs {
+        config.connection("tunnel").set("mapping", "adaptive");
+    }
+    let [mut a, _b] = pair.start(&configs);
+    let dashboard = Dashboard::start(&a, &[]);
+    let stream = Stream::start(&pair.a, &pair.b, "10.72.0.2:5001");
+    let mut browser = Browser::open(&format!("{}/", dashboard.origin), SCREEN, false);
+    browser.wait_for("document.getElementById('state').textContent === 'up'");
+    browser.wait_for("document.querySelectorAll('#paths tr').length === 2");
+    // Rates out and round-trip times.
+    for chart in [0, 2] {
+        browser.wait_for(&drawn(chart));
+    }
+    browser.picture("dashboard.png");
+    stream.end();
+
+    pair.swallow(2, Way::Both);
+    wait_until_down(&a, "line2", Some(DownReason::Dead));
+    let start = Instant::now();
+    browser.wait_for(&format!("{} === 'down (dead)'", uplink("line2")));
+    assert!(start.elapsed() < Duration::from_secs(2), "{:?}", start.elapsed());
+    browser
+        .wait_for("document.getElementById('problems').textContent.includes('path line2 is dead')");
+    browser.wait_for(
+        "document.getElementById('events').textContent.includes('tunnel line2: down (dead)')",
+    );
+    browser.picture("dashboard-dead-path.png");
+
+    a.kill();
+    browser.wait_for("document.getElementById('state').textContent === 'unreachable'");
+    browser.wait_for(
+        "document.getElementById('away').textContent.includes('Everything below is as of')",
+    );
+    assert_eq!(browser.evaluate("document.querySelectorAll('#paths tr').length"), 2);
+    browser.picture("dashboard-dead-daemon.png");
+    pair.mend(2, Way::Both);
+    a.start_again(&pair.a);
+    browser.wait_for("document.getElementById('state').textContent === 'up'");
+    browser.wait_for("document.getElementById('away').hidden");
+
+    let own = browser.asked.iter().filter(|it| !it.starts_with("data:"));
+    let foreign: Vec<_> = own.filter(|it| !it.starts_with(&dashboard.origin)).collect();
+    assert_eq!(foreign, [""; 0]);
+    assert_eq!(browser.errors, [""; 0]);
+}
+
+#[test]
+#[ignore = "takes a browser: make seen-test"]
+fn a_thousand_clients_are_searched_by_keyboard_on_a_phone_in_the_dark() {
+    let pair = Pair::new(&[Line::default(); 2]);
+    let mut configs = pair.configs();
+    let _identities = authenticate(&mut configs);
+    let [a, _b] = pair.start(&configs);
+    let mut snapshot = a.show();
+    let connection = snapshot.connections.remove(0);
+    let named =
+        |number| Connection { name: format!("client{number}.office"), ..connection.clone() };
+    snapshot.connections = (0..1_000).map(named).collect();
+    let directory = tempfile::tempdir().unwrap();
+    let socket = directory.path().join("mptd.sock");
+    serve(UnixListener::bind(&socket).unwrap(), snapshot);
+
+    let dashboard = Dashboard::start_at(&socket, &[]);
+    let mut browser = Browser::open(&format!("{}/", dashboard.origin), PHONE, true);
+    browser
+        .wait_for("document.getElementById('summary').textContent.startsWith('1000 connections')");
+    browser.press("/");
+    for key in "client777".chars() {
+        browser.press(&key.to_string());
+    }
+    browser.wait_for("document.getElementById('more').textContent === '1 shown'");
+    browser.press("Enter");
+    browser.wait_for("document.getElementById('name').textContent === 'client777.office'");
+    browser.wait_for("document.querySelectorAll('#paths tr').length === 2");
+    // What there is no history of is said, instead of charts that stay empty.
+    browser.wait_for(
+        "document.getElementById('legend').textContent.startsWith('There is no history')",
+    );
+    // The page is no wider than the phone; the table scrolls by itself.
+    browser.wait_for("document.documentElement.scrollWidth <= 360");
+    let back = "getComputedStyle(document.body).backgroundColor";
+    assert_eq!(browser.evaluate(back), "rgb(20, 24, 29)", "dark");
+    browser.picture("dashboard-phone.png");
+    assert_eq!(browser.errors, [""; 0]);
+}
+
+/// Answers every request with this snapshot, on a thread of its own for each who asks.
+fn serve(listener: UnixListener, snapshot: Snapshot) {
+    let answer = mpt_api::to_line(&Response::result(Reply::Snapshot(Box::new(snapshot))));
+    thread::spawn(move || {
+        for stream in listener.incoming() {
+            let (mut stream, answer) = (stream.unwrap(), answer.clone());
+            thread::spawn(move || {
+                let mut lines = BufReader::new(stream.try_clone().unwrap()).lines();
+                while let Some(Ok(_)) = lines.next() {
+                    if stream.write_all(answer.as_bytes()).is_err() {
+                        return;
+                    }
+                }
+            });
+        }
+    });
+}

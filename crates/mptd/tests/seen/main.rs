@@ -1,0 +1,15 @@
+//! What people and their tools see of a running tunnel: real daemons, and the real command line beside them.
+#[path = "../hosts/mod.rs"]
+mod hosts;
+#[path = "../sessions/support.rs"]
+#[allow(dead_code, reason = "every test file uses a part of this")]
+mod support;
+
+mod browser;
+mod command_line;
+mod dashboard;
+
+mod a_browser_draws_the_dashboard;
+mod prometheus_understands_the_metrics;
+mod the_dashboard_serves_who_may_look;
+mod the_status_follows_the_tunnel;

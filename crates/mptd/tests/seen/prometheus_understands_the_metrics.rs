@@ -1,0 +1,95 @@
+//! A real Prometheus scrapes `/metrics`, answers queries about it, and raises an alert when a path dies.
+
+use std::fs;
+use std::net::TcpListener;
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use serde_json::Value;
+
+use crate::dashboard::Dashboard;
+use crate::hosts::{Line, Pair, Stream, Way, wait_within};
+use crate::support::start_with_session;
+
+/// The rules that docs/operations.md recommends.
+const OPERATIONS: &str = include_str!("../../../../docs/operations.md");
+
+/// How long Prometheus may take to start and to scrape a few times on a busy machine.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Prometheus, killed when this is dropped.
+struct Prometheus {
+    process: Child,
+    port: u16,
+    _directory: tempfile::TempDir,
+}
+
+impl Prometheus {
+    fn start(target: &str) -> Prometheus {
+        let directory = tempfile::tempdir().unwrap();
+        let file = directory.path().join("prometheus.yml");
+        let config = format!(
+            "global: {{scrape_interval: 1s, evaluation_interval: 1s}}\n\
+             rule_files: [rules.yml]\n\
+             scrape_configs:\n- job_name: mpt\n  static_configs: [{{targets: ['{target}']}}]\n"
+        );
+        fs::write(&file, config).unwrap();
+        let rules = OPERATIONS.split("```yaml\n").nth(1).and_then(|it| it.split("```").next());
+        // Tests do not wait a minute.
+        let rules = rules.expect("the rules").replace("for: 1m", "for: 1s");
+        fs::write(directory.path().join("rules.yml"), rules).unwrap();
+        let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+        let process = Command::new("prometheus")
+            .arg(format!("--config.file={}", file.display()))
+            .arg(format!("--storage.tsdb.path={}", directory.path().join("data").display()))
+            .arg(format!("--web.listen-address=127.0.0.1:{port}"))
+            .arg("--log.level=warn")
+            .stdin(Stdio::null())
+            .spawn()
+            .unwrap_or_else(|error| panic!("prometheus: {error}; scripts/setup seen-test"));
+        Prometheus { process, port, _directory: directory }
+    }
+
+    /// Waits until a query has results. Returns their metrics and values.
+    fn wait_for(&self, query: &str) -> Vec<Value> {
+        wait_within(PATIENCE, query, || {
+            let url = format!("http://127.0.0.1:{}/api/v1/query", self.port);
+            let mut curl = Command::new("curl");
+            curl.args(["--silent", "--get", &url, "--data-urlencode", &format!("query={query}")]);
+            let answer: Value = serde_json::from_slice(&curl.output().unwrap().stdout).ok()?;
+            let results = answer["data"]["result"].as_array()?;
+            (!results.is_empty()).then(|| results.clone())
+        })
+    }
+}
+
+impl Drop for Prometheus {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+#[test]
+#[ignore = "takes Prometheus: make seen-test"]
+fn and_alerts_when_a_path_dies() {
+    let pair = Pair::new(&[Line::bridged(); 2]);
+    let [mut a, _b] = start_with_session(&pair);
+    let dashboard = Dashboard::start(&a, &[]);
+    let prometheus = Prometheus::start(dashboard.origin.trim_start_matches("http://"));
+    let stream = Stream::start(&pair.a, &pair.b, "10.72.0.2:5001");
+    prometheus.wait_for("up{job='mpt'} == 1 and on() mpt_up == 1");
+    prometheus.wait_for("rate(mpt_connection_sent_bytes_total[10s]) * 8 > 1e6");
+    let paths = prometheus.wait_for("mpt_path_rtt_seconds > 0 < 1");
+    assert_eq!(paths.len(), 2, "{paths:?}");
+    stream.end();
+
+    pair.swallow(2, Way::Both);
+    let alerts = prometheus.wait_for("ALERTS{alertname='MptPathDown',alertstate='firing'}");
+    assert_eq!(alerts[0]["metric"]["path"], "line2", "{alerts:?}");
+
+    a.kill();
+    prometheus.wait_for("ALERTS{alertname='MptDaemonDown',alertstate='firing'}");
+    // What was counted is still there.
+    prometheus.wait_for("mpt_path_sent_packets_total{path='line2'} > 0");
+}

@@ -1,0 +1,143 @@
+//! `mpt dashboard` serves its page, the state and the metrics, to this host or to who has the token, and survives the daemon.
+
+use std::process::{Command, Stdio};
+
+use crate::command_line::mpt;
+use crate::dashboard::Dashboard;
+use crate::hosts::{Daemon, Line, Pair};
+use crate::support::start_with_session;
+
+fn tunnel() -> (Pair, [Daemon; 2]) {
+    let pair = Pair::new(&[Line::default(); 2]);
+    let daemons = start_with_session(&pair);
+    (pair, daemons)
+}
+
+#[test]
+fn the_state_and_the_metrics_follow_the_daemon() {
+    let (_pair, [mut a, _b]) = tunnel();
+    let dashboard = Dashboard::start(&a, &[]);
+    dashboard.wait_for("/health", "\"state\":\"up\"");
+    assert_eq!(dashboard.ask("/health", &[]).0, 200);
+    let counter = "mpt_path_sent_packets_total{connection=\"tunnel\",path=\"line1\"}";
+    let metrics = dashboard.wait_for("/metrics", counter);
+    for expected in ["\nmpt_up 1.0\n", "mpt_path_up{connection=\"tunnel\",path=\"line2\"} 1.0\n"] {
+        assert!(metrics.contains(expected), "{expected} is not in\n{metrics}");
+    }
+    assert!(metrics.ends_with("# EOF\n"), "{metrics}");
+
+    a.kill();
+    let metrics = dashboard.wait_for("/metrics", "\nmpt_up 0.0\n");
+    assert!(metrics.contains(counter), "counters stay\n{metrics}");
+    assert!(!metrics.contains("\nmpt_path_up"), "what is not known is not said\n{metrics}");
+    let (code, health) = dashboard.ask("/health", &[]);
+    assert_eq!(code, 503, "{health}");
+    assert!(health.contains("\"state\":\"unreachable\""), "{health}");
+    // A page that is opened now shows what was known.
+    let stream = dashboard.ask("/events", &["--max-time", "2"]).1;
+    for expected in ["\"selected\":{\"name\":\"tunnel\"", "the daemon does not answer"] {
+        assert!(stream.contains(expected), "{expected} is not in\n{stream}");
+    }
+    let history = dashboard.ask("/history?connection=tunnel&span=600", &[]).1;
+    assert!(
+        history.starts_with("{\"step\":1,\"paths\":[{\"name\":\"line1\",\"points\":[["),
+        "{history}"
+    );
+}
+
+#[test]
+fn a_page_of_another_origin_gets_nothing() {
+    let (_pair, [a, _b]) = tunnel();
+    let dashboard = Dashboard::start(&a, &[]);
+    for (host, code) in [
+        ("localhost", 200),
+        ("localhost:4780", 200),
+        ("127.0.0.1", 200),
+        ("[::1]:80", 200),
+        ("mpt.example.org", 403),
+        ("127.0.0.1.example.org:4780", 403),
+        ("192.0.2.1", 403),
+    ] {
+        let (answered, body) = dashboard.ask("/", &["--header", &format!("Host: {host}")]);
+        assert_eq!(answered, code, "{host}: {body}");
+    }
+    let (_, headers) = dashboard.ask("/", &["--head"]);
+    assert!(headers.contains("content-security-policy: default-src 'none'"), "{headers}");
+}
+
+#[test]
+fn with_a_token_nobody_else_gets_anything() {
+    let (_pair, [a, _b]) = tunnel();
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("token");
+    let token = "0123456789abcdef0123456789abcdef";
+    std::fs::write(&file, format!("{token}\n")).unwrap();
+    let dashboard = Dashboard::start(&a, &["--token-file", file.to_str().unwrap()]);
+    for path in
+        ["/", "/metrics", "/health", "/events", "/history?connection=tunnel&span=600", "/page.js"]
+    {
+        assert_eq!(dashboard.ask(path, &[]).0, 401, "{path}");
+        let wrong = format!("Authorization: Bearer {}", token.replace('0', "1"));
+        assert_eq!(dashboard.ask(path, &["--header", &wrong]).0, 401, "{path}");
+    }
+    let bearer = format!("Authorization: Bearer {token}");
+    assert_eq!(dashboard.ask("/metrics", &["--header", &bearer]).0, 200);
+    let (code, headers) = dashboard.ask(&format!("/?token={token}"), &["--head"]);
+    assert_eq!(code, 303, "{headers}");
+    for expected in ["location: /\r\n", "HttpOnly; SameSite=Strict"] {
+        assert!(headers.contains(expected), "{expected} is not in\n{headers}");
+    }
+    let cookie = format!("other=1; mpt_token={token}");
+    assert_eq!(dashboard.ask("/", &["--cookie", &cookie]).0, 200);
+    assert_eq!(dashboard.ask("/?token=0123", &[]).0, 401);
+}
+
+#[test]
+fn an_open_address_without_a_token_is_refused() {
+    let (_pair, [a, _b]) = tunnel();
+    let directory = tempfile::tempdir().unwrap();
+    let short = directory.path().join("short");
+    std::fs::write(&short, "secret\n").unwrap();
+    let short = short.to_str().unwrap();
+    for (arguments, code, said) in [
+        (&["--listen", "0.0.0.0:0"][..], 2, "name a file with a token by --token-file"),
+        (&["--token-file", short][..], 1, "the first line is no token"),
+        (&["--listen", "192.0.2.77:4780", "--token-file", short][..], 1, "no token"),
+    ] {
+        let output = mpt(&a, &["dashboard"]).args(arguments).output().unwrap();
+        let error = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(code), "{error}");
+        assert!(error.contains(said), "{error}");
+    }
+}
+
+#[test]
+fn the_page_takes_less_than_100_kb() {
+    let (_pair, [a, _b]) = tunnel();
+    let dashboard = Dashboard::start(&a, &[]);
+    let parts = ["/", "/page.js", "/page.css"].map(|path| dashboard.ask(path, &[]).1);
+    // Also without compression, which there is none of.
+    let bytes: usize = parts.iter().map(String::len).sum();
+    assert!((10_000..100_000).contains(&bytes), "{bytes}");
+    let script = &parts[1];
+    for foreign in ["http://", "https://", "innerHTML", "eval("] {
+        assert!(!script.contains(foreign) && !parts[0].contains(foreign), "{foreign}");
+    }
+}
+
+#[test]
+fn fifty_who_scrape_at_once_are_all_answered() {
+    let (_pair, [a, _b]) = tunnel();
+    let dashboard = Dashboard::start(&a, &[]);
+    dashboard.wait_for("/metrics", "mpt_up 1.0");
+    let mut scrapers: Vec<_> = (0..50)
+        .map(|_| {
+            let mut curl = Command::new("curl");
+            curl.args(["--silent", "--fail", "--max-time", "10", "--output", "/dev/null"]);
+            curl.arg(format!("{}/metrics", dashboard.origin)).stdin(Stdio::null()).spawn().unwrap()
+        })
+        .collect();
+    for scraper in &mut scrapers {
+        assert!(scraper.wait().unwrap().success());
+    }
+}

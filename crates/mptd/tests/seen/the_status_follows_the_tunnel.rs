@@ -1,0 +1,119 @@
+//! `mpt status` shows each uplink of a running tunnel as it is, its exit code follows the state, and `--watch` goes on while the daemon is away.
+
+use std::io::{BufRead, BufReader};
+use std::process::{Child, Stdio};
+
+use mpt_api::DownReason;
+use serde_json::Value;
+
+use crate::command_line::mpt;
+use crate::hosts::{Daemon, Identity, Line, Pair, Stream, Way, wait_for};
+use crate::support::{authenticate, wait_until_down};
+
+/// Exit code and output of `mpt status`.
+fn status(daemon: &Daemon) -> (i32, String) {
+    let output = mpt(daemon, &["status"]).output().unwrap();
+    assert!(output.stderr.is_empty(), "{output:?}");
+    (output.status.code().unwrap(), String::from_utf8(output.stdout).unwrap())
+}
+
+/// Exit code and output of `mpt status --json`.
+fn json(daemon: &Daemon) -> (i32, Value) {
+    let output = mpt(daemon, &["status", "--json"]).output().unwrap();
+    (output.status.code().unwrap(), serde_json::from_slice(&output.stdout).unwrap())
+}
+
+/// Daemons with adaptive mapping, and their keys, which a daemon reads again when it is started again.
+fn adaptive(pair: &Pair) -> ([Daemon; 2], [Identity; 2]) {
+    let mut configs = pair.configs();
+    let identities = authenticate(&mut configs);
+    for config in &mut configs {
+        config.connection("tunnel").set("mapping", "adaptive");
+    }
+    (pair.start(&configs), identities)
+}
+
+#[test]
+fn from_up_to_degraded_to_down_and_back() {
+    let pair = Pair::new(&[Line::bridged(); 2]);
+    let ([a, b], _keys) = adaptive(&pair);
+    let stream = Stream::start(&pair.a, &pair.b, "10.72.0.2:5001");
+    wait_for("rates, round-trip times and capacities of both uplinks", || {
+        let (code, value) = json(&a);
+        assert_eq!((code, &value["state"]), (0, &"up".into()), "{value:#}");
+        let tunnel = &value["connections"][0];
+        let known = ["sent_bits_per_second", "rtt_us", "capacity_bits_per_second"].map(|key| {
+            let paths = tunnel["paths"].as_array().unwrap();
+            paths.iter().any(|path| path[key].as_u64().is_some_and(|value| value > 0))
+        });
+        (known == [true; 3]).then_some(())
+    });
+    let (code, screen) = status(&a);
+    assert_eq!(code, 0, "{screen}");
+    // The port is the one that the kernel chose, which the peer sees.
+    let heard = b.path("tunnel", "line1").heard_from.expect("packets came").to_string();
+    for expected in ["tunnel up", "line1", "line2", &format!("from {heard}"), "probed"] {
+        assert!(screen.contains(expected), "{expected} is not in\n{screen}");
+    }
+    assert!(screen.lines().all(|line| line.chars().count() <= 80), "{screen}");
+    stream.end();
+
+    pair.swallow(2, Way::Both);
+    wait_until_down(&a, "line2", Some(DownReason::Dead));
+    // The last packet of the peer may be younger than its last confirmation.
+    wait_for("both directions are silent", || {
+        let (code, screen) = status(&a);
+        assert_eq!(code, 5, "{screen}");
+        let expected = "! path line2 is dead: nothing is heard in either direction";
+        screen.contains(expected).then_some(())
+    });
+
+    pair.swallow(1, Way::Both);
+    wait_for("no path is left", || {
+        let (code, value) = json(&a);
+        (code == 6 && value["state"] == "down").then_some(())
+    });
+
+    pair.mend(1, Way::Both);
+    pair.mend(2, Way::Both);
+    for line in ["line1", "line2"] {
+        wait_until_down(&a, line, None);
+    }
+    wait_for("nothing is wrong any more", || {
+        let (code, screen) = status(&a);
+        (code == 0 && !screen.contains("  ! ")).then_some(())
+    });
+}
+
+/// Ends its process with the test.
+struct Watch(Child);
+
+impl Drop for Watch {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+#[test]
+fn a_watch_survives_the_daemon() {
+    let pair = Pair::new(&[Line::default(); 2]);
+    let ([mut a, _b], _keys) = adaptive(&pair);
+    let mut command = mpt(&a, &["status", "--watch", "--json"]);
+    let mut watch = Watch(command.stdout(Stdio::piped()).spawn().unwrap());
+    let mut lines = BufReader::new(watch.0.stdout.take().unwrap()).lines();
+    let mut wait_until = |state: &str| {
+        let states = lines.by_ref().map(|line| {
+            let value: Value = serde_json::from_str(&line.unwrap()).unwrap();
+            value["state"].as_str().unwrap().to_owned()
+        });
+        // One line a second: what takes longer takes too long.
+        let seen: Vec<_> = states.take(15).take_while(|it| it != state).collect();
+        assert!(seen.len() < 15, "not {state}: {seen:?}");
+    };
+    wait_until("up");
+    a.kill();
+    wait_until("unreachable");
+    a.start_again(&pair.a);
+    wait_until("up");
+}
