@@ -32,7 +32,7 @@ test: ## every test; needs root or sudo or user namespaces for the network tests
 	$(CARGO) test --workspace --locked --no-fail-fast $(RUNNER)
 
 .PHONY: seen-test
-seen-test: ## the status, the dashboard in a real browser and its metrics in a real Prometheus; needs root
+seen-test: ## the status, mpt top in a real terminal, the dashboard in a real browser and its metrics in a real Prometheus; needs root
 	@scripts/setup seen-test
 	$(CARGO) build --locked -p mpt
 	$(CARGO) test --locked -p mptd --test seen $(RUNNER) -- --include-ignored --test-threads 2

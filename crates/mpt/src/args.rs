@@ -57,6 +57,8 @@ pub(crate) struct Daemon {
 pub(crate) enum Operation {
     /// Show at one glance how the tunnel is, and what is wrong; the exit code tells the state
     Status(Status),
+    /// Show the tunnel live, with the last minutes of each path and keys to take paths in and out of service
+    Top(Top),
     /// Serve a page that shows the tunnel live, and metrics for Prometheus; a process of its own that needs no privileges
     ///
     /// The page is at /, OpenMetrics are at /metrics, and what mpt status --json prints is at /health, with the HTTP status 200 while
@@ -167,6 +169,12 @@ pub(crate) struct Status {
     #[arg(long)]
     pub(crate) json: bool,
     /// Only this connection
+    pub(crate) connection: Option<String>,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Top {
+    /// The connection that is looked at first
     pub(crate) connection: Option<String>,
 }
 

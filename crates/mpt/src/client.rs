@@ -71,6 +71,18 @@ impl From<Error> for Failed {
     }
 }
 
+/// Checks that the command line names a daemon, which need not be there now.
+///
+/// # Errors
+///
+/// [`Failed::Usage`] or [`Failed::File`]
+pub(crate) fn check(daemon: &Daemon) -> Result<(), Failed> {
+    match connect(daemon) {
+        Err(failed @ (Failed::Usage(_) | Failed::File(_))) => Err(failed),
+        _ => Ok(()),
+    }
+}
+
 /// A conversation with the daemon that the command line names.
 pub(crate) fn connect(daemon: &Daemon) -> Result<Client, Failed> {
     let Daemon { socket, remote, key, peer, psk } = daemon;

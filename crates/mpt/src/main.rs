@@ -19,6 +19,9 @@ mod monitor;
 mod run;
 mod show;
 mod status;
+mod steer;
+mod top;
+mod watched;
 
 use std::io::{self, BufWriter, Write};
 use std::process::ExitCode;

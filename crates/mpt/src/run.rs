@@ -14,7 +14,9 @@ use crate::args::{
     Show, Target,
 };
 use crate::client::{self, Failed};
-use crate::{advise, candidates, dashboard, doctor, import, keys, manual, monitor, show, status};
+use crate::{
+    advise, candidates, dashboard, doctor, import, keys, manual, monitor, show, status, steer, top,
+};
 
 /// Runs one command.
 pub(crate) fn run(args: &Args, out: &mut impl Write) -> Result<(), Failed> {
@@ -36,6 +38,7 @@ pub(crate) fn run(args: &Args, out: &mut impl Write) -> Result<(), Failed> {
             return doctor::run(config, &args.daemon, *json, out);
         }
         Operation::Status(wanted) => return status::run(wanted, &args.daemon, out),
+        Operation::Top(wanted) => return top::run(wanted, &args.daemon),
         Operation::Dashboard(wanted) => return dashboard::run(wanted, &args.daemon, out),
         Operation::Show(wanted)
         | Operation::Connection { operation: ConnectionOperation::Show(wanted) } => {
@@ -86,6 +89,12 @@ pub(crate) fn run(args: &Args, out: &mut impl Write) -> Result<(), Failed> {
         },
         Operation::Reload => Command::Reload,
     };
+    let said = match &command {
+        Command::SetPath { connection, path, change } => {
+            Some(steer::said(connection, path, change))
+        }
+        _ => None,
+    };
     // An answer to another question is not taken for success.
     let expected = std::mem::discriminant(&match command {
         Command::SetPath { .. } => Reply::Done,
@@ -96,7 +105,10 @@ pub(crate) fn run(args: &Args, out: &mut impl Write) -> Result<(), Failed> {
         reply if std::mem::discriminant(&reply) != expected => Err(Failed::unexpected(&reply)),
         Reply::Changed(changed) => self::changed(&changed, out),
         Reply::Reloaded(reloaded) => self::reloaded(&reloaded, out),
-        _ => Ok(()),
+        _ => match said {
+            Some(said) => Ok(writeln!(out, "{said}")?),
+            None => Ok(()),
+        },
     }
 }
 

@@ -131,17 +131,19 @@ fn show_as_json_gives_everything() {
 
 #[test]
 fn path_commands_ask_for_the_change() {
-    for (args, change) in [
-        (vec!["path", "up", "office", "dsl"], r#"{"up":true}"#),
-        (vec!["path", "down", "office", "dsl"], r#"{"up":false}"#),
-        (vec!["path", "set", "office", "dsl", "weight=3"], r#"{"weight":3}"#),
+    for (args, change, said) in [
+        (vec!["path", "up", "office", "dsl"], r#"{"up":true}"#, "in service"),
+        (vec!["path", "down", "office", "dsl"], r#"{"up":false}"#, "out of service"),
+        (vec!["path", "set", "office", "dsl", "weight=3"], r#"{"weight":3}"#, "weight 3"),
         (
             vec!["path", "set", "office", "dsl", "weight_in=65535", "tier=1"],
             r#"{"weight_in":65535,"tier":1}"#,
+            "weight_in 65535, tier 1",
         ),
     ] {
         let (asked, done) = FakeDaemon::replying(Reply::Done).run(&args);
-        assert_eq!(done, outcome(0, "", ""), "{args:?}");
+        let said = format!("path dsl of connection office: {said}\n");
+        assert_eq!(done, outcome(0, &said, ""), "{args:?}");
         let mpt_api::Command::SetPath { connection, path, change: asked } = asked else {
             panic!("{asked:?}")
         };

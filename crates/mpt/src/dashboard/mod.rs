@@ -1,9 +1,6 @@
 //! `mpt dashboard`: a page for people and `/metrics` for Prometheus, by a process of its own that asks the daemon as every other program does.
 
 mod guard;
-mod history;
-mod metrics;
-mod watched;
 mod web;
 
 use std::io::Write;
@@ -12,8 +9,8 @@ use std::path::Path;
 
 use crate::args::{Daemon, Dashboard};
 use crate::client::Failed;
+use crate::watched::Watched;
 use guard::Guard;
-use watched::Watched;
 
 /// The longest token.
 const MOST_TOKEN: u64 = 4_096;
@@ -25,9 +22,7 @@ pub(crate) fn run(wanted: &Dashboard, daemon: &Daemon, out: &mut impl Write) -> 
     let token = wanted.token_file.as_deref().map(token).transpose()?;
     let guard = Guard::new(wanted.listen, token).map_err(Failed::Usage)?;
     // A daemon that is away is shown as such, but half a command line is an error.
-    if let Err(failed @ (Failed::Usage(_) | Failed::File(_))) = crate::client::connect(daemon) {
-        return Err(failed);
-    }
+    crate::client::check(daemon)?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(async {
         let listener = tokio::net::TcpListener::bind(wanted.listen).await;

@@ -18,9 +18,8 @@ use serde::Deserialize;
 use tokio::sync::Semaphore;
 
 use super::guard::{Guard, check};
-use super::metrics;
-use super::watched::Watched;
 use crate::status::state;
+use crate::watched::{Watched, metrics};
 
 /// The page and its parts, each with its type.
 const PAGE: (&str, &str) = ("text/html; charset=utf-8", include_str!("page/index.html"));

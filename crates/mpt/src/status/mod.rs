@@ -1,8 +1,8 @@
 //! `mpt status`: how the tunnel is, at one glance.
 
 mod problems;
-mod render;
-mod screen;
+pub(crate) mod render;
+pub(crate) mod screen;
 pub(crate) mod state;
 mod summary;
 
@@ -20,7 +20,7 @@ use crate::client::{self, Failed};
 use render::WIDTH;
 use screen::Line;
 use state::State;
-pub(crate) use summary::{Process, Summary, Tunnel};
+pub(crate) use summary::{Process, Summary, Tunnel, Uplink};
 
 /// The time between two screens of `--watch`.
 const INTERVAL: Duration = Duration::from_secs(1);

@@ -15,7 +15,7 @@ use super::summary::{Summary, Tunnel, Uplink};
 pub(crate) const WIDTH: usize = 80;
 
 /// The narrowest terminal that gets a table.
-const TABLE: usize = 79;
+pub(crate) const TABLE: usize = 79;
 
 /// The width of the column of names on a terminal of [`TABLE`] columns.
 const NAME: usize = 9;
@@ -44,8 +44,8 @@ pub(crate) fn screen(summary: &Summary, width: usize) -> Vec<Line> {
     lines
 }
 
-/// State and rates of the whole, and the daemon's version and age, on the same line where there is room.
-fn heading(summary: &Summary, width: usize) -> Vec<Line> {
+/// Returns state and rates of the whole, and the daemon's version and age, on the same line where there is room.
+pub(crate) fn heading(summary: &Summary, width: usize) -> Vec<Line> {
     let state = Line::new()
         .with(STRONG, "mpt")
         .with(PLAIN, " ")
@@ -70,6 +70,19 @@ fn heading(summary: &Summary, width: usize) -> Vec<Line> {
 }
 
 fn tunnel(lines: &mut Vec<Line>, tunnel: &Tunnel, width: usize) {
+    whole(lines, tunnel, width);
+    if width >= TABLE {
+        table(lines, &tunnel.paths, width);
+    } else {
+        for path in &tunnel.paths {
+            card(lines, path, width);
+        }
+    }
+    problems(lines, &tunnel.problems, width);
+}
+
+/// Adds what concerns a connection as a whole.
+pub(crate) fn whole(lines: &mut Vec<Line>, tunnel: &Tunnel, width: usize) {
     let room = width.saturating_sub(12).max(4);
     let name = Line::new().with(STRONG, shortened(&tunnel.name, room)).with(PLAIN, " ");
     let name = name.with(colour(tunnel.state), tunnel.state.to_string());
@@ -96,14 +109,6 @@ fn tunnel(lines: &mut Vec<Line>, tunnel: &Tunnel, width: usize) {
         fact(lines, PLAIN, &rest, width);
     }
     fact(lines, PLAIN, &peer(tunnel), width);
-    if width >= TABLE {
-        table(lines, &tunnel.paths, width);
-    } else {
-        for path in &tunnel.paths {
-            card(lines, path, width);
-        }
-    }
-    problems(lines, &tunnel.problems, width);
 }
 
 /// A sentence below the name of a connection.
@@ -145,8 +150,25 @@ fn seal(tunnel: &Tunnel) -> (Style, &'static str) {
 }
 
 fn table(lines: &mut Vec<Line>, paths: &[Uplink], width: usize) {
+    let names = width_of_names(paths, width);
+    lines.push(headings(names));
+    for path in paths {
+        lines.push(row("  ", path, names));
+        let indent = format!("  {:<names$} ", "");
+        for fact in wrapped(&facts(path).join(", "), width_of_facts(names), 2) {
+            lines.push(Line::new().with(FAINT, format!("{indent}{fact}")));
+        }
+    }
+}
+
+/// Returns the width of the column of names in a table.
+pub(crate) fn width_of_names(paths: &[Uplink], width: usize) -> usize {
     let longest = paths.iter().map(|path| path.name.chars().count()).max().unwrap_or(0);
-    let names = longest.max("UPLINK".len()).min(NAME + width.saturating_sub(TABLE));
+    longest.max("UPLINK".len()).min(NAME + width.saturating_sub(TABLE))
+}
+
+/// Returns the first line of a table.
+pub(crate) fn headings(names: usize) -> Line {
     let mut heading = format!("  {:<names$}", "UPLINK");
     for (number, (name, width)) in COLUMNS.into_iter().enumerate() {
         heading.push(' ');
@@ -156,24 +178,22 @@ fn table(lines: &mut Vec<Line>, paths: &[Uplink], width: usize) {
             format!("{name:>width$}")
         });
     }
-    lines.push(Line::new().with(FAINT, heading));
-    for path in paths {
-        let (style, state) = state(path);
-        let (_, width) = COLUMNS[0];
-        let mut line = Line::new()
-            .with(PLAIN, "  ")
-            .with(STRONG, format!("{:<names$}", shortened(&path.name, names)))
-            .with(PLAIN, " ")
-            .with(style, format!("{:<width$}", state.split(' ').next().unwrap_or("")));
-        for ((_, value), (_, width)) in figures(path).into_iter().zip(&COLUMNS[1..]) {
-            line = line.with(PLAIN, format!(" {value:>width$}"));
-        }
-        lines.push(line);
-        let indent = format!("  {:<names$} ", "");
-        for fact in wrapped(&facts(path).join(", "), width_of_facts(names), 2) {
-            lines.push(Line::new().with(FAINT, format!("{indent}{fact}")));
-        }
+    Line::new().with(FAINT, heading)
+}
+
+/// Returns the line of a path in a table, behind two characters that mark it.
+pub(crate) fn row(mark: &str, path: &Uplink, names: usize) -> Line {
+    let (style, state) = state(path);
+    let (_, width) = COLUMNS[0];
+    let mut line = Line::new()
+        .with(PLAIN, mark)
+        .with(STRONG, format!("{:<names$}", shortened(&path.name, names)))
+        .with(PLAIN, " ")
+        .with(style, format!("{:<width$}", state.split(' ').next().unwrap_or("")));
+    for ((_, value), (_, width)) in figures(path).into_iter().zip(&COLUMNS[1..]) {
+        line = line.with(PLAIN, format!(" {value:>width$}"));
     }
+    line
 }
 
 /// The room that the second line of a path has beside the column of names.
@@ -197,8 +217,8 @@ fn card(lines: &mut Vec<Line>, path: &Uplink, width: usize) {
     }
 }
 
-/// The figures of a path, with the names that they have where there is no table; "-" where there is none.
-fn figures(path: &Uplink) -> [(&'static str, String); 8] {
+/// Returns the figures of a path, with the names that they have where there is no table; "-" where there is none.
+pub(crate) fn figures(path: &Uplink) -> [(&'static str, String); 8] {
     let or_none = |text: Option<String>| text.unwrap_or_else(|| "-".into());
     // What was measured before a path went down says nothing about it now.
     let now = |us: Option<u64>| us.filter(|_| path.state != PathState::Down);
@@ -224,8 +244,8 @@ fn figures(path: &Uplink) -> [(&'static str, String); 8] {
     ]
 }
 
-/// What else there is to say about a path.
-fn facts(path: &Uplink) -> Vec<String> {
+/// Returns what else there is to say about a path.
+pub(crate) fn facts(path: &Uplink) -> Vec<String> {
     let mut facts = vec![match (path.source, &path.interface) {
         (Some(source), Some(interface)) => format!("from {source} on {interface}"),
         (Some(source), None) => format!("from {source}"),
@@ -250,7 +270,8 @@ fn facts(path: &Uplink) -> Vec<String> {
     facts
 }
 
-fn problems(lines: &mut Vec<Line>, problems: &[String], width: usize) {
+/// Adds what is wrong, a sentence each.
+pub(crate) fn problems(lines: &mut Vec<Line>, problems: &[String], width: usize) {
     for problem in problems {
         for (number, piece) in wrapped(problem, width.saturating_sub(4), 0).iter().enumerate() {
             let mark = if number == 0 { "  ! " } else { "    " };
@@ -259,7 +280,8 @@ fn problems(lines: &mut Vec<Line>, problems: &[String], width: usize) {
     }
 }
 
-fn state(path: &Uplink) -> (Style, String) {
+/// Returns the state of a path in a word, with its reason, and its colour.
+pub(crate) fn state(path: &Uplink) -> (Style, String) {
     match (path.state, path.down) {
         // Somebody wanted it so.
         (PathState::Down, Some(reason @ DownReason::Administrative)) => {

@@ -42,6 +42,11 @@ impl Line {
         self.0.iter().map(|(_, text)| text.chars().count()).sum()
     }
 
+    /// Returns its pieces, each with its style.
+    pub(crate) fn pieces(&self) -> impl Iterator<Item = (Style, &str)> {
+        self.0.iter().map(|(style, text)| (*style, text.as_str()))
+    }
+
     /// Returns the text of at most `width` characters, with the sequences that a terminal takes for colours.
     pub(crate) fn fitted(&self, width: usize) -> String {
         let length = self.length();

@@ -1,5 +1,8 @@
 //! The daemon as it is seen from here: asked once a second, its events collected, and what is known of it kept while it is away.
 
+pub(crate) mod history;
+pub(crate) mod metrics;
+
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
@@ -10,13 +13,13 @@ use mpt_client::Client;
 use serde::Serialize;
 use tokio::sync::watch;
 
-use super::history::{Drawn, History};
-use super::metrics::Metrics;
 use crate::args::Daemon;
 use crate::client::{self, Failed};
 use crate::events;
 use crate::status::state::State;
 use crate::status::{Summary, Tunnel};
+use history::{Drawn, History};
+use metrics::Metrics;
 
 /// The time between two questions.
 const INTERVAL: Duration = Duration::from_secs(1);
@@ -31,11 +34,26 @@ const MOST_EVENTS: usize = 500;
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Happened {
     /// Numbers from 1 on, in the order in which it was learnt.
-    number: u64,
+    pub(crate) number: u64,
     /// When, in milliseconds since 1970.
-    time_ms: u64,
+    pub(crate) time_ms: u64,
     /// What, for people.
-    text: String,
+    pub(crate) text: String,
+}
+
+/// What is known at one moment, for a screen.
+#[derive(Debug)]
+pub(crate) struct Seen {
+    /// The last answer, or why there is none.
+    pub(crate) now: Summary,
+    /// The last answer that there was; the same as `now` when there was none.
+    pub(crate) last: Summary,
+    /// When the daemon answered last, in milliseconds since 1970; `None`: never.
+    pub(crate) answered_ms: Option<u64>,
+    /// The last events, the oldest first.
+    pub(crate) events: Vec<Happened>,
+    /// The history of the connection that is looked at.
+    pub(crate) drawn: Drawn,
 }
 
 /// What a page is told.
@@ -199,6 +217,21 @@ impl Watched {
     /// Returns the history of a connection.
     pub(crate) fn history(&self, connection: &str, span: u64) -> Drawn {
         lock(&self.known).history.of(connection, span, now_ms() / 1_000)
+    }
+
+    /// Returns what is known, with the history of this connection, or of the first, over the last `span` seconds.
+    pub(crate) fn seen(&self, connection: Option<&str>, span: u64) -> Seen {
+        let known = lock(&self.known);
+        let last = known.last.as_ref().unwrap_or(&known.summary).clone();
+        let first = last.connections.first().map(|it| it.name.as_str());
+        let name = connection.or(first).unwrap_or_default();
+        Seen {
+            now: known.summary.clone(),
+            answered_ms: known.answered_ms,
+            events: known.events.iter().cloned().collect(),
+            drawn: known.history.of(name, span, now_ms() / 1_000),
+            last,
+        }
     }
 
     /// Returns JSON for a page that looks at this connection, or at the first, and knows the events up to this number; and the number of the last event.

@@ -18,6 +18,21 @@ const VALUES: usize = 5;
 /// was measured.
 type Values = [f32; VALUES];
 
+/// Names a value of a point.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Measure {
+    /// Bits sent per second.
+    Sent,
+    /// Bits received per second.
+    Received,
+    /// Round-trip time in milliseconds.
+    Rtt,
+    /// Queue in milliseconds.
+    Queue,
+    /// Loss in percent.
+    Loss,
+}
+
 /// A moment in seconds since 1970, and what was measured then.
 #[derive(Clone, Copy, Debug)]
 struct Point(u64, Values);
@@ -78,11 +93,33 @@ struct Series {
 }
 
 /// The paths of a connection as a page draws them.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Default, Serialize)]
 pub(crate) struct Drawn {
     /// Seconds from one point to the next.
     step: u64,
     paths: Vec<DrawnPath>,
+}
+
+impl Drawn {
+    /// Returns one value of a path for each step of the last `columns` steps up to `now`, in seconds since 1970; `None` where nothing was measured.
+    pub(crate) fn series(
+        &self,
+        path: &str,
+        measure: Measure,
+        columns: usize,
+        now: u64,
+    ) -> Vec<Option<f32>> {
+        let mut series = vec![None; columns];
+        let points = self.paths.iter().find(|it| it.name == path).map(|it| &*it.points);
+        for Point(time, values) in points.unwrap_or_default() {
+            let back = (now.saturating_sub(*time) / self.step) as usize;
+            if *time <= now && back < columns {
+                let value = values[measure as usize];
+                series[columns - 1 - back] = value.is_finite().then_some(value);
+            }
+        }
+        series
+    }
 }
 
 #[derive(Debug, Serialize)]
