@@ -169,23 +169,12 @@ pub enum Ecn {
 
 /// Whether the data of a connection is encrypted and authenticated.
 #[derive(
-    Clone,
-    Copy,
-    Debug,
-    Default,
-    Display,
-    IntoStaticStr,
-    PartialEq,
-    Eq,
-    VariantNames,
-    Serialize,
-    Deserialize,
+    Clone, Copy, Debug, Display, IntoStaticStr, PartialEq, Eq, VariantNames, Serialize, Deserialize,
 )]
 #[serde(rename_all = "snake_case")]
 #[strum(serialize_all = "snake_case")]
 pub enum Seal {
     /// Never.
-    #[default]
     Off,
     /// Where the other end seals, too. One that has sealed once has to go on.
     On,

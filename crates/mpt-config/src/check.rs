@@ -171,8 +171,13 @@ fn connection_alone(
     if connection.seal != Seal::Off && connection.checksum {
         error(
             "checksum",
-            "true, but sealed packets have a tag that says more; write false, or seal = \"off\""
-                .into(),
+            if lines.has("seal") {
+                "true, but sealed packets have a tag that says more; write false, or seal = \"off\""
+            } else {
+                "true, but data of a session is sealed unless seal = \"off\", and sealed packets have a tag that says more; write \
+                 false, or seal = \"off\" at both ends"
+            }
+            .into(),
         );
     }
     let names = paths.iter().map(|p| (p.value.name.as_str(), p.lines.of("name")));
@@ -194,14 +199,19 @@ fn connection_alone(
     for Located { value: path, lines } in paths.iter() {
         let overhead = connection.overhead(path);
         if let Some(mtu) = path.mtu.filter(|&mtu| inner_v6 && mtu - overhead < IPV6_MINIMUM) {
+            let (left, least) = (mtu - overhead, IPV6_MINIMUM + overhead);
+            let remedy = match mtu - connection.plain_overhead(path) {
+                plain if plain > left && plain >= IPV6_MINIMUM => format!(
+                    "write at least {least}, take the IPv6 networks and addresses out, or write seal = \"off\" at both ends, which \
+                     leaves {plain}"
+                ),
+                _ => format!("write at least {least}, or take the IPv6 networks and addresses out"),
+            };
             context.error(
                 lines.of("mtu"),
                 "connection.path.mtu",
                 format!(
-                    "{mtu} leaves {} bytes for inner packets, IPv6 needs {IPV6_MINIMUM}; write at least {}, or take the \
-                     IPv6 networks and addresses out",
-                    mtu - overhead,
-                    IPV6_MINIMUM + overhead
+                    "{mtu} leaves {left} bytes for inner packets, IPv6 needs {IPV6_MINIMUM}; {remedy}"
                 ),
             );
         }

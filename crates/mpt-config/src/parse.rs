@@ -64,22 +64,22 @@ pub(super) fn connection(
     mut table: Table<'_>,
     around: &Around<'_>,
 ) -> Option<ConnectionDraft> {
-    let (mut connection, whole): (Connection, _) = key::read(&mut table, around);
-    if around.several_devices {
-        table.require("device", ONE_DEVICE);
-    }
-    let selects = table.tables("select").into_iter();
-    let selects = selects.filter_map(|table| key::table(table, around)).collect();
     let other_end = match (table.has("peer"), table.has("compat")) {
         (true, _) => OtherEnd::Session,
         (false, true) => OtherEnd::Prototype,
         (false, false) => OtherEnd::Plain,
     };
+    let around = Around { other_end, ..*around };
+    let (mut connection, whole): (Connection, _) = key::read(&mut table, &around);
+    if around.several_devices {
+        table.require("device", ONE_DEVICE);
+    }
+    let selects = table.tables("select").into_iter();
+    let selects = selects.filter_map(|table| key::table(table, &around)).collect();
     let peer = table.table("peer");
     let on = connection.compat.is_some();
-    let compat = compat::compat(context, &mut table, on, around);
+    let compat = compat::compat(context, &mut table, on, &around);
     table.require("path", "[[connection.path]] with a name, local and remote");
-    let around = Around { other_end, ..*around };
     let paths: Vec<_> = (table.tables("path").into_iter())
         .filter_map(|table| path(context, table, &around))
         .collect();

@@ -121,7 +121,7 @@ pub struct Connection {
     pub checksum: bool,
     /// Checksum of the outer UDP header. `false` only when every path runs over IPv4.
     pub udp_checksum: bool,
-    /// Whether its data is sealed. Only with a peer.
+    /// Whether its data is sealed. `Off` without a peer.
     pub seal: Seal,
     /// Which way it carries packets.
     pub direction: Direction,
@@ -246,7 +246,7 @@ pub struct Path {
     pub nat: bool,
 }
 
-/// What is at the other end of a connection, as far as its paths have other defaults.
+/// What is at the other end of a connection, as far as it or its paths have other defaults.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum OtherEnd {
     /// Whatever speaks GRE in UDP.
@@ -310,6 +310,15 @@ pub const fn usual_ecn(mapping: Mapping) -> Ecn {
     }
 }
 
+/// Whether the data of a connection is sealed that does not say so: with a session it is. `None` without: then there are no keys for it.
+#[must_use]
+pub(super) fn usual_seal(other_end: OtherEnd) -> Option<Seal> {
+    match other_end {
+        OtherEnd::Session => Some(Seal::On),
+        OtherEnd::Prototype | OtherEnd::Plain => None,
+    }
+}
+
 impl Connection {
     /// What is at the other end.
     pub(super) fn other_end(&self) -> OtherEnd {
@@ -337,6 +346,14 @@ impl Connection {
 
     /// Bytes that the tunnel adds to an inner packet on this path: outer IP, UDP, GRE (RFC 2784, RFC 2890) or what sealing takes.
     pub fn overhead(&self, path: &Path) -> u16 {
+        match self.seal {
+            Seal::Off => self.plain_overhead(path),
+            Seal::On | Seal::Require => mtu::overhead(outer(path), mtu::SEALED),
+        }
+    }
+
+    /// The same if nothing is sealed.
+    pub(super) fn plain_overhead(&self, path: &Path) -> u16 {
         // The server assigns a key.
         let key = self.key.is_some() || self.is_created_on_demand();
         let header = gre::Repr {
@@ -345,13 +362,13 @@ impl Connection {
             key: key.then_some(0),
             sequence: self.sends_sequence().then_some(0),
         };
-        let encapsulation = match self.seal {
-            Seal::Off => header.header_len() as u16,
-            Seal::On | Seal::Require => mtu::SEALED,
-        };
-        let outer = if path.remote.is_ipv4() { Version::V4 } else { Version::V6 };
-        mtu::overhead(outer, encapsulation)
+        mtu::overhead(outer(path), header.header_len() as u16)
     }
+}
+
+/// The version of the outer packets.
+fn outer(path: &Path) -> Version {
+    if path.remote.is_ipv4() { Version::V4 } else { Version::V6 }
 }
 
 /// The address of this family that stands for none.

@@ -321,6 +321,10 @@ bad! {
         "mpt.toml:7: connection.seal: data is sealed under the keys of a session; add a table [connection.peer], or write \"off\"";
     sealed_with_a_checksum: with_keys("name = \"branch\"", "name = \"branch\"\nseal = \"require\"\nchecksum = true") =>
         "mpt.toml:23: connection.checksum: true, but sealed packets have a tag that says more; write false, or seal = \"off\"";
+    sealed_by_default_with_a_checksum: with_keys("name = \"branch\"", "name = \"branch\"\nchecksum = true") =>
+        "mpt.toml:22: connection.checksum: true, but data of a session is sealed unless seal = \"off\", and sealed packets have a tag that says more; write false, or seal = \"off\" at both ends";
+    mtu_too_small_for_ipv6_inside_what_is_sealed: with_keys("networks = [\"10.9.0.2\"]\n[connection.peer]\npublic_key = \"VNGkqZLC2v5RVRmzsu6nZ+ZGyP5RmIVDRDpZ5jWFKHo=\"\npsk_file = \"/psk\"\n[[connection.path]]\nname = \"any\"", "networks = [\"fd00::2\"]\n[connection.peer]\npublic_key = \"VNGkqZLC2v5RVRmzsu6nZ+ZGyP5RmIVDRDpZ5jWFKHo=\"\npsk_file = \"/psk\"\n[[connection.path]]\nname = \"any\"\nmtu = 1335") =>
+        "mpt.toml:29: connection.path.mtu: 1335 leaves 1279 bytes for inner packets, IPv6 needs 1280; write at least 1336, take the IPv6 networks and addresses out, or write seal = \"off\" at both ends, which leaves 1299";
     port_zero: with("name = \"dsl\"", "name = \"dsl\"\nremote_port = 0") =>
         "mpt.toml:10: connection.path.remote_port: 0 is not a port; write an integer from 1 to 65535";
     source_port_wrong: with("name = \"dsl\"", "name = \"dsl\"\nsource_port = \"any\"") =>

@@ -99,7 +99,8 @@ impl Keys for Client {
         &field!(
             Client.seal,
             Choice(&SEALS),
-            "Whether the data of the client's connections is encrypted and authenticated, as in [[connection]]."
+            "Whether the data of the client's connections is encrypted and authenticated, as in [[connection]]: with \"require\" a client that does not do so \
+             gets no data."
         ),
         &field!(
             Client.mappings,
@@ -141,7 +142,7 @@ impl Keys for Client {
             max_connections: 1,
             max_paths: 8,
             max_weight: 1000,
-            seal: Seal::default(),
+            seal: Seal::On,
             mappings: vec![Mapping::Packet, Mapping::Adaptive, Mapping::Flow, Mapping::Duplicate],
             repair: Repair::default(),
             silent: Duration::from_secs(300),

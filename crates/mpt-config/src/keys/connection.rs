@@ -5,7 +5,7 @@ use mpt_api::{Direction, Ecn, Mapping, Repair, Seal};
 use super::super::form::{Boolean, Choice, Integer, List, text};
 use super::super::key::{Keys, Part, Reload, Shown, Within, field, key};
 use super::super::reorder::Reorder;
-use super::super::types::{Connection, Fallback, usual_ecn};
+use super::super::types::{Connection, Fallback, usual_ecn, usual_seal};
 use super::super::{compat::Compat, values};
 use super::{DEVICE, NAME};
 
@@ -82,13 +82,19 @@ impl Keys for Connection {
              configured; what no path has room for waits here, fairly among the flows; needs a session), \"flow\" (each flow stays on one path, without sequence numbers), or \"duplicate\" (a copy on every path: \
              nothing is lost while one path works)."
         ),
-        &field!(
-            Connection.seal,
+        &key(
+            "seal",
             Choice(&SEALS),
-            "Whether data is encrypted and authenticated under the keys of the session: \"off\", \"on\" (if the peer does so, too; a peer that has done so \
-             once is not accepted without it), or \"require\" (without it there is no data). It takes [connection.peer] and 20 bytes of each packet more \
-             than a sequence number does. A change ends the session, which begins anew."
-        ),
+            // Without a session nothing is sealed, and the file has no reason to say so.
+            |it: &Connection| it.peer.is_some().then_some(it.seal),
+            |it, value| it.seal = value,
+            "Whether data is encrypted and authenticated under the keys of the session: \"on\" (if the peer does so, too; with one that does not, data is \
+             plain, and mptd warns of it; a peer that has done so once is not accepted without it), \"require\" (without it there is no data), or \"off\". \
+             By default it is \"on\" with [connection.peer]; without, nothing is sealed. It takes 20 bytes of each packet more than a sequence number does. \
+             A change ends the session, which begins anew."
+        )
+        .follows(|_, around| usual_seal(around.other_end))
+        .shown(Shown::Example("\"require\"")),
         &field!(
             Connection.repair,
             Choice(&REPAIRS),
@@ -114,7 +120,8 @@ impl Keys for Connection {
         &field!(
             Connection.checksum,
             Boolean,
-            "If true, each packet carries a GRE checksum (RFC 2784). It is seldom useful, since the UDP checksum covers the same bytes."
+            "If true, each packet carries a GRE checksum (RFC 2784). It is seldom useful, since the UDP checksum covers the same bytes, and takes seal = \
+             \"off\" where there is a session."
         ),
         &field!(
             Connection.udp_checksum,
@@ -162,7 +169,7 @@ impl Keys for Connection {
             sequence: true,
             checksum: false,
             udp_checksum: true,
-            seal: Seal::default(),
+            seal: Seal::Off,
             direction: Direction::default(),
             mapping: Mapping::default(),
             repair: Repair::default(),

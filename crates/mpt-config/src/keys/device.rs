@@ -65,7 +65,7 @@ impl Keys for Device {
             Integer { noun: "an MTU", range: IPV4_MINIMUM as u64..=65_535 },
             "The largest packet inside the tunnel has this many bytes. By default it is what fits the path with the smallest MTU of all."
         )
-        .shown(Shown::Example("1464")),
+        .shown(Shown::Example("1444")),
     ];
 
     fn usual() -> Self {

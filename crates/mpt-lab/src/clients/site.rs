@@ -148,7 +148,7 @@ fn ip(host: &Host, arguments: &str) -> Result<()> {
     Ok(())
 }
 
-/// Everybody may connect at once, and every path is probed ten times a second even when nothing flows: that is what is measured.
+/// Everybody may connect at once, every path is probed ten times a second even when nothing flows, and data is plain: that is what is measured.
 fn configuration(count: u16, waiting: Waiting, key: &Path, socket: &Path) -> String {
     let listen: Vec<_> = (0..PATHS).map(|path| server_address(path).ip().to_string()).collect();
     let inner = inner_address();
@@ -163,7 +163,7 @@ fn configuration(count: u16, waiting: Waiting, key: &Path, socket: &Path) -> Str
         // Writing to a String cannot fail.
         let _ = write!(
             text,
-            "\n[[client]]\nname = \"c{client}\"\npublic_key = \"{public}\"\npool = \"clients\"\n\
+            "\n[[client]]\nname = \"c{client}\"\npublic_key = \"{public}\"\npool = \"clients\"\nseal = \"off\"\n\
              idle_keepalive = \"100 ms\"\n"
         );
         if waiting == Waiting::Long {

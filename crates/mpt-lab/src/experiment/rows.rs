@@ -10,7 +10,7 @@ use super::source::{Source, Step, Tree};
 use crate::case::{Method, NetworkSpec, TunnelSpec};
 
 /// Keys of `[[connection]]` that an experiment may set: those that have to do with how packets travel.
-const CONNECTION_KEYS: [&str; 13] = [
+const CONNECTION_KEYS: [&str; 14] = [
     "checksum",
     "copy_dscp",
     "direction",
@@ -21,6 +21,7 @@ const CONNECTION_KEYS: [&str; 13] = [
     "late",
     "mapping",
     "max_delay",
+    "seal",
     "sequence",
     "udp_checksum",
     "window",
@@ -80,7 +81,8 @@ fn preset(name: &str, links: &[&str]) -> Option<RowTable> {
         "single-sum" => row("one link of the summed rate", MethodKind::SingleSum),
         "paper" => tunnel("tunnel, paper's settings", false, &drop_late),
         "paper-no-reorder" => tunnel("tunnel, paper's settings, no reordering", false, &unordered),
-        "ours" => tunnel("tunnel, our defaults", true, &[]),
+        // The papers measured plain data: what is laid beside their figures is plain, too.
+        "ours" => tunnel("tunnel, our defaults", true, &[("seal", "off".into())]),
         adapter if ADAPTERS.contains(&adapter) => RowTable {
             adapter: Some(adapter.into()),
             ..row(&format!("{adapter} over the first link"), MethodKind::Adapter)

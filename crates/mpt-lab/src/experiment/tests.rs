@@ -68,7 +68,8 @@ fn cells_have_the_values_of_their_axes() {
     let Method::Tunnel(tunnel) = &ours.method else { panic!("{:?}", ours.method) };
     let weights: Vec<_> = tunnel.paths_a.iter().map(|path| path["weight"].as_integer()).collect();
     assert_eq!(weights, [Some(1), Some(2)]);
-    assert!(tunnel.session && tunnel.connection.is_empty());
+    assert!(tunnel.session);
+    assert_eq!(tunnel.connection, [("seal".into(), "off".into())].into());
     assert_eq!(plan.published.len(), 2);
     assert_eq!(plan.published[1].value, 28.9);
     assert_eq!(plan.expectations[0].at_least, Some(2.0));

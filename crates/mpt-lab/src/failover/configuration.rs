@@ -48,7 +48,12 @@ pub(super) fn text(
          [[connection]]\nname = \"{name}\"\ndevice = \"{name}\"\nnetworks = [\"{there}/32\"]\n"
     );
     if let Some(identity) = identity {
-        let _ = write!(text, "\n[connection.peer]\npublic_key = \"{}\"\n", identity.peer);
+        // The captures are searched for the numbers of the packets inside.
+        let _ = write!(
+            text,
+            "seal = \"off\"\n\n[connection.peer]\npublic_key = \"{}\"\n",
+            identity.peer
+        );
     }
     for line in 0..network.lines() {
         let interface = Network::interface(line);

@@ -89,12 +89,12 @@ fn tcp_over_a_narrow_link(v6: bool, inner_mtu: u64) {
 
 #[test]
 fn tcp_reaches_what_a_link_of_1400_carries() {
-    tcp_over_a_narrow_link(false, 1364);
+    tcp_over_a_narrow_link(false, 1344);
 }
 
 #[test]
 fn over_ipv6_too() {
-    tcp_over_a_narrow_link(true, 1344);
+    tcp_over_a_narrow_link(true, 1324);
 }
 
 #[test]
@@ -184,14 +184,14 @@ fn with_a_session_a_forged_report_changes_nothing() {
     let port = a.path("tunnel", "line1").source_ports[0];
     for _ in 0..100 {
         liar.lie(port);
-        assert_full_size(&pair, &a, ["10.72.0.1:0", "10.72.0.2:0"], 1464 - 28);
+        assert_full_size(&pair, &a, ["10.72.0.1:0", "10.72.0.2:0"], 1444 - 28);
         assert_eq!(a.path("tunnel", "line1").mtu, 1500);
     }
     assert!(a.daemon_drops("icmp_too_big") > 0, "they were read");
     // The kernel believes it, and mpt does not ask the kernel.
     let route = pair.a.ip("route get 10.71.1.2");
     assert!(route.contains("mtu 576") || route.contains("mtu 552"), "{route}");
-    assert_eq!(device_mtu(&pair.a), 1464);
+    assert_eq!(device_mtu(&pair.a), 1444);
     drop(b);
 }
 

@@ -30,10 +30,10 @@ pub(crate) const CONTROL: [&str; 7] = [
     "strangers",
 ];
 
-/// Sends the kinds one after the other.
-fn attack(kinds: &[&str]) {
+/// Sends the kinds one after the other. `sealed`: whether the correct peers seal their data.
+fn attack(kinds: &[&str], sealed: bool) {
     let _alone = alone();
-    let scene = Scene::new(|_| {});
+    let scene = if sealed { Scene::new(|_| {}) } else { Scene::plain() };
     let mtu = scene.daemons[1].show().devices[0].mtu;
     for (rate, seconds) in [(0, seconds()), (1, 0.2), (RATE, seconds())] {
         let watch = scene.watch();
@@ -43,7 +43,7 @@ fn attack(kinds: &[&str]) {
                 let before = scene.counters();
                 let config = json!({
                     "from": "10.71.1.1:4754", "to": "10.71.1.2:4754", "networks": ["10.72.0.1", "10.72.0.2"],
-                    "responder": scene.identities[1].public(), "kinds": [kind], "rate": rate, "seconds": seconds,
+                    "responder": scene.identities[1].public(), "kinds": [kind], "rate": rate, "seconds": seconds, "sealed": sealed,
                 });
                 let said = Program::start(&scene.outside, "offpath.py", &config).finish();
                 if rate == RATE {
@@ -59,15 +59,21 @@ fn attack(kinds: &[&str]) {
 
 #[test]
 fn by_bad_data() {
-    attack(&DATA);
+    attack(&DATA, false);
+}
+
+/// Where data is sealed, not even what would be delivered otherwise has an effect.
+#[test]
+fn by_any_data_where_it_is_sealed() {
+    attack(&[&["genuine", "sealed"], &DATA[..]].concat(), true);
 }
 
 #[test]
 fn by_icmp_errors() {
-    attack(&ICMP);
+    attack(&ICMP, true);
 }
 
 #[test]
 fn by_control_frames() {
-    attack(&CONTROL);
+    attack(&CONTROL, true);
 }

@@ -59,11 +59,31 @@ fn by_everything_that_passed_once_more() {
     expect_silence(&socket, Duration::from_millis(100));
 }
 
-/// The UDP checksum is no obstacle to someone who can write a new one. The changed packet is delivered.
+/// Where data is sealed, which it is without being asked for.
 #[test]
-fn but_data_can_be_changed_on_its_way() {
+fn by_data_once_more_or_changed() {
     let _alone = alone();
     let scene = Scene::new(|_| {});
+    let config = json!({
+        "ports": ["a1", "b1"], "record": 1.0, "kinds": ["data", "alter_data"], "rate": RATE, "seconds": 2.0 * seconds(),
+    });
+    let mut program = Program::start(scene.pair.middle(), "onpath.py", &config);
+    assert_eq!(program.said()["step"], "listening");
+    let recorded = scene.watch();
+    let frames = program.said()["frames"].clone();
+    assert!(frames[0].as_u64() > Some(20) && frames[1].as_u64() > Some(20), "{frames}");
+    let said = program.finish();
+    assert!(said.iter().all(|kind| kind["sent"].as_u64() > Some(0)), "{said:?}");
+    scene.assert_counted(&recorded.counters, &said);
+    scene.assert_undisturbed(recorded, "data once more or changed");
+    assert_fast(&said, RATE);
+}
+
+/// The UDP checksum is no obstacle to someone who can write a new one. The changed packet is delivered.
+#[test]
+fn but_plain_data_can_be_changed_on_its_way() {
+    let _alone = alone();
+    let scene = Scene::plain();
     let receiver = scene.pair.b.udp("10.72.0.2:7000");
     let config =
         json!({ "ports": ["a1", "b1"], "find": "genuine", "write": "changed", "seconds": 20 });

@@ -3,7 +3,7 @@
     offpath.py CONFIG
 
 CONFIG is JSON: "to" and "from" (the ends of a path), "networks" (inner addresses: of the sender's end, of the receiver's), "responder" (public key of
-the receiver, base64), "kinds", "rate", "seconds". For each kind it prints a line of JSON: what it sent, how fast, and the counters that have to grow by it.
+the receiver, base64), "kinds", "rate", "seconds", "sealed" (whether the ends seal their data). For each kind it prints a line of JSON: what it sent, how fast, and the counters that have to grow by it.
 """
 import base64
 import json
@@ -31,6 +31,10 @@ def udp(source, destination, payload):
 def endpoint(text):
     host, port = text.rsplit(":", 1)
     return host, int(port)
+
+
+#: What is refused for its inner packet where data is plain, and as a whole where it is sealed.
+INNER = ("malformed_inner", "inner_version", "foreign_source", "multicast")
 
 
 class Attack:
@@ -100,6 +104,15 @@ class Attack:
 
     def _multicast(self):
         return self._from_path([wire.gre(0x0800, sequence=0) + wire.inner_udp(self.inner[0], "224.0.0.5", (9, 9), b"x")] * 2), "multicast"
+
+    def _genuine(self):
+        """What the peer would send, were it plain."""
+        return self._from_path(wire.gre(0x0800, sequence=n) + self._good() for n in range(VARIANTS)), "not_sealed"
+
+    def _sealed(self):
+        """Sealed packets under indices that are not there, as nobody off the path knows those that are."""
+        frames = [wire.gre(0x88B6, key=self.random.getrandbits(32), sequence=n) + self._bytes(100) for n in range(VARIANTS)]
+        return self._from_path(frames), "unknown_index"
 
     # ICMP errors to the outer addresses, from the attacker's own.
 
@@ -172,6 +185,8 @@ def main():
     raw.connect((attack.target[0], 0))
     for name in config["kinds"]:
         packets, counters = attack.kind(name)
+        if config.get("sealed") and name in INNER:
+            counters = "not_sealed"
         sent, rate = burst.run(raw, packets, config["rate"], config["seconds"])
         counters = [counters] if isinstance(counters, str) else list(counters or [])
         print(json.dumps({"step": name, "sent": sent, "rate": rate, "counters": counters}), flush=True)

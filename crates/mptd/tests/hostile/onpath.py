@@ -3,8 +3,8 @@
     onpath.py CONFIG
 
 CONFIG is JSON: "ports" (the bridge's ports towards both ends), "record" (seconds to listen first), "kinds", "rate", "seconds". It records what passes, and
-then sends it on again: as it was ("replay"), to its sender ("reflect"), with a bit changed ("alter"), under another number ("renumber": data),
-or only the initiations ("initiations"). For each kind it prints a line of JSON.
+then sends it on again: as it was ("replay"), to its sender ("reflect"), with a bit changed ("alter"), only the initiations ("initiations"), only the data ("data"), or the data with a bit of it changed
+("alter_data"). For each kind it prints a line of JSON.
 """
 import json
 import random
@@ -23,6 +23,8 @@ PAYLOAD = ETHERNET + IP + UDP
 COUNTERS = {
     "sealed": ["replayed"],
     "reflect": ["unknown_index"],
+    "data": ["replayed"],
+    "alter_data": ["sealed_unopened", "unknown_index"],
     "alter": ["bad_mac", "bad_version", "malformed", "unauthentic", "unknown_index"],
 }
 
@@ -87,6 +89,10 @@ def attack(kind, recorded, chance):
     if kind == "alter":
         control = [[it for it in way if is_control(it)] for way in recorded]
         return [[altered(it, chance) for it in way for _ in range(4)] for way in control]
+    if kind == "data":
+        return [[it for it in way if not is_control(it)] for way in recorded]
+    if kind == "alter_data":
+        return [[altered(it, chance) for it in way if not is_control(it) for _ in range(4)] for way in recorded]
     if kind == "initiations":
         return [[it for it in way if control_type(it) == wire.INITIATION] for way in recorded]
     if kind == "sealed":

@@ -14,7 +14,7 @@ use crate::hosts::{Beats, Config, Daemon, Host, Identity, Line, Pair, Pulse};
 /// Hostile packets per second.
 pub(crate) const RATE: u32 = 10_000;
 /// Kinds of hostile packets in all files of the kit, among which `HOSTILE_SECONDS` is divided.
-const KINDS: u32 = 44;
+const KINDS: u32 = 59;
 /// Time for one kind where `HOSTILE_SECONDS` is not given.
 const SHORT: f64 = 0.4;
 /// By how much a daemon may grow while it is attacked. What it keeps for its peers it has before.
@@ -55,14 +55,27 @@ pub(crate) struct Watch {
 }
 
 impl Scene {
-    /// `change` may change what is in the file of `b`.
+    /// Data is sealed. `change` may change what is in the file of `b`.
     pub(crate) fn new(change: impl FnOnce(&mut Config)) -> Self {
+        Self::with(|_| {}, change)
+    }
+
+    /// Data is plain.
+    pub(crate) fn plain() -> Self {
+        let plain = |config: &mut Config| {
+            config.connection("tunnel").set("seal", "off");
+        };
+        Self::with(plain, |_| {})
+    }
+
+    fn with(both: impl Fn(&mut Config), change: impl FnOnce(&mut Config)) -> Self {
         let pair = Pair::new(&[Line::bridged(); 2]);
         let mut configs = pair.configs();
         let identities = [Identity::new(), Identity::new()];
         for (end, config) in configs.iter_mut().enumerate() {
             config.daemon().set("private_key_file", identities[end].file());
             config.peer("tunnel").set("public_key", identities[1 - end].public());
+            both(config);
         }
         change(&mut configs[1]);
         let outside = Host::new("x");

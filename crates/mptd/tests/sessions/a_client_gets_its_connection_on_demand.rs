@@ -2,6 +2,7 @@
 //! client leaves.
 
 use mpt_api::{LossReason, SessionRole, SessionState};
+use mpt_wire::gre;
 
 use crate::concentrator::{admit, assigned, client, created, find, server};
 use crate::hosts::traffic::{deliver, tcp_both_ways};
@@ -72,8 +73,10 @@ fn with_address_key_and_paths() {
     tcp_both_ways(&office.pair.a, &office.pair.b, "10.72.0.2:5001", 1_000_000);
     tcp_both_ways(&office.pair.b, &office.pair.a, &format!("{address}:5001"), 1_000_000);
     let sent: Vec<_> = capture.sent();
-    assert!(sent.iter().filter(|it| !it.is_control()).count() > 1000);
-    assert!(sent.iter().filter(|it| !it.is_control()).all(|it| it.gre.key == here.key));
+    let data: Vec<_> = sent.iter().filter(|it| !it.is_control()).collect();
+    assert!(data.len() > 1000);
+    assert!(data.iter().all(|it| it.gre.protocol == gre::Protocol::SEALED));
+    assert!(sent.iter().filter(|it| it.is_control()).all(|it| it.gre.key == here.key));
     let paths = created(&b, "anna.office").paths;
     let shares = paths[1].sent.packets as f64 / paths[0].sent.packets as f64;
     assert!((1.9..2.1).contains(&shares), "as the client wishes: {shares}");

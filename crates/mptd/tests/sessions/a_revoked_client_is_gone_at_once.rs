@@ -82,10 +82,11 @@ fn when_it_gets_a_pre_shared_key() {
     });
 }
 
-/// A client that does not care for goodbyes goes on sending from where it was, with the GRE key that it was given.
+/// A client that does not seal and does not care for goodbyes goes on sending from where it was, with the GRE key that it was given.
 #[test]
 fn and_what_it_sends_regardless_goes_nowhere() {
     let mut office = Office::new();
+    office.config.client("anna").set("seal", "off");
     let mut running = office.start();
     let address = assigned(&running.anna);
     let key = created(&running.anna, "office").key;

@@ -1,5 +1,5 @@
 //! On the wire: control frames are GRE packets of protocol type 0x88b5 on exactly the 5-tuples of the data, with a key if the data
-//! has one and never with a sequence number; data is IP in GRE and nothing else. tshark is the witness.
+//! has one and never with a sequence number; plain data is IP in GRE and nothing else. tshark is the witness.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -23,7 +23,10 @@ fn packets(change: impl Fn(&mut Config)) -> Vec<Decoded> {
     let pair = Pair::new(&[Line::plain(); 2]);
     let mut configs = pair.configs();
     let _identities = authenticate(&mut configs);
-    configs.iter_mut().for_each(change);
+    for config in &mut configs {
+        config.connection("tunnel").set("seal", "off");
+        change(config);
+    }
     let capture = Capture::start(&pair.a);
     let _daemons = pair.start(&configs);
     tcp_both_ways(&pair.a, &pair.b, "10.72.0.2:5001", 100_000);

@@ -32,7 +32,7 @@ fn in_vain(
     for _ in 0..50 {
         socket.send_to(b"nobody hears this", "10.72.0.2:5000").unwrap();
     }
-    wait_for("no path takes them", || (a.drops("tunnel", "no_path") >= 50).then_some(()));
+    wait_for("nothing takes them", || (a.drops("tunnel", "no_keys") >= 50).then_some(()));
     assert_eq!(a.connection("tunnel").sent.packets, 0);
     assert!(at_a.sent().iter().all(Datagram::is_control), "no data leaves");
     let answers = at_b.sent();

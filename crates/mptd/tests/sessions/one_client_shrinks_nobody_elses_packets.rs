@@ -6,8 +6,8 @@ use crate::concentrator::{admit, assigned, client, created, server};
 use crate::hosts::traffic::tcp_both_ways;
 use crate::hosts::{Daemon, Host, Identity, Pair, wait_for};
 
-/// The largest inner packet over an Ethernet path over IPv4, with key and sequence number.
-const FULL: usize = 1500 - 20 - 8 - 12;
+/// The largest inner packet over an Ethernet path over IPv4, sealed.
+const FULL: usize = 1500 - 20 - 8 - 28;
 
 fn device_mtu(host: &Host) -> String {
     let text = host.ip("-o link show dev mpt0");
@@ -40,7 +40,7 @@ fn the_others_keep_full_size_and_throughput() {
     let m = Daemon::start(&narrow, &config);
     created(&b, "anna.office");
     let small = created(&b, "mallory.office");
-    assert_eq!(usize::from(small.mtu), 640 - 40, "its own packets are small");
+    assert_eq!(usize::from(small.mtu), 640 - 56, "its own packets are small");
     let [anna, mallory] = [&a, &m].map(assigned);
     // Whatever sets the MTU of the device anew.
     b.request(mpt_api::Command::Reload).unwrap();

@@ -7,8 +7,8 @@ use mpt_api::Command;
 use crate::concentrator::{admit, assigned, client, created, server};
 use crate::hosts::{Config, Daemon, Host, Identity, Pair, wait_for};
 
-/// Bytes around an inner packet: IPv4, UDP, GRE with key and sequence number.
-const AROUND: usize = 20 + 8 + 12;
+/// Bytes around an inner packet: IPv4, UDP, GRE with key and sequence number, the tag of a sealed packet.
+const AROUND: usize = 20 + 8 + 12 + 16;
 
 /// Returns the MTU of the route to a destination as `ip` shows it: `None` where that of the device holds.
 fn mtu(host: &Host, to: &str) -> Option<usize> {
@@ -79,7 +79,7 @@ fn and_packets_to_others_are_not() {
     assert_eq!(mtu(host, "192.168.7.1"), Some(fits));
     ping(host, small, fits).unwrap();
     let said = ping(host, small, fits + 1).unwrap_err();
-    assert!(said.contains("message too long, mtu=600"), "{said}");
+    assert!(said.contains("message too long, mtu=584"), "{said}");
     assert_eq!(scene.server.drops("nora.office", "too_big"), 0, "the kernel refused it before");
     ping(host, anna, 1500 - AROUND).unwrap();
     // What somebody removes is put back as it was.

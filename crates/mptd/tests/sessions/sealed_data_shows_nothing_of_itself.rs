@@ -1,4 +1,4 @@
-//! Sealed data between real daemons: TCP and UDP arrive, nothing of them is on the lines, tshark reads the number of each packet,
+//! Data between real daemons with a session is sealed, though their files do not say so: TCP and UDP arrive, nothing of them is on the lines, tshark reads the number of each packet,
 //! and the largest packets fit.
 
 use std::fs;
@@ -19,9 +19,6 @@ fn nothing_of_the_inner_packets_is_on_any_line() {
     let pair = Pair::new(&[Line::plain(); 2]);
     let mut configs = pair.configs();
     let _identities = authenticate(&mut configs);
-    configs.iter_mut().for_each(|config| {
-        config.connection("tunnel").set("seal", "require");
-    });
     let capture = Capture::start(&pair.a);
     let daemons = pair.start(&configs);
     for daemon in &daemons {
@@ -96,6 +93,7 @@ fn an_end_that_does_not_seal_is_shown_and_gets_no_data_where_it_is_required() {
     let mut configs = pair.configs();
     let _identities = authenticate(&mut configs);
     configs[0].connection("tunnel").set("seal", "require");
+    configs[1].connection("tunnel").set("seal", "off");
     let daemons = pair.start(&configs);
     wait_for("the refusal is shown", || {
         let session = daemons[0].connection("tunnel").session?;
@@ -118,9 +116,7 @@ fn also_on_a_connection_that_a_server_has_made() {
     let identities = [Identity::new(), Identity::new()];
     let mut there = server(&identities[1], &["10.71.1.2", "10.71.2.2"]);
     admit(&mut there, "anna", &identities[0]);
-    there.client("anna").set("seal", "require");
     let mut here = client(&identities[0], &identities[1]);
-    here.connection("office").set("seal", "on");
     for line in [1, 2] {
         here.lay_path("office", line, 1);
     }
