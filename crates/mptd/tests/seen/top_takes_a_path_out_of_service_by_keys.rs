@@ -46,7 +46,7 @@ fn and_follows_the_tunnel_at_every_size() {
     for (columns, rows) in [(20, 10), (20, 60), (200, 3), (1, 1), (80, 24)] {
         terminal.resize(columns, rows);
     }
-    terminal.wait_for(&["mpt unreachable", "line2: in service"]);
+    terminal.wait_for(&["mpt unreachable", "connection tunnel: in service"]);
     terminal.press(&["q"]);
     terminal.wait_for(&["ended with 0", "icanon"]);
 }
