@@ -37,6 +37,7 @@ mod request;
 mod response;
 pub mod session;
 pub mod snapshot;
+mod token;
 mod version;
 
 pub use adaptive::{Estimate, Queue, Repairs};
@@ -45,7 +46,7 @@ pub use event::{Event, EventKind, LossReason, now_ms};
 pub use facts::{Direction, Ecn, Equalize, Late, Mapping, Offload, Permission, Repair, Seal};
 pub use line::{read_line, to_line};
 pub use name::{MAX_NAME, is_name};
-pub use request::{Command, KEEPALIVE_US, MEASURE_MS, PathChange, Request};
+pub use request::{Command, KEEPALIVE_US, MEASURE_MS, PathChange, Request, TOKEN_S};
 pub use response::{
     Changed, Code, Failure, Measured, MeasuredPath, Reloaded, Reply, Response, ResponseBody, Status,
 };
@@ -53,4 +54,5 @@ pub use snapshot::{
     Connection, ConnectionState, Counters, Daemon, DataState, Delays, Device, DownReason, Liveness,
     MtuSource, Path, PathState, Reorder, Session, SessionRole, SessionState, Snapshot, Traffic,
 };
+pub use token::{Token, Tokens};
 pub use version::{DEFAULT_SOCKET, MAX_REQUEST, MAX_RESPONSE, VERSION};

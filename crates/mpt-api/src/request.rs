@@ -3,6 +3,7 @@
 use std::num::NonZeroU16;
 use std::time::Duration;
 
+use ipnet::IpNet;
 use serde::{Deserialize, Serialize};
 use strum::VariantNames;
 
@@ -86,6 +87,30 @@ pub enum Command {
         /// Name of the `[[client]]`.
         client: String,
     },
+    /// Makes a token with which one host may register its key as that of a client: answered with [`crate::Reply::Token`].
+    AddToken {
+        /// Name of the `[[client]]` that it becomes; `None`: as the host calls itself.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        client: Option<String>,
+        /// Name of the `[[pool]]` that gives the client its addresses; `None`: the only one there is.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pool: Option<String>,
+        /// Networks that the client is told to route into the tunnel. Empty: those of the pool.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        networks: Vec<IpNet>,
+        /// Networks behind the client.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        behind: Vec<IpNet>,
+        /// Seconds for which the token is good, of [`TOKEN_S`].
+        lifetime_s: u32,
+    },
+    /// Lists the tokens that are good: answered with [`crate::Reply::Tokens`].
+    Tokens,
+    /// Takes a token back, whether or not it was used: answered with [`crate::Reply::Changed`]. The client that it made stays.
+    RevokeToken {
+        /// The name of the token, as [`crate::Token::id`].
+        token: String,
+    },
     /// Removes a connection with its paths: answered with [`crate::Reply::Changed`]. That of a client ends with its session,
     /// and the client may ask for it again.
     DeleteConnection {
@@ -130,6 +155,9 @@ pub const MEASURE_MS: std::ops::RangeInclusive<u32> = 100..=10_000;
 /// ones would find nothing out.
 pub const KEEPALIVE_US: std::ops::RangeInclusive<u64> = 10_000..=60_000_000;
 
+/// For how long a token of [`Command::AddToken`] may be good, in seconds.
+pub const TOKEN_S: std::ops::RangeInclusive<u32> = 60..=86_400;
+
 impl Command {
     /// The longest the daemon takes to answer before it says that it is busy. A client waits somewhat longer.
     pub fn answered_within(&self) -> Duration {
@@ -157,6 +185,9 @@ impl Command {
             Command::CreateConnection { .. }
             | Command::DeleteConnection { .. }
             | Command::DisconnectClient { .. }
+            | Command::AddToken { .. }
+            | Command::Tokens
+            | Command::RevokeToken { .. }
             | Command::SaveConnection { .. } => Permission::Connection,
             Command::Reload => Permission::Reload,
         }

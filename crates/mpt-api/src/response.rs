@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use strum::{Display, IntoStaticStr, VariantNames};
 
-use crate::{Clients, Event, Snapshot, VERSION};
+use crate::{Clients, Event, Snapshot, Token, Tokens, VERSION};
 
 /// One line from the daemon.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -38,6 +38,10 @@ pub enum Reply {
     Snapshot(Box<Snapshot>),
     /// To [`crate::Command::Clients`].
     Clients(Clients),
+    /// To [`crate::Command::AddToken`].
+    Token(Token),
+    /// To [`crate::Command::Tokens`].
+    Tokens(Tokens),
     /// To [`crate::Command::SetPath`].
     Done,
     /// To [`crate::Command::Reload`].

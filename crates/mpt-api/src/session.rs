@@ -44,11 +44,32 @@ pub enum SessionRequest {
     },
     /// Take part in a speed test of one path in one direction: answered with [`SessionResult::Done`] when the test has begun.
     MeasureStart(MeasureStart),
+    /// Register the key of this session as that of a client, only in a session of kind joining: answered with
+    /// [`SessionResult::Joined`]. Asked again under the same key it gets the same answer.
+    Join(Join),
     /// What a test found: answered with [`SessionResult::Measured`] by the end that received it.
     MeasureResult {
         /// Number given in [`MeasureStart`].
         test: u32,
     },
+}
+
+/// The host that wants to become a client.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Join {
+    /// What it calls itself. The server makes the name of its `[[client]]` of it, unless the token has one.
+    #[serde(default)]
+    pub host: String,
+}
+
+/// The client that a host has become.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Joined {
+    /// Name of its `[[client]]` at the server.
+    pub client: String,
+    /// Networks that are reached through the server: those to route into the tunnel.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub networks: Vec<IpNet>,
 }
 
 /// The connection that a client wants.
@@ -153,6 +174,8 @@ pub enum SessionResult {
     Done,
     /// To [`SessionRequest::Create`].
     Created(Created),
+    /// To [`SessionRequest::Join`].
+    Joined(Joined),
     /// To [`SessionRequest::MeasureResult`].
     Measured {
         /// Whether the test has ended; else this is how far it is.
@@ -246,8 +269,15 @@ impl SessionRequest {
     /// wrong with it: its length, its form, its values.
     pub fn parse(body: &[u8]) -> Result<SessionRequest, SessionFailure> {
         /// Every name of a request, so that one of a later release is told from a bad one.
-        const KNOWN: [&str; 6] =
-            ["create", "delete", "path_add", "path_delete", "measure_start", "measure_result"];
+        const KNOWN: [&str; 7] = [
+            "create",
+            "delete",
+            "path_add",
+            "path_delete",
+            "join",
+            "measure_start",
+            "measure_result",
+        ];
         let bad = |message: String| SessionFailure::new(SessionCode::BadRequest, message);
         if body.len() > MAX_REQUEST {
             return Err(bad(format!("the request is longer than {MAX_REQUEST} bytes")));
@@ -386,6 +416,12 @@ impl SessionReply {
 impl From<Result<SessionResult, SessionFailure>> for SessionReply {
     fn from(outcome: Result<SessionResult, SessionFailure>) -> Self {
         outcome.map_or_else(SessionReply::Error, SessionReply::Ok)
+    }
+}
+
+impl From<SessionFailure> for SessionReply {
+    fn from(failure: SessionFailure) -> Self {
+        SessionReply::Error(failure)
     }
 }
 

@@ -44,7 +44,7 @@ pub use peers::{Addresses, Client, Controller, Peer, Pool, Timing};
 pub use reader::KeyReader;
 pub use reference::{TableDoc, example, manual_page, tables};
 pub use reorder::Reorder;
-pub use save::{save, write_file};
+pub use save::{add_client, save, write_file};
 pub use types::{
     Config, Connection, DEFAULT_PORT, Daemon, Device, Fallback, LogFormat, Path, PortRange,
     Selector, SourcePort, USUAL_MTU, USUAL_USER, unspecified, usual_ecn,

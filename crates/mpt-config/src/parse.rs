@@ -49,10 +49,14 @@ pub(super) fn private_key(context: &Context<'_>, draft: &mut Draft, lines: &Line
     let peers = draft.connections.iter().filter_map(|it| it.peer.as_ref());
     let clients = draft.clients.iter().map(|it| &it.lines);
     let controllers = draft.controllers.iter().map(|it| &it.lines);
-    let first = peers.chain(clients).chain(controllers).map(Lines::header).max_by_key(|&line| {
-        // The first table of the file; those that run already have no line.
-        if line == 0 { 0 } else { usize::MAX - line }
-    });
+    // Where there is a pool, clients are to join.
+    let pools = draft.pools.iter().map(|it| &it.lines);
+    let first = peers.chain(clients).chain(controllers).chain(pools).map(Lines::header).max_by_key(
+        |&line| {
+            // The first table of the file; those that run already have no line.
+            if line == 0 { 0 } else { usize::MAX - line }
+        },
+    );
     let Some(first) = first.filter(|_| draft.daemon.private_key.is_none()) else { return };
     let key = "private_key_file";
     let line = if lines.has(key) { lines.of(key) } else { first };

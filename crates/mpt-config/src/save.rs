@@ -11,6 +11,7 @@ use super::diff::{Change, MPTSRV, OF_PEER, SELECT, diff};
 use super::draft::Select;
 use super::key::{self, Around, KeyValue, Keys};
 use super::load::check_text_with;
+use super::peers::Client;
 use super::reader::KeyReader;
 use super::types::{Config, Connection, Selector};
 
@@ -64,6 +65,37 @@ pub fn save(
         return Err(error("cannot be put into the file as it is written; write it by hand"));
     }
     Ok(Some(new))
+}
+
+/// The text of the file with another `[[client]]` at its end, and that client as the file now has it. Everything else stays as it stands.
+///
+/// # Errors
+///
+/// When the file has errors, with the client or without it, or is written in a way in which it cannot be edited.
+pub fn add_client(
+    file: &str,
+    text: &str,
+    client: &Client,
+    keys: KeyReader<'_>,
+) -> Result<(String, Config), ConfigErrors> {
+    let error = |message: &str| {
+        ConfigErrors(vec![Diagnostic {
+            file: file.to_owned(),
+            line: None,
+            key: "client".into(),
+            message: message.to_owned(),
+        }])
+    };
+    check_text_with(file, text, keys)?;
+    let mut document: DocumentMut =
+        text.parse().map_err(|cause: toml_edit::TomlError| error(cause.message()))?;
+    let clients = tables(document.as_table_mut(), "client");
+    let clients =
+        clients.ok_or_else(|| error("is not written as [[client]] tables; write it so"))?;
+    clients.push(table(client, &Around::USUAL));
+    let new = document.to_string();
+    let config = check_text_with(file, &new, keys)?.config;
+    Ok((new, config))
 }
 
 /// Puts the text in the place of the file, in one step; its mode stays, and its owner, unless it belongs to somebody else and this is not root. A symbolic link is followed.

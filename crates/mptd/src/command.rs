@@ -34,6 +34,18 @@ pub enum Command {
         /// The list.
         reply: Answer<mpt_api::Clients>,
     },
+    /// Makes a token with which a host may join.
+    AddToken {
+        /// What its owner gets.
+        wanted: crate::tokens::Wanted,
+        /// The token, with its secret.
+        reply: Answer<mpt_api::Token>,
+    },
+    /// Lists the tokens.
+    Tokens {
+        /// The list.
+        reply: Answer<mpt_api::Tokens>,
+    },
     /// Reads the configuration file again and applies the difference.
     Reload {
         /// What changed; [`mpt_api::Code::Config`] with the errors of a bad file, which changes nothing.
@@ -97,6 +109,11 @@ pub enum Change {
     DisconnectClient {
         /// Name of the `[[client]]`.
         client: String,
+    },
+    /// Takes a token back.
+    RevokeToken {
+        /// Its name.
+        token: String,
     },
     /// Writes a connection into the configuration file.
     SaveConnection {

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use mpt_api::{
     Code, Event, EventKind, Failure, KEEPALIVE_US, MAX_REQUEST, MEASURE_MS, PathChange, Reply,
-    Request, Response, Status, to_line,
+    Request, Response, Status, TOKEN_S, to_line,
 };
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf, UCred};
@@ -23,6 +23,7 @@ use tracing::{debug, info, warn};
 
 use crate::command::{Answer, Change, Command};
 use crate::requester::{Requester, Subject};
+use crate::tokens::Wanted;
 
 /// The most clients at one time; more are told that the daemon is busy.
 pub const MAX_CLIENTS: usize = 64;
@@ -273,6 +274,24 @@ impl Server {
             mpt_api::Command::Clients => {
                 self.ask(within, |reply| Command::Clients { reply }).await.map(Reply::Clients)
             }
+            mpt_api::Command::Tokens => {
+                self.ask(within, |reply| Command::Tokens { reply }).await.map(Reply::Tokens)
+            }
+            mpt_api::Command::AddToken { lifetime_s, .. } if !TOKEN_S.contains(&lifetime_s) => {
+                let (from, to) = (TOKEN_S.start(), TOKEN_S.end());
+                let message = format!("{lifetime_s} s is not a lifetime; give {from} to {to} s");
+                Err(Failure::new(Code::BadRequest, message))
+            }
+            mpt_api::Command::AddToken { client, pool, networks, behind, lifetime_s } => {
+                by.log("token add", Subject { client: client.as_deref(), ..Subject::default() });
+                let lifetime = Duration::from_secs(lifetime_s.into());
+                let wanted = Wanted { client, pool, networks, behind, lifetime };
+                let add = |reply| Command::AddToken { wanted, reply };
+                self.ask(within, add).await.map(Reply::Token)
+            }
+            mpt_api::Command::RevokeToken { token } => {
+                self.change(within, by, Change::RevokeToken { token }).await
+            }
             mpt_api::Command::DisconnectClient { client } => {
                 self.change(within, by, Change::DisconnectClient { client }).await
             }
@@ -396,6 +415,7 @@ fn log_change(by: &Requester, change: &Change) {
         Change::DisconnectClient { client } => {
             ("client disconnect", Subject { client: Some(client), ..none })
         }
+        Change::RevokeToken { .. } => ("token revoke", none),
         Change::SaveConnection { connection } => ("connection save", of(connection)),
         Change::SetKeepalive { connection, path, .. } => {
             ("keepalive", Subject { path: path.as_deref(), ..of(connection) })

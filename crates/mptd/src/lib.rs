@@ -13,3 +13,4 @@ pub mod privileges;
 mod requester;
 mod resolver;
 pub mod service;
+pub mod tokens;

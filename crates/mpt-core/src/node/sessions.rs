@@ -6,8 +6,8 @@ use mpt_wire::control::{Reason, Suites};
 
 use super::Node;
 use crate::session::{
-    Limits, Peer, PrivateKey, PublicKey, RequestRefused, SessionConfig, SessionId, SessionPathId,
-    TestConfig, TestRefused,
+    JoinToken, Limits, Peer, PrivateKey, PublicKey, RequestRefused, SessionConfig, SessionId,
+    SessionPathId, TestConfig, TestRefused,
 };
 use crate::{ConnectionId, PathId};
 
@@ -32,6 +32,13 @@ impl<P: Copy> Node<P> {
     pub fn set_peers(&mut self, now: Instant, peers: Vec<Peer>) {
         self.follow_changes();
         self.sessions.set_peers(now, peers, &mut self.tunnels);
+    }
+
+    /// Sets the tokens with which hosts that are not known may open sessions of kind joining: the
+    /// complete list. A session whose token is not in the list any more ends at once, as with
+    /// [`Self::set_peers`].
+    pub fn set_join_tokens(&mut self, now: Instant, tokens: Vec<JoinToken>) {
+        self.sessions.set_join_tokens(now, tokens);
     }
 
     /// Sets the bounds of what peers may have.

@@ -9,6 +9,7 @@ pub mod announce;
 pub mod delay;
 mod engine;
 mod handshake;
+mod join_token;
 mod keys;
 pub mod requests;
 pub mod speed;
@@ -18,10 +19,10 @@ pub(crate) use delay::rtt::Estimate as RttEstimate;
 #[cfg(test)]
 pub(crate) use delay::rtt::Rtt;
 pub use engine::{
-    CloseReason, Destination, Event, Limits, MAX_HANDED, MAX_HANDED_PER_PEER, PART_BURST,
-    PARTS_PER_SECOND, PathEvent, PathView, Peer, REQUEST_BURST, REQUESTS_PER_SECOND, RequestFailed,
-    RequestRefused, SealState, SessionConfig, SessionCounters, SessionId, SessionPathId,
-    SessionView, Sessions, TestConfig, TestRefused, TestView, Transmit,
+    CloseReason, Destination, Event, Limits, MAX_HANDED, MAX_HANDED_PER_PEER, MAX_JOINING,
+    PART_BURST, PARTS_PER_SECOND, PathEvent, PathView, Peer, REQUEST_BURST, REQUESTS_PER_SECOND,
+    RequestFailed, RequestRefused, SealState, SessionConfig, SessionCounters, SessionId,
+    SessionPathId, SessionView, Sessions, TestConfig, TestRefused, TestView, Transmit,
 };
 pub(crate) use handshake::STACK;
 pub use handshake::{
@@ -29,6 +30,7 @@ pub use handshake::{
     Fingerprint, HandshakeError, Incoming, Initiation, MAX_CHALLENGED, MAX_PENDING,
     MAX_USED_CHALLENGES, Pending, Received, Response, Verdict, decide, receive,
 };
+pub use join_token::{JOIN_SECRET_LEN, JoinToken};
 pub use keys::{
     Exhausted, KEY_LEN, KEY_TEXT_LEN, KeyError, MAX_PATHS, OpenError, Opened, PresharedKey,
     PrivateKey, PublicKey, REPLAY_WINDOW, Random, ReplayWindow, Transport,

@@ -6,7 +6,9 @@ use std::time::{Duration, Instant};
 
 use mpt_core::liveness::Timing;
 use mpt_core::node::{self, Destination};
-use mpt_core::session::{Event, Initiation, Peer, PrivateKey, Random, SessionId, Transport};
+use mpt_core::session::{
+    Event, Initiation, Peer, PresharedKey, PrivateKey, Random, SessionId, Transport,
+};
 use mpt_core::{Node, Nowhere, SocketId, Span};
 use mpt_wire::control::frame::{self, MAX_PAYLOAD_LEN};
 use mpt_wire::control::hello::{Capabilities, Hello, Kind, Name, Welcome};
@@ -147,6 +149,18 @@ impl Raw {
         name: &str,
         address: &str,
     ) -> Self {
+        Self::try_connect(server, node, None, kind, name, address).expect("it is answered")
+    }
+
+    /// The same with a pre-shared key; `None` if the daemon is silent, or answers with another one.
+    pub fn try_connect(
+        server: &mut Server,
+        node: usize,
+        psk: Option<&PresharedKey>,
+        kind: Kind,
+        name: &str,
+        address: &str,
+    ) -> Option<Self> {
         let address = address.parse().unwrap();
         let own: PrivateKey = key(node);
         let seed = fastrand_like(node, name, server.now);
@@ -163,14 +177,17 @@ impl Raw {
         // Where another session of the peer is not confirmed, the server demands a challenge first.
         let (transport, welcome) = loop {
             let index = random.u32();
-            let initiation = Initiation::new(&own, &peer, None, index, &hello, &mut random);
+            let initiation = Initiation::new(&own, &peer, psk, index, &hello, &mut random);
             let mut initiation = initiation.unwrap();
             let sent = server.handle(address, &initiation.frame(1, None));
-            let [(to, answer)] = &sent[..] else { panic!("{} answers", sent.len()) };
+            let [(to, answer)] = &sent[..] else {
+                assert!(sent.is_empty(), "{} answers", sent.len());
+                return None;
+            };
             assert_eq!(*to, address);
             match frame::parse(answer) {
                 Ok(frame::Frame::Response(response)) => {
-                    break initiation.finish(&response).unwrap();
+                    break initiation.finish(&response).ok()?;
                 }
                 Ok(frame::Frame::Cookie(cookie)) if hello.challenge.is_none() => {
                     hello.challenge = Some(initiation.open_cookie(&cookie).unwrap().challenge());
@@ -178,7 +195,7 @@ impl Raw {
                 other => panic!("no response: {other:?}"),
             }
         };
-        Self { transport, welcome, address }
+        Some(Self { transport, welcome, address })
     }
 
     /// A frame with these messages.

@@ -97,6 +97,8 @@ pub enum Kind {
     Connection,
     /// A program steers the daemon over it.
     Steering,
+    /// A host that is to become a client registers its key over it.
+    Joining,
 }
 
 impl Kind {
@@ -104,6 +106,7 @@ impl Kind {
         match self {
             Kind::Connection => 1,
             Kind::Steering => 2,
+            Kind::Joining => 3,
         }
     }
 }
@@ -311,6 +314,7 @@ impl Hello {
         let kind = match bytes[hello_at::KIND] {
             1 => Kind::Connection,
             2 => Kind::Steering,
+            3 => Kind::Joining,
             _ => return Err(Error::Kind),
         };
         let has_key = bytes[hello_at::FLAGS] & KEY_PRESENT != 0;
@@ -444,6 +448,8 @@ mod tests {
         expected[0] = 2;
         assert_eq!(hello.encode(), expected);
         assert_eq!(Hello::decode(&expected), Ok(hello));
+        expected[0] = 3;
+        assert_eq!(Hello::decode(&expected), Ok(Hello { kind: Kind::Joining, ..hello }));
     }
 
     #[test]
@@ -489,7 +495,7 @@ mod tests {
     fn errors_name_the_field() {
         for (at, value, error) in [
             (0, 0, Error::Kind),
-            (0, 3, Error::Kind),
+            (0, 4, Error::Kind),
             (2, 13, Error::Capabilities),
             (3, 33, Error::Name),
             (72, 0xff, Error::Name),

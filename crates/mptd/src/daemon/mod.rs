@@ -7,6 +7,7 @@ mod client_mtus;
 mod clients;
 mod commands;
 mod fallback;
+mod joining;
 mod links;
 mod measure;
 mod names;
@@ -41,6 +42,7 @@ use crate::command::Command;
 use crate::control::{BindError, ControlSocket, EVENT_BACKLOG, Server};
 use crate::data::{self, ChangeError, DataPath, Ended, Handle, Notice, former};
 use crate::service;
+use crate::tokens::Tokens;
 pub use fallback::unblock;
 use names::Names;
 use network::Network;
@@ -95,6 +97,7 @@ pub struct Daemon {
     measure: measure::Measure,
     provoked: provoked::Provoked,
     clients: Clients,
+    tokens: Tokens,
     /// Connections of the file that have lost their `[connection.peer]` while they ran: they stay off.
     unguarded: BTreeSet<String>,
     server: Server,
@@ -142,6 +145,7 @@ pub async fn run(
         measure,
         provoked: provoked::Provoked::default(),
         clients: Clients::default(),
+        tokens: Tokens::default(),
         unguarded: BTreeSet::new(),
         server: control.server(commands.clone(), events.clone()),
         events: events.clone(),
@@ -194,6 +198,9 @@ pub async fn run(
             _ = again.tick() => {
                 daemon.resolve_names().await;
                 daemon.follow_fallback().await;
+                if let Err(error) = daemon.expire_tokens().await {
+                    break Err(error);
+                }
                 if let Err(error) = daemon.ask_again().await {
                     break Err(error);
                 }
@@ -336,6 +343,8 @@ impl Daemon {
             Command::SetPath { connection, path, change, reply } => {
                 drop(reply.send(self.set_path(&connection, &path, change).await));
             }
+            Command::Tokens { reply } => drop(reply.send(Ok(self.list_tokens()))),
+            Command::AddToken { wanted, reply } => drop(reply.send(self.add_token(wanted).await)),
             Command::Clients { reply } => drop(reply.send(self.list_clients().await)),
             Command::Reload { reply } => drop(reply.send(self.reload().await)),
             Command::Change { change, reply } => drop(reply.send(self.change(change).await)),

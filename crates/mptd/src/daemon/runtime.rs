@@ -23,6 +23,7 @@ impl Daemon {
             }
             Change::DeletePath { connection, path } => self.delete_path(&connection, &path).await,
             Change::DisconnectClient { client } => self.disconnect_client(&client).await,
+            Change::RevokeToken { token } => self.revoke_token(&token).await,
             Change::DeleteConnection { connection } => {
                 if let Some(session) = self.clients.find_shown(&connection) {
                     return self.delete_of_client(session).await;

@@ -45,6 +45,8 @@ pub(super) struct Sessions {
 pub(super) struct Opened {
     pub(super) peer: PublicKey,
     pub(super) kind: Kind,
+    /// What the peer calls the session; of one of kind joining it is the name of the token.
+    pub(super) called: String,
     /// Name of its `[[client]]` or `[[controller]]` when it was opened: the file may have lost it since.
     name: Option<String>,
     /// The connection that it had last, if that was removed before the session ended.
@@ -59,12 +61,11 @@ impl Daemon {
         connection: Option<String>,
     ) -> Result<(), Error> {
         match event {
-            Event::Established { session, peer, kind, initiator, .. } => {
+            Event::Established { session, peer, kind, initiator, name: called, .. } => {
                 if connection.is_none() {
                     let name = self.peer_name(kind, &peer);
-                    self.sessions
-                        .opened
-                        .insert(session, Opened { peer, kind, name, connection: None });
+                    let opened = Opened { peer, kind, called, name, connection: None };
+                    self.sessions.opened.insert(session, opened);
                 }
                 let role = match initiator {
                     true => SessionRole::Initiator,
@@ -89,10 +90,12 @@ impl Daemon {
                 Ok(())
             }
             Event::Request { session, id, body } => {
-                if self.sessions.opened.get(&session).is_some_and(|it| it.kind == Kind::Steering) {
-                    return self.steer(session, id, &body).await;
-                }
-                let body = self.serve(session, &body).await?.to_body();
+                let kind = self.sessions.opened.get(&session).map(|opened| opened.kind);
+                let body = match kind {
+                    Some(Kind::Steering) => return self.steer(session, id, &body).await,
+                    Some(Kind::Joining) => self.serve_joining(session, &body).await?.to_body(),
+                    Some(Kind::Connection) | None => self.serve(session, &body).await?.to_body(),
+                };
                 self.data.call(move |data| data.answer(session, id, body)).await?;
                 Ok(())
             }
@@ -292,6 +295,10 @@ impl Daemon {
                 Ok(false) => Ok(SessionResult::Done),
                 Err(failure) => Err(failure),
             },
+            SessionRequest::Join(_) => {
+                let message = "only a session of kind joining takes it";
+                Err(SessionFailure::new(SessionCode::Unsupported, message))
+            }
             SessionRequest::MeasureStart(start) => self.serve_test(session, start).await?,
             SessionRequest::MeasureResult { test } => self.serve_test_result(session, test).await?,
         };
@@ -468,7 +475,9 @@ impl Daemon {
                 let found = config.controllers.iter().find(|it| it.public_key == *key);
                 found.map(|it| it.name.clone())
             }
-            _ => config.clients.iter().find(|it| it.public_key == *key).map(|it| it.name.clone()),
+            Kind::Joining | Kind::Connection => {
+                config.clients.iter().find(|it| it.public_key == *key).map(|it| it.name.clone())
+            }
         }
     }
 

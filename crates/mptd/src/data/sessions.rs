@@ -8,7 +8,8 @@ use std::time::Instant;
 use mpt_config as config;
 use mpt_core::node::PathEvent;
 use mpt_core::session::{
-    self, Event, Limits, Peer, PrivateKey, PublicKey, RequestRefused, SessionConfig, SessionId,
+    self, Event, JoinToken, Limits, Peer, PrivateKey, PublicKey, RequestRefused, SessionConfig,
+    SessionId,
 };
 use mpt_core::{ConnectionId, PathId, SocketId};
 use mpt_wire::control::{Kind, Reason};
@@ -63,6 +64,12 @@ impl<S: System> DataPath<S> {
         self.node.set_peers(now, peers);
         self.node.set_limits(limits);
         // Before a later call takes the paths away on which the goodbyes leave.
+        self.settle();
+    }
+
+    /// Sets the tokens with which hosts may join.
+    pub(crate) fn set_join_tokens(&mut self, tokens: Vec<JoinToken>) {
+        self.node.set_join_tokens(self.system.now(), tokens);
         self.settle();
     }
 

@@ -79,6 +79,18 @@ pub struct Peer {
     pub max_sessions: usize,
 }
 
+impl Peer {
+    /// Returns whether it may open sessions of this kind. Those of kind joining take a
+    /// [`JoinToken`](crate::session::JoinToken) instead.
+    pub(super) fn may_have(&self, kind: Kind) -> bool {
+        match kind {
+            Kind::Connection => self.may_connect,
+            Kind::Steering => self.may_steer,
+            Kind::Joining => false,
+        }
+    }
+}
+
 /// Bounds of what others can make a [`Sessions`](super::Sessions) do and keep.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
@@ -87,7 +99,8 @@ pub struct Limits {
     pub sessions: usize,
     /// Handshakes that are worked on.
     pub admission: AdmissionLimits,
-    /// A session of a peer for which no connection was attached by then is dropped.
+    /// A session of a peer for which no connection was attached by then is dropped. So is every
+    /// session of kind joining.
     pub attach_within: Duration,
 }
 

@@ -18,6 +18,7 @@ mod config;
 mod counters;
 mod event;
 mod handshakes;
+mod joining;
 mod keys;
 mod leads;
 mod learning;
@@ -52,6 +53,7 @@ pub use self::counters::SessionCounters;
 pub use self::event::{
     CloseReason, Destination, Event, PathEvent, RequestFailed, RequestRefused, Transmit,
 };
+pub use self::joining::MAX_JOINING;
 use self::path::SessionPath;
 use self::receive::{Outcome, Source};
 pub use self::sealing::SealState;
@@ -64,7 +66,7 @@ pub use self::shares::{
 pub use self::speed_tests::{TestConfig, TestRefused, TestView};
 pub use self::view::{PathView, SessionView};
 use super::announce::Announcer;
-use super::{Admission, CookieSecret, PrivateKey, PublicKey, Random};
+use super::{Admission, CookieSecret, JoinToken, PrivateKey, PublicKey, Random};
 use crate::timers::Timers;
 use crate::{ConnectionId, DeviceSink, PathId, Seal, SocketId, Tunnels};
 
@@ -90,6 +92,7 @@ pub struct Sessions {
     by_peer: FxHashMap<PublicKey, Vec<u32>>,
     timers: Timers,
     peers: FxHashMap<PublicKey, Peer>,
+    tokens: Vec<JoinToken>,
     limits: Limits,
     admission: Admission,
     cookie_secret: CookieSecret,
@@ -114,6 +117,7 @@ impl Sessions {
             by_peer: FxHashMap::default(),
             timers: Timers::default(),
             peers: FxHashMap::default(),
+            tokens: Vec::new(),
             limits,
         }
     }

@@ -28,7 +28,7 @@ impl Sessions {
         self.shared.sealing_peers.retain(wanted);
         for slot in 0..self.sessions.len() as u32 {
             let Some(Some(session)) = self.sessions.get_mut(slot as usize) else { continue };
-            if !session.dynamic {
+            if !session.dynamic || session.kind == Kind::Joining {
                 continue;
             }
             match admitting(&self.peers, session) {
@@ -64,7 +64,9 @@ impl Sessions {
     /// Ends a session whose peer may not have it, when this end is about to begin or repeat a handshake in it. Returns whether it has.
     pub(super) fn end_if_not_admitted(&mut self, now: Instant, slot: u32) -> bool {
         let Some(Some(session)) = self.sessions.get(slot as usize) else { return true };
+        let joining = session.kind == Kind::Joining;
         if !session.dynamic
+            || joining
             || !session.is_handshake_due(now)
             || admitting(&self.peers, session).is_some()
         {
@@ -74,7 +76,7 @@ impl Sessions {
         true
     }
 
-    fn end(&mut self, now: Instant, slot: u32, goodbye: Reason, reason: CloseReason) {
+    pub(super) fn end(&mut self, now: Instant, slot: u32, goodbye: Reason, reason: CloseReason) {
         let Some(Some(session)) = self.sessions.get_mut(slot as usize) else { return };
         session.send_goodbye(now, &mut self.shared, goodbye);
         if session.established.is_some() {
@@ -88,11 +90,7 @@ impl Sessions {
 /// The entry of the peer that opened a session, if it may have it as it is.
 fn admitting<'a>(peers: &'a FxHashMap<PublicKey, Peer>, session: &Session) -> Option<&'a Peer> {
     peers.get(&session.peer).filter(|peer| {
-        let may = match session.kind {
-            Kind::Connection => peer.may_connect,
-            Kind::Steering => peer.may_steer,
-        };
-        may && peer.psk == session.psk && peer.seal == session.policy.seal
+        peer.may_have(session.kind) && peer.psk == session.psk && peer.seal == session.policy.seal
     })
 }
 

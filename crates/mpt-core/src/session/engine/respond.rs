@@ -6,6 +6,7 @@ use std::time::Instant;
 use mpt_wire::control::frame;
 use mpt_wire::control::hello::{Hello, Kind};
 
+use super::joining::MAX_JOINING;
 use super::keys::Epoch;
 use super::sealing::DataKeys;
 use super::session::{Identity, Session, hello_name};
@@ -16,7 +17,7 @@ use crate::session::{HandshakeError, Incoming, PublicKey, Received, Verdict};
 
 /// The session that an initiation is for.
 #[derive(Clone, Copy, Debug)]
-enum Target {
+pub(super) enum Target {
     /// It exists.
     Known(u32),
     /// The peer may open it.
@@ -108,7 +109,7 @@ impl Sessions {
         };
         let room = match target {
             Target::Known(_) => Ok(()),
-            Target::New => self.room_for(received.peer, received.hello.kind),
+            Target::New => self.room_for(received.peer, &received.hello),
         };
         let (oldest, victim) = match (decision, room) {
             (_, Err(None)) => {
@@ -239,10 +240,10 @@ impl Sessions {
         let configured = || all.clone().filter(|(_, session)| !session.dynamic);
         let keyed = |key: u32| configured().find(|(_, session)| session.key == Some(key));
         let named = || configured().find(|(_, it)| hello_name(&it.name) == hello.name);
-        let allowed = self.peers.get(&peer).filter(|peer| match hello.kind {
-            Kind::Connection => peer.may_connect,
-            Kind::Steering => peer.may_steer,
-        });
+        if hello.kind == Kind::Joining {
+            return self.joining_target(peer, hello.name.as_str());
+        }
+        let allowed = self.peers.get(&peer).filter(|peer| peer.may_have(hello.kind));
         // The only one there can be, whatever each end calls it.
         let only = || match (allowed, configured().count()) {
             (None, 1) => configured().next(),
@@ -274,18 +275,25 @@ impl Sessions {
         self.shared.pending.is_full() || (own.is_none_or(waits) && others())
     }
 
-    /// Ok if a peer has room for another session of this kind. Otherwise the session that may go for
-    /// it, if any: one that a recorded initiation may have made.
-    fn room_for(&self, peer: PublicKey, kind: Kind) -> Result<(), Option<u32>> {
+    /// Ok if a peer has room for another session as in its Hello. Otherwise the session that may go
+    /// for it, if any: one that a recorded initiation may have made.
+    fn room_for(&self, peer: PublicKey, hello: &Hello) -> Result<(), Option<u32>> {
         let at = |slot: u32| self.sessions.get(slot as usize).and_then(Option::as_deref);
-        let of_peer = self.by_peer.get(&peer).map_or(&[][..], Vec::as_slice);
-        let sessions = of_peer.iter().copied().filter(|&slot| {
-            at(slot).is_some_and(|session| session.dynamic && session.kind == kind)
-        });
-        let most = self.peers.get(&peer).map_or(0, |peer| peer.max_sessions);
         let recorded = |&slot: &u32| at(slot).is_some_and(Session::may_be_recorded);
-        if sessions.clone().count() >= most {
-            return Err(sessions.clone().find(recorded));
+        if hello.kind == Kind::Joining {
+            let sessions = self.joining_sessions(hello.name.as_str());
+            if sessions.clone().count() >= MAX_JOINING {
+                return Err(sessions.clone().find(recorded));
+            }
+        } else {
+            let of_peer = self.by_peer.get(&peer).map_or(&[][..], Vec::as_slice);
+            let sessions = of_peer.iter().copied().filter(|&slot| {
+                at(slot).is_some_and(|session| session.dynamic && session.kind == hello.kind)
+            });
+            let most = self.peers.get(&peer).map_or(0, |peer| peer.max_sessions);
+            if sessions.clone().count() >= most {
+                return Err(sessions.clone().find(recorded));
+            }
         }
         if self.count < self.limits.sessions {
             return Ok(());
@@ -297,16 +305,21 @@ impl Sessions {
 
     /// Opens a session that a peer asks for.
     fn open_session(&mut self, now: Instant, peer: PublicKey, hello: &Hello) -> Option<u32> {
-        let allowed = self.peers.get(&peer)?;
-        let identity = Identity {
-            name: hello.name.as_str().to_owned(),
-            kind: hello.kind,
-            peer,
-            psk: allowed.psk.clone(),
-            timing: allowed.timing,
-            largest_wish: allowed.largest_wish,
-            expire_after: allowed.expire_after,
-            seal: allowed.seal,
+        let identity = match hello.kind {
+            Kind::Joining => self.joining_identity(peer, hello)?,
+            Kind::Connection | Kind::Steering => {
+                let allowed = self.peers.get(&peer)?;
+                Identity {
+                    name: hello.name.as_str().to_owned(),
+                    kind: hello.kind,
+                    peer,
+                    psk: allowed.psk.clone(),
+                    timing: allowed.timing,
+                    largest_wish: allowed.largest_wish,
+                    expire_after: allowed.expire_after,
+                    seal: allowed.seal,
+                }
+            }
         };
         let slot = self.insert(now, identity);
         let pinned = self.shared.sealing_peers.contains(&peer);

@@ -349,7 +349,7 @@ impl Session {
 
     /// When a session that the peer opened has been without use for too long.
     pub(super) fn deadline(&self, limits: &Limits) -> Option<Instant> {
-        if !self.dynamic || self.expired || self.kind != Kind::Connection {
+        if !self.dynamic || self.expired || self.kind == Kind::Steering {
             return None;
         }
         if self.connection.is_some() {

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use mpt_wire::control::Reason;
+use mpt_wire::control::{Kind, Reason};
 
 use super::session::{IDLE_AFTER, Session};
 use super::shared::Shared;
@@ -83,7 +83,7 @@ impl Session {
         if self.keys.is_empty() {
             return Some(CloseReason::Silent);
         }
-        let waits = self.kind == mpt_wire::control::hello::Kind::Connection;
+        let waits = self.kind != Kind::Steering;
         let since = self.without_connection().filter(|_| waits)?;
         if now < since + attach_within {
             return None;
