@@ -46,6 +46,7 @@ fn the_json_is_stable() {
             duration_ms: 1000,
             limit: Some(100_000_000),
         }),
+        SessionRequest::Join(mpt_api::session::Join { host: "office-router".into() }),
         SessionRequest::MeasureResult { test: 1 },
     ];
     let mut lines = String::new();

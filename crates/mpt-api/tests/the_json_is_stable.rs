@@ -69,6 +69,15 @@ fn requests() {
     lines += &request(Command::Measure { connection: office(), set: true, duration_ms: 1000 });
     lines += &request(Command::Clients);
     lines += &request(Command::DisconnectClient { client: "anna".into() });
+    lines += &request(Command::AddToken {
+        client: Some("anna".into()),
+        pool: None,
+        networks: vec!["0.0.0.0/0".parse().unwrap()],
+        behind: Vec::new(),
+        lifetime_s: 3600,
+    });
+    lines += &request(Command::Tokens);
+    lines += &request(Command::RevokeToken { token: "e0e1b97d6b3b1c0e".into() });
     insta::assert_snapshot!(lines, @r#"
     {"version":2,"command":"status"}
     {"version":2,"command":"show"}
@@ -88,6 +97,9 @@ fn requests() {
     {"version":2,"command":{"measure":{"connection":"office","set":true,"duration_ms":1000}}}
     {"version":2,"command":"clients"}
     {"version":2,"command":{"disconnect_client":{"client":"anna"}}}
+    {"version":2,"command":{"add_token":{"client":"anna","networks":["0.0.0.0/0"],"lifetime_s":3600}}}
+    {"version":2,"command":"tokens"}
+    {"version":2,"command":{"revoke_token":{"token":"e0e1b97d6b3b1c0e"}}}
     "#);
 }
 
@@ -571,7 +583,7 @@ fn bad_requests_are_told_why() {
     insta::assert_snapshot!(refusals, @r#"
     Version: the request is in version 1 of the control API, this daemon speaks version 2
     BadRequest: the request has no version; write "version":2
-    BadRequest: not a request: unknown variant `shw`, expected one of `status`, `show`, `show_connection`, `set_path`, `reload`, `monitor`, `add_path`, `delete_path`, `set_interface`, `create_connection`, `clients`, `disconnect_client`, `delete_connection`, `save_connection`, `set_keepalive`, `measure` at line 1 column 28
+    BadRequest: not a request: unknown variant `shw`, expected one of `status`, `show`, `show_connection`, `set_path`, `reload`, `monitor`, `add_path`, `delete_path`, `set_interface`, `create_connection`, `clients`, `disconnect_client`, `add_token`, `tokens`, `revoke_token`, `delete_connection`, `save_connection`, `set_keepalive`, `measure` at line 1 column 28
     BadRequest: not a request: unknown field `extra`, expected `version` or `command` at line 1 column 37
     BadRequest: not a request: invalid value: integer `0`, expected a nonzero u16 at line 1 column 84
     BadRequest: not a request: invalid value: integer `65536`, expected a nonzero u16 at line 1 column 88

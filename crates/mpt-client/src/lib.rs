@@ -1,5 +1,5 @@
 //! Conversations with daemons: on the control socket of one on this host ([`Local`]), or with one elsewhere in a steering
-//! session ([`Remote`]). The requests are the same (docs/control-api.md).
+//! session ([`Remote`]); and [`join`], by which a host becomes a client of one. The requests are the same (docs/control-api.md).
 //!
 //! ```no_run
 //! use mpt_client::{Client, Remote, Target};
@@ -22,6 +22,7 @@
 mod answer;
 mod error;
 mod files;
+mod joining;
 mod key_file;
 mod local;
 mod remote;
@@ -31,6 +32,7 @@ mod target;
 
 pub use error::Error;
 pub use files::{preshared_key, private_key};
+pub use joining::{NotJoined, join};
 pub use key_file::{KeyFileError, read_key_file};
 pub use local::Local;
 use mpt_api::{Command, Event, Reply};

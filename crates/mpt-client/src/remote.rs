@@ -4,6 +4,7 @@ use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
 use std::time::{Duration, Instant};
 
 use mpt_api::{Command, Reply, Request};
+use mpt_wire::control::Kind;
 
 use crate::session::{Lost, Session};
 use crate::{Error, Target, answer};
@@ -91,7 +92,7 @@ impl Remote {
 }
 
 fn establish(target: &Target) -> Result<Session, Error> {
-    Session::establish(target, Instant::now() + HANDSHAKE_WITHIN)
+    Session::establish(target, Kind::Steering, None, Instant::now() + HANDSHAKE_WITHIN)
         .map_err(|lost| explain(&lost, target))
 }
 

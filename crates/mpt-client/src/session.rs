@@ -1,4 +1,4 @@
-//! One steering session: a socket, and the control protocol driven by whoever waits for something.
+//! One session without a connection: a socket, and the control protocol driven by whoever waits for something.
 
 use std::io::{self, ErrorKind};
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
@@ -9,6 +9,7 @@ use mpt_core::session::{Event, RequestRefused, SessionConfig, SessionId};
 use mpt_core::{Lent, Node, Nowhere, SocketId, Span, node};
 use mpt_wire::control::Kind;
 use mpt_wire::ecn::Ecn;
+use nix::sys::socket::{setsockopt, sockopt};
 
 use crate::Target;
 
@@ -56,14 +57,23 @@ pub(crate) struct Session {
 }
 
 impl Session {
-    /// Agrees on keys with a daemon.
-    pub(crate) fn establish(target: &Target, until: Instant) -> Result<Self, Lost> {
+    /// Agrees on keys with a daemon, for a session of this kind; over this interface only, if one is named.
+    pub(crate) fn establish(
+        target: &Target,
+        kind: Kind,
+        interface: Option<&str>,
+        until: Instant,
+    ) -> Result<Self, Lost> {
         let Target { address, peer, identity, psk, name } = target;
         let any: SocketAddr = match address {
             SocketAddr::V4(_) => (Ipv4Addr::UNSPECIFIED, 0).into(),
             SocketAddr::V6(_) => (Ipv6Addr::UNSPECIFIED, 0).into(),
         };
         let socket = UdpSocket::bind(any).map_err(Lost::Socket)?;
+        if let Some(interface) = interface {
+            let bound = setsockopt(&socket, sockopt::BindToDevice, &interface.into());
+            bound.map_err(|error| Lost::Socket(error.into()))?;
+        }
         socket.connect(address).map_err(Lost::Socket)?;
         let mut seed = [0; 32];
         getrandom::fill(&mut seed).map_err(|error| Lost::Socket(io::Error::other(error)))?;
@@ -72,7 +82,7 @@ impl Session {
         node.set_identity(now, Some(identity.clone()));
         let config = SessionConfig {
             name: name.clone(),
-            kind: Kind::Steering,
+            kind,
             peer: *peer,
             psk: psk.clone(),
             initiate: true,

@@ -55,6 +55,16 @@ pub(crate) struct Daemon {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Operation {
+    /// Make this host a server for others to join, print lines for them, or remove all of it
+    Setup {
+        #[command(subcommand)]
+        operation: crate::setup::args::Setup,
+    },
+    /// Join a server as its client, by the line that mpt setup has printed there
+    ///
+    /// Finds the uplinks, registers the key of this host at the server, writes the configuration, starts mptd and checks every uplink. Nothing that
+    /// exists is overwritten; mpt setup undo removes everything again.
+    Join(crate::setup::args::Join),
     /// Show at one glance how the tunnel is, and what is wrong; the exit code tells the state
     Status(Status),
     /// Show the tunnel live, with the last minutes of each path and keys to take paths in and out of service

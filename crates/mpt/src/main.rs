@@ -13,10 +13,12 @@ mod events;
 #[path = "../tests/example/mod.rs"]
 mod example;
 mod import;
+mod join;
 mod keys;
 mod manual;
 mod monitor;
 mod run;
+mod setup;
 mod show;
 mod status;
 mod steer;

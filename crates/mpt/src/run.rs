@@ -15,7 +15,8 @@ use crate::args::{
 };
 use crate::client::{self, Failed};
 use crate::{
-    advise, candidates, dashboard, doctor, import, keys, manual, monitor, show, status, steer, top,
+    advise, candidates, dashboard, doctor, import, join, keys, manual, monitor, setup, show,
+    status, steer, top,
 };
 
 /// Runs one command.
@@ -37,6 +38,8 @@ pub(crate) fn run(args: &Args, out: &mut impl Write) -> Result<(), Failed> {
         Operation::Doctor { config, json } => {
             return doctor::run(config, &args.daemon, *json, out);
         }
+        Operation::Setup { operation } => return setup::run(operation, &args.daemon, out),
+        Operation::Join(wanted) => return join::run(wanted, &args.daemon, out),
         Operation::Status(wanted) => return status::run(wanted, &args.daemon, out),
         Operation::Top(wanted) => return top::run(wanted, &args.daemon),
         Operation::Dashboard(wanted) => return dashboard::run(wanted, &args.daemon, out),

@@ -46,6 +46,14 @@ pub(super) fn check(config: &Config, found: &mut Findings) {
     }
 }
 
+/// The command that lets in UDP to this port, if a packet filter probably drops it. `None` also where the filter cannot be looked at.
+pub(crate) fn command_to_open(port: u16) -> Option<String> {
+    let output = Command::new("nft").args(["--json", "list", "ruleset"]).output().ok()?;
+    let rules = serde_json::from_slice(&output.stdout).ok()?;
+    let Chain { family, table, name } = closed_by(&rules, port)?;
+    Some(format!("nft insert rule {family} {table} {name} udp dport {port} accept"))
+}
+
 /// The chain that lets nothing in but what its rules name, and whose rules do not name this port. Rules that jump elsewhere may do so: the rules
 /// of the whole table count.
 fn closed_by(rules: &Value, port: u16) -> Option<Chain> {

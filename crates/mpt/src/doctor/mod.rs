@@ -9,6 +9,8 @@ mod paths;
 mod ports;
 mod system;
 
+pub(crate) use filter::command_to_open;
+
 use std::fmt;
 use std::io::{self, Write};
 use std::path::Path;

@@ -1,0 +1,143 @@
+//! The command line of `mpt setup` and `mpt join`.
+
+use std::net::IpAddr;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{Subcommand, ValueEnum};
+use ipnet::IpNet;
+use mpt_api::TOKEN_S;
+
+/// Where things are, and how the daemon is started.
+#[derive(Clone, Debug, clap::Args)]
+pub(crate) struct Place {
+    /// Directory of the configuration and the key
+    #[arg(long, env = "MPT_DIRECTORY", value_name = "DIR", default_value = "/etc/mpt")]
+    pub(crate) directory: PathBuf,
+    /// Directory of what mpt setup undo has to know
+    #[arg(long, env = "MPT_STATE", value_name = "DIR", default_value = "/var/lib/mpt-setup")]
+    pub(crate) state: PathBuf,
+}
+
+/// How the daemon is started.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Start {
+    /// By systemd where it runs, else in the background
+    Auto,
+    /// By systemd, now and at every boot
+    Systemd,
+    /// In the background, until the next boot
+    Background,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Setup {
+    /// Make this host a server: key, configuration, address pool, forwarding, NAT, service; prints the line for the first client
+    Server(Server),
+    /// Print a line with which another host can join this server
+    Token(Token),
+    /// Remove what mpt setup server or mpt join has made on this host
+    Undo(Undo),
+}
+
+#[derive(Clone, Debug, clap::Args)]
+pub(crate) struct Server {
+    #[command(flatten)]
+    pub(crate) place: Place,
+    /// Address or name by which clients reach this host; by default the address of the interface with the default route
+    #[arg(long, value_name = "ADDRESS")]
+    pub(crate) address: Option<String>,
+    /// Address of this host to listen on, again for each; by default that of the interface with the default route
+    #[arg(long, value_name = "ADDRESS")]
+    pub(crate) listen: Vec<IpAddr>,
+    /// UDP port to listen on
+    #[arg(long, value_name = "PORT", default_value_t = mpt_config::DEFAULT_PORT)]
+    pub(crate) port: u16,
+    /// Network of the addresses inside the tunnel; by default one of 10.77.0.0/24 to 10.99.0.0/24 that this host does not use
+    #[arg(long, value_name = "NETWORK")]
+    pub(crate) pool: Option<IpNet>,
+    /// Network that clients reach through this host, again for each; by default everything (0.0.0.0/0)
+    #[arg(long = "network", value_name = "NETWORK")]
+    pub(crate) networks: Vec<IpNet>,
+    #[command(flatten)]
+    pub(crate) client: Client,
+    /// How the daemon is started
+    #[arg(long, value_enum, default_value = "auto")]
+    pub(crate) start: Start,
+    /// Show what would be done, and do nothing
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+}
+
+/// The client that a line is for.
+#[derive(Clone, Debug, clap::Args)]
+pub(crate) struct Client {
+    /// Name of the client; by default the name of the host that joins
+    #[arg(long, value_name = "NAME")]
+    pub(crate) client: Option<String>,
+    /// How long the line is good, from 1min to 1day
+    #[arg(long, value_name = "TIME", default_value = "1h", value_parser = lifetime)]
+    pub(crate) lifetime: Duration,
+}
+
+#[derive(Clone, Debug, clap::Args)]
+pub(crate) struct Token {
+    #[command(flatten)]
+    pub(crate) place: Place,
+    #[command(flatten)]
+    pub(crate) client: Client,
+    /// List the lines that are good, and those that were used lately
+    #[arg(long, conflicts_with = "revoke")]
+    pub(crate) list: bool,
+    /// Take the line with this token back
+    #[arg(long, value_name = "TOKEN")]
+    pub(crate) revoke: Option<String>,
+}
+
+#[derive(Clone, Debug, clap::Args)]
+pub(crate) struct Undo {
+    #[command(flatten)]
+    pub(crate) place: Place,
+    /// Show what would be removed, and remove nothing
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+}
+
+/// What becomes of traffic for the tunnel while no uplink works.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Fallback {
+    /// It leaves by the uplinks, outside of the tunnel
+    Direct,
+    /// It goes nowhere
+    Block,
+}
+
+#[derive(Clone, Debug, clap::Args)]
+pub(crate) struct Join {
+    /// The line that mpt setup server or mpt setup token has printed
+    pub(crate) line: String,
+    #[command(flatten)]
+    pub(crate) place: Place,
+    /// Interface to use, again for each; by default every interface with a default route
+    #[arg(long = "uplink", value_name = "INTERFACE")]
+    pub(crate) uplinks: Vec<String>,
+    /// Network to reach through the tunnel, again for each; by default those that the server offers
+    #[arg(long = "network", value_name = "NETWORK")]
+    pub(crate) networks: Vec<IpNet>,
+    /// Traffic for the tunnel while no uplink works
+    #[arg(long, value_enum, default_value = "direct")]
+    pub(crate) fallback: Fallback,
+    /// How the daemon is started
+    #[arg(long, value_enum, default_value = "auto")]
+    pub(crate) start: Start,
+    /// Show what would be done, and do nothing
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+}
+
+fn lifetime(text: &str) -> Result<Duration, String> {
+    let time = humantime::parse_duration(text)
+        .map_err(|error| format!("not a time: {error}; write such as 1h"))?;
+    let valid = u32::try_from(time.as_secs()).is_ok_and(|seconds| TOKEN_S.contains(&seconds));
+    if valid { Ok(time) } else { Err("write a time from 1min to 1day".into()) }
+}

@@ -1,0 +1,32 @@
+//! `mpt setup`: makes this host a server that others can join by one line, and removes that again.
+
+pub(crate) mod args;
+mod nat;
+pub(crate) mod record;
+pub(crate) mod server;
+pub(crate) mod service;
+pub(crate) mod step;
+mod token;
+mod undo;
+pub(crate) mod uplinks;
+
+use std::io::Write;
+
+use args::Setup;
+
+use crate::args::Daemon;
+use crate::client::Failed;
+
+/// Does what is asked for.
+pub(crate) fn run(wanted: &Setup, daemon: &Daemon, out: &mut impl Write) -> Result<(), Failed> {
+    if daemon.remote.is_some() {
+        return Err(Failed::Usage(
+            "a host is set up on the host itself; leave --remote out".into(),
+        ));
+    }
+    match wanted {
+        Setup::Server(wanted) => server::setup(wanted, daemon, out),
+        Setup::Token(wanted) => token::token(wanted, daemon, out),
+        Setup::Undo(wanted) => undo::undo(wanted, out),
+    }
+}

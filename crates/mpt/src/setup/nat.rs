@@ -1,0 +1,63 @@
+//! Forwarding and address translation for what comes out of the tunnel.
+
+use std::path::Path;
+
+use ipnet::IpNet;
+
+use super::server::DEVICE;
+use super::service::Service;
+use super::step::Step;
+
+/// The nftables table that is made. Nothing else is in it, so that removing it removes exactly this.
+const TABLE: &str = "mpt_setup";
+/// Where systemd looks for additions to the unit of the daemon.
+const DROP_IN: &str = "/etc/systemd/system/mptd.service.d";
+
+/// What has to be made, so that it also holds after the next boot where systemd starts the daemon.
+pub(super) fn steps(pool: &IpNet, service: &Service, state: &Path) -> Vec<Step> {
+    let file = state.join("rules.nft");
+    let forwarding = match pool {
+        IpNet::V4(_) => "net.ipv4.ip_forward",
+        IpNet::V6(_) => "net.ipv6.conf.all.forwarding",
+    };
+    let mut steps = vec![
+        Step::Sysctl { name: forwarding, value: "1" },
+        Step::File { path: file.clone(), text: rules(pool) },
+        Step::Rules { table: TABLE, file: file.clone() },
+    ];
+    if *service == Service::Systemd {
+        let text = format!(
+            "# Made by mpt setup server.\n\
+             [Service]\n\
+             ExecStartPre=+/usr/sbin/sysctl -q -w {forwarding}=1\n\
+             ExecStartPre=+/usr/sbin/nft -f {}\n",
+            file.display()
+        );
+        let directory = Path::new(DROP_IN);
+        if !directory.is_dir() {
+            steps.push(Step::Directory { path: directory.to_owned(), of_daemon: false });
+        }
+        steps.push(Step::File { path: directory.join("mpt-setup.conf"), text });
+    }
+    steps
+}
+
+/// The rules: what comes from clients and leaves by another interface gets the address of this host. Everything else is left to the filters that
+/// are there.
+fn rules(pool: &IpNet) -> String {
+    let family = match pool {
+        IpNet::V4(_) => "ip",
+        IpNet::V6(_) => "ip6",
+    };
+    format!(
+        "# Made by mpt setup server; mpt setup undo removes it.\n\
+         table inet {TABLE}\n\
+         delete table inet {TABLE}\n\
+         table inet {TABLE} {{\n\
+         \tchain postrouting {{\n\
+         \t\ttype nat hook postrouting priority srcnat; policy accept;\n\
+         \t\t{family} saddr {pool} oifname != \"{DEVICE}\" masquerade\n\
+         \t}}\n\
+         }}\n"
+    )
+}
