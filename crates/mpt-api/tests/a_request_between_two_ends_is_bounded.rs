@@ -85,6 +85,7 @@ fn the_json_is_stable() {
     {"path_add":{"id":3,"name":"sat","weight":1,"weight_in":1}}
     {"path_delete":{"id":3}}
     {"measure_start":{"test":1,"path":2,"sender":"asked","duration_ms":1000,"limit":100000000}}
+    {"join":{"host":"office-router"}}
     {"measure_result":{"test":1}}
     {"ok":"done"}
     {"ok":{"created":{"key":7,"addresses":["10.9.0.7/24"],"server_addresses":["10.9.0.1/24"],"networks":["192.168.1.0/24"],"max_paths":8,"max_weight":100}}}

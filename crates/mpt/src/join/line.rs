@@ -109,7 +109,10 @@ mod tests {
     #[test]
     fn a_line_is_read_as_it_was_written() {
         let text = line().to_text();
-        assert_eq!(text, "LITERAL");
+        assert_eq!(
+            text,
+            "mpt1:D3Zwbi5leGFtcGxlLm9yZ5IlBQUFBQUFBQUFBQUFBQUFBQUFBQUFBQUFBQUFBQUFBQUHBwcHBwcHBwcHBwcHBwcHgKSn2gbVpmyl"
+        );
         assert!(Line::parse(&format!("  {text}\n")).is_ok_and(|read| read == line()));
     }
 

@@ -49,12 +49,12 @@ pub(crate) fn run(wanted: &Join, daemon: &Daemon, out: &mut impl Write) -> Resul
     let names: Vec<&str> = uplinks.iter().map(|uplink| uplink.name.as_str()).collect();
     if wanted.dry_run {
         for step in &steps {
-            writeln!(out, "would {}", step.describe())?;
+            writeln!(out, "would {}", step.describe_fully())?;
         }
         writeln!(out, "would register its public key at {} port {}", line.host, line.port)?;
         let text = config::text(wanted, daemon, &line, &uplinks, &[], &key)?;
         let config = Step::File { path: file.clone(), text };
-        writeln!(out, "would {}", config.describe())?;
+        writeln!(out, "would {}", config.describe_fully())?;
         writeln!(out, "    (the server says which networks, unless --network does)")?;
         return Ok(writeln!(out, "would {}", service.describe(&file))?);
     }

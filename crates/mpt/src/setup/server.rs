@@ -51,7 +51,7 @@ pub(crate) fn setup(
     let steps = steps(wanted, daemon, &plan)?;
     if wanted.dry_run {
         for step in &steps {
-            writeln!(out, "would {}", step.describe())?;
+            writeln!(out, "would {}", step.describe_fully())?;
         }
         writeln!(out, "would {}", plan.service.describe(&config))?;
         return Ok(writeln!(

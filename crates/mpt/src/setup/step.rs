@@ -26,23 +26,28 @@ pub(crate) enum Step {
 }
 
 impl Step {
-    /// One line or more that say what it does.
+    /// One line that says what it does.
     pub(crate) fn describe(&self) -> String {
         match self {
             Step::Directory { path, .. } => format!("make the directory {}", path.display()),
             Step::Key(path) => format!("make a private key in {} (mode 0600)", path.display()),
-            Step::File { path, text } => {
-                let lines =
-                    text.lines().map(|line| format!("    {line}").trim_end().to_owned() + "\n");
-                format!("write {} (mode 0600):\n{}", path.display(), lines.collect::<String>())
-                    .trim_end()
-                    .to_owned()
-            }
+            Step::File { path, .. } => format!("write {} (mode 0600)", path.display()),
             Step::Sysctl { name, value } => format!("set {name} to {value}"),
             Step::Rules { table, file } => {
                 format!("make the nftables table inet {table} (nft -f {})", file.display())
             }
         }
+    }
+
+    /// The same, with everything that is written.
+    pub(crate) fn describe_fully(&self) -> String {
+        let mut text = self.describe();
+        if let Step::File { text: written, .. } = self {
+            let lines = written.lines().map(|line| format!("\n    {line}").trim_end().to_owned());
+            text += ":";
+            text.extend(lines.map(|line| if line.is_empty() { "\n".to_owned() } else { line }));
+        }
+        text
     }
 
     /// Does it.
