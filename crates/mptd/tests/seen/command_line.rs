@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 use crate::hosts::Daemon;
 
 /// Returns where the program is.
-fn program() -> PathBuf {
+pub(crate) fn program() -> PathBuf {
     let program = Path::new(env!("CARGO_BIN_EXE_mptd")).with_file_name("mpt");
     assert!(program.exists(), "{} is missing: cargo build -p mpt", program.display());
     program

@@ -15,3 +15,4 @@ mod prometheus_understands_the_metrics;
 mod the_dashboard_serves_who_may_look;
 mod the_status_follows_the_tunnel;
 mod top_takes_a_path_out_of_service_by_keys;
+mod two_commands_join_two_hosts;

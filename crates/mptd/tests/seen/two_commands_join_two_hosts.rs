@@ -1,0 +1,331 @@
+//! A server is set up by one command and joined by another, as the README says; a token is good once; what goes wrong is said in a sentence;
+//! and undoing it leaves nothing.
+
+use std::fs;
+use std::io::{Read, Write};
+use std::net::{IpAddr, TcpListener, TcpStream};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use tempfile::TempDir;
+
+use crate::command_line::program;
+use crate::hosts::{Host, wait_for};
+
+const README: &str = include_str!("../../../../README.md");
+/// Where the server is on the Internet, and the router beside it.
+const SERVER: &str = "203.0.113.10";
+const ROUTER: &str = "203.0.113.1";
+/// The server inside the tunnel.
+const INSIDE: &str = "10.77.0.1";
+/// From the first command to a tunnel that works.
+const LONGEST: Duration = Duration::from_secs(10);
+
+/// A host with directories of its own for configuration and state.
+struct Machine {
+    host: Host,
+    directory: PathBuf,
+}
+
+impl Machine {
+    fn new(name: &str, directory: &Path) -> Self {
+        let directory = directory.join(name);
+        fs::create_dir(&directory).unwrap();
+        Self { host: Host::new(name), directory }
+    }
+
+    fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = self.host.namespace.command(program()).unwrap();
+        command.args(arguments).stdin(Stdio::null());
+        command.env("MPT_DIRECTORY", self.directory.join("etc"));
+        command.env("MPT_STATE", self.directory.join("state"));
+        command.env("MPT_SOCKET", self.directory.join("mptd.sock"));
+        command
+    }
+
+    fn mpt(&self, arguments: &[&str]) -> Output {
+        self.command(arguments).output().unwrap()
+    }
+
+    /// What a command prints that has to succeed.
+    fn succeeds(&self, arguments: &[&str]) -> String {
+        let output = self.mpt(arguments);
+        assert!(output.status.success(), "mpt {arguments:?}: {output:?}");
+        String::from_utf8(output.stdout).unwrap()
+    }
+
+    /// What a command says that has to fail with this exit code.
+    fn fails(&self, code: i32, arguments: &[&str]) -> String {
+        let output = self.mpt(arguments);
+        assert_eq!(output.status.code(), Some(code), "mpt {arguments:?}: {output:?}");
+        String::from_utf8(output.stderr).unwrap()
+    }
+
+    /// Everything that mpt may have left here: files, devices, rules, settings.
+    fn traces(&self) -> String {
+        let files = fs::read_dir(&self.directory).unwrap().map(|it| it.unwrap().file_name());
+        let forwarding =
+            self.host.run(|| fs::read_to_string("/proc/sys/net/ipv4/ip_forward")).unwrap();
+        let shown =
+            [self.host.ip("-br link"), self.host.ip("rule"), self.host.ip("route show table all")];
+        let tables = self.host.program("nft", "list tables");
+        format!("{:?} {forwarding} {tables} {shown:?}", files.collect::<Vec<_>>())
+    }
+}
+
+impl Drop for Machine {
+    fn drop(&mut self) {
+        // Also after a panic: the daemon runs in the background.
+        let _ = self.mpt(&["setup", "undo"]);
+    }
+}
+
+/// Clients with two uplinks each, a server, and a router between them.
+struct Scene {
+    clients: Vec<Machine>,
+    server: Machine,
+    router: Host,
+    _directory: TempDir,
+}
+
+impl Scene {
+    fn new(clients: usize) -> Self {
+        let directory = tempfile::tempdir().unwrap();
+        let router = Host::new("router");
+        router.sysctl("net/ipv4/ip_forward", "1");
+        let server = Machine::new("server", directory.path());
+        let (own, gateway) = (format!("{SERVER}/24"), format!("{ROUTER}/24"));
+        server.host.cable("eth0", &[&own], (&router, "server", &[&gateway]));
+        server.host.ip(&format!("route add default via {ROUTER}"));
+        let client = |number: usize| {
+            let machine = Machine::new(&format!("client{number}"), directory.path());
+            for uplink in 0..2 {
+                let network = format!("198.51.{}", 100 + 2 * number + uplink);
+                let (own, gateway) = (format!("{network}.10/24"), format!("{network}.1/24"));
+                let (name, port) = (format!("uplink{uplink}"), format!("c{number}u{uplink}"));
+                machine.host.cable(&name, &[&own], (&router, &port, &[&gateway]));
+                machine.host.ip(&format!(
+                    "route add default via {network}.1 dev {name} metric {}",
+                    100 + uplink
+                ));
+            }
+            machine
+        };
+        let clients = (0..clients).map(client).collect();
+        Self { clients, server, router, _directory: directory }
+    }
+
+    /// Sets the server up, and returns the line.
+    fn line(&self, arguments: &[&str]) -> String {
+        line_of(&self.server.succeeds(&[&["setup", "server"], arguments].concat()))
+    }
+}
+
+/// The line among what was printed.
+fn line_of(printed: &str) -> String {
+    let line = printed.split_whitespace().find(|word| word.starts_with("mpt1:"));
+    line.unwrap_or_else(|| panic!("no line: {printed}")).to_owned()
+}
+
+/// Sends a megabyte by TCP, and returns the address from which it arrives.
+fn carry(from: &Host, to: &Host, address: &str) -> IpAddr {
+    let data: Vec<u8> = (0..1u32 << 18).flat_map(u32::to_be_bytes).collect();
+    let listener = to.run(|| TcpListener::bind((address, 7000))).unwrap();
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            from.run(|| TcpStream::connect((address, 7000)).unwrap().write_all(&data).unwrap());
+        });
+        let (mut stream, peer) = listener.accept().unwrap();
+        let mut arrived = Vec::new();
+        stream.read_to_end(&mut arrived).unwrap();
+        assert!(arrived == data, "{} of {} bytes", arrived.len(), data.len());
+        peer.ip()
+    })
+}
+
+/// The commands of the quick start, without `sudo`, in their order.
+fn quick_start() -> Vec<Vec<String>> {
+    let section = README.split("## Quick start").nth(1).unwrap();
+    let section = section.split("\n## ").next().unwrap();
+    let commands = section.lines().filter_map(|line| line.strip_prefix("    sudo mpt "));
+    commands.map(|line| line.split_whitespace().map(str::to_owned).collect()).collect()
+}
+
+#[test]
+fn the_quick_start_does_what_it_says() {
+    let scene = Scene::new(1);
+    let (client, server) = (&scene.clients[0], &scene.server);
+    let before = [client.traces(), server.traces()];
+    let commands = quick_start();
+    let [setup, join, status, undo] = &commands[..] else { panic!("{commands:?}") };
+    let words = |command: &[String], line: &str| -> Vec<String> {
+        command
+            .iter()
+            .map(|word| if word.starts_with("mpt1:") { line.into() } else { word.clone() })
+            .collect()
+    };
+    let run = |machine: &Machine, command: &[String], line: &str| {
+        let words = words(command, line);
+        machine.succeeds(&words.iter().map(String::as_str).collect::<Vec<_>>())
+    };
+
+    let began = Instant::now();
+    let line = line_of(&run(server, setup, ""));
+    let joined = run(client, join, &line);
+    let took = began.elapsed();
+    println!("from the first command to the tunnel: {:.2} s", took.as_secs_f64());
+    assert!(took < LONGEST, "{took:?}");
+    for uplink in ["uplink0", "uplink1"] {
+        let expected = format!("{uplink}: works in both directions");
+        assert!(joined.contains(&expected) && joined.contains("MTU 1500"), "{joined}");
+    }
+    assert!(joined.contains("sealed with") && joined.contains("mpt up"), "{joined}");
+    assert!(run(client, status, "").contains("mpt up"));
+
+    client.host.ip("route get 203.0.113.1");
+    carry(&client.host, &server.host, INSIDE);
+    // To others the client is the server.
+    let source = carry(&client.host, &scene.router, ROUTER);
+    assert_eq!(source, SERVER.parse::<IpAddr>().unwrap());
+
+    // The server knows its client after a restart.
+    let config = server.directory.join("etc/mpt.toml");
+    assert_eq!(fs::read_to_string(&config).unwrap().matches("[[client]]").count(), 1);
+    let shown: serde_json::Value =
+        serde_json::from_str(&server.succeeds(&["show", "--json"])).unwrap();
+    let pid = i32::try_from(shown["daemon"]["pid"].as_u64().unwrap()).unwrap();
+    nix::sys::signal::kill(nix::unistd::Pid::from_raw(pid), nix::sys::signal::Signal::SIGTERM)
+        .unwrap();
+    wait_for("the daemon ends", || (!server.directory.join("mptd.sock").exists()).then_some(()));
+    let mut again = server.host.namespace.command(env!("CARGO_BIN_EXE_mptd")).unwrap();
+    let mut again = again.arg("--config").arg(&config).stderr(Stdio::null()).spawn().unwrap();
+    wait_for("the client is back", || {
+        let clients = server.mpt(&["client", "list"]);
+        String::from_utf8_lossy(&clients.stdout).contains("2 of 2").then_some(())
+    });
+    let tokens = server.succeeds(&["setup", "token", "--list"]);
+    assert!(tokens.contains("there is no token"), "{tokens}");
+    carry(&client.host, &server.host, INSIDE);
+    nix::sys::signal::kill(
+        nix::unistd::Pid::from_raw(i32::try_from(again.id()).unwrap()),
+        nix::sys::signal::Signal::SIGTERM,
+    )
+    .unwrap();
+    assert!(again.wait().unwrap().success());
+
+    for machine in [client, server] {
+        run(machine, undo, "");
+    }
+    assert_eq!([client.traces(), server.traces()], before);
+}
+
+#[test]
+fn of_two_hosts_with_one_line_exactly_one_joins() {
+    let scene = Scene::new(2);
+    let line = scene.line(&[]);
+    let outputs: Vec<Output> = thread::scope(|scope| {
+        let join = |machine: &Machine| machine.command(&["join", &line]).output().unwrap();
+        let both: Vec<_> =
+            scene.clients.iter().map(|machine| scope.spawn(move || join(machine))).collect();
+        both.into_iter().map(|it| it.join().unwrap()).collect()
+    });
+    let joined = outputs.iter().position(|output| output.status.success());
+    let joined = joined.unwrap_or_else(|| panic!("nobody joins: {outputs:?}"));
+    let other = &scene.clients[1 - joined];
+    let refused = String::from_utf8_lossy(&outputs[1 - joined].stderr);
+    assert!(refused.contains("the token was used by another host, which is client"), "{refused}");
+    // It has left nothing, and a line of its own lets it in.
+    assert!(fs::read_dir(&other.directory).unwrap().next().is_none());
+    let line = line_of(&scene.server.succeeds(&["setup", "token", "--client", "second"]));
+    other.succeeds(&["join", &line]);
+    let clients = scene.server.succeeds(&["client", "list"]);
+    assert!(clients.contains("second.server"), "{clients}");
+    // Once more, after the host has forgotten everything.
+    other.succeeds(&["setup", "undo"]);
+    let used = other.fails(1, &["join", &line]);
+    assert!(used.contains("the token was used by another host"), "{used}");
+}
+
+#[test]
+fn a_line_that_is_no_good_is_explained() {
+    let scene = Scene::new(1);
+    let (client, server) = (&scene.clients[0], &scene.server);
+    let line = scene.line(&["--pool", "10.66.0.0/30"]);
+    let before = client.traces();
+    let damaged = client.fails(2, &["join", &line[..line.len() - 1]]);
+    assert!(damaged.contains("the line is damaged"), "{damaged}");
+    let other = client.fails(2, &["join", "hello"]);
+    assert!(other.contains("this is no line to join with"), "{other}");
+    let nowhere = client.fails(2, &["join", "--uplink", "lo", &line]);
+    assert!(
+        nowhere.contains("interface lo has no default route; these have one: uplink0, uplink1"),
+        "{nowhere}"
+    );
+    client.succeeds(&["join", "--dry-run", &line]);
+    assert_eq!(client.traces(), before);
+
+    // A port that a filter closes.
+    server.host.program("nft", "add table inet shut");
+    server.host.program(
+        "nft",
+        "add chain inet shut input { type filter hook input priority 0 ; policy drop ; }",
+    );
+    let closed = client.fails(1, &["join", "--uplink", "uplink0", &line]);
+    assert!(closed.contains("UDP port 4754 is closed on the way"), "{closed}");
+    assert!(closed.contains("uplink0: no answer within 5 s"), "{closed}");
+    assert_eq!(client.traces(), before);
+    server.host.program("nft", "delete table inet shut");
+
+    client.succeeds(&["join", &line]);
+    let full = server.fails(1, &["setup", "token"]);
+    assert!(full.contains("pool \"clients\" (10.66.0.0/30) has no address left"), "{full}");
+    let again = client.fails(1, &["join", &line]);
+    assert!(
+        again.contains("this host has joined a server already; run mpt setup undo first"),
+        "{again}"
+    );
+    let again = server.fails(1, &["setup", "server"]);
+    assert!(again.contains("run mpt setup token"), "{again}");
+}
+
+#[test]
+fn an_uplink_without_internet_is_named_and_the_others_are_used() {
+    let scene = Scene::new(1);
+    let client = &scene.clients[0];
+    let line = scene.line(&[]);
+    // Its router is there, and forwards nothing.
+    scene.router.tc("qdisc add dev c0u1 root pfifo limit 0");
+    let output = client.mpt(&["join", &line]);
+    // As mpt status: degraded.
+    assert_eq!(output.status.code(), Some(5), "{output:?}");
+    let printed = String::from_utf8_lossy(&output.stdout);
+    assert!(printed.contains("uplink uplink0: works in both directions"), "{printed}");
+    assert!(printed.contains("uplink uplink1: does not lead to the server"), "{printed}");
+    carry(&client.host, &scene.server.host, INSIDE);
+}
+
+#[test]
+fn what_is_there_is_not_overwritten() {
+    let scene = Scene::new(1);
+    let client = &scene.clients[0];
+    let line = scene.line(&[]);
+    let etc = client.directory.join("etc");
+    fs::create_dir(&etc).unwrap();
+    fs::write(etc.join("mpt.toml"), "# mine\n").unwrap();
+    let there = client.fails(1, &["join", &line]);
+    assert!(there.contains("is there already, and nothing that exists is overwritten"), "{there}");
+    let there = client.fails(1, &["setup", "server"]);
+    assert!(there.contains("is there already, and nothing that exists is overwritten"), "{there}");
+    assert_eq!(fs::read_to_string(etc.join("mpt.toml")).unwrap(), "# mine\n");
+    fs::remove_file(etc.join("mpt.toml")).unwrap();
+
+    // A file of ours that was changed by hand stays when the rest goes.
+    client.succeeds(&["join", &line]);
+    let text = fs::read_to_string(etc.join("mpt.toml")).unwrap();
+    fs::write(etc.join("mpt.toml"), format!("# mine\n{text}")).unwrap();
+    let undone = client.succeeds(&["setup", "undo"]);
+    assert!(undone.contains("mpt.toml stays: it was changed by hand"), "{undone}");
+    assert!(etc.join("mpt.toml").exists() && !client.directory.join("state").exists());
+}
