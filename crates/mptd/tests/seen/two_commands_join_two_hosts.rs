@@ -68,8 +68,11 @@ impl Machine {
         let files = fs::read_dir(&self.directory).unwrap().map(|it| it.unwrap().file_name());
         let forwarding =
             self.host.run(|| fs::read_to_string("/proc/sys/net/ipv4/ip_forward")).unwrap();
-        let shown =
-            [self.host.ip("-br link"), self.host.ip("rule"), self.host.ip("route show table all")];
+        let shown = [
+            self.host.ip("-br link"),
+            self.host.ip("rule"),
+            self.host.ip("-4 route show table all"),
+        ];
         let tables = self.host.program("nft", "list tables");
         format!("{:?} {forwarding} {tables} {shown:?}", files.collect::<Vec<_>>())
     }
