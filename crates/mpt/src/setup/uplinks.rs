@@ -70,9 +70,9 @@ async fn ask() -> Result<Used, Error> {
                     continue;
                 }
                 if ipv6 {
-                    uplink.ipv6 = true
+                    uplink.ipv6 = true;
                 } else {
-                    uplink.ipv4 = true
+                    uplink.ipv4 = true;
                 }
                 uplink.metric = uplink.metric.min(route.metric.unwrap_or(0));
             }
