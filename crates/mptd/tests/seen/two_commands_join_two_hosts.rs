@@ -178,7 +178,7 @@ fn the_quick_start_does_what_it_says() {
     let line = line_of(&run(server, setup, ""));
     let joined = run(client, join, &line);
     let took = began.elapsed();
-    println!("from the first command to the tunnel: {:.2} s", took.as_secs_f64());
+    eprintln!("from the first command to the tunnel: {:.2} s", took.as_secs_f64());
     assert!(took < LONGEST, "{took:?}");
     for uplink in ["uplink0", "uplink1"] {
         let expected = format!("{uplink}: works in both directions");
