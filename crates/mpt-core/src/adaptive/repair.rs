@@ -33,15 +33,18 @@ const KNOWN: u32 = 1_000;
 const LITTLE: f64 = 0.000_5;
 /// A path that fell quiet for so long, in microseconds, is told of.
 const QUIET: i64 = 5_000;
-/// Round-trip times of the quickest path for which the receiver holds packets, so that a repair can come.
-const HELD: f64 = 2.5;
+/// Round-trip times of the quickest path that two tries take.
+const TWO_TRIES: f64 = 2.0;
 /// The allowance that is added to each of those round-trip times.
 const HELD_MORE: Duration = Duration::from_millis(2);
 /// With shorter round-trip times on all paths TCP makes up for a loss quickly by itself, and a hold would be many
 /// times what that takes: nothing is repaired. In microseconds.
 const QUICK: f64 = 5_000.0;
-/// What queues, and waiting for the next report, take besides: as long again, and no more than this.
-const HELD_QUEUES: Duration = Duration::from_millis(100);
+/// What queues, jitter and waiting for the next report take besides: so many round-trip times, up to a time, where they
+/// are short; so many where they are long.
+const SLACK_SHORT: f64 = 3.0;
+const SLACK_MOST: Duration = Duration::from_millis(120);
+const SLACK_LONG: f64 = 0.5;
 
 /// A number that is being repaired.
 #[derive(Clone, Copy, Debug)]
@@ -128,8 +131,9 @@ impl Repairs {
 
 /// How long the receiver holds packets for a repair, by the round-trip time of the quickest path.
 pub(crate) fn held(rtt: Duration) -> Duration {
-    let tries = (rtt + HELD_MORE).mul_f64(HELD);
-    tries + tries.min(HELD_QUEUES)
+    let round = rtt + HELD_MORE;
+    let queues = round.mul_f64(SLACK_SHORT).min(SLACK_MOST).max(round.mul_f64(SLACK_LONG));
+    round.mul_f64(TWO_TRIES) + queues
 }
 
 /// The same in microseconds; none without a path.

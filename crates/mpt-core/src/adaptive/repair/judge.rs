@@ -138,6 +138,10 @@ impl Adaptive {
     /// A number was still missing at `at`, by the peer's clock, and came then.
     fn record_late(&mut self, now: i64, at: i64, number: u32) {
         let Some(sent) = self.log.find(number) else { return };
+        if sent.time < now - AGE || self.keeper.find(number).is_none() {
+            // The peer no longer tells whether it has come.
+            return;
+        }
         let Some(Some(path)) = self.paths.get_mut(usize::from(sent.slot)) else { return };
         if let Some(base) = path.model.base_delay() {
             let lateness = (at - sent.time) as f64 - base - path.model.queue();
@@ -216,7 +220,8 @@ impl Adaptive {
             while ranges.next_if(ends_before).is_some() {}
             let misses =
                 ranges.peek().is_some_and(|&(first, _)| !Sequence(first).is_after(lost.number));
-            let came = !misses && lost.number.is_before(covered);
+            let told = lost.left >= now - AGE;
+            let came = told && !misses && lost.number.is_before(covered);
             if came {
                 let base = |path: &Sender| path.model.base_delay();
                 // Before a repair can have come it was the packet itself.
@@ -236,7 +241,7 @@ impl Adaptive {
                     path.repairs.repaired += u64::from(!itself);
                 }
             }
-            !came && lost.left >= now - AGE
+            told && !came
         });
         if let Some(at) = at {
             for number in late {
@@ -296,13 +301,14 @@ impl Adaptive {
         if passed && known && sigma == 0.0 && lateness == 0.0 {
             return true;
         }
-        let (Some(at), Some(base)) = (at, model.base_delay()) else { return false };
+        let (Some(at), Some(base)) = (at, model.presumed_delay()) else { return false };
         let waited = (at - left) as f64 - base - model.queue();
         // What stands in the queue is known by packets of some time, and may have grown since.
         let threshold = model.threshold();
         let margin = if passed { threshold / 2.0 } else { threshold.max(model.rtt() / 4.0) };
         let deviations = if model.loss().1 > MUCH { DEVIATIONS_LOSSY } else { DEVIATIONS };
-        let jitter = if known { deviations * sigma + model.chance() } else { UNKNOWN_JITTER };
+        let unknown = if known { 0.0 } else { UNKNOWN_JITTER };
+        let jitter = (deviations * sigma + model.chance()).max(unknown);
         waited > jitter.max(lateness) + margin
     }
 }

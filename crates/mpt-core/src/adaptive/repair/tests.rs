@@ -199,6 +199,45 @@ fn a_repair_that_is_lost_is_repeated_over_two_paths() {
     assert!(scene.sent[&lost[0]].0 <= 6);
 }
 
+/// Lets probes say that the delay of the only path jitters by some 15 ms.
+fn jitter(scene: &mut Scene) {
+    let mut rtt = crate::session::Rtt::new();
+    (0..50).for_each(|n| rtt.record(RTT + Duration::from_millis(n % 2 * 30)));
+    scene.adaptive.set_rtt(0, rtt.known().expect("samples"));
+}
+
+#[test]
+fn one_of_the_first_packets_of_a_flow_is_repaired_where_delays_jitter() {
+    let mut scene = Scene::new(1, 0);
+    jitter(&mut scene);
+    // Ten packets say little of what the least delay is, and slow start depends on each.
+    let numbers: Vec<u32> = (0..10).map(|_| scene.send()).collect();
+    let sent = scene.clock();
+    scene.now += Duration::from_millis(60);
+    let arrived = numbers.iter().filter(|&&n| n != 3).map(|&n| (0, n, sent + n * 4_000));
+    scene.report(&arrived.collect::<Vec<_>>(), &[received(0, 9)]);
+    assert_eq!(scene.miss(&[(0, 9)], &[(3, 1)]), [], "it may be late");
+    scene.now += Duration::from_millis(150);
+    assert_eq!(scene.miss(&[(0, 9)], &[(3, 1)]), [(3, vec![0])]);
+}
+
+#[test]
+fn what_the_peer_no_longer_tells_of_is_not_held_to_have_come_late() {
+    let mut scene = Scene::new(1, 0);
+    scene.warm_up();
+    let (missing, later) = (scene.send(), scene.send());
+    // It is not sent again, and so it stays missing until the peer forgets it.
+    scene.adaptive.forget_kept();
+    for _ in 0..15 {
+        scene.send();
+        scene.now += Duration::from_millis(100);
+        assert_eq!(scene.miss(&[(0, later)], &[(missing, 1)]), []);
+    }
+    assert_eq!(scene.miss(&[(0, later)], &[]), []);
+    let lateness = scene.adaptive.paths[0].as_ref().expect("set").model.lateness();
+    assert!(lateness < 1_000.0, "{lateness} us");
+}
+
 #[test]
 fn a_peer_whose_clock_begins_anew_is_heard() {
     let mut scene = Scene::new(1, 0);

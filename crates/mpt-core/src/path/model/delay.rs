@@ -27,6 +27,8 @@ const FEWEST: usize = 8;
 const SETTLED: f64 = 4.0;
 /// Probes differ so much more than neighbours where delays wander.
 const WANDERS: f64 = 1.5;
+/// The base of delays that jitter lies so many deviations below their mean: it is their lower quartile.
+const BELOW_MEAN: f64 = 0.67;
 /// The deviation of a path of which none is known, in microseconds.
 const UNKNOWN: f64 = 5_000.0;
 /// Samples from which on the jitter is known.
@@ -183,6 +185,17 @@ impl Delays {
     /// The delay without a queue, by both clocks; `None` without samples.
     pub(crate) fn base(&self) -> Option<f64> {
         self.base.value()
+    }
+
+    /// The delay without a queue as far as some packets tell, by both clocks, rather too much than too little;
+    /// `None` without samples. Before [`Self::base`] is known, which takes many packets where delays jitter.
+    pub(crate) fn presumed_base(&self) -> Option<f64> {
+        if self.base().is_some() || self.samples.is_empty() {
+            return self.base();
+        }
+        let count = self.samples.len() as f64;
+        let mean = self.samples.iter().map(|it| it.delay).sum::<f64>() / count;
+        Some(mean + (2.0 / count.sqrt() - BELOW_MEAN) * self.sigma())
     }
 
     /// The standard deviation of a packet's delay, 0 where it is below a millisecond.

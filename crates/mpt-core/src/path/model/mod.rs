@@ -378,6 +378,11 @@ impl Model {
         self.delays.base()
     }
 
+    /// The same as far as some packets tell, before it is known: rather too much than too little.
+    pub(crate) fn presumed_delay(&self) -> Option<f64> {
+        self.delays.presumed_base()
+    }
+
     /// What the standing queue may be known wrong by, since few packets show it.
     pub(crate) fn chance(&self) -> f64 {
         self.delays.chance()

@@ -7,6 +7,10 @@ const SPARSE: u32 = 20;
 /// For so long it has to have fewer, in microseconds, and for twice the time that bulk waits besides: a flow in
 /// slow start sends little in its first round-trip times, and they contain what it waits.
 const PERIOD: i64 = 1_000_000;
+/// So many packets in a row, none of them later than the one before by more than this time in microseconds, are
+/// what TCP sends at once in slow start (RFC 6928: ten): the flow is no sparse one, however long its rounds are.
+const BURST: u32 = 8;
+const CLOSE: i64 = 20_000;
 /// Flows that are told apart. Two that share a place share a class, too, which costs one of them time
 /// and nobody order.
 const PLACES: usize = 256;
@@ -18,6 +22,9 @@ struct Flow {
     /// When the present period began, and packets since.
     began: i64,
     packets: u32,
+    /// When the last packet came, and how many have come close to one another up to it.
+    last: i64,
+    burst: u32,
     sparse: bool,
     /// The last number of it that was held.
     held: Option<Sequence>,
@@ -70,7 +77,9 @@ impl Flows {
             *it = Flow { tag: Some(flow), began: now, held: it.held, ..Flow::default() };
         }
         it.packets += 1;
-        if it.packets >= self.sparse {
+        it.burst = if now - it.last <= CLOSE { it.burst + 1 } else { 1 };
+        it.last = now;
+        if it.packets >= self.sparse || it.burst >= BURST {
             // It is bulk, whatever the period brings.
             (it.sparse, it.began, it.packets) = (false, now, 1);
         } else if now - it.began >= self.period {
@@ -122,6 +131,23 @@ mod tests {
         for round in 0..6 {
             for _ in 0..10 << round {
                 let wait = flows.wait(round * 550_000, 7, Sequence(number), Sequence(number));
+                assert_eq!(wait, Wait::Yes, "{number}, round {round}");
+                number += 1;
+            }
+        }
+    }
+
+    #[test]
+    fn a_flow_that_sends_its_first_window_at_once_is_bulk_however_long_it_waits_then() {
+        let mut flows = Flows::new();
+        flows.set_hold(885_000);
+        // A request a second before.
+        assert_eq!(flows.wait(0, 7, Sequence(0), Sequence(0)), Wait::Yes);
+        let mut number = 1;
+        for round in 0..4 {
+            for _ in 0..10 << round {
+                let now = 1_000_000 + round * 1_190_000;
+                let wait = flows.wait(now, 7, Sequence(number), Sequence(number));
                 assert_eq!(wait, Wait::Yes, "{number}, round {round}");
                 number += 1;
             }
