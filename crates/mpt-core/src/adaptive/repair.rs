@@ -25,6 +25,9 @@ const SLACK: i64 = 100_000;
 const AFTER_REFUSAL: i64 = 20_000;
 /// How often a number is sent again at the most.
 const TRIES: u8 = 3;
+/// Bytes that repairs may take before any loss or traffic has earned them some: the second tries of the first
+/// packets of a flow, each of which slow start depends on.
+const ALLOWANCE: f64 = 16_000.0;
 /// After a loss packets are kept for so long, in microseconds: a line that loses packets mostly goes on to.
 const REMEMBERED: i64 = 600_000_000;
 /// A path of which fewer packets were counted may lose some.
@@ -148,8 +151,9 @@ impl Adaptive {
     /// Whether what is lost is sent again.
     pub(crate) fn set_repair(&mut self, on: bool) {
         if self.repairs.on != on {
+            let unknown = self.repairs.unknown;
             self.repairs =
-                Repairs { on, keeping: on, unknown: self.repairs.unknown, ..Repairs::default() };
+                Repairs { on, keeping: on, tokens: ALLOWANCE, unknown, ..Repairs::default() };
             self.keeper.forget_all();
         }
     }

@@ -350,7 +350,8 @@ proptest! {
             }
             scene.miss(&highest, &missing);
             let RepairCounters { lost, bytes, .. } = scene.counters();
-            let budget = 1.3 * (lost * u64::from(BYTES + OVERHEAD)) as f64
+            let budget = ALLOWANCE
+                + 1.3 * (lost * u64::from(BYTES + OVERHEAD)) as f64
                 + 0.002 * (scene.sent_bytes + scene.resent_bytes) as f64;
             prop_assert_eq!(bytes, scene.resent_bytes);
             prop_assert!(bytes as f64 <= budget + 1.0, "{} of {}", bytes, budget);
