@@ -30,6 +30,9 @@ const TRIES: u8 = 3;
 const ALLOWANCE: f64 = 16_000.0;
 /// After a loss packets are kept for so long, in microseconds: a line that loses packets mostly goes on to.
 const REMEMBERED: i64 = 600_000_000;
+/// Losses count as possible for so much longer, in microseconds: a path that is tried comes and goes, and the flow
+/// inside would see the hold come and go with it.
+const LINGERS: i64 = 2_000_000;
 /// A path of which fewer packets were counted may lose some.
 const KNOWN: u32 = 1_000;
 /// A path that loses a smaller share of its packets than this is held to lose none.
@@ -112,6 +115,9 @@ pub(super) struct Repairs {
     credited: u64,
     /// When a path last showed that it loses packets.
     loss_at: Option<i64>,
+    /// When losses were last possible, and true until [`LINGERS`] later.
+    possible_at: i64,
+    lingers: bool,
     /// Numbers that the peer asked for in vain: they are not kept, or were never sent.
     unknown: u64,
     /// No path could take a repair before.
@@ -206,6 +212,10 @@ impl Adaptive {
     /// True if a path in use has lost packets of late, or one that is in use or may soon be has not shown
     /// yet that it does not.
     fn may_lose(&self) -> bool {
+        self.repairs.lingers || self.may_lose_now()
+    }
+
+    fn may_lose_now(&self) -> bool {
         // Before the first report no path has its role.
         let begins = self.bulk == 0;
         let unknown = |slot: &u16| {
@@ -235,6 +245,10 @@ impl Adaptive {
             }
         }
         self.repairs.loss_at = self.repairs.loss_at.filter(|&at| now - at < REMEMBERED);
+        if self.may_lose_now() {
+            self.repairs.possible_at = now;
+        }
+        self.repairs.lingers = now - self.repairs.possible_at < LINGERS;
         let far = self.paths.iter().flatten().any(|path| path.model.rtt() >= QUICK);
         self.repairs.keeping = self.repairs.on && far && self.may_lose();
         if !self.repairs.keeping {
