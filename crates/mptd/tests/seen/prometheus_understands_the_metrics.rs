@@ -9,10 +9,13 @@ use serde_json::Value;
 
 use crate::dashboard::Dashboard;
 use crate::hosts::{Line, Pair, Stream, Way, wait_within};
-use crate::support::start_with_session;
+use crate::support::{authenticate, start_with_session};
 
 /// The rules that docs/operations.md recommends.
 const OPERATIONS: &str = include_str!("../../../../docs/operations.md");
+
+/// The dashboard for Grafana.
+const GRAFANA: &str = include_str!("../../../../packaging/grafana/mpt.json");
 
 /// How long Prometheus may take to start and to scrape a few times on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -92,4 +95,39 @@ fn and_alerts_when_a_path_dies() {
     prometheus.wait_for("ALERTS{alertname='MptDaemonDown',alertstate='firing'}");
     // What was counted is still there.
     prometheus.wait_for("mpt_path_sent_packets_total{path='line2'} > 0");
+}
+
+/// The queries of all panels, for every connection.
+fn queries() -> Vec<String> {
+    let dashboard: Value = serde_json::from_str(GRAFANA).unwrap();
+    let panels = dashboard["panels"].as_array().unwrap().iter();
+    let targets = panels.flat_map(|panel| panel["targets"].as_array().unwrap());
+    let query = |target: &Value| target["expr"].as_str().unwrap().to_owned();
+    // What Grafana puts in their places.
+    targets
+        .map(|it| query(it).replace("$connection", ".*").replace("$__rate_interval", "10s"))
+        .collect()
+}
+
+#[test]
+#[ignore = "takes Prometheus: make seen-test"]
+fn and_answers_every_query_of_the_dashboard_for_grafana() {
+    let pair = Pair::new(&[Line::bridged(); 2]);
+    let mut configs = pair.configs();
+    let _identities = authenticate(&mut configs);
+    for config in &mut configs {
+        config.connection("tunnel").set("mapping", "adaptive");
+    }
+    let [a, _b] = pair.start(&configs);
+    let dashboard = Dashboard::start(&a, &[]);
+    let prometheus = Prometheus::start(dashboard.origin.trim_start_matches("http://"));
+    let stream = Stream::start(&pair.a, &pair.b, "10.72.0.2:5001");
+    let queries = queries();
+    assert!(queries.len() > 10, "{queries:?}");
+    for query in queries {
+        assert!(!query.contains('$'), "{query} has a variable that is not replaced");
+        // Without an answer this fails, also when a name or a label is not one of /metrics.
+        prometheus.wait_for(&query);
+    }
+    stream.end();
 }
