@@ -15,6 +15,7 @@ mod a_path_that_returns_is_used;
 mod a_peer_that_flaps_is_answered_at_a_pace;
 mod a_revoked_peer_has_no_session;
 mod a_session_comes_up;
+mod a_suspended_host_goes_on_with_sealed_data;
 mod a_token_lets_its_owner_register_a_key;
 mod a_wrong_message_makes_its_frame_ineffective;
 mod addresses_are_followed;

@@ -33,6 +33,8 @@ pub struct Network {
     pub mtus: Vec<[u16; 2]>,
     /// Bytes of control frames by sending side.
     pub control_bytes: [u64; 2],
+    /// By side: for how long the clock of the host has stood still.
+    stood: [Duration; 2],
     /// Events so far.
     pub steps: u64,
     random: u64,
@@ -62,6 +64,7 @@ impl Network {
             captured_data: None,
             mtus: vec![[u16::MAX; 2]; setup.links.len()],
             control_bytes: [0; 2],
+            stood: [Duration::ZERO; 2],
             steps: 0,
             random: mix(setup.seed, 0x6e65_7477),
             setup,
@@ -231,6 +234,22 @@ impl Network {
     /// The host ends without a word.
     pub fn kill(&mut self, side: Side) {
         self.hosts[side].running = false;
+    }
+
+    /// The host does nothing for so long, while the other one has data to send every 50 ms, and then goes on where it was. Its clock
+    /// stands still meanwhile, as that of Linux does while a machine is suspended, unless it `goes_on`, as it does while a process is
+    /// stopped.
+    pub fn suspend(&mut self, side: Side, duration: Duration, goes_on: bool) {
+        self.hosts[side].running = false;
+        let until = self.now + duration;
+        while self.now < until {
+            self.advance((self.now + Duration::from_millis(50)).min(until));
+            self.send(1 - side);
+        }
+        if !goes_on {
+            self.stood[side] += duration;
+        }
+        self.hosts[side].running = true;
     }
 
     /// Another daemon takes its place, which knows nothing of the past.
@@ -506,7 +525,7 @@ impl Network {
 
     /// What the clock of a host shows now.
     pub fn local(&self, side: Side) -> Instant {
-        let elapsed = (self.now - self.start).as_nanos() as i128;
+        let elapsed = (self.now - self.start - self.stood[side]).as_nanos() as i128;
         let shown = elapsed + elapsed * i128::from(self.setup.skew[side]) / 1_000_000;
         self.start + offset(side) + Duration::from_nanos(shown as u64)
     }
@@ -515,7 +534,7 @@ impl Network {
     fn global(&self, side: Side, local: Instant) -> Instant {
         let shown = local.saturating_duration_since(self.start + offset(side)).as_nanos() as i128;
         let elapsed = shown * 1_000_000 / (1_000_000 + i128::from(self.setup.skew[side]));
-        self.start + Duration::from_nanos(elapsed as u64 + 2)
+        self.start + self.stood[side] + Duration::from_nanos(elapsed as u64 + 2)
     }
 }
 
