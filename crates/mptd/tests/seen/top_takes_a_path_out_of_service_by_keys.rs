@@ -1,11 +1,13 @@
 //! `mpt top` in a real terminal follows the tunnel, takes a path out of service and in again by keys, and leaves the terminal as it was.
 
 use std::process::Stdio;
+use std::thread;
+use std::time::{Duration, Instant};
 
 use mpt_api::DownReason;
 
 use crate::command_line::mpt;
-use crate::hosts::{Line, Pair, Stream, Way};
+use crate::hosts::{Daemon, Line, Pair, Stream, Way};
 use crate::support::{authenticate, wait_until_down};
 use crate::terminal::Terminal;
 
@@ -67,18 +69,38 @@ fn and_leaves_the_terminal_as_it_was_when_it_is_ended() {
     let [a, _b] = pair.start(&pair.configs());
     let terminal = Terminal::run(&mpt(&a, &["top", "tunnel"]), (80, 24));
     terminal.wait_for(&["tunnel up", "q: quit"]);
-    let socket = a.socket();
+    let ours = processes_of(&a);
+    assert_eq!(ours.len(), 1, "{ours:?}");
+    nix::sys::signal::kill(nix::unistd::Pid::from_raw(ours[0]), nix::sys::signal::Signal::SIGTERM)
+        .unwrap();
+    terminal.wait_for(&["ended with 0", "icanon"]);
+}
+
+#[test]
+fn and_ends_with_its_terminal() {
+    let pair = Pair::new(&[Line::default(); 2]);
+    let [a, _b] = pair.start(&pair.configs());
+    let terminal = Terminal::run(&mpt(&a, &["top"]), (80, 24));
+    terminal.wait_for(&["tunnel up", "q: quit"]);
+    assert_eq!(processes_of(&a).len(), 1);
+    drop(terminal);
+    let start = Instant::now();
+    while !processes_of(&a).is_empty() {
+        assert!(start.elapsed() < Duration::from_secs(5), "mpt top goes on without a terminal");
+        thread::sleep(Duration::from_millis(20));
+    }
+}
+
+/// The processes of `mpt` that ask this daemon.
+fn processes_of(daemon: &Daemon) -> Vec<i32> {
+    let socket = daemon.socket();
     let processes = std::fs::read_dir("/proc").unwrap().flatten();
     let ours = processes.filter_map(|process| {
         let arguments = std::fs::read_to_string(process.path().join("cmdline")).ok()?;
         let mut arguments = arguments.split('\0');
         let is_ours = arguments.next()?.ends_with("/mpt")
             && arguments.any(|it| it == socket.to_str().unwrap());
-        is_ours.then(|| process.file_name().to_str().unwrap().parse::<i32>().unwrap())
+        is_ours.then(|| process.file_name().to_str().unwrap().parse().unwrap())
     });
-    let ours: Vec<_> = ours.collect();
-    assert_eq!(ours.len(), 1, "{ours:?}");
-    nix::sys::signal::kill(nix::unistd::Pid::from_raw(ours[0]), nix::sys::signal::Signal::SIGTERM)
-        .unwrap();
-    terminal.wait_for(&["ended with 0", "icanon"]);
+    ours.collect()
 }
