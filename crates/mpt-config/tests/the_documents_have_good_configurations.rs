@@ -11,11 +11,8 @@ const PUBLIC_KEY: &str = "hSDwCYkwp1R0i33ctD73Wg2/Og0mOBr066SpjqqbTmo=";
 /// Another private key: Bob's.
 const PRIVATE_KEY: &str = "XasIfmJKikt54X+Lg4AO5m87sSkmGLb9HC+LJ/+I4Os=";
 /// How many configurations, and how many parts of one, each page has at least.
-const PAGES: [(&str, usize, usize); 3] = [
-    ("docs/security.md", 1, 0),
-    ("docs/operations.md", 7, 3),
-    ("docs/compat.md", 1, 0),
-];
+const PAGES: [(&str, usize, usize); 3] =
+    [("docs/security.md", 1, 0), ("docs/operations.md", 7, 3), ("docs/compat.md", 1, 0)];
 
 /// What a part stands for itself: keys of a connection, its paths, or other tables.
 fn completed(part: &str) -> String {

@@ -6,6 +6,8 @@ mod draw;
 mod view;
 
 use std::io::{self, IsTerminal};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::thread;
 use std::time::Duration;
@@ -13,8 +15,7 @@ use std::time::Duration;
 use mpt_api::{Command, Reply};
 use ratatui::DefaultTerminal;
 use ratatui::crossterm::event::{self, Event, KeyEventKind};
-use signal_hook::consts::{SIGHUP, SIGTERM};
-use signal_hook::iterator::Signals;
+use signal_hook::consts::SIGTERM;
 
 use crate::args::{Daemon, Top};
 use crate::client::{self, Failed};
@@ -39,26 +40,15 @@ pub(crate) fn run(wanted: &Top, daemon: &Daemon) -> Result<(), Failed> {
         return Err(Failed::Usage(advice.into()));
     }
     client::check(daemon)?;
-    end_by_signals()?;
+    // The terminal is left as it was. SIGHUP ends the process at once: it comes when the terminal is gone, and then
+    // waiting for keys does not return, since crossterm reads the end of the file over and over.
+    let ended = Arc::new(AtomicBool::new(false));
+    signal_hook::flag::register(SIGTERM, ended.clone())?;
     let watched = Watched::start(daemon);
     let mut terminal = ratatui::try_init()?;
-    let shown = show(&mut terminal, View::new(wanted.connection.clone()), &watched, daemon);
+    let shown = show(&mut terminal, View::new(wanted.connection.clone()), &watched, daemon, &ended);
     ratatui::try_restore()?;
     Ok(shown?)
-}
-
-/// Has SIGTERM and SIGHUP end the process with the terminal as it was. A thread of its own waits for them: where the
-/// terminal is gone, waiting for keys does not return (crossterm reads the end of the file over and over).
-fn end_by_signals() -> io::Result<()> {
-    let mut signals = Signals::new([SIGTERM, SIGHUP])?;
-    thread::spawn(move || {
-        if signals.forever().next().is_some() {
-            // A terminal that is gone needs nothing.
-            let _ = ratatui::try_restore();
-            std::process::exit(0);
-        }
-    });
-    Ok(())
 }
 
 fn show(
@@ -66,15 +56,16 @@ fn show(
     mut view: View,
     watched: &Watched,
     daemon: &Daemon,
+    ended: &AtomicBool,
 ) -> io::Result<()> {
     let mut changes = watched.changes();
     let (answer, answers) = mpsc::channel();
-    loop {
+    while !ended.load(Ordering::Relaxed) {
         changes.mark_unchanged();
         let seen = watched.seen(view.connection(), SPAN);
         view.follow(&seen);
         terminal.draw(|frame| draw::frame(frame, &view, &seen))?;
-        loop {
+        while !ended.load(Ordering::Relaxed) {
             if event::poll(KEYS)? {
                 match event::read()? {
                     Event::Key(key) if key.kind != KeyEventKind::Release => {
@@ -99,6 +90,7 @@ fn show(
             }
         }
     }
+    Ok(())
 }
 
 /// Sends an order to the daemon on a thread of its own, since a daemon elsewhere may take seconds to answer. What came of it is sent back.
