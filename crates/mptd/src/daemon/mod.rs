@@ -12,6 +12,7 @@ mod links;
 mod measure;
 mod names;
 mod network;
+mod peers;
 mod prototypes;
 mod provoked;
 mod put_back;

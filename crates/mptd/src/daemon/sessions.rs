@@ -10,7 +10,7 @@ use mpt_api::session::{
 };
 use mpt_api::{EventKind, LossReason, SessionRole};
 use mpt_config::{self as config, Config, USUAL_MTU};
-use mpt_core::session::{CloseReason, Event, Limits, Peer, PublicKey, SessionId};
+use mpt_core::session::{CloseReason, Event, PublicKey, SessionId};
 use mpt_wire::control::{Kind, Reason};
 
 use super::{Daemon, Error};
@@ -21,9 +21,6 @@ use crate::data::{ChangeError, ClientSession, LinkFacts, Wanted};
 const ASK_AGAIN: Duration = Duration::from_secs(10);
 /// The same where the server was only too busy.
 const ASK_AGAIN_SOON: Duration = Duration::from_secs(1);
-
-/// Sessions that a peer may open besides those of its connections: controllers, and what is asked for in vain, to be told why.
-const SPARE_SESSIONS: usize = 16;
 
 /// What the daemon remembers of sessions.
 #[derive(Debug, Default)]
@@ -175,20 +172,6 @@ impl Daemon {
     /// Whether the server has refused a connection lately.
     pub(super) fn is_refused(&self, connection: &str) -> bool {
         self.sessions.refused.contains_key(connection)
-    }
-
-    /// Who may open sessions, as the configuration says.
-    pub(super) async fn set_peers(&mut self, config: &Config) -> Result<(), Error> {
-        let (peers, limits) = (peers(config), limits(config));
-        let key = config.daemon.private_key.clone();
-        let (listen, port) = (config.daemon.listen.clone(), config.daemon.port);
-        self.data
-            .call(move |data| {
-                data.set_identity(key, peers, limits);
-                data.set_listeners(&listen, port)
-            })
-            .await??;
-        Ok(())
     }
 
     /// Asks the server for the connection of a session, if it has to create it.
@@ -466,26 +449,6 @@ impl Daemon {
         }
         Ok(())
     }
-
-    /// Name of the `[[client]]` or `[[controller]]` with this key.
-    pub(super) fn peer_name(&self, kind: Kind, key: &PublicKey) -> Option<String> {
-        let config = &self.running;
-        match kind {
-            Kind::Steering => {
-                let found = config.controllers.iter().find(|it| it.public_key == *key);
-                found.map(|it| it.name.clone())
-            }
-            Kind::Joining | Kind::Connection => {
-                config.clients.iter().find(|it| it.public_key == *key).map(|it| it.name.clone())
-            }
-        }
-    }
-
-    /// The controller that holds a session.
-    pub(super) fn controller(&self, session: SessionId) -> Option<&config::Controller> {
-        let key = self.sessions.opened.get(&session)?.peer;
-        self.running.controllers.iter().find(|it| it.public_key == key)
-    }
 }
 
 /// The configuration with what clients add to the routes: networks behind them. Their own addresses lie in the devices' networks, which
@@ -558,50 +521,6 @@ fn create(
         max_delay_ms: None,
         paths: connection.paths.iter().map(path).collect(),
     }
-}
-
-/// Who may open sessions.
-fn peers(config: &Config) -> Vec<Peer> {
-    let mut peers: BTreeMap<PublicKey, Peer> = BTreeMap::new();
-    for client in &config.clients {
-        peers.insert(
-            client.public_key,
-            Peer {
-                public_key: client.public_key,
-                psk: client.psk.clone(),
-                may_connect: true,
-                may_steer: false,
-                timing: crate::convert::timing(&client.timing),
-                largest_wish: client.max_weight,
-                seal: crate::convert::seal(client.seal),
-                expire_after: client.silent,
-                max_sessions: usize::from(client.max_connections) + SPARE_SESSIONS,
-            },
-        );
-    }
-    for controller in &config.controllers {
-        let peer = peers.entry(controller.public_key).or_insert_with(|| Peer {
-            public_key: controller.public_key,
-            psk: controller.psk.clone(),
-            may_connect: false,
-            may_steer: false,
-            timing: crate::convert::timing(&config::Timing::default()),
-            largest_wish: 0,
-            seal: mpt_core::Seal::Off,
-            // It has no connection.
-            expire_after: Duration::MAX,
-            max_sessions: SPARE_SESSIONS,
-        });
-        peer.may_steer = true;
-    }
-    peers.into_values().collect()
-}
-
-/// What all peers together may open: as many as have connections, and some for what is refused or replaced.
-fn limits(config: &Config) -> Limits {
-    let spare = SPARE_SESSIONS * (config.clients.len() + config.controllers.len());
-    let sessions = config.connections.len() + config.daemon.max_clients as usize + spare;
-    Limits { sessions, ..Limits::default() }
 }
 
 fn gone() -> SessionFailure {
