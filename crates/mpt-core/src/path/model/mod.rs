@@ -322,7 +322,12 @@ impl Model {
         let now = present.now;
         self.cuts += 1;
         self.over_since = None;
-        let delivered = self.rates.delivered();
+        // In slow start a burst fills the queue after a pause, which says nothing of what the path carries. Later a flow
+        // does not pause, and the longer time is the surer one where delays jitter.
+        let delivered = match self.phase {
+            Phase::Startup => self.rates.in_burst(),
+            Phase::Known { .. } | Phase::Shared { .. } => self.rates.delivered(),
+        };
         // What is delivered may be little for other reasons: one cut takes a third at most of what it was.
         let least = 0.7 * self.rates.best().min(self.rate);
         let rate = (0.99 * delivered).max(least).max(LEAST_RATE);
@@ -449,3 +454,6 @@ impl Model {
         self.overflow.restart();
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -29,6 +29,8 @@ struct Point {
 pub(crate) struct Rates {
     points: VecDeque<Point>,
     delivered: f64,
+    /// The same over [`SHORT_SPAN`].
+    latest: f64,
     best: Recent,
     /// The greatest over a short time.
     peak: Recent,
@@ -39,6 +41,7 @@ impl Rates {
         Self {
             points: VecDeque::new(),
             delivered: 0.0,
+            latest: 0.0,
             best: Recent::greatest(MEMORY),
             peak: Recent::greatest(MEMORY),
         }
@@ -68,6 +71,7 @@ impl Rates {
         }
         let span = SHORT_SPAN.max(4.0 * sigma);
         if let Some(peak) = self.over(point, span, span) {
+            self.latest = peak;
             self.peak.record(now, peak);
         }
     }
@@ -85,6 +89,12 @@ impl Rates {
     /// At present.
     pub(crate) fn delivered(&self) -> f64 {
         self.delivered
+    }
+
+    /// At present, by the longer or the shorter time, whichever shows more: in a burst that has just begun the
+    /// longer one includes the pause before it.
+    pub(crate) fn in_burst(&self) -> f64 {
+        self.delivered.max(self.latest)
     }
 
     /// The greatest of the last seconds.
