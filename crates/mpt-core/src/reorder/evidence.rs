@@ -109,10 +109,14 @@ impl Evidence {
         }
     }
 
-    /// Nothing more is expected of the path.
+    /// Nothing more is expected of the path, whatever was announced for it and has not taken effect.
     pub(super) fn down(&mut self, path: usize) {
+        let announced = self.changes.as_ref().map_or(&[][..], |it| &it.announced);
+        let weight = announced.iter().rev().find(|it| it.path == path).map(|it| it.weight);
+        self.withdraw(path);
         if let Some(p) = self.paths.get_mut(path) {
             p.up = false;
+            p.weight = weight.filter(|&weight| weight > 0).unwrap_or(p.weight);
             self.set_shares();
         }
     }

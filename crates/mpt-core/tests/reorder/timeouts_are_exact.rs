@@ -51,6 +51,26 @@ fn a_packet_that_comes_with_the_deadline_is_served_before_the_gap_is_given_up() 
     assert_eq!(buffer.counters().late, 0);
 }
 
+/// While one path carries everything in order, nobody has a reason to look at what was announced. What was announced before the path went
+/// down says nothing afterwards.
+#[test]
+fn a_path_that_goes_down_is_waited_for_no_longer_whatever_was_announced_for_it_before() {
+    let start = origin();
+    let mut sink = Collector::default();
+    let mut buffer = ReorderBuffer::new(Config::default());
+    for path in [0, 1] {
+        buffer.add_path(start, path, 1);
+        buffer.announce(start, 0, path, 1);
+    }
+    // In order, all by one path.
+    for number in 0..8 {
+        buffer.receive(start, 0, number, number, &mut sink);
+    }
+    buffer.path_down(start + ms(10), 0);
+    buffer.receive(start + ms(20), 1, 12, 12, &mut sink);
+    assert_eq!(sink.delivered.last(), Some(&12), "nothing is expected of path 0");
+}
+
 #[test]
 fn a_path_that_goes_down_is_waited_for_no_longer() {
     let start = origin();
