@@ -117,17 +117,7 @@ impl Daemon {
         self.data.call(move |data| data.set_connections(&wanted)).await??;
         self.sessions.routed = routed.connections.len() - next.connections.len();
         self.adopt(review);
-        self.set_device_mtus(next).await?;
-        self.set_device_queues(next).await
-    }
-
-    async fn set_device_queues(&self, config: &Config) -> Result<(), Error> {
-        for device in &config.devices {
-            let mut connections = config.connections.iter().filter(|it| it.device == device.name);
-            let adaptive = connections.any(|it| it.mapping == mpt_api::Mapping::Adaptive);
-            self.system.set_queue(&device.name, adaptive).await?;
-        }
-        Ok(())
+        self.set_device_mtus(next).await
     }
 
     async fn set_device_mtus(&mut self, config: &Config) -> Result<(), Error> {

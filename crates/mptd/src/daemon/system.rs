@@ -16,11 +16,6 @@ use mpt_wire::gre;
 use super::links::Links;
 use super::put_back::PutBack;
 
-/// Packets and super-packets that a device holds until they are read, as the kernel makes it.
-const DEVICE_QUEUE: u32 = 500;
-/// The same for a device with an adaptive connection: two rounds of the data thread. Super-packets are up to 64 KiB long.
-const ADAPTIVE_DEVICE_QUEUE: u32 = 64;
-
 /// Everything made, and the way to remove exactly that.
 pub(super) struct System {
     owned: Owned,
@@ -336,17 +331,6 @@ impl System {
         let segments = (MAX_BATCH_BYTES / datagram).clamp(1, MAX_BATCH_DATAGRAMS);
         if let Err(error) = self.netlink().set_gso_max_segs(link.index, segments as u32).await {
             tracing::info!(%error, "super-packets as large as the kernel likes: a little slower");
-        }
-        Ok(())
-    }
-
-    /// Sets how many packets and super-packets a device holds until they are read. With adaptive mapping what has to wait does so in the
-    /// queue of the connection, fairly among the flows: the device is always read, and must not queue where the processor is slow.
-    pub(super) async fn set_queue(&self, device: &str, adaptive: bool) -> Result<(), Error> {
-        let link = self.netlink().link(device).await?;
-        let packets = if adaptive { ADAPTIVE_DEVICE_QUEUE } else { DEVICE_QUEUE };
-        if link.tx_queue_len != Some(packets) {
-            self.netlink().set_tx_queue_len(link.index, packets).await?;
         }
         Ok(())
     }
