@@ -43,6 +43,9 @@ const LIMITS: Limits = Limits { bytes: 16 << 20, packets: 4_096 };
 /// A flow is asked to send less when its packets have waited too long for a quarter of that, and for this time at
 /// least: one in slow start sends twice as much with each round-trip time that it is not asked.
 const LEAST_INTERVAL: Duration = Duration::from_millis(50);
+/// Packets may wait for this time at least: the queues of paths without delay differ by nearly as much, and while a packet of one path
+/// waits there, a flow with a smaller window leaves the others idle.
+const LEAST_TARGET: Duration = Duration::from_millis(10);
 /// Paths with delays that differ by no more are equally long, in microseconds.
 const ALIKE: f64 = 4_000.0;
 /// Smaller packets are not copied: they are hardly bulk.
@@ -384,6 +387,7 @@ impl Adaptive {
     /// sees it.
     fn set_target(&mut self) {
         let target = Duration::from_micros((self.bulk_rtt() + self.repair_wait()) as u64);
+        let target = target.max(LEAST_TARGET);
         self.queue.set_target(target, (target / 4).max(LEAST_INTERVAL));
     }
 
