@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 pub mod args;
+pub mod check;
 mod clients;
 pub mod command;
 pub mod control;

@@ -11,7 +11,7 @@ use mpt_linux::confine;
 use mpt_linux::tun;
 use mptd::args::{self, Args, EXIT_CONFIG, EXIT_FAILURE};
 use mptd::privileges::{self, Identity, Purpose};
-use mptd::{daemon, logging, service};
+use mptd::{check, daemon, logging, service};
 use zeroizing_alloc::ZeroAlloc;
 
 /// Overwrites memory that is freed: keys do not stay where a library has had a copy of them. Packets allocate nothing, so it costs them nothing.
@@ -39,7 +39,7 @@ fn main() -> ExitCode {
     };
     if args.check {
         let checked =
-            args::check(&args, &mut std::io::stdout().lock(), &mut std::io::stderr().lock());
+            check::check(&args, &mut std::io::stdout().lock(), &mut std::io::stderr().lock());
         return checked.unwrap_or(ExitCode::from(EXIT_FAILURE));
     }
     let keys = RefCell::new(Vec::new());
