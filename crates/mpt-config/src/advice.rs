@@ -31,6 +31,7 @@ pub(super) fn warn_of(context: &Context<'_>, draft: &Draft, connection: &Connect
     useless_keys(context, connection);
     paths(context, connection);
     window(context, connection);
+    useless_weights(context, connection);
     weights(context, connection);
     let device = draft.devices.iter().find(|d| d.value.name == connection.connection.device);
     if let Some(Located { value: device, lines }) = device {
@@ -170,6 +171,24 @@ fn window(context: &Context<'_>, draft: &ConnectionDraft) {
             reorder.max_delay.as_millis()
         ),
     );
+}
+
+/// Adaptive mapping fills the paths by what they are measured to carry.
+fn useless_weights(context: &Context<'_>, draft: &ConnectionDraft) {
+    if draft.connection.mapping != Mapping::Adaptive {
+        return;
+    }
+    for path in draft.paths.iter().filter(|path| path.lines.has("weight")) {
+        context.warn(
+            path.lines.of("weight"),
+            "connection.path.weight",
+            format!(
+                "{} has no effect with mapping = \"adaptive\", which measures what each path carries; leave it out, or write \
+                 mapping = \"packet\"",
+                path.value.weight
+            ),
+        );
+    }
 }
 
 /// almasi2017, equation 1: with per-packet mapping the tunnel is as fast as the first path to fill up allows, min over the

@@ -301,6 +301,15 @@ impl Config {
     }
 }
 
+/// The mapping of a connection that names none. Only a session with numbered packets brings the reports that adaptive mapping learns from.
+#[must_use]
+pub(super) const fn usual_mapping(other_end: OtherEnd, sequence: bool) -> Mapping {
+    match (other_end, sequence) {
+        (OtherEnd::Session, true) => Mapping::Adaptive,
+        _ => Mapping::Packet,
+    }
+}
+
 /// The mode of ECN of a connection that names none: with adaptive mapping the peer is mpt, which complies with RFC 6040.
 #[must_use]
 pub const fn usual_ecn(mapping: Mapping) -> Ecn {

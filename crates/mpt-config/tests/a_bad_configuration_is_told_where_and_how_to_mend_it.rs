@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use mpt_api::Ecn;
+use mpt_api::{Ecn, Mapping};
 use mpt_config::{KeyFileError, check_text, check_text_with, load};
 use mpt_core::session::{PresharedKey, PrivateKey};
 use proptest::prelude::*;
@@ -128,14 +128,37 @@ fn with_keys(good: &str, bad: &str) -> String {
 #[test]
 fn congestion_is_marked_in_both_headers_with_adaptive_mapping_unless_the_file_says_otherwise() {
     for (more, expected) in [
-        ("", Ecn::Compatibility),
-        ("mapping = \"adaptive\"\n", Ecn::Normal),
-        ("mapping = \"adaptive\"\necn = \"compatibility\"\n", Ecn::Compatibility),
+        ("", Ecn::Normal),
+        ("mapping = \"packet\"\n", Ecn::Compatibility),
+        ("ecn = \"compatibility\"\n", Ecn::Compatibility),
     ] {
         let text = NATIVE.replace("name = \"branch\"\n", &format!("name = \"branch\"\n{more}"));
         let checked = check_text_with("mpt.toml", &text, &key);
         let config = checked.unwrap_or_else(|errors| panic!("{errors}")).config;
         assert_eq!(config.connections[1].ecn, expected, "{more}");
+    }
+}
+
+/// Without reports of a session, or without numbers that they could speak of, nothing can be learnt.
+#[test]
+fn a_session_with_numbered_packets_learns_what_its_paths_carry_unless_the_file_says_otherwise() {
+    for (text, connection, expected) in [
+        (NATIVE.to_owned(), 1, Mapping::Adaptive),
+        (
+            NATIVE.replace("name = \"branch\"\n", "name = \"branch\"\nsequence = false\n"),
+            1,
+            Mapping::Packet,
+        ),
+        (
+            NATIVE.replace("name = \"branch\"\n", "name = \"branch\"\nmapping = \"packet\"\n"),
+            1,
+            Mapping::Packet,
+        ),
+        (GOOD.to_owned(), 0, Mapping::Packet),
+    ] {
+        let checked = check_text_with("mpt.toml", &text, &key);
+        let config = checked.unwrap_or_else(|errors| panic!("{errors}")).config;
+        assert_eq!(config.connections[connection].mapping, expected, "{text}");
     }
 }
 

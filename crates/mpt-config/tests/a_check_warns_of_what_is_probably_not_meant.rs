@@ -1,6 +1,7 @@
 //! `mptd --check` warns, with line and remedy, of files that are allowed but will disappoint.
 
-use mpt_config::check_text;
+use mpt_config::{check_text, check_text_with};
+use mpt_core::session::PrivateKey;
 
 fn file(connection: &str, dsl: &str, lte: &str) -> String {
     format!(
@@ -70,6 +71,28 @@ fn weights_that_waste_the_faster_path() {
     assert_eq!(warnings("", "rate = \"100 Mbit/s\"\nweight = 10", "rate = \"10 Mbit/s\""), "");
     assert_eq!(warnings("", "rate = \"100 Mbit/s\"", "rate = \"10 Mbit/s\"\ntier = 1"), "");
     assert_eq!(warnings("mapping = \"flow\"", "rate = \"100 Mbit/s\"", "rate = \"10 Mbit/s\""), "");
+}
+
+/// A session measures what the paths carry.
+#[test]
+fn weights_that_nobody_looks_at() {
+    let session = |more: &str| {
+        let peer =
+            "[connection.peer]\npublic_key = \"D1mZT9kB9VZdUL3hrS1tQYvLyBzFcGL8k8XBTzu0Dws=\"";
+        let text = file(&format!("{more}{peer}"), "weight = 10", "");
+        let key = |_: &_| Ok(PrivateKey::from_seed([7; 32]).to_base64());
+        let checked = check_text_with("mpt.toml", &text, &key);
+        checked.unwrap_or_else(|errors| panic!("{errors}")).warnings
+    };
+    let told: Vec<_> = session("").iter().map(ToString::to_string).collect();
+    assert_eq!(
+        told,
+        [
+            "mpt.toml:13: connection.path.weight: 10 has no effect with mapping = \"adaptive\", which measures what each path \
+          carries; leave it out, or write mapping = \"packet\""
+        ]
+    );
+    assert!(session("mapping = \"packet\"\n").is_empty());
 }
 
 #[test]

@@ -32,8 +32,26 @@ const ANSWER: Duration = Duration::from_secs(5);
 pub(crate) struct Settings {
     /// Size of the reorder window, in packets; `None`: the default.
     pub(crate) window: Option<u16>,
-    /// The two ends have a session, which protects data like this; `None`: they have none.
-    pub(crate) session: Option<Data>,
+    /// What the session of the two ends does; `None`: they have none.
+    pub(crate) session: Option<Session>,
+}
+
+/// What the session of the two ends does.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Session {
+    /// How it protects data.
+    pub(crate) data: Data,
+    /// How packets are spread over the paths.
+    pub(crate) mapping: Mapping,
+}
+
+/// How packets are spread over the paths where there is a session.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Mapping {
+    /// As the daemon does where nothing is said.
+    Usual,
+    /// Each by itself, in proportion to the weights.
+    Packet,
 }
 
 /// How the data of a session is protected.
@@ -87,7 +105,7 @@ impl Tunnel {
         let mut tunnel = Self { a: start(End::A)?, b: start(End::B)? };
         for daemon in [&mut tunnel.a, &mut tunnel.b] {
             daemon.wait_until_up(interrupt)?;
-            if let Some(data) = settings.session {
+            if let Some(Session { data, .. }) = settings.session {
                 let not = format!("data is not {data:?}");
                 daemon.wait_until(&not, interrupt, |snapshot| {
                     let state = Some(data.state());
@@ -299,7 +317,7 @@ fn configuration(
     let mut text = format!("[daemon]\ncontrol_socket = {socket:?}\n");
     // Writing to a String cannot fail.
     if let Some(key) = key {
-        let aes = settings.session == Some(Data::Aes256Gcm);
+        let aes = settings.session.is_some_and(|it| it.data == Data::Aes256Gcm);
         let _ = writeln!(text, "private_key_file = {key:?}\naes = {aes}");
     }
     let _ = write!(
@@ -310,7 +328,10 @@ fn configuration(
     if let Some(window) = settings.window {
         let _ = writeln!(text, "window = {window}");
     }
-    if let Some(data) = settings.session {
+    if let Some(Session { data, mapping }) = settings.session {
+        if let Mapping::Packet = mapping {
+            text += "mapping = \"packet\"\n";
+        }
         let seal = if data == Data::Plain { "off" } else { "require" };
         let peer = self::key(end.other()).public();
         let _ = write!(text, "seal = \"{seal}\"\n\n[connection.peer]\npublic_key = \"{peer}\"\n");

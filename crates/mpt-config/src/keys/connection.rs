@@ -5,7 +5,7 @@ use mpt_api::{Direction, Ecn, Mapping, Repair, Seal};
 use super::super::form::{Boolean, Choice, Integer, List, text};
 use super::super::key::{Keys, Part, Reload, Shown, Within, field, key};
 use super::super::reorder::Reorder;
-use super::super::types::{Connection, Fallback, usual_ecn, usual_seal};
+use super::super::types::{Connection, Fallback, usual_ecn, usual_mapping, usual_seal};
 use super::super::{compat::Compat, values};
 use super::{DEVICE, NAME};
 
@@ -77,11 +77,13 @@ impl Keys for Connection {
         &field!(
             Connection.mapping,
             Choice(&MAPPINGS),
-            "How packets are spread over the paths: \"packet\" (each by itself, in proportion to the weights; the rates of the paths add up for a \
-             single TCP connection), \"adaptive\" (each by itself, over the paths that are measured to have room for it, without weights or rates to be \
-             configured; what no path has room for waits here, fairly among the flows; needs a session), \"flow\" (each flow stays on one path, without sequence numbers), or \"duplicate\" (a copy on every path: \
-             nothing is lost while one path works)."
-        ),
+            "How packets are spread over the paths: \"adaptive\" (each by itself, over the paths that are measured to have room for it, without weights or \
+             rates to be configured; what no path has room for waits here, fairly among the flows; needs a session), \"packet\" (each by itself, in \
+             proportion to the weights), \"flow\" (each flow stays on one path, without sequence numbers), or \"duplicate\" (a copy on every path: \
+             nothing is lost while one path works). With \"adaptive\" and \"packet\" the rates of the paths add up for a single TCP connection. By default it \
+             is \"adaptive\" with [connection.peer] and sequence numbers, \"packet\" without."
+        )
+        .follows(|it, around| Some(usual_mapping(around.other_end, it.sequence))),
         &key(
             "seal",
             Choice(&SEALS),

@@ -1,6 +1,6 @@
 //! What is measured, in which set-up.
 
-use crate::daemon::{Data, Settings};
+use crate::daemon::{Data, Mapping, Session, Settings};
 
 /// One set-up of hosts, paths and, perhaps, daemons, and what is measured in it.
 #[derive(Debug)]
@@ -52,6 +52,19 @@ pub(super) enum Measure {
     },
 }
 
+impl Carrier {
+    /// Whether all paths carry in proportion to their weights, which are equal here. Adaptive mapping leaves a path alone while the
+    /// others have room.
+    pub(super) fn spreads_by_weights(self) -> bool {
+        match self {
+            Self::Tunnel(settings) => {
+                settings.session.is_none_or(|session| matches!(session.mapping, Mapping::Packet))
+            }
+            Self::Path | Self::WireguardGo => false,
+        }
+    }
+}
+
 use Measure::{IdleMemory, Ping, Tcp, Udp, UdpCpu};
 
 const ONE_FLOW: Measure = Tcp { flows: 1 };
@@ -65,8 +78,16 @@ const PLAIN: Carrier = with_session(Data::Plain);
 const AES: Carrier = with_session(Data::Aes256Gcm);
 const CHACHA20: Carrier = with_session(Data::Chacha20Poly1305);
 
+/// What a user gets who configures keys and addresses alone.
+const USUAL: Carrier = session(Data::Aes256Gcm, Mapping::Usual);
+const USUAL_PLAIN: Carrier = session(Data::Plain, Mapping::Usual);
+
 const fn with_session(data: Data) -> Carrier {
-    Carrier::Tunnel(Settings { window: None, session: Some(data) })
+    session(data, Mapping::Packet)
+}
+
+const fn session(data: Data, mapping: Mapping) -> Carrier {
+    Carrier::Tunnel(Settings { window: None, session: Some(Session { data, mapping }) })
 }
 
 /// One round. What is compared stands close together.
@@ -142,11 +163,25 @@ pub(super) const STAGES: &[Stage] = &[
         measures: SEALING,
     },
     Stage {
+        name: "adaptive-plain-1-path",
+        paths: 1,
+        segmentation_offload: true,
+        carrier: USUAL_PLAIN,
+        measures: &[ONE_FLOW, FOUR_FLOWS, Udp { payload: 64 }],
+    },
+    Stage {
         name: "session-aes-1-path",
         paths: 1,
         segmentation_offload: true,
         carrier: AES,
         measures: SEALING,
+    },
+    Stage {
+        name: "adaptive-aes-1-path",
+        paths: 1,
+        segmentation_offload: true,
+        carrier: USUAL,
+        measures: &[Ping, ONE_FLOW, Udp { payload: 64 }],
     },
     Stage {
         name: "wireguard-go",
@@ -170,10 +205,24 @@ pub(super) const STAGES: &[Stage] = &[
         measures: &[ONE_FLOW],
     },
     Stage {
+        name: "adaptive-plain-2-paths",
+        paths: 2,
+        segmentation_offload: true,
+        carrier: USUAL_PLAIN,
+        measures: &[ONE_FLOW],
+    },
+    Stage {
         name: "session-aes-2-paths",
         paths: 2,
         segmentation_offload: true,
         carrier: AES,
+        measures: &[ONE_FLOW],
+    },
+    Stage {
+        name: "adaptive-aes-2-paths",
+        paths: 2,
+        segmentation_offload: true,
+        carrier: USUAL,
         measures: &[ONE_FLOW],
     },
     Stage {

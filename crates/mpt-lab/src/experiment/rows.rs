@@ -81,8 +81,11 @@ fn preset(name: &str, links: &[&str]) -> Option<RowTable> {
         "single-sum" => row("one link of the summed rate", MethodKind::SingleSum),
         "paper" => tunnel("tunnel, paper's settings", false, &drop_late),
         "paper-no-reorder" => tunnel("tunnel, paper's settings, no reordering", false, &unordered),
-        // The papers measured plain data: what is laid beside their figures is plain, too.
-        "ours" => tunnel("tunnel, our defaults", true, &[("seal", "off".into())]),
+        // The papers measured plain data, spread by the weights that they give: so is what is laid beside their figures.
+        "ours" => {
+            let as_there = [("seal", "off".into()), ("mapping", "packet".into())];
+            tunnel("tunnel, our defaults", true, &as_there)
+        }
         adapter if ADAPTERS.contains(&adapter) => RowTable {
             adapter: Some(adapter.into()),
             ..row(&format!("{adapter} over the first link"), MethodKind::Adapter)

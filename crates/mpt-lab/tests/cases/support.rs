@@ -82,7 +82,13 @@ pub(crate) fn mptcp() -> Value {
 
 /// A tunnel of ours; versions of IP inside and outside.
 pub(crate) fn tunnel(inner: u8, outer: u8, session: bool) -> Value {
-    json!({ "kind": "tunnel", "inner": inner, "outer": outer, "session": session })
+    let mut tunnel =
+        json!({ "kind": "tunnel", "inner": inner, "outer": outer, "session": session });
+    if session {
+        // What each link has carried is judged by its share.
+        tunnel["connection"] = json!({ "mapping": "packet" });
+    }
+    tunnel
 }
 
 pub(crate) fn tcp(seconds: u64) -> Value {

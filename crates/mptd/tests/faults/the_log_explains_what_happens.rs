@@ -20,6 +20,8 @@ fn authenticated(pair: &Pair) -> ([Config; 2], [Identity; 2]) {
     for (end, config) in configs.iter_mut().enumerate() {
         config.daemon().set("private_key_file", identities[end].file());
         config.peer("tunnel").set("public_key", identities[1 - end].public());
+        // Its reload changes a weight.
+        config.connection("tunnel").set("mapping", "packet");
     }
     (configs, identities)
 }

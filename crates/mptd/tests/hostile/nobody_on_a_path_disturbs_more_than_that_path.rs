@@ -104,11 +104,12 @@ fn but_plain_data_can_be_changed_on_its_way() {
     }
 }
 
-/// What lets control through and drops data is not found: the counters of both ends differ, which an operator sees.
+/// What lets control through and drops data is not found where weights say what goes there: the counters of both ends differ, which an
+/// operator sees.
 #[test]
 fn and_its_data_can_be_dropped_unnoticed() {
     let _alone = alone();
-    let scene = Scene::new(|_| {});
+    let scene = Scene::with_equal_shares();
     let config = json!({ "ports": ["a1", "b1"], "drop": "data", "seconds": 6 });
     let mut program = Program::start(scene.pair.middle(), "change.py", &config);
     assert_eq!(program.said()["step"], "listening");

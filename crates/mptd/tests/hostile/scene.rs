@@ -60,12 +60,20 @@ impl Scene {
         Self::with(|_| {}, change)
     }
 
-    /// Data is plain.
+    /// Data is plain, and both lines carry equal shares of it.
     pub(crate) fn plain() -> Self {
         let plain = |config: &mut Config| {
-            config.connection("tunnel").set("seal", "off");
+            config.connection("tunnel").set("seal", "off").set("mapping", "packet");
         };
         Self::with(plain, |_| {})
+    }
+
+    /// Both lines carry equal shares of the data.
+    pub(crate) fn with_equal_shares() -> Self {
+        let equal = |config: &mut Config| {
+            config.connection("tunnel").set("mapping", "packet");
+        };
+        Self::with(equal, |_| {})
     }
 
     fn with(both: impl Fn(&mut Config), change: impl FnOnce(&mut Config)) -> Self {

@@ -11,7 +11,7 @@ use mpt_api::{DownReason, PathState};
 use mpt_controller::{Action, Config, Rules};
 
 use crate::hosts::{Daemon, Host, Identity, Line, Pair, Pulse, Way, wait_for, wait_within};
-use crate::support::authenticate;
+use crate::support::{authenticate, share_equally};
 
 /// A window of loss, the row of bad looks, and the pause before it is tried again, on a busy machine.
 const LIMIT: Duration = Duration::from_secs(40);
@@ -31,6 +31,7 @@ impl Scene {
         let (noc, controller) = (Host::new("noc"), Identity::new());
         let mut configs = pair.configs();
         let identities = authenticate(&mut configs);
+        share_equally(&mut configs);
         for (number, (config, host)) in (1..).zip(configs.iter_mut().zip(pair.hosts())) {
             let own = format!("10.73.{number}.1");
             let noc_end = format!("10.73.{number}.2/24");

@@ -40,6 +40,7 @@ impl Office {
 #[test]
 fn with_address_key_and_paths() {
     let mut office = Office::new();
+    office.configs[0].connection("office").set("mapping", "packet");
     office.configs[0].path("office", "line2").set("weight", 3).set("weight_in", 2);
     let [a, b] = office.start();
 

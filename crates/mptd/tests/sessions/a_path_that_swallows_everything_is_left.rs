@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use mpt_api::{DownReason, PathState};
 
 use crate::hosts::{Beats, Daemon, Line, Pair, Pulse, Way, wait_for};
-use crate::support::{start_with_session, wait_until_down};
+use crate::support::{start_with_equal_shares, wait_until_down};
 
 /// 400 ms with the default keepalive, and what a busy machine adds.
 const LIMIT: Duration = Duration::from_millis(1500);
@@ -24,7 +24,7 @@ struct Scene {
 impl Scene {
     fn new() -> Self {
         let pair = Pair::new(&[Line::bridged(); 2]);
-        let daemons = start_with_session(&pair);
+        let daemons = start_with_equal_shares(&pair);
         let pulses = [
             Pulse::start((&pair.a, "10.72.0.1:5000"), (&pair.b, "10.72.0.2:5000")),
             Pulse::start((&pair.b, "10.72.0.2:5001"), (&pair.a, "10.72.0.1:5001")),
@@ -113,7 +113,7 @@ fn in_the_other_direction() {
 #[test]
 fn all_at_once_and_back() {
     let pair = Pair::new(&[Line::bridged(); 2]);
-    let [a, b] = start_with_session(&pair);
+    let [a, b] = start_with_equal_shares(&pair);
     let stream = crate::hosts::Stream::start(&pair.a, &pair.b, "10.72.0.2:5001");
     stream.wait_for_progress();
     for line in [1, 2] {

@@ -128,14 +128,16 @@ fn however_many_they_are() {
     for number in 0..CONNECTIONS {
         let (name, device) = (format!("c{number}"), format!("mpt{number}"));
         greedy.device(&device).set("addresses", "assigned");
-        let connection = greedy.connection(&name).set("device", device);
+        let connection = greedy.connection(&name).set("device", device).set("mapping", "packet");
         connection.set("networks", vec![format!("10.73.{number}.0/24")]);
         greedy.peer(&name).set("public_key", peer.as_str()).set("create", true);
         greedy.lay_path(&name, 1, 1).set("local_port", 4760 + number as i64);
     }
     let server = Daemon::start(&office.pair.b, &office.config);
     let mut anna = Daemon::start(&office.pair.a, &greedy);
-    let mut bob = Daemon::start(&office.c, &office.client(1));
+    let mut modest = office.client(1);
+    modest.connection("office").set("mapping", "packet");
+    let mut bob = Daemon::start(&office.c, &modest);
     let names: Vec<String> = (0..CONNECTIONS).map(|number| format!("c{number}")).collect();
     for name in &names {
         created(&server, &format!("anna.{name}"));

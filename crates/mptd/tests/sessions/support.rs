@@ -17,10 +17,25 @@ pub(crate) fn authenticate(configs: &mut [Config; 2]) -> [Identity; 2] {
     identities
 }
 
+/// The packets of the connection `tunnel` are spread in equal shares: every path carries data, whatever the others could carry.
+pub(crate) fn share_equally(configs: &mut [Config; 2]) {
+    for config in configs {
+        config.connection("tunnel").set("mapping", "packet");
+    }
+}
+
 /// Daemons at both ends of a pair, with a session between them, and every path up. The key files may go afterwards.
 pub(crate) fn start_with_session(pair: &Pair) -> [Daemon; 2] {
     let mut configs = pair.configs();
     let _identities = authenticate(&mut configs);
+    pair.start(&configs)
+}
+
+/// The same, and both paths carry equal shares of the data.
+pub(crate) fn start_with_equal_shares(pair: &Pair) -> [Daemon; 2] {
+    let mut configs = pair.configs();
+    let _identities = authenticate(&mut configs);
+    share_equally(&mut configs);
     pair.start(&configs)
 }
 

@@ -7,7 +7,7 @@ use mpt_api::{Code, Command, Failure, Measured, Reply};
 use crate::concentrator::{admit, client, created, server};
 use crate::hosts::traffic::tcp_both_ways;
 use crate::hosts::{Daemon, Identity, Line, Pair, Stream};
-use crate::support::start_with_session;
+use crate::support::start_with_equal_shares;
 
 /// Of the lines, in Mbit/s.
 const RATES: [u32; 2] = [20, 50];
@@ -44,7 +44,7 @@ fn assert_found(measured: &Measured) {
 #[test]
 fn between_two_ends_with_traffic_before_and_after() {
     let pair = lines();
-    let [a, b] = start_with_session(&pair);
+    let [a, b] = start_with_equal_shares(&pair);
     tcp_both_ways(&pair.a, &pair.b, "10.72.0.2:5001", 1_000_000);
     let measured = measure(&a, "tunnel", false).unwrap();
     assert_found(&measured);
@@ -101,7 +101,7 @@ fn of_a_client_by_either_end() {
 #[test]
 fn one_connection_at_a_time_and_only_with_a_session() {
     let pair = lines();
-    let [a, b] = start_with_session(&pair);
+    let [a, b] = start_with_equal_shares(&pair);
     let refused = |daemon: &Daemon, connection: &str| {
         measure(daemon, connection, false).expect_err("it is refused").code
     };

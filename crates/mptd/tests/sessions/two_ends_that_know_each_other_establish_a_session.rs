@@ -6,13 +6,14 @@ use mpt_api::{ConnectionState, SessionRole, SessionState};
 
 use crate::hosts::traffic::{deliver, tcp_both_ways};
 use crate::hosts::{Pair, Preshared, wait_for};
-use crate::support::authenticate;
+use crate::support::{authenticate, share_equally};
 
 #[test]
 fn two_ends_that_know_each_other_establish_a_session() {
     let pair = Pair::with_lines(2);
     let mut configs = pair.configs();
     let identities = authenticate(&mut configs);
+    share_equally(&mut configs);
     let daemons = pair.start(&configs);
     let [a, b] = &daemons;
 
@@ -78,6 +79,7 @@ fn also_over_ipv6_with_a_gre_key_and_a_preshared_key() {
     let pair = Pair::with_lines(2);
     let mut configs = pair.configs();
     let _identities = authenticate(&mut configs);
+    share_equally(&mut configs);
     let psk = Preshared::new();
     for (end, config) in (1..).zip(&mut configs) {
         config.connection("tunnel").set("key", KEY);
@@ -101,6 +103,7 @@ fn and_one_of_them_need_not_know_where_the_other_is() {
     let pair = Pair::with_lines(2);
     let mut configs = pair.configs();
     let _identities = authenticate(&mut configs);
+    share_equally(&mut configs);
     for path in ["line1", "line2"] {
         configs[1].path("tunnel", path).unset("remote");
     }

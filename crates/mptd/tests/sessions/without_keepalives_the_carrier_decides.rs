@@ -7,13 +7,14 @@ use mpt_api::{DownReason, PathState};
 
 use crate::hosts::traffic::tcp_both_ways;
 use crate::hosts::{Capture, Line, Pair, Pulse, Way};
-use crate::support::{authenticate, wait_until_down};
+use crate::support::{authenticate, share_equally, wait_until_down};
 
 #[test]
 fn without_keepalives_the_carrier_decides() {
     let pair = Pair::new(&[Line::bridged(); 2]);
     let mut configs = pair.configs();
     let _identities = authenticate(&mut configs);
+    share_equally(&mut configs);
     for config in &mut configs {
         config.peer("tunnel").set("keepalive", "0");
     }

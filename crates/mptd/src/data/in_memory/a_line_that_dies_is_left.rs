@@ -10,7 +10,7 @@ const MILLISECOND: Duration = Duration::from_millis(1);
 
 #[test]
 fn and_used_again() {
-    let mut network = Network::new(5, &[line(5), line(20)], "");
+    let mut network = Network::new(5, &[line(5), line(20)], "mapping = \"packet\"");
     network.establish();
     network.send(0, 1000, 500, MILLISECOND);
     network.cut(0, true);

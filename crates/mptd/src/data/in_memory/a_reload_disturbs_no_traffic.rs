@@ -27,10 +27,9 @@ fn whatever_it_changes() {
     assert_eq!(network.hosts[1].numbers(), expected);
 }
 
-/// The first line goes, and comes back.
-#[test]
-fn which_takes_a_path_away() {
-    let mut network = Network::new(8, &[line(5), line(20)], "");
+/// The first line goes, and comes back. Gives the numbers of what came, and how many were sent.
+fn take_a_path_away(mapping: &str) -> (Vec<u64>, u64) {
+    let mut network = Network::new(8, &[line(5), line(20)], &format!("mapping = \"{mapping}\""));
     network.establish();
     network.send(0, 1000, 200, MILLISECOND);
     let path = network.hosts[0].config.connections[0].paths.remove(0);
@@ -41,7 +40,20 @@ fn which_takes_a_path_away() {
     network.hosts[0].reload();
     network.send(0, 1000, 2000, MILLISECOND);
     network.run(Duration::from_secs(1));
-    let expected: Vec<u64> = (0..network.hosts[0].sent()).collect();
-    assert_eq!(network.hosts[1].numbers(), expected);
     assert!(network.hosts[0].is_up(), "both are in use");
+    (network.hosts[1].numbers(), network.hosts[0].sent())
+}
+
+#[test]
+fn which_takes_a_path_away() {
+    let (numbers, sent) = take_a_path_away("packet");
+    assert_eq!(numbers, (0..sent).collect::<Vec<_>>());
+}
+
+/// What waits for nothing takes the shorter line again as soon as it is there, and overtakes what is on the longer one.
+#[test]
+fn which_takes_a_path_away_that_was_chosen_by_what_it_carries() {
+    let (mut numbers, sent) = take_a_path_away("adaptive");
+    numbers.sort_unstable();
+    assert_eq!(numbers, (0..sent).collect::<Vec<_>>());
 }

@@ -233,7 +233,7 @@ fn packets_outlast_a_short_outage() {
 /// A connection with another mapping has no queue.
 #[test]
 fn with_other_mappings_nothing_waits() {
-    let mut network = Network::new(9, &[line(10)], "");
+    let mut network = Network::new(9, &[line(10)], "mapping = \"packet\"");
     network.establish();
     network.send(0, 1000, 500, Duration::ZERO);
     let (_, connection) = network.hosts[0].data.node.tunnels().connections().next().unwrap();
