@@ -33,8 +33,9 @@ pub(super) static EVENT: Event = Event {
     session: true,
     figures: &[
         Figure::none("times that a path went down"),
+        Figure::told("longest delay of a packet inside the tunnel"),
         Figure {
-            name: "longest delay of a packet",
+            name: "longest delay on the path beside the tunnel",
             unit: Unit::Milliseconds,
             // Otherwise the queue was not full, and nothing was tried.
             limit: Limit::AtLeast(1500.0),
@@ -54,7 +55,7 @@ fn run(lab: &Lab<'_>, _repetition: u32) -> Result<Vec<f64>> {
     lab.interrupt.sleep(Duration::from_millis(500))?;
     let filler = Filler::start(&rig)?;
     lab.interrupt.sleep(FILLING + FULL)?;
-    filler.stop();
+    let queued = filler.stop();
     lab.interrupt.sleep(EMPTYING)?;
     let record = recording.stop(Duration::ZERO).with_context(|| rig.logs())?;
     let mut fallen = 0;
@@ -63,16 +64,18 @@ fn run(lab: &Lab<'_>, _repetition: u32) -> Result<Vec<f64>> {
     }
     rig.stop()?;
     let delays = record.beats[0].arrivals.iter().map(|beat| beat.at.millis_since(beat.sent));
-    Ok(vec![fallen as f64, delays.fold(0.0, f64::max)])
+    Ok(vec![fallen as f64, delays.fold(0.0, f64::max), queued.as_secs_f64() * 1000.0])
 }
 
-/// Packets on the path itself, beside the tunnel.
+/// Packets on the path itself, beside the tunnel. Each carries the time at which it was sent, since the start of the filler.
 struct Filler {
     stop: Arc<AtomicBool>,
     sender: Option<JoinHandle<()>>,
-    /// Without a socket there, every packet would be answered by an error.
-    _sink: UdpSocket,
+    receiver: Option<JoinHandle<Duration>>,
 }
+
+/// How long the receiver waits before it looks whether it is to stop.
+const LOOK: Duration = Duration::from_millis(100);
 
 impl Filler {
     fn start(rig: &Rig<'_>) -> Result<Self> {
@@ -82,30 +85,47 @@ impl Filler {
         let sink = network.host(End::B).run(|| UdpSocket::bind((to, 0)))??;
         let socket = network.host(End::A).run(|| UdpSocket::bind((from, 0)))??;
         socket.connect(sink.local_addr()?)?;
+        sink.set_read_timeout(Some(LOOK))?;
         let stop = Arc::<AtomicBool>::default();
+        let (seen, start) = (Arc::clone(&stop), Instant::now());
+        let measure = move || {
+            let (mut longest, mut sent) = (Duration::ZERO, [0; 8]);
+            while !seen.load(Ordering::Relaxed) {
+                if sink.recv(&mut sent).is_ok() {
+                    let sent = Duration::from_nanos(u64::from_be_bytes(sent));
+                    longest = longest.max(start.elapsed().saturating_sub(sent));
+                }
+            }
+            longest
+        };
+        let receiver = thread::Builder::new().name("filled".into()).spawn(measure)?;
         let seen = Arc::clone(&stop);
         let work = move || {
             let full_rate = f64::from(RATE) * 1e6 / (8.0 * (PAYLOAD + 42) as f64);
-            let (start, mut sent) = (Instant::now(), 0.0);
+            let (mut datagram, mut sent) = ([0; PAYLOAD], 0.0);
             while !seen.load(Ordering::Relaxed) {
                 let elapsed = start.elapsed().as_secs_f64();
                 let excess = 0.5 * elapsed.min(FILLING.as_secs_f64());
                 let due = full_rate * (elapsed + excess);
                 while sent < due {
-                    let _ = socket.send(&[0; PAYLOAD]);
+                    let now = start.elapsed().as_nanos() as u64;
+                    datagram[..8].copy_from_slice(&now.to_be_bytes());
+                    let _ = socket.send(&datagram);
                     sent += 1.0;
                 }
                 thread::sleep(Duration::from_millis(2));
             }
         };
         let sender = thread::Builder::new().name("filler".into()).spawn(work)?;
-        Ok(Self { stop, sender: Some(sender), _sink: sink })
+        Ok(Self { stop, sender: Some(sender), receiver: Some(receiver) })
     }
 
-    fn stop(mut self) {
+    /// Returns the longest delay of a packet on the path.
+    fn stop(mut self) -> Duration {
         self.stop.store(true, Ordering::Relaxed);
         // It returns nothing, and a panic of it has been shown.
         let _ = self.sender.take().map(JoinHandle::join);
+        self.receiver.take().and_then(|it| it.join().ok()).unwrap_or_default()
     }
 }
 
