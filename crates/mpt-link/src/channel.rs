@@ -137,21 +137,28 @@ impl Channel {
 
     /// Decides what becomes of a packet that comes at `now`. A time before that of an earlier call counts as that one.
     pub fn send(&mut self, now: Instant, size: ByteCount) -> Outcome {
-        self.offer(now, size, 0, Capable::No)
+        self.send_capable_from(now, size, 0, Capable::No)
     }
 
     /// The same for a packet that may be one that can be marked ([`Params::mark_above`]).
     pub fn send_capable(&mut self, now: Instant, size: ByteCount, capable: Capable) -> Outcome {
-        self.offer(now, size, 0, capable)
+        self.send_capable_from(now, size, 0, capable)
     }
 
     /// The same for a packet of one of the stations that share the channel. They matter to a shared medium only
     /// ([`Channel::shared`]); queue and transmitter are one for all of them, first come, first served.
     pub fn send_from(&mut self, now: Instant, size: ByteCount, station: u32) -> Outcome {
-        self.offer(now, size, station, Capable::No)
+        self.send_capable_from(now, size, station, Capable::No)
     }
 
-    fn offer(&mut self, now: Instant, size: ByteCount, station: u32, capable: Capable) -> Outcome {
+    /// The same for a packet of one of the stations that may be one that can be marked.
+    pub fn send_capable_from(
+        &mut self,
+        now: Instant,
+        size: ByteCount,
+        station: u32,
+        capable: Capable,
+    ) -> Outcome {
         let now = self.advance(now);
         // Before anything that depends on the state of the link, see `Draws`.
         let draws = self.random.draw();

@@ -64,8 +64,14 @@ impl<P: Clone> FairLink<P> {
 
     /// The next packet that has arrived at `now` or before.
     pub fn poll(&mut self, now: Instant) -> Option<Arrival<P>> {
+        self.poll_stamped(now).map(|(_, arrival)| arrival)
+    }
+
+    /// The same, and when it arrived.
+    pub fn poll_stamped(&mut self, now: Instant) -> Option<(Instant, Arrival<P>)> {
         self.serve(now);
-        self.wire.poll(now)
+        let at = self.wire.next_timeout()?;
+        self.wire.poll(now).map(|arrival| (at, arrival))
     }
 
     /// When [`Self::poll`] is to be called next: a packet arrives, or the next transmission begins.

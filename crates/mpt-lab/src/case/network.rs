@@ -156,6 +156,7 @@ fn plan(spec: &CaseSpec, hosts: &[PathBuf; 2]) -> (EmulatorPlan, Vec<Vec<(usize,
         params: channel.params,
         schedule: channel.schedule.clone(),
         medium: channel.medium.map(|it| Medium { access: it.access, burst: it.burst }),
+        fair: channel.fair,
     });
     let mut plan = EmulatorPlan {
         seed: spec.seed.wrapping_add(u64::from(spec.repetition)),

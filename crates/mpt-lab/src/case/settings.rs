@@ -202,6 +202,7 @@ mod tests {
             },
             schedule: Vec::new(),
             medium: None,
+            fair: false,
         };
         let link = |number| LinkSpec {
             name: String::new(),

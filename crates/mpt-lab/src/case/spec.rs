@@ -56,6 +56,10 @@ pub(crate) struct ChannelSpec {
     /// Set for a medium shared by stations that take turns.
     #[serde(default)]
     pub(crate) medium: Option<MediumSpec>,
+    /// Set for a queue that serves flows in turns and keeps each of them short (FQ-CoDel, RFC 8290).
+    // Left out where it is not set, so that measurements without it keep their names.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) fair: bool,
 }
 
 /// A half-duplex medium: one station at a time, and each access costs time.

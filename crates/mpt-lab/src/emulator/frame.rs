@@ -3,6 +3,8 @@
 use std::ops::Range;
 
 use mpt_offload::{Segmenter, VnetHeader};
+use mpt_wire::ecn::{self, Ecn};
+use mpt_wire::ip::Summary;
 
 /// Bytes of an Ethernet header.
 const ETHERNET: usize = 14;
@@ -10,6 +12,8 @@ const ETHERNET: usize = 14;
 const VLAN: usize = 4;
 /// Bytes of the longest Ethernet header: with an outer and an inner tag (IEEE 802.1ad).
 const LONGEST_ETHERNET: usize = ETHERNET + 2 * VLAN;
+/// Bytes of an IP header in which its ECN field and its checksum are.
+const MARKABLE: usize = 12;
 
 /// How a frame is cut into the frames that it stands for. Anything that is no super-packet of IP stands for itself.
 #[derive(Debug, Clone, Copy)]
@@ -17,6 +21,11 @@ pub(super) struct Shape {
     /// Bytes of the frame, without the virtio-net header.
     length: usize,
     cut: Option<Cut>,
+    /// Bytes in front of the IP header; 0 where none follows.
+    ethernet: usize,
+    /// A hash of addresses, protocol and ports; 0 where there are none.
+    flow: u64,
+    ecn: Ecn,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -31,8 +40,22 @@ struct Cut {
 impl Shape {
     /// Looks at a virtio-net header and the frame behind it.
     pub(super) fn of(bytes: &mut [u8]) -> Self {
-        let length = bytes.len().saturating_sub(VnetHeader::LEN);
-        Self { length, cut: Cut::of(bytes) }
+        let frame = bytes.get(VnetHeader::LEN..).unwrap_or_default();
+        let (length, ethernet) = (frame.len(), ethernet_header(frame).unwrap_or(0));
+        let summary = frame.get(ethernet..).map(Summary::parse).and_then(Result::ok);
+        let flow = summary.map_or(0, |summary| summary.flow_hash(0));
+        let ecn = summary.map_or(Ecn::NotEct, |summary| summary.ecn());
+        Self { length, cut: Cut::of(bytes), ethernet, flow, ecn }
+    }
+
+    /// A number that packets of one flow have in common, and of which those of two flows differ nearly always.
+    pub(super) fn flow(&self) -> u64 {
+        self.flow
+    }
+
+    /// Whether congestion may mark it instead of dropping it.
+    pub(super) fn understands_ecn(&self) -> bool {
+        self.ecn != Ecn::NotEct
     }
 
     /// Number of frames it stands for, at least 1.
@@ -46,13 +69,31 @@ impl Shape {
     }
 
     /// Writes the headers, virtio-net header first, of the frame that stands for some of them to `headers`, which is
-    /// cleared before; gives the range of `bytes` that follows. All of them are the frame as it came.
+    /// cleared before; gives the range of `bytes` that follows. All of them are the frame as it came, unless they are
+    /// `marked` "congestion experienced".
     pub(super) fn run(
         &self,
         bytes: &[u8],
         segments: Range<u16>,
+        marked: bool,
         headers: &mut Vec<u8>,
     ) -> Range<usize> {
+        let mut rest = self.unmarked(bytes, segments, headers);
+        let ip = VnetHeader::LEN + self.ethernet;
+        if marked && self.understands_ecn() {
+            if headers.is_empty() {
+                let end = (ip + MARKABLE).min(bytes.len());
+                headers.extend_from_slice(&bytes[..end]);
+                rest.start = end;
+            }
+            if let Some(packet) = headers.get_mut(ip..) {
+                ecn::set(packet, Ecn::Ce);
+            }
+        }
+        rest
+    }
+
+    fn unmarked(&self, bytes: &[u8], segments: Range<u16>, headers: &mut Vec<u8>) -> Range<usize> {
         headers.clear();
         let Some(cut) = self.cut.as_ref().filter(|_| segments.len() < self.segments().into())
         else {
@@ -148,15 +189,50 @@ pub(super) mod tests {
             let lengths = [0, 1, 2].map(|index| shape.segment_length(index));
             assert_eq!(lengths, [ethernet + 1040, ethernet + 1040, ethernet + 540]);
             let mut headers = vec![1; 7];
-            let payload = shape.run(&bytes, 1..3, &mut headers);
+            let payload = shape.run(&bytes, 1..3, false, &mut headers);
             assert_eq!(payload, VnetHeader::LEN + ethernet + 1040..bytes.len());
             assert_eq!(headers.len(), VnetHeader::LEN + ethernet + 40);
             let vnet = VnetHeader::parse(&headers).unwrap();
             assert_eq!(usize::from(vnet.csum_start), ethernet + 20);
             assert_eq!(headers[10..10 + ethernet], bytes[10..10 + ethernet]);
-            assert_eq!(shape.run(&bytes, 0..3, &mut headers), 0..bytes.len(), "as it came");
+            assert_eq!(shape.run(&bytes, 0..3, false, &mut headers), 0..bytes.len(), "as it came");
             assert!(headers.is_empty());
         }
+    }
+
+    #[test]
+    fn a_mark_is_set_in_the_headers_alone_and_only_where_ecn_is_understood() {
+        for tags in [0, 1] {
+            let mut bytes = super_packet(2500, tags);
+            let ip = VnetHeader::LEN + ETHERNET + VLAN * tags;
+            let mut headers = Vec::new();
+            let shape = Shape::of(&mut bytes);
+            assert!(!shape.understands_ecn());
+            assert_eq!(shape.run(&bytes, 0..3, true, &mut headers), 0..bytes.len());
+            ecn::set(&mut bytes[ip..], Ecn::Ect0);
+            let shape = Shape::of(&mut bytes);
+            assert!(shape.understands_ecn());
+            for segments in [0..3, 1..3] {
+                let rest = shape.run(&bytes, segments.clone(), false, &mut headers);
+                let mut whole = [&headers[..], &bytes[rest]].concat();
+                ecn::set(&mut whole[ip..], Ecn::Ce);
+                let rest = shape.run(&bytes, segments, true, &mut headers);
+                assert!(!headers.is_empty());
+                assert_eq!([&headers[..], &bytes[rest]].concat(), whole);
+            }
+        }
+    }
+
+    #[test]
+    fn packets_of_a_flow_have_its_number() {
+        let flow = |port: u8| {
+            let mut bytes = super_packet(1000, 0);
+            bytes[VnetHeader::LEN + ETHERNET + 21] = port;
+            Shape::of(&mut bytes).flow()
+        };
+        assert_eq!(flow(1), flow(1));
+        assert_ne!(flow(1), flow(2));
+        assert_eq!(Shape::of(&mut [0; 70]).flow(), 0);
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::{Result, ensure};
-use mpt_link::{Change, Medium, Params};
+use mpt_link::{Change, Medium, Params, Probability};
 use serde::{Deserialize, Serialize};
 
 /// Most channels one direction of a cable passes: access link, backbone, access link, and one to spare.
@@ -39,6 +39,10 @@ pub(crate) struct ChannelPlan {
     /// A half-duplex medium: each direction of each cable is a station that has to get access.
     #[serde(default)]
     pub(crate) medium: Option<Medium>,
+    /// Its queue serves flows in turns and keeps each of them short (FQ-CoDel, RFC 8290) instead of having the limit and
+    /// the marks of its parameters.
+    #[serde(default)]
+    pub(crate) fair: bool,
 }
 
 /// Two devices, and what lies between them in either direction.
@@ -95,6 +99,17 @@ impl EmulatorPlan {
             }
         }
         for (number, channel) in self.channels.iter().enumerate() {
+            let twice = |change: &(Duration, Change)| matches!(change.1, Change::Duplication(_));
+            let copies = channel.params.duplication != Probability::default()
+                || channel.schedule.iter().any(twice);
+            ensure!(
+                !(channel.fair && copies),
+                "channel {number}: what serves flows in turns duplicates nothing"
+            );
+            ensure!(
+                !(channel.fair && channel.medium.is_some()),
+                "channel {number}: a medium that stations share does not serve flows in turns"
+            );
             let last = channel.schedule.iter().map(|&(after, _)| after).max();
             ensure!(
                 last.is_none_or(|last| last <= LONGEST_SCHEDULE),
@@ -107,7 +122,7 @@ impl EmulatorPlan {
 
 #[cfg(test)]
 pub(super) mod tests {
-    use mpt_link::{Bitrate, Distribution, Jitter, Loss, Probability, QueueLimit, Redraw};
+    use mpt_link::{Bitrate, Distribution, Jitter, Loss, QueueLimit, Redraw};
 
     use super::*;
 
@@ -143,7 +158,10 @@ pub(super) mod tests {
         };
         let schedule = vec![(Duration::from_secs(1), Change::Rate(Bitrate::new(1)))];
         let medium = Some(Medium { access: Duration::from_micros(100), burst: Duration::ZERO });
-        let channels = vec![ChannelPlan { params, schedule, medium }];
+        let channels = vec![
+            ChannelPlan { params, schedule, medium, fair: false },
+            ChannelPlan { fair: true, ..ChannelPlan::default() },
+        ];
         let cables = vec![cable(&[0], &[0])];
         let plan = EmulatorPlan { seed: 7, spin: true, plain: false, channels, cables };
         plan.check().unwrap();
@@ -162,5 +180,18 @@ pub(super) mod tests {
         assert_eq!(refusal(vec![cable(&[0; 5], &[])]), "cable a-b: 5 channels forward, at most 4");
         let twice = vec![cable(&[0], &[]), cable(&[], &[0])];
         assert_eq!(refusal(twice), "two devices link0 in one namespace");
+        let fair = |channel: ChannelPlan| {
+            let channels = vec![ChannelPlan { fair: true, ..channel }];
+            let plan = EmulatorPlan { channels, ..EmulatorPlan::default() };
+            plan.check().unwrap_err().to_string()
+        };
+        let params = Params { duplication: Probability::ONE, ..Params::default() };
+        let copies = ChannelPlan { params, ..ChannelPlan::default() };
+        assert_eq!(fair(copies), "channel 0: what serves flows in turns duplicates nothing");
+        let schedule = vec![(Duration::ZERO, Change::Duplication(Probability::ONE))];
+        let later = ChannelPlan { schedule, ..ChannelPlan::default() };
+        assert_eq!(fair(later), "channel 0: what serves flows in turns duplicates nothing");
+        let medium = ChannelPlan { medium: Some(Medium::default()), ..ChannelPlan::default() };
+        assert!(fair(medium).ends_with("does not serve flows in turns"));
     }
 }

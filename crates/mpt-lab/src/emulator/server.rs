@@ -178,7 +178,8 @@ impl Server {
     fn write(&mut self, delivery: &Delivery) {
         let frame = self.engine.frame(delivery);
         let bytes = frame.bytes();
-        let rest = frame.shape.run(bytes, delivery.segments.clone(), &mut self.headers);
+        let (segments, marked) = (delivery.segments.clone(), delivery.marked);
+        let rest = frame.shape.run(bytes, segments, marked, &mut self.headers);
         let rest = IoSlice::new(&bytes[rest]);
         let device = &mut self.devices[delivery.direction ^ 1];
         let written = if self.headers.is_empty() {

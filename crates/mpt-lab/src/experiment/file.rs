@@ -109,7 +109,8 @@ impl Default for NetworkFile {
 #[serde(deny_unknown_fields, default)]
 pub(super) struct Shape {
     pub(super) rate: Option<Rate>,
-    pub(super) queue: Option<Limit>,
+    pub(super) queue: Option<QueueFile>,
+    pub(super) mark_above: Option<Time>,
     pub(super) slot: Option<Time>,
     pub(super) delay: Option<Time>,
     pub(super) jitter: Option<JitterFile>,
@@ -118,6 +119,7 @@ pub(super) struct Shape {
     pub(super) duplication: Option<Share>,
     pub(super) schedule: Option<Vec<PointFile>>,
     pub(super) trace: Option<String>,
+    pub(super) redraw: Option<RedrawFile>,
 }
 
 impl Shape {
@@ -126,6 +128,7 @@ impl Shape {
         Self {
             rate: self.rate.or(other.rate),
             queue: self.queue.or(other.queue),
+            mark_above: self.mark_above.or(other.mark_above),
             slot: self.slot.or(other.slot),
             delay: self.delay.or(other.delay),
             jitter: self.jitter.or(other.jitter),
@@ -134,6 +137,7 @@ impl Shape {
             duplication: self.duplication.or(other.duplication),
             schedule: self.schedule.clone().or_else(|| other.schedule.clone()),
             trace: self.trace.clone().or_else(|| other.trace.clone()),
+            redraw: self.redraw.or(other.redraw),
         }
     }
 }
@@ -148,7 +152,8 @@ macro_rules! shaped {
         pub(super) struct $name {
             $($(#[$attribute])* pub(super) $field: $type,)*
             rate: Option<Rate>,
-            queue: Option<Limit>,
+            queue: Option<QueueFile>,
+            mark_above: Option<Time>,
             slot: Option<Time>,
             delay: Option<Time>,
             jitter: Option<JitterFile>,
@@ -157,6 +162,7 @@ macro_rules! shaped {
             duplication: Option<Share>,
             schedule: Option<Vec<PointFile>>,
             trace: Option<String>,
+            redraw: Option<RedrawFile>,
         }
 
         impl $name {
@@ -165,6 +171,7 @@ macro_rules! shaped {
                 Shape {
                     rate: self.rate,
                     queue: self.queue,
+                    mark_above: self.mark_above,
                     slot: self.slot,
                     delay: self.delay,
                     jitter: self.jitter,
@@ -173,6 +180,7 @@ macro_rules! shaped {
                     duplication: self.duplication,
                     schedule: self.schedule.clone(),
                     trace: self.trace.clone(),
+                    redraw: self.redraw,
                 }
             }
         }
@@ -218,6 +226,21 @@ pub(super) struct PointFile {
     pub(super) keep_order: Option<bool>,
     pub(super) loss: Option<LossFile>,
     pub(super) duplication: Option<Share>,
+}
+
+/// `redraw`: the rate is drawn again every so often, from an equal distribution within a share of it.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RedrawFile {
+    pub(super) every: Time,
+    pub(super) within: Share,
+}
+
+/// A limit of the queue, or `"fq_codel"` for one that serves flows in turns.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum QueueFile {
+    Limit(Limit),
+    FqCodel,
 }
 
 /// `{ normal = "2ms" }` or `{ uniform = "2ms" }`, for each packet or for a time.
@@ -413,6 +436,19 @@ forms! { LossFile, "\"1%\", { mean, burst } or { to_bad, to_good, loss_good, los
 
     fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<LossFile, A::Error> {
         BurstyFile::deserialize(MapAccessDeserializer::new(map)).map(LossFile::Bursty)
+    }
+}
+
+forms! { QueueFile, "a queue limit with its unit, or \"fq_codel\"",
+    fn visit_str<E: de::Error>(self, text: &str) -> Result<QueueFile, E> {
+        if text == "fq_codel" {
+            return Ok(QueueFile::FqCodel);
+        }
+        Limit::parse(text).map(QueueFile::Limit).map_err(E::custom)
+    }
+
+    fn visit_i64<E: de::Error>(self, number: i64) -> Result<QueueFile, E> {
+        Err(E::custom(format!("{number} has no unit; write {}", Limit::EXAMPLE)))
     }
 }
 

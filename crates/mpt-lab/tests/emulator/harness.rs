@@ -92,6 +92,16 @@ impl Emulator {
     pub(crate) fn start(hosts: &Hosts, channels: &[Params], cables: &[Value], plain: bool) -> Self {
         let channels: Vec<Value> =
             channels.iter().map(|params| json!({"params": params})).collect();
+        Self::with_channels(hosts, &channels, cables, plain)
+    }
+
+    /// The same with whole channels.
+    pub(crate) fn with_channels(
+        hosts: &Hosts,
+        channels: &[Value],
+        cables: &[Value],
+        plain: bool,
+    ) -> Self {
         let plan = json!({"seed": 1, "plain": plain, "channels": channels, "cables": cables});
         let mut emulator = Self::spawn();
         assert_eq!(emulator.ask(&plan), json!("Done"));
@@ -164,13 +174,15 @@ impl Drop for Emulator {
 pub(crate) struct Datagram {
     pub(crate) payload: Vec<u8>,
     pub(crate) at: Duration,
+    /// The type of service of its header, where the socket asks for it.
+    pub(crate) tos: Option<u8>,
 }
 
 /// Everything that arrives until nothing does.
 pub(crate) fn receive(socket: &UdpSocket) -> Vec<Datagram> {
     let mut datagrams = Vec::new();
     let mut buffer = vec![0; 1 << 16];
-    let mut control = nix::cmsg_space!(TimeSpec, i32);
+    let mut control = nix::cmsg_space!(TimeSpec, i32, u8);
     loop {
         let mut pieces = [IoSliceMut::new(&mut buffer)];
         let (descriptor, flags) = (socket.as_raw_fd(), MsgFlags::empty());
@@ -179,13 +191,16 @@ pub(crate) fn receive(socket: &UdpSocket) -> Vec<Datagram> {
         else {
             return datagrams;
         };
-        let mut stamps = message.cmsgs().unwrap().filter_map(|message| match message {
-            ControlMessageOwned::ScmTimestampns(stamp) => Some(Duration::from(stamp)),
-            _ => None,
-        });
-        let at = stamps.next().expect("a time stamp");
-        let length = message.bytes;
-        datagrams.push(Datagram { payload: buffer[..length].to_vec(), at });
+        let (mut at, mut tos) = (None, None);
+        for message in message.cmsgs().unwrap() {
+            match message {
+                ControlMessageOwned::ScmTimestampns(stamp) => at = Some(Duration::from(stamp)),
+                ControlMessageOwned::Ipv4Tos(field) => tos = Some(field),
+                _ => {}
+            }
+        }
+        let (at, length) = (at.expect("a time stamp"), message.bytes);
+        datagrams.push(Datagram { payload: buffer[..length].to_vec(), at, tos });
     }
 }
 

@@ -41,7 +41,9 @@ pub(super) fn obstacle(plan: &EmulatorPlan, kernel: Disciplines) -> Option<Strin
         } else if !channel.params.slot.is_zero() {
             "sends in slots; only the emulator has that"
         } else if channel.params.mark_above.is_some() {
-            "marks packets; only the simulator has that"
+            "marks packets; only the emulator has that"
+        } else if channel.fair {
+            "serves flows in turns; only the emulator has that"
         } else if !kernel.tbf && states(channel).any(|params| params.rate.is_some()) {
             "has a rate; tbf: this kernel does not have it"
         } else if !kernel.netem && states(channel).any(|params| needs_netem(&params)) {
@@ -125,5 +127,10 @@ mod tests {
         assert!(chain.starts_with("cable a-b: several channels"), "{chain}");
         let medium = ChannelPlan { medium: Some(Medium::default()), ..channel() };
         assert!(refusal(plan(vec![medium], &[0], &[])).contains("half-duplex"));
+        let fair = ChannelPlan { fair: true, ..channel() };
+        assert!(refusal(plan(vec![fair], &[0], &[])).contains("serves flows in turns"));
+        let params = Params { mark_above: Some(Duration::ZERO), ..Params::default() };
+        let marking = ChannelPlan { params, ..channel() };
+        assert!(refusal(plan(vec![marking], &[0], &[])).contains("marks packets"));
     }
 }

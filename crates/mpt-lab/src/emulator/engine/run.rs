@@ -1,0 +1,100 @@
+//! Consecutive segments of a frame that travel as one.
+
+use std::time::{Duration, Instant};
+
+use mpt_link::{Bitrate, ByteCount, Jitter, Params, Redraw};
+
+use crate::emulator::pool::FrameId;
+
+/// A run may take this long on the wire, or as long as its first segment has waited for the transmitter. Its first segments
+/// arrive late by as much, which TCP on a link that nobody waits for would take for a longer round-trip time; where many
+/// wait the system call per run counts (docs/emulation.md has both measured).
+const SHORT_RUN: Duration = Duration::from_micros(100);
+/// It may always have as many segments: on slow links, too, runs are what TCP answers to, and so what it sends next.
+const SHORT_RUN_SEGMENTS: u16 = 8;
+/// But no run takes longer than this on the wire, unless it is one segment: they would be bursts that overflow later queues.
+const LONGEST_RUN: Duration = Duration::from_millis(1);
+
+/// Consecutive segments of a frame that arrive together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Run {
+    /// Nanoseconds since the start.
+    pub(super) due: u64,
+    /// Of those due at the same time, the first to have been pushed is the first to arrive.
+    pub(super) order: u64,
+    pub(super) frame: FrameId,
+    pub(super) first: u16,
+    pub(super) end: u16,
+    /// Channels it has passed.
+    pub(super) hops: u8,
+    /// Whether a channel has marked it "congestion experienced".
+    pub(super) marked: bool,
+}
+
+/// A run to which further segments may be added.
+#[derive(Debug)]
+pub(super) struct Growing {
+    pub(super) first: u16,
+    pub(super) end: u16,
+    /// Whether its segments are marked; those of a run are all marked or none of them is.
+    pub(super) marked: bool,
+    /// When its first segment began to arrive.
+    begun: Instant,
+    /// When its last segment has arrived.
+    pub(super) at: Instant,
+    /// How long it may take.
+    longest: Duration,
+}
+
+/// A segment that arrives.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Segment {
+    pub(super) index: u16,
+    pub(super) size: ByteCount,
+    /// When it arrives.
+    pub(super) at: Instant,
+    pub(super) marked: bool,
+}
+
+impl Growing {
+    /// A run of one segment, which was sent at `sent`.
+    pub(super) fn new(segment: Segment, sent: Instant, params: &Params) -> Self {
+        let Segment { index, size, at, marked } = segment;
+        let begun = at.checked_sub(serialization(size, params)).unwrap_or(at);
+        // A jitter that holds for a while counts as waiting, too.
+        let waited = begun.saturating_duration_since(sent).saturating_sub(params.delay);
+        let longest = waited.clamp(SHORT_RUN, LONGEST_RUN);
+        Self { first: index, end: index + 1, marked, begun, at, longest }
+    }
+
+    /// Adds a segment that may arrive as part of it; `false` where it may not.
+    pub(super) fn takes(&mut self, segment: Segment, params: &Params) -> bool {
+        let takes = segment.marked == self.marked && self.lasts_until(segment.at, params);
+        if takes {
+            (self.at, self.end) = (segment.at, segment.index + 1);
+        }
+        takes
+    }
+
+    fn lasts_until(&self, at: Instant, params: &Params) -> bool {
+        if matches!(params.jitter, Some(Jitter { redraw: Redraw::EveryPacket, .. })) {
+            // Its delay is its own.
+            return at == self.at;
+        }
+        if !params.slot.is_zero() {
+            // What leaves at the end of one slot does not wait for that of the next one.
+            return at == self.at;
+        }
+        let few = self.end - self.first < SHORT_RUN_SEGMENTS;
+        let longest = if few { LONGEST_RUN } else { self.longest };
+        at >= self.at && at.saturating_duration_since(self.begun) <= longest
+    }
+}
+
+/// How long it takes on the wire.
+fn serialization(size: ByteCount, params: &Params) -> Duration {
+    let time =
+        |rate: Bitrate| u128::from(size.0) * 8 * 1_000_000_000 / u128::from(rate.bits_per_second());
+    let nanoseconds = params.rate.map_or(0, time);
+    Duration::from_nanos(u64::try_from(nanoseconds).unwrap_or(u64::MAX))
+}
