@@ -33,6 +33,11 @@ impl Pacer {
         self.next = self.next.max(now as f64 - BURST) + f64::from(bytes) / rate;
     }
 
+    /// Packets may leave from now on, whatever was said before.
+    pub(crate) fn release(&mut self, now: i64) {
+        self.next = self.next.min(now as f64);
+    }
+
     /// Nothing leaves before `time`.
     pub(crate) fn hold_until(&mut self, time: i64) {
         self.next = self.next.max(time as f64);

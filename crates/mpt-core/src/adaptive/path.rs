@@ -77,6 +77,8 @@ pub(crate) struct Sender {
     pub(crate) repairs: RepairCounters,
     /// Whether it loses packets by chance.
     pub(crate) kind: Kind,
+    /// Since when it seems to.
+    pub(crate) lossy_since: Option<i64>,
     /// Where the present comparison of losses began.
     pub(crate) compared: Option<Compared>,
 }
@@ -121,6 +123,7 @@ impl Sender {
             resent: VecDeque::new(),
             repairs: RepairCounters::default(),
             kind: Kind::Unknown,
+            lossy_since: None,
             compared: None,
         }
     }

@@ -37,6 +37,9 @@ const LINGERS: i64 = 2_000_000;
 const KNOWN: u32 = 1_000;
 /// A path that loses a smaller share of its packets than this is held to lose none.
 const LITTLE: f64 = 0.000_5;
+/// It has to lose more for so long, in microseconds: a queue that overflows loses many at once, and the cut that
+/// follows makes them no chance.
+const STAYS: i64 = 500_000;
 /// A path that fell quiet for so long, in microseconds, is told of.
 const QUIET: i64 = 5_000;
 /// Round-trip times of the quickest path that two tries take.
@@ -235,9 +238,13 @@ impl Adaptive {
         for (slot, path) in self.paths.iter_mut().enumerate() {
             let Some(path) = path else { continue };
             let (counted, loss) = path.model.loss();
+            let lossy = loss > LITTLE;
+            path.lossy_since = if lossy { path.lossy_since.or(Some(now)) } else { None };
             // Fewer may have been lost by a queue that overflows, which the model has not noticed yet.
-            if counted >= KNOWN {
-                path.kind = if loss > LITTLE { Kind::Lossy } else { Kind::Clean };
+            if counted >= KNOWN && !lossy {
+                path.kind = Kind::Clean;
+            } else if counted >= KNOWN && path.lossy_since.is_some_and(|at| now - at >= STAYS) {
+                path.kind = Kind::Lossy;
             }
             let in_use = path.role != Role::Aside && self.order.contains(&(slot as u16));
             if in_use && path.kind == Kind::Lossy {
@@ -250,7 +257,8 @@ impl Adaptive {
         }
         self.repairs.lingers = now - self.repairs.possible_at < LINGERS;
         let far = self.paths.iter().flatten().any(|path| path.model.rtt() >= QUICK);
-        self.repairs.keeping = self.repairs.on && far && self.may_lose();
+        let may_overflow = self.in_use().any(|path| path.model.is_bottleneck());
+        self.repairs.keeping = self.repairs.on && far && (may_overflow || self.may_lose());
         if !self.repairs.keeping {
             self.keeper.forget_all();
         }

@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use super::Adaptive;
 use super::log::Sent;
-use crate::path::model::{Present, Report};
+use crate::path::model::{Pause, Present, Report};
 use crate::sequence::Sequence;
 
 /// A packet that has come, and when, by the peer's clock in microseconds modulo 2^32.
@@ -162,8 +162,10 @@ impl Adaptive {
             backlogged: path.backlogged,
         };
         path.backlogged = false;
-        if let Some(until) = path.model.handle_report(&report, &present) {
-            path.pacer.hold_until(until);
+        match path.model.handle_report(&report, &present) {
+            Some(Pause::Until(time)) => path.pacer.hold_until(time),
+            Some(Pause::Ends) => path.pacer.release(now),
+            None => {}
         }
     }
 }

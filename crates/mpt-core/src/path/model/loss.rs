@@ -6,35 +6,54 @@ use std::collections::VecDeque;
 const COUNTED: u32 = 2_000;
 /// The longest time over which it is counted, in microseconds.
 const MEMORY: i64 = 20_000_000;
+/// A queue that is found to stand may have overflowed for so long, in microseconds.
+const OVERFLOWED: i64 = 300_000;
 
-/// The loss of a path.
-#[derive(Clone, Debug)]
-pub(crate) struct Losses {
-    /// By report: time, packets sent up to the highest number that came, packets that came.
-    points: VecDeque<(i64, u32, u32)>,
+/// What had been counted at some time.
+#[derive(Clone, Copy, Debug, Default)]
+struct Point {
+    at: i64,
     sent: u32,
     lost: u32,
-    /// Packets before this one say nothing.
-    from: Option<u32>,
+}
+
+/// The loss of a path. Counters wrap.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Losses {
+    /// By report, the oldest first.
+    points: VecDeque<Point>,
+    /// What the last report said: packets of the path that have settled, and those of them that came.
+    last: Option<(u32, u32)>,
+    /// A queue has overflowed, or may have, before this packet of the path.
+    overflowed: Option<u32>,
 }
 
 impl Losses {
     pub(crate) fn new() -> Self {
-        Self { points: VecDeque::new(), sent: 0, lost: 0, from: None }
+        Self::default()
     }
 
     /// Of the first `sent` packets of the path (modulo 2^32) `received` have come, and no more will.
     pub(crate) fn record(&mut self, now: i64, sent: u32, received: u32) {
-        if self.from.is_some_and(|from| sent.wrapping_sub(from).cast_signed() < 0) {
+        let Some((last_sent, last_received)) = self.last.replace((sent, received)) else {
+            return self.points.push_back(Point { at: now, sent: 0, lost: 0 });
+        };
+        let packets = sent.wrapping_sub(last_sent);
+        if packets == 0 {
             return;
         }
-        self.from = None;
-        if self.points.back().is_some_and(|&(_, last, _)| last == sent) {
+        let lost = packets.saturating_sub(received.wrapping_sub(last_received));
+        let is_before = |until: &u32| last_sent.wrapping_sub(*until).cast_signed() < 0;
+        self.overflowed = self.overflowed.filter(is_before);
+        if self.overflowed.is_some() && lost > 0 {
             return;
         }
-        self.points.push_back((now, sent, received));
+        let before = self.points.back().copied().unwrap_or_default();
+        let sent = before.sent.wrapping_add(packets);
+        self.points.push_back(Point { at: now, sent, lost: before.lost.wrapping_add(lost) });
         while self.points.len() > 2
-            && (sent.wrapping_sub(self.points[1].1) >= COUNTED || now - self.points[0].0 > MEMORY)
+            && (sent.wrapping_sub(self.points[1].sent) >= COUNTED
+                || now - self.points[0].at > MEMORY)
         {
             self.points.pop_front();
         }
@@ -46,29 +65,88 @@ impl Losses {
                 keep
             });
         }
-        let Some(&(_, first_sent, first_received)) = self.points.front() else { return };
-        self.sent = sent.wrapping_sub(first_sent);
-        self.lost = self.sent.saturating_sub(received.wrapping_sub(first_received));
+    }
+
+    fn total(&self) -> (u32, u32) {
+        let (Some(first), Some(last)) = (self.points.front(), self.points.back()) else {
+            return (0, 0);
+        };
+        (last.sent.wrapping_sub(first.sent), last.lost.wrapping_sub(first.lost))
     }
 
     /// Packets that were counted.
     pub(crate) fn counted(&self) -> u32 {
-        self.sent
+        self.total().0
     }
 
     /// The share that was lost.
     pub(crate) fn share(&self) -> f64 {
-        if self.sent == 0 { 0.0 } else { f64::from(self.lost) / f64::from(self.sent) }
+        let (sent, lost) = self.total();
+        if sent == 0 { 0.0 } else { f64::from(lost) / f64::from(sent) }
     }
 
-    /// A queue has overflowed, or may have: packets up to the `sent`-th of the path say nothing about
-    /// chance.
+    /// A queue has overflowed, or may have: what was lost of late, and will have been lost up to the `sent`-th
+    /// packet of the path, says nothing about chance. Where nothing was lost, nothing has overflowed.
     pub(crate) fn judge_from(&mut self, sent: u32) {
-        *self = Self { from: Some(sent), ..Self::new() };
+        self.overflowed = Some(sent);
+        let Some(&last) = self.points.back() else { return };
+        let doubtful = |it: &Point| last.at - it.at < OVERFLOWED;
+        let sure = self.points.iter().rposition(|it| !doubtful(it));
+        let lost_before = sure.map_or(self.points[0].lost, |place| self.points[place].lost);
+        if last.lost != lost_before {
+            self.points.truncate(sure.map_or(1, |place| place + 1));
+        }
     }
 
     /// Counts from here on.
     pub(crate) fn restart(&mut self) {
         *self = Self::new();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Reports every 20 ms of 40 packets each, of which so many are lost.
+    fn count(losses: &mut Losses, from: u32, lost: &[u32]) -> u32 {
+        let (_, mut received) = losses.last.unwrap_or((0, 0));
+        for (report, lost) in (from..).zip(lost) {
+            received += 40 - lost;
+            losses.record(i64::from(report) * 20_000, 40 * report, received);
+        }
+        from + lost.len() as u32
+    }
+
+    #[test]
+    fn chance_is_counted() {
+        let mut losses = Losses::new();
+        count(&mut losses, 0, &[1; 30]);
+        assert_eq!((losses.counted(), losses.share()), (29 * 40, 1.0 / 40.0));
+    }
+
+    #[test]
+    fn what_a_queue_has_lost_is_not() {
+        let mut losses = Losses::new();
+        let next = count(&mut losses, 0, &[0; 30]);
+        let next = count(&mut losses, next, &[5, 9]);
+        losses.judge_from(40 * (next + 3));
+        let next = count(&mut losses, next, &[9, 9, 2, 0]);
+        assert_eq!(losses.share(), 0.0);
+        count(&mut losses, next, &[1; 30]);
+        assert!(losses.counted() > 40 * 40, "{}", losses.counted());
+        assert!((0.01..0.02).contains(&losses.share()), "{}", losses.share());
+    }
+
+    #[test]
+    fn a_queue_that_has_not_overflowed_is_no_gap() {
+        let mut losses = Losses::new();
+        let mut next = count(&mut losses, 0, &[0; 2]);
+        for _ in 0..20 {
+            losses.judge_from(40 * (next + 1));
+            next = count(&mut losses, next, &[0; 3]);
+        }
+        assert_eq!(losses.share(), 0.0);
+        assert!(losses.counted() > 1_000, "{}", losses.counted());
     }
 }

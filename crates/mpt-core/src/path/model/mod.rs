@@ -8,6 +8,7 @@
 //! microsecond.
 
 pub(crate) mod delay;
+mod drain;
 mod loss;
 mod overflow;
 mod rate;
@@ -16,6 +17,7 @@ mod window;
 use std::time::Duration;
 
 use delay::Delays;
+use drain::{Drain, Finding};
 use loss::Losses;
 use overflow::{Overflow, Verdict};
 use rate::Rates;
@@ -50,10 +52,13 @@ const LEAST_LATENESS: f64 = 1_000.0;
 const LATENESS_MEMORY: i64 = 10_000_000;
 /// A path that delivers more than its rate divided by this is in use.
 const PRESSES: f64 = 3.0;
-/// A cut that leaves so much of the rate took little.
-const LITTLE: f64 = 0.8;
-/// After so many of them in a row, the queue is somebody else's.
-const IN_VAIN: u8 = 4;
+/// A cut that follows another one within this time, without the queue having gone in between, is one in vain, in
+/// microseconds.
+const SOON: i64 = 2_000_000;
+/// Beside others the path begins with this share of what it has carried at best.
+const FAIR: f64 = 0.5;
+/// Beside others the path is drained this often at least, to see whether they are still there, in microseconds.
+const LOOK: i64 = 10_000_000;
 /// Beside others the rate grows by so many bytes per round-trip time in each.
 const GROWTH: f64 = 3.0 * 1_500.0;
 /// Without a queue for so long, the others are gone, in microseconds.
@@ -103,12 +108,26 @@ enum Phase {
         /// When the next growth step is due.
         grow_at: i64,
     },
+    /// The queue did not go when the rate was cut: nothing is sent until all that was sent has come, which shows
+    /// whose queue it is.
+    Draining(Drain),
     /// Somebody else keeps the queue full: it says nothing, only loss does. The rate is cut and grows as
     /// that of a flow of TCP.
     Shared {
         /// Since when no queue stands; `None` while one does.
         since: Option<i64>,
+        /// When it was found that the queue is not ours.
+        found: i64,
     },
+}
+
+/// What a report leads to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Pause {
+    /// Nothing is sent on the path before this time.
+    Until(i64),
+    /// Packets may be sent again.
+    Ends,
 }
 
 /// What the sender of an adaptive connection knows of a path.
@@ -146,8 +165,8 @@ pub(crate) struct Model {
     probed: Option<f64>,
     /// Since when a queue stands.
     over_since: Option<i64>,
-    /// Cuts in a row that took little and left the queue as it was.
-    in_vain: u8,
+    /// When the rate was cut, unless the queue has gone since.
+    cut_at: Option<i64>,
     /// Losses before were paid for.
     cut_until: i64,
     /// When the rate last grew beside others.
@@ -171,7 +190,7 @@ impl Model {
             rate: FIRST_WINDOW / UNKNOWN_RTT,
             probed: None,
             over_since: None,
-            in_vain: 0,
+            cut_at: None,
             cut_until: 0,
             grown_at: 0,
             cuts: 0,
@@ -198,9 +217,8 @@ impl Model {
         self.delays.record(number, sent, delay);
     }
 
-    /// A report, after its delays. Gives the time until which nothing is to be sent, if the path has to
-    /// drain.
-    pub(crate) fn handle_report(&mut self, report: &Report, present: &Present) -> Option<i64> {
+    /// A report, after its delays. Says whether the path has to drain before anything more is sent.
+    pub(crate) fn handle_report(&mut self, report: &Report, present: &Present) -> Option<Pause> {
         let now = present.now;
         let fresh = self.delays.update(now, report.at, self.rtt());
         self.rates.record(
@@ -215,6 +233,28 @@ impl Model {
             loss = self.overflow.record(now, sent, received, self.rtt());
         }
         let (queue, threshold) = (self.queue(), self.threshold());
+        if std::env::var_os("DBG").is_some() {
+            eprintln!(
+                "DBG {} t {} {:?} rate {:.1} deliv {:.1} best {:.1} q {:.1} thr {:.1} base {:.1} fresh {fresh} loss {loss:?} backl {} sigma {:.1} lossshare {:.4}",
+                self as *const _ as usize % 100000,
+                now / 1000,
+                match self.phase {
+                    Phase::Startup => "Startup",
+                    Phase::Known { .. } => "Known",
+                    Phase::Draining(_) => "Drain",
+                    Phase::Shared { .. } => "Shared",
+                },
+                self.rate * 8.0,
+                self.rates.delivered() * 8.0,
+                self.rates.best() * 8.0,
+                queue / 1e3,
+                threshold / 1e3,
+                self.delays.base().unwrap_or(0.0) / 1e3,
+                present.backlogged,
+                self.delays.sigma() / 1e3,
+                self.losses.share()
+            );
+        }
         let over_now = fresh && queue > threshold;
         self.over_since = match self.over_since {
             Some(since) if queue > threshold => Some(since),
@@ -224,16 +264,19 @@ impl Model {
         let patience = if self.delays.sigma() > 0.0 { self.step() } else { 0 };
         let over_now = over_now && self.over_since.is_some_and(|since| now >= since + patience);
         if fresh && queue < threshold / 2.0 {
-            self.in_vain = 0;
+            self.cut_at = None;
         }
         // A path that is given little does not overflow by that.
         let presses = present.backlogged || PRESSES * self.rates.delivered() > self.rate;
         let overflows = presses && loss == Verdict::Overflows;
-        if overflows && !matches!(self.phase, Phase::Shared { .. }) {
+        if overflows && matches!(self.phase, Phase::Startup | Phase::Known { .. }) {
             return self.cut(report, present);
         }
         match self.phase {
-            Phase::Shared { since } => self.share(since, loss, (fresh, queue), present),
+            Phase::Draining(drain) => return self.drain(drain, (fresh, queue), report, present),
+            Phase::Shared { since, found } => {
+                return self.share(since, found, loss, (fresh, queue), report, present);
+            }
             Phase::Startup => {
                 if over_now {
                     return self.cut(report, present);
@@ -280,13 +323,16 @@ impl Model {
     fn share(
         &mut self,
         since: Option<i64>,
+        found: i64,
         loss: Verdict,
         (fresh, queue): (bool, f64),
+        report: &Report,
         present: &Present,
-    ) {
+    ) -> Option<Pause> {
         let now = present.now;
         let rtt = self.rtt() + queue;
-        if loss != Verdict::Usual && now >= self.cut_until {
+        let lost = loss != Verdict::Usual && now >= self.cut_until;
+        if lost {
             self.cuts += 1;
             self.rate = (0.7 * self.rate).max(LEAST_RATE);
             self.cut_until = now + rtt as i64;
@@ -298,13 +344,67 @@ impl Model {
         self.grown_at = now;
         let stands = fresh && queue >= self.threshold() / 2.0;
         let since = if stands { None } else { Some(since.unwrap_or(now)) };
-        self.phase = match since {
-            Some(since) if now - since > GONE => {
-                self.in_vain = 0;
-                Phase::Known { over: 0, calm: 0, grow_at: now }
+        if since.is_some_and(|since| now - since > GONE) {
+            self.phase = Phase::Known { over: 0, calm: 0, grow_at: now };
+            return None;
+        }
+        if stands && now - found > LOOK {
+            return Some(self.begin_drain(self.rate, report, present));
+        }
+        self.phase = Phase::Shared { since, found };
+        None
+    }
+
+    /// Nothing is sent until all that was sent has come. `shared`: the rate beside others, if the queue is theirs.
+    fn begin_drain(&mut self, shared: f64, report: &Report, present: &Present) -> Pause {
+        let longest = self.rtt() + 2.0 * self.queue() + LEAST_STEP;
+        let until = present.now + longest as i64;
+        let drain = Drain::new(until, present.sent_bytes, (report.at, report.bytes), shared);
+        self.phase = Phase::Draining(drain);
+        self.over_since = None;
+        Pause::Until(until)
+    }
+
+    /// What was sent has come, or has not yet.
+    fn drain(
+        &mut self,
+        mut drain: Drain,
+        (fresh, queue): (bool, f64),
+        report: &Report,
+        present: &Present,
+    ) -> Option<Pause> {
+        let now = present.now;
+        let found =
+            drain.handle_report(now, report, fresh.then_some(queue), self.threshold() / 2.0);
+        self.phase = Phase::Draining(drain);
+        match found {
+            Finding::Drains => None,
+            Finding::Drained { capacity } => {
+                self.judge_from(now, present.sent_packets);
+                self.rate = (0.9 * capacity).max(LEAST_RATE);
+                Some(Pause::Ends)
             }
-            since => Phase::Shared { since },
-        };
+            Finding::Ours { capacity } => {
+                self.rate = (0.99 * capacity).max(LEAST_RATE);
+                self.cut_at = None;
+                self.phase = Phase::Known { over: 0, calm: 0, grow_at: now + self.step() };
+                None
+            }
+            Finding::Theirs { rate } => {
+                self.rate = rate.max(LEAST_RATE);
+                (self.cut_until, self.grown_at) = (now, now);
+                self.phase = Phase::Shared { since: None, found: now };
+                None
+            }
+        }
+    }
+
+    /// What left before says nothing of the present queue, or of the loss at the present rate.
+    fn judge_from(&mut self, time: i64, packets: u32) {
+        self.delays.judge_from(time);
+        (self.lateness, self.late_from) = (Recent::greatest(LATENESS_MEMORY), time);
+        self.losses.judge_from(packets);
+        self.overflow.judge_from(packets);
     }
 
     fn step(&self) -> i64 {
@@ -318,40 +418,32 @@ impl Model {
     }
 
     /// A queue stands in the path: it is given less than it delivers, after what stands has drained.
-    fn cut(&mut self, report: &Report, present: &Present) -> Option<i64> {
+    fn cut(&mut self, report: &Report, present: &Present) -> Option<Pause> {
         let now = present.now;
         self.cuts += 1;
         self.over_since = None;
+        if self.cut_at.is_some_and(|at| now - at < SOON) {
+            return Some(self.begin_drain(FAIR * self.rates.best(), report, present));
+        }
+        self.cut_at = Some(now);
         // In slow start a burst fills the queue after a pause, which says nothing of what the path carries. Later a flow
         // does not pause, and the longer time is the surer one where delays jitter.
         let delivered = match self.phase {
             Phase::Startup => self.rates.in_burst(),
-            Phase::Known { .. } | Phase::Shared { .. } => self.rates.delivered(),
+            _ => self.rates.delivered(),
         };
         // What is delivered may be little for other reasons: one cut takes a third at most of what it was.
         let least = 0.7 * self.rates.best().min(self.rate);
-        let rate = (0.99 * delivered).max(least).max(LEAST_RATE);
-        let little = matches!(self.phase, Phase::Known { .. }) && rate > LITTLE * self.rate;
-        self.in_vain = if little { self.in_vain + 1 } else { 0 };
-        self.rate = rate;
-        if self.in_vain >= IN_VAIN {
-            self.rate = self.rates.best().max(rate);
-            self.phase = Phase::Shared { since: None };
-            self.cut_until = now;
-            return None;
-        }
+        self.rate = (0.99 * delivered).max(least).max(LEAST_RATE);
         let under_way = present.sent_bytes.saturating_sub(report.sent_bytes) as f64;
         let since = (now - report.sent_at) as f64 - self.queue();
         let excess = under_way - self.rate * since.max(0.0);
         let drain = (excess / self.rate).clamp(0.0, 2.0 * self.rtt().max(100_000.0));
         let until = now + drain as i64;
-        self.delays.judge_from(until);
-        (self.lateness, self.late_from) = (Recent::greatest(LATENESS_MEMORY), until);
-        self.losses.judge_from(present.sent_packets);
-        self.overflow.judge_from(present.sent_packets);
+        self.judge_from(until, present.sent_packets);
         let grow_at = until + self.step();
         self.phase = Phase::Known { over: 0, calm: 0, grow_at };
-        Some(until)
+        Some(Pause::Until(until))
     }
 
     /// The rate at which the path is given packets.
@@ -359,12 +451,17 @@ impl Model {
         self.rate
     }
 
+    /// True once the path has shown what it carries: a queue of it has stood.
+    pub(crate) fn is_bottleneck(&self) -> bool {
+        !matches!(self.phase, Phase::Startup)
+    }
+
     /// What the path may carry at best, as far as is known: twice its rate, which grows while packets
     /// wait, or without a bound where no bottleneck has shown itself.
     pub(crate) fn possible_rate(&self) -> f64 {
         match self.phase {
             Phase::Startup => UNBOUNDED.max(self.rate),
-            Phase::Known { .. } | Phase::Shared { .. } => 2.0 * self.rate,
+            Phase::Known { .. } | Phase::Draining(_) | Phase::Shared { .. } => 2.0 * self.rate,
         }
     }
 

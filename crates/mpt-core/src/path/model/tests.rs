@@ -58,3 +58,107 @@ fn the_first_cut_does_not_count_the_pause_before_a_burst() {
     }
     panic!("the queue of the burst was not noticed");
 }
+
+/// A link with a sender of ours that always has something to send, and with others on it.
+struct Bench {
+    model: Model,
+    now: i64,
+    /// When the link will have sent what waits in its queue.
+    free: f64,
+    /// Of each of our packets: when it left, and when it comes.
+    sent: Vec<(i64, i64)>,
+    arrived: usize,
+    next_send: f64,
+    next_report: i64,
+}
+
+impl Bench {
+    fn new() -> Self {
+        let mut model = Model::new();
+        model.set_rtt(2.0 * DELAY as f64);
+        let (next_send, next_report) = (0.0, INTERVAL);
+        Self { model, now: 0, free: 0.0, sent: Vec::new(), arrived: 0, next_send, next_report }
+    }
+
+    /// Runs for a time in microseconds over a link of this rate, to which others give what keeps this much of a
+    /// queue, in microseconds. Gives the mean rate of ours, in bytes per microsecond.
+    fn run(&mut self, time: i64, link: f64, others: f64) -> f64 {
+        let (end, before) = (self.now + time, self.arrived);
+        while self.now < end {
+            self.free = self.free.max(self.now as f64).max(self.now as f64 + others);
+            if self.next_send <= self.now as f64 {
+                self.free += SIZE as f64 / link;
+                self.sent.push((self.now, self.free as i64 + DELAY));
+                self.next_send =
+                    self.next_send.max(self.now as f64 - 1_000.0) + SIZE as f64 / self.model.rate();
+            }
+            if self.now >= self.next_report {
+                self.next_report += INTERVAL;
+                self.report();
+            }
+            self.now += 20;
+        }
+        ((self.arrived - before) as u64 * SIZE) as f64 / time as f64
+    }
+
+    fn report(&mut self) {
+        let before = self.arrived;
+        while self.sent.get(self.arrived).is_some_and(|&(_, at)| at <= self.now) {
+            let (left, at) = self.sent[self.arrived];
+            self.model.record_delay(Sequence(self.arrived as u32), left, at - left);
+            self.arrived += 1;
+        }
+        if self.arrived == before {
+            return;
+        }
+        let report = Report {
+            at: self.now,
+            bytes: self.arrived as u64 * SIZE,
+            sent_at: self.sent[self.arrived - 1].0,
+            sent_bytes: self.arrived as u64 * SIZE,
+            settled: None,
+        };
+        let present = Present {
+            now: self.now,
+            sent_bytes: self.sent.len() as u64 * SIZE,
+            sent_packets: self.sent.len() as u32,
+            backlogged: true,
+        };
+        match self.model.handle_report(&report, &present) {
+            Some(Pause::Until(time)) => self.next_send = self.next_send.max(time as f64),
+            Some(Pause::Ends) => self.next_send = self.now as f64,
+            None => {}
+        }
+    }
+}
+
+/// The link carries a third from one moment to the next, and all of its queue is ours: the rate is found at once.
+#[test]
+fn a_link_that_carries_less_is_given_less() {
+    let mut bench = Bench::new();
+    let full = bench.run(2_000_000, LINK, 0.0);
+    assert!(full > 0.85 * LINK, "{full}");
+    bench.run(600_000, LINK / 3.0, 0.0);
+    let rate = bench.run(2_000_000, LINK / 3.0, 0.0);
+    assert!(rate > 0.9 * LINK / 3.0, "{rate}");
+    let queue = bench.free - bench.now as f64;
+    assert!(queue < 20_000.0, "{queue} microseconds of queue");
+}
+
+/// Others keep a queue of 60 ms, whatever we send: whoever yields to that starves.
+#[test]
+fn a_queue_of_others_is_not_yielded_to() {
+    let mut bench = Bench::new();
+    bench.run(2_000_000, LINK, 0.0);
+    // Their part of the link is not computed here: they only fill the queue.
+    bench.run(1_000_000, LINK, 60_000.0);
+    bench.run(3_000_000, LINK, 60_000.0);
+    let rate = bench.model.rate();
+    assert!(rate > 0.3 * LINK, "{rate} bytes per microsecond");
+    // They are gone, and the queue is short again.
+    bench.run(12_000_000, LINK, 0.0);
+    let rate = bench.run(2_000_000, LINK, 0.0);
+    assert!(rate > 0.85 * LINK, "{rate}");
+    let queue = bench.free - bench.now as f64;
+    assert!(queue < 20_000.0, "{queue} microseconds of queue");
+}
