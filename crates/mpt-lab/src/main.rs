@@ -34,6 +34,7 @@ mod run;
 mod samples;
 mod statistics;
 mod topology;
+mod traffic;
 mod usage;
 
 use std::fs::File;

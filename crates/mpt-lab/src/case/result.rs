@@ -117,6 +117,10 @@ pub(crate) mod metric {
     pub(crate) const LOSS: &str = "loss_percent";
     /// Packets that arrived out of order, in percent.
     pub(crate) const REORDERED: &str = "reordered_percent";
+    /// One-way delay that half of the datagrams of a stream did not exceed, milliseconds.
+    pub(crate) const DELAY_P50: &str = "delay_p50_ms";
+    /// The same of 99 %.
+    pub(crate) const DELAY_P99: &str = "delay_p99_ms";
     /// Seconds a download took.
     pub(crate) const DOWNLOAD_TIME: &str = "download_s";
     /// The longest time without anything arriving after the first packet, milliseconds; of a TCP flow in steps of 100 ms.
@@ -143,6 +147,8 @@ pub(crate) mod metric {
         JITTER,
         LOSS,
         REORDERED,
+        DELAY_P50,
+        DELAY_P99,
         DOWNLOAD_TIME,
         LONGEST_GAP,
         CPU_DAEMON_B,

@@ -164,6 +164,10 @@ pub(crate) enum Traffic {
         size: u16,
         /// How long it sends.
         duration: Duration,
+        /// From `b` to `a` as well.
+        // Left out where it is not set, so that measurements without it keep their names.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        both_ways: bool,
     },
     /// Echo requests.
     Ping {

@@ -58,7 +58,10 @@ pub(super) fn traffic(source: &Source<'_>, tree: &Tree<'_>, body: &Body) -> Resu
             congestion,
         },
         TrafficKind::Udp => Traffic::Udp { rate: rate()?, duration: duration()?, size },
-        TrafficKind::Rtp => Traffic::Rtp { rate: rate()?, size, duration: duration()? },
+        TrafficKind::Rtp => {
+            let both_ways = file.both_ways.unwrap_or(false);
+            Traffic::Rtp { rate: rate()?, size, duration: duration()?, both_ways }
+        }
         TrafficKind::Ping => Traffic::Ping {
             count: match file.count {
                 Some(0) => {
@@ -133,20 +136,22 @@ impl Place<'_> {
 fn keys(kind: TrafficKind) -> &'static [&'static str] {
     match kind {
         TrafficKind::Tcp => &["duration", "flows", "congestion"],
-        TrafficKind::Udp | TrafficKind::Rtp => &["rate", "duration", "size"],
+        TrafficKind::Udp => &["rate", "duration", "size"],
+        TrafficKind::Rtp => &["rate", "duration", "size", "both_ways"],
         TrafficKind::Ping => &["count", "interval"],
         TrafficKind::Download => &["protocol", "file", "congestion", "limit"],
     }
 }
 
 /// Every key, and whether the file has it.
-fn given(file: &TrafficFile) -> [(&'static str, bool); 10] {
+fn given(file: &TrafficFile) -> [(&'static str, bool); 11] {
     [
         ("duration", file.duration.is_some()),
         ("flows", file.flows.is_some()),
         ("congestion", file.congestion.is_some()),
         ("rate", file.rate.is_some()),
         ("size", file.size.is_some()),
+        ("both_ways", file.both_ways.is_some()),
         ("count", file.count.is_some()),
         ("interval", file.interval.is_some()),
         ("protocol", file.protocol.is_some()),

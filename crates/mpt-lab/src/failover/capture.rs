@@ -15,9 +15,9 @@ use nix::sys::socket::sockopt::{ReceiveTimestampns, RxqOvfl};
 use nix::sys::socket::{ControlMessageOwned, LinkAddr, MsgFlags, recvmsg, setsockopt};
 use socket2::{Domain, Protocol, SockFilter, Socket, Type};
 
-use super::clock::Moment;
-use super::{buffer, metronome};
+use super::metronome;
 use crate::topology::Host;
+use crate::traffic::{Moment, buffer};
 
 /// Everything, whatever its protocol (`ETH_P_ALL`): only so are sent packets seen.
 const ALL: u16 = 3;

@@ -5,9 +5,7 @@
 //! tunnel. Times are taken at the outer interfaces, from packets stamped by the kernel: from the event until no data
 //! packet is given to the dead path any more, and until the receiver delivers without waiting for what will not come.
 
-mod buffer;
 mod capture;
-mod clock;
 mod configuration;
 mod events;
 mod figure;
@@ -18,7 +16,6 @@ mod network;
 mod record;
 mod report;
 mod rig;
-mod stream;
 mod switches;
 mod watch;
 

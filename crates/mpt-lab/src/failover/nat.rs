@@ -11,10 +11,10 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 use mpt_wire::gre;
 
-use super::buffer;
-use super::clock::Moment;
 use super::network::Network;
 use crate::topology::End;
+use crate::traffic::Moment;
+use crate::traffic::buffer;
 
 /// Outer sockets of one line: one for each binding there will ever be. They are made beforehand, because a socket belongs to the
 /// namespace of the thread that makes it.

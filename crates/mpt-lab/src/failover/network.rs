@@ -18,9 +18,9 @@ use mpt_linux::netlink::{Netlink, VethEnd};
 use mpt_linux::netns::{self, Namespace};
 use tokio::runtime::Runtime;
 
-use super::clock::Moment;
 use super::switches::Switches;
 use crate::topology::{End, Host};
+use crate::traffic::Moment;
 
 /// How long the kernel may take to see that a cable has two ends.
 const CARRIER: Duration = Duration::from_secs(5);

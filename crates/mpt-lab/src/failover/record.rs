@@ -4,10 +4,10 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use super::capture::Packet;
-use super::clock::Moment;
-use super::metronome::Beats;
-use super::stream::Goodput;
 use crate::topology::End;
+use crate::traffic::Moment;
+use crate::traffic::bulk::Arrived;
+use crate::traffic::datagrams::Arrivals;
 
 /// A packet that spent longer than this between the receiver's outer interface and its tunnel device has waited for another one;
 /// shorter times are those of a busy machine.
@@ -24,9 +24,9 @@ pub(super) struct Record {
     /// Data packets at the outer interfaces of hosts a and b.
     pub(super) packets: [Vec<Packet>; 2],
     /// The TCP flow from a to b, if there was one.
-    pub(super) goodput: Option<Goodput>,
+    pub(super) goodput: Option<Arrived>,
     /// The metronome from a to b, and that from b to a.
-    pub(super) beats: [Beats; 2],
+    pub(super) beats: [Arrivals; 2],
 }
 
 impl Record {
@@ -63,7 +63,7 @@ impl Record {
 
     /// The longest round trip through the tunnel from `start` until `end`, in milliseconds, as the sum of both ways.
     pub(super) fn round_trip(&self, start: Moment, end: Moment) -> f64 {
-        let longest = |beats: &Beats| {
+        let longest = |beats: &Arrivals| {
             let ways = beats.arrivals.iter().filter(|beat| (start..=end).contains(&beat.at));
             ways.map(|beat| beat.at.millis_since(beat.sent)).fold(0.0, f64::max)
         };
@@ -106,7 +106,7 @@ fn last_missing(sent: &[&Packet]) -> Option<Moment> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::failover::metronome::Arrival;
+    use crate::traffic::datagrams::Arrival;
 
     const EVENT: Moment = Moment(1_000_000_000);
 
@@ -158,7 +158,7 @@ mod tests {
             ],
             goodput: None,
             beats: [
-                Beats {
+                Arrivals {
                     sent: 4,
                     arrivals: vec![
                         arrival(1, 90),
@@ -167,8 +167,9 @@ mod tests {
                         // Much later, because of something else.
                         arrival(4, 1100),
                     ],
+                    ..Arrivals::default()
                 },
-                Beats::default(),
+                Arrivals::default(),
             ],
         };
         assert_eq!(record.stopped_waiting(End::B, EVENT), 91.0, "the third did not wait");

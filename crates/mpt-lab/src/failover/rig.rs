@@ -1,5 +1,6 @@
 //! Two daemons over a network whose lines can break, and the traffic through their tunnel.
 
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -9,13 +10,17 @@ use tempfile::TempDir;
 
 use super::capture::Capture;
 use super::configuration::{self, Identity, Role};
-use super::metronome::{Beat, Metronome};
+use super::metronome::{self, Beat};
 use super::network::{LineSpec, Middle, Network};
 use super::record::{Record, index};
-use super::stream::Stream;
 use crate::daemon::{self, Daemon, Tunnel};
 use crate::interrupt::Interrupt;
 use crate::topology::End;
+use crate::traffic::bulk::{Flow, Listener, Plan};
+use crate::traffic::datagrams::Stream;
+
+/// TCP port of the flow at host b.
+const STREAM: u16 = 4710;
 
 /// What every event needs to know.
 #[derive(Debug)]
@@ -60,8 +65,8 @@ pub(super) struct Rig<'a> {
 #[derive(Debug)]
 pub(super) struct Recording {
     captures: [Capture; 2],
-    stream: Option<Stream>,
-    metronomes: [Metronome; 2],
+    stream: Option<Flow>,
+    metronomes: [Stream; 2],
 }
 
 impl<'a> Rig<'a> {
@@ -157,8 +162,10 @@ impl<'a> Rig<'a> {
         let (a, b) = (self.network.host(End::A), self.network.host(End::B));
         let captures = [Capture::start(a)?, Capture::start(b)?];
         let metronomes =
-            [Metronome::start(a, b, End::A, beat)?, Metronome::start(b, a, End::B, beat)?];
-        let stream = if tcp { Some(Stream::start(a, b)?) } else { None };
+            [metronome::start(a, b, End::A, beat)?, metronome::start(b, a, End::B, beat)?];
+        let to = SocketAddr::new(Tunnel::address(End::B), STREAM);
+        let flow = || Listener::open(b, to, Plan::cubic())?.start(a, None);
+        let stream = tcp.then(flow).transpose()?;
         Ok(Recording { captures, stream, metronomes })
     }
 
@@ -183,14 +190,14 @@ impl<'a> Rig<'a> {
 impl Recording {
     /// Bytes that the TCP flow has carried so far.
     pub(super) fn received(&self) -> u64 {
-        self.stream.as_ref().map_or(0, Stream::received)
+        self.stream.as_ref().map_or(0, Flow::received)
     }
 
     /// Ends the traffic, gives what is on its way `time` to arrive, and says what was observed. An error when TCP did not survive.
     pub(super) fn stop(self, time: Duration) -> Result<Record> {
-        let goodput = self.stream.map(Stream::stop).transpose()?;
+        let goodput = self.stream.map(Flow::finish).transpose()?;
         let [a, b] = self.metronomes;
-        let beats = [a.stop(time)?, b.stop(time)?];
+        let beats = [a.finish(time)?, b.finish(time)?];
         let [a, b] = self.captures;
         Ok(Record { packets: [a.stop()?, b.stop()?], goodput, beats })
     }

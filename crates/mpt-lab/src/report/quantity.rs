@@ -25,6 +25,8 @@ impl Quantity {
             metric::JITTER => ("jitter", "ms"),
             metric::LOSS => ("packets lost", "%"),
             metric::REORDERED => ("packets out of order", "%"),
+            metric::DELAY_P50 => ("one-way delay, half of the datagrams", "ms"),
+            metric::DELAY_P99 => ("one-way delay, 99 % of the datagrams", "ms"),
             metric::DOWNLOAD_TIME => ("time of the download", "s"),
             metric::LONGEST_GAP => ("longest gap", "ms"),
             metric::CPU_DAEMON_A => ("CPU of the sending daemon", "% of a core"),

@@ -1,8 +1,8 @@
 //! The traffic of a measurement, from host a to host b, and what it says about itself.
 
-mod bulk;
 mod download;
 mod iperf;
+mod mptcp;
 mod ping;
 mod rtp;
 
@@ -85,10 +85,10 @@ pub(super) fn prepare(
 ) -> Result<Box<dyn Ready>> {
     Ok(match (traffic, method) {
         (&Traffic::Tcp { flows, duration, .. }, Method::Mptcp) => {
-            Box::new(bulk::Ready::for_time(flows, duration, congestion, ends)?)
+            Box::new(mptcp::Ready::for_time(flows, duration, congestion, ends)?)
         }
         (&Traffic::Download { bytes, limit, .. }, Method::Mptcp) => {
-            Box::new(bulk::Ready::of_a_file(bytes, limit, congestion, ends)?)
+            Box::new(mptcp::Ready::of_a_file(bytes, limit, congestion, ends)?)
         }
         (_, Method::Mptcp) => bail!("Multipath TCP carries TCP only"),
         (&Traffic::Tcp { flows, duration, .. }, _) => {
@@ -97,8 +97,8 @@ pub(super) fn prepare(
         (&Traffic::Udp { rate, duration, size }, _) => {
             Box::new(iperf::Ready::udp(rate, duration, size, ends)?)
         }
-        (&Traffic::Rtp { rate, size, duration }, _) => {
-            Box::new(rtp::Ready::new(rate, size, duration, ends)?)
+        (&Traffic::Rtp { rate, size, duration, both_ways }, _) => {
+            Box::new(rtp::Ready::new(rate, size, duration, both_ways, ends)?)
         }
         (&Traffic::Ping { count, interval }, _) => Box::new(ping::Ready { count, interval }),
         (&Traffic::Download { protocol, bytes, limit, .. }, _) => {

@@ -5,11 +5,12 @@ use std::time::Duration;
 use anyhow::Result;
 use mpt_link::{Bitrate, Params, QueueLimit};
 
-use super::flow::Flow;
+use super::flow;
 use super::rig::Rig;
 use super::wakeup::Sleeper;
 use super::{Laboratory, Row, probe};
 use crate::statistics::percentile;
+use crate::traffic::bulk::Flow;
 
 /// Delays asked for, in milliseconds.
 const DELAYS: [u64; 3] = [1, 10, 50];
@@ -40,7 +41,7 @@ fn measure(lab: &Laboratory<'_>, spin: bool, limits: [f64; 2]) -> Result<(Vec<Ro
             };
             let rig = Rig::new(lab, &[[probed; 2], [load; 2], [load; 2]], spin)?;
             let flows: Vec<Flow> = (1..=if loaded { 2 } else { 0 })
-                .map(|cable| Flow::start(&rig, cable, false))
+                .map(|cable| flow::start(&rig, cable, false))
                 .collect::<Result<_>>()?;
             let time = lab.time(6, 3);
             let count = time.as_millis() / probe::SPACING.as_millis();

@@ -3,13 +3,15 @@
 use anyhow::{Context, Result, ensure};
 use mpt_link::{Loss, Params, Probability};
 
-use super::datagrams::{Stream, transfer};
+use super::datagrams::{batches, transfer};
 use super::rig::Rig;
 use super::statistics::{binomial_interval, block_bootstrap};
 use super::{Laboratory, Row};
 
 /// Sent in batches of 20, so that super-packets lose some of their segments.
-const STREAM: Stream = Stream { size: 100, rate: 20_000.0, count: 100_000 };
+const SIZE: usize = 100;
+const RATE: f64 = 20_000.0;
+const COUNT: u64 = 100_000;
 const MEAN: f64 = 0.01;
 /// Mean number of packets lost in a row.
 const BURST: f64 = 5.0;
@@ -46,16 +48,16 @@ pub(super) fn rows(lab: &Laboratory<'_>) -> Result<(Vec<Row>, u64)> {
 fn measure(lab: &Laboratory<'_>, loss: Loss) -> Result<(Vec<bool>, u64)> {
     let rig = Rig::new(lab, &[[Params { loss, ..Params::default() }, Params::default()]], false)?;
     let before = rig.counters()?;
-    let mut lost = vec![true; STREAM.count];
-    for number in transfer(lab, &rig, 0, STREAM)?.iter().flat_map(|arrival| &arrival.numbers) {
-        *lost.get_mut(*number as usize).context("a datagram that nobody sent")? = false;
+    let mut lost = vec![true; COUNT as usize];
+    for arrival in transfer(lab, &rig, 0, batches(SIZE, RATE, COUNT))? {
+        *lost.get_mut(arrival.number as usize).context("a datagram that nobody sent")? = false;
     }
     let after = rig.counters()?;
     let counted = after.channels[0].lost.packets - before.channels[0].lost.packets;
     let offered = after.channels[0].offered.packets - before.channels[0].offered.packets;
     let number = lost.iter().filter(|&&lost| lost).count() as u64;
     // Other frames of the hosts (neighbour discovery) may be lost besides.
-    let others = offered - STREAM.count as u64;
+    let others = offered - COUNT;
     ensure!(
         (number..=number + others).contains(&counted),
         "{number} packets lost, but the emulator lost {counted}"

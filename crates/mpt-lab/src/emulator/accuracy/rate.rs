@@ -5,7 +5,7 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 use mpt_link::{Bitrate, Params, QueueLimit};
 
-use super::datagrams::{Stream, transfer};
+use super::datagrams::{batches, transfer};
 use super::rig::{FRAME, Rig, UDP_PAYLOAD};
 use super::{Laboratory, Row};
 
@@ -38,12 +38,11 @@ fn measure(lab: &Laboratory<'_>, megabits: u64) -> Result<(f64, u64)> {
     let queue = QueueLimit::Time(Duration::from_millis(20));
     let rig = Rig::new(lab, &[[Params { rate, queue, ..Params::default() }; 2]], false)?;
     let per_second = megabits as f64 * 1e6 * LOAD / (FRAME * 8.0);
-    let count = (per_second * lab.time(5, 2).as_secs_f64()) as usize;
-    let stream = Stream { size: UDP_PAYLOAD, rate: per_second, count };
-    let arrivals = transfer(lab, &rig, 0, stream)?;
+    let count = (per_second * lab.time(5, 2).as_secs_f64()) as u64;
+    let arrivals = transfer(lab, &rig, 0, batches(UDP_PAYLOAD, per_second, count))?;
     // Datagrams of a run arrive together, at the end of its time: those of the first one came before the time begins.
     let (first, last) = arrivals.first().zip(arrivals.last()).context("nothing arrived")?;
-    let datagrams: usize = arrivals.iter().skip(1).map(|arrival| arrival.numbers.len()).sum();
-    let time = last.at.saturating_sub(first.at).as_secs_f64();
+    let datagrams = arrivals.iter().filter(|arrival| arrival.at > first.at).count();
+    let time = last.at.millis_since(first.at) / 1e3;
     Ok((datagrams as f64 * FRAME * 8.0 / time, rig.counters()?.hidden_loss()))
 }

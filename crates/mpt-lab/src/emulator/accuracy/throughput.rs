@@ -5,10 +5,11 @@ use std::time::{Duration, Instant};
 use anyhow::Result;
 use mpt_link::{Bitrate, Params, QueueLimit};
 
-use super::flow::Flow;
+use super::flow;
 use super::idle::Ticks;
 use super::rig::{FRAME, Rig, TCP_PAYLOAD};
 use super::{Laboratory, Row};
+use crate::traffic::bulk::Flow;
 
 /// The queue of limited links.
 const QUEUE: Duration = Duration::from_millis(20);
@@ -62,7 +63,7 @@ fn measure(lab: &Laboratory<'_>, links: usize, rate: Option<Bitrate>) -> Result<
     let params = Params { rate, queue, delay: DELAY, ..Params::default() };
     let rig = Rig::new(lab, &vec![[params; 2]; links], false)?;
     let flows: Vec<Flow> =
-        (0..links).map(|link| Flow::start(&rig, link, rate.is_none())).collect::<Result<_>>()?;
+        (0..links).map(|link| flow::start(&rig, link, rate.is_none())).collect::<Result<_>>()?;
     lab.interrupt.sleep(WARM_UP)?;
     let received = || flows.iter().map(Flow::received).sum::<u64>();
     let (before, ticks, start) = (received(), Ticks::now()?, Instant::now());

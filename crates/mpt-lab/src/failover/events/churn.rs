@@ -5,13 +5,13 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result};
 
 use super::{Event, NORMAL, WARM_UP, WINDOW};
-use crate::failover::clock::Moment;
 use crate::failover::figure::Figure;
 use crate::failover::leftovers::Holdings;
 use crate::failover::metronome::Beat;
 use crate::failover::network::LineSpec;
 use crate::failover::rig::{Lab, Rig, RigSpec};
 use crate::topology::End;
+use crate::traffic::Moment;
 
 /// Paths, by turns.
 const LINES: [u8; 3] = [8, 16, 32];

@@ -5,12 +5,12 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 
 use super::{Event, NORMAL, WARM_UP, WINDOW};
-use crate::failover::clock::Moment;
 use crate::failover::figure::Figure;
 use crate::failover::leftovers::Holdings;
 use crate::failover::metronome::Beat;
 use crate::failover::rig::{Lab, Rig, RigSpec};
 use crate::topology::End;
+use crate::traffic::Moment;
 
 const FLAPS: u32 = 100;
 /// Time without and time with carrier.

@@ -17,13 +17,13 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 
-use super::clock::Moment;
 use super::figure::Figure;
 use super::metronome::Beat;
 use super::record::Record;
 use super::rig::{Lab, Rig, RigSpec};
-use super::stream::Goodput;
 use crate::topology::End;
+use crate::traffic::Moment;
+use crate::traffic::bulk::Arrived;
 
 /// Something that happens to a tunnel.
 #[derive(Debug)]
@@ -102,7 +102,7 @@ fn with_tcp(
 }
 
 impl Happened {
-    fn goodput(&self) -> Result<&Goodput> {
+    fn goodput(&self) -> Result<&Arrived> {
         self.record.goodput.as_ref().context("there was no TCP")
     }
 

@@ -5,11 +5,11 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 
 use super::{Event, WARM_UP};
-use crate::failover::clock::Moment;
 use crate::failover::figure::Figure;
 use crate::failover::metronome::Beat;
 use crate::failover::rig::{Lab, Rig, RigSpec};
 use crate::topology::End;
+use crate::traffic::Moment;
 
 /// How long the daemon is gone.
 const GONE: Duration = Duration::from_millis(700);

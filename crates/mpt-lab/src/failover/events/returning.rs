@@ -5,11 +5,11 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 
 use super::{ARRIVE, Event, NORMAL, WARM_UP, WINDOW};
-use crate::failover::clock::Moment;
 use crate::failover::figure::Figure;
 use crate::failover::metronome::Beat;
 use crate::failover::rig::{Lab, Rig, RigSpec};
 use crate::topology::End;
+use crate::traffic::Moment;
 
 /// How long the path is dead: until TCP has settled on the other one.
 const DEAD: Duration = Duration::from_secs(2);

@@ -6,12 +6,12 @@ use anyhow::{Context, Result};
 
 use super::{AFTERMATH, Event, TCP_BELOW_HALF, TCP_BELOW_TENTH, TCP_RECOVERED, WARM_UP};
 use super::{Happened, with_tcp};
-use crate::failover::clock::Moment;
 use crate::failover::figure::Figure;
 use crate::failover::metronome::Beat;
 use crate::failover::nat::Nat;
 use crate::failover::network::Middle;
 use crate::failover::rig::{Lab, Rig, RigSpec};
+use crate::traffic::Moment;
 
 /// The metronome is steady when it has had no longer pause...
 const PAUSE: Duration = Duration::from_millis(50);

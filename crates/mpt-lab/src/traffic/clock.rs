@@ -1,37 +1,37 @@
-//! The clock of all measurements.
+//! The clock of all traffic.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use nix::sys::time::TimeSpec;
 
 /// A moment: nanoseconds since 1970 by the clock with which the kernel stamps packets (`CLOCK_REALTIME`).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Moment(pub(super) u64);
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Moment(pub(crate) u64);
 
 impl Moment {
     /// This moment.
-    pub(super) fn now() -> Self {
+    pub(crate) fn now() -> Self {
         let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         Self(u64::try_from(since.as_nanos()).unwrap_or(u64::MAX))
     }
 
     /// A time stamp of the kernel (`SCM_TIMESTAMPNS`).
-    pub(super) fn stamped(stamp: TimeSpec) -> Self {
+    pub(crate) fn stamped(stamp: TimeSpec) -> Self {
         Self(u64::try_from(Duration::from(stamp).as_nanos()).unwrap_or(u64::MAX))
     }
 
     /// The time since `earlier`, in milliseconds; negative when that is later.
-    pub(super) fn millis_since(self, earlier: Self) -> f64 {
+    pub(crate) fn millis_since(self, earlier: Self) -> f64 {
         (i128::from(self.0) - i128::from(earlier.0)) as f64 / 1e6
     }
 
     /// This moment and `time` more.
-    pub(super) fn after(self, time: Duration) -> Self {
+    pub(crate) fn after(self, time: Duration) -> Self {
         Self(self.0.saturating_add(u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)))
     }
 
     /// `time` before this moment.
-    pub(super) fn before(self, time: Duration) -> Self {
+    pub(crate) fn before(self, time: Duration) -> Self {
         Self(self.0.saturating_sub(u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)))
     }
 }

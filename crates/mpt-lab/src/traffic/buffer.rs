@@ -7,7 +7,7 @@ use nix::sys::socket::setsockopt;
 use nix::sys::socket::sockopt::{RcvBuf, RcvBufForce};
 
 /// Gives a socket a receive buffer of so many bytes, or as many as the system lets its user have.
-pub(super) fn enlarge(socket: &impl AsFd, bytes: usize) -> Result<()> {
+pub(crate) fn enlarge(socket: &impl AsFd, bytes: usize) -> Result<()> {
     let forced = setsockopt(socket, RcvBufForce, &bytes);
     // Only root of the whole machine may force it.
     forced.or_else(|_| setsockopt(socket, RcvBuf, &bytes)).context("cannot enlarge a buffer")
