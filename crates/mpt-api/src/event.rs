@@ -6,6 +6,7 @@ use std::time::SystemTime;
 use serde::{Deserialize, Serialize};
 use strum::{Display, IntoStaticStr, VariantNames};
 
+use crate::AtCap;
 use crate::snapshot::{DownReason, PathState, SessionRole};
 
 /// Something that happened in the daemon.
@@ -79,6 +80,43 @@ pub enum EventKind {
         path: String,
         /// Where it is now.
         remote: SocketAddr,
+    },
+    /// A path has carried most of what it may.
+    CapNear {
+        /// Name of the connection.
+        connection: String,
+        /// Name of the path.
+        path: String,
+        /// How much of its cap, in percent: 80 or 95.
+        percent: u8,
+        /// Bytes that count towards the cap.
+        used: u64,
+        /// Bytes that it may carry.
+        limit: u64,
+    },
+    /// A path has reached its cap.
+    CapReached {
+        /// Name of the connection.
+        connection: String,
+        /// Name of the path.
+        path: String,
+        /// Bytes that count towards the cap.
+        used: u64,
+        /// Bytes that it may carry.
+        limit: u64,
+        /// What becomes of the path.
+        at_cap: AtCap,
+    },
+    /// A new period of a path's cap has begun.
+    CapReset {
+        /// Name of the connection.
+        connection: String,
+        /// Name of the path.
+        path: String,
+        /// Bytes that counted towards the cap in the period before.
+        used: u64,
+        /// Bytes that it may carry.
+        limit: u64,
     },
     /// A session with the other end has been set up.
     SessionEstablished {

@@ -229,6 +229,80 @@ impl Permission {
     }
 }
 
+/// Over which time a cap of a path holds.
+#[derive(
+    Clone, Copy, Debug, Display, IntoStaticStr, PartialEq, Eq, VariantNames, Serialize, Deserialize,
+)]
+#[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
+pub enum CapPeriod {
+    /// From midnight to midnight.
+    Day,
+    /// From one day of a month to the same day of the next one.
+    Month,
+    /// A period of a later daemon.
+    #[serde(other)]
+    Unknown,
+}
+
+/// Which traffic counts towards a cap.
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    Default,
+    Display,
+    IntoStaticStr,
+    PartialEq,
+    Eq,
+    VariantNames,
+    Serialize,
+    Deserialize,
+)]
+#[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
+pub enum CapCounts {
+    /// What is sent and what is received, together.
+    #[default]
+    Both,
+    /// What is sent.
+    Sent,
+    /// What is received.
+    Received,
+    /// Traffic that a later daemon tells apart.
+    #[serde(other)]
+    Unknown,
+}
+
+/// What becomes of a path that has reached its cap.
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    Default,
+    Display,
+    IntoStaticStr,
+    PartialEq,
+    Eq,
+    VariantNames,
+    Serialize,
+    Deserialize,
+)]
+#[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
+pub enum AtCap {
+    /// It carries data only while no other path of the connection works.
+    #[default]
+    Backup,
+    /// It carries nothing.
+    Stop,
+    /// Nothing, besides the warning.
+    Warn,
+    /// An action of a later daemon.
+    #[serde(other)]
+    Unknown,
+}
+
 /// A segmentation offload that the kernel grants to a TUN device, for IPv4 and IPv6 alike.
 #[derive(
     Clone, Copy, Debug, Display, IntoStaticStr, PartialEq, Eq, VariantNames, Serialize, Deserialize,

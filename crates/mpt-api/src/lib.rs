@@ -43,7 +43,10 @@ mod version;
 pub use adaptive::{Estimate, Queue, Repairs};
 pub use clients::{Client, ClientConnection, Clients};
 pub use event::{Event, EventKind, LossReason, now_ms};
-pub use facts::{Direction, Ecn, Equalize, Late, Mapping, Offload, Permission, Repair, Seal};
+pub use facts::{
+    AtCap, CapCounts, CapPeriod, Direction, Ecn, Equalize, Late, Mapping, Offload, Permission,
+    Repair, Seal,
+};
 pub use line::{read_line, to_line};
 pub use name::{MAX_NAME, is_name};
 pub use request::{Command, KEEPALIVE_US, MEASURE_MS, PathChange, Request, TOKEN_S};
@@ -51,8 +54,9 @@ pub use response::{
     Changed, Code, Failure, Measured, MeasuredPath, Reloaded, Reply, Response, ResponseBody, Status,
 };
 pub use snapshot::{
-    Connection, ConnectionState, Counters, Daemon, DataState, Delays, Device, DownReason, Liveness,
-    MtuSource, Path, PathState, Reorder, Session, SessionRole, SessionState, Snapshot, Traffic,
+    Cap, Connection, ConnectionState, Counters, Daemon, DataState, Delays, Device, DownReason,
+    Liveness, MtuSource, Path, PathState, Reorder, Session, SessionRole, SessionState, Snapshot,
+    Traffic,
 };
 pub use token::{Token, Tokens};
 pub use version::{DEFAULT_SOCKET, MAX_REQUEST, MAX_RESPONSE, VERSION};

@@ -11,7 +11,10 @@ use ipnet::IpNet;
 use serde::{Deserialize, Serialize};
 use strum::{Display, IntoStaticStr, VariantNames};
 
-use crate::{Direction, Ecn, Equalize, Estimate, Late, Mapping, Offload, Queue, Repairs, Seal};
+use crate::{
+    AtCap, CapCounts, CapPeriod, Direction, Ecn, Equalize, Estimate, Late, Mapping, Offload, Queue,
+    Repairs, Seal,
+};
 
 /// Named counters, each the packets that met one fate ("no_connection", "wrong_key", ...). Every name that the daemon has is
 /// present, also with the value 0; later daemons may have more names.
@@ -324,6 +327,15 @@ pub struct Path {
     pub lead_us: u64,
     /// 0 carries data first.
     pub tier: u8,
+    /// Whether traffic on it is paid for, so that it is probed less often.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub metered: bool,
+    /// Whether it carries data only while no other path works, whatever its tier: it has reached its cap, or the other end wants it so.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub last_resort: bool,
+    /// How much it may carry, and has; `None` without a cap.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cap: Option<Cap>,
     /// Path MTU in bytes: the largest outer IP packet.
     pub mtu: u16,
     /// Where the MTU is from.
@@ -346,6 +358,31 @@ pub struct Path {
     /// What was lost on it, and sent again over it; `None` where nothing is repaired.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub repairs: Option<Repairs>,
+}
+
+/// How much a path may carry in a period, and how much it has carried. Bytes are those of outer IP packets, as a provider counts them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Cap {
+    /// Bytes that it may carry.
+    pub limit: u64,
+    /// Bytes that count towards it so far.
+    pub used: u64,
+    /// Bytes sent in this period.
+    pub sent: u64,
+    /// Bytes received in this period.
+    pub received: u64,
+    /// The period.
+    pub period: CapPeriod,
+    /// Which bytes count.
+    pub counts: CapCounts,
+    /// What becomes of the path at its cap.
+    pub at_cap: AtCap,
+    /// When the next period begins, in milliseconds since 1970-01-01 UTC.
+    pub resets_ms: u64,
+    /// Whether more may have been carried than is counted, since the file of the counts was damaged or missing.
+    pub uncertain: bool,
+    /// Whether the count is in its file: if not, it would be lost with the daemon.
+    pub saved: bool,
 }
 
 /// What the probes of a session say about a path.
@@ -432,6 +469,8 @@ pub enum DownReason {
     Unproven,
     /// The other end took it out of service.
     Peer,
+    /// It has reached its cap.
+    Cap,
     /// A reason of a later daemon.
     #[serde(other)]
     Unknown,

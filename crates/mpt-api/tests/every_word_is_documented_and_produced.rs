@@ -8,8 +8,9 @@ use std::path::Path;
 use mpt_api::session::SessionCode;
 use mpt_api::snapshot::MtuSource;
 use mpt_api::{
-    Code, Command, ConnectionState, DataState, Direction, DownReason, Ecn, Equalize, EventKind,
-    Late, LossReason, Mapping, Offload, PathState, Permission, Seal, SessionRole, SessionState,
+    AtCap, CapCounts, CapPeriod, Code, Command, ConnectionState, DataState, Direction, DownReason,
+    Ecn, Equalize, EventKind, Late, LossReason, Mapping, Offload, PathState, Permission, Seal,
+    SessionRole, SessionState,
 };
 use strum::VariantNames;
 
@@ -47,6 +48,9 @@ fn all() -> Vec<Words> {
         words::<Equalize>("`equalize` of a window"),
         words::<PathState>("`state` of a path"),
         words::<DownReason>("`down` of a path"),
+        words::<CapPeriod>("`period` of a cap"),
+        words::<CapCounts>("`counts` of a cap"),
+        words::<AtCap>("`at_cap` of a cap"),
         words::<MtuSource>("`mtu_source` of a path"),
         words::<SessionState>("`state` of a session"),
         words::<SessionRole>("`role` of a session"),

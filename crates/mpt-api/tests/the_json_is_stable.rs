@@ -1,17 +1,12 @@
 //! What stands on the wire, literally: external programs depend on it. A change here that is more than an addition to a
 //! response needs another `VERSION`.
 
-use std::collections::BTreeMap;
 use std::num::NonZeroU16;
 
-use mpt_api::snapshot::{
-    Connection, ConnectionState, Daemon, DataState, Delays, Device, DownReason, Liveness,
-    MtuSource, Path, PathState, Reorder, Session, SessionRole, SessionState, Traffic,
-};
+use mpt_api::snapshot::{DownReason, PathState, SessionRole};
 use mpt_api::{
-    Changed, Code, Command, Direction, Ecn, Equalize, Estimate, Event, EventKind, Failure, Late,
-    LossReason, Mapping, Measured, MeasuredPath, Offload, PathChange, Queue, Reloaded, Repairs,
-    Reply, Request, Response, Seal, Snapshot, Status, to_line,
+    AtCap, Changed, Code, Command, Event, EventKind, Failure, LossReason, Measured, MeasuredPath,
+    PathChange, Reloaded, Reply, Request, Response, Status, to_line,
 };
 
 fn request(command: Command) -> String {
@@ -191,6 +186,26 @@ fn events() {
             path: path(),
             remote: "198.51.100.7:40000".parse().unwrap(),
         },
+        EventKind::CapNear {
+            connection: connection(),
+            path: path(),
+            percent: 80,
+            used: 40_100_000_000,
+            limit: 50_000_000_000,
+        },
+        EventKind::CapReached {
+            connection: connection(),
+            path: path(),
+            used: 50_000_400_000,
+            limit: 50_000_000_000,
+            at_cap: AtCap::Backup,
+        },
+        EventKind::CapReset {
+            connection: connection(),
+            path: path(),
+            used: 50_000_400_000,
+            limit: 50_000_000_000,
+        },
         EventKind::SessionEstablished {
             connection: Some(connection()),
             peer: "xTIBA5rboUvnH4htodjb6e697QjLERt1NAB4mZqp8Dg=".into(),
@@ -222,6 +237,9 @@ fn events() {
     {"version":2,"event":{"time_ms":1760000000000,"event":"path_added","connection":"office","path":"dsl"}}
     {"version":2,"event":{"time_ms":1760000000000,"event":"path_removed","connection":"office","path":"dsl"}}
     {"version":2,"event":{"time_ms":1760000000000,"event":"path_moved","connection":"office","path":"dsl","remote":"198.51.100.7:40000"}}
+    {"version":2,"event":{"time_ms":1760000000000,"event":"cap_near","connection":"office","path":"dsl","percent":80,"used":40100000000,"limit":50000000000}}
+    {"version":2,"event":{"time_ms":1760000000000,"event":"cap_reached","connection":"office","path":"dsl","used":50000400000,"limit":50000000000,"at_cap":"backup"}}
+    {"version":2,"event":{"time_ms":1760000000000,"event":"cap_reset","connection":"office","path":"dsl","used":50000400000,"limit":50000000000}}
     {"version":2,"event":{"time_ms":1760000000000,"event":"session_established","connection":"office","peer":"xTIBA5rboUvnH4htodjb6e697QjLERt1NAB4mZqp8Dg=","peer_name":null,"role":"initiator"}}
     {"version":2,"event":{"time_ms":1760000000000,"event":"session_lost","connection":null,"peer":"xTIBA5rboUvnH4htodjb6e697QjLERt1NAB4mZqp8Dg=","peer_name":"noc","reason":"peer_shut_down"}}
     {"version":2,"event":{"time_ms":1760000000000,"event":"client_added","client":"anna","connection":"anna.office"}}
@@ -230,314 +248,6 @@ fn events() {
     {"version":2,"event":{"time_ms":1760000000000,"event":"connection_removed","connection":"office"}}
     {"version":2,"event":{"time_ms":1760000000000,"event":"reloaded","changes":2}}
     {"version":2,"event":{"time_ms":1760000000000,"event":"missed","count":7}}
-    "#);
-}
-
-#[test]
-fn a_snapshot() {
-    let traffic =
-        Traffic { packets: 10, bytes: 12_000, packets_per_second: 5, bits_per_second: 48_000 };
-    let path = Path {
-        name: "dsl".into(),
-        state: PathState::Up,
-        down: None,
-        local: Some("[2001:db8::1]:4754".parse().unwrap()),
-        interface: None,
-        remote: Some("[2001:db8::2]:4754".parse().unwrap()),
-        remote_name: Some("vpn.example.org".into()),
-        remote_learned: false,
-        source_ports: vec![50_000],
-        heard_from: Some("[2001:db8::2]:51000".parse().unwrap()),
-        weight: 3,
-        weight_in: 1,
-        lead_us: 31_000,
-        tier: 0,
-        mtu: 1500,
-        mtu_source: MtuSource::Reported,
-        mtu_expires_ms: Some(540_000),
-        ipv6: true,
-        sent: traffic,
-        received: Traffic::default(),
-        drops: BTreeMap::new(),
-        liveness: Some(Liveness {
-            id: Some(1),
-            hears_us: true,
-            we_hear: true,
-            rtt_us: Some(20_000),
-            rtt_variation_us: Some(1_500),
-            rtt_minimum_us: Some(19_000),
-            dead_after_us: 300_000,
-            flaps: 2,
-            since_ms: 7_000,
-            peer_sent: Some(9),
-            peer_received: Some(10),
-        }),
-        estimate: Some(Estimate {
-            rate: 47_000_000,
-            bottleneck_seen: true,
-            delivered: 46_000_000,
-            queue_us: 5_000,
-            jitter_us: 0,
-            rtt_us: 19_000,
-            lost_per_million: 500,
-            cuts: 3,
-        }),
-        repairs: Some(Repairs {
-            lost: 9,
-            repaired: 7,
-            late: 1,
-            refused: 1,
-            sent: 8,
-            sent_bytes: 11_000,
-        }),
-    };
-    let connection = Connection {
-        name: "office".into(),
-        device: "mpt0".into(),
-        state: ConnectionState::Degraded,
-        networks: vec!["10.9.0.2/32".parse().unwrap()],
-        key: Some(1),
-        direction: Direction::Both,
-        mapping: Mapping::Packet,
-        sequence: true,
-        checksum: false,
-        ecn: Ecn::Compatibility,
-        mtu: 1440,
-        sent: traffic,
-        received: traffic,
-        reorder: Reorder {
-            window: 16_384,
-            max_delay_us: 300_000,
-            early_release: true,
-            late_policy: Late::Deliver,
-            equalize: Equalize::Tcp,
-            waiting: 0,
-            in_order: 9,
-            after_gap: 1,
-            late: 0,
-            duplicate: 0,
-            overflow: 0,
-            stray: 0,
-            equalized: 5,
-            delays: Delays { p50_us: 10, p99_us: 20, max_us: 30 },
-        },
-        drops: BTreeMap::from([("foreign_source".to_owned(), 1)]),
-        remarks: BTreeMap::from([("path_down".to_owned(), 3)]),
-        session: Some(Session {
-            peer: "xTIBA5rboUvnH4htodjb6e697QjLERt1NAB4mZqp8Dg=".into(),
-            client: None,
-            state: SessionState::Established,
-            role: SessionRole::Initiator,
-            established_s: Some(3_600),
-            rekeyed_s: Some(17),
-            handshakes: 30,
-            seal: Some(Seal::On),
-            data: Some(DataState::Aes256Gcm),
-            keepalive_us: 100_000,
-            idle_keepalive_us: 15_000_000,
-        }),
-        compat: None,
-        queue: Some(Queue { bytes: 90_000, packets: 60, flows: 2, ..Queue::default() }),
-        paths: vec![path],
-    };
-    let snapshot = Snapshot {
-        daemon: Daemon {
-            program: "0.1.0".into(),
-            pid: 17,
-            uptime_s: 3,
-            time_ms: 1_790_000_000_000,
-            buffer_bytes: 0,
-            buffer_limit: 64 << 20,
-            drops: BTreeMap::from([("wrong_key".to_owned(), 2)]),
-            public_key: Some("HIgo9xNzJMWLKASShiTqIybxZ0U3wGLiUeJ1PKf8ykw=".into()),
-            control: BTreeMap::from([("handshakes".to_owned(), 30)]),
-        },
-        devices: vec![Device {
-            name: "mpt0".into(),
-            addresses: vec!["10.9.0.1/30".parse().unwrap()],
-            mtu: 1440,
-            offloads: vec![Offload::Tso],
-            drops: BTreeMap::new(),
-        }],
-        connections: vec![connection],
-    };
-    response(&Response::result(Reply::Snapshot(Box::new(snapshot.clone()))));
-    insta::assert_snapshot!(serde_json::to_string_pretty(&snapshot).unwrap(), @r#"
-    {
-      "daemon": {
-        "program": "0.1.0",
-        "pid": 17,
-        "uptime_s": 3,
-        "time_ms": 1790000000000,
-        "buffer_bytes": 0,
-        "buffer_limit": 67108864,
-        "drops": {
-          "wrong_key": 2
-        },
-        "public_key": "HIgo9xNzJMWLKASShiTqIybxZ0U3wGLiUeJ1PKf8ykw=",
-        "control": {
-          "handshakes": 30
-        }
-      },
-      "devices": [
-        {
-          "name": "mpt0",
-          "addresses": [
-            "10.9.0.1/30"
-          ],
-          "mtu": 1440,
-          "offloads": [
-            "tso"
-          ],
-          "drops": {}
-        }
-      ],
-      "connections": [
-        {
-          "name": "office",
-          "device": "mpt0",
-          "state": "degraded",
-          "networks": [
-            "10.9.0.2/32"
-          ],
-          "key": 1,
-          "direction": "both",
-          "mapping": "packet",
-          "sequence": true,
-          "checksum": false,
-          "ecn": "compatibility",
-          "mtu": 1440,
-          "sent": {
-            "packets": 10,
-            "bytes": 12000,
-            "packets_per_second": 5,
-            "bits_per_second": 48000
-          },
-          "received": {
-            "packets": 10,
-            "bytes": 12000,
-            "packets_per_second": 5,
-            "bits_per_second": 48000
-          },
-          "queue": {
-            "bytes": 90000,
-            "packets": 60,
-            "flows": 2,
-            "left": 0,
-            "marked": 0,
-            "dropped": 0,
-            "overflowed": 0
-          },
-          "reorder": {
-            "window": 16384,
-            "max_delay_us": 300000,
-            "early_release": true,
-            "late_policy": "deliver",
-            "equalize": "tcp",
-            "waiting": 0,
-            "in_order": 9,
-            "after_gap": 1,
-            "late": 0,
-            "duplicate": 0,
-            "overflow": 0,
-            "stray": 0,
-            "equalized": 5,
-            "delays": {
-              "p50_us": 10,
-              "p99_us": 20,
-              "max_us": 30
-            }
-          },
-          "drops": {
-            "foreign_source": 1
-          },
-          "remarks": {
-            "path_down": 3
-          },
-          "session": {
-            "peer": "xTIBA5rboUvnH4htodjb6e697QjLERt1NAB4mZqp8Dg=",
-            "client": null,
-            "state": "established",
-            "role": "initiator",
-            "established_s": 3600,
-            "rekeyed_s": 17,
-            "handshakes": 30,
-            "seal": "on",
-            "data": "aes256_gcm",
-            "keepalive_us": 100000,
-            "idle_keepalive_us": 15000000
-          },
-          "paths": [
-            {
-              "name": "dsl",
-              "state": "up",
-              "down": null,
-              "local": "[2001:db8::1]:4754",
-              "interface": null,
-              "remote": "[2001:db8::2]:4754",
-              "remote_name": "vpn.example.org",
-              "remote_learned": false,
-              "source_ports": [
-                50000
-              ],
-              "heard_from": "[2001:db8::2]:51000",
-              "weight": 3,
-              "weight_in": 1,
-              "lead_us": 31000,
-              "tier": 0,
-              "mtu": 1500,
-              "mtu_source": "reported",
-              "mtu_expires_ms": 540000,
-              "ipv6": true,
-              "sent": {
-                "packets": 10,
-                "bytes": 12000,
-                "packets_per_second": 5,
-                "bits_per_second": 48000
-              },
-              "received": {
-                "packets": 0,
-                "bytes": 0,
-                "packets_per_second": 0,
-                "bits_per_second": 0
-              },
-              "drops": {},
-              "liveness": {
-                "id": 1,
-                "hears_us": true,
-                "we_hear": true,
-                "rtt_us": 20000,
-                "rtt_variation_us": 1500,
-                "rtt_minimum_us": 19000,
-                "dead_after_us": 300000,
-                "flaps": 2,
-                "since_ms": 7000,
-                "peer_sent": 9,
-                "peer_received": 10
-              },
-              "estimate": {
-                "rate": 47000000,
-                "bottleneck_seen": true,
-                "delivered": 46000000,
-                "queue_us": 5000,
-                "jitter_us": 0,
-                "rtt_us": 19000,
-                "lost_per_million": 500,
-                "cuts": 3
-              },
-              "repairs": {
-                "lost": 9,
-                "repaired": 7,
-                "late": 1,
-                "refused": 1,
-                "sent": 8,
-                "sent_bytes": 11000
-              }
-            }
-          ]
-        }
-      ]
-    }
     "#);
 }
 

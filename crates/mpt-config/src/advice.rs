@@ -1,12 +1,12 @@
 //! Warnings: what is allowed but probably not meant.
 
 use ipnet::IpNet;
-use mpt_api::Mapping;
+use mpt_api::{AtCap, CapCounts, CapPeriod, Mapping};
 
 use super::compat::check as compat;
 use super::draft::{ConnectionDraft, Draft};
 use super::reader::{Context, Located};
-use super::types::{Path, USUAL_MTU};
+use super::types::{Connection, OtherEnd, Path, USUAL_MTU};
 
 /// The weights are said to waste capacity when the paths together carry less than this share of their rates.
 const WASTE: f64 = 0.9;
@@ -114,6 +114,9 @@ fn paths(context: &Context<'_>, draft: &ConnectionDraft) {
             ),
         );
     }
+    for path in paths {
+        caps(context, connection, path);
+    }
     for Located { value: path, lines } in paths {
         // A default route is kept from the paths' packets by rules.
         let known = !path.remote.is_unspecified();
@@ -131,6 +134,43 @@ fn paths(context: &Context<'_>, draft: &ConnectionDraft) {
                 ),
             );
         }
+    }
+}
+
+/// What is said of a cap has to have one, and to be known at both ends.
+fn caps(context: &Context<'_>, connection: &Connection, path: &Located<Path>) {
+    let Located { value: path, lines } = path;
+    let warn = |key: &str, message: &str| {
+        context.warn(lines.of(key), &format!("connection.path.{key}"), message);
+    };
+    let Some(cap) = path.cap else {
+        let said = [
+            ("cap_day", path.cap_day != 1),
+            ("cap_counts", path.cap_counts != CapCounts::default()),
+            ("at_cap", path.at_cap != AtCap::default()),
+        ];
+        for (key, is_said) in said {
+            if is_said {
+                warn(
+                    key,
+                    "has no effect without cap; leave it out, or write cap = \"50 GB/month\"",
+                );
+            }
+        }
+        return;
+    };
+    if cap.period == CapPeriod::Day && path.cap_day != 1 {
+        warn("cap_day", "has no effect on a cap for a day; leave it out");
+    }
+    if connection.other_end() == OtherEnd::Plain
+        && path.cap_counts != CapCounts::Sent
+        && path.at_cap != AtCap::Warn
+    {
+        warn(
+            "cap",
+            "without [connection.peer] the peer is not told that the path has reached its cap, and goes on sending on it; write \
+             cap_counts = \"sent\", or add a [connection.peer]",
+        );
     }
 }
 

@@ -46,7 +46,8 @@ pub use reference::{TableDoc, example, manual_page, tables};
 pub use reorder::Reorder;
 pub use save::{add_client, save, write_file};
 pub use types::{
-    Config, Connection, DEFAULT_PORT, Daemon, Device, Fallback, LogFormat, Path, PortRange,
-    Selector, SourcePort, USUAL_MTU, USUAL_USER, unspecified, usual_ecn,
+    Cap, Config, Connection, DEFAULT_PORT, DEFAULT_STATE_DIRECTORY, Daemon, Device, Fallback,
+    LogFormat, Path, PortRange, Priority, Selector, SourcePort, USUAL_MTU, USUAL_USER, unspecified,
+    usual_ecn,
 };
 pub use values::time as time_text;

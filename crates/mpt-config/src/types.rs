@@ -5,7 +5,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::path::PathBuf;
 
 use ipnet::IpNet;
-use mpt_api::{Direction, Ecn, Mapping, Repair, Seal};
+use mpt_api::{AtCap, CapCounts, CapPeriod, Direction, Ecn, Mapping, Repair, Seal};
 use mpt_core::path::mtu::{self, IPV6_MINIMUM};
 use mpt_core::session::PrivateKey;
 use mpt_wire::gre;
@@ -25,6 +25,8 @@ const CLIENTS_MTU: u16 = mtu::inner(USUAL_MTU, Version::V4, 12);
 const SEALED_CLIENTS_MTU: u16 = mtu::inner(USUAL_MTU, Version::V4, mtu::SEALED);
 /// The user of the daemon where the configuration names none.
 pub const USUAL_USER: &str = "mpt";
+/// Default of `daemon.state_directory`.
+pub const DEFAULT_STATE_DIRECTORY: &str = "/var/lib/mpt";
 /// Default of `connection.path.remote_port`.
 pub const DEFAULT_PORT: u16 = gre::PORT;
 
@@ -72,6 +74,8 @@ pub struct Daemon {
     pub max_clients: u32,
     /// The most connections created on demand in one second.
     pub creations_per_second: u32,
+    /// Directory of what is to outlast the daemon: how much paths with a cap have carried.
+    pub state_directory: PathBuf,
     /// Mark of the sockets of outer packets, by which policy rules keep them out of the tunnel.
     pub mark: u32,
 }
@@ -233,8 +237,20 @@ pub struct Path {
     pub weight: u16,
     /// Share of the packets that the other end sends, from 1.
     pub weight_in: u16,
+    /// The word for its tier and whether it is up, where the file has one; already put into both.
+    pub priority: Option<Priority>,
     /// 0 carries data first; n only while every path of a smaller number is down.
     pub tier: u8,
+    /// Whether traffic on it is paid for, so that it is probed less often.
+    pub metered: bool,
+    /// How much it may carry; `None`: any amount.
+    pub cap: Option<Cap>,
+    /// Day of the month on which its cap starts anew.
+    pub cap_day: u8,
+    /// Which traffic counts towards its cap.
+    pub cap_counts: CapCounts,
+    /// What becomes of it at its cap.
+    pub at_cap: AtCap,
     /// Path MTU in bytes; `None`: the MTU of the interface.
     pub mtu: Option<u16>,
     /// Line rate in bit/s, for the advice of `--check` only.
@@ -244,6 +260,43 @@ pub struct Path {
     /// Whether a NAT lies between the ends: answers arrive at the port from which we send. Never with
     /// [`SourcePort::Entropy`].
     pub nat: bool,
+}
+
+/// What a path is for, in a word.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Priority {
+    /// It carries data.
+    Primary,
+    /// It carries data while no primary path works.
+    Backup,
+    /// It carries no data, unless it is taken up by hand.
+    Never,
+}
+
+impl Priority {
+    /// Returns the tier of such paths.
+    #[must_use]
+    pub const fn tier(self) -> u8 {
+        match self {
+            Priority::Primary | Priority::Never => 0,
+            Priority::Backup => 1,
+        }
+    }
+}
+
+/// How much a path may carry.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Cap {
+    /// Bytes of outer IP packets.
+    pub bytes: u64,
+    /// In which time.
+    pub period: CapPeriod,
+}
+
+impl std::fmt::Display for Cap {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}/{}", mpt_text::quantity::exact_bytes(self.bytes), self.period)
+    }
 }
 
 /// What is at the other end of a connection, as far as it or its paths have other defaults.

@@ -5,11 +5,12 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use ipnet::IpNet;
+use mpt_api::CapPeriod;
 use mpt_core::session::PublicKey;
 use mpt_text::quantity::parse as quantity;
 use mpt_wire::ip::protocol;
 
-use super::types::{PortRange, SourcePort};
+use super::types::{Cap, PortRange, SourcePort};
 
 /// What is wrong with a value.
 #[derive(Debug, PartialEq, Eq)]
@@ -32,6 +33,8 @@ impl<T: Into<String>> From<T> for Fault {
     }
 }
 
+/// The least that a path may be allowed to carry, in bytes.
+const MIN_CAP: u64 = 1_000_000;
 /// Longest name of a network interface, in bytes (IFNAMSIZ less the final zero).
 const MAX_INTERFACE_NAME: usize = 15;
 
@@ -237,6 +240,21 @@ pub(super) fn rate(text: &str) -> Result<u64, Fault> {
     quantity::rate(text).ok_or_else(|| "is not a rate with its unit".into())
 }
 
+/// An amount of data in a time, such as `50 GB/month`.
+pub(super) fn cap(text: &str) -> Result<Cap, Fault> {
+    let (amount, period) = text.split_once('/').ok_or_else(|| Fault::from("has no period"))?;
+    let period = match period.trim() {
+        "month" => CapPeriod::Month,
+        "day" => CapPeriod::Day,
+        _ => return Err("has a period that is neither \"month\" nor \"day\"".into()),
+    };
+    let bytes = size(amount.trim())?;
+    if bytes < MIN_CAP {
+        return Err("is less than 1 MB, which the probes of a path would use up".into());
+    }
+    Ok(Cap { bytes, period })
+}
+
 /// An IP protocol by number or by the commonest names.
 pub(super) fn protocol(text: &str) -> Result<u8, Fault> {
     const NAMES: &[(&str, u8)] = &[
@@ -289,6 +307,17 @@ mod tests {
         }
         for bad in ["", "64", "-1", "AF44", "AF51", "CS8", "CS", "EF1", "é", "AFé"] {
             assert!(dscp(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn a_cap_is_an_amount_in_a_time() {
+        for text in ["50 GB/month", "1500 MB/day", "3 GiB/month", "1000001 B/day"] {
+            assert_eq!(cap(text).unwrap().to_string(), text);
+        }
+        assert_eq!(cap("1.5GB / month").unwrap().bytes, 1_500_000_000);
+        for bad in ["", "50 GB", "GB/month", "50 GB/week", "50/month", "0/day", "-1 GB/day"] {
+            assert!(cap(bad).is_err(), "{bad}");
         }
     }
 

@@ -181,3 +181,31 @@ fn nothing_to_carry() {
         "mpt.toml:1: connection: there is none, so nothing is carried; write a [[connection]]"
     );
 }
+
+#[test]
+fn keys_of_a_cap_that_is_not_there() {
+    let told = warnings("", "cap_day = 3", "at_cap = \"stop\"\ncap_counts = \"sent\"");
+    assert_eq!(
+        told,
+        "mpt.toml:12: connection.path.cap_day: has no effect without cap; leave it out, or write cap = \"50 GB/month\"\n\
+         mpt.toml:17: connection.path.at_cap: has no effect without cap; leave it out, or write cap = \"50 GB/month\"\n\
+         mpt.toml:18: connection.path.cap_counts: has no effect without cap; leave it out, or write cap = \"50 GB/month\""
+    );
+    let sent = "cap = \"1 GB/day\"\ncap_counts = \"sent\"";
+    assert_eq!(
+        warnings("", &format!("{sent}\ncap_day = 3"), ""),
+        "mpt.toml:14: connection.path.cap_day: has no effect on a cap for a day; leave it out"
+    );
+}
+
+#[test]
+fn a_cap_of_which_the_peer_is_not_told() {
+    let cap = "cap = \"50 GB/month\"";
+    assert_eq!(
+        warnings("", cap, ""),
+        "mpt.toml:12: connection.path.cap: without [connection.peer] the peer is not told that the path has reached its cap, and \
+         goes on sending on it; write cap_counts = \"sent\", or add a [connection.peer]"
+    );
+    assert_eq!(warnings("", &format!("{cap}\ncap_counts = \"sent\""), ""), "");
+    assert_eq!(warnings("", &format!("{cap}\nat_cap = \"warn\""), ""), "");
+}

@@ -9,8 +9,8 @@ use mpt_core::session::{
 };
 use mpt_wire::control::frame::{self, Frame};
 use mpt_wire::control::{
-    Capabilities, Capability, Hello, Kind, Message, Name, PathEntry, PathState, ReportEntry,
-    Welcome, Writer,
+    Capabilities, Capability, Economy, Hello, Kind, Message, Name, PathEntry, PathState,
+    ReportEntry, Welcome, Writer,
 };
 
 /// RFC 7748, section 6.1.
@@ -104,7 +104,8 @@ fn probe() -> Vec<u8> {
     writer.push(&Message::Probe { token: 0x1122_3344_5566_7788 }).unwrap();
     let report = ReportEntry { path_id: 1, frames: 0, sent: 3, received: 4 };
     writer.push_report([report].into_iter()).unwrap();
-    let path = |path_id, weight, state| PathEntry { path_id, weight, wish: 0, state };
+    let economy = Economy::NONE;
+    let path = |path_id, weight, state| PathEntry { path_id, weight, wish: 0, state, economy };
     let paths = [path(1, 3, PathState::USABLE), path(2, 0, PathState::INTERFACE_DOWN)];
     writer.push_paths(1, 0xdead_beef, 5, paths.into_iter()).unwrap();
     messages

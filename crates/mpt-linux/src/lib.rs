@@ -1,6 +1,7 @@
 //! The only crate that touches the operating system.
 pub mod clock;
 pub mod confine;
+pub mod files;
 pub mod netlink;
 pub mod netns;
 pub mod poller;

@@ -4,9 +4,9 @@
 
 use mpt_wire::control::frame::{self, Frame};
 use mpt_wire::control::{
-    Capabilities, Capability, Challenge, Cookie, Hello, Initiation, Kind, Message, Name, PathEntry,
-    PathState, Reason, ReportEntry, Response, SealedHeader, Sealing, Suites, Welcome, Writer,
-    messages,
+    Capabilities, Capability, Challenge, Cookie, Economy, Hello, Initiation, Kind, Message, Name,
+    PathEntry, PathState, Reason, ReportEntry, Response, SealedHeader, Sealing, Suites, Welcome,
+    Writer, messages,
 };
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -29,8 +29,8 @@ prop_compose! {
 }
 
 prop_compose! {
-    fn path_entry()(path_id: u16, weight: u16, wish: u16, state: u8) -> PathEntry {
-        PathEntry { path_id, weight, wish, state: PathState(state) }
+    fn path_entry()(path_id: u16, weight: u16, wish: u16, state: u8, economy: u8) -> PathEntry {
+        PathEntry { path_id, weight, wish, state: PathState(state), economy: Economy(economy) }
     }
 }
 

@@ -332,8 +332,10 @@ fn fuzz_control_writer() {
                     }
                     Write::Paths(count) => {
                         let state = mpt_wire::control::PathState::DEAD;
+                        let economy = mpt_wire::control::Economy::METERED;
+                        let (path_id, weight, wish) = (1, 2, 3);
                         let entry =
-                            mpt_wire::control::PathEntry { path_id: 1, weight: 2, wish: 3, state };
+                            mpt_wire::control::PathEntry { path_id, weight, wish, state, economy };
                         let entries = vec![entry; count.into()].into_iter();
                         let written = writer.push_paths(1, 2, 3, entries);
                         (15 + 8 * usize::from(count), count <= 128, written)

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use clap::{Parser, Subcommand};
 use mpt_api::{KEEPALIVE_US, MEASURE_MS, PathChange};
+use mpt_config::Priority;
 use mpt_core::session::PublicKey;
 
 use crate::advise::given::{Given, given};
@@ -236,11 +237,11 @@ pub(crate) enum PathOperation {
     Up(Target),
     /// Take a path out of service, without losing a packet
     Down(Target),
-    /// Change the weights or the tier of a path
+    /// Change the weights, the tier or the priority of a path
     Set {
         #[command(flatten)]
         target: Target,
-        /// weight=N or weight_in=N (1 to 65535), tier=N (0 to 255)
+        /// weight=N or weight_in=N (1 to 65535), tier=N (0 to 255), priority=primary|backup|never
         #[arg(required = true, value_name = "KEY=VALUE", value_parser = setting)]
         settings: Vec<Setting>,
     },
@@ -326,6 +327,7 @@ pub(crate) enum Setting {
     Weight(NonZeroU16),
     WeightIn(NonZeroU16),
     Tier(u8),
+    Priority(Priority),
 }
 
 /// All settings as one change; the last of a kind counts, as with options of most programs.
@@ -336,6 +338,10 @@ pub(crate) fn change(settings: &[Setting]) -> PathChange {
             Setting::Weight(weight) => change.weight = Some(weight),
             Setting::WeightIn(weight) => change.weight_in = Some(weight),
             Setting::Tier(tier) => change.tier = Some(tier),
+            Setting::Priority(priority) => {
+                change.tier = Some(priority.tier());
+                change.up = Some(priority != Priority::Never);
+            }
         }
     }
     change
@@ -355,7 +361,13 @@ fn setting(text: &str) -> Result<Setting, String> {
             .parse()
             .map(Setting::Tier)
             .map_err(|_| format!("{value} is not a tier; write an integer from 0 to 255")),
-        _ => Err(format!("unknown key {key}; write weight, weight_in or tier")),
+        "priority" => match value {
+            "primary" => Ok(Setting::Priority(Priority::Primary)),
+            "backup" => Ok(Setting::Priority(Priority::Backup)),
+            "never" => Ok(Setting::Priority(Priority::Never)),
+            _ => Err(format!("{value} is not a priority; write primary, backup or never")),
+        },
+        _ => Err(format!("unknown key {key}; write weight, weight_in, tier or priority")),
     }
 }
 
@@ -421,7 +433,20 @@ mod tests {
         let expected =
             PathChange { weight: NonZeroU16::new(4), tier: Some(1), ..PathChange::default() };
         assert_eq!(change(&settings), expected);
-        for bad in ["weight", "weight=", "weight=0", "weight=65536", "tier=256", "=1", "mtu=1500"] {
+        let change = |text| change(&[setting(text).unwrap()]);
+        let expected = PathChange { tier: Some(1), up: Some(true), ..PathChange::default() };
+        assert_eq!(change("priority=backup"), expected);
+        assert_eq!(change("priority=never").up, Some(false));
+        for bad in [
+            "priority=best",
+            "weight",
+            "weight=",
+            "weight=0",
+            "weight=65536",
+            "tier=256",
+            "=1",
+            "mtu=1500",
+        ] {
             assert!(setting(bad).is_err(), "{bad}");
         }
     }

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::time::{Duration, SystemTime};
 
-use mpt_api::{Event, EventKind, LossReason, SessionRole};
+use mpt_api::{AtCap, Event, EventKind, LossReason, SessionRole};
 use mpt_text::quantity;
 
 use crate::show::path_state;
@@ -49,6 +49,23 @@ impl fmt::Display for Description<'_> {
             }
             EventKind::PathMoved { connection, path, remote } => {
                 write!(f, "{connection} {path}: other end now at {remote}")
+            }
+            EventKind::CapNear { connection, path, percent, used, limit } => {
+                let (used, limit) = (quantity::bytes(*used), quantity::bytes(*limit));
+                write!(f, "{connection} {path}: {used} of its cap of {limit} used ({percent} %)")
+            }
+            EventKind::CapReached { connection, path, used, limit, at_cap } => {
+                let (used, limit) = (quantity::bytes(*used), quantity::bytes(*limit));
+                let then = match at_cap {
+                    AtCap::Backup => "used only while no other path works",
+                    AtCap::Stop => "carries nothing until the next period",
+                    AtCap::Warn | AtCap::Unknown => "used beyond it",
+                };
+                write!(f, "{connection} {path}: cap of {limit} reached with {used}, {then}")
+            }
+            EventKind::CapReset { connection, path, used, limit } => {
+                let (used, limit) = (quantity::bytes(*used), quantity::bytes(*limit));
+                write!(f, "{connection} {path}: new period of its cap of {limit}, after {used}")
             }
             EventKind::SessionEstablished { connection, peer, peer_name, role } => {
                 let role = match role {

@@ -12,6 +12,8 @@ use mpt_api::{Direction, Ecn, Equalize, Estimate, Late, Mapping, Queue, Repairs,
 use mpt_text::quantity;
 use mpt_text::table::{Column, Table};
 
+use crate::status::cap;
+
 /// The whole snapshot as text.
 pub(crate) struct Text<'a>(pub(crate) &'a Snapshot);
 
@@ -299,6 +301,17 @@ fn paths(f: &mut fmt::Formatter<'_>, paths: &[Path]) -> fmt::Result {
     for path in paths {
         if let Some(repairs) = path.repairs.filter(|it| it.lost > 0 || it.sent > 0) {
             line(f, "repairs", &format!("{}: {}", path.name, self::repairs(&repairs)))?;
+        }
+    }
+    for path in paths {
+        if let Some(cap) = &path.cap {
+            let used = cap::used(cap, cap::resets_s(cap, mpt_api::now_ms()));
+            line(f, "cap", &format!("{}: {used}", path.name))?;
+        }
+        let spared = [(path.metered, "metered"), (path.last_resort, "last resort")];
+        let spared: Vec<_> = spared.into_iter().filter(|it| it.0).map(|it| it.1).collect();
+        if !spared.is_empty() {
+            line(f, "spared", &format!("{}: {}", path.name, spared.join(", ")))?;
         }
     }
     for path in paths {

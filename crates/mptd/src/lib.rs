@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 pub mod args;
+mod caps;
 pub mod check;
 mod clients;
 pub mod command;

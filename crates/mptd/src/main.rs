@@ -7,6 +7,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use clap::Parser;
+use jiff::tz::TimeZone;
 use mpt_linux::confine;
 use mpt_linux::tun;
 use mptd::args::{self, Args, EXIT_CONFIG, EXIT_FAILURE};
@@ -67,6 +68,8 @@ fn main() -> ExitCode {
     if driver.has_helper() {
         tracing::info!("a helper process opens {}, which belongs to root alone", tun::NODE);
     }
+    // Out of reach as soon as the files are confined.
+    let zone = TimeZone::system();
     match privileges::confine(&args.config, &checked.config, &keys.take()) {
         Ok(confined) => confined.log(),
         Err(error) => return refused(&error),
@@ -77,7 +80,8 @@ fn main() -> ExitCode {
         .max_blocking_threads(RESOLVERS)
         .build();
     let result = runtime.map_err(daemon::Error::from).and_then(|runtime| {
-        let run = daemon::run(&args.config, checked.config, driver, set_log, service::ready);
+        let config = checked.config;
+        let run = daemon::run(&args.config, config, driver, zone, set_log, service::ready);
         let result = runtime.block_on(run);
         // A resolver that does not answer holds up no end.
         runtime.shutdown_background();

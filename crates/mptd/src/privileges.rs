@@ -3,7 +3,7 @@
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
-use mpt_config::{Config, USUAL_USER};
+use mpt_config::{Config, DEFAULT_STATE_DIRECTORY, USUAL_USER};
 use mpt_linux::confine::{self, Enforced, Sandbox, User, Work};
 use mpt_linux::tun::{self, Driver};
 
@@ -28,6 +28,8 @@ const DNS: u16 = 53;
 struct Choice {
     user: Option<String>,
     control_socket: PathBuf,
+    /// The directory of what outlasts the daemon, if there is a path with a cap.
+    state_directory: Option<PathBuf>,
 }
 
 /// Who the daemon has become.
@@ -84,6 +86,13 @@ pub fn drop(file: &Path, purpose: Purpose) -> Result<(Identity, Driver), confine
                 // The usual one is ours, whoever ran before.
                 let usual = choice.control_socket == Path::new(mpt_api::DEFAULT_SOCKET);
                 user.make_directory(directory, usual)?;
+            }
+            if purpose == Purpose::Run
+                && let Some(directory) = &choice.state_directory
+            {
+                let usual = directory == Path::new(DEFAULT_STATE_DIRECTORY);
+                // A daemon that cannot keep its counts says so, and runs.
+                let _ = user.make_directory(directory, usual);
             }
             let helper = (purpose == Purpose::Run).then(Driver::with_helper);
             user.become_it()?;
@@ -151,6 +160,13 @@ pub fn confine(file: &Path, config: &Config, keys: &[PathBuf]) -> Result<Confine
     for key in keys.iter().chain([&config.daemon.private_key_file]) {
         sandbox = sandbox.read(parent(key).unwrap_or(Path::new("/")));
     }
+    let state = &config.daemon.state_directory;
+    let has_cap = |it: &mpt_config::Connection| it.paths.iter().any(|path| path.cap.is_some());
+    if config.connections.iter().any(has_cap) {
+        let _ = std::fs::DirBuilder::new().mode(0o700).create(state);
+    }
+    // Caps may come with a reload.
+    sandbox = sandbox.write(state);
     let directory = parent(&config.daemon.control_socket).unwrap_or(Path::new("/"));
     // What does not exist cannot be allowed. Whoever listens there tells what is wrong, if it cannot be made.
     let _ = std::fs::DirBuilder::new().mode(0o755).create(directory);
@@ -190,7 +206,20 @@ fn choice(text: &str) -> Choice {
     let table: toml::Table = text.parse().unwrap_or_default();
     let string = |key: &str| table.get("daemon")?.get(key)?.as_str().map(str::to_owned);
     let control_socket = string("control_socket").unwrap_or(mpt_api::DEFAULT_SOCKET.to_owned());
-    Choice { user: string("user"), control_socket: control_socket.into() }
+    let state_directory = string("state_directory").unwrap_or(DEFAULT_STATE_DIRECTORY.to_owned());
+    let state_directory = has_cap(&table).then(|| state_directory.into());
+    Choice { user: string("user"), control_socket: control_socket.into(), state_directory }
+}
+
+/// Whether a path has a cap.
+fn has_cap(file: &toml::Table) -> bool {
+    let tables = |table: &toml::Table, name: &str| {
+        table.get(name).and_then(toml::Value::as_array).cloned().unwrap_or_default()
+    };
+    let connections = tables(file, "connection").into_iter();
+    let mut paths =
+        connections.flat_map(|it| it.as_table().map(|it| tables(it, "path")).unwrap_or_default());
+    paths.any(|path| path.get("cap").is_some())
 }
 
 fn parent(path: &Path) -> Option<&Path> {

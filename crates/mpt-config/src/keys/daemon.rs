@@ -7,7 +7,7 @@ use tracing::level_filters::LevelFilter;
 
 use super::super::form::{Boolean, Choice, Integer, List, PORT, Text, scalar, text};
 use super::super::key::{Keys, Part, Reload, Shown, field, key};
-use super::super::types::{DEFAULT_PORT, Daemon, LogFormat};
+use super::super::types::{DEFAULT_PORT, DEFAULT_STATE_DIRECTORY, Daemon, LogFormat};
 use super::super::values::{self, Fault};
 use super::path_text;
 
@@ -27,6 +27,8 @@ const PRIVATE_KEY: Text<PathBuf> = text(
     values::absolute,
     path_text,
 );
+const STATE_DIRECTORY: Text<PathBuf> =
+    text("the whole path of a directory, such as \"/var/lib/mpt\"", values::absolute, path_text);
 const BUFFER_LIMIT: Text<u64> =
     scalar("a size from \"1 MiB\", such as \"64 MiB\"", buffer_limit, |&size| {
         quantity::memory(size)
@@ -114,6 +116,13 @@ impl Keys for Daemon {
             "At most so many connections of clients are created in one second."
         ),
         &field!(
+            Daemon.state_directory,
+            STATE_DIRECTORY,
+            "mptd keeps here what is to outlast it: how much paths with a cap have carried. The directory must exist when mptd starts, or \
+             the user of the daemon must be able to make it."
+        )
+        .at_reload(Reload::Restart),
+        &field!(
             Daemon.mark,
             Integer { noun: "a mark", range: 1..=u32::MAX as u64 },
             "The sockets of outer packets have this mark (SO_MARK). When a network of 0.0.0.0/0 or ::/0 is routed into the tunnel, packets with \
@@ -137,6 +146,7 @@ impl Keys for Daemon {
             aes: true,
             max_clients: 1000,
             creations_per_second: 50,
+            state_directory: DEFAULT_STATE_DIRECTORY.into(),
             // "mpt"
             mark: 0x006d_7074,
         }

@@ -2,11 +2,12 @@
 
 use std::net::{IpAddr, Ipv4Addr};
 
+use mpt_api::{AtCap, CapCounts};
 use mpt_core::path::mtu::IPV4_MINIMUM;
 
-use super::super::form::{Boolean, Integer, PORT, Text, scalar, text};
+use super::super::form::{Boolean, Choice, Integer, PORT, Text, scalar, text};
 use super::super::key::{Keys, Part, Reload, Shown, field, key};
-use super::super::types::{DEFAULT_PORT, OtherEnd, Path, SourcePort};
+use super::super::types::{Cap, DEFAULT_PORT, OtherEnd, Path, Priority, SourcePort};
 use super::super::values::{self, Fault, Remote};
 use super::NAME;
 
@@ -30,6 +31,17 @@ const SOURCE_PORT: Text<SourcePort> =
             SourcePort::Fixed(port) => port.to_string(),
         }
     });
+const PRIORITIES: [(&str, Priority); 3] =
+    [("primary", Priority::Primary), ("backup", Priority::Backup), ("never", Priority::Never)];
+const CAP: Text<Cap> = text(
+    "an amount of at least \"1 MB\" in a month or day, such as \"50 GB/month\"",
+    values::cap,
+    ToString::to_string,
+);
+const CAP_COUNTS: [(&str, CapCounts); 3] =
+    [("both", CapCounts::Both), ("sent", CapCounts::Sent), ("received", CapCounts::Received)];
+const AT_CAP: [(&str, AtCap); 3] =
+    [("backup", AtCap::Backup), ("stop", AtCap::Stop), ("warn", AtCap::Warn)];
 const RATE: Text<u64> =
     scalar("a rate such as \"100 Mbit/s\"", rate, |rate| format!("{rate} bit/s"));
 
@@ -142,9 +154,46 @@ impl Keys for Path {
         )
         .follows(|it, _| Some(it.weight)),
         &field!(
+            Path.priority?,
+            Choice(&PRIORITIES),
+            "The tier in a word: \"primary\" (tier 0), \"backup\" (tier 1), or \"never\", a path that carries no data until `mpt path up`. By default tier \
+             and up say it in numbers."
+        )
+        .shown(Shown::Example("\"backup\"")),
+        &field!(
             Path.tier,
             Integer { noun: "a tier", range: 0..=255 },
-            "Tier 0 carries data; a path of tier 1 only while no path of tier 0 is up (a backup link), and so on."
+            "Tier 0 carries data; a path of tier 1 only while no path of tier 0 is up (a backup link), and so on. By default it is that of priority."
+        )
+        .follows(|it, _| Some(it.priority.map_or(0, Priority::tier))),
+        &field!(
+            Path.metered,
+            Boolean,
+            "True says that traffic on the path is paid for. Both hosts then probe it once a second instead of ten times while packets flow, and every \
+             25 s otherwise, and notice its failure later. It carries its share of the data all the same: see priority."
+        ),
+        &field!(
+            Path.cap?,
+            CAP,
+            "The path may carry this much. What is counted are whole IP packets, probes included, as providers count them. mptd warns at 80 and 95 \
+             percent. The count is kept in daemon.state_directory. By default there is no cap."
+        )
+        .shown(Shown::Example("\"50 GB/month\"")),
+        &field!(
+            Path.cap_day,
+            Integer { noun: "a day of the month", range: 1..=31 },
+            "A monthly cap starts anew at midnight, by the clock of this host, on this day of the month, or on its last day where the month is shorter."
+        ),
+        &field!(
+            Path.cap_counts,
+            Choice(&CAP_COUNTS),
+            "What counts towards the cap: \"both\" directions together, or only what is \"sent\" or \"received\"."
+        ),
+        &field!(
+            Path.at_cap,
+            Choice(&AT_CAP),
+            "What becomes of the path at its cap until the next period: it carries data only while no other path works (\"backup\"), it carries \
+             nothing (\"stop\"), or nothing but a warning (\"warn\"). With [connection.peer] the peer does the same."
         ),
         &field!(
             Path.mtu?,
@@ -162,8 +211,10 @@ impl Keys for Path {
         &field!(
             Path.up,
             Boolean,
-            "If true, the path starts up. `mpt path up` and `mpt path down` change it while the daemon runs."
-        ),
+            "If true, the path starts up. `mpt path up` and `mpt path down` change it while the daemon runs. By default it is true, unless priority is \
+             \"never\"."
+        )
+        .follows(|it, _| Some(it.priority != Some(Priority::Never))),
         &field!(
             Path.nat,
             Boolean,
@@ -195,7 +246,13 @@ impl Keys for Path {
             remote_source_port: None,
             weight: 1,
             weight_in: 1,
+            priority: None,
             tier: 0,
+            metered: false,
+            cap: None,
+            cap_day: 1,
+            cap_counts: CapCounts::Both,
+            at_cap: AtCap::Backup,
             mtu: None,
             rate: None,
             up: true,

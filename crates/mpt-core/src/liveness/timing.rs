@@ -7,6 +7,13 @@ const SHORTEST: Duration = Duration::from_millis(1);
 /// Longer times are lowered to this, so that no sum of them and an instant overflows.
 const LONGEST: Duration = Duration::from_secs(24 * 60 * 60);
 
+/// A path that is to be used sparingly is not probed more often while traffic flows: a tenth of the
+/// default.
+const SPARING_KEEPALIVE: Duration = Duration::from_secs(1);
+/// Nor while the connection is idle: just often enough for the bindings of most NATs, which last for
+/// 30 s.
+const SPARING_IDLE: Duration = Duration::from_secs(25);
+
 /// The timers of a connection's paths.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Timing {
@@ -33,6 +40,20 @@ impl Timing {
     #[must_use]
     pub fn is_off(&self) -> bool {
         self.keepalive.is_zero()
+    }
+
+    /// The same for a path that is to be used sparingly: fewer probes, and hence a later death.
+    #[must_use]
+    pub fn sparing(self) -> Self {
+        if self.is_off() {
+            return self;
+        }
+        let keepalive = self.keepalive.max(SPARING_KEEPALIVE);
+        Self {
+            keepalive,
+            idle: self.idle.max(SPARING_IDLE),
+            dead: self.dead.map(|dead| dead.max(keepalive * 3)),
+        }
     }
 
     /// The same within the bounds above.

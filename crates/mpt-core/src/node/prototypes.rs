@@ -41,7 +41,7 @@ impl<P: Copy> Node<P> {
     /// Whether administrator and interface let a path be used.
     #[must_use]
     pub fn is_usable(&self, id: PathId) -> bool {
-        let ours = [DownReason::Administrative, DownReason::Interface];
+        let ours = [DownReason::Administrative, DownReason::Cap, DownReason::Interface];
         let path = self.tunnels.path(id);
         path.is_some_and(|path| !ours.iter().any(|&reason| path.down_reasons().contains(reason)))
     }

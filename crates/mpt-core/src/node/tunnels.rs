@@ -3,6 +3,8 @@
 use std::net::{IpAddr, SocketAddr};
 use std::time::Instant;
 
+use mpt_wire::control::Economy;
+
 use super::Node;
 use crate::path::DownReason;
 use crate::path::reported::{Change, Reported};
@@ -102,6 +104,13 @@ impl<P: Copy> Node<P> {
         self.changing(now, id, |tunnels| tunnels.set_tier(now, id, tier));
     }
 
+    /// Sets how sparingly a path is to be used; the peer is told.
+    pub fn set_economy(&mut self, now: Instant, id: PathId, economy: Economy) {
+        if self.tunnels.path(id).is_some_and(|path| path.economy() != economy) {
+            self.changing(now, id, |tunnels| tunnels.set_economy(now, id, economy));
+        }
+    }
+
     /// Adds (`down`) or takes away a reason for a path to be out of use; it is used when none is left.
     /// What arrives on it is accepted all the same.
     pub fn set_path_state(&mut self, now: Instant, id: PathId, reason: DownReason, down: bool) {
@@ -114,7 +123,7 @@ impl<P: Copy> Node<P> {
         if self.tunnels.path(id).map(crate::Path::down_reasons) != before {
             self.touch_path(now, id);
         }
-        if let DownReason::Administrative | DownReason::Interface = reason {
+        if let DownReason::Administrative | DownReason::Interface | DownReason::Cap = reason {
             self.tell_prototype(now, id);
         }
     }

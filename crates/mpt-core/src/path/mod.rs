@@ -13,7 +13,12 @@ pub use model::Estimate;
 pub use transitions::Transition;
 pub(crate) use transitions::Transitions;
 
+use mpt_wire::control::Economy;
+
 use crate::{ConnectionId, PathConfig, PathId, Traffic};
+
+/// What is added to the tier of a path that is a last resort.
+const AFTER_ALL_TIERS: u16 = 1 + u8::MAX as u16;
 
 /// Why a path is down. A path is up when no reason is left.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -31,13 +36,16 @@ pub enum DownReason {
     Dead,
     /// The other end asked us not to send on it.
     Peer,
+    /// It has carried as much as it may for now.
+    Cap,
 }
 
 impl DownReason {
     /// All of them. Where a path has several, the first of these is the one to name: as long as it
     /// holds, the others make no difference.
-    pub const ALL: [DownReason; 6] = [
+    pub const ALL: [DownReason; 7] = [
         DownReason::Administrative,
+        DownReason::Cap,
         DownReason::Unresolved,
         DownReason::Interface,
         DownReason::Peer,
@@ -84,6 +92,7 @@ impl DownReasons {
             DownReason::Dead => 8,
             DownReason::Peer => 16,
             DownReason::Unresolved => 32,
+            DownReason::Cap => 64,
         }
     }
 }
@@ -105,6 +114,10 @@ pub struct Path {
     pub(crate) silent: bool,
     /// The peer announced that it gives it none of its packets.
     pub(crate) unused: bool,
+    /// How sparingly it is to be used, as its owner says.
+    pub(crate) economy: Economy,
+    /// The same, as the peer says.
+    pub(crate) economy_of_peer: Economy,
     /// The largest outer packet that is known to pass, where that is less than the link's MTU; 0 where
     /// nothing is known.
     pub(crate) known_mtu: u16,
@@ -122,6 +135,8 @@ impl Path {
             down: DownReasons::default().with(DownReason::Administrative, !config.up),
             silent: false,
             unused: false,
+            economy: Economy::NONE,
+            economy_of_peer: Economy::NONE,
             known_mtu: 0,
             config: Box::new(config),
         }
@@ -161,6 +176,22 @@ impl Path {
     /// Whether it carries data when its tier's turn has come.
     pub fn is_up(&self) -> bool {
         self.down.is_empty()
+    }
+
+    /// How sparingly it is to be used, as the owner of this end says.
+    pub fn economy(&self) -> Economy {
+        self.economy
+    }
+
+    /// How sparingly it is used: as either end says.
+    pub fn economy_of_both(&self) -> Economy {
+        self.economy.with(self.economy_of_peer)
+    }
+
+    /// Its tier, and where it is a last resort, one that comes after all others.
+    pub(crate) fn effective_tier(&self) -> u16 {
+        let last_resort = self.economy_of_both().contains(Economy::LAST_RESORT);
+        u16::from(self.config.tier) + if last_resort { AFTER_ALL_TIERS } else { 0 }
     }
 
     /// Whether packets of the peer can arrive on it. That we do not send on it is our decision alone:

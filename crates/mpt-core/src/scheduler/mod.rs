@@ -33,7 +33,7 @@ pub struct Member {
     pub weight: u16,
     /// Paths of a higher tier (a larger number) carry data only while every path of all lower
     /// numbers is down.
-    pub tier: u8,
+    pub tier: u16,
     /// Whether the path can carry data now.
     pub up: bool,
     /// Identity of the path for flow mapping: what keeps a flow's choice the same after paths come,
@@ -117,7 +117,7 @@ impl Scheduler {
     }
 
     /// The tier that carries data now; `None` if every path is down.
-    pub fn active_tier(&self) -> Option<u8> {
+    pub fn active_tier(&self) -> Option<u16> {
         self.members.iter().flatten().filter(|member| member.up).map(|member| member.tier).min()
     }
 

@@ -3,6 +3,8 @@
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::time::Instant;
 
+use mpt_wire::control::Economy;
+
 use super::{DeviceSink, ToDevice, Tunnels};
 use crate::path::{DownReason, Path, mtu};
 use crate::tunnel::connection::{Connection, index};
@@ -137,6 +139,20 @@ impl<P: Copy> Tunnels<P> {
     /// Sets the tier of a path.
     pub fn set_tier(&mut self, now: Instant, id: PathId, tier: u8) {
         self.change_path(now, id, |path| path.config.tier = tier);
+    }
+
+    /// Sets how sparingly a path is to be used.
+    pub fn set_economy(&mut self, now: Instant, id: PathId, economy: Economy) {
+        if self.paths.at(id).is_some_and(|path| path.economy != economy) {
+            self.change_path(now, id, |path| path.economy = economy);
+        }
+    }
+
+    /// Sets how sparingly the peer would like a path to be used.
+    pub(crate) fn set_economy_of_peer(&mut self, now: Instant, id: PathId, economy: Economy) {
+        if self.paths.at(id).is_some_and(|path| path.economy_of_peer != economy) {
+            self.change_path(now, id, |path| path.economy_of_peer = economy);
+        }
     }
 
     /// Takes away a reason for a path to be down; it is up when none is left.

@@ -188,7 +188,7 @@ impl<P: Copy> Connection<P> {
     }
 
     /// The tier that carries data now; `None` if every path is down.
-    pub fn active_tier(&self) -> Option<u8> {
+    pub fn active_tier(&self) -> Option<u16> {
         self.scheduler.active_tier()
     }
 
@@ -569,7 +569,8 @@ impl<P: Copy> Connection<P> {
 }
 
 fn member(path: &Path) -> Member {
-    let PathConfig { ref name, weight_out, tier, .. } = *path.config;
+    let PathConfig { ref name, weight_out, .. } = *path.config;
+    let tier = path.effective_tier();
     Member { weight: weight_out, tier, up: path.is_up(), identity: flow_identity(name) }
 }
 

@@ -8,7 +8,7 @@ use mpt_core::liveness::State;
 use mpt_core::session::announce::{TABLE_BURST, TABLES_PER_SECOND};
 use mpt_core::session::{Event, SessionId};
 use mpt_wire::control::hello::Kind;
-use mpt_wire::control::{Message, PathEntry, PathState, Writer, messages};
+use mpt_wire::control::{Economy, Message, PathEntry, PathState, Writer, messages};
 
 use super::network::mix;
 use super::raw::*;
@@ -56,7 +56,8 @@ impl Client {
         let Some(Event::Established { session, .. }) = event else { panic!("{event:?}") };
         server.attach(session, PATHS);
         let state = PathState::USABLE;
-        let entry = |path_id| PathEntry { path_id, weight: 1, wish: 0, state };
+        let entry =
+            |path_id| PathEntry { path_id, weight: 1, wish: 0, state, economy: Economy::NONE };
         let entries = (1..=PATHS).map(entry).collect();
         let mut client = Self {
             server,

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use mpt_core::session::Event;
 use mpt_wire::control::hello::Kind;
-use mpt_wire::control::{Message, PathEntry, PathState, Reason, ReportEntry, Writer};
+use mpt_wire::control::{Economy, Message, PathEntry, PathState, Reason, ReportEntry, Writer};
 
 use super::network::mix;
 use super::raw::*;
@@ -179,7 +179,8 @@ fn frame(draw: &mut Draw, peer: &mut Raw, tokens: &mut Vec<u64>) -> Vec<u8> {
             }
             3 => {
                 let state = PathState(draw.next(6) as u8);
-                let entry = PathEntry { path_id, weight: 1, wish: draw.next(9) as u16, state };
+                let (wish, economy) = (draw.next(9) as u16, Economy(draw.next(4) as u8));
+                let entry = PathEntry { path_id, weight: 1, wish, state, economy };
                 let (generation, epoch) = (draw.next(2000) as u32, 1 + draw.next(3) as u32);
                 writer.push_paths(generation, epoch, 0, [entry].into_iter())
             }

@@ -11,6 +11,7 @@ mod recordings;
 mod a_broken_path_is_left;
 mod a_host_that_begins_anew_is_met_again;
 mod a_path_is_measured;
+mod a_path_is_spared_at_both_ends;
 mod a_path_that_returns_is_used;
 mod a_peer_that_flaps_is_answered_at_a_pace;
 mod a_revoked_peer_has_no_session;

@@ -3,4 +3,4 @@
 pub mod parse;
 mod show;
 
-pub use show::{bytes, count, memory, microseconds, rate};
+pub use show::{bytes, count, exact_bytes, memory, microseconds, rate};

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-/// Reads bytes: a bare number, or one with a decimal or binary unit (B, kB, MB, GB, KiB, MiB, GiB).
+/// Reads bytes: a bare number, or one with a decimal or binary unit (B, kB, MB, GB, TB, KiB, MiB, GiB, TiB).
 #[must_use]
 pub fn size(text: &str) -> Option<u64> {
     const UNITS: &[(&str, u64)] = &[
@@ -11,9 +11,11 @@ pub fn size(text: &str) -> Option<u64> {
         ("kB", 1000),
         ("MB", 1_000_000),
         ("GB", 1_000_000_000),
+        ("TB", 1_000_000_000_000),
         ("KiB", 1 << 10),
         ("MiB", 1 << 20),
         ("GiB", 1 << 30),
+        ("TiB", 1 << 40),
     ];
     quantity(text, UNITS)
 }
@@ -70,6 +72,7 @@ mod tests {
         assert_eq!(size("64mib"), Some(64 << 20));
         assert_eq!(size("1.5 kB"), Some(1500));
         assert_eq!(size("4096"), Some(4096));
+        assert_eq!(size("2 TB"), Some(2_000_000_000_000));
         for bad in
             ["", " ", "MiB", "1.MiB", ".5 MiB", "1.2.3 kB", "-1", "99999999999 GB", "1 parsec"]
         {

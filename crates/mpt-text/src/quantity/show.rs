@@ -12,6 +12,26 @@ pub fn bytes(bytes: u64) -> String {
     scaled(bytes, "B")
 }
 
+/// Returns bytes with the largest unit in which they are a whole number, "50 GB": nothing is rounded.
+#[must_use]
+pub fn exact_bytes(bytes: u64) -> String {
+    const UNITS: [(&str, u64); 8] = [
+        ("TB", 1_000_000_000_000),
+        ("GB", 1_000_000_000),
+        ("MB", 1_000_000),
+        ("TiB", 1 << 40),
+        ("GiB", 1 << 30),
+        ("MiB", 1 << 20),
+        ("kB", 1000),
+        ("B", 1),
+    ];
+    let whole = UNITS.iter().find(|(_, factor)| bytes >= *factor && bytes.is_multiple_of(*factor));
+    match whole {
+        Some((unit, factor)) => format!("{} {unit}", bytes / factor),
+        None => format!("{bytes} B"),
+    }
+}
+
 /// Returns bytes of memory as "64 MiB": rounded up to whole KiB or MiB, since nobody counts single bytes there.
 #[must_use]
 pub fn memory(bytes: u64) -> String {
@@ -70,6 +90,14 @@ fn three_digits(value: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn exact_bytes_are_read_as_they_are_shown() {
+        for text in ["50 GB", "1 TB", "1500 MB", "3 GiB", "1 B", "1001 B", "7 kB", "0 B"] {
+            let bytes = super::super::parse::size(text).unwrap();
+            assert_eq!(exact_bytes(bytes), text);
+        }
+    }
 
     #[test]
     fn quantities_have_three_digits() {

@@ -12,7 +12,7 @@
 //!  2 Echo       token u64
 //!  3 Report     n x { path id u16, frames u32, sent u64, received u64 }
 //!  4 Paths      generation u32, epoch u32, from u32,
-//!               n x { path id u16, weight u16, wish u16, state u8, reserved u8 }
+//!               n x { path id u16, weight u16, wish u16, state u8, economy u8 }
 //!  5 PathsAck   generation u32
 //!  6 Request    id u32, offset u32, body
 //!  7 Result     id u32, offset u32, total u32, chunk
@@ -28,7 +28,7 @@
 //! ```
 //!
 //! A frame ends with its last message. Types that are not known are skipped, so that a later
-//! version may add some. The reserved byte is sent as zero and ignored on receipt.
+//! version may add some.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -224,6 +224,32 @@ pub struct PathEntry {
     pub wish: u16,
     /// How the path is at the sender.
     pub state: PathState,
+    /// How sparingly the sender would like the path to be used.
+    pub economy: Economy,
+}
+
+/// How sparingly a path is to be used, as bits. Those without a name are ignored.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Economy(pub u8);
+
+impl Economy {
+    /// Nothing is spared.
+    pub const NONE: Economy = Economy(0);
+    /// The path is to carry data only while no other path works.
+    pub const LAST_RESORT: Economy = Economy(1);
+    /// Traffic on the path is paid for, so it is to be probed less often.
+    pub const METERED: Economy = Economy(2);
+
+    /// Returns whether all bits of `other` are set.
+    pub const fn contains(self, other: Economy) -> bool {
+        self.0 & other.0 == other.0
+    }
+
+    /// Returns the bits of both.
+    #[must_use]
+    pub const fn with(self, other: Economy) -> Economy {
+        Economy(self.0 | other.0)
+    }
 }
 
 /// How a path is at one end. Values without a name mean nothing to the receiver.
@@ -317,6 +343,7 @@ impl Entry for PathEntry {
             weight: u16_at(bytes, 2),
             wish: u16_at(bytes, 4),
             state: PathState(bytes[6]),
+            economy: Economy(bytes[7]),
         }
     }
 
@@ -324,7 +351,7 @@ impl Entry for PathEntry {
         buffer.extend_from_slice(&self.path_id.to_be_bytes());
         buffer.extend_from_slice(&self.weight.to_be_bytes());
         buffer.extend_from_slice(&self.wish.to_be_bytes());
-        buffer.extend_from_slice(&[self.state.0, 0]);
+        buffer.extend_from_slice(&[self.state.0, self.economy.0]);
     }
 }
 

@@ -16,7 +16,7 @@ pub use feedback::{ArrivedEntry, MissingEntry, ReceivedEntry, SentEntry, Stamp};
 pub use frame::{Cookie, Frame, Initiation, Response, Sealed, SealedHeader};
 pub use hello::{Capabilities, Capability, Challenge, Hello, Kind, Name, Welcome};
 pub use message::{
-    Entries, Entry, Message, Messages, PathEntry, PathState, Reason, ReportEntry, messages,
+    Economy, Entries, Entry, Message, Messages, PathEntry, PathState, Reason, ReportEntry, messages,
 };
 pub use sealing::{SEALING_LEN, Sealing, Suite, Suites};
 pub use writer::{Full, Writer};

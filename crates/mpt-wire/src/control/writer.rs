@@ -271,11 +271,17 @@ impl<'a> Writer<'a> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::message::{PathState, messages};
+    use super::super::message::{Economy, PathState, messages};
     use super::*;
 
     const REPORT: ReportEntry = ReportEntry { path_id: 1, frames: 2, sent: 3, received: 4 };
-    const PATH: PathEntry = PathEntry { path_id: 1, weight: 2, wish: 3, state: PathState::USABLE };
+    const PATH: PathEntry = PathEntry {
+        path_id: 1,
+        weight: 2,
+        wish: 3,
+        state: PathState::USABLE,
+        economy: Economy::NONE,
+    };
 
     #[test]
     fn what_does_not_fit_changes_nothing() {

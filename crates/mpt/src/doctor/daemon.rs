@@ -11,6 +11,7 @@ use mpt_core::path::mtu::IPV6_MINIMUM;
 
 use super::{Findings, Level};
 use crate::client::Failed;
+use crate::status::cap;
 
 /// Everything as the daemon knows it, and when it was asked.
 pub(super) struct Answer {
@@ -61,6 +62,10 @@ pub(super) fn check(answer: &Result<Answer, Failed>, found: &mut Findings) {
         for path in &connection.paths {
             let name = format!("{} {}", connection.name, path.name);
             mtu(connection, path, &name, found);
+            for problem in cap::problems(path) {
+                let message = format!("connection {}: {problem}", connection.name);
+                found.add(Level::Warning, "cap", message, "mpt show says what was carried");
+            }
             match (path.state, path.down) {
                 (PathState::Up, _) => found.ok("path", format!("{name}: up")),
                 (_, Some(reason)) => {
@@ -133,6 +138,7 @@ fn session_message(connection: &Connection, state: SessionState) -> String {
 fn advice(reason: DownReason) -> (Level, &'static str) {
     match reason {
         DownReason::Administrative => (Level::Note, "mpt path up"),
+        DownReason::Cap => (Level::Warning, "raise cap in the configuration, then mpt reload"),
         DownReason::Unresolved => (Level::Error, "see above: the name of its other end"),
         DownReason::Interface => (Level::Error, "see above: its interface, address and route"),
         DownReason::Unproven => (Level::Error, "is the port open in both directions on this path?"),

@@ -1,5 +1,6 @@
 //! `mpt status`: how the tunnel is, at one glance.
 
+pub(crate) mod cap;
 mod problems;
 pub(crate) mod render;
 pub(crate) mod screen;

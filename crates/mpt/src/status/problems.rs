@@ -4,6 +4,8 @@ use mpt_api::snapshot::{
     Connection, ConnectionState, Daemon, DataState, DownReason, Path, PathState, SessionState,
 };
 
+use super::cap;
+
 /// Recent loss of a path, in a million packets, from which it is a problem: a TCP flow of its own would hardly get anywhere.
 const LOSSY: u32 = 20_000;
 
@@ -62,6 +64,7 @@ pub(crate) fn connection(connection: &Connection) -> Vec<String> {
         if path.state == PathState::Up {
             problems.extend(poor(path));
         }
+        problems.extend(cap::problems(path));
     }
     problems
 }
@@ -92,6 +95,7 @@ fn down(connection: &str, path: &Path) -> Option<String> {
             silence(path)
         ),
         DownReason::Peer => format!("path {name} was taken out of service by the peer"),
+        DownReason::Cap => cap::reached(path),
         DownReason::Unknown => {
             format!("path {name} is down for a reason that this mpt does not know")
         }

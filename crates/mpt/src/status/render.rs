@@ -7,6 +7,7 @@ use mpt_api::DataState;
 use mpt_api::snapshot::{DownReason, MtuSource, PathState, SessionState};
 use mpt_text::quantity;
 
+use super::cap;
 use super::screen::{BAD, FAINT, FAIR, GOOD, Line, PLAIN, STRONG, shortened, wrapped};
 use super::state::State;
 use super::summary::{Summary, Tunnel, Uplink};
@@ -261,6 +262,15 @@ pub(crate) fn facts(path: &Uplink) -> Vec<String> {
         MtuSource::Unknown => "",
     };
     facts.push(format!("MTU {}{source}", path.mtu));
+    if let (Some(cap), Some(resets_s)) = (&path.cap, path.cap_resets_s) {
+        facts.push(format!("cap: {}", cap::used(cap, resets_s)));
+    }
+    if path.last_resort {
+        facts.push("used only while no other path works".into());
+    }
+    if path.metered {
+        facts.push("metered".into());
+    }
     if let (Some(lost), Some(repaired)) = (path.lost, path.repaired) {
         facts.push(match lost {
             0 => "nothing to repair".into(),

@@ -5,11 +5,11 @@ use std::net::SocketAddr;
 use mpt_api::snapshot::{
     Connection, ConnectionState, DataState, DownReason, MtuSource, Path, PathState, SessionState,
 };
-use mpt_api::{Mapping, Snapshot};
+use mpt_api::{Cap, Mapping, Snapshot};
 use serde::Serialize;
 
-use super::problems;
 use super::state::State;
+use super::{cap, problems};
 
 /// Everything that `mpt status` says. Its JSON is documented in docs/operations.md, section 7.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -109,13 +109,22 @@ pub(crate) struct Uplink {
     pub(crate) mtu: u16,
     /// Where the MTU is from.
     pub(crate) mtu_source: MtuSource,
+    /// Whether traffic on it is paid for.
+    pub(crate) metered: bool,
+    /// Whether it carries data only while no other path works, whatever its tier.
+    pub(crate) last_resort: bool,
+    /// How much it may carry, and has; `None` without a cap.
+    pub(crate) cap: Option<Cap>,
+    /// Seconds until its cap starts anew.
+    pub(crate) cap_resets_s: Option<u64>,
 }
 
 impl Summary {
     /// Sums up a snapshot.
     pub(crate) fn of(snapshot: &Snapshot) -> Summary {
-        let connections: Vec<_> = snapshot.connections.iter().map(Tunnel::of).collect();
         let daemon = &snapshot.daemon;
+        let tunnel = |connection| Tunnel::of(connection, daemon.time_ms);
+        let connections: Vec<_> = snapshot.connections.iter().map(tunnel).collect();
         Summary {
             state: overall(&connections),
             daemon: Some(Process {
@@ -158,7 +167,7 @@ fn overall(connections: &[Tunnel]) -> State {
 }
 
 impl Tunnel {
-    fn of(connection: &Connection) -> Tunnel {
+    fn of(connection: &Connection, now_ms: u64) -> Tunnel {
         let session = connection.session.as_ref();
         let data = session.and_then(|it| it.data);
         let state = match connection.state {
@@ -183,14 +192,14 @@ impl Tunnel {
             received_bits_per_second: connection.received.bits_per_second,
             queue_packets: connection.queue.map(|it| it.packets),
             problems: problems::connection(connection),
-            paths: paths.iter().map(|path| Uplink::of(path, sent)).collect(),
+            paths: paths.iter().map(|path| Uplink::of(path, sent, now_ms)).collect(),
         }
     }
 }
 
 impl Uplink {
-    /// Sums up a path of a connection whose paths sent so many bits in the last second.
-    fn of(path: &Path, sent: u128) -> Uplink {
+    /// Sums up a path of a connection whose paths sent so many bits in the last second, as it was at that time.
+    fn of(path: &Path, sent: u128, now_ms: u64) -> Uplink {
         let liveness = path.liveness.as_ref();
         let estimate = path.estimate.as_ref();
         let capacity = |it: &mpt_api::Estimate| match it.bottleneck_seen {
@@ -225,6 +234,10 @@ impl Uplink {
             remote: path.remote,
             mtu: path.mtu,
             mtu_source: path.mtu_source,
+            metered: path.metered,
+            last_resort: path.last_resort,
+            cap: path.cap,
+            cap_resets_s: path.cap.map(|cap| cap::resets_s(&cap, now_ms)),
         }
     }
 }

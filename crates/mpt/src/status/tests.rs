@@ -53,6 +53,32 @@ fn a_terminal_of_20_columns_has_one_fact_per_line() {
     insta::assert_snapshot!(screen(&office(), 20));
 }
 
+/// The second uplink has a cap.
+fn capped() -> Snapshot {
+    let mut snapshot = office();
+    let lte = &mut snapshot.connections[0].paths[1];
+    (lte.state, lte.down) = (PathState::Up, None);
+    (lte.metered, lte.last_resort) = (true, true);
+    lte.cap = Some(mpt_api::Cap {
+        limit: 50_000_000_000,
+        used: 50_000_400_000,
+        sent: 10_000_000_000,
+        received: 40_000_400_000,
+        period: mpt_api::CapPeriod::Month,
+        counts: mpt_api::CapCounts::Both,
+        at_cap: mpt_api::AtCap::Backup,
+        resets_ms: snapshot.daemon.time_ms + 530_000_000,
+        uncertain: false,
+        saved: true,
+    });
+    snapshot
+}
+
+#[test]
+fn a_cap_is_shown_with_what_follows_from_it() {
+    insta::assert_snapshot!(screen(&capped(), 80));
+}
+
 #[test]
 fn the_screen_fits_every_width() {
     let mut snapshot = office();
@@ -62,7 +88,9 @@ fn the_screen_fits_every_width() {
     office.paths[0].local = Some("[2001:db8:ffff:ffff:ffff:ffff:ffff:ffff]:65535".parse().unwrap());
     office.paths[0].sent.bits_per_second = u64::MAX;
     office.paths[1].sent.bits_per_second = u64::MAX;
-    for snapshot in [&snapshot, &Snapshot { connections: Vec::new(), ..snapshot.clone() }] {
+    for snapshot in
+        [&capped(), &snapshot, &Snapshot { connections: Vec::new(), ..snapshot.clone() }]
+    {
         for width in 0..200 {
             for line in screen(snapshot, width).lines() {
                 assert!(line.chars().count() <= width, "{width}: {line}");

@@ -87,10 +87,20 @@ const PATH_COUNTERS: [Counter<Path>; 8] = [
     }),
 ];
 
-const PATH_GAUGES: [Gauge<Path>; 10] = [
+const PATH_GAUGES: [Gauge<Path>; 14] = [
     ("up", "Whether the path carries packets", |it| truth(it.state == PathState::Up)),
     ("weight", "Share of the packets sent", |it| Some(f64::from(it.weight))),
     ("tier", "Tier of the path; 0 carries data first", |it| Some(f64::from(it.tier))),
+    ("last_resort", "Whether the path carries data only while no other one works", |it| {
+        truth(it.last_resort)
+    }),
+    ("metered", "Whether traffic on the path is paid for", |it| truth(it.metered)),
+    ("cap_bytes", "Bytes that the path may carry in the period of its cap", |it| {
+        it.cap.map(|cap| cap.limit as f64)
+    }),
+    ("cap_used_bytes", "Bytes that count towards the cap of the path", |it| {
+        it.cap.map(|cap| cap.used as f64)
+    }),
     ("mtu_bytes", "Largest outer packet", |it| Some(f64::from(it.mtu))),
     ("rtt_seconds", "Smoothed round-trip time", |it| it.liveness?.rtt_us.map(|us| us as f64 / 1e6)),
     ("jitter_seconds", "Variation of the delay", |it| match (it.estimate, it.liveness) {

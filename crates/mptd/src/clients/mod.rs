@@ -13,7 +13,7 @@ use std::time::Instant;
 
 use ipnet::IpNet;
 use mpt_api::session::{Create, Created, PathSpec, SessionCode, SessionFailure};
-use mpt_api::{Direction, Mapping};
+use mpt_api::{AtCap, CapCounts, Direction, Mapping};
 use mpt_config::{self as config, Config, Connection, Path, Selector, SourcePort, USUAL_MTU};
 use mpt_core::path::mtu;
 use mpt_core::session::{PresharedKey, PublicKey, SessionId};
@@ -350,7 +350,14 @@ fn path(config: &Config, client: &config::Client, spec: &PathSpec) -> Path {
         remote_source_port: None,
         weight: spec.weight_in.clamp(1, client.max_weight),
         weight_in: spec.weight.clamp(1, client.max_weight),
+        priority: None,
         tier: spec.tier,
+        // The client has a say in these by its session.
+        metered: false,
+        cap: None,
+        cap_day: 1,
+        cap_counts: CapCounts::Both,
+        at_cap: AtCap::Backup,
         mtu: Some(spec.mtu.unwrap_or(USUAL_MTU).clamp(mtu::IPV4_MINIMUM, USUAL_MTU)),
         rate: None,
         up: true,

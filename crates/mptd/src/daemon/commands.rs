@@ -57,6 +57,11 @@ impl Daemon {
             .map(|(_, held)| (held.connection.name.as_str(), held.name.client.as_str()))
             .collect();
         for connection in &mut snapshot.connections {
+            let config = self.running.connection(&connection.name);
+            for path in &mut connection.paths {
+                let config = config.and_then(|config| config.path(&path.name));
+                path.cap = config.and_then(|config| self.caps.show(&connection.name, config));
+            }
             let Some(session) = &mut connection.session else { continue };
             session.client = held.get(connection.name.as_str()).map(|&client| client.to_owned());
             if self.is_refused(&connection.name) {

@@ -3,6 +3,7 @@
 //! It owns the data thread's `Handle` and everything made by netlink. What it decides reaches the packet path as calls between two rounds, so
 //! nothing here can hold up a packet.
 
+mod caps;
 mod client_mtus;
 mod clients;
 mod commands;
@@ -24,13 +25,14 @@ mod system;
 mod test_turns;
 mod unsealed;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use mpt_api::{Event, EventKind};
+use jiff::tz::TimeZone;
+use mpt_api::{AtCap, Event, EventKind};
 use mpt_config::{self as config, Config, ConfigErrors};
 use mpt_linux::netlink;
 use mpt_linux::tun::{Driver, Tun, TunError};
@@ -38,10 +40,11 @@ use thiserror::Error;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::{Notify, broadcast, mpsc};
 
+use crate::caps::Caps;
 use crate::clients::Clients;
 use crate::command::Command;
 use crate::control::{BindError, ControlSocket, EVENT_BACKLOG, Server};
-use crate::data::{self, ChangeError, DataPath, Ended, Handle, Notice, former};
+use crate::data::{self, ChangeError, DataPath, Ended, Handle, Notice, Place, former};
 use crate::service;
 use crate::tokens::Tokens;
 pub use fallback::unblock;
@@ -99,6 +102,10 @@ pub struct Daemon {
     provoked: provoked::Provoked,
     clients: Clients,
     tokens: Tokens,
+    caps: Caps,
+    caps_writer: caps::Writer,
+    /// The paths that have reached their caps, as the data thread was told.
+    caps_reached: BTreeMap<Place, AtCap>,
     /// Connections of the file that have lost their `[connection.peer]` while they ran: they stay off.
     unguarded: BTreeSet<String>,
     server: Server,
@@ -107,12 +114,13 @@ pub struct Daemon {
     started: Instant,
 }
 
-/// Runs the daemon with a configuration already read from `file`, until SIGTERM or SIGINT; `driver` opens its devices, `set_log` is called when a reload changes what is
-/// logged or how, `ready` when packets flow.
+/// Runs the daemon with a configuration already read from `file`, until SIGTERM or SIGINT; `driver` opens its devices, `zone` is that of the host's clock, `set_log` is
+/// called when a reload changes what is logged or how, `ready` when packets flow.
 pub async fn run(
     file: &Path,
     config: Config,
     driver: Driver,
+    zone: TimeZone,
     set_log: impl Fn(&config::Daemon) + 'static,
     ready: impl FnOnce(),
 ) -> Result<(), Error> {
@@ -147,6 +155,9 @@ pub async fn run(
         provoked: provoked::Provoked::default(),
         clients: Clients::default(),
         tokens: Tokens::default(),
+        caps: Caps::new(zone, &config.daemon.state_directory),
+        caps_writer: caps::Writer::default(),
+        caps_reached: BTreeMap::new(),
         unguarded: BTreeSet::new(),
         server: control.server(commands.clone(), events.clone()),
         events: events.clone(),
@@ -157,6 +168,7 @@ pub async fn run(
         daemon.shut_down(End::NotStarted).await;
         return Err(error);
     }
+    daemon.count_caps().await?;
     tracing::info!(version = env!("CARGO_PKG_VERSION"), file = %file.display(), "running");
     ready();
 
@@ -200,6 +212,9 @@ pub async fn run(
                 daemon.resolve_names().await;
                 daemon.follow_fallback().await;
                 if let Err(error) = daemon.expire_tokens().await {
+                    break Err(error);
+                }
+                if let Err(error) = daemon.count_caps().await {
                     break Err(error);
                 }
                 if let Err(error) = daemon.ask_again().await {
@@ -321,6 +336,7 @@ impl Daemon {
 
     /// Removes exactly what was created, except blocks when something failed.
     async fn shut_down(&mut self, end: End) {
+        self.close_caps().await;
         let _ = self.data.call(DataPath::say_goodbye).await;
         // Routes before the devices they lead to: nothing leaves by another way in between.
         self.system.remove_all(end).await;

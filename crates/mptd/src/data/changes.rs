@@ -112,6 +112,7 @@ impl<S: System> DataPath<S> {
     /// On an error nothing is changed at all.
     pub(crate) fn set_connections(&mut self, wanted: &[Wanted]) -> Result<(), ChangeError> {
         let now = self.system.now();
+        self.count_carried();
         let commands = self.prototypes.open(&self.system, wanted)?;
         let mut plugged = Vec::new();
         let configs = self.plug(wanted, &mut plugged);
@@ -176,6 +177,7 @@ impl<S: System> DataPath<S> {
         self.ingress.shares_mut().retain(|id| endpoint.connection(id).is_some());
         self.free_queues();
         self.follow_connections(now, wanted);
+        self.follow_caps(now, wanted);
         reset.into_iter().for_each(|path| self.forget_reported_mtu(path));
         self.follow_prototypes(now, wanted, commands);
         Ok(())

@@ -41,6 +41,7 @@ impl<S: System> DataPath<S> {
             while gathered.len() < MAX_BATCHES
                 && let Some(transmit) = node.poll_transmit()
             {
+                count(&transmit, paths);
                 match addressed(&transmit, paths) {
                     Some((socket, remote)) => {
                         gathered.push(Message { socket, remote, transmit });
@@ -57,6 +58,16 @@ impl<S: System> DataPath<S> {
             send_together(gathered, sockets);
             gathered.drain(..).for_each(|it| node.recycle(it.transmit));
         }
+    }
+}
+
+/// Adds a message to what its path has carried.
+fn count(transmit: &Transmit, paths: &mut [Option<PathIo>]) {
+    if let Destination::Path(path) = transmit.destination
+        && let Some(Some(io)) = paths.get_mut(path.0 as usize)
+    {
+        io.messages.count += 1;
+        io.messages.bytes += transmit.len() as u64;
     }
 }
 

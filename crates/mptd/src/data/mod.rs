@@ -4,6 +4,7 @@
 //! control side reaches in by sending closures, run between rounds.
 
 mod buffers;
+mod carried;
 mod changes;
 mod clients;
 mod compat;
@@ -44,6 +45,8 @@ use mpt_linux::poller::{Event, MAX_EVENTS};
 use tokio::sync::Notify;
 
 use buffers::PacketRef;
+use carried::Capped;
+pub(crate) use carried::{Carried, Place};
 pub(crate) use changes::{ChangeError, LinkFacts, PathLink, Wanted};
 pub(crate) use clients::InnerMtus;
 use compat::Prototypes;
@@ -90,6 +93,7 @@ pub(crate) struct DataPath<S: System = Linux> {
     paths: Vec<Option<PathIo>>,
     icmp: IcmpCounters,
     notices: Notices,
+    capped: Capped,
     egress: Egress,
     store: Store,
     ingress: Ingress,
@@ -223,6 +227,7 @@ impl<S: System> DataPath<S> {
             paths: Vec::new(),
             icmp: IcmpCounters::default(),
             notices: Notices::new(noticed),
+            capped: Capped::default(),
             egress: Egress::new(),
             store: Store::new(),
             ingress: Ingress::new(buffer_limit),

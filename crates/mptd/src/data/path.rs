@@ -44,11 +44,22 @@ pub(crate) struct PathIo {
     pub(crate) reported: Reported,
     /// The connection's next sequence number at the last two ticks of a second, the older one first.
     pub(crate) numbers: [u32; 2],
+    /// Messages sent: frames of the session, and what is said to a prototype.
+    pub(crate) messages: Messages,
     /// Where packets of the peer arrive, besides the source ports.
     pub(crate) listening: SocketId,
     /// One, or with entropy source ports a pool.
     pub(crate) channels: Vec<Channel>,
     destination: SockAddr,
+}
+
+/// Messages that were handed to the socket of a path.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Messages {
+    /// How many.
+    pub(crate) count: u64,
+    /// Bytes of UDP payload in them.
+    pub(crate) bytes: u64,
 }
 
 /// One source port and the batch being gathered for it.
@@ -70,6 +81,7 @@ impl PathIo {
             wiring,
             reported: Reported::default(),
             numbers: [0; 2],
+            messages: Messages::default(),
             listening,
             channels: sources.iter().map(channel).collect(),
         }

@@ -9,6 +9,7 @@ use mpt_config as config;
 use mpt_core::path::mtu;
 use mpt_core::reorder::EqualizedBuffer;
 use mpt_core::{Connection, DownReason, DownReasons, Path, PathId, QueueState, Traffic};
+use mpt_wire::control::Economy;
 
 use super::buffers::PacketRef;
 use super::system::{SuperPacketDevice, System};
@@ -219,6 +220,10 @@ impl<S: System> DataPath<S> {
             weight_in: path.config().weight_in,
             lead_us: self.node.tunnels().path_lead(id).as_micros() as u64,
             tier: path.config().tier,
+            metered: path.economy_of_both().contains(Economy::METERED),
+            last_resort: path.economy_of_both().contains(Economy::LAST_RESORT),
+            // The control side knows.
+            cap: None,
             mtu: path.mtu(),
             mtu_source: self.mtu_source(config, path, id),
             mtu_expires_ms: io
@@ -319,6 +324,7 @@ pub(super) fn down_reason(reasons: DownReasons) -> Option<api::DownReason> {
         DownReason::Peer => api::DownReason::Peer,
         DownReason::Dead => api::DownReason::Dead,
         DownReason::Unproven => api::DownReason::Unproven,
+        DownReason::Cap => api::DownReason::Cap,
     })
 }
 

@@ -34,6 +34,7 @@ fn reason(from: Option<DownReasons>, to: DownReasons) -> &'static str {
         Some(DownReason::Unresolved) => "resolved",
         Some(DownReason::Interface) => "interface",
         Some(DownReason::Peer) => "peer",
+        Some(DownReason::Cap) => "cap",
     }
 }
 

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use mpt_wire::control::{Kind, Message, PathEntry, PathState, Writer};
+use mpt_wire::control::{Economy, Kind, Message, PathEntry, PathState, Writer};
 use nix::sched::{CpuSet, sched_setaffinity};
 use nix::unistd::Pid;
 
@@ -265,7 +265,8 @@ fn abuse(number: u64) -> Vec<u8> {
         6 => "x".repeat(500),
         _ => {
             let state = PathState((number / 8 % 2) as u8);
-            let entry = PathEntry { path_id: 1, weight: 1, wish: (number % 99) as u16, state };
+            let (wish, economy) = ((number % 99) as u16, Economy::NONE);
+            let entry = PathEntry { path_id: 1, weight: 1, wish, state, economy };
             let generation = (number / 8) as u32;
             writer.push_paths(generation, 7, 0, [entry].into_iter()).unwrap();
             writer.push(&Message::Probe { token: number }).unwrap();

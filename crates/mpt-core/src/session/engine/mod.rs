@@ -541,7 +541,7 @@ impl Session {
         }
         self.timing = config.timing;
         for path in &mut self.paths {
-            path.liveness.set_timing(now, config.timing);
+            path.set_timing(now, config.timing);
         }
         debug_assert!(self.kind == Kind::Connection || config.paths.is_empty());
     }

@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 use std::time::Instant;
 
-use mpt_wire::control::{PathEntry, PathState};
+use mpt_wire::control::{Economy, PathEntry, PathState};
 
 use super::candidate::Candidate;
 use super::keys::Epoch;
@@ -25,13 +25,19 @@ pub(super) struct SessionPath {
     /// Its name under the other ones, once the peer has told it.
     pub(super) peer_id: Option<SessionPathId>,
     pub(super) liveness: Liveness,
+    /// The timers where nothing is to be spared.
+    timing: Timing,
+    /// How sparingly our owner would like it to be used.
+    economy: Economy,
     /// What outer packets it carries.
     pub(super) discovery: Discovery,
     /// Authenticated frames received on it.
     pub(super) frames: u32,
+    /// Their bytes, without anything around them.
+    pub(super) frame_bytes: u64,
     /// Its interface is down, so nothing can be sent.
     pub(super) cut_off: bool,
-    /// Down by the administrator or its interface.
+    /// Down by the administrator, its cap or its interface.
     pub(super) down: bool,
     /// What the peer said of it last.
     pub(super) peer: Option<PathEntry>,
@@ -58,9 +64,12 @@ impl SessionPath {
             own_id,
             peer_id: None,
             liveness: Liveness::new(now, timing),
+            timing,
+            economy: Economy::NONE,
             // The true bounds follow before it is up.
             discovery: Discovery::new(now, Bounds { min: mtu, base: mtu, max: mtu }),
             frames: 0,
+            frame_bytes: 0,
             cut_off: false,
             down: false,
             peer: None,
@@ -86,8 +95,8 @@ impl SessionPath {
     pub(super) fn follow(&mut self, now: Instant, path: &Path) {
         let reasons = path.down_reasons();
         self.cut_off = reasons.contains(DownReason::Interface);
-        self.down =
-            reasons.contains(DownReason::Administrative) || reasons.contains(DownReason::Interface);
+        let ours = [DownReason::Administrative, DownReason::Cap, DownReason::Interface];
+        self.down = ours.into_iter().any(|reason| reasons.contains(reason));
         let config = path.config();
         self.remote = config.has_remote().then(|| path.remote());
         let is_other = !self.has_same_sockets(config) || self.local != config.local;
@@ -100,7 +109,30 @@ impl SessionPath {
             self.discovery.restart(now);
             self.one_way = OneWay::new();
         }
+        self.economy = path.economy();
         self.suspend_or_restart(now);
+        self.pace(now);
+    }
+
+    /// Other timers from now on.
+    pub(super) fn set_timing(&mut self, now: Instant, timing: Timing) {
+        self.timing = timing;
+        self.pace(now);
+    }
+
+    /// Probes it as often as both ends would like.
+    pub(super) fn pace(&mut self, now: Instant) {
+        let economy = self.economy.with(self.economy_of_peer());
+        let timing = match economy {
+            Economy::NONE => self.timing,
+            _ => self.timing.sparing(),
+        };
+        self.liveness.set_timing(now, timing);
+    }
+
+    /// How sparingly the peer would like it to be used.
+    fn economy_of_peer(&self) -> Economy {
+        self.peer.map_or(Economy::NONE, |entry| entry.economy)
     }
 
     /// Whether what was confirmed of it with its sockets so far holds for those of `config`. Order and repetition mean nothing. A path that
@@ -206,7 +238,8 @@ impl SessionPath {
     /// What we tell the peer of it. `carries`: whether it is sent on now.
     pub(super) fn entry(&self, wire_id: SessionPathId, path: &Path, carries: bool) -> PathEntry {
         let reasons = path.down_reasons();
-        let state = if reasons.contains(DownReason::Administrative) {
+        let taken = [DownReason::Administrative, DownReason::Cap];
+        let state = if taken.into_iter().any(|reason| reasons.contains(reason)) {
             PathState::ADMINISTRATIVELY_DOWN
         } else if reasons.contains(DownReason::Interface) {
             PathState::INTERFACE_DOWN
@@ -218,7 +251,8 @@ impl SessionPath {
             }
         };
         let weight = if carries { path.config().weight_out } else { 0 };
-        PathEntry { path_id: wire_id, weight, wish: path.config().weight_in, state }
+        let economy = path.economy();
+        PathEntry { path_id: wire_id, weight, wish: path.config().weight_in, state, economy }
     }
 
     /// Tells the tunnels what is held of it. `usable`: whether the session lets its paths carry
@@ -251,6 +285,7 @@ impl SessionPath {
                 changed = true;
             }
         }
+        tunnels.set_economy_of_peer(now, self.id, self.economy_of_peer());
         // What a peer without carrier had in its queue is lost: nothing of it is worth waiting for.
         let silent = self.liveness.is_silent() || self.peer_lost_interface();
         if silent != was_silent {

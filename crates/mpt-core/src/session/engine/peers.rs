@@ -105,7 +105,7 @@ impl Session {
         (self.timing, self.largest_wish, self.expire_after) = after;
         for path in &mut self.paths {
             if before.0 != after.0 {
-                path.liveness.set_timing(now, peer.timing);
+                path.set_timing(now, peer.timing);
             }
             let Some(data) = tunnels.path(path.id) else { continue };
             let (out, weight_in) = (data.config().weight_out, data.config().weight_in);

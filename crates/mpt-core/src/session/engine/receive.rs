@@ -124,6 +124,7 @@ impl Session {
             Some(i) => {
                 let path = &mut self.paths[i];
                 path.frames = path.frames.wrapping_add(1);
+                path.frame_bytes += len as u64;
                 path.liveness.handle_frame(now);
                 arrival.destination = path.answer_to(socket, remote);
                 arrival.at_home = !path.is_elsewhere(socket, remote);

@@ -89,6 +89,7 @@ impl Session {
             peer_sent: sent,
             peer_received: received,
             frames: path.frames,
+            frame_bytes: path.frame_bytes,
         }
     }
 }

@@ -90,7 +90,7 @@ impl Session {
         entries.extend(self.paths.iter().filter_map(|path| {
             let wire_id = path.wire_id(keys)?;
             let data = tunnels.path(path.id)?;
-            let carries = data.is_up() && Some(data.config().tier) == tier;
+            let carries = data.is_up() && Some(data.effective_tier()) == tier;
             Some(path.entry(wire_id, data, carries))
         }));
         self.announcer.set(&entries, connection.next_sequence());
@@ -120,6 +120,7 @@ impl Session {
             for path in &mut self.paths {
                 path.peer = None;
                 path.suspend_or_restart(now);
+                path.pace(now);
             }
         }
         self.table.clear();
@@ -148,6 +149,7 @@ impl Session {
         }
         path.peer = entry;
         path.suspend_or_restart(now);
+        path.pace(now);
         let weight = entry.map_or(0, |entry| entry.weight);
         if before.is_none() || before.map(|entry| entry.weight) != Some(weight) {
             tunnels.announce(now, connection, self.table_from, path.id, weight);

@@ -95,4 +95,6 @@ pub struct PathView {
     pub peer_received: u64,
     /// Authenticated frames received on it.
     pub frames: u32,
+    /// Bytes of these frames, without the headers around them.
+    pub frame_bytes: u64,
 }

@@ -8,13 +8,25 @@ const REPORTS: [ReportEntry; 2] = [
 ];
 
 const PATHS: [PathEntry; 2] = [
-    PathEntry { path_id: 1, weight: 0x0203, wish: 0x0405, state: PathState::USABLE },
-    PathEntry { path_id: 2, weight: 0, wish: 0, state: PathState::INTERFACE_DOWN },
+    PathEntry {
+        path_id: 1,
+        weight: 0x0203,
+        wish: 0x0405,
+        state: PathState::USABLE,
+        economy: Economy::LAST_RESORT.with(Economy::METERED),
+    },
+    PathEntry {
+        path_id: 2,
+        weight: 0,
+        wish: 0,
+        state: PathState::INTERFACE_DOWN,
+        economy: Economy::NONE,
+    },
 ];
 
 #[rustfmt::skip]
 const PATHS_BODY: [u8; 16] = [
-    0, 1, 2, 3, 4, 5, 0, 0,
+    0, 1, 2, 3, 4, 5, 0, 3,
     0, 2, 0, 0, 0, 0, 2, 0,
 ];
 

@@ -44,6 +44,13 @@ function rate(bits) {
 // "94.1 Mbit/s"
 const speed = (bits) => rate(bits).replace(/^([0-9.]+)/, '$1 ') + 'bit/s';
 
+function bytes(count) {
+  return rate(count).replace(/^([0-9.]+)/, '$1 ').trim() + 'B';
+}
+
+// "82 % of 50.0 GB"
+const cap = (it) => `${Math.floor(it.used * 100 / Math.max(1, it.limit))} % of ${bytes(it.limit)}`;
+
 function time(us) {
   return us < 1000 ? Math.round(us) + ' µs' : us < 1e6 ? three(us / 1e3) + ' ms' : three(us / 1e6) + ' s';
 }
@@ -128,13 +135,15 @@ function detail() {
     const name = element('td', path.name);
     name.style.borderLeft = `.3rem solid ${colour(path.name)}`;
     row.append(name,
-      element('td', path.down && path.state === 'down' ? `down (${path.down})` : path.state, 'state ' + path.state),
+      element('td', path.down && path.state === 'down' ? `down (${path.down})` : path.last_resort ? `${path.state} (last resort)` : path.state,
+        'state ' + path.state),
       element('td', rate(path.sent_bits_per_second)), element('td', rate(path.received_bits_per_second)),
       element('td', orNone(path.capacity_bits_per_second, (v) => (path.capacity_reached ? '' : '>') + rate(v))),
       element('td', measured(path.rtt_us, time)), element('td', measured(path.jitter_us, (us) => (us === 0 ? '<1 ms' : time(us)))),
       element('td', measured(path.lost_per_million, (v) => (v / 1e4).toFixed(2) + ' %')),
       element('td', measured(path.queue_us, time)),
       element('td', orNone(path.share_percent, (v) => v + ' %')),
+      element('td', orNone(path.cap, cap)),
       element('td', orNone(path.source, String)), element('td', String(path.mtu)));
     return row;
   }));
