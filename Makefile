@@ -103,9 +103,10 @@ fuzz: ## every fuzz target for a few seconds each (FUZZ_SECONDS)
 		$(CARGO) test --release --locked -p mpt-wire -p mpt-core -p mpt-linux fuzz
 
 .PHONY: model
-model: ## every reachable state of the model of the handshake, within larger bounds than the tests have
-	@scripts/setup test
+model: ## the models of the handshake: every reachable state within larger bounds than the tests have; attacks on its cryptography, by Verifpal
+	@scripts/setup model
 	$(CARGO) run --locked -p mpt-model
+	$(CARGO) run --locked -p mpt-model --bin symbolic target/verifpal/bin/verifpal
 
 .PHONY: example
 example: ## examples/mpt.toml anew, from the table of keys (crates/mpt-config/src/keys)

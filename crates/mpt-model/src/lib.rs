@@ -27,6 +27,7 @@ mod initiator;
 mod message;
 mod model;
 mod responder;
+pub mod symbolic;
 
 pub use address::Address;
 pub use message::{Initiation, Message};
