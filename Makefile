@@ -61,11 +61,11 @@ failover: ## how long the tunnel takes to go on without a path that breaks; fail
 PAPERS := results/papers
 
 .PHONY: papers
-papers: ## every experiment of the papers, shortened, and the tables of docs/experiments.md from it: 50 minutes
+papers: ## every experiment, shortened, and the tables of docs/experiments.md from it: an hour
 	@scripts/setup lab
 	$(CARGO) build --release --locked -p mptd -p mpt -p mpt-lab
 	# A measurement that failed is told in the tables, too; those of an interrupted run are left as they were.
-	$(TARGET)/release/mpt-lab run all --quick --out $(PAPERS) $(LAB); status=$$?; \
+	$(TARGET)/release/mpt-lab run all --quick --lenient --out $(PAPERS) $(LAB); status=$$?; \
 		[ $$status -eq 130 ] || $(TARGET)/release/mpt-lab report $(PAPERS) --docs docs/experiments.md || exit; \
 		exit $$status
 

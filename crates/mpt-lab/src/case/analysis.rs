@@ -42,6 +42,29 @@ pub(super) fn seconds_3_to_10(series: &[f64]) -> Option<f64> {
     (part.len() >= STEPS).then(|| mean(part))
 }
 
+/// Mean of a series between two times in seconds; `None` where it does not cover a second of them.
+pub(super) fn between(series: &[f64], (from, to): (f64, f64)) -> Option<f64> {
+    let step = |time: f64| (time / STEP.as_secs_f64()).round() as usize;
+    let part = series.get(step(from)..series.len().min(step(to)))?;
+    (part.len() >= STEPS).then(|| mean(part))
+}
+
+/// Seconds after `from` from which on every half second of the next three has nine tenths of `rate` on average, as long as
+/// these three seconds end by `to`.
+pub(super) fn reached(series: &[f64], (from, to): (f64, f64), rate: f64) -> Option<f64> {
+    const WINDOW: usize = STEPS / 2;
+    const HELD: usize = 3 * STEPS;
+    const REACHED: f64 = 0.9;
+    let step = |time: f64| (time / STEP.as_secs_f64()).round() as usize;
+    let (from, to) = (step(from), step(to).min(series.len()));
+    let is_held = |&begin: &usize| {
+        let windows = series[begin..begin + HELD].windows(WINDOW);
+        windows.map(mean).all(|mean| mean >= REACHED * rate)
+    };
+    let begin = (from..=to.checked_sub(HELD)?).find(is_held)?;
+    Some((begin - from) as f64 * STEP.as_secs_f64())
+}
+
 /// Length of the transient at the start in whole seconds: "the time interval in which the initial throughput was smaller than the
 /// throughput in the stable state" (imareen2025, section 5.3), which the paper gives in whole seconds, those of iperf3's report. Stable
 /// is the median of the seconds of the second half; a second belongs to the transient until the first one that reaches 95 % of it.
@@ -133,6 +156,31 @@ mod tests {
     fn jitter_is_the_mean_change_of_delay() {
         assert_eq!(jitter([1.0, 3.0, 2.0]), Some(1.5));
         assert_eq!(jitter([1.0]), None);
+    }
+
+    #[test]
+    fn a_rate_is_reached_when_it_is_held() {
+        let mut series = vec![100.0; 50];
+        series.extend([20.0; 8]);
+        // A moment above it that is not held.
+        series.extend([100.0; 10]);
+        series.extend([20.0; 4]);
+        series.extend([65.0; 60]);
+        let close = |found: Option<f64>, expected: f64| (found.unwrap() - expected).abs() < 1e-9;
+        assert!(close(reached(&series, (5.0, 13.0), 65.0), 2.2));
+        assert!(close(reached(&series, (0.0, 5.0), 100.0), 0.0));
+        assert_eq!(reached(&series, (5.0, 10.0), 65.0), None, "not held until then");
+        assert_eq!(reached(&series, (5.0, 13.0), 80.0), None);
+        assert_eq!(reached(&[1.0; 5], (0.0, 1.0), 1.0), None);
+    }
+
+    #[test]
+    fn a_mean_is_that_between_two_times() {
+        let series: Vec<f64> = (0..80).map(f64::from).collect();
+        assert_eq!(between(&series, (1.0, 2.0)), Some(14.5));
+        assert_eq!(between(&series, (7.0, 20.0)), Some(74.5), "of what is there");
+        assert_eq!(between(&series, (7.5, 20.0)), None);
+        assert_eq!(between(&series, (10.0, 20.0)), None);
     }
 
     #[test]

@@ -7,6 +7,7 @@ use anyhow::{Context, Result};
 use mpt_api::{Snapshot, Traffic};
 
 use super::network::Network;
+use super::{CaseSpec, metric};
 use crate::emulator;
 use crate::topology::{End, Host};
 
@@ -115,8 +116,10 @@ pub(super) fn of_links(
             ("queue_full", channel.queue_full),
             ("lost", channel.lost),
             ("duplicated", channel.duplicated),
+            ("marked", channel.marked),
         ] {
             counters.insert(format!("{name}/{kind}"), tally.packets);
+            counters.insert(format!("{name}/{kind}_bytes"), tally.bytes);
         }
     }
     for (link, devices) in network.names().iter().zip(&counted.cables) {
@@ -164,7 +167,8 @@ pub(super) fn of_daemon(snapshot: &Snapshot, end: End, counters: &mut Counters) 
             insert("tunnel", &format!("device drop {name}"), value);
         }
     }
-    for connection in &snapshot.connections {
+    // Of a second connection nothing is told: its names would be those of the first.
+    for connection in snapshot.connections.iter().take(1) {
         traffic("tunnel", &connection.sent, "sent", &mut insert);
         traffic("tunnel", &connection.received, "received", &mut insert);
         for (name, &value) in &connection.drops {
@@ -172,6 +176,16 @@ pub(super) fn of_daemon(snapshot: &Snapshot, end: End, counters: &mut Counters) 
         }
         for (name, &value) in &connection.remarks {
             insert("tunnel", name, value);
+        }
+        if let Some(queue) = &connection.queue {
+            for (name, value) in [
+                ("queue left", queue.left),
+                ("queue marked", queue.marked),
+                ("queue dropped", queue.dropped),
+                ("queue overflowed", queue.overflowed),
+            ] {
+                insert("tunnel", name, value);
+            }
         }
         let reorder = &connection.reorder;
         for (name, value) in [
@@ -195,7 +209,55 @@ pub(super) fn of_daemon(snapshot: &Snapshot, end: End, counters: &mut Counters) 
             if let Some(liveness) = &path.liveness {
                 insert(&thing, "flaps", liveness.flaps);
             }
+            if let Some(estimate) = &path.estimate {
+                insert(&thing, "cuts", estimate.cuts);
+            }
+            if let Some(repairs) = &path.repairs {
+                for (name, value) in [
+                    ("repair lost", repairs.lost),
+                    ("repair repaired", repairs.repaired),
+                    ("repair late", repairs.late),
+                    ("repair refused", repairs.refused),
+                    ("repair sent", repairs.sent),
+                    ("repair sent_bytes", repairs.sent_bytes),
+                ] {
+                    insert(&thing, name, value);
+                }
+            }
         }
+    }
+}
+
+/// Figures that follow from what the counters of a measurement grew by, in so many seconds.
+pub(super) fn figures(
+    spec: &CaseSpec,
+    grown: &Counters,
+    seconds: f64,
+    mut figure: impl FnMut(&str, f64),
+) {
+    let value = |name: &str| grown.get(name).copied().unwrap_or(0) as f64;
+    let sum = |prefix: &str, suffix: &str| -> f64 {
+        let wanted = |name: &str| name.starts_with(prefix) && name.ends_with(suffix);
+        grown.iter().filter(|(name, _)| wanted(name)).map(|(_, &value)| value as f64).sum()
+    };
+    let links = spec.network.links.iter();
+    let bytes: f64 = links.map(|link| value(&format!("a/device {}/tx_bytes", link.name))).sum();
+    figure(metric::LINKS, bytes * 8.0 / 1e6 / seconds.max(f64::MIN_POSITIVE));
+    let segments = value("a/tcp/OutSegs");
+    if segments > 0.0 {
+        let own = value("a/tunnel/queue dropped") + value("a/tunnel/queue overflowed");
+        let again = (value("a/tcp/RetransSegs") - own).max(0.0);
+        figure(metric::RETRANSMITTED, 100.0 * again / segments);
+    }
+    let sent = sum("a/path ", "/sent_bytes") - sum("a/path ", "/repair sent_bytes");
+    if sent > 0.0 {
+        // Of the links' own frames; those of the paths are their payload, so this is slightly too much.
+        let lost =
+            sum("links/", " forward/lost_bytes") + sum("links/", " forward/queue_full_bytes");
+        let repaired = sum("a/path ", "/repair sent_bytes");
+        figure(metric::REPAIR_EXCESS, 100.0 * (repaired - 1.3 * lost).max(0.0) / sent);
+        let packets = sum("a/path ", "/sent_packets");
+        figure(metric::REPAIR_SPURIOUS, 100.0 * sum("a/path ", "/repair late") / packets.max(1.0));
     }
 }
 

@@ -19,7 +19,7 @@ pub(crate) fn expected_duration(spec: &CaseSpec) -> Duration {
         Method::Plain | Method::Mptcp => Duration::ZERO,
         Method::Tunnel(_) | Method::Adapter { .. } => TUNNEL,
     };
-    NETWORK + tunnel + TRAFFIC + traffic(spec)
+    NETWORK + tunnel + TRAFFIC + spec.observation.lead + traffic(spec)
 }
 
 /// The longest that the traffic may run.

@@ -40,10 +40,10 @@ pub(crate) fn missing<'a>(
             }
         }
         match spec.traffic {
-            Traffic::Tcp { .. } | Traffic::Udp { .. } => {
+            Traffic::Tcp { own: false, .. } | Traffic::Udp { .. } => {
                 programs.insert("iperf3", "iperf3");
             }
-            Traffic::Ping { .. } | Traffic::Rtp { .. } => {}
+            Traffic::Tcp { own: true, .. } | Traffic::Ping { .. } | Traffic::Rtp { .. } => {}
             Traffic::Download { protocol, .. } => {
                 programs.insert("curl", "curl");
                 match protocol {

@@ -8,6 +8,7 @@
 //! that was killed left behind, [`leftovers`] removes before the next one begins.
 
 mod analysis;
+mod beside;
 mod command;
 mod counters;
 mod cpu;
@@ -18,11 +19,13 @@ mod leftovers;
 mod method;
 mod missing;
 mod network;
+mod observation;
 mod result;
 mod run;
 mod settings;
 mod spec;
 mod traffic;
+mod watch;
 
 pub(crate) use command::{Options, run as run_command};
 pub(crate) use duration::{expected_duration, forward_rate};
@@ -30,6 +33,7 @@ pub(crate) use environment::environment;
 pub(crate) use laboratory::Laboratory;
 pub(crate) use method::adapter;
 pub(crate) use missing::missing;
+pub(crate) use observation::{Beside, Observation, Over, Step, Target};
 pub(crate) use result::{CaseResult, Environment, Flag, Series, metric};
 pub(crate) use run::run;
 pub(crate) use spec::{

@@ -97,6 +97,52 @@ pub(crate) mod metric {
     pub(crate) const GOODPUT: &str = "goodput_mbit";
     /// The same, mean of seconds 3 to 10.
     pub(crate) const GOODPUT_3_TO_10: &str = "goodput_3_to_10_mbit";
+    /// The same, mean of the part of the traffic that counts.
+    pub(crate) const GOODPUT_COUNTED: &str = "goodput_counted_mbit";
+    /// TCP payload of a flow beside the traffic that arrived, Mbit/s, mean of the part that counts.
+    pub(crate) const RIVAL: &str = "rival_mbit";
+    /// Seconds from a fall of the links' rates until the traffic has nine tenths of what they carry then, and keeps that.
+    pub(crate) const REACHED_DOWN: &str = "reached_down_s";
+    /// The same from a rise.
+    pub(crate) const REACHED_UP: &str = "reached_up_s";
+    /// Round-trip time of echo requests before the traffic, median, milliseconds.
+    pub(crate) const PING_IDLE: &str = "ping_idle_ms";
+    /// The same beside the traffic.
+    pub(crate) const PING_P50: &str = "ping_p50_ms";
+    /// The same, 95th percentile.
+    pub(crate) const PING_P95: &str = "ping_p95_ms";
+    /// By how much [`PING_P50`] is above [`PING_IDLE`].
+    pub(crate) const PING_P50_ADDED: &str = "ping_p50_added_ms";
+    /// By how much [`PING_P95`] is above [`PING_IDLE`].
+    pub(crate) const PING_P95_ADDED: &str = "ping_p95_added_ms";
+    /// Echo requests beside the traffic that were not answered, in percent.
+    pub(crate) const PING_LOST: &str = "ping_lost_percent";
+    /// Round-trip time of short messages over TCP before the traffic, median, milliseconds.
+    pub(crate) const ECHO_IDLE: &str = "echo_idle_ms";
+    /// The same beside the traffic.
+    pub(crate) const ECHO_P50: &str = "echo_p50_ms";
+    /// The same, 95th percentile.
+    pub(crate) const ECHO_P95: &str = "echo_p95_ms";
+    /// By how much [`ECHO_P50`] is above [`ECHO_IDLE`].
+    pub(crate) const ECHO_P50_ADDED: &str = "echo_p50_added_ms";
+    /// By how much [`ECHO_P95`] is above [`ECHO_IDLE`].
+    pub(crate) const ECHO_P95_ADDED: &str = "echo_p95_added_ms";
+    /// Short messages beside the traffic that never came back, in percent.
+    pub(crate) const ECHO_LOST: &str = "echo_lost_percent";
+    /// Seconds that a web page took before the traffic, median.
+    pub(crate) const PAGE_IDLE: &str = "page_idle_s";
+    /// The same beside the traffic.
+    pub(crate) const PAGE: &str = "page_s";
+    /// [`PAGE`] over [`PAGE_IDLE`].
+    pub(crate) const PAGE_RATIO: &str = "page_ratio";
+    /// TCP segments that host `a` sent again, of all that it sent, in percent; without those that a queue of the tunnel dropped.
+    pub(crate) const RETRANSMITTED: &str = "retransmitted_percent";
+    /// What host `a` gave to its links, Mbit/s of Ethernet frames.
+    pub(crate) const LINKS: &str = "links_mbit";
+    /// Bytes of repairs beyond 1.3 times those that the links lost, in percent of the bytes that host `a` sent.
+    pub(crate) const REPAIR_EXCESS: &str = "repair_excess_percent";
+    /// Packets that were sent again though they were only late, in percent of the packets that host `a` sent.
+    pub(crate) const REPAIR_SPURIOUS: &str = "repair_spurious_percent";
     /// TCP segments that were sent again.
     pub(crate) const RETRANSMISSIONS: &str = "retransmissions";
     /// Length of the transient at the start, seconds (imareen2025, Tables 2 and 3).
@@ -125,6 +171,8 @@ pub(crate) mod metric {
     pub(crate) const DOWNLOAD_TIME: &str = "download_s";
     /// The longest time without anything arriving after the first packet, milliseconds; of a TCP flow in steps of 100 ms.
     pub(crate) const LONGEST_GAP: &str = "longest_gap_ms";
+    /// CPU seconds of both daemons for 10^9 bytes of payload that arrived.
+    pub(crate) const CPU_PER_GB: &str = "cpu_s_per_gb";
     /// CPU seconds per second of the receiving daemon, in percent of one processor.
     pub(crate) const CPU_DAEMON_B: &str = "cpu_daemon_b_percent";
     /// The same of the sending daemon.
@@ -137,6 +185,29 @@ pub(crate) mod metric {
     pub(crate) const ALL: &[&str] = &[
         GOODPUT,
         GOODPUT_3_TO_10,
+        GOODPUT_COUNTED,
+        RIVAL,
+        REACHED_DOWN,
+        REACHED_UP,
+        PING_IDLE,
+        PING_P50,
+        PING_P95,
+        PING_P50_ADDED,
+        PING_P95_ADDED,
+        PING_LOST,
+        ECHO_IDLE,
+        ECHO_P50,
+        ECHO_P95,
+        ECHO_P50_ADDED,
+        ECHO_P95_ADDED,
+        ECHO_LOST,
+        PAGE_IDLE,
+        PAGE,
+        PAGE_RATIO,
+        RETRANSMITTED,
+        LINKS,
+        REPAIR_EXCESS,
+        REPAIR_SPURIOUS,
         RETRANSMISSIONS,
         TRANSIENT,
         RTT_MIN,
@@ -151,6 +222,7 @@ pub(crate) mod metric {
         DELAY_P99,
         DOWNLOAD_TIME,
         LONGEST_GAP,
+        CPU_PER_GB,
         CPU_DAEMON_B,
         CPU_DAEMON_A,
         CPU_EMULATOR,

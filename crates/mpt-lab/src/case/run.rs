@@ -8,13 +8,15 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context, Result, bail, ensure};
 
+use super::beside::{self, Window};
 use super::counters::{self, Counters};
 use super::cpu::{Reading, Used, Watched};
 use super::method::{Adapter, Carrier};
 use super::network::Network;
 use super::traffic::{self, Ends, Outcome, Running};
+use super::watch::Watch;
 use super::{
-    Action, CaseResult, CaseSpec, Event, Flag, Laboratory, Method, Series, Traffic, analysis,
+    Action, CaseResult, CaseSpec, Event, Flag, Laboratory, Method, Series, Step, Traffic, analysis,
     duration, environment, leftovers, metric, settings,
 };
 use crate::emulator;
@@ -22,6 +24,7 @@ use crate::interrupt::Interrupt;
 use crate::poll::POLL;
 use crate::process;
 use crate::topology::End;
+use crate::traffic::Moment;
 
 /// How long host b may take to answer the first time: addresses have to be resolved and tunnels agree on keys. Fastd, whose first
 /// attempt fails on a busy machine, makes the next one about 20 seconds later.
@@ -80,6 +83,8 @@ pub(crate) fn run(spec: &CaseSpec, lab: &Laboratory, interrupt: &Interrupt) -> R
     }
     let mut metrics = measured.outcome.metrics;
     metrics.extend(measured.processors);
+    let per_gigabyte = cpu_per_gigabyte(&metrics);
+    metrics.extend(per_gigabyte.map(|seconds| (metric::CPU_PER_GB.to_owned(), seconds)));
     Ok(CaseResult {
         spec: spec.clone(),
         metrics,
@@ -158,12 +163,20 @@ impl Run<'_> {
             interrupt: self.interrupt,
         };
         let ready = traffic::prepare(&spec.traffic, &spec.method, &congestion, ends)?;
+        let duration = duration::traffic(spec);
+        let mut beside = beside::start(spec, self.carrier, ends, duration)?;
+        self.interrupt.sleep(spec.observation.lead)?;
         let mut before = Counters::new();
         self.count(&mut before)?;
         self.network.links().start_schedule()?;
+        let window = Window::new(spec, Moment::now(), duration);
+        for companion in &mut beside {
+            companion.begin(ends)?;
+        }
         let running = ready.start(ends)?;
         let mut watched = self.carrier.processes();
         watched.extend(running.processes());
+        watched.extend(beside.iter().flat_map(|companion| companion.processes()));
         if let Some(pid) = self.network.links().pid() {
             watched.push(Watched::emulator(pid));
         }
@@ -173,6 +186,10 @@ impl Run<'_> {
         let (version, links) = self.count(&mut after)?;
         let counters = counters::growth(&before, &after);
         outcome.deviations.extend(self.carrier.check(&counters)?);
+        for companion in beside {
+            companion.finish(&window, &mut outcome, self.interrupt)?;
+        }
+        observe(spec, &counters, &mut outcome);
         let lateness = links.lateness.map(|lateness| lateness.p99);
         let processors = processor_metrics(&used, &watched);
         Ok(Measured { outcome, counters, used: Some(used), processors, lateness, version })
@@ -248,6 +265,7 @@ impl Run<'_> {
         let silent = running.is_silent_about_tcp();
         let (mut again, mut ran) = (Vec::new(), None);
         let mut last = Reading::take(watched)?;
+        let mut watch = self.spec.observation.watch.map(Watch::new);
         while !running.ended()? {
             self.interrupt.check()?;
             let elapsed = began.elapsed();
@@ -260,6 +278,11 @@ impl Run<'_> {
             }
             if silent && ran.is_none() && elapsed >= look_at {
                 ran = self.congestion_that_runs()?;
+            }
+            if let Some(watch) = watch.as_mut().filter(|watch| watch.is_due(elapsed))
+                && let Some(snapshot) = self.carrier.snapshot()?
+            {
+                watch.add(began.elapsed(), &snapshot);
             }
             if elapsed > longest {
                 bail!("the traffic goes on and on");
@@ -282,6 +305,9 @@ impl Run<'_> {
             let step = analysis::STEP.as_secs_f64();
             let series = Series { unit: "segments".into(), step, values };
             outcome.series.insert("retransmissions".into(), series);
+        }
+        if let Some(watch) = watch {
+            outcome.series.extend(watch.series(duration::traffic(self.spec)));
         }
         if let Some(ran) = ran.filter(|ran| ran != congestion) {
             outcome.deviations.push(format!("TCP {ran} ran, not {congestion}"));
@@ -328,6 +354,31 @@ fn congestion_in(output: &str) -> Option<String> {
     line.split_ascii_whitespace().find(|word| known.contains(word)).map(str::to_owned)
 }
 
+/// Adds the figures that follow from counters and from the part of the time that counts.
+fn observe(spec: &CaseSpec, counters: &Counters, outcome: &mut Outcome) {
+    let (from, to) = spec.observation.counts;
+    let counts = (from.as_secs_f64(), to.as_secs_f64());
+    let goodput = outcome.series.get("goodput").map(|series| series.values.clone());
+    let goodput = goodput.unwrap_or_default();
+    outcome.metric(metric::GOODPUT_COUNTED, analysis::between(&goodput, counts));
+    for target in &spec.observation.targets {
+        let (from, to) = (target.after.as_secs_f64(), target.until.as_secs_f64());
+        let (rate, name) = match target.step {
+            Step::Down => (target.rate as f64 / 1e6, metric::REACHED_DOWN),
+            Step::Up => (target.rate as f64 / 1e6, metric::REACHED_UP),
+        };
+        let reached = analysis::reached(&goodput, (from, to), rate);
+        if reached.is_none() {
+            outcome.deviations.push(format!(
+                "90 % of {rate} Mbit/s were not held for 3 s between {from} and {to} s: {name} is that time"
+            ));
+        }
+        outcome.metric(name, Some(reached.unwrap_or(to - from)));
+    }
+    let seconds = duration::traffic(spec).as_secs_f64();
+    counters::figures(spec, counters, seconds, |name, value| outcome.metric(name, Some(value)));
+}
+
 /// Shares of processors as figures.
 fn processor_metrics(used: &Used, watched: &[Watched]) -> BTreeMap<String, f64> {
     let share = |process: &Watched| {
@@ -336,6 +387,13 @@ fn processor_metrics(used: &Used, watched: &[Watched]) -> BTreeMap<String, f64> 
     let mut metrics: BTreeMap<String, f64> = watched.iter().filter_map(share).collect();
     metrics.insert(metric::CPU_MACHINE.into(), 100.0 * (1.0 - used.idle));
     metrics
+}
+
+/// Processor time of both daemons for each gigabyte that arrived; `None` where there are no daemons or nothing arrived.
+fn cpu_per_gigabyte(metrics: &BTreeMap<String, f64>) -> Option<f64> {
+    let percent = metrics.get(metric::CPU_DAEMON_A)? + metrics.get(metric::CPU_DAEMON_B)?;
+    let gigabytes_per_second = metrics.get(metric::GOODPUT)? / 8e3;
+    (gigabytes_per_second > 0.0).then(|| percent / 100.0 / gigabytes_per_second)
 }
 
 /// Says why the figures are not what they seem to be.

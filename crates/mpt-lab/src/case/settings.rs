@@ -69,6 +69,8 @@ pub(super) fn apply(host: &Host, spec: &CaseSpec) -> Result<()> {
         // Nobody advertises anything here, and soliciting would be packets that nobody counted on.
         ("ipv6/conf/all/accept_ra", "0".into()),
         ("ipv6/conf/default/router_solicitations", "0".into()),
+        // Ours asks for it and answers it, or does neither.
+        ("ipv4/tcp_ecn", u8::from(spec.ecn).to_string()),
     ];
     set(host, &settings)
 }

@@ -6,6 +6,8 @@ use std::time::Duration;
 use mpt_link::{Change, Params};
 use serde::{Deserialize, Serialize};
 
+use super::Observation;
+
 /// One measurement: a network, a way to use it, and traffic over it.
 ///
 /// It goes from host `a` to host `b`: `forward` is the direction from `a` to `b`.
@@ -22,6 +24,12 @@ pub(crate) struct CaseSpec {
     pub(crate) traffic: Traffic,
     /// What happens meanwhile.
     pub(crate) events: Vec<Event>,
+    /// What is observed besides.
+    #[serde(default, skip_serializing_if = "Observation::is_usual")]
+    pub(crate) observation: Observation,
+    /// Whether TCP connections of the hosts understand ECN.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) ecn: bool,
     /// Receive packet steering (RPS) on all devices of both hosts.
     pub(crate) receive_steering: bool,
     /// By what the rates of the paper were divided (delays are kept, windows scaled with the rate); 1 for none.
@@ -123,6 +131,9 @@ pub(crate) struct TunnelSpec {
     pub(crate) outer: u8,
     /// A control session between the ends (liveness, measured paths); without it as in the papers.
     pub(crate) session: bool,
+    /// A second connection between the same daemons, over the same paths.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) second_connection: bool,
     /// Keys of `[[connection]]` for both ends, as in the daemon's configuration; what is not named has its default.
     #[serde(default)]
     pub(crate) connection: BTreeMap<String, toml::Value>,
@@ -138,7 +149,7 @@ pub(crate) struct TunnelSpec {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", tag = "kind", deny_unknown_fields)]
 pub(crate) enum Traffic {
-    /// TCP by iperf3 for a time.
+    /// TCP for a time.
     Tcp {
         /// Number of flows.
         flows: u16,
@@ -146,6 +157,9 @@ pub(crate) enum Traffic {
         duration: Duration,
         /// Congestion control, set explicitly for the flow.
         congestion: String,
+        /// By flows of the laboratory, of which it is known when they began; otherwise by iperf3.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        own: bool,
     },
     /// UDP by iperf3 at a rate.
     Udp {

@@ -1,5 +1,5 @@
-//! The experiments that come with the laboratory: the tables and figures of the papers, and what the simulator is
-//! compared with.
+//! The experiments that come with the laboratory: the tables and figures of the papers, what the simulator is compared with,
+//! and networks of which nothing is configured.
 
 /// Names and texts, in the order of the papers.
 macro_rules! catalogue {
@@ -50,6 +50,16 @@ catalogue![
     "tunnel-cells",
     "tunnel-loss",
     "real-networks",
+    "papers-cells",
+    "many-flows",
+    "path-sets",
+    "hard-links",
+    "rate-steps",
+    "competing",
+    "latency",
+    "lossy-networks",
+    "lossy-streams",
+    "repair-cost",
 ];
 
 /// Names of all experiments of the catalogue.

@@ -28,6 +28,8 @@ pub(super) struct Header {
     #[serde(default = "one")]
     pub(super) repetitions: u32,
     #[serde(default)]
+    pub(super) strict: bool,
+    #[serde(default)]
     pub(super) published: Vec<PublishedFile>,
     #[serde(default)]
     pub(super) expectation: Vec<ExpectationFile>,
@@ -83,6 +85,10 @@ pub(super) struct Body {
     pub(super) channel: Vec<ChannelFile>,
     pub(super) link: Vec<LinkFile>,
     pub(super) traffic: TrafficFile,
+    #[serde(default)]
+    pub(super) measure: MeasureFile,
+    #[serde(default)]
+    pub(super) beside: Vec<BesideFile>,
     #[serde(default)]
     pub(super) event: Vec<EventFile>,
     pub(super) rows: Vec<RowFile>,
@@ -280,6 +286,7 @@ pub(super) struct TrafficFile {
     pub(super) duration: Option<Time>,
     pub(super) flows: Option<u16>,
     pub(super) congestion: Option<String>,
+    pub(super) ecn: Option<bool>,
     pub(super) rate: Option<Rate>,
     pub(super) size: Option<u16>,
     pub(super) both_ways: Option<bool>,
@@ -290,11 +297,68 @@ pub(super) struct TrafficFile {
     pub(super) limit: Option<Time>,
 }
 
+/// `[measure]`: which part of the time counts, what is asked meanwhile, and how often it is done.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(super) struct MeasureFile {
+    pub(super) lead: Option<Time>,
+    pub(super) from: Option<Time>,
+    pub(super) to: Option<Time>,
+    pub(super) watch: Option<Time>,
+    pub(super) reach: Vec<ReachFile>,
+    pub(super) repetitions: Option<u32>,
+}
+
+/// A rate that is to be reached after a change.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct ReachFile {
+    pub(super) step: StepKind,
+    pub(super) after: Time,
+    pub(super) until: Time,
+    pub(super) rate: Rate,
+}
+
+/// See [`crate::case::Step`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum StepKind {
+    Down,
+    Up,
+}
+
+/// `[[beside]]`: each kind has its own keys; one of the kind "none" may have any.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct BesideFile {
+    pub(super) kind: BesideKind,
+    pub(super) interval: Option<Time>,
+    pub(super) pause: Option<Time>,
+    pub(super) over: Option<String>,
+    pub(super) after: Option<Time>,
+    pub(super) congestion: Option<String>,
+}
+
+/// See [`crate::case::Beside`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum BesideKind {
+    /// Nothing, so that an axis may have cells without it.
+    None,
+    Ping,
+    Echo,
+    Page,
+    Rival,
+}
+
 /// See [`crate::case::Traffic`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum TrafficKind {
+    /// By iperf3.
     Tcp,
+    /// By flows of the laboratory.
+    Bulk,
     Udp,
     Rtp,
     Ping,
@@ -337,6 +401,7 @@ pub(super) struct RowTable {
     pub(super) links: Option<Vec<String>>,
     pub(super) adapter: Option<String>,
     pub(super) session: Option<bool>,
+    pub(super) second_connection: Option<bool>,
     pub(super) inner: Option<u8>,
     pub(super) outer: Option<u8>,
     #[serde(default)]

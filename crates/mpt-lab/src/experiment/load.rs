@@ -11,7 +11,7 @@ use super::network::Network;
 use super::plan::{Cell, Expectation, Plan, PlannedCase, Published, Row};
 use super::source::Source;
 use super::template::{Template, header_step};
-use super::{catalogue, rows, traffic};
+use super::{catalogue, observation, rows, traffic};
 use crate::case::{CaseSpec, Method, metric};
 
 /// The most measurements of one experiment: more are a mistake in its axes.
@@ -79,6 +79,8 @@ pub(super) fn read(
                 rows::method(&source, &tree, index, &row, &body, &network)?;
             let is_tunnel = matches!(method, Method::Tunnel(_));
             let events = traffic::events(&source, &tree, &body, &network, &links, is_tunnel)?;
+            let observation =
+                observation::observation(&source, &tree, &body, &network, &links, &method)?;
             for (axis, values) in &row.only {
                 let place = |message| source.error_at(&tree, &step, message);
                 check_values(&template, axis, &values.0).map_err(place)?;
@@ -96,15 +98,21 @@ pub(super) fn read(
                 method,
                 traffic: traffic.clone(),
                 events,
+                observation,
+                ecn: body.traffic.ecn.unwrap_or(false),
                 receive_steering: body.network.receive_steering,
                 scale: body.network.scale,
                 seed: body.network.seed,
                 repetition: 0,
             };
-            once.push(PlannedCase { cell: cell.clone(), row: row.name, spec });
+            let case = PlannedCase { cell: cell.clone(), row: row.name, spec };
+            // Where a cell says how often, the quick run and the command line still decide.
+            let own = body.measure.repetitions.filter(|_| mode.repeat.is_none() && !mode.quick);
+            once.push((case, own.unwrap_or(repetitions)));
         }
     }
-    if once.len().saturating_mul(repetitions as usize) > MOST_CASES {
+    let most = once.iter().map(|&(_, repetitions)| repetitions).max().unwrap_or(0);
+    if once.len().saturating_mul(most as usize) > MOST_CASES {
         bail!(
             "{}: more than {MOST_CASES} measurements; write fewer values or repetitions",
             source.name
@@ -112,14 +120,14 @@ pub(super) fn read(
     }
     // Every repetition goes through all cells, so that a run that is cut short has all of them.
     let repeated = |repetition: u32| {
-        once.iter().map(move |case| {
+        once.iter().filter(move |(_, of_cell)| repetition < *of_cell).map(move |(case, _)| {
             let mut case = case.clone();
             case.spec.repetition = repetition;
             case.spec.seed = case.spec.seed.wrapping_add(u64::from(repetition));
             case
         })
     };
-    let cases: Vec<PlannedCase> = (0..repetitions).flat_map(repeated).collect();
+    let cases: Vec<PlannedCase> = (0..most).flat_map(repeated).collect();
     let mut plan = Plan {
         name: name.into(),
         title: header.title.clone(),
@@ -131,6 +139,7 @@ pub(super) fn read(
         metric: header.metric.clone(),
         also: header.also.clone(),
         plots: header.plots.clone(),
+        strict: header.strict,
         cases,
         published: Vec::new(),
         expectations: Vec::new(),

@@ -9,6 +9,7 @@ mod file;
 mod load;
 mod mode;
 mod network;
+mod observation;
 mod plan;
 mod rows;
 mod source;

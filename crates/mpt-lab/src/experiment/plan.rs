@@ -31,6 +31,9 @@ pub(crate) struct Plan {
     pub(crate) also: Vec<String>,
     /// Series over time to plot, such as `goodput`.
     pub(crate) plots: Vec<String>,
+    /// A run fails when an expectation that is no goal is not met.
+    #[serde(default)]
+    pub(crate) strict: bool,
     /// All measurements. Several may have the same specification, and are then made once.
     pub(crate) cases: Vec<PlannedCase>,
     /// What the paper published.

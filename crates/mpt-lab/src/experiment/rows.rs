@@ -10,7 +10,7 @@ use super::source::{Source, Step, Tree};
 use crate::case::{Method, NetworkSpec, TunnelSpec};
 
 /// Keys of `[[connection]]` that an experiment may set: those that have to do with how packets travel.
-const CONNECTION_KEYS: [&str; 14] = [
+const CONNECTION_KEYS: [&str; 15] = [
     "checksum",
     "copy_dscp",
     "direction",
@@ -21,6 +21,7 @@ const CONNECTION_KEYS: [&str; 14] = [
     "late",
     "mapping",
     "max_delay",
+    "repair",
     "seal",
     "sequence",
     "udp_checksum",
@@ -49,7 +50,19 @@ pub(super) fn complete(file: &RowTable, links: &[&str]) -> RowTable {
             }
         )*};
     }
-    take!(label, method, links, adapter, session, inner, outer, weights, weights_back, quick);
+    take!(
+        label,
+        method,
+        links,
+        adapter,
+        session,
+        second_connection,
+        inner,
+        outer,
+        weights,
+        weights_back,
+        quick
+    );
     row
 }
 
@@ -248,6 +261,7 @@ fn tunnel(
         inner: version("inner", row.inner)?,
         outer: version("outer", row.outer)?,
         session: row.session.unwrap_or(true),
+        second_connection: row.second_connection.unwrap_or(false),
         connection,
         paths_a: paths(&forward, &backward),
         paths_b: paths(&backward, &forward),

@@ -14,7 +14,7 @@ use super::source::{Node, Source, Step, Tree, assign, from_command_line, merge, 
 use super::{Mode, plan};
 
 /// The keys of [`Header`], which do not vary.
-const HEADER: [&str; 9] = [
+const HEADER: [&str; 10] = [
     "title",
     "source",
     "about",
@@ -22,11 +22,13 @@ const HEADER: [&str; 9] = [
     "also",
     "plots",
     "repetitions",
+    "strict",
     "published",
     "expectation",
 ];
 /// The keys of [`super::file::Body`], which may.
-const BODY: [&str; 6] = ["network", "channel", "link", "traffic", "event", "rows"];
+const BODY: [&str; 8] =
+    ["network", "channel", "link", "traffic", "measure", "beside", "event", "rows"];
 /// What makes the rest vary.
 const VARYING: [&str; 3] = ["axis", "variables", "quick"];
 /// The most cells of one experiment: more are a mistake in its axes.

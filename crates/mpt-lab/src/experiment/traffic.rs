@@ -49,7 +49,8 @@ pub(super) fn traffic(source: &Source<'_>, tree: &Tree<'_>, body: &Body) -> Resu
         }
     };
     Ok(match file.kind {
-        TrafficKind::Tcp => Traffic::Tcp {
+        TrafficKind::Tcp | TrafficKind::Bulk => Traffic::Tcp {
+            own: file.kind == TrafficKind::Bulk,
             flows: match file.flows.unwrap_or(1) {
                 flows @ 1..=MOST_FLOWS => flows,
                 _ => return Err(place.error("flows", format!("write 1 to {MOST_FLOWS}"))),
@@ -135,7 +136,7 @@ impl Place<'_> {
 /// Keys that a kind of traffic has.
 fn keys(kind: TrafficKind) -> &'static [&'static str] {
     match kind {
-        TrafficKind::Tcp => &["duration", "flows", "congestion"],
+        TrafficKind::Tcp | TrafficKind::Bulk => &["duration", "flows", "congestion", "ecn"],
         TrafficKind::Udp => &["rate", "duration", "size"],
         TrafficKind::Rtp => &["rate", "duration", "size", "both_ways"],
         TrafficKind::Ping => &["count", "interval"],
@@ -144,11 +145,12 @@ fn keys(kind: TrafficKind) -> &'static [&'static str] {
 }
 
 /// Every key, and whether the file has it.
-fn given(file: &TrafficFile) -> [(&'static str, bool); 11] {
+fn given(file: &TrafficFile) -> [(&'static str, bool); 12] {
     [
         ("duration", file.duration.is_some()),
         ("flows", file.flows.is_some()),
         ("congestion", file.congestion.is_some()),
+        ("ecn", file.ecn.is_some()),
         ("rate", file.rate.is_some()),
         ("size", file.size.is_some()),
         ("both_ways", file.both_ways.is_some()),

@@ -15,6 +15,29 @@ impl Quantity {
         let (label, unit) = match name {
             metric::GOODPUT => ("goodput", "Mbit/s"),
             metric::GOODPUT_3_TO_10 => ("goodput, mean of seconds 3 to 10", "Mbit/s"),
+            metric::GOODPUT_COUNTED => ("goodput, mean of the seconds that count", "Mbit/s"),
+            metric::RIVAL => ("goodput of the rival", "Mbit/s"),
+            metric::REACHED_DOWN => ("time to 90 % of the new rate, down", "s"),
+            metric::REACHED_UP => ("time to 90 % of the new rate, up", "s"),
+            metric::PING_IDLE => ("ping, unloaded, p50", "ms"),
+            metric::PING_P50 => ("ping beside the traffic, p50", "ms"),
+            metric::PING_P95 => ("ping beside the traffic, p95", "ms"),
+            metric::PING_P50_ADDED => ("ping beside the traffic, above unloaded, p50", "ms"),
+            metric::PING_P95_ADDED => ("ping beside the traffic, above unloaded, p95", "ms"),
+            metric::PING_LOST => ("pings lost", "%"),
+            metric::ECHO_IDLE => ("short messages over TCP, idle, p50", "ms"),
+            metric::ECHO_P50 => ("short messages over TCP beside bulk, p50", "ms"),
+            metric::ECHO_P95 => ("short messages over TCP beside bulk, p95", "ms"),
+            metric::ECHO_P50_ADDED => ("short messages over TCP, above idle, p50", "ms"),
+            metric::ECHO_P95_ADDED => ("short messages over TCP, above idle, p95", "ms"),
+            metric::ECHO_LOST => ("short messages over TCP that never came back", "%"),
+            metric::PAGE_IDLE => ("web page, idle", "s"),
+            metric::PAGE => ("web page beside bulk", "s"),
+            metric::PAGE_RATIO => ("web page, beside bulk against idle", "times"),
+            metric::RETRANSMITTED => ("TCP segments sent again, of all", "%"),
+            metric::LINKS => ("rate on the links", "Mbit/s"),
+            metric::REPAIR_EXCESS => ("repairs beyond 1.3 times the loss", "% of what was sent"),
+            metric::REPAIR_SPURIOUS => ("packets repaired in vain", "%"),
             metric::RETRANSMISSIONS => ("TCP retransmissions", ""),
             metric::TRANSIENT => ("length of the transient at the start", "s"),
             metric::RTT_MIN => ("round-trip time, smallest", "ms"),
@@ -29,6 +52,7 @@ impl Quantity {
             metric::DELAY_P99 => ("one-way delay, 99 % of the datagrams", "ms"),
             metric::DOWNLOAD_TIME => ("time of the download", "s"),
             metric::LONGEST_GAP => ("longest gap", "ms"),
+            metric::CPU_PER_GB => ("CPU of both daemons", "s/GB"),
             metric::CPU_DAEMON_A => ("CPU of the sending daemon", "% of a core"),
             metric::CPU_DAEMON_B => ("CPU of the receiving daemon", "% of a core"),
             metric::CPU_EMULATOR => ("CPU of the emulator", "% of a core"),
@@ -69,7 +93,7 @@ const HUGE: f64 = 1e15;
 
 /// Whether several paths add up in this metric, and scaled rates change it.
 pub(super) fn adds_up(metric: &str) -> bool {
-    matches!(metric, metric::GOODPUT | metric::GOODPUT_3_TO_10)
+    matches!(metric, metric::GOODPUT | metric::GOODPUT_3_TO_10 | metric::GOODPUT_COUNTED)
 }
 
 /// A measured figure: about as many digits as the papers print.

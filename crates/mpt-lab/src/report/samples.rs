@@ -5,8 +5,8 @@ use std::path::Path;
 
 use super::results::{CASES, Results};
 use crate::case::{
-    Backend, CaseResult, CaseSpec, Environment, Flag, Method, NetworkSpec, Series, Traffic,
-    TunnelSpec, metric,
+    Backend, CaseResult, CaseSpec, Environment, Flag, Method, NetworkSpec, Observation, Series,
+    Traffic, TunnelSpec, metric,
 };
 use crate::experiment::{Axis, Cell, Expectation, Plan, PlannedCase, Published, Row};
 use crate::files::replace;
@@ -50,6 +50,7 @@ impl Sample {
             metric: metric::GOODPUT.to_owned(),
             also: vec![metric::RETRANSMISSIONS.to_owned()],
             plots: vec!["goodput".to_owned()],
+            strict: false,
             cases: Vec::new(),
             published: Vec::new(),
             expectations: Vec::new(),
@@ -142,6 +143,7 @@ impl Sample {
                     inner: 4,
                     outer: 4,
                     session: false,
+                    second_connection: false,
                     connection: BTreeMap::new(),
                     paths_a: Vec::new(),
                     paths_b: Vec::new(),
@@ -150,6 +152,8 @@ impl Sample {
             },
             traffic: Traffic::Ping { count: 1, interval: std::time::Duration::from_millis(10) },
             events: Vec::new(),
+            observation: Observation::default(),
+            ecn: false,
             receive_steering: false,
             scale: 1.0,
             seed: self.seed,

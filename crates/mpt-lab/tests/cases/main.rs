@@ -9,3 +9,4 @@ mod interruptions_leave_nothing_behind;
 mod links_add_up;
 mod loss_is_that_of_the_links;
 mod what_is_missing_is_named;
+mod what_runs_beside_the_traffic_is_observed;

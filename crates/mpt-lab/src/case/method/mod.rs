@@ -8,6 +8,7 @@ use std::net::IpAddr;
 use std::path::Path;
 
 use anyhow::{Result, bail};
+use mpt_api::Snapshot;
 
 use super::counters::{self, Counters};
 use super::cpu::Watched;
@@ -65,6 +66,22 @@ impl Carrier {
             Self::Plain | Self::Mptcp { .. } => network::address(0, end, 4),
             Self::Tunnel(tunnel) => tunnel.address(end),
             Self::Adapter(_) => adapter::address(end),
+        }
+    }
+
+    /// The address of an end on the second connection of our tunnel, if it has one.
+    pub(super) fn second_address(&self, end: End) -> Option<IpAddr> {
+        match self {
+            Self::Tunnel(tunnel) => tunnel.second_address(end),
+            Self::Plain | Self::Mptcp { .. } | Self::Adapter(_) => None,
+        }
+    }
+
+    /// Everything that the daemon of host a tells, where there is one of ours.
+    pub(super) fn snapshot(&self) -> Result<Option<Snapshot>> {
+        match self {
+            Self::Tunnel(tunnel) => tunnel.daemon(End::A).snapshot().map(Some),
+            Self::Plain | Self::Mptcp { .. } | Self::Adapter(_) => Ok(None),
         }
     }
 

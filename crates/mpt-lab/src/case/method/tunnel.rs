@@ -19,12 +19,18 @@ use crate::topology::End;
 const NAME: &str = daemon::Tunnel::NAME;
 /// Second byte of the addresses inside.
 const INSIDE: u8 = 72;
+/// The same of a second connection, its name and that of its device, and the GRE key by which its packets are told from those of
+/// the first.
+const SECOND_INSIDE: u8 = 74;
+const SECOND_NAME: &str = "mpt1";
+const SECOND_KEY: i64 = 1;
 
 /// Two daemons; they end when this is dropped.
 #[derive(Debug)]
 pub(in crate::case) struct Tunnel {
     daemons: [Daemon; 2],
     inner: u8,
+    second_connection: bool,
 }
 
 impl Tunnel {
@@ -47,7 +53,9 @@ impl Tunnel {
             };
             Daemon::start(program, network.host(end), &end.to_string(), directory, text)
         };
-        let mut tunnel = Self { daemons: [start(End::A)?, start(End::B)?], inner: spec.inner };
+        let TunnelSpec { inner, second_connection, .. } = *spec;
+        let daemons = [start(End::A)?, start(End::B)?];
+        let mut tunnel = Self { daemons, inner, second_connection };
         for daemon in &mut tunnel.daemons {
             daemon.wait_until("not every path is up", interrupt, |snapshot| {
                 snapshot.connections.iter().all(|it| it.state == ConnectionState::Up)
@@ -59,6 +67,12 @@ impl Tunnel {
     /// The address of an end inside.
     pub(super) fn address(&self, end: End) -> IpAddr {
         network::inside(INSIDE, 0, end, self.inner)
+    }
+
+    /// The same on the second connection, if there is one.
+    pub(super) fn second_address(&self, end: End) -> Option<IpAddr> {
+        let address = || network::inside(SECOND_INSIDE, 0, end, self.inner);
+        self.second_connection.then(address)
     }
 
     /// The daemon at one end.
@@ -103,45 +117,56 @@ fn configuration(
     if let Some(key) = key {
         daemon.insert("private_key_file".into(), string(&key.display()));
     }
-    let (here, there) = (end, end.other());
-    let inside = |end| network::inside(INSIDE, 0, end, spec.inner);
-    let prefix = if spec.inner == 6 { 64 } else { 24 };
-    let mut device = Table::new();
-    device.insert("name".into(), string(&NAME));
-    device.insert("addresses".into(), vec![format!("{}/{prefix}", inside(here))].into());
+    let (mut devices, mut connections) = (Vec::new(), Vec::new());
+    let all = [(NAME, INSIDE, None), (SECOND_NAME, SECOND_INSIDE, Some(SECOND_KEY))];
+    for (name, block, gre_key) in all.into_iter().take(1 + usize::from(spec.second_connection)) {
+        let inside = |end| network::inside(block, 0, end, spec.inner);
+        let prefix = if spec.inner == 6 { 64 } else { 24 };
+        let mut device = Table::new();
+        device.insert("name".into(), string(&name));
+        device.insert("addresses".into(), vec![format!("{}/{prefix}", inside(end))].into());
+        devices.push(Value::Table(device));
 
-    let mut connection = Table::new();
-    connection.insert("name".into(), string(&NAME));
-    connection.insert("device".into(), string(&NAME));
-    connection.insert("networks".into(), vec![inside(there).to_string()].into());
-    connection.extend(own(&spec.connection));
-    if key.is_some() {
-        let peer = connection.entry("peer").or_insert_with(|| Table::new().into());
-        if let Value::Table(peer) = peer {
-            peer.insert("public_key".into(), string(&daemon::key(there).public()));
+        let mut connection = Table::new();
+        connection.insert("name".into(), string(&name));
+        connection.insert("device".into(), string(&name));
+        connection.insert("networks".into(), vec![inside(end.other()).to_string()].into());
+        connection.extend(own(&spec.connection));
+        connection.extend(gre_key.map(|key| ("key".into(), Value::Integer(key))));
+        if key.is_some() {
+            let peer = connection.entry("peer").or_insert_with(|| Table::new().into());
+            if let Value::Table(peer) = peer {
+                peer.insert("public_key".into(), string(&daemon::key(end.other()).public()));
+            }
         }
+        connection.insert("path".into(), paths(spec, links, end).into());
+        connections.push(Value::Table(connection));
     }
+
+    let mut file = Table::new();
+    file.insert("daemon".into(), daemon.into());
+    file.insert("device".into(), devices.into());
+    file.insert("connection".into(), connections.into());
+    file
+}
+
+/// The paths of each connection at one end.
+fn paths(spec: &TunnelSpec, links: &[String], end: End) -> Vec<Value> {
     let keys = match end {
         End::A => &spec.paths_a,
         End::B => &spec.paths_b,
     };
     let path = |(number, name): (usize, &String)| {
         let mut path = Table::new();
-        path.insert("name".into(), string(name));
-        for (key, end) in [("local", here), ("remote", there)] {
-            path.insert(key.into(), string(&network::address(number, end, spec.outer)));
+        path.insert("name".into(), Value::String(name.clone()));
+        for (key, end) in [("local", end), ("remote", end.other())] {
+            let address = network::address(number, end, spec.outer);
+            path.insert(key.into(), Value::String(address.to_string()));
         }
         path.extend(keys.get(number).map(own).unwrap_or_default());
         Value::Table(path)
     };
-    let paths: Vec<Value> = links.iter().enumerate().map(path).collect();
-    connection.insert("path".into(), paths.into());
-
-    let mut file = Table::new();
-    file.insert("daemon".into(), daemon.into());
-    file.insert("device".into(), vec![Value::Table(device)].into());
-    file.insert("connection".into(), vec![Value::Table(connection)].into());
-    file
+    links.iter().enumerate().map(path).collect()
 }
 
 fn own(keys: &BTreeMap<String, Value>) -> Table {
@@ -158,6 +183,7 @@ mod tests {
             inner: 4,
             outer: 6,
             session: true,
+            second_connection: false,
             connection: [
                 ("window".into(), Value::from(800)),
                 (
@@ -195,5 +221,28 @@ mod tests {
         assert!(b["daemon"].get("private_key_file").is_none());
         assert!(b["connection"][0]["path"][0].get("weight").is_none());
         assert_eq!(b["device"][0]["addresses"][0].as_str(), Some("10.72.0.2/24"));
+        assert_eq!(b["connection"].as_array().map(Vec::len), Some(1));
+    }
+
+    #[test]
+    fn a_second_connection_has_the_same_paths_and_a_key_of_its_own() {
+        let spec = TunnelSpec {
+            inner: 4,
+            outer: 4,
+            session: true,
+            second_connection: true,
+            connection: BTreeMap::new(),
+            paths_a: Vec::new(),
+            paths_b: Vec::new(),
+        };
+        let (links, key) = (["path1".to_owned()], Path::new("/k"));
+        let file = configuration(&spec, &links, End::A, Some(key), Path::new("/s"));
+        let [first, second] = [0, 1].map(|number| &file["connection"][number]);
+        assert_eq!(first["path"], second["path"]);
+        assert_eq!(first["peer"], second["peer"]);
+        assert_eq!((first.get("key"), second["key"].as_integer()), (None, Some(1)));
+        assert_eq!(second["networks"][0].as_str(), Some("10.74.0.2"));
+        assert_eq!(file["device"][1]["addresses"][0].as_str(), Some("10.74.0.1/24"));
+        assert_eq!(file["device"][1]["name"], second["device"]);
     }
 }

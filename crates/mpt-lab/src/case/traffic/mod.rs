@@ -1,8 +1,8 @@
 //! The traffic of a measurement, from host a to host b, and what it says about itself.
 
 mod download;
+mod flows;
 mod iperf;
-mod mptcp;
 mod ping;
 mod rtp;
 
@@ -22,9 +22,10 @@ use crate::interrupt::Interrupt;
 use crate::poll::POLL;
 use crate::process::Talking;
 use crate::topology::Host;
+use crate::traffic::Transport;
 
 /// What connecting, exchanging results and leaving may take on a slow machine and over a bad network.
-const GRACE: Duration = Duration::from_secs(30);
+pub(super) const GRACE: Duration = Duration::from_secs(30);
 /// How long a server may take until it listens.
 const START: Duration = Duration::from_secs(10);
 
@@ -85,10 +86,13 @@ pub(super) fn prepare(
 ) -> Result<Box<dyn Ready>> {
     Ok(match (traffic, method) {
         (&Traffic::Tcp { flows, duration, .. }, Method::Mptcp) => {
-            Box::new(mptcp::Ready::for_time(flows, duration, congestion, ends)?)
+            Box::new(flows::Ready::for_time(Transport::Mptcp, flows, duration, congestion, ends)?)
+        }
+        (&Traffic::Tcp { flows, duration, own: true, .. }, _) => {
+            Box::new(flows::Ready::for_time(Transport::Tcp, flows, duration, congestion, ends)?)
         }
         (&Traffic::Download { bytes, limit, .. }, Method::Mptcp) => {
-            Box::new(mptcp::Ready::of_a_file(bytes, limit, congestion, ends)?)
+            Box::new(flows::Ready::of_a_file(bytes, limit, congestion, ends)?)
         }
         (_, Method::Mptcp) => bail!("Multipath TCP carries TCP only"),
         (&Traffic::Tcp { flows, duration, .. }, _) => {
@@ -113,7 +117,9 @@ pub(super) fn programs(
     method: &Method,
 ) -> Vec<(&'static str, &'static [&'static str])> {
     match (traffic, method) {
-        (_, Method::Mptcp) | (Traffic::Rtp { .. }, _) => Vec::new(),
+        (_, Method::Mptcp) | (Traffic::Rtp { .. } | Traffic::Tcp { own: true, .. }, _) => {
+            Vec::new()
+        }
         (Traffic::Tcp { .. } | Traffic::Udp { .. }, _) => vec![("iperf3", &["--version"])],
         (Traffic::Ping { .. }, _) => vec![("ping", &["-V"])],
         (Traffic::Download { protocol, .. }, _) => download::programs(*protocol),
@@ -137,14 +143,14 @@ fn wait_until_it_listens(server: &mut Talking, port: u16, interrupt: &Interrupt)
 }
 
 impl Outcome {
-    fn metric(&mut self, name: &str, value: Option<f64>) {
+    pub(super) fn metric(&mut self, name: &str, value: Option<f64>) {
         // Neither is a number in JSON.
         if let Some(value) = value.filter(|value| value.is_finite()) {
             self.metrics.insert(name.into(), value);
         }
     }
 
-    fn series(&mut self, name: &str, unit: &str, values: Vec<f64>) {
+    pub(super) fn series(&mut self, name: &str, unit: &str, values: Vec<f64>) {
         let step = analysis::STEP.as_secs_f64();
         self.series.insert(name.into(), Series { unit: unit.into(), step, values });
     }

@@ -146,9 +146,49 @@ const BAD: &[(&str, &str, &str)] = &[
         "x.toml:18: channel.queue: a medium that stations share does not serve flows in turns",
     ),
     (
+        "[traffic]",
+        "[[beside]]\nkind = \"ping\"\n[traffic]",
+        "x.toml:18: beside.interval: missing; write for example interval = \"100ms\"",
+    ),
+    (
+        "[traffic]",
+        "[[beside]]\nkind = \"ping\"\ninterval = \"1ms\"\n[traffic]",
+        "x.toml:20: beside.interval: too short; write at least \"10ms\"",
+    ),
+    (
+        "[traffic]",
+        "[[beside]]\nkind = \"page\"\ninterval = \"1s\"\n[traffic]",
+        "x.toml:20: beside.interval: this kind has no interval; it has pause",
+    ),
+    (
+        "[traffic]",
+        "[[beside]]\nkind = \"rival\"\nover = \"path9\"\n[traffic]",
+        "x.toml:20: beside.over: there is no link \"path9\"; write one of path1, path2, or \"second-connection\"",
+    ),
+    (
+        "[traffic]",
+        "[[beside]]\nkind = \"tea\"\n[traffic]",
+        "x.toml:19: beside.kind: unknown variant `tea`",
+    ),
+    (
+        "[traffic]",
+        "[measure]\nfrom = \"9.5s\"\n[traffic]",
+        "measure.to: less than a second after \"from\"; write a later time",
+    ),
+    (
+        "[traffic]",
+        "[measure]\nwatch = \"1ms\"\n[traffic]",
+        "x.toml:19: measure.watch: too often; write at least \"50ms\"",
+    ),
+    (
+        "[traffic]",
+        "[measure]\nreach = [{ step = \"up\", after = \"1s\", until = \"2s\", rate = \"1mbit\" }]\n[traffic]",
+        "x.toml:19: measure.reach: a rate has to be held for 3 s",
+    ),
+    (
         "kind = \"tcp\"",
         "kind = \"sctp\"",
-        "x.toml:19: traffic.kind: unknown variant `sctp`, expected one of `tcp`, `udp`",
+        "x.toml:19: traffic.kind: unknown variant `sctp`, expected one of `tcp`, `bulk`, `udp`",
     ),
     (
         "duration = \"5s\"\n",

@@ -1,5 +1,7 @@
 //! The experiments that come with the laboratory.
 
+use std::collections::BTreeSet;
+
 use super::super::*;
 use crate::case::Method;
 
@@ -13,22 +15,52 @@ fn every_experiment_of_the_catalogue_is_right() {
     }
 }
 
-/// Nothing is said of the paths of the row that has to find it out.
+/// The experiments on networks of which nothing is configured, and in how many cells each has the row that finds it out.
+const NOTHING_CONFIGURED: [(&str, usize); 11] = [
+    ("real-networks", 13),
+    ("papers-cells", 14),
+    ("many-flows", 12),
+    ("path-sets", 3),
+    ("hard-links", 14),
+    ("rate-steps", 1),
+    ("competing", 4),
+    ("latency", 8),
+    ("lossy-networks", 14),
+    ("lossy-streams", 1),
+    ("repair-cost", 4),
+];
+
+/// Nothing but addresses and keys is said of the paths of the row that has to find it out.
 #[test]
-fn real_networks_configure_nothing() {
-    let plan = load("real-networks", &[], Mode::default()).unwrap();
-    let adaptive = plan.cases.iter().filter(|case| case.row == "adaptive");
-    let mut networks = 0;
-    for case in adaptive {
-        let Method::Tunnel(tunnel) = &case.spec.method else { panic!("{:?}", case.spec.method) };
-        assert!(tunnel.session);
-        assert!(tunnel.connection.is_empty(), "{:?}", tunnel.connection);
-        for path in tunnel.paths_a.iter().chain(&tunnel.paths_b) {
-            assert!(path.is_empty(), "{path:?}");
+fn networks_of_which_nothing_is_configured_are_that() {
+    for (name, cells) in NOTHING_CONFIGURED {
+        let plan = load(name, &[], Mode::default()).unwrap();
+        assert!(plan.strict, "{name}");
+        let adaptive: Vec<_> = plan.cases.iter().filter(|case| case.row == "adaptive").collect();
+        for case in &adaptive {
+            let Method::Tunnel(tunnel) = &case.spec.method else { panic!("{name}: no tunnel") };
+            assert!(tunnel.session);
+            assert!(tunnel.connection.is_empty(), "{name}: {:?}", tunnel.connection);
+            for path in tunnel.paths_a.iter().chain(&tunnel.paths_b) {
+                assert!(path.is_empty(), "{name}: {path:?}");
+            }
         }
-        networks += 1;
+        let found: BTreeSet<_> = adaptive.iter().map(|case| &case.cell).collect();
+        assert_eq!(found.len(), cells, "{name}");
+        let judged = plan.expectations.iter().any(|it| it.row == "adaptive" && !it.goal);
+        assert!(judged, "{name} demands nothing");
     }
-    assert_eq!(networks, 13 * 3);
+}
+
+/// Where a few random losses decide what a run gives, there are more of them.
+#[test]
+fn lossy_cells_of_the_real_networks_are_measured_five_times() {
+    let plan = load("real-networks", &[], Mode::default()).unwrap();
+    let times = |network: &str| {
+        let cases = plan.cases.iter().filter(|case| case.cell["network"] == network);
+        cases.filter(|case| case.row == "adaptive").count()
+    };
+    assert_eq!(["baseline", "loss_05", "loss_2", "congested"].map(times), [3, 5, 5, 5]);
 }
 
 #[test]

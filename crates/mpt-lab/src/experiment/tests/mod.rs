@@ -3,6 +3,7 @@
 mod bad;
 mod catalogue;
 mod links;
+mod observed;
 
 use std::time::Duration;
 

@@ -2,13 +2,14 @@
 
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{Shutdown, TcpStream};
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 
 use super::arrived::{Arrived, BIN};
 use super::{Moment, Task};
+use crate::traffic::Flag;
 
 /// Length of a write, as iperf3's.
 const CHUNK: usize = 128 * 1024;
@@ -31,15 +32,10 @@ impl Task {
     }
 }
 
-pub(super) fn send(
-    mut stream: &TcpStream,
-    task: Task,
-    began: Instant,
-    stop: &AtomicBool,
-) -> Result<()> {
+pub(super) fn send(mut stream: &TcpStream, task: Task, began: Instant, stop: &Flag) -> Result<()> {
     let chunk = vec![0x5a; CHUNK];
     let mut left = task.bytes();
-    let over = || stop.load(Ordering::Relaxed) || began.elapsed() >= task.limit();
+    let over = || stop.is_set() || began.elapsed() >= task.limit();
     while left > 0 && !over() {
         let length = usize::try_from(left).unwrap_or(CHUNK).min(CHUNK);
         match stream.write(&chunk[..length]) {
@@ -59,13 +55,13 @@ pub(super) fn receive(
     mut stream: &TcpStream,
     task: Task,
     began: Instant,
-    stop: &AtomicBool,
+    stop: &Flag,
     received: &AtomicU64,
 ) -> Result<Arrived> {
     let start = Moment::now().before(began.elapsed());
     let mut arrived = Arrived { start, bins: Vec::new(), end: Duration::ZERO };
     let mut buffer = vec![0; 2 * CHUNK];
-    let over = || stop.load(Ordering::Relaxed) || began.elapsed() >= task.limit();
+    let over = || stop.is_set() || began.elapsed() >= task.limit();
     loop {
         let (length, ended) = match stream.read(&mut buffer) {
             Ok(0) if task == Task::Endless && !over() => bail!("TCP ended at the receiver"),
@@ -111,7 +107,7 @@ mod tests {
                 drop(receiving);
             });
             let task = Task::Time(Duration::from_millis(limit));
-            let sent = send(&sending, task, Instant::now(), &AtomicBool::new(false));
+            let sent = send(&sending, task, Instant::now(), &Flag::default());
             assert_eq!(sent.is_ok(), as_it_should_be, "{sent:?}");
             leave.join().unwrap();
         }
@@ -126,7 +122,7 @@ mod tests {
         };
         let (sending, receiving) = pair();
         let task = Task::Bytes(1_000_000, Duration::from_secs(60));
-        let (began, stop, received) = (Instant::now(), AtomicBool::new(false), AtomicU64::new(0));
+        let (began, stop, received) = (Instant::now(), Flag::default(), AtomicU64::new(0));
         let arrived = thread::scope(|scope| {
             scope.spawn(|| send(&sending, task, began, &stop).unwrap());
             receive(&receiving, task, began, &stop, &received).unwrap()

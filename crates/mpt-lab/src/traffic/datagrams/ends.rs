@@ -3,7 +3,7 @@
 use std::io::{self, ErrorKind, IoSliceMut};
 use std::net::{SocketAddr, UdpSocket};
 use std::os::fd::AsRawFd;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -15,6 +15,7 @@ use nix::sys::time::TimeSpec;
 
 use super::arrivals::Arrival;
 use super::{HEADER, Moment, Pace, Plan};
+use crate::traffic::Flag;
 
 /// Where datagrams leave more often than every [`OFTEN`], those due within this time leave together: small sleeps are long on a
 /// busy machine.
@@ -34,7 +35,7 @@ pub(super) fn send(
     socket: &UdpSocket,
     to: SocketAddr,
     plan: Plan,
-    stop: &AtomicBool,
+    stop: &Flag,
     sent: &AtomicU64,
 ) -> Result<Moment> {
     let Plan { size, pace, count, batches } = plan;
@@ -53,7 +54,7 @@ pub(super) fn send(
         if early > together {
             thread::sleep(if batches { early.max(PERIOD) } else { early });
         }
-        if stop.load(Ordering::Relaxed) {
+        if stop.is_set() {
             break;
         }
         let (now, moment) = (start.elapsed() + together, Moment::now());
@@ -105,13 +106,13 @@ impl Times {
     }
 }
 
-pub(super) fn receive(socket: &UdpSocket, plan: Plan, stop: &AtomicBool) -> Result<Vec<Arrival>> {
+pub(super) fn receive(socket: &UdpSocket, plan: Plan, stop: &Flag) -> Result<Vec<Arrival>> {
     let mut arrivals = Vec::new();
     let mut buffer = vec![0; if plan.batches { 1 << 16 } else { plan.size }];
     // The length of each datagram of a super-packet, and the time.
     let mut control = cmsg_space!(i32, TimeSpec);
     loop {
-        let is_last = stop.load(Ordering::Relaxed);
+        let is_last = stop.is_set();
         loop {
             let mut slices = [IoSliceMut::new(&mut buffer)];
             let (socket, flags) = (socket.as_raw_fd(), MsgFlags::MSG_DONTWAIT);

@@ -6,7 +6,7 @@ mod ends;
 
 use std::net::{SocketAddr, UdpSocket};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ use anyhow::{Context, Result, anyhow, ensure};
 use nix::sys::socket::setsockopt;
 use nix::sys::socket::sockopt::{ReceiveTimestampns, UdpGroSegment, UdpGsoSegment};
 
-use super::{Moment, buffer};
+use super::{Moment, Stop, buffer};
 use crate::topology::Host;
 
 pub(crate) use arrivals::{Arrival, Arrivals};
@@ -63,26 +63,6 @@ pub(crate) struct Stream {
     stop_receiving: Stop,
     sender: Option<JoinHandle<Result<Moment>>>,
     receiver: Option<JoinHandle<Result<Vec<Arrival>>>>,
-}
-
-/// Tells a thread to end, at the latest when it is dropped.
-#[derive(Debug, Default)]
-struct Stop(Arc<AtomicBool>);
-
-impl Stop {
-    fn now(&self) {
-        self.0.store(true, Ordering::Relaxed);
-    }
-
-    fn flag(&self) -> Arc<AtomicBool> {
-        Arc::clone(&self.0)
-    }
-}
-
-impl Drop for Stop {
-    fn drop(&mut self) {
-        self.now();
-    }
 }
 
 impl Plan {

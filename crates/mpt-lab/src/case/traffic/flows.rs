@@ -1,18 +1,20 @@
-//! Bulk data over Multipath TCP by flows of our own: iperf3 speaks it from 3.19 on only, and servers and clients of FTP and HTTP
-//! hardly ever.
+//! Bulk data by flows of our own: over Multipath TCP, which iperf3 speaks from 3.19 on only and servers and clients of FTP and
+//! HTTP hardly ever; and over TCP where it has to be known when the flow began.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::thread;
 use std::time::Duration;
 
-use anyhow::{Result, bail};
+use anyhow::{Result, anyhow, bail};
 
 use super::{Ends, Outcome, Running};
 use crate::case::cpu::Watched;
 use crate::case::{analysis, metric};
 use crate::interrupt::Interrupt;
 use crate::poll::POLL;
-use crate::traffic::bulk::{Arrived, Flow, Listener, Plan, Task, Transport};
+use crate::traffic::Transport;
+use crate::traffic::bulk::{Arrived, Flow, Listener, Plan, Task};
 
 /// TCP port at the receiver.
 const PORT: u16 = 5301;
@@ -33,12 +35,13 @@ struct Transfer {
 
 impl Ready {
     pub(super) fn for_time(
+        transport: Transport,
         flows: u16,
         duration: Duration,
         congestion: &str,
         ends: Ends<'_>,
     ) -> Result<Self> {
-        Self::new(flows, Task::Time(duration), congestion, ends)
+        Self::new(transport, flows, Task::Time(duration), congestion, ends)
     }
 
     pub(super) fn of_a_file(
@@ -47,12 +50,17 @@ impl Ready {
         congestion: &str,
         ends: Ends<'_>,
     ) -> Result<Self> {
-        Self::new(1, Task::Bytes(bytes, limit), congestion, ends)
+        Self::new(Transport::Mptcp, 1, Task::Bytes(bytes, limit), congestion, ends)
     }
 
-    fn new(flows: u16, task: Task, congestion: &str, ends: Ends<'_>) -> Result<Self> {
-        let (transport, congestion) = (Transport::Mptcp, congestion.to_owned());
-        let plan = Plan { transport, congestion, buffer: None, task };
+    fn new(
+        transport: Transport,
+        flows: u16,
+        task: Task,
+        congestion: &str,
+        ends: Ends<'_>,
+    ) -> Result<Self> {
+        let plan = Plan { transport, congestion: congestion.to_owned(), buffer: None, task };
         let listener = Listener::open(ends.b, SocketAddr::new(ends.to, PORT), plan)?;
         Ok(Self { listener, flows, task })
     }
@@ -61,8 +69,17 @@ impl Ready {
 impl super::Ready for Ready {
     fn start(self: Box<Self>, ends: Ends<'_>) -> Result<Box<dyn Running>> {
         let Self { listener, flows, task } = *self;
-        let start = |_| listener.start(ends.a, Some(ends.from));
-        let flows = (0..flows).map(start).collect::<Result<Vec<Flow>>>()?;
+        let prepare = |_| listener.prepare(ends.a, Some(ends.from));
+        let prepared = (0..flows).map(prepare).collect::<Result<Vec<_>>>()?;
+        // All at once: to connect takes a round-trip time each.
+        let flows = thread::scope(|scope| {
+            let started = prepared.into_iter().map(|flow| scope.spawn(|| flow.start()));
+            let started: Vec<_> = started.collect();
+            let flow = |thread: thread::ScopedJoinHandle<'_, Result<Flow>>| {
+                thread.join().map_err(|_| anyhow!("a flow failed"))?
+            };
+            started.into_iter().map(flow).collect::<Result<Vec<Flow>>>()
+        })?;
         Ok(Box::new(Transfer { task, flows }))
     }
 }

@@ -1,0 +1,104 @@
+//! What is observed of a measurement besides its traffic.
+
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+/// What is observed of a measurement besides its traffic, and which part of the time counts.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Observation {
+    /// What runs beside the traffic.
+    pub(crate) beside: Vec<Beside>,
+    /// How long it runs alone before the traffic begins.
+    pub(crate) lead: Duration,
+    /// The part of the traffic's time that counts: from, to.
+    pub(crate) counts: (Duration, Duration),
+    /// How often the daemon at host `a` is asked what it knows of its paths, if it is.
+    pub(crate) watch: Option<Duration>,
+    /// Rates that are to be reached again after a change of the links.
+    pub(crate) targets: Vec<Target>,
+}
+
+/// Something that runs beside the traffic, through the same tunnel unless it says otherwise.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", tag = "kind", deny_unknown_fields)]
+pub(crate) enum Beside {
+    /// Echo requests by `ping` from `a` to `b`.
+    Ping {
+        /// Time between two of them.
+        interval: Duration,
+    },
+    /// Short messages over one TCP connection from `a`, each of which `b` sends back, as a remote shell does with keys.
+    Echo {
+        /// Time between two of them.
+        interval: Duration,
+    },
+    /// A web page of 30 objects that `b` loads from `a` over 6 connections, again and again.
+    Page {
+        /// Time between the end of one load and the beginning of the next.
+        pause: Duration,
+    },
+    /// A TCP flow from `a` to `b` that is not part of the traffic.
+    Rival {
+        /// Which way it goes.
+        over: Over,
+        /// How long after the traffic it begins.
+        after: Duration,
+        /// Its congestion control.
+        congestion: String,
+    },
+}
+
+/// Which way a rival goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub(crate) enum Over {
+    /// A link, outside of any tunnel: its index.
+    Link(usize),
+    /// The second connection between the daemons.
+    SecondConnection,
+}
+
+/// A rate that the traffic is to reach after something has changed.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Target {
+    /// Which metric the time becomes.
+    pub(crate) step: Step,
+    /// When the change happens, since the traffic began.
+    pub(crate) after: Duration,
+    /// Until when the rate has to have been held.
+    pub(crate) until: Duration,
+    /// What the paths carry of payload then, in bit/s.
+    pub(crate) rate: u64,
+}
+
+/// Which way a rate has gone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Step {
+    /// It has fallen.
+    Down,
+    /// It has risen.
+    Up,
+}
+
+impl Observation {
+    /// Whether nothing is observed that was not always: such a measurement keeps the name that it has without.
+    pub(crate) fn is_usual(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+impl Default for Observation {
+    fn default() -> Self {
+        Self {
+            beside: Vec::new(),
+            lead: Duration::ZERO,
+            counts: (Duration::from_secs(3), Duration::from_secs(10)),
+            watch: None,
+            targets: Vec::new(),
+        }
+    }
+}

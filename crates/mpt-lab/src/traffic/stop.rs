@@ -1,0 +1,37 @@
+//! The end of threads.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Tells threads to end, at the latest when it is dropped.
+#[derive(Debug, Default)]
+pub(crate) struct Stop(Flag);
+
+/// What such a thread looks at.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Flag(Arc<AtomicBool>);
+
+impl Stop {
+    /// Ends them.
+    pub(crate) fn now(&self) {
+        self.0.0.store(true, Ordering::Relaxed);
+    }
+
+    /// For a thread.
+    pub(crate) fn flag(&self) -> Flag {
+        self.0.clone()
+    }
+}
+
+impl Flag {
+    /// Whether the thread has to end.
+    pub(crate) fn is_set(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+impl Drop for Stop {
+    fn drop(&mut self) {
+        self.now();
+    }
+}
