@@ -167,6 +167,27 @@ def initiations(peer, config):
     return done
 
 
+def joins(peer, config):
+    """Initiations with one token under ever other keys, none of them confirmed."""
+    import peer as peers
+
+    private = peer.private
+
+    def make(n):
+        peer.private = os.urandom(32)
+        peer.send_frame(1, peers.Attempt(peer, None).frame(1))
+
+    done = storm(peer, {**config, "rate": min(config["rate"], 500)}, make)
+    peer.private = private
+    return done
+
+
+def join_requests(peer, config):
+    """The request to join again and again, by hosts of all names."""
+    names = ["", "a", "x" * 900, "../../etc", "a\nb", '"]\n[[client]]\nname = "b', "\u00fc" * 100, "a.b"]
+    return in_a_row(peer, config, [{"join": {"host": name}} for name in names])
+
+
 def in_a_row(peer, config, bodies):
     """Requests with ids in order, one body after the other."""
     bodies = [json.dumps(body).encode() for body in bodies]

@@ -17,6 +17,7 @@ mod scene;
 mod forged_data_costs_what_the_protocol_says;
 mod memory_stays_flat;
 mod no_client_disturbs_another;
+mod nobody_joins_without_a_token_of_its_own;
 mod nobody_off_the_paths_disturbs_a_peer;
 mod nobody_on_a_path_disturbs_more_than_that_path;
 mod the_document_is_enough_to_write_a_peer;

@@ -10,6 +10,7 @@ use serde_json::json;
 use crate::hosts::Identity;
 use crate::kit::{Program, alone};
 use crate::no_client_disturbs_another::KINDS;
+use crate::nobody_joins_without_a_token_of_its_own::token;
 use crate::nobody_off_the_paths_disturbs_a_peer::{CONTROL, DATA, ICMP};
 use crate::scene::{RATE, Scene};
 use crate::the_document_is_enough_to_write_a_peer::create;
@@ -31,13 +32,15 @@ fn however_long_everybody_attacks() {
         config.pool("inside").set("networks", vec!["10.73.0.0/24"]);
         config.client("mallory").set("public_key", mallory.public()).set("pool", "inside");
     });
-    let strangers: Vec<&str> = [&DATA[..], &ICMP, &CONTROL].concat();
+    let strangers: Vec<&str> = [&DATA[..], &ICMP, &CONTROL, &["joins_by_name"]].concat();
+    let token = token(&scene);
     // Off the path at half of the rate, with a key at the other half.
     let each = (total / 2.0).min(20.0) / strangers.len() as f64;
     let round = || {
         let offpath = json!({
             "from": "10.71.1.1:4754", "to": "10.71.1.2:4754", "networks": ["10.72.0.1", "10.72.0.2"],
             "responder": scene.identities[1].public(), "kinds": strangers, "rate": RATE / 2, "seconds": each,
+            "token": token.id,
         });
         let onpath = json!({
             "ports": ["a1", "b1"], "record": 0.5, "kinds": ["sealed", "reflect", "alter"],

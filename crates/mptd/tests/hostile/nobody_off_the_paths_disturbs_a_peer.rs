@@ -20,7 +20,7 @@ pub(crate) const DATA: [&str; 11] = [
     "multicast",
 ];
 pub(crate) const ICMP: [&str; 2] = ["icmp_unreachable", "icmp_too_big"];
-pub(crate) const CONTROL: [&str; 7] = [
+pub(crate) const CONTROL: [&str; 8] = [
     "bad_version",
     "malformed_frame",
     "bad_mac",
@@ -28,6 +28,7 @@ pub(crate) const CONTROL: [&str; 7] = [
     "responses",
     "cookies",
     "strangers",
+    "joins_of_no_token",
 ];
 
 /// Sends the kinds one after the other. `sealed`: whether the correct peers seal their data.

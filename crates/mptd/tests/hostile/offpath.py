@@ -3,7 +3,8 @@
     offpath.py CONFIG
 
 CONFIG is JSON: "to" and "from" (the ends of a path), "networks" (inner addresses: of the sender's end, of the receiver's), "responder" (public key of
-the receiver, base64), "kinds", "rate", "seconds", "sealed" (whether the ends seal their data). For each kind it prints a line of JSON: what it sent, how fast, and the counters that have to grow by it.
+the receiver, base64), "kinds", "rate", "seconds", "sealed" (whether the ends seal their data), "token" (the name of a token with which a host may join) and
+"recording" (a file with recorded initiations in hexadecimal). For each kind it prints a line of JSON: what it sent, how fast, and the counters that have to grow by it.
 """
 import base64
 import json
@@ -45,6 +46,7 @@ class Attack:
         self.inner = config["networks"]
         self.rate = config["rate"]
         self.responder = base64.b64decode(config["responder"])
+        self.token, self.recording = config.get("token"), config.get("recording")
         self.random = random.Random(config.get("seed", 1))
 
     def kind(self, name):
@@ -166,15 +168,43 @@ class Attack:
         frames = [bytes([3, wire.VERSION]) + self._bytes(wire.COOKIE_LENGTH - 2) for _ in range(VARIANTS)]
         return self._control(frames), "unknown_index"
 
-    def _strangers(self):
-        """Initiations of a key that is not configured, by someone who knows the responder's."""
-        own, frames = os.urandom(32), []
+    def _initiations(self, hello):
+        frames = []
         for index in range(VARIANTS):
-            handshake = noise.Handshake(wire.PROLOGUE, own, self.responder)
-            message = handshake.write_1(os.urandom(32), wire.hello("tunnel"))
+            handshake = noise.Handshake(wire.PROLOGUE, os.urandom(32), self.responder)
+            message = handshake.write_1(os.urandom(32), hello())
             frames.append(wire.initiation(self.responder, 1, index, message))
+        return frames
+
+    def _unknown_peers(self, frames):
         # From 51 in a second on a cookie is demanded first.
         return self._anywhere(frames), ("unknown_peer", "cookies_sent") if self.rate > 50 else "unknown_peer"
+
+    def _strangers(self):
+        """Initiations of keys that are not configured, by someone who knows the responder's."""
+        return self._unknown_peers(self._initiations(lambda: wire.hello("tunnel")))
+
+    def _joins_of_no_token(self):
+        """Initiations of hosts that want to join with tokens that do not exist."""
+        return self._unknown_peers(self._initiations(lambda: wire.hello(wire.token(os.urandom(16))[0], 3)))
+
+    def _joins_by_name(self):
+        """Initiations of hosts that know how a token is called, each repeated again and again."""
+        frames = self._initiations(lambda: wire.hello(self.token, 3))
+        return self._anywhere(frames), "cookies_sent" if self.rate > 50 else None
+
+    def _recorded_joins(self):
+        """The initiations of a host that has joined, while its token is kept: each is answered as it was, since it is a copy of one that was answered."""
+        return self._anywhere(self._recorded()), None
+
+    def _recorded_joins_later(self):
+        """The same when the token is gone."""
+        return self._unknown_peers(self._recorded())
+
+    def _recorded(self):
+        with open(self.recording, encoding="ascii") as file:
+            frames = [bytes.fromhex(line) for line in file.read().split()]
+        return (frames * VARIANTS)[:VARIANTS]
 
 
 def main():

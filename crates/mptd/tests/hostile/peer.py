@@ -2,8 +2,9 @@
 
     peer.py CONFIG
 
-CONFIG is JSON: "key" (file with the private key), "peer" (public key, base64), "psk" (file, or absent), "name" (of the connection), "paths" (pairs of
-a local and a remote address), "create" (the body of a create request, or absent), "do" (a list of steps) and, for abuse, "rate" and "seconds".
+CONFIG is JSON: "key" (file with the private key; absent: a new one), "peer" (public key, base64), "psk" (file, or absent), "name" (of the connection),
+"paths" (pairs of a local and a remote address), "create" (the body of a create request, or absent), "do" (a list of steps) and, for abuse, "rate" and
+"seconds". For a host that joins, "token" has the secret of its token (base64) in place of "psk" and "name", and "host" what it calls itself.
 It prints one line of JSON for each step, and fails where the other end does not do as the document says.
 """
 import base64
@@ -38,10 +39,13 @@ class Peer:
     """The initiator of a session."""
 
     def __init__(self, config):
-        self.private = wire.read_key(config["key"])
+        self.private = wire.read_key(config["key"]) if config.get("key") else os.urandom(32)
         self.responder = base64.b64decode(config["peer"])
         self.psk = wire.read_key(config["psk"]) if config.get("psk") else None
-        self.name, self.kind = config["name"], config.get("kind", 1)
+        self.name, self.kind = config.get("name"), config.get("kind", 1)
+        if config.get("token"):
+            name, self.psk = wire.token(base64.b64decode(config["token"]))
+            self.name, self.kind = config.get("name", name), 3
         self.sockets = {}
         for number, (local, remote) in enumerate(config["paths"], 1):
             self.sockets[number] = bound(local), address(remote)
@@ -50,7 +54,8 @@ class Peer:
         self.acknowledged = None
         self.tokens, self.echoed, self.frames = {}, {}, {}
         self.results, self.inner, self.seen = {}, [], []
-        self.tables, self.cookies_seen, self.responses_seen = [], 0, 0
+        self.tables, self.cookies_seen, self.responses_seen, self.unopened = [], 0, 0, 0
+        self.record = open(config["record"], "w", encoding="ascii") if config.get("record") else None
         self.number, self.request = 0, wire.random32()
         self.weights = {number: (1, 0, 0) for number in self.sockets}
         self.answers = True
@@ -111,6 +116,8 @@ class Peer:
 
     def send_frame(self, path, frame):
         sock, remote = self.sockets[path]
+        if self.record and frame[0] == wire.INITIATION:
+            print(frame.hex(), file=self.record, flush=True)
         try:
             sock.sendto(wire.gre(CONTROL, self.key) + frame, remote)
         except OSError:
@@ -254,7 +261,12 @@ class Attempt:
         self.peer.responses_seen += 1
         assert frame[124:] == wire.mac1(noise.public(self.peer.private), frame[:124]), "MAC 1 of a response"
         handshake = self.handshake.copy()
-        welcome = handshake.read_2(frame[12:124])
+        try:
+            welcome = handshake.read_2(frame[12:124])
+        except noise.InvalidTag:
+            # It was made with another pre-shared key.
+            self.peer.unopened += 1
+            return False
         assert len(welcome) == 64 and welcome[1] >= 1, welcome
         there, back = handshake.split()
         self.peer.old, self.peer.keys = self.peer.keys, Keys(self.index, sender, there, back)

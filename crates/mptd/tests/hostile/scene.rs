@@ -14,7 +14,7 @@ use crate::hosts::{Beats, Config, Daemon, Host, Identity, Line, Pair, Pulse};
 /// Hostile packets per second.
 pub(crate) const RATE: u32 = 10_000;
 /// Kinds of hostile packets in all files of the kit, among which `HOSTILE_SECONDS` is divided.
-const KINDS: u32 = 59;
+const KINDS: u32 = 66;
 /// Time for one kind where `HOSTILE_SECONDS` is not given.
 const SHORT: f64 = 0.4;
 /// By how much a daemon may grow while it is attacked. What it keeps for its peers it has before.

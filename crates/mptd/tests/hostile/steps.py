@@ -74,6 +74,36 @@ def down(peer, _):
     return {}
 
 
+def together(_, config):
+    """The time that is agreed on with others (Unix time)."""
+    time.sleep(max(0, config["at"] - time.time()))
+    return {}
+
+
+def join(peer, config):
+    """The key of this host registered as that of a client, or why not (section 20.1)."""
+    return {"answer": peer.ask({"join": {"host": config["host"]}})}
+
+
+def other_requests(peer, config):
+    """Nothing but joining is answered in a session of this kind."""
+    codes = []
+    for body in ({"create": config["create"]}, {"delete": {}}, "show", {"join": 7}):
+        answer = peer.ask(body)
+        assert "error" in answer, answer
+        codes.append(answer["error"]["code"])
+    return {"codes": codes}
+
+
+def no_session(peer, _):
+    """No session comes of any handshake: how many responses did not open."""
+    try:
+        peer.connect(patience=3)
+    except TimeoutError:
+        return {"unopened": peer.unopened}
+    raise AssertionError("there is a session")
+
+
 def bad_requests(peer, _):
     """Bodies that are no request get an error, and the session goes on."""
     codes = []

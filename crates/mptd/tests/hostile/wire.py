@@ -46,6 +46,12 @@ def keyed(key, data, size=16):
     return hashlib.blake2s(data, digest_size=size, key=key).digest()
 
 
+def token(secret):
+    """Name and pre-shared key of a token with which a host joins (section 20.1)."""
+    name = hashlib.blake2s(b"mpt join id" + secret).digest()[:8].hex()
+    return name, hashlib.blake2s(b"mpt join key" + secret).digest()
+
+
 def mac1(receiver, data):
     """MAC 1 of a frame for the owner of a public key (section 12.1)."""
     return keyed(hashlib.blake2s(b"mpt mac1" + receiver).digest(), data)
