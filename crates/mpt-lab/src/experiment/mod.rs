@@ -23,6 +23,6 @@ mod tests;
 pub(crate) use catalogue::{names, text};
 pub(crate) use load::load;
 pub(crate) use mode::Mode;
-pub(crate) use plan::{Axis, Cell, Expectation, Plan, PlannedCase};
 #[cfg(test)]
-pub(crate) use plan::{Published, Row};
+pub(crate) use plan::Published;
+pub(crate) use plan::{Axis, Cell, Expectation, Plan, PlannedCase, Row};

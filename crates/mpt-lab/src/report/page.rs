@@ -212,7 +212,7 @@ impl<'a> Chapter<'a> {
                 summary { (capital(series)) " over time" }
                 p.small {
                     "The first sound repetition of each row"
-                    @if drawn.len() < self.grid.cells.len() { ", in " (count(drawn.len(), "cell")) " of " (self.grid.cells.len()) }
+                    @if drawn.len() < self.grid.cells.len() { ", in " (count(drawn.len(), "chart")) " of " (count(self.grid.cells.len(), "cell")) }
                     "; series.csv has everything."
                 }
                 (charts(&drawn))
@@ -301,8 +301,8 @@ fn axis_value(sheet: &Sheet, number: usize, axis: usize) -> Markup {
 
 fn figure(entry: &Entry, row: &str, first: bool) -> Markup {
     let class = match (row, first) {
-        ("ours", true) => "ours-column first",
-        ("ours", false) => "ours-column",
+        ("ours" | plots::ADAPTIVE, true) => "ours-column first",
+        ("ours" | plots::ADAPTIVE, false) => "ours-column",
         (SUM, _) => "sum-column first",
         (_, true) => "first",
         (_, false) => "",

@@ -7,7 +7,7 @@ use super::figure::{Figure, Grid, Outcome, is_path};
 use super::quantity::{Quantity, adds_up};
 use super::sheet::SUM;
 use crate::case::{CaseResult, Series};
-use crate::experiment::{Axis, Cell};
+use crate::experiment::{Axis, Cell, Row};
 
 /// More charts over time than this would not be looked at; `series.csv` has all.
 const TIME_CHARTS: usize = 12;
@@ -16,6 +16,10 @@ const TIME_POINTS: usize = 240;
 /// Where the largest distance of two neighbours is more than this many times the smallest, figures stand at equal
 /// distances, as on the papers' axes of window sizes.
 const UNEVEN: f64 = 12.0;
+/// Colours of the style sheet for what has none of its own.
+const OTHERS: usize = 4;
+/// The row of ours where nothing is configured; no experiment has it beside `ours`.
+pub(super) const ADAPTIVE: &str = "adaptive";
 
 /// The first metric over the last axis that varies: one chart for each place on the other axes.
 pub(super) fn over_axis(grid: &Grid) -> Vec<Chart> {
@@ -43,46 +47,74 @@ pub(super) fn over_axis(grid: &Grid) -> Vec<Chart> {
     charts.filter(|chart| !chart.is_empty()).collect()
 }
 
-/// A series over time: one chart for each cell, or for some of them.
+/// A series over time: one chart for each cell, or for some of them, with a line for each row. Of a series of each path, such as
+/// `path rate` with `path rate/path1` and so on, one chart for each row, with a line for each path.
 pub(super) fn over_time(grid: &Grid, series: &str) -> Vec<Chart> {
-    let charts = (0..grid.cells.len()).filter_map(|cell| {
-        let mut unit = None;
-        let mut last = 0f64;
+    let of_cell = |cell: usize| {
+        let mut charts: Vec<Chart> = of_rows(grid, cell, series).into_iter().collect();
         let rows = grid.results.plan.rows.iter();
-        let lines = rows.filter_map(|row| {
-            let found = sound(grid, cell, &row.name)?.series.get(series)?;
-            unit.get_or_insert_with(|| found.unit.clone());
-            last = last.max(found.values.len() as f64 * found.step);
-            let points = thinned(found).into_iter().map(Some).collect();
-            let (class, label) = (class(grid, &row.name), row.label.clone());
-            Some(Line { class, label, printed: false, joined: true, points })
-        });
-        let lines: Vec<_> = lines.collect();
-        let title = match grid.name(cell) {
-            name if name.is_empty() => series.to_owned(),
-            name => name,
-        };
-        let y_label = match unit? {
-            unit if unit.is_empty() => series.to_owned(),
-            unit => format!("{series}, {unit}"),
-        };
-        let (x_label, ticks) = ("seconds".to_owned(), round_ticks(last));
-        Some(Chart { title, x_label, y_label, ticks, lines, panel: true })
+        charts.extend(rows.filter_map(|row| of_paths(grid, cell, row, series)));
+        charts
+    };
+    let charts = (0..grid.cells.len()).flat_map(of_cell);
+    evenly(charts.filter(|chart| !chart.is_empty()).collect(), TIME_CHARTS)
+}
+
+/// One chart of a cell, with a line for each row that has the series.
+fn of_rows(grid: &Grid, cell: usize, series: &str) -> Option<Chart> {
+    let lines = grid.results.plan.rows.iter().filter_map(|row| {
+        let found = sound(grid, cell, &row.name)?.series.get(series)?;
+        Some((class(grid, &row.name), row.label.clone(), found))
     });
-    let charts: Vec<_> = charts.filter(|chart| !chart.is_empty()).collect();
-    evenly(charts, TIME_CHARTS)
+    let title = match grid.name(cell) {
+        name if name.is_empty() => series.to_owned(),
+        name => name,
+    };
+    in_time(title, series, lines.collect())
+}
+
+/// One chart of a row in a cell, with a line for each path that has the series.
+fn of_paths(grid: &Grid, cell: usize, row: &Row, series: &str) -> Option<Chart> {
+    let found = sound(grid, cell, &row.name)?.series.iter();
+    let of_path = found.filter_map(|(name, found)| {
+        let path = name.strip_prefix(series)?.strip_prefix('/')?;
+        Some((path, found))
+    });
+    let lines = of_path.enumerate().map(|(number, (path, found))| {
+        (format!("other-{}", number % OTHERS), path.to_owned(), found)
+    });
+    let title = match grid.name(cell) {
+        name if name.is_empty() => row.label.clone(),
+        name => format!("{name}: {}", row.label),
+    };
+    in_time(title, series, lines.collect())
+}
+
+/// A chart of series that have the same unit, each with its class and label; `None` without any.
+fn in_time(title: String, series: &str, lines: Vec<(String, String, &Series)>) -> Option<Chart> {
+    let unit = &lines.first()?.2.unit;
+    let y_label = if unit.is_empty() { series.to_owned() } else { format!("{series}, {unit}") };
+    let ends = lines.iter().map(|(.., found)| found.values.len() as f64 * found.step);
+    let (x_label, ticks) = ("seconds".to_owned(), round_ticks(ends.fold(0.0, f64::max)));
+    let line = |(class, label, found): (String, String, &Series)| {
+        let points = thinned(found).into_iter().map(Some).collect();
+        Line { class, label, printed: false, joined: true, points }
+    };
+    let lines = lines.into_iter().map(line).collect();
+    Some(Chart { title, x_label, y_label, ticks, lines, panel: true })
 }
 
 /// The class that gives a row its colour: the same in all charts.
 pub(super) fn class(grid: &Grid, row: &str) -> String {
-    /// Colours of the style sheet for rows without one of their own.
-    const OTHERS: usize = 4;
-    const OWN: [&str; 6] = ["ours", "paper", "paper-no-reorder", "mptcp", "single-sum", SUM];
+    const OWN: [&str; 7] =
+        ["ours", ADAPTIVE, "paper", "paper-no-reorder", "mptcp", "single-sum", SUM];
     let own = |row: &str| OWN.contains(&row) || is_path(row);
     if is_path(row) {
         "path".to_owned()
     } else if row == SUM {
         "sum".to_owned()
+    } else if row == ADAPTIVE {
+        "ours".to_owned()
     } else if own(row) {
         row.to_owned()
     } else {
@@ -316,6 +348,32 @@ mod tests {
         assert!(points.len() <= TIME_POINTS);
         assert_eq!((points[0].x, points[0].y), (0.25, 2.0), "the mean of the first five");
         assert!(thinned(&Series { unit: String::new(), step: 1.0, values: Vec::new() }).is_empty());
+    }
+
+    #[test]
+    fn series_of_paths_have_a_chart_for_each_row() {
+        let mut sample = Sample::new("x").rows(&["adaptive", "mptcp"]);
+        sample = sample.measured(&[], "adaptive", &[1.0]).measured(&[], "mptcp", &[1.0]);
+        let tunnel = sample.results.plan.cases[0].spec.fingerprint();
+        let case = sample.results.cases.get_mut(&tunnel).unwrap();
+        let series = Series { unit: "Mbit/s".into(), step: 0.1, values: vec![1.0, 2.0] };
+        for name in ["path rate/path1", "path rate/path2", "path queue/path1"] {
+            case.series.insert(name.into(), series.clone());
+        }
+        let grid = Grid::new(&sample.results);
+        let charts = over_time(&grid, "path rate");
+        let [chart] = charts.as_slice() else { panic!("{} charts", charts.len()) };
+        assert_eq!(
+            (chart.title.as_str(), chart.y_label.as_str()),
+            ("row adaptive", "path rate, Mbit/s")
+        );
+        let labels: Vec<&str> = chart.lines.iter().map(|line| line.label.as_str()).collect();
+        assert_eq!(labels, ["path1", "path2"]);
+        assert_eq!(over_time(&grid, "path queue")[0].lines.len(), 1);
+        let [both] = &over_time(&grid, "goodput")[..] else { panic!("one chart of the cell") };
+        let classes: Vec<&str> = both.lines.iter().map(|line| line.class.as_str()).collect();
+        assert_eq!(classes, ["ours", "mptcp"]);
+        assert!(over_time(&grid, "path").is_empty());
     }
 
     #[test]
