@@ -195,6 +195,15 @@ fn check_path(context: &Context<'_>, Located { value: path, lines }: &Located<Pa
             );
         }
     }
+    if let Some(port) = path.port_of_remote.filter(|&port| port != path.remote_port) {
+        error(
+            "remote_port",
+            format!(
+                "{} is another port than that in remote, {port}; leave one of them out",
+                path.remote_port
+            ),
+        );
+    }
     if path.nat && path.source_port == SourcePort::Entropy {
         error(
             "source_port",

@@ -222,6 +222,8 @@ pub struct Path {
     pub remote: IpAddr,
     /// Name of the other end, to be resolved at the start and whenever the path is dead.
     pub remote_name: Option<String>,
+    /// The port that is written in `remote`; already put into `remote_port`.
+    pub port_of_remote: Option<u16>,
     /// Whether the session finds out where the other end is, and follows it. Only with a peer; then it sends from the port
     /// on which it listens.
     pub learn: bool,

@@ -96,15 +96,55 @@ pub(super) fn endpoint(text: &str) -> Result<IpAddr, Fault> {
 
 /// The other end of a path.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Remote {
+pub(super) struct Remote {
+    /// Where it is.
+    pub(super) host: RemoteHost,
+    /// Its port, if it is written behind that.
+    pub(super) port: Option<u16>,
+}
+
+/// Where the other end of a path is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum RemoteHost {
     /// An address.
     Address(IpAddr),
     /// A name that has addresses.
     Name(String),
 }
 
-/// `remote` of a path: an address, or a host name (RFC 1123 section 2.1).
+impl std::fmt::Display for Remote {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match (&self.host, self.port) {
+            (RemoteHost::Address(address), Some(port)) => {
+                std::net::SocketAddr::new(*address, port).fmt(f)
+            }
+            (RemoteHost::Address(address), None) => address.fmt(f),
+            (RemoteHost::Name(name), Some(port)) => write!(f, "{name}:{port}"),
+            (RemoteHost::Name(name), None) => f.write_str(name),
+        }
+    }
+}
+
+/// `remote` of a path: an address, or a host name (RFC 1123 section 2.1), each with or without a port.
 pub(super) fn remote(text: &str) -> Result<Remote, Fault> {
+    if let Ok(host) = remote_host(text) {
+        return Ok(Remote { host, port: None });
+    }
+    let bracketed = text.strip_prefix('[').and_then(|rest| rest.split_once("]:"));
+    // An IPv6 address without brackets has colons of its own.
+    let plain = || text.rsplit_once(':').filter(|(host, _)| !host.contains(':'));
+    let is_number = |port: &str| !port.is_empty() && port.bytes().all(|b| b.is_ascii_digit());
+    let (host, after) = match bracketed.or_else(plain) {
+        Some((host, after)) if is_number(after) => (host, after),
+        // It says what is wrong with it.
+        _ => return remote_host(text).map(|host| Remote { host, port: None }),
+    };
+    let bad_port = || Fault::from("has a port that is none");
+    let host = remote_host(host)?;
+    Ok(Remote { host, port: Some(port(after).map_err(|_| bad_port())?) })
+}
+
+fn remote_host(text: &str) -> Result<RemoteHost, Fault> {
     const MAX_LABEL: usize = 63;
     const MAX_HOST_NAME: usize = 253;
     let label = |label: &str| {
@@ -119,18 +159,9 @@ pub(super) fn remote(text: &str) -> Result<Remote, Fault> {
         // What ends in a number is an address, if a bad one.
         && !name.rsplit('.').next().is_some_and(|last| last.bytes().all(|b| b.is_ascii_digit()));
     if is_name && text.parse::<IpAddr>().is_err() {
-        return Ok(Remote::Name(text.to_ascii_lowercase()));
+        return Ok(RemoteHost::Name(text.to_ascii_lowercase()));
     }
-    let port = |port: &str| !port.is_empty() && port.bytes().all(|b| b.is_ascii_digit());
-    let with_port = text.parse::<IpAddr>().is_err()
-        && text.rsplit_once(':').is_some_and(|(host, after)| {
-            port(after) && (!host.contains(':') || host.starts_with('['))
-        });
-    if with_port {
-        let instead = "the address alone, and the port as remote_port";
-        return Err(Fault::instead("has a port", instead.into()));
-    }
-    endpoint(text).map(Remote::Address)
+    endpoint(text).map(RemoteHost::Address)
 }
 
 /// The whole path of a file.
@@ -331,14 +362,25 @@ mod tests {
     }
 
     #[test]
-    fn the_other_end_is_an_address_or_a_name() {
-        for address in ["192.0.2.1", "2001:db8::1", "1:2:3:4:5:6:7:8"] {
-            assert_eq!(remote(address), Ok(Remote::Address(address.parse().unwrap())), "{address}");
+    fn the_other_end_is_an_address_or_a_name_with_or_without_a_port() {
+        let address = |text: &str| RemoteHost::Address(text.parse().unwrap());
+        let name = |text: &str| RemoteHost::Name(text.into());
+        for text in ["192.0.2.1", "2001:db8::1", "1:2:3:4:5:6:7:8"] {
+            assert_eq!(remote(text), Ok(Remote { host: address(text), port: None }), "{text}");
         }
-        for name in ["vpn.example.org", "vpn", "a-b.c_d.example.", "1and1.example"] {
-            assert_eq!(remote(name), Ok(Remote::Name(name.into())), "{name}");
+        for text in ["vpn.example.org", "vpn", "a-b.c_d.example.", "1and1.example"] {
+            assert_eq!(remote(text), Ok(Remote { host: name(text), port: None }), "{text}");
         }
-        assert_eq!(remote("VPN.Example.org"), Ok(Remote::Name("vpn.example.org".into())));
+        assert_eq!(remote("VPN.Example.org").unwrap().host, name("vpn.example.org"));
+        for (text, host) in [
+            ("vpn.example.org:4755", name("vpn.example.org")),
+            ("192.0.2.1:4755", address("192.0.2.1")),
+            ("[2001:db8::1]:4755", address("2001:db8::1")),
+        ] {
+            let remote = remote(text).unwrap();
+            assert_eq!((&remote.host, remote.port), (&host, Some(4755)), "{text}");
+            assert_eq!(remote.to_string(), text);
+        }
         for bad in [
             "",
             ".",
@@ -350,11 +392,17 @@ mod tests {
             "::ffff:10.0.1.2",
             "0.0.0.0",
             "[::1]",
+            "vpn:",
+            "vpn:x",
+            "vpn:0",
+            "vpn:65536",
+            "192.0.2.1:99999",
+            ":4754",
+            "[::1]:",
+            "[vpn:4754",
+            "10.0.1:4754",
         ] {
             assert!(remote(bad).is_err(), "{bad}");
-        }
-        for port in ["vpn.example.org:4754", "192.0.2.1:4754", "[2001:db8::1]:4754"] {
-            assert_eq!(remote(port).unwrap_err().fault, "has a port", "{port}");
         }
     }
 

@@ -227,8 +227,8 @@ bad! {
         "mpt.toml:5: connection.path: missing; write [[connection.path]] with a name, local and remote";
     not_an_address: with("remote = \"10.0.1.2\"", "remote = \"10.0.1.300\"") =>
         "mpt.toml:11: connection.path.remote: \"10.0.1.300\" is not an IP address; write the address of the other end, or its name";
-    remote_with_its_port: with("remote = \"10.0.1.2\"", "remote = \"vpn.example.org:4754\"") =>
-        "mpt.toml:11: connection.path.remote: \"vpn.example.org:4754\" has a port; write the address alone, and the port as remote_port";
+    remote_with_another_port: with("remote = \"10.0.1.2\"", "remote = \"vpn.example.org:4755\"\nremote_port = 4754") =>
+        "mpt.toml:12: connection.path.remote_port: 4754 is another port than that in remote, 4755; leave one of them out";
     ipv6_where_ipv4_belongs: with("remote = \"10.0.1.2\"", "remote = \"2001:db8::2\"") =>
         "mpt.toml:10: connection.path.local: 10.0.1.1 is an IPv4 address, but remote 2001:db8::2 is IPv6; write two addresses of one family";
     ipv4_in_ipv6: with("remote = \"10.0.1.2\"", "remote = \"::ffff:10.0.1.2\"") =>

@@ -8,7 +8,7 @@ use mpt_core::path::mtu::IPV4_MINIMUM;
 use super::super::form::{Boolean, Choice, Integer, PORT, Text, scalar, text};
 use super::super::key::{Keys, Part, Reload, Shown, field, key};
 use super::super::types::{Cap, DEFAULT_PORT, OtherEnd, Path, Priority, SourcePort};
-use super::super::values::{self, Fault, Remote};
+use super::super::values::{self, Fault, Remote, RemoteHost};
 use super::NAME;
 
 const LOCAL: Text<IpAddr> =
@@ -19,10 +19,7 @@ const PUBLIC: Text<IpAddr> = text(
     ToString::to_string,
 );
 const REMOTE: Text<Remote> =
-    text("the address of the other end, or its name", values::remote, |remote| match remote {
-        Remote::Address(address) => address.to_string(),
-        Remote::Name(name) => name.clone(),
-    });
+    text("the address of the other end, or its name", values::remote, ToString::to_string);
 const SOURCE_PORT: Text<SourcePort> =
     scalar("\"random\", \"entropy\" or a port from 1 to 65535", values::source_port, |port| {
         match port {
@@ -86,19 +83,23 @@ impl Keys for Path {
         &key(
             "remote",
             REMOTE,
-            |it: &Path| match &it.remote_name {
-                Some(name) => Some(Remote::Name(name.clone())),
-                None => (!it.learn).then_some(Remote::Address(it.remote)),
+            |it: &Path| {
+                let host = match &it.remote_name {
+                    Some(name) => Some(RemoteHost::Name(name.clone())),
+                    None => (!it.learn).then_some(RemoteHost::Address(it.remote)),
+                };
+                host.map(|host| Remote { host, port: it.port_of_remote })
             },
-            |it, value| {
+            |it, Remote { host, port }| {
                 it.learn = false;
-                match value {
-                    Remote::Address(address) => it.remote = address,
-                    Remote::Name(name) => it.remote_name = Some(name),
+                it.port_of_remote = port;
+                match host {
+                    RemoteHost::Address(address) => it.remote = address,
+                    RemoteHost::Name(name) => it.remote_name = Some(name),
                 }
             },
             "Address of the peer on the path, of the family of local, or its name in the DNS, which is resolved at the start and again when the path is \
-             dead. With [connection.peer] it may be left out: the session finds the peer and follows it; the path then sends from the port on which it \
+             dead. A port may follow, as in \"vpn.example.org:4754\" or \"[2001:db8::1]:4754\"; it is then remote_port. With [connection.peer] it may be left out: the session finds the peer and follows it; the path then sends from the port on which it \
              listens, over IPv4 unless local says otherwise."
         )
         .differing_by(|old, new| {
@@ -128,8 +129,9 @@ impl Keys for Path {
         &field!(
             Path.remote_port,
             PORT,
-            "The path sends to this UDP port: the one on which the peer listens."
+            "The path sends to this UDP port: the one on which the peer listens. By default it is the one written in remote, if there is one."
         )
+        .follows(|it, _| Some(it.port_of_remote.unwrap_or(DEFAULT_PORT)))
         .at_reload(Reload::Replaced),
         &field!(
             Path.remote_source_port?,
@@ -239,6 +241,7 @@ impl Keys for Path {
             interface: None,
             remote: IpAddr::V4(Ipv4Addr::UNSPECIFIED),
             remote_name: None,
+            port_of_remote: None,
             learn: true,
             local_port: DEFAULT_PORT,
             source_port: SourcePort::Random,

@@ -343,6 +343,7 @@ fn path(config: &Config, client: &config::Client, spec: &PathSpec) -> Path {
             IpAddr::V6(_) => Ipv6Addr::UNSPECIFIED.into(),
         },
         remote_name: None,
+        port_of_remote: None,
         learn: true,
         local_port: config.daemon.port,
         source_port: SourcePort::Fixed(config.daemon.port),
