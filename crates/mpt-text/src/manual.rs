@@ -27,17 +27,26 @@ pub enum Section {
 /// When a file or directory cannot be written.
 pub fn write(mut program: Command, section: Section, directory: &Path) -> io::Result<()> {
     let name = program.get_name().to_owned();
-    let man = directory.join("man");
-    fs::create_dir_all(&man)?;
-    let mut pages = program.clone().disable_help_subcommand(true);
-    pages.build();
-    write_pages(&pages, section, &man)?;
+    pages(program.clone(), section, directory)?;
     for shell in SHELLS {
         let to = directory.join("completions").join(shell.to_string());
         fs::create_dir_all(&to)?;
         clap_complete::generate_to(shell, &mut program, &name, &to)?;
     }
     Ok(())
+}
+
+/// Writes the pages alone, for a program that completes its command line itself.
+///
+/// # Errors
+///
+/// When a file or directory cannot be written.
+pub fn pages(program: Command, section: Section, directory: &Path) -> io::Result<()> {
+    let man = directory.join("man");
+    fs::create_dir_all(&man)?;
+    let mut program = program.disable_help_subcommand(true);
+    program.build();
+    write_pages(&program, section, &man)
 }
 
 fn write_pages(command: &Command, section: Section, man: &Path) -> io::Result<()> {

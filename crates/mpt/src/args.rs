@@ -5,19 +5,23 @@ use std::num::NonZeroU16;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, Parser, Subcommand};
+use clap_complete::engine::ArgValueCompleter;
 use mpt_api::{KEEPALIVE_US, MEASURE_MS, PathChange};
 use mpt_config::Priority;
 use mpt_core::session::PublicKey;
 
 use crate::advise::given::{Given, given};
+use crate::completions;
 
-/// Shows and steers mptd, the multipath tunnel daemon.
+/// Shows and steers mptd, the multipath tunnel daemon
 #[derive(Debug, Parser)]
 #[command(
     name = "mpt",
     version,
-    after_help = "Exit codes:\n  \
+    disable_help_subcommand = true,
+    after_help = "mpt help COMMAND explains a command, mpt --help all options and exit codes.",
+    after_long_help = "Exit codes:\n  \
         0  done\n  \
         1  refused: no such connection or path, a bad configuration or key file, not allowed, the daemon is too busy\n  \
         2  the command line is wrong\n  \
@@ -27,6 +31,10 @@ use crate::advise::given::{Given, given};
         6  mpt status: down, no connection carries anything"
 )]
 pub(crate) struct Args {
+    /// Print JSON
+    #[arg(long, global = true)]
+    pub(crate) json: bool,
+
     #[command(flatten)]
     pub(crate) daemon: Daemon,
 
@@ -38,46 +46,59 @@ pub(crate) struct Args {
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct Daemon {
     /// Control socket of the daemon
-    #[arg(long, global = true, env = "MPT_SOCKET", value_name = "PATH", default_value = mpt_api::DEFAULT_SOCKET)]
+    #[arg(
+        long,
+        global = true,
+        hide_short_help = true,
+        env = "MPT_SOCKET",
+        value_name = "PATH",
+        default_value = mpt_api::DEFAULT_SOCKET
+    )]
     pub(crate) socket: PathBuf,
     /// Ask a daemon elsewhere, which has our public key in a `[[controller]]`; with --key and --peer
-    #[arg(long, global = true, value_name = "ADDRESS[:PORT]")]
+    #[arg(long, global = true, hide_short_help = true, value_name = "ADDRESS[:PORT]")]
     pub(crate) remote: Option<String>,
     /// File with our private key, for --remote
-    #[arg(long, global = true, value_name = "FILE")]
+    #[arg(long, global = true, hide_short_help = true, value_name = "FILE")]
     pub(crate) key: Option<PathBuf>,
     /// Public key of the daemon, for --remote
-    #[arg(long, global = true, value_name = "KEY")]
+    #[arg(long, global = true, hide_short_help = true, value_name = "KEY")]
     pub(crate) peer: Option<PublicKey>,
     /// File with the pre-shared key, for --remote, if the `[[controller]]` has one
-    #[arg(long, global = true, value_name = "FILE")]
+    #[arg(long, global = true, hide_short_help = true, value_name = "FILE")]
     pub(crate) psk: Option<PathBuf>,
 }
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Operation {
-    /// Make this host a server for others to join, print lines for them, or remove all of it
+    /// Make this host a server, or undo what setup and join have made
     Setup {
         #[command(subcommand)]
         operation: crate::setup::args::Setup,
     },
-    /// Join a server as its client, by the line that mpt setup has printed there
+    /// Join a server by the line that it has printed
     ///
     /// Finds the uplinks, registers the key of this host at the server, writes the configuration, starts mptd and checks every uplink. Nothing that
     /// exists is overwritten; mpt setup undo removes everything again.
     Join(crate::setup::args::Join),
-    /// Show at one glance how the tunnel is, and what is wrong; the exit code tells the state
+    /// Show at one glance how the tunnel is, and what is wrong
+    ///
+    /// The exit code tells the state: 0 up, 5 degraded, 6 down, 3 when the daemon does not answer. With --json and --watch there is one line per second.
     Status(Status),
-    /// Show the tunnel live, with the last minutes of each path and keys to take paths in and out of service
+    /// Show the tunnel live, and take paths in and out of service by keys
     Top(Top),
-    /// Serve a page that shows the tunnel live, and metrics for Prometheus; a process of its own that needs no privileges
+    /// Serve a live page of the tunnel, and metrics for Prometheus
+    ///
+    /// The dashboard is a process of its own that needs no privileges but the right to open the control socket.
     ///
     /// The page is at /, OpenMetrics are at /metrics, and what mpt status --json prints is at /health, with the HTTP status 200 while
     /// something is carried and 503 otherwise.
     Dashboard(Dashboard),
     /// Show connections, paths, rates and counters
     Show(Show),
-    /// Change, add and remove paths; lasts until the daemon restarts or a reload changes it
+    /// Change, add and remove paths
+    ///
+    /// A change lasts until the daemon restarts or a reload changes the same; mpt connection save makes it last.
     Path {
         #[command(subcommand)]
         operation: PathOperation,
@@ -97,20 +118,22 @@ pub(crate) enum Operation {
         #[command(subcommand)]
         operation: ClientOperation,
     },
-    /// Change how often the paths of a connection are probed while packets flow
+    /// Change how often paths are probed while packets flow
     Keepalive {
         /// Name of the connection
+        #[arg(add = ArgValueCompleter::new(completions::connections))]
         connection: String,
         /// Only this path
-        #[arg(long, value_name = "PATH")]
+        #[arg(long, value_name = "PATH", add = ArgValueCompleter::new(completions::paths))]
         path: Option<String>,
         /// Distance of the probes, from 10ms to 60s, such as 50ms; 0: none, only carrier and administrator decide
         #[arg(value_name = "TIME", value_parser = keepalive)]
         keepalive: Duration,
     },
-    /// Measure the speed of each path of a connection in both directions, and propose weights
+    /// Measure the speed of each path, and propose weights
     Measure {
         /// Name of the connection
+        #[arg(add = ArgValueCompleter::new(completions::connections))]
         connection: String,
         /// Set the weights as proposed
         #[arg(long)]
@@ -118,26 +141,27 @@ pub(crate) enum Operation {
         /// Length of the test of one path in one direction, from 100ms to 10s
         #[arg(long, value_name = "TIME", default_value = "1s", value_parser = measurement)]
         duration: Duration,
-        /// As JSON
-        #[arg(long)]
-        json: bool,
     },
-    /// Which weights, window and maximum delay suit some paths, and what a TCP flow will carry then
+    /// Propose weights, window and delay for paths of given rates
     Advise(Advise),
-    /// Read the configuration file again and apply the difference; a bad file changes nothing
+    /// Read the configuration again and apply the difference
+    ///
+    /// A bad file changes nothing.
     Reload,
-    /// Show events as they happen, of a daemon on this host, or run a program for each
+    /// Show events as they happen, or run a program for each
     Monitor(Monitor),
-    /// Make a private key; needs no daemon
+    /// Make a private key
     Genkey(Generate),
-    /// Print the public key of a private key; needs no daemon
+    /// Print the public key of a private key
     Pubkey {
         /// File with the private key; standard input by default
         file: Option<PathBuf>,
     },
-    /// Make a key that both ends get, besides their key pairs; needs no daemon
+    /// Make a pre-shared key
+    ///
+    /// Both ends have it besides their key pairs.
     Genpsk(Generate),
-    /// Make a configuration from the files of mptsrv, the prototype of the papers; needs no daemon
+    /// Make a configuration from the files of the papers' prototype
     Import {
         /// Directory of the prototype, or its conf
         directory: PathBuf,
@@ -145,14 +169,17 @@ pub(crate) enum Operation {
         #[arg(short, long, value_name = "FILE")]
         output: Option<PathBuf>,
     },
-    /// Look for what keeps the tunnel from working on this host, and say what to do about it
+    /// Look for what keeps the tunnel from working, and say what to do
     Doctor {
         /// Configuration file
         #[arg(long, value_name = "FILE", default_value = mpt_config::DEFAULT_FILE)]
         config: PathBuf,
-        /// As JSON
-        #[arg(long)]
-        json: bool,
+    },
+    /// Explain a command
+    Help {
+        /// The command, such as path set; none: list all
+        #[arg(value_name = "COMMAND")]
+        command: Vec<String>,
     },
     /// Write manual pages and shell completions, for packages
     #[command(hide = true)]
@@ -164,10 +191,8 @@ pub(crate) enum Operation {
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Show {
-    /// As JSON, with everything the daemon tells
-    #[arg(long)]
-    pub(crate) json: bool,
     /// Only this connection
+    #[arg(add = ArgValueCompleter::new(completions::connections))]
     pub(crate) connection: Option<String>,
 }
 
@@ -176,16 +201,15 @@ pub(crate) struct Status {
     /// Again every second, until interrupted
     #[arg(long)]
     pub(crate) watch: bool,
-    /// As JSON; with --watch one line per second
-    #[arg(long)]
-    pub(crate) json: bool,
     /// Only this connection
+    #[arg(add = ArgValueCompleter::new(completions::connections))]
     pub(crate) connection: Option<String>,
 }
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Top {
     /// The connection that is looked at first
+    #[arg(add = ArgValueCompleter::new(completions::connections))]
     pub(crate) connection: Option<String>,
 }
 
@@ -201,9 +225,6 @@ pub(crate) struct Dashboard {
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Monitor {
-    /// As JSON, one event per line
-    #[arg(long, conflicts_with = "exec")]
-    pub(crate) json: bool,
     /// Instead of printing, run this program for each event, one after the other, with the event as JSON on its standard input
     #[arg(long, value_name = "PROGRAM")]
     pub(crate) exec: Option<PathBuf>,
@@ -213,15 +234,16 @@ pub(crate) struct Monitor {
 pub(crate) struct Advise {
     /// A connection of a running daemon: measures the speed of its paths, which takes a second each way and fills them,
     /// and takes delays from its session
-    #[arg(required_unless_present = "paths", conflicts_with = "paths")]
+    #[arg(
+        required_unless_present = "paths",
+        conflicts_with = "paths",
+        add = ArgValueCompleter::new(completions::connections)
+    )]
     pub(crate) connection: Option<String>,
     /// A path, needs no daemon: rate=100Mbit,delay=50ms,jitter=5ms (delay one way, jitter its standard deviation); again
     /// for each path
     #[arg(long = "path", id = "paths", value_name = "KEY=VALUE,...", value_parser = given)]
     pub(crate) paths: Vec<Given>,
-    /// As JSON
-    #[arg(long)]
-    pub(crate) json: bool,
 }
 
 #[derive(Debug, clap::Args)]
@@ -263,11 +285,13 @@ pub(crate) enum InterfaceOperation {
     /// Let the paths on an interface carry packets
     Up {
         /// Name of the interface
+        #[arg(add = ArgValueCompleter::new(completions::interfaces))]
         interface: String,
     },
     /// Take the paths on an interface out of service, without losing a packet
     Down {
         /// Name of the interface
+        #[arg(add = ArgValueCompleter::new(completions::interfaces))]
         interface: String,
     },
 }
@@ -283,11 +307,13 @@ pub(crate) enum ConnectionOperation {
     /// removed may ask for it again
     Delete {
         /// Name of the connection
+        #[arg(add = ArgValueCompleter::new(completions::connections))]
         connection: String,
     },
     /// Write a connection, as it is now, into the configuration file; one that was removed is taken out of it
     Save {
         /// Name of the connection
+        #[arg(add = ArgValueCompleter::new(completions::connections))]
         connection: String,
     },
     /// Show one connection, or all
@@ -297,17 +323,14 @@ pub(crate) enum ConnectionOperation {
 #[derive(Debug, Subcommand)]
 pub(crate) enum ClientOperation {
     /// List the clients of the configuration, each with the connections that it has now
-    List {
-        /// As JSON
-        #[arg(long)]
-        json: bool,
-    },
+    List,
     /// End the sessions of a client and remove its connections
     ///
     /// The client may come back: mpt tries again 5 s later. To keep it out, remove its table from the configuration file and run
     /// mpt reload, which ends its sessions in the same way.
     Disconnect {
         /// Name of the client, as mpt client list shows it
+        #[arg(add = ArgValueCompleter::new(completions::clients))]
         client: String,
     },
 }
@@ -316,8 +339,10 @@ pub(crate) enum ClientOperation {
 #[derive(Debug, clap::Args)]
 pub(crate) struct Target {
     /// Name of the connection
+    #[arg(add = ArgValueCompleter::new(completions::connections))]
     pub(crate) connection: String,
     /// Name of the path
+    #[arg(add = ArgValueCompleter::new(completions::paths))]
     pub(crate) path: String,
 }
 
@@ -328,6 +353,22 @@ pub(crate) enum Setting {
     WeightIn(NonZeroU16),
     Tier(u8),
     Priority(Priority),
+}
+
+/// Returns the command line. Options that name a daemon are explained once, by `mpt --help`, and not again with each command.
+pub(crate) fn command() -> clap::Command {
+    let mut command = Args::command();
+    let of_daemon = ["socket", "remote", "key", "peer", "psk"];
+    let options = command.get_arguments().filter(|it| of_daemon.iter().any(|id| it.get_id() == id));
+    let hidden: Vec<clap::Arg> = options.map(|it| it.clone().hide(true)).collect();
+    command.get_subcommands_mut().for_each(|part| hide_in(part, &hidden));
+    command
+}
+
+/// Gives a command these options, so that it does not take those of the same names from the program.
+fn hide_in(command: &mut clap::Command, hidden: &[clap::Arg]) {
+    *command = std::mem::take(command).args(hidden);
+    command.get_subcommands_mut().for_each(|part| hide_in(part, hidden));
 }
 
 /// All settings as one change; the last of a kind counts, as with options of most programs.
@@ -417,13 +458,43 @@ fn time(text: &str) -> Result<Duration, String> {
 
 #[cfg(test)]
 mod tests {
-    use clap::CommandFactory;
-
     use super::*;
 
     #[test]
     fn the_command_line_is_consistent() {
-        Args::command().debug_assert();
+        command().debug_assert();
+    }
+
+    fn parsed(words: &[&str]) -> Args {
+        use clap::FromArgMatches;
+        Args::from_arg_matches(&command().get_matches_from(words)).unwrap()
+    }
+
+    #[test]
+    fn options_of_all_commands_stand_anywhere() {
+        let first = ["mpt", "--json", "--socket", "/x", "path", "up", "office", "lte"];
+        let last = ["mpt", "path", "up", "office", "lte", "--json", "--socket", "/x"];
+        for words in [first, last] {
+            let args = parsed(&words);
+            assert!(args.json && args.daemon.socket == std::path::Path::new("/x"), "{words:?}");
+        }
+        assert!(!parsed(&["mpt", "show"]).json);
+    }
+
+    /// A page of help fits a screen of 80 columns, and does not repeat what all commands have.
+    #[test]
+    fn help_is_short() {
+        let help = command().render_help().to_string();
+        assert!(help.lines().count() <= 34, "{}\n{help}", help.lines().count());
+        assert!(help.lines().all(|line| line.chars().count() <= 80), "{help}");
+        let mut all = vec![command()];
+        while let Some(mut command) = all.pop() {
+            let name = command.get_name().to_owned();
+            command.build();
+            let help = command.render_long_help().to_string();
+            assert_eq!(help.contains("--remote"), name == "mpt", "{name}: {help}");
+            all.extend(command.get_subcommands().cloned());
+        }
     }
 
     #[test]

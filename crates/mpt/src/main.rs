@@ -6,6 +6,7 @@ mod advise;
 mod args;
 mod candidates;
 mod client;
+mod completions;
 mod dashboard;
 mod doctor;
 mod events;
@@ -14,6 +15,7 @@ mod events;
 mod example;
 mod import;
 mod join;
+mod json_lines;
 mod keys;
 mod manual;
 mod monitor;
@@ -29,12 +31,15 @@ use std::io::{self, BufWriter, Write};
 use std::process::ExitCode;
 
 use args::Args;
-use clap::Parser;
+use clap::FromArgMatches;
 use client::Failed;
 use run::run;
 
 fn main() -> ExitCode {
-    let args = Args::parse();
+    // Before anything else, since it is not for people.
+    completions::answer();
+    let matches = args::command().get_matches();
+    let args = Args::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
     let mut out = BufWriter::new(io::stdout().lock());
     let outcome = run(&args, &mut out).and_then(|()| Ok(out.flush()?));
     match outcome {

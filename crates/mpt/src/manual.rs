@@ -2,15 +2,16 @@
 
 use std::path::Path;
 
-use clap::CommandFactory;
 use mpt_text::manual::{self, Section};
 
-use crate::args::Args;
+use crate::args::command;
 use crate::client::Failed;
+use crate::completions;
 
 /// Writes them to the directory; makes what is missing.
 pub(crate) fn write(directory: &Path) -> Result<(), Failed> {
-    manual::write(Args::command(), Section::User, directory)
+    manual::pages(command(), Section::User, directory)
+        .and_then(|()| completions::write(directory))
         .map_err(|error| Failed::File(format!("{}: {error}", directory.display())))
 }
 
@@ -25,15 +26,15 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         write(directory.path()).unwrap();
         let text = |file: &str| fs::read_to_string(directory.path().join(file)).unwrap();
-        for command in Args::command().get_subcommands().filter(|it| !it.is_hide_set()) {
+        for command in command().get_subcommands().filter(|it| !it.is_hide_set()) {
             let page = text(&format!("man/mpt-{}.1", command.get_name()));
             assert!(page.contains(".SH SYNOPSIS"), "{page}");
         }
         assert!(text("man/mpt.1").contains("Exit codes"));
         for (file, word) in [
-            ("bash/mpt.bash", "keepalive"),
-            ("fish/mpt.fish", "keepalive"),
-            ("zsh/_mpt", "keepalive"),
+            ("bash/mpt.bash", "complete -o nospace"),
+            ("fish/mpt.fish", "--command mpt"),
+            ("zsh/_mpt", "#compdef mpt"),
         ] {
             assert!(text(&format!("completions/{file}")).contains(word), "{file}");
         }

@@ -15,6 +15,7 @@ use crate::events;
 pub(crate) fn run(
     mut client: Client,
     wanted: &Monitor,
+    json: bool,
     out: &mut impl Write,
 ) -> Result<(), Failed> {
     let reply = client.call(mpt_api::Command::Monitor)?;
@@ -25,7 +26,7 @@ pub(crate) fn run(
         let event = client.event()?;
         if let Some(program) = &wanted.exec {
             execute(program, &event)?;
-        } else if wanted.json {
+        } else if json {
             write!(out, "{}", mpt_api::to_line(&event))?;
         } else {
             writeln!(out, "{}", events::Text(&event))?;

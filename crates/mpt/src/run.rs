@@ -14,6 +14,7 @@ use crate::args::{
     Show, Target,
 };
 use crate::client::{self, Failed};
+use crate::json_lines::JsonLines;
 use crate::{
     advise, candidates, dashboard, doctor, import, join, keys, manual, monitor, setup, show,
     status, steer, top,
@@ -21,6 +22,33 @@ use crate::{
 
 /// Runs one command.
 pub(crate) fn run(args: &Args, out: &mut impl Write) -> Result<(), Failed> {
+    let json = args.json;
+    if json && !speaks_json(&args.operation) {
+        let mut lines = JsonLines::new(out);
+        let done = run_one(args, &mut lines);
+        lines.finish()?;
+        return done;
+    }
+    run_one(args, out)
+}
+
+/// Whether a command prints JSON of its own. Of the others, each line is made a JSON object.
+fn speaks_json(operation: &Operation) -> bool {
+    matches!(
+        operation,
+        Operation::Status(_)
+            | Operation::Show(_)
+            | Operation::Connection { operation: ConnectionOperation::Show(_) }
+            | Operation::Monitor(_)
+            | Operation::Measure { .. }
+            | Operation::Advise(_)
+            | Operation::Doctor { .. }
+            | Operation::Client { operation: ClientOperation::List }
+    )
+}
+
+fn run_one(args: &Args, out: &mut impl Write) -> Result<(), Failed> {
+    let json = args.json;
     let connect = || client::connect(&args.daemon);
     let command = match &args.operation {
         Operation::Genkey(to) => return keys::write(&keys::private()?, to.output.as_deref(), out),
@@ -30,38 +58,45 @@ pub(crate) fn run(args: &Args, out: &mut impl Write) -> Result<(), Failed> {
         Operation::Pubkey { file } => {
             return Ok(writeln!(out, "{}", keys::public(file.as_deref())?)?);
         }
+        Operation::Help { command } => return help(command, out),
         Operation::Manual { directory } => return manual::write(directory),
         Operation::Import { directory, output } => {
             return import::run(directory, output.as_deref(), out);
         }
-        Operation::Advise(wanted) => return advise::run(wanted, &args.daemon, out),
-        Operation::Doctor { config, json } => {
-            return doctor::run(config, &args.daemon, *json, out);
-        }
+        Operation::Advise(wanted) => return advise::run(wanted, &args.daemon, json, out),
+        Operation::Doctor { config } => return doctor::run(config, &args.daemon, json, out),
         Operation::Setup { operation } => return setup::run(operation, &args.daemon, out),
         Operation::Join(wanted) => return join::run(wanted, &args.daemon, out),
-        Operation::Status(wanted) => return status::run(wanted, &args.daemon, out),
+        Operation::Status(wanted) => return status::run(wanted, &args.daemon, json, out),
+        Operation::Top(_) if json => {
+            let usage = "mpt top is for people; programs use mpt status --watch --json";
+            return Err(Failed::Usage(usage.into()));
+        }
         Operation::Top(wanted) => return top::run(wanted, &args.daemon),
         Operation::Dashboard(wanted) => return dashboard::run(wanted, &args.daemon, out),
         Operation::Show(wanted)
         | Operation::Connection { operation: ConnectionOperation::Show(wanted) } => {
-            return show(connect()?, wanted, out);
+            return show(connect()?, wanted, json, out);
         }
-        Operation::Monitor(wanted) => return monitor::run(connect()?, wanted, out),
-        Operation::Measure { connection, set, duration, json } => {
+        Operation::Monitor(wanted) if json && wanted.exec.is_some() => {
+            let usage = "--exec gives JSON to the program, and prints nothing: leave --json out";
+            return Err(Failed::Usage(usage.into()));
+        }
+        Operation::Monitor(wanted) => return monitor::run(connect()?, wanted, json, out),
+        Operation::Measure { connection, set, duration } => {
             let command = Command::Measure {
                 connection: connection.clone(),
                 set: *set,
                 duration_ms: u32::try_from(duration.as_millis()).unwrap_or(u32::MAX),
             };
             return match candidates::call(&mut connect()?, command)? {
-                Reply::Measured(measured) => self::measured(&measured, *json, out),
+                Reply::Measured(measured) => self::measured(&measured, json, out),
                 reply => Err(Failed::unexpected(&reply)),
             };
         }
-        Operation::Client { operation: ClientOperation::List { json } } => {
+        Operation::Client { operation: ClientOperation::List } => {
             return match connect()?.call(Command::Clients)? {
-                Reply::Clients(clients) => self::clients(&clients, *json, out),
+                Reply::Clients(clients) => self::clients(&clients, json, out),
                 reply => Err(Failed::unexpected(&reply)),
             };
         }
@@ -136,6 +171,24 @@ fn path(operation: &PathOperation) -> Command {
     }
 }
 
+/// Prints the short help of a command.
+fn help(words: &[String], out: &mut impl Write) -> Result<(), Failed> {
+    let mut command = args::command();
+    // Each part knows the whole command by then.
+    command.build();
+    for word in words {
+        let part = command.find_subcommand(word).cloned();
+        command = part.ok_or_else(|| {
+            let known = command.get_subcommands().filter(|it| !it.is_hide_set());
+            let known: Vec<_> = known.map(clap::Command::get_name).collect();
+            let known = if known.is_empty() { "no commands".into() } else { known.join(", ") };
+            Failed::Usage(format!("there is no {} {word}; it has {known}", command.get_name()))
+        })?;
+    }
+    let help = command.render_help();
+    Ok(write!(out, "{help}")?)
+}
+
 /// The text of a file, or of standard input.
 fn read(file: &Path) -> Result<String, Failed> {
     let failed = |what: String| Failed::File(format!("{}: {what}", file.display()));
@@ -153,14 +206,14 @@ fn read(file: &Path) -> Result<String, Failed> {
     }
 }
 
-fn show(mut client: Client, wanted: &Show, out: &mut impl Write) -> Result<(), Failed> {
+fn show(mut client: Client, wanted: &Show, json: bool, out: &mut impl Write) -> Result<(), Failed> {
     let command = match &wanted.connection {
         Some(connection) => Command::ShowConnection { connection: connection.clone() },
         None => Command::Show,
     };
     let reply = candidates::call(&mut client, command)?;
     let Reply::Snapshot(snapshot) = reply else { return Err(Failed::unexpected(&reply)) };
-    if wanted.json {
+    if json {
         serde_json::to_writer_pretty(&mut *out, &snapshot).map_err(io::Error::from)?;
         writeln!(out)?;
     } else {

@@ -476,3 +476,32 @@ fn a_reader_that_has_seen_enough_is_no_error() {
     let done: Outcome = child.wait_with_output().unwrap().into();
     assert_eq!(done, outcome(0, "", ""));
 }
+
+/// Commands that have no JSON of their own make an object of each line.
+#[test]
+fn json_is_for_every_command() {
+    let (_, done) =
+        FakeDaemon::replying(Reply::Done).run(&["path", "up", "office", "dsl", "--json"]);
+    let text = "{\"text\":\"path dsl of connection office: in service\"}\n";
+    assert_eq!(done, outcome(0, text, ""));
+    let key = mpt().args(["--json", "genkey"]).output().unwrap();
+    let key: serde_json::Value = serde_json::from_slice(&key.stdout).unwrap();
+    assert_eq!(key["text"].as_str().unwrap().len(), 44);
+    let top = mpt().args(["top", "--json"]).output().unwrap();
+    assert_eq!(top.status.code(), Some(2));
+    let monitor = mpt().args(["monitor", "--json", "--exec", "/bin/true"]).output().unwrap();
+    assert_eq!(monitor.status.code(), Some(2));
+}
+
+#[test]
+fn help_explains_a_command() {
+    for words in [&["help", "path", "set"][..], &["path", "set", "-h"]] {
+        let help = mpt().args(words).output().unwrap();
+        let help = String::from_utf8(help.stdout).unwrap();
+        assert!(help.contains("Usage: mpt path set") && !help.contains("--remote"), "{help}");
+    }
+    let wrong = mpt().args(["help", "path", "sett"]).output().unwrap();
+    let said = String::from_utf8(wrong.stderr).unwrap();
+    assert_eq!(said, "mpt: there is no path sett; it has up, down, set, add, del\n");
+    assert_eq!(wrong.status.code(), Some(2));
+}

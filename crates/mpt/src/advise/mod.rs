@@ -21,7 +21,12 @@ pub(crate) struct Named {
 }
 
 /// Gives the advice.
-pub(crate) fn run(wanted: &Advise, daemon: &Daemon, out: &mut impl Write) -> Result<(), Failed> {
+pub(crate) fn run(
+    wanted: &Advise,
+    daemon: &Daemon,
+    json: bool,
+    out: &mut impl Write,
+) -> Result<(), Failed> {
     let paths = match &wanted.connection {
         Some(connection) => ask::paths(connection, daemon)?,
         None => named(&wanted.paths),
@@ -29,7 +34,7 @@ pub(crate) fn run(wanted: &Advise, daemon: &Daemon, out: &mut impl Write) -> Res
     let bare: Vec<Path> = paths.iter().map(|named| named.path).collect();
     let advice = advise::advise(&bare).map_err(|error| Failed::Usage(error.to_string()))?;
     let answer = answer::Answer::new(&paths, &bare, &advice);
-    if wanted.json {
+    if json {
         serde_json::to_writer_pretty(&mut *out, &answer).map_err(io::Error::from)?;
         writeln!(out)?;
     } else {

@@ -83,7 +83,7 @@ pub(crate) fn run(wanted: &Join, daemon: &Daemon, out: &mut impl Write) -> Resul
     let mut client = service.start(&file, &daemon.socket, &mut record)?;
     check::check(&mut client, &line, out)?;
     writeln!(out)?;
-    status::run(&Status { watch: false, json: false, connection: None }, daemon, out)
+    status::run(&Status { watch: false, connection: None }, daemon, false, out)
 }
 
 /// Makes the key, if there is none, and registers it.

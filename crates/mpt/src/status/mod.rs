@@ -40,21 +40,26 @@ const REST_OF_SCREEN: &str = "\x1b[J";
 /// # Errors
 ///
 /// [`Failed::State`] with a state that is not "up", whose exit code tells programs.
-pub(crate) fn run(wanted: &Status, daemon: &Daemon, out: &mut impl Write) -> Result<(), Failed> {
+pub(crate) fn run(
+    wanted: &Status,
+    daemon: &Daemon,
+    json: bool,
+    out: &mut impl Write,
+) -> Result<(), Failed> {
     let terminal = Terminal::of_output();
     if wanted.watch {
-        return watch(wanted, daemon, &terminal, out);
+        return watch(wanted, daemon, json, &terminal, out);
     }
     let mut client = None;
     let summary = match ask(&mut client, wanted, daemon) {
         Ok(summary) => summary,
         // A program that reads JSON gets JSON in any case.
-        Err(Failed::Daemon(error)) if wanted.json && is_absence(&error) => {
+        Err(Failed::Daemon(error)) if json && is_absence(&error) => {
             Summary::unreachable(&error.to_string())
         }
         Err(failed) => return Err(failed),
     };
-    if wanted.json {
+    if json {
         serde_json::to_writer_pretty(&mut *out, &summary).map_err(io::Error::from)?;
         writeln!(out)?;
     } else {
@@ -72,12 +77,13 @@ pub(crate) fn run(wanted: &Status, daemon: &Daemon, out: &mut impl Write) -> Res
 fn watch(
     wanted: &Status,
     daemon: &Daemon,
+    json: bool,
     terminal: &Terminal,
     out: &mut impl Write,
 ) -> Result<(), Failed> {
     let mut client = None;
     let mut due = Instant::now();
-    if terminal.is_terminal && !wanted.json {
+    if terminal.is_terminal && !json {
         write!(out, "{WIPE}")?;
     }
     loop {
@@ -89,7 +95,7 @@ fn watch(
             }
             Err(failed) => return Err(failed),
         };
-        if wanted.json {
+        if json {
             write!(out, "{}", mpt_api::to_line(&summary))?;
         } else {
             // The window may have another size by now.
