@@ -2,10 +2,11 @@
 
 use std::net::IpAddr;
 use std::process::{Command, Stdio};
+use std::thread;
 use std::time::{Duration, Instant};
-use std::{fs, thread};
 
 use anyhow::{Context, Result, bail};
+use procfs::net::TcpState;
 use serde::Deserialize;
 
 use crate::interrupt::Interrupt;
@@ -198,20 +199,15 @@ fn parse(json: &str) -> Result<Transfer> {
 /// Whether a TCP socket listens on `port` in the network namespace of process `pid`. Asking the
 /// kernel leaves the server alone, which a trial connection would not.
 pub(crate) fn listens(pid: u32, port: u16) -> bool {
-    ["tcp", "tcp6"].iter().any(|table| {
-        fs::read_to_string(format!("/proc/{pid}/net/{table}"))
-            .is_ok_and(|table| lists_listener(&table, port))
-    })
-}
-
-/// Reads `/proc/net/tcp`: "sl local_address rem_address st ...", state 0A is LISTEN.
-fn lists_listener(table: &str, port: u16) -> bool {
-    table.lines().skip(1).any(|line| {
-        let mut fields = line.split_ascii_whitespace().skip(1);
-        let local = fields.next().and_then(|address| address.rsplit(':').next());
-        let local = local.and_then(|port| u16::from_str_radix(port, 16).ok());
-        local == Some(port) && fields.nth(1) == Some("0A")
-    })
+    let Ok(process) = i32::try_from(pid)
+        .map_err(anyhow::Error::from)
+        .and_then(|pid| Ok(procfs::process::Process::new(pid)?))
+    else {
+        return false;
+    };
+    let sockets = [process.tcp(), process.tcp6()].into_iter().flatten().flatten();
+    let mut listeners = sockets.filter(|socket| socket.state == TcpState::Listen);
+    listeners.any(|socket| socket.local_address.port() == port)
 }
 
 #[cfg(test)]
@@ -271,12 +267,14 @@ mod tests {
 
     #[test]
     fn listeners_are_found_in_both_address_families() {
-        let table = "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt\n   \
-            0: 0100007F:1451 0100007F:9C40 01 00000000:00000000 00:00000000 00000000     0\n";
-        assert!(!lists_listener(table, 5201), "a connection is not a listener");
-        let table = "  sl  local_address                         remote_address   st\n   \
-            0: 00000000000000000000000000000000:1451 00000000000000000000000000000000:0000 0A\n";
-        assert!(lists_listener(table, 5201));
-        assert!(!lists_listener(table, 5202));
+        use std::net::{Ipv4Addr, Ipv6Addr, TcpListener, TcpStream};
+        let pid = std::process::id();
+        let four = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+        let connection = TcpStream::connect(four.local_addr().unwrap()).unwrap();
+        assert!(listens(pid, four.local_addr().unwrap().port()));
+        let client = connection.local_addr().unwrap().port();
+        assert!(!listens(pid, client), "a connection is not a listener");
+        let six = TcpListener::bind((Ipv6Addr::LOCALHOST, 0)).unwrap();
+        assert!(listens(pid, six.local_addr().unwrap().port()));
     }
 }

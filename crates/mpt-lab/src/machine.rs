@@ -1,10 +1,12 @@
 //! The machine that measures, and the source that is measured.
 
+use std::env::consts::ARCH;
+use std::fmt;
 use std::path::Path;
 use std::process::Command;
 use std::time::SystemTime;
-use std::{fmt, fs};
 
+use procfs::{CpuInfo, Current, LoadAverage, Meminfo};
 use serde::{Deserialize, Serialize};
 
 /// The day, the source and the machine of a measurement. Empty text: unknown.
@@ -29,17 +31,18 @@ pub(crate) struct Facts {
 /// Asks the machine. To be called before the measurement, whose own load is of no interest. `programs`: those that the
 /// measurement runs, with the argument that shows their version.
 pub(crate) fn facts(programs: &[&Path]) -> Facts {
-    let read = |path: &str| fs::read_to_string(path).unwrap_or_default();
+    let memory = Meminfo::current().map_or(0, |memory| memory.mem_total / 1_000_000);
+    let load = LoadAverage::current().map(|load| format!("{:.2}", load.one));
     let version = |program: &&Path| first_line(Command::new(program).arg("--version"));
     let now = humantime::format_rfc3339_seconds(SystemTime::now()).to_string();
     Facts {
         date: now.split('T').next().unwrap_or_default().to_owned(),
         commit: commit(),
         kernel: first_line(Command::new("uname").arg("-srm")),
-        processor: processor(&read("/proc/cpuinfo")),
+        processor: processors().1,
         cores: std::thread::available_parallelism().map_or(0, usize::from),
-        memory: memory(&read("/proc/meminfo")),
-        load: read("/proc/loadavg").split(' ').next().unwrap_or_default().to_owned(),
+        memory,
+        load: load.unwrap_or_default(),
         programs: programs.iter().map(version).filter(|version| !version.is_empty()).collect(),
     }
 }
@@ -78,39 +81,34 @@ fn first_line(command: &mut Command) -> String {
     String::from_utf8_lossy(&output).lines().next().unwrap_or_default().trim().to_owned()
 }
 
-/// The key differs: x86 has "model name", several ARM kernels "Model" or only numbers.
-fn processor(cpuinfo: &str) -> String {
-    let field = |key: &str| {
-        cpuinfo.lines().find_map(|line| {
-            let (name, value) = line.split_once(':')?;
-            (name.trim() == key).then(|| value.trim().to_owned())
-        })
-    };
-    let keys = ["model name", "Model", "Hardware", "CPU part"];
-    keys.iter().find_map(|key| field(key)).unwrap_or_else(|| std::env::consts::ARCH.to_owned())
+/// How many processors the machine has, and their model.
+pub(crate) fn processors() -> (usize, String) {
+    CpuInfo::current().map_or_else(|_| (1, ARCH.to_owned()), |info| model(&info))
 }
 
-/// "MemTotal:       24683904 kB"
-fn memory(meminfo: &str) -> u64 {
-    let line = meminfo.lines().find_map(|line| line.strip_prefix("MemTotal:"));
-    let kibibytes = line.and_then(|line| line.trim().strip_suffix(" kB")?.parse::<u64>().ok());
-    kibibytes.unwrap_or(0) * 1024 / 1_000_000
+/// The key differs: x86 has "model name", several ARM kernels "Model" or only numbers.
+fn model(info: &CpuInfo) -> (usize, String) {
+    let keys = ["model name", "Model", "Hardware", "CPU part"];
+    let of_first = |key: &&str| info.cpus.first().and_then(|cpu| cpu.get(*key));
+    let found = keys.iter().find_map(|key| of_first(key).or_else(|| info.fields.get(*key)));
+    (info.num_cores().max(1), found.cloned().unwrap_or_else(|| ARCH.to_owned()))
 }
 
 #[cfg(test)]
 mod tests {
+    use procfs::FromBufRead;
+
     use super::*;
 
     #[test]
     fn processors_of_two_families() {
-        assert_eq!(processor("processor\t: 0\nmodel name\t: AMD EPYC\nmodel\t: 1\n"), "AMD EPYC");
-        assert_eq!(processor("processor\t: 0\nBogoMIPS\t: 50\nCPU part\t: 0xd0c\n"), "0xd0c");
-        assert!(!processor("").is_empty());
-    }
-
-    #[test]
-    fn memory_in_mb() {
-        assert_eq!(memory("MemTotal:       1000000 kB\nMemFree: 1 kB\n"), 1024);
-        assert_eq!(memory(""), 0);
+        let model = |text: &str| model(&CpuInfo::from_buf_read(text.as_bytes()).unwrap());
+        let x86 = "processor\t: 0\nmodel name\t: Some CPU @ 2 GHz\nmodel\t: 1\n\n";
+        let two = format!("{x86}{}", x86.replace(": 0", ": 1"));
+        assert_eq!(model(&two), (2, "Some CPU @ 2 GHz".to_owned()));
+        let arm = "processor\t: 0\nBogoMIPS\t: 50\nCPU part\t: 0xd0c\n\n";
+        assert_eq!(model(arm), (1, "0xd0c".to_owned()));
+        let (count, model) = processors();
+        assert!(count > 0 && !model.is_empty());
     }
 }

@@ -19,6 +19,7 @@ mod emulator;
 mod experiment;
 mod failover;
 mod files;
+mod interfaces;
 mod interrupt;
 mod iperf;
 mod machine;

@@ -9,6 +9,7 @@ use mpt_api::{Snapshot, Traffic};
 use super::network::Network;
 use super::{CaseSpec, metric};
 use crate::emulator;
+use crate::interfaces;
 use crate::topology::{End, Host};
 
 /// Counters by name, `host/thing/counter`.
@@ -30,16 +31,24 @@ pub(super) fn of_host(host: &Host, end: End, counters: &mut Counters) -> Result<
         let path = format!("/proc/thread-self/net/{name}");
         fs::read_to_string(&path).with_context(|| format!("cannot read {path}"))
     };
-    let [devices, snmp, netstat, snmp6] = host.run(|| {
-        Ok::<_, anyhow::Error>([
-            read("dev")?,
-            read("snmp")?,
-            read("netstat")?,
-            // Where there is no IPv6 there is no file.
-            read("snmp6").unwrap_or_default(),
-        ])
+    let (devices, [snmp, netstat, snmp6]) = host.run(|| {
+        // Where there is no IPv6 there is no file.
+        let tables = [read("snmp")?, read("netstat")?, read("snmp6").unwrap_or_default()];
+        Ok::<_, anyhow::Error>((interfaces::here()?, tables))
     })??;
-    devices_of(&devices, end, counters);
+    for (device, status) in &devices {
+        let [rx_dropped, tx_dropped] = interfaces::drops(status);
+        for (name, value) in [
+            ("rx_bytes", status.recv_bytes),
+            ("rx_packets", status.recv_packets),
+            ("rx_dropped", rx_dropped),
+            ("tx_bytes", status.sent_bytes),
+            ("tx_packets", status.sent_packets),
+            ("tx_dropped", tx_dropped),
+        ] {
+            counters.insert(format!("{end}/device {device}/{name}"), value);
+        }
+    }
     for (table, protocols) in [(&snmp, &["Tcp", "Udp"][..]), (&netstat, &["TcpExt", "MPTcpExt"])] {
         sockets_of(table, protocols, end, counters);
     }
@@ -54,30 +63,8 @@ pub(super) fn of_host(host: &Host, end: End, counters: &mut Counters) -> Result<
     Ok(())
 }
 
-/// `/proc/net/dev`: after a name and a colon bytes, packets, errs, drop and four more of what was received, then the same of what was
-/// sent.
-fn devices_of(table: &str, end: End, counters: &mut Counters) {
-    for line in table.lines() {
-        let Some((device, numbers)) = line.split_once(':') else { continue };
-        let numbers = numbers.split_ascii_whitespace().map(str::parse);
-        let Ok(numbers) = numbers.collect::<Result<Vec<u64>, _>>() else { continue };
-        if numbers.len() < 16 {
-            continue;
-        }
-        for (name, value) in [
-            ("rx_bytes", numbers[0]),
-            ("rx_packets", numbers[1]),
-            ("rx_dropped", numbers[2] + numbers[3]),
-            ("tx_bytes", numbers[8]),
-            ("tx_packets", numbers[9]),
-            ("tx_dropped", numbers[10] + numbers[11]),
-        ] {
-            counters.insert(format!("{end}/device {}/{name}", device.trim()), value);
-        }
-    }
-}
-
-/// `/proc/net/snmp` and `/proc/net/netstat`: pairs of lines, names and values, each after the protocol and a colon.
+/// `/proc/net/snmp` and `/proc/net/netstat`: pairs of lines, names and values, each after the protocol and a colon. (`procfs` knows
+/// the first of them only, and not by the kernel's names.)
 fn sockets_of(table: &str, protocols: &[&str], end: End, counters: &mut Counters) {
     let lines: Vec<&str> = table.lines().collect();
     for pair in lines.chunks_exact(2) {
@@ -281,13 +268,8 @@ mod tests {
     }
 
     #[test]
-    fn devices_and_sockets_are_read() {
+    fn counters_of_sockets_are_read() {
         let mut counters = Counters::new();
-        let devices = "Inter-|   Receive |  Transmit\n face |bytes packets|bytes packets\n\
-            dsl: 10 20 1 2 0 0 0 0 30 40 3 4 0 0 0 0\n";
-        devices_of(devices, End::A, &mut counters);
-        assert_eq!(counters["a/device dsl/rx_dropped"], 3);
-        assert_eq!(counters["a/device dsl/tx_dropped"], 7);
         let snmp = "Tcp: MaxConn RetransSegs\nTcp: -1 17\nUdp: InErrors RcvbufErrors\nUdp: 1 2\nIcmp: X\nIcmp: 9\n";
         sockets_of(snmp, &["Tcp", "Udp"], End::B, &mut counters);
         assert_eq!(counters["b/tcp/RetransSegs"], 17);

@@ -1,10 +1,9 @@
 //! Processor time of everything that a measurement is made of.
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 
 use super::metric;
 use crate::topology::End;
@@ -80,9 +79,7 @@ impl Reading {
                 threads.insert((process.name.clone(), thread.id), (thread.name, thread.time));
             }
         }
-        let machine = fs::read_to_string("/proc/stat").context("cannot read /proc/stat")?;
-        let machine = usage::machine(&machine).context("cannot read /proc/stat")?;
-        Ok(Self { at: Instant::now(), machine, threads })
+        Ok(Self { at: Instant::now(), machine: usage::Machine::now()?, threads })
     }
 
     /// How long ago it was taken.
@@ -93,10 +90,8 @@ impl Reading {
     /// What was used since `before`.
     pub(super) fn since(&self, before: &Self) -> Used {
         let seconds = self.at.duration_since(before.at).as_secs_f64().max(f64::MIN_POSITIVE);
-        let total = self.machine.total.saturating_sub(before.machine.total);
-        let idle = self.machine.idle.saturating_sub(before.machine.idle);
         let mut used = Used {
-            idle: if total == 0 { 1.0 } else { idle as f64 / total as f64 },
+            idle: self.machine.idle_since(before.machine),
             processes: BTreeMap::new(),
             busiest: None,
         };

@@ -7,6 +7,7 @@ use std::process::{Command, Stdio};
 use mpt_linux::realtime::Awake;
 
 use super::{Backend, Environment};
+use crate::machine;
 
 /// Where and by what something is measured here, but for the programs.
 pub(crate) fn environment(backend: Backend) -> Environment {
@@ -14,10 +15,7 @@ pub(crate) fn environment(backend: Backend) -> Environment {
     Environment {
         mpt: version.into(),
         kernel: fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default().trim().into(),
-        processors: processors(
-            &fs::read_to_string("/proc/cpuinfo").unwrap_or_default(),
-            Awake::keep().is_ok(),
-        ),
+        processors: processors(Awake::keep().is_ok()),
         emulator: match backend {
             Backend::Emulator => format!("mpt-lab {version}"),
             Backend::Kernel => format!("kernel, by {}", version_of("tc", &["-V"])),
@@ -46,28 +44,14 @@ pub(super) fn version_of(program: &str, arguments: &[&str]) -> String {
 }
 
 /// Such as `2 x Some Model, kept awake`.
-fn processors(cpuinfo: &str, awake: bool) -> String {
-    let value = |line: &str| Some(line.split_once(':')?.1.trim().to_owned());
-    let lines =
-        |name: &str| cpuinfo.lines().filter(move |line| line.starts_with(name)).collect::<Vec<_>>();
-    let count = lines("processor").len().max(1);
-    let model =
-        ["model name", "Model", "Hardware"].iter().find_map(|name| value(lines(name).first()?));
-    let model = model.unwrap_or_else(|| std::env::consts::ARCH.into());
+fn processors(awake: bool) -> String {
+    let (count, model) = machine::processors();
     format!("{count} x {model}{}", if awake { ", kept awake" } else { "" })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn processors_are_counted_and_named() {
-        let cpuinfo = "processor\t: 0\nmodel name\t: Some CPU @ 2 GHz\n\nprocessor\t: 1\nmodel name\t: Some CPU @ 2 GHz\n";
-        assert_eq!(processors(cpuinfo, false), "2 x Some CPU @ 2 GHz");
-        assert_eq!(processors(cpuinfo, true), "2 x Some CPU @ 2 GHz, kept awake");
-        assert_eq!(processors("", false), format!("1 x {}", std::env::consts::ARCH));
-    }
 
     #[test]
     fn a_program_that_is_not_there_has_no_version() {

@@ -7,6 +7,7 @@ use std::path::Path;
 use nix::mount::{MntFlags, umount2};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
+use procfs::process::{Process, all_processes};
 
 /// How every name of a namespace or directory of a laboratory begins; its process id follows, then `-`.
 const PREFIX: &str = "mpt-lab-";
@@ -46,18 +47,19 @@ fn owner(name: &str) -> Option<u32> {
 }
 
 fn is_dead(pid: u32) -> bool {
-    !Path::new(&format!("/proc/{pid}")).exists()
+    i32::try_from(pid).map_or(true, |pid| Process::new(pid).is_err())
 }
 
 /// Daemons and traffic outlive a laboratory that is killed.
 fn end_processes_in(namespace: &Path) {
     let identity = |path: &Path| fs::metadata(path).map(|it| (it.dev(), it.ino())).ok();
     let Some(namespace) = identity(namespace) else { return };
-    let Ok(entries) = fs::read_dir("/proc") else { return };
-    for entry in entries.filter_map(Result::ok) {
-        let Ok(pid) = entry.file_name().to_string_lossy().parse::<i32>() else { continue };
-        if identity(&entry.path().join("ns/net")) == Some(namespace) {
-            let _ = kill(Pid::from_raw(pid), Signal::SIGKILL);
+    let Ok(processes) = all_processes() else { return };
+    for process in processes.filter_map(Result::ok) {
+        let Ok(namespaces) = process.namespaces() else { continue };
+        let mut its = namespaces.0.values().filter(|it| it.ns_type == "net");
+        if its.any(|it| (it.device_id, it.identifier) == namespace) {
+            let _ = kill(Pid::from_raw(process.pid), Signal::SIGKILL);
         }
     }
 }

@@ -1,6 +1,5 @@
 //! What the kernel alone takes for the datagrams of the measurement: the least that any daemon can cost.
 
-use std::fs;
 use std::io::IoSlice;
 use std::net::{SocketAddr, SocketAddrV4, UdpSocket as Receiver};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -9,6 +8,8 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 use mpt_linux::udp::{Batch, MAX_BATCHES, SocketConfig, UdpSocket};
+use procfs::FromRead;
+use procfs::process::Schedstat;
 use socket2::SockAddr;
 
 use super::packet::INNER;
@@ -117,7 +118,7 @@ fn address(client: u16) -> SockAddr {
 
 /// CPU time of this thread, in which the kernel counts nanoseconds.
 fn on_processor() -> Result<Duration> {
-    let text = fs::read_to_string("/proc/thread-self/schedstat")?;
-    let nanoseconds = text.split(' ').next().and_then(|word| word.parse().ok());
-    Ok(Duration::from_nanos(nanoseconds.context("cannot read /proc/thread-self/schedstat")?))
+    let path = "/proc/thread-self/schedstat";
+    let used = Schedstat::from_file(path).with_context(|| format!("cannot read {path}"))?;
+    Ok(Duration::from_nanos(used.sum_exec_runtime))
 }

@@ -1,7 +1,6 @@
 //! What has become of the frames: as the model decided, and what went wrong besides.
 
 use std::collections::HashMap;
-use std::fs;
 use std::path::Path;
 
 use anyhow::{Context, Result};
@@ -9,6 +8,7 @@ use mpt_linux::netns::{self, Namespace};
 use serde::{Deserialize, Serialize};
 
 use super::protocol::Lateness;
+use crate::interfaces;
 
 /// What has happened on all links so far.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -51,48 +51,9 @@ impl Counters {
     }
 }
 
-/// Drops and errors of one interface.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct Drops {
-    pub(super) rx: u64,
-    pub(super) tx: u64,
-}
-
-/// Drops of all interfaces of a namespace, by name.
-pub(super) fn drops(namespace: &Path) -> Result<HashMap<String, Drops>> {
+/// Packets dropped or damaged at each interface of a namespace, received and sent ones, by name.
+pub(super) fn drops(namespace: &Path) -> Result<HashMap<String, [u64; 2]>> {
     let namespace = Namespace::open(namespace)?;
-    let read = || fs::read_to_string("/proc/thread-self/net/dev");
-    let table = netns::run_in(&namespace, read)?.context("read interface counters")?;
-    Ok(parse(&table))
-}
-
-/// Reads `/proc/net/dev`: after a name and a colon bytes, packets, errs, drop, fifo, frame, compressed, multicast of
-/// what was received, then bytes, packets, errs, drop, ... of what was sent.
-fn parse(table: &str) -> HashMap<String, Drops> {
-    let parse = |line: &str| {
-        let (name, numbers) = line.split_once(':')?;
-        let numbers: Option<Vec<u64>> =
-            numbers.split_ascii_whitespace().map(|number| number.parse().ok()).collect();
-        let numbers = numbers.filter(|numbers| numbers.len() >= 16)?;
-        let drops = Drops { rx: numbers[2] + numbers[3], tx: numbers[10] + numbers[11] };
-        Some((name.trim().to_owned(), drops))
-    };
-    table.lines().filter_map(parse).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn drops_and_errors_are_found() {
-        let table = "Inter-|   Receive                            |  Transmit\n \
-            face |bytes    packets errs drop fifo frame compressed multicast|bytes packets errs drop fifo colls carrier compressed\n    \
-            lo:       1       2    3    4    5     6          7         8        9      10   11   12    13     14      15          16\n\
-            link0:10 20 0 0 0 0 0 0 30 40 0 7 0 0 0 0\n";
-        let drops = parse(table);
-        assert_eq!(drops.len(), 2, "the heading has no colon");
-        assert_eq!(drops["lo"], Drops { rx: 7, tx: 23 });
-        assert_eq!(drops["link0"], Drops { rx: 0, tx: 7 });
-    }
+    let interfaces = netns::run_in(&namespace, interfaces::here)?.context("interface counters")?;
+    Ok(interfaces.iter().map(|(name, status)| (name.clone(), interfaces::drops(status))).collect())
 }

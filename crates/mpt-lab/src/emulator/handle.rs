@@ -117,10 +117,10 @@ impl Emulator {
             for ((device, end), ours) in devices.iter_mut().zip(&plan.ends).zip(ends) {
                 let drops = drops(&end.namespace)?;
                 let drops = drops.get(&end.device);
-                let drops = drops.with_context(|| format!("device {} is gone", end.device))?;
+                let &[rx, tx] = drops.with_context(|| format!("device {} is gone", end.device))?;
                 *device = DeviceCounters {
-                    rx_dropped: drops.rx.saturating_sub(ours.down),
-                    tx_dropped: drops.tx,
+                    rx_dropped: rx.saturating_sub(ours.down),
+                    tx_dropped: tx,
                     refused: ours.refused,
                     overflow: ours.overflow,
                     cut: ours.cut + ours.down,

@@ -1,11 +1,11 @@
 //! What a daemon holds, to see that it holds no more after many changes than before.
 
-use std::fs;
 use std::thread;
 use std::time::Duration;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use mpt_linux::netlink::Netlink;
+use procfs::process::Process;
 
 use super::rig::Rig;
 use crate::topology::End;
@@ -79,10 +79,7 @@ impl Holdings {
 
 fn holding(rig: &Rig<'_>, end: End) -> Result<Holding> {
     let daemon = rig.daemon(end)?;
-    let entries = |kind: &str| {
-        let path = format!("/proc/{}/{kind}", daemon.id());
-        Ok::<_, anyhow::Error>(fs::read_dir(&path).context(path)?.count() as u64)
-    };
+    let process = Process::new(i32::try_from(daemon.id())?)?;
     let snapshot = daemon.snapshot()?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let (rules, routes) = runtime.block_on(async {
@@ -93,8 +90,8 @@ fn holding(rig: &Rig<'_>, end: End) -> Result<Holding> {
         ))
     })?;
     Ok(Holding {
-        descriptors: entries("fd")?,
-        threads: entries("task")?,
+        descriptors: process.fd_count()? as u64,
+        threads: process.tasks()?.count() as u64,
         rules: rules as u64,
         routes: routes as u64,
         paths: snapshot.connections.iter().map(|it| it.paths.len() as u64).sum(),

@@ -7,7 +7,6 @@ mod bursts;
 mod datagrams;
 mod delay;
 mod flow;
-mod idle;
 mod jitter;
 mod loss;
 mod probe;

@@ -6,10 +6,10 @@ use anyhow::Result;
 use mpt_link::{Bitrate, Params, QueueLimit};
 
 use super::flow;
-use super::idle::Ticks;
 use super::rig::{FRAME, Rig, TCP_PAYLOAD};
 use super::{Laboratory, Row};
 use crate::traffic::bulk::Flow;
+use crate::usage::Machine;
 
 /// The queue of limited links.
 const QUEUE: Duration = Duration::from_millis(20);
@@ -66,9 +66,9 @@ fn measure(lab: &Laboratory<'_>, links: usize, rate: Option<Bitrate>) -> Result<
         (0..links).map(|link| flow::start(&rig, link, rate.is_none())).collect::<Result<_>>()?;
     lab.interrupt.sleep(WARM_UP)?;
     let received = || flows.iter().map(Flow::received).sum::<u64>();
-    let (before, ticks, start) = (received(), Ticks::now()?, Instant::now());
+    let (before, ticks, start) = (received(), Machine::now()?, Instant::now());
     lab.interrupt.sleep(lab.time(8, 3))?;
-    let (after, idle, time) = (received(), Ticks::now()?.idle_since(ticks), start.elapsed());
+    let (after, idle, time) = (received(), Machine::now()?.idle_since(ticks), start.elapsed());
     drop(flows);
     let rate = (after - before) as f64 * 8.0 / time.as_secs_f64();
     Ok(Measured { rate, idle, hidden_loss: rig.counters()?.hidden_loss() })

@@ -183,10 +183,10 @@ impl Kernel {
                 let outside = drops(&end.namespace)?;
                 let ends = outside.get(&end.device);
                 let ends = ends.with_context(|| format!("device {} is gone", end.device))?;
-                (device.rx_dropped, device.tx_dropped) = (ends.rx, ends.tx);
+                [device.rx_dropped, device.tx_dropped] = *ends;
                 let between = [&middle.outer[side], &middle.inner[side]];
                 let between = between.iter().filter_map(|&name| inside.get(name));
-                device.refused = between.map(|drops| drops.rx + drops.tx).sum();
+                device.refused = between.flatten().sum();
             }
             cables.push(devices);
         }
