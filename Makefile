@@ -101,6 +101,8 @@ fuzz: ## every fuzz target for a few seconds each (FUZZ_SECONDS)
 	@scripts/setup test
 	BOLERO_RANDOM_ITERATIONS=1000000000 BOLERO_RANDOM_TEST_TIME_MS=$(FUZZ_SECONDS)000 \
 		$(CARGO) test --release --locked -p mpt-wire -p mpt-core -p mpt-linux fuzz
+	BOLERO_RANDOM_ITERATIONS=1000000000 BOLERO_RANDOM_TEST_TIME_MS=$(FUZZ_SECONDS)000 \
+		$(CARGO) test --release --locked -p mptd --lib fuzz
 
 .PHONY: model
 model: ## the models of the handshake: every reachable state within larger bounds than the tests have; attacks on its cryptography, by Verifpal

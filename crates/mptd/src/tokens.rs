@@ -373,6 +373,45 @@ mod tests {
         );
     }
 
+    /// Whatever a host asks and however it calls itself, it becomes one client with a legal name, and the rest of the file stays as it is.
+    #[test]
+    fn fuzz_join_request() {
+        const TEXT: &str = "[daemon]\nlisten = [\"192.0.2.1\"]\nprivate_key_file = \"/key\"\n\
+            [[device]]\nname = \"mpt0\"\naddresses = [\"10.77.0.1/24\"]\n\
+            [[pool]]\nname = \"clients\"\nnetworks = [\"10.77.0.0/24\"]\n";
+        let own = mpt_core::session::PrivateKey::from_seed([9; 32]).to_base64();
+        let keys = move |_: &std::path::Path| Ok(own.clone());
+        let before = mpt_config::check_text_with("mpt.toml", TEXT, &keys).unwrap().config;
+        let now = Instant::now();
+        let tokens = tokens(now, &before);
+        let peer = mpt_core::session::PrivateKey::from_seed([7; 32]).public();
+        let keys = std::panic::AssertUnwindSafe((keys, before, tokens));
+        bolero::check!().with_iterations(300).with_type::<(bool, Vec<u8>)>().for_each(
+            |(raw, bytes)| {
+                let (keys, before, tokens) = &*keys;
+                let host = String::from_utf8_lossy(bytes);
+                let body = match raw {
+                    true => bytes.clone(),
+                    false => serde_json::to_vec(&serde_json::json!({ "join": { "host": host } }))
+                        .unwrap(),
+                };
+                let request = mpt_api::session::SessionRequest::parse(&body);
+                let Ok(mpt_api::session::SessionRequest::Join(join)) = request else {
+                    assert!(*raw, "it is a request to join");
+                    return;
+                };
+                let judged = tokens.judge(now, before, token(1).id(), peer, &join).unwrap();
+                let Judgement::New(client, joined) = judged else { panic!("nobody has joined") };
+                assert!(mpt_api::is_name(&client.name) && !client.name.contains('.'), "{joined:?}");
+                let (text, after) =
+                    mpt_config::add_client("mpt.toml", TEXT, &client, keys).unwrap();
+                assert!(text.starts_with(TEXT), "{text}");
+                assert_eq!(after.clients, [*client]);
+                assert_eq!(Config { clients: Vec::new(), ..after }, before.clone());
+            },
+        );
+    }
+
     #[test]
     fn there_are_only_so_many() {
         let (now, config) = (Instant::now(), config("10.77.0.0/24"));

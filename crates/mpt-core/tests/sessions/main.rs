@@ -25,6 +25,7 @@ mod changes_by_hand_lose_nothing;
 mod data_is_sealed;
 mod keys_are_renewed_without_loss;
 mod new_keys_lose_nothing_on_bad_paths;
+mod no_bytes_let_a_host_join;
 mod no_number_is_sealed_twice_under_a_key;
 mod nobody_on_a_path_changes_sealed_data;
 mod one_peer_takes_no_more_than_its_share;

@@ -115,7 +115,10 @@ impl Daemon {
             Judgement::New(client, joined) => (*client, joined),
         };
         self.add_client(client).await.map_err(|message| {
-            tracing::error!(token, peer = %key, message, "a host cannot be made a client");
+            // Whoever holds a token may ask again and again.
+            if self.provoked.line(key) {
+                tracing::error!(token, peer = %key, message, "a host cannot be made a client");
+            }
             SessionFailure::new(
                 SessionCode::Failed,
                 "the server cannot add the client; its log says why",
