@@ -1,5 +1,6 @@
 //! `mpt dashboard`: a page for people and `/metrics` for Prometheus, by a process of its own that asks the daemon as every other program does.
 
+mod crowd;
 mod guard;
 mod web;
 
@@ -10,6 +11,7 @@ use std::path::Path;
 use crate::args::{Daemon, Dashboard};
 use crate::client::Failed;
 use crate::watched::Watched;
+use crowd::Bounded;
 use guard::Guard;
 
 /// The longest token.
@@ -35,6 +37,7 @@ pub(crate) fn run(wanted: &Dashboard, daemon: &Daemon, out: &mut impl Write) -> 
         let address: SocketAddr = listener.local_addr()?;
         writeln!(out, "dashboard on http://{address}/, metrics on http://{address}/metrics")?;
         out.flush()?;
+        let listener = Bounded::new(listener);
         Ok(axum::serve(listener, web::router(guard, Watched::start(daemon))).await?)
     })
 }

@@ -42,6 +42,19 @@ impl Dashboard {
         (code.parse().unwrap(), body.to_owned())
     }
 
+    /// Memory that it has, in KiB.
+    pub(crate) fn memory_kib(&self) -> u64 {
+        let status = format!("/proc/{}/status", self.process.id());
+        let status = std::fs::read_to_string(status).unwrap();
+        let line = status.lines().find(|line| line.starts_with("VmRSS:")).unwrap();
+        line.split_whitespace().nth(1).unwrap().parse().unwrap()
+    }
+
+    /// Files and sockets that it has open.
+    pub(crate) fn descriptors(&self) -> usize {
+        std::fs::read_dir(format!("/proc/{}/fd", self.process.id())).unwrap().count()
+    }
+
     /// Waits until this stands in the answer.
     pub(crate) fn wait_for(&self, path: &str, expected: &str) -> String {
         wait_for(&format!("{expected} is in {path}"), || {

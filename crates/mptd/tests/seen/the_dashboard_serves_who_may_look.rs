@@ -1,5 +1,6 @@
 //! `mpt dashboard` serves its page, the state and the metrics, to this host or to who has the token, and survives the daemon.
 
+use std::net::TcpStream;
 use std::process::{Command, Stdio};
 
 use crate::command_line::mpt;
@@ -123,6 +124,33 @@ fn the_page_takes_less_than_100_kb() {
     for foreign in ["http://", "https://", "innerHTML", "eval("] {
         assert!(!script.contains(foreign) && !parts[0].contains(foreign), "{foreign}");
     }
+}
+
+/// Connections that say nothing keep nobody out, and take no more memory than they may.
+#[test]
+fn a_crowd_that_says_nothing_keeps_nobody_out() {
+    let (_pair, [a, _b]) = tunnel();
+    let dashboard = Dashboard::start(&a, &[]);
+    dashboard.wait_for("/metrics", "mpt_up 1.0");
+    let address = dashboard.origin.trim_start_matches("http://");
+    let before = dashboard.memory_kib();
+    let mut crowd = Vec::new();
+    for number in 0..1000 {
+        crowd.push(TcpStream::connect(address).unwrap());
+        if number % 100 == 0 {
+            assert_eq!(dashboard.ask("/metrics", &[]).0, 200, "{number}");
+        }
+    }
+    // A page that is open stays open.
+    let page = dashboard.ask("/events", &["--max-time", "3"]).1;
+    assert!(page.matches("data:").count() >= 2, "{page}");
+    assert_eq!(dashboard.ask("/health", &[]).0, 200);
+    let held = dashboard.descriptors();
+    assert!(held < 300, "{held} descriptors");
+    let grown = dashboard.memory_kib().saturating_sub(before);
+    assert!(grown < 16 * 1024, "{grown} KiB more");
+    drop(crowd);
+    assert_eq!(dashboard.ask("/metrics", &[]).0, 200);
 }
 
 #[test]
