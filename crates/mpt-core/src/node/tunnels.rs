@@ -34,7 +34,7 @@ impl<P: Copy> Node<P> {
     /// their way: so tests come to high numbers. Returns false, and changes nothing, if there is no
     /// such connection or its keys end before.
     #[doc(hidden)]
-    pub fn skip_numbers(&mut self, id: ConnectionId, count: u32) -> bool {
+    pub fn skip_numbers(&mut self, id: ConnectionId, count: u64) -> bool {
         self.tunnels.skip_numbers(id, count)
     }
 

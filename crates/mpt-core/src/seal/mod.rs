@@ -22,8 +22,11 @@ mod tags;
 #[cfg(test)]
 mod tests;
 #[cfg(test)]
+mod timing;
+#[cfg(test)]
 mod vectors;
 
+pub(crate) use self::number::extend;
 pub(crate) use self::opener::{Opened, Opener, Refused};
 pub(crate) use self::openers::Openers;
 pub(crate) use self::sealer::Sealer;

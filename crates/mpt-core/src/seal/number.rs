@@ -8,7 +8,7 @@ const HALF: u64 = 1 << 31;
 /// 2^31 below it; above it where none is so far below. `u64::MAX`, which is no number, where the nearest
 /// one would not fit 64 bits.
 #[inline]
-pub(super) fn extend(near: u64, low: u32) -> u64 {
+pub(crate) fn extend(near: u64, low: u32) -> u64 {
     let ahead = u64::from(low.wrapping_sub(near as u32));
     if ahead < HALF {
         near.saturating_add(ahead)

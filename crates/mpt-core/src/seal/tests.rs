@@ -11,7 +11,7 @@ use super::{HEADER_LEN, Opener, Refused, Sealer, TAG_LEN};
 const PLAIN: &[u8] = b"an inner packet, or what looks like one";
 
 /// The keys of both ends, of which the initiator counts from `first`.
-fn ends(suite: Suite, first: u64) -> (Keys, Keys) {
+pub(super) fn ends(suite: Suite, first: u64) -> (Keys, Keys) {
     let split = Split::new(&[1; 32], &[2; 32]);
     let sealing = |index, first| Sealing { index, suites: Suites::only(suite), first };
     let (initiator, responder) = (sealing(0x0a0b_0c0d, first), sealing(0x1a1b_1c1d, 5));

@@ -85,6 +85,8 @@ pub(crate) struct Tally {
     ipv6: Option<Box<Ipv6Paths>>,
     /// What seals the packets to be sent, where there are keys.
     sealer: Option<Box<Sealer>>,
+    /// A 64-bit number that the connection had come to when its keys were last taken away or exchanged.
+    reached: u64,
     /// The peer does not seal, and data is plain although sealing is wanted.
     plain_peer: bool,
 }

@@ -34,7 +34,7 @@ impl<P: Copy> Tunnels<P> {
 
     /// Leaves the next numbers of a connection unused. Returns false, and changes nothing, if there is
     /// no such connection or its keys end before.
-    pub(crate) fn skip_numbers(&mut self, id: ConnectionId, count: u32) -> bool {
+    pub(crate) fn skip_numbers(&mut self, id: ConnectionId, count: u64) -> bool {
         self.connection_mut(id).is_some_and(|connection| connection.skip_numbers(count))
     }
 

@@ -33,6 +33,7 @@ mod path_mtus_are_found;
 mod recorded_initiations_keep_nobody_out;
 mod recorded_initiations_take_no_sessions;
 mod requests_are_answered_over_any_path;
+mod sealed_numbers_go_far_beyond_32_bits;
 mod sealed_numbers_wrap_under_any_keys;
 mod sessions_are_opened_by_those_who_may;
 mod shorter_paths_are_known_by_their_lead;

@@ -3,11 +3,12 @@
 
 use std::fs;
 use std::process::Command;
+use std::time::Duration;
 
-use mpt_api::DataState;
+use mpt_api::{DataState, SessionState};
 
-use crate::concentrator::{admit, assigned, client, created, server};
-use crate::hosts::traffic::{deliver, tcp_both_ways};
+use crate::concentrator::{admit, assigned, client, created, find, server};
+use crate::hosts::traffic::{deliver, expect_silence, tcp_both_ways};
 use crate::hosts::{Capture, Captured, Daemon, Datagram, Identity, Line, Pair, pcap, wait_for};
 use crate::support::authenticate;
 
@@ -133,4 +134,57 @@ fn also_on_a_connection_that_a_server_has_made() {
     packets.retain(|packet| Datagram::parse(packet).is_some() && !is_control(packet));
     assert!(packets.len() >= 2000, "{}", packets.len());
     assert_numbers(&packets);
+}
+
+/// A server requires sealed data of one of its clients: one that does not seal has a session and no data, which the log says once. When its file is
+/// corrected, data flows.
+#[test]
+fn a_server_that_requires_it_refuses_the_data_of_a_client_that_does_not_seal() {
+    let pair = Pair::with_lines(1);
+    let identities = [Identity::new(), Identity::new()];
+    let mut there = server(&identities[1], &["10.71.1.2"]);
+    admit(&mut there, "anna", &identities[0]);
+    there.client("anna").set("seal", "require");
+    let mut here = client(&identities[0], &identities[1]);
+    here.lay_path("office", 1, 1);
+    here.connection("office").set("seal", "off");
+    let capture = Capture::start(&pair.b);
+    let [a, b] = [Daemon::start(&pair.a, &here), Daemon::start(&pair.b, &there)];
+    a.wait_until_answering();
+    b.wait_until_answering();
+    let refused = wait_for("the refusal is shown", || {
+        let session = find(&b, "anna.office")?.session?;
+        (session.data == Some(DataState::Refused)).then_some(session)
+    });
+    assert_eq!(refused.state, SessionState::Established);
+    let address = assigned(&a);
+    let sockets = [pair.a.udp(&format!("{address}:5000")), pair.b.udp("10.72.0.2:5000")];
+    for _ in 0..20 {
+        sockets[0].send_to(SECRET, "10.72.0.2:5000").unwrap();
+        sockets[1].send_to(SECRET, (address, 5000)).unwrap();
+        expect_silence(&sockets[1], Duration::from_millis(10));
+    }
+    expect_silence(&sockets[0], Duration::from_millis(200));
+    wait_for("what comes in plain is counted", || {
+        (b.drops("anna.office", "not_sealed") >= 20).then_some(())
+    });
+    assert!(b.drops("anna.office", "no_keys") >= 20, "nothing is sent plain");
+    let lines = b.lines(&["no data: it is to be sealed here", "peer_name=anna"]);
+    assert_eq!(lines.len(), 1, "{}", b.log());
+    assert!(lines[0].contains("WARN"), "{}", lines[0]);
+    let of_server = capture.stop().into_iter().filter(|it| it.outgoing && !is_control(it));
+    assert_eq!(of_server.filter(|it| Datagram::parse(it).is_some()).count(), 0);
+
+    here.connection("office").unset("seal");
+    a.reload(&here);
+    wait_for("data is sealed", || {
+        let data = find(&b, "anna.office")?.session?.data?;
+        matches!(data, DataState::Aes256Gcm | DataState::Chacha20Poly1305).then_some(())
+    });
+    created(&b, "anna.office");
+    created(&a, "office");
+    drop(sockets);
+    let address = assigned(&a);
+    let to = pair.a.udp(&format!("{address}:5001"));
+    deliver(&pair.b.udp("10.72.0.2:5001"), &to, 100);
 }

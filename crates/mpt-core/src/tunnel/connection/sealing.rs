@@ -6,7 +6,7 @@ use mpt_wire::gre;
 
 use super::Connection;
 use crate::ConnectionConfig;
-use crate::seal::Sealer;
+use crate::seal::{Sealer, extend};
 use crate::tunnel::{AcceptedDatagram, DeviceSink, ToDevice};
 
 /// Set in the first byte of a sealed inner packet that is to be delivered at once, whatever its
@@ -123,24 +123,32 @@ impl<P: Copy> Connection<P> {
     }
 
     /// Leaves the next numbers unused. Returns false, and changes nothing, if the keys end before.
-    pub(crate) fn skip_numbers(&mut self, count: u32) -> bool {
-        let next = self.next_sequence.wrapping_add(count);
-        let fits = can_number(self.protection, &self.tally.sealer, next, 1);
+    pub(crate) fn skip_numbers(&mut self, count: u64) -> bool {
+        let number = self.next_number().saturating_add(count);
+        let next = number as u32;
+        let fits = match &self.tally.sealer {
+            Some(sealer) => sealer.number_of(next) == number && sealer.has_room(next, 1),
+            None => true,
+        };
         if fits {
             self.next_sequence = next;
+            self.tally.reached = number;
         }
         fits
     }
 
-    /// The 64-bit number of the next packet.
+    /// The 64-bit number of the next packet. It goes on while there are no keys.
     pub(crate) fn next_number(&self) -> u64 {
-        let unsealed = u64::from(self.next_sequence);
-        self.tally.sealer.as_ref().map_or(unsealed, |it| it.number_of(self.next_sequence))
+        match &self.tally.sealer {
+            Some(sealer) => sealer.number_of(self.next_sequence),
+            None => extend(self.tally.reached, self.next_sequence),
+        }
     }
 
     /// Uses other keys to seal with from now on. They are not used if they are for higher numbers than
     /// this connection has come to: its numbers began anew since the handshake.
     pub(crate) fn set_sealer(&mut self, sealer: Box<Sealer>) {
+        self.tally.reached = self.next_number();
         let fits = sealer.skip_to(self.next_sequence);
         self.tally.sealer = fits.then_some(sealer);
     }
@@ -148,6 +156,7 @@ impl<P: Copy> Connection<P> {
     /// Seals nothing until there are other keys. Where `index` is given, only if the keys are for the
     /// peer's keys of this index.
     pub(crate) fn drop_sealer(&mut self, index: Option<u32>) {
+        self.tally.reached = self.next_number();
         let is = |sealer: &mut Box<Sealer>| index.is_none_or(|index| sealer.index() == index);
         self.tally.sealer.take_if(is);
     }
