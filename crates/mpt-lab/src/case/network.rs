@@ -6,13 +6,11 @@ use std::path::PathBuf;
 use anyhow::{Context, Result, ensure};
 use ipnet::IpNet;
 use mpt_link::{Change, Loss, Medium, Probability};
-use mpt_linux::netlink::Netlink;
-use tokio::runtime::Runtime;
 
 use super::{Action, Backend, CaseSpec, Laboratory};
 use crate::emulator::{CablePlan, ChannelPlan, Counters, EmulatorPlan, EndPlan, Kernel, Links};
 use crate::interrupt::Interrupt;
-use crate::topology::{End, Host};
+use crate::topology::{End, Host, Hosts};
 
 /// Most links: their numbers are bytes of addresses, and 0 and 255 mean something else there.
 const MOST_LINKS: usize = 254;
@@ -22,13 +20,10 @@ const MOST_LINKS: usize = 254;
 pub(super) struct Network {
     // First, because dropping it removes the devices from the hosts.
     links: Links,
-    a: Host,
-    b: Host,
+    hosts: Hosts,
     names: Vec<String>,
     /// Of each link: the channels that swallow everything when it is a black hole, and what they lose otherwise.
     holes: Vec<Vec<(usize, Loss)>>,
-    // Netlink is asynchronous, the laboratory is not.
-    runtime: Runtime,
 }
 
 impl Network {
@@ -41,23 +36,19 @@ impl Network {
         let links = &spec.network.links;
         ensure!(!links.is_empty(), "a network without links");
         ensure!(links.len() <= MOST_LINKS, "{} links, at most {MOST_LINKS}", links.len());
-        let (a, b) = (Host::new(End::A)?, Host::new(End::B)?);
-        let hosts = [&a, &b].map(|host| host.namespace().path());
-        let (plan, holes) = plan(spec, &hosts);
+        let hosts = Hosts::new(End::A, End::B)?;
+        let places = [End::A, End::B].map(|end| hosts.host(end).namespace().path());
+        let (plan, holes) = plan(spec, &places);
         let made = Links::start(spec.backend, &plan, &lab.laboratory, interrupt)?;
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         let names = links.iter().map(|link| link.name.clone()).collect();
-        let network = Self { links: made, a, b, names, holes, runtime };
-        network.runtime.block_on(network.number())?;
+        let network = Self { links: made, hosts, names, holes };
+        network.number()?;
         Ok(network)
     }
 
     /// The host at one end.
     pub(super) fn host(&self, end: End) -> &Host {
-        match end {
-            End::A => &self.a,
-            End::B => &self.b,
-        }
+        self.hosts.host(end)
     }
 
     /// Names of the links, and of their devices at either host.
@@ -97,16 +88,13 @@ impl Network {
     }
 
     /// Gives every device its addresses.
-    async fn number(&self) -> Result<()> {
-        for (host, end) in [(&self.a, End::A), (&self.b, End::B)] {
-            let netlink = Netlink::connect_in(host.namespace())?;
-            netlink.set_up(netlink.link("lo").await?.index).await?;
+    fn number(&self) -> Result<()> {
+        for end in [End::A, End::B] {
+            self.hosts.number(end, "lo", &[])?;
             for (link, name) in self.names.iter().enumerate() {
-                let index = netlink.link(name).await?.index;
-                for (version, prefix) in [(4, 24), (6, 64)] {
-                    let net = IpNet::new(address(link, end, version), prefix)?;
-                    netlink.add_address(index, net).await?;
-                }
+                let nets = [(4, 24), (6, 64)]
+                    .map(|(version, prefix)| IpNet::new(address(link, end, version), prefix));
+                self.hosts.number(end, name, &nets.into_iter().collect::<Result<Vec<_>, _>>()?)?;
             }
         }
         Ok(())

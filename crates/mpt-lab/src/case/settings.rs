@@ -139,13 +139,13 @@ fn load(congestion: &str) -> bool {
 /// themselves. The kernel refuses to make it the default of a namespace where it is restricted, but not as an attribute of routes.
 pub(super) fn congestion_of_routes(host: &Host, congestion: &str) -> Result<()> {
     for version in ["-4", "-6"] {
-        let output = ip(host, &[version, "route", "show", "table", "main"])?;
+        let output = host.ip(&[version, "route", "show", "table", "main"])?;
         for route in output.lines() {
             let words = route.split_ascii_whitespace().filter(|word| *word != "linkdown");
             // What the kernel shows of a route it also takes, but for these.
             let words: Vec<&str> = without(words.collect(), &["expires", "pref"]);
             let change = [&[version, "route", "change"], &words[..], &["congctl", congestion]];
-            ip(host, &change.concat())?;
+            host.ip(&change.concat())?;
         }
     }
     Ok(())
@@ -163,17 +163,6 @@ fn without<'a>(words: Vec<&'a str>, keys: &[&str]) -> Vec<&'a str> {
         }
     }
     kept
-}
-
-/// Runs `ip` at a host and gives back what it says.
-pub(super) fn ip(host: &Host, arguments: &[&str]) -> Result<String> {
-    let output =
-        host.namespace().command("ip")?.args(arguments).output().context("cannot run ip")?;
-    if !output.status.success() {
-        let why = String::from_utf8_lossy(&output.stderr);
-        bail!("ip {}: {}", arguments.join(" "), why.trim());
-    }
-    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
 #[cfg(test)]
@@ -251,11 +240,11 @@ mod tests {
             "address add 10.71.1.1/24 dev veth0",
             "-6 address add fd47::1/64 dev veth0 nodad",
         ] {
-            ip(&host, &words.split(' ').collect::<Vec<_>>()).unwrap();
+            host.ip(&words.split(' ').collect::<Vec<_>>()).unwrap();
         }
         congestion_of_routes(&host, "reno").unwrap();
         for (version, network) in [("-4", "10.71.1.0/24"), ("-6", "fd47::/64")] {
-            let route = ip(&host, &[version, "route", "show", network]).unwrap();
+            let route = host.ip(&[version, "route", "show", network]).unwrap();
             assert!(route.contains("congctl reno"), "{route}");
             assert_eq!(route.lines().count(), 1, "{route}");
         }

@@ -56,7 +56,7 @@ pub(super) fn measure(program: &Path, count: u16, interrupt: &Interrupt) -> Resu
     let site = Site::new(program, count, Waiting::Long, interrupt)?;
     let pid = site.daemon.id();
     let empty = usage::memory(pid)?.resident;
-    let mut fleet = Fleet::new(&site.clients, count)?;
+    let mut fleet = Fleet::new(site.clients(), count)?;
     let all = usize::from(count);
     fleet.run(CONNECT, None, interrupt, |fleet| fleet.up() == all)?;
     ensure!(fleet.up() == all, "{} of {count} clients are up", fleet.up());
@@ -65,7 +65,7 @@ pub(super) fn measure(program: &Path, count: u16, interrupt: &Interrupt) -> Resu
 
     let addresses = clients(&site.daemon.snapshot()?)?;
     shape(&site, &SLOW)?;
-    let source = site.server.run(|| UdpSocket::bind((site::inner_address(), 0)))?;
+    let source = site.server().run(|| UdpSocket::bind((site::inner_address(), 0)))?;
     let source = source.context("cannot bind")?;
     for _ in 0..ROUNDS {
         for &address in &addresses {
@@ -76,7 +76,7 @@ pub(super) fn measure(program: &Path, count: u16, interrupt: &Interrupt) -> Resu
     let queued = usage::memory(pid)?.resident;
     for path in 1..=PATHS {
         netns::tc(
-            site.server.namespace(),
+            site.server().namespace(),
             &["qdisc", "del", "dev", &format!("path{path}"), "root"],
         )?;
     }
@@ -105,7 +105,7 @@ fn shape(site: &Site, bucket: &[&str]) -> Result<()> {
     for path in 1..=PATHS {
         let name = format!("path{path}");
         let qdisc = [&["qdisc", "add", "dev", &name, "root", "tbf"], bucket].concat();
-        netns::tc(site.server.namespace(), &qdisc)?;
+        netns::tc(site.server().namespace(), &qdisc)?;
     }
     Ok(())
 }

@@ -40,7 +40,7 @@ pub(super) fn measure(
     each: Duration,
     interrupt: &Interrupt,
 ) -> Result<Kernel> {
-    let receiver = site.clients.run(|| Receiver::bind(("0.0.0.0", PORT)))?.context("no sink")?;
+    let receiver = site.clients().run(|| Receiver::bind(("0.0.0.0", PORT)))?.context("no sink")?;
     receiver.set_read_timeout(Some(Duration::from_millis(50)))?;
     let done = AtomicBool::new(false);
     thread::scope(|scope| {
@@ -50,7 +50,7 @@ pub(super) fn measure(
                 let _ = receiver.recv(&mut buffer);
             }
         });
-        let measured = site.server.run(|| -> Result<_> {
+        let measured = site.server().run(|| -> Result<_> {
             let local = SocketAddr::from(SocketAddrV4::new(*site::server_address(0).ip(), 0));
             let socket = UdpSocket::bind(&SocketConfig {
                 local,

@@ -9,17 +9,16 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddrV4};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 use ipnet::IpNet;
 use mpt_core::session::{PrivateKey, PublicKey};
-use mpt_linux::netlink::{Netlink, VethEnd};
 use mpt_wire::gre;
 use tempfile::TempDir;
 
 use super::packet;
 use crate::daemon::Daemon;
 use crate::interrupt::Interrupt;
-use crate::topology::Host;
+use crate::topology::{End, Host, Hosts};
 
 /// Paths of every client.
 pub(super) const PATHS: usize = 2;
@@ -32,8 +31,7 @@ pub(super) const SINK: u16 = 9;
 #[derive(Debug)]
 pub(super) struct Site {
     pub(super) daemon: Daemon,
-    pub(super) server: Host,
-    pub(super) clients: Host,
+    hosts: Hosts,
     _scratch: TempDir,
 }
 
@@ -54,17 +52,27 @@ impl Site {
         waiting: Waiting,
         interrupt: &Interrupt,
     ) -> Result<Self> {
-        let (server, clients) = (Host::new("server")?, Host::new("clients")?);
-        connect(&server, &clients)?;
+        let hosts = connect()?;
         // A short name: the path of a UNIX socket has at most 107 bytes.
         let scratch = tempfile::Builder::new().prefix("mpt-lab-").tempdir()?;
         let key = scratch.path().join("server.key");
         fs::write(&key, server_key().to_base64().as_bytes()).context("cannot write a key file")?;
         fs::set_permissions(&key, fs::Permissions::from_mode(0o600))?;
         let text = |socket: &Path| configuration(count, waiting, &key, socket);
-        let mut daemon = Daemon::start(program, &server, "server", scratch.path(), text)?;
+        let mut daemon =
+            Daemon::start(program, hosts.host(End::B), "server", scratch.path(), text)?;
         daemon.wait_until("mptd does not answer", interrupt, |_| true)?;
-        Ok(Self { daemon, server, clients, _scratch: scratch })
+        Ok(Self { daemon, hosts, _scratch: scratch })
+    }
+
+    /// The host of the concentrator.
+    pub(super) fn server(&self) -> &Host {
+        self.hosts.host(End::B)
+    }
+
+    /// The host of all clients.
+    pub(super) fn clients(&self) -> &Host {
+        self.hosts.host(End::A)
     }
 
     /// Ends the daemon in order.
@@ -106,46 +114,25 @@ fn server_key() -> PrivateKey {
     PrivateKey::from_seed([1; 32])
 }
 
-/// Lays the cables.
-fn connect(server: &Host, clients: &Host) -> Result<()> {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    runtime.block_on(async {
-        let ends = [
-            (Netlink::connect_in(server.namespace())?, 2),
-            (Netlink::connect_in(clients.namespace())?, 1),
-        ];
-        for path in 1..=PATHS as u8 {
-            let name = format!("path{path}");
-            let (left, right) = (
-                VethEnd { name: &name, namespace: server.namespace() },
-                VethEnd { name: &name, namespace: clients.namespace() },
-            );
-            ends[0].0.add_veth(left, right).await?;
-            for (netlink, number) in &ends {
-                let index = netlink.link(&name).await?.index;
-                let address = IpAddr::from([10, 71, path, *number]);
-                netlink.add_address(index, IpNet::new(address, 24)?).await?;
-                netlink.set_up(index).await?;
-            }
-        }
-        Ok::<_, anyhow::Error>(())
-    })?;
-    ip(clients, "link set lo up")?;
+/// Lays the cables. The clients are at end a.
+fn connect() -> Result<Hosts> {
+    let hosts = Hosts::new("clients", "server")?;
     for path in 0..PATHS {
-        let network = format!("10.{}.0.0/16", 81 + path);
-        ip(clients, &format!("route add local {network} dev lo"))?;
-        ip(server, &format!("route add {network} via 10.71.{}.1", path + 1))?;
+        let name = format!("path{}", path + 1);
+        hosts.connect(&name)?;
+        for end in [End::A, End::B] {
+            let address = IpAddr::from([10, 71, path as u8 + 1, end.number()]);
+            hosts.number(end, &name, &[IpNet::new(address, 24)?])?;
+        }
     }
-    Ok(())
-}
-
-fn ip(host: &Host, arguments: &str) -> Result<()> {
-    let mut command = host.namespace().command("ip")?;
-    let output = command.args(arguments.split(' ')).output().context("cannot run ip")?;
-    if !output.status.success() {
-        bail!("ip {arguments}: {}", String::from_utf8_lossy(&output.stderr).trim());
+    let (clients, server) = (hosts.host(End::A), hosts.host(End::B));
+    clients.ip(&["link", "set", "lo", "up"])?;
+    for path in 0..PATHS {
+        let (network, via) = (format!("10.{}.0.0/16", 81 + path), format!("10.71.{}.1", path + 1));
+        clients.ip(&["route", "add", "local", &network, "dev", "lo"])?;
+        server.ip(&["route", "add", &network, "via", &via])?;
     }
-    Ok(())
+    Ok(hosts)
 }
 
 /// Everybody may connect at once, every path is probed ten times a second even when nothing flows, and data is plain: that is what is measured.

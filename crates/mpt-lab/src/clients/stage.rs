@@ -61,7 +61,7 @@ pub(super) fn measure(
     let site = Site::new(program, count, Waiting::Default, interrupt)?;
     let pid = site.daemon.id();
     let empty = usage::memory(pid)?.resident;
-    let mut fleet = Fleet::new(&site.clients, count)?;
+    let mut fleet = Fleet::new(site.clients(), count)?;
 
     let start = Instant::now();
     let all = usize::from(count);
@@ -86,7 +86,7 @@ pub(super) fn measure(
     // Nobody reads it: what does not fit is dropped by the kernel, behind everything that is measured.
     let sink = (site::inner_address(), SINK);
     let load = Load { rate, numbers: Numbers::InTurn };
-    let _sink = site.server.run(|| UdpSocket::bind(sink))?.context("cannot bind the sink")?;
+    let _sink = site.server().run(|| UdpSocket::bind(sink))?.context("cannot bind the sink")?;
     live(&mut fleet, SETTLE, Some(load))?;
     let earlier = Counts::of(&site)?;
     let (before, begun) = (usage::cpu_time(pid)?, Instant::now());
@@ -181,7 +181,7 @@ impl Source {
             bail!("{} of {count} clients have an address", addresses.len());
         }
         let from = (site::inner_address(), 0);
-        let socket = site.server.run(|| UdpSocket::bind(from))?.context("cannot bind")?;
+        let socket = site.server().run(|| UdpSocket::bind(from))?.context("cannot bind")?;
         let (stop, sent) = (Arc::<AtomicBool>::default(), Arc::<AtomicU64>::default());
         let (seen, counted) = (Arc::clone(&stop), Arc::clone(&sent));
         let work = move || {

@@ -8,18 +8,16 @@
 //! Each `═══` is a veth pair. Queue and rate (a token bucket filter) are at `leftN` and `rightN`, in the middle: what the hosts
 //! send passes their own interfaces at once, and a line that breaks behind its queue loses what stands in it.
 
-use std::fmt::Display;
 use std::net::{IpAddr, Ipv4Addr};
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, bail};
 use ipnet::IpNet;
-use mpt_linux::netlink::{Netlink, VethEnd};
-use mpt_linux::netns::{self, Namespace};
-use tokio::runtime::Runtime;
+use mpt_linux::netlink::VethEnd;
+use mpt_linux::netns;
 
 use super::switches::Switches;
-use crate::topology::{End, Host};
+use crate::topology::{End, Host, Hosts, Side};
 use crate::traffic::Moment;
 
 /// How long the kernel may take to see that a cable has two ends.
@@ -62,63 +60,40 @@ struct Line {
 /// Two hosts and the lines between them; gone when this is dropped.
 #[derive(Debug)]
 pub(super) struct Network {
-    // Netlink is asynchronous, the laboratory is not.
-    runtime: Runtime,
     switches: Switches,
-    a: Side,
-    b: Side,
     middle: Side,
+    hosts: Hosts,
     kind: Middle,
     lines: Vec<Line>,
-}
-
-/// A host and its network configuration.
-#[derive(Debug)]
-struct Side {
-    netlink: Netlink,
-    host: Host,
-}
-
-impl Side {
-    fn new(name: impl Display, runtime: &Runtime) -> Result<Self> {
-        let host = Host::new(name)?;
-        let netlink = runtime.block_on(async { Netlink::connect_in(host.namespace()) })?;
-        Ok(Self { netlink, host })
-    }
-
-    async fn index(&self, interface: &str) -> Result<u32> {
-        Ok(self.netlink.link(interface).await?.index)
-    }
 }
 
 impl Network {
     /// Makes the hosts with `count` equal lines, numbered from 0 here and from 1 in every name.
     pub(super) fn new(count: u8, spec: LineSpec, kind: Middle) -> Result<Self> {
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-        let (a, b) = (Side::new(End::A, &runtime)?, Side::new(End::B, &runtime)?);
-        let middle = Side::new("middle", &runtime)?;
-        let switches = runtime.block_on(Switches::new(middle.host.namespace()))?;
-        let mut network = Self { runtime, switches, a, b, middle, kind, lines: Vec::new() };
+        let hosts = Hosts::new(End::A, End::B)?;
+        let middle = Side::new("middle", hosts.runtime())?;
+        let switches = hosts.runtime().block_on(Switches::new(middle.host.namespace()))?;
+        let mut network = Self { switches, middle, hosts, kind, lines: Vec::new() };
         // Before any port, and without a gap too, so that no interface has the index of the other end of its cable: the kernel
         // takes such an interface for a physical one, and reports changes of its carrier no more than once a second.
         for number in 1..=count {
             for side in ["left", "right"] {
                 let name = format!("b{side}{number}");
-                network.runtime.block_on(network.switches.add_bridge(&name))?;
+                network.hosts.runtime().block_on(network.switches.add_bridge(&name))?;
             }
         }
         for number in 1..=count {
-            let line = network.runtime.block_on(network.lay(number))?;
+            let line = network.hosts.runtime().block_on(network.lay(number))?;
             network.lines.push(line);
             network.shape(number, spec)?;
         }
-        network.runtime.block_on(network.wait_for_carriers())?;
+        network.hosts.runtime().block_on(network.wait_for_carriers())?;
         Ok(network)
     }
 
     /// The host at one end.
     pub(super) fn host(&self, end: End) -> &Host {
-        &self.side(end).host
+        self.hosts.host(end)
     }
 
     /// What stands between them.
@@ -151,20 +126,20 @@ impl Network {
 
     /// Kernel index of a host's interface on a line.
     pub(super) fn index(&self, line: usize, end: End) -> Result<u32> {
-        self.runtime.block_on(self.side(end).index(&Self::interface(line)))
+        self.hosts.runtime().block_on(self.hosts.side(end).index(&Self::interface(line)))
     }
 
     /// Takes the carrier of a line away from one host, or gives it back, and says when. The other host keeps its own.
     pub(super) fn set_carrier(&self, line: usize, end: End, there: bool) -> Result<Moment> {
         let moment = Moment::now();
-        self.runtime.block_on(self.switches.set_up(self.port(line, end), there))?;
+        self.hosts.runtime().block_on(self.switches.set_up(self.port(line, end), there))?;
         Ok(moment)
     }
 
     /// Lets a line lose every packet towards one host, behind its queue and without a sound, or none, and says when.
     pub(super) fn set_flow(&self, line: usize, towards: End, flows: bool) -> Result<Moment> {
         let moment = Moment::now();
-        self.runtime.block_on(self.switches.set_flow(self.port(line, towards), flows))?;
+        self.hosts.runtime().block_on(self.switches.set_flow(self.port(line, towards), flows))?;
         Ok(moment)
     }
 
@@ -179,20 +154,14 @@ impl Network {
     pub(super) fn renumber(&self, line: usize, last_byte: u8) -> Result<Moment> {
         let old = self.address(line, End::A);
         let new = IpAddr::from([10, 71, number(line), last_byte]);
-        self.runtime.block_on(async {
-            let index = self.a.index(&Self::interface(line)).await?;
+        let a = self.hosts.side(End::A);
+        self.hosts.runtime().block_on(async {
+            let index = a.index(&Self::interface(line)).await?;
             let moment = Moment::now();
-            self.a.netlink.remove_address(index, IpNet::new(old, 24)?).await?;
-            self.a.netlink.add_address(index, IpNet::new(new, 24)?).await?;
+            a.netlink.remove_address(index, IpNet::new(old, 24)?).await?;
+            a.netlink.add_address(index, IpNet::new(new, 24)?).await?;
             Ok(moment)
         })
-    }
-
-    fn side(&self, end: End) -> &Side {
-        match end {
-            End::A => &self.a,
-            End::B => &self.b,
-        }
     }
 
     fn port(&self, line: usize, end: End) -> u32 {
@@ -207,15 +176,14 @@ impl Network {
         let interface = Self::interface(usize::from(number) - 1);
         let middle = self.middle.host.namespace();
         for end in [End::A, End::B] {
-            let side = self.side(end);
+            let side = self.hosts.side(end);
             let (here, there) = (side.host.namespace(), format!("{end}{number}"));
             let there = VethEnd { name: &there, namespace: middle };
             side.netlink.add_veth(VethEnd { name: &interface, namespace: here }, there).await?;
-            let index = side.index(&interface).await?;
-            let address = address(self.kind, number, end);
-            side.netlink.add_address(index, IpNet::new(address, 24)?).await?;
-            side.netlink.set_up(index).await?;
-            no_segmentation(here, &interface)?;
+            let net = IpNet::new(address(self.kind, number, end), 24)?;
+            side.number(&interface, &[net]).await?;
+            // Each datagram by itself where it is captured, as on a real line.
+            side.host.do_without(&interface, &["tx-udp-segmentation"])?;
         }
         let a = self.middle.index(&format!("a{number}")).await?;
         let b = self.middle.index(&format!("b{number}")).await?;
@@ -260,7 +228,7 @@ impl Network {
             for line in &self.lines {
                 let name = Self::interface(usize::from(line.number) - 1);
                 let start = Instant::now();
-                while !self.side(end).netlink.link(&name).await?.running {
+                while !self.hosts.side(end).netlink.link(&name).await?.running {
                     if start.elapsed() > CARRIER {
                         bail!("{name} at host {end} has no carrier");
                     }
@@ -270,17 +238,6 @@ impl Network {
         }
         Ok(())
     }
-}
-
-/// Each datagram by itself where it is captured, as on a real line.
-fn no_segmentation(namespace: &Namespace, interface: &str) -> Result<()> {
-    let mut ethtool = namespace.command("ethtool")?;
-    ethtool.args(["-K", interface, "tx-udp-segmentation", "off"]);
-    let output = ethtool.output().context("cannot run ethtool")?;
-    if !output.status.success() {
-        bail!("ethtool -K {interface}: {}", String::from_utf8_lossy(&output.stderr).trim());
-    }
-    Ok(())
 }
 
 /// The number of a line in names and addresses.

@@ -4,7 +4,7 @@ use anyhow::{Result, bail};
 
 use crate::case::counters::Counters;
 use crate::case::network::{self, Network};
-use crate::case::settings::{ip, set};
+use crate::case::settings::set;
 use crate::topology::End;
 
 /// The most subflows that the kernel's path manager takes besides the first one (`MPTCP_PM_ADDR_MAX`).
@@ -17,11 +17,11 @@ pub(super) fn configure(network: &Network) -> Result<()> {
     for end in [End::A, End::B] {
         let host = network.host(end);
         set(host, &[("mptcp/enabled", "1".into())])?;
-        ip(host, &["mptcp", "limits", "set", "subflows", &more, "add_addr_accepted", &more])?;
+        host.ip(&["mptcp", "limits", "set", "subflows", &more, "add_addr_accepted", &more])?;
     }
     for (link, name) in network.names().iter().enumerate().skip(1).take(MOST_SUBFLOWS) {
         let address = network::address(link, End::B, 4).to_string();
-        ip(network.host(End::B), &["mptcp", "endpoint", "add", &address, "dev", name, "signal"])?;
+        network.host(End::B).ip(&["mptcp", "endpoint", "add", &address, "dev", name, "signal"])?;
     }
     Ok(())
 }

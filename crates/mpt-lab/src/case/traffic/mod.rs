@@ -146,7 +146,8 @@ impl Outcome {
     pub(super) fn metric(&mut self, name: &str, value: Option<f64>) {
         // Neither is a number in JSON.
         if let Some(value) = value.filter(|value| value.is_finite()) {
-            self.metrics.insert(name.into(), value);
+            // An empty sum is -0.0.
+            self.metrics.insert(name.into(), value + 0.0);
         }
     }
 

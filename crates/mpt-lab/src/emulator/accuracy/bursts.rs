@@ -39,10 +39,11 @@ pub(super) fn rows(lab: &Laboratory<'_>) -> Result<(Vec<Row>, u64)> {
         hidden_loss += rig.counters()?.hidden_loss();
         drop(rig);
 
-        let (a, b) = (Host::new("accuracy-a")?, Host::new("accuracy-b")?);
-        let kernel = Kernel::start(&rig::plan(&a, &b, &[[params; 2]], false))?;
-        rig::number(&a, &b, 1)?;
-        let flows = (0..FLOWS).map(|_| transfer(lab, &a, &b));
+        let hosts = rig::hosts()?;
+        let kernel = Kernel::start(&rig::plan(&hosts, &[[params; 2]], false))?;
+        rig::number(&hosts, 1)?;
+        let (a, b) = (hosts.host(End::A), hosts.host(End::B));
+        let flows = (0..FLOWS).map(|_| transfer(lab, a, b));
         let mut flows = flows.collect::<Result<Vec<_>>>()?;
         flows.sort_by_key(|flow| flow.retransmits);
         let filter = flows.swap_remove(FLOWS / 2);

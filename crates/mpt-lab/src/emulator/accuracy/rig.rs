@@ -6,11 +6,10 @@ use std::time::Duration;
 use anyhow::{Result, bail};
 use ipnet::IpNet;
 use mpt_link::Params;
-use mpt_linux::netlink::Netlink;
 
 use super::Laboratory;
 use crate::emulator::{CablePlan, ChannelPlan, Counters, Emulator, EmulatorPlan, EndPlan};
-use crate::topology::{End, Host};
+use crate::topology::{End, Host, Hosts};
 
 /// The usual MTU, in bytes.
 pub(super) const MTU: u16 = 1500;
@@ -22,19 +21,19 @@ pub(super) const UDP_PAYLOAD: usize = 1472;
 /// Two hosts; gone, with the emulator, when this is dropped.
 #[derive(Debug)]
 pub(super) struct Rig {
+    // First, because dropping it removes the devices from the hosts.
     emulator: Emulator,
-    a: Host,
-    b: Host,
+    hosts: Hosts,
 }
 
 impl Rig {
     /// One cable for each pair of parameters: of its way from a to b, and of the way back.
     pub(super) fn new(lab: &Laboratory<'_>, cables: &[[Params; 2]], spin: bool) -> Result<Self> {
-        let (a, b) = (Host::new("accuracy-a")?, Host::new("accuracy-b")?);
-        let plan = plan(&a, &b, cables, spin);
+        let hosts = hosts()?;
+        let plan = plan(&hosts, cables, spin);
         let emulator = Emulator::start(&plan, lab.executable, lab.interrupt)?;
-        let rig = Self { emulator, a, b };
-        number(&rig.a, &rig.b, cables.len())?;
+        let rig = Self { emulator, hosts };
+        number(&rig.hosts, cables.len())?;
         for cable in 0..cables.len() {
             rig.introduce(cable)?;
         }
@@ -42,10 +41,7 @@ impl Rig {
     }
 
     pub(super) fn host(&self, end: End) -> &Host {
-        match end {
-            End::A => &self.a,
-            End::B => &self.b,
-        }
+        self.hosts.host(end)
     }
 
     pub(super) fn counters(&self) -> Result<Counters> {
@@ -75,17 +71,22 @@ impl Rig {
     }
 }
 
+/// The hosts of [`Rig::new`], without anything between them.
+pub(super) fn hosts() -> Result<Hosts> {
+    Hosts::new("accuracy-a", "accuracy-b")
+}
+
 /// The plan of [`Rig::new`].
-pub(super) fn plan(a: &Host, b: &Host, cables: &[[Params; 2]], spin: bool) -> EmulatorPlan {
+pub(super) fn plan(hosts: &Hosts, cables: &[[Params; 2]], spin: bool) -> EmulatorPlan {
     let channel = |&params| ChannelPlan { params, ..ChannelPlan::default() };
-    let end = |host: &Host, number| EndPlan {
-        namespace: host.namespace().path(),
+    let end = |end, number| EndPlan {
+        namespace: hosts.host(end).namespace().path(),
         device: device(number),
         mtu: MTU,
     };
     let cable = |number| CablePlan {
         name: device(number),
-        ends: [end(a, number), end(b, number)],
+        ends: [end(End::A, number), end(End::B, number)],
         forward: vec![2 * number],
         backward: vec![2 * number + 1],
     };
@@ -99,18 +100,13 @@ pub(super) fn plan(a: &Host, b: &Host, cables: &[[Params; 2]], spin: bool) -> Em
 }
 
 /// Gives the devices of that many cables their addresses.
-pub(super) fn number(a: &Host, b: &Host, cables: usize) -> Result<()> {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    runtime.block_on(async {
-        for (host, end) in [(a, End::A), (b, End::B)] {
-            let netlink = Netlink::connect_in(host.namespace())?;
-            for cable in 0..cables {
-                let index = netlink.link(&device(cable)).await?.index;
-                netlink.add_address(index, IpNet::new(address(cable, end), 24)?).await?;
-            }
+pub(super) fn number(hosts: &Hosts, cables: usize) -> Result<()> {
+    for end in [End::A, End::B] {
+        for cable in 0..cables {
+            hosts.number(end, &device(cable), &[IpNet::new(address(cable, end), 24)?])?;
         }
-        Ok(())
-    })
+    }
+    Ok(())
 }
 
 fn device(cable: usize) -> String {

@@ -7,9 +7,7 @@
 //! Frames from the first end pass the queue of `x` (rate), then that of `b` (wire); those from the second `y`, then `a`.
 //! Not on the hosts themselves: there, TCP would know how full the queue is, and stop.
 
-use std::process::Command;
-
-use anyhow::{Context, Result, bail};
+use anyhow::Result;
 use mpt_linux::netlink::{Netlink, VethEnd};
 use mpt_linux::netns::Namespace;
 
@@ -48,14 +46,14 @@ impl Middle {
         for (side, bridge) in
             ["p", "q"].map(|letter| format!("{letter}{number}")).iter().enumerate()
         {
-            ip(host, &["link", "add", bridge, "type", "bridge", "mcast_snooping", "0"])?;
+            host.ip(&["link", "add", bridge, "type", "bridge", "mcast_snooping", "0"])?;
             for device in [&self.outer[side], &self.inner[side], bridge] {
                 // Nobody here has anything to say of its own.
-                ip(host, &["link", "set", device, "addrgenmode", "none"])?;
+                host.ip(&["link", "set", device, "addrgenmode", "none"])?;
                 if device != bridge {
-                    ip(host, &["link", "set", device, "master", bridge])?;
+                    host.ip(&["link", "set", device, "master", bridge])?;
                 }
-                ip(host, &["link", "set", device, "up"])?;
+                host.ip(&["link", "set", device, "up"])?;
             }
         }
         Ok(())
@@ -86,18 +84,8 @@ impl Middle {
     /// Takes both ends their carrier, or gives it back.
     pub(super) fn set_carrier(&self, host: &Host, carrier: bool) -> Result<()> {
         let state = if carrier { "up" } else { "down" };
-        self.outer.iter().try_for_each(|device| ip(host, &["link", "set", device, state]))
+        self.outer.iter().try_for_each(|device| host.ip(&["link", "set", device, state]).map(drop))
     }
-}
-
-fn ip(host: &Host, arguments: &[&str]) -> Result<()> {
-    let mut command: Command = host.namespace().command("ip")?;
-    let output = command.args(arguments).output().context("cannot run ip")?;
-    if !output.status.success() {
-        let said = String::from_utf8_lossy(&output.stderr);
-        bail!("ip {}: {}", arguments.join(" "), said.trim());
-    }
-    Ok(())
 }
 
 #[cfg(test)]
