@@ -7,9 +7,10 @@ use std::time::{Duration, Instant};
 
 use mpt_core::session::{PathView, SessionView};
 use mpt_core::{
-    Departure, DeviceId, DownReason, InnerPacket, Outgoing, PathId, Seal, SocketId, node,
+    Departure, DeviceId, DownReason, InnerPacket, Mapping, Outgoing, PathId, Seal, SocketId, node,
 };
 use mpt_link::{ByteCount, Change, Link, Loss, Outcome, Probability};
+use mpt_wire::control::Reason;
 use mpt_wire::ecn;
 
 pub use super::host::*;
@@ -263,11 +264,17 @@ impl Network {
         self.begin(side);
     }
 
-    /// The connection of a host is removed, and made again with other numbers; its session stays.
-    pub fn remake(&mut self, side: Side) {
-        let setup = self.setup.clone();
+    /// The connection of a host is removed; its session stays.
+    pub fn delete(&mut self, side: Side) {
         self.at(side, |host, now| {
             host.node.remove_connection(now, host.connection, &mut host.sink);
+        });
+    }
+
+    /// A connection that was removed is made again with other numbers, for the session that there is.
+    pub fn create(&mut self, side: Side) {
+        let setup = self.setup.clone();
+        self.at(side, |host, now| {
             let config = connection(side, &setup);
             host.connection = host.node.add_connection(now, config).expect("it was right before");
             let paths = setup.links.iter().enumerate();
@@ -278,6 +285,25 @@ impl Network {
             let names: Vec<_> = host.paths.iter().map(|&path| (0, path)).collect();
             host.node.attach(now, host.session, host.connection, &names);
         });
+    }
+
+    /// Both, one after the other.
+    pub fn remake(&mut self, side: Side) {
+        self.delete(side);
+        self.create(side);
+    }
+
+    /// The session of a host is closed, and another one takes over its connection.
+    pub fn hand_over(&mut self, side: Side) {
+        let removed = Reason::CONNECTION_REMOVED;
+        self.at(side, |host, now| host.node.close_session(now, host.session, removed));
+        self.begin(side);
+    }
+
+    /// The file of a host says otherwise how data is mapped.
+    pub fn set_mapping(&mut self, side: Side, mapping: Mapping) {
+        self.setup.mapping = mapping;
+        self.set_seal(side, self.setup.seal[side]);
     }
 
     /// The file of a host says otherwise whether data is sealed.

@@ -24,12 +24,27 @@ enum Step {
     Restart(Side),
     /// The connection is removed and made again.
     Remake(Side),
+    /// The connection is removed, and made again so many milliseconds later; the peer sends all the time.
+    Delete(Side, u64),
+    /// The session ends, and another one takes over the connection.
+    HandOver(Side),
+    /// The file says otherwise how data is mapped.
+    Map(Side, Mapping),
     /// The file says otherwise, and then again what it said.
     Toggle(Side),
     /// All paths are cut for a while.
     Outage(u64),
     /// Until the keys have changed by their age.
     Rekey,
+}
+
+fn mapping() -> impl Strategy<Value = Mapping> {
+    prop_oneof![
+        Just(Mapping::Packet),
+        Just(Mapping::Flow),
+        Just(Mapping::Duplicate),
+        Just(Mapping::Adaptive),
+    ]
 }
 
 fn step() -> impl Strategy<Value = Step> {
@@ -39,6 +54,9 @@ fn step() -> impl Strategy<Value = Step> {
         1 => (1_u64..5000).prop_map(Step::Pause),
         2 => side().prop_map(Step::Restart),
         3 => side().prop_map(Step::Remake),
+        2 => (side(), 1_u64..3000).prop_map(|(side, time)| Step::Delete(side, time)),
+        2 => side().prop_map(Step::HandOver),
+        2 => (side(), mapping()).prop_map(|(side, mapping)| Step::Map(side, mapping)),
         1 => side().prop_map(Step::Toggle),
         2 => (1_u64..3000).prop_map(Step::Outage),
         1 => Just(Step::Rekey),
@@ -51,6 +69,16 @@ fn run(network: &mut Network, step: Step) {
         Step::Pause(time) => network.run(millis(time)),
         Step::Restart(side) => network.restart(side),
         Step::Remake(side) => network.remake(side),
+        Step::Delete(side, time) => {
+            network.delete(side);
+            for _ in 0..time.div_ceil(2) {
+                network.send(1 - side);
+                network.run(millis(2));
+            }
+            network.create(side);
+        }
+        Step::HandOver(side) => network.hand_over(side),
+        Step::Map(side, mapping) => network.set_mapping(side, mapping),
         Step::Toggle(side) => {
             network.set_seal(side, Seal::On);
             network.run_traffic(millis(20), millis(2));
@@ -208,9 +236,7 @@ proptest! {
     #[test]
     fn in_any_order(
         seed in 0_u64..1000,
-        mapping in prop_oneof![
-            Just(Mapping::Packet), Just(Mapping::Flow), Just(Mapping::Duplicate), Just(Mapping::Adaptive),
-        ],
+        mapping in mapping(),
         spoils in any::<bool>(),
         steps in prop::collection::vec(step(), 1..12),
     ) {
