@@ -66,7 +66,7 @@ fn run_one(args: &Args, out: &mut impl Write) -> Result<(), Failed> {
         Operation::Advise(wanted) => return advise::run(wanted, &args.daemon, json, out),
         Operation::Doctor { config } => return doctor::run(config, &args.daemon, json, out),
         Operation::Setup { operation } => return setup::run(operation, &args.daemon, out),
-        Operation::Join(wanted) => return join::run(wanted, &args.daemon, out),
+        Operation::Join(wanted) => return join::run(wanted, |_| Vec::new(), &args.daemon, out),
         Operation::Status(wanted) => return status::run(wanted, &args.daemon, json, out),
         Operation::Top(_) if json => {
             let usage = "mpt top is for people; programs use mpt status --watch --json";

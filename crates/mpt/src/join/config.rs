@@ -17,6 +17,7 @@ pub(super) const CONNECTION: &str = "server";
 /// The text of it: one path over each uplink. `offered` are the networks of the server.
 pub(super) fn text(
     wanted: &Join,
+    fallback: Fallback,
     daemon: &Daemon,
     line: &Line,
     uplinks: &[Uplink],
@@ -25,7 +26,7 @@ pub(super) fn text(
 ) -> Result<String, Failed> {
     let networks = if wanted.networks.is_empty() { offered } else { &wanted.networks };
     let networks: Vec<_> = networks.iter().map(|network| format!("\"{network}\"")).collect();
-    let fallback = match wanted.fallback {
+    let fallback = match fallback {
         Fallback::Direct => "direct",
         Fallback::Block => "block",
     };

@@ -6,13 +6,17 @@ pub(crate) mod line;
 mod register;
 
 use std::io::Write;
+use std::net::IpAddr;
 use std::path::Path;
 
+use ipnet::IpNet;
 use mpt_api::session::Joined;
 
 use crate::args::{Daemon, Status};
 use crate::client::Failed;
-use crate::setup::args::Join;
+use crate::setup::args::{Fallback, Join};
+use crate::setup::dns::Dns;
+use crate::setup::questions;
 use crate::setup::record::{Made, Record, Role};
 use crate::setup::service::Service;
 use crate::setup::step::{Step, must_be_free};
@@ -20,8 +24,13 @@ use crate::setup::uplinks::{self, Uplink};
 use crate::status;
 use line::Line;
 
-/// Joins, or shows how.
-pub(crate) fn run(wanted: &Join, daemon: &Daemon, out: &mut impl Write) -> Result<(), Failed> {
+/// Joins, or shows how. What `more` says of the networks that the server offers is made besides, before the daemon is started.
+pub(crate) fn run(
+    wanted: &Join,
+    more: impl Fn(&[IpNet]) -> Vec<Step>,
+    daemon: &Daemon,
+    out: &mut impl Write,
+) -> Result<(), Failed> {
     let line = Line::parse(&wanted.line).map_err(Failed::Usage)?;
     let place = &wanted.place;
     if let Some(record) = Record::load(&place.state)? {
@@ -38,6 +47,12 @@ pub(crate) fn run(wanted: &Join, daemon: &Daemon, out: &mut impl Write) -> Resul
     )?;
     let service = Service::choose(wanted.start, &place.state)?;
     let uplinks = choose(&wanted.uplinks)?;
+    let (fallback, servers) = decide(wanted)?;
+    let dns = Dns::choose(&servers)?;
+    let more = |offered: &[IpNet]| {
+        let of_dns = dns.iter().flat_map(|dns| dns.steps(&service));
+        more(offered).into_iter().chain(of_dns).collect::<Vec<_>>()
+    };
     let key = place.directory.join("private.key");
     let mut steps = Vec::new();
     if !place.directory.is_dir() {
@@ -52,11 +67,18 @@ pub(crate) fn run(wanted: &Join, daemon: &Daemon, out: &mut impl Write) -> Resul
             writeln!(out, "would {}", step.describe_fully())?;
         }
         writeln!(out, "would register its public key at {} port {}", line.host, line.port)?;
-        let text = config::text(wanted, daemon, &line, &uplinks, &[], &key)?;
+        let text = config::text(wanted, fallback, daemon, &line, &uplinks, &[], &key)?;
         let config = Step::File { path: file.clone(), text };
         writeln!(out, "would {}", config.describe_fully())?;
         writeln!(out, "    (the server says which networks, unless --network does)")?;
-        return Ok(writeln!(out, "would {}", service.describe(&file))?);
+        for step in more(&[]) {
+            writeln!(out, "would {}", step.describe_fully())?;
+        }
+        writeln!(out, "would {}", service.describe(&file))?;
+        if let Some(dns) = &dns {
+            writeln!(out, "would {}", dns.describe())?;
+        }
+        return Ok(());
     }
     writeln!(out, "uplinks: {}", names.join(", "))?;
     let mut record = Record::new(&place.state, Role::Client);
@@ -74,16 +96,50 @@ pub(crate) fn run(wanted: &Join, daemon: &Daemon, out: &mut impl Write) -> Resul
         }
     };
     writeln!(out, "registered as client {}", joined.client)?;
-    let text = config::text(wanted, daemon, &line, &uplinks, &joined.networks, &key)?;
-    let step = Step::File { path: file.clone(), text };
-    writeln!(out, "{}", step.describe())?;
-    step.apply(&mut record)?;
+    let text = config::text(wanted, fallback, daemon, &line, &uplinks, &joined.networks, &key)?;
+    for step in [Step::File { path: file.clone(), text }].iter().chain(&more(&joined.networks)) {
+        writeln!(out, "{}", step.describe())?;
+        step.apply(&mut record)?;
+    }
     writeln!(out, "{}", service.describe(&file))?;
     out.flush()?;
     let mut client = service.start(&file, &daemon.socket, &mut record)?;
+    if let Some(dns) = &dns {
+        for server in servers.iter().filter(|it| !leads_there(wanted, &joined, **it)) {
+            writeln!(
+                out,
+                "note: the name server {server} is in no network that leads through the tunnel"
+            )?;
+        }
+        writeln!(out, "{}", dns.describe())?;
+        dns.apply(&mut record)?;
+    }
     check::check(&mut client, &line, out)?;
     writeln!(out)?;
     status::run(&Status { watch: false, connection: None }, daemon, false, out)
+}
+
+/// What the command line leaves open, and who is at a terminal says.
+fn decide(wanted: &Join) -> Result<(Fallback, Vec<IpAddr>), Failed> {
+    let asks = questions::can_ask() && !wanted.dry_run;
+    // What is printed is for programs, too.
+    let (mut input, mut out) = (std::io::stdin().lock(), std::io::stderr());
+    let servers = match asks && wanted.dns.is_empty() && !wanted.no_dns {
+        true => questions::dns(&mut input, &mut out)?,
+        false => wanted.dns.clone(),
+    };
+    let fallback = match wanted.fallback {
+        Some(fallback) => fallback,
+        None if asks => questions::fallback(&mut input, &mut out)?,
+        None => Fallback::Direct,
+    };
+    Ok((fallback, servers))
+}
+
+/// Whether an address is reached through the tunnel.
+fn leads_there(wanted: &Join, joined: &Joined, address: IpAddr) -> bool {
+    let networks = if wanted.networks.is_empty() { &joined.networks } else { &wanted.networks };
+    networks.iter().any(|network| network.contains(&address))
 }
 
 /// Makes the key, if there is none, and registers it.

@@ -34,6 +34,8 @@ pub(crate) enum Start {
 pub(crate) enum Setup {
     /// Make this host a server: key, configuration, address pool, forwarding, NAT, service; prints the line for the first client
     Server(Server),
+    /// Join the networks behind two routers: on the first one with --here and --there, on the second one with the line that the first prints
+    Site(Site),
     /// Print a line with which another host can join this server
     Token(Token),
     /// Remove what mpt setup server or mpt join has made on this host
@@ -61,6 +63,44 @@ pub(crate) struct Server {
     pub(crate) networks: Vec<IpNet>,
     #[command(flatten)]
     pub(crate) client: Client,
+    /// How the daemon is started
+    #[arg(long, value_enum, default_value = "auto")]
+    pub(crate) start: Start,
+    /// Show what would be done, and do nothing
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+}
+
+#[derive(Clone, Debug, clap::Args)]
+pub(crate) struct Site {
+    /// On the second router: the line that the first one has printed
+    pub(crate) line: Option<String>,
+    #[command(flatten)]
+    pub(crate) place: Place,
+    /// Network behind this router, again for each
+    #[arg(long, value_name = "NETWORK")]
+    pub(crate) here: Vec<IpNet>,
+    /// Network behind the other router, again for each
+    #[arg(long, value_name = "NETWORK")]
+    pub(crate) there: Vec<IpNet>,
+    /// Name of the other site
+    #[arg(long, value_name = "NAME", default_value = "site")]
+    pub(crate) name: String,
+    /// Address or name by which the other router reaches this one; by default the address of the interface with the default route
+    #[arg(long, value_name = "ADDRESS")]
+    pub(crate) address: Option<String>,
+    /// Address of this router to listen on, again for each; by default that of the interface with the default route
+    #[arg(long, value_name = "ADDRESS")]
+    pub(crate) listen: Vec<IpAddr>,
+    /// UDP port to listen on
+    #[arg(long, value_name = "PORT", default_value_t = mpt_config::DEFAULT_PORT)]
+    pub(crate) port: u16,
+    /// Network of the addresses of both routers inside the tunnel; by default one of 10.77.0.0/24 to 10.99.0.0/24 that this router does not use
+    #[arg(long, value_name = "NETWORK")]
+    pub(crate) pool: Option<IpNet>,
+    /// How long the line is good, from 1min to 1day
+    #[arg(long, value_name = "TIME", default_value = "1h", value_parser = lifetime)]
+    pub(crate) lifetime: Duration,
     /// How the daemon is started
     #[arg(long, value_enum, default_value = "auto")]
     pub(crate) start: Start,
@@ -124,9 +164,15 @@ pub(crate) struct Join {
     /// Network to reach through the tunnel, again for each; by default those that the server offers
     #[arg(long = "network", value_name = "NETWORK")]
     pub(crate) networks: Vec<IpNet>,
-    /// Traffic for the tunnel while no uplink works
-    #[arg(long, value_enum, default_value = "direct")]
-    pub(crate) fallback: Fallback,
+    /// Traffic for the tunnel while no uplink works; who is at a terminal is asked, else direct
+    #[arg(long, value_enum)]
+    pub(crate) fallback: Option<Fallback>,
+    /// Name server to ask through the tunnel, again for each; who is at a terminal is asked, else none
+    #[arg(long, value_name = "ADDRESS", conflicts_with = "no_dns")]
+    pub(crate) dns: Vec<IpAddr>,
+    /// Resolve names as before, and do not ask
+    #[arg(long)]
+    pub(crate) no_dns: bool,
     /// How the daemon is started
     #[arg(long, value_enum, default_value = "auto")]
     pub(crate) start: Start,

@@ -1,10 +1,13 @@
 //! `mpt setup`: makes this host a server that others can join by one line, and removes that again.
 
 pub(crate) mod args;
+pub(crate) mod dns;
 mod nat;
+pub(crate) mod questions;
 pub(crate) mod record;
 pub(crate) mod server;
 pub(crate) mod service;
+mod site;
 pub(crate) mod step;
 mod token;
 mod undo;
@@ -25,7 +28,8 @@ pub(crate) fn run(wanted: &Setup, daemon: &Daemon, out: &mut impl Write) -> Resu
         ));
     }
     match wanted {
-        Setup::Server(wanted) => server::setup(wanted, daemon, out),
+        Setup::Server(wanted) => server::setup(wanted, daemon, &server::Purpose::Clients, out),
+        Setup::Site(wanted) => site::setup(wanted, daemon, out),
         Setup::Token(wanted) => token::token(wanted, daemon, out),
         Setup::Undo(wanted) => undo::undo(wanted, out),
     }

@@ -25,20 +25,37 @@ pub(super) fn steps(pool: &IpNet, service: &Service, state: &Path) -> Vec<Step> 
         Step::File { path: file.clone(), text: rules(pool) },
         Step::Rules { table: TABLE, file: file.clone() },
     ];
-    if *service == Service::Systemd {
-        let text = format!(
-            "# Made by mpt setup server.\n\
-             [Service]\n\
-             ExecStartPre=+/usr/sbin/sysctl -q -w {forwarding}=1\n\
-             ExecStartPre=+/usr/sbin/nft -f {}\n",
-            file.display()
-        );
-        let directory = Path::new(DROP_IN);
-        if !directory.is_dir() {
-            steps.push(Step::Directory { path: directory.to_owned(), of_daemon: false });
-        }
-        steps.push(Step::File { path: directory.join("mpt-setup.conf"), text });
+    let rules = format!("ExecStartPre=+/usr/sbin/nft -f {}\n", file.display());
+    steps.extend(after_boot(service, &[forwarding], &rules));
+    steps
+}
+
+/// What has to be made for a router that forwards between its networks and these: no address is translated. A version of IP that none of them
+/// has is left alone, since a host that forwards IPv6 ignores the routers that it hears.
+pub(super) fn forwarding(networks: &[IpNet], service: &Service) -> Vec<Step> {
+    let ipv6 = networks.iter().any(|it| matches!(it, IpNet::V6(_)));
+    let ipv4 = networks.iter().any(|it| matches!(it, IpNet::V4(_))) || !ipv6;
+    let all = [(ipv4, "net.ipv4.ip_forward"), (ipv6, "net.ipv6.conf.all.forwarding")];
+    let names: Vec<_> = all.into_iter().filter(|it| it.0).map(|it| it.1).collect();
+    let mut steps: Vec<Step> = names.iter().map(|name| Step::Sysctl { name, value: "1" }).collect();
+    steps.extend(after_boot(service, &names, ""));
+    steps
+}
+
+/// What makes settings of the kernel hold after the next boot, where systemd starts the daemon, and does `more` then.
+fn after_boot(service: &Service, settings: &[&str], more: &str) -> Vec<Step> {
+    if *service != Service::Systemd {
+        return Vec::new();
     }
+    let settings =
+        settings.iter().map(|it| format!("ExecStartPre=+/usr/sbin/sysctl -q -w {it}=1\n"));
+    let text = format!("# Made by mpt setup.\n[Service]\n{}{more}", settings.collect::<String>());
+    let directory = Path::new(DROP_IN);
+    let mut steps = Vec::new();
+    if !directory.is_dir() {
+        steps.push(Step::Directory { path: directory.to_owned(), of_daemon: false });
+    }
+    steps.push(Step::File { path: directory.join("mpt-setup.conf"), text });
     steps
 }
 

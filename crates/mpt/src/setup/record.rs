@@ -37,6 +37,8 @@ pub(crate) enum Made {
     Table(String),
     /// The service of systemd, which was enabled or ran before, or not.
     Service { enabled: bool, active: bool },
+    /// Name servers for the device, by systemd-resolved or by resolvconf.
+    Names { resolved: bool },
     /// A process of the daemon, with its start time by the kernel.
     Process { pid: u32, started: u64 },
 }

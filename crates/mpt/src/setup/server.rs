@@ -20,6 +20,15 @@ use crate::doctor;
 /// Name of the device.
 pub(crate) const DEVICE: &str = "mpt0";
 
+/// What the server is for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Purpose {
+    /// Hosts that reach others through it, with its address.
+    Clients,
+    /// One router, with these networks behind it.
+    Site { there: Vec<IpNet> },
+}
+
 /// What is decided before anything is done.
 struct Plan {
     listen: Vec<IpAddr>,
@@ -33,6 +42,7 @@ struct Plan {
 pub(crate) fn setup(
     wanted: &args::Server,
     daemon: &Daemon,
+    purpose: &Purpose,
     out: &mut impl Write,
 ) -> Result<(), Failed> {
     let place = &wanted.place;
@@ -48,7 +58,7 @@ pub(crate) fn setup(
     let config = place.directory.join("mpt.toml");
     must_be_free(&config, "run mpt setup token if it is that of a server, or move it away")?;
     let plan = plan(wanted)?;
-    let steps = steps(wanted, daemon, &plan)?;
+    let steps = steps(wanted, daemon, &plan, purpose)?;
     if wanted.dry_run {
         for step in &steps {
             writeln!(out, "would {}", step.describe_fully())?;
@@ -56,7 +66,8 @@ pub(crate) fn setup(
         writeln!(out, "would {}", plan.service.describe(&config))?;
         return Ok(writeln!(
             out,
-            "would print a line for mpt join, with the address {}",
+            "would print a line for {}, with the address {}",
+            purpose.command(),
             plan.address
         )?);
     }
@@ -77,8 +88,30 @@ pub(crate) fn setup(
     out.flush()?;
     let mut client = plan.service.start(&config, &daemon.socket, &mut record).map_err(undo)?;
     say_what_may_be_in_the_way(wanted, &plan, out)?;
-    writeln!(out, "\nThe server is ready. On the host that is to join, as root:\n")?;
-    token::print(&mut client, &record, &wanted.client, out)
+    let ready = match purpose {
+        Purpose::Clients => "The server is ready. On the host that is to join, as root:",
+        Purpose::Site { .. } => "This router is ready. On the other one, as root:",
+    };
+    writeln!(out, "\n{ready}\n")?;
+    token::print(&mut client, &record, &wanted.client, purpose, out)
+}
+
+impl Purpose {
+    /// The command for the other end, before its line.
+    pub(super) fn command(&self) -> &'static str {
+        match self {
+            Purpose::Clients => "mpt join",
+            Purpose::Site { .. } => "mpt setup site",
+        }
+    }
+
+    /// The networks behind the client.
+    pub(super) fn behind(&self) -> Vec<IpNet> {
+        match self {
+            Purpose::Clients => Vec::new(),
+            Purpose::Site { there } => there.clone(),
+        }
+    }
 }
 
 fn plan(wanted: &args::Server) -> Result<Plan, Failed> {
@@ -141,7 +174,12 @@ fn overlap(a: &IpNet, b: &IpNet) -> bool {
     a.contains(b) || b.contains(a)
 }
 
-fn steps(wanted: &args::Server, daemon: &Daemon, plan: &Plan) -> Result<Vec<Step>, Failed> {
+fn steps(
+    wanted: &args::Server,
+    daemon: &Daemon,
+    plan: &Plan,
+    purpose: &Purpose,
+) -> Result<Vec<Step>, Failed> {
     let args::Place { directory, state } = &wanted.place;
     let mut steps = Vec::new();
     if !directory.is_dir() {
@@ -154,7 +192,10 @@ fn steps(wanted: &args::Server, daemon: &Daemon, plan: &Plan) -> Result<Vec<Step
     }
     let text = config(wanted, daemon, plan, &key)?;
     steps.push(Step::File { path: directory.join("mpt.toml"), text });
-    steps.extend(nat::steps(&plan.pool, &plan.service, state));
+    steps.extend(match purpose {
+        Purpose::Clients => nat::steps(&plan.pool, &plan.service, state),
+        Purpose::Site { there } => nat::forwarding(there, &plan.service),
+    });
     Ok(steps)
 }
 
@@ -168,7 +209,7 @@ fn config(
     let listen: Vec<_> = plan.listen.iter().map(|address| format!("\"{address}\"")).collect();
     let own = plan.pool.hosts().next().unwrap_or_else(|| plan.pool.addr());
     Ok(format!(
-        "# Made by mpt setup server. A host that joins is added at the end.\n\
+        "# Made by mpt setup. A host that joins is added at the end.\n\
          [daemon]\n\
          listen = [{}]\n\
          port = {}\n\

@@ -10,6 +10,7 @@ use mpt_text::table::{Column, Table};
 
 use super::args;
 use super::record::{Record, Role};
+use super::server::Purpose;
 use crate::args::Daemon;
 use crate::client::{self, Failed};
 use crate::join::line::Line;
@@ -35,7 +36,7 @@ pub(crate) fn token(
     let record = record.ok_or_else(|| {
         Failed::File("this host was not set up as a server by mpt setup server, so that the address for clients is not known; run it first".into())
     })?;
-    print(&mut client, &record, &wanted.client, out)
+    print(&mut client, &record, &wanted.client, &Purpose::Clients, out)
 }
 
 /// Has a token made, and prints the command for the host that joins.
@@ -43,13 +44,14 @@ pub(super) fn print(
     client: &mut Client,
     record: &Record,
     wanted: &args::Client,
+    purpose: &Purpose,
     out: &mut impl Write,
 ) -> Result<(), Failed> {
     let command = Command::AddToken {
         client: wanted.client.clone(),
         pool: None,
         networks: record.networks.clone(),
-        behind: Vec::new(),
+        behind: purpose.behind(),
         lifetime_s: u32::try_from(wanted.lifetime.as_secs()).unwrap_or(u32::MAX),
     };
     let token = match client.call(command)? {
@@ -61,7 +63,7 @@ pub(super) fn print(
     let secret = secret.and_then(|secret| secret.try_into().ok()).ok_or_else(odd)?;
     let key = token.public_key.parse().map_err(|_| odd())?;
     let line = Line::new(record.address.clone(), token.port, &key, secret, wanted.lifetime);
-    writeln!(out, "    mpt join {}\n", line.to_text())?;
+    writeln!(out, "    {} {}\n", purpose.command(), line.to_text())?;
     let time = humantime::format_duration(wanted.lifetime);
     Ok(writeln!(
         out,

@@ -10,6 +10,7 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
 use super::args;
+use super::dns;
 use super::record::{Made, Record};
 use super::service::start_time;
 use super::step::{run, sysctl_file};
@@ -70,6 +71,7 @@ fn describe(made: &Made) -> (String, bool) {
         Made::Service { active: true, .. } => ("restart the service".into(), true),
         Made::Service { .. } => ("stop the service".into(), true),
         Made::Process { .. } => ("stop mptd".into(), true),
+        Made::Names { .. } => ("resolve names as before".into(), true),
     }
 }
 
@@ -110,6 +112,7 @@ fn remove_made(made: &Made) -> Result<(), Failed> {
             run("systemctl", &[if *active { "restart" } else { "stop" }, "mptd"])?;
             run("systemctl", &["daemon-reload"])
         }
+        Made::Names { resolved } => dns::undo(*resolved),
         Made::Process { pid, started } => stop(*pid, *started),
     }
 }

@@ -1,0 +1,152 @@
+//! Names resolved through the tunnel: by systemd-resolved or resolvconf, whichever the host has.
+
+use std::io::Write;
+use std::net::IpAddr;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use super::record::{Made, Record};
+use super::server::DEVICE;
+use super::service::Service;
+use super::step::{Step, run};
+use crate::client::Failed;
+
+/// Where systemd looks for additions to the unit of the daemon.
+const DROP_IN: &str = "/etc/systemd/system/mptd.service.d";
+
+/// What decides on this host who is asked for names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Tool {
+    /// systemd-resolved: servers of one link, and that link for all names.
+    Resolved,
+    /// resolvconf, of either kind: servers of one interface.
+    Resolvconf,
+}
+
+/// Name servers that are asked through the tunnel, and by whom.
+#[derive(Clone, Debug)]
+pub(crate) struct Dns {
+    tool: Tool,
+    servers: Vec<IpAddr>,
+}
+
+impl Dns {
+    /// Finds out how names are resolved on this host.
+    ///
+    /// # Errors
+    ///
+    /// By neither of both.
+    pub(crate) fn choose(servers: &[IpAddr]) -> Result<Option<Self>, Failed> {
+        if servers.is_empty() {
+            return Ok(None);
+        }
+        let tool = if succeeds("resolvectl", &["status"]) {
+            Tool::Resolved
+        } else if is_there("resolvconf") {
+            Tool::Resolvconf
+        } else {
+            return Err(Failed::Usage(
+                "neither systemd-resolved runs on this host nor is there resolvconf; leave --dns out, and write the name servers into \
+                 /etc/resolv.conf by hand"
+                    .into(),
+            ));
+        };
+        Ok(Some(Self { tool, servers: servers.to_vec() }))
+    }
+
+    /// One line that says what is done.
+    pub(crate) fn describe(&self) -> String {
+        let by = match self.tool {
+            Tool::Resolved => "resolvectl",
+            Tool::Resolvconf => "resolvconf",
+        };
+        let servers: Vec<_> = self.servers.iter().map(ToString::to_string).collect();
+        format!("have {} asked for names, through the tunnel ({by})", servers.join(", "))
+    }
+
+    /// What makes it hold after the next start of the service, where systemd starts it.
+    pub(crate) fn steps(&self, service: &Service) -> Vec<Step> {
+        if *service != Service::Systemd {
+            return Vec::new();
+        }
+        let servers: Vec<_> = self.servers.iter().map(ToString::to_string).collect();
+        let commands = match self.tool {
+            Tool::Resolved => format!(
+                "ExecStartPost=-+/usr/bin/resolvectl dns {DEVICE} {}\n\
+                 ExecStartPost=-+/usr/bin/resolvectl domain {DEVICE} ~.\n",
+                servers.join(" ")
+            ),
+            Tool::Resolvconf => format!(
+                "ExecStartPost=-+/bin/sh -c 'printf \"{}\" | resolvconf -a {DEVICE}'\n\
+                 ExecStopPost=-+/bin/sh -c 'resolvconf -d {DEVICE}'\n",
+                servers.iter().map(|it| format!("nameserver {it}\\n")).collect::<String>()
+            ),
+        };
+        let directory = PathBuf::from(DROP_IN);
+        let text = format!("# Made by mpt join.\n[Service]\n{commands}");
+        let mut steps = Vec::new();
+        if !directory.is_dir() {
+            steps.push(Step::Directory { path: directory.clone(), of_daemon: false });
+        }
+        steps.push(Step::File { path: directory.join("mpt-dns.conf"), text });
+        steps
+    }
+
+    /// Does it, now that the device is there.
+    pub(crate) fn apply(&self, record: &mut Record) -> Result<(), Failed> {
+        record.note(Made::Names { resolved: self.tool == Tool::Resolved })?;
+        match self.tool {
+            Tool::Resolved => {
+                let servers: Vec<_> = self.servers.iter().map(ToString::to_string).collect();
+                let mut arguments = vec!["dns", DEVICE];
+                arguments.extend(servers.iter().map(String::as_str));
+                run("resolvectl", &arguments)?;
+                run("resolvectl", &["domain", DEVICE, "~."])
+            }
+            Tool::Resolvconf => {
+                let lines = self.servers.iter().map(|it| format!("nameserver {it}\n"));
+                feed("resolvconf", &["-a", DEVICE], &lines.collect::<String>())
+            }
+        }
+    }
+}
+
+/// Has names resolved as before.
+pub(super) fn undo(resolved: bool) -> Result<(), Failed> {
+    if !resolved {
+        return run("resolvconf", &["-d", DEVICE]);
+    }
+    // What is set for a link goes with it.
+    if Path::new("/sys/class/net").join(DEVICE).exists() {
+        return run("resolvectl", &["revert", DEVICE]);
+    }
+    Ok(())
+}
+
+fn succeeds(program: &str, arguments: &[&str]) -> bool {
+    let mut command = Command::new(program);
+    command.args(arguments).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    command.status().is_ok_and(|status| status.success())
+}
+
+fn is_there(program: &str) -> bool {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    std::env::split_paths(&path).any(|directory| directory.join(program).is_file())
+}
+
+/// Runs a program of the system with a text on its standard input.
+fn feed(program: &str, arguments: &[&str], text: &str) -> Result<(), Failed> {
+    let failed = |why: String| Failed::File(format!("{program} {}: {why}", arguments.join(" ")));
+    let mut command = Command::new(program);
+    command.args(arguments).stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped());
+    let mut child = command.spawn().map_err(|error| failed(error.to_string()))?;
+    if let Some(mut input) = child.stdin.take() {
+        // What a program does not read it does not want.
+        let _ = input.write_all(text.as_bytes());
+    }
+    let output = child.wait_with_output().map_err(|error| failed(error.to_string()))?;
+    match output.status.success() {
+        true => Ok(()),
+        false => Err(failed(String::from_utf8_lossy(&output.stderr).trim().to_owned())),
+    }
+}
