@@ -11,7 +11,7 @@ use anyhow::{Context, Result, anyhow, bail};
 use clap::{Args, Parser, Subcommand};
 use indicatif::{ProgressBar, ProgressStyle};
 use mpt_sim::experiments::{ALL, Experiment, METHODS, Setting};
-use mpt_sim::report::{Report, draw, page};
+use mpt_sim::report::{Report, page};
 use mpt_sim::sweep;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -181,8 +181,7 @@ fn save(report: &Report, directory: &Path) -> Result<()> {
     fs::create_dir_all(directory).with_context(|| directory.display().to_string())?;
     write(&format!("{}.json", report.name), &serde_json::to_string_pretty(report)?)?;
     for figure in &report.figures {
-        let document = draw(figure).map_err(|error| anyhow!("{}: {error}", figure.name))?;
-        write(&format!("{}.svg", figure.name), &document)?;
+        write(&format!("{}.svg", figure.name), &figure.file())?;
     }
     Ok(())
 }
@@ -202,8 +201,7 @@ fn report(directory: &Path) -> Result<()> {
     if reports.is_empty() {
         bail!("{}: no results, see `mpt-sim run --out`", directory.display());
     }
-    let page = page("The reordering study, and the tunnel in virtual time", &reports)
-        .map_err(|error| anyhow!("the report: {error}"))?;
+    let page = page("The reordering study, and the tunnel in virtual time", &reports);
     let path = directory.join("report.html");
     fs::write(&path, page).with_context(|| path.display().to_string())?;
     println!("{}", path.display());

@@ -4,7 +4,6 @@
 //! Whatever was limited by this machine or by the emulator is marked and never shown as a figure of the network.
 
 mod accuracy;
-mod chart;
 mod compare;
 mod csv_files;
 mod figure;

@@ -1,10 +1,10 @@
 //! The page over all experiments: one file, which needs nothing else.
 
-use maud::{DOCTYPE, Markup, PreEscaped, html};
+use maud::{Markup, PreEscaped, html};
+use mpt_report::{charts, document};
 use pulldown_cmark::{Event, Parser, Tag, TagEnd};
 
 use super::accuracy::{Accuracy, COMMAND, sentence};
-use super::chart::Chart;
 use super::figure::Grid;
 use super::markdown::capital;
 use super::notes::{self, Note, Tally, count};
@@ -12,8 +12,6 @@ use super::plots;
 use super::results::Results;
 use super::sheet::{Entry, Here, SUM, Sheet};
 use super::verdict::{Status, Verdict, judge};
-
-const STYLE: &str = include_str!("page.css");
 
 /// Everything about one experiment.
 struct Chapter<'a> {
@@ -30,32 +28,19 @@ pub(super) fn page(all: &[Results], accuracy: Option<&Accuracy>) -> Markup {
         [one] => format!("{}: MPT laboratory", one.plan.name),
         _ => "Measurements of the MPT laboratory".to_owned(),
     };
-    html! {
-        (DOCTYPE)
-        html lang="en" {
-            head {
-                meta charset="utf-8";
-                meta name="viewport" content="width=device-width, initial-scale=1";
-                meta name="color-scheme" content="light dark";
-                title { (title) }
-                style { (PreEscaped(STYLE)) }
-            }
-            body {
-                a.skip href="#content" { "Skip to the results" }
-                header {
-                    h1 { (title) }
-                    p.lead { "Real daemons and real traffic over emulated links; the papers' figures beside them." }
-                }
-                main id="content" {
-                    (emulator(accuracy))
-                    (overview(&chapters))
-                    (how_to_read())
-                    @for chapter in &chapters { (chapter.section()) }
-                    (environment(all))
-                }
-            }
-        }
-    }
+    let lead =
+        "Real daemons and real traffic over emulated links; the papers' figures beside them.";
+    document(
+        &title,
+        lead,
+        &html! {
+            (emulator(accuracy))
+            (overview(&chapters))
+            (how_to_read())
+            @for chapter in &chapters { (chapter.section()) }
+            (environment(all))
+        },
+    )
 }
 
 /// The verdict on the emulator, before anything that it had a part in.
@@ -219,36 +204,6 @@ impl<'a> Chapter<'a> {
             }
         } }
     }
-}
-
-fn charts(charts: &[Chart]) -> Markup {
-    // Each line once, though the charts may have different ones.
-    let mut lines: Vec<(&str, &str, bool)> = Vec::new();
-    for line in charts.iter().flat_map(|chart| &chart.lines) {
-        let entry = (line.class.as_str(), line.label.as_str(), line.printed);
-        if !lines.contains(&entry) {
-            lines.push(entry);
-        }
-    }
-    html! { @if !charts.is_empty() {
-        ul.legend {
-            @for (class, label, printed) in lines {
-                li {
-                    svg viewBox="0 0 28 10" aria-hidden="true" {
-                        g class=(format!("{class}{}", if printed { " printed" } else { "" })) {
-                            path.line d="M1 5L27 5" {}
-                            @if printed { rect.marker x="10.8" y="1.8" width="6.4" height="6.4" transform="rotate(45 14 5)" {} }
-                            @else { circle.marker cx="14" cy="5" r="3.4" {} }
-                        }
-                    }
-                    (label)
-                }
-            }
-        }
-        div class=(if charts.iter().any(|chart| chart.panel) { "charts panels" } else { "charts" }) {
-            @for chart in charts { figure { figcaption { (chart.title) } (chart.svg()) } }
-        }
-    } }
 }
 
 fn table(sheet: &Sheet, experiment: &str) -> Markup {

@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use super::chart::{Chart, Line, Point, round_ticks};
+use mpt_report::{Chart, Line, Point, Style, round_ticks};
+
 use super::figure::{Figure, Grid, Outcome, is_path};
 use super::quantity::{Quantity, adds_up};
 use super::sheet::SUM;
@@ -101,7 +102,7 @@ fn in_time(title: String, series: &str, lines: Vec<(String, String, &Series)>) -
         Line { class, label, printed: false, joined: true, points }
     };
     let lines = lines.into_iter().map(line).collect();
-    Some(Chart { title, x_label, y_label, ticks, lines, panel: true })
+    Some(Chart { title, x_label, y_label, ticks, lines, style: Style::Lines, panel: true })
 }
 
 /// The class that gives a row its colour: the same in all charts.
@@ -181,6 +182,7 @@ fn chart(
         y_label: quantity.heading(),
         ticks: positions.ticks.clone(),
         lines,
+        style: Style::Lines,
         panel,
     }
 }

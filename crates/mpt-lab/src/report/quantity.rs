@@ -1,5 +1,7 @@
 //! What metrics are called and how figures are written.
 
+pub(super) use mpt_report::number;
+
 use crate::case::metric;
 
 /// What a metric is called in reports, and its unit.
@@ -73,8 +75,8 @@ impl Quantity {
 
     /// A figure.
     pub(super) fn number(&self, value: f64) -> String {
-        let is_count = self.unit.is_empty() && value.fract() == 0.0 && value.abs() < HUGE;
-        if is_count { thousands(&format!("{value:.0}")) } else { number(value) }
+        let is_count = self.unit.is_empty() && value.fract() == 0.0 && value.abs() < 1000.0;
+        if is_count { format!("{value:.0}") } else { number(value) }
     }
 
     /// A figure with its unit.
@@ -88,24 +90,9 @@ impl Quantity {
     }
 }
 
-/// From here on figures are written with an exponent.
-const HUGE: f64 = 1e15;
-
 /// Whether several paths add up in this metric, and scaled rates change it.
 pub(super) fn adds_up(metric: &str) -> bool {
     matches!(metric, metric::GOODPUT | metric::GOODPUT_3_TO_10 | metric::GOODPUT_COUNTED)
-}
-
-/// A measured figure: about as many digits as the papers print.
-pub(super) fn number(value: f64) -> String {
-    match value.abs() {
-        0.0 => "0".to_owned(),
-        HUGE.. => format!("{value:e}"),
-        1000.0.. => thousands(&format!("{value:.0}")),
-        100.0.. => format!("{value:.1}"),
-        1.0.. => format!("{value:.2}"),
-        _ => format!("{value:.3}"),
-    }
 }
 
 /// A published figure or a limit: with the digits that somebody wrote.
@@ -130,35 +117,15 @@ pub(super) fn signed(value: f64) -> String {
     format!("{sign}{}", number(value))
 }
 
-fn thousands(digits: &str) -> String {
-    let (sign, digits) = match digits.strip_prefix('-') {
-        Some(rest) => ("-", rest),
-        None => ("", digits),
-    };
-    let mut shown = String::from(sign);
-    for (index, digit) in digits.chars().enumerate() {
-        if index > 0 && (digits.len() - index).is_multiple_of(3) {
-            shown.push(',');
-        }
-        shown.push(digit);
-    }
-    shown
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn numbers_are_written_as_the_papers_write_them() {
-        let values = [0.0, 0.0456, 9.8, 98.612, 103.55, 999.96, 1020.4, 177_558.0, -1234.0, 12.0];
-        let shown = values.map(number);
-        let expected = [
-            "0", "0.046", "9.80", "98.61", "103.5", "1000.0", "1,020", "177,558", "-1,234", "12.00",
-        ];
-        assert_eq!(shown, expected);
-        assert_eq!(number(1e300), "1e300");
+    fn published_figures_have_the_digits_that_somebody_wrote() {
         assert_eq!([9.8, 103.5, 177_558.0].map(published), ["9.8", "103.5", "177,558"]);
+        let retransmissions = Quantity::of(metric::RETRANSMISSIONS);
+        assert_eq!([7.0, 1234.0].map(|it| retransmissions.show(it)), ["7", "1,234"]);
     }
 
     #[test]

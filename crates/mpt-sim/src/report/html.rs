@@ -1,66 +1,38 @@
 //! One page that needs nothing else.
 
-use std::error::Error;
-use std::fmt::Write as _;
+use maud::{Markup, html};
+use mpt_report::{charts, document, plain_table};
 
-use super::{Report, Table, draw};
-
-const STYLE: &str = "body{font:15px/1.5 sans-serif;max-width:62rem;margin:2rem auto;padding:0 1rem;color:#222}\
-table{border-collapse:collapse;margin:1rem 0;font-variant-numeric:tabular-nums}\
-caption{text-align:left;font-weight:bold;padding:.3rem 0}\
-th,td{padding:.15rem .7rem;text-align:right;border-bottom:1px solid #ddd}\
-th:first-child,td:first-child{text-align:left}h2{margin-top:3rem}svg{max-width:100%;height:auto}";
+use super::Report;
 
 /// All reports on one page, their figures inside.
-///
-/// # Errors
-///
-/// What cannot be drawn.
-pub fn page(title: &str, reports: &[Report]) -> Result<String, Box<dyn Error>> {
-    let mut page = format!(
-        "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>{0}</title>\
-         <style>{STYLE}</style></head>\n<body><h1>{0}</h1>\n<ul>\n",
-        escape(title)
-    );
-    for Report { name, title, .. } in reports {
-        writeln!(page, "<li><a href=\"#{0}\">{0}</a>: {1}</li>", escape(name), escape(title))?;
-    }
-    page += "</ul>\n";
-    for report in reports {
-        let (name, title) = (escape(&report.name), escape(&report.title));
-        writeln!(page, "<h2 id=\"{name}\">{name}: {title}</h2>\n<p>{} seeds.</p>", report.seeds)?;
-        if !report.findings.is_empty() {
-            page += "<ul>\n";
-            for finding in &report.findings {
-                writeln!(page, "<li>{}</li>", escape(finding))?;
-            }
-            page += "</ul>\n";
-        }
-        for table in &report.tables {
-            write_table(&mut page, table)?;
-        }
-        for figure in &report.figures {
-            writeln!(page, "<figure>{}</figure>", draw(figure)?)?;
-        }
-    }
-    page += "</body></html>\n";
-    Ok(page)
-}
-
-fn write_table(page: &mut String, table: &Table) -> std::fmt::Result {
-    writeln!(page, "<table><caption>{}</caption>", escape(&table.title))?;
-    let cells = |cells: &[String], tag: &str| -> String {
-        cells.iter().map(|cell| format!("<{tag}>{}</{tag}>", escape(cell))).collect()
+pub fn page(title: &str, reports: &[Report]) -> String {
+    let lead = "Everything in virtual time, on links of the laboratory's model.";
+    let content = html! {
+        nav { ul { @for Report { name, title, .. } in reports {
+            li { a href=(format!("#{name}")) { (name) } ": " (title) }
+        } } }
+        @for report in reports { (section(report)) }
     };
-    writeln!(page, "<tr>{}</tr>", cells(&table.heading, "th"))?;
-    for row in &table.rows {
-        writeln!(page, "<tr>{}</tr>", cells(row, "td"))?;
-    }
-    writeln!(page, "</table>")
+    document(title, lead, &content).into_string()
 }
 
-fn escape(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
+fn section(report: &Report) -> Markup {
+    let Report { name, title, seeds, findings, tables, figures, misses, .. } = report;
+    html! {
+        section.experiment id=(name) {
+            h2 { (name) ": " (title) }
+            p.small { (seeds) @if *seeds == 1 { " seed." } @else { " seeds." } }
+            @if !(findings.is_empty() && misses.is_empty()) {
+                ul {
+                    @for finding in findings { li { (finding) } }
+                    @for miss in misses { li { span class="chip missed" { "missed" } " " (miss) } }
+                }
+            }
+            @for table in tables { (plain_table(&table.title, &table.heading, &table.rows)) }
+            @for figure in figures { h3 { (figure.title) } (charts(&[figure.chart()])) }
+        }
+    }
 }
 
 #[cfg(test)]
@@ -71,7 +43,7 @@ mod tests {
     fn text_cannot_become_markup() {
         let mut report = Report::new("a<b", "x & y", 3);
         report.findings.push("<script>".to_owned());
-        let page = page("all", &[report]).unwrap();
+        let page = page("all", &[report]);
         assert!(
             page.contains("a&lt;b") && page.contains("x &amp; y") && !page.contains("<script>")
         );

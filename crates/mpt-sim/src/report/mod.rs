@@ -7,4 +7,3 @@ mod text;
 
 pub use html::page;
 pub use parts::{Figure, Report, Series, Style, Table};
-pub use svg::draw;

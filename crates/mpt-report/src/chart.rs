@@ -3,9 +3,9 @@
 //! Drawn here and not by a plotting library, because colours, fonts and dark mode come from the page's style sheet by
 //! class, points tell their value when pointed at, and gaps stand where a figure must not be shown.
 
-use maud::{Markup, html};
+use maud::{Markup, PreEscaped, html};
 
-use super::quantity::number;
+use crate::{STYLE, number};
 
 /// Width and height of a chart that stands alone, in the units of its `viewBox`.
 const ALONE: (f64, f64) = (760.0, 340.0);
@@ -23,42 +23,65 @@ const TICKS: f64 = 5.0;
 const LARGEST: f64 = 1e100;
 /// Half the height of a marker.
 const MARKER: f64 = 3.6;
+/// Of the distance of two positions, what the bars there take.
+const BARS: f64 = 0.8;
+/// Height of a line of a legend, and room for its mark.
+const LEGEND: f64 = 18.0;
+const LEGEND_MARK: f64 = 22.0;
 
 /// A chart.
 #[derive(Clone, Debug)]
-pub(super) struct Chart {
+pub struct Chart {
     /// What it shows: the caption, and what is read out instead of the picture.
-    pub(super) title: String,
-    pub(super) x_label: String,
-    pub(super) y_label: String,
+    pub title: String,
+    /// Label of the horizontal axis.
+    pub x_label: String,
+    /// Label of the vertical axis.
+    pub y_label: String,
     /// Positions on the horizontal axis, each with its label.
-    pub(super) ticks: Vec<(f64, String)>,
-    pub(super) lines: Vec<Line>,
+    pub ticks: Vec<(f64, String)>,
+    /// What is drawn.
+    pub lines: Vec<Line>,
+    /// How.
+    pub style: Style,
     /// One of several beside each other.
-    pub(super) panel: bool,
+    pub panel: bool,
+}
+
+/// How a chart is drawn.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Style {
+    /// Lines through the points.
+    #[default]
+    Lines,
+    /// A bar for every point; those of all lines at one position stand beside each other.
+    Bars,
 }
 
 /// A line of a chart.
 #[derive(Clone, Debug)]
-pub(super) struct Line {
+pub struct Line {
     /// Class of the style sheet, which gives the colour.
-    pub(super) class: String,
-    pub(super) label: String,
+    pub class: String,
+    /// Its name in the legend.
+    pub label: String,
     /// Published, not measured here.
-    pub(super) printed: bool,
+    pub printed: bool,
     /// Whether there is something between two points.
-    pub(super) joined: bool,
+    pub joined: bool,
     /// `None` is a gap.
-    pub(super) points: Vec<Option<Point>>,
+    pub points: Vec<Option<Point>>,
 }
 
 /// A point of a line.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Point {
-    pub(super) x: f64,
-    pub(super) y: f64,
+pub struct Point {
+    /// Where it stands on the horizontal axis.
+    pub x: f64,
+    /// And on the vertical one.
+    pub y: f64,
     /// Smallest and largest, where there are several.
-    pub(super) range: Option<(f64, f64)>,
+    pub range: Option<(f64, f64)>,
 }
 
 impl Point {
@@ -91,26 +114,57 @@ impl Frame {
 
 impl Chart {
     /// Whether there is anything to see.
-    pub(super) fn is_empty(&self) -> bool {
+    pub fn is_empty(&self) -> bool {
         !self.lines.iter().any(|line| line.points.iter().any(Option::is_some))
     }
 
     /// The picture, as an element of a page.
-    pub(super) fn svg(&self) -> Markup {
+    pub fn svg(&self) -> Markup {
         let frame = self.frame();
+        let (width, height) = (frame.width, frame.height);
+        html! {
+            svg viewBox=(format!("0 0 {width} {height}")) role="img" aria-label=(self.spoken()) {
+                (self.content(&frame))
+            }
+        }
+    }
+
+    /// The picture as a file of its own, with a legend above it.
+    pub fn file(&self) -> String {
+        let frame = self.frame();
+        let (width, height) = (frame.width, frame.height);
+        let rows = self.lines.len() as f64;
+        let top = LEGEND * (rows + 1.0);
+        let svg = html! {
+            svg xmlns="http://www.w3.org/2000/svg" viewBox=(format!("0 0 {width} {}", height + top))
+                role="img" aria-label=(self.spoken()) {
+                style { (PreEscaped(STYLE)) }
+                rect width=(width) height=(height + top) fill="var(--card)" {}
+                text.title x=(MARGIN.0) y=(LEGEND * 0.75) fill="var(--ink)" { (self.title) }
+                @for (row, line) in self.lines.iter().enumerate() {
+                    @let y = LEGEND * (row as f64 + 1.5);
+                    g class=(line.classes()) { path.line d=(format!("M{} {y}h{}", MARGIN.0, LEGEND_MARK * 0.8)) {} }
+                    text.label x=(MARGIN.0 + LEGEND_MARK) y=(y) dy="0.32em" { (line.label) }
+                }
+                g transform=(format!("translate(0 {top})")) { (self.content(&frame)) }
+            }
+        };
+        svg.into_string()
+    }
+
+    fn content(&self, frame: &Frame) -> Markup {
         let (width, height) = (frame.width, frame.height);
         let (left, right) = (MARGIN.0, width - MARGIN.1);
         let bottom = height - MARGIN.3;
         let ticks = ticks(frame.y.0, frame.y.1);
         html! {
-            svg viewBox=(format!("0 0 {width} {height}")) role="img" aria-label=(self.spoken()) {
                 @for tick in &ticks {
                     @let y = rounded(frame.top(*tick));
                     line.grid x1=(left) x2=(right) y1=(y) y2=(y) {}
                     text.tick x=(left - 8.0) y=(y) dy="0.32em" text-anchor="end" { (number_of_tick(*tick)) }
                 }
                 line.axis x1=(left) x2=(right) y1=(bottom) y2=(bottom) {}
-                @for (x, label) in self.shown_ticks(&frame) {
+                @for (x, label) in self.shown_ticks(frame) {
                     @let x = rounded(frame.left(x));
                     line.axis x1=(x) x2=(x) y1=(bottom) y2=(bottom + 4.0) {}
                     text.tick x=(x) y=(bottom + 17.0) text-anchor="middle" { (label) }
@@ -118,8 +172,13 @@ impl Chart {
                 text.label x=((left + right) / 2.0) y=(height - 6.0) text-anchor="middle" { (self.x_label) }
                 text.label transform=(format!("translate(12 {}) rotate(-90)", (MARGIN.2 + bottom) / 2.0))
                     text-anchor="middle" { (self.y_label) }
-                @for line in &self.lines { (line.svg(&frame)) }
-            }
+                @if self.style == Style::Bars {
+                    @for (number, line) in self.lines.iter().enumerate() {
+                        (line.bars(frame, number, self.lines.len()))
+                    }
+                } @else {
+                    @for line in &self.lines { (line.svg(frame)) }
+                }
         }
     }
 
@@ -139,8 +198,12 @@ impl Chart {
         // A single position stands in the middle.
         let x = if x_min < x_max { (x_min, x_max) } else { (x_min - 1.0, x_max + 1.0) };
         let y = if y.0 < y.1 { y } else { (0.0, 1.0) };
-        // Markers at the ends stay clear of the frame.
-        let room = if self.lines.iter().any(Line::has_markers) { 0.04 * (x.1 - x.0) } else { 0.0 };
+        // Markers and bars at the ends stay clear of the frame.
+        let room = match self.style {
+            Style::Bars => 0.5,
+            Style::Lines if self.lines.iter().any(Line::has_markers) => 0.04 * (x.1 - x.0),
+            Style::Lines => 0.0,
+        };
         Frame { width, height, x: (x.0 - room, x.1 + room), y }
     }
 
@@ -177,9 +240,8 @@ impl Line {
     }
 
     fn svg(&self, frame: &Frame) -> Markup {
-        let class = format!("{}{}", self.class, if self.printed { " printed" } else { "" });
         html! {
-            g class=(class) {
+            g class=(self.classes()) {
                 @if self.joined { path.line d=(self.way(frame)) {} }
                 @if self.has_markers() {
                     @for point in self.points.iter().flatten().filter(|point| point.can_be_drawn()) {
@@ -197,6 +259,28 @@ impl Line {
                 }
             }
         }
+    }
+
+    /// Its points as bars, which are one of `count` beside each other.
+    fn bars(&self, frame: &Frame, number: usize, count: usize) -> Markup {
+        let width = BARS / count as f64;
+        html! {
+            g class=(self.classes()) {
+                @for point in self.points.iter().flatten().filter(|point| point.can_be_drawn()) {
+                    @let from = point.x - BARS / 2.0 + number as f64 * width;
+                    @let (left, right) = (rounded(frame.left(from)), rounded(frame.left(from + width)));
+                    @let (top, bottom) = (rounded(frame.top(point.y.max(0.0))), rounded(frame.top(point.y.min(0.0))));
+                    rect.bar x=(left) y=(top) width=(rounded(right - left)) height=(rounded(bottom - top)) {
+                        title { (self.told(point)) }
+                    }
+                }
+            }
+        }
+    }
+
+    /// Of the group that it is drawn in.
+    pub(crate) fn classes(&self) -> String {
+        format!("{}{}", self.class, if self.printed { " printed" } else { "" })
     }
 
     fn told(&self, point: &Point) -> String {
@@ -223,7 +307,7 @@ impl Line {
 }
 
 /// Round positions for an axis from 0 to `last`, such as seconds.
-pub(super) fn round_ticks(last: f64) -> Vec<(f64, String)> {
+pub fn round_ticks(last: f64) -> Vec<(f64, String)> {
     ticks(0.0, last).into_iter().map(|tick| (tick, number_of_tick(tick))).collect()
 }
 
@@ -283,6 +367,7 @@ mod tests {
             y_label: "Mbit/s".into(),
             ticks: vec![(0.0, "0".into()), (1.0, "10".into())],
             lines: vec![line],
+            style: Style::Lines,
             panel: true,
         }
     }
@@ -307,13 +392,37 @@ mod tests {
     }
 
     #[test]
+    fn bars_stand_beside_each_other() {
+        let mut bars = Chart { style: Style::Bars, ..chart(&[Some(50.0), Some(100.0)]) };
+        bars.lines.push(bars.lines[0].clone());
+        let svg = bars.svg().into_string();
+        assert_eq!(svg.matches("class=\"bar\"").count(), 4);
+        let lefts: Vec<&str> = svg.split("class=\"bar\" x=\"").skip(1).collect();
+        let lefts =
+            lefts.iter().map(|rest| rest.split('"').next().unwrap().parse::<f64>().unwrap());
+        let lefts: Vec<f64> = lefts.collect();
+        assert!(lefts[0] < lefts[2] && lefts[2] < lefts[1] && lefts[1] < lefts[3], "{lefts:?}");
+    }
+
+    #[test]
+    fn a_file_has_its_style_and_its_legend() {
+        let file = chart(&[Some(50.0), Some(100.0)]).file();
+        assert!(file.starts_with("<svg xmlns=\"http://www.w3.org/2000/svg\""));
+        assert!(file.contains("<style>") && file.contains(">&lt;ours&gt;</text>"));
+        assert!(file.contains(">Goodput &amp; delay</text>"));
+    }
+
+    #[test]
     fn whatever_the_figures_are_there_is_a_picture() {
         let odd = [f64::MAX, -f64::MAX, f64::INFINITY, f64::NAN, 0.0, f64::MIN_POSITIVE, 5e-324];
         for one in odd {
             for other in odd {
-                let svg = chart(&[Some(one), Some(other)]).svg().into_string();
-                assert!(svg.ends_with("</svg>"));
-                assert!(!svg.contains("NaN"), "{one} and {other}: {svg}");
+                for style in [Style::Lines, Style::Bars] {
+                    let chart = Chart { style, ..chart(&[Some(one), Some(other)]) };
+                    let svg = chart.svg().into_string();
+                    assert!(svg.ends_with("</svg>"));
+                    assert!(!svg.contains("NaN"), "{one} and {other}: {svg}");
+                }
             }
         }
         assert!(chart(&[]).is_empty() && chart(&[None]).is_empty());
