@@ -10,6 +10,7 @@ use crate::interrupt::Interrupt;
 use crate::process;
 use crate::statistics::percentile;
 use crate::topology::Host;
+use crate::traffic::Moment;
 
 /// Round-trip times of one run.
 #[derive(Debug, Clone, PartialEq)]
@@ -57,15 +58,44 @@ pub(crate) fn ping(
     Ok(times)
 }
 
-/// Reads lines such as "64 bytes from 10.9.0.2: icmp_seq=17 ttl=64 time=0.033 ms".
+/// Round-trip times of all replies.
 fn parse(output: &str) -> RoundTrips {
-    let mut sorted: Vec<f64> = output
-        .lines()
-        .filter(|line| !line.contains("DUP!"))
-        .filter_map(|line| line.split("time=").nth(1)?.strip_suffix(" ms")?.parse().ok())
-        .collect();
+    let mut sorted: Vec<f64> =
+        output.lines().filter_map(Reply::read).map(|reply| reply.time).collect();
     sorted.sort_by(f64::total_cmp);
     RoundTrips { sorted }
+}
+
+/// A reply as `ping` tells it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Reply {
+    /// Number of its request, from 1.
+    pub(crate) number: u32,
+    /// When it came, where `ping` was asked to tell (`-D`).
+    pub(crate) at: Option<Moment>,
+    /// Milliseconds since its request.
+    pub(crate) time: f64,
+}
+
+impl Reply {
+    /// Reads a line such as "64 bytes from 10.9.0.2: icmp_seq=17 ttl=64 time=0.033 ms", which may begin with
+    /// "[1700000000.123456] ". `None` for others, and for duplicates.
+    pub(crate) fn read(line: &str) -> Option<Self> {
+        if line.contains("DUP!") {
+            return None;
+        }
+        let word = |name: &str| line.split_once(name)?.1.split_ascii_whitespace().next();
+        let (number, time) = (word("icmp_seq=")?.parse().ok()?, word("time=")?.parse().ok()?);
+        Some(Self { number, at: moment(line), time })
+    }
+}
+
+/// "[1700000000.123456]": seconds since 1970.
+fn moment(line: &str) -> Option<Moment> {
+    let (seconds, _) = line.strip_prefix('[')?.split_once(']')?;
+    let (seconds, fraction) = seconds.split_once('.')?;
+    let nanoseconds: u64 = format!("{fraction:0<9}").get(..9)?.parse().ok()?;
+    Some(Moment(seconds.parse::<u64>().ok()?.checked_mul(1_000_000_000)? + nanoseconds))
 }
 
 #[cfg(test)]
@@ -86,6 +116,23 @@ mod tests {
         assert_eq!(times.sorted, [0.026, 0.033, 12.0]);
         assert_eq!(times.median(), 0.033);
         assert_eq!(times.p99(), 12.0);
+    }
+
+    #[test]
+    fn replies_have_a_number_a_time_and_perhaps_a_moment() {
+        let line = "64 bytes from 10.9.0.2: icmp_seq=17 ttl=64 time=0.033 ms";
+        assert_eq!(Reply::read(line), Some(Reply { number: 17, at: None, time: 0.033 }));
+        let at = Some(Moment(1_700_000_000_123_456_000));
+        let stamped = format!("[1700000000.123456] {line}");
+        assert_eq!(Reply::read(&stamped), Some(Reply { number: 17, at, time: 0.033 }));
+        let others = [
+            "PING 10.9.0.2 (10.9.0.2) 56(84) bytes of data.",
+            "[1700000000.5] From 10.9.0.1 icmp_seq=3 Destination Host Unreachable",
+            "3 packets transmitted, 3 received, 0% packet loss, time 305ms",
+            "64 bytes from 10.9.0.2: icmp_seq=2 ttl=64 time=13.0 ms (DUP!)",
+            "",
+        ];
+        assert!(others.iter().all(|line| Reply::read(line).is_none()));
     }
 
     #[test]

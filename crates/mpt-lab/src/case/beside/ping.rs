@@ -10,6 +10,7 @@ use super::{Companion, Window};
 use crate::case::metric;
 use crate::case::traffic::{Ends, GRACE, Outcome};
 use crate::interrupt::Interrupt;
+use crate::ping::Reply;
 use crate::process::Talking;
 use crate::traffic::Moment;
 
@@ -52,10 +53,11 @@ impl Companion for Pinging {
         let due = |number: u32| window.seconds(began.after(interval * number));
         let mut samples: Vec<Sample> =
             (0..count).map(|number| Sample { at: due(number), time: None }).collect();
-        for (number, at, time) in finished.stdout.lines().filter_map(reply) {
+        for Reply { number, at, time } in finished.stdout.lines().filter_map(Reply::read) {
             let place = number.checked_sub(1).and_then(|it| samples.get_mut(it as usize));
             if let Some(sample) = place.filter(|sample| sample.time.is_none()) {
-                *sample = Sample { at: window.seconds(at) - time / 1e3, time: Some(time) };
+                let sent = at.map(|at| window.seconds(at) - time / 1e3);
+                *sample = Sample { at: sent.unwrap_or(sample.at), time: Some(time) };
             }
         }
         let names = Names {
@@ -69,33 +71,5 @@ impl Companion for Pinging {
         };
         latency::add(&samples, names, window, outcome);
         Ok(())
-    }
-}
-
-/// Number, moment and milliseconds of "[1700000000.123456] 64 bytes from 10.9.0.2: icmp_seq=17 ttl=64 time=0.033 ms".
-fn reply(line: &str) -> Option<(u32, Moment, f64)> {
-    let (seconds, rest) = line.strip_prefix('[')?.split_once(']')?;
-    let (seconds, fraction) = seconds.split_once('.')?;
-    let nanoseconds: u64 = format!("{fraction:0<9}").get(..9)?.parse().ok()?;
-    let at = Moment(seconds.parse::<u64>().ok()?.checked_mul(1_000_000_000)? + nanoseconds);
-    let word = |name: &str| rest.split_once(name)?.1.split_ascii_whitespace().next();
-    Some((word("icmp_seq=")?.parse().ok()?, at, word("time=")?.parse().ok()?))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn replies_have_a_number_a_moment_and_a_time() {
-        let line = "[1700000000.123456] 64 bytes from 10.9.0.2: icmp_seq=17 ttl=64 time=0.033 ms";
-        assert_eq!(reply(line), Some((17, Moment(1_700_000_000_123_456_000), 0.033)));
-        let others = [
-            "PING 10.9.0.2 (10.9.0.2) 56(84) bytes of data.",
-            "[1700000000.5] From 10.9.0.1 icmp_seq=3 Destination Host Unreachable",
-            "3 packets transmitted, 3 received, 0% packet loss, time 305ms",
-            "",
-        ];
-        assert!(others.iter().all(|line| reply(line).is_none()));
     }
 }

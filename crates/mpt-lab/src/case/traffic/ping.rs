@@ -9,6 +9,7 @@ use super::{Ends, GRACE, Outcome, Running};
 use crate::case::cpu::Watched;
 use crate::case::{analysis, metric};
 use crate::interrupt::Interrupt;
+use crate::ping::Reply;
 use crate::process::Talking;
 
 /// Ping needs no server.
@@ -64,13 +65,8 @@ impl Running for Pinging {
 
 /// Number of the request and milliseconds of each reply, in the order of the requests; of duplicates the first.
 fn replies(output: &str) -> Vec<(u32, f64)> {
-    let reply = |line: &str| {
-        let number = line.split_once("icmp_seq=")?.1.split_ascii_whitespace().next()?;
-        let time = line.split_once("time=")?.1.split_ascii_whitespace().next()?;
-        Some((number.parse().ok()?, time.parse().ok()?))
-    };
-    let lines = output.lines().filter(|line| !line.contains("DUP!"));
-    let mut replies: Vec<(u32, f64)> = lines.filter_map(reply).collect();
+    let replies = output.lines().filter_map(Reply::read);
+    let mut replies: Vec<(u32, f64)> = replies.map(|reply| (reply.number, reply.time)).collect();
     replies.sort_by_key(|&(number, _)| number);
     replies
 }
