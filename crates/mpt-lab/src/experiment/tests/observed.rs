@@ -35,6 +35,7 @@ fn which_part_of_the_time_counts_and_what_is_to_be_reached() {
     assert_eq!(tunnel.counts, (4 * SECOND, 5 * SECOND));
     assert_eq!(tunnel.watch, Some(SECOND / 10));
     assert_eq!(alone.watch, None, "there is no daemon");
+    assert_eq!(alone.targets, [], "one link does not carry what both do");
     let target = Target { step: Step::Down, after: SECOND, until: 5 * SECOND, rate: 30_000_000 };
     assert_eq!(tunnel.targets, [target]);
 }
