@@ -39,12 +39,15 @@ impl Sleeper {
 fn sleep(mut record: Record, end: &Receiver<()>) -> Record {
     // Who may not have it is as late as the emulator, which may not have it either.
     let _ = realtime::take_precedence();
-    while end.try_recv() == Err(TryRecvError::Empty) {
+    // Once at least, also where the machine is so busy that it is to end before it has begun.
+    loop {
         let began = Instant::now();
         thread::sleep(SLEEP);
         record.add(began.elapsed() - SLEEP);
+        if end.try_recv() != Err(TryRecvError::Empty) {
+            return record;
+        }
     }
-    record
 }
 
 #[cfg(test)]
