@@ -176,6 +176,8 @@ fn own(keys: &BTreeMap<String, Value>) -> Table {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::case::Method;
+    use crate::experiment::Mode;
 
     #[test]
     fn a_configuration_has_the_keys_of_the_specification() {
@@ -222,6 +224,41 @@ mod tests {
         assert!(b["connection"][0]["path"][0].get("weight").is_none());
         assert_eq!(b["device"][0]["addresses"][0].as_str(), Some("10.72.0.2/24"));
         assert_eq!(b["connection"].as_array().map(Vec::len), Some(1));
+    }
+
+    /// What the row that has to find out everything is given, in the experiments that fail when a demand is missed.
+    #[test]
+    fn where_nothing_is_configured_there_are_addresses_and_keys() {
+        let mut configurations = 0;
+        for name in crate::experiment::names() {
+            let plan = crate::experiment::load(name, &[], Mode::default()).unwrap();
+            for case in plan.cases.iter().filter(|case| plan.strict && case.row == "adaptive") {
+                let Method::Tunnel(spec) = &case.spec.method else { panic!("{name}: no tunnel") };
+                let links = case.spec.network.links.iter().map(|link| link.name.clone());
+                let links: Vec<String> = links.collect();
+                for end in [End::A, End::B] {
+                    let key = Some(Path::new("/k"));
+                    let file = configuration(spec, &links, end, key, Path::new("/s"));
+                    for connection in file["connection"].as_array().unwrap() {
+                        // A GRE key tells two connections apart.
+                        let known = ["name", "device", "networks", "peer", "path", "key"];
+                        assert_keys(name, connection, &known);
+                        assert_keys(name, &connection["peer"], &["public_key"]);
+                        for path in connection["path"].as_array().unwrap() {
+                            assert_keys(name, path, &["name", "local", "remote"]);
+                        }
+                    }
+                    configurations += 1;
+                }
+            }
+        }
+        assert!(configurations > 400, "{configurations}");
+    }
+
+    fn assert_keys(experiment: &str, table: &Value, known: &[&str]) {
+        for key in table.as_table().unwrap().keys() {
+            assert!(known.contains(&key.as_str()), "{experiment}: {key} in {table}");
+        }
     }
 
     #[test]
