@@ -26,6 +26,17 @@ impl Event {
     }
 }
 
+/// Events of which some program asks again and again.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Events {
+    /// What to ask with for the next ones.
+    pub cursor: u64,
+    /// How many before the first of these were left out, since they were asked for too late.
+    pub missed: u64,
+    /// The events, the oldest first.
+    pub events: Vec<Event>,
+}
+
 /// Milliseconds since 1970-01-01 UTC by the clock of the system.
 #[must_use]
 pub fn now_ms() -> u64 {

@@ -42,14 +42,16 @@ mod version;
 
 pub use adaptive::{Estimate, Queue, Repairs};
 pub use clients::{Client, ClientConnection, Clients};
-pub use event::{Event, EventKind, LossReason, now_ms};
+pub use event::{Event, EventKind, Events, LossReason, now_ms};
 pub use facts::{
     AtCap, CapCounts, CapPeriod, Direction, Ecn, Equalize, Late, Mapping, Offload, Permission,
     Repair, Seal,
 };
 pub use line::{read_line, to_line};
 pub use name::{MAX_NAME, is_name};
-pub use request::{Command, KEEPALIVE_US, MEASURE_MS, PathChange, Request, TOKEN_S};
+pub use request::{
+    Command, EVENTS_WAIT_MS, KEEPALIVE_US, MEASURE_MS, PathChange, Request, TOKEN_S,
+};
 pub use response::{
     Changed, Code, Failure, Measured, MeasuredPath, Reloaded, Reply, Response, ResponseBody, Status,
 };

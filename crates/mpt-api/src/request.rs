@@ -49,6 +49,15 @@ pub enum Command {
     Reload,
     /// Events from now on: answered with [`crate::Reply::Monitoring`], then one [`crate::Event`] per line.
     Monitor,
+    /// Events behind a cursor, for programs that ask again and again, as in a session with a daemon elsewhere, which carries answers alone:
+    /// answered with [`crate::Reply::Events`] as soon as there are any.
+    Events {
+        /// The cursor of the answer before; `None`: only the cursor for those to come is asked for, which is answered at once.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        after: Option<u64>,
+        /// How long to wait for an event, in milliseconds, at most [`EVENTS_WAIT_MS`]. A daemon with too many that wait answers sooner.
+        wait_ms: u32,
+    },
     /// Adds a path to a connection until the daemon restarts or a reload changes the connection: answered with
     /// [`crate::Reply::Changed`]; a bad table changes nothing and is answered with [`Code::Config`].
     AddPath {
@@ -155,6 +164,9 @@ pub const MEASURE_MS: std::ops::RangeInclusive<u32> = 100..=10_000;
 /// ones would find nothing out.
 pub const KEEPALIVE_US: std::ops::RangeInclusive<u64> = 10_000..=60_000_000;
 
+/// The longest that [`Command::Events`] may wait, in milliseconds: less than a session gives up on an answer after.
+pub const EVENTS_WAIT_MS: u32 = 20_000;
+
 /// For how long a token of [`Command::AddToken`] may be good, in seconds.
 pub const TOKEN_S: std::ops::RangeInclusive<u32> = 60..=86_400;
 
@@ -175,7 +187,7 @@ impl Command {
             Command::Status | Command::Show | Command::ShowConnection { .. } | Command::Clients => {
                 Permission::Show
             }
-            Command::Monitor => Permission::Monitor,
+            Command::Monitor | Command::Events { .. } => Permission::Monitor,
             Command::SetPath { .. }
             | Command::AddPath { .. }
             | Command::DeletePath { .. }

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use strum::{Display, IntoStaticStr, VariantNames};
 
-use crate::{Clients, Event, Snapshot, Token, Tokens, VERSION};
+use crate::{Clients, Event, Events, Snapshot, Token, Tokens, VERSION};
 
 /// One line from the daemon.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -48,6 +48,8 @@ pub enum Reply {
     Reloaded(Reloaded),
     /// To [`crate::Command::Monitor`]: events follow.
     Monitoring,
+    /// To [`crate::Command::Events`].
+    Events(Events),
     /// To the commands that change connections, paths in number, interfaces or keepalives.
     Changed(Changed),
     /// To [`crate::Command::Measure`].

@@ -29,6 +29,8 @@ fn requests() {
     lines += &request(Command::Show);
     lines += &request(Command::Reload);
     lines += &request(Command::Monitor);
+    lines += &request(Command::Events { after: None, wait_ms: 0 });
+    lines += &request(Command::Events { after: Some(1_845_493_760_000_007), wait_ms: 20_000 });
     lines += &request(Command::SetPath {
         connection: "office".into(),
         path: "dsl".into(),
@@ -78,6 +80,8 @@ fn requests() {
     {"version":2,"command":"show"}
     {"version":2,"command":"reload"}
     {"version":2,"command":"monitor"}
+    {"version":2,"command":{"events":{"wait_ms":0}}}
+    {"version":2,"command":{"events":{"after":1845493760000007,"wait_ms":20000}}}
     {"version":2,"command":{"set_path":{"connection":"office","path":"dsl","change":{"up":false}}}}
     {"version":2,"command":{"set_path":{"connection":"office","path":"dsl","change":{"weight":3,"weight_in":65535,"tier":1}}}}
     {"version":2,"command":{"add_path":{"connection":"office","toml":"name = \"lte\"\nremote = \"198.51.100.1\"\n"}}}
@@ -293,7 +297,7 @@ fn bad_requests_are_told_why() {
     insta::assert_snapshot!(refusals, @r#"
     Version: the request is in version 1 of the control API, this daemon speaks version 2
     BadRequest: the request has no version; write "version":2
-    BadRequest: not a request: unknown variant `shw`, expected one of `status`, `show`, `show_connection`, `set_path`, `reload`, `monitor`, `add_path`, `delete_path`, `set_interface`, `create_connection`, `clients`, `disconnect_client`, `add_token`, `tokens`, `revoke_token`, `delete_connection`, `save_connection`, `set_keepalive`, `measure` at line 1 column 28
+    BadRequest: not a request: unknown variant `shw`, expected one of `status`, `show`, `show_connection`, `set_path`, `reload`, `monitor`, `events`, `add_path`, `delete_path`, `set_interface`, `create_connection`, `clients`, `disconnect_client`, `add_token`, `tokens`, `revoke_token`, `delete_connection`, `save_connection`, `set_keepalive`, `measure` at line 1 column 28
     BadRequest: not a request: unknown field `extra`, expected `version` or `command` at line 1 column 37
     BadRequest: not a request: invalid value: integer `0`, expected a nonzero u16 at line 1 column 84
     BadRequest: not a request: invalid value: integer `65536`, expected a nonzero u16 at line 1 column 88

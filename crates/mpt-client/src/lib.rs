@@ -74,7 +74,7 @@ impl Client {
         }
     }
 
-    /// Waits for the next event, however long: after [`Command::Monitor`], which only a daemon on this host grants.
+    /// Waits for the next event, however long: after [`Command::Monitor`].
     ///
     /// # Errors
     ///
@@ -82,7 +82,7 @@ impl Client {
     pub fn event(&mut self) -> Result<Event, Error> {
         match &mut self.0 {
             Way::Local(local) => local.event(),
-            Way::Remote(_) => Err(reply::no_events()),
+            Way::Remote(remote) => remote.event(),
         }
     }
 }

@@ -1,9 +1,10 @@
 //! A daemon elsewhere.
 
+use std::collections::VecDeque;
 use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
 use std::time::{Duration, Instant};
 
-use mpt_api::{Command, Reply, Request};
+use mpt_api::{Code, Command, EVENTS_WAIT_MS, Event, EventKind, Events, Failure, Reply, Request};
 use mpt_wire::control::Kind;
 
 use crate::session::{Lost, Session};
@@ -11,6 +12,8 @@ use crate::{Error, Target, answer};
 
 /// How long a daemon may take to agree on keys: several lost packets, and a server under load.
 const HANDSHAKE_WITHIN: Duration = Duration::from_secs(5);
+/// A daemon that answers at once that there are no events is asked again after this.
+const ASK_AGAIN: Duration = Duration::from_secs(1);
 /// How much longer than the daemon takes to give up on itself an answer may take.
 const PATIENCE: Duration = Duration::from_secs(5);
 
@@ -37,6 +40,16 @@ pub struct Remote {
     target: Target,
     /// None after something went wrong: the next call begins anew.
     session: Option<Session>,
+    /// What is known of the daemon's events; `None` before they are asked for.
+    events: Option<Heard>,
+}
+
+/// How far the events of a daemon are known.
+#[derive(Debug)]
+struct Heard {
+    cursor: u64,
+    /// Those that were not taken yet.
+    events: VecDeque<Event>,
 }
 
 impl Remote {
@@ -47,7 +60,7 @@ impl Remote {
     /// [`Error::Unreachable`], [`Error::Unusable`]
     pub fn connect(target: Target) -> Result<Self, Error> {
         let session = Some(establish(&target)?);
-        Ok(Self { target, session })
+        Ok(Self { target, session, events: None })
     }
 
     /// Asks, and waits for the answer as long as the daemon may take for it.
@@ -60,6 +73,45 @@ impl Remote {
         self.call_within(command, patience)
     }
 
+    /// Waits for the next event, however long: after [`Command::Monitor`]. The daemon is asked again and again.
+    ///
+    /// # Errors
+    ///
+    /// [`Error`]; after [`Error::Unreachable`] it goes on from where it was when it is called again.
+    pub fn event(&mut self) -> Result<Event, Error> {
+        loop {
+            let heard =
+                self.events.get_or_insert_with(|| Heard { cursor: 0, events: VecDeque::new() });
+            if let Some(event) = heard.events.pop_front() {
+                return Ok(event);
+            }
+            let (asked, cursor) = (Instant::now(), heard.cursor);
+            let told = self.events_after(Some(cursor), EVENTS_WAIT_MS)?;
+            let empty = told.events.is_empty();
+            let missed =
+                (told.missed > 0).then(|| Event::now(EventKind::Missed { count: told.missed }));
+            let events = missed.into_iter().chain(told.events).collect();
+            self.events = Some(Heard { cursor: told.cursor, events });
+            // A daemon with many who wait answers at once.
+            if empty {
+                std::thread::sleep(ASK_AGAIN.saturating_sub(asked.elapsed()));
+            }
+        }
+    }
+
+    fn events_after(&mut self, after: Option<u64>, wait_ms: u32) -> Result<Events, Error> {
+        match self.call(Command::Events { after, wait_ms }) {
+            Ok(Reply::Events(events)) => Ok(events),
+            Ok(reply) => Err(Error::unexpected(&reply)),
+            // Its words say no more than that it does not know the command.
+            Err(Error::Refused(failure)) if failure.code == Code::BadRequest => {
+                let message = "the daemon elsewhere is too old to tell events; ask it to show, again and again";
+                Err(Error::Refused(Failure::new(Code::BadRequest, message)))
+            }
+            Err(error) => Err(error),
+        }
+    }
+
     /// Asks, and waits so long for the answer, besides the time for a session if there is none. A session itself gives up on
     /// an answer of which nothing came for 30 s.
     ///
@@ -68,7 +120,9 @@ impl Remote {
     /// As [`Self::call`].
     pub fn call_within(&mut self, command: Command, patience: Duration) -> Result<Reply, Error> {
         if command == Command::Monitor {
-            return Err(crate::reply::no_events());
+            let Events { cursor, .. } = self.events_after(None, 0)?;
+            self.events = Some(Heard { cursor, events: VecDeque::new() });
+            return Ok(Reply::Monitoring);
         }
         let mut body = mpt_api::to_line(&Request::new(command)).into_bytes();
         body.pop();

@@ -1,14 +1,8 @@
 //! What an answer comes to.
 
-use mpt_api::{Code, Failure, Reply, ResponseBody};
+use mpt_api::{Reply, ResponseBody};
 
 use crate::Error;
-
-/// What a steering session says to a monitor.
-pub(crate) fn no_events() -> Error {
-    let message = "a session with a daemon elsewhere carries answers, not events; ask it to show, again and again";
-    Error::Refused(Failure::new(Code::BadRequest, message))
-}
 
 /// What an answer to a request comes to.
 pub(crate) fn reply(body: ResponseBody) -> Result<Reply, Error> {

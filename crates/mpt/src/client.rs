@@ -2,12 +2,16 @@
 
 use std::fmt;
 use std::io;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use mpt_api::{Code, Reply};
 use mpt_client::{Client, Error, Local, Remote, Target};
 
 use crate::args::Daemon;
 use crate::status::state::State;
+
+/// Sessions that this process has opened.
+static SESSIONS: AtomicU32 = AtomicU32::new(0);
 
 /// Why a command did not succeed.
 #[derive(Debug)]
@@ -102,8 +106,11 @@ pub(crate) fn connect(daemon: &Daemon) -> Result<Client, Failed> {
         peer: *peer,
         identity: mpt_client::private_key(key)?,
         psk: psk.as_deref().map(mpt_client::preshared_key).transpose()?,
-        // Several may run at one time.
-        name: format!("mpt {}", std::process::id()),
+        // Several may run at one time, and one may have several sessions.
+        name: match SESSIONS.fetch_add(1, Ordering::Relaxed) {
+            0 => format!("mpt {}", std::process::id()),
+            more => format!("mpt {}.{more}", std::process::id()),
+        },
     };
     Ok(Remote::connect(target)?.into())
 }

@@ -135,12 +135,13 @@ fn a_long_answer_arrives_whole() {
 }
 
 #[test]
-fn events_are_not_to_be_had() {
-    let daemon = FakeDaemon::start(None, &Response::result(Reply::Monitoring));
+fn a_daemon_that_is_too_old_for_events_is_told() {
+    let failure = Failure::new(Code::BadRequest, "not a request: unknown variant `events`");
+    let daemon = FakeDaemon::start(None, &Response::error(failure));
     let ((code, _, errors), requests) = daemon.run(&["monitor"]);
     assert_eq!(code, 1);
-    assert!(errors.contains("not events"), "{errors}");
-    assert_eq!(requests, []);
+    assert!(errors.contains("the daemon elsewhere is too old to tell events"), "{errors}");
+    assert_eq!(requests, [mpt_api::Command::Events { after: None, wait_ms: 0 }]);
 }
 
 #[test]

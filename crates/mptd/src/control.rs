@@ -10,8 +10,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use mpt_api::{
-    Code, Event, EventKind, Failure, KEEPALIVE_US, MAX_REQUEST, MEASURE_MS, PathChange, Reply,
-    Request, Response, Status, TOKEN_S, to_line,
+    Code, EVENTS_WAIT_MS, Event, EventKind, Failure, KEEPALIVE_US, MAX_REQUEST, MEASURE_MS,
+    PathChange, Reply, Request, Response, Status, TOKEN_S, to_line,
 };
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf, UCred};
@@ -22,6 +22,7 @@ use tokio::time::timeout;
 use tracing::{debug, info, warn};
 
 use crate::command::{Answer, Change, Command};
+use crate::event_log::EventLog;
 use crate::requester::{Requester, Subject};
 use crate::tokens::Wanted;
 
@@ -143,10 +144,12 @@ impl ControlSocket {
         commands: mpsc::Sender<Command>,
         events: broadcast::Sender<Event>,
     ) -> Server {
+        let log = EventLog::follow(events.subscribe());
         Server {
             commands,
             events,
             monitors: Arc::new(Semaphore::new(MAX_MONITORS)),
+            log,
             started: self.started,
         }
     }
@@ -169,6 +172,7 @@ pub(crate) struct Server {
     commands: mpsc::Sender<Command>,
     events: broadcast::Sender<Event>,
     monitors: Arc<Semaphore>,
+    log: Arc<EventLog>,
     started: Instant,
 }
 
@@ -243,6 +247,14 @@ impl Server {
                 self.ask(within, |reply| Command::Reload { reply }).await.map(Reply::Reloaded)
             }
             mpt_api::Command::Monitor => Ok(Reply::Monitoring),
+            mpt_api::Command::Events { wait_ms, .. } if wait_ms > EVENTS_WAIT_MS => {
+                let message = format!("{wait_ms} ms is too long; give 0 to {EVENTS_WAIT_MS} ms");
+                Err(Failure::new(Code::BadRequest, message))
+            }
+            mpt_api::Command::Events { after, wait_ms } => {
+                let wait = Duration::from_millis(wait_ms.into());
+                Ok(Reply::Events(self.log.since(after, wait, by.controller.as_deref()).await))
+            }
             mpt_api::Command::Measure { connection, set, duration_ms } => {
                 if !MEASURE_MS.contains(&duration_ms) {
                     let (from, to) = (MEASURE_MS.start(), MEASURE_MS.end());

@@ -10,6 +10,7 @@ pub mod control;
 mod convert;
 pub mod daemon;
 pub mod data;
+mod event_log;
 pub mod logging;
 pub mod privileges;
 mod requester;

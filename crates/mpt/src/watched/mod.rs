@@ -123,11 +123,8 @@ impl Watched {
         });
         let (asking, asked) = (watched.clone(), daemon.clone());
         thread::spawn(move || asking.ask(&asked));
-        // A session with a daemon elsewhere carries no events.
-        if daemon.remote.is_none() {
-            let (listening, heard) = (watched.clone(), daemon.clone());
-            thread::spawn(move || listening.listen(&heard));
-        }
+        let (listening, heard) = (watched.clone(), daemon.clone());
+        thread::spawn(move || listening.listen(&heard));
         watched
     }
 

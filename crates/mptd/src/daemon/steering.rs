@@ -34,7 +34,7 @@ impl Daemon {
         let command = match command {
             Ok(mpt_api::Command::Monitor) => Err(Failure::new(
                 Code::BadRequest,
-                "a session carries answers, not events; ask for \"show\" again",
+                "a session carries answers; ask for \"events\" again and again",
             )),
             command => command,
         };

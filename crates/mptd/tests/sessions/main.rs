@@ -16,6 +16,7 @@ mod a_client_gets_its_connection_on_demand;
 mod a_client_that_falls_silent_is_removed;
 mod a_client_that_gets_another_address_is_followed;
 mod a_connection_given_back_can_be_asked_for_again;
+mod a_controller_is_told_events;
 mod a_controller_steers_as_far_as_it_is_allowed;
 mod a_flood_of_initiations_keeps_nobody_out;
 mod a_name_is_resolved_again_while_its_path_is_dead;
