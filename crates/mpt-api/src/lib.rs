@@ -56,9 +56,9 @@ pub use response::{
     Changed, Code, Failure, Measured, MeasuredPath, Reloaded, Reply, Response, ResponseBody, Status,
 };
 pub use snapshot::{
-    Cap, Connection, ConnectionState, Counters, Daemon, DataState, Delays, Device, DownReason,
-    Liveness, MtuSource, Path, PathState, Reorder, Session, SessionRole, SessionState, Snapshot,
-    Traffic,
+    Cap, Connection, ConnectionState, Counters, Daemon, DataState, Delays, Device, Disagreement,
+    DownReason, Liveness, MtuSource, Path, PathState, Reorder, Session, SessionRole, SessionState,
+    Snapshot, Traffic,
 };
 pub use token::{Token, Tokens};
 pub use version::{DEFAULT_SOCKET, MAX_REQUEST, MAX_RESPONSE, VERSION};

@@ -109,6 +109,9 @@ pub struct Connection {
     pub remarks: Counters,
     /// The control session with the other end; `None` when the connection has none (no `[connection.peer]`).
     pub session: Option<Session>,
+    /// What makes it look as if the other end were configured otherwise; `None` while nothing does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub disagreement: Option<Disagreement>,
     /// The papers' prototype at the other end; `None` when there is none (no `compat`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub compat: Option<Compat>,
@@ -143,6 +146,53 @@ pub struct Session {
     pub keepalive_us: u64,
     /// The same while nothing flows.
     pub idle_keepalive_us: u64,
+}
+
+/// What makes it look as if the two ends were configured otherwise. None of it is authentic.
+#[derive(
+    Clone, Copy, Debug, Display, IntoStaticStr, PartialEq, Eq, VariantNames, Serialize, Deserialize,
+)]
+#[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
+pub enum Disagreement {
+    /// The remote address of a path is one of this host, and the local one is not.
+    AddressesExchanged,
+    /// Control frames come, and the connection has no keys here.
+    PeerHasKeys,
+    /// Plain data comes, and no session.
+    PeerHasNoKeys,
+    /// Handshakes come that do not fit the keys here.
+    OtherKeys,
+    /// A disagreement of a later daemon.
+    #[serde(other)]
+    Unknown,
+}
+
+impl Disagreement {
+    /// Says what it is and what to do about it, in a sentence.
+    #[must_use]
+    pub fn sentence(self) -> &'static str {
+        match self {
+            Disagreement::AddressesExchanged => {
+                "local and remote of a path are the wrong way round: remote is an address of this host; exchange the two"
+            }
+            Disagreement::PeerHasKeys => {
+                "the peer seems to have keys, and this end has none: write [connection.peer] here with the public key of the peer, or remove it \
+                 there"
+            }
+            Disagreement::PeerHasNoKeys => {
+                "the peer sends data without a session, so it seems to have no keys: write [connection.peer] there with the public key of this \
+                 host, or remove it here"
+            }
+            Disagreement::OtherKeys => {
+                "handshakes fail, so the keys of both ends seem not to fit: compare public_key at each end with what mpt pubkey prints at the \
+                 other, and psk_file"
+            }
+            Disagreement::Unknown => {
+                "the two ends disagree about something that this program does not know"
+            }
+        }
+    }
 }
 
 /// How the data of a connection with a session is.

@@ -8,9 +8,9 @@ use std::path::Path;
 use mpt_api::session::SessionCode;
 use mpt_api::snapshot::MtuSource;
 use mpt_api::{
-    AtCap, CapCounts, CapPeriod, Code, Command, ConnectionState, DataState, Direction, DownReason,
-    Ecn, Equalize, EventKind, Late, LossReason, Mapping, Offload, PathState, Permission, Seal,
-    SessionRole, SessionState,
+    AtCap, CapCounts, CapPeriod, Code, Command, ConnectionState, DataState, Direction,
+    Disagreement, DownReason, Ecn, Equalize, EventKind, Late, LossReason, Mapping, Offload,
+    PathState, Permission, Seal, SessionRole, SessionState,
 };
 use strum::VariantNames;
 
@@ -51,6 +51,7 @@ fn all() -> Vec<Words> {
         words::<CapPeriod>("`period` of a cap"),
         words::<CapCounts>("`counts` of a cap"),
         words::<AtCap>("`at_cap` of a cap"),
+        words::<Disagreement>("`disagreement` of a connection"),
         words::<MtuSource>("`mtu_source` of a path"),
         words::<SessionState>("`state` of a session"),
         words::<SessionRole>("`role` of a session"),

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use mpt_api::snapshot::{
-    Cap, Connection, ConnectionState, Daemon, DataState, Delays, Device, Liveness, MtuSource, Path,
-    PathState, Reorder, Session, SessionRole, SessionState, Traffic,
+    Cap, Connection, ConnectionState, Daemon, DataState, Delays, Device, Disagreement, Liveness,
+    MtuSource, Path, PathState, Reorder, Session, SessionRole, SessionState, Traffic,
 };
 use mpt_api::{
     AtCap, CapCounts, CapPeriod, Direction, Ecn, Equalize, Estimate, Late, Mapping, Offload, Queue,
@@ -128,6 +128,7 @@ fn a_snapshot() {
             keepalive_us: 100_000,
             idle_keepalive_us: 15_000_000,
         }),
+        disagreement: Some(Disagreement::OtherKeys),
         compat: None,
         queue: Some(Queue { bytes: 90_000, packets: 60, flows: 2, ..Queue::default() }),
         paths: vec![path],
@@ -261,6 +262,7 @@ fn a_snapshot() {
             "keepalive_us": 100000,
             "idle_keepalive_us": 15000000
           },
+          "disagreement": "other_keys",
           "paths": [
             {
               "name": "dsl",

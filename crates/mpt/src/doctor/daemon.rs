@@ -56,6 +56,12 @@ pub(super) fn check(answer: &Result<Answer, Failed>, found: &mut Findings) {
                 ),
             );
         }
+        if let Some(disagreement) = connection.disagreement {
+            let sentence = disagreement.sentence();
+            let (message, advice) = sentence.rsplit_once([':', ';']).unwrap_or((sentence, ""));
+            let message = format!("connection {}: {message}", connection.name);
+            found.add(Level::Error, "peer", message, advice.trim());
+        }
         if let Some(session) = &connection.session {
             sealed(connection, session, found);
         }

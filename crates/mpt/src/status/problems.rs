@@ -27,7 +27,10 @@ pub(crate) fn daemon(daemon: &Daemon) -> Vec<String> {
 pub(crate) fn connection(connection: &Connection) -> Vec<String> {
     let mut problems = Vec::new();
     let session = connection.session.as_ref();
+    problems.extend(connection.disagreement.map(|it| it.sentence().to_owned()));
     match session.map(|it| it.state) {
+        // Why is said already.
+        Some(SessionState::Connecting) if connection.disagreement.is_some() => {}
         Some(SessionState::Connecting) => problems.push(
             "the peer does not answer: compare addresses, UDP port and keys of both ends, and look \
              whether its daemon runs"

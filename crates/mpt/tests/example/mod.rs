@@ -116,6 +116,7 @@ pub(crate) fn snapshot() -> Snapshot {
             keepalive_us: 100_000,
             idle_keepalive_us: 15_000_000,
         }),
+        disagreement: None,
         compat: None,
         queue: None,
         paths: vec![dsl, lte],

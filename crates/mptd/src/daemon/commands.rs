@@ -57,6 +57,7 @@ impl Daemon {
             .map(|(_, held)| (held.connection.name.as_str(), held.name.client.as_str()))
             .collect();
         for connection in &mut snapshot.connections {
+            connection.disagreement = self.disagreements.of(&connection.name);
             let config = self.running.connection(&connection.name);
             for path in &mut connection.paths {
                 let config = config.and_then(|config| config.path(&path.name));

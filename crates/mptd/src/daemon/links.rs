@@ -131,6 +131,11 @@ impl Links {
         self.owners.iter().filter_map(of_link).min()
     }
 
+    /// Whether an interface of this host has this address.
+    pub(super) fn has(&self, address: IpAddr) -> bool {
+        self.owners.contains_key(&address)
+    }
+
     /// What the data thread is told of a path.
     pub(super) fn path_link(&self, connection: &Connection, path: &Path) -> PathLink {
         PathLink {

@@ -7,6 +7,7 @@ mod caps;
 mod client_mtus;
 mod clients;
 mod commands;
+mod disagreement;
 mod fallback;
 mod joining;
 mod links;
@@ -102,6 +103,7 @@ pub struct Daemon {
     provoked: provoked::Provoked,
     clients: Clients,
     tokens: Tokens,
+    disagreements: disagreement::Disagreements,
     caps: Caps,
     caps_writer: caps::Writer,
     /// The paths that have reached their caps, as the data thread was told.
@@ -155,6 +157,7 @@ pub async fn run(
         provoked: provoked::Provoked::default(),
         clients: Clients::default(),
         tokens: Tokens::default(),
+        disagreements: disagreement::Disagreements::default(),
         caps: Caps::new(zone, &config.daemon.state_directory),
         caps_writer: caps::Writer::default(),
         caps_reached: BTreeMap::new(),
@@ -212,6 +215,9 @@ pub async fn run(
                 daemon.resolve_names().await;
                 daemon.follow_fallback().await;
                 if let Err(error) = daemon.expire_tokens().await {
+                    break Err(error);
+                }
+                if let Err(error) = daemon.look_for_disagreements().await {
                     break Err(error);
                 }
                 if let Err(error) = daemon.count_caps().await {

@@ -11,6 +11,7 @@ mod compat;
 mod departures;
 mod device;
 mod egress;
+mod facts;
 mod gather;
 #[cfg(test)]
 mod in_memory;
@@ -52,6 +53,7 @@ pub(crate) use clients::InnerMtus;
 use compat::Prototypes;
 use device::Device;
 use egress::{Egress, Exits, Stuck};
+pub(crate) use facts::{ConnectionFacts, Facts};
 use ingress::Ingress;
 use messages::Messages;
 use notices::Notices;

@@ -165,6 +165,8 @@ impl<S: System> DataPath<S> {
             drops: connection_drops(connection),
             remarks: counters(connection.remarks().iter()),
             session: self.show_session(id, config),
+            // The control side knows.
+            disagreement: None,
             compat: self.show_prototype(config),
             paths,
         })

@@ -31,6 +31,7 @@ mod caps_hold;
 mod clients_are_listed_and_disconnected;
 mod clients_behind_a_nat_are_told_apart_and_followed;
 mod control_frames_travel_as_gre_beside_the_data;
+mod ends_that_disagree_are_told;
 mod hostile_frames_disturb_no_session;
 mod no_client_gets_what_another_one_has;
 mod no_peer_fills_the_log;

@@ -1,0 +1,182 @@
+//! Finds out that the configurations of both ends do not fit each other, from what arrives and what does not, and says so in a sentence.
+//!
+//! Nothing here is authentic: whoever can send packets to this host can have it look as if. So it is only said, and nothing follows from it.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::{Duration, Instant};
+
+use mpt_api::Disagreement;
+
+use super::{Daemon, Error};
+use crate::data::{ConnectionFacts, Facts};
+
+/// How often it is looked.
+const LOOK: Duration = Duration::from_secs(5);
+/// How long a session may take before it is asked why there is none.
+const PATIENCE: Duration = Duration::from_secs(5);
+/// A disagreement of which nothing was seen for so long is over.
+const OVER: Duration = Duration::from_secs(60);
+
+/// What is known of the disagreements.
+#[derive(Debug, Default)]
+pub(super) struct Disagreements {
+    last: Option<(Instant, Facts)>,
+    /// Since when connections have no session.
+    alone: BTreeMap<String, Instant>,
+    /// What was seen of each connection, and when last.
+    seen: BTreeMap<String, (Disagreement, Instant)>,
+}
+
+impl Disagreements {
+    /// Whether it is time to look again.
+    fn is_due(&self, now: Instant) -> bool {
+        self.last.as_ref().is_none_or(|(then, _)| now.saturating_duration_since(*then) >= LOOK)
+    }
+
+    /// Of a connection.
+    pub(super) fn of(&self, connection: &str) -> Option<Disagreement> {
+        self.seen.get(connection).map(|it| it.0)
+    }
+
+    /// Takes in what is so now; `exchanged` are connections whose addresses are the wrong way round. Returns what is new.
+    fn look(
+        &mut self,
+        now: Instant,
+        facts: Facts,
+        exchanged: &BTreeSet<String>,
+    ) -> Vec<(String, Disagreement)> {
+        let before = self.last.as_ref().map(|it| &it.1);
+        let unknown = before.is_some_and(|it| facts.control > it.control);
+        let strange = before.is_some_and(|it| facts.strange > it.strange);
+        let mut new = Vec::new();
+        for (name, it) in &facts.connections {
+            if it.established == Some(false) {
+                self.alone.entry(name.clone()).or_insert(now);
+            } else {
+                self.alone.remove(name);
+            }
+            let patient = self.alone.get(name).is_some_and(|&since| now >= since + PATIENCE);
+            let then = before.and_then(|it| it.connections.get(name));
+            let grew = |count: fn(&ConnectionFacts) -> u64| {
+                then.is_some_and(|then| count(it) > count(then))
+            };
+            let (received, plain) = (grew(|it| it.received), grew(|it| it.plain));
+            let found = match it.established {
+                _ if exchanged.contains(name) => Some(Disagreement::AddressesExchanged),
+                None if (unknown || strange) && !received => Some(Disagreement::PeerHasKeys),
+                Some(false) if patient && (received || plain) => Some(Disagreement::PeerHasNoKeys),
+                Some(false) if patient && strange => Some(Disagreement::OtherKeys),
+                _ => None,
+            };
+            match (found, self.seen.get(name)) {
+                (Some(found), known) => {
+                    if known.is_none_or(|known| known.0 != found) {
+                        new.push((name.clone(), found));
+                    }
+                    self.seen.insert(name.clone(), (found, now));
+                }
+                (None, Some(&(_, last)))
+                    if it.established == Some(true) || received || now >= last + OVER =>
+                {
+                    self.seen.remove(name);
+                }
+                (None, _) => {}
+            }
+        }
+        self.seen.retain(|name, _| facts.connections.contains_key(name));
+        self.alone.retain(|name, _| facts.connections.contains_key(name));
+        self.last = Some((now, facts));
+        new
+    }
+}
+
+impl Daemon {
+    /// Looks whether the peers of connections are configured as these are. To be called every second.
+    pub(super) async fn look_for_disagreements(&mut self) -> Result<(), Error> {
+        let now = Instant::now();
+        if !self.disagreements.is_due(now) {
+            return Ok(());
+        }
+        let names: Vec<_> = (self.running.connections.iter())
+            .filter(|it| it.compat.is_none())
+            .map(|it| (it.name.clone(), it.peer.is_some()))
+            .collect();
+        let facts = self.data.call(move |data| data.facts(&names)).await?;
+        let links = self.network.links();
+        let mine = |address| links.has(address);
+        let is_exchanged = |path: &mpt_config::Path| {
+            path.local.is_some_and(|local| !mine(local)) && mine(path.remote)
+        };
+        let exchanged =
+            self.running.connections.iter().filter(|it| it.paths.iter().any(is_exchanged));
+        let exchanged = exchanged.map(|it| it.name.clone()).collect();
+        for (connection, found) in self.disagreements.look(now, facts, &exchanged) {
+            tracing::warn!(connection, "{}", found.sentence());
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn facts(control: u64, strange: u64, it: ConnectionFacts) -> Facts {
+        Facts { control, strange, connections: [("office".to_owned(), it)].into() }
+    }
+
+    fn of(established: Option<bool>, received: u64, plain: u64) -> ConnectionFacts {
+        ConnectionFacts { established, received, plain }
+    }
+
+    /// What is new in each look at these, and what holds in the end.
+    fn told(looks: &[Facts]) -> (Vec<Disagreement>, Option<Disagreement>) {
+        let start = Instant::now();
+        let mut all = Disagreements::default();
+        let mut new = Vec::new();
+        for (number, facts) in looks.iter().enumerate() {
+            let now = start + LOOK * u32::try_from(number).unwrap();
+            let found = all.look(now, facts.clone(), &BTreeSet::new());
+            new.extend(found.into_iter().map(|it| it.1));
+        }
+        (new, all.of("office"))
+    }
+
+    #[test]
+    fn a_peer_with_keys_is_noticed_by_its_frames() {
+        let plain = of(None, 0, 0);
+        let looks =
+            [facts(0, 0, plain), facts(5, 0, plain), facts(9, 0, plain), facts(9, 0, plain)];
+        let keys = Disagreement::PeerHasKeys;
+        assert_eq!(told(&looks), (vec![keys], Some(keys)), "said once, and it holds");
+        // It works: others knock.
+        assert_eq!(told(&[facts(0, 0, plain), facts(5, 0, of(None, 7, 0))]), (vec![], None));
+    }
+
+    #[test]
+    fn a_peer_without_keys_is_noticed_by_its_data() {
+        let looks: Vec<_> = (0..5).map(|n| facts(0, 0, of(Some(false), 0, n))).collect();
+        let none = Disagreement::PeerHasNoKeys;
+        assert_eq!(told(&looks), (vec![none], Some(none)));
+        let mut looks = looks;
+        looks.push(facts(0, 0, of(Some(true), 0, 4)));
+        assert_eq!(told(&looks), (vec![none], None), "it has a session now");
+    }
+
+    #[test]
+    fn other_keys_are_noticed_after_a_while() {
+        let looks: Vec<_> = (0..4).map(|n| facts(0, n, of(Some(false), 0, 0))).collect();
+        let other = Disagreement::OtherKeys;
+        assert_eq!(told(&looks), (vec![other], Some(other)));
+        assert_eq!(told(&looks[..1]), (vec![], None));
+        let silent = vec![facts(3, 3, of(Some(false), 0, 0)); 9];
+        assert_eq!(told(&silent), (vec![], None), "silence says nothing");
+    }
+
+    #[test]
+    fn what_is_not_seen_any_more_is_over() {
+        let mut looks = vec![facts(0, 0, of(None, 0, 0)), facts(1, 0, of(None, 0, 0))];
+        looks.extend(vec![facts(1, 0, of(None, 0, 0)); 20]);
+        assert_eq!(told(&looks), (vec![Disagreement::PeerHasKeys], None));
+    }
+}
