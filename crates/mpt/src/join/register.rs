@@ -97,3 +97,24 @@ fn explain(line: &Line, silent: &[String]) -> String {
         ),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use mpt_core::session::{KEY_LEN, PublicKey};
+
+    use super::*;
+
+    fn line(left: Duration) -> Line {
+        Line::new("vpn.example.org".into(), 4754, &PublicKey::from([5; KEY_LEN]), [7; 16], left)
+    }
+
+    #[test]
+    fn a_line_that_is_too_old_is_said_to_be() {
+        let silent = ["eth0: no answer within 5 s".to_owned()];
+        let why = explain(&line(Duration::ZERO), &silent);
+        assert!(why.contains("the line ended 0s ago by the clock of this host"), "{why}");
+        assert!(why.contains("have another one made there with mpt setup token\n  eth0:"), "{why}");
+        let why = explain(&line(Duration::from_secs(600)), &silent);
+        assert!(why.contains("UDP port 4754 is closed on the way"), "{why}");
+    }
+}

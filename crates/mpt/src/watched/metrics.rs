@@ -3,7 +3,7 @@
 //! The names of all series follow from the daemon's own counters and the names of connections and paths, so their number is bounded by the
 //! configuration. A counter, once shown, stays: also with its last value while the daemon does not answer, and after its connection or path has been removed.
 
-use std::collections::{HashSet, VecDeque};
+use std::collections::{BTreeMap, HashSet, VecDeque};
 use std::fmt;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -22,6 +22,27 @@ pub(crate) const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0
 
 /// The most removed connections, and the most removed paths, whose counters are still shown. The oldest make room.
 const MOST_GONE: usize = 1_000;
+
+/// Upper bounds of the buckets of round-trip times, in seconds: from a local network to a satellite.
+const RTT_BUCKETS: [f64; 12] =
+    [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, f64::INFINITY];
+
+/// How the round-trip times of a path were distributed, one sample for each answer.
+#[derive(Clone, Copy, Debug, Default)]
+struct Samples {
+    sum: f64,
+    /// In each bucket, without those of the ones before.
+    counts: [u64; RTT_BUCKETS.len()],
+}
+
+impl Samples {
+    fn add(&mut self, seconds: f64) {
+        self.sum += seconds;
+        if let Some(bucket) = RTT_BUCKETS.iter().position(|&bound| seconds <= bound) {
+            self.counts[bucket] += 1;
+        }
+    }
+}
 
 type Counter<T> = (&'static str, &'static str, fn(&T) -> Option<u64>);
 type Gauge<T> = (&'static str, &'static str, fn(&T) -> Option<f64>);
@@ -187,6 +208,8 @@ struct Seen {
     gone: VecDeque<Connection>,
     /// Paths that were removed, with the names of their connections.
     gone_paths: VecDeque<(String, Path)>,
+    /// By the names of connection and path, as long as that one is shown.
+    round_trips: BTreeMap<(String, String), Samples>,
 }
 
 impl Seen {
@@ -211,6 +234,27 @@ impl Seen {
         }
         self.gone.drain(..self.gone.len().saturating_sub(MOST_GONE));
         self.gone_paths.drain(..self.gone_paths.len().saturating_sub(MOST_GONE));
+        self.sample();
+    }
+
+    /// Takes the round-trip times of the paths that are up.
+    fn sample(&mut self) {
+        let mut before = std::mem::take(&mut self.round_trips);
+        let mut samples = BTreeMap::new();
+        for (connection, path) in self.all_paths() {
+            let key = (connection.to_owned(), path.name.clone());
+            let of_it: Samples = before.remove(&key).unwrap_or_default();
+            samples.insert(key, of_it);
+        }
+        for (connection, path) in self.present_paths() {
+            let rtt =
+                path.liveness.and_then(|it| it.rtt_us).filter(|_| path.state == PathState::Up);
+            let key = (connection.to_owned(), path.name.clone());
+            if let (Some(us), Some(of_it)) = (rtt, samples.get_mut(&key)) {
+                of_it.add(us as f64 / 1e6);
+            }
+        }
+        self.round_trips = samples;
     }
 
     /// Connections that there are.
@@ -286,6 +330,17 @@ impl Seen {
             })
         });
         counters(encoder, "mpt_path_drops", "Packets dropped on the path, by cause", drops)?;
+        let help = "Round-trip times of the path, one sample for each answer of the daemon";
+        let name = "mpt_path_rtt_samples_seconds";
+        let mut family = encoder.encode_descriptor(name, help, None, MetricType::Histogram)?;
+        for ((connection, path), samples) in &self.round_trips {
+            let labels = [("connection", &**connection), ("path", &**path)];
+            let count = samples.counts.iter().sum();
+            let buckets: [(f64, u64); RTT_BUCKETS.len()] =
+                std::array::from_fn(|at| (RTT_BUCKETS[at], samples.counts[at]));
+            let mut encoder = family.encode_family(&labels)?;
+            encoder.encode_histogram::<NoLabelSet>(samples.sum, count, &buckets, None)?;
+        }
         if !self.alive {
             // What was measured then is not so now.
             return Ok(());

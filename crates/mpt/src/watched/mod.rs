@@ -2,6 +2,7 @@
 
 pub(crate) mod history;
 pub(crate) mod metrics;
+mod shares;
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -20,6 +21,7 @@ use crate::status::state::State;
 use crate::status::{Summary, Tunnel};
 use history::{Drawn, History};
 use metrics::Metrics;
+use shares::Shares;
 
 /// The time between two questions.
 const INTERVAL: Duration = Duration::from_secs(1);
@@ -100,6 +102,7 @@ struct Known {
     last: Option<Summary>,
     answered_ms: Option<u64>,
     history: History,
+    shares: Shares,
     events: VecDeque<Happened>,
     /// The number of the last event.
     happened: u64,
@@ -114,6 +117,7 @@ impl Watched {
                 last: None,
                 answered_ms: None,
                 history: History::default(),
+                shares: Shares::default(),
                 events: VecDeque::new(),
                 happened: 0,
             }),
@@ -150,6 +154,9 @@ impl Watched {
             Ok(snapshot) => {
                 let now = now_ms();
                 known.history.add(now / 1_000, &snapshot);
+                for told in known.shares.add(&snapshot) {
+                    known.happen(now, told);
+                }
                 let pid = snapshot.daemon.pid;
                 let restarted = known.last.as_ref().and_then(|it| it.daemon.as_ref());
                 if restarted.is_some_and(|it| it.pid != pid) {

@@ -5,6 +5,8 @@ use std::net::IpAddr;
 use crate::hosts::Host;
 use crate::machines::{Machine, Scene, carry, line_of};
 
+const OPERATIONS: &str = include_str!("../../../../docs/operations.md");
+
 /// A host in a network behind a router, which is its way to everything.
 fn behind(router: &Machine, name: &str, network: &str) -> Host {
     let host = Host::new(name);
@@ -18,10 +20,12 @@ fn behind(router: &Machine, name: &str, network: &str) -> Host {
 fn each_side_has_one_command_and_their_networks_reach_each_other() {
     let scene = Scene::new(1);
     let (first, second) = (&scene.server, &scene.clients[0]);
-    let [left, right] =
-        [behind(first, "left", "192.168.11"), behind(second, "right", "192.168.22")];
+    let [left, right] = [behind(first, "left", "192.168.1"), behind(second, "right", "192.168.2")];
     let before = [first.traces(), second.traces()];
-    let networks = ["setup", "site", "--here", "192.168.11.0/24", "--there", "192.168.22.0/24"];
+    // The command as it stands in the document.
+    let command = OPERATIONS.lines().find_map(|line| line.strip_prefix("    mpt setup site "));
+    let command = command.expect("docs/operations.md has the command");
+    let networks: Vec<_> = ["setup", "site"].into_iter().chain(command.split(' ')).collect();
     let planned = first.succeeds(&[&networks[..], &["--dry-run"]].concat());
     assert!(planned.contains("would print a line for mpt setup site"), "{planned}");
     assert!(!planned.contains("masquerade"), "nobody's address is changed: {planned}");
@@ -36,8 +40,8 @@ fn each_side_has_one_command_and_their_networks_reach_each_other() {
         assert!(joined.contains(&format!("{uplink}: works in both directions")), "{joined}");
     }
     for (from, to, address, source) in [
-        (&left, &right, "192.168.22.2", "192.168.11.2"),
-        (&right, &left, "192.168.11.2", "192.168.22.2"),
+        (&left, &right, "192.168.2.2", "192.168.1.2"),
+        (&right, &left, "192.168.1.2", "192.168.2.2"),
     ] {
         let seen = carry(from, to, address);
         assert_eq!(seen, source.parse::<IpAddr>().unwrap(), "addresses stay as they are");

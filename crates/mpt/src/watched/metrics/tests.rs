@@ -67,6 +67,38 @@ fn clients_that_come_and_go_take_no_more_memory_than_they_may() {
 }
 
 #[test]
+fn round_trip_times_are_counted_in_buckets() {
+    let metrics = Metrics::new();
+    let mut snapshot = example::snapshot();
+    let dsl = &mut snapshot.connections[0].paths[0];
+    dsl.liveness = Some(mpt_api::Liveness { rtt_us: Some(12_000), ..example_liveness() });
+    for _ in 0..3 {
+        metrics.update(Some(&snapshot));
+    }
+    snapshot.connections[0].paths[0].liveness.as_mut().unwrap().rtt_us = Some(3_000_000);
+    metrics.update(Some(&snapshot));
+    let text = metrics.text();
+    let labels = "connection=\"office\",path=\"dsl\"";
+    for (bound, count) in [("0.01", 0), ("0.025", 3), ("2.5", 3), ("+Inf", 4)] {
+        let line =
+            format!("mpt_path_rtt_samples_seconds_bucket{{le=\"{bound}\",{labels}}} {count}\n");
+        assert!(text.contains(&line), "{line}{text}");
+    }
+    let sum = format!("mpt_path_rtt_samples_seconds_sum{{{labels}}} 3.036\n");
+    assert!(text.contains(&sum), "{text}");
+    // A path that is down is not sampled, and one that is gone keeps its counts.
+    snapshot.connections[0].paths[0].state = PathState::Down;
+    metrics.update(Some(&snapshot));
+    snapshot.connections[0].paths.remove(0);
+    metrics.update(Some(&snapshot));
+    assert!(metrics.text().contains(&sum));
+}
+
+fn example_liveness() -> mpt_api::Liveness {
+    example::snapshot().connections[0].paths[1].liveness.unwrap()
+}
+
+#[test]
 fn labels_are_escaped() {
     let metrics = Metrics::new();
     let mut snapshot = example::snapshot();
