@@ -100,6 +100,10 @@ pub(super) fn wire(shape: &Shape, place: Place<'_>, number: u64) -> Result<Wire>
         let message = "a queue that serves flows in turns duplicates nothing; leave it out";
         return Err(place.error("duplication", message));
     }
+    if fair && schedule.iter().any(|(_, change)| matches!(change, Change::Queue(_))) {
+        let message = "a queue that serves flows in turns has no limit that could change";
+        return Err(place.error("schedule", message));
+    }
     Ok(Wire { params, fair, schedule })
 }
 

@@ -122,6 +122,11 @@ const BAD: &[(&str, &str, &str)] = &[
     ),
     (
         "rate = \"20mbit\"\nqueue = \"100packets\"",
+        "rate = \"20mbit\"\nqueue = \"fq_codel\"\nschedule = [{ after = \"1s\", queue = \"5ms\" }]",
+        "x.toml:18: link.schedule: a queue that serves flows in turns has no limit",
+    ),
+    (
+        "rate = \"20mbit\"\nqueue = \"100packets\"",
         "rate = \"20mbit\"\nqueue = \"codel\"",
         "x.toml:17: link.queue: \"codel\" is not a queue limit; write for example \"100packets\"",
     ),
