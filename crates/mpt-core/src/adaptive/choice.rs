@@ -9,9 +9,13 @@ impl Adaptive {
     #[inline]
     pub(super) fn choose(&mut self, now: i64, ipv6: bool, sparse: bool) -> Option<u16> {
         let blind = self.unreported.is_some_and(|since| now - since > SILENCE);
+        let waiting = self.queue.len_bytes() as f64;
         let mut considered = Considered::default();
         while let Some(slot) = considered.next(self, ipv6) {
             let Some(Some(path)) = self.paths.get_mut(usize::from(slot)) else { continue };
+            if !sparse && !blind && !considered.is_worth_it(path, waiting) {
+                continue;
+            }
             if sparse || blind || path.pacer.has_credit(now) {
                 return Some(slot);
             }
@@ -22,10 +26,14 @@ impl Adaptive {
 
     /// When one of the paths that bulk may take has credit.
     pub(super) fn next_credit(&self) -> Option<i64> {
+        let waiting = self.queue.len_bytes() as f64;
         let mut considered = Considered::default();
         let mut next = None;
         while let Some(slot) = considered.next(self, false) {
             let Some(Some(path)) = self.paths.get(usize::from(slot)) else { continue };
+            if !considered.is_worth_it(path, waiting) {
+                continue;
+            }
             let at = path.pacer.next();
             next = Some(next.map_or(at, |next: i64| next.min(at)));
         }
@@ -42,7 +50,7 @@ impl Adaptive {
         let both = |path: &super::Sender| Some((path.model.usual_delay()?, path.usual_rtt / 2.0));
         let offset =
             self.paths.iter().flatten().find_map(both).map_or(0.0, |(base, half)| base - half);
-        let mut keyed: smallvec::SmallVec<[(f64, f64, u16); 8]> = smallvec::SmallVec::new();
+        let mut keyed: smallvec::SmallVec<[(f64, f64, u16, f64); 8]> = smallvec::SmallVec::new();
         for (slot, path) in self.paths.iter().enumerate() {
             let Some(path) = path else { continue };
             if !path.member.up || Some(path.member.tier) != tier {
@@ -51,13 +59,14 @@ impl Adaptive {
             let model = &path.model;
             let base = model.usual_delay().unwrap_or(path.usual_rtt / 2.0 + offset);
             let queue = if model.queue() > model.threshold() { model.queue() } else { 0.0 };
-            keyed.push((base + queue, base, slot as u16));
+            let foreign = if model.is_shared() { model.queue() } else { 0.0 };
+            keyed.push((base + queue, base, slot as u16, foreign));
         }
         keyed.sort_by(|a, b| a.0.total_cmp(&b.0));
-        self.order = keyed.iter().map(|&(_, _, slot)| slot).collect();
-        for (_, base, slot) in keyed {
+        self.order = keyed.iter().map(|&(_, _, slot, _)| slot).collect();
+        for (_, base, slot, queue) in keyed {
             if let Some(Some(path)) = self.paths.get_mut(usize::from(slot)) {
-                path.delay = base;
+                (path.delay, path.foreign_queue) = (base, queue);
             }
         }
         let bulk = |slot: &&u16| {
@@ -73,9 +82,20 @@ impl Adaptive {
 #[derive(Default)]
 struct Considered {
     place: usize,
+    /// What those before carry together, in bytes per microsecond.
+    rate: f64,
 }
 
 impl Considered {
+    /// Whether bulk takes this path, of which `waiting` bytes wait for all: not if a queue of others on it takes longer
+    /// than to wait for the shorter paths. A flow whose window does not fill those would be slower with it than without.
+    #[inline]
+    fn is_worth_it(&mut self, path: &super::Sender, waiting: f64) -> bool {
+        let worth = self.rate * path.foreign_queue <= waiting;
+        self.rate += path.model.rate();
+        worth
+    }
+
     #[inline]
     fn next(&mut self, adaptive: &Adaptive, ipv6: bool) -> Option<u16> {
         loop {

@@ -29,8 +29,8 @@ use self::log::SentLog;
 pub use self::path::RepairCounters;
 use self::path::Sender;
 use self::repair::Repairs;
-pub(crate) use self::repair::held;
 pub(crate) use self::repair::{Lack, Resend};
+pub(crate) use self::repair::{QUICK, held};
 pub(crate) use self::report::{Arrived, PeerReport, Received};
 use self::role::Role;
 use crate::StoreId;
@@ -43,9 +43,9 @@ const LIMITS: Limits = Limits { bytes: 16 << 20, packets: 4_096 };
 /// A flow is asked to send less when its packets have waited too long for a quarter of that, and for this time at
 /// least: one in slow start sends twice as much with each round-trip time that it is not asked.
 const LEAST_INTERVAL: Duration = Duration::from_millis(50);
-/// Packets may wait for this time at least: the queues of paths without delay differ by nearly as much, and while a packet of one path
-/// waits there, a flow with a smaller window leaves the others idle.
-const LEAST_TARGET: Duration = Duration::from_millis(10);
+/// Packets of bulk flows may wait for this time at least: what waits is what a flow fills its paths with when one of them
+/// becomes longer or carries more. It costs nobody else time, since flows have turns.
+const LEAST_TARGET: Duration = Duration::from_millis(100);
 /// Paths with delays that differ by no more are equally long, in microseconds.
 const ALIKE: f64 = 4_000.0;
 /// Smaller packets are not copied: they are hardly bulk.
@@ -402,7 +402,7 @@ impl Adaptive {
         for path in used() {
             let sigma = path.model.sigma();
             jitters |= sigma > 0.0;
-            longer = path.delay - shortest.delay;
+            longer = path.delay + path.foreign_queue - shortest.delay;
             latest = latest.max(longer + 1.67 * sigma + path.model.threshold());
         }
         if !jitters && longer <= ALIKE {

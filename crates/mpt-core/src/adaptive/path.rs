@@ -19,6 +19,10 @@ const ASIDE_EVERY: u32 = 32;
 const VARIATION: f64 = 1.13;
 /// Time between two copies on one path, in microseconds.
 const COPY_INTERVAL: i64 = 100;
+/// The same on a path that bulk avoids because of a queue: to see whether it still stands.
+const LOOK_INTERVAL: i64 = 5_000;
+/// With fewer packets counted, a survey says more.
+const SURVEYED: u32 = 1_000;
 /// Packets sent again that are remembered.
 const MOST_RESENT: usize = 4_096;
 
@@ -62,6 +66,8 @@ pub(crate) struct Sender {
     pub(crate) usual_rtt: f64,
     /// One-way delay without a queue, to be compared with that of other paths, in microseconds.
     pub(crate) delay: f64,
+    /// The queue that stands in it although it is given less, in microseconds: mostly that of others.
+    pub(crate) foreign_queue: f64,
     /// Copies that it was given.
     pub(crate) copies: SentLog,
     /// When it got the last copy.
@@ -77,6 +83,8 @@ pub(crate) struct Sender {
     pub(crate) repairs: RepairCounters,
     /// Whether it loses packets by chance.
     pub(crate) kind: Kind,
+    /// What a survey has shown of its loss, before there was data.
+    pub(crate) surveyed: Option<f64>,
     /// Since when it seems to.
     pub(crate) lossy_since: Option<i64>,
     /// Where the present comparison of losses began.
@@ -115,6 +123,7 @@ impl Sender {
             role: Role::Trial,
             usual_rtt: 0.0,
             delay: 0.0,
+            foreign_queue: 0.0,
             copies: SentLog::default(),
             copied: 0,
             given_at: 0,
@@ -123,8 +132,17 @@ impl Sender {
             resent: VecDeque::new(),
             repairs: RepairCounters::default(),
             kind: Kind::Unknown,
+            surveyed: None,
             lossy_since: None,
             compared: None,
+        }
+    }
+
+    /// The share of packets that it loses by chance, as far as is known.
+    pub(crate) fn loss(&self) -> f64 {
+        match (self.model.loss(), self.surveyed) {
+            ((counted, _), Some(surveyed)) if counted < SURVEYED => surveyed,
+            ((_, loss), _) => loss,
         }
     }
 
@@ -191,11 +209,11 @@ impl Sender {
 
     /// Whether a copy of a packet that another path carries is sent on this one. `turn` counts packets.
     pub(crate) fn wants_copy(&self, now: i64, turn: u32) -> bool {
-        let due = match self.role {
-            Role::Bulk => false,
-            Role::Trial => true,
-            Role::Aside => turn.is_multiple_of(ASIDE_EVERY),
+        let (due, interval) = match self.role {
+            Role::Bulk => (self.foreign_queue > 0.0, LOOK_INTERVAL),
+            Role::Trial => (true, COPY_INTERVAL),
+            Role::Aside => (turn.is_multiple_of(ASIDE_EVERY), COPY_INTERVAL),
         };
-        due && now >= self.copied + COPY_INTERVAL && self.pacer.has_credit(now)
+        due && now >= self.copied + interval && self.pacer.has_credit(now)
     }
 }

@@ -40,6 +40,8 @@ const LITTLE: f64 = 0.000_5;
 /// It has to lose more for so long, in microseconds: a queue that overflows loses many at once, and the cut that
 /// follows makes them no chance.
 const STAYS: i64 = 500_000;
+/// Packets of a path after which a bottleneck would have shown itself.
+const BEGINNING: u32 = 20_000;
 /// A path that fell quiet for so long, in microseconds, is told of.
 const QUIET: i64 = 5_000;
 /// Round-trip times of the quickest path that two tries take.
@@ -47,12 +49,12 @@ const TWO_TRIES: f64 = 2.0;
 /// The allowance that is added to each of those round-trip times.
 const HELD_MORE: Duration = Duration::from_millis(2);
 /// With shorter round-trip times on all paths TCP makes up for a loss quickly by itself, and a hold would be many
-/// times what that takes: nothing is repaired. In microseconds.
-const QUICK: f64 = 5_000.0;
+/// times what that takes: nothing is repaired.
+pub(crate) const QUICK: Duration = Duration::from_millis(5);
 /// What queues, jitter and waiting for the next report take besides: so many round-trip times, up to a time, where they
 /// are short; so many where they are long.
 const SLACK_SHORT: f64 = 3.0;
-const SLACK_MOST: Duration = Duration::from_millis(120);
+const SLACK_MOST: Duration = Duration::from_millis(50);
 const SLACK_LONG: f64 = 0.5;
 
 /// A number that is being repaired.
@@ -167,6 +169,32 @@ impl Adaptive {
         }
     }
 
+    /// Whether what is lost is sent again, as far as this end is concerned.
+    pub(crate) fn is_repairing(&self) -> bool {
+        self.repairs.on
+    }
+
+    /// Of `probes` probes on a path, or their echoes, `lost` were lost: before there is data this is all that is
+    /// known of its losses.
+    pub(crate) fn set_surveyed(&mut self, now: Instant, slot: usize, probes: u16, lost: u16) {
+        let now = self.micros(now);
+        let Some(Some(path)) = self.paths.get_mut(slot) else { return };
+        // Half of them in each direction.
+        path.surveyed = Some(f64::from(lost) / f64::from(probes) / 2.0);
+        if path.kind == Kind::Unknown {
+            path.kind = match lost {
+                0 => Kind::Clean,
+                1 => Kind::Unknown,
+                _ => Kind::Lossy,
+            };
+        }
+        if !self.may_lose_now() {
+            // Nothing was held yet that would notice.
+            self.repairs.possible_at = now - LINGERS;
+        }
+        self.update_keeping(now);
+    }
+
     /// True if what is lost is sent again: the peer tells what it misses.
     pub(super) fn repairs_losses(&self) -> bool {
         self.repairs.on && self.repairs.heard
@@ -191,7 +219,7 @@ impl Adaptive {
     /// lost, in 65,535ths, or 1 where that is not known yet; `None` while nothing is kept.
     pub(crate) fn kept_from(&self) -> Option<(u32, u16)> {
         let from = self.keeper.from().unwrap_or(self.next_number);
-        let worst = self.in_use().map(|path| path.model.loss().1).fold(0.0, f64::max);
+        let worst = self.in_use().map(|path| path.loss()).fold(0.0, f64::max);
         let least = u16::from(self.may_lose());
         let loss = (worst * f64::from(u16::MAX)).ceil() as u16;
         self.repairs.keeping.then_some((from, loss.max(least)))
@@ -256,8 +284,11 @@ impl Adaptive {
             self.repairs.possible_at = now;
         }
         self.repairs.lingers = now - self.repairs.possible_at < LINGERS;
-        let far = self.paths.iter().flatten().any(|path| path.model.rtt() >= QUICK);
-        let may_overflow = self.in_use().any(|path| path.model.is_bottleneck());
+        let far =
+            self.paths.iter().flatten().any(|path| path.model.rtt() >= QUICK.as_micros() as f64);
+        // What overflows is repaired like what is lost by chance: the flow inside is told by its own queue.
+        let may_overflow =
+            self.in_use().any(|path| path.model.is_bottleneck() || path.packets < BEGINNING);
         self.repairs.keeping = self.repairs.on && far && (may_overflow || self.may_lose());
         if !self.repairs.keeping {
             self.keeper.forget_all();

@@ -50,15 +50,16 @@ impl Adaptive {
         let mut candidates: SmallVec<[Candidate; 8]> = SmallVec::new();
         for (place, &slot) in self.order.iter().enumerate() {
             let Some(Some(path)) = self.paths.get(usize::from(slot)) else { continue };
-            let (counted, loss) = path.model.loss();
+            let (counted, loss) = (path.model.loss().0, path.loss());
             let known = if path.model.sigma() > 0.0 { KNOWN } else { KNOWN_STILL };
-            if counted >= known || place == 0 || path.role == Role::Bulk {
+            if counted >= known || path.surveyed.is_some() || place == 0 || path.role == Role::Bulk
+            {
                 let (rate, rtt) = (8.0 * path.model.possible_rate(), path.model.rtt());
                 candidates.push(Candidate { slot, loss, rate, rtt });
             }
         }
         candidates.sort_by(|a, b| a.loss.total_cmp(&b.loss));
-        let repairs = self.repairs_losses();
+        let repairs = self.is_repairing();
         let mut best = (0.0, 0);
         for count in 1..=candidates.len() {
             let set = &candidates[..count];
@@ -69,7 +70,8 @@ impl Adaptive {
             }
         }
         let chosen = &candidates[..best.1];
-        self.trying = chosen.len() < self.order.len();
+        let avoided = |path: &super::Sender| path.foreign_queue > 0.0;
+        self.trying = chosen.len() < self.order.len() || self.paths.iter().flatten().any(avoided);
         for (slot, path) in self.paths.iter_mut().enumerate() {
             let Some(path) = path else { continue };
             path.role = if chosen.iter().any(|it| usize::from(it.slot) == slot) {

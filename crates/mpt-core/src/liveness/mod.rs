@@ -239,6 +239,11 @@ impl Liveness {
         true
     }
 
+    /// A round-trip time that was measured otherwise on this path.
+    pub fn note_rtt(&mut self, sample: Duration) {
+        self.rtt.record(sample);
+    }
+
     /// The peer's count of our frames on this path (`frames` modulo 2^32), reported over whichever
     /// path. Growth is evidence, of the time of the report before. Counts that are behind an earlier
     /// one are late and without effect; if there are no others for 10 s, the peer has begun to count

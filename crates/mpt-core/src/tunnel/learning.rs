@@ -203,6 +203,23 @@ impl<P: Copy> Tunnels<P> {
         }
     }
 
+    /// Whether a connection sends again what is lost.
+    pub(crate) fn is_repairing(&self, id: ConnectionId) -> bool {
+        let adaptive = self.connection(id).and_then(|it| it.tally.adaptive.as_ref());
+        adaptive.is_some_and(|it| it.is_repairing())
+    }
+
+    /// Of `probes` probes on a path, or their echoes, `lost` were lost.
+    pub(crate) fn set_path_surveyed(&mut self, now: Instant, id: PathId, probes: u16, lost: u16) {
+        let Some(path) = self.paths.at(id) else { return };
+        let (connection, slot) = (path.connection, usize::from(path.slot));
+        if let Some(adaptive) =
+            self.connection_mut(connection).and_then(|it| it.tally.adaptive.as_mut())
+        {
+            adaptive.set_surveyed(now, slot, probes, lost);
+        }
+    }
+
     /// The round-trip time of a path by its probes.
     pub(crate) fn set_path_rtt(&mut self, id: PathId, rtt: RttEstimate) {
         let Some(path) = self.paths.at(id) else { return };

@@ -25,6 +25,7 @@
 //!                      settled u32, settled packets u32 }
 //! 14 Missing    n x { first u32, count u16 }
 //! 15 Kept       from u32, loss u16
+//! 16 Survey     probes u16
 //! ```
 //!
 //! A frame ends with its last message. Types that are not known are skipped, so that a later
@@ -78,6 +79,7 @@ pub(super) mod kind {
     pub(in super::super) const RECEIVED: u8 = 13;
     pub(in super::super) const MISSING: u8 = 14;
     pub(in super::super) const KEPT: u8 = 15;
+    pub(in super::super) const SURVEY: u8 = 16;
 }
 
 /// Why the bytes of a frame are not messages. They were authenticated: the peer is at fault.
@@ -197,6 +199,12 @@ pub enum Message<'a> {
         /// The share of packets that the worst path in use has lost of late, in 65,535ths, rounded up; 0 where
         /// none is known to have lost any.
         loss: u16,
+    },
+    /// Behind a [`Probe`](Message::Probe): asks whether that many more may follow in quick succession. Behind an
+    /// [`Echo`](Message::Echo): they may.
+    Survey {
+        /// How many.
+        probes: u16,
     },
 }
 
@@ -501,6 +509,7 @@ impl<'a> Message<'a> {
                 let body: [u8; 6] = exactly(body)?;
                 Message::Kept { from: u32_at(&body, 0), loss: u16_at(&body, 4) }
             }
+            kind::SURVEY => Message::Survey { probes: u16::from_be_bytes(exactly(body)?) },
             _ => return Ok(None),
         }))
     }

@@ -99,6 +99,7 @@ impl<'a> Writer<'a> {
             Message::Kept { from, loss } => {
                 self.append(kind::KEPT, &from.to_be_bytes(), &loss.to_be_bytes())
             }
+            Message::Survey { probes } => self.append(kind::SURVEY, &probes.to_be_bytes(), &[]),
         }
     }
 

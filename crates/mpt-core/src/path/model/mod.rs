@@ -31,8 +31,8 @@ const FIRST_WINDOW: f64 = 32.0 * 1_500.0;
 const FIRST_INTERVAL: f64 = 50_000.0;
 /// Rates are never below this: 64 kbit/s.
 const LEAST_RATE: f64 = 0.008;
-/// More than any path carries: 100 Gbit/s.
-const UNBOUNDED: f64 = 12_500.0;
+/// What a path may carry of which nothing is known: 100 Mbit/s.
+const LEAST_POSSIBLE: f64 = 12.5;
 /// The round-trip time of a path that has not been measured.
 const UNKNOWN_RTT: f64 = 100_000.0;
 /// A round-trip time below this counts as this.
@@ -362,6 +362,8 @@ impl Model {
         let drain = Drain::new(until, present.sent_bytes, (report.at, report.bytes), shared);
         self.phase = Phase::Draining(drain);
         self.over_since = None;
+        // What leaves after the pause, and before the next report, finds the queue as it is.
+        self.rate = self.rate.min(0.9 * self.rates.delivered()).max(LEAST_RATE);
         Pause::Until(until)
     }
 
@@ -456,11 +458,16 @@ impl Model {
         !matches!(self.phase, Phase::Startup)
     }
 
+    /// True while others keep the queue of the path full.
+    pub(crate) fn is_shared(&self) -> bool {
+        matches!(self.phase, Phase::Shared { .. })
+    }
+
     /// What the path may carry at best, as far as is known: twice its rate, which grows while packets
-    /// wait, or without a bound where no bottleneck has shown itself.
+    /// wait. Where no bottleneck has shown itself it is four times what it has delivered, or 100 Mbit/s.
     pub(crate) fn possible_rate(&self) -> f64 {
         match self.phase {
-            Phase::Startup => UNBOUNDED.max(self.rate),
+            Phase::Startup => (4.0 * self.rates.best()).max(LEAST_POSSIBLE).max(self.rate),
             Phase::Known { .. } | Phase::Draining(_) | Phase::Shared { .. } => 2.0 * self.rate,
         }
     }

@@ -89,6 +89,8 @@ pub(super) struct Hold {
     /// What a repair of a lost packet takes, and whether any are lost.
     repair_time: f64,
     losses: Losses,
+    /// The hold contains the time for repairs.
+    for_repairs: bool,
 }
 
 impl Probed {
@@ -148,6 +150,11 @@ impl Hold {
         path.probed = Some(probed);
     }
 
+    /// What is lost is waited for so much longer than the hold, in microseconds.
+    pub(super) fn repair_time_beyond(&self) -> i64 {
+        if self.for_repairs { 0 } else { self.repair_time as i64 }
+    }
+
     /// What is lost is waited for so much longer, in microseconds.
     pub(super) const fn set_repair_time(&mut self, time: f64, losses: Losses) {
         (self.repair_time, self.losses) = (time, losses);
@@ -195,7 +202,8 @@ impl Hold {
         }
         let passed = (now - self.changed).max(0) as f64;
         self.changed = now;
-        let wanted = self.wanted(idle);
+        self.for_repairs = self.is_for_repairs(idle);
+        let wanted = self.wanted();
         self.present = wanted.map(|(wanted, chance)| follow(self.present, wanted, chance, passed));
         let shortest = self.shortest_wanted();
         self.shortest =
@@ -208,8 +216,24 @@ impl Hold {
         counting.filter_map(PathDelay::known)
     }
 
+    /// Whether the hold contains the time for repairs. That begins when nobody notices: a flow that began without it
+    /// has a window that fits the shorter time, and waits for what is repaired when it comes to that.
+    fn is_for_repairs(&self, idle: bool) -> bool {
+        let bases = || self.counting().map(|known| known.base);
+        let (least, most) =
+            (bases().fold(f64::INFINITY, f64::min), bases().fold(f64::MIN, f64::max));
+        let jitters = || self.counting().any(|known| known.sigma > 0.0 || known.wander > 0.0);
+        let wanted = match self.losses {
+            Losses::None => false,
+            // Cables of different length lose next to nothing, and their hold is long as it is.
+            Losses::Possible => most - least <= UNNOTICED || jitters(),
+            Losses::Known => true,
+        };
+        wanted && (idle || self.for_repairs)
+    }
+
     /// The hold that the paths need, and what of it may be chance. `None`: they are equally long.
-    fn wanted(&self, idle: bool) -> Option<(f64, f64)> {
+    fn wanted(&self) -> Option<(f64, f64)> {
         let (mut least, mut most, mut latest) =
             (f64::INFINITY, f64::NEG_INFINITY, f64::NEG_INFINITY);
         let (mut jitters, mut chance) = (false, 0.0);
@@ -223,20 +247,14 @@ impl Hold {
             }
         }
         let differ = most - least > UNNOTICED;
-        let repairs = latest.is_finite()
-            && match self.losses {
-                Losses::None => false,
-                // Cables of different length lose next to nothing, and their hold is long as it is.
-                Losses::Possible => jitters || !differ,
-                Losses::Known => true,
-            };
+        let repairs = latest.is_finite() && self.for_repairs;
         if !jitters && !differ && !repairs {
             return None;
         }
-        // In the middle of a flow it begins without the time for repairs, and grows.
-        let begins = !idle && self.present.is_none();
-        let repair_time = if begins || !repairs { 0.0 } else { self.repair_time };
-        Some((latest + repair_time, chance))
+        let repair_time = if repairs { self.repair_time } else { 0.0 };
+        // Until then the peer has told when the packet left.
+        let told = self.shortest_wanted().filter(|_| jitters).map_or(latest, |(told, _)| told);
+        Some(((latest + repair_time).max(told), chance))
     }
 
     /// The hold; `None` where nothing is held.

@@ -38,6 +38,8 @@ const TOGETHER: i64 = 200;
 const IDLE: i64 = 500_000;
 /// What is still under way on a path is waited for longer by so much, in microseconds.
 const GRACE: i64 = 100_000;
+/// Numbers that are looked at before a gap is taken for one.
+const LOOKED_AT: usize = 64;
 /// Packets whose delay is looked at when the peer tells when they left, at the most, and as a rule.
 const SAMPLES: usize = 64;
 const WANTED: u32 = 24;
@@ -380,10 +382,26 @@ impl<P: Copy> PlayOut<P> {
     }
 
     /// Until when the numbers before this one, whose time has come, are waited for: longer if the path of
-    /// one of them has a queue that nobody foresaw.
+    /// one of them has a queue that nobody foresaw, or if they may be sent again and the hold does not contain that.
     fn patience(&self, number: Sequence, guess: i64) -> i64 {
-        let due = self.due(number, guess);
-        if self.under_way.may_bring(self.front, number) { due + GRACE } else { due }
+        if !self.is_missing_before(number) {
+            return self.due(number, guess);
+        }
+        let grace = if self.under_way.may_bring(self.front, number) { GRACE } else { 0 };
+        self.due(number, guess) + grace.max(self.hold.repair_time_beyond())
+    }
+
+    /// Whether a number before this one has not come. The first ones tell.
+    fn is_missing_before(&self, number: Sequence) -> bool {
+        let mut from = self.front;
+        for _ in 0..LOOKED_AT {
+            let Some(other) = self.passed.first_other(from, number) else { return false };
+            if !self.acknowledgements.contains(self.front, other) {
+                return true;
+            }
+            from = other.next();
+        }
+        true
     }
 
     fn due_acknowledgement(&self, number: Sequence, guess: i64) -> i64 {

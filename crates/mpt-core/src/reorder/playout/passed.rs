@@ -23,6 +23,14 @@ impl Passed {
         self.numbers.as_mut().is_some_and(|numbers| numbers.contains(number))
     }
 
+    /// The first number from `from` on and before `end` that is none of them.
+    pub(super) fn first_other(&self, from: Sequence, end: Sequence) -> Option<Sequence> {
+        match &self.numbers {
+            Some(numbers) => numbers.find(from, end, false),
+            None => from.is_before(end).then_some(from),
+        }
+    }
+
     /// Forgets a number; whether it was there.
     pub(super) fn take(&mut self, number: Sequence) -> bool {
         let Some(numbers) = &mut self.numbers else { return false };

@@ -71,6 +71,11 @@ impl Session {
         self.ask(now, shared, tunnels);
     }
 
+    /// What the peer was told of the paths beforehand has changed.
+    pub(super) fn announce_again(&mut self, now: Instant) {
+        (self.learning.announced, self.learning.depart_at) = (0, Some(now));
+    }
+
     /// Packets leave after a pause: the peer is told at once, so that it knows from the beginning how
     /// long they have taken.
     pub(super) fn hurry_departed(&mut self, now: Instant) {
@@ -262,9 +267,13 @@ impl Session {
         self.quickest_rtt().map_or(longest, |rtt| (rtt / 2).clamp(shortest, longest))
     }
 
-    /// The least round-trip time of all paths; `None` before the first answer.
+    /// The round-trip time of the quickest path without queues: the usual one where a survey has shown that, since
+    /// the least of many is none that packets have where delays jitter. `None` before the first answer.
     pub(super) fn quickest_rtt(&self) -> Option<Duration> {
-        self.paths.iter().filter_map(|path| path.liveness.rtt().minimum()).min()
+        let rtt = |path: &super::path::SessionPath| {
+            path.survey.usual_rtt().or(path.liveness.rtt().minimum())
+        };
+        self.paths.iter().filter_map(rtt).min()
     }
 
     /// What a path of the connection is called in messages; `None` if the peer does not know it.

@@ -36,6 +36,7 @@ mod shared;
 mod shares;
 mod show;
 mod speed_tests;
+mod survey;
 mod tables;
 mod timeout;
 mod view;

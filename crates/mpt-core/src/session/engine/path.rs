@@ -8,6 +8,7 @@ use mpt_wire::control::{Economy, PathEntry, PathState};
 use super::candidate::Candidate;
 use super::keys::Epoch;
 use super::receive::Source;
+use super::survey::Survey;
 use super::{Destination, SessionPathId};
 use crate::liveness::{Liveness, State, Timing};
 use crate::path::discovery::{Bounds, Discovery};
@@ -31,6 +32,8 @@ pub(super) struct SessionPath {
     economy: Economy,
     /// What outer packets it carries.
     pub(super) discovery: Discovery,
+    /// What it loses, and what its delays differ by.
+    pub(super) survey: Survey,
     /// Authenticated frames received on it.
     pub(super) frames: u32,
     /// Their bytes, without anything around them.
@@ -68,6 +71,7 @@ impl SessionPath {
             economy: Economy::NONE,
             // The true bounds follow before it is up.
             discovery: Discovery::new(now, Bounds { min: mtu, base: mtu, max: mtu }),
+            survey: Survey::new(now),
             frames: 0,
             frame_bytes: 0,
             cut_off: false,
@@ -107,6 +111,7 @@ impl SessionPath {
                 self.liveness.restart(now);
             }
             self.discovery.restart(now);
+            self.survey = Survey::new(now);
             self.one_way = OneWay::new();
         }
         self.economy = path.economy();
@@ -153,6 +158,7 @@ impl SessionPath {
             } else {
                 self.liveness.restart(now);
                 self.discovery.restart(now);
+                self.survey.resume(now);
             }
         }
     }
@@ -212,6 +218,7 @@ impl SessionPath {
         self.local = path.config().local;
         self.liveness.moved(now);
         self.discovery.restart(now);
+        self.survey = Survey::new(now);
         self.one_way = OneWay::new();
     }
 

@@ -46,6 +46,8 @@ struct Wanted<'a> {
     /// The peer keeps what it has sent.
     kept: bool,
     echo: Option<u64>,
+    /// The peer asks for a survey of this path, of so many probes.
+    survey: Option<u16>,
     acknowledge: Option<u32>,
     moved: bool,
     /// The address of a session without paths has answered a challenge.
@@ -219,7 +221,9 @@ impl Session {
         }
         match (wanted.echo, wanted.acknowledge) {
             (Some(token), acknowledge) => {
-                let with = (challenge, acknowledge);
+                let at_home = arrival.at_home;
+                let survey = wanted.survey.filter(|&it| at_home && shared.surveys.permits(now, it));
+                let with = (challenge, acknowledge, survey);
                 self.send_echo(now, shared, &mut arrival, token, with, tunnels);
                 if let Some(i) = path.filter(|&i| self.paths[i].liveness.is_doubtful(now)) {
                     self.send_report_elsewhere(shared, place, i, tunnels);
@@ -271,6 +275,8 @@ impl Session {
                     // It says nothing but how large the path's packets may be.
                 } else if path.meets_challenge(now, source, token) {
                     wanted.moved = true;
+                } else if let Some(rtt) = path.survey.handle_echo(now, token) {
+                    path.liveness.note_rtt(rtt);
                 } else {
                     path.liveness.handle_echo(now, token);
                     if let Some(test) = self.test.as_mut().filter(|test| test.path == path.id) {
@@ -312,6 +318,13 @@ impl Session {
                     shared.events.push_back(Event::Result { session: self.id, id, result });
                 }
                 self.send_requests(now, shared);
+            }
+            // Behind a probe it is a question, and behind an echo an answer.
+            Message::Survey { probes } if wanted.echo.is_some() => wanted.survey = Some(probes),
+            Message::Survey { probes } => {
+                if let Some(i) = arrival.path {
+                    self.paths[i].survey.handle_permission(now, probes);
+                }
             }
             Message::Goodbye { reason } => wanted.goodbye = Some(reason),
             Message::Departed { interval, stamps } => {

@@ -15,7 +15,7 @@ use crate::liveness::State;
 
 /// Length of a probe's messages at least: as much as its echo with a report, an acknowledgement and
 /// a probe and the clock of the other end needs, which may not be longer.
-const PROBE_LEN: usize = 75;
+pub(super) const PROBE_LEN: usize = 75;
 /// Paths in the report of a probe.
 const REPORTED: usize = 8;
 
@@ -188,7 +188,7 @@ impl Session {
         shared: &mut Shared,
         arrival: &mut Arrival,
         token: u64,
-        (challenge, acknowledge): (Option<u64>, Option<u32>),
+        (challenge, acknowledge, survey): (Option<u64>, Option<u32>, Option<u16>),
         tunnels: &Tunnels<P>,
     ) {
         let Arrival { wire_id, len, path, at_home, .. } = *arrival;
@@ -198,6 +198,9 @@ impl Session {
         let write = |session: &mut Self, writer: &mut Writer<'_>, random: &mut super::Random| {
             if writer.push(&Message::Echo { token }).is_err() {
                 return false;
+            }
+            if let Some(probes) = survey {
+                let _ = writer.push(&Message::Survey { probes });
             }
             if let Some(token) = challenge {
                 probes += u64::from(writer.push(&Message::Probe { token }).is_ok());

@@ -326,6 +326,7 @@ impl Session {
         let rtt = self.rtt();
         let paths = self.paths.iter().filter_map(|path| path.liveness.next_timeout());
         let sizes = self.paths.iter().filter_map(|path| path.discovery.next_timeout());
+        let surveys = self.paths.iter().filter_map(|path| path.survey.next_timeout());
         let attempt = self.attempt.as_ref().map(|attempt| attempt.next_send);
         let confirm =
             self.keys.candidates.iter().filter(|it| it.is_initiator()).map(|it| it.confirm_at);
@@ -344,7 +345,7 @@ impl Session {
             self.deadline(limits),
             self.learning.next_timeout(),
         ];
-        paths.chain(sizes).chain(confirm).chain(others.into_iter().flatten()).min()
+        paths.chain(sizes).chain(surveys).chain(confirm).chain(others.into_iter().flatten()).min()
     }
 
     /// When a session that the peer opened has been without use for too long.

@@ -12,6 +12,7 @@ use super::leads::Clock;
 use super::outbox::Outbox;
 use super::sealing::Agreed;
 use super::shares::Shares;
+use super::survey::SurveyBudget;
 use super::{CloseReason, Event, PathEvent, SessionCounters, SessionId};
 use crate::ConnectionId;
 use crate::session::{Fingerprint, Pending, PrivateKey, PublicKey, Random};
@@ -34,6 +35,7 @@ pub(super) struct Shared {
     pub(super) events: VecDeque<Event>,
     /// Requests that wait for the owner.
     pub(super) shares: Shares,
+    pub(super) surveys: SurveyBudget,
     pub(super) counters: SessionCounters,
     /// Place of the session by local index: of its keys, or of a handshake it has begun.
     pub(super) indices: FxHashMap<u32, u32>,
@@ -68,6 +70,7 @@ impl Shared {
             path_events: VecDeque::new(),
             events: VecDeque::new(),
             shares: Shares::default(),
+            surveys: SurveyBudget::default(),
             counters: SessionCounters::default(),
             indices: FxHashMap::default(),
             answers: FxHashMap::default(),

@@ -123,6 +123,7 @@ impl Session {
         }
         self.send_requests(now, shared);
         self.drive_test(now, shared, tunnels);
+        self.drive_surveys(now, shared, tunnels);
         self.learn(now, shared, tunnels);
         self.drive_handshake(now, slot, shared, tunnels);
     }
