@@ -37,6 +37,17 @@ seen-test: ## the status, mpt top in a real terminal, the dashboard in a real br
 	$(CARGO) build --locked -p mpt
 	$(CARGO) test --locked -p mptd --test seen $(RUNNER) -- --include-ignored --test-threads 2
 
+# Where `make screenshots` keeps the pictures of the README.
+PICTURES := docs/pictures
+
+.PHONY: screenshots
+screenshots: ## the pictures of the README anew, of a tunnel that runs in network namespaces; needs root
+	@scripts/setup seen-test
+	$(CARGO) build --locked -p mpt
+	@mkdir -p $(PICTURES)
+	MPT_SCREENSHOTS=$(CURDIR)/$(PICTURES) \
+		$(CARGO) test --locked -p mptd --test seen $(RUNNER) -- --ignored the_pictures_of_the_readme
+
 # Where `make bench`, `make clients` and `make costs` keep their results, from which the tables of docs/performance.md are made. A run with
 # other arguments (LAB) is not what the tables say it is: it keeps nothing.
 PERFORMANCE := docs/performance

@@ -172,7 +172,7 @@ impl Keys for Path {
             Path.metered,
             Boolean,
             "True says that traffic on the path is paid for. Both hosts then probe it once a second instead of ten times while packets flow, and every \
-             25 s otherwise, and notice its failure later. It carries its share of the data all the same: see priority."
+             25 s otherwise, and notice its failure later, unless it carries more than 200 kbit/s. It carries its share of the data all the same: see priority."
         ),
         &field!(
             Path.cap?,

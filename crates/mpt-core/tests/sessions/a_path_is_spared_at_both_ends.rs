@@ -96,6 +96,26 @@ fn a_metered_path_is_probed_less_often_by_both_ends() {
     }
 }
 
+/// A metered path that carries much data is watched as any other: its probes are little beside it, and
+/// what is lost while nobody notices its death is not.
+#[test]
+fn a_metered_path_that_is_busy_is_left_as_soon_as_any_other() {
+    let mut network = Network::established(Setup::new(7, &[5, 20]));
+    spare(&mut network, CLIENT, 0, Economy::METERED);
+    let fast = Duration::from_micros(250);
+    network.run_traffic(3 * SECOND, fast);
+    assert!(network.path(CLIENT, 0).dead_after < SECOND, "{:?}", network.path(CLIENT, 0));
+    network.cut_both(0, true);
+    let left = |network: &Network| network.is_down_both(0);
+    network.expect_under_traffic(millis(400), "the path is left", left);
+    network.cut_both(0, false);
+    network.run_traffic(5 * SECOND, fast);
+    assert!(network.is_all_up(), "{}", network.describe());
+    network.run(5 * SECOND);
+    network.run_traffic(3 * SECOND, millis(20));
+    assert!(network.path(CLIENT, 0).dead_after >= 3 * SECOND, "it carries little now");
+}
+
 /// What has carried as much as it may is left by both ends, as if by hand.
 #[test]
 fn a_path_at_its_cap_is_left_by_both_ends() {

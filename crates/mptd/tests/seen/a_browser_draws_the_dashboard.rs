@@ -53,7 +53,6 @@ fn it_follows_a_path_that_dies_and_survives_a_restart_of_the_daemon() {
     for chart in [0, 2] {
         browser.wait_for(&drawn(chart));
     }
-    browser.picture("dashboard.png");
     stream.end();
 
     pair.swallow(2, Way::Both);
@@ -66,7 +65,6 @@ fn it_follows_a_path_that_dies_and_survives_a_restart_of_the_daemon() {
     browser.wait_for(
         "document.getElementById('events').textContent.includes('tunnel line2: down (dead)')",
     );
-    browser.picture("dashboard-dead-path.png");
 
     a.kill();
     browser.wait_for("document.getElementById('state').textContent === 'unreachable'");
@@ -74,7 +72,6 @@ fn it_follows_a_path_that_dies_and_survives_a_restart_of_the_daemon() {
         "document.getElementById('away').textContent.includes('Everything below is as of')",
     );
     assert_eq!(browser.evaluate("document.querySelectorAll('#paths tr').length"), 2);
-    browser.picture("dashboard-dead-daemon.png");
     pair.mend(2, Way::Both);
     a.start_again(&pair.a);
     browser.wait_for("document.getElementById('state').textContent === 'up'");
@@ -122,7 +119,6 @@ fn a_thousand_clients_are_searched_by_keyboard_on_a_phone_in_the_dark() {
     browser.wait_for("document.documentElement.scrollWidth <= 360");
     let back = "getComputedStyle(document.body).backgroundColor";
     assert_eq!(browser.evaluate(back), "rgb(20, 24, 29)", "dark");
-    browser.picture("dashboard-phone.png");
     assert_eq!(browser.errors, [""; 0]);
 }
 

@@ -15,6 +15,7 @@ mod a_browser_draws_the_dashboard;
 mod names_are_resolved_through_the_tunnel;
 mod prometheus_understands_the_metrics;
 mod the_dashboard_serves_who_may_look;
+mod the_pictures_of_the_readme_are_true;
 mod the_status_follows_the_tunnel;
 mod top_takes_a_path_out_of_service_by_keys;
 mod two_commands_join_two_hosts;

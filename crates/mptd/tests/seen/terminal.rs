@@ -64,11 +64,10 @@ impl Terminal {
         })
     }
 
-    /// Writes the screen with its colours into the directory that the environment variable `MPT_SCREENSHOTS` names, for people.
-    pub(crate) fn picture(&self, name: &str) {
-        let Some(directory) = std::env::var_os("MPT_SCREENSHOTS") else { return };
+    /// Returns what stands on the screen, with the sequences for its colours.
+    pub(crate) fn coloured(&self) -> String {
         let output = self.tmux(&["capture-pane", "-p", "-e"]).output().unwrap();
-        std::fs::write(std::path::Path::new(&directory).join(name), output.stdout).unwrap();
+        String::from_utf8(output.stdout).unwrap()
     }
 }
 

@@ -24,7 +24,6 @@ fn and_follows_the_tunnel_at_every_size() {
     let terminal = Terminal::run(&mpt(&a, &["top"]), (80, 30));
     // A full bar, and what was measured of the selected path.
     terminal.wait_for(&["tunnel up", "> line1", "line2", "RTT", "\u{2588}", "EVENTS", "q: quit"]);
-    terminal.picture("top.ansi");
 
     terminal.press(&["Down", "d"]);
     terminal.wait_for(&["> line2", "Take path line2 of connection tunnel out of service?"]);

@@ -1,7 +1,7 @@
 //! One path of a session.
 
 use std::net::SocketAddr;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use mpt_wire::control::{Economy, PathEntry, PathState};
 
@@ -14,6 +14,12 @@ use crate::liveness::{Liveness, State, Timing};
 use crate::path::discovery::{Bounds, Discovery};
 use crate::session::OneWay;
 use crate::{DownReason, Path, PathConfig, PathId, SocketId, Tunnels};
+
+/// A path that carries so many bytes of data in a second, both ways together, is busy: the probes of
+/// the usual keepalive are about a tenth of it.
+const BUSY: f64 = 25_000.0;
+/// The time over which that is looked at.
+const WEIGHED_OVER: Duration = Duration::from_secs(1);
 
 /// One path of a session.
 #[derive(Debug)]
@@ -30,6 +36,10 @@ pub(super) struct SessionPath {
     timing: Timing,
     /// How sparingly our owner would like it to be used.
     economy: Economy,
+    /// Whether it carries so much data that its probes do not matter.
+    busy: bool,
+    /// Bytes of data that it had carried, and when.
+    weighed: (u64, Instant),
     /// What outer packets it carries.
     pub(super) discovery: Discovery,
     /// What it loses, and what its delays differ by.
@@ -69,6 +79,8 @@ impl SessionPath {
             liveness: Liveness::new(now, timing),
             timing,
             economy: Economy::NONE,
+            busy: false,
+            weighed: (0, now),
             // The true bounds follow before it is up.
             discovery: Discovery::new(now, Bounds { min: mtu, base: mtu, max: mtu }),
             survey: Survey::new(now),
@@ -130,9 +142,27 @@ impl SessionPath {
         let economy = self.economy.with(self.economy_of_peer());
         let timing = match economy {
             Economy::NONE => self.timing,
+            // A late death would cost more than the probes.
+            _ if self.busy => self.timing,
             _ => self.timing.sparing(),
         };
         self.liveness.set_timing(now, timing);
+    }
+
+    /// Looks how much data it carries, if it is to be used sparingly.
+    pub(super) fn weigh(&mut self, now: Instant, path: &Path) {
+        let (before, then) = self.weighed;
+        let elapsed = now.saturating_duration_since(then);
+        if elapsed < WEIGHED_OVER {
+            return;
+        }
+        let bytes = path.sent().bytes + path.received().bytes;
+        self.weighed = (bytes, now);
+        let rate = bytes.saturating_sub(before) as f64 / elapsed.as_secs_f64();
+        let busy = rate >= if self.busy { BUSY / 2.0 } else { BUSY };
+        if busy != std::mem::replace(&mut self.busy, busy) {
+            self.pace(now);
+        }
     }
 
     /// How sparingly the peer would like it to be used.

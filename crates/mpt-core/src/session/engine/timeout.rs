@@ -105,6 +105,11 @@ impl Session {
                 self.set_active(now, false, tunnels);
             }
         }
+        for path in &mut self.paths {
+            if let Some(data) = tunnels.path(path.id) {
+                path.weigh(now, data);
+            }
+        }
         self.settle(now, shared, tunnels);
         for i in 0..self.paths.len() {
             let token = shared.random.u64();
