@@ -1,4 +1,21 @@
 //! Big-endian fields at fixed offsets. All of these panic out of bounds: the views check first.
+#![expect(
+    clippy::indexing_slicing,
+    reason = "the views have checked that their fields are there; a second answer for the case that \
+              they are not would cost the packet path branches that are never taken"
+)]
+
+use std::ops::Range;
+
+#[inline]
+pub(crate) fn u8_at(bytes: &[u8], at: usize) -> u8 {
+    bytes[at]
+}
+
+#[inline]
+pub(crate) fn set_u8_at(bytes: &mut [u8], at: usize, value: u8) {
+    bytes[at] = value;
+}
 
 #[inline]
 pub(crate) fn u16_at(bytes: &[u8], at: usize) -> u16 {
@@ -35,4 +52,24 @@ pub(crate) fn u64_at(bytes: &[u8], at: usize) -> u64 {
 #[inline]
 pub(crate) fn set_u64_at(bytes: &mut [u8], at: usize, value: u64) {
     bytes[at..at + 8].copy_from_slice(&value.to_be_bytes());
+}
+
+#[inline]
+pub(crate) fn set_array_at<const N: usize>(bytes: &mut [u8], at: usize, value: [u8; N]) {
+    bytes[at..at + N].copy_from_slice(&value);
+}
+
+#[inline]
+pub(crate) fn range(bytes: &[u8], range: Range<usize>) -> &[u8] {
+    &bytes[range]
+}
+
+#[inline]
+pub(crate) fn range_mut(bytes: &mut [u8], range: Range<usize>) -> &mut [u8] {
+    &mut bytes[range]
+}
+
+#[inline]
+pub(crate) fn from(bytes: &[u8], at: usize) -> &[u8] {
+    &bytes[at..]
 }

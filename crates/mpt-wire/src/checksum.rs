@@ -138,9 +138,11 @@ fn sum_native(bytes: &[u8]) -> u64 {
     }
     let mut last = [0; 4];
     let rest = words.remainder();
-    last[..rest.len()].copy_from_slice(rest);
+    if let Some(last) = last.get_mut(..rest.len()) {
+        last.copy_from_slice(rest);
+    }
     sum = sum.wrapping_add(u128::from(u32::from_ne_bytes(last)));
-    add_with_carry(sum as u64, (sum >> 64) as u64)
+    add_with_carry((sum & 0xffff_ffff_ffff_ffff) as u64, (sum >> 64) as u64)
 }
 
 /// Ones'-complement addition of 64-bit numbers: 2^64 is 1 modulo 0xffff.
@@ -156,7 +158,7 @@ const fn fold(sum: u64) -> u16 {
     let sum = (sum & 0xffff) + ((sum >> 16) & 0xffff) + (sum >> 32);
     let sum = (sum & 0xffff) + (sum >> 16);
     let sum = (sum & 0xffff) + (sum >> 16);
-    sum as u16
+    (sum & 0xffff) as u16
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::bytes::{set_u16_at, u16_at};
+use crate::bytes::{set_u8_at, set_u16_at, u8_at, u16_at};
 use crate::checksum::update16;
 
 /// The ECN field: the low two bits of what was the IPv4 TOS and the IPv6 traffic class
@@ -100,11 +100,13 @@ pub fn set(packet: &mut [u8], ecn: Ecn) {
     match packet.first().map(|first| first >> 4) {
         Some(4) if packet.len() >= 12 => {
             let old = u16_at(packet, 0);
-            packet[1] = ecn.with_tos(packet[1]);
+            set_u8_at(packet, 1, ecn.with_tos(u8_at(packet, 1)));
             let checksum = update16(u16_at(packet, 10), old, u16_at(packet, 0));
             set_u16_at(packet, 10, checksum);
         }
-        Some(6) if packet.len() >= 2 => packet[1] = packet[1] & !0x30 | (ecn as u8) << 4,
+        Some(6) if packet.len() >= 2 => {
+            set_u8_at(packet, 1, u8_at(packet, 1) & !0x30 | (ecn as u8) << 4);
+        }
         _ => {}
     }
 }

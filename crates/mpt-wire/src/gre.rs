@@ -20,7 +20,7 @@
 
 use std::fmt;
 
-use crate::bytes::{set_u16_at, set_u32_at, u16_at, u32_at};
+use crate::bytes::{from, range_mut, set_u16_at, set_u32_at, u16_at, u32_at};
 use crate::checksum::Sum;
 use crate::ip::Version;
 
@@ -162,7 +162,7 @@ impl Repr {
     /// If `buffer` is shorter than the header.
     #[inline]
     pub fn emit(&self, buffer: &mut [u8]) {
-        let buffer = &mut buffer[..self.header_len()];
+        let buffer = range_mut(buffer, 0..self.header_len());
         set_u16_at(buffer, 0, self.flags());
         set_u16_at(buffer, 2, self.protocol.0);
         let mut at = MIN_HEADER_LEN;
@@ -302,7 +302,7 @@ impl<T: AsRef<[u8]>> Header<T> {
     /// What follows the header.
     #[inline]
     pub fn payload(&self) -> &[u8] {
-        &self.bytes()[self.header_len()..]
+        from(self.bytes(), self.header_len())
     }
 
     /// Whether the whole buffer sums up to its checksum. Meaningless if there is none.

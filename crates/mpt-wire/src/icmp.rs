@@ -14,7 +14,7 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-use crate::bytes::{set_u16_at, set_u32_at, u16_at, u32_at};
+use crate::bytes::{set_u8_at, set_u16_at, set_u32_at, u8_at, u16_at, u32_at};
 use crate::checksum::{Sum, pseudo_header_v6};
 use crate::ip::{Summary, Version, protocol};
 use crate::{ipv4, ipv6};
@@ -68,7 +68,7 @@ const HOPS: u8 = 64;
 /// `buffer` too short for the least that has to be quoted.
 pub fn too_big(packet: &[u8], mtu: u16, reply_source: IpAddr, buffer: &mut [u8]) -> Option<usize> {
     let summary = Summary::parse(packet).ok()?;
-    let packet = &packet[..summary.total_len];
+    let packet = packet.get(..summary.total_len)?;
     if !may_be_answered(packet, &summary) || !is_one_host(reply_source) {
         return None;
     }
@@ -85,11 +85,12 @@ pub fn too_big(packet: &[u8], mtu: u16, reply_source: IpAddr, buffer: &mut [u8])
                 identification: 0,
                 dont_fragment: true,
                 ttl: HOPS,
-                payload_len: message_len as u16,
+                payload_len: u16::try_from(message_len).ok()?,
             }
             .emit(buffer);
-            let message = &mut buffer[ipv4::HEADER_LEN..][..message_len];
-            message[..2].copy_from_slice(&[V4_DESTINATION_UNREACHABLE, V4_FRAGMENTATION_NEEDED]);
+            let message = buffer.get_mut(ipv4::HEADER_LEN..)?.get_mut(..message_len)?;
+            set_u8_at(message, 0, V4_DESTINATION_UNREACHABLE);
+            set_u8_at(message, 1, V4_FRAGMENTATION_NEEDED);
             set_u32_at(message, 4, mtu.into());
             fill_checksum(message, Sum::new());
             Some(ipv4::HEADER_LEN + message_len)
@@ -109,7 +110,7 @@ pub fn too_big(packet: &[u8], mtu: u16, reply_source: IpAddr, buffer: &mut [u8])
 /// [`too_big`] writes nothing.
 pub fn no_route(packet: &[u8], reply_source: IpAddr, buffer: &mut [u8]) -> Option<usize> {
     let summary = Summary::parse(packet).ok()?;
-    let packet = &packet[..summary.total_len];
+    let packet = packet.get(..summary.total_len)?;
     let answered = may_be_answered(packet, &summary) && !summary.is_multicast();
     match (reply_source, summary.source) {
         (IpAddr::V6(source), IpAddr::V6(destination)) if answered && is_one_host(reply_source) => {
@@ -138,13 +139,14 @@ fn error_v6(
         traffic_class: 0,
         flow_label: 0,
         hop_limit: HOPS,
-        payload_len: message_len as u16,
+        payload_len: u16::try_from(message_len).ok()?,
     }
     .emit(buffer);
-    let message = &mut buffer[ipv6::HEADER_LEN..][..message_len];
-    message[..2].copy_from_slice(&[kind, code]);
+    let message = buffer.get_mut(ipv6::HEADER_LEN..)?.get_mut(..message_len)?;
+    set_u8_at(message, 0, kind);
+    set_u8_at(message, 1, code);
     set_u32_at(message, 4, parameter);
-    let len = message_len as u32;
+    let len = u32::try_from(message_len).ok()?;
     fill_checksum(message, pseudo_header_v6(source, destination, protocol::ICMPV6, len));
     Some(ipv6::HEADER_LEN + message_len)
 }
@@ -223,7 +225,7 @@ impl<'a> Quoted<'a> {
         let message = packet.get(summary.transport..summary.total_len)?;
         let bytes = message.get(HEADER_LEN..)?;
         let quoted = Summary::parse_beginning(bytes).ok()?;
-        let mtu = match (summary.version, message[0], message[1]) {
+        let mtu = match (summary.version, u8_at(message, 0), u8_at(message, 1)) {
             (Version::V4, V4_DESTINATION_UNREACHABLE, V4_FRAGMENTATION_NEEDED) => {
                 Some(u16_at(message, 6).into())
             }
@@ -305,7 +307,8 @@ fn quote(
     if len < least.min(max_len - ip_header - HEADER_LEN) {
         return None;
     }
-    buffer[ip_header + HEADER_LEN..][..len].copy_from_slice(&packet[..len]);
+    let quoted = buffer.get_mut(ip_header + HEADER_LEN..)?.get_mut(..len)?;
+    quoted.copy_from_slice(packet.get(..len)?);
     Some(len)
 }
 

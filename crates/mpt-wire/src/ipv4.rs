@@ -21,12 +21,15 @@
 use std::fmt;
 use std::net::Ipv4Addr;
 
-use crate::bytes::{array_at, set_u16_at, u16_at};
+use crate::bytes::{
+    array_at, range, range_mut, set_array_at, set_u8_at, set_u16_at, u8_at, u16_at,
+};
 use crate::checksum::Sum;
 use crate::ip::Malformed;
 
 /// The length of the header without options, in bytes.
-pub const HEADER_LEN: usize = 20;
+pub const HEADER_LEN: usize = HEADER_LEN_U16 as usize;
+const HEADER_LEN_U16: u16 = 20;
 
 /// The length of the packets that every host accepts (RFC 791 section 3.1), in bytes.
 pub const MIN_ACCEPTED_LEN: usize = 576;
@@ -68,7 +71,7 @@ impl<T: AsRef<[u8]>> Packet<T> {
         if bytes.len() < HEADER_LEN {
             return Err(Malformed::Truncated);
         }
-        if bytes[0] >> 4 != 4 {
+        if u8_at(bytes, 0) >> 4 != 4 {
             return Err(Malformed::Version);
         }
         let header_len = header_len(bytes);
@@ -87,7 +90,7 @@ impl<T: AsRef<[u8]>> Packet<T> {
     /// Type of service: DSCP and ECN.
     #[inline]
     pub fn tos(&self) -> u8 {
-        self.bytes()[1]
+        u8_at(self.bytes(), 1)
     }
 
     /// The length of header and payload, in bytes.
@@ -123,13 +126,13 @@ impl<T: AsRef<[u8]>> Packet<T> {
     /// Time to live, in hops.
     #[inline]
     pub fn ttl(&self) -> u8 {
-        self.bytes()[8]
+        u8_at(self.bytes(), 8)
     }
 
     /// The protocol of the payload.
     #[inline]
     pub fn protocol(&self) -> u8 {
-        self.bytes()[9]
+        u8_at(self.bytes(), 9)
     }
 
     /// The header checksum.
@@ -153,21 +156,21 @@ impl<T: AsRef<[u8]>> Packet<T> {
     /// The options with their padding.
     #[inline]
     pub fn options(&self) -> &[u8] {
-        &self.bytes()[HEADER_LEN..self.header_len()]
+        range(self.bytes(), HEADER_LEN..self.header_len())
     }
 
     /// The payload, as far as it is there.
     #[inline]
     pub fn payload(&self) -> &[u8] {
         let bytes = self.bytes();
-        &bytes[self.header_len()..self.total_len().clamp(self.header_len(), bytes.len())]
+        range(bytes, self.header_len()..self.total_len().clamp(self.header_len(), bytes.len()))
     }
 
     /// Whether the header sums up to its checksum.
     #[inline]
     pub fn verify_checksum(&self) -> bool {
         let mut sum = Sum::new();
-        sum.add_bytes(&self.bytes()[..self.header_len()]);
+        sum.add_bytes(range(self.bytes(), 0..self.header_len()));
         sum.fold() == 0xffff
     }
 
@@ -182,7 +185,7 @@ impl<T: AsRef<[u8]> + AsMut<[u8]>> Packet<T> {
     /// Sets DSCP and ECN.
     #[inline]
     pub fn set_tos(&mut self, tos: u8) {
-        self.buffer.as_mut()[1] = tos;
+        set_u8_at(self.buffer.as_mut(), 1, tos);
     }
 
     /// Sets the length of header and payload, in bytes.
@@ -200,14 +203,14 @@ impl<T: AsRef<[u8]> + AsMut<[u8]>> Packet<T> {
     /// Sets the time to live.
     #[inline]
     pub fn set_ttl(&mut self, ttl: u8) {
-        self.buffer.as_mut()[8] = ttl;
+        set_u8_at(self.buffer.as_mut(), 8, ttl);
     }
 
     /// Computes the header checksum.
     #[inline]
     pub fn fill_checksum(&mut self) {
         let header_len = self.header_len();
-        let header = &mut self.buffer.as_mut()[..header_len];
+        let header = range_mut(self.buffer.as_mut(), 0..header_len);
         set_u16_at(header, 10, 0);
         let mut sum = Sum::new();
         sum.add_bytes(header);
@@ -251,7 +254,7 @@ impl Repr {
             identification: packet.identification(),
             dont_fragment: packet.dont_fragment(),
             ttl: packet.ttl(),
-            payload_len: packet.total_len().saturating_sub(HEADER_LEN) as u16,
+            payload_len: u16_at(packet.bytes(), 2).saturating_sub(HEADER_LEN_U16),
         })
     }
 
@@ -262,16 +265,16 @@ impl Repr {
     /// If `buffer` is shorter than that, or `payload_len` above its limit.
     #[inline]
     pub fn emit(&self, buffer: &mut [u8]) {
-        let header = &mut buffer[..HEADER_LEN];
-        header[0] = 0x45;
-        header[1] = self.tos;
-        set_u16_at(header, 2, HEADER_LEN as u16 + self.payload_len);
+        let header = range_mut(buffer, 0..HEADER_LEN);
+        set_u8_at(header, 0, 0x45);
+        set_u8_at(header, 1, self.tos);
+        set_u16_at(header, 2, HEADER_LEN_U16 + self.payload_len);
         set_u16_at(header, 4, self.identification);
         set_u16_at(header, 6, if self.dont_fragment { DONT_FRAGMENT } else { 0 });
-        header[8] = self.ttl;
-        header[9] = self.protocol;
-        header[12..16].copy_from_slice(&self.source.octets());
-        header[16..20].copy_from_slice(&self.destination.octets());
+        set_u8_at(header, 8, self.ttl);
+        set_u8_at(header, 9, self.protocol);
+        set_array_at(header, 12, self.source.octets());
+        set_array_at(header, 16, self.destination.octets());
         Packet { buffer: header }.fill_checksum();
     }
 }
@@ -296,7 +299,7 @@ impl fmt::Display for Repr {
 
 #[inline]
 fn header_len(bytes: &[u8]) -> usize {
-    usize::from(bytes[0] & 0x0f) * 4
+    usize::from(u8_at(bytes, 0) & 0x0f) * 4
 }
 
 #[cfg(test)]

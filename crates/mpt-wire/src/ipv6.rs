@@ -23,7 +23,10 @@
 use std::fmt;
 use std::net::Ipv6Addr;
 
-use crate::bytes::{array_at, set_u16_at, set_u32_at, u16_at, u32_at};
+use crate::bytes::{
+    array_at, range, range_mut, set_array_at, set_u8_at, set_u16_at, set_u32_at, u8_at, u16_at,
+    u32_at,
+};
 use crate::ip::Malformed;
 
 /// The length of the fixed header, in bytes.
@@ -66,7 +69,7 @@ impl<T: AsRef<[u8]>> Packet<T> {
         if bytes.len() < HEADER_LEN {
             return Err(Malformed::Truncated);
         }
-        if bytes[0] >> 4 != 6 {
+        if u8_at(bytes, 0) >> 4 != 6 {
             return Err(Malformed::Version);
         }
         Ok(Self { buffer })
@@ -75,7 +78,7 @@ impl<T: AsRef<[u8]>> Packet<T> {
     /// The traffic class: DSCP and ECN.
     #[inline]
     pub fn traffic_class(&self) -> u8 {
-        (u16_at(self.bytes(), 0) >> 4) as u8
+        ((u16_at(self.bytes(), 0) >> 4) & 0xff) as u8
     }
 
     /// The flow label, 20 bits.
@@ -99,13 +102,13 @@ impl<T: AsRef<[u8]>> Packet<T> {
     /// The first extension header or the upper-layer protocol.
     #[inline]
     pub fn next_header(&self) -> u8 {
-        self.bytes()[6]
+        u8_at(self.bytes(), 6)
     }
 
     /// The hop limit.
     #[inline]
     pub fn hop_limit(&self) -> u8 {
-        self.bytes()[7]
+        u8_at(self.bytes(), 7)
     }
 
     /// The source address.
@@ -124,7 +127,7 @@ impl<T: AsRef<[u8]>> Packet<T> {
     #[inline]
     pub fn payload(&self) -> &[u8] {
         let bytes = self.bytes();
-        &bytes[HEADER_LEN..self.total_len().min(bytes.len())]
+        range(bytes, HEADER_LEN..self.total_len().min(bytes.len()))
     }
 
     #[inline]
@@ -159,7 +162,7 @@ impl<T: AsRef<[u8]> + AsMut<[u8]>> Packet<T> {
     /// Sets the hop limit.
     #[inline]
     pub fn set_hop_limit(&mut self, hop_limit: u8) {
-        self.buffer.as_mut()[7] = hop_limit;
+        set_u8_at(self.buffer.as_mut(), 7, hop_limit);
     }
 }
 
@@ -203,14 +206,14 @@ impl Repr {
     /// If `buffer` is shorter than that.
     #[inline]
     pub fn emit(&self, buffer: &mut [u8]) {
-        let header = &mut buffer[..HEADER_LEN];
+        let header = range_mut(buffer, 0..HEADER_LEN);
         let first = 6 << 28 | u32::from(self.traffic_class) << 20 | self.flow_label & FLOW_LABEL;
         set_u32_at(header, 0, first);
         set_u16_at(header, 4, self.payload_len);
-        header[6] = self.next_header;
-        header[7] = self.hop_limit;
-        header[8..24].copy_from_slice(&self.source.octets());
-        header[24..40].copy_from_slice(&self.destination.octets());
+        set_u8_at(header, 6, self.next_header);
+        set_u8_at(header, 7, self.hop_limit);
+        set_array_at(header, 8, self.source.octets());
+        set_array_at(header, 24, self.destination.octets());
     }
 }
 

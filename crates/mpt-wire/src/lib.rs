@@ -8,6 +8,10 @@
 //!
 //! All multi-byte fields are big-endian on the wire and in host order in every signature.
 #![forbid(unsafe_code)]
+#![cfg_attr(
+    not(test),
+    deny(clippy::unwrap_used, clippy::indexing_slicing, clippy::cast_possible_truncation)
+)]
 
 pub mod checksum;
 pub mod control;

@@ -41,7 +41,8 @@ pub fn clamp(
         return false;
     }
     let headers = summary.version.header_len() + tcp::HEADER_LEN;
-    clamp_options(&mut segment, inner_mtu.saturating_sub(headers as u16), checksum)
+    let limit = inner_mtu.saturating_sub(u16::try_from(headers).unwrap_or(u16::MAX));
+    clamp_options(&mut segment, limit, checksum)
 }
 
 fn clamp_options(segment: &mut Packet<&mut [u8]>, limit: u16, checksum: ChecksumState) -> bool {

@@ -23,7 +23,7 @@
 use std::fmt;
 use std::ops::BitOr;
 
-use crate::bytes::{set_u16_at, set_u32_at, u16_at, u32_at};
+use crate::bytes::{from, range, range_mut, set_u16_at, set_u32_at, u8_at, u16_at, u32_at};
 use crate::checksum::Sum;
 use crate::ip::Malformed;
 
@@ -196,7 +196,7 @@ impl<T: AsRef<[u8]>> Packet<T> {
     /// The options with their padding.
     #[inline]
     pub fn option_bytes(&self) -> &[u8] {
-        &self.bytes()[HEADER_LEN..self.header_len()]
+        range(self.bytes(), HEADER_LEN..self.header_len())
     }
 
     /// The options one by one, without padding.
@@ -208,7 +208,7 @@ impl<T: AsRef<[u8]>> Packet<T> {
     /// The data.
     #[inline]
     pub fn payload(&self) -> &[u8] {
-        &self.bytes()[self.header_len()..]
+        from(self.bytes(), self.header_len())
     }
 
     /// Whether the segment sums up to its checksum, given the sum of the pseudo-header
@@ -281,7 +281,7 @@ impl<T: AsRef<[u8]> + AsMut<[u8]>> Packet<T> {
     #[inline]
     pub fn option_bytes_mut(&mut self) -> &mut [u8] {
         let header_len = self.header_len();
-        &mut self.buffer.as_mut()[HEADER_LEN..header_len]
+        range_mut(self.buffer.as_mut(), HEADER_LEN..header_len)
     }
 
     /// Computes the checksum, given the sum of the pseudo-header.
@@ -327,7 +327,7 @@ impl<'a> Iterator for Options<'a> {
         while *self.bytes.get(self.at)? == option::NO_OPERATION {
             self.at += 1;
         }
-        let kind = self.bytes[self.at];
+        let kind = *self.bytes.get(self.at)?;
         if kind == option::END {
             return None;
         }
@@ -393,16 +393,17 @@ impl<'a> Repr<'a> {
             header_len <= MAX_HEADER_LEN && header_len.is_multiple_of(4),
             "TCP options: {self:?}"
         );
-        let header = &mut buffer[..header_len];
+        let data_offset = u16::try_from(header_len / 4).unwrap_or_default();
+        let header = range_mut(buffer, 0..header_len);
         set_u16_at(header, 0, self.source_port);
         set_u16_at(header, 2, self.destination_port);
         set_u32_at(header, 4, self.sequence);
         set_u32_at(header, 8, self.acknowledgment);
-        set_u16_at(header, 12, (header_len as u16 / 4) << 12 | self.flags.0 & Flags::ALL);
+        set_u16_at(header, 12, data_offset << 12 | self.flags.0 & Flags::ALL);
         set_u16_at(header, 14, self.window);
         set_u16_at(header, CHECKSUM_OFFSET, 0);
         set_u16_at(header, 18, self.urgent);
-        header[HEADER_LEN..].copy_from_slice(self.options);
+        range_mut(header, HEADER_LEN..header_len).copy_from_slice(self.options);
     }
 }
 
@@ -420,7 +421,7 @@ impl fmt::Display for Repr<'_> {
 
 #[inline]
 fn header_len(bytes: &[u8]) -> usize {
-    usize::from(bytes[12] >> 4) * 4
+    usize::from(u8_at(bytes, 12) >> 4) * 4
 }
 
 #[cfg(test)]

@@ -12,12 +12,13 @@
 
 use std::fmt;
 
-use crate::bytes::{set_u16_at, u16_at};
+use crate::bytes::{from, range, set_u16_at, u16_at};
 use crate::checksum::Sum;
 use crate::ip::Malformed;
 
 /// The length of the header, in bytes.
-pub const HEADER_LEN: usize = 8;
+pub const HEADER_LEN: usize = HEADER_LEN_U16 as usize;
+const HEADER_LEN_U16: u16 = 8;
 
 /// A view of a UDP datagram.
 #[derive(Clone, Copy, Debug)]
@@ -77,7 +78,7 @@ impl<T: AsRef<[u8]>> Packet<T> {
     /// The payload.
     #[inline]
     pub fn payload(&self) -> &[u8] {
-        &self.datagram()[HEADER_LEN..]
+        from(self.datagram(), HEADER_LEN)
     }
 
     /// Whether the datagram sums up to its checksum, given the sum of the pseudo-header
@@ -96,7 +97,7 @@ impl<T: AsRef<[u8]>> Packet<T> {
     #[inline]
     fn datagram(&self) -> &[u8] {
         let bytes = self.bytes();
-        &bytes[..usize::from(self.len()).clamp(HEADER_LEN, bytes.len())]
+        range(bytes, 0..usize::from(self.len()).clamp(HEADER_LEN, bytes.len()))
     }
 
     #[inline]
@@ -162,7 +163,7 @@ impl Repr {
         Repr {
             source_port: packet.source_port(),
             destination_port: packet.destination_port(),
-            payload_len: packet.payload().len() as u16,
+            payload_len: u16::try_from(packet.payload().len()).unwrap_or(u16::MAX),
         }
     }
 
@@ -175,7 +176,7 @@ impl Repr {
     pub fn emit(&self, buffer: &mut [u8]) {
         set_u16_at(buffer, 0, self.source_port);
         set_u16_at(buffer, 2, self.destination_port);
-        set_u16_at(buffer, 4, HEADER_LEN as u16 + self.payload_len);
+        set_u16_at(buffer, 4, HEADER_LEN_U16 + self.payload_len);
         set_u16_at(buffer, 6, 0);
     }
 }

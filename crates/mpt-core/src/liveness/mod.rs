@@ -8,6 +8,10 @@
 //! The caller asks [`Liveness::next_timeout`] after every call; at that time, and after anything
 //! that may have changed the state, it calls [`Liveness::handle_timeout`], and then sends a probe if
 //! [`Liveness::poll_probe`] says so. It should take in what has arrived before it handles timeouts.
+#![cfg_attr(
+    not(test),
+    deny(clippy::unwrap_used, clippy::indexing_slicing, clippy::cast_possible_truncation)
+)]
 
 mod hysteresis;
 mod probes;

@@ -107,7 +107,7 @@ impl Probes {
     /// whole of [`LIFE`], however short the keepalive is.
     fn thin(&mut self, now: Instant) {
         let distance = |place: usize| {
-            let sent = |place: usize| self.outstanding[place].1;
+            let sent = |place: usize| self.outstanding.get(place).map_or(now, |&(_, sent)| sent);
             let distance = sent(place + 1).saturating_duration_since(sent(place - 1));
             let age = now.saturating_duration_since(sent(place));
             distance.as_secs_f64() / age.as_secs_f64().max(f64::MIN_POSITIVE)

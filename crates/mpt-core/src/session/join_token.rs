@@ -31,7 +31,7 @@ impl JoinToken {
     #[must_use]
     pub fn from_secret(secret: &[u8; JOIN_SECRET_LEN]) -> Self {
         let hash = labelled(ID_LABEL, secret);
-        let id = hash[..ID_LEN].iter().map(|byte| format!("{byte:02x}")).collect();
+        let id = hash.iter().take(ID_LEN).map(|byte| format!("{byte:02x}")).collect();
         Self { id, psk: PresharedKey::from_seed(*labelled(KEY_LABEL, secret)) }
     }
 

@@ -4,6 +4,10 @@
 //! [`Sessions`] holds all of one daemon. It is made of the `handshake` that two ends begin with, the
 //! `keys` they have then, the [`requests`] they make, the tables of paths they [`announce`], what
 //! they find out about [`delay`]s, and how fast a path is ([`speed`]).
+#![cfg_attr(
+    not(test),
+    deny(clippy::unwrap_used, clippy::indexing_slicing, clippy::cast_possible_truncation)
+)]
 
 pub mod announce;
 pub mod delay;

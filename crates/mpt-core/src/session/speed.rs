@@ -231,8 +231,8 @@ impl SpeedTest {
             (self.burst, self.in_burst) = (now, 0);
         }
         let burst = LONGEST_BURST.as_secs_f64() / self.interval().as_secs_f64();
-        let burst = (burst.ceil() as u32).clamp(1, MAX_BURST);
-        if self.next > now || self.in_burst >= burst {
+        let burst = burst.ceil().clamp(1.0, f64::from(MAX_BURST));
+        if self.next > now || f64::from(self.in_burst) >= burst {
             return None;
         }
         if now.saturating_duration_since(self.next) > LONGEST_LAG {
@@ -399,6 +399,7 @@ impl SpeedTest {
     #[must_use]
     pub fn throughput(&self) -> Option<Throughput> {
         let flow = Flow::between(self.first.as_ref()?, self.last.as_ref()?)?;
+        #[expect(clippy::cast_possible_truncation, reason = "a cast of a float saturates")]
         let bytes = (flow.received as f64 * flow.len).round() as u64;
         Some(Throughput { bytes, duration: flow.duration })
     }

@@ -435,7 +435,7 @@ impl<'a> Sealed<'a> {
 
     /// The ciphertext and its tag: 16 bytes at least.
     pub fn ciphertext(&self) -> &'a [u8] {
-        &self.bytes[SEALED_HEADER_LEN..]
+        self.bytes.get(SEALED_HEADER_LEN..).unwrap_or_default()
     }
 }
 

@@ -144,7 +144,7 @@ const _: () = assert!(
 /// At most `N` capabilities, in the order in which they are sent.
 #[derive(Clone, Copy)]
 pub struct Capabilities<const N: usize> {
-    len: usize,
+    len: u8,
     all: [Capability; N],
 }
 
@@ -158,13 +158,13 @@ impl<const N: usize> Capabilities<N> {
     pub fn from_slice(capabilities: &[Capability]) -> Option<Self> {
         let mut list = Self::new();
         list.all.get_mut(..capabilities.len())?.copy_from_slice(capabilities);
-        list.len = capabilities.len();
+        list.len = u8::try_from(capabilities.len()).ok()?;
         Some(list)
     }
 
     /// All of them.
     pub fn as_slice(&self) -> &[Capability] {
-        &self.all[..self.len]
+        self.all.get(..usize::from(self.len)).unwrap_or_default()
     }
 
     /// The version of a capability that the end said it can do: the first, if it was named twice.
@@ -181,8 +181,8 @@ impl<const N: usize> Capabilities<N> {
 
     fn decode(count: u8, bytes: &[u8]) -> Result<Self, Error> {
         let mut list = Self::new();
-        list.len = usize::from(count);
-        let used = list.all.get_mut(..list.len).ok_or(Error::Capabilities)?;
+        list.len = count;
+        let used = list.all.get_mut(..usize::from(count)).ok_or(Error::Capabilities)?;
         for (capability, bytes) in used.iter_mut().zip(bytes.chunks_exact(Capability::LEN)) {
             *capability = Capability { id: u16_at(bytes, 0), version: u16_at(bytes, 2) };
         }
@@ -232,13 +232,15 @@ impl Name {
         if name.chars().any(char::is_control) {
             return Err(Error::Name);
         }
-        Ok(Self { len: name.len() as u8, bytes })
+        let len = u8::try_from(name.len()).map_err(|_| Error::Name)?;
+        Ok(Self { len, bytes })
     }
 
     /// The name.
     pub fn as_str(&self) -> &str {
         // Never otherwise: it was a string.
-        str::from_utf8(&self.bytes[..usize::from(self.len)]).unwrap_or_default()
+        let bytes = self.bytes.get(..usize::from(self.len)).unwrap_or_default();
+        str::from_utf8(bytes).unwrap_or_default()
     }
 }
 
@@ -290,7 +292,7 @@ impl Hello {
             bytes[hello_at::FLAGS] |= KEY_PRESENT;
             set_u32_at(&mut bytes, hello_at::KEY, key);
         }
-        bytes[hello_at::CAPABILITY_COUNT] = self.capabilities.len as u8;
+        bytes[hello_at::CAPABILITY_COUNT] = self.capabilities.len;
         self.capabilities.encode(&mut bytes[hello_at::CAPABILITIES..hello_at::SEALING]);
         if let Some(sealing) = &self.sealing {
             bytes[hello_at::FLAGS] |= SEALING_PRESENT;
@@ -360,7 +362,7 @@ impl Welcome {
         if self.attached {
             bytes[welcome_at::FLAGS] |= ATTACHED;
         }
-        bytes[welcome_at::CAPABILITY_COUNT] = self.capabilities.len as u8;
+        bytes[welcome_at::CAPABILITY_COUNT] = self.capabilities.len;
         self.capabilities.encode(&mut bytes[welcome_at::CAPABILITIES..welcome_at::SEALING]);
         if let Some(sealing) = &self.sealing {
             bytes[welcome_at::FLAGS] |= SEALING_PRESENT;

@@ -36,7 +36,7 @@ use std::marker::PhantomData;
 
 use super::feedback::{ArrivedEntry, MissingEntry, ReceivedEntry, SentEntry, Stamp};
 use super::frame::MAX_PAYLOAD_LEN;
-use crate::bytes::{u16_at, u32_at, u64_at};
+use crate::bytes::{u8_at, u16_at, u32_at, u64_at};
 
 /// What stands before the body of every message: type and length.
 pub const MESSAGE_HEADER_LEN: usize = 3;
@@ -350,8 +350,8 @@ impl Entry for PathEntry {
             path_id: u16_at(bytes, 0),
             weight: u16_at(bytes, 2),
             wish: u16_at(bytes, 4),
-            state: PathState(bytes[6]),
-            economy: Economy(bytes[7]),
+            state: PathState(u8_at(bytes, 6)),
+            economy: Economy(u8_at(bytes, 7)),
         }
     }
 
@@ -454,7 +454,7 @@ impl<'a> Message<'a> {
     /// A message, or nothing if its type is not known.
     fn parse(kind: u8, body: &'a [u8]) -> Result<Option<Self>, Error> {
         Ok(Some(match kind {
-            kind::PAD => Message::Pad { len: body.len() as u16 },
+            kind::PAD => Message::Pad { len: u16::try_from(body.len()).map_err(|_| Error::Value)? },
             kind::PROBE => Message::Probe { token: u64::from_be_bytes(exactly(body)?) },
             kind::ECHO => Message::Echo { token: u64::from_be_bytes(exactly(body)?) },
             kind::REPORT => Message::Report(Entries::new(body)?),
@@ -480,7 +480,8 @@ impl<'a> Message<'a> {
             kind::RESULT => {
                 let (header, chunk) = split::<RESULT_HEADER_LEN>(body, MAX_CHUNK_LEN)?;
                 let (id, offset, total) = (u32_at(header, 0), u32_at(header, 4), u32_at(header, 8));
-                let end = offset.checked_add(chunk.len() as u32);
+                let len = u32::try_from(chunk.len()).ok();
+                let end = len.and_then(|len| offset.checked_add(len));
                 if total > MAX_RESULT_LEN || end.is_none_or(|end| end > total) {
                     return Err(Error::Value);
                 }

@@ -14,7 +14,7 @@
 //! +-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+
 //! ```
 
-use crate::bytes::{set_u32_at, set_u64_at, u32_at, u64_at};
+use crate::bytes::{set_u8_at, set_u32_at, set_u64_at, u8_at, u32_at, u64_at};
 
 /// Bytes of a [`Sealing`] in a Hello or a Welcome.
 pub const SEALING_LEN: usize = 16;
@@ -103,14 +103,14 @@ pub struct Sealing {
 impl Sealing {
     pub(super) fn encode(&self, bytes: &mut [u8]) {
         set_u32_at(bytes, INDEX, self.index);
-        bytes[SUITES] = self.suites.0;
+        set_u8_at(bytes, SUITES, self.suites.0);
         set_u64_at(bytes, FIRST, self.first);
     }
 
     pub(super) fn decode(bytes: &[u8]) -> Self {
         Self {
             index: u32_at(bytes, INDEX),
-            suites: Suites(bytes[SUITES]),
+            suites: Suites(u8_at(bytes, SUITES)),
             first: u64_at(bytes, FIRST),
         }
     }

@@ -6,6 +6,7 @@ use super::message::{
     Entry, MAX_CHUNK_LEN, MAX_PATHS, MAX_REQUEST_LEN, MESSAGE_HEADER_LEN, Message,
     PATHS_HEADER_LEN, PathEntry, ReportEntry, kind,
 };
+use crate::bytes::set_u16_at;
 
 /// A message does not fit, neither whole nor in part: what was written before is as it was.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, thiserror::Error)]
@@ -203,8 +204,8 @@ impl<'a> Writer<'a> {
         self.buffer.extend_from_slice(header);
         let room = self.remaining() / E::LEN;
         entries.take(room).for_each(|entry| entry.encode(self.buffer));
-        let len = (self.buffer.len() - start - MESSAGE_HEADER_LEN) as u16;
-        self.buffer[start + 1..start + MESSAGE_HEADER_LEN].copy_from_slice(&len.to_be_bytes());
+        let body = self.buffer.len() - start - MESSAGE_HEADER_LEN;
+        set_u16_at(self.buffer, start + 1, u16::try_from(body).map_err(|_| Full)?);
         Ok(())
     }
 
@@ -246,7 +247,7 @@ impl<'a> Writer<'a> {
             0 => Ok(()),
             missing => {
                 let len = missing.saturating_sub(MESSAGE_HEADER_LEN).min(MAX_PROBE_PAYLOAD_LEN);
-                self.push(&Message::Pad { len: len as u16 })
+                self.push(&Message::Pad { len: u16::try_from(len).map_err(|_| Full)? })
             }
         }
     }
@@ -263,8 +264,7 @@ impl<'a> Writer<'a> {
         if MESSAGE_HEADER_LEN + len > self.remaining() {
             return Err(Full);
         }
-        // Less than 16 bits: no frame is longer.
-        let [high, low] = (len as u16).to_be_bytes();
+        let [high, low] = u16::try_from(len).map_err(|_| Full)?.to_be_bytes();
         self.buffer.extend_from_slice(&[kind, high, low]);
         Ok(self.buffer.len() + len)
     }

@@ -52,7 +52,7 @@ impl Summary {
 #[inline]
 fn mix(a: u64, b: u64) -> u64 {
     let product = u128::from(a) * u128::from(b);
-    product as u64 ^ (product >> 64) as u64
+    low(product) ^ low(product >> 64)
 }
 
 #[inline]
@@ -61,7 +61,12 @@ fn halves(address: IpAddr) -> (u64, u64) {
         IpAddr::V4(address) => u128::from(u32::from(address)),
         IpAddr::V6(address) => u128::from(address),
     };
-    ((bits >> 64) as u64, bits as u64)
+    (low(bits >> 64), low(bits))
+}
+
+#[inline]
+fn low(bits: u128) -> u64 {
+    (bits & 0xffff_ffff_ffff_ffff) as u64
 }
 
 #[cfg(test)]

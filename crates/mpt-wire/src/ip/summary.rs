@@ -4,7 +4,7 @@ use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use super::{Malformed, Version, protocol};
-use crate::bytes::{array_at, u16_at, u32_at};
+use crate::bytes::{array_at, u8_at, u16_at, u32_at};
 use crate::ecn::Ecn;
 use crate::{ipv4, ipv6};
 
@@ -111,7 +111,7 @@ impl Summary {
         if packet.len() < ipv4::HEADER_LEN {
             return Err(Malformed::Truncated);
         }
-        let transport = usize::from(packet[0] & 0x0f) * 4;
+        let transport = usize::from(u8_at(packet, 0) & 0x0f) * 4;
         let total_len = usize::from(u16_at(packet, 2));
         if transport < ipv4::HEADER_LEN {
             return Err(Malformed::HeaderLength);
@@ -125,13 +125,13 @@ impl Summary {
         }
         // More fragments, or an offset.
         let fragment = u16_at(packet, 6) & 0x3fff != 0;
-        let protocol = packet[9];
+        let protocol = u8_at(packet, 9);
         Ok(Summary {
             version: Version::V4,
             source: IpAddr::V4(Ipv4Addr::from(array_at::<4>(packet, 12))),
             destination: IpAddr::V4(Ipv4Addr::from(array_at::<4>(packet, 16))),
             protocol,
-            tos: packet[1],
+            tos: u8_at(packet, 1),
             transport,
             ports: if fragment { None } else { ports(packet, transport, protocol) },
             fragment,
@@ -148,7 +148,7 @@ impl Summary {
         let first = u32_at(packet, 0);
         let total_len = ipv6::HEADER_LEN + usize::from(u16_at(packet, 4));
         let packet = packet.get(..available(total_len)).ok_or(Malformed::Length)?;
-        let upper = match packet[6] {
+        let upper = match u8_at(packet, 6) {
             // Nearly every packet has no extension headers.
             protocol @ (protocol::TCP | protocol::UDP | protocol::ICMPV6) => {
                 UpperLayer { protocol, offset: ipv6::HEADER_LEN, fragment: false }
@@ -161,7 +161,7 @@ impl Summary {
             source: IpAddr::V6(Ipv6Addr::from(array_at::<16>(packet, 8))),
             destination: IpAddr::V6(Ipv6Addr::from(array_at::<16>(packet, 24))),
             protocol: upper.protocol,
-            tos: (first >> 20) as u8,
+            tos: ((first >> 20) & 0xff) as u8,
             transport: upper.offset,
             ports,
             fragment: upper.fragment,
@@ -216,13 +216,13 @@ fn skip_extension_headers(packet: &[u8], mut next: u8) -> Result<UpperLayer, Mal
         let len = match next {
             protocol::FRAGMENT => 8,
             // In 4-byte units, minus 2 (RFC 4302 section 2.2).
-            protocol::AUTHENTICATION => (usize::from(header[1]) + 2) * 4,
+            protocol::AUTHENTICATION => (usize::from(u8_at(header, 1)) + 2) * 4,
             // In 8-byte units, not counting the first 8 bytes.
-            _ => (usize::from(header[1]) + 1) * 8,
+            _ => (usize::from(u8_at(header, 1)) + 1) * 8,
         };
         // Offset or M flag; without both it is an atomic fragment (RFC 6946).
         let fragment = next == protocol::FRAGMENT && u16_at(header, 2) & !0b110 != 0;
-        next = header[0];
+        next = u8_at(header, 0);
         offset += len;
         if offset > packet.len() {
             return Err(Malformed::ExtensionHeaders);

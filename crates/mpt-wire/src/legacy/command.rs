@@ -21,7 +21,7 @@
 use std::net::IpAddr;
 
 use super::{MAX_DATAGRAM_LEN, code, mapped, unmapped, version};
-use crate::bytes::{array_at, u32_at};
+use crate::bytes::{array_at, u8_at, u32_at};
 
 /// Length of the header without authentication, in bytes.
 pub const HEADER_LEN: usize = 40;
@@ -140,12 +140,12 @@ impl Header {
         if message.len() > MAX_DATAGRAM_LEN {
             return Err(Error::TooLong);
         }
-        let code = match message[0] {
+        let code = match u8_at(message, 0) {
             code::PATH_STATUS => Code::PathStatus,
             code::CREATE => Code::Create,
             _ => return Err(Error::Code),
         };
-        let length = match message[2] {
+        let length = match u8_at(message, 2) {
             0 => 0,
             1 => 4,
             2 => 4 + DIGEST_LEN,
@@ -162,8 +162,9 @@ impl Header {
                 digest: array_at(message, DIGEST_AT),
             },
         };
-        let (fields, payload) = message[length..].split_at(HEADER_LEN);
-        let round = match fields[4] {
+        let fields = message.get(length..).ok_or(Error::Truncated)?;
+        let (fields, payload) = fields.split_at_checked(HEADER_LEN).ok_or(Error::Truncated)?;
+        let round = match u8_at(fields, 4) {
             1 => Round::One,
             2 => Round::Two,
             3 => Round::Three,
@@ -172,10 +173,10 @@ impl Header {
         };
         let initiator = unmapped(array_at(fields, 8));
         let responder = unmapped(array_at(fields, 24));
-        if [initiator, responder].iter().any(|&address| version(address) != fields[5]) {
+        if [initiator, responder].iter().any(|&address| version(address) != u8_at(fields, 5)) {
             return Err(Error::Version);
         }
-        let argument = message[1];
+        let argument = u8_at(message, 1);
         Ok((Self { code, argument, authentication, round, initiator, responder }, payload))
     }
 
@@ -191,7 +192,7 @@ impl Header {
             code,
             self.argument,
             authentication.number(),
-            authentication.wire_len() as u8,
+            u8::try_from(authentication.wire_len()).unwrap_or(u8::MAX),
         ]);
         match authentication {
             Authentication::None => {}
@@ -245,5 +246,5 @@ impl PathStatus {
 /// Payload of round 1: the length of that of round 3, in the byte order of the prototype's hosts.
 /// Nobody evaluates it.
 pub fn announced(len: usize) -> [u8; ANNOUNCED_LEN] {
-    (len as u32).to_le_bytes()
+    u32::try_from(len).unwrap_or(u32::MAX).to_le_bytes()
 }

@@ -6,14 +6,14 @@
 //! link sent three times counts for nothing.
 
 /// Delays that count: some seconds of probes.
-const LATEST: usize = 32;
+const LATEST: u8 = 32;
 /// So many are needed: a frame that came late makes itself and both neighbours differ.
 const ENOUGH: usize = 7;
 
 /// How far the latest delays were from the mean of their neighbours, in microseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(in crate::session) struct Variation {
-    deviations: [u32; LATEST],
+    deviations: [u32; LATEST as usize],
     /// The next to be overwritten, and how many there are.
     next: u8,
     len: u8,
@@ -25,7 +25,7 @@ pub(in crate::session) struct Variation {
 
 impl Variation {
     pub(in crate::session) const fn new() -> Self {
-        let deviations = [0; LATEST];
+        let deviations = [0; LATEST as usize];
         Self { deviations, next: 0, len: 0, last: None, growth: None, median: 0 }
     }
 
@@ -34,9 +34,11 @@ impl Variation {
         let Some(last) = self.last.replace(delay) else { return };
         let growth = delay.wrapping_sub(last).cast_signed();
         let Some(before) = self.growth.replace(growth) else { return };
-        self.deviations[usize::from(self.next)] = growth.abs_diff(before) / 2;
-        self.next = (self.next + 1) % LATEST as u8;
-        self.len = (self.len + 1).min(LATEST as u8);
+        if let Some(place) = self.deviations.get_mut(usize::from(self.next)) {
+            *place = growth.abs_diff(before) / 2;
+        }
+        self.next = (self.next + 1) % LATEST;
+        self.len = (self.len + 1).min(LATEST);
         self.median = self.find_median();
     }
 
@@ -51,7 +53,8 @@ impl Variation {
             return 0;
         }
         let mut deviations = self.deviations;
-        *deviations[..len].select_nth_unstable((len - 1) / 2).1
+        let known = deviations.get_mut(..len);
+        known.map_or(0, |known| *known.select_nth_unstable((len - 1) / 2).1)
     }
 }
 

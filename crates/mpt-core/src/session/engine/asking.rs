@@ -213,7 +213,7 @@ impl Session {
         let highest: SmallVec<[(u16, u32); 8]> = received
             .iter()
             .filter_map(|entry| {
-                let path = &self.paths[self.path_at(ours, entry.path_id)?];
+                let path = self.paths.get(self.path_at(ours, entry.path_id)?)?;
                 Some((tunnels.path(path.id)?.slot, entry.highest))
             })
             .collect();

@@ -21,7 +21,7 @@ impl Sessions {
     /// Sets the tokens with which hosts may join: the complete list. Sessions whose token is gone end at once.
     pub(crate) fn set_join_tokens(&mut self, now: Instant, tokens: Vec<JoinToken>) {
         self.tokens = tokens;
-        for slot in 0..self.sessions.len() as u32 {
+        for slot in self.slots() {
             let Some(Some(session)) = self.sessions.get(slot as usize) else { continue };
             if session.dynamic
                 && session.kind == Kind::Joining

@@ -31,7 +31,7 @@ impl Clock {
     /// Microseconds since the first question, modulo 2^32.
     pub(super) fn micros(&mut self, now: Instant) -> u32 {
         let origin = *self.origin.get_or_insert(now);
-        now.saturating_duration_since(origin).as_micros() as u32
+        (now.saturating_duration_since(origin).as_micros() & 0xffff_ffff) as u32
     }
 }
 
@@ -47,7 +47,9 @@ impl Session {
         if self.peer_clock.replace(id) != Some(id) {
             self.paths.iter_mut().for_each(|path| path.one_way = OneWay::new());
         }
-        self.paths[i].one_way.record(now, sent, shared.clock.micros(now));
+        if let Some(path) = self.paths.get_mut(i) {
+            path.one_way.record(now, sent, shared.clock.micros(now));
+        }
     }
 
     /// Has packets from each path held for as long as the longest one that the peer uses takes

@@ -10,6 +10,7 @@ use smallvec::SmallVec;
 use super::asking::{Asking, write_missing};
 use super::keys::Place;
 use super::leads::probed;
+use super::path::SessionPath;
 use super::session::Session;
 use super::shared::Shared;
 use super::{Destination, SessionPathId};
@@ -120,7 +121,7 @@ impl Session {
             .iter()
             .map(|&(number, at)| Stamp { number, time: shared.clock.micros(at) })
             .collect();
-        let millis = interval.as_millis() as u16;
+        let millis = u16::try_from(interval.as_millis()).unwrap_or(u16::MAX);
         let write = |_: &mut Self, writer: &mut mpt_wire::control::Writer<'_>, _: &mut _| {
             writer.push(&clock).is_ok()
                 && writer.push_departed(millis, stamps.iter().copied()).is_ok()
@@ -225,7 +226,7 @@ impl Session {
         let Some(id) = self.connection else { return };
         let told: SmallVec<[(PathId, u32); 8]> = entries
             .filter_map(|entry| {
-                Some((self.paths[self.path_at(ours, entry.path_id)?].id, entry.last))
+                Some((self.paths.get(self.path_at(ours, entry.path_id)?)?.id, entry.last))
             })
             .collect();
         tunnels.set_used_paths(id, &told);
@@ -244,7 +245,7 @@ impl Session {
         let Some(id) = self.connection else { return };
         let received: SmallVec<[Received; 8]> = received
             .filter_map(|entry| {
-                let path = &self.paths[self.path_at(ours, entry.path_id)?];
+                let path = self.paths.get(self.path_at(ours, entry.path_id)?)?;
                 let slot = usize::from(tunnels.path(path.id)?.slot);
                 let ReceivedEntry { packets, bytes, highest, settled, settled_packets, .. } = entry;
                 let settled = (settled != highest).then_some((settled, settled_packets));
@@ -253,7 +254,7 @@ impl Session {
             .collect();
         let arrived: SmallVec<[Arrived; 32]> = arrived
             .filter_map(|ArrivedEntry { path_id, number, time }| {
-                let path = &self.paths[self.path_at(ours, path_id)?];
+                let path = self.paths.get(self.path_at(ours, path_id)?)?;
                 Some(Arrived { slot: tunnels.path(path.id)?.slot, number, time })
             })
             .collect();
@@ -270,9 +271,7 @@ impl Session {
     /// The round-trip time of the quickest path without queues: the usual one where a survey has shown that, since
     /// the least of many is none that packets have where delays jitter. `None` before the first answer.
     pub(super) fn quickest_rtt(&self) -> Option<Duration> {
-        let rtt = |path: &super::path::SessionPath| {
-            path.survey.usual_rtt().or(path.liveness.rtt().minimum())
-        };
+        let rtt = |path: &SessionPath| path.survey.usual_rtt().or(path.liveness.rtt().minimum());
         self.paths.iter().filter_map(rtt).min()
     }
 
@@ -288,10 +287,10 @@ impl Session {
         now: Instant,
     ) -> Option<(Place, SessionPathId, Destination)> {
         let place = self.keys.sending(now)?;
-        let up = |i: &usize| self.paths[*i].liveness.state() == State::Up;
-        let i = (0..self.paths.len())
-            .filter(up)
-            .min_by_key(|&i| self.paths[i].liveness.rtt().minimum().unwrap_or(Duration::MAX))?;
+        let up = |(_, path): &(usize, &SessionPath)| path.liveness.state() == State::Up;
+        let rtt = |path: &SessionPath| path.liveness.rtt().minimum().unwrap_or(Duration::MAX);
+        let paths = self.paths.iter().enumerate().filter(up);
+        let (i, _) = paths.min_by_key(|(_, path)| rtt(path))?;
         let (wire_id, destination) = self.way(place, i)?;
         Some((place, wire_id, destination))
     }

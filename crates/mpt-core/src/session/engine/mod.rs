@@ -25,6 +25,11 @@ mod learning;
 mod outbox;
 mod outcome;
 mod path;
+#[expect(
+    clippy::indexing_slicing,
+    clippy::cast_possible_truncation,
+    reason = "a loop counts through the session's paths; a GRE header has less than 2^16 bytes"
+)]
 mod path_mtu;
 mod peers;
 mod receive;
@@ -36,12 +41,19 @@ mod shared;
 mod shares;
 mod show;
 mod speed_tests;
+#[expect(
+    clippy::indexing_slicing,
+    clippy::cast_possible_truncation,
+    reason = "a loop counts through the session's paths; a survey has less than 2^16 probes"
+)]
 mod survey;
 mod tables;
+#[expect(clippy::indexing_slicing, reason = "a loop counts through the session's paths")]
 mod timeout;
 mod view;
 
 use std::net::SocketAddr;
+use std::ops::Range;
 use std::time::{Duration, Instant};
 
 use mpt_wire::control::frame::{self, Frame};
@@ -131,7 +143,7 @@ impl Sessions {
             return;
         }
         (self.shared.identity, self.shared.public) = (identity, public);
-        for slot in 0..self.sessions.len() as u32 {
+        for slot in self.slots() {
             if let Some(session) = self.at(slot) {
                 session.pause_until = now;
                 self.clear_keys(slot);
@@ -427,7 +439,7 @@ impl Sessions {
         for session in self.sessions.iter_mut().flatten() {
             session.send_goodbye(now, &mut self.shared, Reason::SHUTTING_DOWN);
         }
-        for slot in 0..self.sessions.len() as u32 {
+        for slot in self.slots() {
             self.remove(slot);
         }
     }
@@ -444,6 +456,11 @@ impl Sessions {
         };
         act(session, slot, &mut self.shared);
         self.arm(slot);
+    }
+
+    /// The places of sessions, taken or free. There are never as many as 2^32.
+    fn slots(&self) -> Range<u32> {
+        0..u32::try_from(self.sessions.len()).unwrap_or(u32::MAX)
     }
 
     fn at(&mut self, slot: u32) -> Option<&mut Session> {
@@ -465,16 +482,19 @@ impl Sessions {
     /// Puts a session in place.
     fn insert(&mut self, now: Instant, identity: Identity) -> u32 {
         let slot = self.free.pop().unwrap_or_else(|| {
+            let slot = self.slots().end;
             self.sessions.push(None);
             self.generations.push(0);
-            self.sessions.len() as u32 - 1
+            slot
         });
         self.timers.reserve(slot);
         self.by_peer.entry(identity.peer).or_default().push(slot);
         self.count += 1;
         let (id, first_request) = (self.id(slot), self.shared.random.u32());
         let session = Session::new(now, id, identity, first_request);
-        self.sessions[slot as usize] = Some(Box::new(session));
+        if let Some(place) = self.sessions.get_mut(slot as usize) {
+            *place = Some(Box::new(session));
+        }
         slot
     }
 
@@ -491,8 +511,9 @@ impl Sessions {
         }
         self.unlist(session.peer, slot);
         self.timers.clear(slot);
-        let generation = &mut self.generations[slot as usize];
-        *generation = (*generation + 1) % (1 << (32 - SLOT_BITS));
+        if let Some(generation) = self.generations.get_mut(slot as usize) {
+            *generation = (*generation + 1) % (1 << (32 - SLOT_BITS));
+        }
         self.free.push(slot);
         self.count -= 1;
     }

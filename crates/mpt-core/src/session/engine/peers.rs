@@ -26,7 +26,7 @@ impl Sessions {
         self.peers = peers.into_iter().map(|peer| (peer.public_key, peer)).collect();
         let wanted = |key: &PublicKey| self.peers.get(key).is_some_and(|it| it.seal.is_wanted());
         self.shared.sealing_peers.retain(wanted);
-        for slot in 0..self.sessions.len() as u32 {
+        for slot in self.slots() {
             let Some(Some(session)) = self.sessions.get_mut(slot as usize) else { continue };
             if !session.dynamic || session.kind == Kind::Joining {
                 continue;

@@ -124,7 +124,7 @@ impl Session {
         };
         match path {
             Some(i) => {
-                let path = &mut self.paths[i];
+                let Some(path) = self.paths.get_mut(i) else { return Outcome::Done };
                 path.frames = path.frames.wrapping_add(1);
                 path.frame_bytes += len as u64;
                 path.liveness.handle_frame(now);
@@ -161,14 +161,17 @@ impl Session {
         if let Some(i) = path {
             if wanted.moved {
                 self.move_path(now, i, source, shared, tunnels);
-                let path = &self.paths[i];
+                let Some(path) = self.paths.get(i) else { return Outcome::Done };
                 arrival.destination = path.answer_to(socket, remote);
                 arrival.at_home = !path.is_elsewhere(socket, remote);
                 if arrival.at_home {
                     arrival.room = usize::MAX;
                 }
-            } else if opened.fresh && !arrival.at_home && is_learnt(&self.paths[i], tunnels) {
-                challenge = self.paths[i].challenge(now, source, || shared.random.u64());
+            } else if opened.fresh
+                && !arrival.at_home
+                && let Some(path) = self.paths.get_mut(i).filter(|path| is_learnt(path, tunnels))
+            {
+                challenge = path.challenge(now, source, || shared.random.u64());
             }
         } else if self.connection.is_none() {
             if wanted.anchored {
@@ -225,7 +228,8 @@ impl Session {
                 let survey = wanted.survey.filter(|&it| at_home && shared.surveys.permits(now, it));
                 let with = (challenge, acknowledge, survey);
                 self.send_echo(now, shared, &mut arrival, token, with, tunnels);
-                if let Some(i) = path.filter(|&i| self.paths[i].liveness.is_doubtful(now)) {
+                let doubtful = |path: &SessionPath| path.liveness.is_doubtful(now);
+                if let Some(i) = path.filter(|&i| self.paths.get(i).is_some_and(doubtful)) {
                     self.send_report_elsewhere(shared, place, i, tunnels);
                 }
             }
@@ -270,7 +274,7 @@ impl Session {
                     wanted.anchored |= self.anchor_candidate.is_some_and(met);
                     return;
                 };
-                let path = &mut self.paths[i];
+                let Some(path) = self.paths.get_mut(i) else { return };
                 if arrival.at_home && path.discovery.handle_echo(now, token) {
                     // It says nothing but how large the path's packets may be.
                 } else if path.meets_challenge(now, source, token) {
@@ -286,8 +290,8 @@ impl Session {
             }
             Message::Report(entries) => {
                 for entry in entries.iter() {
-                    if let Some(i) = self.path_at(ours, entry.path_id) {
-                        let path = &mut self.paths[i];
+                    let place = self.path_at(ours, entry.path_id);
+                    if let Some(path) = place.and_then(|i| self.paths.get_mut(i)) {
                         path.liveness.handle_report(now, entry.frames);
                         path.peer_traffic = (entry.sent, entry.received);
                         if let Some(test) = self.test.as_mut().filter(|test| test.path == path.id) {
@@ -322,8 +326,8 @@ impl Session {
             // Behind a probe it is a question, and behind an echo an answer.
             Message::Survey { probes } if wanted.echo.is_some() => wanted.survey = Some(probes),
             Message::Survey { probes } => {
-                if let Some(i) = arrival.path {
-                    self.paths[i].survey.handle_permission(now, probes);
+                if let Some(path) = arrival.path.and_then(|i| self.paths.get_mut(i)) {
+                    path.survey.handle_permission(now, probes);
                 }
             }
             Message::Goodbye { reason } => wanted.goodbye = Some(reason),
@@ -402,7 +406,8 @@ impl Session {
         if arrival.room == usize::MAX {
             return None;
         }
-        let known = arrival.path.map(|i| &self.paths[i]).filter(|path| path.remote.is_some());
+        let known =
+            arrival.path.and_then(|i| self.paths.get(i)).filter(|path| path.remote.is_some());
         let way = known.map(|path| (arrival.wire_id, Destination::Path(path.id)));
         way.or_else(|| self.any_way(arrival.place))
     }
@@ -505,9 +510,8 @@ impl Session {
         if ours || wire_id == 0 {
             return known;
         }
-        if let Some(i) = known {
-            let bound = std::mem::replace(&mut self.paths[i].bound, self.handshakes);
-            let path = &self.paths[i];
+        if let Some(path) = known.and_then(|i| self.paths.get_mut(i)) {
+            let bound = std::mem::replace(&mut path.bound, self.handshakes);
             // A peer that has begun anew may give its names otherwise.
             if bound == self.handshakes || !fresh || path.is_from(source) {
                 return known;
@@ -531,15 +535,15 @@ impl Session {
             .or_else(|| place(&|path| path.remote.is_none()))
             .or_else(|| place(&|path| is_learnt(path, tunnels)))?;
         if Some(found) != known {
-            if let Some(known) = known {
-                self.paths[known].peer_id = None;
+            if let Some(known) = known.and_then(|known| self.paths.get_mut(known)) {
+                known.peer_id = None;
             }
-            let path = &mut self.paths[found];
+            let path = self.paths.get_mut(found)?;
             if path.peer_id.replace(wire_id).is_some() && !path.is_suspended() {
                 // The peer has removed its path and made another one.
                 path.liveness.revive(now);
             }
-            self.paths[found].bound = self.handshakes;
+            path.bound = self.handshakes;
             self.follow_table(now, found, connection, tunnels);
         }
         Some(found)
@@ -555,25 +559,26 @@ impl Session {
         tunnels: &mut Tunnels<P>,
     ) {
         let Source { socket, remote } = source;
-        let id = self.paths[i].id;
-        self.paths[i].candidate = None;
+        let Some(path) = self.paths.get_mut(i) else { return };
+        let id = path.id;
+        path.candidate = None;
         if tunnels.set_path_remote(id, socket, remote).is_err() {
             // Where two paths of the peer have changed places, one has to make room.
             let other = self
                 .paths
-                .iter()
-                .position(|path| path.id != id && path.goes_to(remote) && is_learnt(path, tunnels));
+                .iter_mut()
+                .find(|path| path.id != id && path.goes_to(remote) && is_learnt(path, tunnels));
             let Some(other) = other else { return };
-            let in_the_way = self.paths[other].id;
-            let forgotten = tunnels.forget_path_remote(in_the_way);
+            let forgotten = tunnels.forget_path_remote(other.id);
             if forgotten.is_err() || tunnels.set_path_remote(id, socket, remote).is_err() {
                 return;
             }
-            self.paths[other].remote = None;
-            self.paths[other].liveness.restart(now);
+            other.remote = None;
+            other.liveness.restart(now);
         }
-        let path = &mut self.paths[i];
-        if let Some(data) = tunnels.path(id) {
+        if let Some(path) = self.paths.get_mut(i)
+            && let Some(data) = tunnels.path(id)
+        {
             path.arrive_at(now, data);
         }
         shared.counters.moves += 1;

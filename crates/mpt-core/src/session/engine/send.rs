@@ -7,6 +7,7 @@ use mpt_wire::control::{Message, Reason, ReportEntry, Writer};
 use smallvec::SmallVec;
 
 use super::keys::Place;
+use super::path::SessionPath;
 use super::session::{Session, WITHOUT_PATH};
 use super::shared::Shared;
 use super::{Destination, SessionPathId};
@@ -104,7 +105,7 @@ impl Session {
 
     /// The way of a path under these keys, if it can be used.
     pub(super) fn way(&self, place: Place, i: usize) -> Option<(SessionPathId, Destination)> {
-        let path = &self.paths[i];
+        let path = self.paths.get(i)?;
         let keys = match place {
             Place::Current => self.keys.current.as_ref(),
             Place::Previous => self.keys.previous.as_ref(),
@@ -154,7 +155,7 @@ impl Session {
     /// a path down, which may be the only one.
     pub(super) fn send_table(&mut self, now: Instant, shared: &mut Shared, place: Place) {
         for i in 0..self.paths.len() {
-            if self.paths[i].cut_off {
+            if self.paths.get(i).is_none_or(|path| path.cut_off) {
                 continue;
             }
             let Some((wire_id, destination)) = self.way(place, i) else { continue };
@@ -211,11 +212,11 @@ impl Session {
             if let Some(report) = report {
                 let _ = writer.push_report([report].into_iter());
             }
-            let liveness = path.map(|i| &mut session.paths[i].liveness).filter(|_| at_home);
-            if let Some(liveness) = liveness.filter(|liveness| liveness.may_attach_probe(now)) {
+            let path = path.filter(|_| at_home).and_then(|i| session.paths.get_mut(i));
+            if let Some(path) = path.filter(|path| path.liveness.may_attach_probe(now)) {
                 let token = random.u64();
                 if writer.push(&Message::Probe { token }).is_ok() {
-                    liveness.attach_probe(now, token);
+                    path.liveness.attach_probe(now, token);
                     probes += 1;
                     let _ = writer.push(&clock);
                 }
@@ -236,9 +237,10 @@ impl Session {
         i: usize,
         tunnels: &Tunnels<P>,
     ) {
-        let up = |other: &usize| *other != i && self.paths[*other].liveness.state() == State::Up;
+        let up = |path: &SessionPath| path.liveness.state() == State::Up;
         let Some((wire_id, _)) = self.way(place, i) else { return };
-        let other = (0..self.paths.len()).filter(up).find_map(|other| self.way(place, other));
+        let other = self.paths.iter().enumerate().filter(|&(at, path)| at != i && up(path));
+        let other = other.map(|(at, _)| at).find_map(|other| self.way(place, other));
         let Some((other_id, destination)) = other else { return };
         let report = self.report_entry(wire_id, i, tunnels);
         let write = |_: &mut Self, writer: &mut Writer<'_>, _: &mut _| {
@@ -310,12 +312,14 @@ impl Session {
     ) {
         for i in 0..self.paths.len() {
             // That the peer did not want one may be long ago.
-            if self.paths[i].down {
+            if self.paths.get(i).is_none_or(|path| path.down) {
                 continue;
             }
             let token = shared.random.u64();
-            if self.send_probe(now, shared, place, i, token, tunnels) {
-                self.paths[i].liveness.attach_probe(now, token);
+            if self.send_probe(now, shared, place, i, token, tunnels)
+                && let Some(path) = self.paths.get_mut(i)
+            {
+                path.liveness.attach_probe(now, token);
             }
         }
         let anchor = self.anchor.filter(|anchor| anchor.proved);
@@ -365,11 +369,11 @@ impl Session {
         i: usize,
         tunnels: &Tunnels<P>,
     ) -> ReportEntry {
-        let path = &self.paths[i];
-        let data = tunnels.path(path.id);
+        let path = self.paths.get(i);
+        let data = path.and_then(|path| tunnels.path(path.id));
         ReportEntry {
             path_id,
-            frames: path.frames,
+            frames: path.map_or(0, |path| path.frames),
             sent: data.map_or(0, |data| data.sent().packets),
             received: data.map_or(0, |data| data.received().packets),
         }

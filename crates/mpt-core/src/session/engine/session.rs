@@ -373,9 +373,10 @@ fn any_path(paths: &[SessionPath], cursor: &mut usize, keys: &Epoch) -> Option<u
     let turn = *cursor;
     *cursor = cursor.wrapping_add(1);
     let in_turn = |i: usize| (turn.wrapping_add(i)) % paths.len();
-    let mut places = (0..paths.len()).map(in_turn).filter(|&i| usable(&paths[i]));
+    let mut places = (0..paths.len()).map(in_turn).filter(|&i| paths.get(i).is_some_and(usable));
     let first = places.clone().next();
-    places.find(|&i| paths[i].liveness.state() == State::Up).or(first)
+    let up = |path: &SessionPath| path.liveness.state() == State::Up;
+    places.find(|&i| paths.get(i).is_some_and(up)).or(first)
 }
 
 /// Inner packets sent and received.
@@ -389,5 +390,5 @@ pub(super) fn hello_name(name: &str) -> Name {
     while !name.is_char_boundary(end) {
         end -= 1;
     }
-    Name::new(&name[..end]).unwrap_or_default()
+    name.get(..end).and_then(|name| Name::new(name).ok()).unwrap_or_default()
 }

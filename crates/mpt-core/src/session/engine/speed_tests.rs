@@ -8,6 +8,7 @@ use mpt_wire::control::{Message, Writer};
 use mpt_wire::gre;
 
 use super::keys::Place;
+use super::path::SessionPath;
 use super::session::Session;
 use super::shared::Shared;
 use super::{SessionId, SessionPathId, Sessions};
@@ -144,7 +145,8 @@ impl Session {
         // Taken out, so that its own frames are not counted as those of others.
         let Some(mut test) = self.test.take_if(|test| !test.speed.is_over()) else { return };
         let path = self.paths.iter().position(|path| path.id == test.path);
-        let works = |i: &usize| self.paths[*i].liveness.state() == State::Up;
+        let up = |path: &SessionPath| path.liveness.state() == State::Up;
+        let works = |i: &usize| self.paths.get(*i).is_some_and(up);
         let way = path.filter(works).and_then(|i| Some((i, self.keys.sending(now)?)));
         match way {
             Some((i, place)) => {

@@ -139,7 +139,7 @@ impl Session {
         connection: ConnectionId,
         tunnels: &mut Tunnels<P>,
     ) {
-        let path = &mut self.paths[i];
+        let Some(path) = self.paths.get_mut(i) else { return };
         let wire_id = if self.table_is_ours { Some(path.own_id) } else { path.peer_id };
         let Some(wire_id) = wire_id else { return };
         let entry = self.table.iter().find(|entry| entry.path_id == wire_id).copied();

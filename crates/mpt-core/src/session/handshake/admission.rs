@@ -125,10 +125,16 @@ impl LastSecond {
     /// A second may begin and end within a slot.
     const SLOTS: usize = 9;
 
+    /// The place in the ring of a slot by its number.
+    fn place(slot: u64) -> usize {
+        usize::try_from(slot % Self::SLOTS as u64).unwrap_or_default()
+    }
+
     fn add(&mut self, now: Duration) {
         self.advance(now);
-        let slot = &mut self.slots[(self.current % Self::SLOTS as u64) as usize];
-        *slot = slot.saturating_add(1);
+        if let Some(slot) = self.slots.get_mut(Self::place(self.current)) {
+            *slot = slot.saturating_add(1);
+        }
     }
 
     fn count(&mut self, now: Duration) -> u32 {
@@ -142,7 +148,9 @@ impl LastSecond {
             self.slots = [0; Self::SLOTS];
         } else {
             for passed in self.current + 1..=slot {
-                self.slots[(passed % Self::SLOTS as u64) as usize] = 0;
+                if let Some(slot) = self.slots.get_mut(Self::place(passed)) {
+                    *slot = 0;
+                }
             }
         }
         self.current = self.current.max(slot);
@@ -190,30 +198,28 @@ impl Sources {
         let source = prefix(source);
         let hash = mac::mac(&self.key, &[&source.to_be_bytes()]);
         let set = usize::from(u16::from_be_bytes([hash[0], hash[1]])) % SETS;
-        let ways = &mut self.slots[set * WAYS..][..WAYS];
-        let place = match ways.iter().position(|bucket| bucket.source == source) {
-            Some(place) => place,
-            None => {
-                let least = (0..WAYS).min_by_key(|place| ways[*place].seldom_at);
-                let place = least.unwrap_or_default();
-                ways[place] = Bucket { source, ..Bucket::default() };
-                place
-            }
-        };
+        let Some(ways) = self.slots.get_mut(set * WAYS..(set + 1) * WAYS) else { return false };
+        let known = ways.iter().position(|bucket| bucket.source == source);
+        let least = || (0..WAYS).min_by_key(|&place| ways.get(place).map(|it| it.seldom_at));
+        let place = known.or_else(least);
+        let Some(bucket) = place.and_then(|place| ways.get_mut(place)) else { return false };
+        if bucket.source != source {
+            *bucket = Bucket { source, ..Bucket::default() };
+        }
         let now = u64::try_from(now.as_nanos()).unwrap_or(u64::MAX);
         let token = 1_000_000_000 / u64::from(limits.source_rate.max(1));
-        let interval = SELDOM_INTERVAL.as_nanos() as u64;
+        let interval = u64::try_from(SELDOM_INTERVAL.as_nanos()).unwrap_or(u64::MAX);
         let most = u64::from(SELDOM_BURST) * interval;
-        let full_at = ways[place].full_at.max(now).saturating_add(token);
-        let seldom_at = ways[place].seldom_at.max(now).saturating_add(interval);
+        let full_at = bucket.full_at.max(now).saturating_add(token);
+        let seldom_at = bucket.seldom_at.max(now).saturating_add(interval);
         let has_token = full_at - now <= token * u64::from(limits.source_burst);
         let is_seldom = seldom_at - now <= most;
         if !has_token || (only_seldom && !is_seldom) {
             return false;
         }
-        ways[place].full_at = full_at;
+        bucket.full_at = full_at;
         // A source that stops asking is one that asks seldom again soon.
-        ways[place].seldom_at = seldom_at.min(now.saturating_add(most));
+        bucket.seldom_at = seldom_at.min(now.saturating_add(most));
         true
     }
 }

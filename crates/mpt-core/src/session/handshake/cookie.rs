@@ -191,7 +191,7 @@ impl CookieSecret {
     }
 }
 
-const LIFETIME_MICROS: u64 = COOKIE_LIFETIME.as_micros() as u64;
+const LIFETIME_MICROS: u64 = COOKIE_LIFETIME.as_secs() * 1_000_000;
 
 /// Does not show the secret.
 impl fmt::Debug for CookieSecret {

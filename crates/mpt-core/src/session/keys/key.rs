@@ -33,9 +33,10 @@ impl PrivateKey {
     #[must_use]
     pub fn from_seed(seed: [u8; KEY_LEN]) -> Self {
         let mut seed = Zeroizing::new(seed);
-        seed[0] &= 0b1111_1000;
-        seed[31] &= 0b0111_1111;
-        seed[31] |= 0b0100_0000;
+        let [first, .., last] = &mut *seed;
+        *first &= 0b1111_1000;
+        *last &= 0b0111_1111;
+        *last |= 0b0100_0000;
         Self::from_bytes(&seed)
     }
 
@@ -115,7 +116,7 @@ impl fmt::Display for PublicKey {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut text = [0; KEY_TEXT_LEN];
         let len = STANDARD.encode_slice(self.0, &mut text).map_err(|_| fmt::Error)?;
-        formatter.pad(str::from_utf8(&text[..len]).map_err(|_| fmt::Error)?)
+        formatter.pad(text.get(..len).and_then(|text| str::from_utf8(text).ok()).ok_or(fmt::Error)?)
     }
 }
 
@@ -215,7 +216,7 @@ fn parse(text: &str) -> Result<Zeroizing<[u8; KEY_LEN]>, KeyError> {
         return Err(KeyError::Ending);
     }
     let mut key = Zeroizing::new([0; KEY_LEN]);
-    key.copy_from_slice(&decoded[..KEY_LEN]);
+    key.copy_from_slice(decoded.get(..KEY_LEN).ok_or(KeyError::Ending)?);
     if key.ct_eq(&[0; KEY_LEN]).into() {
         return Err(KeyError::Zero);
     }

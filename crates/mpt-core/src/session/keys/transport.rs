@@ -164,8 +164,8 @@ impl Transport {
         let header = SealedHeader { receiver_index: self.remote_index, path_id: path, counter };
         frame.extend_from_slice(&header.emit());
         frame.resize(SEALED_HEADER_LEN + payload.len() + TAG_LEN, 0);
-        let written =
-            self.keys.write_message(header.nonce(), payload, &mut frame[SEALED_HEADER_LEN..]);
+        let room = frame.get_mut(SEALED_HEADER_LEN..).unwrap_or_default();
+        let written = self.keys.write_message(header.nonce(), payload, room);
         // Room and nonce are right, there is no other reason to refuse.
         written.map(|_| ()).map_err(|_| {
             frame.clear();
@@ -205,9 +205,8 @@ impl Transport {
             return Err(OpenError::Index);
         }
         let place = self.receive.binary_search_by_key(&path_id, |path| path.id);
-        if let Ok(at) = place
-            && !self.receive[at].window.is_new(counter)
-        {
+        let known = place.ok().and_then(|at| self.receive.get(at));
+        if known.is_some_and(|path| !path.window.is_new(counter)) {
             return Err(OpenError::Replayed);
         }
         let ciphertext = frame.ciphertext();
@@ -226,7 +225,7 @@ impl Transport {
                 at
             }
         };
-        let fresh = self.receive[at].window.insert(counter);
+        let fresh = self.receive.get_mut(at).is_some_and(|path| path.window.insert(counter));
         Ok(Opened { path: path_id, fresh, payload: out })
     }
 }

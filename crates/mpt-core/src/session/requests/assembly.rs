@@ -35,15 +35,23 @@ impl Assembly {
         if from < offset || from >= to {
             return false;
         }
-        self.result[from..to].copy_from_slice(&chunk[from - offset..to - offset]);
-        self.filled[cell] += (to - from) as u16;
+        let (Some(room), Some(chunk)) =
+            (self.result.get_mut(from..to), chunk.get(from - offset..to - offset))
+        else {
+            return false;
+        };
+        let (Some(filled), Ok(more)) = (self.filled.get_mut(cell), u16::try_from(to - from)) else {
+            return false;
+        };
+        room.copy_from_slice(chunk);
+        *filled += more;
         self.missing -= usize::from(self.is_filled(cell));
         true
     }
 
     /// The offset of the first byte of a cell that is not there.
     pub(super) fn position(&self, cell: usize) -> usize {
-        cell * MAX_CHUNK_LEN + usize::from(self.filled[cell])
+        cell * MAX_CHUNK_LEN + self.filled.get(cell).copied().map_or(0, usize::from)
     }
 
     /// Whether all of a cell is there.

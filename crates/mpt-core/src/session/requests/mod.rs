@@ -22,7 +22,9 @@ pub use responder::{Action, MAX_KEPT, Responder, TooLong};
 
 /// How many results the responder keeps, thus how many requests are on their way or worked on at a
 /// time.
-pub const RESULTS: usize = 8;
+pub const RESULTS: usize = SPAN as usize;
+/// [`RESULTS`] as a difference between two ids.
+const SPAN: u32 = 8;
 
 #[cfg(test)]
 mod testing {

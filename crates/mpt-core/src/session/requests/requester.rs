@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use mpt_wire::control::Message;
 use mpt_wire::control::message::{MAX_CHUNK_LEN, MAX_REQUEST_LEN, MAX_RESULT_LEN};
 
-use super::RESULTS;
+use super::SPAN;
 use super::assembly::Assembly;
 
 /// How many requests may be unanswered at a time, those that wait included: what the requester has
@@ -132,7 +132,8 @@ impl Requester {
             self.pending.iter_mut().take(on_their_way).find_map(|request| request.take_due(now))?;
         let offset = request.assembly.as_ref().map_or(0, |assembly| assembly.position(ask.cell));
         let body = if offset == 0 { &request.body[..] } else { &[] };
-        Some(Message::Request { id: request.id, offset: offset as u32, body })
+        let offset = u32::try_from(offset).ok()?;
+        Some(Message::Request { id: request.id, offset, body })
     }
 
     /// Takes a request that nothing more has been heard of for [`GIVE_UP`]. To be called until
@@ -158,7 +159,7 @@ impl Requester {
     ) -> Option<Completed> {
         let on_their_way = self.on_their_way();
         let at = self.pending.iter().take(on_their_way).position(|request| request.id == id)?;
-        let request = &mut self.pending[at];
+        let request = self.pending.get_mut(at)?;
         if request.gives_up <= now || !request.fill(now, offset, total, chunk) {
             return None;
         }
@@ -176,7 +177,7 @@ impl Requester {
     /// How many of the pending requests may be sent, from the oldest on.
     fn on_their_way(&self) -> usize {
         let Some(oldest) = self.pending.front() else { return 0 };
-        self.pending.partition_point(|request| request.id.wrapping_sub(oldest.id) < RESULTS as u32)
+        self.pending.partition_point(|request| request.id.wrapping_sub(oldest.id) < SPAN)
     }
 }
 
@@ -210,11 +211,12 @@ impl Pending {
                 continue;
             }
             self.gives_up = now + GIVE_UP;
-            let ask = self.asks.iter().position(|ask| ask.cell == cell);
-            match ask {
-                Some(ask) if assembly.is_filled(cell) => drop(self.asks.swap_remove(ask)),
-                Some(ask) => self.asks[ask] = Ask::new(cell, now),
-                None => {}
+            if assembly.is_filled(cell) {
+                if let Some(ask) = self.asks.iter().position(|ask| ask.cell == cell) {
+                    self.asks.swap_remove(ask);
+                }
+            } else if let Some(ask) = self.asks.iter_mut().find(|ask| ask.cell == cell) {
+                *ask = Ask::new(cell, now);
             }
         }
         while self.asks.len() < WINDOW

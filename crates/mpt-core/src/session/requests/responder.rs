@@ -5,7 +5,7 @@ use std::time::Instant;
 use mpt_wire::control::Message;
 use mpt_wire::control::message::{MAX_CHUNK_LEN, MAX_RESULT_LEN};
 
-use super::RESULTS;
+use super::{RESULTS, SPAN};
 
 /// How many bytes of results the responder keeps at most: twice the longest result, so that one is
 /// not dropped as soon as the next is there.
@@ -81,10 +81,11 @@ impl Responder {
     pub fn handle_request(&mut self, now: Instant, id: u32, offset: u32) -> Action<'_> {
         // By index, since a borrow that is returned on one way only would last for all others.
         if let Some(at) = self.slots.iter().position(|slot| slot.id == id) {
-            if let State::Finished { asked, .. } = &mut self.slots[at].state {
+            let Some(slot) = self.slots.get_mut(at) else { return Action::Ignore };
+            if let State::Finished { asked, .. } = &mut slot.state {
                 *asked = now;
             }
-            return self.slots[at].piece(offset).map_or(Action::Ignore, Action::Send);
+            return slot.piece(offset).map_or(Action::Ignore, Action::Send);
         }
         if !self.is_new(id, offset) {
             return Action::Ignore;
@@ -133,7 +134,7 @@ impl Responder {
             return Err(TooLong);
         }
         let Some(at) = self.slots.iter().position(|slot| slot.id == id) else { return Ok(None) };
-        if !self.slots[at].is_running() {
+        if !self.slots.get(at).is_some_and(Slot::is_running) {
             return Ok(None);
         }
         if !self.newest.is_some_and(|newest| is_recent(newest, id)) {
@@ -141,15 +142,16 @@ impl Responder {
             return Ok(None);
         }
         self.make_room(result.len());
-        self.slots[at].state = State::Finished { result, asked: now };
-        Ok(self.slots[at].piece(0))
+        let Some(slot) = self.slots.get_mut(at) else { return Ok(None) };
+        slot.state = State::Finished { result, asked: now };
+        Ok(slot.piece(0))
     }
 
     /// Whether a request that is not in a slot was run long ago, or belongs to the series before.
     fn is_old(&self, id: u32) -> bool {
         match self.newest {
             Some(newest) if is_near(newest, id) => {
-                id.wrapping_sub(newest).cast_signed() <= -(RESULTS as i32)
+                id.wrapping_sub(newest).cast_signed() <= -SPAN.cast_signed()
             }
             _ => self.former.is_some_and(|former| is_near(former, id)),
         }
@@ -198,7 +200,7 @@ fn is_near(newest: u32, id: u32) -> bool {
 
 /// Whether the result of an id is kept: it is less than [`RESULTS`] below the newest.
 fn is_recent(newest: u32, id: u32) -> bool {
-    newest.wrapping_sub(id) < RESULTS as u32
+    newest.wrapping_sub(id) < SPAN
 }
 
 impl Slot {
@@ -213,8 +215,9 @@ impl Slot {
         if rest.is_empty() && offset > 0 {
             return None;
         }
-        let chunk = &rest[..rest.len().min(MAX_CHUNK_LEN)];
-        Some(Message::Result { id: self.id, offset, total: result.len() as u32, chunk })
+        let chunk = rest.get(..rest.len().min(MAX_CHUNK_LEN))?;
+        let total = u32::try_from(result.len()).ok()?;
+        Some(Message::Result { id: self.id, offset, total, chunk })
     }
 }
 
