@@ -1,53 +1,54 @@
-//! How many proofs a path needs until it carries data again: more the more often it failed.
+//! The number of confirmations that a path needs until it carries data again: the more often it
+//! failed, the more.
 
 use std::time::{Duration, Instant};
 
-/// Proofs that a path needs at its first start.
+/// Confirmations that a path needs at its first start.
 const AT_START: u32 = 1;
-/// Proofs that a path needs after it was dead.
+/// Confirmations that a path needs after it was dead.
 const AFTER_DEATH: u32 = 3;
-/// The most it ever needs: 2.4 s at the default keepalive.
+/// The most confirmations that a path ever needs: 2.4 s at the default keepalive.
 const AT_MOST: u32 = 24;
-/// A death sooner than this after the last rise doubles the number.
+/// A death sooner than this after the path came up doubles the number of confirmations.
 const SOON: Duration = Duration::from_secs(10);
-/// After being up for so long, earlier deaths are forgotten.
+/// Earlier deaths are forgotten when a path has been up for so long.
 const FORGIVEN: Duration = Duration::from_secs(60);
 
-/// Counts proofs, and decides how many are enough.
+/// Counts confirmations, and decides how many are enough.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Hysteresis {
-    /// Proofs needed after the next death, and after a restart while above [`AFTER_DEATH`].
+    /// Confirmations needed after the next death, and after a restart while above [`AFTER_DEATH`].
     penalty: u32,
     needed: u32,
-    proofs: u32,
+    confirmations: u32,
     counted: Option<Instant>,
     rose: Option<Instant>,
 }
 
 impl Hysteresis {
     pub(super) fn new() -> Self {
-        Self { penalty: AFTER_DEATH, needed: AT_START, proofs: 0, counted: None, rose: None }
+        Self { penalty: AFTER_DEATH, needed: AT_START, confirmations: 0, counted: None, rose: None }
     }
 
-    /// One proof; those closer than `spacing` to the last that counted do not count. Returns whether
+    /// Takes one confirmation, which counts only `spacing` after the last one that did. Returns true if
     /// there are enough now.
-    pub(super) fn prove(&mut self, now: Instant, spacing: Duration) -> bool {
+    pub(super) fn confirm(&mut self, now: Instant, spacing: Duration) -> bool {
         let apart = |last| now.saturating_duration_since(last) >= spacing;
         if self.counted.is_none_or(apart) {
             self.counted = Some(now);
-            self.proofs += 1;
+            self.confirmations += 1;
         }
-        self.proofs >= self.needed
+        self.confirmations >= self.needed
     }
 
-    /// Whether there are proofs, but not enough.
+    /// Returns true if there are confirmations, but not enough.
     pub(super) fn is_counting(&self) -> bool {
-        self.proofs > 0 && self.proofs < self.needed
+        self.confirmations > 0 && self.confirmations < self.needed
     }
 
-    /// The proofs were too far apart: counting begins anew.
+    /// The confirmations were too far apart: counting begins anew.
     pub(super) fn lapse(&mut self) {
-        (self.proofs, self.counted) = (0, None);
+        (self.confirmations, self.counted) = (0, None);
     }
 
     pub(super) fn rise(&mut self, now: Instant) {
@@ -66,14 +67,14 @@ impl Hysteresis {
         self.lapse();
     }
 
-    /// Somebody who knows brought the path back. That is as good as a first start, unless the path
-    /// has been failing: then it remains held back.
+    /// The administrator or the interface brought the path back. That counts as a first start, unless
+    /// the path has been failing: then it remains held back.
     pub(super) fn restart(&mut self) {
         self.needed = if self.penalty > AFTER_DEATH { self.penalty } else { AT_START };
         self.lapse();
     }
 
-    /// Proofs needed at present.
+    /// Returns the number of confirmations needed at present.
     pub(super) fn needed(&self) -> u32 {
         self.needed
     }

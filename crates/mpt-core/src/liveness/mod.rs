@@ -1,69 +1,52 @@
-//! Whether one path works, in each direction (docs/liveness.md).
+//! Detects whether one path works, in each direction (docs/liveness.md).
 //!
-//! [`Liveness`] is told what happens on a path and says when to send a probe, and what it holds of
-//! the path. The **sending direction** works when the peer proves that it hears us there: by the
-//! echo of a probe, or by a report, over any path, that more of our frames have arrived. Hence late
-//! is not dead. The **receiving direction** works when authenticated frames arrive.
+//! The owner of a [`Liveness`] reports what happens on a path; it answers when to send a probe and in
+//! which state the path is. The **sending direction** works when the peer confirms that it hears us
+//! there: by the echo of a probe, or by a report, over any path, that more of our frames have
+//! arrived. Hence a path whose frames are late is not dead. The **receiving direction** works when
+//! authenticated frames arrive.
 //!
-//! The caller asks [`Liveness::next_timeout`] after every call; at that time, and after anything
+//! The caller asks [`Liveness::next_timeout`] after every call. At that time, and after anything
 //! that may have changed the state, it calls [`Liveness::handle_timeout`], and then sends a probe if
 //! [`Liveness::poll_probe`] says so. It should take in what has arrived before it handles timeouts.
+//!
+//! - `sending` has the states of the sending direction, `receiving` those of the receiving one.
+//! - `judge` leads from state to state by evidence and its absence; `hysteresis` counts how many
+//!   confirmations are enough, `watch` measures silence.
+//! - `schedule` says when a probe and when a judgement is due; `probes` and `reports` keep what is on
+//!   its way and what the peer has counted.
 #![cfg_attr(
     not(test),
     deny(clippy::unwrap_used, clippy::indexing_slicing, clippy::cast_possible_truncation)
 )]
 
 mod hysteresis;
+mod judge;
+mod notices;
 mod probes;
+mod receiving;
 mod reports;
+mod schedule;
+mod sending;
+mod state;
 mod timing;
 mod watch;
 
 use std::time::{Duration, Instant};
 
 use self::hysteresis::Hysteresis;
+use self::notices::Notices;
 use self::probes::Probes;
+use self::receiving::Receiving;
 use self::reports::Reports;
+use self::sending::Sending;
+pub use self::state::{Change, State};
 pub use self::timing::Timing;
 use self::watch::Watch;
 use crate::session::delay::rtt::Rtt;
 
 /// Probes sent in quick succession when a path is started, so that one that is lost costs nothing.
 const BURST: u32 = 3;
-/// Time between those.
-const BURST_INTERVAL: Duration = Duration::from_millis(20);
-/// While traffic flows, a path that is not up is probed every keepalive for so long after the last
-/// sign of hope: its start, its death, the first traffic, a proof, the first frame after silence.
-const EAGER: Duration = Duration::from_secs(60);
-/// The same while the connection is idle. Each proof counts as hope, so that a path that returns is
-/// up soon nevertheless.
-const EAGER_WHEN_IDLE: Duration = Duration::from_secs(5);
-/// Time between two probes after that, while traffic flows.
-const PATIENT_INTERVAL: Duration = Duration::from_millis(500);
-/// While the connection is idle, a probe without an answer is repeated so many times at once, since
-/// the next regular one is far away.
-const REPEATS_WHEN_IDLE: u32 = 3;
-
-/// What is held of the sending direction of a path.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum State {
-    /// Not proven since its start; or dead before, and some of the proofs needed have come.
-    Probing,
-    /// The peer has recently proven that it hears us here.
-    Up,
-    /// It was up, and the peer has ceased to prove that it hears us here.
-    Dead,
-}
-
-/// What is held of a path now, as it differs from what was said before.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Change {
-    /// The sending direction.
-    pub state: State,
-    /// Whether the receiving direction is silent: nothing has arrived for so long that nothing
-    /// should be waited for.
-    pub silent: bool,
-}
 
 /// Liveness of one path, as seen from one of its ends.
 #[derive(Clone, Debug)]
@@ -71,32 +54,23 @@ pub struct Liveness {
     timing: Timing,
     /// Traffic flows.
     active: bool,
-    suspended: bool,
-    state: State,
+    sending: Sending,
+    receiving: Receiving,
+    /// The time at which [`Self::state`] became what it is.
     since: Instant,
-    silent: bool,
-    /// Was dead since its start: falls back to [`State::Dead`] when proofs cease.
-    returning: bool,
-    /// The last death, or the start.
-    fell: Instant,
-    /// One of the proofs since then is of a later time. A report is not, if it is about what arrived
-    /// before.
-    certain: bool,
-    sending: Watch,
-    receiving: Watch,
+    /// The evidence that the sending direction works.
+    evidence: Watch,
     probes: Probes,
     reports: Reports,
     rtt: Rtt,
     hysteresis: Hysteresis,
-    /// The last sign of hope.
-    hope: Instant,
-    /// When something is to be done next, as of the last call.
+    /// The last time that something gave reason to probe often.
+    encouraged: Instant,
+    /// The time at which something is due next, as of the last call.
     planned: Option<Instant>,
-    /// When this process last stood still.
+    /// The last time that this process stood still.
     awake: Instant,
-    /// What [`Liveness::handle_timeout`] returned last, and when that became different.
-    reported: Option<Change>,
-    changed: Instant,
+    notices: Notices,
     deaths: u32,
 }
 
@@ -108,24 +82,18 @@ impl Liveness {
         let mut liveness = Self {
             timing: timing.bounded(),
             active: true,
-            suspended: false,
-            state: State::Probing,
+            sending: Sending::start(now),
+            receiving: Receiving::new(now),
             since: now,
-            silent: true,
-            returning: false,
-            fell: now,
-            certain: false,
-            sending: Watch::new(now),
-            receiving: Watch::new(now),
+            evidence: Watch::new(now),
             probes: Probes::new(BURST),
             reports: Reports::default(),
             rtt: Rtt::new(),
             hysteresis: Hysteresis::new(),
-            hope: now,
+            encouraged: now,
             planned: None,
             awake: now,
-            reported: None,
-            changed: now,
+            notices: Notices::new(now),
             deaths: 0,
         };
         if liveness.timing.is_off() {
@@ -148,15 +116,16 @@ impl Liveness {
         if timing.is_off() {
             self.probes = Probes::new(0);
             self.reports = Reports::default();
-            if !self.suspended {
+            if !self.sending.is_suspended() {
                 self.trust(now);
             }
         } else if was_off {
-            (self.sending, self.receiving) = (Watch::new(now), Watch::new(now));
-            self.hope = now;
+            self.evidence = Watch::new(now);
+            self.receiving.restart(now);
+            self.encouraged = now;
         } else {
             // The last signs of life are as old as the timers from before allowed.
-            self.excuse(now);
+            self.exempt(now);
         }
         self.plan(now);
     }
@@ -166,8 +135,8 @@ impl Liveness {
     pub fn set_active(&mut self, now: Instant, active: bool) {
         self.notice(now);
         if active && !self.active {
-            self.excuse(now);
-            self.hope = now;
+            self.exempt(now);
+            self.encouraged = now;
         }
         self.active = active;
         self.plan(now);
@@ -177,8 +146,7 @@ impl Liveness {
     /// addresses is a new one. What was learnt before counts no longer, except that a path that
     /// kept failing remains held back.
     pub fn restart(&mut self, now: Instant) {
-        self.suspended = false;
-        self.begin(now);
+        self.begin(now, Sending::start(now));
         self.probes = Probes::new(BURST);
         self.rtt = Rtt::new();
         if self.timing.is_off() {
@@ -195,8 +163,8 @@ impl Liveness {
             self.notice(now);
             self.probes = Probes::new(0);
             self.rtt = Rtt::new();
-            self.hope = now;
-            self.prove(now, now);
+            self.encouraged = now;
+            self.confirm(now, now);
             self.plan(now);
         }
     }
@@ -210,8 +178,8 @@ impl Liveness {
 
     /// No other path works: the proofs that there are are enough, however many the path needs, if one
     /// is of the time since its death. A path that kept failing is held back again after the next one.
-    pub fn make_do(&mut self, now: Instant) {
-        if self.state == State::Probing && self.certain && self.hysteresis.is_counting() {
+    pub fn fall_back_to(&mut self, now: Instant) {
+        if self.sending.is_certain() && self.hysteresis.is_counting() {
             self.notice(now);
             self.rise(now);
             self.plan(now);
@@ -223,8 +191,7 @@ impl Liveness {
     /// what is on its way has arrived.
     pub fn suspend(&mut self, now: Instant) {
         self.notice(now);
-        self.suspended = true;
-        self.begin(now);
+        self.begin(now, Sending::Suspended);
         self.probes = Probes::new(0);
         self.plan(now);
     }
@@ -238,7 +205,7 @@ impl Liveness {
         if now - sample >= self.awake {
             self.rtt.record(sample);
         }
-        self.prove(now, now);
+        self.confirm(now, now);
         self.handle_frame(now);
         true
     }
@@ -258,7 +225,7 @@ impl Liveness {
         if self.probes.last().is_some()
             && let Some(since) = self.reports.handle(now, frames)
         {
-            self.prove(now, since);
+            self.confirm(now, since);
         }
         self.plan(now);
     }
@@ -266,12 +233,10 @@ impl Liveness {
     /// An authenticated frame arrived on this path.
     pub fn handle_frame(&mut self, now: Instant) {
         self.notice(now);
-        self.receiving.sign(now);
-        if self.silent {
-            self.silent = false;
-            self.changed = now;
+        if self.receiving.hear(now) {
+            self.notices.change(now);
             // A path that recovers is likely to do so in both directions.
-            self.hope = now;
+            self.encouraged = now;
         }
         self.plan(now);
     }
@@ -314,32 +279,31 @@ impl Liveness {
         self.judge_sending(now);
         self.judge_receiving(now);
         self.plan(now);
-        let change = Change { state: self.state, silent: self.silent };
-        let told = self.reported.replace(change) == Some(change);
-        (!told).then_some(change)
+        self.notices.report(self.now())
     }
 
     /// When [`Liveness::handle_timeout`] and then [`Liveness::poll_probe`] are to be called next. After
     /// both were, it is later than their `now`.
     #[must_use]
     pub fn next_timeout(&self) -> Option<Instant> {
-        let told = self.reported == Some(Change { state: self.state, silent: self.silent });
-        let untold = (!told).then_some(self.changed);
-        let times = [untold, self.next_probe(), self.sending_deadline(), self.receiving_deadline()];
+        let report = self.notices.due(self.now());
+        let times = [report, self.next_probe(), self.sending_deadline(), self.receiving_deadline()];
         times.into_iter().flatten().min()
     }
+}
 
+impl Liveness {
     /// The sending direction.
     #[must_use]
     pub fn state(&self) -> State {
-        self.state
+        self.sending.state()
     }
 
     /// Whether the receiving direction is silent: no authenticated frame for as long as the peer may
     /// be silent without the path being dead, or none at all yet.
     #[must_use]
     pub fn is_silent(&self) -> bool {
-        self.silent
+        self.receiving.is_silent()
     }
 
     /// Whether what is sent here now may not arrive: the path is not up, or evidence is overdue. Then
@@ -347,8 +311,8 @@ impl Liveness {
     /// judgement of its own direction depends on it.
     #[must_use]
     pub fn is_doubtful(&self, now: Instant) -> bool {
-        let overdue = || self.sending.overdue(self.interval_when_up(), self.answer_expected());
-        !self.timing.is_off() && (self.state != State::Up || overdue() <= now)
+        let overdue = || self.evidence.overdue(self.interval_when_up(), self.answer_expected());
+        !self.timing.is_off() && (!self.sending.is_up() || overdue() <= now)
     }
 
     /// The round-trip time since the last start.
@@ -360,7 +324,7 @@ impl Liveness {
     /// When the peer confirmed last that it hears us on this path; `now` where liveness is off.
     #[must_use]
     pub fn confirmed_at(&self, now: Instant) -> Instant {
-        if self.timing.is_off() { now } else { self.sending.last() }
+        if self.timing.is_off() { now } else { self.evidence.last() }
     }
 
     /// When the state became what it is.
@@ -377,216 +341,17 @@ impl Liveness {
 
     /// How many proofs in a row the path needs (at the last start or death) before it is up.
     #[must_use]
-    pub fn proofs_needed(&self) -> u32 {
+    pub fn confirmations_needed(&self) -> u32 {
         self.hysteresis.needed()
     }
 
-    /// How long the last evidence is good for, as traffic flows or not.
-    #[must_use]
-    pub fn dead_after(&self) -> Duration {
-        let late = self.answer_expected() + self.interval_when_up();
-        let default = late.max(self.interval_when_up() * 3);
-        match self.timing.dead {
-            Some(dead) if self.active => dead,
-            Some(dead) => dead.max(default),
-            None => default,
-        }
-    }
-
-    /// The probes on their way: never more than 128.
+    /// Returns the number of probes on their way: never more than 128.
     #[must_use]
     pub fn outstanding(&self) -> usize {
         self.probes.outstanding()
     }
 
-    /// How long silence must last when nothing was asked before: `dead` may be shorter than the
-    /// round-trip time, the first answer never is.
-    fn allowance(&self) -> Duration {
-        self.dead_after().max(self.answer_expected() + self.interval_when_up())
-    }
-
-    /// SRTT + 4 RTTVAR, as far as known.
-    fn answer_expected(&self) -> Duration {
-        self.rtt.longest_expected().unwrap_or_default()
-    }
-
-    fn is_watched(&self) -> bool {
-        !self.suspended && !self.timing.is_off()
-    }
-
-    /// Time between two regular probes of a path that is up.
-    fn interval_when_up(&self) -> Duration {
-        if self.active { self.timing.keepalive } else { self.timing.idle }
-    }
-
-    /// Until when a path that is not up is probed every keepalive.
-    fn eager_until(&self) -> Instant {
-        self.hope + if self.active { EAGER } else { EAGER_WHEN_IDLE }
-    }
-
-    /// Time between two probes of a path that is not up and has not been for long.
-    fn patient_interval(&self) -> Duration {
-        let Timing { keepalive, idle, .. } = self.timing;
-        if self.active { PATIENT_INTERVAL.clamp(keepalive, idle) } else { idle }
-    }
-
-    /// Time between the last probe and the next regular one, before jitter.
-    fn interval(&self) -> Duration {
-        let keepalive = self.timing.keepalive;
-        match (self.state, self.probes.last()) {
-            (State::Up, _) => self.interval_when_up(),
-            (_, Some(last)) if last + self.probes.jittered(keepalive) > self.eager_until() => {
-                self.patient_interval()
-            }
-            _ => keepalive,
-        }
-    }
-
-    fn next_probe(&self) -> Option<Instant> {
-        if !self.is_watched() {
-            return None;
-        }
-        let Some(last) = self.probes.last() else { return Some(self.hope) };
-        let keepalive = self.timing.keepalive;
-        if self.probes.burst > 0 {
-            return Some(last + BURST_INTERVAL.min(keepalive));
-        }
-        let regular = last + self.probes.jittered(self.interval());
-        Some(self.extra_probe(last).map_or(regular, |extra| extra.min(regular)))
-    }
-
-    /// A path that is up is probed more often while evidence is overdue, so that lost probes are not
-    /// taken for a dead path: four times as often while traffic flows, a few times every keepalive
-    /// when idle.
-    fn extra_probe(&self, last: Instant) -> Option<Instant> {
-        let asked = self.probes.asked().filter(|_| self.state == State::Up)?;
-        let keepalive = self.timing.keepalive;
-        let answer = self.answer_expected();
-        if self.active {
-            Some(self.sending.overdue(keepalive, answer).max(last + keepalive / 4))
-        } else if self.probes.unanswered() <= REPEATS_WHEN_IDLE {
-            Some((asked + answer + keepalive / 4).max(last + keepalive))
-        } else {
-            None
-        }
-    }
-
-    /// When the path is dead, or is so again, without further evidence.
-    fn sending_deadline(&self) -> Option<Instant> {
-        let judged = match self.state {
-            State::Up => true,
-            State::Probing => self.hysteresis.is_counting(),
-            State::Dead => false,
-        };
-        let deadline = || self.sending.deadline(self.dead_after(), self.allowance());
-        (judged && self.is_watched()).then(deadline)
-    }
-
-    fn receiving_deadline(&self) -> Option<Instant> {
-        let deadline = || self.receiving.deadline(self.dead_after(), self.allowance());
-        (!self.silent && !self.timing.is_off()).then(deadline)
-    }
-
-    /// Both directions are excused: their silence counts from now on.
-    fn excuse(&mut self, now: Instant) {
-        let question_open = self.probes.asked().is_some();
-        self.sending.excuse(now, question_open);
-        self.receiving.excuse(now, question_open);
-    }
-
-    /// The beginning of every call. If something was to be done so long ago that this process cannot have
-    /// run in the meantime, then what has arrived since may still wait to be read.
-    fn notice(&mut self, now: Instant) {
-        let grace = self.timing.keepalive / 4;
-        if self.planned.is_some_and(|time| now.saturating_duration_since(time) > grace) {
-            self.awake = now;
-            self.excuse(now);
-        }
-    }
-
-    /// The end of every call: what it made due, it made due now.
-    fn plan(&mut self, now: Instant) {
-        let times = [self.next_probe(), self.sending_deadline(), self.receiving_deadline()];
-        self.planned = times.into_iter().flatten().min().map(|time| time.max(now));
-    }
-
-    fn judge_sending(&mut self, now: Instant) {
-        if self.sending_deadline().is_none_or(|deadline| deadline > now) {
-            return;
-        }
-        self.certain = false;
-        if self.state == State::Up {
-            self.fell = now;
-            self.deaths = self.deaths.saturating_add(1);
-            self.hysteresis.die(now);
-            self.returning = true;
-            self.hope = now;
-        } else {
-            self.hysteresis.lapse();
-        }
-        if self.returning {
-            self.set_state(now, State::Dead);
-        }
-    }
-
-    fn judge_receiving(&mut self, now: Instant) {
-        if self.receiving_deadline().is_some_and(|deadline| deadline <= now) {
-            self.silent = true;
-            self.changed = now;
-        }
-    }
-
-    /// The peer has heard us on this path, not before `since`.
-    fn prove(&mut self, now: Instant, since: Instant) {
-        self.probes.answered(since);
-        if self.state == State::Up {
-            self.sending.sign(since);
-            return;
-        }
-        self.sending.sign(now);
-        self.hope = now;
-        self.certain |= since >= self.fell;
-        // Three quarters: at a keepalive's distance, whatever the jitter.
-        if self.hysteresis.prove(now, self.timing.keepalive * 3 / 4) {
-            self.rise(now);
-        } else {
-            self.set_state(now, State::Probing);
-        }
-    }
-
-    /// The proofs are enough.
-    fn rise(&mut self, now: Instant) {
-        self.hysteresis.rise(now);
-        self.probes.burst = 0;
-        self.set_state(now, State::Up);
-    }
-
-    /// Back to the beginning, whatever was before.
-    fn begin(&mut self, now: Instant) {
-        self.returning = false;
-        (self.fell, self.certain) = (now, false);
-        self.reports = Reports::default();
-        self.hysteresis.restart();
-        self.hope = now;
-        self.set_state(now, State::Probing);
-    }
-
-    /// Liveness is off: the path counts as proven, in both directions.
-    fn trust(&mut self, now: Instant) {
-        self.returning = false;
-        self.hysteresis.restart();
-        self.set_state(now, State::Up);
-        if self.silent {
-            self.silent = false;
-            self.changed = now;
-        }
-    }
-
-    fn set_state(&mut self, now: Instant, state: State) {
-        if self.state != state {
-            self.state = state;
-            self.since = now;
-            self.changed = now;
-        }
+    fn now(&self) -> Change {
+        Change { state: self.state(), silent: self.is_silent() }
     }
 }

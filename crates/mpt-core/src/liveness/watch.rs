@@ -1,21 +1,21 @@
-//! One direction of a path under watch: when it last gave a sign of life, and since when its
-//! absence counts.
+//! The silence of one direction of a path: when the direction last gave a sign of life, and since
+//! when the absence of one counts.
 
 use std::time::{Duration, Instant};
 
-/// The last sign of life of one direction, and the last excuse for there being none.
+/// The last sign of life of one direction, and the last exemption for there being none.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Watch {
     last: Instant,
-    excused: Instant,
+    exempted: Instant,
 }
 
 impl Watch {
     pub(super) fn new(now: Instant) -> Self {
-        Self { last: now, excused: now }
+        Self { last: now, exempted: now }
     }
 
-    /// A sign of life.
+    /// Takes a sign of life.
     pub(super) fn sign(&mut self, now: Instant) {
         self.last = self.last.max(now);
     }
@@ -28,23 +28,23 @@ impl Watch {
     /// Absence counts from now on: nothing was asked before (the connection was idle), or nobody
     /// listened (the process stood still). While a question is open, that is granted at most once
     /// between two signs of life, otherwise traffic that comes and goes would keep a dead path up.
-    pub(super) fn excuse(&mut self, now: Instant, question_open: bool) -> bool {
-        let granted = !question_open || self.excused <= self.last;
+    pub(super) fn exempt(&mut self, now: Instant, question_open: bool) -> bool {
+        let granted = !question_open || self.exempted <= self.last;
         if granted {
-            self.excused = now;
+            self.exempted = now;
         }
         granted
     }
 
-    /// When signs of life begin to be overdue that come every `interval`, or after an excuse within
+    /// When signs of life begin to be overdue that come every `interval`, or after an exemption within
     /// `answer`: half an interval late.
     pub(super) fn overdue(&self, interval: Duration, answer: Duration) -> Instant {
-        (self.last + interval).max(self.excused + answer) + interval / 2
+        (self.last + interval).max(self.exempted + answer) + interval / 2
     }
 
     /// When the direction counts as lost: `dead_after` the last sign, and not before `allowance` has
-    /// passed since the last excuse.
+    /// passed since the last exemption.
     pub(super) fn deadline(&self, dead_after: Duration, allowance: Duration) -> Instant {
-        (self.last + dead_after).max(self.excused + allowance)
+        (self.last + dead_after).max(self.exempted + allowance)
     }
 }

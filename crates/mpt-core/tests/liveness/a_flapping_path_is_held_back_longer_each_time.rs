@@ -27,7 +27,7 @@ fn up_to_24_proofs() {
         for needed in [6, 12, 24, 24, 24] {
             let took = flap(&mut world);
             let last = &world.ends[0].liveness[0];
-            assert_eq!(last.proofs_needed(), needed, "seed {seed}");
+            assert_eq!(last.confirmations_needed(), needed, "seed {seed}");
             // Reports count as well as echoes, so that two proofs may be closer than two probes.
             let least = ms(75) * (needed - 1);
             assert!(took >= least && took <= ms(110) * (needed + 1), "seed {seed}: {took:?}");
@@ -35,10 +35,10 @@ fn up_to_24_proofs() {
         // Not soon after its rise, but no minute either: neither more nor less.
         world.run(Duration::from_secs(30));
         flap(&mut world);
-        assert_eq!(world.ends[0].liveness[0].proofs_needed(), 24);
+        assert_eq!(world.ends[0].liveness[0].confirmations_needed(), 24);
         world.run(Duration::from_secs(60));
         flap(&mut world);
-        assert_eq!(world.ends[0].liveness[0].proofs_needed(), 3);
+        assert_eq!(world.ends[0].liveness[0].confirmations_needed(), 3);
     }
 }
 
@@ -90,5 +90,5 @@ fn bringing_its_interface_up_and_down_is_not_held_against_it() {
     flap(&mut world);
     let now = world.now;
     world.ends[0].liveness[0].restart(now);
-    assert_eq!(world.ends[0].liveness[0].proofs_needed(), 6);
+    assert_eq!(world.ends[0].liveness[0].confirmations_needed(), 6);
 }

@@ -258,7 +258,7 @@ impl Checked {
                 now
             };
         }
-        assert!(self.path.outstanding() <= 128 && self.path.proofs_needed() <= 24);
+        assert!(self.path.outstanding() <= 128 && self.path.confirmations_needed() <= 24);
         assert!(self.path.since() == now || before == after);
         self.handle_timeout();
     }

@@ -24,7 +24,7 @@ impl Session {
         self.hand_over(now, shared, tunnels);
         self.judge(now, connection, shared);
         if self.paths.iter().all(|path| path.liveness.state() != State::Up) {
-            self.paths.iter_mut().for_each(|path| path.liveness.make_do(now));
+            self.paths.iter_mut().for_each(|path| path.liveness.fall_back_to(now));
             self.judge(now, connection, shared);
         }
         self.apply(now, tunnels);
