@@ -126,7 +126,7 @@ pub(crate) enum Operation {
         /// Only this path
         #[arg(long, value_name = "PATH", add = ArgValueCompleter::new(completions::paths))]
         path: Option<String>,
-        /// Distance of the probes, from 10ms to 60s, such as 50ms; 0: none, only carrier and administrator decide
+        /// Probe interval, from 10ms to 60s, such as 50ms; 0: no probes, only carrier and administrator decide
         #[arg(value_name = "TIME", value_parser = keepalive)]
         keepalive: Duration,
     },

@@ -120,13 +120,13 @@ pub enum Change {
         /// Its name.
         connection: String,
     },
-    /// Changes the distance of the probes.
+    /// Changes the probe interval.
     SetKeepalive {
         /// Name of the connection.
         connection: String,
         /// Name of the path; `None`: all.
         path: Option<String>,
-        /// Distance of the probes; zero: none.
+        /// Probe interval; zero: no probes.
         keepalive: Duration,
     },
 }

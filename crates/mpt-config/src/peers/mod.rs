@@ -36,11 +36,11 @@ pub struct Peer {
 /// How often paths are probed, and when one is held for dead.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Timing {
-    /// Distance of the probes while packets flow; zero: no probes, so that only carrier and administrator decide.
+    /// Probe interval while packets flow; zero: no probes, so that only carrier and administrator decide.
     pub keepalive: Duration,
     /// The same while nothing flows. Not shorter than `keepalive`.
     pub idle_keepalive: Duration,
-    /// After how long without a proof a path is dead; `None`: as its round-trip time suggests. Longer than `keepalive`.
+    /// Time without confirmation after which a path is dead; `None`: as its round-trip time suggests. Longer than `keepalive`.
     pub dead: Option<Duration>,
 }
 

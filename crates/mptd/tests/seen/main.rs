@@ -9,11 +9,13 @@ mod browser;
 mod command_line;
 mod dashboard;
 mod machines;
+mod shell;
 mod terminal;
 
 mod a_browser_draws_the_dashboard;
 mod names_are_resolved_through_the_tunnel;
 mod prometheus_understands_the_metrics;
+mod the_commands_of_operations_work;
 mod the_dashboard_serves_who_may_look;
 mod the_pictures_of_the_readme_are_true;
 mod the_status_follows_the_tunnel;

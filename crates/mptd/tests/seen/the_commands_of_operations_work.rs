@@ -1,0 +1,150 @@
+//! The commands and configurations of docs/operations.md, sections 2 to 4, 7 and 13, run as they stand there.
+
+use std::net::IpAddr;
+
+use crate::hosts::{Host, wait_for};
+use crate::machines::carry;
+use crate::shell::Shell;
+
+const OPERATIONS: &str = include_str!("../../../../docs/operations.md");
+
+/// A part of the document: from the heading that begins so to the next one of its level.
+fn section(heading: &str) -> &'static str {
+    let text = OPERATIONS.split(&format!("\n{heading}")).nth(1).expect(heading);
+    let level = heading.split(' ').next().unwrap();
+    text.split(&format!("\n{level} ")).next().unwrap()
+}
+
+/// The commands of a text: lines that are indented by four spaces, without comments.
+fn commands(text: &str) -> Vec<&str> {
+    let outside = text.split("```").step_by(2);
+    let lines = outside.flat_map(str::lines).filter_map(|line| line.strip_prefix("    "));
+    lines.map(|line| line.split("  #").next().unwrap().trim_end()).collect()
+}
+
+/// The configurations of a text.
+fn configurations(text: &str) -> Vec<&str> {
+    text.split("```toml\n").skip(1).filter_map(|rest| rest.split("```").next()).collect()
+}
+
+/// The only command that begins so.
+fn only<'a>(commands: &[&'a str], beginning: &str) -> &'a str {
+    let found: Vec<_> = commands.iter().filter(|it| it.starts_with(beginning)).collect();
+    assert_eq!(found.len(), 1, "{beginning}: {commands:?}");
+    found[0]
+}
+
+/// Makes a key by the commands that are named, and returns the public one.
+fn key(shell: &mut Shell, commands: &[&str]) -> String {
+    shell.succeeds(only(commands, "mpt genkey"));
+    let public = shell.succeeds(only(commands, "mpt pubkey")).trim().to_owned();
+    assert_eq!(public.len(), 44, "{public}");
+    public
+}
+
+fn check_and_start(shell: &mut Shell, config: &str) {
+    shell.write("/etc/mpt/mpt.toml", config);
+    let checked = shell.succeeds("mptd --check");
+    assert!(checked.contains(" 0 warnings"), "{checked}");
+    shell.start("mptd");
+}
+
+fn wait_until_shown(shell: &mut Shell, command: &str, expected: &[&str]) -> String {
+    wait_for(&format!("{expected:?} in {command}"), || {
+        let (_, shown) = shell.run(command);
+        expected.iter().all(|it| shown.contains(it)).then_some(shown)
+    })
+}
+
+#[test]
+fn two_sites_and_a_dashboard_inside_the_tunnel() {
+    let (a, b) = (Host::new("a"), Host::new("b"));
+    a.cable("eth0", &["192.0.2.1/24"], (&b, "eth0", &["192.0.2.2/24"]));
+    a.cable("eth1", &["198.51.100.1/24"], (&b, "eth1", &["198.51.100.2/24"]));
+    a.add_address("lo", "192.168.1.1/24");
+    b.add_address("lo", "192.168.2.1/24");
+    let text = section("## 2. Two sites");
+    let (commands, configs) = (commands(text), configurations(text));
+    let [config_a, config_b] = configs[..] else { panic!("{configs:?}") };
+    assert_eq!(only(&commands, "mptd"), "mptd --check");
+    let forward = only(&commands, "sysctl");
+    assert_eq!(only(&commands, "systemctl"), "systemctl enable --now mptd");
+
+    let [mut at_a, mut at_b] = [Shell::new(&a), Shell::new(&b)];
+    let [key_a, key_b] = [key(&mut at_a, &commands), key(&mut at_b, &commands)];
+    at_a.succeeds(forward);
+    at_b.succeeds(forward);
+    check_and_start(&mut at_a, &config_a.replace("PUBLIC KEY OF B", &key_b));
+    check_and_start(&mut at_b, &config_b.replace("PUBLIC KEY OF A", &key_a));
+    let shown = wait_until_shown(&mut at_a, only(&commands, "mpt show"), &["connection b: up"]);
+    assert!(shown.contains("line1") && shown.contains("line2"), "{shown}");
+    at_a.succeeds(&only(&commands, "ping").replace("ping ", "ping -c 2 -w 15 "));
+    at_a.succeeds("ping -c 2 -w 15 -I 192.168.1.1 192.168.2.1");
+    wait_until_shown(&mut at_a, "mpt status", &["mpt up", "sealed with"]);
+
+    let served = self::commands(section("### `mpt dashboard`"));
+    at_a.succeeds(only(&served, "openssl"));
+    at_a.start(only(&served, "mpt dashboard --listen"));
+    let ask = "curl --silent --max-time 5 --output /dev/null --write-out '%{http_code}'";
+    let page = "http://10.9.0.1:4780/health";
+    wait_until_shown(&mut at_b, &format!("{ask} {page}"), &["401"]);
+    let token = at_a.succeeds("cat /etc/mpt/dashboard.token");
+    let bearer = format!("{ask} --header 'Authorization: Bearer {}' {page}", token.trim());
+    wait_until_shown(&mut at_b, &bearer, &["200"]);
+}
+
+#[test]
+fn an_office_a_concentrator_and_a_controller() {
+    let [office, concentrator, router] = ["office", "concentrator", "router"].map(Host::new);
+    router.sysctl("net/ipv4/ip_forward", "1");
+    concentrator.cable("eth0", &["198.51.100.1/24"], (&router, "server", &["198.51.100.254/24"]));
+    concentrator.ip("route add default via 198.51.100.254");
+    for (uplink, network, metric) in [("eth0", "10.1.0", 100), ("wwan0", "192.0.2", 200)] {
+        let (own, gateway) = (format!("{network}.7/24"), format!("{network}.1/24"));
+        office.cable(uplink, &[&own], (&router, &format!("to-{uplink}"), &[&gateway]));
+        office.ip(&format!("route add default via {network}.1 dev {uplink} metric {metric}"));
+    }
+    let text = section("## 3. An office");
+    let (keys, configs) = (commands(text), configurations(text));
+    let [at_server, at_client] = configs[..] else { panic!("{configs:?}") };
+    let [mut server, mut client] = [Shell::new(&concentrator), Shell::new(&office)];
+    let [server_key, client_key] = [key(&mut server, &keys), key(&mut client, &keys)];
+    check_and_start(&mut server, &at_server.replace("PUBLIC KEY OF THE OFFICE", &client_key));
+    // What the DNS would say.
+    client.succeeds("echo 198.51.100.1 vpn.example.org >>/etc/hosts");
+    let config = at_client.replace("PUBLIC KEY OF THE CONCENTRATOR", &server_key);
+    check_and_start(&mut client, &config);
+    wait_until_shown(&mut client, "mpt status", &["mpt up", "dsl", "lte"]);
+    wait_until_shown(&mut server, "mpt show", &["connection anna.office: up"]);
+    wait_until_shown(&mut server, "mpt client list", &["anna", "2 of 2"]);
+    client.succeeds("ping -c 2 -w 15 10.8.0.1");
+
+    // Section 13: the office steers the concentrator.
+    let elsewhere = section("## 13. Daemons elsewhere");
+    let (steering, configs) = (commands(elsewhere), configurations(elsewhere));
+    let controller_key = key(&mut client, &steering);
+    let table = configs[0].replace("PUBLIC KEY OF THE CONTROLLER", &controller_key);
+    server.succeeds(&format!("cat >>/etc/mpt/mpt.toml <<'END-OF-FILE'\n{table}\nEND-OF-FILE"));
+    server.succeeds("mpt reload");
+    let show = only(&steering, "mpt --remote");
+    let show = show.replace("PUBLIC_KEY_OF_THE_DAEMON", &server_key);
+    let shown = client.succeeds(&show);
+    assert!(shown.contains("connection anna.office: up"), "{shown}");
+
+    // Section 4: everything through the concentrator.
+    let internet = section("## 4. The Internet");
+    let line = internet.split("```toml\n").nth(1).unwrap().lines().next().unwrap();
+    let networks = line.split('#').next().unwrap().trim();
+    client.write("/etc/mpt/mpt.toml", &config.replace("networks = [\"10.8.0.0/24\"]", networks));
+    client.succeeds("mpt reload");
+    let in_section_4 = commands(internet);
+    for command in
+        in_section_4.iter().filter(|it| it.starts_with("sysctl") || it.starts_with("nft"))
+    {
+        server.succeeds(command);
+    }
+    let route = client.succeeds(only(&in_section_4, "ip route get"));
+    assert!(route.contains("dev mpt0"), "{route}");
+    let source = carry(&office, &router, "198.51.100.254");
+    assert_eq!(source, "198.51.100.1".parse::<IpAddr>().unwrap(), "the concentrator's address");
+}
