@@ -174,6 +174,11 @@ impl Daemon {
         self.process.id()
     }
 
+    /// Its control socket.
+    pub(crate) fn socket(&self) -> &Path {
+        &self.socket
+    }
+
     /// Everything it tells on its control socket.
     pub(crate) fn snapshot(&self) -> Result<Snapshot> {
         match self.request(mpt_api::Command::Show)? {

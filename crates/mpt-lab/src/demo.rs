@@ -10,6 +10,7 @@ use mpt_text::table::Table;
 use crate::daemon::{self, Settings, Tunnel};
 use crate::interrupt::Interrupt;
 use crate::iperf::{self, Load, Server, Transfer};
+use crate::live;
 use crate::progress::Progress;
 use crate::topology::{End, PathSpec, Topology};
 
@@ -17,6 +18,10 @@ use crate::topology::{End, PathSpec, Topology};
 const REQUIRED: f64 = 0.95;
 /// What making namespaces and starting daemons takes, for the progress bar.
 const PREPARATION: Duration = Duration::from_secs(1);
+/// What to do next.
+const LIVE: &str = "\
+See it live: make demo LAB=--live keeps such a tunnel, with traffic, and says how to look at it with mpt top and in a browser.
+Make one of your own: sudo mpt setup server, and mpt join on another host (README.md).";
 
 /// Options of `mpt-lab demo`.
 #[derive(Debug, Args)]
@@ -27,15 +32,21 @@ pub(crate) struct Options {
     /// Rate of each path, in Mbit/s
     #[arg(long, default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..))]
     rate: u32,
+    /// Measure nothing, and keep a tunnel with traffic until Ctrl-C, to look at
+    #[arg(long)]
+    live: bool,
     /// The daemon to run [default: mptd beside this program]
     #[arg(long, value_name = "FILE")]
     mptd: Option<PathBuf>,
 }
 
-/// Runs the demonstration, prints its table, and fails below 95 % efficiency.
+/// Runs the demonstration, prints its table and how to go on, and fails below 95 % efficiency.
 /// `laboratory`: the path of this executable.
 pub(crate) fn run(options: &Options, laboratory: &Path, interrupt: &Interrupt) -> Result<()> {
     let program = daemon::program(options.mptd.clone(), laboratory)?;
+    if options.live {
+        return live::run(options.rate, &program, interrupt);
+    }
     let each = Duration::from_secs(options.seconds);
     let mut progress = Progress::new(PREPARATION + 3 * each);
     progress.step("two hosts, two paths, two daemons", PREPARATION);
@@ -72,6 +83,7 @@ pub(crate) fn run(options: &Options, laboratory: &Path, interrupt: &Interrupt) -
             REQUIRED * 100.0
         );
     }
+    println!("{LIVE}");
     Ok(())
 }
 

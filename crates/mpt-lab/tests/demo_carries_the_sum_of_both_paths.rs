@@ -16,7 +16,8 @@ fn demo_carries_the_sum_of_both_paths() {
         (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
 
     assert!(output.status.success(), "{}\n{table}\n{errors}", output.status);
-    for line in ["path 1 alone", "path 2 alone", "tunnel over both", "efficiency"] {
+    let last = "See it live: make demo LAB=--live";
+    for line in ["path 1 alone", "path 2 alone", "tunnel over both", "efficiency", last] {
         assert!(table.contains(line), "no {line:?} in\n{table}");
     }
     assert_eq!(common::namespaces(pid), [""; 0]);
