@@ -116,7 +116,7 @@ fn remote(path: &Path, name: &str, found: &mut Findings) -> Option<IpAddr> {
     let fits =
         |address: &IpAddr| path.local.is_none_or(|local| local.is_ipv4() == address.is_ipv4());
     let all = (host.as_str(), path.remote_port).to_socket_addrs();
-    let advice = "look at /etc/resolv.conf; the resolver has to be reachable without the tunnel";
+    let advice = "check the spelling in remote, and /etc/resolv.conf; the resolver has to be reachable without the tunnel";
     match all.map(|all| all.map(|it| it.ip()).find(fits)) {
         Ok(Some(address)) => {
             found.ok("name", format!("{name}: {host} is {address}"));
@@ -128,7 +128,8 @@ fn remote(path: &Path, name: &str, found: &mut Findings) -> Option<IpAddr> {
             None
         }
         Err(error) => {
-            found.add(Level::Error, "name", format!("{name}: {host}: {error}"), advice);
+            let message = format!("{name}: the name {host} cannot be resolved: {error}");
+            found.add(Level::Error, "name", message, advice);
             None
         }
     }

@@ -119,7 +119,7 @@ pub(crate) fn run(
     status::run(&Status { watch: false, connection: None }, daemon, false, out)
 }
 
-/// What the command line leaves open, and who is at a terminal says.
+/// Decides what the command line leaves open: by questions at a terminal, otherwise by defaults.
 fn decide(wanted: &Join) -> Result<(Fallback, Vec<IpAddr>), Failed> {
     let asks = questions::can_ask() && !wanted.dry_run;
     // What is printed is for programs, too.

@@ -22,7 +22,7 @@ pub(crate) struct Place {
 /// How the daemon is started.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Start {
-    /// By systemd where it runs, else in the background
+    /// By systemd where it runs, otherwise in the background
     Auto,
     /// By systemd, now and at every boot
     Systemd,
@@ -164,10 +164,10 @@ pub(crate) struct Join {
     /// Network to reach through the tunnel, again for each; by default those that the server offers
     #[arg(long = "network", value_name = "NETWORK")]
     pub(crate) networks: Vec<IpNet>,
-    /// Traffic for the tunnel while no uplink works; who is at a terminal is asked, else direct
+    /// What traffic for the tunnel does while no uplink works; asked for at a terminal, otherwise direct
     #[arg(long, value_enum)]
     pub(crate) fallback: Option<Fallback>,
-    /// Name server to ask through the tunnel, again for each; who is at a terminal is asked, else none
+    /// Name server to ask through the tunnel, again for each; asked for at a terminal, otherwise none
     #[arg(long, value_name = "ADDRESS", conflicts_with = "no_dns")]
     pub(crate) dns: Vec<IpAddr>,
     /// Resolve names as before, and do not ask

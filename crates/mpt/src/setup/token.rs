@@ -67,7 +67,7 @@ pub(super) fn print(
     let time = humantime::format_duration(wanted.lifetime);
     Ok(writeln!(
         out,
-        "The line is good once, for {time} and until mptd is started again. Who has it can join: send it by a way that others cannot read.\n\
+        "The line is good once, for {time} and until mptd is started again. Whoever has it can join, so send it in a way that others cannot read.\n\
          It has the token {}; mpt setup token --revoke takes it back, and mpt setup token prints another line.",
         token.id
     )?)

@@ -156,7 +156,12 @@ impl Daemon {
             Ok(addresses) => addresses,
             Err(error) => {
                 if self.names.unknown.insert(name.clone()) {
-                    tracing::warn!(%error, name, "not resolved; asked for again and again");
+                    tracing::warn!(
+                        %error,
+                        name,
+                        "the name of the peer cannot be resolved, so its paths are down; check the spelling in remote and getent ahosts \
+                         NAME: the resolver has to be reachable without the tunnel. mptd goes on asking"
+                    );
                 }
                 return;
             }

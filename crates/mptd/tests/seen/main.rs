@@ -13,6 +13,7 @@ mod shell;
 mod terminal;
 
 mod a_browser_draws_the_dashboard;
+mod a_line_is_good_for_its_time;
 mod names_are_resolved_through_the_tunnel;
 mod prometheus_understands_the_metrics;
 mod the_commands_of_operations_work;

@@ -27,6 +27,7 @@ mod a_restart_of_the_server_breaks_no_stream;
 mod a_revoked_client_is_gone_at_once;
 mod a_revoked_peer_of_a_connection_is_gone_at_once;
 mod adaptive_mapping_beats_equal_shares;
+mod an_unresolved_name_is_told;
 mod caps_hold;
 mod clients_are_listed_and_disconnected;
 mod clients_behind_a_nat_are_told_apart_and_followed;
