@@ -93,18 +93,18 @@ fn sealed(connection: &Connection, session: &Session, found: &mut Findings) {
     match session.data {
         Some(DataState::PlainPeer) => found.add(
             Level::Warning,
-            "sealed data",
+            "sealing",
             format!("connection {name}: data is neither encrypted nor authenticated, since its peer does not seal"),
             "write seal = \"on\" at the peer, too",
         ),
         Some(DataState::Refused) => found.add(
             Level::Error,
-            "sealed data",
+            "sealing",
             format!("connection {name}: no data, since its peer does not seal"),
             "write seal = \"on\" at the peer, too; or seal = \"off\" here, if data may travel in the clear",
         ),
         Some(DataState::Aes256Gcm | DataState::Chacha20Poly1305) => {
-            found.ok("sealed data", format!("connection {name}: data is encrypted and authenticated"));
+            found.ok("sealing", format!("connection {name}: data is encrypted and authenticated"));
         }
         Some(DataState::Plain | DataState::Waiting | DataState::Unknown) | None => {}
     }

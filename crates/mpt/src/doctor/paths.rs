@@ -175,10 +175,14 @@ fn forwarding(config: &Config, found: &mut Findings) {
                 .iter()
                 .any(|it| it.networks.iter().any(|net| net.addr().is_ipv6() == v6))
     };
+    // A host that asks a server for its connections has most often no network behind it.
+    let asks = |it: &Connection| it.peer.as_ref().is_some_and(|peer| peer.create);
+    let alone = config.clients.is_empty() && config.connections.iter().all(asks);
+    let level = if alone { Level::Note } else { Level::Warning };
     for (v6, key) in [(false, "net.ipv4.ip_forward"), (true, "net.ipv6.conf.all.forwarding")] {
         match sysctl::forwarding(v6) {
             Some(false) if behind(v6) => found.add(
-                Level::Warning,
+                level,
                 "forward",
                 format!("{key} = 0: only this host itself can use the tunnel, no network behind it"),
                 format!("if there is one: write {key} = 1 into /etc/sysctl.d/mpt.conf and run sysctl --system"),

@@ -202,9 +202,10 @@ impl Uplink {
     fn of(path: &Path, sent: u128, now_ms: u64) -> Uplink {
         let liveness = path.liveness.as_ref();
         let estimate = path.estimate.as_ref();
+        // "More than 0" would say nothing.
         let capacity = |it: &mpt_api::Estimate| match it.bottleneck_seen {
-            true => it.rate,
-            false => it.delivered,
+            true => Some(it.rate),
+            false => Some(it.delivered).filter(|&rate| rate > 0),
         };
         let percent = (u128::from(path.sent.bits_per_second) * 100 + sent / 2).checked_div(sent);
         let source = path.local.map(|local| match path.source_ports.first() {
@@ -217,7 +218,7 @@ impl Uplink {
             down: path.down,
             sent_bits_per_second: path.sent.bits_per_second,
             received_bits_per_second: path.received.bits_per_second,
-            capacity_bits_per_second: estimate.map(capacity),
+            capacity_bits_per_second: estimate.and_then(capacity),
             capacity_reached: estimate.is_some_and(|it| it.bottleneck_seen),
             rtt_us: liveness.and_then(|it| it.rtt_us),
             jitter_us: match estimate {

@@ -347,6 +347,34 @@ mod test {
         assert!(again.accounts.is_empty(), "its month is over");
     }
 
+    /// A host that loses its power is left with the file that had reached the disk: at any time it lacks a minute at most.
+    #[test]
+    fn a_host_that_loses_its_power_has_lost_a_minute_at_most() {
+        let config = config("cap = \"1 GB/month\"");
+        let (running, after) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let mut caps = Caps::new(TimeZone::UTC, running.path());
+        let mut store = caps.open().unwrap();
+        let now = at("2026-06-20T00:00[UTC]");
+        let mut most = 0;
+        for second in 1..=300 {
+            caps.book(&now, &config, vec![(place(), Carried { sent: 1000, received: 0 })]);
+            let save = caps.save(false);
+            store.write(&save.entries, save.sync).unwrap();
+            // What had not been told to reach the disk is torn.
+            std::fs::copy(running.path().join("caps.json"), after.path().join("caps.json"))
+                .unwrap();
+            std::fs::write(after.path().join("caps.now"), "torn").unwrap();
+            let mut again = Caps::new(TimeZone::UTC, after.path());
+            drop(again.open().unwrap());
+            again.book(&now, &config, Vec::new());
+            let path = config.connections[0].path("lte").unwrap();
+            let kept = again.show("office", path).unwrap();
+            assert!(!kept.uncertain, "{second}");
+            most = most.max(second * 1000 - kept.sent);
+        }
+        assert!((1..=60_000).contains(&most), "{most}");
+    }
+
     #[test]
     fn what_cannot_be_kept_is_counted_and_said() {
         let config = config("cap = \"1 GB/month\"");

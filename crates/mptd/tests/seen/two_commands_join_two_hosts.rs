@@ -28,6 +28,7 @@ fn quick_start() -> Vec<Vec<String>> {
 fn the_quick_start_does_what_it_says() {
     let scene = Scene::new(1);
     let (client, server) = (&scene.clients[0], &scene.server);
+    client.host.sysctl("net/ipv4/ip_forward", "0");
     let before = [client.traces(), server.traces()];
     let commands = quick_start();
     let [setup, join, status, undo] = &commands[..] else { panic!("{commands:?}") };
@@ -53,7 +54,13 @@ fn the_quick_start_does_what_it_says() {
         assert!(joined.contains(&expected) && joined.contains("MTU 1500"), "{joined}");
     }
     assert!(joined.contains("sealed with") && joined.contains("mpt up"), "{joined}");
-    assert!(run(client, status, "").contains("mpt up"));
+    let shown = run(client, status, "");
+    assert!(shown.contains("mpt up") && !shown.contains(">0 "), "{shown}");
+    // Nothing is wrong for the doctor either. That this host passes nothing on is worth a note.
+    let config = client.directory.join("etc/mpt.toml");
+    let found = client.succeeds(&["doctor", "--config", config.to_str().unwrap()]);
+    assert!(found.contains("note    forward    net.ipv4.ip_forward = 0"), "{found}");
+    assert!(found.contains("sealing    connection server: data is encrypted"), "{found}");
 
     client.host.ip("route get 203.0.113.1");
     carry(&client.host, &server.host, INSIDE);
