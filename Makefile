@@ -21,7 +21,7 @@ help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 22
 
 .PHONY: demo
-demo: ## two hosts, two paths, one tunnel: builds it and shows what it carries
+demo: ## two hosts, two paths, one tunnel: builds it and shows what it carries; LAB=--live keeps one to look at
 	@scripts/setup demo
 	$(CARGO) build --release --locked -p mptd -p mpt -p mpt-lab
 	$(TARGET)/release/mpt-lab demo $(LAB)
