@@ -11,6 +11,7 @@ mod adaptive;
 pub mod advise;
 mod bucket;
 pub mod compat;
+mod erase;
 mod feedback;
 mod id;
 pub mod liveness;

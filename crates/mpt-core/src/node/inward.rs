@@ -3,18 +3,10 @@
 use std::net::SocketAddr;
 use std::time::Instant;
 
-use mpt_wire::control::frame::MAX_PROBE_FRAME_LEN;
 use mpt_wire::{ecn, gre};
 
 use super::{Node, PacketMemory};
 use crate::{DatagramDrop, SocketId};
-
-/// Room for one byte more than any frame has, so that a longer one is seen to be.
-pub(super) type FrameBuffer = [u8; MAX_PROBE_FRAME_LEN + 1];
-
-pub(super) fn frame_buffer() -> Box<FrameBuffer> {
-    Box::new([0; MAX_PROBE_FRAME_LEN + 1])
-}
 
 impl<P: Copy> Node<P> {
     /// A datagram (GRE header and what follows) has arrived on a socket. Its inner ECN and MSS fields

@@ -17,6 +17,7 @@
 //! here, before anything comes out or any timer runs.
 
 mod event;
+mod frame;
 mod inward;
 mod memory;
 mod outward;
@@ -30,7 +31,7 @@ use std::collections::{BTreeSet, VecDeque};
 use std::time::{Duration, Instant};
 
 pub use self::event::{Event, PathEvent};
-use self::inward::FrameBuffer;
+use self::frame::FrameBuffer;
 pub use self::memory::{Lent, PacketMemory, Span};
 pub use self::transmit::{Destination, Transmit};
 use crate::compat::Compat;
@@ -66,7 +67,7 @@ impl<P: Copy> Node<P> {
             tunnels: Tunnels::new(random.u64()),
             sessions: Sessions::new(*random.key()),
             prototypes: Compat::new(*random.key()),
-            frame: inward::frame_buffer(),
+            frame: frame::frame_buffer(),
             path_events: VecDeque::new(),
             changed: BTreeSet::new(),
             changed_at: None,

@@ -28,7 +28,6 @@ pub use engine::{
     RequestFailed, RequestRefused, SealState, SessionConfig, SessionCounters, SessionId,
     SessionPathId, SessionView, Sessions, TestConfig, TestRefused, TestView, Transmit,
 };
-pub(crate) use handshake::STACK;
 pub use handshake::{
     Admission, AdmissionLimits, COOKIE_LIFETIME, Cookie, CookieJar, CookieSecret, Decision,
     Fingerprint, HandshakeError, Incoming, Initiation, MAX_CHALLENGED, MAX_PENDING,

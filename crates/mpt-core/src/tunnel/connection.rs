@@ -2,6 +2,7 @@
 
 mod adaptive;
 mod checks;
+mod protection;
 mod sealing;
 mod sizes;
 
@@ -11,8 +12,8 @@ use mpt_wire::mss::{self, ChecksumState};
 use mpt_wire::{ecn, gre, ip};
 use smallvec::SmallVec;
 
-pub(crate) use self::sealing::UNORDERED;
-use self::sealing::{Protection, can_number, sealed_gre};
+pub(crate) use self::protection::UNORDERED;
+use self::protection::{Protection, can_number, sealed_gre};
 use self::sizes::SegmentSizes;
 use crate::adaptive::Adaptive;
 use crate::path::mtu::IPV6_MINIMUM;
@@ -65,8 +66,6 @@ pub struct Connection<P> {
     pub(crate) tally: Box<Tally>,
 }
 
-/// IP protocol number of TCP.
-const TCP: u8 = 6;
 /// In a slot without a path.
 const NO_PATH: PathId = PathId(u32::MAX);
 
@@ -333,7 +332,7 @@ impl<P: Copy> Connection<P> {
             return Err(DatagramDrop::NotSealed);
         }
         let inner = &mut datagram[arrival.payload..];
-        let unordered = arrival.opened.is_some() && sealing::take_unordered(inner);
+        let unordered = arrival.opened.is_some() && protection::take_unordered(inner);
         let summary = ip::Summary::parse(inner).map_err(|_| self.not_ip(inner, path))?;
         // Whatever follows the inner packet is not part of it.
         let Some(inner) = inner.get_mut(..summary.total_len) else {
@@ -363,7 +362,7 @@ impl<P: Copy> Connection<P> {
         path.received.add(1, summary.total_len as u64);
         let class = match &self.reorder {
             Some(reorder) if reorder.classifies() => Class::of(&summary, inner),
-            _ if summary.protocol == TCP => Class::Payload { flow: 0 },
+            _ if summary.protocol == ip::protocol::TCP => Class::Payload { flow: 0 },
             _ => Class::Other,
         };
 

@@ -1,6 +1,5 @@
 //! Packets that leave the queues of adaptive connections.
 
-use std::collections::VecDeque;
 use std::time::Instant;
 
 use super::Tunnels;
@@ -8,34 +7,18 @@ use super::connection::{Envelope, index};
 use super::send::{Departure, Outgoing};
 use crate::ConnectionId;
 
-/// Connections in turns, each at most once.
-#[derive(Debug, Default)]
-pub(super) struct Departing {
-    turns: VecDeque<ConnectionId>,
-}
-
-impl Departing {
-    /// Something of this connection may leave.
-    pub(super) fn insert(&mut self, id: ConnectionId) {
-        if !self.turns.contains(&id) {
-            self.turns.push_back(id);
-        }
-    }
-}
-
 impl<P: Copy> Tunnels<P> {
     /// The next segments that leave the queue of a connection, if any may leave now. Connections take
     /// turns, one packet each.
     #[inline]
     pub(crate) fn poll_departure(&mut self, now: Instant) -> Option<Departure<'_>> {
         let (connection, (packet, envelope, released)) = loop {
-            let id = *self.departing.turns.front()?;
+            let id = self.departing.next()?;
             let connection = self.connections.get_mut(index(id)).and_then(Option::as_mut);
-            self.departing.turns.pop_front();
             let Some(connection) = connection else { continue };
             self.transmits.clear();
             if let Some(departure) = connection.depart(now, &mut self.paths, &mut self.transmits) {
-                self.departing.turns.push_back(id);
+                self.departing.again(id);
                 break (id, departure);
             }
             if let Some(at) = connection.next_timeout() {

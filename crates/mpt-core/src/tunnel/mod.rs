@@ -5,12 +5,14 @@
 //! [`Tunnels::handle_timeout`] when [`Tunnels::next_timeout`] has come. What it is to do follows
 //! from the return values and the calls of its [`DeviceSink`].
 
+mod accepted;
 mod announced;
 mod config;
 mod configure;
 pub(crate) mod connection;
 pub(crate) mod counters;
 mod departure;
+mod drops;
 pub(crate) mod filter;
 mod ipv6;
 pub(crate) mod learning;
@@ -18,20 +20,26 @@ mod lookup;
 mod receive;
 mod sealing;
 mod send;
+mod sink;
+mod transmit;
+mod turns;
 
 use std::time::Instant;
 
+pub use accepted::AcceptedDatagram;
 pub use config::{ConfigError, ConnectionConfig, Direction, PathConfig, Repair};
 pub use connection::Connection;
 pub use counters::{Accepted, DatagramDrops, InnerDrops, Remarks, Traffic};
+pub use drops::{DatagramDrop, InnerDrop};
 pub use filter::Sources;
 pub use lookup::{Assignments, PortRange, Selector, SelectorTable, check};
-pub(crate) use receive::ToDevice;
-pub use receive::{AcceptedDatagram, DatagramDrop, DeviceSink, Nowhere};
-pub use send::{Departure, InnerDrop, InnerPacket, Outgoing, Transmit};
+pub use send::{Departure, InnerPacket, Outgoing};
+pub(crate) use sink::ToDevice;
+pub use sink::{DeviceSink, Nowhere};
+pub use transmit::Transmit;
 
 use self::connection::index;
-use self::departure::Departing;
+use self::turns::Turns;
 use crate::path::{Path, Paths, Transitions};
 use crate::seal::Openers;
 use crate::timers::Timers;
@@ -57,7 +65,7 @@ pub struct Tunnels<P> {
     /// The answer to the last packet from a device.
     transmits: Vec<Transmit>,
     /// Connections in whose queues something may leave.
-    departing: Departing,
+    departing: Turns,
     /// Bytes that may wait in the queue of one connection.
     queue_limit: usize,
     /// Quiet connections that have got a packet to send.
@@ -83,7 +91,7 @@ impl<P: Copy> Tunnels<P> {
             openers: Openers::default(),
             flow_seed,
             transmits: Vec::new(),
-            departing: Departing::default(),
+            departing: Turns::default(),
             queue_limit: usize::MAX,
             woken: Vec::new(),
             found: Vec::new(),

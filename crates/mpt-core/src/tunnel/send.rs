@@ -6,12 +6,11 @@ use mpt_wire::checksum::Sum;
 use mpt_wire::mss::ChecksumState;
 use mpt_wire::{gre, ip};
 
-use super::Tunnels;
+use super::{InnerDrop, Transmit, Tunnels};
 use crate::seal::{Sealer, TAG_LEN};
 use crate::tunnel::connection::{Envelope, Inner, UNORDERED, index};
-use crate::tunnel::counters::InnerDrops;
 use crate::tunnel::filter::scope;
-use crate::{ConnectionId, DeviceId, Mapping, PathId, StoreId};
+use crate::{ConnectionId, DeviceId, Mapping, StoreId};
 
 /// A packet or super-packet from a device, classified.
 #[derive(Debug)]
@@ -166,63 +165,6 @@ impl Outgoing<'_> {
 pub(crate) struct Sent {
     connection: ConnectionId,
     envelope: Envelope,
-}
-
-/// One datagram to be sent.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Transmit {
-    /// Which segment of the super-packet, from 0.
-    pub segment: u16,
-    /// Over which path.
-    pub path: PathId,
-    /// Its sequence number, if the GRE header has one.
-    pub sequence: u32,
-    /// "Congestion experienced" is to be set in its inner IP header: the queue asks the flow to slow
-    /// down (RFC 8290, section 4.2; RFC 6040).
-    pub mark: bool,
-}
-
-/// Why a packet from a device was not sent. Each reason has its counter in [`InnerDrops`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum InnerDrop {
-    /// No complete IPv4 or IPv6 packet.
-    Malformed,
-    /// Multicast, broadcast or link-local, and no connection of the device carries that.
-    Multicast,
-    /// One of our own outer packets.
-    RoutingLoop,
-    /// No selector matches.
-    NoConnection,
-    /// The connection only receives.
-    Direction,
-    /// Larger than the inner MTU: the caller answers with ICMP "too big".
-    TooBig {
-        /// The inner MTU in bytes.
-        mtu: u16,
-    },
-    /// No path carries what IPv6 needs: the caller answers with ICMPv6 "destination unreachable".
-    Ipv6MinimumMtu,
-    /// Every path is down.
-    NoPath,
-    /// Packets are sealed, and there are no keys to seal them with.
-    NoKeys,
-}
-
-impl InnerDrops {
-    fn add(&mut self, reason: InnerDrop, packets: u64) {
-        let counter = match reason {
-            InnerDrop::Malformed => &mut self.malformed,
-            InnerDrop::Multicast => &mut self.multicast,
-            InnerDrop::RoutingLoop => &mut self.routing_loop,
-            InnerDrop::NoConnection => &mut self.no_connection,
-            InnerDrop::Direction => &mut self.direction,
-            InnerDrop::TooBig { .. } => &mut self.too_big,
-            InnerDrop::Ipv6MinimumMtu => &mut self.ipv6_minimum_mtu,
-            InnerDrop::NoPath => &mut self.no_path,
-            InnerDrop::NoKeys => &mut self.no_keys,
-        };
-        *counter += packets;
-    }
 }
 
 impl<P: Copy> Tunnels<P> {

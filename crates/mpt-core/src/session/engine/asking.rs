@@ -10,6 +10,7 @@ use mpt_wire::control::frame::MAX_PAYLOAD_LEN;
 use mpt_wire::control::{Entries, MissingEntry, ReceivedEntry, SentEntry, Writer};
 use smallvec::SmallVec;
 
+use super::due::Asking;
 use super::keys::Place;
 use super::session::Session;
 use super::shared::Shared;
@@ -34,24 +35,6 @@ const AROUND: u64 = 40 + 8 + 8 + 30;
 
 /// What is missing: first number and count.
 pub(super) type Ranges = SmallVec<[(u32, u16); MOST_MISSING]>;
-
-/// When the peer is asked.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Asking {
-    until: Instant,
-    /// When it is asked next; `None` while nothing is missing.
-    at: Option<Instant>,
-    last: Instant,
-    /// Bytes that may be spent, and the bytes that had come when they were last added to.
-    tokens: u64,
-    came: u64,
-}
-
-impl Asking {
-    pub(super) fn next_timeout(&self) -> Option<Instant> {
-        self.at
-    }
-}
 
 impl Session {
     /// The peer says what it keeps.

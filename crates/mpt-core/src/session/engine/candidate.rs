@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
-use super::receive::Source;
+use super::source::Source;
 
 /// Challenges to an address are sent no faster.
 const CHALLENGE_INTERVAL: Duration = Duration::from_millis(50);

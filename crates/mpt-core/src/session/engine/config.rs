@@ -9,6 +9,9 @@ use crate::liveness::Timing;
 use crate::session::{AdmissionLimits, PresharedKey, PublicKey};
 use crate::{ConnectionId, PathId, Seal, SocketId};
 
+/// Sessions that one token may have at a time: that of the host that it is for, and some of others, which are told that it was used.
+pub const MAX_JOINING: usize = 4;
+
 /// A session of a [`Sessions`](super::Sessions). Given by it, never to another session while anybody
 /// may remember it: the number is taken again after 4096 others in its place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]

@@ -4,8 +4,8 @@ use std::time::{Duration, Instant};
 
 use mpt_wire::control::{Challenge, frame};
 
+use super::data_keys::DataKeys;
 use super::keys::{CONFIRM_INTERVAL, Epoch, Place};
-use super::sealing::DataKeys;
 use super::session::{Attempt, Session, WITHOUT_PATH};
 use super::shared::Shared;
 use super::{Destination, Event};

@@ -14,9 +14,6 @@ use super::{CloseReason, Sessions};
 use crate::liveness::Timing;
 use crate::session::{JoinToken, PublicKey};
 
-/// Sessions that one token may have at a time: that of the host that it is for, and some of others, which are told that it was used.
-pub const MAX_JOINING: usize = 4;
-
 impl Sessions {
     /// Sets the tokens with which hosts may join: the complete list. Sessions whose token is gone end at once.
     pub(crate) fn set_join_tokens(&mut self, now: Instant, tokens: Vec<JoinToken>) {

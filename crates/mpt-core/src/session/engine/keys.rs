@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use super::sealing::DataKeys;
+use super::data_keys::DataKeys;
 use crate::session::{Fingerprint, Response, Transport};
 
 /// Keys are renewed by the end that began their handshake after this,

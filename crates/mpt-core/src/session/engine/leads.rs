@@ -2,38 +2,12 @@
 
 use std::time::Instant;
 
-use mpt_wire::control::Message;
-
 use super::path::SessionPath;
 use super::session::Session;
 use super::shared::Shared;
 use crate::Tunnels;
 use crate::session::OneWay;
 use crate::tunnel::learning::PathDelay;
-
-/// A monotonic clock of our own for frames.
-#[derive(Debug, Default)]
-pub(super) struct Clock {
-    id: u32,
-    origin: Option<Instant>,
-}
-
-impl Clock {
-    pub(super) fn new(id: u32) -> Self {
-        Self { id, origin: None }
-    }
-
-    /// What the frame that is sent now says.
-    pub(super) fn stamp(&mut self, now: Instant) -> Message<'static> {
-        Message::Clock { id: self.id, time: self.micros(now) }
-    }
-
-    /// Microseconds since the first question, modulo 2^32.
-    pub(super) fn micros(&mut self, now: Instant) -> u32 {
-        let origin = *self.origin.get_or_insert(now);
-        (now.saturating_duration_since(origin).as_micros() & 0xffff_ffff) as u32
-    }
-}
 
 impl Session {
     /// A frame that came on the path at place `i` says when the peer sent it.

@@ -7,7 +7,8 @@ use mpt_wire::control::frame::MAX_PAYLOAD_LEN;
 use mpt_wire::control::{ArrivedEntry, Message, ReceivedEntry, SentEntry, Stamp};
 use smallvec::SmallVec;
 
-use super::asking::{Asking, write_missing};
+use super::asking::write_missing;
+use super::due::Reports;
 use super::keys::Place;
 use super::leads::probed;
 use super::path::SessionPath;
@@ -30,34 +31,6 @@ const WANTED_FOR: Duration = Duration::from_secs(2);
 const ANNOUNCEMENTS: u8 = 2;
 /// Stamps in a message.
 const STAMPS: usize = 64;
-
-/// When the two halves of the exchange are due.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Learning {
-    /// When the peer is told what has left.
-    depart_at: Option<Instant>,
-    /// How often the peer was told beforehand that it will be.
-    announced: u8,
-    /// Reports that the peer wants.
-    reports: Option<Reports>,
-    /// What the peer is asked for.
-    pub(super) asking: Option<Asking>,
-}
-
-#[derive(Clone, Copy, Debug)]
-struct Reports {
-    at: Instant,
-    interval: Duration,
-    until: Instant,
-}
-
-impl Learning {
-    pub(super) fn next_timeout(&self) -> Option<Instant> {
-        let reports = self.reports.map(|reports| reports.at);
-        let asking = self.asking.and_then(|asking| asking.next_timeout());
-        [self.depart_at, reports, asking].into_iter().flatten().min()
-    }
-}
 
 impl Session {
     /// Tells the peer what has left and what has come, if it is time.

@@ -14,8 +14,11 @@
 
 mod asking;
 mod candidate;
+mod clock;
 mod config;
 mod counters;
+mod data_keys;
+mod due;
 mod event;
 mod handshakes;
 mod joining;
@@ -31,6 +34,7 @@ mod path;
     reason = "a loop counts through the session's paths; a GRE header has less than 2^16 bytes"
 )]
 mod path_mtu;
+mod peer_table;
 mod peers;
 mod receive;
 mod respond;
@@ -40,6 +44,7 @@ mod session;
 mod shared;
 mod shares;
 mod show;
+mod source;
 mod speed_tests;
 #[expect(
     clippy::indexing_slicing,
@@ -48,6 +53,7 @@ mod speed_tests;
 )]
 mod survey;
 mod tables;
+mod test;
 #[expect(clippy::indexing_slicing, reason = "a loop counts through the session's paths")]
 mod timeout;
 mod view;
@@ -61,21 +67,21 @@ use mpt_wire::control::{Kind, Reason, Suites};
 use rustc_hash::FxHashMap;
 
 use self::candidate::Anchor;
-pub use self::config::{Limits, Peer, SessionConfig, SessionId, SessionPathId};
+pub use self::config::{Limits, MAX_JOINING, Peer, SessionConfig, SessionId, SessionPathId};
 pub use self::counters::SessionCounters;
+pub use self::data_keys::SealState;
 pub use self::event::{
     CloseReason, Destination, Event, PathEvent, RequestFailed, RequestRefused, Transmit,
 };
-pub use self::joining::MAX_JOINING;
 use self::path::SessionPath;
-use self::receive::{Outcome, Source};
-pub use self::sealing::SealState;
+use self::receive::Outcome;
 use self::session::{Identity, Session, WITHOUT_PATH};
 use self::shared::Shared;
 pub use self::shares::{
     MAX_HANDED, MAX_HANDED_PER_PEER, PART_BURST, PARTS_PER_SECOND, REQUEST_BURST,
     REQUESTS_PER_SECOND,
 };
+use self::source::Source;
 pub use self::speed_tests::{TestConfig, TestRefused, TestView};
 pub use self::view::{PathView, SessionView};
 use super::announce::Announcer;

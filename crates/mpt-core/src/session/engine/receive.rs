@@ -1,6 +1,5 @@
 //! Frames of a session that are authentic: what their messages lead to.
 
-use std::net::SocketAddr;
 use std::time::Instant;
 
 use mpt_wire::control::{
@@ -13,10 +12,11 @@ use super::path::SessionPath;
 use super::send::Arrival;
 use super::session::Session;
 use super::shared::Shared;
+pub(super) use super::source::Source;
 use super::{Destination, Event, PathEvent, RequestFailed, SessionCounters, SessionPathId};
 use crate::session::OpenError;
 use crate::session::requests::{Action, RESULTS};
-use crate::{DeviceSink, SocketId, Tunnels};
+use crate::{DeviceSink, Tunnels};
 
 /// What a frame leads to for the session as a whole.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,13 +25,6 @@ pub(super) enum Outcome {
     Done,
     /// The peer said goodbye.
     Goodbye(Reason),
-}
-
-/// Where a frame came from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Source {
-    pub(super) socket: SocketId,
-    pub(super) remote: SocketAddr,
 }
 
 /// What the messages of a frame ask for.
@@ -520,11 +513,7 @@ impl Session {
         // A name that the peer uses no longer is none.
         let is_named = |path: &SessionPath| {
             let id = path.peer_id.filter(|_| known.is_none());
-            id.is_some_and(|id| {
-                self.table.is_empty()
-                    || self.table_is_ours
-                    || self.table.iter().any(|entry| entry.path_id == id)
-            })
+            id.is_some_and(|id| self.table.as_ref().is_none_or(|table| table.may_name(id)))
         };
         let free = |path: &&SessionPath| !is_named(path) && path.listens_on(source.socket);
         let place = |fits: &dyn Fn(&SessionPath) -> bool| {

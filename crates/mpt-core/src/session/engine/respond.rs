@@ -6,9 +6,9 @@ use std::time::Instant;
 use mpt_wire::control::frame;
 use mpt_wire::control::hello::{Hello, Kind};
 
-use super::joining::MAX_JOINING;
+use super::config::MAX_JOINING;
+use super::data_keys::DataKeys;
 use super::keys::Epoch;
-use super::sealing::DataKeys;
 use super::session::{Identity, Session, hello_name};
 use super::{Destination, Sessions};
 use crate::SocketId;

@@ -8,15 +8,13 @@ use smallvec::SmallVec;
 
 use super::keys::Place;
 use super::path::SessionPath;
+pub(super) use super::session::PROBE_LEN;
 use super::session::{Session, WITHOUT_PATH};
 use super::shared::Shared;
 use super::{Destination, SessionPathId};
 use crate::Tunnels;
 use crate::liveness::State;
 
-/// Length of a probe's messages at least: as much as its echo with a report, an acknowledgement and
-/// a probe and the clock of the other end needs, which may not be longer.
-pub(super) const PROBE_LEN: usize = 75;
 /// Paths in the report of a probe.
 const REPORTED: usize = 8;
 

@@ -7,11 +7,12 @@ use mpt_wire::control::{Capabilities, Capability, Challenge, PathEntry, Sealing}
 use smallvec::SmallVec;
 
 use super::candidate::{Anchor, Candidate};
+use super::data_keys::Policy;
+use super::due::Learning;
 use super::keys::{Epoch, Keys};
-use super::learning::Learning;
 use super::path::SessionPath;
-use super::sealing::Policy;
-use super::speed_tests::Test;
+use super::peer_table::PeerTable;
+use super::test::Test;
 use super::{Limits, SessionId, SessionPathId};
 use crate::liveness::{State, Timing};
 use crate::session::announce::{Announcer, Heard};
@@ -25,6 +26,10 @@ pub(super) const IDLE_AFTER: Duration = Duration::from_secs(1);
 pub(super) const BETWEEN_RESCUES: Duration = Duration::from_secs(1);
 /// Names frames where there are no paths.
 pub(super) const WITHOUT_PATH: SessionPathId = 1;
+
+/// Length of a probe's messages at least: as much as its echo with a report, an acknowledgement and
+/// a probe and the clock of the other end needs, which may not be longer.
+pub(super) const PROBE_LEN: usize = 75;
 
 /// A handshake that this end has begun.
 #[derive(Debug)]
@@ -85,11 +90,7 @@ pub(super) struct Session {
 
     pub(super) announcer: Announcer<PathEntry>,
     pub(super) heard: Heard,
-    /// The peer's last table, with the path ids of frames under keys whose handshake this end began
-    /// or not, and the sequence number from which it holds.
-    pub(super) table: Vec<PathEntry>,
-    pub(super) table_from: u32,
-    pub(super) table_is_ours: bool,
+    pub(super) table: Option<PeerTable>,
     /// Which clock of the peer its frames were stamped with.
     pub(super) peer_clock: Option<u32>,
     /// Where the next report goes on.
@@ -161,9 +162,7 @@ impl Session {
             ordinals: 0,
             announcer: Announcer::new(0, 0),
             heard: Heard::new(),
-            table: Vec::new(),
-            table_from: 0,
-            table_is_ours: false,
+            table: None,
             peer_clock: None,
             report_cursor: 0,
             requester: Requester::new(first_request),

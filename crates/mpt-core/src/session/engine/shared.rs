@@ -7,10 +7,10 @@ use mpt_wire::control::frame::MAX_PROBE_PAYLOAD_LEN;
 use mpt_wire::control::{PathEntry, Suites};
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use super::clock::Clock;
+use super::data_keys::Agreed;
 use super::keys::Epoch;
-use super::leads::Clock;
 use super::outbox::Outbox;
-use super::sealing::Agreed;
 use super::shares::Shares;
 use super::survey::SurveyBudget;
 use super::{CloseReason, Event, PathEvent, SessionCounters, SessionId};

@@ -11,6 +11,7 @@ use super::keys::Place;
 use super::path::SessionPath;
 use super::session::Session;
 use super::shared::Shared;
+use super::test::Test;
 use super::{SessionId, SessionPathId, Sessions};
 use crate::liveness::State;
 use crate::session::speed::{SpeedTest, Throughput};
@@ -60,16 +61,6 @@ pub enum TestRefused {
     /// Another test has not ended.
     #[error("another path is being measured")]
     Busy,
-}
-
-/// The test of a session that runs, or was the last.
-#[derive(Debug)]
-pub(super) struct Test {
-    number: u64,
-    pub(super) path: PathId,
-    /// Bytes of an outer IP packet that are not of the frame.
-    overhead: usize,
-    pub(super) speed: SpeedTest,
 }
 
 impl Sessions {

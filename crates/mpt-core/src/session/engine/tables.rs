@@ -6,6 +6,7 @@ use std::time::Instant;
 use mpt_wire::control::PathEntry;
 
 use super::PathEvent;
+use super::peer_table::PeerTable;
 use super::session::Session;
 use super::shared::Shared;
 use crate::liveness::State;
@@ -123,9 +124,7 @@ impl Session {
                 path.pace(now);
             }
         }
-        self.table.clear();
-        self.table.extend(entries);
-        (self.table_from, self.table_is_ours) = (from, ours);
+        PeerTable::replace(&mut self.table, entries, from, ours);
         for i in 0..self.paths.len() {
             self.follow_table(now, i, connection, tunnels);
         }
@@ -140,11 +139,12 @@ impl Session {
         tunnels: &mut Tunnels<P>,
     ) {
         let Some(path) = self.paths.get_mut(i) else { return };
-        let wire_id = if self.table_is_ours { Some(path.own_id) } else { path.peer_id };
+        let Some(table) = &self.table else { return };
+        let wire_id = if table.ours { Some(path.own_id) } else { path.peer_id };
         let Some(wire_id) = wire_id else { return };
-        let entry = self.table.iter().find(|entry| entry.path_id == wire_id).copied();
+        let entry = table.entry(wire_id);
         let before = path.peer;
-        if self.table.is_empty() || entry == before {
+        if entry == before {
             return;
         }
         path.peer = entry;
@@ -152,7 +152,7 @@ impl Session {
         path.pace(now);
         let weight = entry.map_or(0, |entry| entry.weight);
         if before.is_none() || before.map(|entry| entry.weight) != Some(weight) {
-            tunnels.announce(now, connection, self.table_from, path.id, weight);
+            tunnels.announce(now, connection, table.from, path.id, weight);
         }
         // An old wish does not undo what was set here since.
         let new = |wish: &u16| *wish > 0 && before.map(|entry| entry.wish) != Some(*wish);

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use mpt_wire::control::PathState;
 use mpt_wire::control::hello::Kind;
 
-use super::sealing::SealState;
+use super::data_keys::SealState;
 use super::{SessionId, SessionPathId};
 use crate::liveness::State;
 use crate::path::discovery::Phase;

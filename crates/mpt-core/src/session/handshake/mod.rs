@@ -13,6 +13,5 @@ pub use self::cookie::{COOKIE_LIFETIME, Cookie, CookieJar, CookieSecret, MAX_USE
 pub use self::exchange::{
     Fingerprint, HandshakeError, Incoming, Initiation, Received, Response, receive,
 };
-pub(crate) use self::noise::STACK;
 pub use self::pending::{MAX_PENDING, Pending};
 pub use self::unconfirmed::{Decision, MAX_CHALLENGED, decide};

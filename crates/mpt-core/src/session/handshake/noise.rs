@@ -17,6 +17,7 @@ use snow::{Builder, HandshakeState, StatelessTransportState};
 use subtle::ConstantTimeEq;
 use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing, zeroize_stack};
 
+use crate::erase::STACK;
 use crate::seal::keys::Split;
 use crate::session::keys::Random;
 use crate::session::keys::{KEY_LEN, PresharedKey, PrivateKey, PublicKey};
@@ -28,9 +29,6 @@ const PATTERN: &str = "Noise_IKpsk2_25519_ChaChaPoly_BLAKE2s";
 const PROLOGUE: &[u8] = b"mpt control 2";
 /// Where the pattern mixes the preshared key in.
 const PSK_POSITION: u8 = 2;
-/// How much of the stack is overwritten when a handshake or a session ends: more than sealing, opening and a multiplication on the curve use, and
-/// little compared with what the multiplication takes.
-pub(crate) const STACK: usize = 32 * 1024;
 /// What stands for the preshared key where none is configured.
 const NO_PSK: [u8; KEY_LEN] = [0; KEY_LEN];
 

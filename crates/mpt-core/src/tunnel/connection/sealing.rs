@@ -2,66 +2,10 @@
 
 use std::time::Instant;
 
-use mpt_wire::gre;
-
 use super::Connection;
-use crate::ConnectionConfig;
+use super::protection::{Protection, can_number};
 use crate::seal::{Sealer, extend};
 use crate::tunnel::{AcceptedDatagram, DeviceSink, ToDevice};
-
-/// Set in the first byte of a sealed inner packet that is to be delivered at once, whatever its
-/// number. There it is always 0: the IP versions 4 and 6 begin with 0100 and 0110.
-pub(crate) const UNORDERED: u8 = 0x80;
-
-/// How the packets of a connection are protected.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Protection {
-    /// By nothing.
-    None,
-    /// By a GRE checksum, against errors.
-    Checksum,
-    /// They are sealed: nothing plain is sent or accepted.
-    Sealed,
-}
-
-impl Protection {
-    /// As it is configured; `plain_peer`: the peer does not seal, and may do so.
-    pub(super) fn new(config: &ConnectionConfig, plain_peer: bool) -> Self {
-        match (config.seal.is_wanted() && !plain_peer, config.checksum) {
-            (true, _) => Self::Sealed,
-            (false, true) => Self::Checksum,
-            (false, false) => Self::None,
-        }
-    }
-}
-
-/// The GRE header of sealed packets for the peer with this data index; a sequence number of 0 stands for
-/// any.
-pub(crate) const fn sealed_gre(index: u32) -> gre::Repr {
-    let protocol = gre::Protocol::SEALED;
-    gre::Repr { protocol, checksum: false, key: Some(index), sequence: Some(0) }
-}
-
-/// Returns true if the next packets may be sent: they are not sealed, or there are keys for them.
-#[inline]
-pub(super) fn can_number(
-    protection: Protection,
-    sealer: &Option<Box<Sealer>>,
-    sequence: u32,
-    packets: u16,
-) -> bool {
-    protection != Protection::Sealed
-        || sealer.as_ref().is_some_and(|sealer| sealer.has_room(sequence, packets))
-}
-
-/// Takes the mark of an opened packet away that it is delivered at once. Returns whether it was there.
-#[inline]
-pub(super) fn take_unordered(inner: &mut [u8]) -> bool {
-    let Some(first) = inner.first_mut() else { return false };
-    let unordered = *first & UNORDERED != 0;
-    *first &= !UNORDERED;
-    unordered
-}
 
 impl<P: Copy> Connection<P> {
     /// Returns true if its data is sealed: nothing plain is sent or accepted.

@@ -2,8 +2,6 @@
 
 use mpt_wire::ip;
 
-use super::TCP;
-
 /// Sizes in bytes of the packets that a super-packet becomes: each has its headers, all but the
 /// last are the largest.
 pub(super) struct SegmentSizes {
@@ -18,7 +16,7 @@ impl SegmentSizes {
         if segments <= 1 {
             return Self { largest: total, last: total, segments };
         }
-        let transport = if summary.protocol == TCP {
+        let transport = if summary.protocol == ip::protocol::TCP {
             let offset = packet.get(summary.transport + 12);
             4 * u64::from(offset.map_or(0, |byte| byte >> 4))
         } else {

@@ -1,0 +1,17 @@
+//! One datagram that is to be sent.
+
+use crate::PathId;
+
+/// One datagram to be sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Transmit {
+    /// Which segment of the super-packet, from 0.
+    pub segment: u16,
+    /// Over which path.
+    pub path: PathId,
+    /// Its sequence number, if the GRE header has one.
+    pub sequence: u32,
+    /// "Congestion experienced" is to be set in its inner IP header: the queue asks the flow to slow
+    /// down (RFC 8290, section 4.2; RFC 6040).
+    pub mark: bool,
+}
