@@ -233,28 +233,6 @@ impl Model {
             loss = self.overflow.record(now, sent, received, self.rtt());
         }
         let (queue, threshold) = (self.queue(), self.threshold());
-        if std::env::var_os("DBG").is_some() {
-            eprintln!(
-                "DBG {} t {} {:?} rate {:.1} deliv {:.1} best {:.1} q {:.1} thr {:.1} base {:.1} fresh {fresh} loss {loss:?} backl {} sigma {:.1} lossshare {:.4}",
-                self as *const _ as usize % 100000,
-                now / 1000,
-                match self.phase {
-                    Phase::Startup => "Startup",
-                    Phase::Known { .. } => "Known",
-                    Phase::Draining(_) => "Drain",
-                    Phase::Shared { .. } => "Shared",
-                },
-                self.rate * 8.0,
-                self.rates.delivered() * 8.0,
-                self.rates.best() * 8.0,
-                queue / 1e3,
-                threshold / 1e3,
-                self.delays.base().unwrap_or(0.0) / 1e3,
-                present.backlogged,
-                self.delays.sigma() / 1e3,
-                self.losses.share()
-            );
-        }
         let over_now = fresh && queue > threshold;
         self.over_since = match self.over_since {
             Some(since) if queue > threshold => Some(since),
