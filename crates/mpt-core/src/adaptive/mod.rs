@@ -48,8 +48,8 @@ const LEAST_INTERVAL: Duration = Duration::from_millis(50);
 const LEAST_TARGET: Duration = Duration::from_millis(100);
 /// Paths with delays that differ by no more are equally long, in microseconds.
 const ALIKE: f64 = 4_000.0;
-/// Smaller packets are not copied: they are hardly bulk.
-const LEAST_COPIED: u32 = 500;
+/// Smaller packets are hardly bulk.
+const LEAST_BULK: u32 = 500;
 /// Time after which it is tried again, in microseconds: a timer that is due at once would be due for ever.
 const AFTER_REFUSAL: i64 = 100;
 /// Without any report for so long, in microseconds, the peer is taken not to make any.
@@ -95,6 +95,11 @@ pub struct QueueState {
     pub holds_any: bool,
     /// What has become of packets that waited.
     pub counters: Counters,
+}
+
+/// True for a packet of `bytes` inner bytes that is large enough to be one of a bulk flow.
+pub(crate) const fn is_bulk(bytes: u32) -> bool {
+    bytes >= LEAST_BULK
 }
 
 /// The sender of one connection. Times inside are microseconds since its making.
@@ -212,6 +217,13 @@ impl Adaptive {
         Some(slot)
     }
 
+    /// True while a path has shown no bottleneck yet: the sender gives it ever more, to find it.
+    #[inline]
+    pub(crate) fn is_looking(&self, slot: u16) -> bool {
+        let path = self.paths.get(usize::from(slot)).and_then(Option::as_ref);
+        path.is_some_and(|path| !path.model.is_bottleneck())
+    }
+
     /// Gives copies of a packet of `bytes` bytes that has just left over `slot` to the paths that are
     /// tried.
     #[inline]
@@ -223,7 +235,7 @@ impl Adaptive {
         bytes: u32,
         given: impl FnMut(u16),
     ) {
-        if self.trying && bytes >= LEAST_COPIED {
+        if self.trying && is_bulk(bytes) {
             self.copy_over_tried(now, slot, number, bytes, given);
         }
     }

@@ -25,6 +25,8 @@ pub(crate) struct Received {
     pub(crate) highest: u32,
     /// A number, and the packets up to it: those of them that are missing are lost.
     pub(crate) settled: Option<(u32, u32)>,
+    /// Packets that came with "congestion experienced" in the outer header.
+    pub(crate) marked: u32,
 }
 
 /// A report of the peer.
@@ -123,7 +125,7 @@ impl Adaptive {
     }
 
     fn handle_received(&mut self, now: i64, at: i64, received: Received) {
-        let Received { slot, packets, bytes, highest, settled } = received;
+        let Received { slot, packets, bytes, highest, settled, marked } = received;
         let settled = settled.and_then(|(number, came)| {
             let sent = self.sent(slot as u16, number)?;
             let path = self.paths.get(slot)?.as_ref()?;
@@ -153,8 +155,14 @@ impl Adaptive {
         (counter.packets, counter.bytes) = (packets, bytes);
         let outer = counter.total + counter.all_packets * u64::from(path.overhead);
         let Some(sent) = sent else { return };
-        let report =
-            Report { at, bytes: outer, sent_at: sent.time, sent_bytes: sent.bytes, settled };
+        let report = Report {
+            at,
+            bytes: outer,
+            sent_at: sent.time,
+            sent_bytes: sent.bytes,
+            settled,
+            marked,
+        };
         let present = Present {
             now,
             sent_bytes: path.bytes,
@@ -190,13 +198,14 @@ mod tests {
 
     fn received() -> impl Strategy<Value = Received> {
         let settled = proptest::option::of((0..300_u32, any::<u32>()));
-        (0..4_usize, any::<u32>(), any::<u32>(), 0..300_u32, settled).prop_map(
-            |(slot, packets, bytes, highest, settled)| Received {
+        (0..4_usize, any::<u32>(), any::<u32>(), 0..300_u32, settled, any::<u32>()).prop_map(
+            |(slot, packets, bytes, highest, settled, marked)| Received {
                 slot,
                 packets,
                 bytes,
                 highest,
                 settled,
+                marked,
             },
         )
     }

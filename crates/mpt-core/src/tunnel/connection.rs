@@ -276,7 +276,13 @@ impl<P: Copy> Connection<P> {
                 if let Some(path) = paths.at_mut(id) {
                     path.sent.add(1, bytes);
                 }
-                transmits.push(Transmit { segment, path: id, sequence, mark: false });
+                transmits.push(Transmit {
+                    segment,
+                    path: id,
+                    sequence,
+                    mark: false,
+                    not_ect: false,
+                });
             };
             match scheduler.next(flow_hash) {
                 // All segments meet the same paths, so none has been sent.

@@ -3,6 +3,7 @@
 use std::time::Instant;
 
 use mpt_wire::checksum::Sum;
+use mpt_wire::ecn::Ecn;
 use mpt_wire::mss::ChecksumState;
 use mpt_wire::{gre, ip};
 
@@ -48,7 +49,8 @@ pub struct Outgoing<'a> {
     pub gre: gre::Repr,
     /// What seals the packets, if they are sealed.
     pub(crate) sealing: Option<Sealing<'a>>,
-    /// TOS or traffic class of the outer header: DSCP and ECN.
+    /// TOS or traffic class of the outer header, DSCP and ECN, as far as the packet decides:
+    /// [`Self::tos_of`] a datagram may differ.
     pub outer_tos: u8,
     /// Hash of the flow, for entropy source ports and the IPv6 flow label. 0 where no path of the
     /// connection uses entropy and the mapping is not by flow.
@@ -87,6 +89,13 @@ impl Outgoing<'_> {
     #[must_use]
     pub fn header_len(&self) -> usize {
         self.gre.header_len()
+    }
+
+    /// TOS or traffic class of the outer header of one of its datagrams.
+    #[inline]
+    #[must_use]
+    pub fn tos_of(&self, transmit: &Transmit) -> u8 {
+        if transmit.not_ect { Ecn::NotEct.with_tos(self.outer_tos) } else { self.outer_tos }
     }
 
     /// Bytes behind the inner packet in each datagram: those of the tag, where packets are sealed.

@@ -279,10 +279,11 @@ fn frame(
     wire: &mut Datagrams,
     outbox: &mut Vec<Leaving>,
 ) {
-    let (gre, outer) = (outgoing.header_len(), ecn::Ecn::from_tos(outgoing.outer_tos));
+    let gre = outgoing.header_len();
     for transmit in outgoing.transmits {
         let Some(path) = paths.iter().position(|&path| path == transmit.path) else { continue };
         let Transmit { sequence, mark, .. } = *transmit;
+        let outer = ecn::Ecn::from_tos(outgoing.tos_of(transmit));
         let id = wire.add((gre + inner.size as usize, sequence, inner.content, outer), |head| {
             head.resize(gre, 0);
             head.extend_from_slice(headers);

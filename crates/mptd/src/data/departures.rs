@@ -69,7 +69,7 @@ impl Egress {
                     datagram
                 }
             };
-            self.add(outgoing, transmit.path, datagram.clone(), 0..0, exits);
+            self.add(outgoing, transmit, datagram.clone(), 0..0, exits);
             framed = Some((transmit.segment, datagram));
         }
     }

@@ -7,7 +7,7 @@ use std::io::IoSlice;
 use std::ops::Range;
 use std::time::Instant;
 
-use mpt_core::{DeviceId, InnerDrop, InnerPacket, Node, Outgoing, PathId};
+use mpt_core::{DeviceId, InnerDrop, InnerPacket, Node, Outgoing, PathId, Transmit};
 use mpt_linux::tun::{READ_LEN, VNET_HEADER_LEN};
 use mpt_offload::{Segmenter, VnetHeader};
 use mpt_wire::icmp;
@@ -211,7 +211,7 @@ impl Egress {
                 payload = packet.start + range.start..packet.start + range.end;
                 written = Some(transmit.segment);
             }
-            self.add(outgoing, transmit.path, header.clone(), payload.clone(), exits);
+            self.add(outgoing, transmit, header.clone(), payload.clone(), exits);
         }
     }
 
@@ -245,7 +245,7 @@ impl Egress {
                     datagram
                 }
             };
-            self.add(outgoing, transmit.path, datagram.clone(), 0..0, exits);
+            self.add(outgoing, transmit, datagram.clone(), 0..0, exits);
             sealed = Some((transmit.segment, datagram));
         }
     }
@@ -276,22 +276,23 @@ impl Egress {
     pub(super) fn add<S: System>(
         &mut self,
         outgoing: &Outgoing<'_>,
-        id: PathId,
+        transmit: &Transmit,
         header: Range<usize>,
         payload: Range<usize>,
         exits: &mut Exits<'_, S>,
     ) {
+        let (id, tos) = (transmit.path, outgoing.tos_of(transmit));
         let Some(Some(path)) = exits.paths.get_mut(id.0 as usize) else { return };
         let channel = path.channel_of(outgoing.flow_hash);
         let len = header.len() + payload.len();
-        if !path.channels[channel].outbox.fits(len, outgoing.outer_tos) {
+        if !path.channels[channel].outbox.fits(len, tos) {
             let outcome =
                 path.flush(exits.now, channel, exits.sockets, &self.arena, &mut self.room);
             note(&mut self.stuck, id, channel, outcome);
         }
         let outbox = &mut path.channels[channel].outbox;
         let entry = (id, channel);
-        if outbox.push(header, payload, outgoing.outer_tos) && !self.gathered.contains(&entry) {
+        if outbox.push(header, payload, tos) && !self.gathered.contains(&entry) {
             self.gathered.push(entry);
         }
         if outbox.is_full() {

@@ -150,7 +150,7 @@ fn member(slot: usize, up: bool) -> Member {
 }
 
 fn received(slot: u16, highest: u32) -> Received {
-    Received { slot: slot.into(), packets: 1, bytes: BYTES, highest, settled: None }
+    Received { slot: slot.into(), packets: 1, bytes: BYTES, highest, settled: None, marked: 0 }
 }
 
 #[test]

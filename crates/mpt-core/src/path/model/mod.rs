@@ -7,9 +7,12 @@
 //! All times are microseconds of the sender's clock unless said otherwise, all rates bytes per
 //! microsecond.
 
+mod beside;
 pub(crate) mod delay;
 mod drain;
+mod known;
 mod loss;
+mod marks;
 mod overflow;
 mod rate;
 mod window;
@@ -17,8 +20,10 @@ mod window;
 use std::time::Duration;
 
 use delay::Delays;
-use drain::{Drain, Finding};
+use drain::Drain;
+use known::Known;
 use loss::Losses;
+use marks::Marks;
 use overflow::{Overflow, Verdict};
 use rate::Rates;
 use window::Recent;
@@ -55,15 +60,7 @@ const PRESSES: f64 = 3.0;
 /// A cut that follows another one within this time, without the queue having gone in between, is one in vain, in
 /// microseconds.
 const SOON: i64 = 2_000_000;
-/// Beside others the path begins with this share of what it has carried at best.
-const FAIR: f64 = 0.5;
-/// Beside others the path is drained this often at least, to see whether they are still there, in microseconds.
-const LOOK: i64 = 10_000_000;
-/// Beside others the rate grows by so many bytes per round-trip time in each.
-const GROWTH: f64 = 3.0 * 1_500.0;
-/// Without a queue for so long, the others are gone, in microseconds.
-const GONE: i64 = 1_000_000;
-/// A growth step takes this long at least.
+/// A growth step takes this long at least, in microseconds.
 const LEAST_STEP: f64 = 100_000.0;
 
 /// What a report says of a path.
@@ -79,6 +76,8 @@ pub(crate) struct Report {
     pub(crate) sent_bytes: u64,
     /// Of the first so many packets of the path so many have come, and no more will: modulo 2^32.
     pub(crate) settled: Option<(u32, u32)>,
+    /// Packets that came with "congestion experienced" in their outer header, modulo 2^32.
+    pub(crate) marked: u32,
 }
 
 /// What the sender itself knows when a report comes.
@@ -100,14 +99,7 @@ enum Phase {
     /// None has: the rate doubles with what is delivered.
     Startup,
     /// The rate is what the path is held to carry.
-    Known {
-        /// Reports in a row with a standing queue.
-        over: u8,
-        /// Growth steps in a row without one.
-        calm: u8,
-        /// When the next growth step is due.
-        grow_at: i64,
-    },
+    Known(Known),
     /// The queue did not go when the rate was cut: nothing is sent until all that was sent has come, which shows
     /// whose queue it is.
     Draining(Drain),
@@ -159,6 +151,7 @@ pub(crate) struct Model {
     rates: Rates,
     losses: Losses,
     overflow: Overflow,
+    marks: Marks,
     phase: Phase,
     rate: f64,
     /// Of the probes; `None` before the first.
@@ -186,6 +179,7 @@ impl Model {
             rates: Rates::new(),
             losses: Losses::new(),
             overflow: Overflow::new(),
+            marks: Marks::default(),
             phase: Phase::Startup,
             rate: FIRST_WINDOW / UNKNOWN_RTT,
             probed: None,
@@ -246,18 +240,20 @@ impl Model {
         }
         // A path that is given little does not overflow by that.
         let presses = present.backlogged || PRESSES * self.rates.delivered() > self.rate;
-        let overflows = presses && loss == Verdict::Overflows;
-        if overflows && matches!(self.phase, Phase::Startup | Phase::Known { .. }) {
-            return self.cut(report, present);
+        let marked = self.marks.record(report.marked, report.sent_at);
+        let overflows = presses && (loss == Verdict::Overflows || marked);
+        if overflows && matches!(self.phase, Phase::Startup | Phase::Known(_)) {
+            return self.cut(report, present, marked);
         }
         match self.phase {
             Phase::Draining(drain) => return self.drain(drain, (fresh, queue), report, present),
             Phase::Shared { since, found } => {
-                return self.share(since, found, loss, (fresh, queue), report, present);
+                let lost = loss != Verdict::Usual || marked;
+                return self.share((since, found), lost, (fresh, queue), report, present);
             }
             Phase::Startup => {
                 if over_now {
-                    return self.cut(report, present);
+                    return self.cut(report, present, false);
                 }
                 let growth = (1.0 + QUEUE / self.rtt()).clamp(LEAST_GROWTH, MOST_GROWTH);
                 let factor = if queue > threshold / 2.0 { 1.0 } else { growth };
@@ -266,144 +262,27 @@ impl Model {
                 let wanted = (factor * self.rates.best()).max(peak).max(floor);
                 self.rate = if factor > 1.0 { wanted } else { wanted.min(self.rate) };
             }
-            Phase::Known { over, calm, grow_at } => {
-                if over_now && over >= 1 {
-                    return self.cut(report, present);
-                }
-                if fresh && queue > threshold / 4.0 {
-                    // It is full, whether the flow asks for more or not: the rest is for other paths.
-                    self.rate = self.rate.min(self.rates.best()).max(LEAST_RATE);
-                }
-                let over = if !fresh {
-                    over
-                } else if over_now {
-                    over + 1
-                } else {
-                    0
-                };
-                let (mut calm, mut grow_at) = (calm, grow_at);
-                if queue >= threshold / 2.0 {
-                    calm = 0;
-                    grow_at = grow_at.max(now + self.step() / 2);
-                } else if now >= grow_at && present.backlogged {
-                    self.grow(calm);
-                    calm = calm.saturating_add(1);
-                    grow_at = now + self.step();
-                }
-                self.phase = Phase::Known { over, calm, grow_at };
-            }
+            Phase::Known(known) => return self.hold(known, (fresh, over_now), report, present),
         }
         None
-    }
-
-    /// Somebody else keeps the queue full: as TCP does, the rate is cut when packets are lost, and grows by
-    /// some packets per round-trip time in each.
-    fn share(
-        &mut self,
-        since: Option<i64>,
-        found: i64,
-        loss: Verdict,
-        (fresh, queue): (bool, f64),
-        report: &Report,
-        present: &Present,
-    ) -> Option<Pause> {
-        let now = present.now;
-        let rtt = self.rtt() + queue;
-        let lost = loss != Verdict::Usual && now >= self.cut_until;
-        if lost {
-            self.cuts += 1;
-            self.rate = (0.7 * self.rate).max(LEAST_RATE);
-            self.cut_until = now + rtt as i64;
-            self.overflow.judge_from(present.sent_packets);
-        } else if present.backlogged {
-            let passed = (now - self.grown_at).clamp(0, LEAST_STEP as i64) as f64;
-            self.rate += GROWTH * passed / (rtt * rtt);
-        }
-        self.grown_at = now;
-        let stands = fresh && queue >= self.threshold() / 2.0;
-        let since = if stands { None } else { Some(since.unwrap_or(now)) };
-        if since.is_some_and(|since| now - since > GONE) {
-            self.phase = Phase::Known { over: 0, calm: 0, grow_at: now };
-            return None;
-        }
-        if stands && now - found > LOOK {
-            return Some(self.begin_drain(self.rate, report, present));
-        }
-        self.phase = Phase::Shared { since, found };
-        None
-    }
-
-    /// Nothing is sent until all that was sent has come. `shared`: the rate beside others, if the queue is theirs.
-    fn begin_drain(&mut self, shared: f64, report: &Report, present: &Present) -> Pause {
-        let longest = self.rtt() + 2.0 * self.queue() + LEAST_STEP;
-        let until = present.now + longest as i64;
-        let drain = Drain::new(until, present.sent_bytes, (report.at, report.bytes), shared);
-        self.phase = Phase::Draining(drain);
-        self.over_since = None;
-        // What leaves after the pause, and before the next report, finds the queue as it is.
-        self.rate = self.rate.min(0.9 * self.rates.delivered()).max(LEAST_RATE);
-        Pause::Until(until)
-    }
-
-    /// What was sent has come, or has not yet.
-    fn drain(
-        &mut self,
-        mut drain: Drain,
-        (fresh, queue): (bool, f64),
-        report: &Report,
-        present: &Present,
-    ) -> Option<Pause> {
-        let now = present.now;
-        let found =
-            drain.handle_report(now, report, fresh.then_some(queue), self.threshold() / 2.0);
-        self.phase = Phase::Draining(drain);
-        match found {
-            Finding::Drains => None,
-            Finding::Drained { capacity } => {
-                self.judge_from(now, present.sent_packets);
-                self.rate = (0.9 * capacity).max(LEAST_RATE);
-                Some(Pause::Ends)
-            }
-            Finding::Ours { capacity } => {
-                self.rate = (0.99 * capacity).max(LEAST_RATE);
-                self.cut_at = None;
-                self.phase = Phase::Known { over: 0, calm: 0, grow_at: now + self.step() };
-                None
-            }
-            Finding::Theirs { rate } => {
-                self.rate = rate.max(LEAST_RATE);
-                (self.cut_until, self.grown_at) = (now, now);
-                self.phase = Phase::Shared { since: None, found: now };
-                None
-            }
-        }
     }
 
     /// What left before says nothing of the present queue, or of the loss at the present rate.
     fn judge_from(&mut self, time: i64, packets: u32) {
         self.delays.judge_from(time);
+        self.marks.judge_from(time);
         (self.lateness, self.late_from) = (Recent::greatest(LATENESS_MEMORY), time);
         self.losses.judge_from(packets);
         self.overflow.judge_from(packets);
     }
 
-    fn step(&self) -> i64 {
-        LEAST_STEP.max(self.rtt()) as i64
-    }
-
-    fn grow(&mut self, calm: u8) {
-        let (factor, bound) = if calm >= 3 { (2.0, 1.5) } else { (1.1, 1.1) };
-        let bound = bound * self.rates.best();
-        self.rate = (self.rate * factor).min(bound).max(self.rate);
-    }
-
     /// A queue stands in the path: it is given less than it delivers, after what stands has drained.
-    fn cut(&mut self, report: &Report, present: &Present) -> Option<Pause> {
+    fn cut(&mut self, report: &Report, present: &Present, marked: bool) -> Option<Pause> {
         let now = present.now;
         self.cuts += 1;
         self.over_since = None;
         if self.cut_at.is_some_and(|at| now - at < SOON) {
-            return Some(self.begin_drain(FAIR * self.rates.best(), report, present));
+            return Some(self.begin_drain(beside::FAIR * self.rates.best(), report, present));
         }
         self.cut_at = Some(now);
         // In slow start a burst fills the queue after a pause, which says nothing of what the path carries. Later a flow
@@ -415,14 +294,17 @@ impl Model {
         // What is delivered may be little for other reasons: one cut takes a third at most of what it was.
         let least = 0.7 * self.rates.best().min(self.rate);
         self.rate = (0.99 * delivered).max(least).max(LEAST_RATE);
+        if marked {
+            self.marks.set_limit(now, self.rates.best());
+            self.rate = self.rate.min(self.marks.limit(now));
+        }
         let under_way = present.sent_bytes.saturating_sub(report.sent_bytes) as f64;
         let since = (now - report.sent_at) as f64 - self.queue();
         let excess = under_way - self.rate * since.max(0.0);
         let drain = (excess / self.rate).clamp(0.0, 2.0 * self.rtt().max(100_000.0));
         let until = now + drain as i64;
         self.judge_from(until, present.sent_packets);
-        let grow_at = until + self.step();
-        self.phase = Phase::Known { over: 0, calm: 0, grow_at };
+        self.phase = Phase::Known(Known::from(until + self.step()));
         Some(Pause::Until(until))
     }
 
@@ -446,7 +328,7 @@ impl Model {
     pub(crate) fn possible_rate(&self) -> f64 {
         match self.phase {
             Phase::Startup => (4.0 * self.rates.best()).max(LEAST_POSSIBLE).max(self.rate),
-            Phase::Known { .. } | Phase::Draining(_) | Phase::Shared { .. } => 2.0 * self.rate,
+            Phase::Known(_) | Phase::Draining(_) | Phase::Shared { .. } => 2.0 * self.rate,
         }
     }
 

@@ -40,6 +40,7 @@ fn the_first_cut_does_not_count_the_pause_before_a_burst() {
                     sent_at: sent[arrived - 1].0,
                     sent_bytes: arrived as u64 * SIZE,
                     settled: None,
+                    marked: 0,
                 };
                 let present = Present {
                     now: next_report,
@@ -117,6 +118,7 @@ impl Bench {
             sent_at: self.sent[self.arrived - 1].0,
             sent_bytes: self.arrived as u64 * SIZE,
             settled: None,
+            marked: 0,
         };
         let present = Present {
             now: self.now,

@@ -220,9 +220,11 @@ impl Session {
             .filter_map(|entry| {
                 let path = self.paths.get(self.path_at(ours, entry.path_id)?)?;
                 let slot = usize::from(tunnels.path(path.id)?.slot);
-                let ReceivedEntry { packets, bytes, highest, settled, settled_packets, .. } = entry;
+                let ReceivedEntry {
+                    packets, bytes, highest, marked, settled, settled_packets, ..
+                } = entry;
                 let settled = (settled != highest).then_some((settled, settled_packets));
-                Some(Received { slot, packets, bytes, highest, settled })
+                Some(Received { slot, packets, bytes, highest, settled, marked })
             })
             .collect();
         let arrived: SmallVec<[Arrived; 32]> = arrived

@@ -7,7 +7,7 @@ use mpt_wire::{ecn, ip};
 
 use super::sizes::SegmentSizes;
 use super::{Connection, Envelope, Inner, Tally, member};
-use crate::adaptive::{Adaptive, Kept, Leaving, QueueState, RepairCounters, Resend, Tag};
+use crate::adaptive::{Adaptive, Kept, Leaving, QueueState, RepairCounters, Resend, Tag, is_bulk};
 use crate::path::{Estimate, Path, Paths, mtu};
 use crate::queue::Waiting;
 use crate::tunnel::{InnerDrop, Transmit};
@@ -53,10 +53,12 @@ impl<P: Copy> Connection<P> {
             if let Some(path) = paths.at_mut(id) {
                 path.sent.add(1, bytes);
             }
-            transmits.push(Transmit { segment: first, path: id, sequence, mark: false });
+            // Nothing waits: the flow sends no more than the paths carry.
+            let (not_ect, segment) = (is_bulk(bytes as u32), first);
+            transmits.push(Transmit { segment, path: id, sequence, mark: false, not_ect });
             adaptive.copy(now, slot, sequence, bytes as u32, |other| {
                 let path = self.slots[usize::from(other)];
-                transmits.push(Transmit { segment: first, path, sequence, mark: false });
+                transmits.push(Transmit { segment, path, sequence, mark: false, not_ect: true });
             });
             if let Some(place) = place {
                 adaptive.keep(now, sequence, place, (first, bytes as u32));
@@ -113,7 +115,8 @@ impl<P: Copy> Connection<P> {
                     path.sent.add(1, u64::from(kept.bytes));
                 }
                 let Kept { segment, mark, .. } = kept;
-                transmits.push(Transmit { segment, path: id, sequence: number, mark });
+                let not_ect = adaptive.is_looking(slot);
+                transmits.push(Transmit { segment, path: id, sequence: number, mark, not_ect });
             }
             return Some((kept.packet, self.envelope_of(tag), false));
         }
@@ -133,10 +136,11 @@ impl<P: Copy> Connection<P> {
             if let Some(path) = paths.at_mut(id) {
                 path.sent.add(1, u64::from(bytes));
             }
-            transmits.push(Transmit { segment, path: id, sequence, mark });
+            let not_ect = is_bulk(bytes) && adaptive.is_looking(slot);
+            transmits.push(Transmit { segment, path: id, sequence, mark, not_ect });
             adaptive.copy(now, slot, sequence, bytes, |other| {
                 let path = self.slots[usize::from(other)];
-                transmits.push(Transmit { segment, path, sequence, mark });
+                transmits.push(Transmit { segment, path, sequence, mark, not_ect: true });
             });
             self.next_sequence = sequence.wrapping_add(1);
             self.sent.add(1, u64::from(bytes));

@@ -1,0 +1,97 @@
+//! The rate beside others who keep the queue of the path full, and how it is found out whether they do.
+
+use super::drain::{Drain, Finding};
+use super::known::Known;
+use super::{LEAST_RATE, LEAST_STEP, Model, Pause, Phase, Present, Report};
+
+/// Beside others the path begins with this share of what it has carried at best.
+pub(super) const FAIR: f64 = 0.5;
+/// Beside others the path is drained this often at least, to see whether they are still there, in microseconds.
+const LOOK: i64 = 10_000_000;
+/// Beside others the rate grows by so many bytes per round-trip time in each.
+const GROWTH: f64 = 3.0 * 1_500.0;
+/// Without a queue for so long, the others are gone, in microseconds.
+const GONE: i64 = 1_000_000;
+
+impl Model {
+    /// Somebody else keeps the queue full: as TCP does, the rate is cut when packets are lost, and grows by
+    /// some packets per round-trip time in each.
+    pub(super) fn share(
+        &mut self,
+        (since, found): (Option<i64>, i64),
+        lost: bool,
+        (fresh, queue): (bool, f64),
+        report: &Report,
+        present: &Present,
+    ) -> Option<Pause> {
+        let now = present.now;
+        let rtt = self.rtt() + queue;
+        if lost && now >= self.cut_until {
+            self.cuts += 1;
+            self.rate = (0.7 * self.rate).max(LEAST_RATE);
+            self.cut_until = now + rtt as i64;
+            self.overflow.judge_from(present.sent_packets);
+        } else if present.backlogged {
+            let passed = (now - self.grown_at).clamp(0, LEAST_STEP as i64) as f64;
+            self.rate += GROWTH * passed / (rtt * rtt);
+        }
+        self.grown_at = now;
+        let stands = fresh && queue >= self.threshold() / 2.0;
+        let since = if stands { None } else { Some(since.unwrap_or(now)) };
+        if since.is_some_and(|since| now - since > GONE) {
+            self.phase = Phase::Known(Known::from(now));
+            return None;
+        }
+        if stands && now - found > LOOK {
+            return Some(self.begin_drain(self.rate, report, present));
+        }
+        self.phase = Phase::Shared { since, found };
+        None
+    }
+
+    /// Nothing is sent until all that was sent has come. `shared`: the rate beside others, if the queue is theirs.
+    pub(super) fn begin_drain(&mut self, shared: f64, report: &Report, present: &Present) -> Pause {
+        let longest = self.rtt() + 2.0 * self.queue() + LEAST_STEP;
+        let until = present.now + longest as i64;
+        let drain = Drain::new(until, present.sent_bytes, (report.at, report.bytes), shared);
+        self.phase = Phase::Draining(drain);
+        self.over_since = None;
+        // What leaves after the pause, and before the next report, finds the queue as it is.
+        self.rate = self.rate.min(0.9 * self.rates.delivered()).max(LEAST_RATE);
+        Pause::Until(until)
+    }
+
+    /// What was sent has come, or has not yet.
+    pub(super) fn drain(
+        &mut self,
+        mut drain: Drain,
+        (fresh, queue): (bool, f64),
+        report: &Report,
+        present: &Present,
+    ) -> Option<Pause> {
+        let now = present.now;
+        let found =
+            drain.handle_report(now, report, fresh.then_some(queue), self.threshold() / 2.0);
+        self.phase = Phase::Draining(drain);
+        match found {
+            Finding::Drains => None,
+            Finding::Drained { capacity } => {
+                self.judge_from(now, present.sent_packets);
+                self.rate = (0.9 * capacity).max(LEAST_RATE);
+                Some(Pause::Ends)
+            }
+            Finding::Ours { capacity } => {
+                self.rate = (0.99 * capacity).max(LEAST_RATE);
+                self.cut_at = None;
+                self.phase = Phase::Known(Known::from(now + self.step()));
+                None
+            }
+            Finding::Theirs { rate } => {
+                self.rate = rate.max(LEAST_RATE);
+                (self.cut_until, self.grown_at) = (now, now);
+                self.phase = Phase::Shared { since: None, found: now };
+                None
+            }
+        }
+    }
+}

@@ -1,0 +1,103 @@
+//! The rate of a path that is the bottleneck: a little below what the path carries, and a little more from time to
+//! time.
+//!
+//! Several tunnels may have the same bottleneck, and each of them takes a standing queue for its own. They come to
+//! equal rates since each of them grows by the same number of bytes, whatever its rate, and since a queue is what
+//! each of them measures alike: the one that has more than [`OWN_QUEUE`] in it yields, and the other one does not.
+
+use super::{LEAST_RATE, LEAST_STEP, Model, Pause, Phase, Present, Report};
+
+/// Bytes of ours that may stand in the queue of a path without a reason to yield: ten packets.
+const OWN_QUEUE: f64 = 10.0 * 1_500.0;
+/// The share of the rate that is given up in each growth step while more stands there.
+const YIELD: f64 = 0.03;
+/// The rate grows by so many bytes per round-trip time in each,
+const GROWTH: f64 = 2.0 * 1_500.0;
+/// of paths that have this one at least, in microseconds,
+const GROWTH_RTT: f64 = 40_000.0;
+/// and by these shares of itself at least and at most.
+const LEAST_GROWTH: f64 = 0.03;
+const MOST_GROWTH: f64 = 0.2;
+/// After so many steps without a queue the rate grows by [`LEAP`].
+const CALM: u8 = 3;
+const LEAP: f64 = 2.0;
+/// The rate grows beyond the best rate of delivery by so much at most, in a step and in a leap.
+const BOUND: f64 = 1.2;
+const LEAP_BOUND: f64 = 1.5;
+
+/// What is remembered of the reports since the last cut.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Known {
+    /// Reports in a row with a standing queue.
+    over: u8,
+    /// Growth steps in a row without one.
+    calm: u8,
+    /// When the next growth step is due.
+    grow_at: i64,
+}
+
+impl Known {
+    /// Nothing yet. The rate may grow from `grow_at` on.
+    pub(super) const fn from(grow_at: i64) -> Self {
+        Self { over: 0, calm: 0, grow_at }
+    }
+}
+
+impl Model {
+    /// A report. `fresh`: it shows the queue anew. `over_now`: a queue stands.
+    pub(super) fn hold(
+        &mut self,
+        Known { over, mut calm, mut grow_at }: Known,
+        (fresh, over_now): (bool, bool),
+        report: &Report,
+        present: &Present,
+    ) -> Option<Pause> {
+        if over_now && over >= 1 {
+            return self.cut(report, present, false);
+        }
+        let (now, queue, threshold) = (present.now, self.queue(), self.threshold());
+        let fair = OWN_QUEUE / queue;
+        if fresh && queue > threshold / 4.0 && self.rate > fair {
+            // It is full, whether the flow asks for more or not: the rest is for other paths.
+            self.rate = self.rate.min(self.rates.best()).max(LEAST_RATE);
+            if queue > threshold / 2.0 {
+                let passed = (now - self.grown_at).clamp(0, self.step()) as f64;
+                let least = self.rate * (1.0 - YIELD * passed / self.step() as f64);
+                self.rate = fair.clamp(least, self.rate);
+            }
+        }
+        self.grown_at = now;
+        let (stands, has_less) = (queue >= threshold / 2.0, self.rate < fair);
+        if stands {
+            calm = 0;
+        }
+        if stands && !(has_less && queue < threshold) {
+            grow_at = grow_at.max(now + self.step() / 2);
+        } else if now >= grow_at && present.backlogged {
+            self.grow(now, calm);
+            calm = calm.saturating_add(u8::from(!stands));
+            grow_at = now + self.step();
+        }
+        let over = if fresh { (over + 1) * u8::from(over_now) } else { over };
+        self.phase = Phase::Known(Known { over, calm, grow_at });
+        None
+    }
+
+    fn grow(&mut self, now: i64, calm: u8) {
+        let best = self.rates.best();
+        let (wanted, bound) = if calm >= CALM {
+            (LEAP * self.rate, LEAP_BOUND * best)
+        } else {
+            let rtt = self.rtt().max(GROWTH_RTT);
+            let growth = GROWTH * self.step() as f64 / (rtt * rtt);
+            let growth = growth.clamp(LEAST_GROWTH * self.rate, MOST_GROWTH * self.rate);
+            (self.rate + growth, BOUND * best)
+        };
+        self.rate = wanted.min(bound).min(self.marks.limit(now)).max(self.rate);
+    }
+
+    /// The time of a growth step, in microseconds.
+    pub(super) fn step(&self) -> i64 {
+        LEAST_STEP.max(self.rtt()) as i64
+    }
+}
