@@ -15,10 +15,13 @@ const YIELD: f64 = 0.03;
 const GROWTH: f64 = 2.0 * 1_500.0;
 /// of paths that have this one at least, in microseconds,
 const GROWTH_RTT: f64 = 40_000.0;
-/// and by these shares of itself at least and at most.
+/// and by these shares of itself at least and at most; at least by the second one where delays jitter, since a step
+/// takes long there to show anything.
 const LEAST_GROWTH: f64 = 0.03;
+const LEAST_GROWTH_IN_JITTER: f64 = 0.1;
 const MOST_GROWTH: f64 = 0.2;
-/// After so many steps without a queue the rate grows by [`LEAP`].
+/// After so many steps without a queue the rate grows by [`LEAP`], except where delays jitter: before the queue of such
+/// a leap is noticed, it overflows.
 const CALM: u8 = 3;
 const LEAP: f64 = 2.0;
 /// The rate grows beyond the best rate of delivery by so much at most, in a step and in a leap.
@@ -84,13 +87,14 @@ impl Model {
     }
 
     fn grow(&mut self, now: i64, calm: u8) {
-        let best = self.rates.best();
-        let (wanted, bound) = if calm >= CALM {
+        let (best, jitters) = (self.rates.best(), self.sigma() > 0.0);
+        let (wanted, bound) = if calm >= CALM && !jitters {
             (LEAP * self.rate, LEAP_BOUND * best)
         } else {
             let rtt = self.rtt().max(GROWTH_RTT);
             let growth = GROWTH * self.step() as f64 / (rtt * rtt);
-            let growth = growth.clamp(LEAST_GROWTH * self.rate, MOST_GROWTH * self.rate);
+            let least = if jitters { LEAST_GROWTH_IN_JITTER } else { LEAST_GROWTH };
+            let growth = growth.clamp(least * self.rate, MOST_GROWTH * self.rate);
             (self.rate + growth, BOUND * best)
         };
         self.rate = wanted.min(bound).min(self.marks.limit(now)).max(self.rate);

@@ -256,6 +256,8 @@ impl Model {
                     return self.cut(report, present, false);
                 }
                 let growth = (1.0 + QUEUE / self.rtt()).clamp(LEAST_GROWTH, MOST_GROWTH);
+                // Jitter hides a queue for longer than it takes to overflow.
+                let growth = if self.sigma() > 0.0 { LEAST_GROWTH } else { growth };
                 let factor = if queue > threshold / 2.0 { 1.0 } else { growth };
                 let floor = FIRST_WINDOW / self.rtt().min(FIRST_INTERVAL);
                 let peak = if factor > 1.0 { PEAK * self.rates.peak() } else { 0.0 };

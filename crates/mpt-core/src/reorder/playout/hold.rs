@@ -155,6 +155,11 @@ impl Hold {
         if self.for_repairs { 0 } else { self.repair_time as i64 }
     }
 
+    /// True where what is lost is sent again, and something may be.
+    pub(super) fn expects_repairs(&self) -> bool {
+        self.losses != Losses::None && self.repair_time > 0.0
+    }
+
     /// What is lost is waited for so much longer, in microseconds.
     pub(super) const fn set_repair_time(&mut self, time: f64, losses: Losses) {
         (self.repair_time, self.losses) = (time, losses);

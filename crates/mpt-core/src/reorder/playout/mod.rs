@@ -36,8 +36,9 @@ const LONGEST: i64 = 1_500_000;
 const TOGETHER: i64 = 200;
 /// Without a packet that might have to wait for so long, in microseconds, nobody notices that the hold changes.
 const IDLE: i64 = 500_000;
-/// What is still under way on a path is waited for longer by so much, in microseconds.
-const GRACE: i64 = 100_000;
+/// What is still under way on a path, or may be sent again, is waited for longer by so much, in microseconds: TCP takes a
+/// number that is skipped for a loss, and one that is late for none.
+const GRACE: i64 = 200_000;
 /// Numbers that are looked at before a gap is taken for one.
 const LOOKED_AT: usize = 64;
 /// Packets whose delay is looked at when the peer tells when they left, at the most, and as a rule.
@@ -387,7 +388,8 @@ impl<P: Copy> PlayOut<P> {
         if !self.is_missing_before(number) {
             return self.due(number, guess);
         }
-        let grace = if self.under_way.may_bring(self.front, number) { GRACE } else { 0 };
+        let may_come = self.under_way.may_bring(self.front, number) || self.hold.expects_repairs();
+        let grace = if may_come { GRACE } else { 0 };
         self.due(number, guess) + grace.max(self.hold.repair_time_beyond())
     }
 
