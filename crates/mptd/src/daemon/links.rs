@@ -6,7 +6,7 @@ use std::net::IpAddr;
 use mpt_config::{Config, Connection, Path, USUAL_MTU};
 use mpt_linux::netlink::{Event, Events, LinkInfo, Netlink, Query};
 
-use super::names::is_unknown;
+use super::unknown::is_unknown;
 use crate::data::{LinkFacts, PathLink};
 
 /// All interfaces and addresses at one moment. It follows the network by the events alone, since asking for everything takes longer than a path

@@ -8,9 +8,11 @@ mod client_mtus;
 mod clients;
 mod commands;
 mod disagreement;
+mod error;
 mod fallback;
 mod joining;
 mod links;
+mod look_ups;
 mod measure;
 mod names;
 mod network;
@@ -24,6 +26,7 @@ mod sessions;
 mod steering;
 mod system;
 mod test_turns;
+mod unknown;
 mod unsealed;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -34,22 +37,21 @@ use std::time::{Duration, Instant};
 
 use jiff::tz::TimeZone;
 use mpt_api::{AtCap, Event, EventKind};
-use mpt_config::{self as config, Config, ConfigErrors};
-use mpt_linux::netlink;
+use mpt_config::{self as config, Config};
 use mpt_linux::tun::{Driver, Tun, TunError};
-use thiserror::Error;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::{Notify, broadcast, mpsc};
 
 use crate::caps::Caps;
 use crate::clients::Clients;
 use crate::command::Command;
-use crate::control::{BindError, ControlSocket, EVENT_BACKLOG, Server};
-use crate::data::{self, ChangeError, DataPath, Ended, Handle, Notice, Place, former};
+use crate::control::{ControlSocket, EVENT_BACKLOG, Server};
+use crate::data::{self, DataPath, Ended, Handle, Notice, Place, former};
 use crate::service;
 use crate::tokens::Tokens;
+pub use error::Error;
 pub use fallback::unblock;
-use names::Names;
+use look_ups::Names;
 use network::Network;
 use system::{End, System};
 
@@ -59,28 +61,6 @@ const COMMAND_QUEUE: usize = 32;
 const NOTICES: usize = 16;
 /// How often it is looked whether a server is to be asked again for a connection it refused, and whether a name is to be resolved again.
 const ASK_AGAIN: Duration = Duration::from_secs(1);
-
-/// Why the daemon could not start, or could not apply a change.
-#[derive(Debug, Error)]
-#[expect(missing_docs, reason = "the messages say it")]
-pub enum Error {
-    #[error("{0}")]
-    Config(#[from] ConfigErrors),
-    #[error("{0}")]
-    Control(#[from] BindError),
-    #[error("{0}")]
-    Tun(#[from] TunError),
-    #[error("{0}")]
-    Change(#[from] ChangeError),
-    #[error("{0}")]
-    Netlink(#[from] netlink::Error),
-    #[error("{0}")]
-    Ended(#[from] Ended),
-    #[error("device {0} was removed by another program")]
-    DeviceGone(String),
-    #[error("{0}")]
-    Io(#[from] std::io::Error),
-}
 
 /// The running daemon.
 pub struct Daemon {

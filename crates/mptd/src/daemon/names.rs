@@ -2,108 +2,21 @@
 //!
 //! Without a default route through the tunnel the C library is asked, with one [`crate::resolver`], whose questions stay outside.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
-use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use mpt_api::{DownReason, EventKind};
 use mpt_config::{Config, Path};
-use tokio::sync::{Semaphore, mpsc};
 
 use super::Daemon;
-use crate::resolver;
+use super::look_ups::{Found, Outside};
+use super::unknown::is_unknown;
 
 /// How long a name is not asked for again.
 const AGAIN: Duration = Duration::from_secs(10);
 /// The same after a change of the network, which may have brought a resolver.
 const AGAIN_AFTER_CHANGE: Duration = Duration::from_secs(1);
-
-/// Names that are looked up at a time; the others wait, each once.
-const LOOK_UPS: usize = 8;
-
-/// What a name leads to: nothing when it could not be resolved.
-type Found = (String, std::io::Result<Vec<IpAddr>>);
-
-/// Names being resolved.
-#[derive(Debug)]
-pub(super) struct Names {
-    /// When each was last asked for.
-    asked: HashMap<String, Instant>,
-    /// Those whose answer is not there yet.
-    waiting: HashSet<String>,
-    /// Those that could not be resolved, which has been logged.
-    unknown: HashSet<String>,
-    /// The network changed since names were last looked at.
-    changed: bool,
-    answers: mpsc::Sender<Found>,
-    /// Look-ups at a time.
-    free: Arc<Semaphore>,
-}
-
-impl Names {
-    /// With the answers for [`Daemon::name_found`].
-    pub(super) fn new() -> (Self, mpsc::Receiver<Found>) {
-        let (answers, found) = mpsc::channel(LOOK_UPS);
-        let names = Self {
-            asked: HashMap::new(),
-            waiting: HashSet::new(),
-            unknown: HashSet::new(),
-            changed: false,
-            answers,
-            free: Arc::new(Semaphore::new(LOOK_UPS)),
-        };
-        (names, found)
-    }
-
-    /// The network is another: names may lead elsewhere, or somewhere.
-    pub(super) fn network_changed(&mut self) {
-        self.changed = true;
-    }
-
-    /// Whether it is asked for now: not so soon after the last time, and not before that is answered.
-    fn ask(&mut self, name: &str, pause: Duration, outside: Option<&Outside>) -> bool {
-        let early = self.asked.get(name).is_some_and(|asked| asked.elapsed() < pause);
-        if early || !self.waiting.insert(name.to_owned()) {
-            return false;
-        }
-        self.asked.insert(name.to_owned(), Instant::now());
-        let (name, answers, outside) = (name.to_owned(), self.answers.clone(), outside.cloned());
-        let free = Arc::clone(&self.free);
-        tokio::spawn(async move {
-            // It is never closed; without it there would only be more at a time.
-            let _permit = free.acquire().await;
-            let found = look_up(&name, outside).await;
-            // The daemon may be ending.
-            let _ = answers.send((name, found)).await;
-        });
-        true
-    }
-}
-
-/// How to ask for names outside of a tunnel that takes everything.
-#[derive(Clone, Debug)]
-struct Outside {
-    /// The mark of outer packets.
-    mark: u32,
-    /// The interfaces that paths name.
-    interfaces: Vec<String>,
-}
-
-/// Addresses of a name.
-async fn look_up(name: &str, outside: Option<Outside>) -> std::io::Result<Vec<IpAddr>> {
-    let by_library = async || {
-        // The port only completes what is asked for.
-        let found = tokio::net::lookup_host((name, 0)).await?;
-        Ok(found.map(|address| address.ip()).collect())
-    };
-    let Some(Outside { mark, interfaces }) = outside else { return by_library().await };
-    match resolver::resolve(name, mark, &interfaces).await {
-        Ok(found) => Ok(found),
-        // The reason of the first says more.
-        Err(error) => by_library().await.map_err(|_: std::io::Error| error),
-    }
-}
 
 impl Daemon {
     /// How names are to be asked for.
@@ -207,11 +120,6 @@ fn choose(path: &Path, addresses: &[IpAddr]) -> Option<IpAddr> {
 fn is_dead(event: EventKind) -> bool {
     let EventKind::PathChanged { down, .. } = event else { return false };
     matches!(down, Some(DownReason::Dead | DownReason::Unproven))
-}
-
-/// Whether nobody knows yet where a path leads.
-pub(super) fn is_unknown(path: &Path) -> bool {
-    path.remote_name.is_some() && path.remote.is_unspecified() && !path.learn
 }
 
 /// Gives paths that lead nowhere as yet something that tells them apart: nothing is sent there, since they are down.

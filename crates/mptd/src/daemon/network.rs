@@ -10,7 +10,7 @@ use mpt_config::{Config, Connection, Path};
 use mpt_linux::netlink::{self, Events};
 use tokio::sync::{Notify, broadcast, oneshot};
 
-use super::Error;
+use super::error::Error;
 use super::links::Links;
 use crate::data::{Ended, Handle, PathLink};
 

@@ -18,7 +18,7 @@ const BUFFER_LEN: usize = RECEIVE_LEN.next_multiple_of(4096);
 /// Bytes of a page. Reads shorter than this are copied when one of their packets has to wait.
 const PAGE_LEN: usize = BUFFER_LEN / PAGES_PER_BUFFER as usize;
 /// Buffers never used for waiting packets, so that receiving goes on when the limit is reached: one round of reads and one more.
-const RESERVED: usize = super::ingress::BUFFERS_PER_ROUND + 1;
+const RESERVED: usize = super::rounds::BUFFERS_PER_ROUND + 1;
 /// Smallest number of buffers that makes sense.
 const MIN_BUFFERS: usize = 2 * RESERVED;
 /// The share of a page that no waiting packet lies in.

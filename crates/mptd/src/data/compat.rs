@@ -1,21 +1,17 @@
 //! Connections whose other end is the papers' prototype, on the data thread: keepalives among the data, commands on sockets of their own.
 
 use std::collections::BTreeMap;
-use std::io::IoSlice;
-use std::net::SocketAddr;
 use std::time::Instant;
 
 use mpt_api::snapshot as api;
 use mpt_config as config;
+use mpt_core::SocketId;
 use mpt_core::compat::{Config, Create, PathConfig};
-use mpt_core::node::{Destination, Transmit};
-use mpt_core::{PathId, SocketId};
 use mpt_wire::legacy::MAX_DATAGRAM_LEN;
 
-use super::sockets::{SocketKey, Sockets};
+use super::command_sockets::{CommandSockets, Prototypes};
 use super::system::{BatchSocket, System};
-use super::token::Token;
-use super::{ChangeError, DataPath, Wanted, snapshot};
+use super::{DataPath, Wanted, snapshot};
 
 /// Reads from one command socket in a round: a flood of commands must not hold up the packets.
 const READS_PER_ROUND: usize = 16;
@@ -23,83 +19,6 @@ const READS_PER_ROUND: usize = 16;
 const ERRORS_PER_ROUND: usize = 16;
 /// Room for what the kernel has joined of equal datagrams.
 const READ_LEN: usize = 16 * MAX_DATAGRAM_LEN;
-
-/// The command sockets.
-pub(super) struct Prototypes<S: System> {
-    sockets: Sockets<S>,
-    /// Where each path takes commands and sends its own.
-    by_path: BTreeMap<PathId, SocketId>,
-    buffer: Vec<u8>,
-}
-
-/// Command sockets on the way from one set of connections to the next: by connection and path.
-pub(super) struct CommandSockets(BTreeMap<(String, String), SocketId>);
-
-impl<S: System> Prototypes<S> {
-    /// None yet.
-    pub(super) fn new() -> Self {
-        Self { sockets: Sockets::of(Token::Command), by_path: BTreeMap::new(), buffer: Vec::new() }
-    }
-
-    /// Opens the command sockets of all connections that have some; on an error none is.
-    pub(super) fn open(
-        &mut self,
-        system: &S,
-        wanted: &[Wanted],
-    ) -> Result<CommandSockets, ChangeError> {
-        let mut opened = CommandSockets(BTreeMap::new());
-        for Wanted { config: connection, .. } in wanted {
-            let Some(compat) = &connection.compat else { continue };
-            for path in &connection.paths {
-                let local = path.local.unwrap_or(config::unspecified(path.remote));
-                let key = SocketKey { local, interface: path.interface.clone(), checksum: true };
-                match self.sockets.open(system, &key, compat.command_port) {
-                    Ok(id) => opened.0.insert((connection.name.clone(), path.name.clone()), id),
-                    Err(source) => {
-                        self.close(system, opened);
-                        return Err(ChangeError::Bind {
-                            connection: connection.name.clone(),
-                            path: path.name.clone(),
-                            local: SocketAddr::new(local, compat.command_port),
-                            source,
-                        });
-                    }
-                };
-            }
-        }
-        Ok(opened)
-    }
-
-    /// Closes sockets that are not needed after all.
-    pub(super) fn close(&mut self, system: &S, sockets: CommandSockets) {
-        sockets.0.into_values().for_each(|id| self.sockets.close(system, id));
-    }
-
-    pub(super) fn set_mark(&mut self, mark: Option<u32>) -> std::io::Result<()> {
-        self.sockets.set_mark(mark)
-    }
-
-    pub(super) fn reopen(&mut self, system: &S, interface: &str) -> std::io::Result<()> {
-        self.sockets.reopen(system, interface)
-    }
-
-    /// Sends a command or an answer to one; others are not for these sockets. What finds no room in its socket is lost, as on the way: all that
-    /// matters is repeated.
-    pub(super) fn send(&self, transmit: &Transmit) {
-        let (socket, remote) = match transmit.destination {
-            Destination::Command { path, remote } => {
-                let Some(&socket) = self.by_path.get(&path) else { return };
-                (socket, remote)
-            }
-            Destination::CommandAnswer { socket, remote } => (socket, remote),
-            Destination::Path(_) | Destination::Address { .. } => return,
-        };
-        if let Some(socket) = self.sockets.socket(socket) {
-            let pieces = transmit.pieces().map(IoSlice::new);
-            let _ = socket.send_batch(&remote.into(), 0, transmit.len(), &pieces);
-        }
-    }
-}
 
 impl<S: System> DataPath<S> {
     /// Makes the connections to prototypes those of the list; `sockets` were opened for it.

@@ -9,7 +9,8 @@ use mpt_core::{Departure, Node};
 use mpt_wire::ecn::{self, Ecn};
 
 use super::buffers::PacketRef;
-use super::egress::{Egress, Exits};
+use super::egress::Egress;
+use super::exits::Exits;
 use super::store::Store;
 use super::system::System;
 

@@ -5,7 +5,6 @@
 
 use std::io::IoSlice;
 use std::ops::Range;
-use std::time::Instant;
 
 use mpt_core::{DeviceId, InnerDrop, InnerPacket, Node, Outgoing, PathId, Transmit};
 use mpt_linux::tun::{READ_LEN, VNET_HEADER_LEN};
@@ -14,13 +13,12 @@ use mpt_wire::icmp;
 use mpt_wire::ip::Summary;
 use mpt_wire::mss::ChecksumState;
 
-use super::SMALL_PACKET;
 use super::buffers::PacketRef;
 use super::device::Device;
+use super::exits::Exits;
 use super::gather;
 use super::outbox::{Flushed, MAX_WAITING};
-use super::path::PathIo;
-use super::sockets::Sockets;
+use super::rounds::SMALL_PACKET;
 use super::store::Store;
 use super::system::{SuperPacketDevice, System};
 
@@ -53,16 +51,6 @@ pub(crate) struct Stuck {
     pub(crate) channel: usize,
     /// What to do.
     pub(crate) outcome: Flushed,
-}
-
-/// The way out: every path and its sockets, at one time.
-pub(crate) struct Exits<'a, S: System> {
-    /// Beginning of the round.
-    pub(crate) now: Instant,
-    /// By [`PathId`].
-    pub(crate) paths: &'a mut [Option<PathIo>],
-    /// Those of the paths.
-    pub(crate) sockets: &'a Sockets<S>,
 }
 
 /// The arena and the list of what has to be flushed from it.

@@ -5,7 +5,7 @@ use std::io::IoSlice;
 use mpt_core::{PathId, SocketId};
 use mpt_linux::udp::{Batch, MAX_BATCH_PIECES, MAX_BATCHES};
 
-use super::egress::Exits;
+use super::exits::Exits;
 use super::outbox::Flushed;
 use super::path::PathIo;
 use super::system::{BatchSocket, System};

@@ -10,14 +10,11 @@ use mpt_offload::coalesce::MAX_PIECES;
 use mpt_offload::{Piece, Sink, VnetHeader};
 use mpt_wire::ecn::Ecn;
 
-use super::SMALL_PACKET;
 use super::buffers::{Buffers, PacketRef};
 use super::device::Device;
+use super::rounds::{BUFFERS_PER_ROUND, SMALL_PACKET};
 use super::shares::Shares;
 use super::system::{BatchSocket, SuperPacketDevice};
-
-/// Reads before what came in is written to the devices: enough for the segments of all paths to meet again, few enough to stay in the cache.
-pub(crate) const BUFFERS_PER_ROUND: usize = 8;
 
 /// What arrived on sockets, before the node judged it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

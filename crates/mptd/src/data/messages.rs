@@ -8,30 +8,10 @@ use mpt_linux::udp::{Batch, MAX_BATCHES};
 use socket2::SockAddr;
 
 use super::DataPath;
-
+use super::message::{Message, Messages};
 use super::path::PathIo;
 use super::sockets::Sockets;
 use super::system::{BatchSocket, System};
-
-/// A message that knows its way.
-#[derive(Debug)]
-struct Message {
-    socket: SocketId,
-    remote: SockAddr,
-    transmit: Transmit,
-}
-
-/// The messages of one call.
-#[derive(Debug)]
-pub(super) struct Messages {
-    gathered: Vec<Message>,
-}
-
-impl Default for Messages {
-    fn default() -> Self {
-        Self { gathered: Vec::with_capacity(MAX_BATCHES) }
-    }
-}
 
 impl<S: System> DataPath<S> {
     /// Sends all messages there are. One that finds no room in its socket is lost, as on the way: all that matters is repeated.

@@ -4,26 +4,34 @@
 //! control side reaches in by sending closures, run between rounds.
 
 mod buffers;
+mod capped;
 mod carried;
 mod changes;
 mod clients;
+mod command_sockets;
 mod compat;
 mod departures;
 mod device;
 mod egress;
+mod exits;
 mod facts;
 mod gather;
 #[cfg(test)]
 mod in_memory;
 mod ingress;
 mod measure;
+mod message;
 mod messages;
+mod notice;
 mod notices;
 mod outbox;
 mod pages;
 mod path;
 mod path_mtu;
 mod pool;
+mod rates;
+mod rounds;
+mod session_entries;
 mod session_snapshot;
 mod sessions;
 mod shares;
@@ -35,32 +43,33 @@ mod suites;
 mod system;
 mod thread;
 mod token;
+mod wanted;
 
-use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use mpt_core::session;
 use mpt_core::{DeviceId, Node, SocketId};
 use mpt_linux::poller::{Event, MAX_EVENTS};
 use tokio::sync::Notify;
 
 use buffers::PacketRef;
-use carried::Capped;
-pub(crate) use carried::{Carried, Place};
-pub(crate) use changes::{ChangeError, LinkFacts, PathLink, Wanted};
+use capped::Capped;
+pub(crate) use capped::{Carried, Place};
 pub(crate) use clients::InnerMtus;
-use compat::Prototypes;
+use command_sockets::Prototypes;
 use device::Device;
-use egress::{Egress, Exits, Stuck};
+use egress::{Egress, Stuck};
+use exits::Exits;
 pub(crate) use facts::{ConnectionFacts, Facts};
 use ingress::Ingress;
-use messages::Messages;
-use notices::Notices;
+use message::Messages;
+pub(crate) use notice::Notice;
+use notice::Notices;
 use outbox::Flushed;
 use path::PathIo;
-pub(crate) use sessions::ClientSession;
-use sessions::Sessions;
+use rates::RATE_PERIOD;
+use rounds::{READS_PER_SOCKET, SMALL_PACKETS_BURST, SMALL_PACKETS_PER_ROUND};
+use session_entries::Sessions;
 use sockets::Sockets;
 pub(crate) use states::former;
 use store::Store;
@@ -68,19 +77,10 @@ use system::{Linux, SuperPacketDevice, System};
 pub use thread::Ended;
 pub(crate) use thread::{Handle, spawn};
 use token::Token;
+pub(crate) use wanted::{ChangeError, ClientSession, LinkFacts, PathLink, Wanted};
 
-/// Reads from one socket in a round: then the devices get their turn.
-const READS_PER_SOCKET: usize = 8;
-/// Small packets received in a round before the devices get their turn.
-const SMALL_PACKETS_PER_ROUND: usize = 64;
-/// Small packets in a round, both ways, after which others get the processor.
-const SMALL_PACKETS_BURST: usize = 16;
-/// Packets shorter than this count as small.
-const SMALL_PACKET: usize = 512;
 /// Timers of sessions within such a time are served together. A probe may be as late: far less than its jitter.
 const TOGETHER: Duration = Duration::from_millis(1);
-/// How often rates are taken.
-const RATE_PERIOD: Duration = Duration::from_secs(1);
 
 /// Everything the packet path needs, in one place.
 pub(crate) struct DataPath<S: System = Linux> {
@@ -99,7 +99,7 @@ pub(crate) struct DataPath<S: System = Linux> {
     egress: Egress,
     store: Store,
     ingress: Ingress,
-    rates: snapshot::Rates,
+    rates: rates::Rates,
     next_rates: Instant,
     running: bool,
     /// Sockets with something to read, in this round.
@@ -108,86 +108,6 @@ pub(crate) struct DataPath<S: System = Linux> {
     readable_devices: Vec<DeviceId>,
     /// Paths whose sockets were full.
     waiting: Vec<Stuck>,
-}
-
-/// What the data thread has to tell the control side.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Notice {
-    /// The inner MTU of a device changed, because the network lowered that of a path.
-    DeviceMtu {
-        /// The device's name.
-        device: String,
-        /// Bytes.
-        mtu: u16,
-    },
-    /// A path's state changed, or its first one is known; for the log.
-    PathState {
-        /// Name of its connection.
-        connection: String,
-        /// Its name.
-        path: String,
-        /// Its state before; `None` when it is new.
-        from: Option<mpt_api::PathState>,
-        /// Its state now.
-        to: mpt_api::PathState,
-        /// Why it is down, or what brought it up.
-        reason: &'static str,
-        /// How long the state before lasted.
-        lasted: Duration,
-    },
-    /// A path changed by what its session found.
-    PathChanged {
-        /// Name of its connection.
-        connection: String,
-        /// Its name.
-        path: String,
-    },
-    /// Probes found another path MTU; for the log.
-    PathMtu {
-        /// Name of its connection.
-        connection: String,
-        /// Its name.
-        path: String,
-        /// Bytes that it was used with.
-        before: u16,
-        /// Bytes that it carries.
-        found: u16,
-    },
-    /// ICMP lowered the path MTU of a path that no probes measure, or what it reported is no longer believed; for the log.
-    PathMtuReported {
-        /// Name of its connection.
-        connection: String,
-        /// Its name.
-        path: String,
-        /// Bytes that ICMP reported, unless that is over.
-        reported: Option<u16>,
-    },
-    /// The other end of a path is at another address.
-    PathMoved {
-        /// Name of its connection.
-        connection: String,
-        /// Its name.
-        path: String,
-        /// Where the other end is now.
-        remote: SocketAddr,
-    },
-    /// Something happened to a session.
-    Session {
-        /// What.
-        event: session::Event,
-        /// Name of its connection, if it has one.
-        connection: Option<String>,
-    },
-    /// A command of ours or of a prototype was carried out or refused.
-    Prototype {
-        /// Which one, and what came of it.
-        event: mpt_core::compat::Event,
-    },
-    /// A device was removed from the system by somebody else.
-    DeviceGone {
-        /// The device's name.
-        device: String,
-    },
 }
 
 /// ICMP errors about our own datagrams.
@@ -233,7 +153,7 @@ impl<S: System> DataPath<S> {
             egress: Egress::new(),
             store: Store::new(),
             ingress: Ingress::new(buffer_limit),
-            rates: snapshot::Rates::default(),
+            rates: rates::Rates::default(),
             running: true,
             readable: Vec::with_capacity(MAX_EVENTS),
             readable_devices: Vec::with_capacity(MAX_EVENTS),

@@ -14,41 +14,12 @@ use mpt_core::session::{
 use mpt_core::{ConnectionId, PathId, SocketId};
 use mpt_wire::control::{Kind, Reason};
 
+use super::session_entries::Entry;
 use super::shares::Owner;
 use super::sockets::SocketKey;
 use super::system::System;
 use super::{ChangeError, DataPath, Notice, Wanted};
 use crate::convert;
-
-/// Sessions of the configured connections, by the connection's name, and the sockets of those that have none of their own.
-#[derive(Debug, Default)]
-pub(crate) struct Sessions {
-    by_connection: BTreeMap<String, Entry>,
-    /// Where clients and controllers reach us, whether or not any is there.
-    listeners: Vec<SocketId>,
-}
-
-/// The session of a configured connection.
-#[derive(Debug)]
-struct Entry {
-    id: SessionId,
-    peer: config::Peer,
-    /// Numbers of the paths, by name. Those of paths that are gone are not given again.
-    numbers: BTreeMap<String, u16>,
-}
-
-/// The session that a client's connection belongs to.
-#[derive(Clone, Debug)]
-pub(crate) struct ClientSession {
-    /// The session.
-    pub(crate) id: SessionId,
-    /// The client.
-    pub(crate) owner: PublicKey,
-    /// The client's numbers of the paths, with their names.
-    pub(crate) paths: BTreeMap<u16, String>,
-    /// The largest weight of its paths, whatever the client wishes.
-    pub(crate) max_weight: u16,
-}
 
 impl<S: System> DataPath<S> {
     /// Sets the key of this end, and who may open sessions that no connection of the configuration has. Sessions of those who may no
@@ -342,11 +313,4 @@ fn number(
         false => 0,
     };
     paths.iter().map(|(name, id)| (number(name), *id)).collect()
-}
-
-impl Entry {
-    /// Whether the session is with this peer, under the same pre-shared key.
-    fn is_with(&self, peer: &config::Peer) -> bool {
-        (self.peer.public_key, &self.peer.psk) == (peer.public_key, &peer.psk)
-    }
 }

@@ -11,39 +11,10 @@ use mpt_core::reorder::EqualizedBuffer;
 use mpt_core::{Connection, DownReason, DownReasons, Path, PathId, QueueState, Traffic};
 use mpt_wire::control::Economy;
 
+use super::DataPath;
 use super::buffers::PacketRef;
+use super::rates::{RATE_PERIOD, Rate};
 use super::system::{SuperPacketDevice, System};
-use super::{DataPath, RATE_PERIOD};
-
-/// Traffic of every path over the last whole period.
-#[derive(Debug, Default)]
-pub(crate) struct Rates {
-    paths: BTreeMap<PathId, PathRates>,
-}
-
-#[derive(Clone, Copy, Debug, Default)]
-struct PathRates {
-    sent: Rate,
-    received: Rate,
-}
-
-/// A counter as it was when rates were last taken, and how far it went in the period before.
-#[derive(Clone, Copy, Debug, Default)]
-struct Rate {
-    last: Traffic,
-    step: Traffic,
-}
-
-impl Rate {
-    fn take(&mut self, now: Traffic) {
-        // A path that took over the identity of a removed one starts below it.
-        self.step = Traffic {
-            packets: now.packets.saturating_sub(self.last.packets),
-            bytes: now.bytes.saturating_sub(self.last.bytes),
-        };
-        self.last = now;
-    }
-}
 
 impl<S: System> DataPath<S> {
     pub(super) fn take_rates(&mut self, now: Instant) {
