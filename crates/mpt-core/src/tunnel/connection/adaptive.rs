@@ -5,8 +5,9 @@ use std::time::Instant;
 use mpt_wire::mss;
 use mpt_wire::{ecn, ip};
 
+use super::members::member;
 use super::sizes::SegmentSizes;
-use super::{Connection, Envelope, Inner, Tally, member};
+use super::{Connection, Envelope, Inner, Tally};
 use crate::adaptive::{Adaptive, Kept, Leaving, QueueState, RepairCounters, Resend, Tag, is_bulk};
 use crate::path::{Estimate, Path, Paths, mtu};
 use crate::queue::Waiting;
