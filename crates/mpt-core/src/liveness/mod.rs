@@ -45,14 +45,15 @@ pub use self::timing::Timing;
 use self::watch::Watch;
 use crate::session::delay::rtt::Rtt;
 
-/// Probes sent in quick succession when a path is started, so that one that is lost costs nothing.
+/// Number of probes sent in quick succession when a path starts, so that the loss of one costs
+/// nothing.
 const BURST: u32 = 3;
 
-/// Liveness of one path, as seen from one of its ends.
+/// The liveness of one path, as seen from one of its ends.
 #[derive(Clone, Debug)]
 pub struct Liveness {
     timing: Timing,
-    /// Traffic flows.
+    /// True while traffic flows.
     active: bool,
     sending: Sending,
     receiving: Receiving,
@@ -75,8 +76,8 @@ pub struct Liveness {
 }
 
 impl Liveness {
-    /// A path that starts now, while traffic flows. The first [`Liveness::handle_timeout`] returns
-    /// its state.
+    /// Creates the liveness of a path that starts now, while traffic flows. The first
+    /// [`Liveness::handle_timeout`] returns its state.
     #[must_use]
     pub fn new(now: Instant, timing: Timing) -> Self {
         let mut liveness = Self {
@@ -103,8 +104,8 @@ impl Liveness {
         liveness
     }
 
-    /// Other timers from now on. Switching liveness off makes the path count as proven; switching it
-    /// on leaves it so until the contrary is shown.
+    /// Sets the timers. Switching liveness off makes the path count as confirmed; switching it on
+    /// leaves it so until confirmations fail to come.
     pub fn set_timing(&mut self, now: Instant, timing: Timing) {
         let timing = timing.bounded();
         if timing == self.timing {
@@ -124,14 +125,15 @@ impl Liveness {
             self.receiving.restart(now);
             self.encouraged = now;
         } else {
-            // The last signs of life are as old as the timers from before allowed.
+            // The timers from before allowed the last signs of life to be as old as they are.
             self.exempt(now);
         }
         self.plan(now);
     }
 
-    /// Traffic flows, or the connection is idle. When traffic begins, a probe is due at once, unless
-    /// there was one less than a keepalive ago; the absence of evidence counts from now on.
+    /// Sets whether traffic flows or the connection is idle. When traffic begins, a probe is due at
+    /// once, unless one was sent less than a keepalive ago; the absence of evidence counts from now
+    /// on.
     pub fn set_active(&mut self, now: Instant, active: bool) {
         self.notice(now);
         if active && !self.active {
@@ -142,9 +144,9 @@ impl Liveness {
         self.plan(now);
     }
 
-    /// The path starts anew: its interface or the administrator brought it back, or one of its
-    /// addresses is a new one. What was learnt before counts no longer, except that a path that
-    /// kept failing remains held back.
+    /// Starts the path anew: its interface or the administrator brought it back, or one of its
+    /// addresses has changed. What was learnt before no longer counts, except that a path that kept
+    /// failing remains held back.
     pub fn restart(&mut self, now: Instant) {
         self.begin(now, Sending::start(now));
         self.probes = Probes::new(BURST);
@@ -155,9 +157,9 @@ impl Liveness {
         self.plan(now);
     }
 
-    /// The path's remote address is now another one, which has just answered a challenge: as good as
-    /// a proof. What is on its way to the old one counts no longer, and the round-trip time is
-    /// measured anew, at once.
+    /// Takes a new remote address of the path, which has just answered a challenge: that counts as
+    /// a confirmation. What is on its way to the old address no longer counts, and the round-trip
+    /// time is measured anew, at once.
     pub fn moved(&mut self, now: Instant) {
         if self.is_watched() {
             self.notice(now);
@@ -169,15 +171,16 @@ impl Liveness {
         }
     }
 
-    /// As [`Liveness::restart`], but the path is held back no longer, however often it failed: no
-    /// other one works, or the peer has begun anew.
+    /// Starts the path anew like [`Liveness::restart`], and no longer holds it back, however often
+    /// it failed: no other path works, or the peer has begun anew.
     pub fn revive(&mut self, now: Instant) {
         self.hysteresis = Hysteresis::new();
         self.restart(now);
     }
 
-    /// No other path works: the proofs that there are are enough, however many the path needs, if one
-    /// is of the time since its death. A path that kept failing is held back again after the next one.
+    /// Accepts the path as a fallback because no other path works: the confirmations so far are
+    /// enough, however many the path needs, if one dates from after its death. A path that kept
+    /// failing is held back again after its next death.
     pub fn fall_back_to(&mut self, now: Instant) {
         if self.sending.is_certain() && self.hysteresis.is_counting() {
             self.notice(now);
@@ -186,9 +189,9 @@ impl Liveness {
         }
     }
 
-    /// The interface is down, or the path is administratively down: no probes, and no judgement of
-    /// the sending direction, until [`Liveness::restart`]. The receiving direction becomes silent when
-    /// what is on its way has arrived.
+    /// Suspends the path, because its interface is down or the administrator took it down: it is
+    /// not probed, and its sending direction is not judged, until [`Liveness::restart`]. The
+    /// receiving direction becomes silent when what is on its way has arrived.
     pub fn suspend(&mut self, now: Instant) {
         self.notice(now);
         self.begin(now, Sending::Suspended);
@@ -196,8 +199,8 @@ impl Liveness {
         self.plan(now);
     }
 
-    /// An echo arrived on this path. Returns whether its token is one of ours that is on its way; it
-    /// has no effect otherwise.
+    /// Takes an echo that arrived on this path. Returns true if its token is one of ours that is on
+    /// its way; otherwise the echo has no effect.
     pub fn handle_echo(&mut self, now: Instant, token: u64) -> bool {
         self.notice(now);
         let Some(sample) = self.probes.take(now, token) else { return false };
@@ -210,18 +213,18 @@ impl Liveness {
         true
     }
 
-    /// A round-trip time that was measured otherwise on this path.
+    /// Takes a round-trip time of this path that was measured otherwise.
     pub fn note_rtt(&mut self, sample: Duration) {
         self.rtt.record(sample);
     }
 
-    /// The peer's count of our frames on this path (`frames` modulo 2^32), reported over whichever
-    /// path. Growth is evidence, of the time of the report before. Counts that are behind an earlier
-    /// one are late and without effect; if there are no others for 10 s, the peer has begun to count
-    /// anew.
+    /// Takes the peer's count of our frames on this path (`frames` modulo 2^32), reported over any
+    /// path. Growth is evidence that dates from the report before. A count behind an earlier one is
+    /// late and has no effect; if only such counts come for 10 s, the peer has begun to count anew.
     pub fn handle_report(&mut self, now: Instant, frames: u32) {
         self.notice(now);
-        // What arrives before the first probe was sent is about the time before the start.
+        // A report that arrives before the first probe was sent describes the time before the
+        // start.
         if self.probes.last().is_some()
             && let Some(since) = self.reports.handle(now, frames)
         {
@@ -230,7 +233,7 @@ impl Liveness {
         self.plan(now);
     }
 
-    /// An authenticated frame arrived on this path.
+    /// Takes note of an authenticated frame that arrived on this path.
     pub fn handle_frame(&mut self, now: Instant) {
         self.notice(now);
         if self.receiving.hear(now) {
@@ -241,8 +244,8 @@ impl Liveness {
         self.plan(now);
     }
 
-    /// Whether a probe is to be sent now. If so, `token` counts as sent with it: 64 random bits,
-    /// other ones for every probe.
+    /// Returns true if a probe is to be sent now. Then `token` counts as sent with it: 64 random
+    /// bits, different for every probe.
     pub fn poll_probe(&mut self, now: Instant, token: u64) -> bool {
         let due = self.next_probe().is_some_and(|time| time <= now);
         if due {
@@ -253,17 +256,17 @@ impl Liveness {
         due
     }
 
-    /// Whether a probe should travel along with an echo that is about to be sent: when the next one
-    /// is due in less than a quarter of the time between two. Never the answer to anything but a
-    /// probe, otherwise there would be no end to it.
+    /// Returns true if a probe should travel along with an echo that is about to be sent, because
+    /// the next probe is due in less than a quarter of the time between two. Only an echo, which
+    /// answers a probe, may carry one: otherwise the ends would answer each other without end.
     #[must_use]
     pub fn may_attach_probe(&self, now: Instant) -> bool {
         let old = |last| now.saturating_duration_since(last) >= self.interval() * 3 / 4;
         self.is_watched() && self.probes.last().is_none_or(old)
     }
 
-    /// A probe with this token leaves along with an echo, in place of the next regular one. Without
-    /// effect when there are no probes (suspended, or off).
+    /// Takes note of a probe with this token that leaves along with an echo, in place of the next
+    /// regular one. It has no effect on a path that is not probed (suspended, or liveness is off).
     pub fn attach_probe(&mut self, now: Instant, token: u64) {
         if self.is_watched() {
             self.notice(now);
@@ -272,8 +275,8 @@ impl Liveness {
         }
     }
 
-    /// Lets time pass. Returns what is held of the path if that differs from the last answer; the
-    /// changes made by other calls are told here too.
+    /// Lets time pass. Returns the state of the path if it differs from what was returned last,
+    /// whichever call has changed it.
     pub fn handle_timeout(&mut self, now: Instant) -> Option<Change> {
         self.notice(now);
         self.judge_sending(now);
@@ -282,8 +285,8 @@ impl Liveness {
         self.notices.report(self.now())
     }
 
-    /// When [`Liveness::handle_timeout`] and then [`Liveness::poll_probe`] are to be called next. After
-    /// both were, it is later than their `now`.
+    /// Returns when [`Liveness::handle_timeout`] and then [`Liveness::poll_probe`] are to be called
+    /// next. After both were called, it is later than their `now`.
     #[must_use]
     pub fn next_timeout(&self) -> Option<Instant> {
         let report = self.notices.due(self.now());
@@ -293,53 +296,55 @@ impl Liveness {
 }
 
 impl Liveness {
-    /// The sending direction.
+    /// Returns the state of the sending direction.
     #[must_use]
     pub fn state(&self) -> State {
         self.sending.state()
     }
 
-    /// Whether the receiving direction is silent: no authenticated frame for as long as the peer may
-    /// be silent without the path being dead, or none at all yet.
+    /// Returns true if the receiving direction is silent: no authenticated frame has come for as
+    /// long as the peer may be silent on a path that works, or none at all yet.
     #[must_use]
     pub fn is_silent(&self) -> bool {
         self.receiving.is_silent()
     }
 
-    /// Whether what is sent here now may not arrive: the path is not up, or evidence is overdue. Then
-    /// a report in answer to a probe should travel over a path that is up as well, since the peer's
-    /// judgement of its own direction depends on it.
+    /// Returns true if a packet sent on this path now may not arrive: the path is not up, or
+    /// evidence is overdue. Then a report in answer to a probe should travel over a path that is up
+    /// as well, since the peer needs it to judge its own direction.
     #[must_use]
     pub fn is_doubtful(&self, now: Instant) -> bool {
         let overdue = || self.evidence.overdue(self.interval_when_up(), self.answer_expected());
         !self.timing.is_off() && (!self.sending.is_up() || overdue() <= now)
     }
 
-    /// The round-trip time since the last start.
+    /// Returns the round-trip time since the last start.
     #[must_use]
     pub fn rtt(&self) -> &Rtt {
         &self.rtt
     }
 
-    /// When the peer confirmed last that it hears us on this path; `now` where liveness is off.
+    /// Returns when the peer last confirmed that it hears us on this path; `now` where liveness is
+    /// off.
     #[must_use]
     pub fn confirmed_at(&self, now: Instant) -> Instant {
         if self.timing.is_off() { now } else { self.evidence.last() }
     }
 
-    /// When the state became what it is.
+    /// Returns when the state became what it is.
     #[must_use]
     pub fn since(&self) -> Instant {
         self.since
     }
 
-    /// How often the path died: went from up to dead.
+    /// Returns how often the path died, which is to go from up to dead.
     #[must_use]
     pub fn flaps(&self) -> u32 {
         self.deaths
     }
 
-    /// How many proofs in a row the path needs (at the last start or death) before it is up.
+    /// Returns how many confirmations in a row the path needs, since the last start or death,
+    /// before it is up.
     #[must_use]
     pub fn confirmations_needed(&self) -> u32 {
         self.hysteresis.needed()

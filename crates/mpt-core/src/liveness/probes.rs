@@ -3,11 +3,11 @@
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
-/// Tokens remembered at most.
+/// The most tokens that are remembered.
 pub(super) const OUTSTANDING: usize = 128;
-/// How long an echo is waited for. A path with so much delay is of no use to anybody.
+/// The time for which an echo is waited for. A path with a longer delay is useless.
 pub(super) const LIFE: Duration = Duration::from_secs(10);
-/// Room kept while there is nothing to remember; an idle path needs no more.
+/// Room for tokens that is kept while there are none; an idle path needs no more.
 const ROOM_WHEN_IDLE: usize = 8;
 
 /// Tokens on their way, the oldest first, and what the next probe depends on.
@@ -36,7 +36,8 @@ impl Probes {
         }
     }
 
-    /// A probe with this token leaves now. The token is random, so that it can decide the jitter.
+    /// Takes note of a probe with this token that leaves now. The token is random, so its bits also
+    /// choose the jitter.
     pub(super) fn send(&mut self, now: Instant, token: u64) {
         self.expire(now);
         if self.outstanding.len() >= OUTSTANDING {
@@ -50,8 +51,8 @@ impl Probes {
         self.burst = self.burst.saturating_sub(1);
     }
 
-    /// An echo arrived: how long it took, if the token is one of those on their way. The older ones
-    /// remain, they may have been overtaken.
+    /// Takes an echo. Returns the round-trip time if the token is one of those on their way. Older
+    /// tokens remain, since their echoes may have been overtaken.
     pub(super) fn take(&mut self, now: Instant, token: u64) -> Option<Duration> {
         self.expire(now);
         let place = self.outstanding.iter().rposition(|&(other, _)| other == token)?;
@@ -59,35 +60,35 @@ impl Probes {
         Some(now.saturating_duration_since(sent))
     }
 
-    /// The peer has heard us, not before `since`.
+    /// Takes a confirmation that dates from `since` at the earliest.
     pub(super) fn answered(&mut self, since: Instant) {
         if self.asked.is_some_and(|asked| asked <= since) {
             (self.asked, self.unanswered) = (None, 0);
         }
     }
 
-    /// When the last probe left; None: none since the start.
+    /// Returns when the last probe left; `None` if none has left since the start.
     pub(super) fn last(&self) -> Option<Instant> {
         self.last
     }
 
-    /// When the first probe left of those since the last evidence.
+    /// Returns when the first probe since the last evidence left.
     pub(super) fn asked(&self) -> Option<Instant> {
         self.asked
     }
 
-    /// Probes since the last evidence.
+    /// Returns the number of probes since the last evidence.
     pub(super) fn unanswered(&self) -> u32 {
         self.unanswered
     }
 
-    /// A time between two probes with this one's share of chance, at most 10 % either way, so that
-    /// the probes of many connections do not fall into step.
+    /// Returns the time between two probes with the jitter of this one, at most 10 % either way, so
+    /// that the probes of many connections do not fall into step.
     pub(super) fn jittered(&self, interval: Duration) -> Duration {
         interval * self.jitter / 1000
     }
 
-    /// Tokens on their way.
+    /// Returns the number of tokens on their way.
     pub(super) fn outstanding(&self) -> usize {
         self.outstanding.len()
     }
@@ -102,8 +103,8 @@ impl Probes {
         }
     }
 
-    /// Forgets the token that is missed least: the one with the shortest distance between its
-    /// neighbours for its age. So the recent ones are all there, and the rest reach back over the
+    /// Forgets the token that is needed least: the one with the shortest distance between its
+    /// neighbours for its age. So all recent tokens are there, and the others reach back over the
     /// whole of [`LIFE`], however short the keepalive is.
     fn thin(&mut self, now: Instant) {
         let distance = |place: usize| {

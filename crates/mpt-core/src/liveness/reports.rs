@@ -1,11 +1,11 @@
-//! What the peer reports about our frames on a path.
+//! The counts of our frames on a path, as the peer reports them.
 
 use std::time::{Duration, Instant};
 
 use crate::sequence::Sequence;
 
-/// When only counts behind the highest one came for so long, the peer has begun to count anew: no
-/// report is that much late.
+/// The peer has begun to count anew when only counts behind the highest one came for so long: no
+/// report is that late.
 const RECOUNTED: Duration = Duration::from_secs(10);
 
 /// The highest count reported so far, and when it was last reported. The count wraps at 2^32;
@@ -16,10 +16,11 @@ pub(super) struct Reports {
 }
 
 impl Reports {
-    /// Takes in a report. If it shows that further frames have arrived at the peer: when the report
-    /// before it came, since they have arrived after that one was made, but nobody knows how long
-    /// after. Counting from now would let the last frames that came through keep a dead path up for
-    /// as long as the peer took to report them. The first report only says where the count stands.
+    /// Takes a report. Returns the time of the report before it, if this one shows that further
+    /// frames have arrived at the peer. They arrived after that report was made, but it is not
+    /// known how long after: counting from now would let the last frames that came through keep a
+    /// dead path up for as long as the peer took to report them. The first report only sets the
+    /// count.
     pub(super) fn handle(&mut self, now: Instant, frames: u32) -> Option<Instant> {
         let frames = Sequence(frames);
         let known = self.highest;

@@ -2,16 +2,16 @@
 
 use std::time::Duration;
 
-/// Shorter keepalives are raised to this: 1000 probes a second on one path.
+/// The shortest keepalive: 1000 probes a second on one path. Shorter ones are raised to it.
 const SHORTEST: Duration = Duration::from_millis(1);
-/// Longer times are lowered to this, so that no sum of them and an instant overflows.
+/// The longest time, so that no sum of it and an instant overflows. Longer ones are lowered to it.
 const LONGEST: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// A path that is to be used sparingly is not probed more often while traffic flows: a tenth of the
-/// default.
+/// The shortest keepalive of a path that is to be used sparingly, while traffic flows: ten times
+/// the default.
 const SPARING_KEEPALIVE: Duration = Duration::from_secs(1);
-/// Nor while the connection is idle: just often enough for the bindings of most NATs, which last for
-/// 30 s.
+/// The shortest time between two probes of such a path while the connection is idle: just short
+/// enough for the bindings of most NATs, which last for 30 s.
 const SPARING_IDLE: Duration = Duration::from_secs(25);
 
 /// The timers of a connection's paths.
@@ -23,9 +23,10 @@ pub struct Timing {
     /// Time between two probes of a path that is up while the connection is idle. Never shorter
     /// than `keepalive`.
     pub idle: Duration,
-    /// Time without evidence after which a path is dead while the connection carries traffic. None:
-    /// the longer of 3 keepalives and SRTT + 4 RTTVAR + one keepalive. Less than two keepalives
-    /// count as two, since with less every path would be dead between any two probes.
+    /// The time without evidence after which a path is dead while the connection carries traffic.
+    /// `None` stands for the longer of 3 keepalives and SRTT + 4 RTTVAR + one keepalive. A time of
+    /// less than two keepalives counts as two, since with less every path would be dead between any
+    /// two probes.
     pub dead: Option<Duration>,
 }
 
@@ -36,13 +37,14 @@ impl Default for Timing {
 }
 
 impl Timing {
-    /// Whether there are no probes and no deadlines at all.
+    /// Returns true if there are no probes and no deadlines at all.
     #[must_use]
     pub fn is_off(&self) -> bool {
         self.keepalive.is_zero()
     }
 
-    /// The same for a path that is to be used sparingly: fewer probes, and hence a later death.
+    /// Returns the timers of a path that is to be used sparingly: fewer probes, and hence a later
+    /// death.
     #[must_use]
     pub fn sparing(self) -> Self {
         if self.is_off() {
@@ -56,7 +58,7 @@ impl Timing {
         }
     }
 
-    /// The same within the bounds above.
+    /// Returns these timers within the bounds above.
     pub(super) fn bounded(self) -> Self {
         if self.is_off() {
             return self;

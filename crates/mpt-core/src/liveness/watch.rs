@@ -3,7 +3,8 @@
 
 use std::time::{Duration, Instant};
 
-/// The last sign of life of one direction, and the last exemption for there being none.
+/// The last sign of life of one direction, and the last time at which it was exempted from giving
+/// one.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Watch {
     last: Instant,
@@ -20,14 +21,15 @@ impl Watch {
         self.last = self.last.max(now);
     }
 
-    /// When the last sign of life was given, or the watch began.
+    /// Returns when the last sign of life was given, or the watch began.
     pub(super) fn last(&self) -> Instant {
         self.last
     }
 
-    /// Absence counts from now on: nothing was asked before (the connection was idle), or nobody
-    /// listened (the process stood still). While a question is open, that is granted at most once
-    /// between two signs of life, otherwise traffic that comes and goes would keep a dead path up.
+    /// Lets the absence of signs count from now on, because nothing was asked before (the
+    /// connection was idle) or nothing was read (the process stood still). While a question is
+    /// open, that is granted at most once between two signs of life; otherwise traffic that comes
+    /// and goes would keep a dead path up.
     pub(super) fn exempt(&mut self, now: Instant, question_open: bool) -> bool {
         let granted = !question_open || self.exempted <= self.last;
         if granted {
@@ -36,14 +38,14 @@ impl Watch {
         granted
     }
 
-    /// When signs of life begin to be overdue that come every `interval`, or after an exemption within
-    /// `answer`: half an interval late.
+    /// Returns when signs of life begin to be overdue that come every `interval`, or within
+    /// `answer` after an exemption: half an interval late.
     pub(super) fn overdue(&self, interval: Duration, answer: Duration) -> Instant {
         (self.last + interval).max(self.exempted + answer) + interval / 2
     }
 
-    /// When the direction counts as lost: `dead_after` the last sign, and not before `allowance` has
-    /// passed since the last exemption.
+    /// Returns when the direction counts as lost: `dead_after` the last sign, and not before
+    /// `allowance` has passed since the last exemption.
     pub(super) fn deadline(&self, dead_after: Duration, allowance: Duration) -> Instant {
         (self.last + dead_after).max(self.exempted + allowance)
     }
