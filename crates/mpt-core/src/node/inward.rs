@@ -9,12 +9,14 @@ use super::{Node, PacketMemory};
 use crate::{DatagramDrop, SocketId};
 
 impl<P: Copy> Node<P> {
-    /// A datagram (GRE header and what follows) has arrived on a socket. Its inner ECN and MSS fields
-    /// may be changed in `memory`; what it makes deliverable goes to the devices there.
+    /// Handles a datagram (GRE header and payload) that has arrived on a socket. Its inner ECN and
+    /// MSS fields may be changed in `memory`; the packets that it makes deliverable go to the
+    /// devices there.
     ///
     /// # Errors
     ///
-    /// Why it was dropped. It is counted, see [`Tunnels`](crate::Tunnels).
+    /// The reason for which the datagram was dropped. It is counted, see
+    /// [`Tunnels`](crate::Tunnels).
     #[inline]
     pub fn handle_datagram<M: PacketMemory<P>>(
         &mut self,
@@ -68,7 +70,7 @@ impl<P: Copy> Node<P> {
         Ok(())
     }
 
-    /// A datagram has arrived on a command port of the prototype's protocol.
+    /// Handles a datagram that has arrived on a command port of the prototype's protocol.
     pub fn handle_command(
         &mut self,
         now: Instant,
@@ -81,7 +83,7 @@ impl<P: Copy> Node<P> {
     }
 }
 
-/// What follows the GRE header of a datagram that has a good one.
+/// Returns what follows the GRE header of a datagram; nothing if the header is malformed.
 fn payload(datagram: &[u8]) -> &[u8] {
     let start = gre::Repr::parse(datagram).map_or(datagram.len(), |(_, start)| start);
     datagram.get(start..).unwrap_or_default()

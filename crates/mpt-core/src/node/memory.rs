@@ -1,4 +1,4 @@
-//! Where received packets live: with the owner.
+//! The memory of received packets, which the owner of a node has.
 
 use std::ops::Range;
 
@@ -6,29 +6,30 @@ use crate::{ConnectionId, DeviceId, DeviceSink};
 
 /// The owner's memory of received packets, by handle, and its devices.
 pub trait PacketMemory<P>: DeviceSink<P> {
-    /// The bytes of a datagram that was just received.
+    /// Returns the bytes of a datagram that was just received.
     fn bytes_mut(&mut self, datagram: P) -> &mut [u8];
 
-    /// The datagram is data of a connection: gives the handle of the inner packet, which is at
-    /// `inner`. What [`keep`](DeviceSink::keep) is called for until the next datagram is this packet.
+    /// Takes note that the datagram is data of a connection. Returns the handle of the inner
+    /// packet, which is at `inner`. [`keep`](DeviceSink::keep) refers to this packet until the next
+    /// datagram.
     fn accept(&mut self, datagram: P, connection: ConnectionId, inner: Range<usize>) -> P;
 }
 
-/// A datagram lent for one call, for ends that have sessions and no device: nothing is delivered.
+/// A datagram lent for one call, for ends that have sessions and no device: no packet is delivered.
 #[derive(Debug)]
 pub struct Lent<'a>(pub &'a mut [u8]);
 
-/// Where a packet is in a [`Lent`] datagram.
+/// The place of a packet in a [`Lent`] datagram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Span {
-    /// Its first byte.
+    /// The offset of its first byte.
     pub start: usize,
-    /// One behind its last byte.
+    /// The offset behind its last byte.
     pub end: usize,
 }
 
 impl Lent<'_> {
-    /// The handle of all of it.
+    /// Returns the handle of the whole datagram.
     #[must_use]
     pub fn whole(&self) -> Span {
         Span { start: 0, end: self.0.len() }
@@ -36,7 +37,7 @@ impl Lent<'_> {
 }
 
 impl DeviceSink<Span> for Lent<'_> {
-    /// Nothing outlasts the call.
+    /// Returns `None`: no packet outlasts the call.
     fn keep(&mut self, _: Span) -> Option<Span> {
         None
     }

@@ -13,8 +13,8 @@
 //! others to decide ([`Node::poll_event`]). Packets for the devices go to the [`PacketMemory`] of the
 //! call that made them deliverable.
 //!
-//! No call has to follow another one: what a change of one part means for the others is followed
-//! here, before anything comes out or any timer runs.
+//! No call has to follow another one: the node lets the other parts follow a change of one part
+//! before anything comes out or any timer runs.
 
 mod event;
 mod frame;
@@ -44,22 +44,24 @@ pub struct Node<P> {
     tunnels: Tunnels<P>,
     sessions: Sessions,
     prototypes: Compat,
-    /// A control frame while it is worked on: what waits in the windows may be delivered meanwhile.
+    /// The control frame that is being handled: packets that wait in the windows may be delivered
+    /// meanwhile.
     frame: Box<FrameBuffer>,
     path_events: VecDeque<PathEvent>,
-    /// Connections of which the sessions have still to follow a change.
+    /// The connections with a change that their sessions have still to follow.
     changed: BTreeSet<ConnectionId>,
-    /// When the last of them changed.
+    /// The time of the last such change.
     changed_at: Option<Instant>,
     timer_slack: Duration,
-    /// When the timers of all sessions that were due were served last.
+    /// The last time at which the timers of all sessions that were due were served.
     sessions_served: Option<Instant>,
     busy: bool,
 }
 
 impl<P: Copy> Node<P> {
-    /// A node without connections, sessions and key. All randomness comes from `seed`, which has to be
-    /// unpredictable where others can send to it; the same seed and calls give the same results.
+    /// Creates a node without connections, sessions and key. All randomness comes from `seed`,
+    /// which has to be unpredictable where others can send to the node; the same seed and calls
+    /// give the same results.
     #[must_use]
     pub fn new(seed: [u8; 32]) -> Self {
         let mut random = Random::new(seed);
@@ -77,21 +79,21 @@ impl<P: Copy> Node<P> {
         }
     }
 
-    /// The connections and their paths, to be looked at.
+    /// Returns the connections and their paths, for reading.
     #[inline]
     #[must_use]
     pub fn tunnels(&self) -> &Tunnels<P> {
         &self.tunnels
     }
 
-    /// The sessions, to be looked at.
+    /// Returns the sessions, for reading.
     #[inline]
     #[must_use]
     pub fn sessions(&self) -> &Sessions {
         &self.sessions
     }
 
-    /// The connections to prototypes, to be looked at.
+    /// Returns the connections to prototypes, for reading.
     #[inline]
     #[must_use]
     pub fn prototypes(&self) -> &Compat {

@@ -6,13 +6,13 @@ use super::Node;
 use crate::{ConnectionId, Departure, DeviceId, InnerDrop, InnerPacket, Outgoing};
 
 impl<P: Copy> Node<P> {
-    /// A packet from a device, or a super-packet that is to become several. Finds its connection,
-    /// numbers its segments in order and chooses a path for each. (The hop limit was the business of
-    /// the kernel's routing.)
+    /// Handles a packet from a device, or a super-packet that is to become several: finds its
+    /// connection, numbers its segments in order and chooses a path for each. (The kernel's routing
+    /// has already handled the hop limit.)
     ///
     /// # Errors
     ///
-    /// Why it is not sent. It is counted, see [`Tunnels`](crate::Tunnels).
+    /// The reason for which the packet is not sent. It is counted, see [`Tunnels`](crate::Tunnels).
     #[inline]
     pub fn handle_inner(
         &mut self,
@@ -27,16 +27,16 @@ impl<P: Copy> Node<P> {
         Ok(self.tunnels.outgoing(sent?))
     }
 
-    /// The next segments that leave the queue of a connection. To be asked after each call of
-    /// [`Self::handle_inner`], [`Self::handle_datagram`] and [`Self::handle_timeout`] until there are
-    /// none.
+    /// Takes the next segments that leave the queue of a connection. The owner asks after each call
+    /// of [`Self::handle_inner`], [`Self::handle_datagram`] and [`Self::handle_timeout`] until
+    /// there are none.
     #[inline]
     pub fn poll_departure(&mut self, now: Instant) -> Option<Departure<'_>> {
         self.tunnels.poll_departure(now)
     }
 
-    /// Sets how many bytes may wait in the queue of any one connection from now on, besides what its own
-    /// bound says: what the owner has memory for. A packet beyond it is dropped and counted in
+    /// Sets how many bytes may wait in the queue of any one connection from now on, besides its own
+    /// bound: the memory that the owner has for them. A packet beyond it is dropped and counted in
     /// [`InnerDrops::queue_memory`](crate::InnerDrops::queue_memory).
     ///
     /// An owner that gives each queue as much as is free keeps some for every other one ("dynamic
@@ -46,7 +46,7 @@ impl<P: Copy> Node<P> {
         self.tunnels.limit_queues(bytes);
     }
 
-    /// The first packet after a pause: its session probes more often again.
+    /// Has the session of a connection probe often again, at the first packet after a pause.
     #[cold]
     fn wake(&mut self, now: Instant, connection: ConnectionId) {
         self.follow_changes();

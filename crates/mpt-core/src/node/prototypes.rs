@@ -8,7 +8,8 @@ use crate::compat::{self, Config};
 use crate::path::DownReason;
 
 impl<P: Copy> Node<P> {
-    /// Makes the connections to prototypes those of the list. What stays keeps its state.
+    /// Makes the connections to prototypes those of the list. Connections that remain keep their
+    /// state.
     pub fn set_prototypes(&mut self, now: Instant, configs: Vec<Config>) {
         if !(configs.is_empty() && self.prototypes.is_empty()) {
             self.prototypes.set_connections(now, configs);
@@ -16,7 +17,7 @@ impl<P: Copy> Node<P> {
         }
     }
 
-    /// What prototypes say of their paths holds for what is sent and received there.
+    /// Applies what prototypes report of their paths to what is sent and received there.
     pub(super) fn follow_prototypes(&mut self, now: Instant) {
         while let Some(compat::PathEvent { path, silent, told_down }) =
             self.prototypes.poll_path_event()
@@ -28,7 +29,7 @@ impl<P: Copy> Node<P> {
         }
     }
 
-    /// Tells the prototype's protocol whether a path can be used from here.
+    /// Informs the prototype's protocol whether a path can be used from here.
     pub(super) fn tell_prototype(&mut self, now: Instant, id: PathId) {
         if self.prototypes.is_empty() {
             return;
@@ -38,7 +39,7 @@ impl<P: Copy> Node<P> {
         self.follow_prototypes(now);
     }
 
-    /// Whether administrator and interface let a path be used.
+    /// Returns true if administrator and interface let a path be used.
     #[must_use]
     pub fn is_usable(&self, id: PathId) -> bool {
         let ours = [DownReason::Administrative, DownReason::Cap, DownReason::Interface];

@@ -1,4 +1,4 @@
-//! Sessions: who may have one, what they carry, and what is asked in them.
+//! Sessions: which peers may have one, what they carry, and the requests in them.
 
 use std::time::Instant;
 
@@ -12,19 +12,19 @@ use crate::session::{
 use crate::{ConnectionId, PathId};
 
 impl<P: Copy> Node<P> {
-    /// Sets the key of this end. Without one there are no handshakes. Another one ends all keys made
-    /// with the one before: the sessions begin anew.
+    /// Sets the key of this end. Without one there are no handshakes. Another key ends all keys
+    /// made with the one before: the sessions begin anew.
     pub fn set_identity(&mut self, now: Instant, key: Option<PrivateKey>) {
         self.sessions.set_identity(now, key);
     }
 
-    /// Sets the suites that this end can seal data with, in handshakes to come. Without it, that is
+    /// Sets the suites that this end can seal data with, in handshakes to come. The default is
     /// ChaCha20-Poly1305 alone.
     pub fn set_suites(&mut self, suites: Suites) {
         self.sessions.set_suites(suites);
     }
 
-    /// Sets who may open sessions that are not configured: the complete list.
+    /// Sets the peers that may open sessions that are not configured: the complete list.
     ///
     /// A session that its peer may no longer have ends at once: its keys are erased, the peer is sent a
     /// Goodbye (refused), and [`Event::Closed`](crate::session::Event::Closed) tells the owner, who
@@ -51,16 +51,16 @@ impl<P: Copy> Node<P> {
         self.sessions.add_session(now, config)
     }
 
-    /// Changes a session of the configuration; where its connection or its paths have changed,
+    /// Changes a session of the configuration. Where its connection or its paths have changed,
     /// [`Self::attach`] has to follow. Another peer or pre-shared key ends its keys, and it begins
-    /// anew. Returns whether there is such a session.
+    /// anew. Returns true if there is such a session.
     pub fn update_session(&mut self, now: Instant, id: SessionId, config: SessionConfig) -> bool {
         self.sessions.update_session(now, id, config)
     }
 
-    /// Gives a session its connection, and tells all the paths of that which take part. From then on a
-    /// path is used only after the peer has proved that it hears us there. To be called again with all
-    /// paths whenever one was added; what the session knows of the others stays.
+    /// Gives a session its connection, with all of its paths that take part. From then on a path is
+    /// used only after the peer has confirmed that it hears us there. The owner calls it again with
+    /// all paths whenever one was added; what the session knows of the others stays.
     pub fn attach(
         &mut self,
         now: Instant,
@@ -72,7 +72,8 @@ impl<P: Copy> Node<P> {
         self.touch(now, connection);
     }
 
-    /// Lets a session with [`SessionConfig::create`] use its connection: the peer has created its own.
+    /// Lets a session with [`SessionConfig::create`] use its connection, because the peer has
+    /// created its own.
     pub fn open(&mut self, now: Instant, id: SessionId) {
         self.follow_changes();
         self.sessions.open(now, id, &mut self.tunnels);
@@ -91,12 +92,13 @@ impl<P: Copy> Node<P> {
         self.sessions.refuse_session(now, id);
     }
 
-    /// Says goodbye to everybody: the daemon ends. What comes out then is to be sent before.
+    /// Says goodbye to every peer, because the daemon ends. The owner has to send the messages of
+    /// this call before it does.
     pub fn close_all(&mut self, now: Instant) {
         self.sessions.close_all(now);
     }
 
-    /// Asks the peer for something: `body` has at most 1024 bytes. The number comes back with
+    /// Sends a request to the peer: `body` has at most 1024 bytes. The number comes back with
     /// [`Event::Result`](crate::session::Event::Result).
     ///
     /// # Errors
@@ -111,21 +113,21 @@ impl<P: Copy> Node<P> {
         self.sessions.request(now, id, body)
     }
 
-    /// Answers a request: [`Event::Request`](crate::session::Event::Request) gave `request`. Every
-    /// request has to be answered, also when its session has ended meanwhile: until then it counts as
-    /// one that the owner works on. Returns false if there is no such session or the answer is longer
-    /// than 1 MiB; then it can be answered otherwise.
+    /// Answers a request that [`Event::Request`](crate::session::Event::Request) gave. Every
+    /// request has to be answered, also when its session has ended meanwhile: until then it counts
+    /// as one that the owner works on. Returns false if there is no such session or the answer is
+    /// longer than 1 MiB; then the owner can give another answer.
     pub fn answer(&mut self, now: Instant, id: SessionId, request: u32, body: Vec<u8>) -> bool {
         self.sessions.answer(now, id, request, body)
     }
 
-    /// Takes how many requests of each peer were refused since the last time: to be called once a
-    /// minute or so.
+    /// Takes the number of requests of each peer that were refused since the last time. The owner
+    /// calls it about once a minute.
     pub fn take_refused(&mut self, now: Instant) -> Vec<(PublicKey, u64)> {
         self.sessions.take_refused(now)
     }
 
-    /// Begins to measure how fast a path is for what we send.
+    /// Begins to measure how fast a path is in the sending direction.
     ///
     /// # Errors
     ///
@@ -139,8 +141,8 @@ impl<P: Copy> Node<P> {
         self.sessions.start_test(now, id, config)
     }
 
-    /// An ICMP message says that a path carries outer packets of at most `mtu` bytes. Probes find out
-    /// whether it is true. Returns whether they are sent.
+    /// Takes an ICMP message by which a path carries outer packets of at most `mtu` bytes. Probes
+    /// find out whether it is true. Returns true if they are sent.
     pub fn check_path_mtu(
         &mut self,
         now: Instant,

@@ -1,19 +1,20 @@
-//! What is due.
+//! The timers of a node.
 
 use std::time::{Duration, Instant};
 
 use super::Node;
 use crate::DeviceSink;
 
-/// Sessions served in a call;
+/// The most sessions that are served in a call.
 const SERVED: usize = 64;
-/// the same where more has come than was read. A daemon with more to do than it can has to read: an
-/// echo that waits unread would only bring more probes.
+/// The most sessions that are served in a call while more datagrams have come than were read. A
+/// daemon with more to do than it can has to read: an echo that waits unread would only bring more
+/// probes.
 const SERVED_WHEN_BUSY: usize = 8;
 
 impl<P: Copy> Node<P> {
-    /// When [`Self::handle_timeout`] is to be called. May be earlier than necessary; in the past when
-    /// more is due than one call does.
+    /// Returns when [`Self::handle_timeout`] is to be called. The time may be earlier than
+    /// necessary, and is in the past when more is due than one call does.
     #[inline]
     #[must_use]
     pub fn next_timeout(&self) -> Option<Instant> {
@@ -26,9 +27,9 @@ impl<P: Copy> Node<P> {
         timers.into_iter().flatten().min()
     }
 
-    /// Does what is due: gives up gaps, delivers what waited behind them, and sends probes, handshakes
-    /// and whatever has to be repeated. Of thousands of sessions only some at a time, so that
-    /// the packets get their turn.
+    /// Does what is due: gives up gaps, delivers the packets behind them, and sends probes,
+    /// handshakes and whatever has to be repeated. Of thousands of sessions it serves only some at
+    /// a time, so that the packets get their turn.
     pub fn handle_timeout<S: DeviceSink<P>>(&mut self, now: Instant, sink: &mut S) {
         self.follow_changes();
         if self.sessions_timer().is_some_and(|at| at <= now) {
@@ -48,13 +49,13 @@ impl<P: Copy> Node<P> {
         }
     }
 
-    /// Lets timers of sessions be late by as much, so that those of thousands are served together and
-    /// do not wake the owner one by one. A timer that comes alone is served in time.
+    /// Lets timers of sessions be late by this time, so that those of thousands are served together
+    /// and do not wake the owner one by one. A timer that comes alone is served in time.
     pub fn set_timer_slack(&mut self, slack: Duration) {
         self.timer_slack = slack;
     }
 
-    /// Says whether more datagrams have come than were handed in so far: then these go first.
+    /// Sets whether more datagrams have come than were handed in so far. Then these go first.
     pub fn set_busy(&mut self, busy: bool) {
         self.busy = busy;
     }

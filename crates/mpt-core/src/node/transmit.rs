@@ -1,4 +1,4 @@
-//! Messages on their way out: frames of sessions, and what is said to prototypes.
+//! Messages on their way out: frames of sessions, and messages to prototypes.
 
 use std::net::SocketAddr;
 
@@ -7,26 +7,26 @@ use mpt_wire::gre;
 use super::Node;
 use crate::{PathId, SocketId, compat, session};
 
-/// Where a message goes.
+/// The destination of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Destination {
-    /// Over a path, as its data does: from its (base) socket to its remote address.
+    /// A path, as for its data: from its (base) socket to its remote address.
     Path(PathId),
-    /// From a socket to an address.
+    /// An address, from a socket.
     Address {
         /// The socket.
         socket: SocketId,
         /// The address.
         remote: SocketAddr,
     },
-    /// From the command socket of a path to a prototype.
+    /// A prototype, from the command socket of a path.
     Command {
         /// The path.
         path: PathId,
         /// The prototype's address.
         remote: SocketAddr,
     },
-    /// From the command socket on which a command came to where it came from.
+    /// The address that a command came from, from the command socket on which it came.
     CommandAnswer {
         /// The socket.
         socket: SocketId,
@@ -38,7 +38,7 @@ pub enum Destination {
 /// A UDP payload to be sent, in two pieces.
 #[derive(Debug)]
 pub struct Transmit {
-    /// Where to.
+    /// The destination.
     pub destination: Destination,
     header: [u8; gre::MAX_HEADER_LEN],
     header_len: usize,
@@ -46,14 +46,14 @@ pub struct Transmit {
 }
 
 impl Transmit {
-    /// The GRE header, which may be empty, and what follows it.
+    /// Returns the GRE header, which may be empty, and what follows it.
     #[inline]
     #[must_use]
     pub fn pieces(&self) -> [&[u8]; 2] {
         [&self.header[..self.header_len], &self.body]
     }
 
-    /// Bytes of both.
+    /// Returns the number of bytes of both pieces.
     #[inline]
     #[must_use]
     #[expect(clippy::len_without_is_empty, reason = "it never is")]
@@ -61,7 +61,7 @@ impl Transmit {
         self.header_len + self.body.len()
     }
 
-    /// Both in one piece.
+    /// Returns both pieces in one.
     #[must_use]
     pub fn to_vec(&self) -> Vec<u8> {
         self.pieces().concat()
@@ -99,9 +99,9 @@ impl Transmit {
 }
 
 impl<P: Copy> Node<P> {
-    /// The next message to be sent. One that finds no room in its socket may be dropped, as if it were
-    /// lost on the way: all that matters is repeated. Its memory is to be given back
-    /// ([`Self::recycle`]).
+    /// Takes the next message to be sent. A message that finds no room in its socket may be
+    /// dropped, as if it were lost on the way: whatever matters is repeated. The owner gives its
+    /// memory back by [`Self::recycle`].
     #[inline]
     pub fn poll_transmit(&mut self) -> Option<Transmit> {
         self.follow_changes();

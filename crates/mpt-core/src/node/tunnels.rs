@@ -1,4 +1,4 @@
-//! Changes of connections and their paths. Each holds from the next packet on and loses none.
+//! Changes of connections and their paths. Each takes effect with the next packet, and loses none.
 
 use std::net::{IpAddr, SocketAddr};
 use std::time::Instant;
@@ -13,12 +13,12 @@ use crate::{
 };
 
 impl<P: Copy> Node<P> {
-    /// Makes the connections what `configs`, the complete list, say: see
+    /// Makes the connections those of `configs`, the complete list: see
     /// [`Tunnels::reconfigure`](crate::Tunnels::reconfigure).
     ///
     /// # Errors
     ///
-    /// What is wrong with the list; then nothing is changed.
+    /// The mistake in the list. Then nothing is changed.
     pub fn reconfigure<S: DeviceSink<P>>(
         &mut self,
         now: Instant,
@@ -30,9 +30,9 @@ impl<P: Copy> Node<P> {
         Ok(ids)
     }
 
-    /// Leaves the next `count` numbers of a connection unused, as if as many packets had been lost on
-    /// their way: so tests come to high numbers. Returns false, and changes nothing, if there is no
-    /// such connection or its keys end before.
+    /// Leaves the next `count` numbers of a connection unused, as if as many packets had been lost
+    /// on their way, so that tests reach high numbers. Returns false, and changes nothing, if there
+    /// is no such connection or its keys end before.
     #[doc(hidden)]
     pub fn skip_numbers(&mut self, id: ConnectionId, count: u64) -> bool {
         self.tunnels.skip_numbers(id, count)
@@ -51,8 +51,8 @@ impl<P: Copy> Node<P> {
         self.tunnels.add_connection(now, config)
     }
 
-    /// Removes a connection; what waits in its reorder buffer is delivered. Its session, if it has one,
-    /// remains without a connection.
+    /// Removes a connection and delivers what waits in its reorder buffer. Its session, if it has
+    /// one, remains without a connection.
     pub fn remove_connection<S: DeviceSink<P>>(
         &mut self,
         now: Instant,
@@ -79,16 +79,16 @@ impl<P: Copy> Node<P> {
         self.tunnels.add_path(now, id, config)
     }
 
-    /// Removes a path. Packets that it has delivered into the reorder buffer stay there.
+    /// Removes a path. Packets that came over it stay in the reorder buffer.
     pub fn remove_path(&mut self, now: Instant, id: PathId) {
         self.changing(now, id, |tunnels| tunnels.remove_path(now, id));
     }
 
-    /// Sets the weights of a path: its share of what we send, and of what the peer sends.
+    /// Sets the weights of a path: its share of what this end sends, and of what the peer sends.
     ///
     /// # Errors
     ///
-    /// What is wrong with them; then nothing is changed.
+    /// The mistake in the weights. Then nothing is changed.
     pub fn set_weights(
         &mut self,
         now: Instant,
@@ -104,7 +104,7 @@ impl<P: Copy> Node<P> {
         self.changing(now, id, |tunnels| tunnels.set_tier(now, id, tier));
     }
 
-    /// Sets how sparingly a path is to be used; the peer is told.
+    /// Sets how sparingly a path is to be used, and informs the peer.
     pub fn set_economy(&mut self, now: Instant, id: PathId, economy: Economy) {
         if self.tunnels.path(id).is_some_and(|path| path.economy() != economy) {
             self.changing(now, id, |tunnels| tunnels.set_economy(now, id, economy));
