@@ -27,7 +27,7 @@ impl Notices {
         (self.reported.replace(change) != Some(change)).then_some(change)
     }
 
-    /// The time since which the state of the path waits to be reported.
+    /// Returns the time since which the state of the path waits to be reported.
     pub(super) fn due(&self, change: Change) -> Option<Instant> {
         (self.reported != Some(change)).then_some(self.changed)
     }

@@ -46,7 +46,7 @@ impl Sending {
         Self::Starting(Trial { fell: now, certain: false })
     }
 
-    /// The state as the owner sees it.
+    /// Returns the state as the owner sees it.
     pub(super) fn state(self) -> State {
         match self {
             Self::Suspended | Self::Starting(_) | Self::Returning(_) => State::Probing,

@@ -108,16 +108,16 @@ impl<E: Clone + PartialEq> Announcer<E> {
         self.repeat();
     }
 
-    /// Whether the table is to be sent now, again or for the first time. `rtt`: the smoothed
-    /// round-trip time, where known.
+    /// Returns true if the table is to be sent now, again or for the first time. `rtt`: the
+    /// smoothed round-trip time, where known.
     #[must_use]
     pub fn due(&self, now: Instant, rtt: Option<Duration>) -> bool {
         !self.acknowledged && self.next_due(rtt).is_none_or(|time| time <= now)
     }
 
-    /// When the table is to be sent again: 1.5 round-trip times after it was last sent, at least
-    /// 20 ms; the time doubles after some repetitions, up to a second. A new one is due as soon as
-    /// the rate of tables allows. None when it is acknowledged, and when it is due at once.
+    /// Returns when the table is to be sent again: 1.5 round-trip times after it was last sent, at
+    /// least 20 ms; the time doubles after some repetitions, up to a second. A new one is due as
+    /// soon as the rate of tables allows. None when it is acknowledged, and when it is due at once.
     #[must_use]
     pub fn next_due(&self, rtt: Option<Duration>) -> Option<Instant> {
         if self.acknowledged {
@@ -126,7 +126,7 @@ impl<E: Clone + PartialEq> Announcer<E> {
         self.repetition(rtt).max(self.pace.next_token(TABLE_INTERVAL, TABLE_BURST))
     }
 
-    /// When the present generation, which was sent, is to be sent again.
+    /// Returns when the present generation, which was sent, is to be sent again.
     fn repetition(&self, rtt: Option<Duration>) -> Option<Instant> {
         let sent = self.sent?;
         let first = rtt.map_or(UNKNOWN_INTERVAL, |rtt| (rtt * 3 / 2).max(SHORTEST_INTERVAL));
@@ -157,26 +157,26 @@ impl<E: Clone + PartialEq> Announcer<E> {
         first
     }
 
-    /// Whether the peer has acknowledged any generation of the present epoch: it knows where our
-    /// sequence numbers begin, so data may be sent.
+    /// Returns true if the peer has acknowledged any generation of the present epoch: it knows
+    /// where our sequence numbers begin, so data may be sent.
     #[must_use]
     pub fn is_known(&self) -> bool {
         self.known
     }
 
-    /// Whether the peer has acknowledged the present generation.
+    /// Returns true if the peer has acknowledged the present generation.
     #[must_use]
     pub fn is_acknowledged(&self) -> bool {
         self.acknowledged
     }
 
-    /// The present generation.
+    /// Returns the present generation.
     #[must_use]
     pub fn generation(&self) -> u32 {
         self.generation.0
     }
 
-    /// The present epoch.
+    /// Returns the present epoch.
     #[must_use]
     pub fn epoch(&self) -> u32 {
         self.epoch
@@ -188,7 +188,7 @@ impl<E: Clone + PartialEq> Announcer<E> {
         self.from.0
     }
 
-    /// The table.
+    /// Returns the table.
     #[must_use]
     pub fn entries(&self) -> &[E] {
         &self.entries
@@ -261,10 +261,10 @@ impl Heard {
         Verdict::Newer { epoch_changed }
     }
 
-    /// What to acknowledge after any table, stale or not: the generation that we have. None before
-    /// the first. The acknowledgement has to go out under the keys that the table came under: under
-    /// newer ones it could be read by a peer that was started again meanwhile, whose generations
-    /// mean something else.
+    /// Returns what to acknowledge after any table, stale or not: the generation that we have. None
+    /// before the first. The acknowledgement has to go out under the keys that the table came
+    /// under: under newer ones it could be read by a peer that was started again meanwhile, whose
+    /// generations mean something else.
     #[must_use]
     pub fn generation(&self) -> Option<u32> {
         self.latest.map(|latest| latest.generation.0)

@@ -164,7 +164,7 @@ pub struct SpeedTest {
     len: u64,
     phase: Phase,
     began: Instant,
-    /// When the next frame is due by the rate, and the burst before was sent.
+    /// The time at which the next frame is due by the rate, and the burst before was sent.
     next: Instant,
     burst: Instant,
     in_burst: u32,
@@ -216,8 +216,8 @@ impl SpeedTest {
         }
     }
 
-    /// Whether a frame of the largest size is to be sent now; if so, whether with a probe and thus to
-    /// be answered with a report. To be asked until it says no.
+    /// Returns `Some` if a frame of the largest size is to be sent now, with true if it carries a
+    /// probe and is thus to be answered with a report. The caller asks until it is `None`.
     pub fn poll_frame(&mut self, now: Instant) -> Option<bool> {
         match self.phase {
             Phase::Search | Phase::Hold { .. } => {}
@@ -378,7 +378,8 @@ impl SpeedTest {
         self.first = None;
     }
 
-    /// When [`Self::handle_timeout`] and [`Self::poll_frame`] are to be called; `None`: it is over.
+    /// Returns when [`Self::handle_timeout`] and [`Self::poll_frame`] are to be called; `None`: it
+    /// is over.
     #[must_use]
     pub fn next_timeout(&self) -> Option<Instant> {
         let heard = self.last.map_or(self.began, |sample| sample.at);
@@ -389,13 +390,13 @@ impl SpeedTest {
         }
     }
 
-    /// Whether it has ended.
+    /// Returns true if it has ended.
     #[must_use]
     pub fn is_over(&self) -> bool {
         self.phase == Phase::Over
     }
 
-    /// What got through; so far, while it is not over. `None`: that is not known.
+    /// Returns what got through, so far while the test is not over; `None` if that is not known.
     #[must_use]
     pub fn throughput(&self) -> Option<Throughput> {
         let flow = Flow::between(self.first.as_ref()?, self.last.as_ref()?)?;

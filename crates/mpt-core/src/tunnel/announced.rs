@@ -36,7 +36,7 @@ impl<P: Copy> Tunnels<P> {
         }
     }
 
-    /// How long packets from this path are held.
+    /// Returns how long packets from this path are held.
     pub fn path_lead(&self, id: PathId) -> Duration {
         let lead = || {
             let path = self.paths.at(id)?;

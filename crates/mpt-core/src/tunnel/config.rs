@@ -1,4 +1,4 @@
-//! What a connection is configured to be, and what is wrong with a configuration.
+//! The configuration of connections and paths, and the mistakes that it can have.
 
 use std::net::IpAddr;
 
@@ -12,92 +12,96 @@ use crate::{DeviceId, Mapping, Seal, Selector, SocketId, reorder};
 /// A tunnel between two hosts.
 #[derive(Clone, Debug)]
 pub struct ConnectionConfig {
-    /// Unique within the daemon.
+    /// The name, unique within the daemon.
     pub name: String,
-    /// The TUN device whose packets it carries and to which it delivers.
+    /// The TUN device whose packets the connection carries, and to which it delivers.
     pub device: DeviceId,
-    /// Which packets from the device it carries.
+    /// The packets from the device that the connection carries.
     pub selectors: Vec<Selector>,
-    /// Inner source addresses accepted from the peer; none but these.
+    /// The inner source addresses that are accepted from the peer; no others are.
     pub sources: Vec<IpNet>,
-    /// GRE key (RFC 2890) of its packets, both ways; without one, packets that have a key are
+    /// The GRE key (RFC 2890) of its packets, both ways. Without one, packets that have a key are
     /// refused.
     pub key: Option<u32>,
-    /// Whether to send the GRE checksum (RFC 2784). On receive it is verified wherever present.
+    /// True if packets are sent with the GRE checksum (RFC 2784). Received packets are verified
+    /// wherever they have one.
     pub checksum: bool,
-    /// Whether its data is sealed under the keys of its session. Then nothing plain is sent or accepted
-    /// unless the session says that the peer does not seal, and `key`, `checksum` and `sequence` say
-    /// nothing about the header of sealed packets.
+    /// Sets whether the data of the connection is sealed under the keys of its session. If so, no
+    /// plain packet is sent or accepted unless the session finds that the peer does not seal;
+    /// `key`, `checksum` and `sequence` do not apply to the header of sealed packets.
     pub seal: Seal,
-    /// Whether packets are numbered (RFC 2890): sent with a number unless the mapping is
+    /// True if packets are numbered (RFC 2890): sent with a number unless the mapping is
     /// [`Mapping::Flow`], and put in order on receive where they carry one. Packets without a
     /// number are delivered at once.
     pub sequence: bool,
-    /// Whether it sends, receives or both.
+    /// The direction in which the connection carries data.
     pub direction: Direction,
-    /// How packets to send are mapped to paths.
+    /// The mapping of packets to paths.
     pub mapping: Mapping,
-    /// What becomes of packets that are lost; concerns adaptive mapping only.
+    /// The treatment of packets that are lost; it concerns adaptive mapping only.
     pub repair: Repair,
-    /// How received packets are put in order.
+    /// The settings of the reorder buffer.
     pub reorder: reorder::Config,
-    /// Whether it carries the multicast, broadcast and link-local packets of its device. At most
+    /// True if it carries the multicast, broadcast and link-local packets of its device. At most
     /// one connection of a device does.
     pub multicast: bool,
-    /// Whether the outer header gets the DSCP of the inner one (else 0).
+    /// True if the outer header gets the DSCP of the inner one (else 0).
     pub copy_dscp: bool,
-    /// How ECN is put on the outer header (RFC 6040).
+    /// The treatment of ECN in the outer header (RFC 6040).
     pub ecn: ecn::Mode,
-    /// Upper limit of the inner MTU in bytes, where the paths would allow more.
+    /// The upper limit of the inner MTU in bytes, where the paths would allow more.
     pub mtu: Option<u16>,
-    /// Whether the inner MTU of its device is at most its own. Not so for a connection that somebody
-    /// else asked for: then its packets that are too large are answered, and the device stays.
+    /// True if the inner MTU of the device is at most that of the connection. It is false for a
+    /// connection that a peer asked for: then packets that are too large are answered, and the
+    /// device keeps its MTU.
     pub limits_device: bool,
-    /// Whether the GRE protocol type may be that of the other IP version, and whatever is no IP
-    /// packet at all is left to the caller ([`crate::DatagramDrop::NotIp`]); and the peer may number from
-    /// 0 again without saying so ([`reorder::ReorderBuffer::expect_restarts`]).
+    /// True if the GRE protocol type may be that of the other IP version, packets that are not IP
+    /// are left to the caller ([`crate::DatagramDrop::NotIp`]), and the peer may number from 0
+    /// again without notice ([`reorder::ReorderBuffer::expect_restarts`]).
     pub loose: bool,
-    /// At least one, at most [`ConnectionConfig::MAX_PATHS`].
+    /// The paths: at least one, at most [`ConnectionConfig::MAX_PATHS`].
     pub paths: Vec<PathConfig>,
 }
 
 /// A pair of addresses over which a connection runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PathConfig {
-    /// Unique within the connection.
+    /// The name, unique within the connection.
     pub name: String,
-    /// Where its packets may arrive; several with entropy source ports. Empty while there is no
-    /// socket.
+    /// The sockets on which its packets may arrive: several with entropy source ports, none while
+    /// there is no socket.
     pub sockets: Vec<SocketId>,
-    /// Source address of its outer packets, where known.
+    /// The source address of its outer packets, where known.
     pub local: Option<IpAddr>,
-    /// Destination address of its outer packets, and source of those received. Unspecified
-    /// (0.0.0.0 or ::, the version it is expected to have) where `learn` and not known yet.
+    /// The destination address of its outer packets, and the source of those received. It is
+    /// unspecified (0.0.0.0 or ::, of the expected version) where `learn` is set and the address is
+    /// not known yet.
     pub remote: IpAddr,
-    /// UDP destination port of its outer packets.
+    /// The UDP destination port of its outer packets.
     pub remote_port: u16,
-    /// UDP source port of those received; `None` accepts any (a peer with entropy source ports, or
-    /// behind a NAT).
+    /// The UDP source port of received packets; `None` accepts any (a peer with entropy source
+    /// ports, or behind a NAT).
     pub remote_source_port: Option<u16>,
-    /// Whether its remote address is learnt, and followed when it changes, by a control session
+    /// True if its remote address is learnt, and followed when it changes, by a control session
     /// ([`crate::Tunnels::set_path_remote`]). While it is not known, nothing is received on it.
     pub learn: bool,
-    /// Share of what we send, 1..=65,535.
+    /// The share of what this end sends, 1..=65,535.
     pub weight_out: u16,
-    /// Share of what the peer sends, 1..=65,535: until enough has arrived to see it.
+    /// The share of what the peer sends, 1..=65,535, which is expected until enough has arrived to
+    /// measure it.
     pub weight_in: u16,
-    /// Carries data only while every path with a smaller number is down.
+    /// The tier: the path carries data only while every path with a smaller number is down.
     pub tier: u8,
-    /// Whether it is to be used ([`crate::DownReason::Administrative`] else).
+    /// True if the path is to be used; otherwise it is [`crate::DownReason::Administrative`].
     pub up: bool,
-    /// MTU of the link in bytes of the outer IP packet.
+    /// The MTU of the link in bytes of the outer IP packet.
     pub mtu: u16,
-    /// Source ports follow the flow (RFC 8086, section 3.2.1): the packets of one path arrive in
-    /// any order.
+    /// True if source ports follow the flow (RFC 8086, section 3.2.1): then the packets of one path
+    /// arrive in any order.
     pub entropy: bool,
 }
 
-/// Which way a connection carries data.
+/// The direction in which a connection carries data.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Direction {
     /// From the device to the network.
@@ -109,29 +113,29 @@ pub enum Direction {
     Both,
 }
 
-/// What becomes of packets that are lost, of a connection with [`Mapping::Adaptive`].
+/// The treatment of packets that are lost, of a connection with [`Mapping::Adaptive`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Repair {
-    /// They are sent again as soon as they are known to be lost, where the peer asks for them.
+    /// Packets are sent again as soon as they are known to be lost, where the peer asks for them.
     #[default]
     Auto,
-    /// Nothing: they are lost.
+    /// Packets are not sent again.
     Off,
 }
 
 impl Direction {
-    /// Whether it carries packets from the device.
+    /// Returns true if it carries packets from the device.
     pub fn sends(self) -> bool {
         self != Self::Receive
     }
 
-    /// Whether it carries packets to the device.
+    /// Returns true if it carries packets to the device.
     pub fn receives(self) -> bool {
         self != Self::Send
     }
 }
 
-/// Why a configuration cannot work. Names are those of connections and paths.
+/// The reason for which a configuration cannot work. Names are those of connections and paths.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 #[expect(missing_docs, reason = "the messages say it")]
 pub enum ConfigError {
@@ -193,10 +197,10 @@ pub enum ConfigError {
 }
 
 impl ConnectionConfig {
-    /// Most paths of a connection.
+    /// The most paths of a connection.
     pub const MAX_PATHS: usize = 256;
 
-    /// Checks what can be wrong with a connection by itself.
+    /// Checks a connection by itself.
     pub fn check(&self) -> Result<(), ConfigError> {
         let connection = || self.name.clone();
         if self.paths.is_empty() {
@@ -245,12 +249,12 @@ impl ConnectionConfig {
         Ok(())
     }
 
-    /// Whether what it sends carries sequence numbers.
+    /// Returns true if what it sends carries sequence numbers.
     pub fn numbers(&self) -> bool {
         self.sequence && self.mapping != Mapping::Flow
     }
 
-    /// The GRE header of what it sends; a sequence number of 0 stands for any.
+    /// Returns the GRE header of what it sends; a sequence number of 0 stands for any.
     pub fn gre(&self, protocol: gre::Protocol) -> gre::Repr {
         let sequence = self.numbers().then_some(0);
         gre::Repr { protocol, checksum: self.checksum, key: self.key, sequence }
@@ -266,7 +270,7 @@ impl ConnectionConfig {
         }
     }
 
-    /// Whether what it receives is put in order.
+    /// Returns true if what it receives is put in order.
     pub(crate) fn reorders(&self) -> bool {
         self.sequence && self.direction.receives()
     }
@@ -276,7 +280,7 @@ impl ConnectionConfig {
         paths.map(|path| self.inner_mtu_of(path, path.mtu)).min().unwrap_or(u16::MAX)
     }
 
-    /// Whether any IPv6 packet is meant to be carried.
+    /// Returns true if any IPv6 packet is meant to be carried.
     pub(crate) fn carries_ipv6(&self) -> bool {
         let mut networks =
             self.selectors.iter().map(|selector| &selector.destination).chain(&self.sources);
@@ -293,7 +297,7 @@ impl PathConfig {
         }
     }
 
-    /// Whether its remote address is known.
+    /// Returns true if its remote address is known.
     pub fn has_remote(&self) -> bool {
         !(self.learn && self.remote.is_unspecified())
     }

@@ -49,13 +49,13 @@ pub struct Connection<P> {
     ecn: ecn::Mode,
     copy_dscp: bool,
     protection: Protection,
-    /// Whether what is sent carries sequence numbers.
+    /// True if what is sent carries sequence numbers.
     numbered: bool,
-    /// Whether anything needs the hash of a packet's flow.
+    /// True if anything needs the hash of a packet's flow.
     hash_flows: bool,
-    /// Whether the next packet to be sent is to be told, see [`crate::Tunnels::set_quiet`].
+    /// True if the next packet to be sent is to be reported, see [`crate::Tunnels::set_quiet`].
     pub(crate) quiet: bool,
-    /// Whether nothing is accepted, see [`crate::Tunnels::set_barred`].
+    /// True if nothing is accepted, see [`crate::Tunnels::set_barred`].
     pub(crate) barred: bool,
 
     accepted: Accepted,
@@ -65,17 +65,17 @@ pub struct Connection<P> {
     pub(crate) tally: Box<Tally>,
 }
 
-/// In a slot without a path.
+/// The id in a slot without a path.
 const NO_PATH: PathId = PathId(u32::MAX);
 
-/// Counters of what seldom happens.
+/// The part of a connection that is seldom used.
 #[derive(Debug, Default)]
 pub(crate) struct Tally {
     pub(crate) inner_drops: InnerDrops,
     pub(crate) datagram_drops: DatagramDrops,
     remarks: Remarks,
     foreign_errors: foreign::Rate,
-    /// Whether one path may be several on the way: the order of its packets is no evidence of loss.
+    /// True if one path may be several on the way: the order of its packets is no evidence of loss.
     entropy: bool,
     /// Paths that are measured, with [`Mapping::Adaptive`] only.
     pub(crate) adaptive: Option<Box<Adaptive>>,
@@ -152,17 +152,17 @@ impl<P: Copy> Connection<P> {
         &self.config.name
     }
 
-    /// The TUN device it belongs to.
+    /// Returns the TUN device it belongs to.
     pub fn device(&self) -> DeviceId {
         self.device
     }
 
-    /// What it was configured to be, with all changes since, but without the paths.
+    /// Returns the configuration with all changes since, but without the paths.
     pub fn config(&self) -> &ConnectionConfig {
         &self.config
     }
 
-    /// Its paths, in the order that decides ties of the scheduler.
+    /// Returns the paths, in the order that decides ties of the scheduler.
     pub fn paths(&self) -> impl Iterator<Item = PathId> + Clone {
         self.slots.iter().copied().filter(|&path| path != NO_PATH)
     }
@@ -187,12 +187,12 @@ impl<P: Copy> Connection<P> {
         }
     }
 
-    /// The tier that carries data now; `None` if every path is down.
+    /// Returns the tier that carries data now; `None` if every path is down.
     pub fn active_tier(&self) -> Option<u16> {
         self.scheduler.active_tier()
     }
 
-    /// The sequence number of the next packet to be sent.
+    /// Returns the sequence number of the next packet to be sent.
     pub fn next_sequence(&self) -> u32 {
         self.next_sequence
     }
@@ -222,12 +222,12 @@ impl<P: Copy> Connection<P> {
         &self.tally.datagram_drops
     }
 
-    /// The reorder buffer, with its counters; `None` where nothing is put in order.
+    /// Returns the reorder buffer, with its counters; `None` where nothing is put in order.
     pub fn reorder(&self) -> Option<&ReorderBuffer<P>> {
         self.reorder.as_deref().map(EqualizedBuffer::buffer)
     }
 
-    /// The same, with what is held before it.
+    /// Returns the reorder buffer with what is held before it.
     pub fn equalized(&self) -> Option<&EqualizedBuffer<P>> {
         self.reorder.as_deref()
     }
@@ -307,8 +307,8 @@ impl<P: Copy> Connection<P> {
         })
     }
 
-    /// The GRE header of what it sends now; a sequence number of 0 stands for any. Where packets are
-    /// sealed, that is told by the protocol.
+    /// Returns the GRE header of what the connection sends now; a sequence number of 0 stands for
+    /// any. The protocol type shows whether packets are sealed.
     pub fn header(&self, protocol: gre::Protocol) -> gre::Repr {
         self.gre(protocol)
     }

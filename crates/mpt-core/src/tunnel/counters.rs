@@ -13,7 +13,7 @@ macro_rules! counters {
                 [$((stringify!($field), self.$field)),+].into_iter()
             }
 
-            /// The sum over all of them.
+            /// Returns the sum over all of them.
             pub fn total(&self) -> u64 {
                 self.iter().map(|(_, value)| value).sum()
             }

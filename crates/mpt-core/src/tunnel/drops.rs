@@ -5,7 +5,8 @@ use mpt_wire::gre;
 use super::counters::{DatagramDrops, InnerDrops};
 use crate::PathId;
 
-/// Why a packet from a device was not sent. Each reason has its counter in [`InnerDrops`].
+/// The reason for which a packet from a device was not sent. Each reason has its counter in
+/// [`InnerDrops`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum InnerDrop {
     /// No complete IPv4 or IPv6 packet.
@@ -48,8 +49,8 @@ impl InnerDrops {
     }
 }
 
-/// Why a datagram was not accepted. Each reason has its counter, of the same name, in
-/// [`DatagramDrops`].
+/// The reason for which a datagram was not accepted. Each reason has its counter, of the same name,
+/// in [`DatagramDrops`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[expect(missing_docs, reason = "DatagramDrops says what each means")]
 pub enum DatagramDrop {

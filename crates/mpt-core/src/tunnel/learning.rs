@@ -36,7 +36,7 @@ impl<P: Copy> Tunnels<P> {
         }
     }
 
-    /// What has come, while it is observed.
+    /// Returns what has come, while it is observed.
     pub(crate) fn observer(&self, id: ConnectionId) -> Option<&Observer> {
         self.connection(id)?.reorder.as_ref()?.observer()
     }
@@ -91,7 +91,7 @@ impl<P: Copy> Tunnels<P> {
         self.connection(id)?.tally.adaptive.as_ref()?.kept_from()
     }
 
-    /// What each path was given: its last number and its packets.
+    /// Returns what each path was given: its last number and its packets.
     pub(crate) fn sent_up_to(&self, id: ConnectionId) -> SmallVec<[(PathId, u32, u32); 4]> {
         let Some(connection) = self.connection(id) else { return SmallVec::new() };
         let slots: SmallVec<[PathId; 8]> = connection.slots().collect();
@@ -203,7 +203,7 @@ impl<P: Copy> Tunnels<P> {
         }
     }
 
-    /// Whether a connection sends again what is lost.
+    /// Returns true if a connection sends again what is lost.
     pub(crate) fn is_repairing(&self, id: ConnectionId) -> bool {
         let adaptive = self.connection(id).and_then(|it| it.tally.adaptive.as_ref());
         adaptive.is_some_and(|it| it.is_repairing())

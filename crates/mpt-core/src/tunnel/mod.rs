@@ -101,7 +101,8 @@ impl<P: Copy> Tunnels<P> {
         }
     }
 
-    /// When [`Self::handle_timeout`] is to be called at the latest. May be earlier than necessary.
+    /// Returns when [`Self::handle_timeout`] is to be called at the latest. May be earlier than
+    /// necessary.
     #[inline]
     pub fn next_timeout(&self) -> Option<Instant> {
         self.timers.earliest()
@@ -132,7 +133,7 @@ impl<P: Copy> Tunnels<P> {
         }
     }
 
-    /// The inner MTU of a device in bytes: the smallest over those of its connections that
+    /// Returns the inner MTU of a device in bytes: the smallest over those of its connections that
     /// [limit it](crate::ConnectionConfig::limits_device); the largest possible without any.
     pub fn inner_mtu(&self, device: DeviceId) -> u16 {
         let connections = self

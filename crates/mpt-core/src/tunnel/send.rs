@@ -20,7 +20,7 @@ pub struct InnerPacket<'a> {
     pub bytes: &'a mut [u8],
     /// Its headers.
     pub summary: ip::Summary,
-    /// Whether its TCP checksum has to follow a change.
+    /// Says whether its TCP checksum has to follow a change.
     pub checksum: ChecksumState,
     /// How many packets it is to become, at least one.
     pub segments: u16,
@@ -138,8 +138,9 @@ impl Outgoing<'_> {
         sealer.seal(transmit.sequence, kept_from, datagram)
     }
 
-    /// The same with a datagram in two pieces, where packets are not sealed: `head` has room for the
-    /// header, and what follows it there and then `payload` is the inner packet.
+    /// Makes a datagram like [`Self::frame`], but in two pieces, where packets are not sealed:
+    /// `head` has room for the header and what follows it there, and then comes `payload`: together
+    /// the inner packet.
     ///
     /// Returns false, and writes nothing, where packets are sealed: the datagram must not be sent.
     ///
@@ -237,7 +238,7 @@ impl<P: Copy> Tunnels<P> {
         }
     }
 
-    /// What seals the packets of a connection, if they are sealed.
+    /// Returns what seals the packets of a connection, if they are sealed.
     #[inline]
     pub(super) fn sealing_of(&self, id: ConnectionId) -> Option<Sealing<'_>> {
         let connection = self.connections[index(id)].as_ref()?;

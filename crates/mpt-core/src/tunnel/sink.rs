@@ -2,21 +2,22 @@
 
 use crate::{DeviceId, reorder};
 
-/// Where received packets go.
+/// The destination of received packets.
 pub trait DeviceSink<P> {
-    /// The packet has to wait: gives the handle that stays valid, or `None` when there is no room
-    /// (see [`reorder::Sink::keep`]).
+    /// Keeps a packet that has to wait. Returns the handle that stays valid, or `None` when there
+    /// is no room (see [`reorder::Sink::keep`]).
     fn keep(&mut self, packet: P) -> Option<P>;
 
-    /// The packet goes to the device. `kept`: it went through [`Self::keep`]. `after_gap`: numbers
-    /// directly before it were given up, nothing may be coalesced across.
+    /// Delivers a packet to the device. `kept`: the packet went through [`Self::keep`].
+    /// `after_gap`: numbers directly before it were given up, so it may not be coalesced with
+    /// packets before it.
     fn deliver(&mut self, device: DeviceId, packet: P, kept: bool, after_gap: bool);
 
-    /// The packet is dropped.
+    /// Drops a packet.
     fn discard(&mut self, packet: P);
 }
 
-/// Takes packets that nobody wants: for ends that have a session and no data.
+/// A sink that drops every packet, for ends that have a session and no data.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Nowhere;
 

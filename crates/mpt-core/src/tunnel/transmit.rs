@@ -5,9 +5,9 @@ use crate::PathId;
 /// One datagram to be sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Transmit {
-    /// Which segment of the super-packet, from 0.
+    /// The number of the segment in its super-packet, from 0.
     pub segment: u16,
-    /// Over which path.
+    /// The path over which it goes.
     pub path: PathId,
     /// Its sequence number, if the GRE header has one.
     pub sequence: u32,

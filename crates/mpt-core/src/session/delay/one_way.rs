@@ -79,7 +79,7 @@ impl OneWay {
         });
     }
 
-    /// Whether there is a sample.
+    /// Returns true if there is a sample.
     #[must_use]
     pub const fn is_known(&self) -> bool {
         self.present.is_some()

@@ -65,13 +65,13 @@ impl Rtt {
         self.estimate.map(|e| e.variation)
     }
 
-    /// The smallest sample.
+    /// Returns the smallest sample.
     #[must_use]
     pub fn minimum(&self) -> Option<Duration> {
         self.estimate.map(|e| e.minimum)
     }
 
-    /// The newest sample.
+    /// Returns the newest sample.
     #[must_use]
     pub fn latest(&self) -> Option<Duration> {
         self.estimate.map(|e| e.latest)

@@ -42,7 +42,7 @@ impl Variation {
         self.median = self.find_median();
     }
 
-    /// The median of the deviations; 0 while there are too few.
+    /// Returns the median of the deviations; 0 while there are too few.
     pub(in crate::session) const fn median(&self) -> u32 {
         self.median
     }

@@ -150,7 +150,8 @@ impl Session {
         }
     }
 
-    /// What has come on the paths: on all on which anything ever has, or on those of which it is news.
+    /// Returns what has come on the paths: on all on which anything ever has, or on those of which
+    /// it is news.
     pub(super) fn received<P: Copy>(
         &self,
         place: Place,

@@ -37,7 +37,7 @@ impl Candidate {
         Some(token)
     }
 
-    /// Returns whether an echo from `source` answers the challenge.
+    /// Returns true if an echo from `source` answers the challenge.
     pub(super) fn is_met(&self, now: Instant, source: Source, token: u64) -> bool {
         self.is_at(source) && self.token == token && self.is_alive(now)
     }
@@ -56,7 +56,7 @@ impl Candidate {
 pub(super) struct Anchor {
     pub(super) source: Source,
     pub(super) path_id: super::SessionPathId,
-    /// Whether the address is configured or has answered a challenge.
+    /// True if the address is configured or has answered a challenge.
     pub(super) proved: bool,
     /// While it is not proved: how many bytes more have come from there than were sent there.
     credit: usize,
@@ -106,7 +106,7 @@ impl Anchor {
         }
     }
 
-    /// How many bytes may be sent there.
+    /// Returns how many bytes may be sent there.
     pub(super) fn credit(&self) -> usize {
         if self.proved { usize::MAX } else { self.credit }
     }

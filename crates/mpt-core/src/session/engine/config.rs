@@ -9,7 +9,8 @@ use crate::liveness::Timing;
 use crate::session::{AdmissionLimits, PresharedKey, PublicKey};
 use crate::{ConnectionId, PathId, Seal, SocketId};
 
-/// Sessions that one token may have at a time: that of the host that it is for, and some of others, which are told that it was used.
+/// The most sessions that one token may have at a time: that of the host that it is for, and some
+/// of other hosts, which are informed that it was used.
 pub const MAX_JOINING: usize = 4;
 
 /// A session of a [`Sessions`](super::Sessions). Given by it, never to another session while anybody
@@ -32,14 +33,14 @@ pub struct SessionConfig {
     pub peer: PublicKey,
     /// The preshared key, if both ends have one.
     pub psk: Option<PresharedKey>,
-    /// Whether the data of its connection is sealed: as [`ConnectionConfig::seal`] says it.
+    /// Sets whether the data of the connection is sealed, see [`ConnectionConfig::seal`].
     ///
     /// [`ConnectionConfig::seal`]: crate::ConnectionConfig::seal
     pub seal: Seal,
-    /// Whether this end begins handshakes. Otherwise it waits for the other end to do so.
+    /// True if this end begins handshakes. Otherwise it waits for the other end to do so.
     pub initiate: bool,
-    /// Whether the connection is not to be used before [`Node::open`](crate::Node::open): the
-    /// other end has to create its own first.
+    /// True if the connection is not to be used before [`Node::open`](crate::Node::open): the other
+    /// end has to create its own first.
     pub create: bool,
     /// GRE key of the connection. While a connection is attached, that of the connection counts.
     pub key: Option<u32>,
@@ -65,11 +66,11 @@ pub struct Peer {
     pub public_key: PublicKey,
     /// The preshared key, if both ends have one.
     pub psk: Option<PresharedKey>,
-    /// Whether it may ask for connections.
+    /// True if it may ask for connections.
     pub may_connect: bool,
-    /// Whether the data of its connections is sealed.
+    /// Sets whether the data of its connections is sealed.
     pub seal: Seal,
-    /// Whether it may steer this daemon.
+    /// True if it may steer this daemon.
     pub may_steer: bool,
     /// Timers of the paths of its connections.
     pub timing: Timing,
@@ -83,7 +84,7 @@ pub struct Peer {
 }
 
 impl Peer {
-    /// Returns whether it may open sessions of this kind. Those of kind joining take a
+    /// Returns true if it may open sessions of this kind. Those of kind joining take a
     /// [`JoinToken`](crate::session::JoinToken) instead.
     pub(super) fn may_have(&self, kind: Kind) -> bool {
         match kind {

@@ -66,7 +66,7 @@ impl DataKeys {
 }
 
 impl Agreement {
-    /// What follows from a Hello and its Welcome.
+    /// Returns what follows from a Hello and its Welcome.
     pub(super) fn of(hello: Option<Sealing>, welcome: Option<Sealing>) -> Option<Self> {
         let (initiator, responder) = (hello?, welcome?);
         let suite = initiator.suites.agree(responder.suites)?;

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 /// When the two halves of the exchange are due.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Learning {
-    /// When the peer is told what has left.
+    /// The time at which the peer is told what has left.
     pub(super) depart_at: Option<Instant>,
     /// How often the peer was told beforehand that it will be.
     pub(super) announced: u8,
@@ -35,7 +35,7 @@ impl Learning {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Asking {
     pub(super) until: Instant,
-    /// When it is asked next; `None` while nothing is missing.
+    /// The time at which it is asked next; `None` while nothing is missing.
     pub(super) at: Option<Instant>,
     pub(super) last: Instant,
     /// Bytes that may be spent, and the bytes that had come when they were last added to.

@@ -50,7 +50,7 @@ pub enum PathEvent {
         path: PathId,
         /// The sending direction.
         state: State,
-        /// Whether nothing arrives on it.
+        /// True if nothing arrives on it.
         silent: bool,
     },
     /// The other end of a path has another address now; it has been followed already.
@@ -90,9 +90,9 @@ pub enum Event {
         name: String,
         /// What it is for.
         kind: Kind,
-        /// Whether the responder of the handshake has a connection for it.
+        /// True if the responder of the handshake has a connection for it.
         attached: bool,
-        /// Whether this end began the handshake.
+        /// True if this end began the handshake.
         initiator: bool,
     },
     /// The peer asks for something: to be answered by [`Node::answer`](crate::Node::answer).
@@ -143,7 +143,7 @@ pub enum Event {
     },
 }
 
-/// Why a request was not taken.
+/// The reason for which a request was not taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RequestRefused {
     /// There is no such session.
@@ -154,7 +154,7 @@ pub enum RequestRefused {
     Refused(#[from] RequestError),
 }
 
-/// Why a request has no result.
+/// The reason for which a request has no result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RequestFailed {
     /// None came, or not all of it.
@@ -165,7 +165,7 @@ pub enum RequestFailed {
     Closed,
 }
 
-/// Why a session is over.
+/// The reason for which a session is over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CloseReason {
     /// The peer said goodbye.

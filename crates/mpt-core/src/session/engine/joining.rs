@@ -52,7 +52,7 @@ impl Sessions {
         sessions.filter(move |(_, it)| it.as_deref().is_some_and(of_token)).map(|(slot, _)| slot)
     }
 
-    /// What a session is made of that a token opens.
+    /// Returns what a session is made of that a token opens.
     pub(super) fn joining_identity(&self, peer: PublicKey, hello: &Hello) -> Option<Identity> {
         let token = self.token_of(hello.name.as_str())?;
         Some(Identity {

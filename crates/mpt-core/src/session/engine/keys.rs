@@ -155,7 +155,7 @@ impl Keys {
         place.map(|place| self.candidates.remove(place))
     }
 
-    /// What was answered to the initiation of this fingerprint.
+    /// Returns what was answered to the initiation of this fingerprint.
     pub(super) fn answer(&self, fingerprint: Fingerprint) -> Option<&Response> {
         let confirmed = [&self.current, &self.previous].into_iter().flatten();
         let mut answers =
@@ -174,13 +174,13 @@ impl Keys {
         self.current.is_none() && self.previous.is_none() && self.candidates.is_empty()
     }
 
-    /// When [`Self::expire`] has something to do.
+    /// Returns when [`Self::expire`] has something to do.
     pub(super) fn next_expiry(&self) -> Option<Instant> {
         let confirmed = [&self.current, &self.previous].into_iter().flatten().map(Epoch::expires);
         confirmed.chain(self.candidates.iter().map(Epoch::unconfirmed_until)).min()
     }
 
-    /// When the keys in use are to be renewed by this end.
+    /// Returns when the keys in use are to be renewed by this end.
     pub(super) fn rekey_at(&self) -> Option<Instant> {
         let current = self.current.as_ref()?;
         let after = if current.is_initiator() { REKEY_AFTER } else { REKEY_BY_RESPONDER_AFTER };

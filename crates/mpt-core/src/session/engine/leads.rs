@@ -47,7 +47,7 @@ impl Session {
     }
 }
 
-/// What the probes say of what the peer sends on a path.
+/// Returns what the probes say of what the peer sends on a path.
 pub(super) fn probed(path: &SessionPath) -> Option<PathDelay> {
     let (least, rtt) = (path.one_way.least()?, path.liveness.rtt().minimum()?);
     Some(PathDelay { path: path.id, least, spread: path.one_way.spread(), rtt })

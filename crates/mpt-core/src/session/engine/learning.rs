@@ -105,7 +105,7 @@ impl Session {
         self.send(shared, place, wire_id, destination, write, MAX_PAYLOAD_LEN);
     }
 
-    /// What the paths were given, for the peer.
+    /// Returns what the paths were given, for the peer.
     pub(super) fn given(
         &self,
         place: Place,
@@ -243,14 +243,16 @@ impl Session {
         self.quickest_rtt().map_or(longest, |rtt| (rtt / 2).clamp(shortest, longest))
     }
 
-    /// The round-trip time of the quickest path without queues: the usual one where a survey has shown that, since
-    /// the least of many is none that packets have where delays jitter. `None` before the first answer.
+    /// Returns the round-trip time of the quickest path without queues: the usual one where a
+    /// survey has shown that, since the least of many is none that packets have where delays
+    /// jitter. `None` before the first answer.
     pub(super) fn quickest_rtt(&self) -> Option<Duration> {
         let rtt = |path: &SessionPath| path.survey.usual_rtt().or(path.liveness.rtt().minimum());
         self.paths.iter().filter_map(rtt).min()
     }
 
-    /// What a path of the connection is called in messages; `None` if the peer does not know it.
+    /// Returns what a path of the connection is called in messages; `None` if the peer does not
+    /// know it.
     pub(super) fn wire_id(&self, place: Place, path: PathId) -> Option<SessionPathId> {
         let i = self.paths.iter().position(|it| it.id == path)?;
         self.way(place, i).map(|(path_id, _)| path_id)

@@ -171,7 +171,8 @@ impl Sessions {
         self.admission.set_limits(limits.admission);
     }
 
-    /// When [`Self::handle_timeout`] is to be called at the latest. May be earlier than necessary.
+    /// Returns when [`Self::handle_timeout`] is to be called at the latest. May be earlier than
+    /// necessary.
     #[must_use]
     pub(crate) fn next_timeout(&self) -> Option<Instant> {
         self.timers.earliest()

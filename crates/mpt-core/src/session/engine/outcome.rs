@@ -68,7 +68,7 @@ impl Sessions {
         self.shared.path_events.pop_front()
     }
 
-    /// Returns whether [`Self::poll_event`] would give something.
+    /// Returns true if [`Self::poll_event`] would give something.
     #[must_use]
     pub(crate) fn has_events(&self) -> bool {
         let Shared { events, shares, .. } = &self.shared;

@@ -87,7 +87,7 @@ impl Sessions {
     }
 }
 
-/// The entry of the peer that opened a session, if it may have it as it is.
+/// Returns the entry of the peer that opened a session, if it may have it as it is.
 fn admitting<'a>(peers: &'a FxHashMap<PublicKey, Peer>, session: &Session) -> Option<&'a Peer> {
     peers.get(&session.peer).filter(|peer| {
         peer.may_have(session.kind) && peer.psk == session.psk && peer.seal == session.policy.seal
@@ -117,7 +117,7 @@ impl Session {
         true
     }
 
-    /// Whether this end is to begin a handshake, or to repeat an initiation.
+    /// Returns true if this end is to begin a handshake, or to repeat an initiation.
     fn is_handshake_due(&self, now: Instant) -> bool {
         let repeat = self.attempt.as_ref().is_some_and(|attempt| attempt.next_send <= now);
         repeat || self.handshake_at().is_some_and(|at| at <= now)

@@ -46,7 +46,7 @@ impl Shared {
 }
 
 impl Session {
-    /// What this end says of sealed data as the initiator of a handshake.
+    /// Returns what this end says of sealed data as the initiator of a handshake.
     pub(super) fn offer(&self, shared: &mut Shared) -> Option<Sealing> {
         let wanted = self.policy.seal.is_wanted() && self.kind == Kind::Connection;
         wanted.then(|| Sealing {
@@ -56,7 +56,7 @@ impl Session {
         })
     }
 
-    /// What this end says as the responder, and what is agreed then.
+    /// Returns what this end says as the responder, and what is agreed then.
     pub(super) fn accept(&self, shared: &mut Shared, hello: &Hello) -> Option<Agreement> {
         let initiator = hello.sealing?;
         let suite = initiator.suites.agree(shared.suites)?;
@@ -154,12 +154,12 @@ impl Session {
         }
     }
 
-    /// When a handshake is due because data needs other keys.
+    /// Returns when a handshake is due because data needs other keys.
     pub(super) fn data_keys_at(&self, current: &Epoch) -> Option<Instant> {
         self.policy.starved.then(|| current.since + BETWEEN_RESCUES)
     }
 
-    /// When the keys in use are too old to seal with, if they are not yet.
+    /// Returns when the keys in use are too old to seal with, if they are not yet.
     pub(super) fn sealing_ends_at(&self) -> Option<Instant> {
         let current = self.keys.current.as_ref().filter(|_| !self.policy.starved)?;
         current.data.agreement.map(|_| current.since + SEND_FOR)

@@ -35,7 +35,7 @@ pub(super) struct Arrival {
 }
 
 impl Arrival {
-    /// The length of a frame with messages of `len` bytes.
+    /// Returns the length of a frame with messages of `len` bytes.
     pub(super) const fn frame_len(len: usize) -> usize {
         SEALED_HEADER_LEN + len + TAG_LEN
     }
@@ -101,7 +101,7 @@ impl Session {
         len
     }
 
-    /// The way of a path under these keys, if it can be used.
+    /// Returns the way of a path under these keys, if it can be used.
     pub(super) fn way(&self, place: Place, i: usize) -> Option<(SessionPathId, Destination)> {
         let path = self.paths.get(i)?;
         let keys = match place {

@@ -43,9 +43,9 @@ pub(super) struct Attempt {
     pub(super) refused: Option<Challenge>,
     /// What all initiations of this handshake say about sealed data.
     pub(super) sealing: Option<Sealing>,
-    /// When this initiation was made.
+    /// The time at which this initiation was made.
     pub(super) made: Instant,
-    /// When the first initiation since the last answer was made.
+    /// The time at which the first initiation since the last answer was made.
     pub(super) since: Instant,
     pub(super) next_send: Instant,
     pub(super) interval: Duration,
@@ -109,9 +109,9 @@ pub(super) struct Session {
     pub(super) active: bool,
     pub(super) traffic: u64,
     pub(super) traffic_at: Instant,
-    /// When a path was last up.
+    /// The time at which a path was last up.
     pub(super) last_up: Instant,
-    /// When a path last worked, the connection was taken away, or the session began.
+    /// The time at which a path last worked, the connection was taken away, or the session began.
     pub(super) last_usable: Instant,
     pub(super) expired: bool,
 }
@@ -181,14 +181,14 @@ impl Session {
         }
     }
 
-    /// What we say of ourselves in an initiation.
+    /// Returns what we say of ourselves in an initiation.
     pub(super) fn hello(&self, challenge: Option<Challenge>, sealing: Option<Sealing>) -> Hello {
         let capabilities = Capabilities::from_slice(Capability::ANNOUNCED).unwrap_or_default();
         let name = hello_name(&self.name);
         Hello { kind: self.kind, key: self.key, capabilities, name, challenge, sealing }
     }
 
-    /// What we say of ourselves in a response.
+    /// Returns what we say of ourselves in a response.
     pub(super) fn welcome(&self, sealing: Option<Sealing>) -> Welcome {
         let capabilities = Capabilities::from_slice(Capability::ANNOUNCED).unwrap_or_default();
         Welcome { attached: self.connection.is_some(), capabilities, sealing }
@@ -229,7 +229,7 @@ impl Session {
         }
     }
 
-    /// The place of a path by its name in a frame.
+    /// Returns the place of a path by its name in a frame.
     pub(super) fn path_at(&self, ours: bool, wire_id: SessionPathId) -> Option<usize> {
         self.paths.iter().position(|path| {
             if ours { path.own_id == wire_id } else { path.peer_id == Some(wire_id) }
@@ -240,13 +240,13 @@ impl Session {
         self.paths.iter().find(|path| path.id == id)
     }
 
-    /// Whether its paths may carry data: the peer has its connection, and knows where our sequence
-    /// numbers begin.
+    /// Returns true if its paths may carry data: the peer has its connection, and knows where our
+    /// sequence numbers begin.
     pub(super) fn is_usable(&self) -> bool {
         self.open && self.announcer.is_known()
     }
 
-    /// The smoothed round-trip time of the fastest path.
+    /// Returns the smoothed round-trip time of the fastest path.
     pub(super) fn rtt(&self) -> Option<Duration> {
         self.paths.iter().filter_map(|path| path.liveness.rtt().smoothed()).min()
     }
@@ -292,7 +292,7 @@ impl Session {
         }
     }
 
-    /// When this end begins a handshake, as far as is known.
+    /// Returns when this end begins a handshake, as far as is known.
     pub(super) fn handshake_at(&self) -> Option<Instant> {
         if self.attempt.is_some() || self.keys.unconfirmed().is_some() {
             return None;
@@ -308,8 +308,8 @@ impl Session {
             .map(|at| at.max(self.pause_until))
     }
 
-    /// When a handshake is begun because no path works: the peer may have begun anew. At once after
-    /// the last one has died.
+    /// Returns when a handshake is begun because no path works: the peer may have begun anew. At
+    /// once after the last one has died.
     fn rescue_at(&self, keys_since: Instant) -> Option<Instant> {
         let mut states = self.paths.iter().map(|path| path.liveness.state());
         if !self.initiate || self.paths.is_empty() || states.clone().any(|it| it == State::Up) {
@@ -320,7 +320,7 @@ impl Session {
         Some(since + BETWEEN_RESCUES)
     }
 
-    /// When [`super::Sessions::handle_timeout`] has something to do for this session.
+    /// Returns when [`super::Sessions::handle_timeout`] has something to do for this session.
     pub(super) fn next_timeout(&self, limits: &Limits) -> Option<Instant> {
         let rtt = self.rtt();
         let paths = self.paths.iter().filter_map(|path| path.liveness.next_timeout());
@@ -347,7 +347,7 @@ impl Session {
         paths.chain(sizes).chain(surveys).chain(confirm).chain(others.into_iter().flatten()).min()
     }
 
-    /// When a session that the peer opened has been without use for too long.
+    /// Returns when a session that the peer opened has been without use for too long.
     pub(super) fn deadline(&self, limits: &Limits) -> Option<Instant> {
         if !self.dynamic || self.expired || self.kind == Kind::Steering {
             return None;

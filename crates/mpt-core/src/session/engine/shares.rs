@@ -45,7 +45,7 @@ struct Account {
     /// [`RESULTS`](crate::session::requests::RESULTS) unfinished ones.
     waiting: VecDeque<(SessionId, u32, Vec<u8>)>,
     handed: usize,
-    /// Whether the key is among those that wait for their turn.
+    /// True if the key is among those that wait for their turn.
     in_turn: bool,
     /// Requests refused since they were last asked for.
     refused: u64,
@@ -58,13 +58,13 @@ impl Account {
 }
 
 impl Shares {
-    /// Returns whether a peer may have one more request, and counts it if so.
+    /// Returns true if a peer may have one more request, and counts it if so.
     pub(super) fn admit_request(&mut self, now: Instant, peer: PublicKey) -> bool {
         let account = self.accounts.entry(peer).or_default();
         account.requests.take(now, Duration::from_secs(1) / REQUESTS_PER_SECOND, REQUEST_BURST)
     }
 
-    /// Returns whether a peer may have one more part of a result, and counts it if so.
+    /// Returns true if a peer may have one more part of a result, and counts it if so.
     pub(super) fn admit_part(&mut self, now: Instant, peer: PublicKey) -> bool {
         let account = self.accounts.entry(peer).or_default();
         account.parts.take(now, Duration::from_secs(1) / PARTS_PER_SECOND, PART_BURST)
@@ -82,7 +82,7 @@ impl Shares {
         self.line_up(peer);
     }
 
-    /// Returns whether there is a request to be handed out.
+    /// Returns true if there is a request to be handed out.
     pub(super) fn has_next(&self) -> bool {
         !self.turns.is_empty() && self.handed.len() < MAX_HANDED
     }

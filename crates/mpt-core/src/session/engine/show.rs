@@ -6,7 +6,7 @@ use crate::liveness::State;
 use crate::{ConnectionId, PathId};
 
 impl Sessions {
-    /// What became of the frames.
+    /// Returns what became of the frames.
     #[must_use]
     pub fn counters(&self) -> &SessionCounters {
         &self.shared.counters
@@ -17,7 +17,7 @@ impl Sessions {
         self.sessions.iter().flatten().map(|session| session.id)
     }
 
-    /// The session of a connection.
+    /// Returns the session of a connection.
     #[must_use]
     pub fn session_of(&self, connection: ConnectionId) -> Option<SessionId> {
         self.by_connection.get(&connection).map(|&slot| self.id(slot))

@@ -27,7 +27,7 @@ impl Sessions {
         self.arm(slot);
     }
 
-    /// The places of sessions, taken or free. There are never as many as 2^32.
+    /// Returns the places of sessions, taken or free. There are never as many as 2^32.
     pub(super) fn slots(&self) -> Range<u32> {
         0..u32::try_from(self.sessions.len()).unwrap_or(u32::MAX)
     }
@@ -41,7 +41,7 @@ impl Sessions {
         SessionId(u32::from(generation) << SLOT_BITS | slot)
     }
 
-    /// The place of a session that exists.
+    /// Returns the place of a session that exists.
     pub(super) fn slot(&self, id: SessionId) -> Option<u32> {
         let slot = id.0 & ((1 << SLOT_BITS) - 1);
         let exists = self.sessions.get(slot as usize).is_some_and(Option::is_some);

@@ -40,13 +40,13 @@ pub struct TestConfig {
 /// What is known of a test.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TestView {
-    /// Whether it has ended.
+    /// True if it has ended.
     pub finished: bool,
     /// What got through, so far; `None` if that is not known, as when the path broke.
     pub throughput: Option<Throughput>,
 }
 
-/// Why a path is not tested.
+/// The reason for which a path is not tested.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TestRefused {
     /// There is no such session.
@@ -98,7 +98,7 @@ impl Sessions {
         Ok(())
     }
 
-    /// Returns whether a test runs, in any session.
+    /// Returns true if a test runs, in any session.
     #[must_use]
     pub fn is_testing(&self) -> bool {
         let running =
@@ -106,7 +106,7 @@ impl Sessions {
         self.sessions.iter().flatten().any(|session| running(session))
     }
 
-    /// The last test of a session; `None` if it had another number, or there was none.
+    /// Returns the last test of a session; `None` if it had another number, or there was none.
     #[must_use]
     pub fn test(&self, id: SessionId, number: u64) -> Option<TestView> {
         let session = self.sessions.get(self.slot(id)? as usize)?.as_deref()?;
@@ -115,7 +115,7 @@ impl Sessions {
         Some(TestView { finished: test.speed.is_over(), throughput })
     }
 
-    /// The path that the peer calls so under the present keys.
+    /// Returns the path that the peer calls so under the present keys.
     #[must_use]
     pub fn path_named(&self, id: SessionId, name: SessionPathId) -> Option<PathId> {
         let session = self.sessions.get(self.slot(id)? as usize)?.as_deref()?;

@@ -24,13 +24,13 @@ pub struct SessionView {
     pub kind: Kind,
     /// The other end.
     pub peer: PublicKey,
-    /// Whether the peer opened it, without its being configured.
+    /// True if the peer opened it, without its being configured.
     pub dynamic: bool,
     /// Since when it has had keys without interruption; `None` while it has none.
     pub established: Option<Instant>,
-    /// When the keys in use were agreed.
+    /// The time at which the keys in use were agreed.
     pub keys_since: Option<Instant>,
-    /// Whether this end began the handshake that made them.
+    /// True if this end began the handshake that made them.
     pub initiator: bool,
     /// How the data of its connection is.
     pub seal: SealState,
@@ -38,11 +38,11 @@ pub struct SessionView {
     pub handshakes: u64,
     /// Its connection.
     pub connection: Option<ConnectionId>,
-    /// Whether the connection may be used, see [`Node::open`](crate::Node::open).
+    /// True if the connection may be used, see [`Node::open`](crate::Node::open).
     pub open: bool,
-    /// Whether the peer knows which paths we use: before, none carries data.
+    /// True if the peer knows which paths we use: before, none carries data.
     pub announced: bool,
-    /// Whether traffic flows, so that paths are probed often.
+    /// True if traffic flows, so that paths are probed often.
     pub active: bool,
     /// Where a session without connection was last heard from.
     pub remote: Option<SocketAddr>,
@@ -59,15 +59,15 @@ pub struct PathView {
     pub id: Option<SessionPathId>,
     /// What is held of the sending direction.
     pub state: State,
-    /// When that became so.
+    /// The time at which that became so.
     pub since: Instant,
-    /// Whether nothing arrives on it.
+    /// True if nothing arrives on it.
     pub silent: bool,
-    /// Whether it is not probed, being down by the administrator, its interface or the peer.
+    /// True if it is not probed, being down by the administrator, its interface or the peer.
     pub suspended: bool,
-    /// Whether the peer hears us on it (the sending direction works).
+    /// True if the peer hears us on it (the sending direction works).
     pub hears_us: bool,
-    /// Whether we hear the peer on it.
+    /// True if we hear the peer on it.
     pub we_hear: bool,
     /// Smoothed round-trip time.
     pub rtt: Option<Duration>,
@@ -81,7 +81,7 @@ pub struct PathView {
     pub flaps: u32,
     /// Where the search for its MTU stands.
     pub mtu_phase: Phase,
-    /// Whether a probe as large as the path MTU in use was echoed.
+    /// True if a probe as large as the path MTU in use was echoed.
     pub mtu_confirmed: bool,
     /// Where its packets go; `None` while that is not known.
     pub remote: Option<SocketAddr>,

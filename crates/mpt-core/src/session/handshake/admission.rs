@@ -125,7 +125,7 @@ impl LastSecond {
     /// A second may begin and end within a slot.
     const SLOTS: usize = 9;
 
-    /// The place in the ring of a slot by its number.
+    /// Returns the place in the ring of a slot by its number.
     fn place(slot: u64) -> usize {
         usize::try_from(slot % Self::SLOTS as u64).unwrap_or_default()
     }
@@ -224,7 +224,8 @@ impl Sources {
     }
 }
 
-/// What counts as one source: an address of IPv4, or the 64 bits that a site of IPv6 has at least.
+/// Returns what counts as one source: an address of IPv4, or the 64 bits that a site of IPv6 has at
+/// least.
 fn prefix(source: IpAddr) -> u64 {
     match source.to_canonical() {
         // Where ::ffff:0:0/96 would be, which is no network: no prefix of IPv6 is the same.
@@ -254,7 +255,7 @@ mod tests {
 
     const MILLISECOND: Duration = Duration::from_millis(1);
 
-    /// How often each verdict fell: accepted, asked for a cookie, refused.
+    /// Returns how often each verdict fell: accepted, asked for a cookie, refused.
     fn tally(verdicts: impl IntoIterator<Item = Verdict>) -> (usize, usize, usize) {
         verdicts.into_iter().fold((0, 0, 0), |(accept, ask, refuse), verdict| match verdict {
             Verdict::Accept => (accept + 1, ask, refuse),

@@ -33,7 +33,7 @@ use crate::session::keys::{PresharedKey, PrivateKey, PublicKey};
 
 const _: () = assert!(RESPONSE_LEN < INITIATION_LEN && COOKIE_LEN < INITIATION_LEN);
 
-/// Why a frame of a handshake came to nothing.
+/// The reason for which a frame of a handshake came to nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum HandshakeError {
     /// mac1 is wrong: the sender does not know our public key, or the frame is damaged.
@@ -205,7 +205,7 @@ impl<'a> Incoming<'a> {
         }
     }
 
-    /// The frame.
+    /// Returns the frame.
     #[must_use]
     pub fn frame(&self) -> frame::Initiation<'a> {
         self.frame

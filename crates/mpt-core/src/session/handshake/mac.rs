@@ -18,13 +18,13 @@ const MAC1_LABEL: &[u8] = b"mpt mac1";
 /// What cookies are sealed with is derived from, besides the public key of the responder.
 const COOKIE_LABEL: &[u8] = b"mpt cookie";
 
-/// The key of mac1 in frames for the owner of `recipient`. No secret: it keeps away those who do
-/// not even know the public key.
+/// Returns the key of mac1 in frames for the owner of `recipient`. No secret: it keeps away those
+/// who do not even know the public key.
 pub(in crate::session) fn mac1_key(recipient: &PublicKey) -> [u8; 32] {
     labelled(MAC1_LABEL, recipient)
 }
 
-/// The key that `responder` seals its cookies with.
+/// Returns the key that `responder` seals its cookies with.
 pub(in crate::session) fn cookie_key(responder: &PublicKey) -> [u8; 32] {
     labelled(COOKIE_LABEL, responder)
 }
@@ -43,7 +43,7 @@ pub(in crate::session) fn mac(key: &[u8], parts: &[&[u8]]) -> [u8; MAC_LEN] {
     hash.finalize_fixed().into()
 }
 
-/// Whether two authenticators are the same, in a time that does not depend on their bytes.
+/// Returns true if two authenticators are the same, in a time that does not depend on their bytes.
 pub(in crate::session) fn equal(a: &[u8], b: &[u8]) -> bool {
     a.ct_eq(b).into()
 }

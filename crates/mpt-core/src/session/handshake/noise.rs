@@ -96,7 +96,7 @@ impl Noise {
         <[u8; KEY_LEN]>::try_from(key).ok().map(PublicKey::from)
     }
 
-    /// The keys that both messages led to: for frames, and to derive others from.
+    /// Returns the keys that both messages led to: for frames, and to derive others from.
     pub(in crate::session) fn into_transport(
         mut self,
     ) -> Result<(StatelessTransportState, Split), Error> {

@@ -62,7 +62,7 @@ impl Pending {
         place.and_then(|place| self.queue.remove(place)).is_some()
     }
 
-    /// How many there are.
+    /// Returns how many there are.
     #[must_use]
     pub fn len(&self) -> usize {
         self.queue.len()

@@ -28,8 +28,8 @@ pub struct PrivateKey {
 }
 
 impl PrivateKey {
-    /// The key that 32 random bytes make: with the bits set and cleared that RFC 7748, section 5,
-    /// demands.
+    /// Returns the key that 32 random bytes make: with the bits set and cleared that RFC 7748,
+    /// section 5, demands.
     #[must_use]
     pub fn from_seed(seed: [u8; KEY_LEN]) -> Self {
         let mut seed = Zeroizing::new(seed);
@@ -45,13 +45,13 @@ impl PrivateKey {
         Self { secret: Box::new(Zeroizing::new(*secret)), public }
     }
 
-    /// The public half.
+    /// Returns the public half.
     #[must_use]
     pub fn public(&self) -> PublicKey {
         self.public
     }
 
-    /// The key as text, for a key file. The text is wiped when dropped.
+    /// Returns the key as text, for a key file. The text is wiped when dropped.
     #[must_use]
     pub fn to_base64(&self) -> Zeroizing<String> {
         Zeroizing::new(STANDARD.encode(**self.secret))
@@ -91,7 +91,7 @@ impl fmt::Debug for PrivateKey {
 pub struct PublicKey([u8; KEY_LEN]);
 
 impl PublicKey {
-    /// The u coordinate, as RFC 7748 writes it.
+    /// Returns the u coordinate, as RFC 7748 writes it.
     #[must_use]
     pub const fn as_bytes(&self) -> &[u8; KEY_LEN] {
         &self.0
@@ -132,7 +132,7 @@ impl fmt::Debug for PublicKey {
 pub struct PresharedKey(Secret);
 
 impl PresharedKey {
-    /// The key that 32 random bytes are.
+    /// Returns the key that 32 random bytes are.
     #[must_use]
     pub fn from_seed(seed: [u8; KEY_LEN]) -> Self {
         Self::from_bytes(&Zeroizing::new(seed))
@@ -142,7 +142,7 @@ impl PresharedKey {
         Self(Box::new(Zeroizing::new(*key)))
     }
 
-    /// The key as text, for a key file. The text is wiped when dropped.
+    /// Returns the key as text, for a key file. The text is wiped when dropped.
     #[must_use]
     pub fn to_base64(&self) -> Zeroizing<String> {
         Zeroizing::new(STANDARD.encode(**self.0))
@@ -176,7 +176,8 @@ impl fmt::Debug for PresharedKey {
     }
 }
 
-/// Why a text is no key. Says nothing of the text but where it is wrong: it may be secret.
+/// The reason for which a text is no key. Says nothing of the text but where it is wrong: it may be
+/// secret.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum KeyError {
     /// Too short or too long.
@@ -197,7 +198,7 @@ pub enum KeyError {
     Zero,
 }
 
-/// The bytes of a key. White space around it is allowed: files end with a line feed.
+/// Returns the bytes of a key. White space around it is allowed: files end with a line feed.
 fn parse(text: &str) -> Result<Zeroizing<[u8; KEY_LEN]>, KeyError> {
     let text = text.trim();
     let strange = |character: char| {

@@ -44,7 +44,8 @@ impl<const WORDS: usize> ReplayWindow<WORDS> {
         counter >= self.next || self.next - counter <= Self::LEN
     }
 
-    /// Whether `counter` would be accepted. Asked before a frame is opened: it spares the work.
+    /// Returns true if `counter` would be accepted. Asked before a frame is opened: it spares the
+    /// work.
     #[must_use]
     pub fn is_new(&self, counter: u64) -> bool {
         if counter >= self.next {

@@ -57,7 +57,7 @@ struct ReceivePath {
     window: ReplayWindow,
 }
 
-/// Why these keys can seal no such frame. Nothing was sealed.
+/// The reason for which these keys can seal no such frame. Nothing was sealed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Exhausted {
     /// The counter of the path is at its end. New keys begin anew.
@@ -71,7 +71,7 @@ pub enum Exhausted {
     Length,
 }
 
-/// Why a frame was not opened. Nothing has changed.
+/// The reason for which a frame was not opened. Nothing has changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum OpenError {
     /// It is for other keys.
@@ -120,25 +120,25 @@ impl Transport {
         split.keys(agreement?, self.is_initiator())
     }
 
-    /// What the keys of sealed data are made of.
+    /// Returns what the keys of sealed data are made of.
     #[cfg(test)]
     pub(crate) fn data_split(&self) -> Option<&Split> {
         self.split.as_ref()
     }
 
-    /// What stands in front of the frames for us.
+    /// Returns what stands in front of the frames for us.
     #[must_use]
     pub fn local_index(&self) -> u32 {
         self.local_index
     }
 
-    /// What stands in front of the frames for the peer.
+    /// Returns what stands in front of the frames for the peer.
     #[must_use]
     pub fn remote_index(&self) -> u32 {
         self.remote_index
     }
 
-    /// Whether this end began the handshake that made the keys.
+    /// Returns true if this end began the handshake that made the keys.
     #[must_use]
     pub fn is_initiator(&self) -> bool {
         self.keys.is_initiator()

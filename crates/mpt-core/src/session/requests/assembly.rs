@@ -22,7 +22,7 @@ impl Assembly {
         Self { result: vec![0; len], filled: vec![0; cells], missing: cells, next: 1 }
     }
 
-    /// The length of the whole result.
+    /// Returns the length of the whole result.
     pub(super) fn len(&self) -> usize {
         self.result.len()
     }
@@ -54,7 +54,7 @@ impl Assembly {
         cell * MAX_CHUNK_LEN + self.filled.get(cell).copied().map_or(0, usize::from)
     }
 
-    /// Whether all of a cell is there.
+    /// Returns true if all of a cell is there.
     pub(super) fn is_filled(&self, cell: usize) -> bool {
         self.position(cell) == self.end(cell)
     }
@@ -66,12 +66,12 @@ impl Assembly {
         at
     }
 
-    /// Whether all of the result is there.
+    /// Returns true if all of the result is there.
     pub(super) fn is_complete(&self) -> bool {
         self.missing == 0
     }
 
-    /// The result.
+    /// Returns the result.
     pub(super) fn into_result(self) -> Vec<u8> {
         self.result
     }

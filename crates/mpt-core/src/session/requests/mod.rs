@@ -43,7 +43,7 @@ mod testing {
         Duration::from_millis(milliseconds)
     }
 
-    /// What is sent now: id, offset, and whether the body is there.
+    /// Returns what is sent now: id, offset, and whether the body is there.
     pub(super) fn sent(requester: &mut Requester, now: Instant) -> Vec<(u32, u32, bool)> {
         let mut all = Vec::new();
         while let Some(message) = requester.poll(now) {

@@ -21,7 +21,7 @@ pub const LAST_REPEAT: Duration = Duration::from_secs(2);
 /// A request fails when nothing new of its result has come for so long.
 pub const GIVE_UP: Duration = Duration::from_secs(30);
 
-/// Why a request is not accepted.
+/// The reason for which a request is not accepted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, thiserror::Error)]
 pub enum RequestError {
     /// Longer than 1,024 bytes.
@@ -32,7 +32,7 @@ pub enum RequestError {
     TooMany,
 }
 
-/// Why a request has failed.
+/// The reason for which a request has failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, thiserror::Error)]
 pub enum Failure {
     /// Nothing of a result came. Whether the request was run is unknown.
@@ -119,7 +119,7 @@ impl Requester {
         Ok(id)
     }
 
-    /// How many requests have neither completed nor failed.
+    /// Returns how many requests have neither completed nor failed.
     pub fn outstanding(&self) -> usize {
         self.pending.len()
     }
@@ -167,14 +167,14 @@ impl Requester {
         Some(Completed { id, result })
     }
 
-    /// When to call [`poll_failure`](Self::poll_failure) and [`poll`](Self::poll) again.
+    /// Returns when to call [`poll_failure`](Self::poll_failure) and [`poll`](Self::poll) again.
     pub fn next_timeout(&self) -> Option<Instant> {
         let asks = self.pending.iter().take(self.on_their_way()).flat_map(|request| &request.asks);
         let gives_up = self.pending.iter().map(|request| request.gives_up);
         asks.map(|ask| ask.due).chain(gives_up).min()
     }
 
-    /// How many of the pending requests may be sent, from the oldest on.
+    /// Returns how many of the pending requests may be sent, from the oldest on.
     fn on_their_way(&self) -> usize {
         let Some(oldest) = self.pending.front() else { return 0 };
         self.pending.partition_point(|request| request.id.wrapping_sub(oldest.id) < SPAN)

@@ -102,7 +102,7 @@ impl Responder {
         self.slots.iter().find(|slot| slot.id == id)?.piece(0)
     }
 
-    /// Returns whether a request is one that was not run, and would be: for its caller to refuse it
+    /// Returns true if a request is one that was not run, and would be: for its caller to refuse it
     /// before it is handled.
     pub fn is_new(&self, id: u32, offset: u32) -> bool {
         let known = self.slots.iter().any(|slot| slot.id == id);
@@ -147,7 +147,8 @@ impl Responder {
         Ok(slot.piece(0))
     }
 
-    /// Whether a request that is not in a slot was run long ago, or belongs to the series before.
+    /// Returns true if a request that is not in a slot was run long ago, or belongs to the series
+    /// before.
     fn is_old(&self, id: u32) -> bool {
         match self.newest {
             Some(newest) if is_near(newest, id) => {
@@ -193,12 +194,12 @@ impl Responder {
     }
 }
 
-/// Whether an id belongs to the series of the newest one.
+/// Returns true if an id belongs to the series of the newest one.
 fn is_near(newest: u32, id: u32) -> bool {
     id.wrapping_sub(newest).cast_signed().unsigned_abs() <= SERIES
 }
 
-/// Whether the result of an id is kept: it is less than [`RESULTS`] below the newest.
+/// Returns true if the result of an id is kept: it is less than [`RESULTS`] below the newest.
 fn is_recent(newest: u32, id: u32) -> bool {
     newest.wrapping_sub(id) < SPAN
 }

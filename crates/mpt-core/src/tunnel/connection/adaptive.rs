@@ -173,25 +173,27 @@ impl<P: Copy> Connection<P> {
         self.tally.adaptive.as_mut().is_some_and(|adaptive| adaptive.take_end_mark(now))
     }
 
-    /// When something of this connection is due: a gap of its window, or a packet of its queue.
+    /// Returns when something of this connection is due: a gap of its window, or a packet of its
+    /// queue.
     pub(crate) fn next_timeout(&self) -> Option<Instant> {
         let reorder = self.reorder.as_ref().and_then(|reorder| reorder.next_timeout());
         let queue = self.tally.adaptive.as_ref().and_then(|adaptive| adaptive.next_departure());
         reorder.into_iter().chain(queue).min()
     }
 
-    /// What the sender has learnt of the paths; nothing where it does not learn.
+    /// Returns what the sender has learnt of the paths; nothing where it does not learn.
     pub fn estimates(&self) -> impl Iterator<Item = (PathId, Estimate)> {
         let paths = self.tally.adaptive.iter().flat_map(|adaptive| adaptive.paths());
         paths.filter_map(|(slot, path)| Some((*self.slots.get(slot)?, path.model.estimate())))
     }
 
-    /// What waits in the queue of the connection; `None` where it has none.
+    /// Returns what waits in the queue of the connection; `None` where it has none.
     pub fn queue(&self) -> Option<QueueState> {
         self.tally.adaptive.as_ref().map(|adaptive| adaptive.queue_state())
     }
 
-    /// What was sent again over the paths, and what each has lost; nothing where nothing is repaired.
+    /// Returns what was sent again over the paths, and what each has lost; nothing where nothing is
+    /// repaired.
     pub fn repairs(&self) -> impl Iterator<Item = (PathId, RepairCounters)> {
         let paths = self.tally.adaptive.iter().flat_map(|adaptive| adaptive.paths());
         paths.filter_map(|(slot, path)| Some((*self.slots.get(slot)?, path.repairs)))

@@ -20,7 +20,7 @@ impl<P: Copy> Connection<P> {
         }
     }
 
-    /// What becomes of a datagram that is no complete IP packet.
+    /// Returns what becomes of a datagram that is no complete IP packet.
     #[cold]
     pub(super) fn not_ip(&self, inner: &[u8], path: &Path) -> DatagramDrop {
         let version = inner.first().map_or(4, |first| first >> 4);
@@ -30,8 +30,8 @@ impl<P: Copy> Connection<P> {
         }
     }
 
-    /// The ingress filter: inner sources are those of the connection's networks. True for an ICMP
-    /// error from outside of them that may pass, see [`foreign`].
+    /// Applies the ingress filter: inner sources have to be those of the connection's networks.
+    /// Returns true for an ICMP error from outside of them that may pass, see [`foreign`].
     pub(super) fn check_source(
         &self,
         summary: &ip::Summary,

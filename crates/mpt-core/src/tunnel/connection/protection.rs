@@ -31,8 +31,8 @@ impl Protection {
     }
 }
 
-/// The GRE header of sealed packets for the peer with this data index; a sequence number of 0 stands for
-/// any.
+/// Returns the GRE header of sealed packets for the peer with this data index; a sequence number of
+/// 0 stands for any.
 pub(crate) const fn sealed_gre(index: u32) -> gre::Repr {
     let protocol = gre::Protocol::SEALED;
     gre::Repr { protocol, checksum: false, key: Some(index), sequence: Some(0) }

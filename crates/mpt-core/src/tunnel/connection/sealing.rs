@@ -18,7 +18,7 @@ impl<P: Copy> Connection<P> {
         self.tally.sealer.is_some()
     }
 
-    /// What seals its packets, if they are sealed.
+    /// Returns what seals its packets, if they are sealed.
     #[inline]
     pub(crate) fn sealer(&self) -> Option<&Sealer> {
         self.tally.sealer.as_deref().filter(|_| self.is_sealed())
@@ -81,7 +81,7 @@ impl<P: Copy> Connection<P> {
         fits
     }
 
-    /// The 64-bit number of the next packet. It goes on while there are no keys.
+    /// Returns the 64-bit number of the next packet. It goes on while there are no keys.
     pub(crate) fn next_number(&self) -> u64 {
         match &self.tally.sealer {
             Some(sealer) => sealer.number_of(self.next_sequence),

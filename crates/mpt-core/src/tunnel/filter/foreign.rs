@@ -20,9 +20,9 @@ pub(crate) const AT_ONCE: u32 = 100;
 
 const INTERVAL: Duration = Duration::from_nanos(1_000_000_000 / PER_SECOND as u64);
 
-/// Whether an inner packet with a foreign source is an ICMP error that may pass: it reports a packet
-/// as not delivered, it is no longer than a router makes it, and the packet that it quotes was sent
-/// by the host that the error goes to, into one of the connection's networks.
+/// Returns true if an inner packet with a foreign source is an ICMP error that may pass: it reports
+/// a packet as not delivered, it is no longer than a router makes it, and the packet that it quotes
+/// was sent by the host that the error goes to, into one of the connection's networks.
 pub(crate) fn passes(inner: &[u8], summary: &ip::Summary, networks: &Sources) -> bool {
     icmp::is_delivery_failure(inner, summary)
         && summary.total_len <= icmp::max_error_len(summary.version)

@@ -17,7 +17,7 @@ const FIRST_MAPPED: u128 = 0xffff << 32;
 const LAST_MAPPED: u128 = FIRST_MAPPED + 0xffff_ffff;
 
 impl Sources {
-    /// The addresses of all these prefixes.
+    /// Creates the set of all addresses of these prefixes.
     pub fn new(prefixes: &[IpNet]) -> Self {
         let (mut v4, mut v6) = (Vec::new(), Vec::new());
         for prefix in prefixes {
@@ -45,7 +45,7 @@ impl Sources {
         Self { ranges: ranges.into() }
     }
 
-    /// Whether the address is in one of the prefixes.
+    /// Returns true if the address is in one of the prefixes.
     #[inline]
     pub fn contains(&self, address: IpAddr) -> bool {
         let address = match address {

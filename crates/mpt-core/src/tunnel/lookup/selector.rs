@@ -65,7 +65,7 @@ impl Selector {
         precedence << 1 | u64::from(self.dscp.is_some())
     }
 
-    /// Whether some packet matches both, and neither has precedence.
+    /// Returns true if some packet matches both, and neither has precedence.
     fn conflicts(&self, other: &Self) -> bool {
         let bits =
             |net: Option<IpNet>| net.map(|net| net.trunc()).filter(|net| net.prefix_len() > 0);
@@ -96,23 +96,23 @@ impl PortRange {
         (first <= last).then_some(Self { first, last })
     }
 
-    /// The lowest port.
+    /// Returns the lowest port.
     pub fn first(self) -> u16 {
         self.first
     }
 
-    /// The highest port.
+    /// Returns the highest port.
     pub fn last(self) -> u16 {
         self.last
     }
 
-    /// How many ports there are.
+    /// Returns how many ports there are.
     #[expect(clippy::len_without_is_empty, reason = "a range holds at least one port")]
     pub fn len(self) -> u32 {
         u32::from(self.last) - u32::from(self.first) + 1
     }
 
-    /// The range as aligned blocks (value, mask), at most 30.
+    /// Returns the range as aligned blocks (value, mask), at most 30.
     fn blocks(self) -> impl Iterator<Item = (u16, u16)> {
         let mut next = u32::from(self.first);
         std::iter::from_fn(move || {
@@ -174,7 +174,7 @@ impl SelectorTable {
         }
     }
 
-    /// The connection of a packet.
+    /// Returns the connection of a packet.
     #[inline]
     pub fn lookup(&self, device: DeviceId, packet: &Summary) -> Option<ConnectionId> {
         let rest = Rest::of_packet(device, packet);
