@@ -5,8 +5,12 @@ use mpt_wire::{ip, tcp};
 /// What a packet is to the play-out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Class {
-    /// It carries TCP payload, or opens a TCP connection: its sender takes a later packet that comes
+    /// It carries TCP payload, or is the answer to a TCP SYN: a sender takes a later packet that comes
     /// sooner or later than this one for a change of the path.
+    ///
+    /// The SYN itself is not one. Both ends take the time of the handshake for the round-trip time, and data is
+    /// held in one direction only: were the SYN held, too, that time would exceed the second after which a SYN is
+    /// sent again (RFC 6298), over paths that differ by 300 ms.
     Payload {
         /// A hash of its flow.
         flow: u32,
@@ -32,7 +36,8 @@ impl Class {
         };
         let Some(&[_, .., offset, flags]) = segment.get(..14) else { return Self::Other };
         let payload = segment.len() > usize::from(offset >> 4) * 4;
-        if payload || u16::from(flags) & tcp::Flags::SYN.0 != 0 {
+        let flags = tcp::Flags(flags.into());
+        if payload || flags.contains(tcp::Flags::SYN | tcp::Flags::ACK) {
             Self::Payload { flow: (summary.flow_hash(0) >> 32) as u32 }
         } else {
             Self::Acknowledgement
@@ -43,5 +48,31 @@ impl Class {
     #[must_use]
     pub const fn is_tcp(self) -> bool {
         !matches!(self, Self::Other)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The class of an IPv4 TCP segment with these flags and so many bytes of payload.
+    fn class(flags: u8, payload: usize) -> Class {
+        let mut packet = vec![0; 40 + payload];
+        let len = (packet.len() as u16).to_be_bytes();
+        packet[..4].copy_from_slice(&[0x45, 0, len[0], len[1]]);
+        (packet[8], packet[9]) = (64, TCP);
+        packet[12..20].copy_from_slice(&[10, 0, 0, 1, 10, 0, 0, 2]);
+        (packet[32], packet[33]) = (5 << 4, flags);
+        let summary = ip::Summary::parse(&packet).expect("an IPv4 packet");
+        Class::of(&summary, &packet)
+    }
+
+    #[test]
+    fn data_and_the_answer_to_a_syn_are_held_and_a_syn_is_not() {
+        let [syn, ack] = [tcp::Flags::SYN.0 as u8, tcp::Flags::ACK.0 as u8];
+        assert!(matches!(class(ack, 100), Class::Payload { .. }));
+        assert!(matches!(class(syn | ack, 0), Class::Payload { .. }));
+        assert_eq!(class(syn, 0), Class::Acknowledgement);
+        assert_eq!(class(ack, 0), Class::Acknowledgement);
     }
 }
