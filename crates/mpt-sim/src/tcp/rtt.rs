@@ -18,6 +18,8 @@ pub struct RttEstimator {
     smoothed: f64,
     variation: f64,
     least: f64,
+    /// The least since the handshake.
+    least_of_data: f64,
     latest: f64,
     backoff: u32,
     minimum: Duration,
@@ -33,6 +35,7 @@ impl RttEstimator {
             smoothed: 0.0,
             variation: 0.0,
             least: f64::INFINITY,
+            least_of_data: f64::INFINITY,
             latest: 0.0,
             backoff: 0,
             minimum,
@@ -55,6 +58,7 @@ impl RttEstimator {
             self.smoothed = 0.875 * self.smoothed + 0.125 * measured;
         }
         self.least = self.least.min(measured);
+        self.least_of_data = self.least_of_data.min(measured);
         self.latest = measured;
         self.backoff = 0;
     }
@@ -96,6 +100,17 @@ impl RttEstimator {
     /// The least ever measured, in seconds.
     pub fn least(&self) -> f64 {
         self.least
+    }
+
+    /// The handshake is over: [`Self::least_of_data`] begins anew.
+    pub fn begin_data(&mut self) {
+        self.least_of_data = f64::INFINITY;
+    }
+
+    /// The least measured since the handshake, in seconds: CUBIC in Linux begins when the connection is established, and
+    /// its HyStart has not seen what the handshake took.
+    pub fn least_of_data(&self) -> f64 {
+        self.least_of_data
     }
 
     /// The latest measured, in seconds.

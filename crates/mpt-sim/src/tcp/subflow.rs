@@ -292,6 +292,7 @@ impl Subflow {
             } else {
                 self.rtt.distrust();
             }
+            self.rtt.begin_data();
             return 0;
         }
         // A window that was not used says nothing about the path, and does not grow.
@@ -382,7 +383,7 @@ impl Subflow {
                 && self.window.is_in_slow_start()
                 && self.hystart.sample(
                     rtt.latest(),
-                    rtt.least(),
+                    rtt.least_of_data(),
                     self.window.get(),
                     board.first(),
                     board.next(),

@@ -153,7 +153,9 @@ impl Inner {
             Content::Ack(flow, ack) => {
                 let ports = (SERVICE, FIRST_PORT + u16::from(flow));
                 let echo = if ack.congestion { tcp::Flags::ECE.0 } else { 0 };
-                let flags = tcp::Flags(tcp::Flags::ACK.0 | echo);
+                // The first one answers the SYN.
+                let syn = if ack.number == 0 { tcp::Flags::SYN.0 } else { 0 };
+                let flags = tcp::Flags(tcp::Flags::ACK.0 | echo | syn);
                 segment_header(buffer, ports, flags, [0, ack.next], len)
             }
             Content::Echo(Echo { kind: EchoKind::Icmp, id, reply, .. }) => {

@@ -26,6 +26,12 @@ const USUAL: u32 = 3;
 /// are normally distributed with a deviation of 10 ms on both.
 const CHANCE: f64 = 1.75;
 
+/// The spread is no more than so many variations (normally distributed delays have six), or [`STRAY`] where that is
+/// more: what goes beyond it was a single frame that waited for something else.
+const MOST_SPREAD: u32 = 12;
+/// See [`MOST_SPREAD`], in microseconds.
+const STRAY: u32 = 4_000;
+
 /// The least one-way delay of a path, plus what the clocks of both ends differ by, and the greatest.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct OneWay {
@@ -121,7 +127,8 @@ impl OneWay {
 
     /// By how much delays differ: jitter, and what queues there were. Where there are few samples,
     /// more than they do: as much as many would, if delays are normally distributed. 0 as long as nothing
-    /// can be said.
+    /// can be said. Single frames that were late do not count: the first one to a neighbour waits until
+    /// ARP has found that, and a radio link wakes up.
     #[must_use]
     pub fn spread(&self) -> Duration {
         let Some(Range { least, most, samples }) = self.range() else { return Duration::ZERO };
@@ -136,7 +143,11 @@ impl OneWay {
             32..ENOUGH => 1.2,
             _ => 1.0,
         };
-        Duration::from_micros(most.wrapping_sub(least).into()).mul_f64(share)
+        let spread = Duration::from_micros(most.wrapping_sub(least).into()).mul_f64(share);
+        self.variation.known().map_or(spread, |median| {
+            let bound = median.saturating_mul(MOST_SPREAD).max(STRAY);
+            spread.min(Duration::from_micros(bound.into()))
+        })
     }
 
     fn range(&self) -> Option<Range> {
@@ -200,6 +211,19 @@ mod tests {
         assert_eq!(long.lead(&long, NONE), NONE);
         assert_eq!(short.lead(&long, Duration::from_millis(49)), Duration::from_millis(50));
         assert_eq!(short.lead(&OneWay::new(), NONE), NONE);
+    }
+
+    #[test]
+    fn a_frame_that_waited_for_its_neighbour_to_be_found_spreads_nothing() {
+        let samples = |jitter: u32| {
+            let sample = move |n: u64| match n {
+                0 => (0, 0, 611_000),
+                n => (200 * n, 0, 300_000 + jitter * (n % 2) as u32),
+            };
+            path(Instant::now(), &(0..64).map(sample).collect::<Vec<_>>()).spread()
+        };
+        assert_eq!(samples(0), Duration::from_millis(4));
+        assert_eq!(samples(10_000), Duration::from_millis(120));
     }
 
     #[test]

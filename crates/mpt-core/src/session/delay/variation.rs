@@ -42,6 +42,11 @@ impl Variation {
         self.median = self.find_median();
     }
 
+    /// Returns the median of the deviations; `None` while there are too few.
+    pub(in crate::session) fn known(&self) -> Option<u32> {
+        (usize::from(self.len) >= ENOUGH).then_some(self.median)
+    }
+
     /// Returns the median of the deviations; 0 while there are too few.
     pub(in crate::session) const fn median(&self) -> u32 {
         self.median
