@@ -46,6 +46,10 @@ const LEAST_INTERVAL: Duration = Duration::from_millis(50);
 /// Packets of bulk flows may wait for this time at least: what waits is what a flow fills its paths with when one of them
 /// becomes longer or carries more. It costs nobody else time, since flows have turns.
 const LEAST_TARGET: Duration = Duration::from_millis(100);
+/// Packets wait for no longer than this, in microseconds, or this share of the round-trip time where that is more: CUBIC
+/// keeps its paths full with 0.43 of it, and what is dropped is sent again behind all that waits.
+const LONG_TARGET: f64 = 200_000.0;
+const LONG_SHARE: f64 = 0.5;
 /// Paths with delays that differ by no more are equally long, in microseconds.
 const ALIKE: f64 = 4_000.0;
 /// Smaller packets are hardly bulk.
@@ -396,10 +400,11 @@ impl Adaptive {
     }
 
     /// Sets how long packets may wait by what the paths need: about one round-trip time, as a bulk flow
-    /// sees it.
+    /// sees it, and half of one where that is long.
     fn set_target(&mut self) {
-        let target = Duration::from_micros((self.bulk_rtt() + self.repair_wait()) as u64);
-        let target = target.max(LEAST_TARGET);
+        let rtt = self.bulk_rtt() + self.repair_wait();
+        let target = rtt.min(LONG_TARGET.max(LONG_SHARE * rtt));
+        let target = Duration::from_micros(target as u64).max(LEAST_TARGET);
         self.queue.set_target(target, (target / 4).max(LEAST_INTERVAL));
     }
 
