@@ -63,7 +63,8 @@ fn by_everything_that_passed_once_more() {
 #[test]
 fn by_data_once_more_or_changed() {
     let _alone = alone();
-    let scene = Scene::new(|_| {});
+    // Whichever line the sender would choose, the attacker on line1 sees data of both directions.
+    let scene = Scene::with_equal_shares();
     let config = json!({
         "ports": ["a1", "b1"], "record": 1.0, "kinds": ["data", "alter_data"], "rate": RATE, "seconds": 2.0 * seconds(),
     });
