@@ -1,11 +1,10 @@
 //! The rate beside others who keep the queue of the path full, and how it is found out whether they do.
 
 use super::drain::{Drain, Finding};
-use super::known::Known;
-use super::{LEAST_RATE, LEAST_STEP, Model, Pause, Phase, Present, Report};
+use super::phase::{Known, Phase};
+use super::report::{Pause, Present, Report};
+use super::state::{LEAST_RATE, LEAST_STEP, Model};
 
-/// Beside others the path begins with this share of what it has carried at best.
-pub(super) const FAIR: f64 = 0.5;
 /// Beside others the path is drained this often at least, to see whether they are still there, in microseconds.
 const LOOK: i64 = 10_000_000;
 /// Beside others the rate grows by so many bytes per round-trip time in each.
@@ -47,18 +46,6 @@ impl Model {
         }
         self.phase = Phase::Shared { since, found };
         None
-    }
-
-    /// Nothing is sent until all that was sent has come. `shared`: the rate beside others, if the queue is theirs.
-    pub(super) fn begin_drain(&mut self, shared: f64, report: &Report, present: &Present) -> Pause {
-        let longest = self.rtt() + 2.0 * self.queue() + LEAST_STEP;
-        let until = present.now + longest as i64;
-        let drain = Drain::new(until, present.sent_bytes, (report.at, report.bytes), shared);
-        self.phase = Phase::Draining(drain);
-        self.over_since = None;
-        // What leaves after the pause, and before the next report, finds the queue as it is.
-        self.rate = self.rate.min(0.9 * self.rates.delivered()).max(LEAST_RATE);
-        Pause::Until(until)
     }
 
     /// What was sent has come, or has not yet.

@@ -7,7 +7,7 @@
 //! A capacity that has fallen and a rival look alike otherwise: in both cases the queue grows, and less is
 //! delivered than was sent.
 
-use super::Report;
+use super::report::Report;
 
 /// A rate is taken over this time at least, in microseconds.
 const LEAST_SPAN: i64 = 15_000;

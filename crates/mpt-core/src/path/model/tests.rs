@@ -1,4 +1,6 @@
-use super::*;
+use super::report::{Pause, Present, Report};
+use super::state::Model;
+use crate::sequence::Sequence;
 
 /// Size of a packet, in bytes.
 const SIZE: u64 = 1_500;

@@ -7,7 +7,7 @@
 
 use std::time::Duration;
 
-use crate::path::model::delay::{Delays, WANDER_ABOVE, tolerated};
+use crate::path::model::observed::delay::{Delays, WANDER_ABOVE, tolerated};
 use crate::sequence::Sequence;
 
 /// Differences up to this one are left alone: the least that RFC 9406 takes for a queue.

@@ -109,7 +109,8 @@ impl OneWay {
     /// explained by chance, that is nothing, or what it was so far (`present`).
     #[must_use]
     pub fn lead(&self, longest: &Self, present: Duration) -> Duration {
-        let (own, other) = (self.variation.median(), longest.variation.median());
+        let median = |it: &Self| it.variation.median().unwrap_or(0);
+        let (own, other) = (median(self), median(longest));
         // The longest path's variation makes up for that of this one, but makes it no longer than its
         // least delay says: it may be a queue's after all.
         let usual = own.saturating_sub(other).saturating_mul(USUAL);
@@ -144,7 +145,7 @@ impl OneWay {
             _ => 1.0,
         };
         let spread = Duration::from_micros(most.wrapping_sub(least).into()).mul_f64(share);
-        self.variation.known().map_or(spread, |median| {
+        self.variation.median().map_or(spread, |median| {
             let bound = median.saturating_mul(MOST_SPREAD).max(STRAY);
             spread.min(Duration::from_micros(bound.into()))
         })

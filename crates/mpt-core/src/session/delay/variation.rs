@@ -20,13 +20,14 @@ pub(in crate::session) struct Variation {
     /// The last delay, and by how much it was above the one before.
     last: Option<u32>,
     growth: Option<i32>,
-    median: u32,
+    /// The median of the deviations; `None` while there are too few.
+    median: Option<u32>,
 }
 
 impl Variation {
     pub(in crate::session) const fn new() -> Self {
         let deviations = [0; LATEST as usize];
-        Self { deviations, next: 0, len: 0, last: None, growth: None, median: 0 }
+        Self { deviations, next: 0, len: 0, last: None, growth: None, median: None }
     }
 
     /// The next delay, plus anything that is always the same; modulo 2^32.
@@ -43,23 +44,18 @@ impl Variation {
     }
 
     /// Returns the median of the deviations; `None` while there are too few.
-    pub(in crate::session) fn known(&self) -> Option<u32> {
-        (usize::from(self.len) >= ENOUGH).then_some(self.median)
-    }
-
-    /// Returns the median of the deviations; 0 while there are too few.
-    pub(in crate::session) const fn median(&self) -> u32 {
+    pub(in crate::session) const fn median(&self) -> Option<u32> {
         self.median
     }
 
-    fn find_median(&self) -> u32 {
+    fn find_median(&self) -> Option<u32> {
         let len = usize::from(self.len);
         if len < ENOUGH {
-            return 0;
+            return None;
         }
         let mut deviations = self.deviations;
-        let known = deviations.get_mut(..len);
-        known.map_or(0, |known| *known.select_nth_unstable((len - 1) / 2).1)
+        let known = deviations.get_mut(..len)?;
+        Some(*known.select_nth_unstable((len - 1) / 2).1)
     }
 }
 
@@ -67,7 +63,7 @@ impl Variation {
 mod tests {
     use super::*;
 
-    fn median(delays: &[u32]) -> u32 {
+    fn median(delays: &[u32]) -> Option<u32> {
         let mut variation = Variation::new();
         delays.iter().for_each(|&delay| variation.record(delay));
         variation.median()
@@ -75,27 +71,27 @@ mod tests {
 
     #[test]
     fn the_median_of_the_latest_deviations_counts() {
-        assert_eq!(median(&[]), 0);
-        assert_eq!(median(&[100, 300, 100, 300, 100, 300, 100, 300]), 0, "too few");
-        assert_eq!(median(&[100, 300, 100, 300, 100, 300, 100, 300, 100]), 200);
+        assert_eq!(median(&[]), None);
+        assert_eq!(median(&[100, 300, 100, 300, 100, 300, 100, 300]), None, "too few");
+        assert_eq!(median(&[100, 300, 100, 300, 100, 300, 100, 300, 100]), Some(200));
         let clock = u32::MAX - 150;
         let delays: Vec<u32> = (0..9).map(|n| clock.wrapping_add(200 * (n % 2))).collect();
-        assert_eq!(median(&delays), 200, "across 2^32");
+        assert_eq!(median(&delays), Some(200), "across 2^32");
         let delays: Vec<u32> = (0..90).map(|n| if n < 50 { 1_000 * (n % 2) } else { 7 }).collect();
-        assert_eq!(median(&delays), 0, "what was before is forgotten");
+        assert_eq!(median(&delays), Some(0), "what was before is forgotten");
     }
 
     #[test]
     fn one_frame_that_came_late_is_none() {
         for late in 0..9 {
             let delays: Vec<u32> = (0..9).map(|n| if n == late { 80_000 } else { 100 }).collect();
-            assert_eq!(median(&delays), 0, "frame {late}");
+            assert_eq!(median(&delays), Some(0), "frame {late}");
         }
     }
 
     #[test]
     fn a_queue_that_fills_steadily_is_none() {
         let delays: Vec<u32> = (0..100).map(|n| 20_000 * (n % 50)).collect();
-        assert_eq!(median(&delays), 0);
+        assert_eq!(median(&delays), Some(0));
     }
 }

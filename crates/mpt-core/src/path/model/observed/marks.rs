@@ -12,36 +12,29 @@ const BELOW: f64 = 0.97;
 
 /// What marks have shown.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Marks {
+pub(crate) struct Marks {
     /// Marked packets that were reported, modulo 2^32.
     reported: Option<u32>,
-    /// Marks on what left before were paid for, in microseconds.
-    judged_from: Option<i64>,
     /// Until when the rate is limited, in microseconds, and to what.
     limit: Option<(i64, f64)>,
 }
 
 impl Marks {
-    /// A report of `marked` packets in all, the latest of which left at `sent_at`. Returns whether there are new ones
-    /// that were not paid for.
-    pub(super) fn record(&mut self, marked: u32, sent_at: i64) -> bool {
+    /// Records a report of `marked` packets in all, the latest of which left at `sent_at`. Returns true if there are new
+    /// ones that were not paid for: marks on what left before `judged_from` were.
+    pub(crate) fn record(&mut self, marked: u32, sent_at: i64, judged_from: i64) -> bool {
         let before = self.reported.replace(marked).unwrap_or(0);
         let is_new = marked.wrapping_sub(before).cast_signed() > 0;
-        is_new && self.judged_from.is_none_or(|time| sent_at >= time)
-    }
-
-    /// The rate was cut: marks on what left before `time` say nothing new.
-    pub(super) fn judge_from(&mut self, time: i64) {
-        self.judged_from = Some(time);
+        is_new && sent_at >= judged_from
     }
 
     /// Marks cut the rate of a path that has delivered at `best` at most.
-    pub(super) fn set_limit(&mut self, now: i64, best: f64) {
+    pub(crate) fn set_limit(&mut self, now: i64, best: f64) {
         self.limit = Some((now + MEMORY, BELOW * best));
     }
 
     /// What the rate is not to exceed at present, because of marks.
-    pub(super) fn limit(&self, now: i64) -> f64 {
+    pub(crate) fn limit(&self, now: i64) -> f64 {
         self.limit.filter(|&(until, _)| now < until).map_or(f64::INFINITY, |(_, limit)| limit)
     }
 }
@@ -53,20 +46,19 @@ mod tests {
     #[test]
     fn a_mark_counts_once_and_only_what_left_after_a_cut_counts_again() {
         let mut marks = Marks::default();
-        assert!(!marks.record(0, 1_000));
-        assert!(marks.record(1, 2_000));
-        marks.judge_from(5_000);
-        assert!(!marks.record(1, 3_000));
-        assert!(!marks.record(4, 4_000));
-        assert!(marks.record(5, 5_000));
+        assert!(!marks.record(0, 1_000, i64::MIN));
+        assert!(marks.record(1, 2_000, i64::MIN));
+        assert!(!marks.record(1, 3_000, 5_000));
+        assert!(!marks.record(4, 4_000, 5_000));
+        assert!(marks.record(5, 5_000, 5_000));
     }
 
     #[test]
     fn a_count_that_runs_backwards_says_nothing() {
         let mut marks = Marks::default();
-        marks.record(u32::MAX, 1_000);
-        assert!(marks.record(0, 2_000));
-        assert!(!marks.record(u32::MAX, 3_000));
+        marks.record(u32::MAX, 1_000, i64::MIN);
+        assert!(marks.record(0, 2_000, i64::MIN));
+        assert!(!marks.record(u32::MAX, 3_000, i64::MIN));
     }
 
     #[test]

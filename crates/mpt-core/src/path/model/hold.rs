@@ -5,7 +5,9 @@
 //! equal rates since each of them grows by the same number of bytes, whatever its rate, and since a queue is what
 //! each of them measures alike: the one that has more than [`OWN_QUEUE`] in it yields, and the other one does not.
 
-use super::{LEAST_RATE, LEAST_STEP, Model, Pause, Phase, Present, Report};
+use super::phase::{Known, Phase};
+use super::report::{Pause, Present, Report};
+use super::state::{LEAST_RATE, Model};
 
 /// Bytes of ours that may stand in the queue of a path without a reason to yield: ten packets.
 const OWN_QUEUE: f64 = 10.0 * 1_500.0;
@@ -28,34 +30,16 @@ const LEAP: f64 = 2.0;
 const BOUND: f64 = 1.2;
 const LEAP_BOUND: f64 = 1.5;
 
-/// What is remembered of the reports since the last cut.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Known {
-    /// Reports in a row with a standing queue.
-    over: u8,
-    /// Growth steps in a row without one.
-    calm: u8,
-    /// When the next growth step is due.
-    grow_at: i64,
-}
-
-impl Known {
-    /// Nothing yet. The rate may grow from `grow_at` on.
-    pub(super) const fn from(grow_at: i64) -> Self {
-        Self { over: 0, calm: 0, grow_at }
-    }
-}
-
 impl Model {
     /// A report. `fresh`: it shows the queue anew. `over_now`: a queue stands.
     pub(super) fn hold(
         &mut self,
-        Known { over, mut calm, mut grow_at }: Known,
+        Known { was_over, mut calm, mut grow_at }: Known,
         (fresh, over_now): (bool, bool),
         report: &Report,
         present: &Present,
     ) -> Option<Pause> {
-        if over_now && over >= 1 {
+        if over_now && was_over {
             return self.cut(report, present, false);
         }
         let (now, queue, threshold) = (present.now, self.queue(), self.threshold());
@@ -81,8 +65,8 @@ impl Model {
             calm = calm.saturating_add(u8::from(!stands));
             grow_at = now + self.step();
         }
-        let over = if fresh { (over + 1) * u8::from(over_now) } else { over };
-        self.phase = Phase::Known(Known { over, calm, grow_at });
+        let was_over = if fresh { over_now } else { was_over };
+        self.phase = Phase::Known(Known { was_over, calm, grow_at });
         None
     }
 
@@ -98,10 +82,5 @@ impl Model {
             (self.rate + growth, BOUND * best)
         };
         self.rate = wanted.min(bound).min(self.marks.limit(now)).max(self.rate);
-    }
-
-    /// The time of a growth step, in microseconds.
-    pub(super) fn step(&self) -> i64 {
-        LEAST_STEP.max(self.rtt()) as i64
     }
 }

@@ -64,7 +64,7 @@ pub(crate) struct Delays {
     /// What the level may differ by chance.
     chance: f64,
     /// Nothing that left before says anything about the present queue.
-    judge_from: i64,
+    judged_from: i64,
     /// What probes say of the deviation, before data does.
     prior: f64,
     scratch: Vec<f64>,
@@ -79,7 +79,7 @@ impl Delays {
             sigma: 0.0,
             jitters: false,
             chance: 0.0,
-            judge_from: i64::MIN,
+            judged_from: i64::MIN,
             prior: 0.0,
             scratch: Vec::new(),
         }
@@ -115,7 +115,7 @@ impl Delays {
             ((wanted * wanted) as usize).clamp(32, 192)
         };
         let judged = |it: &&Sample| {
-            it.sent >= self.judge_from
+            it.sent >= self.judged_from
                 && (!self.jitters
                     || margin.is_infinite()
                     || horizon as f64 - it.sent as f64 >= margin)
@@ -179,7 +179,12 @@ impl Delays {
 
     /// Only packets that leave from `time` on say something about the queue.
     pub(crate) fn judge_from(&mut self, time: i64) {
-        self.judge_from = time;
+        self.judged_from = time;
+    }
+
+    /// Returns the time from which on packets that leave say something about the queue.
+    pub(crate) const fn judged_from(&self) -> i64 {
+        self.judged_from
     }
 
     /// The delay without a queue, by both clocks; `None` without samples.

@@ -1,0 +1,63 @@
+//! The cuts of the rate when a queue stands: the path is given less than it delivers, or nothing until it has drained.
+
+use super::drain::Drain;
+use super::phase::{Known, Phase};
+use super::report::{Pause, Present, Report};
+use super::state::{LEAST_RATE, LEAST_STEP, Model};
+
+/// A cut that follows another one within this time, without the queue having gone in between, is one in vain, in
+/// microseconds.
+const SOON: i64 = 2_000_000;
+/// Beside others the path begins with this share of what it has carried at best.
+const FAIR: f64 = 0.5;
+
+impl Model {
+    /// A queue stands in the path: it is given less than it delivers, after what stands has drained.
+    pub(super) fn cut(
+        &mut self,
+        report: &Report,
+        present: &Present,
+        marked: bool,
+    ) -> Option<Pause> {
+        let now = present.now;
+        self.cuts += 1;
+        self.over_since = None;
+        if self.cut_at.is_some_and(|at| now - at < SOON) {
+            return Some(self.begin_drain(FAIR * self.rates.best(), report, present));
+        }
+        self.cut_at = Some(now);
+        // In slow start a burst fills the queue after a pause, which says nothing of what the path carries. Later a flow
+        // does not pause, and the longer time is the surer one where delays jitter.
+        let delivered = match self.phase {
+            Phase::Startup => self.rates.in_burst(),
+            _ => self.rates.delivered(),
+        };
+        // What is delivered may be little for other reasons: one cut takes a third at most of what it was.
+        let least = 0.7 * self.rates.best().min(self.rate);
+        self.rate = (0.99 * delivered).max(least).max(LEAST_RATE);
+        if marked {
+            self.marks.set_limit(now, self.rates.best());
+            self.rate = self.rate.min(self.marks.limit(now));
+        }
+        let under_way = present.sent_bytes.saturating_sub(report.sent_bytes) as f64;
+        let since = (now - report.sent_at) as f64 - self.queue();
+        let excess = under_way - self.rate * since.max(0.0);
+        let drain = (excess / self.rate).clamp(0.0, 2.0 * self.rtt().max(100_000.0));
+        let until = now + drain as i64;
+        self.judge_from(until, present.sent_packets);
+        self.phase = Phase::Known(Known::from(until + self.step()));
+        Some(Pause::Until(until))
+    }
+
+    /// Nothing is sent until all that was sent has come. `shared`: the rate beside others, if the queue is theirs.
+    pub(super) fn begin_drain(&mut self, shared: f64, report: &Report, present: &Present) -> Pause {
+        let longest = self.rtt() + 2.0 * self.queue() + LEAST_STEP;
+        let until = present.now + longest as i64;
+        let drain = Drain::new(until, present.sent_bytes, (report.at, report.bytes), shared);
+        self.phase = Phase::Draining(drain);
+        self.over_since = None;
+        // What leaves after the pause, and before the next report, finds the queue as it is.
+        self.rate = self.rate.min(0.9 * self.rates.delivered()).max(LEAST_RATE);
+        Pause::Until(until)
+    }
+}

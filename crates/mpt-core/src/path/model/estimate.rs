@@ -1,0 +1,45 @@
+//! The state of a path for people.
+
+use std::time::Duration;
+
+use super::state::Model;
+
+/// The estimates that the sender of an adaptive connection has of a path.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Estimate {
+    /// The rate at which it is given packets, in bit/s, outer headers included.
+    pub rate: u64,
+    /// True once a bottleneck has shown itself: `rate` is what the path is held to carry. Until then it
+    /// is a limit that grows with what is delivered.
+    pub bottleneck_seen: bool,
+    /// The rate at which packets come at the peer, in bit/s.
+    pub delivered: u64,
+    /// The time that packets stand in its queue.
+    pub queue: Duration,
+    /// The standard deviation of a packet's delay; zero below a millisecond.
+    pub jitter: Duration,
+    /// The least round-trip time of its probes.
+    pub rtt: Duration,
+    /// The share of packets lost, of the latest two thousand or so.
+    pub loss: f64,
+    /// How often the rate was cut since a queue stood.
+    pub cuts: u64,
+}
+
+impl Model {
+    /// Returns the estimates in the units that people read.
+    pub(crate) fn estimate(&self) -> Estimate {
+        let bits = |rate: f64| (rate * 8e6) as u64;
+        let time = |micros: f64| Duration::from_micros(micros.max(0.0) as u64);
+        Estimate {
+            rate: bits(self.rate),
+            bottleneck_seen: self.is_bottleneck(),
+            delivered: bits(self.rates.delivered()),
+            queue: time(self.queue()),
+            jitter: time(self.delays.sigma()),
+            rtt: time(self.rtt()),
+            loss: self.losses.share(),
+            cuts: self.cuts,
+        }
+    }
+}

@@ -1,0 +1,62 @@
+//! The way of a report through the model: it is recorded, what it shows is judged, and the phase acts on it.
+
+use super::observed::overflow::Verdict;
+use super::phase::Phase;
+use super::report::{Pause, Present, Report};
+use super::state::Model;
+
+/// A path that delivers more than its rate divided by this is in use.
+const PRESSES: f64 = 3.0;
+
+impl Model {
+    /// A report, after its delays. Says whether the path has to drain before anything more is sent.
+    pub(crate) fn handle_report(&mut self, report: &Report, present: &Present) -> Option<Pause> {
+        let now = present.now;
+        let fresh = self.delays.update(now, report.at, self.rtt());
+        self.rates.record(
+            now,
+            (report.at, report.bytes),
+            report.sent_at,
+            (self.rtt(), self.sigma()),
+        );
+        let mut loss = Verdict::Usual;
+        if let Some((sent, received)) = report.settled {
+            self.losses.record(now, sent, received);
+            loss = self.overflow.record(now, sent, received, self.rtt());
+        }
+        let (queue, threshold) = (self.queue(), self.threshold());
+        let over_now = fresh && queue > threshold;
+        self.over_since = match self.over_since {
+            Some(since) if queue > threshold => Some(since),
+            _ => over_now.then_some(now),
+        };
+        // With jitter the level is made of packets of some time: it has to stand for as long again.
+        let patience = if self.delays.sigma() > 0.0 { self.step() } else { 0 };
+        let over_now = over_now && self.over_since.is_some_and(|since| now >= since + patience);
+        if fresh && queue < threshold / 2.0 {
+            self.cut_at = None;
+        }
+        // A path that is given little does not overflow by that.
+        let presses = present.backlogged || PRESSES * self.rates.delivered() > self.rate;
+        let marked = self.marks.record(report.marked, report.sent_at, self.delays.judged_from());
+        let overflows = presses && (loss == Verdict::Overflows || marked);
+        if overflows && matches!(self.phase, Phase::Startup | Phase::Known(_)) {
+            return self.cut(report, present, marked);
+        }
+        match self.phase {
+            Phase::Draining(drain) => return self.drain(drain, (fresh, queue), report, present),
+            Phase::Shared { since, found } => {
+                let lost = loss != Verdict::Usual || marked;
+                return self.share((since, found), lost, (fresh, queue), report, present);
+            }
+            Phase::Startup => {
+                if over_now {
+                    return self.cut(report, present, false);
+                }
+                self.start_up(queue > threshold / 2.0);
+            }
+            Phase::Known(known) => return self.hold(known, (fresh, over_now), report, present),
+        }
+        None
+    }
+}

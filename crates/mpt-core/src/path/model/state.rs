@@ -1,0 +1,203 @@
+//! The state of a path's model, and what follows from it alone.
+
+use super::observed::delay::Delays;
+use super::observed::loss::Losses;
+use super::observed::marks::Marks;
+use super::observed::overflow::Overflow;
+use super::observed::rate::Rates;
+use super::observed::window::Recent;
+use super::phase::Phase;
+use crate::sequence::Sequence;
+
+/// Bytes that a path of which nothing is known is given per round-trip time, or in [`FIRST_INTERVAL`].
+pub(super) const FIRST_WINDOW: f64 = 32.0 * 1_500.0;
+/// The longest time that [`FIRST_WINDOW`] is spread over, in microseconds.
+pub(super) const FIRST_INTERVAL: f64 = 50_000.0;
+/// Rates are never below this: 64 kbit/s.
+pub(super) const LEAST_RATE: f64 = 0.008;
+/// A growth step takes this long at least, in microseconds.
+pub(super) const LEAST_STEP: f64 = 100_000.0;
+/// What a path may carry of which nothing is known: 100 Mbit/s.
+const LEAST_POSSIBLE: f64 = 12.5;
+/// The round-trip time of a path that has not been measured.
+const UNKNOWN_RTT: f64 = 100_000.0;
+/// A round-trip time below this counts as this.
+const LEAST_RTT: f64 = 100.0;
+/// A packet that is late by less is not late, in microseconds.
+const LEAST_LATENESS: f64 = 1_000.0;
+/// How long the greatest lateness counts, at least, in microseconds.
+const LATENESS_MEMORY: i64 = 10_000_000;
+
+/// The model of a path: what has been measured, the phase, and the rate that follows.
+#[derive(Clone, Debug)]
+pub(crate) struct Model {
+    pub(super) delays: Delays,
+    pub(super) rates: Rates,
+    pub(super) losses: Losses,
+    pub(super) overflow: Overflow,
+    pub(super) marks: Marks,
+    pub(super) phase: Phase,
+    pub(super) rate: f64,
+    /// Of the probes; `None` before the first.
+    probed: Option<f64>,
+    /// Since when a queue stands.
+    pub(super) over_since: Option<i64>,
+    /// When the rate was cut, unless the queue has gone since.
+    pub(super) cut_at: Option<i64>,
+    /// Losses before were paid for.
+    pub(super) cut_until: i64,
+    /// When the rate last grew beside others.
+    pub(super) grown_at: i64,
+    pub(super) cuts: u64,
+    /// The greatest lateness of single packets, of those that left from [`Delays::judged_from`] on: what left before
+    /// waited in a queue that nobody knew yet.
+    lateness: Recent,
+}
+
+impl Model {
+    /// A path of which nothing is known.
+    pub(crate) fn new() -> Self {
+        Self {
+            delays: Delays::new(),
+            rates: Rates::new(),
+            losses: Losses::new(),
+            overflow: Overflow::new(),
+            marks: Marks::default(),
+            phase: Phase::Startup,
+            rate: FIRST_WINDOW / UNKNOWN_RTT,
+            probed: None,
+            over_since: None,
+            cut_at: None,
+            cut_until: 0,
+            grown_at: 0,
+            cuts: 0,
+            lateness: Recent::greatest(LATENESS_MEMORY),
+        }
+    }
+
+    /// The probes' least round-trip time.
+    pub(crate) fn set_rtt(&mut self, rtt: f64) {
+        let rtt = rtt.max(LEAST_RTT);
+        if self.probed.replace(rtt).is_none() {
+            self.rate = self.rate.max(FIRST_WINDOW / rtt.min(FIRST_INTERVAL));
+        }
+    }
+
+    /// What probes say of the standard deviation of the delay, in microseconds.
+    pub(crate) fn set_jitter(&mut self, sigma: f64) {
+        self.delays.set_prior(sigma);
+    }
+
+    /// The packet of this number, which left at `sent`, took `delay` by both clocks.
+    pub(crate) fn record_delay(&mut self, number: Sequence, sent: i64, delay: i64) {
+        self.delays.record(number, sent, delay);
+    }
+
+    /// What left before `time`, and the first `packets` packets of the path, say nothing of the present queue, or of the
+    /// loss at the present rate.
+    pub(super) fn judge_from(&mut self, time: i64, packets: u32) {
+        self.delays.judge_from(time);
+        self.lateness = Recent::greatest(LATENESS_MEMORY);
+        self.losses.judge_from(packets);
+        self.overflow.judge_from(packets);
+    }
+
+    /// The rate at which the path is given packets.
+    pub(crate) fn rate(&self) -> f64 {
+        self.rate
+    }
+
+    /// True once the path has shown what it carries: a queue of it has stood.
+    pub(crate) fn is_bottleneck(&self) -> bool {
+        !matches!(self.phase, Phase::Startup)
+    }
+
+    /// True while others keep the queue of the path full.
+    pub(crate) fn is_shared(&self) -> bool {
+        matches!(self.phase, Phase::Shared { .. })
+    }
+
+    /// What the path may carry at best, as far as is known: twice its rate, which grows while packets
+    /// wait. Where no bottleneck has shown itself it is four times what it has delivered, or 100 Mbit/s.
+    pub(crate) fn possible_rate(&self) -> f64 {
+        match self.phase {
+            Phase::Startup => (4.0 * self.rates.best()).max(LEAST_POSSIBLE).max(self.rate),
+            Phase::Known(_) | Phase::Draining(_) | Phase::Shared { .. } => 2.0 * self.rate,
+        }
+    }
+
+    /// The round-trip time without queues.
+    pub(crate) fn rtt(&self) -> f64 {
+        self.probed.unwrap_or(UNKNOWN_RTT)
+    }
+
+    /// The time of a growth step, in microseconds.
+    pub(super) fn step(&self) -> i64 {
+        LEAST_STEP.max(self.rtt()) as i64
+    }
+
+    /// The time in which most packets come where no queue stands, by both clocks; `None` without data.
+    pub(crate) fn usual_delay(&self) -> Option<f64> {
+        Some(self.delays.base()? + 2.0 * self.delays.sigma())
+    }
+
+    /// The least time in which packets come, by both clocks; `None` without data.
+    pub(crate) fn base_delay(&self) -> Option<f64> {
+        self.delays.base()
+    }
+
+    /// The same as far as some packets tell, before it is known: rather too much than too little.
+    pub(crate) fn presumed_delay(&self) -> Option<f64> {
+        self.delays.presumed_base()
+    }
+
+    /// What the standing queue may be known wrong by, since few packets show it.
+    pub(crate) fn chance(&self) -> f64 {
+        self.delays.chance()
+    }
+
+    /// A packet that left at `sent` came by so much later than the least delay and the queue say, in
+    /// microseconds.
+    pub(crate) fn record_late(&mut self, now: i64, sent: i64, lateness: f64) {
+        if lateness >= LEAST_LATENESS && sent >= self.delays.judged_from() {
+            self.lateness.record(now, lateness);
+        }
+    }
+
+    /// How late packets have come of late, in microseconds above the least delay and the queue.
+    pub(crate) fn lateness(&self) -> f64 {
+        self.lateness.value().unwrap_or(0.0)
+    }
+
+    /// True if enough packets have shown how much their delays differ.
+    pub(crate) fn knows_jitter(&self) -> bool {
+        self.delays.knows_jitter()
+    }
+
+    /// The time that packets stand in the path's queue.
+    pub(crate) fn queue(&self) -> f64 {
+        self.delays.queue()
+    }
+
+    /// The queue from which on the path is given less.
+    pub(crate) fn threshold(&self) -> f64 {
+        self.delays.threshold(self.rtt())
+    }
+
+    /// Packets over which loss was counted, and the share that was lost.
+    pub(crate) fn loss(&self) -> (u32, f64) {
+        (self.losses.counted(), self.losses.share())
+    }
+
+    /// The standard deviation of a packet's delay, 0 below a millisecond.
+    pub(crate) fn sigma(&self) -> f64 {
+        self.delays.sigma()
+    }
+
+    /// What is measured starts afresh: the path is another one, or was idle for long.
+    pub(crate) fn restart(&mut self) {
+        self.rates.restart();
+        self.losses.restart();
+        self.overflow.restart();
+    }
+}
