@@ -137,7 +137,7 @@ deb: ## Debian packages of mptd with mpt, and of mpt-lab, in target/debian
 	scripts/package $(TARGET)/release $(TARGET)/debian
 
 .PHONY: deb-test
-deb-test: ## packages of the tests' own build: installed, run, upgraded and purged in a fresh Debian; needs root
+deb-test: ## packages of the tests' own build: installed, run, upgraded, purged and booted in a fresh Debian; needs root
 	@scripts/setup deb-test
 	$(CARGO) build --locked -p mptd -p mpt -p mpt-lab
 	scripts/deb-test $(TARGET)/debug

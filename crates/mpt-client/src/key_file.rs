@@ -22,7 +22,8 @@ pub struct KeyFileError {
 ///
 /// # Errors
 ///
-/// When it cannot be read, or when anybody but root and the user of this process could read it or has written it.
+/// When it cannot be read, or when anybody but root and the user of this process could read it or has written it. For root, the owner of its directory may,
+/// too: the daemon runs as that user, and the key is the daemon's.
 pub fn read_key_file(path: &Path) -> Result<Zeroizing<String>, KeyFileError> {
     let shown = path.display();
     let error = |fault: String, instead: String| KeyFileError { fault, instead };
@@ -40,7 +41,7 @@ pub fn read_key_file(path: &Path) -> Result<Zeroizing<String>, KeyFileError> {
         return Err(error("is not a file".into(), "the name of a key file".into()));
     }
     let (owner, own) = (metadata.uid(), nix::unistd::geteuid().as_raw());
-    if owner != 0 && owner != own {
+    if owner != 0 && owner != own && !(own == 0 && owns_directory(owner, path)) {
         return Err(error(
             format!("belongs to user {owner}, who could read and change it"),
             format!("`chown {own} {shown}`"),
@@ -56,6 +57,13 @@ pub fn read_key_file(path: &Path) -> Result<Zeroizing<String>, KeyFileError> {
     let mut text = Zeroizing::new(String::new());
     file.take(LONGEST).read_to_string(&mut text).map_err(unreadable)?;
     Ok(text)
+}
+
+/// Whether the directory of a file belongs to a user, who could exchange the file anyway.
+fn owns_directory(user: u32, file: &Path) -> bool {
+    let directory = file.parent().filter(|it| !it.as_os_str().is_empty());
+    let metadata = std::fs::metadata(directory.unwrap_or(Path::new(".")));
+    metadata.is_ok_and(|it| it.is_dir() && it.uid() == user)
 }
 
 #[cfg(test)]
@@ -93,6 +101,18 @@ mod tests {
         std::os::unix::fs::chown(&file, Some(12_345), None).unwrap();
         let error = read_key_file(&file).unwrap_err();
         assert_eq!(error.fault, "belongs to user 12345, who could read and change it");
+    }
+
+    /// As after `mpt setup` on a host that has the daemon's user.
+    #[test]
+    fn root_reads_the_key_of_the_user_to_whom_the_directory_belongs() {
+        let (directory, file) = written(0o600);
+        for given in [file.as_path(), directory.path()] {
+            std::os::unix::fs::chown(given, Some(12_345), None).unwrap();
+        }
+        assert_eq!(read_key_file(&file).unwrap().as_str(), "secret\n");
+        std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o640)).unwrap();
+        assert!(read_key_file(&file).is_err(), "the group of that user is somebody else");
     }
 
     #[test]

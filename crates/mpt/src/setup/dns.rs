@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use super::record::{Made, Record};
+use super::record::{Made, Record, Resolver};
 use super::server::DEVICE;
 use super::service::Service;
 use super::step::{Step, run};
@@ -14,19 +14,16 @@ use crate::client::Failed;
 /// Where systemd looks for additions to the unit of the daemon.
 const DROP_IN: &str = "/etc/systemd/system/mptd.service.d";
 
-/// What decides on this host who is asked for names.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Tool {
-    /// systemd-resolved: servers of one link, and that link for all names.
-    Resolved,
-    /// resolvconf, of either kind: servers of one interface.
-    Resolvconf,
-}
+/// By what the resolvconf of Debian sorts the name servers of interfaces; openresolv has no such file.
+const ORDER: &str = "/etc/resolvconf/interface-order";
+
+/// Options by which openresolv asks these name servers first and no others. The resolvconf of Debian ignores them.
+const FIRST: &str = "-m 0 -x";
 
 /// Name servers that are asked through the tunnel, and by whom.
 #[derive(Clone, Debug)]
 pub(crate) struct Dns {
-    tool: Tool,
+    by: Resolver,
     servers: Vec<IpAddr>,
 }
 
@@ -40,10 +37,10 @@ impl Dns {
         if servers.is_empty() {
             return Ok(None);
         }
-        let tool = if succeeds("resolvectl", &["status"]) {
-            Tool::Resolved
+        let by = if succeeds("resolvectl", &["status"]) {
+            Resolver::Resolved
         } else if is_there("resolvconf") {
-            Tool::Resolvconf
+            Resolver::Resolvconf { entry: entry(Path::new(ORDER)) }
         } else {
             return Err(Failed::Usage(
                 "neither systemd-resolved runs on this host nor is there resolvconf; leave --dns out, and write the name servers into \
@@ -51,14 +48,14 @@ impl Dns {
                     .into(),
             ));
         };
-        Ok(Some(Self { tool, servers: servers.to_vec() }))
+        Ok(Some(Self { by, servers: servers.to_vec() }))
     }
 
     /// One line that says what is done.
     pub(crate) fn describe(&self) -> String {
-        let by = match self.tool {
-            Tool::Resolved => "resolvectl",
-            Tool::Resolvconf => "resolvconf",
+        let by = match self.by {
+            Resolver::Resolved => "resolvectl",
+            Resolver::Resolvconf { .. } => "resolvconf",
         };
         let servers: Vec<_> = self.servers.iter().map(ToString::to_string).collect();
         format!("have {} asked for names, through the tunnel ({by})", servers.join(", "))
@@ -70,15 +67,15 @@ impl Dns {
             return Vec::new();
         }
         let servers: Vec<_> = self.servers.iter().map(ToString::to_string).collect();
-        let commands = match self.tool {
-            Tool::Resolved => format!(
+        let commands = match &self.by {
+            Resolver::Resolved => format!(
                 "ExecStartPost=-+/usr/bin/resolvectl dns {DEVICE} {}\n\
                  ExecStartPost=-+/usr/bin/resolvectl domain {DEVICE} ~.\n",
                 servers.join(" ")
             ),
-            Tool::Resolvconf => format!(
-                "ExecStartPost=-+/bin/sh -c 'printf \"{}\" | resolvconf -a {DEVICE}'\n\
-                 ExecStopPost=-+/bin/sh -c 'resolvconf -d {DEVICE}'\n",
+            Resolver::Resolvconf { entry } => format!(
+                "ExecStartPost=-+/bin/sh -c 'printf \"{}\" | resolvconf -a {entry} {FIRST}'\n\
+                 ExecStopPost=-+/bin/sh -c 'resolvconf -d {entry}'\n",
                 servers.iter().map(|it| format!("nameserver {it}\\n")).collect::<String>()
             ),
         };
@@ -94,33 +91,46 @@ impl Dns {
 
     /// Does it, now that the device is there.
     pub(crate) fn apply(&self, record: &mut Record) -> Result<(), Failed> {
-        record.note(Made::Names { resolved: self.tool == Tool::Resolved })?;
-        match self.tool {
-            Tool::Resolved => {
+        record.note(Made::Names { by: self.by.clone() })?;
+        match &self.by {
+            Resolver::Resolved => {
                 let servers: Vec<_> = self.servers.iter().map(ToString::to_string).collect();
                 let mut arguments = vec!["dns", DEVICE];
                 arguments.extend(servers.iter().map(String::as_str));
                 run("resolvectl", &arguments)?;
                 run("resolvectl", &["domain", DEVICE, "~."])
             }
-            Tool::Resolvconf => {
+            Resolver::Resolvconf { entry } => {
                 let lines = self.servers.iter().map(|it| format!("nameserver {it}\n"));
-                feed("resolvconf", &["-a", DEVICE], &lines.collect::<String>())
+                let mut arguments = vec!["-a", entry];
+                arguments.extend(FIRST.split(' '));
+                feed("resolvconf", &arguments, &lines.collect::<String>())
             }
         }
     }
 }
 
 /// Has names resolved as before.
-pub(super) fn undo(resolved: bool) -> Result<(), Failed> {
-    if !resolved {
-        return run("resolvconf", &["-d", DEVICE]);
+pub(super) fn undo(by: &Resolver) -> Result<(), Failed> {
+    match by {
+        Resolver::Resolvconf { entry } => run("resolvconf", &["-d", entry]),
+        // What is set for a link goes with it.
+        Resolver::Resolved if Path::new("/sys/class/net").join(DEVICE).exists() => {
+            run("resolvectl", &["revert", DEVICE])
+        }
+        Resolver::Resolved => Ok(()),
     }
-    // What is set for a link goes with it.
-    if Path::new("/sys/class/net").join(DEVICE).exists() {
-        return run("resolvectl", &["revert", DEVICE]);
-    }
-    Ok(())
+}
+
+/// The name for which resolvconf gets the name servers. Where `order` sorts them, the first kind of interfaces in it comes before all others, and the device
+/// is given out as one of that kind.
+fn entry(order: &Path) -> String {
+    let text = std::fs::read_to_string(order).unwrap_or_default();
+    let is_plain = |kind: &&str| {
+        !kind.is_empty() && kind.chars().all(|c| c.is_ascii_alphanumeric() || c == '-')
+    };
+    let kind = text.lines().filter_map(|line| line.trim().strip_suffix('*')).find(is_plain);
+    kind.map_or_else(|| DEVICE.to_owned(), |kind| format!("{kind}.{DEVICE}"))
 }
 
 fn succeeds(program: &str, arguments: &[&str]) -> bool {
@@ -148,5 +158,25 @@ fn feed(program: &str, arguments: &[&str], text: &str) -> Result<(), Failed> {
     match output.status.success() {
         true => Ok(()),
         false => Err(failed(String::from_utf8_lossy(&output.stderr).trim().to_owned())),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_device_comes_before_all_other_interfaces() {
+        let directory = tempfile::tempdir().unwrap();
+        let order = directory.path().join("interface-order");
+        assert_eq!(entry(&order), "mpt0", "there is no order");
+        for (text, expected) in [
+            ("# interface-order(5)\nlo.inet\nlo\ntun*\ntap*\n@(br|eth)*\n*\n", "tun.mpt0"),
+            ("lo\n\n@(br|eth)*\n*\n", "mpt0"),
+            ("", "mpt0"),
+        ] {
+            std::fs::write(&order, text).unwrap();
+            assert_eq!(entry(&order), expected, "{text}");
+        }
     }
 }

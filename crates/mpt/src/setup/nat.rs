@@ -6,7 +6,7 @@ use ipnet::IpNet;
 
 use super::server::DEVICE;
 use super::service::Service;
-use super::step::Step;
+use super::step::{Step, sysctl_file};
 
 /// The nftables table that is made. Nothing else is in it, so that removing it removes exactly this.
 const TABLE: &str = "mpt_setup";
@@ -47,8 +47,10 @@ fn after_boot(service: &Service, settings: &[&str], more: &str) -> Vec<Step> {
     if *service != Service::Systemd {
         return Vec::new();
     }
-    let settings =
-        settings.iter().map(|it| format!("ExecStartPre=+/usr/sbin/sysctl -q -w {it}=1\n"));
+    // Not by sysctl, whose package a small system lacks.
+    let settings = settings
+        .iter()
+        .map(|it| format!("ExecStartPre=+/bin/sh -c 'echo 1 >{}'\n", sysctl_file(it).display()));
     let text = format!("# Made by mpt setup.\n[Service]\n{}{more}", settings.collect::<String>());
     let directory = Path::new(DROP_IN);
     let mut steps = Vec::new();

@@ -21,6 +21,16 @@ pub(crate) enum Role {
     Client,
 }
 
+/// What decides on a host which name servers are asked.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Resolver {
+    /// systemd-resolved: name servers of one link, and that link for all names.
+    Resolved,
+    /// resolvconf or openresolv: name servers under this name, which stands for an interface.
+    Resolvconf { entry: String },
+}
+
 /// Something that was made.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -37,8 +47,8 @@ pub(crate) enum Made {
     Table(String),
     /// The service of systemd, which was enabled or ran before, or not.
     Service { enabled: bool, active: bool },
-    /// Name servers for the device, by systemd-resolved or by resolvconf.
-    Names { resolved: bool },
+    /// Name servers for the device.
+    Names { by: Resolver },
     /// A process of the daemon, with its start time by the kernel.
     Process { pid: u32, started: u64 },
 }

@@ -45,6 +45,14 @@ pub(crate) fn undo(wanted: &args::Undo, out: &mut impl Write) -> Result<(), Fail
     if wanted.dry_run {
         return Ok(());
     }
+    if let Some(active) = was_active(&record) {
+        // Only now the units are what they were.
+        run("systemctl", &["daemon-reload"])?;
+        if active {
+            run("systemctl", &["start", "mptd"])?;
+            writeln!(out, "start the service again: done")?;
+        }
+    }
     if left.is_empty() {
         return record.remove();
     }
@@ -53,6 +61,14 @@ pub(crate) fn undo(wanted: &args::Undo, out: &mut impl Write) -> Result<(), Fail
     record.made = left;
     record.save()?;
     Err(Failed::File(format!("not removed: {count}; mend what is said above, and run this again")))
+}
+
+/// Whether the service ran before; `None` where systemd has nothing to do with it.
+fn was_active(record: &Record) -> Option<bool> {
+    record.made.iter().find_map(|made| match made {
+        Made::Service { active, .. } => Some(*active),
+        _ => None,
+    })
 }
 
 /// What is done about it, and whether anything is.
@@ -68,7 +84,6 @@ fn describe(made: &Made) -> (String, bool) {
         Made::Key(path) => (format!("remove the key {}", path.display()), true),
         Made::Sysctl { name, before } => (format!("set {name} to {before} again"), true),
         Made::Table(table) => (format!("remove the nftables table inet {table}"), true),
-        Made::Service { active: true, .. } => ("restart the service".into(), true),
         Made::Service { .. } => ("stop the service".into(), true),
         Made::Process { .. } => ("stop mptd".into(), true),
         Made::Names { .. } => ("resolve names as before".into(), true),
@@ -105,14 +120,13 @@ fn remove_made(made: &Made) -> Result<(), Failed> {
         Made::Table(table) => {
             run("nft", &[&format!("add table inet {table}; delete table inet {table}")])
         }
-        Made::Service { enabled, active } => {
+        Made::Service { enabled, .. } => {
             if !enabled {
                 run("systemctl", &["disable", "--quiet", "mptd"])?;
             }
-            run("systemctl", &[if *active { "restart" } else { "stop" }, "mptd"])?;
-            run("systemctl", &["daemon-reload"])
+            run("systemctl", &["stop", "mptd"])
         }
-        Made::Names { resolved } => dns::undo(*resolved),
+        Made::Names { by } => dns::undo(by),
         Made::Process { pid, started } => stop(*pid, *started),
     }
 }

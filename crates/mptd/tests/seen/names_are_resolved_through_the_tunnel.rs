@@ -86,7 +86,7 @@ fn by_resolvconf() {
         said(&joined).contains("note: the name server 9.9.9.9 is in no network that leads through"),
         "{joined:?}"
     );
-    assert_eq!(system.calls(), ["resolvconf -a mpt0", "nameserver 9.9.9.9"]);
+    assert_eq!(system.calls(), ["resolvconf -a mpt0 -m 0 -x", "nameserver 9.9.9.9"]);
     system.mpt(client, &["setup", "undo"]);
     assert_eq!(system.calls().last().unwrap(), "resolvconf -d mpt0");
 }
