@@ -69,7 +69,8 @@ pub enum Mapping {
     Duplicate,
 }
 
-/// What becomes of packets that are lost, of a connection with adaptive mapping.
+/// What becomes of packets that are lost: of those that this end sends with adaptive mapping, and of those that a peer
+/// with adaptive mapping sends.
 #[derive(
     Clone,
     Copy,
@@ -86,9 +87,11 @@ pub enum Mapping {
 #[serde(rename_all = "snake_case")]
 #[strum(serialize_all = "snake_case")]
 pub enum Repair {
-    /// They are sent again as soon as they are known to be lost.
+    /// They are sent again as soon as they are known to be lost. Bulk flows wait for them, and nothing else does.
     #[default]
     Auto,
+    /// They are sent again as with `auto`, and every packet waits for those before it.
+    All,
     /// Nothing: they are lost.
     Off,
 }

@@ -322,6 +322,9 @@ pub struct Reorder {
     pub after_gap: u64,
     /// Packets that arrived after their number was given up.
     pub late: u64,
+    /// Packets delivered before numbers that were still missing, since they are wanted at once.
+    #[serde(default)]
+    pub ahead: u64,
     /// Packets that arrived twice; the second copy is dropped.
     pub duplicate: u64,
     /// Packets too far ahead of the window, which moved it.

@@ -6,7 +6,7 @@ use mpt_api::{AtCap, CapCounts, CapPeriod, Mapping};
 use super::compat::check as compat;
 use super::draft::{ConnectionDraft, Draft};
 use super::reader::{Context, Located};
-use super::types::{Connection, OtherEnd, Path, USUAL_MTU};
+use super::types::{Connection, Late, OtherEnd, Path, USUAL_MTU};
 
 /// The weights are said to waste capacity when the paths together carry less than this share of their rates.
 const WASTE: f64 = 0.9;
@@ -77,7 +77,7 @@ fn useless_keys(context: &Context<'_>, draft: &ConnectionDraft) {
         );
     }
     if !connection.direction.sends()
-        && let Some(select) = selects.first()
+        && let Some(select) = selects.iter().find(|select| select.value.late == Late::Wait)
     {
         context.warn(
             select.lines.header(),

@@ -12,9 +12,10 @@ use super::compat::check as compat;
 use super::draft::{ConnectionDraft, Draft};
 use super::peers;
 use super::reader::{Context, Located};
+use super::repair;
 use super::selectors;
 use super::sockets;
-use super::types::{Config, Connection, Device, Path};
+use super::types::{Config, Connection, Device, Late, Path};
 
 /// Checks the drafts as a whole and expands their selectors.
 pub(super) fn check(context: &Context<'_>, draft: &mut Draft) {
@@ -216,9 +217,15 @@ fn connection_alone(
             );
         }
     }
-    if connection.direction.sends() && !*is_running {
-        let selectors = selectors::expand(context, connection, lines, selects);
-        (connection.selectors, *origins) = selectors.into_iter().unzip();
+    repair::of_connection(context, connection, lines, selects);
+    if !*is_running {
+        let expanded = selectors::expand(context, connection, lines, selects);
+        let prompt = expanded.iter().filter(|it| it.late == Late::Deliver);
+        connection.prompt = prompt.map(|it| it.selector).collect();
+        if connection.direction.sends() {
+            let selectors = expanded.into_iter().map(|it| (it.selector, it.origin));
+            (connection.selectors, *origins) = selectors.unzip();
+        }
     }
 }
 

@@ -4,7 +4,7 @@ use ipnet::IpNet;
 
 use super::peers::{Client, Controller, Peer, Pool};
 use super::reader::{Lines, Located};
-use super::types::{Connection, Daemon, Device, Path, PortRange, Selector};
+use super::types::{Connection, Daemon, Device, Late, Path, PortRange, Selector};
 
 /// The file, read but not yet checked as a whole.
 #[derive(Default)]
@@ -42,6 +42,7 @@ pub(super) struct Select {
     pub(super) source_port: Option<PortRange>,
     pub(super) destination_port: Option<PortRange>,
     pub(super) dscp: Option<u8>,
+    pub(super) late: Late,
 }
 
 impl ConnectionDraft {
@@ -51,11 +52,16 @@ impl ConnectionDraft {
     }
 }
 
-impl From<&Selector> for Select {
-    fn from(selector: &Selector) -> Self {
+impl Select {
+    /// Returns the table that says one of the selectors of a connection.
+    pub(super) fn of(selector: &Selector, connection: &Connection) -> Self {
+        let late = match connection.prompt.contains(selector) {
+            true => Late::Deliver,
+            false => Late::Wait,
+        };
         let Selector { destination, source, protocol, source_port, destination_port, dscp } =
             *selector;
         let destination = Some(destination);
-        Select { destination, source, protocol, source_port, destination_port, dscp }
+        Select { destination, source, protocol, source_port, destination_port, dscp, late }
     }
 }

@@ -26,6 +26,7 @@ mod peers;
 mod reader;
 mod reference;
 mod reorder;
+mod repair;
 mod save;
 mod selectors;
 mod sockets;

@@ -277,9 +277,9 @@ fn insert_selects(whole: &mut Table, connection: &Connection, around: &Around<'_
         connection.networks.contains(&selector.destination)
             && *selector == Selector::to(selector.destination)
     };
-    if connection.selectors.iter().all(plain) {
+    if connection.prompt.is_empty() && connection.selectors.iter().all(plain) {
         return;
     }
-    let selects = connection.selectors.iter().map(|it| table(&Select::from(it), around));
+    let selects = connection.selectors.iter().map(|it| table(&Select::of(it, connection), around));
     whole.insert(SELECT, Item::ArrayOfTables(selects.collect()));
 }

@@ -8,22 +8,34 @@ use mpt_wire::ip::protocol;
 
 use super::draft::{ConnectionDraft, Select};
 use super::reader::{Context, Lines, Located};
-use super::types::{Connection, PortRange, Selector};
+use super::types::{Connection, Late, PortRange, Selector};
 
 /// The key and the line a selector comes from.
 type Origin = (&'static str, usize);
 
-/// The selectors of a connection, with their origins: each `[[connection.select]]` for each of its destinations.
+/// A selector, the class that it makes, and where it stands.
+pub(super) struct Expanded {
+    pub(super) selector: Selector,
+    pub(super) late: Late,
+    pub(super) origin: Origin,
+}
+
+/// The selectors of a connection: each `[[connection.select]]` for each of its destinations.
 pub(super) fn expand(
     context: &Context<'_>,
     connection: &Connection,
     lines: &Lines,
     selects: &[Located<Select>],
-) -> Vec<(Selector, Origin)> {
+) -> Vec<Expanded> {
     if selects.is_empty() {
         let origin = ("connection.networks", lines.of("networks"));
         let unique: BTreeSet<_> = connection.networks.iter().collect();
-        return unique.into_iter().map(|&network| (Selector::to(network), origin)).collect();
+        let plain = |&network: &IpNet| Expanded {
+            selector: Selector::to(network),
+            late: Late::Wait,
+            origin,
+        };
+        return unique.into_iter().map(plain).collect();
     }
     let mut selectors = Vec::new();
     for Located { value: select, lines } in selects {
@@ -74,7 +86,9 @@ pub(super) fn expand(
             destination_port: select.destination_port,
             dscp: select.dscp,
         };
-        selectors.extend(destinations.into_iter().map(|network| (selector(network), origin)));
+        let expanded =
+            |network| Expanded { selector: selector(network), late: select.late, origin };
+        selectors.extend(destinations.into_iter().map(expanded));
     }
     selectors
 }

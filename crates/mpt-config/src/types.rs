@@ -115,6 +115,9 @@ pub struct Connection {
     /// Which packets it takes, expanded: one for each `[[connection.select]]` and destination, and when the file has
     /// none, one for each network. Empty when the connection only receives.
     pub selectors: Vec<Selector>,
+    /// Those that are written with `late = "deliver"`: an answer to what they match never waits for packets that are
+    /// missing before it.
+    pub prompt: Vec<Selector>,
     /// GRE key (RFC 2890) in use. With `peer.create` the server assigns it.
     pub key: Option<u32>,
     /// GRE key as the file or the request has it: another than `key` once a server has assigned one.
@@ -179,6 +182,16 @@ pub struct Selector {
     pub destination_port: Option<PortRange>,
     /// DSCP, 0 to 63; `None`: any.
     pub dscp: Option<u8>,
+}
+
+/// What packets of a class do while packets before them are missing.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Late {
+    /// They wait as `repair` says.
+    #[default]
+    Wait,
+    /// They are delivered at once, and so are those that come late.
+    Deliver,
 }
 
 impl Selector {

@@ -576,3 +576,36 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn lost_packets_are_sent_again_with_one_order_of_numbers_only() {
+    for (mapping, why) in [
+        ("flow", "has no sequence numbers by which a lost packet is known"),
+        ("duplicate", "sends every packet over every path already"),
+    ] {
+        for repair in ["auto", "all"] {
+            let line = format!("name = \"office\"\nmapping = \"{mapping}\"\nrepair = \"{repair}\"");
+            assert_eq!(
+                with("name = \"office\"", &line),
+                format!(
+                    "mpt.toml:8: connection.repair: \"{repair}\", but mapping = \"{mapping}\" {why}; write mapping = \
+                     \"adaptive\", or repair = \"off\""
+                )
+            );
+        }
+        let line = format!("name = \"office\"\nmapping = \"{mapping}\"");
+        let select = "networks = [\"10.9.0.2\"]\n[[connection.select]]\nlate = \"deliver\"";
+        let text =
+            GOOD.replace("name = \"office\"", &line).replace("networks = [\"10.9.0.2\"]", select);
+        assert_eq!(
+            errors(&text),
+            format!(
+                "mpt.toml:10: connection.select.late: \"deliver\", but mapping = \"{mapping}\" {why}; write mapping = \
+                 \"adaptive\", or take late out"
+            )
+        );
+        let off = format!("name = \"office\"\nmapping = \"{mapping}\"\nrepair = \"off\"");
+        check_text("mpt.toml", &GOOD.replace("name = \"office\"", &off))
+            .expect("nothing is asked for");
+    }
+}

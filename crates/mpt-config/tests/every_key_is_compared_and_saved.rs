@@ -107,6 +107,7 @@ const OTHERS: &[(&str, &str, &str)] = &[
     ("connection.select", "source_port", "source_port = '10-20'"),
     ("connection.select", "destination_port", "destination_port = 53"),
     ("connection.select", "dscp", "dscp = 'EF'"),
+    ("connection.select", "late", "late = 'deliver'"),
     (
         "connection.peer",
         "public_key",

@@ -55,6 +55,7 @@ fn endpoint(now: Instant, connections: u32) -> Tunnels<u32> {
             direction: Direction::Both,
             mapping: Mapping::Packet,
             repair: mpt_core::Repair::Auto,
+            prompt: Vec::new(),
             reorder: reorder::Config::default(),
             multicast: false,
             copy_dscp: false,

@@ -199,7 +199,7 @@ fn reorder(f: &mut fmt::Formatter<'_>, connection: &Connection) -> fmt::Result {
             &(quantity::count(reorder.equalized, "packet") + &leads.collect::<String>()),
         )?;
     }
-    let order = format!(
+    let mut order = format!(
         "{} in order, {} after gap, {} late, {} duplicate, {} overflow, {} stray",
         reorder.in_order,
         reorder.after_gap,
@@ -208,6 +208,9 @@ fn reorder(f: &mut fmt::Formatter<'_>, connection: &Connection) -> fmt::Result {
         reorder.overflow,
         reorder.stray
     );
+    if reorder.ahead > 0 {
+        order += &format!(", {} ahead", reorder.ahead);
+    }
     line(f, "order", &order)
 }
 

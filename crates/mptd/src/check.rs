@@ -68,7 +68,7 @@ impl Display for Sharing<'_> {
         match connection.mapping {
             Mapping::Adaptive => {
                 write!(f, "learns rates, delays and losses of {}; ", names())?;
-                let lost = if connection.repair == Repair::Auto { "are" } else { "are not" };
+                let lost = if connection.repair == Repair::Off { "are not" } else { "are" };
                 write!(f, "lost packets {lost} sent again")
             }
             Mapping::Packet => write!(f, "fixed shares of the packets: {}", weights()),

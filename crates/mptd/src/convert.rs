@@ -19,6 +19,7 @@ pub(crate) fn connection(
         device,
         selectors: config.selectors.iter().map(selector).collect(),
         sources: config.networks.clone(),
+        prompt: config.prompt.iter().map(selector).collect(),
         key: config.key,
         checksum: config.checksum,
         sequence: config.sequence,
@@ -43,6 +44,7 @@ pub(crate) fn connection(
         mtu: config.compat.as_ref().map(|_| prototype_mtu(config)),
         repair: match config.repair {
             mpt_api::Repair::Auto => mpt_core::Repair::Auto,
+            mpt_api::Repair::All => mpt_core::Repair::All,
             mpt_api::Repair::Off => mpt_core::Repair::Off,
         },
         limits_device: true,

@@ -110,7 +110,8 @@ impl Keys for Client {
         &field!(
             Client.repair,
             Choice(&REPAIRS),
-            "What becomes of packets that are lost on their way to the client, where it has asked for mapping = \"adaptive\": as with a [[connection]]."
+            "What becomes of packets that are lost, where the client has asked for mapping = \"adaptive\": \"auto\", \"all\" or \"off\", as with a \
+             [[connection]]."
         ),
         &field!(
             Client.silent,

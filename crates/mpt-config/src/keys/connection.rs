@@ -17,7 +17,8 @@ pub(super) const MAPPINGS: [(&str, Mapping); 4] = [
     ("duplicate", Mapping::Duplicate),
 ];
 /// The words for what becomes of lost packets.
-pub(super) const REPAIRS: [(&str, Repair); 2] = [("auto", Repair::Auto), ("off", Repair::Off)];
+pub(super) const REPAIRS: [(&str, Repair); 3] =
+    [("auto", Repair::Auto), ("off", Repair::Off), ("all", Repair::All)];
 const DIRECTIONS: [(&str, Direction); 3] =
     [("both", Direction::Both), ("send", Direction::Send), ("receive", Direction::Receive)];
 const ECN: [(&str, Ecn); 2] = [("compatibility", Ecn::Compatibility), ("normal", Ecn::Normal)];
@@ -100,9 +101,11 @@ impl Keys for Connection {
         &field!(
             Connection.repair,
             Choice(&REPAIRS),
-            "What becomes of packets that are lost on their way to the peer, with mapping = \"adaptive\": \"auto\" (they are sent again as soon as \
+            "What becomes of packets that are lost, with mapping = \"adaptive\" at the end that sends them: \"auto\" (they are sent again as soon as \
              they are known to be lost, so that a TCP connection does not slow down; repairs take 1.3 times the bytes that were lost at most, and 0.2 % \
-             of those that were sent) or \"off\". Nothing is kept for it while no path loses packets."
+             of those that were sent; at the end that receives, bulk flows wait for them, and voice, other sparse flows, ICMP and classes with late = \
+             \"deliver\" do not), \"all\" (the same, but every packet waits for those before it), or \"off\" (they are lost). Nothing is kept for it \
+             while no path loses packets. Mappings \"flow\" and \"duplicate\" have no repair."
         ),
         &key(
             "key",
@@ -166,6 +169,7 @@ impl Keys for Connection {
             device: String::new(),
             networks: Vec::new(),
             selectors: Vec::new(),
+            prompt: Vec::new(),
             key: None,
             requested_key: None,
             sequence: true,

@@ -3,9 +3,9 @@
 use ipnet::IpNet;
 
 use super::super::draft::Select;
-use super::super::form::{Text, scalar, text};
+use super::super::form::{Choice, Text, scalar, text};
 use super::super::key::{Keys, Part, Shown, field};
-use super::super::types::PortRange;
+use super::super::types::{Late, PortRange};
 use super::super::values;
 
 const NETWORK: &str = "a network such as \"192.168.2.0/24\"";
@@ -26,6 +26,8 @@ const DSCP: Text<u8> = scalar(
 );
 const DESTINATION: Text<IpNet> = text(NETWORK, values::routed_network, ToString::to_string);
 const SOURCE: Text<IpNet> = text(NETWORK, values::network, ToString::to_string);
+
+const LATE: [(&str, Late); 2] = [("wait", Late::Wait), ("deliver", Late::Deliver)];
 
 impl Keys for Select {
     const KEYS: &'static [&'static dyn Part<Self>] = &[
@@ -65,6 +67,13 @@ impl Keys for Select {
             "The DSCP is this one: a number from 0 to 63, or a name such as \"EF\", \"AF41\" or \"CS5\"."
         )
         .shown(Shown::Example("\"EF\"")),
+        &field!(
+            Select.late,
+            Choice(&LATE),
+            "What the answers to these packets do while packets before them are missing: \"wait\" (as the repair of the connection says) or \"deliver\" \
+             (they never wait). Packets that come late are delivered in both cases. The peer says the same of the packets that it gets."
+        )
+        .shown(Shown::Example("\"deliver\"")),
     ];
 
     fn usual() -> Self {

@@ -9,6 +9,7 @@ use ipnet::IpNet;
 use super::super::check::unique;
 use super::super::draft::{ConnectionDraft, Draft};
 use super::super::reader::{Context, Located};
+use super::super::repair;
 use super::{Addresses, Client, Pool};
 
 /// The most bytes of the name of a connection with a session: what a handshake carries.
@@ -39,6 +40,7 @@ pub(in super::super) fn check(context: &Context<'_>, draft: &Draft) {
     names_of_clients(context, draft);
     pools(context, draft);
     for client in &draft.clients {
+        repair::of_client(context, &client.value, &client.lines);
         self::client(context, client, draft);
     }
     let fixed = draft.clients.iter().flat_map(|Located { value, lines }| {

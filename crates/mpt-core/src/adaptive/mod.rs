@@ -29,7 +29,7 @@ use self::log::SentLog;
 pub use self::path::RepairCounters;
 use self::path::Sender;
 use self::repair::Repairs;
-pub(crate) use self::repair::{Lack, Resend};
+pub(crate) use self::repair::{Lack, Ranges, Resend};
 pub(crate) use self::repair::{QUICK, held};
 pub(crate) use self::report::{Arrived, PeerReport, Received};
 use self::role::Role;

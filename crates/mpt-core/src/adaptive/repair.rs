@@ -6,6 +6,7 @@
 //! bring it in time, ahead of the queue, and charged to the pacer of that path.
 
 mod judge;
+mod refusals;
 
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
@@ -13,6 +14,8 @@ use std::time::{Duration, Instant};
 use smallvec::SmallVec;
 
 pub(crate) use self::judge::Lack;
+pub(crate) use self::refusals::Ranges;
+use self::refusals::Refusals;
 use super::keep::{AGE, Kept};
 use super::path::Kind;
 use super::role::Role;
@@ -77,6 +80,8 @@ enum State {
     Sent { slot: u16, time: i64 },
     /// Repairs have taken all they may; not to be sent before.
     Refused { until: i64 },
+    /// It will not be sent again.
+    GivenUp,
 }
 
 /// A packet that is to be sent again.
@@ -131,6 +136,8 @@ pub(super) struct Repairs {
     /// clock of the peer's, and its time.
     watched: Vec<u32>,
     watched_at: Option<(u32, i64)>,
+    /// What the peer is to be told.
+    refusals: Refusals,
 }
 
 impl Repairs {
@@ -162,9 +169,12 @@ impl Adaptive {
     /// Whether what is lost is sent again.
     pub(crate) fn set_repair(&mut self, on: bool) {
         if self.repairs.on != on {
-            let unknown = self.repairs.unknown;
+            let (unknown, mut refusals) =
+                (self.repairs.unknown, std::mem::take(&mut self.repairs.refusals));
+            refusals.clear();
+            let tokens = ALLOWANCE;
             self.repairs =
-                Repairs { on, keeping: on, tokens: ALLOWANCE, unknown, ..Repairs::default() };
+                Repairs { on, keeping: on, tokens, unknown, refusals, ..Repairs::default() };
             self.keeper.forget_all();
         }
     }
@@ -256,6 +266,23 @@ impl Adaptive {
         self.repairs.loss_at.is_some() || self.order.iter().any(unknown)
     }
 
+    /// Takes the numbers of which the peer is to be told that they will not come.
+    pub(crate) fn take_refusals(&mut self) -> Ranges {
+        self.repairs.refusals.take()
+    }
+
+    /// Returns how many numbers the peer was told of; one that it was told of again counts again.
+    pub(crate) fn refusals_told(&self) -> u64 {
+        self.repairs.refusals.told()
+    }
+
+    /// A number that is being repaired will not be sent again. The peer is told when it asks next.
+    fn give_up(&mut self, number: u32) {
+        if let Ok(lost) = self.repairs.find(Sequence(number)) {
+            lost.state = State::GivenUp;
+        }
+    }
+
     /// Numbers that the peer asked for in vain.
     pub(crate) fn asked_in_vain(&self) -> u64 {
         self.repairs.unknown
@@ -312,10 +339,12 @@ impl Adaptive {
             let Some((kept, tag)) = kept.and_then(|it| Some((it, self.keeper.tag(it.packet)?)))
             else {
                 self.repairs.pending.pop_front();
+                self.give_up(number);
                 continue;
             };
             if !can_repeat(number) {
                 self.repairs.pending.pop_front();
+                self.give_up(number);
                 continue;
             }
             let ways = self.ways(now, lost.left, tag.protocol == mpt_wire::gre::Protocol::IPV6);
@@ -339,9 +368,14 @@ impl Adaptive {
                     slots.push(slot);
                 }
             }
+            let again_in_time = || {
+                let comes = ways.iter().map(|way| way.comes).fold(f64::INFINITY, f64::min);
+                comes + AFTER_REFUSAL as f64 <= self.due(lost.left)
+            };
             let state = match slots.first() {
                 Some(&slot) => State::Sent { slot, time: now },
-                None => State::Refused { until: now + AFTER_REFUSAL },
+                None if again_in_time() => State::Refused { until: now + AFTER_REFUSAL },
+                None => State::GivenUp,
             };
             if slots.is_empty()
                 && let Some(Some(path)) = self.paths.get_mut(usize::from(lost.slot))
@@ -359,16 +393,27 @@ impl Adaptive {
         None
     }
 
-    /// The paths that may take a repair of what left at `left`, the best first.
-    fn ways(&self, now: i64, left: i64, ipv6: bool) -> SmallVec<[Way; 4]> {
-        let in_use = self.order.iter().filter_map(|&slot| {
+    /// The paths that may take repairs.
+    fn ways_in_use(&self) -> impl Iterator<Item = (u16, &super::Sender)> {
+        self.order.iter().filter_map(|&slot| {
             let path = self.paths.get(usize::from(slot))?.as_ref()?;
             Some((slot, path)).filter(|_| self.bulk == 0 || path.role == Role::Bulk)
-        });
-        let hold = in_use.clone().map(|(_, path)| path.delay).fold(0.0, f64::max);
-        let rtt = in_use.clone().map(|(_, path)| path.model.rtt()).fold(f64::INFINITY, f64::min);
-        let due = left as f64 + hold + held_micros(rtt);
-        let mut ways: SmallVec<[Way; 4]> = in_use
+        })
+    }
+
+    /// Until when a repair of what left at `left` comes in time.
+    fn due(&self, left: i64) -> f64 {
+        let hold = self.ways_in_use().map(|(_, path)| path.delay).fold(0.0, f64::max);
+        let rtt =
+            self.ways_in_use().map(|(_, path)| path.model.rtt()).fold(f64::INFINITY, f64::min);
+        left as f64 + hold + held_micros(rtt)
+    }
+
+    /// The paths that may take a repair of what left at `left`, the best first.
+    fn ways(&self, now: i64, left: i64, ipv6: bool) -> SmallVec<[Way; 4]> {
+        let due = self.due(left);
+        let mut ways: SmallVec<[Way; 4]> = self
+            .ways_in_use()
             .filter(|(_, path)| path.ipv6 || !ipv6)
             .map(|(slot, path)| {
                 let comes = now as f64 + path.delay + path.model.queue();

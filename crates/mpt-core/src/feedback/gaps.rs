@@ -94,6 +94,17 @@ impl Gaps {
         }
     }
 
+    /// These numbers will not be sent again: they are not missing any more.
+    pub(crate) fn refuse(&mut self, first: u32, count: u32) {
+        let reach = REACH.min(self.end.ahead_of(self.from));
+        let ahead = |number: Sequence| number.ahead_of(self.from).clamp(0, reach);
+        let first = Sequence(first);
+        if (-REACH..REACH).contains(&first.ahead_of(self.from)) {
+            let (from, end) = (ahead(first), ahead(first + count));
+            (from..end).for_each(|offset| self.history.insert(self.from + offset.unsigned_abs()));
+        }
+    }
+
     /// The numbers up to `end` enter the history as not come.
     fn extend(&mut self, now: Instant, end: Sequence) {
         let count = end.ahead_of(self.end).unsigned_abs();
@@ -193,6 +204,23 @@ mod tests {
         assert_eq!(missing(&mut gaps, now), [(1, 4)]);
         gaps.forget_before(3);
         assert_eq!(missing(&mut gaps, now), [(3, 2)]);
+    }
+
+    #[test]
+    fn what_the_peer_refuses_is_not_asked_for() {
+        let now = Instant::now();
+        let start = u32::MAX - 1;
+        let mut gaps = Gaps::new(now, start);
+        gaps.note(now, start.wrapping_add(9));
+        gaps.refuse(start.wrapping_add(2), 3);
+        assert_eq!(missing(&mut gaps, now), [(start, 2), (3, 4)]);
+        // Beyond what has come, and before what is kept.
+        gaps.refuse(start.wrapping_sub(5), 6);
+        gaps.refuse(6, 1_000);
+        gaps.refuse(1 << 30, 1_000);
+        assert_eq!(missing(&mut gaps, now), [(u32::MAX, 1), (3, 3)]);
+        gaps.note(now, start.wrapping_add(11));
+        assert_eq!(missing(&mut gaps, now), [(u32::MAX, 1), (3, 3), (8, 1)]);
     }
 
     #[test]

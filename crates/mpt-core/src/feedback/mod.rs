@@ -157,6 +157,13 @@ impl Observer {
         }
     }
 
+    /// The peer says what it will not send again.
+    pub(crate) fn refuse(&mut self, first: u32, count: u32) {
+        if let Some(gaps) = &mut self.gaps {
+            gaps.refuse(first, count);
+        }
+    }
+
     /// The peer says what it has sent.
     pub(crate) fn told(&mut self, now: Instant, number: u32) {
         if let Some(gaps) = &mut self.gaps {

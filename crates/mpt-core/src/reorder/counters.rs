@@ -20,8 +20,8 @@ pub struct Counters {
     pub overflow: u64,
     /// So far from the number due that nothing can be said about it.
     pub stray: u64,
-    /// Delivered before numbers that were still to come, since nothing that is not bulk waits where bulk
-    /// is played out by its send time.
+    /// Delivered before numbers that were still to come, since it is wanted at once: it belongs to no bulk flow, or its
+    /// class does not wait.
     pub ahead: u64,
     /// Those of `late` and `stray` that were dropped, for strict order.
     pub dropped: u64,

@@ -8,7 +8,7 @@
 //! | case | [`Verdict`] | what happens |
 //! |---|---|---|
 //! | d = 0 | `InOrder`, `AfterGap` | delivered, with everything stored that follows |
-//! | 0 < d < W, not stored | `Stored` | waits for the numbers before it |
+//! | 0 < d < W, not stored | `Stored` | waits for the numbers before it, or is delivered at once if it is wanted at once (`ahead.rs`) |
 //! | 0 < d < W, stored | `Duplicate` | dropped |
 //! | W <= d < H | `Overflow` | the window slides so that the number takes its last place; what is stored before is delivered in order |
 //! | -H <= d < 0, delivered before | `Duplicate` | dropped |
@@ -33,6 +33,7 @@
 //! The cost per packet is constant. Memory for waiting packets is allocated as they need it, up to
 //! the window (see `ring.rs`), everything else on construction and by [`ReorderBuffer::add_path`].
 
+mod ahead;
 mod clock;
 mod config;
 mod copies;
@@ -49,6 +50,7 @@ mod paths;
 mod patience;
 pub(crate) mod playout;
 mod position;
+mod refused;
 mod restarts;
 mod ring;
 mod sink;
@@ -65,8 +67,9 @@ use self::evidence::{Evidence, Judgement};
 use self::history::History;
 pub use self::playout::{Class, Losses};
 use self::position::BeforeRestart;
+use self::refused::Refused;
 use self::restarts::Restarts;
-use self::ring::{Ring, Slot};
+use self::ring::{Ring, Slot, State};
 pub use self::sink::{Sink, Verdict};
 use self::strays::Strays;
 use crate::sequence::Sequence;
@@ -131,6 +134,8 @@ pub struct ReorderBuffer<P> {
     direct: bool,
     /// How long numbers that are known to be lost are waited for since packets behind them came.
     repair_time: u64,
+    /// Numbers that the peer will not send again.
+    refused: Refused,
 }
 
 /// What has to happen before the number due is judged again, if it stays due.
@@ -178,6 +183,7 @@ impl<P: Copy> ReorderBuffer<P> {
             usable_evidence: true,
             direct: false,
             repair_time: 0,
+            refused: Refused::default(),
         };
         buffer.apply(config);
         buffer
@@ -233,11 +239,14 @@ impl<P: Copy> ReorderBuffer<P> {
     /// Drops everything that waits: the connection is taken down.
     pub fn discard(&mut self, sink: &mut impl Sink<P>) {
         while let Some(number) = self.ring.lowest(self.due) {
-            if let Some(slot) = self.ring.take_first(number) {
-                self.counters.discarded += u64::from(!slot.counted);
+            let slot = self.ring.take_first(number);
+            if let Some(slot) = slot.filter(|slot| slot.state != State::Passed) {
+                self.counters.discarded += u64::from(slot.state == State::Waits);
                 sink.discard(slot.packet);
+                self.give_up(number.next());
+            } else {
+                self.pass(number);
             }
-            self.give_up(number.next());
         }
         self.rest();
     }
@@ -290,7 +299,7 @@ impl<P: Copy> ReorderBuffer<P> {
     /// How many packets wait.
     #[must_use]
     pub const fn occupancy(&self) -> usize {
-        self.ring.len()
+        self.ring.waiting()
     }
 
     /// Everything but the next packet of a window in which nothing waits.
@@ -342,7 +351,7 @@ impl<P: Copy> ReorderBuffer<P> {
             if number == self.due {
                 self.deliver_uncounted(packet, sink);
             } else if let Some(kept) = sink.keep(packet) {
-                self.ring.insert(self.due, number, kept, now, true);
+                self.ring.insert(self.due, number, kept, now, State::Counted);
             } else {
                 self.deliver_all_with(number, packet, sink);
             }
@@ -357,7 +366,7 @@ impl<P: Copy> ReorderBuffer<P> {
         } else {
             self.progress();
             if let Some(kept) = sink.keep(packet) {
-                self.ring.insert(self.due, number, kept, now, false);
+                self.ring.insert(self.due, number, kept, now, State::Waits);
                 Verdict::Stored
             } else {
                 self.counters.overflow += 1;
@@ -365,6 +374,12 @@ impl<P: Copy> ReorderBuffer<P> {
                 Verdict::Overflow
             }
         };
+        self.settle_if_news(now, path, sink);
+        verdict
+    }
+
+    /// Judges the number due anew if a packet of this path may have changed what is known of it.
+    fn settle_if_news(&mut self, now: u64, path: usize, sink: &mut impl Sink<P>) {
         let news = match self.waiting {
             Waiting::Path(awaited) => awaited == path,
             Waiting::Any => true,
@@ -373,7 +388,6 @@ impl<P: Copy> ReorderBuffer<P> {
         if news || now >= self.deadline {
             self.settle(now, sink);
         }
-        verdict
     }
 
     /// A number before the one due.
@@ -450,8 +464,11 @@ impl<P: Copy> ReorderBuffer<P> {
     #[inline]
     fn deliver_stored(&mut self, now: u64, slot: Slot<P>, sink: &mut impl Sink<P>) {
         self.note_delivered(self.due);
+        if slot.state == State::Passed {
+            return;
+        }
         let after_gap = std::mem::take(&mut self.gap);
-        if !slot.counted {
+        if slot.state == State::Waits {
             self.counters.after_gap += u64::from(after_gap);
             self.counters.in_order += u64::from(!after_gap);
         }
@@ -509,6 +526,12 @@ impl<P: Copy> ReorderBuffer<P> {
                 self.counters.expired += self.advance(oldest, sink);
                 continue;
             }
+            if let Some(end) = self.refused.end_of(self.due) {
+                let stored = self.ring.lowest(self.due).unwrap_or(end);
+                self.counters.lost += self.give_up(stored.earlier(end));
+                self.deliver_following(now, sink);
+                continue;
+            }
             if !self.judging {
                 (self.waiting, self.deadline) = (Waiting::Deadline, expiry);
                 return;
@@ -536,6 +559,7 @@ impl<P: Copy> ReorderBuffer<P> {
 
     /// Nothing waits.
     fn rest(&mut self) {
+        self.refused.forget_before(self.due);
         (self.waiting, self.deadline) = (Waiting::Any, NEVER);
     }
 

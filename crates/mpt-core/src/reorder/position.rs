@@ -176,6 +176,7 @@ impl<P: Copy> ReorderBuffer<P> {
     pub(super) fn set_position(&mut self, now: u64, due: Sequence) {
         self.positioned = now;
         self.history.clear();
+        self.refused.clear();
         self.started = true;
         self.due = due;
         self.progress();

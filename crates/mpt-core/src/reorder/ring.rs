@@ -5,7 +5,18 @@ use crate::sequence::Sequence;
 /// The smallest number of slots, one word of the bitmap.
 const SMALLEST: usize = 64;
 
-/// A packet that waits.
+/// What is still to become of a packet in the window.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum State {
+    /// It waits, and is counted when it is delivered.
+    Waits,
+    /// It waits, and was counted on arrival.
+    Counted,
+    /// It was delivered and counted on arrival: only its number is kept, so that a copy is known.
+    Passed,
+}
+
+/// A packet in the window.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Slot<P> {
     pub(super) packet: P,
@@ -13,8 +24,7 @@ pub(super) struct Slot<P> {
     pub(super) arrival: u64,
     /// Distance to the next packet of the chain of records (see [`Ring`]), 0 at its end.
     next_record: u16,
-    /// It was counted on arrival already.
-    pub(super) counted: bool,
+    pub(super) state: State,
 }
 
 /// The stored packets.
@@ -33,6 +43,8 @@ pub(super) struct Ring<P> {
     slots: Vec<Slot<P>>,
     filled: Vec<u64>,
     len: u32,
+    /// Those of them that were delivered already.
+    passed: u32,
     /// First and last of the chain of records, valid while there are packets. The last one is the
     /// highest number stored.
     first_record: Sequence,
@@ -45,6 +57,7 @@ impl<P: Copy> Ring<P> {
             slots: Vec::new(),
             filled: Vec::new(),
             len: 0,
+            passed: 0,
             first_record: Sequence(0),
             last_record: Sequence(0),
         }
@@ -57,6 +70,11 @@ impl<P: Copy> Ring<P> {
 
     pub(super) const fn len(&self) -> usize {
         self.len as usize
+    }
+
+    /// Returns how many of the packets wait.
+    pub(super) const fn waiting(&self) -> usize {
+        (self.len - self.passed) as usize
     }
 
     /// Whether the packet of this number is stored. The caller makes sure that the number is in the
@@ -88,9 +106,10 @@ impl<P: Copy> Ring<P> {
         number: Sequence,
         packet: P,
         arrival: u64,
-        counted: bool,
+        state: State,
     ) {
-        let slot = Slot { packet, arrival, next_record: 0, counted };
+        let slot = Slot { packet, arrival, next_record: 0, state };
+        self.passed += u32::from(state == State::Passed);
         let ahead = number.ahead_of(due) as usize;
         if ahead >= self.slots.len() {
             self.grow(due, ahead + 1, slot);
@@ -123,6 +142,7 @@ impl<P: Copy> Ring<P> {
         self.filled[i / 64] &= !bit;
         self.len -= 1;
         let slot = self.slots[i];
+        self.passed -= u32::from(slot.state == State::Passed);
         if number == self.first_record {
             self.first_record += u32::from(slot.next_record);
         }
@@ -192,8 +212,8 @@ impl<P: Copy> Ring<P> {
     fn grow(&mut self, due: Sequence, slots: usize, filler: Slot<P>) {
         let len = slots.next_power_of_two().max(SMALLEST);
         let mut grown = Self { slots: vec![filler; len], filled: vec![0; len / 64], ..Self::new() };
-        (grown.len, grown.first_record, grown.last_record) =
-            (self.len, self.first_record, self.last_record);
+        (grown.len, grown.passed) = (self.len, self.passed);
+        (grown.first_record, grown.last_record) = (self.first_record, self.last_record);
         for ahead in 0..self.slots.len() as u32 {
             let number = due + ahead;
             if self.contains(due, number) {
@@ -218,7 +238,7 @@ mod tests {
         let offsets = [3u32, 1, 63, 64, 40, 5000, 200, 65_534];
         for (time, &offset) in offsets.iter().enumerate() {
             assert!(!ring.contains(DUE, DUE + offset));
-            ring.insert(DUE, DUE + offset, offset, time as u64, false);
+            ring.insert(DUE, DUE + offset, offset, time as u64, State::Waits);
             assert!(ring.contains(DUE, DUE + offset));
         }
         let mut sorted = offsets;
@@ -245,7 +265,7 @@ mod tests {
     fn the_lowest_may_lie_in_the_first_word_around_the_ring() {
         let mut ring = Ring::new();
         let due = Sequence(10);
-        ring.insert(due, due + 63, (), 0, false); // slot 9, in the same word as slot 10
+        ring.insert(due, due + 63, (), 0, State::Waits); // slot 9, in the same word as slot 10
         assert_eq!(ring.lowest(due), Some(due + 63));
     }
 }

@@ -40,6 +40,9 @@ pub struct ConnectionConfig {
     pub mapping: Mapping,
     /// The treatment of packets that are lost; it concerns adaptive mapping only.
     pub repair: Repair,
+    /// The packets that never wait for numbers that are missing before them, described by what they are an
+    /// answer to: a packet from the peer is one if a selector matches it with source and destination exchanged.
+    pub prompt: Vec<Selector>,
     /// The settings of the reorder buffer.
     pub reorder: reorder::Config,
     /// True if it carries the multicast, broadcast and link-local packets of its device. At most
@@ -113,12 +116,16 @@ pub enum Direction {
     Both,
 }
 
-/// The treatment of packets that are lost, of a connection with [`Mapping::Adaptive`].
+/// The treatment of packets that are lost: of those that are sent with [`Mapping::Adaptive`], and of those that are
+/// received from a peer that sends in this way.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Repair {
-    /// Packets are sent again as soon as they are known to be lost, where the peer asks for them.
+    /// Packets are sent again as soon as they are known to be lost, where the peer asks for them. Bulk flows wait
+    /// for what is sent again; what is wanted at once does not.
     #[default]
     Auto,
+    /// Packets are sent again as in `Auto`, and every packet that is received waits for those before it.
+    All,
     /// Packets are not sent again.
     Off,
 }

@@ -2,6 +2,7 @@
 
 mod adaptive;
 mod checks;
+mod classes;
 mod members;
 mod protection;
 mod sealing;
@@ -13,6 +14,7 @@ use mpt_wire::mss::{self, ChecksumState};
 use mpt_wire::{ecn, gre, ip};
 use smallvec::SmallVec;
 
+use self::classes::class_of;
 pub(crate) use self::protection::UNORDERED;
 use self::protection::{Protection, can_number, sealed_gre};
 use self::sizes::SegmentSizes;
@@ -366,7 +368,9 @@ impl<P: Copy> Connection<P> {
         }
         path.received.add(1, summary.total_len as u64);
         let class = match &self.reorder {
-            Some(reorder) if reorder.classifies() => Class::of(&summary, inner),
+            Some(reorder) if reorder.classifies() => {
+                class_of(&self.config.prompt, self.config.repair, &summary, inner)
+            }
             _ if summary.protocol == ip::protocol::TCP => Class::Payload { flow: 0 },
             _ => Class::Other,
         };

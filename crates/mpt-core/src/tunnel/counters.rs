@@ -137,6 +137,11 @@ counters! {
         /// Sealed packets that were lost and not sent again, because what was kept is not what was
         /// sealed under their number.
         repair_differs,
+        /// Missing packets of which the peer has said that it will not send them again, so that nothing
+        /// waits for them; one of which it has said so again counts again.
+        refused_by_peer,
+        /// Numbers of which the peer has said so although they are not within reach of what is missing.
+        refusals_ignored,
     }
 }
 

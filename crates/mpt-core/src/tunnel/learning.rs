@@ -6,7 +6,7 @@ use smallvec::SmallVec;
 
 use super::Tunnels;
 use super::connection::index;
-use crate::adaptive::{Lack, PeerReport};
+use crate::adaptive::{Lack, PeerReport, Ranges};
 use crate::feedback::Observer;
 use crate::reorder::Losses;
 use crate::session::RttEstimate;
@@ -105,9 +105,30 @@ impl<P: Copy> Tunnels<P> {
         let Some(connection) = self.connections.get_mut(index(id)).and_then(Option::as_mut) else {
             return;
         };
-        if let Some(adaptive) = &mut connection.tally.adaptive {
-            adaptive.handle_missing(now, lack);
+        if connection.handle_missing(now, lack) {
             self.may_depart(id);
+        }
+    }
+
+    /// Takes the numbers of a connection of which the peer is to be told that they will not come.
+    pub(crate) fn take_refusals(&mut self, id: ConnectionId) -> Ranges {
+        let adaptive = self.connection_mut(id).and_then(|it| it.tally.adaptive.as_mut());
+        adaptive.map(|adaptive| adaptive.take_refusals()).unwrap_or_default()
+    }
+
+    /// The peer of a connection will not send these numbers again: first number and count.
+    pub(crate) fn refuse(
+        &mut self,
+        now: Instant,
+        id: ConnectionId,
+        ranges: impl Iterator<Item = (u32, u16)>,
+    ) {
+        let Some(connection) = self.connections.get_mut(index(id)).and_then(Option::as_mut) else {
+            return;
+        };
+        connection.refuse(now, ranges);
+        if let Some(time) = connection.next_timeout() {
+            self.timers.set_no_later(id.0, time);
         }
     }
 

@@ -64,6 +64,7 @@ pub fn connection(paths: Vec<PathConfig>) -> ConnectionConfig {
         direction: Direction::Both,
         mapping: Mapping::Packet,
         repair: mpt_core::Repair::Auto,
+        prompt: Vec::new(),
         reorder: reorder::Config {
             window: 64,
             max_delay: Duration::from_millis(300),

@@ -255,6 +255,7 @@ pub(super) fn connection(side: Side, setup: &Setup) -> ConnectionConfig {
         direction: Direction::Both,
         mapping: setup.mapping,
         repair: mpt_core::Repair::Auto,
+        prompt: Vec::new(),
         reorder: reorder::Config::default(),
         multicast: false,
         copy_dscp: false,

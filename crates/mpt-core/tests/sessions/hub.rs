@@ -401,6 +401,7 @@ pub fn connection(
         direction: Direction::Both,
         mapping: Mapping::Packet,
         repair: mpt_core::Repair::Auto,
+        prompt: Vec::new(),
         reorder: reorder::Config::default(),
         multicast: false,
         copy_dscp: false,

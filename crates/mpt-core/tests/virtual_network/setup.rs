@@ -172,6 +172,7 @@ impl Setup {
             direction: Direction::Both,
             mapping: self.mapping,
             repair: mpt_core::Repair::Auto,
+            prompt: Vec::new(),
             reorder: self.reorder,
             multicast: false,
             copy_dscp: false,

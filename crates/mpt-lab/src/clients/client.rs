@@ -242,6 +242,7 @@ fn connection(number: u16) -> ConnectionConfig {
         direction: Direction::Both,
         mapping: Mapping::Packet,
         repair: mpt_core::Repair::Auto,
+        prompt: Vec::new(),
         // Nothing is delivered, so nothing is put in order.
         reorder: reorder::Config {
             window: 0,

@@ -97,6 +97,7 @@ pub(super) fn connection(side: usize, plan: &TunnelPlan) -> ConnectionConfig {
         direction: Direction::Both,
         mapping: plan.mapping,
         repair: mpt_core::Repair::Auto,
+        prompt: Vec::new(),
         reorder: plan.reorder,
         multicast: false,
         copy_dscp: false,

@@ -26,6 +26,7 @@
 //! 14 Missing    n x { first u32, count u16 }
 //! 15 Kept       from u32, loss u16
 //! 16 Survey     probes u16
+//! 17 Refused    n x { first u32, count u16 }
 //! ```
 //!
 //! A frame ends with its last message. Types that are not known are skipped, so that a later
@@ -80,6 +81,7 @@ pub(super) mod kind {
     pub(in super::super) const MISSING: u8 = 14;
     pub(in super::super) const KEPT: u8 = 15;
     pub(in super::super) const SURVEY: u8 = 16;
+    pub(in super::super) const REFUSED: u8 = 17;
 }
 
 /// Why the bytes of a frame are not messages. They were authenticated: the peer is at fault.
@@ -200,6 +202,8 @@ pub enum Message<'a> {
         /// none is known to have lost any.
         loss: u16,
     },
+    /// Answers [`Missing`](Message::Missing): these data packets are lost, and will not be sent again.
+    Refused(Entries<'a, MissingEntry>),
     /// Behind a [`Probe`](Message::Probe): asks whether that many more may follow in quick succession. Behind an
     /// [`Echo`](Message::Echo): they may.
     Survey {
@@ -510,6 +514,7 @@ impl<'a> Message<'a> {
                 let body: [u8; 6] = exactly(body)?;
                 Message::Kept { from: u32_at(&body, 0), loss: u16_at(&body, 4) }
             }
+            kind::REFUSED => Message::Refused(Entries::new(body)?),
             kind::SURVEY => Message::Survey { probes: u16::from_be_bytes(exactly(body)?) },
             _ => return Ok(None),
         }))

@@ -97,6 +97,7 @@ impl<'a> Writer<'a> {
             }
             Message::Received(entries) => self.push_entries(kind::RECEIVED, &[], entries.iter()),
             Message::Missing(entries) => self.push_entries(kind::MISSING, &[], entries.iter()),
+            Message::Refused(entries) => self.push_entries(kind::REFUSED, &[], entries.iter()),
             Message::Kept { from, loss } => {
                 self.append(kind::KEPT, &from.to_be_bytes(), &loss.to_be_bytes())
             }
@@ -178,6 +179,18 @@ impl<'a> Writer<'a> {
         entries: impl Iterator<Item = MissingEntry>,
     ) -> Result<(), Full> {
         self.push_what_fits(kind::MISSING, &[], entries)
+    }
+
+    /// Appends [`Refused`](Message::Refused) with as many entries as fit.
+    ///
+    /// # Errors
+    ///
+    /// [`Full`] if not even the message without entries fits.
+    pub fn push_refused(
+        &mut self,
+        entries: impl Iterator<Item = MissingEntry>,
+    ) -> Result<(), Full> {
+        self.push_what_fits(kind::REFUSED, &[], entries)
     }
 
     fn push_entries<E: Entry>(

@@ -95,6 +95,7 @@ pub(crate) fn snapshot() -> Snapshot {
             in_order: 9_000,
             after_gap: 10,
             late: 2,
+            ahead: 0,
             duplicate: 0,
             overflow: 0,
             stray: 0,

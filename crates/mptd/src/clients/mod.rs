@@ -402,6 +402,7 @@ fn connection(client: &config::Client, name: &str, key: u32, request: &Create) -
         device: client.device.clone(),
         networks: Vec::new(),
         selectors: Vec::new(),
+        prompt: Vec::new(),
         key: Some(key),
         requested_key: None,
         sequence: request.sequence,

@@ -328,6 +328,7 @@ fn show_reorder(config: &config::Reorder, connection: &Connection<PacketRef>) ->
         in_order: counters.in_order,
         after_gap: counters.after_gap,
         late: counters.late,
+        ahead: counters.ahead,
         duplicate: counters.duplicate,
         overflow: counters.overflow,
         stray: counters.stray,

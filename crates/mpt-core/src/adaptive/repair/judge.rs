@@ -75,8 +75,14 @@ impl Lack<'_> {
 
 impl Adaptive {
     /// The peer says what it misses.
-    pub(crate) fn handle_missing(&mut self, now: Instant, lack: &Lack<'_>) {
+    pub(crate) fn handle_missing(
+        &mut self,
+        now: Instant,
+        lack: &Lack<'_>,
+        can_repeat: &mut impl FnMut(u32) -> bool,
+    ) {
         let now = self.micros(now);
+        self.repairs.refusals.clear();
         for &(slot, number) in lack.highest {
             self.note_delivered(slot, number);
         }
@@ -101,11 +107,13 @@ impl Adaptive {
         let mut judged = 0;
         for &(first, count) in lack.missing {
             let (mut number, mut left) = (Sequence(first), i64::from(count));
-            let Some(from) = self.keeper.from() else {
-                self.repairs.unknown += u64::from(count);
-                continue;
-            };
+            // Nothing may be kept, and nothing may ever have been sent.
+            let from = self.keeper.from().unwrap_or(self.next_number);
             let before = i64::from(Sequence(from).ahead_of(number)).clamp(0, left);
+            for offset in 0..(before as u32).min(JUDGED - judged) {
+                judged += 1;
+                self.refuse_if_lost(at, number + offset);
+            }
             (number, left) = (number + before as u32, left - before);
             let known = i64::from(Sequence(self.next_number).ahead_of(number)).clamp(0, left);
             self.repairs.unknown += (before + left - known).unsigned_abs();
@@ -114,7 +122,7 @@ impl Adaptive {
                     return;
                 }
                 judged += 1;
-                self.judge(now, at, number + offset);
+                self.judge(now, at, number + offset, can_repeat);
             }
         }
         self.watch(at, lack);
@@ -222,7 +230,8 @@ impl Adaptive {
                 ranges.peek().is_some_and(|&(first, _)| !Sequence(first).is_after(lost.number));
             let told = lost.left >= now - AGE;
             let came = told && !misses && lost.number.is_before(covered);
-            if came {
+            // The peer no longer asks for what it was told will not come.
+            if came && !matches!(lost.state, State::GivenUp) {
                 let base = |path: &Sender| path.model.base_delay();
                 // Before a repair can have come it was the packet itself.
                 let itself = match lost.state {
@@ -250,20 +259,39 @@ impl Adaptive {
         }
     }
 
+    /// A number is missing that is not kept. The peer is told that it will not come, unless it may still be under
+    /// way, or was not sent.
+    fn refuse_if_lost(&mut self, at: Option<i64>, number: Sequence) {
+        let Some(Sent { slot, time: left, .. }) = self.log.find(number.0) else { return };
+        if self.is_lost(at, Some(number), slot, left) {
+            self.repairs.refusals.push(number);
+        }
+    }
+
     /// Decides whether a number that is missing is sent again.
-    fn judge(&mut self, now: i64, at: Option<i64>, number: Sequence) {
+    fn judge(
+        &mut self,
+        now: i64,
+        at: Option<i64>,
+        number: Sequence,
+        can_repeat: &mut impl FnMut(u32) -> bool,
+    ) {
         match self.repairs.find(number) {
             Ok(&mut Lost { tries, state, .. }) => {
-                let again = match state {
-                    State::Pending => false,
-                    State::Sent { slot, time } => {
-                        tries < TRIES && self.is_lost(at, None, slot, time)
-                    }
-                    State::Refused { until } => now >= until,
+                let next = match state {
+                    State::Pending => return,
+                    State::Sent { slot, time } if !self.is_lost(at, None, slot, time) => return,
+                    State::Sent { .. } if tries < TRIES => State::Pending,
+                    State::Sent { .. } | State::GivenUp => State::GivenUp,
+                    State::Refused { until } if now < until => return,
+                    State::Refused { .. } => State::Pending,
                 };
-                if again && let Ok(lost) = self.repairs.find(number) {
-                    lost.state = State::Pending;
-                    self.repairs.pending.push_back(number.0);
+                if let Ok(lost) = self.repairs.find(number) {
+                    lost.state = next;
+                }
+                match next {
+                    State::Pending => self.repairs.pending.push_back(number.0),
+                    _ => self.repairs.refusals.push(number),
                 }
             }
             Err(place) => {
@@ -271,15 +299,20 @@ impl Adaptive {
                 if !self.is_lost(at, Some(number), slot, left) || self.repairs.lost.len() >= MOST {
                     return;
                 }
-                let Some(kept) = self.keeper.find(number.0) else { return };
+                let Some(kept) = self.keeper.find(number.0) else {
+                    return self.repairs.refusals.push(number);
+                };
                 if let Some(Some(path)) = self.paths.get_mut(usize::from(slot)) {
                     path.repairs.lost += 1;
                     let bytes = f64::from(kept.bytes + path.overhead);
                     self.repairs.tokens = (self.repairs.tokens + PER_LOST * bytes).min(BURST);
                 }
-                let lost = Lost { number, slot, left, tries: 0, state: State::Pending };
-                self.repairs.lost.insert(place, lost);
-                self.repairs.pending.push_back(number.0);
+                let state = if can_repeat(number.0) { State::Pending } else { State::GivenUp };
+                self.repairs.lost.insert(place, Lost { number, slot, left, tries: 0, state });
+                match state {
+                    State::Pending => self.repairs.pending.push_back(number.0),
+                    _ => self.repairs.refusals.push(number),
+                }
             }
         }
     }

@@ -22,6 +22,8 @@ struct Scene {
     sent: BTreeMap<u32, (u32, u16)>,
     resent_bytes: u64,
     sent_bytes: u64,
+    /// Nothing can be sealed again.
+    keys_gone: bool,
 }
 
 impl Scene {
@@ -49,7 +51,13 @@ impl Scene {
             sent: BTreeMap::new(),
             resent_bytes: 0,
             sent_bytes: 0,
+            keys_gone: false,
         }
+    }
+
+    /// What the peer is to be told will not come.
+    fn refusals(&mut self) -> Vec<(u32, u16)> {
+        self.adaptive.take_refusals().to_vec()
     }
 
     /// Sends the next packet; gives its number.
@@ -98,7 +106,7 @@ impl Scene {
     fn miss(&mut self, highest: &[(u16, u32)], missing: &[(u32, u16)]) -> Vec<(u32, Vec<u16>)> {
         let (time, complete) = (self.clock(), missing.len() < 32);
         let lack = Lack { clock: 1, time, highest, missing, complete };
-        self.adaptive.handle_missing(self.now, &lack);
+        self.adaptive.handle_missing(self.now, &lack, &mut |_| !self.keys_gone);
         self.resent()
     }
 
@@ -249,7 +257,7 @@ fn a_peer_whose_clock_begins_anew_is_heard() {
     scene.adaptive.handle_report(scene.now, &report);
     let lack =
         Lack { clock: 2, time: 9, highest: &[(0, later)], missing: &[(lost, 1)], complete: true };
-    scene.adaptive.handle_missing(scene.now, &lack);
+    scene.adaptive.handle_missing(scene.now, &lack, &mut |_| true);
     assert_eq!(scene.resent(), [(lost, vec![0])]);
 }
 
@@ -277,6 +285,89 @@ fn what_was_never_sent_or_is_not_kept_is_not_sent() {
     assert_eq!(scene.miss(&[], &[(0, 900)]), [], "before the first number");
     assert_eq!(scene.adaptive.asked_in_vain(), u64::from(u16::MAX) + 9 + 5 + 900);
     assert_eq!(scene.counters(), RepairCounters::default());
+}
+
+#[test]
+fn what_is_lost_and_not_kept_is_refused_at_once() {
+    for start in [0, u32::MAX - 61] {
+        let mut scene = Scene::new(1, start);
+        scene.warm_up();
+        let lost = [scene.send(), scene.send()];
+        let (later, under_way) = (scene.send(), scene.send());
+        scene.adaptive.forget_kept();
+        let missing = [(lost[0], 2), (under_way, 1)];
+        assert_eq!(scene.miss(&[(0, lost[0].wrapping_sub(1))], &missing), []);
+        assert_eq!(scene.refusals(), [], "all of them may be under way");
+        assert_eq!(scene.miss(&[(0, later)], &missing), []);
+        assert_eq!(scene.refusals(), [(lost[0], 2)], "from {start}");
+        // The answer may have been lost.
+        assert_eq!(scene.miss(&[(0, later)], &missing), []);
+        assert_eq!(scene.refusals(), [(lost[0], 2)]);
+        assert_eq!(scene.adaptive.refusals_told(), 4);
+    }
+}
+
+#[test]
+fn what_was_never_sent_is_not_refused() {
+    let mut scene = Scene::new(1, 1_000);
+    scene.warm_up();
+    let next = scene.number;
+    let vain = [(900, 50), (next, 9), (next.wrapping_add(1 << 31), 5)];
+    assert_eq!(scene.miss(&[(0, next.wrapping_add(1 << 30))], &vain), []);
+    assert_eq!(scene.refusals(), []);
+}
+
+#[test]
+fn what_was_sealed_under_keys_that_are_gone_is_refused_at_once() {
+    let mut scene = Scene::new(1, 0);
+    scene.warm_up();
+    let (lost, later) = (scene.send(), scene.send());
+    scene.keys_gone = true;
+    for _ in 0..2 {
+        assert_eq!(scene.miss(&[(0, later)], &[(lost, 1)]), []);
+        assert_eq!(scene.refusals(), [(lost, 1)]);
+    }
+    // The peer gives it up: that is no sign that it has come.
+    assert_eq!(scene.miss(&[(0, later)], &[]), []);
+    let RepairCounters { lost, repaired, late, .. } = scene.counters();
+    assert_eq!((lost, repaired, late), (1, 0, 0));
+}
+
+#[test]
+fn what_was_tried_three_times_is_refused() {
+    let mut scene = Scene::new(1, 0);
+    scene.warm_up();
+    let (lost, mut later) = (scene.send(), scene.send());
+    let mut tries = 0;
+    for _ in 0..40 {
+        let resent = scene.miss(&[(0, later)], &[(lost, 1)]);
+        tries += resent.len();
+        let refusals = scene.refusals();
+        if !refusals.is_empty() {
+            assert_eq!((refusals, tries), (vec![(lost, 1)], 3));
+            return;
+        }
+        scene.now += Duration::from_millis(30);
+        later = scene.send();
+    }
+    panic!("never refused, after {tries} tries");
+}
+
+#[test]
+fn what_the_budget_does_not_allow_in_time_is_refused() {
+    let mut scene = Scene::new(1, 0);
+    scene.warm_up();
+    // Each number is judged lost again and again, until nothing is left for another try.
+    let lost: Vec<u32> = (0..100).map(|_| scene.send()).collect();
+    let mut refused = 0;
+    for _ in 0..30 {
+        let later = scene.send();
+        scene.now += Duration::from_millis(30);
+        scene.miss(&[(0, later)], &[(lost[0], 100)]);
+        refused += scene.refusals().iter().map(|&(_, count)| u64::from(count)).sum::<u64>();
+    }
+    assert!(scene.counters().refused > 0, "{:?}", scene.counters());
+    assert!(refused > 0, "{:?}", scene.counters());
 }
 
 #[test]

@@ -115,7 +115,7 @@ impl<P: Copy> EqualizedBuffer<P> {
         if self.equalizer.is_idle() {
             self.buffer.receive(now, path, sequence, packet, sink);
         } else {
-            self.receive_equalized(now, path, sequence, packet, class.is_tcp(), sink);
+            self.receive_equalized(now, path, sequence, packet, class.is_timed(), sink);
         }
     }
 
@@ -158,6 +158,15 @@ impl<P: Copy> EqualizedBuffer<P> {
         self.buffer.set_repair_time(time.unwrap_or_default());
         if let Some(playout) = &mut self.playout {
             playout.set_repair_time(time.unwrap_or_default(), losses);
+        }
+    }
+
+    /// The peer will not send `count` numbers again, from `first` on: they are not waited for any more,
+    /// from the next [`Self::handle_timeout`] on. Returns how many of them are within reach.
+    pub(crate) fn refuse(&mut self, now: Instant, first: u32, count: u32) -> u32 {
+        match self.playout.as_mut().filter(|_| self.playing) {
+            Some(playout) => playout.refuse(Sequence(first), count),
+            None => self.buffer.refuse(now, first, count),
         }
     }
 
@@ -229,11 +238,11 @@ impl<P: Copy> EqualizedBuffer<P> {
         path: usize,
         sequence: u32,
         packet: P,
-        tcp: bool,
+        timed: bool,
         sink: &mut impl Sink<P>,
     ) {
         self.release(now, sink);
-        let early = tcp || self.buffer.config().equalize == Equalize::All;
+        let early = timed || self.buffer.config().equalize == Equalize::All;
         let Some(release) = self.equalizer.release_of(now, path, early) else {
             self.buffer.receive(now, path, sequence, packet, sink);
             return;

@@ -53,6 +53,11 @@ impl<P: Copy> EqualizedBuffer<P> {
         let Some(playout) = &mut self.playout else { return };
         if !self.playing {
             playout.sample(now, path, number, class);
+            if playout.is_wanted_at_once(now, class)
+                && self.buffer.receive_ahead(now, path, number, packet, sink)
+            {
+                return;
+            }
             return self.receive_lined(now, path, sequence, packet, class, sink);
         }
         match playout.arrive(now, path, number, class) {

@@ -1,6 +1,7 @@
 //! What a packet is to the play-out: whether it waits, and whose order it keeps.
 
-use mpt_wire::{ip, tcp};
+use mpt_wire::ip::{self, protocol};
+use mpt_wire::tcp;
 
 /// What a packet is to the play-out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,19 +18,32 @@ pub enum Class {
     },
     /// A TCP segment without payload: its order among those of its flow matters.
     Acknowledgement,
-    /// Anything else: it is wanted at once.
+    /// A packet of a flow that is not TCP. It is wanted at once, unless the flow is a bulk flow and packets come when
+    /// the paths bring them.
+    Datagram {
+        /// A hash of its flow.
+        flow: u32,
+        /// It is so large that a bulk flow may consist of such packets.
+        large: bool,
+    },
+    /// It is wanted at once, whatever its flow is.
     Other,
+    /// It keeps its place among all packets, whatever it is.
+    Ordered,
 }
 
-/// IP protocol number of TCP.
-const TCP: u8 = 6;
+/// Packets of bulk flows that are not TCP have so many bytes or more: voice has fewer.
+const LARGE: usize = 500;
 
 impl Class {
     /// The class of an inner packet.
     #[must_use]
     pub fn of(summary: &ip::Summary, packet: &[u8]) -> Self {
-        if summary.protocol != TCP || summary.fragment {
-            return Self::Other;
+        let flow = || (summary.flow_hash(0) >> 32) as u32;
+        match summary.protocol {
+            protocol::ICMP | protocol::ICMPV6 => return Self::Other,
+            protocol::TCP if !summary.fragment => {}
+            _ => return Self::Datagram { flow: flow(), large: summary.total_len >= LARGE },
         }
         let Some(segment) = packet.get(summary.transport..summary.total_len) else {
             return Self::Other;
@@ -38,16 +52,17 @@ impl Class {
         let payload = segment.len() > usize::from(offset >> 4) * 4;
         let flags = tcp::Flags(flags.into());
         if payload || flags.contains(tcp::Flags::SYN | tcp::Flags::ACK) {
-            Self::Payload { flow: (summary.flow_hash(0) >> 32) as u32 }
+            Self::Payload { flow: flow() }
         } else {
             Self::Acknowledgement
         }
     }
 
-    /// Whether it belongs to a TCP connection.
+    /// Returns true if the time at which it is delivered matters to its sender: it belongs to a TCP connection, or
+    /// keeps its place among all packets.
     #[must_use]
-    pub const fn is_tcp(self) -> bool {
-        !matches!(self, Self::Other)
+    pub const fn is_timed(self) -> bool {
+        !matches!(self, Self::Other | Self::Datagram { .. })
     }
 }
 
@@ -60,7 +75,7 @@ mod tests {
         let mut packet = vec![0; 40 + payload];
         let len = (packet.len() as u16).to_be_bytes();
         packet[..4].copy_from_slice(&[0x45, 0, len[0], len[1]]);
-        (packet[8], packet[9]) = (64, TCP);
+        (packet[8], packet[9]) = (64, protocol::TCP);
         packet[12..20].copy_from_slice(&[10, 0, 0, 1, 10, 0, 0, 2]);
         (packet[32], packet[33]) = (5 << 4, flags);
         let summary = ip::Summary::parse(&packet).expect("an IPv4 packet");

@@ -9,6 +9,7 @@
 //! What is not bulk is delivered as it comes, and marked, so that its copies are known.
 
 mod class;
+mod datagrams;
 mod flows;
 mod hold;
 mod passed;
@@ -19,13 +20,15 @@ use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
 pub use self::class::Class;
+use self::datagrams::Datagrams;
 use self::flows::{Flows, Wait};
 pub use self::hold::Losses;
 use self::hold::{Hold, Probed};
 use self::passed::Passed;
 use self::send_times::SendTimes;
 use self::under_way::UnderWay;
-use super::ring::Ring;
+use super::refused::Refused;
+use super::ring::{Ring, State};
 use crate::sequence::Sequence;
 
 /// Numbers ahead of the first one that has not been played out that can wait.
@@ -90,6 +93,7 @@ pub(crate) struct PlayOut<P> {
     times: SendTimes,
     hold: Hold,
     flows: Flows,
+    datagrams: Datagrams,
     /// The first number that has not been played out.
     front: Sequence,
     /// Numbers before this one are played out when their turn comes.
@@ -100,6 +104,8 @@ pub(crate) struct PlayOut<P> {
     hurried: VecDeque<Waiting<P>>,
     /// Numbers from `front` on that were delivered.
     passed: Passed,
+    /// Numbers from `front` on that the peer will not send again.
+    refused: Refused,
     /// When the last packet came that was to wait, or might have been.
     waited: i64,
     /// What is still to come on the paths.
@@ -121,12 +127,14 @@ impl<P: Copy> PlayOut<P> {
             times: SendTimes::default(),
             hold: Hold::default(),
             flows: Flows::new(),
+            datagrams: Datagrams::default(),
             front: Sequence(0),
             target: Sequence(0),
             bulk: Ring::new(),
             acknowledgements: Ring::new(),
             hurried: VecDeque::new(),
             passed: Passed::default(),
+            refused: Refused::default(),
             waited: i64::MIN / 2,
             under_way: UnderWay::default(),
             samples: Vec::new(),
@@ -198,6 +206,7 @@ impl<P: Copy> PlayOut<P> {
     pub(crate) fn update_hold(&mut self, now: Instant) {
         let micros = self.micros(now);
         let idle = micros - self.waited > IDLE;
+        self.refused.forget_before(self.front);
         self.hold.update(micros, idle);
         self.flows.set_hold(self.extra().as_micros() as i64);
     }
@@ -232,6 +241,7 @@ impl<P: Copy> PlayOut<P> {
                 self.passed.clear();
             }
             self.flows.rest();
+            self.datagrams.rest();
             self.hold.rest();
             self.samples = Vec::new();
             self.bulk.shrink();
@@ -243,6 +253,7 @@ impl<P: Copy> PlayOut<P> {
     pub(super) fn begin(&mut self, first: Sequence) {
         (self.front, self.target) = (first, first);
         self.passed.clear();
+        self.refused.clear();
     }
 
     /// The peer's numbers begin anew.
@@ -289,7 +300,8 @@ impl<P: Copy> PlayOut<P> {
                     || self.due_acknowledgement(number, self.guess(path, micros))
                         > micros + TOGETHER
             }
-            Class::Other => false,
+            Class::Datagram { .. } | Class::Other => false,
+            Class::Ordered => true,
         };
         if waits {
             Turn::Waits
@@ -311,7 +323,7 @@ impl<P: Copy> PlayOut<P> {
         class: Class,
     ) -> i64 {
         let micros = self.micros(now);
-        if class.is_tcp() {
+        if class.is_timed() {
             self.waited = micros;
         }
         self.under_way.came(path, number);
@@ -321,6 +333,19 @@ impl<P: Copy> PlayOut<P> {
             self.samples.push((path, number, micros));
         }
         micros
+    }
+
+    /// Returns true if a packet does not wait for numbers that are missing before it, where packets are
+    /// put in order as they come.
+    pub(super) fn is_wanted_at_once(&mut self, now: Instant, class: Class) -> bool {
+        match class {
+            Class::Datagram { flow, large } => {
+                let micros = self.micros(now);
+                !self.datagrams.is_bulk(micros, flow, large)
+            }
+            Class::Other => true,
+            Class::Payload { .. } | Class::Acknowledgement | Class::Ordered => false,
+        }
     }
 
     /// The packet that [`Self::arrive`] has let pass is delivered.
@@ -345,7 +370,7 @@ impl<P: Copy> PlayOut<P> {
             Class::Acknowledgement => &mut self.acknowledgements,
             _ => &mut self.bulk,
         };
-        ring.insert(self.front, number, waiting, 0, false);
+        ring.insert(self.front, number, waiting, 0, State::Waits);
     }
 
     /// What waits of a flow, up to this number, is wanted at once.
@@ -398,16 +423,23 @@ impl<P: Copy> PlayOut<P> {
         let mut from = self.front;
         for _ in 0..LOOKED_AT {
             let Some(other) = self.passed.first_other(from, number) else { return false };
-            if !self.acknowledgements.contains(self.front, other) {
-                return true;
-            }
-            from = other.next();
+            from = match self.refused.end_of(other) {
+                Some(end) => end.earlier(number),
+                None if self.acknowledgements.contains(self.front, other) => other.next(),
+                None => return true,
+            };
         }
         true
     }
 
     fn due_acknowledgement(&self, number: Sequence, guess: i64) -> i64 {
         self.left(number, guess) + self.hold.shortest().unwrap_or(i64::MIN / 2)
+    }
+
+    /// The peer will not send `count` numbers again, from `first` on: what comes behind them does not
+    /// wait for them any more. Returns how many of them are within reach.
+    pub(super) fn refuse(&mut self, first: Sequence, count: u32) -> u32 {
+        self.refused.insert(self.front, first, count)
     }
 
     /// When something is due; `None` while nothing waits.

@@ -26,6 +26,8 @@ const INTERVAL: Duration = Duration::from_millis(5);
 const AT_ONCE: Duration = Duration::from_millis(1);
 /// The peer says again and again what it keeps; when it no longer does, it is not asked after this time.
 const KEPT_FOR: Duration = Duration::from_secs(2);
+/// Time between two answers that say what will not come. The peer asks again for what it was not told of.
+const BETWEEN_REFUSALS: Duration = Duration::from_millis(4);
 /// Of the bytes that come, one in so many may be spent on asking.
 const SHARE: u64 = 100;
 /// Bytes that may be spent on asking at once.
@@ -184,6 +186,7 @@ impl Session {
     }
 
     /// The peer asks for what it misses.
+    #[expect(clippy::too_many_arguments, reason = "a message is all of that")]
     pub(super) fn handle_missing<P: Copy>(
         &mut self,
         now: Instant,
@@ -191,6 +194,7 @@ impl Session {
         (clock, time): (u32, u32),
         received: &Entries<'_, ReceivedEntry>,
         missing: &Entries<'_, MissingEntry>,
+        shared: &mut Shared,
         tunnels: &mut Tunnels<P>,
     ) {
         let Some(id) = self.connection else { return };
@@ -206,6 +210,44 @@ impl Session {
             missing.iter().take(MOST_MISSING).map(|entry| (entry.first, entry.count)).collect();
         let lack = Lack { clock, time, highest: &highest, missing: &missing, complete };
         tunnels.handle_missing(now, id, &lack);
+        self.refuse(now, id, shared, tunnels);
+    }
+
+    /// Tells the peer at once which of the numbers that it misses will not come.
+    fn refuse<P: Copy>(
+        &mut self,
+        now: Instant,
+        id: ConnectionId,
+        shared: &mut Shared,
+        tunnels: &mut Tunnels<P>,
+    ) {
+        if self.learning.refused.is_some_and(|at| now < at + BETWEEN_REFUSALS) {
+            return;
+        }
+        let refusals = tunnels.take_refusals(id);
+        if refusals.is_empty() {
+            return;
+        }
+        let Some((place, wire_id, destination)) = self.quickest_way(now) else { return };
+        self.learning.refused = Some(now);
+        let write = |_: &mut Self, writer: &mut Writer<'_>, _: &mut _| {
+            let entries = refusals.iter().map(|&(first, count)| MissingEntry { first, count });
+            writer.push_refused(entries).is_ok()
+        };
+        self.send(shared, place, wire_id, destination, write, MAX_PAYLOAD_LEN);
+    }
+
+    /// The peer says what it will not send again.
+    pub(super) fn handle_refused<P: Copy>(
+        &self,
+        now: Instant,
+        refused: &Entries<'_, MissingEntry>,
+        tunnels: &mut Tunnels<P>,
+    ) {
+        if let Some(id) = self.connection {
+            let ranges = refused.iter().take(MOST_MISSING);
+            tunnels.refuse(now, id, ranges.map(|entry| (entry.first, entry.count)));
+        }
     }
 
     /// A path has fallen quiet: the peer is told what was sent, so that it misses what is lost.

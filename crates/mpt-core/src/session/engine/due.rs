@@ -14,6 +14,8 @@ pub(super) struct Learning {
     pub(super) reports: Option<Reports>,
     /// What the peer is asked for.
     pub(super) asking: Option<Asking>,
+    /// When the peer was last told what will not come.
+    pub(super) refused: Option<Instant>,
 }
 
 #[derive(Clone, Copy, Debug)]

@@ -199,7 +199,8 @@ impl Session {
             ..
         } = &wanted
         {
-            self.handle_missing(now, ours, (*clock, *time), received, missing, tunnels);
+            let clock = (*clock, *time);
+            self.handle_missing(now, ours, clock, received, missing, shared, tunnels);
         }
         if let Some(sent_up_to) = &wanted.sent_up_to {
             self.handle_sent_up_to(ours, sent_up_to.iter(), tunnels);
@@ -332,6 +333,7 @@ impl Session {
                 wanted.sent_up_to = Some(entries);
             }
             Message::Missing(entries) => wanted.missing = Some(entries),
+            Message::Refused(entries) => self.handle_refused(now, &entries, tunnels),
             Message::Kept { from, loss } => {
                 wanted.kept = true;
                 self.handle_kept(now, from, loss, tunnels);

@@ -8,9 +8,13 @@ use mpt_wire::{ecn, ip};
 use super::members::member;
 use super::sizes::SegmentSizes;
 use super::{Connection, Envelope, Inner, Tally};
-use crate::adaptive::{Adaptive, Kept, Leaving, QueueState, RepairCounters, Resend, Tag, is_bulk};
+use crate::adaptive::{
+    Adaptive, Kept, Lack, Leaving, QueueState, RepairCounters, Resend, Tag, is_bulk,
+};
 use crate::path::{Estimate, Path, Paths, mtu};
 use crate::queue::Waiting;
+use crate::seal::Sealer;
+use crate::tunnel::counters::Remarks;
 use crate::tunnel::{InnerDrop, Transmit};
 use crate::{Mapping, PathId, Repair, StoreId};
 
@@ -104,11 +108,7 @@ impl<P: Copy> Connection<P> {
         if let Some(sealer) = sealer {
             remarks.repair_differs += sealer.take_differing();
         }
-        let can_repeat = |number| {
-            let can = !sealed || sealer.as_ref().is_some_and(|sealer| sealer.can_repeat(number));
-            remarks.repair_keys_gone += u64::from(!can);
-            can
-        };
+        let can_repeat = |number| can_repeat(sealed, sealer.as_deref(), remarks, number);
         if let Some(Resend { number, kept, tag, slots }) = adaptive.take_repair(now, can_repeat) {
             for slot in slots {
                 let id = self.slots[usize::from(slot)];
@@ -156,6 +156,29 @@ impl<P: Copy> Connection<P> {
         Some((packet, self.envelope_of(tag), released))
     }
 
+    /// The peer says what it misses. Returns whether this end repairs anything.
+    pub(crate) fn handle_missing(&mut self, now: Instant, lack: &Lack<'_>) -> bool {
+        let sealed = self.is_sealed();
+        let Tally { adaptive, sealer, remarks, .. } = &mut *self.tally;
+        let Some(adaptive) = adaptive else { return false };
+        let mut can_repeat = |number| can_repeat(sealed, sealer.as_deref(), remarks, number);
+        adaptive.handle_missing(now, lack, &mut can_repeat);
+        true
+    }
+
+    /// The peer will not send these numbers again: first number and count.
+    pub(crate) fn refuse(&mut self, now: Instant, ranges: impl Iterator<Item = (u32, u16)>) {
+        let (Some(reorder), remarks) = (&mut self.reorder, &mut self.tally.remarks) else { return };
+        for (first, count) in ranges {
+            let within = reorder.refuse(now, first, count.into());
+            if let Some(observer) = reorder.observer_mut() {
+                observer.refuse(first, count.into());
+            }
+            remarks.refused_by_peer += u64::from(within);
+            remarks.refusals_ignored += u64::from(u32::from(count) - within);
+        }
+    }
+
     fn envelope_of(&self, tag: Tag) -> Envelope {
         let Tag { protocol, outer_tos, flow_hash, .. } = tag;
         Envelope { gre: self.gre(protocol), outer_tos, flow_hash, stored: None }
@@ -199,6 +222,12 @@ impl<P: Copy> Connection<P> {
         paths.filter_map(|(slot, path)| Some((*self.slots.get(slot)?, path.repairs)))
     }
 
+    /// Returns how many numbers the peer was told will not be sent again; one that it was told of again
+    /// counts again.
+    pub fn refusals_told(&self) -> u64 {
+        self.tally.adaptive.as_ref().map_or(0, |adaptive| adaptive.refusals_told())
+    }
+
     /// Numbers that the peer has asked for again in vain: they are not kept, or were never sent.
     pub fn asked_in_vain(&self) -> u64 {
         self.tally.adaptive.as_ref().map_or(0, |adaptive| adaptive.asked_in_vain())
@@ -232,7 +261,14 @@ impl<P: Copy> Connection<P> {
     /// Has what is lost sent again, or no longer, as the configuration says.
     pub(crate) fn follow_repair(&mut self) {
         if let Some(adaptive) = &mut self.tally.adaptive {
-            adaptive.set_repair(self.config.repair == Repair::Auto);
+            adaptive.set_repair(self.config.repair != Repair::Off);
         }
     }
+}
+
+/// Returns true if the packet of a number can be sent again. Sealed packets cannot when their keys are gone.
+fn can_repeat(sealed: bool, sealer: Option<&Sealer>, remarks: &mut Remarks, number: u32) -> bool {
+    let can = !sealed || sealer.is_some_and(|sealer| sealer.can_repeat(number));
+    remarks.repair_keys_gone += u64::from(!can);
+    can
 }

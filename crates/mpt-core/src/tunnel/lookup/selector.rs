@@ -54,6 +54,23 @@ impl Selector {
         }
     }
 
+    /// Returns true if it matches what a packet is an answer to: the packet with source and
+    /// destination exchanged.
+    pub(crate) fn matches_answer(&self, packet: &Summary) -> bool {
+        let within = |range: Option<PortRange>, port: Option<u16>| {
+            range.is_none_or(|range| {
+                port.is_some_and(|port| (range.first..=range.last).contains(&port))
+            })
+        };
+        let (source_port, destination_port) = packet.ports.unzip();
+        self.destination.contains(&packet.source)
+            && self.source.is_none_or(|net| net.contains(&packet.destination))
+            && self.protocol.is_none_or(|protocol| protocol == packet.protocol)
+            && within(self.destination_ports, source_port)
+            && within(self.source_ports, destination_port)
+            && self.dscp.is_none_or(|dscp| dscp == packet.dscp())
+    }
+
     /// Higher wins. The fields in the order of their rank, the first in the highest bits.
     fn precedence(&self) -> u64 {
         let ports = |range: Option<PortRange>| range.map_or(0, |range| 65_537 - range.len());
@@ -363,6 +380,45 @@ impl<A: Copy + BitAnd<Output = A>> Key<A> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn net(text: &str) -> IpNet {
+        text.parse().unwrap()
+    }
+
+    #[test]
+    fn an_answer_is_known_by_what_it_answers() {
+        let selector = Selector {
+            source: Some(net("10.1.0.0/16")),
+            protocol: Some(17),
+            destination_ports: Some(PortRange::from(5060)),
+            dscp: Some(46),
+            ..Selector::to(net("10.2.0.0/16"))
+        };
+        let answer = Summary {
+            version: mpt_wire::ip::Version::V4,
+            source: "10.2.0.1".parse().unwrap(),
+            destination: "10.1.0.1".parse().unwrap(),
+            protocol: 17,
+            tos: 46 << 2,
+            transport: 20,
+            ports: Some((5060, 40_000)),
+            fragment: false,
+            flow_label: 0,
+            total_len: 200,
+        };
+        assert!(selector.matches_answer(&answer));
+        let ports = Some((40_000, 5060));
+        for other in [
+            Summary { source: answer.destination, destination: answer.source, ..answer },
+            Summary { destination: "10.3.0.1".parse().unwrap(), ..answer },
+            Summary { protocol: 6, ..answer },
+            Summary { ports, ..answer },
+            Summary { ports: None, fragment: true, ..answer },
+            Summary { tos: 0, ..answer },
+        ] {
+            assert!(!selector.matches_answer(&other), "{other:?}");
+        }
+    }
 
     #[test]
     fn a_range_is_the_union_of_its_blocks() {

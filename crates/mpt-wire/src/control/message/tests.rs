@@ -220,3 +220,15 @@ fn missing_numbers_are_written_and_read() {
     assert!(read.iter().eq(entries));
     assert_eq!(written(|writer| writer.push(&messages[0])), bytes);
 }
+
+#[test]
+fn numbers_that_will_not_come_are_written_and_read() {
+    let entries = [MissingEntry { first: u32::MAX, count: 2 }, MissingEntry { first: 7, count: 1 }];
+    let bytes = written(|writer| writer.push_refused(entries.into_iter()));
+    assert_eq!(bytes, [17, 0, 12, 255, 255, 255, 255, 0, 2, 0, 0, 0, 7, 0, 1]);
+    let messages = read(&bytes).expect("a message");
+    let [Message::Refused(entries_read)] = messages[..] else { panic!("{messages:?}") };
+    assert!(entries_read.iter().eq(entries));
+    assert_eq!(written(|writer| writer.push(&messages[0])), bytes);
+    assert_eq!(read(&[17, 0, 5, 0, 0, 0, 7, 0]), Err(Error::Length));
+}

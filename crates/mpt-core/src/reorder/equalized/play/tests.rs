@@ -3,7 +3,7 @@ use std::time::Duration;
 use proptest::prelude::*;
 
 use super::*;
-use crate::reorder::Config;
+use crate::reorder::{Config, Late, Losses};
 
 const BULK: Class = Class::Payload { flow: 7 };
 
@@ -219,6 +219,136 @@ fn what_has_passed_is_delivered_once_whatever_happens_meanwhile() {
 }
 
 #[test]
+fn what_is_wanted_at_once_gets_past_a_gap_where_packets_are_put_in_order_as_they_come() {
+    const VOICE: Class = Class::Datagram { flow: 9, large: false };
+    for urgent in [Class::Other, VOICE, Class::Datagram { flow: 9, large: true }] {
+        let mut receiver = Receiver::new([10, 12], 0);
+        receiver.window.set_repair_time(Some(ms(100)), Losses::None);
+        receiver.receive(10_000, 0, 0, BULK);
+        receiver.receive(11_000, 0, 2, urgent);
+        receiver.receive(11_100, 0, 3, BULK);
+        // A copy of what has passed, and what was missing.
+        receiver.receive(11_200, 1, 2, urgent);
+        assert_eq!(receiver.delivered(), [(10_000, 0), (11_000, 2)], "{urgent:?}");
+        assert_eq!(receiver.window.waiting(), 1);
+        receiver.receive(11_900, 1, 1, BULK);
+        receiver.run(1_000_000);
+        receiver.receive(1_000_000, 1, 2, urgent);
+        let delivered: Vec<u32> = receiver.delivered().iter().map(|&(_, n)| n).collect();
+        assert_eq!(delivered, [0, 2, 1, 3], "{urgent:?}");
+        let counters = receiver.window.buffer().counters();
+        let counts = (counters.ahead, counters.duplicate, counters.in_order, counters.packets());
+        assert_eq!(counts, (1, 2, 3, 6), "{urgent:?}");
+    }
+}
+
+#[test]
+fn what_has_passed_a_gap_is_still_followed_by_what_comes_in_time() {
+    let mut receiver = Receiver::new([10, 12], 0);
+    receiver.window.set_repair_time(Some(ms(100)), Losses::None);
+    receiver.receive(10_000, 0, 0, BULK);
+    for n in [2, 4, 6] {
+        receiver.receive(11_000, 0, n, Class::Other);
+    }
+    // A repair of what others have passed comes at its place among those that waited.
+    receiver.receive(12_000, 0, 7, BULK);
+    receiver.receive(40_000, 1, 3, BULK);
+    receiver.receive(41_000, 1, 1, Class::Other);
+    receiver.receive(42_000, 1, 5, BULK);
+    let delivered: Vec<u32> = receiver.delivered().iter().map(|&(_, n)| n).collect();
+    assert_eq!(delivered, [0, 2, 4, 6, 1, 3, 5, 7]);
+}
+
+#[test]
+fn a_bulk_flow_of_datagrams_keeps_its_order_where_packets_are_put_in_order_as_they_come() {
+    const BULK_UDP: Class = Class::Datagram { flow: 9, large: true };
+    let mut receiver = Receiver::new([10, 12], 0);
+    for n in 0..30 {
+        receiver.receive(10_000 + n * 1_000, 0, n as u32, BULK_UDP);
+    }
+    receiver.receive(41_000, 0, 31, BULK_UDP);
+    assert_eq!(receiver.delivered().len(), 30);
+    receiver.receive(41_500, 1, 30, BULK_UDP);
+    assert!(receiver.delivered().iter().map(|&(_, n)| n).eq(0..32));
+    assert_eq!(receiver.window.buffer().counters().ahead, 0);
+}
+
+#[test]
+fn with_strict_order_nothing_gets_past_a_gap() {
+    let mut receiver = Receiver::new([10, 12], 0);
+    let config = Config { late: Late::Drop, ..Config::default() };
+    receiver.window.set_config(receiver.start, config, &mut receiver.sink);
+    receiver.receive(10_000, 0, 0, BULK);
+    receiver.receive(11_000, 0, 2, Class::Other);
+    assert_eq!(receiver.delivered(), [(10_000, 0)]);
+}
+
+#[test]
+fn what_keeps_its_place_among_all_packets_waits_whatever_it_is() {
+    for (delays, due) in [([10, 60], 60_000), ([10, 12], 11_500)] {
+        let mut receiver = Receiver::new(delays, 0);
+        receiver.told(1_000, &[(0, 0), (1, 500), (2, 1_000)]);
+        receiver.receive(10_000, 0, 0, Class::Ordered);
+        receiver.receive(11_000, 0, 2, Class::Ordered);
+        receiver.receive(11_500, 1, 1, Class::Ordered);
+        receiver.run(1_000_000);
+        let delivered = receiver.delivered();
+        assert!(delivered.iter().map(|&(_, n)| n).eq(0..3), "{delivered:?}");
+        assert!(delivered[1].0 >= due, "{delivered:?}");
+        assert_eq!(receiver.window.buffer().counters().ahead, 0);
+    }
+}
+
+/// What is missing behind number 0, and what the peer says of it.
+fn refused(delays: [u32; 2], refused: &[(u32, u32)]) -> Vec<(u64, u32)> {
+    let mut receiver = Receiver::new(delays, 0);
+    receiver.window.set_repair_time(Some(ms(300)), Losses::None);
+    receiver.told(5_000, &[(0, 0), (9, 9)]);
+    receiver.receive(10_000, 0, 0, BULK);
+    receiver.receive(10_001, 0, 5, BULK);
+    receiver.receive(12_000, 1, 6, BULK);
+    for &(first, count) in refused {
+        receiver.window.refuse(receiver.at(20_000), first, count);
+    }
+    receiver.run(2_000_000);
+    receiver.delivered()
+}
+
+#[test]
+fn what_the_peer_will_not_send_again_is_not_waited_for() {
+    for (delays, soon, due) in [([10, 12], 20_000, 20_000), ([10, 60], 0, 80_000)] {
+        // Otherwise it is, since it may be sent again.
+        let waited = refused(delays, &[]);
+        assert!(waited[1].0 >= 200_000, "{waited:?}");
+        let some = refused(delays, &[(1, 3)]);
+        assert!(some[1].0 >= 200_000, "{some:?}");
+        for refusals in [&[(1, 4)][..], &[(3, 2), (1, 2)], &[(0, 5), (40_000, 9)]] {
+            let delivered = refused(delays, refusals);
+            assert!(delivered.iter().map(|&(_, n)| n).eq([0, 5, 6]), "{delivered:?}");
+            assert!((soon..=due).contains(&delivered[1].0), "{delays:?}: {delivered:?}");
+        }
+    }
+}
+
+#[test]
+fn what_comes_although_it_was_refused_is_delivered_once() {
+    for delays in [[10, 12], [10, 60]] {
+        let mut receiver = Receiver::new(delays, 0);
+        receiver.window.set_repair_time(Some(ms(300)), Losses::None);
+        receiver.receive(10_000, 0, 0, BULK);
+        receiver.receive(10_001, 0, 3, BULK);
+        receiver.window.refuse(receiver.at(11_000), 1, 2);
+        receiver.receive(11_500, 1, 1, BULK);
+        receiver.run(500_000);
+        receiver.receive(600_000, 1, 2, BULK);
+        receiver.receive(600_100, 1, 1, BULK);
+        let mut numbers: Vec<u32> = receiver.delivered().iter().map(|&(_, n)| n).collect();
+        numbers.sort_unstable();
+        assert_eq!(numbers, [0, 1, 2, 3], "{delays:?}");
+    }
+}
+
+#[test]
 fn what_comes_after_its_time_is_delivered_at_once() {
     let mut receiver = Receiver::new([10, 60], 0);
     for n in [0, 1, 3] {
@@ -303,11 +433,17 @@ proptest! {
             match kind {
                 6 => receiver.window.observe(false),
                 7 => receiver.probed(path, told, spread),
+                5 => {
+                    let now = receiver.at(now);
+                    receiver.window.refuse(now, base.wrapping_add(told), 3);
+                }
                 _ => {}
             }
             let class = match kind {
-                0 | 6 => Class::Other,
+                0 => Class::Other,
                 1 => Class::Acknowledgement,
+                2 => Class::Ordered,
+                3 | 6 => Class::Datagram { flow: 9, large: number % 2 == 0 },
                 _ => BULK,
             };
             receiver.told(now, &[(base.wrapping_add(told), sent)]);

@@ -1,0 +1,66 @@
+//! Numbers that are lost and will not be sent again, to be told to the peer, so that it does not wait for them.
+
+use smallvec::SmallVec;
+
+use crate::sequence::Sequence;
+
+/// Ranges that are told at a time: as many as the peer asks for in one message.
+const MOST: usize = 32;
+
+/// First number and count of each range.
+pub(crate) type Ranges = SmallVec<[(u32, u16); MOST]>;
+
+/// What the peer is to be told.
+#[derive(Debug, Default)]
+pub(super) struct Refusals {
+    ranges: Ranges,
+    told: u64,
+}
+
+impl Refusals {
+    /// Adds a number. What finds no room is told when the peer asks for it again.
+    pub(super) fn push(&mut self, number: Sequence) {
+        if let Some((first, count)) = self.ranges.last_mut()
+            && Sequence(*first) + u32::from(*count) == number
+            && *count < u16::MAX
+        {
+            *count += 1;
+        } else if self.ranges.len() < MOST {
+            self.ranges.push((number.0, 1));
+        }
+    }
+
+    /// Returns what is to be told, and forgets it.
+    pub(super) fn take(&mut self) -> Ranges {
+        self.told += self.ranges.iter().map(|&(_, count)| u64::from(count)).sum::<u64>();
+        std::mem::take(&mut self.ranges)
+    }
+
+    /// Returns how many numbers were told; one that was told again counts again.
+    pub(super) fn told(&self) -> u64 {
+        self.told
+    }
+
+    /// Forgets what is to be told.
+    pub(super) fn clear(&mut self) {
+        self.ranges.clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn consecutive_numbers_are_one_range_and_the_ranges_are_bounded() {
+        let mut refusals = Refusals::default();
+        for number in [u32::MAX, 0, 1, 3] {
+            refusals.push(Sequence(number));
+        }
+        assert_eq!(refusals.take().as_slice(), [(u32::MAX, 3), (3, 1)]);
+        assert!(refusals.take().is_empty());
+        (0..100_u32).for_each(|n| refusals.push(Sequence(2 * n)));
+        assert_eq!(refusals.take().len(), MOST);
+        assert_eq!(refusals.told(), 4 + MOST as u64);
+    }
+}

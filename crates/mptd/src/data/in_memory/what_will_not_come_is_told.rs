@@ -1,0 +1,57 @@
+//! An end that will not send a lost packet again says so, and the other end does not wait for it any longer.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use mpt_link::{Change, Loss, Probability};
+
+use super::network::{Network, Side, slow_line};
+
+const MILLISECOND: Duration = Duration::from_millis(1);
+
+/// The only connection of a host.
+fn connection(
+    network: &Network,
+    side: Side,
+) -> &mpt_core::Connection<crate::data::buffers::PacketRef> {
+    let tunnels = network.hosts[side].data.node.tunnels();
+    tunnels.connections().next().expect("the one there is").1
+}
+
+#[test]
+fn what_is_lost_again_and_again_is_given_up_at_both_ends() {
+    for seed in 0..3 {
+        let lines = [slow_line(20, 10), slow_line(20, 10)];
+        let mut network = Network::new(seed, &lines, "mapping = \"adaptive\"\nrepair = \"all\"");
+        network.establish();
+        network.hosts[0].form.payload = 1_172;
+        network.send(0, 1000, 500, 2 * MILLISECOND);
+        let half = Loss::Bernoulli(Probability::new(0.5).expect("a probability"));
+        for line in 0..2 {
+            let now = network.now();
+            network.link(0, line).change(now, Change::Loss(half));
+        }
+        network.send(0, 1000, 2_000, 2 * MILLISECOND);
+        for line in 0..2 {
+            let now = network.now();
+            network.link(0, line).change(now, Change::Loss(Loss::None));
+        }
+        network.send(0, 1000, 500, 2 * MILLISECOND);
+        network.run(Duration::from_secs(2));
+
+        let told = connection(&network, 0).refusals_told();
+        let remarks = connection(&network, 1).remarks();
+        assert!(told > 0, "nothing was refused");
+        // What was told may have been lost, and what came meanwhile is not within reach any more.
+        assert!(remarks.refused_by_peer > told / 4, "{told} told, {remarks:?}");
+        assert!(remarks.refused_by_peer + remarks.refusals_ignored <= told, "{told}, {remarks:?}");
+
+        let numbers = network.hosts[1].numbers();
+        let different: BTreeSet<u64> = numbers.iter().copied().collect();
+        assert_eq!(different.len(), numbers.len(), "each came once");
+        let sent = network.hosts[0].sent();
+        let late: BTreeSet<u64> = (sent - 400..sent).collect();
+        assert!(late.is_subset(&different), "what followed the loss came");
+        assert_eq!(connection(&network, 1).equalized().map(|it| it.waiting()), Some(0));
+    }
+}
