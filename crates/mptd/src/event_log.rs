@@ -71,7 +71,7 @@ impl EventLog {
             ring.events.pop_front();
             ring.before += 1;
         }
-        let newest = ring.before + ring.events.len() as u64;
+        let newest = ring.newest();
         drop(ring);
         self.newest.send_replace(newest);
     }
@@ -85,8 +85,7 @@ impl EventLog {
         controller: Option<&str>,
     ) -> Events {
         let Some(after) = after else {
-            let ring = lock(&self.ring);
-            let cursor = ring.before + ring.events.len() as u64;
+            let cursor = lock(&self.ring).newest();
             return Events { cursor, missed: 0, events: Vec::new() };
         };
         let mut newest = self.newest.subscribe();
@@ -103,8 +102,14 @@ impl EventLog {
 }
 
 impl Ring {
+    /// Returns the cursor behind the newest event.
+    fn newest(&self) -> u64 {
+        self.before + self.events.len() as u64
+    }
+
+    /// Returns the events behind the cursor `after`, as many as one answer carries.
     fn behind(&self, after: u64) -> Events {
-        let newest = self.before + self.events.len() as u64;
+        let newest = self.newest();
         // What another daemon has counted, before this one or by a clock that was ahead, says nothing here: all that is known is new.
         let begins = (self.before >> COUNTED) << COUNTED;
         let is_ours = (begins..=newest).contains(&after);
