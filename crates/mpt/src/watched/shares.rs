@@ -23,8 +23,17 @@ pub(crate) struct Shares(HashMap<String, Followed>);
 struct Followed {
     sums: HashMap<String, f64>,
     count: u32,
-    /// The means of the window before, where enough was sent, and what the paths were like at its end.
-    before: Option<(HashMap<String, f64>, Vec<Path>)>,
+    /// The paths of the window before by name, if enough was sent in it.
+    before: Option<HashMap<String, Seen>>,
+}
+
+/// A path in one window.
+#[derive(Debug)]
+struct Seen {
+    /// Its mean share in percent.
+    share: f64,
+    /// The path as it was at the end.
+    path: Path,
 }
 
 impl Shares {
@@ -63,39 +72,45 @@ impl Followed {
             self.before = None;
             return Vec::new();
         }
-        let shares: HashMap<_, _> =
-            rates.iter().map(|(name, rate)| (name.clone(), rate / total * 100.0)).collect();
-        let now = (shares, connection.paths.clone());
-        let Some((shares, paths)) = self.before.replace(now.clone()) else { return Vec::new() };
-        let mut told = Vec::new();
-        for path in &connection.paths {
-            let (Some(&from), Some(&to)) = (shares.get(&path.name), now.0.get(&path.name)) else {
-                continue;
-            };
-            if (to - from).abs() >= POINTS {
-                let reason = reason(&path.name, to > from, &paths, &connection.paths);
-                told.push(format!(
-                    "{} {}: share of what is sent {from:.0} % -> {to:.0} %: {reason}",
-                    connection.name, path.name
-                ));
-            }
-        }
+        let now: Vec<Seen> = (connection.paths.iter())
+            .map(|path| {
+                let rate = rates.get(&path.name).copied().unwrap_or_default();
+                Seen { share: rate / total * 100.0, path: path.clone() }
+            })
+            .collect();
+        let before = self.before.take().unwrap_or_default();
+        let told = changes(&connection.name, &before, &now);
+        self.before = Some(now.into_iter().map(|it| (it.path.name.clone(), it)).collect());
         told
     }
 }
 
-/// What differs between both, of the path itself first.
-fn reason(name: &str, grown: bool, before: &[Path], now: &[Path]) -> String {
-    let pairs = || {
-        now.iter().filter_map(|path| Some((before.iter().find(|it| it.name == path.name)?, path)))
+/// Returns a sentence for each path of `connection` whose share differs between both windows.
+fn changes(connection: &str, before: &HashMap<String, Seen>, now: &[Seen]) -> Vec<String> {
+    let pairs: Vec<_> =
+        now.iter().filter_map(|new| Some((before.get(&new.path.name)?, new))).collect();
+    let changed =
+        pairs.iter().enumerate().filter(|(_, (old, new))| (new.share - old.share).abs() >= POINTS);
+    let sentence = |(at, &(old, new)): (usize, &(&Seen, &Seen))| {
+        let (name, from, to) = (&new.path.name, old.share, new.share);
+        let reason = reason(&pairs, at, to > from);
+        format!("{connection} {name}: share of what is sent {from:.0} % -> {to:.0} %: {reason}")
     };
-    let own = pairs().filter(|(_, path)| path.name == name);
-    let others = pairs().filter(|(_, path)| path.name != name);
+    changed.map(sentence).collect()
+}
+
+/// Returns what differs between both windows and explains why the share of one of the paths, given by its place, has
+/// `grown` or shrunk. A change of the path itself comes first.
+fn reason(pairs: &[(&Seen, &Seen)], at: usize, grown: bool) -> String {
     // Of another path, only what explains this change: it got less where this one got more.
-    let of_own = own.filter_map(|(old, new)| difference(old, new, grown));
-    let of_others = others.filter_map(|(old, new)| difference(old, new, !grown));
-    let first = of_own.chain(of_others).next();
-    first.unwrap_or_else(|| "the paths are as before, so it follows what there is to send".into())
+    let explanation = |place: usize, more: bool| {
+        let (old, new) = pairs.get(place)?;
+        difference(&old.path, &new.path, more)
+    };
+    let mut others = (0..pairs.len()).filter(|&place| place != at);
+    explanation(at, grown)
+        .or_else(|| others.find_map(|place| explanation(place, !grown)))
+        .unwrap_or_else(|| "the paths are as before, so it follows what there is to send".into())
 }
 
 /// What has changed about a path that has it get more, or less.
