@@ -3,7 +3,7 @@
 use std::net::IpAddr;
 use std::time::Duration;
 
-use super::{Authentication, Create};
+use super::Authentication;
 use crate::PathId;
 
 /// A connection whose other end is a prototype.
@@ -42,4 +42,25 @@ pub struct PathConfig {
     pub remote: IpAddr,
     /// Whether it can be used from here: neither the administrator nor its interface says otherwise.
     pub usable: bool,
+}
+
+/// Whether and how a connection takes part in creations, and what it says of itself.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Create {
+    /// Digests with the key of creations: that of the server's `conf.template`.
+    pub authentication: Authentication,
+    /// Whether we ask the other end; else we answer it.
+    pub ask: bool,
+    /// UDP port on which we take data.
+    pub data_port: u16,
+    /// UDP port on which the other end does.
+    pub remote_data_port: u16,
+    /// UDP port on which we take commands.
+    pub command_port: u16,
+    /// Receive window in packets.
+    pub window: u16,
+    /// The longest a packet waits in it.
+    pub max_delay: Duration,
+    /// Of each path, in the order of the configuration: what we send, what the other end sends.
+    pub weights: Vec<(u16, u16)>,
 }

@@ -6,10 +6,12 @@ use std::time::Instant;
 use mpt_wire::legacy::command::{self, Authentication as Proof, Code, Header};
 use mpt_wire::legacy::keepalive::Keepalive;
 
+use super::answered::Answered;
+use super::event::PathEvent;
 use super::initiator::{Announcement, Exchange, Queue, Step, Wish};
 use super::path::Path;
-use super::responder::Answered;
-use super::{Authentication, Config, Counters, Destination, PathEvent, Waiting};
+use super::waiting::{Destination, Waiting};
+use super::{Authentication, Config, Counters};
 use crate::PathId;
 
 /// Up, and the argument of a creation.

@@ -12,7 +12,8 @@ use std::time::Duration;
 use mpt_wire::legacy::MAX_DATAGRAM_LEN;
 use mpt_wire::legacy::command::{DIGEST_LEN, HEADER_LEN};
 
-use super::{Authentication, Config, Key};
+use super::config::{Config, Create};
+use super::{Authentication, Key};
 
 /// The longest description that fits a message, in bytes.
 const MAX_TEXT: usize = MAX_DATAGRAM_LEN - HEADER_LEN - 4 - DIGEST_LEN;
@@ -33,27 +34,6 @@ pub(super) mod code {
     pub(super) const UNKNOWN: u8 = 4;
     /// It exists already: just what was wanted.
     pub(in super::super) const EXISTS: u8 = 5;
-}
-
-/// Whether and how a connection takes part in creations, and what it says of itself.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Create {
-    /// Digests with the key of creations: that of the server's `conf.template`.
-    pub authentication: Authentication,
-    /// Whether we ask the other end; else we answer it.
-    pub ask: bool,
-    /// UDP port on which we take data.
-    pub data_port: u16,
-    /// UDP port on which the other end does.
-    pub remote_data_port: u16,
-    /// UDP port on which we take commands.
-    pub command_port: u16,
-    /// Receive window in packets.
-    pub window: u16,
-    /// The longest a packet waits in it.
-    pub max_delay: Duration,
-    /// Of each path, in the order of the configuration: what we send, what the other end sends.
-    pub weights: Vec<(u16, u16)>,
 }
 
 /// The description of our end: whole lines, no longer than `most` bytes.

@@ -7,36 +7,36 @@
 //! [`loose`](crate::ConnectionConfig::loose): those leave packets that are no IP to the caller,
 //! who hands them to [`Compat::handle_data`].
 
+mod answered;
 mod auth;
 mod commands;
 mod config;
 mod connection;
 mod counters;
 mod create;
+mod event;
 mod initiator;
 mod path;
 mod responder;
+mod waiting;
 
-use std::collections::VecDeque;
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
+use answered::Message;
 pub use auth::{Authentication, KEY_LEN, Key};
-pub use config::{Config, PathConfig};
+pub use config::{Config, Create, PathConfig};
 use connection::Connection;
 pub use counters::Counters;
-pub use create::{Create, MAX_PATHS as MAX_CREATE_PATHS};
+pub use create::MAX_PATHS as MAX_CREATE_PATHS;
+pub use event::{Event, Outcome, PathEvent};
 use mpt_wire::legacy::code;
 use mpt_wire::legacy::command::{self, Authentication as Proof, Header, Round};
-use responder::Message;
+use waiting::Waiting;
+pub use waiting::{Destination, Transmit};
 
 use crate::session::Random;
 use crate::{PathId, SocketId};
-
-/// Messages that may wait to be sent; more are dropped, whatever is needed is repeated.
-const MAX_WAITING: usize = 1024;
-/// Events that may wait for the owner. A peer without authentication can cause them at any rate; the oldest make room.
-const MAX_EVENTS: usize = 256;
 
 /// All connections whose other end is a prototype.
 #[derive(Debug)]
@@ -49,95 +49,6 @@ pub struct Compat {
     next: Option<Instant>,
 }
 
-/// Where a message goes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Destination {
-    /// From the data socket of a path to its remote data port.
-    Data(PathId),
-    /// From the command socket of a path to the peer's.
-    Command {
-        /// The path.
-        path: PathId,
-        /// The peer.
-        remote: SocketAddr,
-    },
-    /// From the socket on which a command came to where it came from.
-    Answer {
-        /// The socket.
-        socket: SocketId,
-        /// The peer.
-        remote: SocketAddr,
-    },
-}
-
-/// A UDP payload to be sent.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Transmit {
-    /// Where to.
-    pub destination: Destination,
-    /// The payload.
-    pub bytes: Vec<u8>,
-}
-
-/// How a path is now.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct PathEvent {
-    /// The path.
-    pub path: PathId,
-    /// Nothing has been heard on it for too long.
-    pub silent: bool,
-    /// The peer said that it is down.
-    pub told_down: bool,
-}
-
-/// What happened that is for others to know.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Event {
-    /// A connection was to be created, by us or by the peer.
-    Created {
-        /// Name of the connection.
-        connection: String,
-        /// Whether we asked; else we answered.
-        asked: bool,
-        /// What came of it.
-        outcome: Outcome,
-        /// The data port of the peer, if it gave one.
-        data_port: Option<u16>,
-    },
-    /// The peer was told how a path is.
-    Told {
-        /// Name of the connection.
-        connection: String,
-        /// Name of the path.
-        path: String,
-        /// Whether it is up.
-        up: bool,
-        /// What came of it.
-        outcome: Outcome,
-    },
-}
-
-/// What came of a command.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Outcome {
-    /// The peer carried it out.
-    Done,
-    /// The peer refused it, with this return code.
-    Refused(u8),
-    /// The peer did not answer, over any path.
-    Unanswered,
-}
-
-impl Outcome {
-    /// By the return code of an answer.
-    fn of(code: u8) -> Self {
-        match code {
-            create::code::OK => Self::Done,
-            code => Self::Refused(code),
-        }
-    }
-}
-
 /// The state of a connection.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct View {
@@ -147,14 +58,6 @@ pub struct View {
     pub busy: bool,
     /// When each path was last heard, or taken into use, in the order of the configuration.
     pub heard: Vec<(String, Duration)>,
-}
-
-/// What waits for the caller.
-#[derive(Debug, Default)]
-struct Waiting {
-    transmits: VecDeque<Transmit>,
-    path_events: VecDeque<PathEvent>,
-    events: VecDeque<Event>,
 }
 
 impl Compat {
@@ -336,23 +239,6 @@ impl Compat {
 
     fn reckon(&mut self, now: Instant) {
         self.next = self.connections.iter().filter_map(|it| it.next(now)).min();
-    }
-}
-
-impl Waiting {
-    /// Queues a message, unless there are too many.
-    fn send(&mut self, destination: Destination, bytes: Vec<u8>) {
-        if self.transmits.len() < MAX_WAITING {
-            self.transmits.push_back(Transmit { destination, bytes });
-        }
-    }
-
-    /// Queues an event in place of the oldest one where [`MAX_EVENTS`] wait.
-    fn tell(&mut self, event: Event) {
-        if self.events.len() == MAX_EVENTS {
-            self.events.pop_front();
-        }
-        self.events.push_back(event);
     }
 }
 

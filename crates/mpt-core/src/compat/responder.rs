@@ -1,41 +1,15 @@
 //! Commands of the peer: strict rounds, one exchange of a connection at a time.
 
-use std::net::SocketAddr;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use mpt_wire::legacy::command::{self, Code, Header, PathStatus, Round};
 
+use super::answered::{Answered, Message};
 use super::connection::{Connection, DOWN, UP, event, nonce_of};
-use super::{Authentication, Destination, Event, Outcome, Waiting, create};
-use crate::SocketId;
+use super::event::{Event, Outcome};
+use super::waiting::{Destination, Waiting};
+use super::{Authentication, create};
 use crate::session::Random;
-
-/// How long an exchange may take: the six tries of the prototype for each of its two messages, and
-/// as much again.
-const LIFETIME: Duration = Duration::from_secs(12);
-
-/// A command of the peer.
-#[derive(Debug)]
-pub(super) struct Answered {
-    source: SocketAddr,
-    /// Its first message, of which there may be copies.
-    first: Vec<u8>,
-    header: Header,
-    nonce: u32,
-    at: Instant,
-    /// The return code, once it was carried out.
-    result: Option<u8>,
-}
-
-/// A message with where it came from.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Message<'a> {
-    pub(super) socket: SocketId,
-    pub(super) source: SocketAddr,
-    pub(super) bytes: &'a [u8],
-    pub(super) header: &'a Header,
-    pub(super) payload: &'a [u8],
-}
 
 impl Connection {
     /// Round 1 or 3 of the peer, whose source address, tunnel addresses and digest are right.
@@ -174,11 +148,5 @@ impl Connection {
         if !found {
             self.counters.unknown_path += 1;
         }
-    }
-}
-
-impl Answered {
-    fn is_alive(&self, now: Instant) -> bool {
-        now.saturating_duration_since(self.at) < LIFETIME
     }
 }

@@ -21,6 +21,7 @@ mod frame;
 mod inward;
 mod memory;
 mod outward;
+mod poll;
 mod prototypes;
 mod sessions;
 mod timeout;

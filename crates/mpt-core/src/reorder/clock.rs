@@ -2,6 +2,9 @@
 
 use std::time::{Duration, Instant};
 
+/// No time at all, in nanoseconds of the clock.
+pub(super) const NEVER: u64 = u64::MAX;
+
 /// Time as nanoseconds since the first call: smaller and cheaper to compare than [`Instant`].
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Clock {

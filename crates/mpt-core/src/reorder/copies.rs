@@ -2,7 +2,8 @@
 
 use std::time::Instant;
 
-use super::{HORIZON, ReorderBuffer, Sink, Waiting};
+use super::history::HORIZON;
+use super::{ReorderBuffer, Sink, Waiting};
 use crate::sequence::Sequence;
 
 impl<P: Copy> ReorderBuffer<P> {

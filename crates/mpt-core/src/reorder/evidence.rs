@@ -22,7 +22,7 @@
 //! 51 numbers; the weights are only believed if they fit what is measured, since the sender's may
 //! have changed without notice.
 
-use super::NEVER;
+use super::clock::NEVER;
 use super::path::{Path, Share};
 use crate::sequence::Sequence;
 

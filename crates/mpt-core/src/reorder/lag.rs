@@ -10,7 +10,7 @@
 //! So where the delays of a path are known to differ (a session measures them, `Lag::expect`), the
 //! path is reckoned with twice that difference until its numbers have shown what its lag is.
 
-use super::NEVER;
+use super::clock::NEVER;
 use crate::sequence::Sequence;
 
 /// Moments remembered.

@@ -58,26 +58,21 @@ mod strays;
 
 use std::time::{Duration, Instant};
 
-use self::clock::Clock;
+use self::clock::{Clock, NEVER};
 pub use self::config::{Config, Equalize, Late, MAX_DELAY_LIMIT};
 pub use self::counters::Counters;
 pub use self::delays::Histogram;
 pub use self::equalized::EqualizedBuffer;
 use self::evidence::{Evidence, Judgement};
-use self::history::History;
+use self::history::{HORIZON, History};
 pub use self::playout::{Class, Losses};
-use self::position::BeforeRestart;
 use self::refused::Refused;
-use self::restarts::Restarts;
+use self::restarts::{BeforeRestart, Restarts};
 use self::ring::{Ring, Slot, State};
 pub use self::sink::{Sink, Verdict};
 use self::strays::Strays;
 use crate::sequence::Sequence;
 
-/// H, the distance from the number due within which a number can be judged.
-const HORIZON: i32 = history::LEN as i32;
-/// No time at all, in nanoseconds of the buffer's clock.
-const NEVER: u64 = u64::MAX;
 /// How long packets have to come without any progress, at least, before the window is moved.
 const MIN_STALL: Duration = Duration::from_secs(1);
 

@@ -1,6 +1,6 @@
 //! What one path's numbers tell about the numbers still to come on it.
 
-use super::NEVER;
+use super::clock::NEVER;
 use super::lag::Lag;
 use super::patience::Patience;
 use crate::sequence::Sequence;

@@ -3,17 +3,11 @@
 
 use std::time::Instant;
 
-use super::restarts::Restarts;
-use super::{HORIZON, Late, NEVER, ReorderBuffer, Sink, Verdict};
+use super::clock::NEVER;
+use super::history::HORIZON;
+use super::restarts::{BeforeRestart, Restarts};
+use super::{Late, ReorderBuffer, Sink, Verdict};
 use crate::sequence::Sequence;
-
-/// Where the window stood before the peer's restart.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct BeforeRestart {
-    due: Sequence,
-    /// Until when it matters.
-    until: u64,
-}
 
 impl<P: Copy> ReorderBuffer<P> {
     /// What comes next from the peer begins with the number `first`, as announced by a control

@@ -2,6 +2,14 @@
 
 use crate::sequence::Sequence;
 
+/// The place of the window before the peer's restart.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct BeforeRestart {
+    pub(super) due: Sequence,
+    /// Until when it matters.
+    pub(super) until: u64,
+}
+
 /// The first numbers of a new life are those up to this one, as for the papers' prototype.
 const LAST: u32 = 50;
 /// So many different ones are believed. The prototype believes one, which anybody can forge.

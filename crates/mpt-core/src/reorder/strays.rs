@@ -1,6 +1,6 @@
 //! Numbers out of reach: one says nothing, several near one another say that the window is wrong.
 
-use super::HORIZON;
+use super::history::HORIZON;
 use crate::sequence::Sequence;
 
 /// So many strays in a row move the window.

@@ -49,12 +49,13 @@ mod show;
 mod slots;
 mod source;
 mod speed_tests;
+mod survey;
 #[expect(
     clippy::indexing_slicing,
     clippy::cast_possible_truncation,
     reason = "a loop counts through the session's paths; a survey has less than 2^16 probes"
 )]
-mod survey;
+mod surveying;
 mod tables;
 mod test;
 #[expect(clippy::indexing_slicing, reason = "a loop counts through the session's paths")]

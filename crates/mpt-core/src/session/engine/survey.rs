@@ -8,49 +8,30 @@
 
 use std::time::{Duration, Instant};
 
-use mpt_wire::control::frame::MAX_PAYLOAD_LEN;
-use mpt_wire::control::{Message, Writer};
-
-use super::keys::Place;
-use super::send::PROBE_LEN;
-use super::session::Session;
-use super::shared::Shared;
-use crate::Tunnels;
-use crate::adaptive::QUICK;
 use crate::bucket::Bucket;
-use crate::liveness::State;
 
 /// Probes of a survey: a path that loses half a per cent in each direction answers all of them once in fifty times.
-const PROBES: u16 = 400;
-/// Time between two of them: they are 250 kbit/s.
-const INTERVAL: Duration = Duration::from_millis(4);
-/// Probes that are sent at once where this process had to wait.
-const AT_ONCE: u16 = 4;
-/// A question without an answer is asked again after this time.
-const AGAIN: Duration = Duration::from_secs(10);
-/// The peer has this time to answer, and an echo is waited for so much longer than usual.
-const ANSWER: Duration = Duration::from_secs(2);
-const LATE: Duration = Duration::from_millis(200);
+pub(super) const PROBES: u16 = 400;
 /// Time after which a path that was out of use is surveyed again.
 const OLD: Duration = Duration::from_secs(60);
-/// Surveys that all sessions together ask for or permit: one in this time, ...
+/// All sessions together ask for or permit one survey in this time.
 const EVERY: Duration = Duration::from_millis(100);
-/// ... and so many at once.
+/// All sessions together ask for or permit so many surveys at once.
 const BURST: u32 = 10;
 /// The place in a token that tells which probe it is.
-const INDEX: u64 = 0xffff;
+pub(super) const INDEX: u64 = 0xffff;
 
 /// Bounds the surveys of all sessions.
 #[derive(Debug, Default)]
 pub(super) struct SurveyBudget(Bucket);
 
 impl SurveyBudget {
-    /// Whether one more survey may take place.
-    fn take(&mut self, now: Instant) -> bool {
+    /// Takes one more survey; false if there may be no more at present.
+    pub(super) fn take(&mut self, now: Instant) -> bool {
         self.0.take(now, EVERY, BURST)
     }
 
-    /// Whether the peer may send so many probes.
+    /// Returns true if the peer may send so many probes.
     pub(super) fn permits(&mut self, now: Instant, probes: u16) -> bool {
         probes <= PROBES && self.take(now)
     }
@@ -73,10 +54,10 @@ pub(super) enum Survey {
 #[derive(Debug)]
 pub(super) struct Running {
     /// That of all probes, but for [`INDEX`].
-    token: u64,
+    pub(super) token: u64,
     /// By probe: when it left, and the time until its echo came.
-    sent: Vec<(Instant, Option<Duration>)>,
-    next: Instant,
+    pub(super) sent: Vec<(Instant, Option<Duration>)>,
+    pub(super) next: Instant,
 }
 
 impl Survey {
@@ -131,111 +112,5 @@ impl Survey {
             Self::Running(running) => Some(running.next),
             _ => None,
         }
-    }
-}
-
-impl Session {
-    /// Asks for the surveys that are wanted, sends what is due of those that run, and ends them.
-    pub(super) fn drive_surveys<P: Copy>(
-        &mut self,
-        now: Instant,
-        shared: &mut Shared,
-        tunnels: &mut Tunnels<P>,
-    ) {
-        let wanted = self.connection.is_some_and(|id| tunnels.is_repairing(id));
-        for i in 0..self.paths.len() {
-            match &self.paths[i].survey {
-                Survey::Wanted(from) if wanted && *from <= now => {
-                    self.ask_for_survey(now, i, shared);
-                }
-                Survey::Asked { at, .. } if now >= *at + ANSWER => {
-                    self.paths[i].survey = Survey::Wanted(now + AGAIN);
-                }
-                Survey::Running(running) if running.next <= now => {
-                    self.continue_survey(now, i, shared, tunnels);
-                }
-                _ => {}
-            }
-        }
-    }
-
-    fn ask_for_survey(&mut self, now: Instant, i: usize, shared: &mut Shared) {
-        let path = &mut self.paths[i];
-        let Some(rtt) = path.liveness.rtt().minimum() else { return };
-        if path.is_suspended() || path.liveness.state() != State::Up || !self.open {
-            return;
-        }
-        if rtt < QUICK {
-            path.survey = Survey::Done { at: now, usual: None };
-            return;
-        }
-        let Some(place) = self.keys.sending(now) else { return };
-        if !shared.surveys.take(now) {
-            path.survey = Survey::Wanted(now + shared.jitter(ANSWER));
-            return;
-        }
-        let token = shared.random.u64() | INDEX;
-        path.survey = Survey::Asked { at: now, token };
-        self.send_survey_probe(now, i, (place, token), Some(PROBES), shared);
-    }
-
-    fn continue_survey<P: Copy>(
-        &mut self,
-        now: Instant,
-        i: usize,
-        shared: &mut Shared,
-        tunnels: &mut Tunnels<P>,
-    ) {
-        let expected = self.paths[i].liveness.rtt().longest_expected().unwrap_or(ANSWER);
-        for _ in 0..AT_ONCE {
-            let Survey::Running(running) = &mut self.paths[i].survey else { return };
-            if running.next > now {
-                return;
-            }
-            if running.sent.len() == usize::from(PROBES) {
-                let mut rtts: Vec<_> = running.sent.iter().filter_map(|&(_, rtt)| rtt).collect();
-                let lost = PROBES - rtts.len() as u16;
-                rtts.sort_unstable();
-                let usual = rtts.get(rtts.len() / 2).copied();
-                self.paths[i].survey = Survey::Done { at: now, usual };
-                tunnels.set_path_surveyed(now, self.paths[i].id, PROBES, lost);
-                self.announce_again(now);
-                return;
-            }
-            let token = running.token | running.sent.len() as u64;
-            running.sent.push((now, None));
-            running.next += INTERVAL;
-            if running.sent.len() == usize::from(PROBES) {
-                running.next = now + expected + LATE;
-            }
-            let Some(place) = self.keys.sending(now) else { continue };
-            self.send_survey_probe(now, i, (place, token), None, shared);
-        }
-        if let Survey::Running(running) = &mut self.paths[i].survey {
-            running.next = running.next.max(now + INTERVAL);
-        }
-    }
-
-    fn send_survey_probe(
-        &mut self,
-        now: Instant,
-        i: usize,
-        (place, token): (Place, u64),
-        ask: Option<u16>,
-        shared: &mut Shared,
-    ) {
-        let Some((wire_id, destination)) = self.way(place, i) else { return };
-        let clock = shared.clock.stamp(now);
-        let write = |_: &mut Self, writer: &mut Writer<'_>, _: &mut _| {
-            let _ = writer.push(&Message::Probe { token });
-            if let Some(probes) = ask {
-                let _ = writer.push(&Message::Survey { probes });
-            }
-            let _ = writer.push(&clock);
-            let _ = writer.pad_to(PROBE_LEN);
-            true
-        };
-        let sent = self.send(shared, place, wire_id, destination, write, MAX_PAYLOAD_LEN);
-        shared.counters.probes_sent += u64::from(sent);
     }
 }
