@@ -1,6 +1,6 @@
 //! Which path carries the next packet.
 
-use super::role::Role;
+use super::path::Role;
 use super::{Adaptive, SILENCE};
 
 impl Adaptive {

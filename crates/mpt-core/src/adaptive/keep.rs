@@ -3,7 +3,7 @@
 
 use std::collections::VecDeque;
 
-use super::Tag;
+use super::tag::Tag;
 use crate::StoreId;
 use crate::sequence::Sequence;
 

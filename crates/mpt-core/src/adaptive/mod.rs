@@ -14,9 +14,13 @@ mod keep;
 mod log;
 mod pacer;
 mod path;
+mod peer;
+mod refusals;
 mod repair;
+mod repairs;
 mod report;
 mod role;
+mod tag;
 
 use std::time::{Duration, Instant};
 
@@ -27,12 +31,14 @@ pub(crate) use self::keep::Kept;
 use self::keep::{Keeper, MOST_BYTES};
 use self::log::SentLog;
 pub use self::path::RepairCounters;
-use self::path::Sender;
-use self::repair::Repairs;
-pub(crate) use self::repair::{Lack, Ranges, Resend};
+use self::path::{Role, Sender};
+use self::peer::Peer;
+pub(crate) use self::refusals::Ranges;
+pub(crate) use self::repair::{Lack, Resend};
 pub(crate) use self::repair::{QUICK, held};
+use self::repairs::Repairs;
 pub(crate) use self::report::{Arrived, PeerReport, Received};
-use self::role::Role;
+pub(crate) use self::tag::Tag;
 use crate::StoreId;
 use crate::queue::{Counters, FairQueue, Left, Limits, Waiting};
 use crate::scheduler::Member;
@@ -58,16 +64,6 @@ const LEAST_BULK: u32 = 500;
 const AFTER_REFUSAL: i64 = 100;
 /// Without any report for so long, in microseconds, the peer is taken not to make any.
 const SILENCE: i64 = 1_500_000;
-
-/// What the queue keeps of a packet besides its bytes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Tag {
-    pub(crate) protocol: gre::Protocol,
-    pub(crate) outer_tos: u8,
-    pub(crate) flow_hash: u64,
-    /// Where the owner keeps it.
-    pub(crate) packet: StoreId,
-}
 
 /// A segment that leaves the queue.
 #[derive(Clone, Copy, Debug)]
@@ -120,7 +116,7 @@ pub(crate) struct Adaptive {
     bulk: usize,
     /// Some path is not in full use.
     trying: bool,
-    peer: report::Peer,
+    peer: Peer,
     /// When the oldest packet left that no report has followed.
     unreported: Option<i64>,
     /// Packets given out since [`Self::take_sent`].
@@ -147,7 +143,7 @@ impl Adaptive {
             order: SmallVec::new(),
             bulk: 0,
             trying: true,
-            peer: report::Peer::default(),
+            peer: Peer::default(),
             unreported: None,
             sent: 0,
             idle: true,

@@ -6,7 +6,6 @@ use std::time::Duration;
 use super::keep::AGE;
 use super::log::{Sent, SentLog};
 use super::pacer::Pacer;
-use super::role::Role;
 use crate::path::model::Model;
 use crate::scheduler::Member;
 use crate::sequence::Sequence;
@@ -25,6 +24,17 @@ const LOOK_INTERVAL: i64 = 5_000;
 const SURVEYED: u32 = 1_000;
 /// Packets sent again that are remembered.
 const MOST_RESENT: usize = 4_096;
+
+/// What a path is used for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Role {
+    /// It carries what there is.
+    Bulk,
+    /// It gets copies until its loss is known.
+    Trial,
+    /// It brings less than it costs. A few copies show when that changes.
+    Aside,
+}
 
 /// What was sent again over one path.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

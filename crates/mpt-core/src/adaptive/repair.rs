@@ -6,19 +6,16 @@
 //! bring it in time, ahead of the queue, and charged to the pacer of that path.
 
 mod judge;
-mod refusals;
 
-use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
 use smallvec::SmallVec;
 
 pub(crate) use self::judge::Lack;
-pub(crate) use self::refusals::Ranges;
-use self::refusals::Refusals;
 use super::keep::{AGE, Kept};
-use super::path::Kind;
-use super::role::Role;
+use super::path::{Kind, Role};
+use super::refusals::Ranges;
+use super::repairs::{Repairs, State};
 use super::{Adaptive, Tag};
 use crate::sequence::Sequence;
 
@@ -60,30 +57,6 @@ const SLACK_SHORT: f64 = 3.0;
 const SLACK_MOST: Duration = Duration::from_millis(50);
 const SLACK_LONG: f64 = 0.5;
 
-/// A number that is being repaired.
-#[derive(Clone, Copy, Debug)]
-struct Lost {
-    number: Sequence,
-    /// The path that lost it, and when it left there.
-    slot: u16,
-    left: i64,
-    tries: u8,
-    state: State,
-}
-
-/// What is known of a number that is being repaired.
-#[derive(Clone, Copy, Debug)]
-enum State {
-    /// It is to be sent.
-    Pending,
-    /// It was sent again over a path.
-    Sent { slot: u16, time: i64 },
-    /// Repairs have taken all they may; not to be sent before.
-    Refused { until: i64 },
-    /// It will not be sent again.
-    GivenUp,
-}
-
 /// A packet that is to be sent again.
 #[derive(Debug)]
 pub(crate) struct Resend {
@@ -105,49 +78,6 @@ struct Way {
     comes: f64,
     /// When the path has credit, in microseconds.
     next: i64,
-}
-
-/// The repairs of a connection.
-#[derive(Debug, Default)]
-pub(super) struct Repairs {
-    on: bool,
-    /// The peer has told what it misses.
-    heard: bool,
-    /// What leaves now is kept.
-    keeping: bool,
-    /// In the order of their numbers.
-    lost: VecDeque<Lost>,
-    /// Those of them that are to be sent.
-    pending: VecDeque<u32>,
-    /// Bytes that may be sent again.
-    tokens: f64,
-    /// Bytes sent up to which tokens were given.
-    credited: u64,
-    /// When a path last showed that it loses packets.
-    loss_at: Option<i64>,
-    /// When losses were last possible, and true until [`LINGERS`] later.
-    possible_at: i64,
-    lingers: bool,
-    /// Numbers that the peer asked for in vain: they are not kept, or were never sent.
-    unknown: u64,
-    /// No path could take a repair before.
-    blocked_until: i64,
-    /// Numbers that the peer missed last, and that were not held for lost; and when that was: which
-    /// clock of the peer's, and its time.
-    watched: Vec<u32>,
-    watched_at: Option<(u32, i64)>,
-    /// What the peer is to be told.
-    refusals: Refusals,
-}
-
-impl Repairs {
-    fn find(&mut self, number: Sequence) -> Result<&mut Lost, usize> {
-        let place = self.lost.partition_point(|lost| lost.number.is_before(number));
-        match self.lost.get(place).is_some_and(|lost| lost.number == number) {
-            true => Ok(&mut self.lost[place]),
-            false => Err(place),
-        }
-    }
 }
 
 /// How long the receiver holds packets for a repair, by the round-trip time of the quickest path.
@@ -246,7 +176,7 @@ impl Adaptive {
         self.keeper.forget_all();
     }
 
-    fn in_use(&self) -> impl Iterator<Item = &super::Sender> {
+    fn in_use(&self) -> impl Iterator<Item = &super::path::Sender> {
         self.paths.iter().flatten().filter(|path| path.role == Role::Bulk)
     }
 
@@ -394,7 +324,7 @@ impl Adaptive {
     }
 
     /// The paths that may take repairs.
-    fn ways_in_use(&self) -> impl Iterator<Item = (u16, &super::Sender)> {
+    fn ways_in_use(&self) -> impl Iterator<Item = (u16, &super::path::Sender)> {
         self.order.iter().filter_map(|&slot| {
             let path = self.paths.get(usize::from(slot))?.as_ref()?;
             Some((slot, path)).filter(|_| self.bulk == 0 || path.role == Role::Bulk)
@@ -457,7 +387,7 @@ impl Adaptive {
     }
 
     fn next_end_mark(&self) -> Option<i64> {
-        let quiet = |path: &&super::Sender| path.last.is_some() && path.last != path.marked;
+        let quiet = |path: &&super::path::Sender| path.last.is_some() && path.last != path.marked;
         let paths = self.paths.iter().flatten().filter(|_| self.repairs.keeping).filter(quiet);
         paths.map(|path| path.given_at + QUIET).min()
     }

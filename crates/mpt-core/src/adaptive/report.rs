@@ -4,6 +4,7 @@ use std::time::Instant;
 
 use super::Adaptive;
 use super::log::Sent;
+use super::peer::{Clock, Counters};
 use crate::path::model::{Pause, Present, Report};
 use crate::sequence::Sequence;
 
@@ -37,46 +38,6 @@ pub(crate) struct PeerReport<'a> {
     pub(crate) time: u32,
     pub(crate) arrived: &'a [Arrived],
     pub(crate) received: &'a [Received],
-}
-
-/// What is known of the peer's clock and counters.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Peer {
-    clock: Option<Clock>,
-    /// By slot: the last counters, and the bytes that they add up to.
-    counters: Vec<Option<Counters>>,
-}
-
-#[derive(Clone, Copy, Debug)]
-struct Clock {
-    id: u32,
-    /// The last time, modulo 2^32 and as it goes on.
-    last: u32,
-    micros: i64,
-}
-
-#[derive(Clone, Copy, Debug)]
-struct Counters {
-    packets: u32,
-    bytes: u32,
-    /// Inner bytes and packets since the first report.
-    total: u64,
-    all_packets: u64,
-}
-
-impl Peer {
-    /// A time of the peer's clock as it goes on, if it is the clock of the last report.
-    pub(super) fn time_of(&self, clock: u32, time: u32) -> Option<i64> {
-        let known = self.clock.filter(|known| known.id == clock)?;
-        Some(known.unwrap(time))
-    }
-}
-
-impl Clock {
-    /// A time of this clock, near to the last one.
-    fn unwrap(&self, time: u32) -> i64 {
-        self.micros + i64::from(time.wrapping_sub(self.last).cast_signed())
-    }
 }
 
 impl Adaptive {

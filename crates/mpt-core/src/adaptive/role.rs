@@ -8,6 +8,7 @@
 use smallvec::SmallVec;
 
 use super::Adaptive;
+use super::path::Role;
 
 /// Packets after which the loss of a path is known well enough: one that loses 0.5 % has lost none of
 /// them in one of 150 cases.
@@ -21,17 +22,6 @@ const BETTER: f64 = 1.02;
 
 /// No path is held to lose less of the repairs.
 const LEAST_LOSS: f64 = 0.001;
-
-/// What a path is used for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Role {
-    /// It carries what there is.
-    Bulk,
-    /// It gets copies until its loss is known.
-    Trial,
-    /// It brings less than it costs. A few copies show when that changes.
-    Aside,
-}
 
 /// A path that may carry bulk.
 #[derive(Clone, Copy)]
@@ -70,7 +60,7 @@ impl Adaptive {
             }
         }
         let chosen = &candidates[..best.1];
-        let avoided = |path: &super::Sender| path.foreign_queue > 0.0;
+        let avoided = |path: &super::path::Sender| path.foreign_queue > 0.0;
         self.trying = chosen.len() < self.order.len() || self.paths.iter().flatten().any(avoided);
         for (slot, path) in self.paths.iter_mut().enumerate() {
             let Some(path) = path else { continue };

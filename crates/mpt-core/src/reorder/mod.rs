@@ -50,6 +50,7 @@ mod paths;
 mod patience;
 pub(crate) mod playout;
 mod position;
+mod refusals;
 mod refused;
 mod restarts;
 mod ring;

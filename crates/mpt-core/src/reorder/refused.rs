@@ -1,10 +1,8 @@
 //! Missing numbers of which the peer has said that they will not come.
 
-use std::time::Instant;
-
 use smallvec::SmallVec;
 
-use super::{ReorderBuffer, Waiting, history};
+use super::history;
 use crate::sequence::Sequence;
 
 /// Ranges that are kept at the most: twice what one message names. The earliest goes first.
@@ -58,20 +56,6 @@ impl Refused {
     /// Forgets all of them.
     pub(super) fn clear(&mut self) {
         self.ranges.clear();
-    }
-}
-
-impl<P: Copy> ReorderBuffer<P> {
-    /// The peer will not send `count` numbers again, from `first` on: they are not waited for any
-    /// more. [`ReorderBuffer::handle_timeout`] delivers what waits behind them. Returns how many of them
-    /// are within reach.
-    pub fn refuse(&mut self, now: Instant, first: u32, count: u32) -> u32 {
-        let now = self.clock.nanos(now);
-        let within = self.refused.insert(self.due, Sequence(first), count);
-        if within > 0 && !self.ring.is_empty() {
-            (self.waiting, self.deadline) = (Waiting::Any, self.deadline.min(now));
-        }
-        within
     }
 }
 

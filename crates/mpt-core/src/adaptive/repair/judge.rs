@@ -9,7 +9,8 @@ use super::super::Adaptive;
 use super::super::keep::AGE;
 use super::super::log::Sent;
 use super::super::path::{Compared, Sender};
-use super::{Lost, State, TRIES};
+use super::super::repairs::{Lost, State};
+use super::TRIES;
 use crate::sequence::Sequence;
 
 /// Numbers that are being repaired at a time.
