@@ -1,7 +1,6 @@
 //! What the tables of a file have to do with one another: names, references, tuples, MTU.
 
 use std::collections::HashMap;
-use std::collections::hash_map::Entry;
 use std::net::IpAddr;
 
 use ipnet::IpNet;
@@ -16,6 +15,7 @@ use super::repair;
 use super::selectors;
 use super::sockets;
 use super::types::{Config, Connection, Device, Late, Path};
+use super::unique::unique;
 
 /// Checks the drafts as a whole and expands their selectors.
 pub(super) fn check(context: &Context<'_>, draft: &mut Draft) {
@@ -48,32 +48,6 @@ pub(super) fn assemble(draft: Draft) -> Config {
         clients: draft.clients.into_iter().map(|client| client.value).collect(),
         pools: draft.pools.into_iter().map(|pool| pool.value).collect(),
         controllers: draft.controllers.into_iter().map(|controller| controller.value).collect(),
-    }
-}
-
-/// Reports names that two of a kind have.
-pub(super) fn unique<'n>(
-    context: &Context<'_>,
-    key: &str,
-    noun: &str,
-    names: impl Iterator<Item = (&'n str, usize)>,
-) {
-    let mut first = HashMap::new();
-    for (name, line) in names {
-        match first.entry(name) {
-            Entry::Vacant(vacant) => {
-                vacant.insert(line);
-            }
-            Entry::Occupied(earlier) => {
-                let place = match earlier.get() {
-                    0 => String::new(),
-                    line => format!(", in line {line}"),
-                };
-                let message =
-                    format!("there is a {noun} \"{name}\" already{place}; write another name");
-                context.error(line, key, message);
-            }
-        }
     }
 }
 

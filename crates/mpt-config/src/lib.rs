@@ -31,6 +31,7 @@ mod save;
 mod selectors;
 mod sockets;
 mod types;
+mod unique;
 mod values;
 
 pub use amend::{Amended, add_connection, add_path};

@@ -12,7 +12,7 @@ use mpt_config::Priority;
 use mpt_core::session::PublicKey;
 
 use crate::advise::given::{Given, given};
-use crate::completions;
+use crate::completed_names;
 
 /// Shows and steers mptd, the multipath tunnel daemon
 #[derive(Debug, Parser)]
@@ -121,10 +121,10 @@ pub(crate) enum Operation {
     /// Change how often paths are probed while packets flow
     Keepalive {
         /// Name of the connection
-        #[arg(add = ArgValueCompleter::new(completions::connections))]
+        #[arg(add = ArgValueCompleter::new(completed_names::connections))]
         connection: String,
         /// Only this path
-        #[arg(long, value_name = "PATH", add = ArgValueCompleter::new(completions::paths))]
+        #[arg(long, value_name = "PATH", add = ArgValueCompleter::new(completed_names::paths))]
         path: Option<String>,
         /// Probe interval, from 10ms to 60s, such as 50ms; 0: no probes, only carrier and administrator decide
         #[arg(value_name = "TIME", value_parser = keepalive)]
@@ -133,7 +133,7 @@ pub(crate) enum Operation {
     /// Measure the speed of each path, and propose weights
     Measure {
         /// Name of the connection
-        #[arg(add = ArgValueCompleter::new(completions::connections))]
+        #[arg(add = ArgValueCompleter::new(completed_names::connections))]
         connection: String,
         /// Set the weights as proposed
         #[arg(long)]
@@ -192,7 +192,7 @@ pub(crate) enum Operation {
 #[derive(Debug, clap::Args)]
 pub(crate) struct Show {
     /// Only this connection
-    #[arg(add = ArgValueCompleter::new(completions::connections))]
+    #[arg(add = ArgValueCompleter::new(completed_names::connections))]
     pub(crate) connection: Option<String>,
 }
 
@@ -202,14 +202,14 @@ pub(crate) struct Status {
     #[arg(long)]
     pub(crate) watch: bool,
     /// Only this connection
-    #[arg(add = ArgValueCompleter::new(completions::connections))]
+    #[arg(add = ArgValueCompleter::new(completed_names::connections))]
     pub(crate) connection: Option<String>,
 }
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Top {
     /// The connection that is looked at first
-    #[arg(add = ArgValueCompleter::new(completions::connections))]
+    #[arg(add = ArgValueCompleter::new(completed_names::connections))]
     pub(crate) connection: Option<String>,
 }
 
@@ -237,7 +237,7 @@ pub(crate) struct Advise {
     #[arg(
         required_unless_present = "paths",
         conflicts_with = "paths",
-        add = ArgValueCompleter::new(completions::connections)
+        add = ArgValueCompleter::new(completed_names::connections)
     )]
     pub(crate) connection: Option<String>,
     /// A path, needs no daemon: rate=100Mbit,delay=50ms,jitter=5ms (delay one way, jitter its standard deviation); again
@@ -285,13 +285,13 @@ pub(crate) enum InterfaceOperation {
     /// Let the paths on an interface carry packets
     Up {
         /// Name of the interface
-        #[arg(add = ArgValueCompleter::new(completions::interfaces))]
+        #[arg(add = ArgValueCompleter::new(completed_names::interfaces))]
         interface: String,
     },
     /// Take the paths on an interface out of service, without losing a packet
     Down {
         /// Name of the interface
-        #[arg(add = ArgValueCompleter::new(completions::interfaces))]
+        #[arg(add = ArgValueCompleter::new(completed_names::interfaces))]
         interface: String,
     },
 }
@@ -307,13 +307,13 @@ pub(crate) enum ConnectionOperation {
     /// removed may ask for it again
     Delete {
         /// Name of the connection
-        #[arg(add = ArgValueCompleter::new(completions::connections))]
+        #[arg(add = ArgValueCompleter::new(completed_names::connections))]
         connection: String,
     },
     /// Write a connection, as it is now, into the configuration file; one that was removed is taken out of it
     Save {
         /// Name of the connection
-        #[arg(add = ArgValueCompleter::new(completions::connections))]
+        #[arg(add = ArgValueCompleter::new(completed_names::connections))]
         connection: String,
     },
     /// Show one connection, or all
@@ -330,7 +330,7 @@ pub(crate) enum ClientOperation {
     /// mpt reload, which ends its sessions in the same way.
     Disconnect {
         /// Name of the client, as mpt client list shows it
-        #[arg(add = ArgValueCompleter::new(completions::clients))]
+        #[arg(add = ArgValueCompleter::new(completed_names::clients))]
         client: String,
     },
 }
@@ -339,10 +339,10 @@ pub(crate) enum ClientOperation {
 #[derive(Debug, clap::Args)]
 pub(crate) struct Target {
     /// Name of the connection
-    #[arg(add = ArgValueCompleter::new(completions::connections))]
+    #[arg(add = ArgValueCompleter::new(completed_names::connections))]
     pub(crate) connection: String,
     /// Name of the path
-    #[arg(add = ArgValueCompleter::new(completions::paths))]
+    #[arg(add = ArgValueCompleter::new(completed_names::paths))]
     pub(crate) path: String,
 }
 

@@ -6,6 +6,7 @@ mod advise;
 mod args;
 mod candidates;
 mod client;
+mod completed_names;
 mod completions;
 mod dashboard;
 mod doctor;

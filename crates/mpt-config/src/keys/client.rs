@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use mpt_api::{Mapping, Repair, Seal};
+use mpt_core::session::PublicKey;
 
 use super::super::form::{Choice, Choices, Integer, List, text, time};
 use super::super::key::{Keys, Part, Reload, Shown, Within, field, key};
@@ -150,5 +151,14 @@ impl Keys for Client {
             timing: Timing::default(),
             reorder: Reorder::default(),
         }
+    }
+}
+
+impl Client {
+    /// Returns a client with every setting at its default, whose addresses come from the [`Pool`](crate::Pool) of this
+    /// name.
+    #[must_use]
+    pub fn of_pool(name: String, public_key: PublicKey, device: String, pool: String) -> Self {
+        Client { name, public_key, device, addresses: Addresses::Pool(pool), ..Keys::usual() }
     }
 }

@@ -6,10 +6,10 @@ use std::hash::Hash;
 
 use ipnet::IpNet;
 
-use super::super::check::unique;
 use super::super::draft::{ConnectionDraft, Draft};
 use super::super::reader::{Context, Located};
 use super::super::repair;
+use super::super::unique::unique;
 use super::{Addresses, Client, Pool};
 
 /// The most bytes of the name of a connection with a session: what a handshake carries.

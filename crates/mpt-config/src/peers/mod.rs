@@ -11,7 +11,6 @@ use ipnet::IpNet;
 use mpt_api::{Mapping, Permission, Repair, Seal};
 use mpt_core::session::{PresharedKey, PublicKey};
 
-use super::key::Keys;
 use super::reorder::Reorder;
 
 /// `[connection.peer]`: the other end of a connection, known by its key.
@@ -113,14 +112,6 @@ pub struct Controller {
     pub psk_file: Option<PathBuf>,
     /// What it may ask for, sorted.
     pub allow: Vec<Permission>,
-}
-
-impl Client {
-    /// A client with every setting at its default, whose addresses come from the [`Pool`] of this name.
-    #[must_use]
-    pub fn of_pool(name: String, public_key: PublicKey, device: String, pool: String) -> Self {
-        Client { name, public_key, device, addresses: Addresses::Pool(pool), ..Keys::usual() }
-    }
 }
 
 impl Peer {

@@ -14,7 +14,7 @@ use rtnetlink::packet_core::{NetlinkMessage, NetlinkPayload};
 use rtnetlink::sys::AsyncSocket;
 use tokio::runtime;
 
-use super::{Address, Error, LinkInfo, Netlink, Route, Rule, route};
+use super::{Address, Error, LinkInfo, Netlink, Route, Rule, notification};
 use crate::netns::{Namespace, run_in};
 
 /// Bytes of the kernel's buffer for notifications: some thousand of them, as when a switch with all its
@@ -214,12 +214,12 @@ impl State {
                 let ipv6 = message.header.family == AddressFamily::Inet6;
                 events.extend(Rule::parse_own(message, ipv6).map(Event::OwnRuleRemoved));
             }
-            RouteNetlinkMessage::DelRoute(message) if route::is_own(message) => {
+            RouteNetlinkMessage::DelRoute(message) if notification::is_own(message) => {
                 let removed = Route::parse(message).into_iter().flatten();
                 events.extend(removed.map(Event::OwnRouteRemoved));
             }
             RouteNetlinkMessage::NewRoute(message) | RouteNetlinkMessage::DelRoute(message) => {
-                let change = route::parse_notification(message);
+                let change = notification::parse_notification(message);
                 events.extend(
                     change.map(|(table, destination)| Event::RouteChanged { table, destination }),
                 );

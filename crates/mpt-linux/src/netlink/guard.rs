@@ -20,7 +20,7 @@ use ipnet::IpNet;
 use netlink_packet_route::AddressFamily;
 use netlink_packet_route::route::{RouteMessage, RouteProtocol, RouteType};
 
-use super::numbers::{NUMBERS, is_first_of_block};
+use super::blocks::{NUMBERS, is_first_of_block};
 use super::owner::KERNEL;
 use super::{Error, MAIN_TABLE, Netlink, PROTOCOL, Route, Via};
 

@@ -6,12 +6,14 @@
 //! time and I/O drivers enabled.
 
 mod address;
+mod blocks;
 mod connection;
 mod error;
 mod event;
 mod guard;
 mod internet;
 mod link;
+mod notification;
 mod numbers;
 mod owned;
 mod owner;
@@ -23,12 +25,12 @@ mod uplink;
 mod veth;
 
 pub use address::Address;
+pub use blocks::NUMBERS;
 pub use connection::Netlink;
 pub use error::Error;
 pub use event::{Event, Events};
 pub use internet::Internet;
 pub use link::LinkInfo;
-pub use numbers::NUMBERS;
 pub use owned::Owned;
 pub use owner::PROTOCOL;
 pub use path::PathRouting;

@@ -9,18 +9,12 @@
 
 use std::collections::BTreeSet;
 use std::io;
-use std::ops::Range;
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixListener};
 
+use super::blocks::{BLOCK, NUMBERS, block};
 use super::error::tolerate_gone;
 use super::{Error, Netlink, Route, Rule};
-
-/// Numbers of our tables ("mp" and a counter). Nobody numbers tables by hand up here.
-pub const NUMBERS: Range<u32> = 0x6d70_0000..0x6d80_0000;
-
-/// Numbers in a block: more tables than a host has interfaces and paths.
-const BLOCK: u32 = 0x1000;
 
 /// A block of numbers that are ours as long as this value lives. Dropping it removes nothing.
 #[derive(Debug)]
@@ -225,16 +219,6 @@ async fn remove_rules(
         removed.push(rule.to_string());
     }
     Ok(removed)
-}
-
-/// The block of a number, if it is one of ours.
-fn block(number: u32) -> Option<u32> {
-    NUMBERS.contains(&number).then_some(number - number % BLOCK)
-}
-
-/// Whether a number stands for a block.
-pub(super) fn is_first_of_block(number: u32) -> bool {
-    block(number) == Some(number)
 }
 
 /// The mark of a rule that is not told by its table.

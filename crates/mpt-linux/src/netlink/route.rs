@@ -11,7 +11,7 @@ use netlink_packet_route::route::{
 };
 
 use super::address::family;
-use super::{Error, Netlink, PROTOCOL, guard};
+use super::{Error, Netlink, PROTOCOL};
 
 /// The table ordinary routes stand in (`RT_TABLE_MAIN`).
 pub const MAIN_TABLE: u32 = 254;
@@ -412,20 +412,6 @@ pub(super) const fn host_prefix(address: IpAddr) -> u8 {
     if address.is_ipv4() { 32 } else { 128 }
 }
 
-/// What a notification says: destination and table, unless it is about something else than routing
-/// of packets that leave, or about a route of ours.
-pub(super) fn parse_notification(message: &RouteMessage) -> Option<(u32, IpNet)> {
-    if is_own(message) || message.header.flags.contains(RouteFlags::Cloned) {
-        return None;
-    }
-    Route::parse(message)?.first().map(|route| (route.table, route.destination))
-}
-
-/// Whether a message is about a route of this program, of this or any other daemon.
-pub(super) fn is_own(message: &RouteMessage) -> bool {
-    u8::from(message.header.protocol) == PROTOCOL || guard::is_guard(message)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -462,13 +448,5 @@ mod tests {
             route().to_string(),
             "10.1.0.0/16 dev #7 table 1000 metric 5 mtu 1464 src 10.0.0.1"
         );
-    }
-
-    #[test]
-    fn our_own_routes_are_no_news() {
-        assert_eq!(parse_notification(&route().message()), None);
-        let mut foreign = route().message();
-        foreign.header.protocol = RouteProtocol::Dhcp;
-        assert_eq!(parse_notification(&foreign), Some((1000, "10.1.0.0/16".parse().unwrap())));
     }
 }

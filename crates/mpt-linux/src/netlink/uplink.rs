@@ -21,7 +21,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use ipnet::IpNet;
 
-use super::numbers::NUMBERS;
+use super::blocks::NUMBERS;
 use super::{Error, MAIN_TABLE, Netlink, PATH_RULE_PRIORITY, Route, Rule, Via};
 
 /// An interface to which sockets are bound, for one IP version.

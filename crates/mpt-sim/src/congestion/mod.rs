@@ -2,12 +2,14 @@
 
 mod coupled;
 mod cubic;
+mod view;
 
 use serde::{Deserialize, Serialize};
 
 use crate::time::Time;
 
 use cubic::Cubic;
+pub use view::View;
 
 /// Smallest slow-start threshold (RFC 5681, equation 4).
 const LEAST_THRESHOLD: f64 = 2.0;
@@ -29,17 +31,6 @@ pub enum Control {
     Olia,
     /// Balanced linked adaptation (Peng et al., IEEE/ACM Transactions on Networking 2016).
     Balia,
-}
-
-/// What the subflows of a connection know of each other.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct View {
-    /// Congestion window.
-    pub window: f64,
-    /// Smoothed round-trip time in seconds; 0 before the first sample.
-    pub rtt: f64,
-    /// Segments acknowledged between the last two losses or since the last, whichever is more (OLIA).
-    pub between_losses: f64,
 }
 
 /// The window of one subflow.

@@ -1,7 +1,7 @@
 //! What the two ends of an adaptive connection tell each other about its data: the sender what left
 //! when, the receiver what came when.
 
-use super::message::Entry;
+use super::entry::Entry;
 use crate::bytes::{u16_at, u32_at};
 
 /// When a data packet left, by its GRE sequence number. The clock is the sender's, in microseconds modulo

@@ -35,6 +35,7 @@
 use std::fmt;
 use std::marker::PhantomData;
 
+use super::entry::Entry;
 use super::feedback::{ArrivedEntry, MissingEntry, ReceivedEntry, SentEntry, Stamp};
 use super::frame::MAX_PAYLOAD_LEN;
 use crate::bytes::{u8_at, u16_at, u32_at, u64_at};
@@ -308,22 +309,6 @@ impl fmt::Display for Reason {
             Reason(other) => write!(f, "unknown reason {other}"),
         }
     }
-}
-
-/// What a message has several of: a fixed number of bytes each.
-pub trait Entry: Copy {
-    /// The length of one on the wire.
-    const LEN: usize;
-
-    /// Reads one of exactly [`LEN`](Self::LEN) bytes.
-    ///
-    /// # Panics
-    ///
-    /// If `bytes` are fewer.
-    fn decode(bytes: &[u8]) -> Self;
-
-    /// Appends its bytes.
-    fn encode(&self, buffer: &mut Vec<u8>);
 }
 
 impl Entry for ReportEntry {

@@ -5,6 +5,7 @@
 //! [`Hello`] or a [`Welcome`], is in [`hello`]; what an established session carries sealed, a row
 //! of messages, in [`message`]. Nothing here knows a key: bytes that were sealed come in opened.
 
+mod entry;
 pub mod feedback;
 pub mod frame;
 pub mod hello;
@@ -12,11 +13,12 @@ pub mod message;
 pub mod sealing;
 mod writer;
 
+pub use entry::Entry;
 pub use feedback::{ArrivedEntry, MissingEntry, ReceivedEntry, SentEntry, Stamp};
 pub use frame::{Cookie, Frame, Initiation, Response, Sealed, SealedHeader};
 pub use hello::{Capabilities, Capability, Challenge, Hello, Kind, Name, Welcome};
 pub use message::{
-    Economy, Entries, Entry, Message, Messages, PathEntry, PathState, Reason, ReportEntry, messages,
+    Economy, Entries, Message, Messages, PathEntry, PathState, Reason, ReportEntry, messages,
 };
 pub use sealing::{SEALING_LEN, Sealing, Suite, Suites};
 pub use writer::{Full, Writer};

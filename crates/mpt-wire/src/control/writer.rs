@@ -1,10 +1,11 @@
 //! Writes messages one behind the other into what will be sealed.
 
+use super::entry::Entry;
 use super::feedback::{ArrivedEntry, MissingEntry, ReceivedEntry, SentEntry, Stamp};
 use super::frame::{MAX_PAYLOAD_LEN, MAX_PROBE_PAYLOAD_LEN};
 use super::message::{
-    Entry, MAX_CHUNK_LEN, MAX_PATHS, MAX_REQUEST_LEN, MESSAGE_HEADER_LEN, Message,
-    PATHS_HEADER_LEN, PathEntry, ReportEntry, kind,
+    MAX_CHUNK_LEN, MAX_PATHS, MAX_REQUEST_LEN, MESSAGE_HEADER_LEN, Message, PATHS_HEADER_LEN,
+    PathEntry, ReportEntry, kind,
 };
 use crate::bytes::set_u16_at;
 

@@ -3,6 +3,7 @@
 mod answer;
 mod ask;
 pub(crate) mod given;
+mod named;
 
 use std::io::{self, Write};
 
@@ -12,13 +13,7 @@ use crate::args::{Advise, Daemon};
 use crate::client::Failed;
 
 use given::Given;
-
-/// A path and what it is called.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Named {
-    pub(crate) name: String,
-    pub(crate) path: Path,
-}
+pub(crate) use named::Named;
 
 /// Gives the advice.
 pub(crate) fn run(

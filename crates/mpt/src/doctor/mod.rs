@@ -4,6 +4,7 @@
 mod clock;
 mod daemon;
 mod filter;
+mod findings;
 mod kernel;
 mod paths;
 mod ports;
@@ -11,95 +12,15 @@ mod system;
 
 pub(crate) use filter::command_to_open;
 
-use std::fmt;
 use std::io::{self, Write};
 use std::path::Path;
 
 use mpt_config::USUAL_USER;
 use mpt_text::quantity;
-use serde::Serialize;
 
 use crate::args::Daemon;
 use crate::client::{self, Failed};
-
-/// How bad a finding is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "lowercase")]
-enum Level {
-    /// As it should be.
-    Ok,
-    /// Works, but slower or with less than there could be; or could not be looked at.
-    Note,
-    /// Probably not meant.
-    Warning,
-    /// Something does not work.
-    Error,
-}
-
-/// What was found at one place.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-struct Finding {
-    /// What was looked at: "tun", "rp_filter", "mtu", ...
-    check: &'static str,
-    level: Level,
-    /// What is so.
-    message: String,
-    /// What to do about it.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    advice: Option<String>,
-}
-
-/// Everything that was found, in the order in which it was looked at.
-#[derive(Debug, Default, Serialize)]
-struct Findings {
-    findings: Vec<Finding>,
-}
-
-impl Findings {
-    fn ok(&mut self, check: &'static str, message: impl Into<String>) {
-        let message = message.into();
-        self.findings.push(Finding { check, level: Level::Ok, message, advice: None });
-    }
-
-    fn add(
-        &mut self,
-        level: Level,
-        check: &'static str,
-        message: impl Into<String>,
-        advice: impl Into<String>,
-    ) {
-        let (message, advice) = (message.into(), Some(advice.into()));
-        self.findings.push(Finding { check, level, message, advice });
-    }
-
-    fn count(&self, level: Level) -> usize {
-        self.findings.iter().filter(|finding| finding.level == level).count()
-    }
-}
-
-impl fmt::Display for Findings {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for Finding { check, level, message, advice } in &self.findings {
-            let word = match level {
-                Level::Ok => "ok",
-                Level::Note => "note",
-                Level::Warning => "WARNING",
-                Level::Error => "ERROR",
-            };
-            writeln!(f, "{word:<8}{check:<11}{message}")?;
-            if let Some(advice) = advice {
-                writeln!(f, "{:19}-> {advice}", "")?;
-            }
-        }
-        let (errors, warnings) = (self.count(Level::Error), self.count(Level::Warning));
-        writeln!(
-            f,
-            "{}, {}",
-            quantity::count(errors, "error"),
-            quantity::count(warnings, "warning")
-        )
-    }
-}
+use findings::{Findings, Level};
 
 /// Looks at everything and prints what was found.
 ///

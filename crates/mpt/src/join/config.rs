@@ -8,7 +8,8 @@ use super::line::Line;
 use crate::args::{Daemon, quoted};
 use crate::client::Failed;
 use crate::setup::args::{Fallback, Join};
-use crate::setup::server::{DEVICE, where_things_are};
+use crate::setup::purpose::DEVICE;
+use crate::setup::server::where_things_are;
 use crate::setup::uplinks::Uplink;
 
 /// Name of the connection.

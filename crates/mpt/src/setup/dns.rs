@@ -5,8 +5,8 @@ use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use super::purpose::DEVICE;
 use super::record::{Made, Record, Resolver};
-use super::server::DEVICE;
 use super::service::Service;
 use super::step::{Step, run};
 use crate::client::Failed;

@@ -3,6 +3,7 @@
 pub(crate) mod args;
 pub(crate) mod dns;
 mod nat;
+pub(crate) mod purpose;
 pub(crate) mod questions;
 pub(crate) mod record;
 pub(crate) mod server;
@@ -28,7 +29,7 @@ pub(crate) fn run(wanted: &Setup, daemon: &Daemon, out: &mut impl Write) -> Resu
         ));
     }
     match wanted {
-        Setup::Server(wanted) => server::setup(wanted, daemon, &server::Purpose::Clients, out),
+        Setup::Server(wanted) => server::setup(wanted, daemon, &purpose::Purpose::Clients, out),
         Setup::Site(wanted) => site::setup(wanted, daemon, out),
         Setup::Token(wanted) => token::token(wanted, daemon, out),
         Setup::Undo(wanted) => undo::undo(wanted, out),

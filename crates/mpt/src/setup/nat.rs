@@ -4,7 +4,7 @@ use std::path::Path;
 
 use ipnet::IpNet;
 
-use super::server::DEVICE;
+use super::purpose::DEVICE;
 use super::service::Service;
 use super::step::{Step, sysctl_file};
 

@@ -8,6 +8,7 @@ use ipnet::{IpNet, Ipv4Net};
 
 use super::args;
 use super::nat;
+use super::purpose::{DEVICE, Purpose};
 use super::record::{Record, Role};
 use super::service::Service;
 use super::step::{Step, must_be_free};
@@ -16,18 +17,6 @@ use super::uplinks::{self, Used};
 use crate::args::{Daemon, quoted};
 use crate::client::Failed;
 use crate::doctor;
-
-/// Name of the device.
-pub(crate) const DEVICE: &str = "mpt0";
-
-/// What the server is for.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Purpose {
-    /// Hosts that reach others through it, with its address.
-    Clients,
-    /// One router, with these networks behind it.
-    Site { there: Vec<IpNet> },
-}
 
 /// What is decided before anything is done.
 struct Plan {

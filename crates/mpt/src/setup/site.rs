@@ -7,7 +7,8 @@ use ipnet::IpNet;
 
 use super::args::{self, Join, Server, Site};
 use super::nat;
-use super::server::{self, Purpose};
+use super::purpose::Purpose;
+use super::server;
 use super::service::Service;
 use super::uplinks;
 use crate::args::Daemon;

@@ -9,8 +9,8 @@ use mpt_client::Client;
 use mpt_text::table::{Column, Table};
 
 use super::args;
+use super::purpose::Purpose;
 use super::record::{Record, Role};
-use super::server::Purpose;
 use crate::args::Daemon;
 use crate::client::{self, Failed};
 use crate::join::line::Line;

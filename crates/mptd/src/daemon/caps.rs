@@ -2,22 +2,9 @@
 
 use mpt_api::{AtCap, EventKind};
 use mpt_text::quantity;
-use tokio::task::JoinHandle;
 
+use super::caps_writer::Writer;
 use super::{Daemon, Error};
-use crate::caps::Store;
-
-/// Where the counts are written. One write is made at a time, beside everything else: a disk may take its time.
-#[derive(Debug, Default)]
-pub(super) enum Writer {
-    /// Nothing was opened yet.
-    #[default]
-    Closed,
-    /// The next write can be made.
-    Ready(Store),
-    /// A write is being made.
-    Writing(JoinHandle<(Store, std::io::Result<()>)>),
-}
 
 impl Daemon {
     /// Books what the paths with a cap have carried, and does what follows. To be called every second.

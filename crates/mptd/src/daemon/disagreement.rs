@@ -7,7 +7,6 @@ use std::time::{Duration, Instant};
 
 use mpt_api::Disagreement;
 
-use super::{Daemon, Error};
 use crate::data::{ConnectionFacts, Facts};
 
 /// How often it is looked.
@@ -29,7 +28,7 @@ pub(super) struct Disagreements {
 
 impl Disagreements {
     /// Whether it is time to look again.
-    fn is_due(&self, now: Instant) -> bool {
+    pub(super) fn is_due(&self, now: Instant) -> bool {
         self.last.as_ref().is_none_or(|(then, _)| now.saturating_duration_since(*then) >= LOOK)
     }
 
@@ -39,7 +38,7 @@ impl Disagreements {
     }
 
     /// Takes in what is so now; `exchanged` are connections whose addresses are the wrong way round. Returns what is new.
-    fn look(
+    pub(super) fn look(
         &mut self,
         now: Instant,
         facts: Facts,
@@ -87,33 +86,6 @@ impl Disagreements {
         self.alone.retain(|name, _| facts.connections.contains_key(name));
         self.last = Some((now, facts));
         new
-    }
-}
-
-impl Daemon {
-    /// Looks whether the peers of connections are configured as these are. To be called every second.
-    pub(super) async fn look_for_disagreements(&mut self) -> Result<(), Error> {
-        let now = Instant::now();
-        if !self.disagreements.is_due(now) {
-            return Ok(());
-        }
-        let names: Vec<_> = (self.running.connections.iter())
-            .filter(|it| it.compat.is_none())
-            .map(|it| (it.name.clone(), it.peer.is_some()))
-            .collect();
-        let facts = self.data.call(move |data| data.facts(&names)).await?;
-        let links = self.network.links();
-        let mine = |address| links.has(address);
-        let is_exchanged = |path: &mpt_config::Path| {
-            path.local.is_some_and(|local| !mine(local)) && mine(path.remote)
-        };
-        let exchanged =
-            self.running.connections.iter().filter(|it| it.paths.iter().any(is_exchanged));
-        let exchanged = exchanged.map(|it| it.name.clone()).collect();
-        for (connection, found) in self.disagreements.look(now, facts, &exchanged) {
-            tracing::warn!(connection, "{}", found.sentence());
-        }
-        Ok(())
     }
 }
 

@@ -3,7 +3,6 @@
 //!
 //! They run beside everything else, in a task of their own that asks the daemon and the data thread as others do.
 
-use std::collections::BTreeMap;
 use std::num::NonZeroU16;
 use std::time::{Duration, Instant};
 
@@ -13,11 +12,10 @@ use mpt_api::session::{
 };
 use mpt_api::{Code, Failure, Measured, MeasuredPath, PathChange};
 use mpt_core::session::speed::Throughput;
-use mpt_core::session::{RequestFailed, SessionId, TestRefused};
+use mpt_core::session::{SessionId, TestRefused};
 use tokio::sync::{mpsc, oneshot};
-use tokio::task::JoinHandle;
 
-use super::test_turns::TestTurns;
+use super::measurement::Ask;
 use super::{Daemon, Error};
 use crate::command::{Answer, Command};
 use crate::data::{Ended, Handle};
@@ -32,62 +30,11 @@ const BESIDES: Duration = Duration::from_secs(20);
 const LARGEST_WEIGHT: u16 = 1000;
 /// Weights are as small as possible while none of them is further than this from the ratio of the speeds, which are no more exact.
 const EXACT: f64 = 0.03;
-/// Requests to the other end that wait to be sent: a measurement makes one at a time.
-const ASKS: usize = 4;
+
 /// What a test takes besides its duration, at most: to find the rate.
 const SEARCH: Duration = Duration::from_secs(5);
 /// Tests that the other end asks for have other numbers than our own.
 const ASKED: u64 = 1 << 32;
-
-/// What became of a request to the other end.
-type Reply = Result<Vec<u8>, RequestFailed>;
-
-/// A request to the other end of a session.
-#[derive(Debug)]
-pub(super) struct Ask {
-    session: SessionId,
-    body: Vec<u8>,
-    reply: oneshot::Sender<Reply>,
-}
-
-/// The measurement that runs, if any does.
-#[derive(Debug)]
-pub(super) struct Measure {
-    commands: mpsc::Sender<Command>,
-    asks: mpsc::Sender<Ask>,
-    /// Requests to the other end that are not answered yet.
-    asked: BTreeMap<(SessionId, u32), oneshot::Sender<Reply>>,
-    task: Option<JoinHandle<()>>,
-    /// Of the peers that want a test of their own.
-    turns: TestTurns,
-    /// Numbers of our tests.
-    next: u32,
-}
-
-impl Measure {
-    /// With what [`Daemon::ask_peer`] is to be called with. `commands`: the queue of the daemon.
-    pub(super) fn new(commands: mpsc::Sender<Command>) -> (Self, mpsc::Receiver<Ask>) {
-        let (asks, asked) = mpsc::channel(ASKS);
-        let turns = TestTurns::default();
-        (Self { commands, asks, asked: BTreeMap::new(), task: None, turns, next: 0 }, asked)
-    }
-
-    fn is_running(&self) -> bool {
-        self.task.as_ref().is_some_and(|task| !task.is_finished())
-    }
-
-    /// The other end has answered. Gives it back if it was not asked for a measurement.
-    pub(super) fn answered(&mut self, session: SessionId, id: u32, reply: Reply) -> Option<Reply> {
-        match self.asked.remove(&(session, id)) {
-            Some(waiting) => {
-                // Whoever measures may have been given up.
-                let _ = waiting.send(reply);
-                None
-            }
-            None => Some(reply),
-        }
-    }
-}
 
 impl Daemon {
     /// Measures the paths of a connection and answers when it is done; at once if it cannot begin.

@@ -4,16 +4,20 @@
 //! nothing here can hold up a packet.
 
 mod caps;
+mod caps_writer;
 mod client_mtus;
 mod clients;
 mod commands;
+mod comparison;
 mod disagreement;
 mod error;
 mod fallback;
 mod joining;
 mod links;
+mod log_bounds;
 mod look_ups;
 mod measure;
+mod measurement;
 mod names;
 mod network;
 mod peers;
@@ -22,6 +26,7 @@ mod provoked;
 mod put_back;
 mod reload;
 mod runtime;
+mod session_state;
 mod sessions;
 mod steering;
 mod system;
@@ -78,14 +83,14 @@ pub struct Daemon {
     system: System,
     network: Arc<Network>,
     names: Names,
-    sessions: sessions::Sessions,
-    measure: measure::Measure,
+    sessions: session_state::Sessions,
+    measure: measurement::Measure,
     provoked: provoked::Provoked,
     clients: Clients,
     tokens: Tokens,
     disagreements: disagreement::Disagreements,
     caps: Caps,
-    caps_writer: caps::Writer,
+    caps_writer: caps_writer::Writer,
     /// The paths that have reached their caps, as the data thread was told.
     caps_reached: BTreeMap<Place, AtCap>,
     /// Connections of the file that have lost their `[connection.peer]` while they ran: they stay off.
@@ -119,7 +124,7 @@ pub async fn run(
     let (data, thread) = data::spawn(limit, config.daemon.aes, Arc::clone(&noticed))?;
     let network = Network::follow(data.clone(), events.clone()).await?;
     let (names, mut found) = Names::new();
-    let (measure, mut asks) = measure::Measure::new(commands.clone());
+    let (measure, mut asks) = measurement::Measure::new(commands.clone());
     let empty = Config { devices: Vec::new(), connections: Vec::new(), ..config.clone() };
     let mut daemon = Daemon {
         file: file.to_owned(),
@@ -132,14 +137,14 @@ pub async fn run(
         system: System::connect().await?,
         network: Arc::clone(&network),
         names,
-        sessions: sessions::Sessions::default(),
+        sessions: session_state::Sessions::default(),
         measure,
         provoked: provoked::Provoked::default(),
         clients: Clients::default(),
         tokens: Tokens::default(),
         disagreements: disagreement::Disagreements::default(),
         caps: Caps::new(zone, &config.daemon.state_directory),
-        caps_writer: caps::Writer::default(),
+        caps_writer: caps_writer::Writer::default(),
         caps_reached: BTreeMap::new(),
         unguarded: BTreeSet::new(),
         server: control.server(commands.clone(), events.clone()),

@@ -10,9 +10,10 @@ use mpt_api::session::{
 };
 use mpt_api::{EventKind, LossReason, SessionRole};
 use mpt_config::{self as config, Config, USUAL_MTU};
-use mpt_core::session::{CloseReason, Event, PublicKey, SessionId};
+use mpt_core::session::{CloseReason, Event, SessionId};
 use mpt_wire::control::{Kind, Reason};
 
+use super::session_state::Opened;
 use super::{Daemon, Error};
 use crate::clients::{Clients, Held};
 use crate::data::{ChangeError, ClientSession, LinkFacts, Wanted};
@@ -21,34 +22,6 @@ use crate::data::{ChangeError, ClientSession, LinkFacts, Wanted};
 const ASK_AGAIN: Duration = Duration::from_secs(10);
 /// The same where the server was only too busy.
 const ASK_AGAIN_SOON: Duration = Duration::from_secs(1);
-
-/// What the daemon remembers of sessions.
-#[derive(Debug, Default)]
-pub(super) struct Sessions {
-    /// Sessions that their peers opened, by who they are.
-    pub(super) opened: BTreeMap<SessionId, Opened>,
-    /// What we have asked for and not been answered, by the connection's name.
-    asked: BTreeMap<(SessionId, u32), String>,
-    /// Connections that the server refused, and when to ask again.
-    refused: BTreeMap<String, Instant>,
-    /// How many clients have networks behind them that are routed.
-    pub(super) routed: usize,
-    /// The peers of configured connections whose sessions are established, by the connection's name.
-    established: BTreeMap<String, config::Peer>,
-}
-
-/// A session that its peer opened.
-#[derive(Clone, Debug)]
-pub(super) struct Opened {
-    pub(super) peer: PublicKey,
-    pub(super) kind: Kind,
-    /// What the peer calls the session; of one of kind joining it is the name of the token.
-    pub(super) called: String,
-    /// Name of its `[[client]]` or `[[controller]]` when it was opened: the file may have lost it since.
-    name: Option<String>,
-    /// The connection that it had last, if that was removed before the session ended.
-    pub(super) connection: Option<String>,
-}
 
 impl Daemon {
     /// Does what an event of a session asks for.

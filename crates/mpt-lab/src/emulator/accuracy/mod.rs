@@ -8,10 +8,12 @@ mod datagrams;
 mod delay;
 mod flow;
 mod jitter;
+mod laboratory;
 mod loss;
 mod probe;
 mod rate;
 mod rig;
+mod row;
 mod statistics;
 mod throughput;
 mod wakeup;
@@ -26,6 +28,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::interrupt::Interrupt;
 use crate::progress::Progress;
+use laboratory::Laboratory;
+pub(crate) use row::Row;
 
 /// How exact the emulator was found to be.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -34,30 +38,6 @@ pub(crate) struct Accuracy {
     pub(crate) quick: bool,
     /// Figure by figure.
     pub(crate) rows: Vec<Row>,
-}
-
-/// One figure.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Row {
-    /// What it is.
-    pub(crate) figure: String,
-    /// What it must be.
-    pub(crate) must: String,
-    /// What it was, with its unit.
-    pub(crate) measured: String,
-    /// Whether it is what it must be.
-    pub(crate) pass: bool,
-}
-
-impl Row {
-    fn new(
-        figure: impl Into<String>,
-        must: impl Into<String>,
-        measured: String,
-        pass: bool,
-    ) -> Self {
-        Self { figure: figure.into(), must: must.into(), measured, pass }
-    }
 }
 
 impl Accuracy {
@@ -76,20 +56,6 @@ impl fmt::Display for Accuracy {
             table.row([figure, must, measured, verdict.into()]);
         }
         table.fmt(f)
-    }
-}
-
-/// What all measurements need.
-struct Laboratory<'a> {
-    executable: &'a Path,
-    interrupt: &'a Interrupt,
-    quick: bool,
-}
-
-impl Laboratory<'_> {
-    /// The time to measure for.
-    fn time(&self, full: u64, quick: u64) -> Duration {
-        Duration::from_secs(if self.quick { quick } else { full })
     }
 }
 

@@ -1,5 +1,6 @@
 //! Links and channels of a file as a network, or as the part of it that a row uses.
 
+mod place;
 mod sum;
 mod trace;
 mod wire;
@@ -7,12 +8,13 @@ mod wire;
 use std::path::Path;
 use std::time::Duration;
 
-use anyhow::{Error, Result};
+use anyhow::Result;
 use mpt_core::path::mtu;
 
 use super::file::{Body, TrafficFile};
 use super::source::{Source, Step, Tree};
 use crate::case::{LinkSpec, MediumSpec, NetworkSpec};
+use place::{FULL_PACKET, Place};
 use sum::sum;
 use wire::{Wire, wire};
 
@@ -22,8 +24,6 @@ const MTUS: std::ops::RangeInclusive<u16> = mtu::IPV4_MINIMUM..=9200;
 const MOST_LINKS: usize = 64;
 /// Interfaces have names of at most 15 bytes, and ends may be told apart by a suffix.
 const LONGEST_NAME: usize = 12;
-/// What a packet of a queue limit counts, where limits of different kinds are summed.
-const FULL_PACKET: u64 = 1500;
 
 /// All that a file says of links.
 #[derive(Debug)]
@@ -48,28 +48,6 @@ struct Shared {
     half_duplex: bool,
     wire: Wire,
     medium: Option<MediumSpec>,
-}
-
-/// Where a mistake is to be reported.
-#[derive(Clone, Copy)]
-struct Place<'a> {
-    source: &'a Source<'a>,
-    tree: &'a Tree<'a>,
-    table: &'static str,
-    index: usize,
-    scale: f64,
-    directory: Option<&'a Path>,
-    /// Of everything that is drawn when the file is read.
-    seed: u64,
-    /// How long the traffic runs at most.
-    span: Duration,
-}
-
-impl Place<'_> {
-    fn error(&self, key: &str, message: impl AsRef<str>) -> Error {
-        let path = [Step::Key(self.table), Step::Index(self.index), Step::Key(key)];
-        self.source.error_at(self.tree, &path, message)
-    }
 }
 
 impl Network {

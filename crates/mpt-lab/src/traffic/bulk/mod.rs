@@ -2,6 +2,7 @@
 
 mod arrived;
 mod ends;
+mod task;
 
 use std::net::{IpAddr, SocketAddr, TcpStream};
 use std::sync::Arc;
@@ -16,20 +17,10 @@ use super::{Moment, Options, Stop, Transport, Unconnected};
 use crate::topology::Host;
 
 pub(crate) use arrived::Arrived;
+pub(crate) use task::Task;
 
 /// How often the threads look whether they have to end.
 const LOOK: Duration = Duration::from_millis(50);
-
-/// How much is sent.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Task {
-    /// As much as goes until [`Flow::finish`]. A connection that ends before is an error.
-    Endless,
-    /// As much as goes in this time.
-    Time(Duration),
-    /// So many bytes, given up after that time.
-    Bytes(u64, Duration),
-}
 
 /// What a flow is like.
 #[derive(Debug, Clone)]

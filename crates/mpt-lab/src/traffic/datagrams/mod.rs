@@ -3,6 +3,7 @@
 
 mod arrivals;
 mod ends;
+mod plan;
 
 use std::net::{SocketAddr, UdpSocket};
 use std::sync::Arc;
@@ -10,7 +11,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use anyhow::{Context, Result, anyhow, ensure};
+use anyhow::{Context, Result, anyhow};
 use nix::sys::socket::setsockopt;
 use nix::sys::socket::sockopt::{ReceiveTimestampns, UdpGroSegment, UdpGsoSegment};
 
@@ -18,32 +19,10 @@ use super::{Moment, Stop, buffer};
 use crate::topology::Host;
 
 pub(crate) use arrivals::{Arrival, Arrivals};
+pub(crate) use plan::{HEADER, Pace, Plan};
 
-/// Bytes of a number and a time, which every datagram begins with.
-pub(crate) const HEADER: usize = 16;
 /// Room for what arrives between two looks: 1 Gbit/s for a quarter of a second.
 const BUFFER: usize = 32 * 1024 * 1024;
-
-/// What a stream is like.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Plan {
-    /// Payload of each datagram in bytes, [`HEADER`] at least.
-    pub(crate) size: usize,
-    pub(crate) pace: Pace,
-    /// How many are sent; `None` for as many as go until [`Stream::finish`].
-    pub(crate) count: Option<u64>,
-    /// They are sent and received in super-packets where the kernel can.
-    pub(crate) batches: bool,
-}
-
-/// When datagrams leave.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) enum Pace {
-    /// At regular intervals.
-    Every(Duration),
-    /// After times drawn between half and one and a half of this one, so that nothing falls into step.
-    Around(Duration),
-}
 
 /// A receiver that waits for a stream.
 #[derive(Debug)]
@@ -63,15 +42,6 @@ pub(crate) struct Stream {
     stop_receiving: Stop,
     sender: Option<JoinHandle<Result<Moment>>>,
     receiver: Option<JoinHandle<Result<Vec<Arrival>>>>,
-}
-
-impl Plan {
-    fn check(&self) -> Result<()> {
-        let Self { size, pace: Pace::Every(time) | Pace::Around(time), .. } = *self;
-        ensure!(size >= HEADER, "datagrams of {size} bytes: at least {HEADER} are needed");
-        ensure!(!time.is_zero(), "datagrams without any time between them");
-        Ok(())
-    }
 }
 
 impl Receiver {

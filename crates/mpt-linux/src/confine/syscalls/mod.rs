@@ -19,17 +19,10 @@
     path = "unsupported.rs"
 )]
 mod filter;
+mod work;
 
 use super::Error;
-
-/// What a process needs system calls for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Work {
-    /// A daemon: files, sockets of the families IPv4, IPv6, netlink and UNIX, threads; no other processes.
-    Daemon,
-    /// Opening files and handing them over.
-    Opening,
-}
+pub use work::Work;
 
 /// From now on, no thread of the process can make another system call than `work` needs. Gives `false` where the kernel or this program has no
 /// seccomp (for this architecture), or a filter of somebody else does not let it be used: nothing is restricted then.

@@ -1,0 +1,20 @@
+//! The things that all measurements of the accuracy need.
+
+use std::path::Path;
+use std::time::Duration;
+
+use crate::interrupt::Interrupt;
+
+/// What all measurements need.
+pub(super) struct Laboratory<'a> {
+    pub(super) executable: &'a Path,
+    pub(super) interrupt: &'a Interrupt,
+    pub(super) quick: bool,
+}
+
+impl Laboratory<'_> {
+    /// The time to measure for.
+    pub(super) fn time(&self, full: u64, quick: u64) -> Duration {
+        Duration::from_secs(if self.quick { quick } else { full })
+    }
+}

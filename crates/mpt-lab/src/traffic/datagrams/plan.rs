@@ -1,0 +1,38 @@
+//! The plan of a stream: how large its datagrams are, and when they leave.
+
+use std::time::Duration;
+
+use anyhow::{Result, ensure};
+
+/// Bytes of a number and a time, which every datagram begins with.
+pub(crate) const HEADER: usize = 16;
+
+/// What a stream is like.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Plan {
+    /// Payload of each datagram in bytes, [`HEADER`] at least.
+    pub(crate) size: usize,
+    pub(crate) pace: Pace,
+    /// How many are sent; `None` for as many as go until [`Stream::finish`].
+    pub(crate) count: Option<u64>,
+    /// They are sent and received in super-packets where the kernel can.
+    pub(crate) batches: bool,
+}
+
+/// When datagrams leave.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum Pace {
+    /// At regular intervals.
+    Every(Duration),
+    /// After times drawn between half and one and a half of this one, so that nothing falls into step.
+    Around(Duration),
+}
+
+impl Plan {
+    pub(super) fn check(&self) -> Result<()> {
+        let Self { size, pace: Pace::Every(time) | Pace::Around(time), .. } = *self;
+        ensure!(size >= HEADER, "datagrams of {size} bytes: at least {HEADER} are needed");
+        ensure!(!time.is_zero(), "datagrams without any time between them");
+        Ok(())
+    }
+}

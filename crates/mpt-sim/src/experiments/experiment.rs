@@ -1,0 +1,70 @@
+//! An experiment and how it is run.
+
+use crate::report::Report;
+use crate::study::{Case, Outcome, in_parallel};
+
+/// An experiment.
+#[derive(Clone, Copy)]
+pub struct Experiment {
+    /// Its name on the command line.
+    pub name: &'static str,
+    /// What it is.
+    pub title: &'static str,
+    /// Seeds per case, unless asked for others.
+    pub seeds: u64,
+    /// The names of what [`Setting::only`] chooses from; none where there is no choice.
+    pub parts: &'static [&'static str],
+    pub(super) run: fn(&Experiment, &Setting<'_>) -> Report,
+}
+
+/// How experiments are run.
+pub struct Setting<'a> {
+    /// Seeds per case; `None` for the experiment's own.
+    pub seeds: Option<u64>,
+    /// The first seed.
+    pub first_seed: u64,
+    /// Which of [`Experiment::parts`] are run; all of them where none is named. Others have no parts.
+    pub only: &'a [String],
+    /// Which of the [`METHODS`] are run; all of them where none is named. Experiments without parts have none.
+    pub methods: &'a [String],
+    /// Whether [`Report::traces`] is wanted.
+    pub trace: bool,
+    /// Is told how many runs there will be.
+    pub expect: &'a (dyn Fn(u64) + Sync),
+    /// Is called after every run, from any thread.
+    pub progress: &'a (dyn Fn() + Sync),
+}
+
+impl Experiment {
+    /// Runs it.
+    pub fn run(&self, setting: &Setting<'_>) -> Report {
+        (self.run)(self, setting)
+    }
+
+    pub(super) fn seeds(&self, setting: &Setting<'_>) -> u64 {
+        setting.seeds.unwrap_or(self.seeds)
+    }
+
+    pub(super) fn report(&self, setting: &Setting<'_>) -> Report {
+        Report::new(self.name, self.title, self.seeds(setting))
+    }
+
+    /// Runs every case that exists with each seed: the outcomes of each case, `None` where it does not exist.
+    pub(super) fn run_all(
+        &self,
+        setting: &Setting<'_>,
+        cases: &[Case],
+    ) -> Vec<Option<Vec<Outcome>>> {
+        let seeds = self.seeds(setting);
+        let runs: Vec<Case> = cases
+            .iter()
+            .filter(|case| case.exists())
+            .flat_map(|case| (0..seeds).map(|seed| Case { seed, ..*case }))
+            .collect();
+        (setting.expect)(runs.len() as u64);
+        let mut outcomes = in_parallel(&runs, Case::run, setting.progress).into_iter().flatten();
+        let of_case =
+            |case: &Case| case.exists().then(|| outcomes.by_ref().take(seeds as usize).collect());
+        cases.iter().map(of_case).collect()
+    }
+}
