@@ -103,7 +103,7 @@ hostile: ## the hostile kit: strangers, a man in the middle and clients with a k
 		$(CARGO) test --release --locked -p mptd --test hostile $(RUNNER) -- --nocapture --test-threads 1
 
 .PHONY: lint
-lint: ## formatting, clippy, documentation, layering, licences, shell scripts
+lint: ## formatting, clippy, documentation, layering, circles of files, licences, shell scripts
 	@scripts/setup lint
 	@scripts/lint
 

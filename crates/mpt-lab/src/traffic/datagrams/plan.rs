@@ -13,7 +13,7 @@ pub(crate) struct Plan {
     /// Payload of each datagram in bytes, [`HEADER`] at least.
     pub(crate) size: usize,
     pub(crate) pace: Pace,
-    /// How many are sent; `None` for as many as go until [`Stream::finish`].
+    /// How many are sent; `None` for as many as go until [`Stream::finish`](super::Stream::finish).
     pub(crate) count: Option<u64>,
     /// They are sent and received in super-packets where the kernel can.
     pub(crate) batches: bool,
