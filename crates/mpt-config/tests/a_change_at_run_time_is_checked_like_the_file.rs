@@ -264,7 +264,7 @@ fn every_key_survives_saving() {
     let office = &mut running.connections[0];
     office.name = "other".into();
     office.networks = vec!["10.10.0.0/16".parse().unwrap()];
-    for selector in &mut office.selectors {
+    for selector in office.selectors.iter_mut().chain(&mut office.prompt) {
         selector.destination = office.networks[0];
     }
     let without = example.replace("key = 1", "key = 2");
