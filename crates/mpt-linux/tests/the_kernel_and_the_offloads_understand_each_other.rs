@@ -42,6 +42,7 @@ impl Host {
             }
             netlink.set_up(device).await.unwrap();
         });
+        wait_until_received(&namespace, number);
         Host { namespace, tun }
     }
 
@@ -76,6 +77,21 @@ impl Host {
 fn addresses(number: u8) -> [IpAddr; 2] {
     let v6 = Ipv6Addr::new(0xfd00, 0, 0, 0x0ff, 0, 0, 0, number.into());
     [Ipv4Addr::new(10, 77, 0, number).into(), v6.into()]
+}
+
+/// Waits for the route by which packets to a host's IPv6 address are its own. A task of the kernel adds it, some time after sockets may have the address;
+/// what arrives before is dropped.
+fn wait_until_received(namespace: &Namespace, number: u8) {
+    let IpAddr::V6(address) = addresses(number)[1] else { unreachable!("the second is IPv6") };
+    // Address, length of the prefix in hexadecimal digits.
+    let route = format!("{:032x} 80 ", address.to_bits());
+    netns::run_in(namespace, || {
+        retry(|| match std::fs::read_to_string("/proc/thread-self/net/ipv6_route")? {
+            routes if routes.lines().any(|line| line.starts_with(&route)) => Ok(()),
+            routes => Err(io::Error::other(routes)),
+        });
+    })
+    .unwrap();
 }
 
 /// Writes to a TUN device what was merged of packets held in a list.
