@@ -1,6 +1,6 @@
 //! The text of `/metrics` for daemons that come and go.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use super::*;
 use crate::example;
@@ -109,6 +109,12 @@ fn labels_are_escaped() {
     assert!(metrics.text().contains(expected));
 }
 
+/// Returns how long this thread has had a processor, to a few milliseconds.
+fn processor_time() -> Duration {
+    let text = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap();
+    Duration::from_nanos(text.split_whitespace().next().unwrap().parse().unwrap())
+}
+
 #[test]
 fn a_thousand_connections_take_less_than_50_ms() {
     let metrics = Metrics::new();
@@ -120,11 +126,11 @@ fn a_thousand_connections_take_less_than_50_ms() {
         |number| Connection { name: format!("client{number}.office"), ..connection.clone() };
     snapshot.connections = (0..1_000).map(named).collect();
     metrics.update(Some(&snapshot));
-    // The least of a few: other programs run on this machine, too.
+    // Of the processor, which other programs use as well; the least of a few, since they also empty its caches.
     let times = (0..10).map(|_| {
-        let start = Instant::now();
+        let start = processor_time();
         assert!(metrics.text().len() > 5_000_000);
-        start.elapsed()
+        processor_time() - start
     });
     let least = times.min().unwrap();
     assert!(least < Duration::from_millis(50), "{least:?}");
