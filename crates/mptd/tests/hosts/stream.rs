@@ -5,7 +5,7 @@ use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::{self, JoinHandle};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::traffic::Noise;
 use super::{Host, PATIENCE, wait_within};
@@ -16,6 +16,8 @@ const STALL: Duration = Duration::from_secs(130);
 
 /// A TCP connection that carries some 50 Mbit/s of noise until it is told to end, whatever happens meanwhile.
 pub(crate) struct Stream {
+    /// Of the sender.
+    port: u16,
     stop: Arc<AtomicBool>,
     received: Arc<AtomicU64>,
     sender: JoinHandle<u64>,
@@ -31,7 +33,7 @@ impl Stream {
         let address: SocketAddr = address.parse().unwrap();
         let listener = to.run(|| TcpListener::bind(address)).unwrap();
         let client = from.run(|| TcpStream::connect_timeout(&address, PATIENCE)).unwrap();
-        let server = listener.accept().unwrap().0;
+        let (server, peer) = listener.accept().unwrap();
         let stop = Arc::new(AtomicBool::new(false));
         let received = Arc::new(AtomicU64::new(0));
         let sender = {
@@ -42,12 +44,32 @@ impl Stream {
             let received = Arc::clone(&received);
             thread::spawn(move || receive(&server, &received))
         };
-        Self { stop, received, sender, receiver }
+        Self { port: peer.port(), stop, received, sender, receiver }
     }
 
     /// Bytes that have arrived.
     pub(crate) fn received(&self) -> u64 {
         self.received.load(Ordering::Relaxed)
+    }
+
+    /// Waits until more arrives; panics if nothing does within `limit` after TCP has sent again what it has to. A packet that is sent again may be lost with what was on
+    /// its way, so that TCP waits twice.
+    pub(crate) fn wait_for_more(&self, sender: &Host, limit: Duration) {
+        let (before, start) = (self.received(), Instant::now());
+        while self.received() == before {
+            let patience = 2 * self.retransmission_timeout(sender) + limit;
+            assert!(start.elapsed() < patience, "the stream goes on: not within {patience:?}");
+            thread::sleep(Duration::from_millis(20));
+        }
+    }
+
+    /// Returns how long TCP waits now until it sends again what was not acknowledged. It grows with the round-trip time: to seconds on a busy machine, and
+    /// by the time for which packets waited in an outage.
+    fn retransmission_timeout(&self, sender: &Host) -> Duration {
+        let shown = sender.program("ss", &format!("-tinH sport = :{}", self.port));
+        let timeout = shown.split_whitespace().find_map(|word| word.strip_prefix("rto:"));
+        let timeout = timeout.unwrap_or_else(|| panic!("no timeout: {shown}"));
+        Duration::from_secs_f64(timeout.parse::<f64>().unwrap() / 1000.0)
     }
 
     /// Waits until as much as was under way, and more, has arrived.
