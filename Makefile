@@ -6,6 +6,8 @@ CARGO := scripts/cargo
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 # The tests make network namespaces. Root runs them as they are, everybody else by scripts/as-root.
 RUNNER := $(if $(filter 0,$(shell id -u)),,--config "target.'cfg(unix)'.runner=['$(CURDIR)/scripts/as-root']")
+# Continuous integration runs `make test` as well, and so those tests of `seen` that need nothing else.
+SEEN_TESTS = $(if $(CI),--ignored,--include-ignored)
 # Seconds for `make fuzz`, per target.
 FUZZ_SECONDS := 10
 # More arguments for the laboratory, for example `make bench LAB=--quick`.
@@ -35,7 +37,7 @@ test: ## every test; needs root or sudo or user namespaces for the network tests
 seen-test: ## the status, mpt top in a real terminal, the dashboard in a real browser and its metrics in a real Prometheus; needs root
 	@scripts/setup seen-test
 	$(CARGO) build --locked -p mpt
-	$(CARGO) test --locked -p mptd --test seen $(RUNNER) -- --include-ignored --test-threads 2
+	$(CARGO) test --locked -p mptd --test seen $(RUNNER) -- $(SEEN_TESTS) --test-threads 2
 
 # Where `make screenshots` keeps the pictures of the README.
 PICTURES := docs/pictures
