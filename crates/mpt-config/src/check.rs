@@ -14,7 +14,7 @@ use super::reader::{Context, Located};
 use super::repair;
 use super::selectors;
 use super::sockets;
-use super::types::{Config, Connection, Device, Late, Path};
+use super::types::{Config, Connection, Device, Fec, Late, Path};
 use super::unique::unique;
 
 /// Checks the drafts as a whole and expands their selectors.
@@ -196,6 +196,10 @@ fn connection_alone(
         let expanded = selectors::expand(context, connection, lines, selects);
         let prompt = expanded.iter().filter(|it| it.late == Late::Deliver);
         connection.prompt = prompt.map(|it| it.selector).collect();
+        let of = |fec: Fec| {
+            expanded.iter().filter(move |it| it.fec == fec).map(|it| it.selector).collect()
+        };
+        (connection.protected, connection.unprotected) = (of(Fec::On), of(Fec::Off));
         if connection.direction.sends() {
             let selectors = expanded.into_iter().map(|it| (it.selector, it.origin));
             (connection.selectors, *origins) = selectors.unzip();

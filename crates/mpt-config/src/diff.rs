@@ -226,8 +226,10 @@ fn connection(
     let own = key::differing(Reload::InFlight, old, new).into_iter().map(str::to_owned);
     let of_peer = peers.map(|(old, new)| key::differing(Reload::InFlight, old, new));
     let of_peer = of_peer.into_iter().flatten().map(|key| format!("{OF_PEER}{key}"));
-    let select =
-        (old.selectors != new.selectors || old.prompt != new.prompt).then(|| SELECT.to_owned());
+    let classes = |it: &Connection| {
+        (it.selectors.clone(), it.prompt.clone(), it.protected.clone(), it.unprotected.clone())
+    };
+    let select = (classes(old) != classes(new)).then(|| SELECT.to_owned());
     let compat = (old.compat != new.compat).then(|| MPTSRV.to_owned());
     let keys: Vec<_> = own.chain(select).chain(compat).chain(of_peer).collect();
     if !keys.is_empty() {

@@ -4,7 +4,7 @@ use ipnet::IpNet;
 
 use super::peers::{Client, Controller, Peer, Pool};
 use super::reader::{Lines, Located};
-use super::types::{Connection, Daemon, Device, Late, Path, PortRange, Selector};
+use super::types::{Connection, Daemon, Device, Fec, Late, Path, PortRange, Selector};
 
 /// The file, read but not yet checked as a whole.
 #[derive(Default)]
@@ -43,6 +43,7 @@ pub(super) struct Select {
     pub(super) destination_port: Option<PortRange>,
     pub(super) dscp: Option<u8>,
     pub(super) late: Late,
+    pub(super) fec: Fec,
 }
 
 impl ConnectionDraft {
@@ -59,9 +60,16 @@ impl Select {
             true => Late::Deliver,
             false => Late::Wait,
         };
+        let fec = if connection.protected.contains(selector) {
+            Fec::On
+        } else if connection.unprotected.contains(selector) {
+            Fec::Off
+        } else {
+            Fec::Auto
+        };
         let Selector { destination, source, protocol, source_port, destination_port, dscp } =
             *selector;
         let destination = Some(destination);
-        Select { destination, source, protocol, source_port, destination_port, dscp, late }
+        Select { destination, source, protocol, source_port, destination_port, dscp, late, fec }
     }
 }

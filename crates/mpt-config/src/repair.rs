@@ -5,7 +5,7 @@ use mpt_api::{Mapping, Repair};
 use super::draft::Select;
 use super::peers::Client;
 use super::reader::{Context, Lines, Located};
-use super::types::{Connection, Late};
+use super::types::{Connection, Fec, Late};
 
 /// Returns true if a sender with this mapping can number its packets in one order over all paths, with one packet for
 /// each number.
@@ -43,6 +43,13 @@ pub(super) fn of_connection(
                 lines.of("late"),
                 "connection.select.late",
                 format!("\"deliver\", but {why}; write mapping = \"adaptive\", or take late out"),
+            );
+        }
+        if select.fec == Fec::On {
+            context.error(
+                lines.of("fec"),
+                "connection.select.fec",
+                format!("\"on\", but {why}; write mapping = \"adaptive\", or take fec out"),
             );
         }
     }

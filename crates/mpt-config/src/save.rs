@@ -277,7 +277,7 @@ fn insert_selects(whole: &mut Table, connection: &Connection, around: &Around<'_
         connection.networks.contains(&selector.destination)
             && *selector == Selector::to(selector.destination)
     };
-    if connection.prompt.is_empty() && connection.selectors.iter().all(plain) {
+    if connection.has_plain_classes() && connection.selectors.iter().all(plain) {
         return;
     }
     let selects = connection.selectors.iter().map(|it| table(&Select::of(it, connection), around));

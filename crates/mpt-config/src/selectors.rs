@@ -8,7 +8,7 @@ use mpt_wire::ip::protocol;
 
 use super::draft::{ConnectionDraft, Select};
 use super::reader::{Context, Lines, Located};
-use super::types::{Connection, Late, PortRange, Selector};
+use super::types::{Connection, Fec, Late, PortRange, Selector};
 
 /// The key and the line a selector comes from.
 type Origin = (&'static str, usize);
@@ -17,6 +17,7 @@ type Origin = (&'static str, usize);
 pub(super) struct Expanded {
     pub(super) selector: Selector,
     pub(super) late: Late,
+    pub(super) fec: Fec,
     pub(super) origin: Origin,
 }
 
@@ -33,6 +34,7 @@ pub(super) fn expand(
         let plain = |&network: &IpNet| Expanded {
             selector: Selector::to(network),
             late: Late::Wait,
+            fec: Fec::Auto,
             origin,
         };
         return unique.into_iter().map(plain).collect();
@@ -86,8 +88,12 @@ pub(super) fn expand(
             destination_port: select.destination_port,
             dscp: select.dscp,
         };
-        let expanded =
-            |network| Expanded { selector: selector(network), late: select.late, origin };
+        let expanded = |network| Expanded {
+            selector: selector(network),
+            late: select.late,
+            fec: select.fec,
+            origin,
+        };
         selectors.extend(destinations.into_iter().map(expanded));
     }
     selectors

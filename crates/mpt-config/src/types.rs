@@ -118,6 +118,10 @@ pub struct Connection {
     /// Those that are written with `late = "deliver"`: an answer to what they match never waits for packets that are
     /// missing before it.
     pub prompt: Vec<Selector>,
+    /// Those that are written with `fec = "on"`: forward error correction protects what they match.
+    pub protected: Vec<Selector>,
+    /// Those that are written with `fec = "off"`: it does not protect what they match.
+    pub unprotected: Vec<Selector>,
     /// GRE key (RFC 2890) in use. With `peer.create` the server assigns it.
     pub key: Option<u32>,
     /// GRE key as the file or the request has it: another than `key` once a server has assigned one.
@@ -192,6 +196,18 @@ pub(super) enum Late {
     Wait,
     /// They are delivered at once, and so are those that come late.
     Deliver,
+}
+
+/// Whether forward error correction protects the packets of a class.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Fec {
+    /// Those whose DSCP is EF.
+    #[default]
+    Auto,
+    /// All of them.
+    On,
+    /// None.
+    Off,
 }
 
 impl Selector {
@@ -397,6 +413,11 @@ pub(super) fn usual_seal(other_end: OtherEnd) -> Option<Seal> {
 }
 
 impl Connection {
+    /// Returns true if no `[[connection.select]]` says how its packets are treated.
+    pub(super) fn has_plain_classes(&self) -> bool {
+        [&self.prompt, &self.protected, &self.unprotected].iter().all(|it| it.is_empty())
+    }
+
     /// What is at the other end.
     pub(super) fn other_end(&self) -> OtherEnd {
         match (&self.peer, &self.compat) {

@@ -604,6 +604,14 @@ fn lost_packets_are_sent_again_with_one_order_of_numbers_only() {
                  \"adaptive\", or take late out"
             )
         );
+        let protected = text.replace("late = \"deliver\"", "fec = \"on\"");
+        assert_eq!(
+            errors(&protected),
+            format!(
+                "mpt.toml:10: connection.select.fec: \"on\", but mapping = \"{mapping}\" {why}; write mapping = \"adaptive\", or \
+                 take fec out"
+            )
+        );
         let off = format!("name = \"office\"\nmapping = \"{mapping}\"\nrepair = \"off\"");
         check_text("mpt.toml", &GOOD.replace("name = \"office\"", &off))
             .expect("nothing is asked for");

@@ -264,7 +264,8 @@ fn every_key_survives_saving() {
     let office = &mut running.connections[0];
     office.name = "other".into();
     office.networks = vec!["10.10.0.0/16".parse().unwrap()];
-    for selector in office.selectors.iter_mut().chain(&mut office.prompt) {
+    let classes = office.prompt.iter_mut().chain(&mut office.protected);
+    for selector in office.selectors.iter_mut().chain(classes) {
         selector.destination = office.networks[0];
     }
     let without = example.replace("key = 1", "key = 2");

@@ -108,6 +108,7 @@ const OTHERS: &[(&str, &str, &str)] = &[
     ("connection.select", "destination_port", "destination_port = 53"),
     ("connection.select", "dscp", "dscp = 'EF'"),
     ("connection.select", "late", "late = 'deliver'"),
+    ("connection.select", "fec", "fec = 'on'"),
     (
         "connection.peer",
         "public_key",

@@ -56,6 +56,7 @@ fn endpoint(now: Instant, connections: u32) -> Tunnels<u32> {
             mapping: Mapping::Packet,
             repair: mpt_core::Repair::Auto,
             prompt: Vec::new(),
+            protect: mpt_core::Protect::default(),
             reorder: reorder::Config::default(),
             multicast: false,
             copy_dscp: false,

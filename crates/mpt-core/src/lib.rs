@@ -12,6 +12,7 @@ pub mod advise;
 mod bucket;
 pub mod compat;
 mod erase;
+mod fec;
 mod feedback;
 mod id;
 pub mod liveness;
@@ -27,6 +28,7 @@ mod timers;
 pub mod tunnel;
 
 pub use adaptive::{QueueState, RepairCounters};
+pub use fec::FecCounters;
 pub use id::{ConnectionId, DeviceId, PathId, SocketId, StoreId};
 pub use node::{Lent, Node, PacketMemory, Span};
 pub use path::{DownReason, DownReasons, Estimate, Path, Transition};
@@ -35,6 +37,6 @@ pub use seal::Seal;
 pub use tunnel::{
     Accepted, AcceptedDatagram, Assignments, ConfigError, Connection, ConnectionConfig,
     DatagramDrop, DatagramDrops, Departure, DeviceSink, Direction, InnerDrop, InnerDrops,
-    InnerPacket, Nowhere, Outgoing, PathConfig, PortRange, Remarks, Repair, Selector,
+    InnerPacket, Nowhere, Outgoing, PathConfig, PortRange, Protect, Remarks, Repair, Selector,
     SelectorTable, Sources, Traffic, Transmit, Tunnels, check,
 };

@@ -20,6 +20,10 @@ pub(crate) fn connection(
         selectors: config.selectors.iter().map(selector).collect(),
         sources: config.networks.clone(),
         prompt: config.prompt.iter().map(selector).collect(),
+        protect: mpt_core::Protect {
+            on: config.protected.iter().map(selector).collect(),
+            off: config.unprotected.iter().map(selector).collect(),
+        },
         key: config.key,
         checksum: config.checksum,
         sequence: config.sequence,

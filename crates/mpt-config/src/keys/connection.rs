@@ -170,6 +170,8 @@ impl Keys for Connection {
             networks: Vec::new(),
             selectors: Vec::new(),
             prompt: Vec::new(),
+            protected: Vec::new(),
+            unprotected: Vec::new(),
             key: None,
             requested_key: None,
             sequence: true,

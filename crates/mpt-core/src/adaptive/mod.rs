@@ -20,6 +20,7 @@ mod repair;
 mod repairs;
 mod report;
 mod role;
+mod symbols;
 mod tag;
 
 use std::time::{Duration, Instant};
@@ -442,7 +443,8 @@ mod tests {
         adaptive.set_ipv6(0, false);
         adaptive.set_ipv6(1, false);
         let packet = StoreId(0);
-        let tag = Tag { protocol: gre::Protocol::IPV6, outer_tos: 0, flow_hash: 1, packet };
+        let protocol = gre::Protocol::IPV6;
+        let tag = Tag { protocol, outer_tos: 0, flow_hash: 1, packet, protected: false };
         let packet = Waiting {
             flow: 1,
             segments: 1,

@@ -12,4 +12,6 @@ pub(crate) struct Tag {
     pub(crate) flow_hash: u64,
     /// Where the owner keeps it.
     pub(crate) packet: StoreId,
+    /// Forward error correction protects it.
+    pub(crate) protected: bool,
 }

@@ -111,6 +111,13 @@ impl Observer {
         }
     }
 
+    /// A packet was restored: it is not missing any more. No path has brought it.
+    pub(crate) fn note_restored(&mut self, now: Instant, number: u32) {
+        if let Some(gaps) = &mut self.gaps {
+            self.found |= gaps.note(now, number) && !self.asking;
+        }
+    }
+
     #[cold]
     fn sample(&mut self, sample: Sample) {
         if self.samples.len() >= SAMPLES {

@@ -32,6 +32,7 @@ impl<P: Copy> Node<P> {
             Ok(accepted) => {
                 let packet = memory.accept(datagram, accepted.connection(), accepted.inner());
                 self.tunnels.receive(now, &accepted, packet, memory);
+                self.deliver_restored(now, memory);
                 if let Some(connection) = self.tunnels.take_found() {
                     self.sessions.ask_soon(now, connection);
                 }
@@ -64,10 +65,21 @@ impl<P: Copy> Node<P> {
         self.frame[..len].copy_from_slice(&bytes[..len]);
         let frame = &self.frame[..len];
         self.sessions.handle_frame(now, socket, source, frame, &mut self.tunnels, memory);
+        self.deliver_restored(now, memory);
         while let Some(connection) = self.tunnels.take_found() {
             self.sessions.ask_soon(now, connection);
         }
         Ok(())
+    }
+
+    /// Delivers packets that were restored from symbols. One for which there is no memory is lost after all.
+    #[inline]
+    fn deliver_restored<M: PacketMemory<P>>(&mut self, now: Instant, memory: &mut M) {
+        while let Some((accepted, restored)) = self.tunnels.take_restored() {
+            if let Some(packet) = memory.restored(accepted.connection(), &restored.packet) {
+                self.tunnels.receive(now, &accepted, packet, memory);
+            }
+        }
     }
 
     /// Handles a datagram that has arrived on a command port of the prototype's protocol.

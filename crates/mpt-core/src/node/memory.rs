@@ -13,6 +13,12 @@ pub trait PacketMemory<P>: DeviceSink<P> {
     /// packet, which is at `inner`. [`keep`](DeviceSink::keep) refers to this packet until the next
     /// datagram.
     fn accept(&mut self, datagram: P, connection: ConnectionId, inner: Range<usize>) -> P;
+
+    /// Takes an inner packet that was restored from symbols of forward error correction, as if it had just been
+    /// received. Returns its handle, or `None` if there is no room for it. By default there never is.
+    fn restored(&mut self, _connection: ConnectionId, _packet: &[u8]) -> Option<P> {
+        None
+    }
 }
 
 /// A datagram lent for one call, for ends that have sessions and no device: no packet is delivered.

@@ -47,6 +47,9 @@ impl<P: Copy> Node<P> {
         while let Some(connection) = self.tunnels.take_tail() {
             self.sessions.tell_tail(now, connection, &mut self.tunnels);
         }
+        while let Some(connection) = self.tunnels.next_symbol() {
+            self.sessions.send_symbol(now, connection, &mut self.tunnels);
+        }
     }
 
     /// Lets timers of sessions be late by this time, so that those of thousands are served together

@@ -21,6 +21,8 @@ pub struct Config {
 
 /// The longest `max_delay` taken at its word.
 pub const MAX_DELAY_LIMIT: Duration = Duration::from_secs(3600);
+/// The path of a packet that no path has brought, since it was restored.
+pub const RESTORED: usize = u16::MAX as usize;
 
 impl Default for Config {
     fn default() -> Self {

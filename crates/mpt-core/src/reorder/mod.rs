@@ -60,7 +60,7 @@ mod strays;
 use std::time::{Duration, Instant};
 
 use self::clock::{Clock, NEVER};
-pub use self::config::{Config, Equalize, Late, MAX_DELAY_LIMIT};
+pub use self::config::{Config, Equalize, Late, MAX_DELAY_LIMIT, RESTORED};
 pub use self::counters::Counters;
 pub use self::delays::Histogram;
 pub use self::equalized::EqualizedBuffer;

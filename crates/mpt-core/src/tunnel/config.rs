@@ -43,6 +43,8 @@ pub struct ConnectionConfig {
     /// The packets that never wait for numbers that are missing before them, described by what they are an
     /// answer to: a packet from the peer is one if a selector matches it with source and destination exchanged.
     pub prompt: Vec<Selector>,
+    /// The packets that forward error correction protects, with [`Mapping::Adaptive`].
+    pub protect: Protect,
     /// The settings of the reorder buffer.
     pub reorder: reorder::Config,
     /// True if it carries the multicast, broadcast and link-local packets of its device. At most
@@ -128,6 +130,26 @@ pub enum Repair {
     All,
     /// Packets are not sent again.
     Off,
+}
+
+/// The packets from the device that forward error correction protects: those of DSCP EF, and others.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Protect {
+    /// Those that are protected besides.
+    pub on: Vec<Selector>,
+    /// Those that are not, whatever else is said.
+    pub off: Vec<Selector>,
+}
+
+impl Protect {
+    /// The DSCP of packets that are protected without being selected: expedited forwarding (RFC 3246).
+    const EXPEDITED: u8 = 46;
+
+    /// Returns true if a packet is protected.
+    pub(crate) fn covers(&self, packet: &ip::Summary) -> bool {
+        let any = |selectors: &[Selector]| selectors.iter().any(|it| it.matches(packet));
+        !any(&self.off) && (packet.dscp() == Self::EXPEDITED || any(&self.on))
+    }
 }
 
 impl Direction {

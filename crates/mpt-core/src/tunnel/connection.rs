@@ -3,11 +3,13 @@
 mod adaptive;
 mod checks;
 mod classes;
+mod correction;
 mod members;
 mod protection;
 mod sealing;
 mod sizes;
 
+use std::cell::RefCell;
 use std::time::Instant;
 
 use mpt_wire::mss::{self, ChecksumState};
@@ -19,9 +21,10 @@ pub(crate) use self::protection::UNORDERED;
 use self::protection::{Protection, can_number, sealed_gre};
 use self::sizes::SegmentSizes;
 use crate::adaptive::Adaptive;
+use crate::fec::{Encoder, FecCounters, Restorer};
 use crate::path::mtu::IPV6_MINIMUM;
 use crate::path::{Path, Paths};
-use crate::reorder::{Class, EqualizedBuffer, ReorderBuffer};
+use crate::reorder::{Class, EqualizedBuffer, RESTORED, ReorderBuffer};
 use crate::scheduler::{Choice, Scheduler};
 use crate::seal::{Opened, Sealer};
 use crate::tunnel::counters::{Accepted, DatagramDrops, InnerDrops, Remarks, Traffic};
@@ -89,6 +92,12 @@ pub(crate) struct Tally {
     reached: u64,
     /// The peer does not seal, and data is plain although sealing is wanted.
     plain_peer: bool,
+    /// What makes the symbols of forward error correction, where the peer restores packets from them.
+    encoder: Option<Box<RefCell<Encoder>>>,
+    /// What restores packets from the peer's symbols, while some come.
+    restorer: Option<Box<Restorer>>,
+    /// What former ones have counted.
+    corrected: FecCounters,
 }
 
 /// A packet or super-packet from a device; see [`crate::Tunnels::handle_inner`].
@@ -110,6 +119,8 @@ pub(crate) struct Envelope {
     pub(crate) outer_tos: u8,
     pub(crate) flow_hash: u64,
     pub(crate) stored: Option<StoreId>,
+    /// Forward error correction protects it.
+    pub(crate) protected: bool,
 }
 
 /// What a connection needs to know of a datagram besides its bytes.
@@ -306,6 +317,7 @@ impl<P: Copy> Connection<P> {
             outer_tos: ecn.with_tos(dscp),
             flow_hash,
             stored: None,
+            protected: false,
         })
     }
 
@@ -350,41 +362,56 @@ impl<P: Copy> Connection<P> {
             return Err(DatagramDrop::InnerVersion);
         }
         let foreign_error = self.check_source(&summary, inner)?;
+        if self.is_restoring()
+            && let Some(number) = arrival.gre.sequence.filter(|_| !arrival.is_copy())
+        {
+            self.note_for_symbols(number, inner);
+        }
 
         let ecn =
             ecn::decapsulate(summary.ecn(), arrival.outer_ecn).map_err(|_| DatagramDrop::Ecn)?;
         if ecn != summary.ecn() {
             ecn::set(inner, ecn);
         }
-        let mtu = match summary.version {
-            ip::Version::V6 => self.inner_mtu_ipv6().unwrap_or(IPV6_MINIMUM),
-            _ => self.inner_mtu,
-        };
-        if mss::clamp(inner, &summary, mtu, ChecksumState::Complete) {
-            self.tally.remarks.mss_clamped += 1;
-        }
+        self.clamp_mss(&summary, inner);
         if !path.is_up() {
             self.tally.remarks.path_down += 1;
         }
         path.received.add(1, summary.total_len as u64);
-        let class = match &self.reorder {
-            Some(reorder) if reorder.classifies() => {
-                class_of(&self.config.prompt, self.config.repair, &summary, inner)
-            }
-            _ if summary.protocol == ip::protocol::TCP => Class::Payload { flow: 0 },
-            _ => Class::Other,
-        };
+        let class = self.class_for_play_out(&summary, inner);
 
         Ok(AcceptedDatagram {
             connection: path.connection,
             slot: path.slot,
             sequence: arrival.gre.sequence.filter(|_| !unordered),
-            copy: arrival.opened.is_some_and(|opened| opened.copy),
+            copy: arrival.is_copy(),
             class,
             marked: arrival.outer_ecn == ecn::Ecn::Ce,
             foreign_error,
             inner: arrival.payload..arrival.payload + summary.total_len,
         })
+    }
+
+    /// Lowers the MSS option of a SYN from the peer to what fits.
+    fn clamp_mss(&mut self, summary: &ip::Summary, inner: &mut [u8]) {
+        let mtu = match summary.version {
+            ip::Version::V6 => self.inner_mtu_ipv6().unwrap_or(IPV6_MINIMUM),
+            _ => self.inner_mtu,
+        };
+        if mss::clamp(inner, summary, mtu, ChecksumState::Complete) {
+            self.tally.remarks.mss_clamped += 1;
+        }
+    }
+
+    /// Returns what a packet from the peer is to the play-out.
+    fn class_for_play_out(&self, summary: &ip::Summary, inner: &[u8]) -> Class {
+        match &self.reorder {
+            Some(reorder) if reorder.classifies() => {
+                class_of(&self.config.prompt, self.config.repair, summary, inner)
+            }
+            _ if summary.protocol == ip::protocol::TCP => Class::Payload { flow: 0 },
+            _ => Class::Other,
+        }
     }
 
     /// Delivers an accepted packet, or has the reorder buffer do so.
@@ -409,6 +436,10 @@ impl<P: Copy> Connection<P> {
                 let sink = &mut ToDevice { device, sink };
                 let (slot, class) = (usize::from(datagram.slot), datagram.class);
                 if let Some(observer) = reorder.observer_mut() {
+                    if slot == RESTORED {
+                        observer.note_restored(now, sequence);
+                        return reorder.receive(now, slot, sequence, packet, class, sink);
+                    }
                     let (bytes, marked) = (datagram.inner.len() as u32, datagram.marked);
                     observer.note(now, slot, sequence, bytes, marked);
                 }
@@ -422,6 +453,13 @@ impl<P: Copy> Connection<P> {
                 sink.deliver(device, packet, false, false);
             }
         }
+    }
+}
+
+impl Arrival {
+    /// Returns true if another path has brought the same packet before.
+    fn is_copy(&self) -> bool {
+        self.opened.is_some_and(|opened| opened.copy)
     }
 }
 

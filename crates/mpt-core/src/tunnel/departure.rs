@@ -25,12 +25,20 @@ impl<P: Copy> Tunnels<P> {
                 self.timers.set_no_later(id.0, at);
             }
         };
-        let Envelope { gre, outer_tos, flow_hash, .. } = envelope;
+        let Envelope { gre, outer_tos, flow_hash, protected, .. } = envelope;
         let flow_hash = (flow_hash >> 32) as u32;
         let (transmits, sealing) = (&self.transmits, self.sealing_of(connection));
-        let stored = None;
-        let outgoing =
-            Outgoing { connection, gre, sealing, outer_tos, flow_hash, transmits, stored };
+        let protection = self.protection_of(connection, protected);
+        let outgoing = Outgoing {
+            connection,
+            gre,
+            sealing,
+            protection,
+            outer_tos,
+            flow_hash,
+            transmits,
+            stored: None,
+        };
         Some(Departure { packet, outgoing, released })
     }
 

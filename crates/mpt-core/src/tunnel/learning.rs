@@ -31,8 +31,12 @@ impl<P: Copy> Tunnels<P> {
     /// Has the packets that come on a connection observed, since the peer wants to know when they come;
     /// or no longer.
     pub(crate) fn observe(&mut self, id: ConnectionId, wanted: bool) {
-        if let Some(reorder) = self.connection_mut(id).and_then(|it| it.reorder.as_mut()) {
+        let Some(connection) = self.connection_mut(id) else { return };
+        if let Some(reorder) = &mut connection.reorder {
             reorder.observe(wanted);
+        }
+        if !wanted {
+            connection.rest_restoring();
         }
     }
 

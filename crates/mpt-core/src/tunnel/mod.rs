@@ -10,6 +10,7 @@ mod announced;
 mod config;
 mod configure;
 pub(crate) mod connection;
+mod correction;
 pub(crate) mod counters;
 mod departure;
 mod drops;
@@ -27,7 +28,7 @@ mod turns;
 use std::time::Instant;
 
 pub use accepted::AcceptedDatagram;
-pub use config::{ConfigError, ConnectionConfig, Direction, PathConfig, Repair};
+pub use config::{ConfigError, ConnectionConfig, Direction, PathConfig, Protect, Repair};
 pub use connection::Connection;
 pub use counters::{Accepted, DatagramDrops, InnerDrops, Remarks, Traffic};
 pub use drops::{DatagramDrop, InnerDrop};
@@ -74,6 +75,10 @@ pub struct Tunnels<P> {
     found: Vec<ConnectionId>,
     /// Connections of which a path has fallen quiet.
     tails: Vec<ConnectionId>,
+    /// Connections of which a symbol of forward error correction is due.
+    symbols: Vec<ConnectionId>,
+    /// Connections with packets that were restored.
+    restored: Vec<ConnectionId>,
     inner_drops: InnerDrops,
     datagram_drops: DatagramDrops,
 }
@@ -96,6 +101,8 @@ impl<P: Copy> Tunnels<P> {
             woken: Vec::new(),
             found: Vec::new(),
             tails: Vec::new(),
+            symbols: Vec::new(),
+            restored: Vec::new(),
             inner_drops: InnerDrops::default(),
             datagram_drops: DatagramDrops::default(),
         }
@@ -121,6 +128,9 @@ impl<P: Copy> Tunnels<P> {
             }
             if connection.take_end_mark(now) {
                 self.tails.push(ConnectionId(due));
+            }
+            if connection.symbol_due().is_some_and(|at| at <= now) {
+                self.symbols.push(ConnectionId(due));
             }
             if let Some(next) = connection.next_timeout() {
                 if next > now {

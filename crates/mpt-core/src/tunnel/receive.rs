@@ -66,6 +66,9 @@ impl<P: Copy> Tunnels<P> {
         if connection.has_found_gap() {
             self.found.push(id);
         }
+        if connection.has_restored() {
+            self.restored.push(id);
+        }
         if let Some(time) = connection.reorder.as_ref().and_then(|reorder| reorder.next_timeout()) {
             self.timers.set_no_later(id.0, time);
         }

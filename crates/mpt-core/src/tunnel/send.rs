@@ -1,5 +1,6 @@
 //! From the TUN devices to the network.
 
+use std::cell::RefCell;
 use std::time::Instant;
 
 use mpt_wire::checksum::Sum;
@@ -8,6 +9,7 @@ use mpt_wire::mss::ChecksumState;
 use mpt_wire::{gre, ip};
 
 use super::{InnerDrop, Transmit, Tunnels};
+use crate::fec::Encoder;
 use crate::seal::{Sealer, TAG_LEN};
 use crate::tunnel::connection::{Envelope, Inner, UNORDERED, index};
 use crate::tunnel::filter::scope;
@@ -49,6 +51,8 @@ pub struct Outgoing<'a> {
     pub gre: gre::Repr,
     /// What seals the packets, if they are sealed.
     pub(crate) sealing: Option<Sealing<'a>>,
+    /// What protects the packets, if they are protected.
+    pub(crate) protection: Option<&'a RefCell<Encoder>>,
     /// TOS or traffic class of the outer header, DSCP and ECN, as far as the packet decides:
     /// [`Self::tos_of`] a datagram may differ.
     pub outer_tos: u8,
@@ -127,6 +131,8 @@ impl Outgoing<'_> {
     #[inline]
     #[must_use]
     pub fn frame(&self, transmit: &Transmit, datagram: &mut [u8]) -> bool {
+        let inner = self.header_len()..datagram.len() - self.trailer_len();
+        self.protect(transmit, [&datagram[inner], &[]]);
         let Some(Sealing { sealer, kept_from, unordered }) = self.sealing else {
             self.write_header(transmit, datagram, &[]);
             return true;
@@ -152,9 +158,18 @@ impl Outgoing<'_> {
     pub fn frame_pieces(&self, transmit: &Transmit, head: &mut [u8], payload: &[u8]) -> bool {
         let plain = !self.is_sealed();
         if plain {
+            self.protect(transmit, [&head[self.header_len()..], payload]);
             self.write_header(transmit, head, payload);
         }
         plain
+    }
+
+    /// Lets a repair symbol cover the packet, both pieces of it, if it is protected.
+    #[inline]
+    fn protect(&self, transmit: &Transmit, inner: [&[u8]; 2]) {
+        if let Some(encoder) = self.protection {
+            encoder.borrow_mut().note(transmit.sequence, transmit.path, inner);
+        }
     }
 
     #[inline]
@@ -231,11 +246,22 @@ impl<P: Copy> Tunnels<P> {
             connection: sent.connection,
             gre: sent.envelope.gre,
             sealing: self.sealing_of(sent.connection),
+            protection: self.protection_of(sent.connection, sent.envelope.protected),
             outer_tos: sent.envelope.outer_tos,
             flow_hash: (sent.envelope.flow_hash >> 32) as u32,
             transmits: &self.transmits,
             stored: sent.envelope.stored,
         }
+    }
+
+    /// Returns what protects the packets of a connection, if they are protected.
+    #[inline]
+    pub(super) fn protection_of(
+        &self,
+        id: ConnectionId,
+        protected: bool,
+    ) -> Option<&RefCell<Encoder>> {
+        self.connections[index(id)].as_ref().filter(|_| protected)?.encoder()
     }
 
     /// Returns what seals the packets of a connection, if they are sealed.
@@ -284,19 +310,20 @@ impl<P: Copy> Tunnels<P> {
         let envelope =
             connection.encapsulate(inner, self.flow_seed, &mut self.paths, &mut self.transmits);
         if connection.scheduler.mapping() == Mapping::Adaptive {
-            self.follow_queue(id, envelope.as_ref().is_ok_and(|it| it.stored.is_some()));
+            let waits = |it: &Envelope| it.stored.is_some() || it.protected;
+            self.follow_queue(id, envelope.as_ref().is_ok_and(waits));
         }
         envelope.map(|envelope| (id, envelope)).map_err(|reason| (Some(id), reason))
     }
 
-    /// A packet was given to an adaptive connection; `stored`: it waits.
+    /// A packet was given to an adaptive connection; `waits`: it does, or a symbol will follow it.
     #[cold]
-    fn follow_queue(&mut self, id: ConnectionId, stored: bool) {
+    fn follow_queue(&mut self, id: ConnectionId, waits: bool) {
         let Some(connection) = self.connections[index(id)].as_mut() else { return };
         if connection.tally.adaptive.as_mut().is_some_and(|adaptive| adaptive.take_resumed()) {
             self.woken.push(id);
         }
-        if stored && let Some(at) = connection.next_timeout() {
+        if waits && let Some(at) = connection.next_timeout() {
             self.timers.set_no_later(id.0, at);
         }
     }

@@ -65,6 +65,7 @@ pub fn connection(paths: Vec<PathConfig>) -> ConnectionConfig {
         mapping: Mapping::Packet,
         repair: mpt_core::Repair::Auto,
         prompt: Vec::new(),
+        protect: mpt_core::Protect::default(),
         reorder: reorder::Config {
             window: 64,
             max_delay: Duration::from_millis(300),

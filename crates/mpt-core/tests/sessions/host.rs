@@ -256,6 +256,7 @@ pub(super) fn connection(side: Side, setup: &Setup) -> ConnectionConfig {
         mapping: setup.mapping,
         repair: mpt_core::Repair::Auto,
         prompt: Vec::new(),
+        protect: mpt_core::Protect::default(),
         reorder: reorder::Config::default(),
         multicast: false,
         copy_dscp: false,

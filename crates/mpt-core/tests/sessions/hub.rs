@@ -402,6 +402,7 @@ pub fn connection(
         mapping: Mapping::Packet,
         repair: mpt_core::Repair::Auto,
         prompt: Vec::new(),
+        protect: mpt_core::Protect::default(),
         reorder: reorder::Config::default(),
         multicast: false,
         copy_dscp: false,

@@ -173,6 +173,7 @@ impl Setup {
             mapping: self.mapping,
             repair: mpt_core::Repair::Auto,
             prompt: Vec::new(),
+            protect: mpt_core::Protect::default(),
             reorder: self.reorder,
             multicast: false,
             copy_dscp: false,

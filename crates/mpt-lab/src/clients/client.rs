@@ -243,6 +243,7 @@ fn connection(number: u16) -> ConnectionConfig {
         mapping: Mapping::Packet,
         repair: mpt_core::Repair::Auto,
         prompt: Vec::new(),
+        protect: mpt_core::Protect::default(),
         // Nothing is delivered, so nothing is put in order.
         reorder: reorder::Config {
             window: 0,

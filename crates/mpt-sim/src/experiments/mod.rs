@@ -18,7 +18,7 @@ use crate::report::Report;
 pub use experiment::{Experiment, Setting};
 
 /// All of them: the study in the order of the paper, then the tunnel.
-pub const ALL: [Experiment; 28] = {
+pub const ALL: [Experiment; 29] = {
     const fn of(
         name: &'static str,
         title: &'static str,
@@ -101,6 +101,10 @@ pub const ALL: [Experiment; 28] = {
         with_parts(
             of("latency", "A remote shell, idle and beside bulk", 3, networks::latency),
             &networks::SHELLS,
+        ),
+        with_parts(
+            of("realtime", "A call over paths that lose packets", 5, networks::realtime),
+            &networks::CALLS,
         ),
     ]
 };

@@ -3,7 +3,7 @@
 use std::net::Ipv4Addr;
 
 use mpt_wire::ecn::Ecn;
-use mpt_wire::{ip, ipv4, tcp};
+use mpt_wire::{ip, ipv4, tcp, udp};
 
 use crate::simulation::Packet as _;
 use crate::tcp::{Ack, Segment};
@@ -37,7 +37,48 @@ pub(super) enum Content {
     Ack(u8, Ack),
     /// A packet of a probe of the hosts, or the answer to it.
     Echo(Echo),
+    /// A packet of a stream.
+    Stream(StreamPacket),
 }
+
+/// A packet of a stream.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct StreamPacket {
+    /// Whose.
+    pub(super) stream: u8,
+    /// The side that has sent it.
+    pub(super) side: u8,
+    /// Its number.
+    pub(super) id: u32,
+    /// Its DSCP asks for expedited forwarding.
+    pub(super) protected: bool,
+}
+
+impl StreamPacket {
+    /// The beginning of its payload, behind the UDP header.
+    const LEN: usize = 8;
+
+    fn emit(self) -> [u8; Self::LEN] {
+        let [a, b, c, d] = self.id.to_be_bytes();
+        [self.stream, self.side, u8::from(self.protected), 0, a, b, c, d]
+    }
+
+    /// Reads it from an inner packet. `None` if it is another kind of packet.
+    pub(super) fn of(packet: &[u8]) -> Option<Self> {
+        let (header, rest) = packet.split_at_checked(ipv4::HEADER_LEN + udp::HEADER_LEN)?;
+        let &[stream, side, protected, _, a, b, c, d] = rest.first_chunk::<{ Self::LEN }>()?;
+        let is_udp = header.get(PROTOCOL) == Some(&ip::protocol::UDP);
+        let id = u32::from_be_bytes([a, b, c, d]);
+        is_udp.then_some(Self { stream, side, id, protected: protected == 1 })
+    }
+}
+
+/// Where the protocol is in an IPv4 header.
+const PROTOCOL: usize = 9;
+/// The TOS of packets that ask for expedited forwarding (RFC 3246).
+const EXPEDITED: u8 = 46 << 2;
+/// The port of the first stream; those of the others follow.
+const FIRST_STREAM: u16 = 16_384;
 
 /// A packet that is sent back.
 #[derive(Clone, Copy, Debug)]
@@ -71,6 +112,9 @@ impl Content {
             Self::Echo(Echo { source, id, reply, .. }) => {
                 (!source, u64::from(*id) << 1 | u64::from(*reply))
             }
+            Self::Stream(StreamPacket { stream, side, id, .. }) => {
+                (!stream ^ 0x55, u64::from(*id) << 1 | u64::from(*side))
+            }
         };
         packet ^ u64::from(flow).rotate_right(8)
     }
@@ -99,6 +143,7 @@ impl Content {
             Self::Control => 0,
             Self::Data(flow, _) | Self::Ack(flow, _) => 1 + u64::from(*flow),
             Self::Echo(echo) => 500 + u64::from(echo.source),
+            Self::Stream(packet) => 700 + u64::from(packet.stream),
         }
     }
 }
@@ -123,13 +168,17 @@ impl Inner {
         let len = self.size as usize - ipv4::HEADER_LEN;
         let protocol = match self.content {
             Content::Echo(Echo { kind: EchoKind::Icmp, .. }) => ip::protocol::ICMP,
+            Content::Stream(_) => ip::protocol::UDP,
             _ => ip::protocol::TCP,
         };
         ipv4::Repr {
             source: host(side),
             destination: host(1 - side),
             protocol,
-            tos: self.content.ecn().with_tos(0),
+            tos: match self.content {
+                Content::Stream(StreamPacket { protected: true, .. }) => EXPEDITED,
+                _ => self.content.ecn().with_tos(0),
+            },
             identification: 0,
             dont_fragment: true,
             ttl: 64,
@@ -157,6 +206,15 @@ impl Inner {
                 let syn = if ack.number == 0 { tcp::Flags::SYN.0 } else { 0 };
                 let flags = tcp::Flags(tcp::Flags::ACK.0 | echo | syn);
                 segment_header(buffer, ports, flags, [0, ack.next], len)
+            }
+            Content::Stream(packet) => {
+                let port = (FIRST_STREAM + u16::from(packet.stream)).to_be_bytes();
+                buffer[..2].copy_from_slice(&port);
+                buffer[2..4].copy_from_slice(&port);
+                buffer[4..6].copy_from_slice(&(len as u16).to_be_bytes());
+                buffer[6..8].fill(0);
+                buffer[udp::HEADER_LEN..][..StreamPacket::LEN].copy_from_slice(&packet.emit());
+                udp::HEADER_LEN + StreamPacket::LEN
             }
             Content::Echo(Echo { kind: EchoKind::Icmp, id, reply, .. }) => {
                 let kind = if reply { 0 } else { 8 };

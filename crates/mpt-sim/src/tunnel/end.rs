@@ -6,18 +6,21 @@ use std::time::Instant;
 use mpt_core::node::{self, Destination};
 use mpt_core::reorder::EqualizedBuffer;
 use mpt_core::{
-    Connection, ConnectionId, DeviceId, DeviceSink, InnerPacket, Node, Outgoing, PacketMemory,
-    PathId, RepairCounters, Transmit,
+    Connection, ConnectionId, DeviceId, DeviceSink, FecCounters, InnerPacket, Node, Outgoing,
+    PacketMemory, PathId, RepairCounters, Transmit,
 };
 use mpt_wire::ecn;
 
 use crate::random::derive;
 use crate::time::Time;
 
-use super::content::{Content, Inner, MAX_HEADERS};
+use super::content::{Content, Inner, MAX_HEADERS, StreamPacket};
 use super::datagrams::{Datagram, Datagrams};
 use super::plan::TunnelPlan;
 use super::setup;
+
+/// The payload of all packets.
+static PAYLOAD: [u8; 1 << 16] = [0; 1 << 16];
 
 /// Where the TOS field is in an IPv4 header.
 const TOS: usize = 1;
@@ -60,6 +63,8 @@ struct Memory {
     bytes: Vec<u8>,
     len: usize,
     out: Vec<Packet>,
+    /// When the datagram came.
+    now: Time,
 }
 
 impl PacketMemory<Packet> for Memory {
@@ -73,6 +78,11 @@ impl PacketMemory<Packet> for Memory {
             datagram.content.mark();
         }
         datagram
+    }
+
+    fn restored(&mut self, _: ConnectionId, packet: &[u8]) -> Option<Packet> {
+        let content = Content::Stream(StreamPacket::of(packet)?);
+        Some(Packet { arrived: self.now, content })
     }
 }
 
@@ -115,7 +125,12 @@ impl End {
             let session = node.add_session(now, config);
             node.attach(now, session, connection, &names);
         }
-        let memory = Memory { bytes: vec![0; usize::from(u16::MAX)], len: 0, out: Vec::new() };
+        let memory = Memory {
+            bytes: vec![0; usize::from(u16::MAX)],
+            len: 0,
+            out: Vec::new(),
+            now: Time::ZERO,
+        };
         Self {
             node,
             connection,
@@ -167,6 +182,11 @@ impl End {
         sum
     }
 
+    /// What forward error correction has done.
+    pub(super) fn corrected(&self) -> FecCounters {
+        self.connection().map(Connection::corrected).unwrap_or_default()
+    }
+
     /// Packets of the host behind that the tunnel has not taken: every path was down.
     pub(super) fn refused(&self) -> u64 {
         self.refused
@@ -201,7 +221,11 @@ impl End {
     pub(super) fn receive(&mut self, now: Instant, at: Time, path: usize, datagram: &Datagram) {
         let Datagram { head, len, content, ecn, .. } = datagram;
         self.memory.bytes[..head.len()].copy_from_slice(head);
-        self.memory.len = *len;
+        if let Content::Stream(_) = content {
+            // A symbol may cover it.
+            self.memory.bytes[head.len()..*len].fill(0);
+        }
+        (self.memory.len, self.memory.now) = (*len, at);
         let packet = Packet { arrived: at, content: *content };
         let (socket, remote) = (setup::socket(path), setup::address(path, 1 - self.side));
         let taken = self.node.handle_datagram(now, socket, remote, *ecn, packet, &mut self.memory);
@@ -287,11 +311,12 @@ fn frame(
         let id = wire.add((gre + inner.size as usize, sequence, inner.content, outer), |head| {
             head.resize(gre, 0);
             head.extend_from_slice(headers);
-            let framed = outgoing.frame_pieces(transmit, head, &[]);
-            debug_assert!(framed, "what is simulated is not sealed");
             if mark {
                 ecn::set(&mut head[gre..], ecn::Ecn::Ce);
             }
+            let payload = &PAYLOAD[headers.len()..inner.size as usize];
+            let framed = outgoing.frame_pieces(transmit, head, payload);
+            debug_assert!(framed, "what is simulated is not sealed");
         });
         outbox.push((path, id));
     }

@@ -18,6 +18,7 @@ mod record;
 mod run;
 mod scene;
 mod setup;
+mod stream;
 mod waits;
 mod world;
 
@@ -25,6 +26,6 @@ pub(crate) use case::WARM_UP;
 pub use case::{Case, HEADERS, Path, Profile};
 pub use content::EchoKind;
 pub use outcome::{Occupancy, Outcome};
-pub use plan::{EchoPlan, FlowPlan, TunnelPlan, Via};
+pub use plan::{EchoPlan, FlowPlan, StreamPlan, TunnelPlan, Via};
 pub use record::{LinkSample, Record, Sample, Trip};
 pub use scene::Scene;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use mpt_core::{Mapping, reorder};
+use mpt_core::{Mapping, Repair, reorder};
 
 use crate::congestion::Control;
 use crate::tcp::{Config, Treatment};
@@ -20,6 +20,8 @@ pub struct TunnelPlan {
     pub mapping: Mapping,
     /// Whether the ends have a session.
     pub session: bool,
+    /// Whether both ends send lost packets again.
+    pub repair: Repair,
 }
 
 /// How packets go from one host to the other.
@@ -63,4 +65,17 @@ pub struct EchoPlan {
     pub kind: EchoKind,
     /// Time between two of them.
     pub interval: Duration,
+}
+
+/// Small packets at a steady pace, both ways, that nobody sends again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StreamPlan {
+    /// How they go.
+    pub via: Via,
+    /// Bytes of each IP packet.
+    pub size: u64,
+    /// Time between two of them.
+    pub interval: Duration,
+    /// Whether their DSCP asks for expedited forwarding, so that a tunnel protects them.
+    pub protected: bool,
 }

@@ -3,13 +3,14 @@
 use std::fmt::Write as _;
 use std::time::Duration;
 
-use mpt_core::RepairCounters;
+use mpt_core::{FecCounters, RepairCounters};
 use mpt_link::Counters;
 
 use crate::network::Route;
 use crate::tcp;
 use crate::time::Time;
 
+use super::end::End;
 use super::world::World;
 
 /// Time between two samples.
@@ -24,6 +25,12 @@ pub struct Record {
     pub samples: Vec<Sample>,
     /// The packets that were sent back, of each source.
     pub echoes: Vec<Vec<Trip>>,
+    /// The packets of each stream, by the side that has sent them.
+    pub streams: Vec<[Vec<Trip>; 2]>,
+    /// What forward error correction has done at each end of each tunnel.
+    pub corrected: Vec<[FecCounters; 2]>,
+    /// Bytes that were given to all links, in both directions.
+    offered: u64,
     /// What happened to each flow.
     pub flows: Vec<tcp::Counters>,
     /// Packets that the tunnels did not take since all paths were down, and those that queues of tunnels dropped.
@@ -89,6 +96,11 @@ impl Record {
         let mut times: Vec<f64> = chosen.filter_map(|trip| trip.took_ms).collect();
         times.sort_by(f64::total_cmp);
         times
+    }
+
+    /// Bytes that were given to all links, in both directions, frames of sessions included.
+    pub fn offered(&self) -> u64 {
+        self.offered
     }
 
     /// Packets that links have lost or whose queues were full, from senders of data to their receivers.
@@ -200,6 +212,17 @@ impl Recorder {
         Record {
             samples: self.samples,
             echoes: world.echoes.iter().map(|echoes| trips(&echoes.trips)).collect(),
+            streams: world
+                .streams
+                .iter()
+                .map(|it| it.trips.each_ref().map(|it| trips(it)))
+                .collect(),
+            corrected: world
+                .tunnels
+                .iter()
+                .map(|it| it.ends.each_ref().map(End::corrected))
+                .collect(),
+            offered: world.offered(),
             repairs: ends()
                 .filter(|end| end.side() == 0)
                 .fold(RepairCounters::default(), |sum, end| end.add_repairs(sum)),

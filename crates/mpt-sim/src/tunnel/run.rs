@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use mpt_core::Repair;
+
 use crate::time::Time;
 
 use super::case::Case;
@@ -66,9 +68,10 @@ impl Case {
         let Self { reorder, mapping, session, .. } = *self;
         Scene {
             links: self.paths.clone(),
-            tunnels: vec![TunnelPlan { paths, reorder, mapping, session }],
+            tunnels: vec![TunnelPlan { paths, reorder, mapping, session, repair: Repair::Auto }],
             flows: Vec::new(),
             echoes: Vec::new(),
+            streams: Vec::new(),
             changes: Vec::new(),
             warm_up: if session { self.warm_up } else { Duration::ZERO },
             duration: self.duration,

@@ -14,8 +14,9 @@ use super::echo::Echoes;
 use super::end::End;
 use super::fair::Fair;
 use super::flow::{Flow, Way};
-use super::plan::{EchoPlan, FlowPlan, TunnelPlan, Via};
+use super::plan::{EchoPlan, FlowPlan, StreamPlan, TunnelPlan, Via};
 use super::record::{Record, Recorder};
+use super::stream::Stream;
 use super::world::{Happening, RECEIVER, SENDER, Tunnel, World};
 
 /// Packets that are sent back begin so long before the flows: what they take then is what they take without load.
@@ -32,6 +33,8 @@ pub struct Scene {
     pub flows: Vec<FlowPlan>,
     /// The sparse traffic, which begins a second before the flows.
     pub echoes: Vec<EchoPlan>,
+    /// The streams, which begin a second before the flows, too.
+    pub streams: Vec<StreamPlan>,
     /// Changes of links: how long after the beginning, which link, and what.
     pub changes: Vec<(Duration, usize, Change)>,
     /// How long the ends of the tunnels know each other before the beginning.
@@ -61,6 +64,10 @@ impl Scene {
         for (number, plan) in (0..).zip(&self.echoes) {
             let echoes = Echoes::new(number, plan.kind, way(plan.via), plan.interval);
             world.add_echoes(echoes, early);
+        }
+        for (number, plan) in (0..).zip(&self.streams) {
+            let StreamPlan { via, size, interval, protected } = *plan;
+            world.add_stream(Stream::new(number, protected, size, way(via), interval), early);
         }
         while world.events.next_time().is_some_and(|next| next < begin) {
             world.step();

@@ -19,6 +19,7 @@ use super::end::{End, Packet};
 use super::fair::Fair;
 use super::flow::{Flow, Way};
 use super::setup;
+use super::stream::Stream;
 use super::waits::Waits;
 
 /// The end that has data to send.
@@ -40,6 +41,7 @@ pub(super) struct World {
     pub(super) tunnels: Vec<Tunnel>,
     pub(super) flows: Vec<Flow>,
     pub(super) echoes: Vec<Echoes>,
+    pub(super) streams: Vec<Stream>,
     /// The links whose queues serve flows in turns.
     fair: Vec<Fair<Happening>>,
     carried: Carried,
@@ -70,6 +72,8 @@ pub(super) enum Happening {
     Timeout { tunnel: u8, side: u8 },
     /// A packet that is to be sent back is sent.
     Echo { source: u8 },
+    /// Both hosts send a packet of a stream.
+    Stream { stream: u8 },
     /// A datagram comes to an end.
     Arrival { tunnel: u8, side: u8, path: u8, datagram: u32, copy: bool, digest: u64 },
     /// On a link whose queue serves flows in turns, a packet arrives or the next transmission begins.
@@ -85,6 +89,7 @@ impl Event for Happening {
             Self::Timer { flow } => 1 | u64::from(*flow) << 16,
             Self::Timeout { tunnel, side } => 2 | u64::from(*side) << 8 | u64::from(*tunnel) << 16,
             Self::Echo { source } => 3 | u64::from(*source) << 16,
+            Self::Stream { stream } => 5 | u64::from(*stream) << 16,
             Self::Link { fair } => 4 | u64::from(*fair) << 16,
             Self::Arrival { digest, .. } | Self::Plain { digest, .. } => *digest,
         }
@@ -126,8 +131,9 @@ impl World {
     pub(super) fn new(network: Network, fair: Vec<Fair<Happening>>, tunnels: Vec<Tunnel>) -> Self {
         let carried = Carried::new(&network, true);
         let (events, datagrams) = (Events::new(), Datagrams::default());
-        let (flows, echoes) = (Vec::new(), Vec::new());
-        let mut world = Self { events, network, tunnels, flows, echoes, fair, carried, datagrams };
+        let (flows, echoes, streams) = (Vec::new(), Vec::new(), Vec::new());
+        let mut world =
+            Self { events, network, tunnels, flows, echoes, streams, fair, carried, datagrams };
         for tunnel in 0..world.tunnels.len() {
             [SENDER, RECEIVER].into_iter().for_each(|side| world.poll(Time::ZERO, tunnel, side));
         }
@@ -145,6 +151,19 @@ impl World {
     pub(super) fn add_echoes(&mut self, echoes: Echoes, start: Time) {
         self.events.schedule(start, Happening::Echo { source: self.echoes.len() as u8 });
         self.echoes.push(echoes);
+    }
+
+    /// Adds a stream, from `start` on.
+    pub(super) fn add_stream(&mut self, stream: Stream, start: Time) {
+        self.events.schedule(start, Happening::Stream { stream: self.streams.len() as u8 });
+        self.streams.push(stream);
+    }
+
+    /// Bytes that were given to all links.
+    pub(super) fn offered(&self) -> u64 {
+        let routes = self.tunnels.iter().flat_map(|tunnel| &tunnel.routes);
+        let links = routes.flat_map(|route| [route.forward, route.backward]);
+        links.map(|link| self.counters(link).offered.bytes).sum()
     }
 
     /// What has become of all packets of a link.
@@ -195,6 +214,15 @@ impl World {
                 let (packet, way, next) = (echoes.send(now), echoes.way, now + echoes.interval);
                 self.events.schedule(next, event);
                 self.send(now, SENDER, way, packet);
+            }
+            Happening::Stream { stream } => {
+                let stream = &mut self.streams[usize::from(stream)];
+                let (way, next) = (stream.way, now + stream.interval);
+                let packets = [SENDER, RECEIVER].map(|side| stream.send(now, side));
+                self.events.schedule(next, event);
+                for (side, packet) in packets.into_iter().enumerate() {
+                    self.send(now, side, way, packet);
+                }
             }
             Happening::Plain { link, packet, copy, .. } => {
                 let Datagram { len, mut content, ecn, .. } = *self.datagrams.get(packet);
@@ -273,6 +301,9 @@ impl World {
             }
             Content::Echo(echo) => {
                 self.echoes[usize::from(echo.source)].receive(now, echo);
+            }
+            Content::Stream(packet) => {
+                self.streams[usize::from(packet.stream)].receive(now, packet);
             }
         }
     }

@@ -126,9 +126,13 @@ impl Capability {
     /// Sealed data: what [`Sealing`] says in a Hello or a Welcome.
     pub const SEALED_DATA: Capability = Capability { id: 2, version: 1 };
 
+    /// Forward error correction: its sender restores data packets from [`Symbol`](super::Symbol)s.
+    pub const FORWARD_CORRECTION: Capability = Capability { id: 3, version: 1 };
+
     /// What this implementation announces, in Hello and in Welcome. A table in `docs/protocol.md`,
     /// section 23, says why other abilities need no announcement.
-    pub const ANNOUNCED: &'static [Capability] = &[Self::CONTROL, Self::SEALED_DATA];
+    pub const ANNOUNCED: &'static [Capability] =
+        &[Self::CONTROL, Self::SEALED_DATA, Self::FORWARD_CORRECTION];
 
     const LEN: usize = 4;
 }
@@ -170,6 +174,11 @@ impl<const N: usize> Capabilities<N> {
     /// The version of a capability that the end said it can do: the first, if it was named twice.
     pub fn version(&self, id: u16) -> Option<u16> {
         self.as_slice().iter().find(|capability| capability.id == id).map(|found| found.version)
+    }
+
+    /// Whether the end can do a capability, in this version or a higher one.
+    pub fn has(&self, capability: Capability) -> bool {
+        self.version(capability.id).is_some_and(|version| version >= capability.version)
     }
 
     fn encode(&self, bytes: &mut [u8]) {

@@ -27,6 +27,7 @@
 //! 15 Kept       from u32, loss u16
 //! 16 Survey     probes u16
 //! 17 Refused    n x { first u32, count u16 }
+//! 18 Symbol     first u32, counts u8, n x { offset u16 }, parity
 //! ```
 //!
 //! A frame ends with its last message. Types that are not known are skipped, so that a later
@@ -38,10 +39,13 @@ use std::marker::PhantomData;
 use super::entry::Entry;
 use super::feedback::{ArrivedEntry, MissingEntry, ReceivedEntry, SentEntry, Stamp};
 use super::frame::MAX_PAYLOAD_LEN;
+use super::symbol::{self, Symbol};
 use crate::bytes::{u8_at, u16_at, u32_at, u64_at};
 
 /// What stands before the body of every message: type and length.
 pub const MESSAGE_HEADER_LEN: usize = 3;
+/// The longest body of a message.
+pub const MAX_MESSAGE_LEN: usize = MAX_PAYLOAD_LEN - MESSAGE_HEADER_LEN;
 /// The longest body of a request. With everything around it, it fits into one frame.
 pub const MAX_REQUEST_LEN: usize = 1024;
 /// The longest piece of a result. With everything around it, it fits into one frame.
@@ -83,6 +87,7 @@ pub(super) mod kind {
     pub(in super::super) const KEPT: u8 = 15;
     pub(in super::super) const SURVEY: u8 = 16;
     pub(in super::super) const REFUSED: u8 = 17;
+    pub(in super::super) const SYMBOL: u8 = 18;
 }
 
 /// Why the bytes of a frame are not messages. They were authenticated: the peer is at fault.
@@ -205,6 +210,8 @@ pub enum Message<'a> {
     },
     /// Answers [`Missing`](Message::Missing): these data packets are lost, and will not be sent again.
     Refused(Entries<'a, MissingEntry>),
+    /// Restores data packets that are lost (section 16.4 of the protocol).
+    Symbol(Symbol<'a>),
     /// Behind a [`Probe`](Message::Probe): asks whether that many more may follow in quick succession. Behind an
     /// [`Echo`](Message::Echo): they may.
     Survey {
@@ -500,6 +507,10 @@ impl<'a> Message<'a> {
                 Message::Kept { from: u32_at(&body, 0), loss: u16_at(&body, 4) }
             }
             kind::REFUSED => Message::Refused(Entries::new(body)?),
+            kind::SYMBOL => Message::Symbol(Symbol::parse(body).map_err(|error| match error {
+                symbol::Malformed::Length => Error::Length,
+                symbol::Malformed::Counts => Error::Value,
+            })?),
             kind::SURVEY => Message::Survey { probes: u16::from_be_bytes(exactly(body)?) },
             _ => return Ok(None),
         }))

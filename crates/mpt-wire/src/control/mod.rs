@@ -11,6 +11,7 @@ pub mod frame;
 pub mod hello;
 pub mod message;
 pub mod sealing;
+mod symbol;
 mod writer;
 
 pub use entry::Entry;
@@ -18,7 +19,9 @@ pub use feedback::{ArrivedEntry, MissingEntry, ReceivedEntry, SentEntry, Stamp};
 pub use frame::{Cookie, Frame, Initiation, Response, Sealed, SealedHeader};
 pub use hello::{Capabilities, Capability, Challenge, Hello, Kind, Name, Welcome};
 pub use message::{
-    Economy, Entries, Message, Messages, PathEntry, PathState, Reason, ReportEntry, messages,
+    Economy, Entries, MAX_MESSAGE_LEN, Message, Messages, PathEntry, PathState, Reason,
+    ReportEntry, messages,
 };
 pub use sealing::{SEALING_LEN, Sealing, Suite, Suites};
+pub use symbol::{MAX_GROUP, Offsets, Symbol};
 pub use writer::{Full, Writer};

@@ -99,6 +99,15 @@ impl<'a> Writer<'a> {
             Message::Received(entries) => self.push_entries(kind::RECEIVED, &[], entries.iter()),
             Message::Missing(entries) => self.push_entries(kind::MISSING, &[], entries.iter()),
             Message::Refused(entries) => self.push_entries(kind::REFUSED, &[], entries.iter()),
+            Message::Symbol(symbol) => {
+                let (head, offsets) = symbol.head();
+                let len = head.len() + offsets.len() + symbol.parity.len();
+                self.begin(kind::SYMBOL, len)?;
+                for part in [&head[..], offsets, symbol.parity] {
+                    self.buffer.extend_from_slice(part);
+                }
+                Ok(())
+            }
             Message::Kept { from, loss } => {
                 self.append(kind::KEPT, &from.to_be_bytes(), &loss.to_be_bytes())
             }

@@ -403,6 +403,8 @@ fn connection(client: &config::Client, name: &str, key: u32, request: &Create) -
         networks: Vec::new(),
         selectors: Vec::new(),
         prompt: Vec::new(),
+        protected: Vec::new(),
+        unprotected: Vec::new(),
         key: Some(key),
         requested_key: None,
         sequence: request.sequence,

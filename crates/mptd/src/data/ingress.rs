@@ -197,6 +197,13 @@ impl<D: SuperPacketDevice> PacketMemory<PacketRef> for Delivery<'_, D> {
         self.owner = Some(connection);
         datagram.part(inner)
     }
+
+    fn restored(&mut self, connection: ConnectionId, packet: &[u8]) -> Option<PacketRef> {
+        let buffer = self.buffers.receive_buffer()?;
+        self.buffers.bytes_mut(buffer).get_mut(..packet.len())?.copy_from_slice(packet);
+        (self.owner, self.read_len) = (Some(connection), packet.len());
+        Some(self.buffers.packet(buffer, 0..packet.len()))
+    }
 }
 
 /// Writes one super-packet: header and pieces in one call.

@@ -134,7 +134,7 @@ impl<S: System> DataPath<S> {
             queue: connection.queue().as_ref().map(show_queue),
             reorder: show_reorder(&config.reorder, connection),
             drops: connection_drops(connection),
-            remarks: counters(connection.remarks().iter()),
+            remarks: counters(connection.remarks().iter().chain(connection.corrected().iter())),
             session: self.show_session(id, config),
             // The control side knows.
             disagreement: None,

@@ -69,6 +69,7 @@ impl Scene {
             outer_tos: 0,
             flow_hash: 0,
             packet: StoreId(0),
+            protected: false,
         };
         let place = self.adaptive.is_keeping().then(|| self.adaptive.add(BYTES, tag));
         let slot = loop {

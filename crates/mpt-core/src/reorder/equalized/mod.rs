@@ -27,6 +27,8 @@ pub struct EqualizedBuffer<P> {
     playout: Option<Box<PlayOut<P>>>,
     /// The latter has packets wait, instead of the lines and the window.
     playing: bool,
+    /// Packets may have to be restored: the peer sends symbols of forward error correction.
+    restoring: bool,
 }
 
 impl<P: Copy> EqualizedBuffer<P> {
@@ -41,6 +43,7 @@ impl<P: Copy> EqualizedBuffer<P> {
             observer: None,
             playout: None,
             playing: false,
+            restoring: false,
         }
     }
 
@@ -66,6 +69,17 @@ impl<P: Copy> EqualizedBuffer<P> {
     #[inline]
     pub(crate) fn observer_mut(&mut self) -> Option<&mut Observer> {
         self.observer.as_deref_mut()
+    }
+
+    /// Returns true while packets may have to be restored.
+    #[inline]
+    pub(crate) fn is_restoring(&self) -> bool {
+        self.restoring
+    }
+
+    /// Packets may have to be restored from now on, or need not.
+    pub(crate) fn set_restoring(&mut self, restoring: bool) {
+        self.restoring = restoring;
     }
 
     /// Begins to observe what comes, or ends it.

@@ -27,6 +27,7 @@ use self::hold::{Hold, Probed};
 use self::passed::Passed;
 use self::send_times::SendTimes;
 use self::under_way::UnderWay;
+use super::config::RESTORED;
 use super::refused::Refused;
 use super::ring::{Ring, State};
 use crate::sequence::Sequence;
@@ -325,6 +326,9 @@ impl<P: Copy> PlayOut<P> {
         let micros = self.micros(now);
         if class.is_timed() {
             self.waited = micros;
+        }
+        if path == RESTORED {
+            return micros;
         }
         self.under_way.came(path, number);
         self.packets += 1;

@@ -33,7 +33,7 @@ const SHARE: u64 = 100;
 /// Bytes that may be spent on asking at once.
 const BURST: u64 = 8_000;
 /// Bytes around the messages of a frame: IPv6, UDP, GRE, header and tag of a sealed frame.
-const AROUND: u64 = 40 + 8 + 8 + 30;
+pub(super) const AROUND: u64 = 40 + 8 + 8 + 30;
 
 /// What is missing: first number and count.
 pub(super) type Ranges = SmallVec<[(u32, u16); MOST_MISSING]>;

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use mpt_wire::control::{Challenge, frame};
+use mpt_wire::control::{Capability, Challenge, frame};
 
 use super::data_keys::DataKeys;
 use super::keys::{CONFIRM_INTERVAL, Epoch, Place};
@@ -238,7 +238,9 @@ impl Session {
             shared.forget(&older);
         }
         let ordinal = self.next_ordinal();
-        self.keys.candidates.push(Epoch::new(now, ordinal, transport, data));
+        let mut keys = Epoch::new(now, ordinal, transport, data);
+        keys.restores = welcome.capabilities.has(Capability::FORWARD_CORRECTION);
+        self.keys.candidates.push(keys);
         self.revive(now);
         let forgotten = self.create && self.open && !welcome.attached;
         if forgotten {

@@ -36,12 +36,15 @@ pub(super) struct Epoch {
     pub(super) data: DataKeys,
     /// As initiator: when to send another frame to have them confirmed.
     pub(super) confirm_at: Instant,
+    /// The peer restores data packets from symbols of forward error correction.
+    pub(super) restores: bool,
 }
 
 impl Epoch {
     pub(super) fn new(now: Instant, ordinal: u64, transport: Transport, data: DataKeys) -> Self {
         let (answer, challenge) = (None, None);
-        Self { transport, since: now, ordinal, answer, challenge, data, confirm_at: now }
+        let (confirm_at, restores) = (now, false);
+        Self { transport, since: now, ordinal, answer, challenge, data, confirm_at, restores }
     }
 
     pub(super) fn is_initiator(&self) -> bool {

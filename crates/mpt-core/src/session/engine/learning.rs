@@ -80,6 +80,7 @@ impl Session {
                 tunnels.set_path_rtt(path.id, rtt);
             }
         }
+        self.follow_correction(id, tunnels);
         let (sent, anchors, given) = tunnels.take_departed(id, STAMPS);
         self.learning.depart_at = Some(now + if sent > 0 { interval } else { SLOW });
         if sent == 0 && !announcing {

@@ -17,6 +17,7 @@ mod candidate;
 mod clock;
 mod config;
 mod configure;
+mod correction;
 mod counters;
 mod data_keys;
 mod due;

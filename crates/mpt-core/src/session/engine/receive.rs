@@ -334,6 +334,7 @@ impl Session {
             }
             Message::Missing(entries) => wanted.missing = Some(entries),
             Message::Refused(entries) => self.handle_refused(now, &entries, tunnels),
+            Message::Symbol(symbol) => self.handle_symbol(now, &symbol, tunnels),
             Message::Kept { from, loss } => {
                 wanted.kept = true;
                 self.handle_kept(now, from, loss, tunnels);

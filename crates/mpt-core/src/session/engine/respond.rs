@@ -3,8 +3,8 @@
 use std::net::SocketAddr;
 use std::time::Instant;
 
-use mpt_wire::control::frame;
 use mpt_wire::control::hello::{Hello, Kind};
+use mpt_wire::control::{Capability, frame};
 
 use super::config::MAX_JOINING;
 use super::data_keys::DataKeys;
@@ -150,6 +150,7 @@ impl Sessions {
         let Some(Some(session)) = self.sessions.get_mut(slot as usize) else { return };
         let shared = &mut self.shared;
         let index = shared.new_index(slot);
+        let restores = received.hello.capabilities.has(Capability::FORWARD_CORRECTION);
         let challenge = received.hello.challenge;
         let agreement = session.accept(shared, &received.hello);
         let sealing = agreement.map(|agreement| agreement.responder);
@@ -177,6 +178,7 @@ impl Sessions {
         let mut keys = Epoch::new(now, session.next_ordinal(), transport, data);
         keys.answer = Some((fingerprint, response));
         keys.challenge = shown;
+        keys.restores = restores;
         session.keys.candidates.push(keys);
         if let (Some(time), Some(challenge)) = (shown, challenge) {
             session.answered = time;

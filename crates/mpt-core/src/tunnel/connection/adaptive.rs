@@ -43,10 +43,11 @@ impl<P: Copy> Connection<P> {
         let protocol = summary.version.into();
         let gre = self.gre(protocol);
         let ipv6 = summary.version == ip::Version::V6;
-        let mut envelope = Envelope { gre, outer_tos, flow_hash, stored: None };
+        let protected = self.protects(now, summary, segments);
+        let mut envelope = Envelope { gre, outer_tos, flow_hash, stored: None, protected };
         let Some(adaptive) = &mut self.tally.adaptive else { return Err(InnerDrop::NoPath) };
 
-        let tag = Tag { protocol, outer_tos, flow_hash, packet: StoreId(0) };
+        let tag = Tag { protocol, outer_tos, flow_hash, packet: StoreId(0), protected };
         let total = sizes.total() as u32;
         let kept = adaptive.is_keeping() && adaptive.make_room(total as usize, queue_limit / 2);
         let mut place = kept.then(|| adaptive.add(total, tag));
@@ -180,8 +181,8 @@ impl<P: Copy> Connection<P> {
     }
 
     fn envelope_of(&self, tag: Tag) -> Envelope {
-        let Tag { protocol, outer_tos, flow_hash, .. } = tag;
-        Envelope { gre: self.gre(protocol), outer_tos, flow_hash, stored: None }
+        let Tag { protocol, outer_tos, flow_hash, protected, .. } = tag;
+        Envelope { gre: self.gre(protocol), outer_tos, flow_hash, stored: None, protected }
     }
 
     /// True once when something is missing after nothing was.
@@ -201,7 +202,7 @@ impl<P: Copy> Connection<P> {
     pub(crate) fn next_timeout(&self) -> Option<Instant> {
         let reorder = self.reorder.as_ref().and_then(|reorder| reorder.next_timeout());
         let queue = self.tally.adaptive.as_ref().and_then(|adaptive| adaptive.next_departure());
-        reorder.into_iter().chain(queue).min()
+        reorder.into_iter().chain(queue).chain(self.symbol_due()).min()
     }
 
     /// Returns what the sender has learnt of the paths; nothing where it does not learn.

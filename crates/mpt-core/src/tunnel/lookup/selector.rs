@@ -57,17 +57,24 @@ impl Selector {
     /// Returns true if it matches what a packet is an answer to: the packet with source and
     /// destination exchanged.
     pub(crate) fn matches_answer(&self, packet: &Summary) -> bool {
+        let (source, destination) = (packet.destination, packet.source);
+        let ports = packet.ports.map(|(source, destination)| (destination, source));
+        self.matches(&Summary { source, destination, ports, ..*packet })
+    }
+
+    /// Returns true if it matches a packet.
+    pub(crate) fn matches(&self, packet: &Summary) -> bool {
         let within = |range: Option<PortRange>, port: Option<u16>| {
             range.is_none_or(|range| {
                 port.is_some_and(|port| (range.first..=range.last).contains(&port))
             })
         };
         let (source_port, destination_port) = packet.ports.unzip();
-        self.destination.contains(&packet.source)
-            && self.source.is_none_or(|net| net.contains(&packet.destination))
+        self.destination.contains(&packet.destination)
+            && self.source.is_none_or(|net| net.contains(&packet.source))
             && self.protocol.is_none_or(|protocol| protocol == packet.protocol)
-            && within(self.destination_ports, source_port)
-            && within(self.source_ports, destination_port)
+            && within(self.destination_ports, destination_port)
+            && within(self.source_ports, source_port)
             && self.dscp.is_none_or(|dscp| dscp == packet.dscp())
     }
 

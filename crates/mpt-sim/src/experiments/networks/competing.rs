@@ -87,6 +87,7 @@ fn scene(part: &str, method: Method, seed: u64) -> Scene {
         tunnels,
         flows: vec![FlowPlan::linux(via), rival],
         echoes: vec![EchoPlan { via, kind: EchoKind::Icmp, interval: PING_INTERVAL }],
+        streams: Vec::new(),
         changes: Vec::new(),
         warm_up: WARM_UP,
         duration: DURATION,

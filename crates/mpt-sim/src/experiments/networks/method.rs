@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use mpt_core::Mapping;
+use mpt_core::{Mapping, Repair};
 
 use crate::tunnel::{EchoKind, EchoPlan, FlowPlan, Path, Profile, Scene, TunnelPlan, Via, WARM_UP};
 
@@ -65,7 +65,8 @@ impl Method {
         let weight = |path: &Path| if self == Self::Weights { path.weight } else { 1 };
         let paths = links.iter().enumerate().map(|(link, path)| (link, weight(path))).collect();
         let reorder = Profile::Ours.reorder();
-        Some(TunnelPlan { paths, reorder, mapping, session: true })
+        let repair = Repair::Auto;
+        Some(TunnelPlan { paths, reorder, mapping, session: true, repair })
     }
 
     /// One flow of `duration` over `links`, and ping beside it.
@@ -79,6 +80,7 @@ impl Method {
             links,
             flows: vec![FlowPlan::linux(via)],
             echoes: vec![EchoPlan { via, kind: EchoKind::Icmp, interval: PING_INTERVAL }],
+            streams: Vec::new(),
             changes: Vec::new(),
             warm_up: WARM_UP,
             duration,

@@ -9,6 +9,7 @@ mod method;
 mod musts;
 mod one_flow;
 mod real;
+mod realtime;
 mod runs;
 mod steps;
 
@@ -19,4 +20,5 @@ pub(super) use list::NAMES;
 pub(super) use lossy::{NAMES as LOSSY, run as lossy};
 pub use method::METHODS;
 pub(super) use real::run as real;
+pub(super) use realtime::{NAMES as CALLS, run as realtime};
 pub(super) use steps::{NAMES as STEPS, run as steps};

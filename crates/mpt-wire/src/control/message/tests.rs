@@ -1,6 +1,7 @@
 use super::super::writer::{Full, Writer};
 use super::*;
 use crate::control::feedback::{ArrivedEntry, MissingEntry, ReceivedEntry, SentEntry, Stamp};
+use crate::control::{MAX_GROUP, Offsets, Symbol};
 
 const REPORTS: [ReportEntry; 2] = [
     ReportEntry { path_id: 0x0102, frames: 3, sent: 4, received: 0x0506_0708_090a_0b0c },
@@ -231,4 +232,36 @@ fn numbers_that_will_not_come_are_written_and_read() {
     assert!(entries_read.iter().eq(entries));
     assert_eq!(written(|writer| writer.push(&messages[0])), bytes);
     assert_eq!(read(&[17, 0, 5, 0, 0, 0, 7, 0]), Err(Error::Length));
+}
+
+#[test]
+fn symbols_are_written_and_read() {
+    let numbers = [u32::MAX - 1, u32::MAX, 4, 0x0101];
+    let (first, offsets) = Offsets::of(numbers).expect("near one another");
+    let symbol = Symbol::new(first, &offsets, (1, 3), &[7, 8, 9]);
+    let bytes = written(|writer| writer.push(&Message::Symbol(symbol)));
+    let expected = [18, 0, 14, 255, 255, 255, 254, 0x13, 0, 1, 0, 6, 1, 3, 7, 8, 9];
+    assert_eq!(bytes, expected);
+    let messages = read(&bytes).expect("a message");
+    let [Message::Symbol(read_back)] = messages[..] else { panic!("{messages:?}") };
+    assert!(read_back.numbers().eq(numbers));
+    assert_eq!((read_back.earlier, read_back.present, read_back.parity), (1, 3, &[7, 8, 9][..]));
+    assert_eq!(written(|writer| writer.push(&messages[0])), bytes);
+    assert!(Offsets::of([5, 5 + (1 << 16)]).is_none());
+    assert!(Offsets::of(0..2 * MAX_GROUP as u32 + 1).is_none());
+
+    let message = |counts: u8, behind: usize| {
+        let mut message = vec![18, 0, 5 + behind as u8, 0, 0, 0, 1, counts];
+        message.resize(message.len() + behind, 0);
+        read(&message).map(|messages| messages.len())
+    };
+    assert_eq!(message(0x01, 1), Ok(1));
+    assert_eq!(message(0x88, 31), Ok(1));
+    assert_eq!(message(0x01, 0), Err(Error::Length), "no parity");
+    assert_eq!(message(0x11, 2), Err(Error::Length), "no parity behind the numbers");
+    assert_eq!(message(0x88, 29), Err(Error::Length), "a number is missing");
+    for counts in [0x00, 0x10, 0x91, 0x09, 0xff] {
+        assert_eq!(message(counts, 200), Err(Error::Value), "{counts:02x}");
+    }
+    assert_eq!(read(&[18, 0, 4, 0, 0, 0, 1]), Err(Error::Length));
 }

@@ -16,4 +16,5 @@ mod data_arrives_whole_and_once;
 mod datagrams_of_any_content_are_counted;
 mod packets_wait_for_paths_to_have_room;
 mod sealed_data_arrives_whole_and_once;
+mod what_is_lost_of_a_call_is_restored;
 mod what_will_not_come_is_told;

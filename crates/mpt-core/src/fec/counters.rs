@@ -1,0 +1,49 @@
+//! What has become of repair symbols.
+
+use crate::tunnel::counters::counters;
+
+counters! {
+    /// What forward error correction has done for a connection.
+    pub struct FecCounters {
+        /// Repair symbols that were sent.
+        fec_symbols_sent,
+        /// The bytes of their messages.
+        fec_bytes_sent,
+        /// Packets of a protected class that were sent without protection, since they are too long or too
+        /// many came at once.
+        fec_unprotected,
+        /// Repair symbols that were received.
+        fec_symbols_received,
+        /// Packets that were restored from repair symbols.
+        fec_recovered,
+        /// Those of them that came by themselves later.
+        fec_recovered_early,
+        /// Repair symbols that were ignored: longer than any packet that is protected.
+        fec_too_long,
+        /// Repair symbols that were ignored: with numbers far from those of the packets that come, or not in
+        /// ascending order.
+        fec_wrong_numbers,
+        /// Repair symbols that were ignored: more than packets have come.
+        fec_flood,
+        /// Groups of which the symbols do not give packets that may come: the peer has made them wrongly.
+        fec_useless,
+    }
+}
+
+impl FecCounters {
+    /// Returns the sums of both.
+    pub(crate) fn plus(self, other: Self) -> Self {
+        Self {
+            fec_symbols_sent: self.fec_symbols_sent + other.fec_symbols_sent,
+            fec_bytes_sent: self.fec_bytes_sent + other.fec_bytes_sent,
+            fec_unprotected: self.fec_unprotected + other.fec_unprotected,
+            fec_symbols_received: self.fec_symbols_received + other.fec_symbols_received,
+            fec_recovered: self.fec_recovered + other.fec_recovered,
+            fec_recovered_early: self.fec_recovered_early + other.fec_recovered_early,
+            fec_too_long: self.fec_too_long + other.fec_too_long,
+            fec_wrong_numbers: self.fec_wrong_numbers + other.fec_wrong_numbers,
+            fec_flood: self.fec_flood + other.fec_flood,
+            fec_useless: self.fec_useless + other.fec_useless,
+        }
+    }
+}
