@@ -17,6 +17,8 @@ struct Entry {
     slot: u16,
     /// In microseconds of the sender's clock.
     time: i64,
+    /// How long its first packet had waited in the queue, in microseconds.
+    waited: i64,
     /// What had been sent over the path before this batch.
     packets: u32,
     bytes: u64,
@@ -31,6 +33,8 @@ pub(crate) struct Sent {
     pub(crate) slot: u16,
     /// When it left, in microseconds of the sender's clock.
     pub(crate) time: i64,
+    /// How long its batch had waited in the queue, in microseconds.
+    pub(crate) waited: i64,
     /// Packets sent over this path up to and with this one, modulo 2^32.
     pub(crate) packets: u32,
     /// Bytes sent over this path up to and with this one, to the accuracy of its batch's mean.
@@ -59,13 +63,14 @@ impl SentLog {
         if self.entries.len() == MOST {
             self.entries.pop_front();
         }
-        let Sent { slot, time, packets, bytes } = before;
+        let Sent { slot, time, waited, packets, bytes } = before;
         let first = number;
         self.entries.push_back(Entry {
             first,
             count: 1,
             slot,
             time,
+            waited,
             packets,
             bytes,
             batch_bytes: size,
@@ -86,15 +91,20 @@ impl SentLog {
         Some(Sent {
             slot: entry.slot,
             time: entry.time,
+            waited: entry.waited,
             packets: entry.packets.wrapping_add(packets),
             bytes: entry.bytes + bytes,
         })
     }
 
-    /// Batches that left at or after `time`, the latest first: first number and time, `most` of them at the
-    /// most. Evenly spread in time, and so that a pause always lies between two that follow each other: what
+    /// Batches that left at or after `time`, the latest first: first number, time, and how long that number had waited,
+    /// `most` of them at the most. Evenly spread in time, and so that a pause always lies between two that follow each other: what
     /// left between two of them left before the pause, or evenly.
-    pub(crate) fn anchors(&self, time: i64, most: usize) -> impl Iterator<Item = (u32, i64)> + '_ {
+    pub(crate) fn anchors(
+        &self,
+        time: i64,
+        most: usize,
+    ) -> impl Iterator<Item = (u32, i64, i64)> + '_ {
         let from = self.entries.partition_point(|entry| entry.time < time);
         let ends = self.entries.back().map(|last| last.time).zip(self.entries.get(from));
         let span = ends.map_or(0, |(last, first)| last - first.time);
@@ -116,7 +126,7 @@ impl SentLog {
                 entry
             })
         });
-        recent.take(most).map(|entry| (entry.first.0, entry.time))
+        recent.take(most).map(|entry| (entry.first.0, entry.time, entry.waited))
     }
 
     /// Forgets what left before `time`.
@@ -132,17 +142,17 @@ mod tests {
     use super::*;
 
     fn before(slot: u16, time: i64, packets: u32, bytes: u64) -> Sent {
-        Sent { slot, time, packets, bytes }
+        Sent { slot, time, waited: 70, packets, bytes }
     }
 
     /// What a receiver makes of the anchors: within a pause of them the earlier one holds.
-    fn time_of(anchors: &[(u32, i64)], number: u32) -> i64 {
-        let at = anchors.iter().position(|&(first, _)| first <= number).expect("an earlier one");
-        let (first, earlier) = anchors[at];
+    fn time_of(anchors: &[(u32, i64, i64)], number: u32) -> i64 {
+        let at = anchors.iter().position(|&(first, ..)| first <= number).expect("an earlier one");
+        let (first, earlier, _) = anchors[at];
         if first == number {
             return earlier;
         }
-        let (next, later) = anchors[at - 1];
+        let (next, later, _) = anchors[at - 1];
         let span = i64::from(next - first);
         if later - earlier > PAUSE {
             return earlier;
@@ -167,7 +177,7 @@ mod tests {
             assert!((told - time).abs() < 2_600, "{number} left at {time}, not at {told}");
         }
         let few: Vec<_> = log.anchors(0, 8).collect();
-        assert_eq!((few.len(), few[0]), (8, *sent.last().unwrap()));
+        assert_eq!((few.len(), (few[0].0, few[0].1)), (8, *sent.last().unwrap()));
     }
 
     #[test]
@@ -185,7 +195,7 @@ mod tests {
         assert_eq!(log.find(start.wrapping_add(5)), Some(before(0, 20, 5, 4_500)));
         assert_eq!(log.find(start.wrapping_sub(1)), None);
         assert_eq!(log.find(start.wrapping_add(6)), None);
-        assert_eq!(log.anchors(20, 8).collect::<Vec<_>>(), [(3, 20)]);
+        assert_eq!(log.anchors(20, 8).collect::<Vec<_>>(), [(3, 20, 70)]);
         log.forget_before(20);
         assert_eq!(log.find(start), None);
     }

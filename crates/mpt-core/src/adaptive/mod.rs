@@ -81,6 +81,15 @@ pub(crate) struct Leaving {
     pub(crate) tag: Tag,
 }
 
+/// When a number left.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Anchor {
+    pub(crate) number: u32,
+    pub(crate) left: Instant,
+    /// The time that it had waited in the queue.
+    pub(crate) waited: Duration,
+}
+
 /// The queue of an adaptive connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct QueueState {
@@ -214,7 +223,7 @@ impl Adaptive {
     ) -> Option<u16> {
         let now = self.micros(now);
         let slot = self.choose(now, ipv6, false)?;
-        self.give(now, slot, number, bytes);
+        self.give(now, slot, number, bytes, 0);
         Some(slot)
     }
 
@@ -255,16 +264,16 @@ impl Adaptive {
             let Some(Some(path)) = self.paths.get_mut(usize::from(other)) else { continue };
             if other != slot && path.wants_copy(now, number) {
                 path.copied = now;
-                let (before, size) = path.give(now, other, number, bytes);
+                let (before, size) = path.give(now, other, number, bytes, 0);
                 path.copies.note(number, size, before);
                 given(other);
             }
         }
     }
 
-    fn give(&mut self, now: i64, slot: u16, number: u32, bytes: u32) {
+    fn give(&mut self, now: i64, slot: u16, number: u32, bytes: u32, waited: i64) {
         let Some(Some(path)) = self.paths.get_mut(usize::from(slot)) else { return };
-        let (before, size) = path.give(now, slot, number, bytes);
+        let (before, size) = path.give(now, slot, number, bytes, waited);
         self.log.note(number, size, before);
         self.next_number = number.wrapping_add(1);
         self.sent = self.sent.saturating_add(1);
@@ -310,8 +319,8 @@ impl Adaptive {
             self.refused_at = micros;
             return None;
         };
-        let Left { segment, bytes, mark, last, tag, .. } = self.queue.pop(now)?;
-        self.give(micros, slot, number, bytes);
+        let Left { segment, bytes, mark, last, tag, waited, .. } = self.queue.pop(now)?;
+        self.give(micros, slot, number, bytes, waited.as_micros() as i64);
         let packet = tag.packet;
         if self.is_keeping() {
             self.keeper.note(micros, number, Kept { packet, segment, bytes, mark });
@@ -376,15 +385,20 @@ impl Adaptive {
         self.idle && self.sent > 0 && std::mem::take(&mut self.idle)
     }
 
-    /// Stamps for the peer: numbers, and when they left.
-    pub(crate) fn take_anchors(&mut self, most: usize) -> SmallVec<[(u32, Instant); 64]> {
+    /// Stamps for the peer: numbers, when they left, and how long they had waited.
+    pub(crate) fn take_anchors(&mut self, most: usize) -> SmallVec<[Anchor; 64]> {
         // Those of the message before once more, since that may be lost.
         let (from, before) = self.told;
-        let anchors: SmallVec<[(u32, i64); 64]> = self.log.anchors(from, most).collect();
-        if let Some(&(_, latest)) = anchors.first() {
+        let anchors: SmallVec<[(u32, i64, i64); 64]> = self.log.anchors(from, most).collect();
+        if let Some(&(_, latest, _)) = anchors.first() {
             self.told = (before, latest);
         }
-        anchors.into_iter().map(|(number, at)| (number, self.instant(at))).collect()
+        let anchor = |(number, left, waited): (u32, i64, i64)| Anchor {
+            number,
+            left: self.instant(left),
+            waited: Duration::from_micros(waited.max(0).unsigned_abs()),
+        };
+        anchors.into_iter().map(anchor).collect()
     }
 
     /// The paths that carry bulk or may soon, and what they were given: slot, last number, packets.

@@ -2,11 +2,12 @@
 
 use std::time::{Duration, Instant};
 
+use mpt_wire::control::Stamp;
 use smallvec::SmallVec;
 
 use super::Tunnels;
 use super::connection::index;
-use crate::adaptive::{Lack, PeerReport, Ranges};
+use crate::adaptive::{Anchor, Lack, PeerReport, Ranges};
 use crate::feedback::Observer;
 use crate::reorder::Losses;
 use crate::session::RttEstimate;
@@ -25,7 +26,7 @@ pub(crate) struct PathDelay {
 }
 
 /// See [`Tunnels::take_departed`].
-type Departed = (u32, SmallVec<[(u32, Instant); 64]>, SmallVec<[(PathId, u32, u32); 4]>);
+type Departed = (u32, SmallVec<[Anchor; 64]>, SmallVec<[(PathId, u32, u32); 4]>);
 
 impl<P: Copy> Tunnels<P> {
     /// Has the packets that come on a connection observed, since the peer wants to know when they come;
@@ -168,7 +169,7 @@ impl<P: Copy> Tunnels<P> {
         id: ConnectionId,
         clock: u32,
         interval: Duration,
-        stamps: impl Iterator<Item = (u32, u32)>,
+        stamps: impl Iterator<Item = Stamp>,
     ) {
         let Some(connection) = self.connection_mut(id) else { return };
         if let Some(reorder) = &mut connection.reorder {

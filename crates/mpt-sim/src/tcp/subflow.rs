@@ -5,7 +5,7 @@ use crate::time::Time;
 
 use super::door::Door;
 use super::frto::{self, FRto};
-use super::hystart::HyStart;
+use super::hystart::{self, HyStart};
 use super::marks::Marks;
 use super::prr::Prr;
 use super::rack::Rack;
@@ -381,13 +381,14 @@ impl Subflow {
             self.window.acknowledged(acknowledged);
             if self.config.linux
                 && self.window.is_in_slow_start()
-                && self.hystart.sample(
-                    rtt.latest(),
-                    rtt.least_of_data(),
-                    self.window.get(),
-                    board.first(),
-                    board.next(),
-                )
+                && self.hystart.take(hystart::Sample {
+                    now: now.as_secs_f64(),
+                    rtt: rtt.latest(),
+                    base: rtt.least_of_data(),
+                    window: self.window.get(),
+                    first: board.first(),
+                    next: board.next(),
+                })
             {
                 self.window.end_slow_start();
             }

@@ -12,6 +12,8 @@ pub struct Stamp {
     pub number: u32,
     /// When it left.
     pub time: u32,
+    /// The time that it had waited in the sender's queue, in units of 100 microseconds; `u16::MAX` for more.
+    pub waited: u16,
 }
 
 /// When a data packet arrived on a path. The clock is the receiver's, in microseconds modulo 2^32.
@@ -66,14 +68,15 @@ pub struct MissingEntry {
 }
 
 impl Entry for Stamp {
-    const LEN: usize = 8;
+    const LEN: usize = 10;
 
     fn decode(bytes: &[u8]) -> Self {
-        Self { number: u32_at(bytes, 0), time: u32_at(bytes, 4) }
+        Self { number: u32_at(bytes, 0), time: u32_at(bytes, 4), waited: u16_at(bytes, 8) }
     }
 
     fn encode(&self, buffer: &mut Vec<u8>) {
         buffer.extend_from_slice([self.number, self.time].map(u32::to_be_bytes).as_flattened());
+        buffer.extend_from_slice(&self.waited.to_be_bytes());
     }
 }
 

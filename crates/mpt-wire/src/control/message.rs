@@ -18,7 +18,7 @@
 //!  7 Result     id u32, offset u32, total u32, chunk
 //!  8 Goodbye    reason u8
 //!  9 Clock      id u32, time u32
-//! 10 Departed   interval u16 (ms), n x { number u32, time u32 }
+//! 10 Departed   interval u16 (ms), n x { number u32, time u32, waited u16 (0.1 ms) }
 //! 11 SentUpTo   n x { path id u16, last u32, packets u32 }
 //! 12 Arrived    time u32, n x { path id u16, number u32, time u32 }
 //! 13 Received   n x { path id u16, packets u32, bytes u32, highest u32, marked u32,

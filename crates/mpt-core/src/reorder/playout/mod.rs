@@ -19,13 +19,15 @@ mod under_way;
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
+use mpt_wire::control::Stamp;
+
 pub use self::class::Class;
 use self::datagrams::Datagrams;
 use self::flows::{Flows, Wait};
 pub use self::hold::Losses;
 use self::hold::{Hold, Probed};
 use self::passed::Passed;
-use self::send_times::SendTimes;
+use self::send_times::{Left, SendTimes};
 use self::under_way::UnderWay;
 use super::config::RESTORED;
 use super::refused::Refused;
@@ -43,6 +45,15 @@ const IDLE: i64 = 500_000;
 /// What is still under way on a path, or may be sent again, is waited for longer by so much, in microseconds: TCP takes a
 /// number that is skipped for a loss, and one that is late for none.
 const GRACE: i64 = 200_000;
+/// What a packet has waited in the sender's queue is taken off its hold, up to this time in microseconds, by which the
+/// hold is longer for all: a flow in slow start sends in bursts, and takes what the later packets of a burst wait for a
+/// full path (HyStart, from 4 to 16 ms on).
+const HIDDEN: i64 = 20_000;
+/// Acknowledgements of flows that are held are delivered in batches of this time, in microseconds: TCP takes a train of
+/// acknowledgements, none of them 2 ms after the one before, that lasts for half of a round-trip time for a path that is
+/// full (HyStart). Of a flow that waits in the tunnel's queue, as every flow in slow start does, it shows no more than
+/// the rate of that queue.
+const BATCH: i64 = 3_000;
 /// Numbers that are looked at before a gap is taken for one.
 const LOOKED_AT: usize = 64;
 /// Packets whose delay is looked at when the peer tells when they left, at the most, and as a rule.
@@ -56,6 +67,8 @@ pub(super) struct Waiting<P> {
     pub(super) path: u16,
     /// When it left, as long as the peer has not told.
     sent: i64,
+    /// When it came.
+    came: i64,
     flow: u32,
 }
 
@@ -183,16 +196,16 @@ impl<P: Copy> PlayOut<P> {
         now: Instant,
         clock: u32,
         interval: Duration,
-        stamps: impl Iterator<Item = (u32, u32)>,
+        stamps: impl Iterator<Item = Stamp>,
     ) {
         let micros = self.micros(now);
-        for (number, time) in stamps {
-            let sent = micros - self.relative(clock.wrapping_sub(time));
-            self.times.note(Sequence(number), sent);
+        for Stamp { number, time, waited } in stamps {
+            let at = micros - self.relative(clock.wrapping_sub(time));
+            self.times.note(Sequence(number), Left { at, waited: 100 * i64::from(waited) });
         }
         let (times, hold) = (&self.times, &mut self.hold);
         self.samples.retain(|&(slot, number, arrival)| match times.between(number) {
-            Some(sent) => {
+            Some(Left { at: sent, .. }) => {
                 hold.record(slot, number, sent, arrival);
                 false
             }
@@ -298,7 +311,7 @@ impl<P: Copy> PlayOut<P> {
             },
             Class::Acknowledgement => {
                 !self.acknowledgements.is_empty()
-                    || self.due_acknowledgement(number, self.guess(path, micros))
+                    || self.due_acknowledgement(number, self.guess(path, micros), micros)
                         > micros + TOGETHER
             }
             Class::Datagram { .. } | Class::Other => false,
@@ -369,7 +382,7 @@ impl<P: Copy> PlayOut<P> {
         let micros = self.micros(now);
         let sent = self.guess(path, micros);
         let flow = if let Class::Payload { flow } = class { flow } else { 0 };
-        let waiting = Waiting { packet, path: path as u16, sent, flow };
+        let waiting = Waiting { packet, path: path as u16, sent, came: micros, flow };
         let ring = match class {
             Class::Acknowledgement => &mut self.acknowledgements,
             _ => &mut self.bulk,
@@ -401,14 +414,15 @@ impl<P: Copy> PlayOut<P> {
     }
 
     /// When a number left; `guess` counts as long as the peer has not told.
-    fn left(&self, number: Sequence, guess: i64) -> i64 {
-        self.times.between(number).unwrap_or(guess)
+    fn left(&self, number: Sequence, guess: i64) -> Left {
+        self.times.between(number).unwrap_or(Left { at: guess, waited: 0 })
     }
 
     fn due(&self, number: Sequence, guess: i64) -> i64 {
+        let Some(present) = self.hold.present() else { return i64::MIN / 2 };
         let shortest = self.hold.shortest().unwrap_or(0);
-        self.left(number, guess)
-            + self.hold.present().unwrap_or(i64::MIN / 2).min(shortest + LONGEST)
+        let Left { at, waited } = self.left(number, guess);
+        at - waited.min(HIDDEN) + (present + HIDDEN).min(shortest + LONGEST)
     }
 
     /// Until when the numbers before this one, whose time has come, are waited for: longer if the path of
@@ -436,8 +450,10 @@ impl<P: Copy> PlayOut<P> {
         true
     }
 
-    fn due_acknowledgement(&self, number: Sequence, guess: i64) -> i64 {
-        self.left(number, guess) + self.hold.shortest().unwrap_or(i64::MIN / 2)
+    fn due_acknowledgement(&self, number: Sequence, guess: i64, came: i64) -> i64 {
+        let Some(shortest) = self.hold.shortest() else { return i64::MIN / 2 };
+        let due = (self.left(number, guess).at + shortest).max(came);
+        due + (-due).rem_euclid(BATCH)
     }
 
     /// The peer will not send `count` numbers again, from `first` on: what comes behind them does not
@@ -450,14 +466,14 @@ impl<P: Copy> PlayOut<P> {
     pub(super) fn next_timeout(&self) -> Option<Instant> {
         let first = |ring: &Ring<Waiting<P>>| {
             let number = ring.lowest(self.front)?;
-            Some((number, ring.get(number)?.sent))
+            Some((number, *ring.get(number)?))
         };
-        let bulk = first(&self.bulk).map(|(number, sent)| match number == self.front {
-            true => self.due(number, sent),
-            false => self.patience(number, sent),
+        let bulk = first(&self.bulk).map(|(number, it)| match number == self.front {
+            true => self.due(number, it.sent),
+            false => self.patience(number, it.sent),
         });
         let acknowledgement = first(&self.acknowledgements)
-            .map(|(number, sent)| self.due_acknowledgement(number, sent));
+            .map(|(number, it)| self.due_acknowledgement(number, it.sent, it.came));
         let due = bulk.into_iter().chain(acknowledgement).min()?;
         Some(self.origin + Duration::from_micros(due.max(0).unsigned_abs()))
     }
@@ -482,7 +498,7 @@ impl<P: Copy> PlayOut<P> {
             }
             if let Some(number) = self.acknowledgements.lowest(self.front)
                 && let Some(waiting) = self.acknowledgements.get(number).copied()
-                && (all || self.due_acknowledgement(number, waiting.sent) <= micros)
+                && (all || self.due_acknowledgement(number, waiting.sent, waiting.came) <= micros)
             {
                 self.acknowledgements.take_first(number);
                 self.passed.insert(number);
@@ -516,7 +532,8 @@ impl<P: Copy> PlayOut<P> {
             && let Some(hold) = self.hold.present()
         {
             let micros = self.micros(now);
-            if let Some(number) = self.times.latest_before(micros - hold)
+            // Acknowledgements among them have left in their batch by then.
+            if let Some(number) = self.times.latest_before(micros - hold - BATCH)
                 && number.is_after(self.target)
             {
                 self.target = number;

@@ -12,11 +12,20 @@ use crate::sequence::Sequence;
 const MOST: usize = 1_024;
 /// Times that differ by no more, in microseconds, are the same.
 const ROUNDING: i64 = 500;
-/// A number and when it left, in microseconds of the peer's clock.
+
+/// When a number left, and how long it had waited for that, in microseconds of the peer's clock.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Left {
+    pub(super) at: i64,
+    pub(super) waited: i64,
+}
+
+/// A number and when it left.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Anchor {
     number: Sequence,
     sent: i64,
+    waited: i64,
 }
 
 /// The anchors, ascending in number and time.
@@ -27,7 +36,7 @@ pub(super) struct SendTimes {
 
 impl SendTimes {
     /// The peer says when a number left. What contradicts what it said before counts from now on.
-    pub(super) fn note(&mut self, number: Sequence, sent: i64) {
+    pub(super) fn note(&mut self, number: Sequence, Left { at: sent, waited }: Left) {
         let place = self.anchors.iter().rposition(|it| !it.number.is_after(number));
         let place = place.map_or(0, |place| place + 1);
         let before = place.checked_sub(1).map(|before| self.anchors[before]);
@@ -50,23 +59,24 @@ impl SendTimes {
             self.anchors.pop_front();
         }
         let place = place.min(self.anchors.len());
-        self.anchors.insert(place, Anchor { number, sent });
+        self.anchors.insert(place, Anchor { number, sent, waited });
     }
 
     /// When a number left, if the peer has told of numbers on both sides of it.
-    pub(super) fn between(&self, number: Sequence) -> Option<i64> {
+    pub(super) fn between(&self, number: Sequence) -> Option<Left> {
         let place = self.anchors.partition_point(|it| !it.number.is_after(number));
         let before = self.anchors.get(place.checked_sub(1)?)?;
         if before.number == number {
-            return Some(before.sent);
+            return Some(Left { at: before.sent, waited: before.waited });
         }
         let after = self.anchors.get(place)?;
         if after.sent - before.sent > PAUSE {
-            return Some(before.sent);
+            return Some(Left { at: before.sent, waited: before.waited });
         }
         let span = i64::from(after.number.ahead_of(before.number)).max(1);
         let into = i64::from(number.ahead_of(before.number));
-        Some(before.sent + (after.sent - before.sent) * into / span)
+        let part = |from: i64, to: i64| from + (to - from) * into / span;
+        Some(Left { at: part(before.sent, after.sent), waited: part(before.waited, after.waited) })
     }
 
     /// When the last number left that the peer has told of.
@@ -92,7 +102,9 @@ mod tests {
 
     fn times(anchors: &[(u32, i64)]) -> SendTimes {
         let mut times = SendTimes::default();
-        anchors.iter().for_each(|&(number, sent)| times.note(Sequence(number), sent));
+        anchors
+            .iter()
+            .for_each(|&(number, at)| times.note(Sequence(number), Left { at, waited: at / 10 }));
         times
     }
 
@@ -101,18 +113,21 @@ mod tests {
         let near = u32::MAX - 1;
         let times =
             times(&[(near.wrapping_add(8), 1_800), (near, 1_000), (near.wrapping_add(16), 1_800)]);
-        let between = |ahead: u32| times.between(Sequence(near.wrapping_add(ahead)));
+        let between =
+            |ahead: u32| times.between(Sequence(near.wrapping_add(ahead))).map(|left| left.at);
         assert_eq!([0, 2, 8, 12, 16].map(between), [1_000, 1_200, 1_800, 1_800, 1_800].map(Some));
         assert_eq!(between(17), None);
+        let waited = times.between(Sequence(near.wrapping_add(2))).map(|left| left.waited);
+        assert_eq!(waited, Some(120));
         assert_eq!(times.between(Sequence(near - 1)), None);
     }
 
     #[test]
     fn a_peer_that_contradicts_itself_is_believed_from_now_on() {
         let mut times = times(&[(1, 1_000), (9, 2_000)]);
-        times.note(Sequence(5), 3_000);
+        times.note(Sequence(5), Left { at: 3_000, waited: 0 });
         assert_eq!(times.between(Sequence(1)), None);
-        assert_eq!(times.between(Sequence(5)), Some(3_000));
+        assert_eq!(times.between(Sequence(5)), Some(Left { at: 3_000, waited: 0 }));
         times.clear();
         assert_eq!(times.latest(), None);
     }
@@ -120,8 +135,8 @@ mod tests {
     #[test]
     fn there_is_a_bound_for_what_is_kept() {
         let mut times = SendTimes::default();
-        (0..5_000).for_each(|n| times.note(Sequence(n), i64::from(n)));
+        (0..5_000).for_each(|n| times.note(Sequence(n), Left { at: i64::from(n), waited: 0 }));
         assert_eq!(times.anchors.len(), MOST);
-        assert_eq!(times.between(Sequence(4_999)), Some(4_999));
+        assert_eq!(times.between(Sequence(4_999)), Some(Left { at: 4_999, waited: 0 }));
     }
 }

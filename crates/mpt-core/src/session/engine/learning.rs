@@ -93,7 +93,11 @@ impl Session {
         let clock = shared.clock.stamp(now);
         let stamps: SmallVec<[Stamp; STAMPS]> = anchors
             .iter()
-            .map(|&(number, at)| Stamp { number, time: shared.clock.micros(at) })
+            .map(|anchor| Stamp {
+                number: anchor.number,
+                time: shared.clock.micros(anchor.left),
+                waited: (anchor.waited.as_micros() / 100).try_into().unwrap_or(u16::MAX),
+            })
             .collect();
         let millis = u16::try_from(interval.as_millis()).unwrap_or(u16::MAX);
         let write = |_: &mut Self, writer: &mut mpt_wire::control::Writer<'_>, _: &mut _| {
@@ -184,7 +188,6 @@ impl Session {
             let at = self.learning.reports.map_or(next, |reports| reports.at.min(next));
             self.learning.reports = Some(Reports { at, interval, until });
         }
-        let stamps = stamps.map(|Stamp { number, time }| (number, time));
         let clock = shared.clock.micros(now);
         tunnels.handle_departed(now, id, clock, interval, stamps);
         tunnels.set_path_delays(now, id, self.paths.iter().filter_map(probed));

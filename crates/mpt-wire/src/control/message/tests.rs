@@ -165,7 +165,7 @@ fn a_piece_lies_within_its_result() {
 
 #[test]
 fn feedback_on_data_is_written_and_read() {
-    let stamp = Stamp { number: 0x0102_0304, time: 5 };
+    let stamp = Stamp { number: 0x0102_0304, time: 5, waited: 6 };
     let sent = SentEntry { path_id: 1, last: 2, packets: 3 };
     let arrived = ArrivedEntry { path_id: 1, number: 2, time: 3 };
     let received = ReceivedEntry {
@@ -185,7 +185,7 @@ fn feedback_on_data_is_written_and_read() {
     });
     #[rustfmt::skip]
     assert_eq!(payload, [
-        10, 0, 10, 0, 20, 1, 2, 3, 4, 0, 0, 0, 5,
+        10, 0, 12, 0, 20, 1, 2, 3, 4, 0, 0, 0, 5, 0, 6,
         11, 0, 10, 0, 1, 0, 0, 0, 2, 0, 0, 0, 3,
         12, 0, 14, 0, 0, 0, 9, 0, 1, 0, 0, 0, 2, 0, 0, 0, 3,
         13, 0, 26, 0, 1, 0, 0, 0, 2, 0, 0, 0, 3, 0, 0, 0, 4, 0, 0, 0, 5, 0, 0, 0, 6, 0, 0, 0, 7,
@@ -198,7 +198,7 @@ fn feedback_on_data_is_written_and_read() {
         panic!("{messages:?}");
     };
     assert_eq!(entries.iter().collect::<Vec<_>>(), [received]);
-    for wrong in [&payload[..12], &payload[13..25], &[12, 0, 3, 0, 0, 0]] {
+    for wrong in [&payload[..14], &payload[15..27], &[12, 0, 3, 0, 0, 0]] {
         let mut wrong = wrong.to_vec();
         let len = (wrong.len() - MESSAGE_HEADER_LEN) as u8;
         wrong[2] = len;
