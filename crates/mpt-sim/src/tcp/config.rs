@@ -39,6 +39,10 @@ pub struct Config {
     /// by timestamps (RFC 3522); slow start ends when the round-trip time grows (HyStart); and before the first loss
     /// cubic grows by at least a twentieth per round-trip time.
     pub linux: bool,
+    /// With [`Self::linux`], a train of acknowledgements that lasts for half of a round-trip time ends slow start, too. The
+    /// simulated receiver acknowledges each segment, and that of Linux every second one: beside other flows, acknowledgements
+    /// look closer to each other than they are on real machines, and slow start ends too soon. So this is for single flows.
+    pub trains: bool,
     /// Whether segments can be marked instead of dropped (RFC 3168).
     pub ecn: bool,
     /// Whether the receiver reports blocks (RFC 2018). Without, recovery is that of RFC 6582.
@@ -56,6 +60,7 @@ impl Config {
             control,
             treatment,
             linux: false,
+            trains: false,
             ecn: false,
             sack: true,
             initial_window: 10.0,

@@ -11,8 +11,9 @@ const LARGEST_GROWTH: f64 = 0.016;
 const DIVISOR: f64 = 8.0;
 /// Smaller windows are not looked at, in segments.
 const LEAST_WINDOW: f64 = 16.0;
-/// Acknowledgements that follow each other within this time, in seconds, are a train (`hystart_ack_delta_us`).
-const TRAIN_GAP: f64 = 0.002;
+/// Acknowledgements that follow each other within this time, in seconds, are a train: half of `hystart_ack_delta_us`, since
+/// the simulated receiver acknowledges each segment, and that of Linux every second one.
+const TRAIN_GAP: f64 = 0.001;
 /// What a train lasts longer where the sender does not pace, in seconds: the time of four of its super-packets, at most
 /// this (`hystart_ack_delay`).
 const TRAIN_SLACK: f64 = 0.001;
@@ -44,6 +45,8 @@ pub(super) struct Sample {
     pub(super) first: u64,
     /// The next segment to be sent.
     pub(super) next: u64,
+    /// Whether trains are looked at.
+    pub(super) trains: bool,
 }
 
 impl Default for HyStart {
@@ -55,11 +58,13 @@ impl Default for HyStart {
 impl HyStart {
     /// Takes an acknowledgement of new data. Whether slow start is over.
     pub(super) fn take(&mut self, sample: Sample) -> bool {
-        let Sample { now, rtt, base, window, first, next } = sample;
+        let Sample { now, rtt, base, window, first, next, trains } = sample;
         if first > self.end {
             *self = Self { end: next, train: Some((now, now)), ..Self::default() };
         }
-        window >= LEAST_WINDOW && (self.train_is_long(now, base) || self.has_grown(rtt, base))
+        let is_long = self.train_is_long(now, base) && trains;
+        let has_grown = self.has_grown(rtt, base);
+        window >= LEAST_WINDOW && (is_long || has_grown)
     }
 
     /// Whether acknowledgements have followed one another for half of a round-trip time since the round began.
@@ -98,7 +103,7 @@ mod tests {
                 base = base.min(rtt);
                 now += gap;
                 let (first, next) = (20 * round as u64 + segment, 20 * (round as u64 + 1));
-                if hystart.take(Sample { now, rtt, base, window, first, next }) {
+                if hystart.take(Sample { now, rtt, base, window, first, next, trains: true }) {
                     return Some(round);
                 }
             }
@@ -125,8 +130,8 @@ mod tests {
 
     #[test]
     fn a_train_of_half_a_round_trip_time_ends_slow_start() {
-        assert_eq!(ends(&[0.030; 3], 100.0, 0.001), Some(0), "19 ms of 15.5");
-        assert_eq!(ends(&[0.050; 3], 100.0, 0.001), None, "19 ms of 25.5");
-        assert_eq!(ends(&[0.030; 3], 100.0, 0.0021), None, "no train");
+        assert_eq!(ends(&[0.030; 3], 100.0, 0.0009), Some(0), "17 ms of 15.5");
+        assert_eq!(ends(&[0.050; 3], 100.0, 0.0009), None, "17 ms of 25.5");
+        assert_eq!(ends(&[0.030; 3], 100.0, 0.0011), None, "no train");
     }
 }

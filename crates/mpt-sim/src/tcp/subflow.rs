@@ -388,6 +388,7 @@ impl Subflow {
                     window: self.window.get(),
                     first: board.first(),
                     next: board.next(),
+                    trains: self.config.trains,
                 })
             {
                 self.window.end_slow_start();

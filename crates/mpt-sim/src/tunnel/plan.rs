@@ -54,6 +54,13 @@ impl FlowPlan {
         let tcp = Config { minimum_rto: MINIMUM_RTO, linux: true, ..standard };
         Self { via, tcp, start: Duration::ZERO }
     }
+
+    /// The only flow on its links: see [`Config::trains`].
+    #[must_use]
+    pub fn single(mut self) -> Self {
+        self.tcp.trains = true;
+        self
+    }
 }
 
 /// Sparse packets that are sent back.

@@ -78,7 +78,7 @@ impl Method {
         Scene {
             tunnels: self.tunnel(&links).into_iter().collect(),
             links,
-            flows: vec![FlowPlan::linux(via)],
+            flows: vec![FlowPlan::linux(via).single()],
             echoes: vec![EchoPlan { via, kind: EchoKind::Icmp, interval: PING_INTERVAL }],
             streams: Vec::new(),
             changes: Vec::new(),
