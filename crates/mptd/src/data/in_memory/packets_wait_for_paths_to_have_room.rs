@@ -52,7 +52,8 @@ fn as_much_as_the_paths_carry_arrives() {
         let mut network = adapted(seed, &[20, 5]);
         // 22.5 Mbit/s with all headers: more than the first path carries.
         network.send(0, 1000, 10_000, Duration::from_micros(440));
-        network.run(Duration::from_secs(1));
+        // What has left is kept for 1.5 s at most: it may have to be sent again.
+        network.run(Duration::from_secs(2));
         let (waiting, dropped) = queue(&network);
         assert_eq!((waiting, memory(&network)), (0, 0), "nothing waits for ever");
         check_arrivals(&network, dropped);
