@@ -47,7 +47,7 @@ pub(super) struct Repairs {
     pub(super) credited: u64,
     /// When a path last showed that it loses packets.
     pub(super) loss_at: Option<i64>,
-    /// When losses were last possible, and true until [`LINGERS`] later.
+    /// When losses were last possible, and true until `repair::LINGERS` later.
     pub(super) possible_at: i64,
     pub(super) lingers: bool,
     /// Numbers that the peer asked for in vain: they are not kept, or were never sent.

@@ -25,7 +25,7 @@ pub struct Setting<'a> {
     pub first_seed: u64,
     /// Which of [`Experiment::parts`] are run; all of them where none is named. Others have no parts.
     pub only: &'a [String],
-    /// Which of the [`METHODS`] are run; all of them where none is named. Experiments without parts have none.
+    /// Which of the [`METHODS`](super::METHODS) are run; all of them where none is named. Experiments without parts have none.
     pub methods: &'a [String],
     /// Whether [`Report::traces`] is wanted.
     pub trace: bool,
