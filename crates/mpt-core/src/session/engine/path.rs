@@ -7,7 +7,7 @@ use mpt_wire::control::{Economy, PathEntry, PathState};
 
 use super::candidate::Candidate;
 use super::keys::Epoch;
-use super::receive::Source;
+use super::source::Source;
 use super::survey::Survey;
 use super::{Destination, SessionPathId};
 use crate::liveness::{Liveness, State, Timing};

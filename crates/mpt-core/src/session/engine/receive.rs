@@ -12,7 +12,7 @@ use super::path::SessionPath;
 use super::send::Arrival;
 use super::session::Session;
 use super::shared::Shared;
-pub(super) use super::source::Source;
+use super::source::Source;
 use super::{Destination, Event, PathEvent, RequestFailed, SessionCounters, SessionPathId};
 use crate::session::OpenError;
 use crate::session::requests::{Action, RESULTS};

@@ -8,8 +8,7 @@ use smallvec::SmallVec;
 
 use super::keys::Place;
 use super::path::SessionPath;
-pub(super) use super::session::PROBE_LEN;
-use super::session::{Session, WITHOUT_PATH};
+use super::session::{PROBE_LEN, Session, WITHOUT_PATH};
 use super::shared::Shared;
 use super::{Destination, SessionPathId};
 use crate::Tunnels;

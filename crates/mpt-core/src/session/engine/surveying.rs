@@ -6,8 +6,7 @@ use mpt_wire::control::frame::MAX_PAYLOAD_LEN;
 use mpt_wire::control::{Message, Writer};
 
 use super::keys::Place;
-use super::send::PROBE_LEN;
-use super::session::Session;
+use super::session::{PROBE_LEN, Session};
 use super::shared::Shared;
 use super::survey::{INDEX, PROBES, Survey};
 use crate::Tunnels;
