@@ -14,16 +14,12 @@ const MOST: usize = 16_384;
 struct Entry {
     first: Sequence,
     count: u32,
-    slot: u16,
-    /// In microseconds of the sender's clock.
-    time: i64,
+    /// The path, the time, and what had been sent over the path before this batch.
+    before: Sent,
     /// How long its first packet had waited in the queue, in microseconds.
     waited: i64,
-    /// What had been sent over the path before this batch.
-    packets: u32,
-    bytes: u64,
     /// Bytes of the batch.
-    batch_bytes: u32,
+    bytes: u32,
 }
 
 /// What is known of one number that was sent.
@@ -33,8 +29,6 @@ pub(crate) struct Sent {
     pub(crate) slot: u16,
     /// When it left, in microseconds of the sender's clock.
     pub(crate) time: i64,
-    /// How long its batch had waited in the queue, in microseconds.
-    pub(crate) waited: i64,
     /// Packets sent over this path up to and with this one, modulo 2^32.
     pub(crate) packets: u32,
     /// Bytes sent over this path up to and with this one, to the accuracy of its batch's mean.
@@ -48,33 +42,23 @@ pub(crate) struct SentLog {
 }
 
 impl SentLog {
-    /// Notes one packet. `packets` and `bytes` count what was sent over the path before it.
-    pub(crate) fn note(&mut self, number: u32, size: u32, before: Sent) {
+    /// Notes one packet, which had waited in the queue for so many microseconds. `before` counts what was sent over the
+    /// path before it.
+    pub(crate) fn note(&mut self, number: u32, size: u32, waited: i64, before: Sent) {
         let number = Sequence(number);
         if let Some(last) = self.entries.back_mut()
-            && last.slot == before.slot
-            && last.time == before.time
+            && last.before.slot == before.slot
+            && last.before.time == before.time
             && last.first + last.count == number
         {
             last.count += 1;
-            last.batch_bytes += size;
+            last.bytes += size;
             return;
         }
         if self.entries.len() == MOST {
             self.entries.pop_front();
         }
-        let Sent { slot, time, waited, packets, bytes } = before;
-        let first = number;
-        self.entries.push_back(Entry {
-            first,
-            count: 1,
-            slot,
-            time,
-            waited,
-            packets,
-            bytes,
-            batch_bytes: size,
-        });
+        self.entries.push_back(Entry { first: number, count: 1, before, waited, bytes: size });
     }
 
     /// What is known of a number; `None` if it is too old, or was never sent.
@@ -87,27 +71,25 @@ impl SentLog {
             return None;
         }
         let packets = offset + 1;
-        let bytes = u64::from(entry.batch_bytes) * u64::from(packets) / u64::from(entry.count);
+        let bytes = u64::from(entry.bytes) * u64::from(packets) / u64::from(entry.count);
         Some(Sent {
-            slot: entry.slot,
-            time: entry.time,
-            waited: entry.waited,
-            packets: entry.packets.wrapping_add(packets),
-            bytes: entry.bytes + bytes,
+            packets: entry.before.packets.wrapping_add(packets),
+            bytes: entry.before.bytes + bytes,
+            ..entry.before
         })
     }
 
     /// Batches that left at or after `time`, the latest first: first number, time, and how long that number had waited,
-    /// `most` of them at the most. Evenly spread in time, and so that a pause always lies between two that follow each other: what
-    /// left between two of them left before the pause, or evenly.
+    /// `most` of them at the most. Evenly spread in time, and so that a pause always lies between two that follow each
+    /// other: what left between two of them left before the pause, or evenly.
     pub(crate) fn anchors(
         &self,
         time: i64,
         most: usize,
     ) -> impl Iterator<Item = (u32, i64, i64)> + '_ {
-        let from = self.entries.partition_point(|entry| entry.time < time);
-        let ends = self.entries.back().map(|last| last.time).zip(self.entries.get(from));
-        let span = ends.map_or(0, |(last, first)| last - first.time);
+        let from = self.entries.partition_point(|entry| entry.before.time < time);
+        let ends = self.entries.back().map(|last| last.before.time).zip(self.entries.get(from));
+        let span = ends.map_or(0, |(last, first)| last - first.before.time);
         let apart = span / (most as i64 / 2).max(1);
         let places = (from..self.entries.len()).rev();
         let paused = |place: usize| {
@@ -115,23 +97,23 @@ impl SentLog {
             else {
                 return true;
             };
-            next.time - entry.time > PAUSE
+            next.before.time - entry.before.time > PAUSE
         };
         let mut chosen = i64::MAX;
         let recent = places.filter_map(move |place| {
             let entry = &self.entries[place];
             let wanted = place == from || paused(place) || paused(place - 1);
-            (wanted || chosen.saturating_sub(entry.time) >= apart).then(|| {
-                chosen = entry.time;
+            (wanted || chosen.saturating_sub(entry.before.time) >= apart).then(|| {
+                chosen = entry.before.time;
                 entry
             })
         });
-        recent.take(most).map(|entry| (entry.first.0, entry.time, entry.waited))
+        recent.take(most).map(|entry| (entry.first.0, entry.before.time, entry.waited))
     }
 
     /// Forgets what left before `time`.
     pub(crate) fn forget_before(&mut self, time: i64) {
-        while self.entries.front().is_some_and(|entry| entry.time < time) {
+        while self.entries.front().is_some_and(|entry| entry.before.time < time) {
             self.entries.pop_front();
         }
     }
@@ -142,7 +124,7 @@ mod tests {
     use super::*;
 
     fn before(slot: u16, time: i64, packets: u32, bytes: u64) -> Sent {
-        Sent { slot, time, waited: 70, packets, bytes }
+        Sent { slot, time, packets, bytes }
     }
 
     /// What a receiver makes of the anchors: within a pause of them the earlier one holds.
@@ -168,7 +150,7 @@ mod tests {
         let sent: Vec<(u32, i64)> = fast.chain(slow).collect();
         let mut log = SentLog::default();
         for &(number, time) in &sent {
-            log.note(number, 1_400, before(0, time, number, 0));
+            log.note(number, 1_400, 70, before(0, time, number, 0));
         }
         let anchors: Vec<_> = log.anchors(0, 128).collect();
         assert!(anchors.len() < 100, "{}", anchors.len());
@@ -185,10 +167,10 @@ mod tests {
         let mut log = SentLog::default();
         let start = u32::MAX - 1;
         for n in 0..4 {
-            log.note(start.wrapping_add(n), 1_000, before(0, 10, n, u64::from(n) * 1_000));
+            log.note(start.wrapping_add(n), 1_000, 70, before(0, 10, n, u64::from(n) * 1_000));
         }
-        log.note(start.wrapping_add(4), 500, before(1, 10, 7, 7_000));
-        log.note(start.wrapping_add(5), 500, before(0, 20, 4, 4_000));
+        log.note(start.wrapping_add(4), 500, 70, before(1, 10, 7, 7_000));
+        log.note(start.wrapping_add(5), 500, 70, before(0, 20, 4, 4_000));
         assert_eq!(log.entries.len(), 3);
         assert_eq!(log.find(start.wrapping_add(2)), Some(before(0, 10, 3, 3_000)));
         assert_eq!(log.find(start.wrapping_add(4)), Some(before(1, 10, 8, 7_500)));

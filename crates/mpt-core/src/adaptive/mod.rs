@@ -34,7 +34,6 @@ use self::log::SentLog;
 pub use self::path::RepairCounters;
 use self::path::{Role, Sender};
 use self::peer::Peer;
-pub(crate) use self::refusals::Ranges;
 pub(crate) use self::repair::{Lack, Resend};
 pub(crate) use self::repair::{QUICK, held};
 use self::repairs::Repairs;
@@ -264,8 +263,8 @@ impl Adaptive {
             let Some(Some(path)) = self.paths.get_mut(usize::from(other)) else { continue };
             if other != slot && path.wants_copy(now, number) {
                 path.copied = now;
-                let (before, size) = path.give(now, other, number, bytes, 0);
-                path.copies.note(number, size, before);
+                let (before, size) = path.give(now, other, number, bytes);
+                path.copies.note(number, size, 0, before);
                 given(other);
             }
         }
@@ -273,8 +272,8 @@ impl Adaptive {
 
     fn give(&mut self, now: i64, slot: u16, number: u32, bytes: u32, waited: i64) {
         let Some(Some(path)) = self.paths.get_mut(usize::from(slot)) else { return };
-        let (before, size) = path.give(now, slot, number, bytes, waited);
-        self.log.note(number, size, before);
+        let (before, size) = path.give(now, slot, number, bytes);
+        self.log.note(number, size, waited, before);
         self.next_number = number.wrapping_add(1);
         self.sent = self.sent.saturating_add(1);
         self.unreported.get_or_insert(now);

@@ -178,16 +178,9 @@ impl Sender {
 
     /// Gives it a packet of `size` inner bytes. Returns what it had been given before.
     #[inline]
-    pub(crate) fn give(
-        &mut self,
-        now: i64,
-        slot: u16,
-        number: u32,
-        size: u32,
-        waited: i64,
-    ) -> (Sent, u32) {
+    pub(crate) fn give(&mut self, now: i64, slot: u16, number: u32, size: u32) -> (Sent, u32) {
         let size = size + self.overhead;
-        let before = Sent { slot, time: now, waited, packets: self.packets, bytes: self.bytes };
+        let before = Sent { slot, time: now, packets: self.packets, bytes: self.bytes };
         self.pacer.charge(now, size, self.model.rate());
         self.packets = self.packets.wrapping_add(1);
         self.bytes += u64::from(size);

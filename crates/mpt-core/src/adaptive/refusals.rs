@@ -1,14 +1,7 @@
 //! Numbers that are lost and will not be sent again, to be told to the peer, so that it does not wait for them.
 
-use smallvec::SmallVec;
-
+use crate::feedback::{MOST_RANGES, Ranges};
 use crate::sequence::Sequence;
-
-/// Ranges that are told at a time: as many as the peer asks for in one message.
-const MOST: usize = 32;
-
-/// First number and count of each range.
-pub(crate) type Ranges = SmallVec<[(u32, u16); MOST]>;
 
 /// What the peer is to be told.
 #[derive(Debug, Default)]
@@ -25,7 +18,7 @@ impl Refusals {
             && *count < u16::MAX
         {
             *count += 1;
-        } else if self.ranges.len() < MOST {
+        } else if self.ranges.len() < MOST_RANGES {
             self.ranges.push((number.0, 1));
         }
     }
@@ -60,7 +53,7 @@ mod tests {
         assert_eq!(refusals.take().as_slice(), [(u32::MAX, 3), (3, 1)]);
         assert!(refusals.take().is_empty());
         (0..100_u32).for_each(|n| refusals.push(Sequence(2 * n)));
-        assert_eq!(refusals.take().len(), MOST);
-        assert_eq!(refusals.told(), 4 + MOST as u64);
+        assert_eq!(refusals.take().len(), MOST_RANGES);
+        assert_eq!(refusals.told(), 4 + MOST_RANGES as u64);
     }
 }

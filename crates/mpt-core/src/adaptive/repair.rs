@@ -14,9 +14,9 @@ use smallvec::SmallVec;
 pub(crate) use self::judge::Lack;
 use super::keep::{AGE, Kept};
 use super::path::{Kind, Role};
-use super::refusals::Ranges;
 use super::repairs::{Repairs, State};
 use super::{Adaptive, Tag};
+use crate::feedback::Ranges;
 use crate::sequence::Sequence;
 
 /// What was kept too long is forgotten so much later, in microseconds: many at once.

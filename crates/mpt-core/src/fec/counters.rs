@@ -29,21 +29,3 @@ counters! {
         fec_useless,
     }
 }
-
-impl FecCounters {
-    /// Returns the sums of both.
-    pub(crate) fn plus(self, other: Self) -> Self {
-        Self {
-            fec_symbols_sent: self.fec_symbols_sent + other.fec_symbols_sent,
-            fec_bytes_sent: self.fec_bytes_sent + other.fec_bytes_sent,
-            fec_unprotected: self.fec_unprotected + other.fec_unprotected,
-            fec_symbols_received: self.fec_symbols_received + other.fec_symbols_received,
-            fec_recovered: self.fec_recovered + other.fec_recovered,
-            fec_recovered_early: self.fec_recovered_early + other.fec_recovered_early,
-            fec_too_long: self.fec_too_long + other.fec_too_long,
-            fec_wrong_numbers: self.fec_wrong_numbers + other.fec_wrong_numbers,
-            fec_flood: self.fec_flood + other.fec_flood,
-            fec_useless: self.fec_useless + other.fec_useless,
-        }
-    }
-}

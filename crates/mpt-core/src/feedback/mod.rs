@@ -2,10 +2,12 @@
 //! to the sender.
 
 mod gaps;
+mod ranges;
 
 use std::time::{Duration, Instant};
 
 use self::gaps::Gaps;
+pub(crate) use self::ranges::{MOST_RANGES, Ranges};
 
 /// Between two stamps of the sender that are further apart than this, in microseconds, there was a pause:
 /// what is between them left before it.

@@ -18,6 +18,15 @@ macro_rules! counters {
                 self.iter().map(|(_, value)| value).sum()
             }
         }
+
+        /// Each counter is the sum of both.
+        impl std::ops::Add for $name {
+            type Output = Self;
+
+            fn add(self, other: Self) -> Self {
+                Self { $($field: self.$field + other.$field,)+ }
+            }
+        }
     };
 }
 

@@ -7,8 +7,8 @@ use smallvec::SmallVec;
 
 use super::Tunnels;
 use super::connection::index;
-use crate::adaptive::{Anchor, Lack, PeerReport, Ranges};
-use crate::feedback::Observer;
+use crate::adaptive::{Anchor, Lack, PeerReport};
+use crate::feedback::{Observer, Ranges};
 use crate::reorder::Losses;
 use crate::session::RttEstimate;
 use crate::{ConnectionId, PathId};

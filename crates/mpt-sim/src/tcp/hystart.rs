@@ -20,6 +20,8 @@ const TRAIN_SLACK: f64 = 0.001;
 
 #[derive(Clone, Debug)]
 pub(super) struct HyStart {
+    /// Trains are looked at.
+    trains: bool,
     /// The round ends when this segment is acknowledged.
     end: u64,
     /// Least sample of the round.
@@ -45,24 +47,21 @@ pub(super) struct Sample {
     pub(super) first: u64,
     /// The next segment to be sent.
     pub(super) next: u64,
-    /// Whether trains are looked at.
-    pub(super) trains: bool,
-}
-
-impl Default for HyStart {
-    fn default() -> Self {
-        Self { end: 0, least: f64::INFINITY, samples: 0, train: None }
-    }
 }
 
 impl HyStart {
+    /// Slow start begins. With `trains`, a train of acknowledgements ends it, too.
+    pub(super) const fn new(trains: bool) -> Self {
+        Self { trains, end: 0, least: f64::INFINITY, samples: 0, train: None }
+    }
+
     /// Takes an acknowledgement of new data. Whether slow start is over.
     pub(super) fn take(&mut self, sample: Sample) -> bool {
-        let Sample { now, rtt, base, window, first, next, trains } = sample;
+        let Sample { now, rtt, base, window, first, next } = sample;
         if first > self.end {
-            *self = Self { end: next, train: Some((now, now)), ..Self::default() };
+            *self = Self { end: next, train: Some((now, now)), ..Self::new(self.trains) };
         }
-        let is_long = self.train_is_long(now, base) && trains;
+        let is_long = self.trains && self.train_is_long(now, base);
         let has_grown = self.has_grown(rtt, base);
         window >= LEAST_WINDOW && (is_long || has_grown)
     }
@@ -96,14 +95,14 @@ mod tests {
     /// Rounds of 20 segments, the first samples of which are these, with acknowledgements `gap` apart: in which round
     /// slow start ends.
     fn ends(rounds: &[f64], window: f64, gap: f64) -> Option<usize> {
-        let mut hystart = HyStart::default();
+        let mut hystart = HyStart::new(true);
         let (mut base, mut now) = (f64::INFINITY, 0.0);
         for (round, &rtt) in rounds.iter().enumerate() {
             for segment in 1..=20 {
                 base = base.min(rtt);
                 now += gap;
                 let (first, next) = (20 * round as u64 + segment, 20 * (round as u64 + 1));
-                if hystart.take(Sample { now, rtt, base, window, first, next, trains: true }) {
+                if hystart.take(Sample { now, rtt, base, window, first, next }) {
                     return Some(round);
                 }
             }

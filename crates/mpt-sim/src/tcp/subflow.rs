@@ -107,7 +107,7 @@ impl Subflow {
             door: Door::default(),
             frto: FRto::default(),
             rack: Rack::default(),
-            hystart: HyStart::default(),
+            hystart: HyStart::new(config.trains),
             prr: None,
             marks: Marks::default(),
             counters: Counters::default(),
@@ -388,7 +388,6 @@ impl Subflow {
                     window: self.window.get(),
                     first: board.first(),
                     next: board.next(),
-                    trains: self.config.trains,
                 })
             {
                 self.window.end_slow_start();

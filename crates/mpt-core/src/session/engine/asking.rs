@@ -15,11 +15,10 @@ use super::keys::Place;
 use super::session::Session;
 use super::shared::Shared;
 use crate::adaptive::{Lack, held};
+use crate::feedback::{MOST_RANGES, Ranges};
 use crate::reorder::Losses;
 use crate::{ConnectionId, Tunnels};
 
-/// Entries in a message at the most. A message with fewer has all that is missing.
-pub(super) const MOST_MISSING: usize = 32;
 /// Time between two messages while something is missing.
 const INTERVAL: Duration = Duration::from_millis(5);
 /// Time after which the peer is asked where nothing was missing before: other paths may fill the gap.
@@ -34,9 +33,6 @@ const SHARE: u64 = 100;
 const BURST: u64 = 8_000;
 /// Bytes around the messages of a frame: IPv6, UDP, GRE, header and tag of a sealed frame.
 pub(super) const AROUND: u64 = 40 + 8 + 8 + 30;
-
-/// What is missing: first number and count.
-pub(super) type Ranges = SmallVec<[(u32, u16); MOST_MISSING]>;
 
 impl Session {
     /// The peer says what it keeps.
@@ -107,7 +103,7 @@ impl Session {
             // The hold stays: the next flow begins as this one ended.
             return None;
         }
-        let missing: Ranges = tunnels.observer_mut(id)?.missing(now)?.take(MOST_MISSING).collect();
+        let missing: Ranges = tunnels.observer_mut(id)?.missing(now)?.take(MOST_RANGES).collect();
         asking.at = (!missing.is_empty()).then_some(now + INTERVAL);
         asking.last = now;
         Some(missing)
@@ -205,9 +201,9 @@ impl Session {
                 Some((tunnels.path(path.id)?.slot, entry.highest))
             })
             .collect();
-        let complete = missing.len() < MOST_MISSING;
+        let complete = missing.len() < MOST_RANGES;
         let missing: Ranges =
-            missing.iter().take(MOST_MISSING).map(|entry| (entry.first, entry.count)).collect();
+            missing.iter().take(MOST_RANGES).map(|entry| (entry.first, entry.count)).collect();
         let lack = Lack { clock, time, highest: &highest, missing: &missing, complete };
         tunnels.handle_missing(now, id, &lack);
         self.refuse(now, id, shared, tunnels);
@@ -245,7 +241,7 @@ impl Session {
         tunnels: &mut Tunnels<P>,
     ) {
         if let Some(id) = self.connection {
-            let ranges = refused.iter().take(MOST_MISSING);
+            let ranges = refused.iter().take(MOST_RANGES);
             tunnels.refuse(now, id, ranges.map(|entry| (entry.first, entry.count)));
         }
     }

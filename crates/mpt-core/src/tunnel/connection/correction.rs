@@ -20,7 +20,7 @@ impl<P: Copy> Connection<P> {
         if wanted {
             self.tally.encoder.get_or_insert_with(|| Box::new(RefCell::new(Encoder::new())));
         } else if let Some(mut encoder) = self.tally.encoder.take() {
-            self.tally.corrected = self.tally.corrected.plus(encoder.get_mut().counters());
+            self.tally.corrected = self.tally.corrected + encoder.get_mut().counters();
         }
     }
 
@@ -91,7 +91,7 @@ impl<P: Copy> Connection<P> {
             reorder.set_restoring(false);
         }
         if let Some(restorer) = self.tally.restorer.take() {
-            self.tally.corrected = self.tally.corrected.plus(restorer.counters());
+            self.tally.corrected = self.tally.corrected + restorer.counters();
         }
     }
 
@@ -139,6 +139,6 @@ impl<P: Copy> Connection<P> {
         let Tally { encoder, restorer, corrected, .. } = &*self.tally;
         let sent = encoder.as_ref().map(|it| it.borrow().counters()).unwrap_or_default();
         let received = restorer.as_ref().map(|it| it.counters()).unwrap_or_default();
-        corrected.plus(sent).plus(received)
+        *corrected + sent + received
     }
 }
