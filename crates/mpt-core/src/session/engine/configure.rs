@@ -183,8 +183,8 @@ impl Session {
                     let own_id = if own { given } else { self.new_path_id() };
                     self.reserve_path_id(own_id);
                     let mut path = SessionPath::new(now, id, data, own_id, self.timing);
-                    path.liveness.set_active(now, self.active);
-                    path.discovery.set_active(now, self.active);
+                    path.liveness.set_active(now, self.traffic.is_active());
+                    path.discovery.set_active(now, self.traffic.is_active());
                     path
                 }
             };

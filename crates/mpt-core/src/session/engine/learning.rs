@@ -67,7 +67,7 @@ impl Session {
             return;
         };
         let announcing = self.learning.announced < ANNOUNCEMENTS;
-        if !self.active && !announcing {
+        if !self.traffic.is_active() && !announcing {
             self.learning.depart_at = None;
             return;
         }

@@ -12,6 +12,7 @@
 //!   counters whenever a timer has expired anyway.
 //! - Every session has one timer, so a thousand of them cost no more than what they do.
 
+mod activity;
 mod asking;
 mod candidate;
 mod clock;
@@ -61,6 +62,7 @@ mod tables;
 mod test;
 #[expect(clippy::indexing_slicing, reason = "a loop counts through the session's paths")]
 mod timeout;
+mod traffic;
 mod view;
 
 use std::time::Instant;

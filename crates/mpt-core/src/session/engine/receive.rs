@@ -208,13 +208,9 @@ impl Session {
                 self.handle_none_kept(tunnels);
             }
         }
-        if wanted.echo.is_some() && !self.active {
+        if wanted.echo.is_some() {
             // The peer probes often because of traffic that may be the first here.
-            let before = self.traffic_at;
-            self.observe_traffic(now, tunnels);
-            if self.traffic_at != before {
-                self.set_active(now, true, tunnels);
-            }
+            self.wake_if_used(now, tunnels);
         }
         match (wanted.echo, wanted.acknowledge) {
             (Some(token), acknowledge) => {

@@ -13,15 +13,14 @@ use super::keys::{Epoch, Keys};
 use super::path::SessionPath;
 use super::peer_table::PeerTable;
 use super::test::Test;
+use super::traffic::Traffic;
 use super::{Limits, SessionId, SessionPathId};
 use crate::liveness::{State, Timing};
 use crate::session::announce::{Announcer, Heard};
 use crate::session::requests::{RESULTS, Requester, Responder};
 use crate::session::{CookieJar, Initiation, PresharedKey, PublicKey};
-use crate::{Connection, ConnectionId, PathId, Seal, Tunnels};
+use crate::{ConnectionId, PathId, Seal};
 
-/// The connection counts as idle when no packet went either way for so long.
-pub(super) const IDLE_AFTER: Duration = Duration::from_secs(1);
 /// Between two handshakes that are begun because no path works.
 pub(super) const BETWEEN_RESCUES: Duration = Duration::from_secs(1);
 /// Names frames where there are no paths.
@@ -105,10 +104,7 @@ pub(super) struct Session {
     pub(super) learning: Learning,
     request_cursor: usize,
 
-    /// Traffic flows.
-    pub(super) active: bool,
-    pub(super) traffic: u64,
-    pub(super) traffic_at: Instant,
+    pub(super) traffic: Traffic,
     /// The time at which a path was last up.
     pub(super) last_up: Instant,
     /// The time at which a path last worked, the connection was taken away, or the session began.
@@ -172,9 +168,7 @@ impl Session {
             test: None,
             learning: Learning::default(),
             request_cursor: 0,
-            active: true,
-            traffic: 0,
-            traffic_at: now,
+            traffic: Traffic::new(now),
             last_up: now,
             last_usable: now,
             expired: false,
@@ -257,41 +251,6 @@ impl Session {
         any_path(&self.paths, &mut self.request_cursor, keys)
     }
 
-    /// Whether there is traffic, by the connection's counters.
-    pub(super) fn observe_traffic<P: Copy>(&mut self, now: Instant, tunnels: &Tunnels<P>) {
-        let Some(connection) = self.connection.and_then(|id| tunnels.connection(id)) else {
-            return;
-        };
-        let packets = packets(connection);
-        if packets != self.traffic {
-            self.traffic = packets;
-            self.traffic_at = now;
-        }
-    }
-
-    /// Probes often, or seldom.
-    pub(super) fn set_active<P: Copy>(
-        &mut self,
-        now: Instant,
-        active: bool,
-        tunnels: &mut Tunnels<P>,
-    ) {
-        if active {
-            self.traffic_at = now;
-        }
-        if self.active == active {
-            return;
-        }
-        self.active = active;
-        for path in &mut self.paths {
-            path.liveness.set_active(now, active);
-            path.discovery.set_active(now, active);
-        }
-        if let Some(connection) = self.connection.filter(|_| !active) {
-            tunnels.set_quiet(connection);
-        }
-    }
-
     /// Returns when this end begins a handshake, as far as is known.
     pub(super) fn handshake_at(&self) -> Option<Instant> {
         if self.attempt.is_some() || self.keys.unconfirmed().is_some() {
@@ -331,7 +290,7 @@ impl Session {
             self.keys.candidates.iter().filter(|it| it.is_initiator()).map(|it| it.confirm_at);
         let has_keys = self.keys.current.is_some();
         let announce = self.announcer.next_due(rtt).filter(|_| has_keys);
-        let idle = (self.active && self.connection.is_some()).then(|| self.traffic_at + IDLE_AFTER);
+        let idle = self.traffic.idle_at().filter(|_| self.connection.is_some());
         let others = [
             attempt,
             announce,
@@ -376,11 +335,6 @@ fn any_path(paths: &[SessionPath], cursor: &mut usize, keys: &Epoch) -> Option<u
     let first = places.clone().next();
     let up = |path: &SessionPath| path.liveness.state() == State::Up;
     places.find(|&i| paths.get(i).is_some_and(up)).or(first)
-}
-
-/// Inner packets sent and received.
-fn packets<P: Copy>(connection: &Connection<P>) -> u64 {
-    connection.sent().packets + connection.accepted().total()
 }
 
 /// As much of a name as a Hello has room for.

@@ -58,7 +58,7 @@ impl Session {
             connection: self.connection,
             open: self.open,
             announced: self.announcer.is_known(),
-            active: self.active,
+            active: self.traffic.is_active(),
             remote: self.anchor.map(|anchor| anchor.remote()),
             paths: self.paths.iter().map(|path| self.path_view(path)).collect(),
         }

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use mpt_wire::control::{Kind, Reason};
 
-use super::session::{IDLE_AFTER, Session};
+use super::session::Session;
 use super::shared::Shared;
 use super::{CloseReason, Event, RequestFailed, Sessions};
 use crate::Tunnels;
@@ -99,12 +99,7 @@ impl Session {
         shared: &mut Shared,
         tunnels: &mut Tunnels<P>,
     ) {
-        if self.active {
-            self.observe_traffic(now, tunnels);
-            if now >= self.traffic_at + IDLE_AFTER {
-                self.set_active(now, false, tunnels);
-            }
-        }
+        self.rest_if_idle(now, tunnels);
         for path in &mut self.paths {
             if let Some(data) = tunnels.path(path.id) {
                 path.weigh(now, data);
