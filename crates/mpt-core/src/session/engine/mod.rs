@@ -13,6 +13,7 @@
 //! - Every session has one timer, so a thousand of them cost no more than what they do.
 
 mod activity;
+mod answering;
 mod asking;
 mod candidate;
 mod clock;
@@ -29,6 +30,7 @@ mod joining;
 mod keys;
 mod leads;
 mod learning;
+mod locating;
 mod outbox;
 mod outcome;
 mod path;
@@ -41,6 +43,8 @@ mod path_mtu;
 mod peer_table;
 mod peers;
 mod receive;
+mod requesting;
+mod requests;
 mod respond;
 mod sealing;
 mod send;

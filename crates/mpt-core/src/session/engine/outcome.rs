@@ -21,8 +21,7 @@ impl Sessions {
     ) -> Result<u32, RequestRefused> {
         let slot = self.slot(id).ok_or(RequestRefused::NoSession)?;
         let session = self.at(slot).ok_or(RequestRefused::NoSession)?;
-        let request = session.requester.request(now, body)?;
-        session.requests.push(request);
+        let request = session.requests.ask(now, body)?;
         self.timers.set_no_later(slot, now);
         Ok(request)
     }

@@ -6,16 +6,16 @@ use mpt_wire::control::{
     ArrivedEntry, Entries, Message, MissingEntry, Reason, ReceivedEntry, SentEntry, frame, messages,
 };
 
+use super::Destination;
 use super::candidate::{Anchor, Candidate};
 use super::keys::Place;
+use super::locating::is_learnt;
 use super::path::SessionPath;
 use super::send::Arrival;
 use super::session::Session;
 use super::shared::Shared;
 use super::source::Source;
-use super::{Destination, Event, PathEvent, RequestFailed, SessionCounters, SessionPathId};
 use crate::session::OpenError;
-use crate::session::requests::{Action, RESULTS};
 use crate::{DeviceSink, Tunnels};
 
 /// What a frame leads to for the session as a whole.
@@ -305,13 +305,7 @@ impl Session {
                 self.handle_request(now, arrival, id, offset, body, shared);
             }
             Message::Result { id, offset, total, chunk } => {
-                let completed = self.requester.handle_result(now, id, offset, total, chunk);
-                if let Some(completed) = completed {
-                    self.requests.retain(|&other| other != id);
-                    let result = Ok(completed.result);
-                    shared.events.push_back(Event::Result { session: self.id, id, result });
-                }
-                self.send_requests(now, shared);
+                self.handle_result(now, id, (offset, total), chunk, shared);
             }
             // Behind a probe it is a question, and behind an echo an answer.
             Message::Survey { probes } if wanted.echo.is_some() => wanted.survey = Some(probes),
@@ -345,235 +339,4 @@ impl Session {
             }
         }
     }
-
-    fn handle_request(
-        &mut self,
-        now: Instant,
-        arrival: &mut Arrival,
-        id: u32,
-        offset: u32,
-        body: &[u8],
-        shared: &mut Shared,
-    ) {
-        let is_new = self.responder.is_new(id, offset);
-        if is_new && !shared.shares.admit_request(now, self.peer) {
-            return self.refuse_request(shared, |counters| &mut counters.requests_rate_limited);
-        }
-        // Taken out for as long as its answer is being written.
-        let mut responder = std::mem::take(&mut self.responder);
-        match responder.handle_request(now, id, offset) {
-            Action::Run => shared.shares.wait(self.peer, self.id, id, body.to_vec()),
-            Action::Refuse => {
-                self.refuse_request(shared, |counters| &mut counters.requests_unfinished);
-            }
-            Action::Send(_) if !shared.shares.admit_part(now, self.peer) => {
-                self.refuse_request(shared, |counters| &mut counters.requests_rate_limited);
-            }
-            Action::Send(message) => {
-                let write =
-                    |_: &mut Self, writer: &mut mpt_wire::control::Writer<'_>, _: &mut _| {
-                        writer.push(&message).is_ok()
-                    };
-                // A result may be long: where nobody has answered from, it goes to an address that
-                // is proved, or it has to wait.
-                let sent = match self.way_elsewhere(arrival) {
-                    Some((wire_id, to)) => {
-                        let limit = frame::MAX_PAYLOAD_LEN;
-                        self.send(shared, arrival.place, wire_id, to, write, limit)
-                    }
-                    None => self.reply(shared, arrival, write, frame::MAX_PAYLOAD_LEN),
-                };
-                if !sent && offset == 0 {
-                    self.withhold(id);
-                }
-            }
-            Action::Ignore => {}
-        }
-        self.responder = responder;
-    }
-
-    /// Where to answer a frame that came from an address that is not proved, if the peer can be
-    /// reached by another.
-    fn way_elsewhere(&mut self, arrival: &Arrival) -> Option<(SessionPathId, Destination)> {
-        if arrival.room == usize::MAX {
-            return None;
-        }
-        let known =
-            arrival.path.and_then(|i| self.paths.get(i)).filter(|path| path.remote.is_some());
-        let way = known.map(|path| (arrival.wire_id, Destination::Path(path.id)));
-        way.or_else(|| self.any_way(arrival.place))
-    }
-
-    fn refuse_request(
-        &self,
-        shared: &mut Shared,
-        counter: impl FnOnce(&mut SessionCounters) -> &mut u64,
-    ) {
-        *counter(&mut shared.counters) += 1;
-        shared.shares.refuse(self.peer);
-    }
-
-    /// The answer to a request is there.
-    pub(super) fn answer(
-        &mut self,
-        now: Instant,
-        request: u32,
-        body: Vec<u8>,
-        shared: &mut Shared,
-    ) -> bool {
-        let mut responder = std::mem::take(&mut self.responder);
-        let finished = responder.finish(now, request, body);
-        if let Ok(Some(message)) = &finished
-            && !self.send_result(now, message, shared)
-        {
-            self.withhold(request);
-        }
-        let taken = finished.is_ok();
-        self.responder = responder;
-        taken
-    }
-
-    /// Sends a part of a result where the peer is known to be; or where it may be, as far as that
-    /// address has credit. Returns whether it was sent.
-    fn send_result(&mut self, now: Instant, message: &Message<'_>, shared: &mut Shared) -> bool {
-        let Some(place) = self.keys.sending(now) else { return false };
-        let write = |_: &mut Self, writer: &mut mpt_wire::control::Writer<'_>, _: &mut _| {
-            writer.push(message).is_ok()
-        };
-        if let Some((wire_id, destination)) = self.any_way(place) {
-            let limit = frame::MAX_PAYLOAD_LEN;
-            return self.send(shared, place, wire_id, destination, write, limit);
-        }
-        let Some(anchor) = self.anchor.filter(|_| self.connection.is_none()) else { return false };
-        let mut arrival = Arrival {
-            place,
-            wire_id: anchor.path_id,
-            destination: anchor.destination(),
-            len: 0,
-            path: None,
-            at_home: true,
-            room: anchor.credit(),
-        };
-        let sent = self.reply(shared, &mut arrival, write, frame::MAX_PAYLOAD_LEN);
-        if let Some(own) = &mut self.anchor {
-            own.set_credit(anchor.source, arrival.room);
-        }
-        sent
-    }
-
-    /// The result of a request waits until an address is proved.
-    fn withhold(&mut self, request: u32) {
-        if self.withheld.len() < RESULTS && !self.withheld.contains(&request) {
-            self.withheld.push(request);
-        }
-    }
-
-    /// Sends the first parts of results that waited: an address of the peer is proved.
-    fn send_withheld(&mut self, now: Instant, shared: &mut Shared) {
-        let responder = std::mem::take(&mut self.responder);
-        for request in std::mem::take(&mut self.withheld) {
-            if let Some(message) = responder.first_part(request) {
-                self.send_result(now, &message, shared);
-            }
-        }
-        self.responder = responder;
-    }
-
-    /// Fails the requests that wait: the session is over.
-    pub(super) fn fail_requests(&mut self, shared: &mut Shared) {
-        for id in self.requests.drain(..) {
-            let result = Err(RequestFailed::Closed);
-            shared.events.push_back(Event::Result { session: self.id, id, result });
-        }
-    }
-
-    /// The place of the path that a frame names, which may be learnt from where it came.
-    fn find_path<P: Copy>(
-        &mut self,
-        now: Instant,
-        ours: bool,
-        wire_id: SessionPathId,
-        fresh: bool,
-        source: Source,
-        tunnels: &mut Tunnels<P>,
-    ) -> Option<usize> {
-        let known = self.path_at(ours, wire_id);
-        let connection = self.connection?;
-        if ours || wire_id == 0 {
-            return known;
-        }
-        if let Some(path) = known.and_then(|i| self.paths.get_mut(i)) {
-            let bound = std::mem::replace(&mut path.bound, self.handshakes);
-            // A peer that has begun anew may give its names otherwise.
-            if bound == self.handshakes || !fresh || path.is_from(source) {
-                return known;
-            }
-        }
-        // A name that the peer uses no longer is none.
-        let is_named = |path: &SessionPath| {
-            let id = path.peer_id.filter(|_| known.is_none());
-            id.is_some_and(|id| self.table.as_ref().is_none_or(|table| table.may_name(id)))
-        };
-        let free = |path: &&SessionPath| !is_named(path) && path.listens_on(source.socket);
-        let place = |fits: &dyn Fn(&SessionPath) -> bool| {
-            self.paths.iter().position(|path| free(&path) && fits(path))
-        };
-        let found = place(&|path| path.is_from(source))
-            .or(known)
-            .or_else(|| place(&|path| path.remote.is_none()))
-            .or_else(|| place(&|path| is_learnt(path, tunnels)))?;
-        if Some(found) != known {
-            if let Some(known) = known.and_then(|known| self.paths.get_mut(known)) {
-                known.peer_id = None;
-            }
-            let path = self.paths.get_mut(found)?;
-            if path.peer_id.replace(wire_id).is_some() && !path.is_suspended() {
-                // The peer has removed its path and made another one.
-                path.liveness.revive(now);
-            }
-            path.bound = self.handshakes;
-            self.follow_table(now, found, connection, tunnels);
-        }
-        Some(found)
-    }
-
-    /// The other end of a path has proved that it is at another address now.
-    fn move_path<P: Copy>(
-        &mut self,
-        now: Instant,
-        i: usize,
-        source: Source,
-        shared: &mut Shared,
-        tunnels: &mut Tunnels<P>,
-    ) {
-        let Source { socket, remote } = source;
-        let Some(path) = self.paths.get_mut(i) else { return };
-        let id = path.id;
-        path.candidate = None;
-        if tunnels.set_path_remote(id, socket, remote).is_err() {
-            // Where two paths of the peer have changed places, one has to make room.
-            let other = self
-                .paths
-                .iter_mut()
-                .find(|path| path.id != id && path.goes_to(remote) && is_learnt(path, tunnels));
-            let Some(other) = other else { return };
-            let forgotten = tunnels.forget_path_remote(other.id);
-            if forgotten.is_err() || tunnels.set_path_remote(id, socket, remote).is_err() {
-                return;
-            }
-            other.remote = None;
-            other.liveness.restart(now);
-        }
-        if let Some(path) = self.paths.get_mut(i)
-            && let Some(data) = tunnels.path(id)
-        {
-            path.arrive_at(now, data);
-        }
-        shared.counters.moves += 1;
-        shared.tell(PathEvent::Moved { path: id, socket, remote });
-    }
-}
-
-fn is_learnt<P: Copy>(path: &SessionPath, tunnels: &Tunnels<P>) -> bool {
-    tunnels.path(path.id).is_some_and(|path| path.config().learn)
 }

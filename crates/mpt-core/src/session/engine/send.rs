@@ -254,26 +254,6 @@ impl Session {
         self.reply(shared, arrival, write, MAX_PAYLOAD_LEN);
     }
 
-    /// Sends requests that are due.
-    pub(super) fn send_requests(&mut self, now: Instant, shared: &mut Shared) {
-        let Some(place) = self.keys.sending(now) else { return };
-        // Each way has its turn, as some may not work.
-        while let Some((wire_id, destination)) = self.any_way(place) {
-            let write = |session: &mut Self, writer: &mut Writer<'_>, _: &mut _| {
-                session.requester.poll(now).is_some_and(|message| writer.push(&message).is_ok())
-            };
-            if !self.has_request(now)
-                || !self.send(shared, place, wire_id, destination, write, MAX_PAYLOAD_LEN)
-            {
-                return;
-            }
-        }
-    }
-
-    fn has_request(&self, now: Instant) -> bool {
-        self.requester.next_timeout().is_some_and(|at| at <= now)
-    }
-
     /// A way that is likely to work and leads to an address that is proved, another one each time.
     pub(super) fn any_way(&mut self, place: Place) -> Option<(SessionPathId, Destination)> {
         if let Some(i) = self.any_path(place) {

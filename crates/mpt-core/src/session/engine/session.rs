@@ -4,7 +4,6 @@ use std::time::{Duration, Instant};
 
 use mpt_wire::control::hello::{Hello, Kind, Name, Welcome};
 use mpt_wire::control::{Capabilities, Capability, Challenge, PathEntry, Sealing};
-use smallvec::SmallVec;
 
 use super::candidate::{Anchor, Candidate};
 use super::data_keys::Policy;
@@ -12,12 +11,12 @@ use super::due::Learning;
 use super::keys::{Epoch, Keys};
 use super::path::SessionPath;
 use super::peer_table::PeerTable;
+use super::requests::Requests;
 use super::test::Test;
 use super::traffic::Traffic;
 use super::{Limits, SessionId, SessionPathId};
 use crate::liveness::{State, Timing};
 use crate::session::announce::{Announcer, Heard};
-use crate::session::requests::{RESULTS, Requester, Responder};
 use crate::session::{CookieJar, Initiation, PresharedKey, PublicKey};
 use crate::{ConnectionId, PathId, Seal};
 
@@ -95,11 +94,7 @@ pub(super) struct Session {
     /// Where the next report goes on.
     pub(super) report_cursor: usize,
 
-    pub(super) requester: Requester,
-    pub(super) responder: Responder,
-    /// Requests whose results have to wait until an address of the peer is proved.
-    pub(super) withheld: SmallVec<[u32; RESULTS]>,
-    pub(super) requests: Vec<u32>,
+    pub(super) requests: Requests,
     pub(super) test: Option<Box<Test>>,
     pub(super) learning: Learning,
     request_cursor: usize,
@@ -161,10 +156,7 @@ impl Session {
             table: None,
             peer_clock: None,
             report_cursor: 0,
-            requester: Requester::new(first_request),
-            responder: Responder::new(),
-            withheld: SmallVec::new(),
-            requests: Vec::new(),
+            requests: Requests::new(first_request),
             test: None,
             learning: Learning::default(),
             request_cursor: 0,
@@ -298,7 +290,7 @@ impl Session {
             self.handshake_at(),
             self.keys.next_expiry(),
             self.sealing_ends_at(),
-            self.requester.next_timeout(),
+            self.requests.next_timeout(),
             self.test.as_ref().and_then(|test| test.speed.next_timeout()),
             self.deadline(limits),
             self.learning.next_timeout(),

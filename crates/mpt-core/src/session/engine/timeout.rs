@@ -6,7 +6,7 @@ use mpt_wire::control::{Kind, Reason};
 
 use super::session::Session;
 use super::shared::Shared;
-use super::{CloseReason, Event, RequestFailed, Sessions};
+use super::{CloseReason, Event, Sessions};
 use crate::Tunnels;
 
 /// A session whose timer would be due at once again has to wait for so long: whatever the cause,
@@ -116,11 +116,7 @@ impl Session {
             }
             self.probe_path_mtu(now, i, shared, tunnels);
         }
-        while let Some((id, failure)) = self.requester.poll_failure(now) {
-            self.requests.retain(|&other| other != id);
-            let result = Err(RequestFailed::Unanswered(failure));
-            shared.events.push_back(Event::Result { session: self.id, id, result });
-        }
+        self.fail_unanswered(now, shared);
         self.send_requests(now, shared);
         self.drive_test(now, shared, tunnels);
         self.drive_surveys(now, shared, tunnels);
