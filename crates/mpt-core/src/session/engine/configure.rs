@@ -190,7 +190,7 @@ impl Session {
             };
             if given != 0 && !self.initiate {
                 path.peer_id = Some(given);
-                path.bound = self.handshakes;
+                path.bound = self.handshake.completed;
             }
             self.paths.push(path);
         }

@@ -90,7 +90,7 @@ impl Sessions {
             Reason::SHUTTING_DOWN => PAUSE_AFTER_SHUTDOWN,
             _ => PAUSE_AFTER_REFUSAL,
         };
-        session.pause_until = now + pause;
+        session.handshake.pause(now + pause);
         let dynamic = session.dynamic;
         self.shared.tell_closed(id, connection, CloseReason::Goodbye(reason), dynamic);
         if dynamic {

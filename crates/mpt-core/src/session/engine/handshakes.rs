@@ -5,8 +5,9 @@ use std::time::{Duration, Instant};
 use mpt_wire::control::{Capability, Challenge, frame};
 
 use super::data_keys::DataKeys;
+use super::handshaking::Attempt;
 use super::keys::{CONFIRM_INTERVAL, Epoch, Place};
-use super::session::{Attempt, Session, WITHOUT_PATH};
+use super::session::{Session, WITHOUT_PATH};
 use super::shared::Shared;
 use super::{Destination, Event};
 use crate::Tunnels;
@@ -24,8 +25,6 @@ const PATIENCE: Duration = Duration::from_secs(300);
 const LONGEST_REPEAT_AFTER_PATIENCE: Duration = Duration::from_secs(5);
 /// The time for which one initiation is repeated before another one is made.
 const INITIATION_LIFETIME: Duration = Duration::from_secs(5);
-/// The time for which a handshake of our own has precedence over that of a peer with a higher key.
-const PRECEDENCE: Duration = Duration::from_secs(1);
 /// Before another attempt with a peer whose key is none.
 const PAUSE_AFTER_FAILURE: Duration = Duration::from_secs(5);
 
@@ -46,7 +45,9 @@ impl Session {
         if self.handshake_at().is_some_and(|at| at <= now) {
             self.make_initiation(now, now, slot, None, shared);
         }
-        let Some(attempt) = self.attempt.as_mut().filter(|attempt| attempt.next_send <= now) else {
+        let Some(attempt) =
+            self.handshake.attempt.as_mut().filter(|attempt| attempt.next_send <= now)
+        else {
             return;
         };
         let since = attempt.since;
@@ -61,11 +62,11 @@ impl Session {
     /// Sends the initiation on all paths, and says when that is to be repeated.
     fn send_and_repeat(&mut self, now: Instant, shared: &mut Shared) {
         self.send_initiation(now, shared, None);
-        let longest = match self.attempt.as_ref() {
+        let longest = match self.handshake.attempt.as_ref() {
             Some(attempt) if now >= attempt.since + PATIENCE => LONGEST_REPEAT_AFTER_PATIENCE,
             _ => LONGEST_REPEAT,
         };
-        if let Some(attempt) = &mut self.attempt {
+        if let Some(attempt) = &mut self.handshake.attempt {
             attempt.next_send = now + shared.jitter(attempt.interval);
             attempt.interval = (attempt.interval * 3 / 2).min(longest);
         }
@@ -81,12 +82,13 @@ impl Session {
         challenge: Option<Challenge>,
         shared: &mut Shared,
     ) {
-        let interval = self.attempt.as_ref().map_or(FIRST_REPEAT, |attempt| attempt.interval);
-        let sealing = match &self.attempt {
+        let interval =
+            self.handshake.attempt.as_ref().map_or(FIRST_REPEAT, |attempt| attempt.interval);
+        let sealing = match &self.handshake.attempt {
             Some(attempt) => attempt.sealing,
             None => self.offer(shared),
         };
-        let older = self.attempt.take().map(|attempt| {
+        let older = self.handshake.attempt.take().map(|attempt| {
             if let Some(oldest) = attempt.older {
                 shared.indices.remove(&oldest.index());
             }
@@ -99,7 +101,7 @@ impl Session {
             Initiation::new(identity, &self.peer, psk, index, &hello, random)
         });
         if let Some(Ok(initiation)) = made {
-            self.attempt = Some(Attempt {
+            self.handshake.attempt = Some(Attempt {
                 initiation,
                 challenged: challenge.is_some(),
                 older,
@@ -117,13 +119,13 @@ impl Session {
                 shared.indices.remove(&older.index());
             }
             shared.counters.handshake_failed += u64::from(made.is_some());
-            self.pause_until = now + PAUSE_AFTER_FAILURE;
+            self.handshake.pause(now + PAUSE_AFTER_FAILURE);
         }
     }
 
     /// Ends a handshake without result.
     pub(super) fn drop_attempt(&mut self, shared: &mut Shared) {
-        if let Some(attempt) = self.attempt.take() {
+        if let Some(attempt) = self.handshake.attempt.take() {
             shared.release(attempt.sealing);
             for initiation in [Some(attempt.initiation), attempt.older].into_iter().flatten() {
                 shared.indices.remove(&initiation.index());
@@ -133,25 +135,19 @@ impl Session {
 
     /// Sends the initiation on one path or on all.
     fn send_initiation(&mut self, now: Instant, shared: &mut Shared, only: Option<u16>) {
-        let Some(attempt) = &self.attempt else { return };
+        let Some(attempt) = &self.handshake.attempt else { return };
         let anchor = self.anchor.filter(|anchor| anchor.proved && self.paths.is_empty());
         let anchor = anchor.map(|anchor| (WITHOUT_PATH, anchor.destination()));
         let paths = self.paths.iter().filter(|path| !path.down && path.remote.is_some());
         let ways = paths.map(|path| (path.own_id, Destination::Path(path.id))).chain(anchor);
         for (path_id, destination) in ways.filter(|way| only.is_none_or(|only| only == way.0)) {
-            let initiation = attempt.initiation.frame(path_id, self.cookies.get(now, path_id));
+            let initiation =
+                attempt.initiation.frame(path_id, self.handshake.cookies.get(now, path_id));
             shared.outbox.send(&mut shared.counters, destination, self.key, |frame| {
                 frame.extend_from_slice(&initiation);
                 true
             });
         }
-    }
-
-    /// True if our own handshake goes on, and the peer's has to stand back. New initiations of the
-    /// same handshake do not prolong that.
-    pub(super) fn has_precedence(&self, now: Instant, shared: &Shared) -> bool {
-        let young = self.attempt.as_ref().is_some_and(|it| now < it.since + PRECEDENCE);
-        young && shared.public.is_some_and(|own| own < self.peer)
     }
 
     /// The responder wants to see this cookie, its challenge or both.
@@ -162,7 +158,7 @@ impl Session {
         frame: &frame::Cookie<'_>,
         shared: &mut Shared,
     ) {
-        let Some(attempt) = &mut self.attempt else { return };
+        let Some(attempt) = &mut self.handshake.attempt else { return };
         let is_present = attempt.initiation.index() == frame.receiver_index();
         let initiation =
             if is_present { Some(&attempt.initiation) } else { attempt.older.as_ref() };
@@ -177,8 +173,8 @@ impl Session {
             return;
         }
         let challenge = cookie.challenge();
-        let first = self.cookies.get(now, path_id).is_none();
-        self.cookies.insert(now, path_id, cookie);
+        let first = self.handshake.cookies.get(now, path_id).is_none();
+        self.handshake.cookies.insert(now, path_id, cookie);
         if !attempt.challenged {
             // The challenge is good for any initiation.
             let since = attempt.since;
@@ -202,7 +198,7 @@ impl Session {
         tunnels: &mut Tunnels<P>,
     ) {
         // The copies of the answer on the other paths come when the handshake is over.
-        let Some(attempt) = &mut self.attempt else { return };
+        let Some(attempt) = &mut self.handshake.attempt else { return };
         let is_present = attempt.initiation.index() == frame.receiver_index();
         let initiation =
             if is_present { Some(&mut attempt.initiation) } else { attempt.older.as_mut() };
@@ -217,13 +213,13 @@ impl Session {
                 shared.counters.handshake_failed += 1;
                 if matches!(error, HandshakeError::Payload(_) | HandshakeError::State) {
                     self.drop_attempt(shared);
-                    self.pause_until = now + PAUSE_AFTER_FAILURE;
+                    self.handshake.pause(now + PAUSE_AFTER_FAILURE);
                 }
                 return;
             }
         };
         // The index is now that of the keys.
-        let attempt = self.attempt.take();
+        let attempt = self.handshake.attempt.take();
         let offered = attempt.as_ref().and_then(|attempt| attempt.sealing);
         let agreement = Agreement::of(offered, welcome.sealing);
         let data = DataKeys::take(&mut transport, agreement.as_ref());
@@ -237,7 +233,7 @@ impl Session {
         if let Some(older) = self.keys.take_unconfirmed() {
             shared.forget(&older);
         }
-        let ordinal = self.next_ordinal();
+        let ordinal = self.handshake.next_ordinal();
         let mut keys = Epoch::new(now, ordinal, transport, data);
         keys.restores = welcome.capabilities.has(Capability::FORWARD_CORRECTION);
         self.keys.candidates.push(keys);
@@ -246,7 +242,7 @@ impl Session {
         if forgotten {
             self.open = false;
         }
-        if self.established.is_none() || forgotten {
+        if self.handshake.established.is_none() || forgotten {
             self.establish(now, welcome.attached, true, shared);
         }
         if let Some(connection) = self.connection.and_then(|id| tunnels.connection(id)) {
@@ -297,11 +293,11 @@ impl Session {
         shared.pending.remove(index);
         self.keys.promote(at, |gone| shared.forget(&gone));
         self.drop_attempt(shared);
-        self.handshakes += 1;
+        self.handshake.completed += 1;
         shared.counters.handshakes += 1;
         if responder {
             self.revive(now);
-            if self.established.is_none() {
+            if self.handshake.established.is_none() {
                 self.establish(now, self.connection.is_some(), false, shared);
             }
             // The peer may have forgotten what we told it.
@@ -323,7 +319,7 @@ impl Session {
     }
 
     fn establish(&mut self, now: Instant, attached: bool, initiator: bool, shared: &mut Shared) {
-        self.established = Some(now);
+        self.handshake.established = Some(now);
         shared.events.push_back(Event::Established {
             session: self.id,
             peer: self.peer,

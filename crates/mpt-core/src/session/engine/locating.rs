@@ -26,9 +26,9 @@ impl Session {
             return known;
         }
         if let Some(path) = known.and_then(|i| self.paths.get_mut(i)) {
-            let bound = std::mem::replace(&mut path.bound, self.handshakes);
+            let bound = std::mem::replace(&mut path.bound, self.handshake.completed);
             // A peer that has begun anew may give its names otherwise.
-            if bound == self.handshakes || !fresh || path.is_from(source) {
+            if bound == self.handshake.completed || !fresh || path.is_from(source) {
                 return known;
             }
         }
@@ -54,7 +54,7 @@ impl Session {
                 // The peer has removed its path and made another one.
                 path.liveness.revive(now);
             }
-            path.bound = self.handshakes;
+            path.bound = self.handshake.completed;
             self.follow_table(now, found, connection, tunnels);
         }
         Some(found)

@@ -25,7 +25,10 @@ mod data_keys;
 mod due;
 mod event;
 mod frames;
+mod greeting;
 mod handshakes;
+mod handshaking;
+mod initiative;
 mod joining;
 mod keys;
 mod leads;
@@ -150,7 +153,7 @@ impl Sessions {
         (self.shared.identity, self.shared.public) = (identity, public);
         for slot in self.slots() {
             if let Some(session) = self.at(slot) {
-                session.pause_until = now;
+                session.handshake.pause(now);
                 self.clear_keys(slot);
                 self.timers.set_no_later(slot, now);
             }

@@ -79,7 +79,7 @@ impl Sessions {
     pub(super) fn end(&mut self, now: Instant, slot: u32, goodbye: Reason, reason: CloseReason) {
         let Some(Some(session)) = self.sessions.get_mut(slot as usize) else { return };
         session.send_goodbye(now, &mut self.shared, goodbye);
-        if session.established.is_some() {
+        if session.handshake.established.is_some() {
             let (session, connection) = (session.id, session.connection);
             self.shared.events.push_back(Event::Closed { session, connection, reason });
         }
@@ -115,11 +115,5 @@ impl Session {
             }
         }
         true
-    }
-
-    /// Returns true if this end is to begin a handshake, or to repeat an initiation.
-    fn is_handshake_due(&self, now: Instant) -> bool {
-        let repeat = self.attempt.as_ref().is_some_and(|attempt| attempt.next_send <= now);
-        repeat || self.handshake_at().is_some_and(|at| at <= now)
     }
 }

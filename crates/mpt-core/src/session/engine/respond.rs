@@ -8,8 +8,9 @@ use mpt_wire::control::{Capability, frame};
 
 use super::config::MAX_JOINING;
 use super::data_keys::DataKeys;
+use super::greeting::hello_name;
 use super::keys::Epoch;
-use super::session::{Identity, Session, hello_name};
+use super::session::{Identity, Session};
 use super::{Destination, Sessions};
 use crate::SocketId;
 use crate::session::handshake::unconfirmed::{self, Decision};
@@ -90,7 +91,7 @@ impl Sessions {
             self.shared.counters.crossed += 1;
             return;
         }
-        let answered = session.map_or(0, |session| session.answered);
+        let answered = session.map_or(0, |session| session.handshake.answered);
         let challenge = received.hello.challenge;
         let shown = challenge.filter(|challenge| {
             challenge.time > answered && self.cookie_secret.is_good(now, challenge)
@@ -175,13 +176,13 @@ impl Sessions {
         }
         let answer = response.frame(origin.initiation.path_id());
         let data = DataKeys::take(&mut transport, agreement.as_ref());
-        let mut keys = Epoch::new(now, session.next_ordinal(), transport, data);
+        let mut keys = Epoch::new(now, session.handshake.next_ordinal(), transport, data);
         keys.answer = Some((fingerprint, response));
         keys.challenge = shown;
         keys.restores = restores;
         session.keys.candidates.push(keys);
         if let (Some(time), Some(challenge)) = (shown, challenge) {
-            session.answered = time;
+            session.handshake.answered = time;
             self.cookie_secret.use_up(now, &challenge);
         }
         let key = session.key;

@@ -12,8 +12,9 @@ use mpt_wire::control::{Sealing, Suites};
 
 use super::Event;
 use super::data_keys::{Policy, SealState};
+use super::handshaking::BETWEEN_RESCUES;
 use super::keys::{Epoch, SEND_FOR};
-use super::session::{BETWEEN_RESCUES, Session};
+use super::session::Session;
 use super::shared::Shared;
 use crate::Tunnels;
 use crate::seal::keys::Agreement;

@@ -2,12 +2,13 @@
 
 use std::time::{Duration, Instant};
 
-use mpt_wire::control::hello::{Hello, Kind, Name, Welcome};
-use mpt_wire::control::{Capabilities, Capability, Challenge, PathEntry, Sealing};
+use mpt_wire::control::PathEntry;
+use mpt_wire::control::hello::Kind;
 
 use super::candidate::{Anchor, Candidate};
 use super::data_keys::Policy;
 use super::due::Learning;
+use super::handshaking::Handshaking;
 use super::keys::{Epoch, Keys};
 use super::path::SessionPath;
 use super::peer_table::PeerTable;
@@ -17,37 +18,15 @@ use super::traffic::Traffic;
 use super::{Limits, SessionId, SessionPathId};
 use crate::liveness::{State, Timing};
 use crate::session::announce::{Announcer, Heard};
-use crate::session::{CookieJar, Initiation, PresharedKey, PublicKey};
+use crate::session::{PresharedKey, PublicKey};
 use crate::{ConnectionId, PathId, Seal};
 
-/// Between two handshakes that are begun because no path works.
-pub(super) const BETWEEN_RESCUES: Duration = Duration::from_secs(1);
 /// Names frames where there are no paths.
 pub(super) const WITHOUT_PATH: SessionPathId = 1;
 
 /// Length of a probe's messages at least: as much as its echo with a report, an acknowledgement and
 /// a probe and the clock of the other end needs, which may not be longer.
 pub(super) const PROBE_LEN: usize = 75;
-
-/// A handshake that this end has begun.
-#[derive(Debug)]
-pub(super) struct Attempt {
-    pub(super) initiation: Initiation,
-    /// It has a challenge of the responder.
-    pub(super) challenged: bool,
-    /// The initiation before, whose response may still be on its way.
-    pub(super) older: Option<Initiation>,
-    /// The challenge for the next initiation: the responder has refused that of this one.
-    pub(super) refused: Option<Challenge>,
-    /// What all initiations of this handshake say about sealed data.
-    pub(super) sealing: Option<Sealing>,
-    /// The time at which this initiation was made.
-    pub(super) made: Instant,
-    /// The time at which the first initiation since the last answer was made.
-    pub(super) since: Instant,
-    pub(super) next_send: Instant,
-    pub(super) interval: Duration,
-}
 
 /// One session.
 #[derive(Debug)]
@@ -76,15 +55,7 @@ pub(super) struct Session {
 
     pub(super) policy: Policy,
     pub(super) keys: Keys,
-    pub(super) attempt: Option<Attempt>,
-    /// No handshake is begun before.
-    pub(super) pause_until: Instant,
-    pub(super) cookies: CookieJar,
-    pub(super) established: Option<Instant>,
-    pub(super) handshakes: u64,
-    /// The latest challenge that an answered initiation has shown, 0 if there was none.
-    pub(super) answered: u64,
-    ordinals: u64,
+    pub(super) handshake: Handshaking,
 
     pub(super) announcer: Announcer<PathEntry>,
     pub(super) heard: Heard,
@@ -144,13 +115,7 @@ impl Session {
             anchor_candidate: None,
             policy: Policy { seal, ..Policy::default() },
             keys: Keys::default(),
-            attempt: None,
-            pause_until: now,
-            cookies: CookieJar::new(),
-            established: None,
-            handshakes: 0,
-            answered: 0,
-            ordinals: 0,
+            handshake: Handshaking::new(now),
             announcer: Announcer::new(0, 0),
             heard: Heard::new(),
             table: None,
@@ -167,33 +132,14 @@ impl Session {
         }
     }
 
-    /// Returns what we say of ourselves in an initiation.
-    pub(super) fn hello(&self, challenge: Option<Challenge>, sealing: Option<Sealing>) -> Hello {
-        let capabilities = Capabilities::from_slice(Capability::ANNOUNCED).unwrap_or_default();
-        let name = hello_name(&self.name);
-        Hello { kind: self.kind, key: self.key, capabilities, name, challenge, sealing }
-    }
-
-    /// Returns what we say of ourselves in a response.
-    pub(super) fn welcome(&self, sealing: Option<Sealing>) -> Welcome {
-        let capabilities = Capabilities::from_slice(Capability::ANNOUNCED).unwrap_or_default();
-        Welcome { attached: self.connection.is_some(), capabilities, sealing }
-    }
-
     /// True if the peer opened it and no frame has come yet.
     pub(super) fn is_never_confirmed(&self) -> bool {
-        self.dynamic && self.handshakes == 0
+        self.dynamic && self.handshake.completed == 0
     }
 
     /// True if nothing shows that the peer itself has opened it: a recorded initiation may have.
     pub(super) fn may_be_recorded(&self) -> bool {
         self.is_never_confirmed() && self.keys.answered().all(|keys| keys.challenge.is_none())
-    }
-
-    /// The number of the next handshake that leads to keys, confirmed or not.
-    pub(super) fn next_ordinal(&mut self) -> u64 {
-        self.ordinals += 1;
-        self.ordinals
     }
 
     /// A path id of our own that was never used in this session. They end after 65,535, which is
@@ -243,41 +189,13 @@ impl Session {
         any_path(&self.paths, &mut self.request_cursor, keys)
     }
 
-    /// Returns when this end begins a handshake, as far as is known.
-    pub(super) fn handshake_at(&self) -> Option<Instant> {
-        if self.attempt.is_some() || self.keys.unconfirmed().is_some() {
-            return None;
-        }
-        let Some(current) = &self.keys.current else {
-            return self.initiate.then_some(self.pause_until);
-        };
-        let rekey = self.keys.rekey_at();
-        [rekey, self.rescue_at(current.since), self.data_keys_at(current)]
-            .into_iter()
-            .flatten()
-            .min()
-            .map(|at| at.max(self.pause_until))
-    }
-
-    /// Returns when a handshake is begun because no path works: the peer may have begun anew. At
-    /// once after the last one has died.
-    fn rescue_at(&self, keys_since: Instant) -> Option<Instant> {
-        let mut states = self.paths.iter().map(|path| path.liveness.state());
-        if !self.initiate || self.paths.is_empty() || states.clone().any(|it| it == State::Up) {
-            return None;
-        }
-        let dead = states.any(|state| state == State::Dead);
-        let since = if dead { keys_since } else { keys_since.max(self.last_up) };
-        Some(since + BETWEEN_RESCUES)
-    }
-
     /// Returns when [`super::Sessions::handle_timeout`] has something to do for this session.
     pub(super) fn next_timeout(&self, limits: &Limits) -> Option<Instant> {
         let rtt = self.rtt();
         let paths = self.paths.iter().filter_map(|path| path.liveness.next_timeout());
         let sizes = self.paths.iter().filter_map(|path| path.discovery.next_timeout());
         let surveys = self.paths.iter().filter_map(|path| path.survey.next_timeout());
-        let attempt = self.attempt.as_ref().map(|attempt| attempt.next_send);
+        let attempt = self.handshake.attempt.as_ref().map(|attempt| attempt.next_send);
         let confirm =
             self.keys.candidates.iter().filter(|it| it.is_initiator()).map(|it| it.confirm_at);
         let has_keys = self.keys.current.is_some();
@@ -311,7 +229,7 @@ impl Session {
 
     /// Since when a session that has no connection could have one.
     pub(super) fn without_connection(&self) -> Option<Instant> {
-        let since = self.established.filter(|_| self.connection.is_none())?;
+        let since = self.handshake.established.filter(|_| self.connection.is_none())?;
         Some(since.max(self.last_usable))
     }
 }
@@ -327,13 +245,4 @@ fn any_path(paths: &[SessionPath], cursor: &mut usize, keys: &Epoch) -> Option<u
     let first = places.clone().next();
     let up = |path: &SessionPath| path.liveness.state() == State::Up;
     places.find(|&i| paths.get(i).is_some_and(up)).or(first)
-}
-
-/// As much of a name as a Hello has room for.
-pub(super) fn hello_name(name: &str) -> Name {
-    let mut end = name.len().min(mpt_wire::control::hello::MAX_NAME_LEN);
-    while !name.is_char_boundary(end) {
-        end -= 1;
-    }
-    name.get(..end).and_then(|name| Name::new(name).ok()).unwrap_or_default()
 }

@@ -101,7 +101,7 @@ impl Sessions {
         let Some(Some(session)) = self.sessions.get_mut(slot as usize) else { return };
         session.drop_attempt(&mut self.shared);
         session.keys.clear(|gone| self.shared.forget(&gone));
-        session.established = None;
+        session.handshake.established = None;
     }
 
     /// Sets the timer of a session.

@@ -40,14 +40,14 @@ impl Sessions {
         let shared = &mut self.shared;
         session.keys.expire(now, |gone| shared.forget(&gone));
         if let Some(reason) = session.ends(now, self.limits.attach_within, shared) {
-            if session.established.is_some() {
+            if session.handshake.established.is_some() {
                 shared.tell_closed(session.id, session.connection, reason, session.dynamic);
             }
             self.remove(slot);
             return;
         }
         if session.keys.current.is_none() && session.keys.unconfirmed().is_none() {
-            session.established = None;
+            session.handshake.established = None;
         }
         // Before this end begins or repeats a handshake, its peer is looked up again.
         if self.end_if_not_admitted(now, slot) {

@@ -1,0 +1,77 @@
+//! How far the handshakes of a session are.
+
+use std::time::{Duration, Instant};
+
+use mpt_wire::control::{Challenge, Sealing};
+
+use crate::session::{CookieJar, Initiation};
+
+/// Time between two handshakes that are begun because no path works, or because data needs other keys.
+pub(super) const BETWEEN_RESCUES: Duration = Duration::from_secs(1);
+
+/// A handshake that this end has begun.
+#[derive(Debug)]
+pub(super) struct Attempt {
+    pub(super) initiation: Initiation,
+    /// It has a challenge of the responder.
+    pub(super) challenged: bool,
+    /// The initiation before, whose response may still be on its way.
+    pub(super) older: Option<Initiation>,
+    /// The challenge for the next initiation: the responder has refused that of this one.
+    pub(super) refused: Option<Challenge>,
+    /// What all initiations of this handshake say about sealed data.
+    pub(super) sealing: Option<Sealing>,
+    /// The time at which this initiation was made.
+    pub(super) made: Instant,
+    /// The time at which the first initiation since the last answer was made.
+    pub(super) since: Instant,
+    pub(super) next_send: Instant,
+    pub(super) interval: Duration,
+}
+
+/// The handshakes of a session: the one that goes on, and what is known of those before.
+#[derive(Debug)]
+pub(super) struct Handshaking {
+    /// The handshake that this end has begun, while it goes on.
+    pub(super) attempt: Option<Attempt>,
+    pause_until: Instant,
+    pub(super) cookies: CookieJar,
+    /// The time since which there were keys without interruption.
+    pub(super) established: Option<Instant>,
+    /// The number of handshakes that led to keys in use.
+    pub(super) completed: u64,
+    /// The latest challenge that an answered initiation has shown, 0 if there was none.
+    pub(super) answered: u64,
+    ordinals: u64,
+}
+
+impl Handshaking {
+    /// There was no handshake yet.
+    pub(super) fn new(now: Instant) -> Self {
+        Self {
+            attempt: None,
+            pause_until: now,
+            cookies: CookieJar::new(),
+            established: None,
+            completed: 0,
+            answered: 0,
+            ordinals: 0,
+        }
+    }
+
+    /// Begins no further handshake before `until`.
+    pub(super) fn pause(&mut self, until: Instant) {
+        self.pause_until = until;
+    }
+
+    /// Returns the time before which this end begins no handshake.
+    pub(super) const fn pause_until(&self) -> Instant {
+        self.pause_until
+    }
+
+    /// Returns the number of the next handshake that leads to keys, confirmed or not.
+    pub(super) fn next_ordinal(&mut self) -> u64 {
+        self.ordinals += 1;
+        self.ordinals
+    }
+}
