@@ -1,10 +1,11 @@
 //! The sessions of the configuration, and the connection and the paths that a session has.
 
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use mpt_wire::control::Kind;
 
 use super::candidate::Anchor;
+use super::origin::Origin;
 use super::path::SessionPath;
 use super::session::{Identity, Session, WITHOUT_PATH};
 use super::source::Source;
@@ -23,13 +24,11 @@ impl Sessions {
             psk: None,
             timing: config.timing,
             largest_wish: 0,
-            expire_after: Duration::MAX,
+            origin: Origin::configured(config.initiate, config.create),
             seal: Seal::Off,
         };
         let slot = self.insert(now, identity);
         if let Some(session) = self.at(slot) {
-            session.dynamic = false;
-            session.open = !config.create;
             session.set_seal(config.seal);
             session.configure(now, config);
         }
@@ -55,9 +54,6 @@ impl Sessions {
             _ => false,
         };
         let (peer, resealed) = (config.peer, session.set_seal(config.seal));
-        if session.create != config.create {
-            session.open = !config.create;
-        }
         session.configure(now, config);
         if before != peer || !same_psk || resealed {
             self.clear_keys(slot);
@@ -124,7 +120,7 @@ impl Sessions {
     pub(crate) fn open<P: Copy>(&mut self, now: Instant, id: SessionId, tunnels: &mut Tunnels<P>) {
         let Some(slot) = self.slot(id) else { return };
         let Some(Some(session)) = self.sessions.get_mut(slot as usize) else { return };
-        session.open = true;
+        session.origin.open();
         session.settle(now, &mut self.shared, tunnels);
         self.arm(slot);
     }
@@ -137,8 +133,7 @@ impl Session {
         self.kind = config.kind;
         self.peer = config.peer;
         self.psk = config.psk;
-        self.initiate = config.initiate;
-        self.create = config.create;
+        self.origin.configure(config.initiate, config.create);
         self.largest_wish = config.largest_wish;
         if self.connection.is_none() {
             self.key = config.key;
@@ -170,7 +165,7 @@ impl Session {
         let mut before = std::mem::take(&mut self.paths);
         for &(given, id) in paths.iter().take(MAX_PATHS) {
             let Some(data) = tunnels.path(id) else { continue };
-            let own = given != 0 && self.initiate;
+            let own = given != 0 && self.origin.initiates();
             let known =
                 before.iter().position(|path| path.is(id, data) && (!own || path.own_id == given));
             let mut path = match known {
@@ -188,7 +183,7 @@ impl Session {
                     path
                 }
             };
-            if given != 0 && !self.initiate {
+            if given != 0 && !self.origin.initiates() {
                 path.peer_id = Some(given);
                 path.bound = self.handshake.completed;
             }

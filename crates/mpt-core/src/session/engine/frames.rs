@@ -91,7 +91,7 @@ impl Sessions {
             _ => PAUSE_AFTER_REFUSAL,
         };
         session.handshake.pause(now + pause);
-        let dynamic = session.dynamic;
+        let dynamic = session.origin.is_peer();
         self.shared.tell_closed(id, connection, CloseReason::Goodbye(reason), dynamic);
         if dynamic {
             self.remove(slot);

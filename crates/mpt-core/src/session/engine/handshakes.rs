@@ -238,10 +238,7 @@ impl Session {
         keys.restores = welcome.capabilities.has(Capability::FORWARD_CORRECTION);
         self.keys.candidates.push(keys);
         self.revive(now);
-        let forgotten = self.create && self.open && !welcome.attached;
-        if forgotten {
-            self.open = false;
-        }
+        let forgotten = !welcome.attached && self.origin.reopen();
         if self.handshake.established.is_none() || forgotten {
             self.establish(now, welcome.attached, true, shared);
         }

@@ -17,7 +17,7 @@ impl Session {
             return None;
         }
         let Some(current) = &self.keys.current else {
-            return self.initiate.then_some(self.handshake.pause_until());
+            return self.origin.initiates().then_some(self.handshake.pause_until());
         };
         let rekey = self.keys.rekey_at();
         [rekey, self.rescue_at(current.since), self.data_keys_at(current)]
@@ -31,7 +31,10 @@ impl Session {
     /// once after the last one has died.
     fn rescue_at(&self, keys_since: Instant) -> Option<Instant> {
         let mut states = self.paths.iter().map(|path| path.liveness.state());
-        if !self.initiate || self.paths.is_empty() || states.clone().any(|it| it == State::Up) {
+        if !self.origin.initiates()
+            || self.paths.is_empty()
+            || states.clone().any(|it| it == State::Up)
+        {
             return None;
         }
         let dead = states.any(|state| state == State::Dead);

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use mpt_wire::control::Reason;
 use mpt_wire::control::hello::{Hello, Kind};
 
+use super::origin::Origin;
 use super::respond::Target;
 use super::session::{Identity, Session};
 use super::{CloseReason, Sessions};
@@ -20,7 +21,7 @@ impl Sessions {
         self.tokens = tokens;
         for slot in self.slots() {
             let Some(Some(session)) = self.sessions.get(slot as usize) else { continue };
-            if session.dynamic
+            if session.origin.is_peer()
                 && session.kind == Kind::Joining
                 && self.token_of(&session.name).is_none()
             {
@@ -46,7 +47,7 @@ impl Sessions {
     /// The places of the sessions that this token has opened.
     pub(super) fn joining_sessions(&self, id: &str) -> impl Iterator<Item = u32> + Clone {
         let of_token = move |session: &Session| {
-            session.dynamic && session.kind == Kind::Joining && session.name == id
+            session.origin.is_peer() && session.kind == Kind::Joining && session.name == id
         };
         let sessions = (0..).zip(&self.sessions);
         sessions.filter(move |(_, it)| it.as_deref().is_some_and(of_token)).map(|(slot, _)| slot)
@@ -62,7 +63,7 @@ impl Sessions {
             psk: Some(token.psk().clone()),
             timing: Timing::default(),
             largest_wish: 0,
-            expire_after: Duration::MAX,
+            origin: Origin::opened_by_peer(Duration::MAX),
             seal: crate::Seal::Off,
         })
     }

@@ -28,7 +28,7 @@ impl Sessions {
         self.shared.sealing_peers.retain(wanted);
         for slot in self.slots() {
             let Some(Some(session)) = self.sessions.get_mut(slot as usize) else { continue };
-            if !session.dynamic || session.kind == Kind::Joining {
+            if !session.origin.is_peer() || session.kind == Kind::Joining {
                 continue;
             }
             match admitting(&self.peers, session) {
@@ -65,7 +65,7 @@ impl Sessions {
     pub(super) fn end_if_not_admitted(&mut self, now: Instant, slot: u32) -> bool {
         let Some(Some(session)) = self.sessions.get(slot as usize) else { return true };
         let joining = session.kind == Kind::Joining;
-        if !session.dynamic
+        if !session.origin.is_peer()
             || joining
             || !session.is_handshake_due(now)
             || admitting(&self.peers, session).is_some()
@@ -97,14 +97,14 @@ fn admitting<'a>(peers: &'a FxHashMap<PublicKey, Peer>, session: &Session) -> Op
 impl Session {
     /// Takes over the timers and limits of its peer. Returns whether anything has changed.
     fn adopt<P: Copy>(&mut self, now: Instant, peer: &Peer, tunnels: &mut Tunnels<P>) -> bool {
-        let before = (self.timing, self.largest_wish, self.expire_after);
-        let after = (peer.timing, peer.largest_wish, peer.expire_after);
-        if before == after {
+        let retimed = std::mem::replace(&mut self.timing, peer.timing) != peer.timing;
+        let wish = std::mem::replace(&mut self.largest_wish, peer.largest_wish);
+        let other_wish = wish != peer.largest_wish;
+        if !self.origin.set_expire_after(peer.expire_after) && !retimed && !other_wish {
             return false;
         }
-        (self.timing, self.largest_wish, self.expire_after) = after;
         for path in &mut self.paths {
-            if before.0 != after.0 {
+            if retimed {
                 path.set_timing(now, peer.timing);
             }
             let Some(data) = tunnels.path(path.id) else { continue };

@@ -10,6 +10,7 @@ use super::config::MAX_JOINING;
 use super::data_keys::DataKeys;
 use super::greeting::hello_name;
 use super::keys::Epoch;
+use super::origin::Origin;
 use super::session::{Identity, Session};
 use super::{Destination, Sessions};
 use crate::SocketId;
@@ -27,7 +28,7 @@ pub(super) enum Target {
 
 /// Where an initiation came from, and how to answer there.
 #[derive(Clone, Copy)]
-struct Origin<'a> {
+struct Sender<'a> {
     socket: SocketId,
     remote: SocketAddr,
     initiation: frame::Initiation<'a>,
@@ -42,7 +43,7 @@ impl Sessions {
         remote: SocketAddr,
         initiation: frame::Initiation<'_>,
     ) {
-        let origin = Origin { socket, remote, initiation };
+        let sender = Sender { socket, remote, initiation };
         let shared = &mut self.shared;
         let Some(identity) = &shared.identity else {
             shared.counters.unknown_peer += 1;
@@ -58,7 +59,7 @@ impl Sessions {
             let answer = session.and_then(|it| Some((it.key, it.keys.answer(fingerprint)?)));
             if let Some((key, response)) = answer {
                 let response = response.frame(initiation.path_id());
-                self.reply(origin, key, &response);
+                self.reply(sender, key, &response);
             }
             return;
         }
@@ -68,7 +69,7 @@ impl Sessions {
             Verdict::Accept => {}
             Verdict::AskForCookie => {
                 shared.counters.cookies_sent += 1;
-                return self.send_cookie(now, origin);
+                return self.send_cookie(now, sender);
             }
             Verdict::Refuse => {
                 shared.counters.rate_limited += 1;
@@ -121,7 +122,7 @@ impl Sessions {
             (Decision::Answer { evict }, Err(victim)) if shown.is_some() => (evict, victim),
             _ => {
                 self.shared.counters.challenges_sent += 1;
-                return self.send_cookie(now, origin);
+                return self.send_cookie(now, sender);
             }
         };
         if let Some(victim) = victim {
@@ -135,14 +136,14 @@ impl Sessions {
                 None => return,
             },
         };
-        self.answer_initiation(now, origin, slot, (received, fingerprint), shown, oldest);
+        self.answer_initiation(now, sender, slot, (received, fingerprint), shown, oldest);
     }
 
     /// Makes keys for an initiation, in place of those at `evict`, and answers it.
     fn answer_initiation(
         &mut self,
         now: Instant,
-        origin: Origin<'_>,
+        sender: Sender<'_>,
         slot: u32,
         (received, fingerprint): (Received, crate::session::Fingerprint),
         shown: Option<u64>,
@@ -174,7 +175,7 @@ impl Sessions {
             shared.counters.keys_evicted += 1;
             shared.forget(&oldest);
         }
-        let answer = response.frame(origin.initiation.path_id());
+        let answer = response.frame(sender.initiation.path_id());
         let data = DataKeys::take(&mut transport, agreement.as_ref());
         let mut keys = Epoch::new(now, session.handshake.next_ordinal(), transport, data);
         keys.answer = Some((fingerprint, response));
@@ -191,21 +192,21 @@ impl Sessions {
             shared.counters.keys_evicted += 1;
             self.evict(evicted);
         }
-        self.reply(origin, key, &answer);
+        self.reply(sender, key, &answer);
         self.arm(slot);
     }
 
     /// Answers an initiation with a cookie and a challenge.
-    fn send_cookie(&mut self, now: Instant, origin: Origin<'_>) {
+    fn send_cookie(&mut self, now: Instant, sender: Sender<'_>) {
         let Some(own) = self.shared.public else { return };
         let random = &mut self.shared.random;
-        let Origin { remote, initiation, .. } = origin;
+        let Sender { remote, initiation, .. } = sender;
         let cookie = self.cookie_secret.reply(now, &own, remote, &initiation, random);
-        self.reply(origin, None, &cookie);
+        self.reply(sender, None, &cookie);
     }
 
-    fn reply(&mut self, origin: Origin<'_>, key: Option<u32>, bytes: &[u8]) {
-        let destination = Destination::Address { socket: origin.socket, remote: origin.remote };
+    fn reply(&mut self, sender: Sender<'_>, key: Option<u32>, bytes: &[u8]) {
+        let destination = Destination::Address { socket: sender.socket, remote: sender.remote };
         let shared = &mut self.shared;
         shared.outbox.send(&mut shared.counters, destination, key, |frame| {
             frame.extend_from_slice(bytes);
@@ -227,7 +228,7 @@ impl Sessions {
     /// Removes a session that a peer wanted to open, and for which there are no keys any more.
     fn remove_if_unused(&mut self, slot: u32) {
         let session = self.sessions.get(slot as usize).and_then(Option::as_ref);
-        if session.is_some_and(|session| session.dynamic && session.keys.is_empty()) {
+        if session.is_some_and(|session| session.origin.is_peer() && session.keys.is_empty()) {
             self.remove(slot);
         }
     }
@@ -240,7 +241,7 @@ impl Sessions {
             let session = self.sessions.get(slot as usize)?.as_deref()?;
             (session.kind == hello.kind).then_some((slot, session))
         });
-        let configured = || all.clone().filter(|(_, session)| !session.dynamic);
+        let configured = || all.clone().filter(|(_, session)| !session.origin.is_peer());
         let keyed = |key: u32| configured().find(|(_, session)| session.key == Some(key));
         let named = || configured().find(|(_, it)| hello_name(&it.name) == hello.name);
         if hello.kind == Kind::Joining {
@@ -257,7 +258,7 @@ impl Sessions {
             return Some(Target::Known(slot));
         }
         allowed?;
-        let dynamic = || all.clone().filter(|(_, session)| session.dynamic);
+        let dynamic = || all.clone().filter(|(_, session)| session.origin.is_peer());
         let found = dynamic().find(|(_, it)| it.name == hello.name.as_str());
         Some(found.map_or(Target::New, |(slot, _)| Target::Known(slot)))
     }
@@ -291,7 +292,8 @@ impl Sessions {
         } else {
             let of_peer = self.by_peer.get(&peer).map_or(&[][..], Vec::as_slice);
             let sessions = of_peer.iter().copied().filter(|&slot| {
-                at(slot).is_some_and(|session| session.dynamic && session.kind == hello.kind)
+                at(slot)
+                    .is_some_and(|session| session.origin.is_peer() && session.kind == hello.kind)
             });
             let most = self.peers.get(&peer).map_or(0, |peer| peer.max_sessions);
             if sessions.clone().count() >= most {
@@ -319,7 +321,7 @@ impl Sessions {
                     psk: allowed.psk.clone(),
                     timing: allowed.timing,
                     largest_wish: allowed.largest_wish,
-                    expire_after: allowed.expire_after,
+                    origin: Origin::opened_by_peer(allowed.expire_after),
                     seal: allowed.seal,
                 }
             }

@@ -87,7 +87,7 @@ impl Session {
             let plain = current.data.agreement.is_none();
             if !plain && !self.policy.pinned {
                 self.policy.pinned = true;
-                if self.dynamic {
+                if self.origin.is_peer() {
                     shared.sealing_peers.insert(self.peer);
                 }
             }

@@ -10,12 +10,13 @@ use super::data_keys::Policy;
 use super::due::Learning;
 use super::handshaking::Handshaking;
 use super::keys::{Epoch, Keys};
+use super::origin::Origin;
 use super::path::SessionPath;
 use super::peer_table::PeerTable;
 use super::requests::Requests;
 use super::test::Test;
 use super::traffic::Traffic;
-use super::{Limits, SessionId, SessionPathId};
+use super::{SessionId, SessionPathId};
 use crate::liveness::{State, Timing};
 use crate::session::announce::{Announcer, Heard};
 use crate::session::{PresharedKey, PublicKey};
@@ -36,15 +37,9 @@ pub(super) struct Session {
     pub(super) kind: Kind,
     pub(super) peer: PublicKey,
     pub(super) psk: Option<PresharedKey>,
-    pub(super) initiate: bool,
-    pub(super) create: bool,
+    pub(super) origin: Origin,
     pub(super) timing: Timing,
     pub(super) largest_wish: u16,
-    pub(super) expire_after: Duration,
-    /// The peer opened it.
-    pub(super) dynamic: bool,
-    /// The connection may be used.
-    pub(super) open: bool,
     pub(super) key: Option<u32>,
     pub(super) connection: Option<ConnectionId>,
     pub(super) paths: Vec<SessionPath>,
@@ -75,7 +70,6 @@ pub(super) struct Session {
     pub(super) last_up: Instant,
     /// The time at which a path last worked, the connection was taken away, or the session began.
     pub(super) last_usable: Instant,
-    pub(super) expired: bool,
 }
 
 /// What a new session is made of.
@@ -86,27 +80,23 @@ pub(super) struct Identity {
     pub(super) psk: Option<PresharedKey>,
     pub(super) timing: Timing,
     pub(super) largest_wish: u16,
-    pub(super) expire_after: Duration,
+    pub(super) origin: Origin,
     pub(super) seal: Seal,
 }
 
 impl Session {
-    /// A session that the peer opens.
+    /// A session that begins.
     pub(super) fn new(now: Instant, id: SessionId, identity: Identity, first_request: u32) -> Self {
-        let Identity { name, kind, peer, psk, timing, largest_wish, expire_after, seal } = identity;
+        let Identity { name, kind, peer, psk, timing, largest_wish, origin, seal } = identity;
         Self {
             id,
             name,
             kind,
             peer,
             psk,
-            initiate: false,
-            create: false,
+            origin,
             timing,
             largest_wish,
-            expire_after,
-            dynamic: true,
-            open: true,
             key: None,
             connection: None,
             paths: Vec::new(),
@@ -128,18 +118,7 @@ impl Session {
             traffic: Traffic::new(now),
             last_up: now,
             last_usable: now,
-            expired: false,
         }
-    }
-
-    /// True if the peer opened it and no frame has come yet.
-    pub(super) fn is_never_confirmed(&self) -> bool {
-        self.dynamic && self.handshake.completed == 0
-    }
-
-    /// True if nothing shows that the peer itself has opened it: a recorded initiation may have.
-    pub(super) fn may_be_recorded(&self) -> bool {
-        self.is_never_confirmed() && self.keys.answered().all(|keys| keys.challenge.is_none())
     }
 
     /// A path id of our own that was never used in this session. They end after 65,535, which is
@@ -172,12 +151,6 @@ impl Session {
         self.paths.iter().find(|path| path.id == id)
     }
 
-    /// Returns true if its paths may carry data: the peer has its connection, and knows where our
-    /// sequence numbers begin.
-    pub(super) fn is_usable(&self) -> bool {
-        self.open && self.announcer.is_known()
-    }
-
     /// Returns the smoothed round-trip time of the fastest path.
     pub(super) fn rtt(&self) -> Option<Duration> {
         self.paths.iter().filter_map(|path| path.liveness.rtt().smoothed()).min()
@@ -187,50 +160,6 @@ impl Session {
     pub(super) fn any_path(&mut self, place: super::keys::Place) -> Option<usize> {
         let keys = self.keys.at_mut(place)?;
         any_path(&self.paths, &mut self.request_cursor, keys)
-    }
-
-    /// Returns when [`super::Sessions::handle_timeout`] has something to do for this session.
-    pub(super) fn next_timeout(&self, limits: &Limits) -> Option<Instant> {
-        let rtt = self.rtt();
-        let paths = self.paths.iter().filter_map(|path| path.liveness.next_timeout());
-        let sizes = self.paths.iter().filter_map(|path| path.discovery.next_timeout());
-        let surveys = self.paths.iter().filter_map(|path| path.survey.next_timeout());
-        let attempt = self.handshake.attempt.as_ref().map(|attempt| attempt.next_send);
-        let confirm =
-            self.keys.candidates.iter().filter(|it| it.is_initiator()).map(|it| it.confirm_at);
-        let has_keys = self.keys.current.is_some();
-        let announce = self.announcer.next_due(rtt).filter(|_| has_keys);
-        let idle = self.traffic.idle_at().filter(|_| self.connection.is_some());
-        let others = [
-            attempt,
-            announce,
-            idle,
-            self.handshake_at(),
-            self.keys.next_expiry(),
-            self.sealing_ends_at(),
-            self.requests.next_timeout(),
-            self.test.as_ref().and_then(|test| test.speed.next_timeout()),
-            self.deadline(limits),
-            self.learning.next_timeout(),
-        ];
-        paths.chain(sizes).chain(surveys).chain(confirm).chain(others.into_iter().flatten()).min()
-    }
-
-    /// Returns when a session that the peer opened has been without use for too long.
-    pub(super) fn deadline(&self, limits: &Limits) -> Option<Instant> {
-        if !self.dynamic || self.expired || self.kind == Kind::Steering {
-            return None;
-        }
-        if self.connection.is_some() {
-            return self.last_usable.checked_add(self.expire_after);
-        }
-        self.without_connection().map(|since| since + limits.attach_within)
-    }
-
-    /// Since when a session that has no connection could have one.
-    pub(super) fn without_connection(&self) -> Option<Instant> {
-        let since = self.handshake.established.filter(|_| self.connection.is_none())?;
-        Some(since.max(self.last_usable))
     }
 }
 

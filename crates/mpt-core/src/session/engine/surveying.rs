@@ -52,7 +52,7 @@ impl Session {
     fn ask_for_survey(&mut self, now: Instant, i: usize, shared: &mut Shared) {
         let path = &mut self.paths[i];
         let Some(rtt) = path.liveness.rtt().minimum() else { return };
-        if path.is_suspended() || path.liveness.state() != State::Up || !self.open {
+        if path.is_suspended() || path.liveness.state() != State::Up || !self.origin.is_open() {
             return;
         }
         if rtt < QUICK {

@@ -6,6 +6,7 @@ use std::time::Instant;
 use mpt_wire::control::PathEntry;
 
 use super::PathEvent;
+use super::origin::Expiry;
 use super::peer_table::PeerTable;
 use super::session::Session;
 use super::shared::Shared;
@@ -68,9 +69,15 @@ impl Session {
             self.last_up = now;
             if usable {
                 self.last_usable = now;
-                self.expired = false;
+                self.origin.set_expiry(Expiry::InUse);
             }
         }
+    }
+
+    /// Returns true if its paths may carry data: the peer has its connection, and knows where our
+    /// sequence numbers begin.
+    fn is_usable(&self) -> bool {
+        self.origin.is_open() && self.announcer.is_known()
     }
 
     /// Tells the peer which paths we use, if that has changed or it may not know it.

@@ -2,11 +2,10 @@
 
 use std::time::{Duration, Instant};
 
-use mpt_wire::control::{Kind, Reason};
-
+use super::origin::Expiry;
 use super::session::Session;
 use super::shared::Shared;
-use super::{CloseReason, Event, Sessions};
+use super::{Event, Limits, Sessions};
 use crate::Tunnels;
 
 /// A session whose timer would be due at once again has to wait for so long: whatever the cause,
@@ -41,7 +40,12 @@ impl Sessions {
         session.keys.expire(now, |gone| shared.forget(&gone));
         if let Some(reason) = session.ends(now, self.limits.attach_within, shared) {
             if session.handshake.established.is_some() {
-                shared.tell_closed(session.id, session.connection, reason, session.dynamic);
+                shared.tell_closed(
+                    session.id,
+                    session.connection,
+                    reason,
+                    session.origin.is_peer(),
+                );
             }
             self.remove(slot);
             return;
@@ -59,7 +63,7 @@ impl Sessions {
         if let Some(at) = session.deadline(&self.limits)
             && at <= now
         {
-            session.expired = true;
+            session.origin.set_expiry(Expiry::Expired);
             let (session, connection) = (session.id, session.connection);
             shared.events.push_back(Event::Expired { session, connection });
         }
@@ -70,26 +74,31 @@ impl Sessions {
 }
 
 impl Session {
-    /// Why a session that the peer opened is over, if it is.
-    fn ends(
-        &mut self,
-        now: Instant,
-        attach_within: Duration,
-        shared: &mut Shared,
-    ) -> Option<CloseReason> {
-        if !self.dynamic {
-            return None;
-        }
-        if self.keys.is_empty() {
-            return Some(CloseReason::Silent);
-        }
-        let waits = self.kind != Kind::Steering;
-        let since = self.without_connection().filter(|_| waits)?;
-        if now < since + attach_within {
-            return None;
-        }
-        self.send_goodbye(now, shared, Reason::REFUSED);
-        Some(CloseReason::NotAttached)
+    /// Returns when [`super::Sessions::handle_timeout`] has something to do for this session.
+    pub(super) fn next_timeout(&self, limits: &Limits) -> Option<Instant> {
+        let rtt = self.rtt();
+        let paths = self.paths.iter().filter_map(|path| path.liveness.next_timeout());
+        let sizes = self.paths.iter().filter_map(|path| path.discovery.next_timeout());
+        let surveys = self.paths.iter().filter_map(|path| path.survey.next_timeout());
+        let attempt = self.handshake.attempt.as_ref().map(|attempt| attempt.next_send);
+        let confirm =
+            self.keys.candidates.iter().filter(|it| it.is_initiator()).map(|it| it.confirm_at);
+        let has_keys = self.keys.current.is_some();
+        let announce = self.announcer.next_due(rtt).filter(|_| has_keys);
+        let idle = self.traffic.idle_at().filter(|_| self.connection.is_some());
+        let others = [
+            attempt,
+            announce,
+            idle,
+            self.handshake_at(),
+            self.keys.next_expiry(),
+            self.sealing_ends_at(),
+            self.requests.next_timeout(),
+            self.test.as_ref().and_then(|test| test.speed.next_timeout()),
+            self.deadline(limits),
+            self.learning.next_timeout(),
+        ];
+        paths.chain(sizes).chain(surveys).chain(confirm).chain(others.into_iter().flatten()).min()
     }
 
     fn handle_timeout<P: Copy>(
