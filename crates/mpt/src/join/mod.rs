@@ -119,24 +119,37 @@ pub(crate) fn run(
     status::run(&Status { watch: false, connection: None }, daemon, false, out)
 }
 
-/// Decides what the command line leaves open: by questions at a terminal, otherwise by defaults.
+/// Decides what the command line leaves open: by questions at a terminal, otherwise by defaults, each of which is named with its flag.
 fn decide(wanted: &Join) -> Result<(Fallback, Vec<IpAddr>), Failed> {
     let asks = questions::can_ask() && !wanted.dry_run;
     // What is printed is for programs, too.
     let (mut input, mut out) = (std::io::stdin().lock(), std::io::stderr());
-    let servers = match asks && wanted.dns.is_empty() && !wanted.no_dns {
-        true => questions::dns(&mut input, &mut out)?,
+    let servers = match wanted.dns.is_empty() && !wanted.no_dns {
+        true if asks => questions::dns(&mut input, &mut out)?,
+        true => {
+            writeln!(
+                out,
+                "note: names are resolved as before; --dns ADDRESS resolves them through the tunnel"
+            )?;
+            Vec::new()
+        }
         false => wanted.dns.clone(),
     };
     let fallback = match wanted.fallback {
         Some(fallback) => fallback,
         None if asks => questions::fallback(&mut input, &mut out)?,
-        None => Fallback::Direct,
+        None => {
+            writeln!(
+                out,
+                "note: while no uplink leads to the server, traffic for the tunnel leaves outside of it; --fallback block drops it"
+            )?;
+            Fallback::Direct
+        }
     };
     Ok((fallback, servers))
 }
 
-/// Whether an address is reached through the tunnel.
+/// True if an address is reached through the tunnel.
 fn leads_there(wanted: &Join, joined: &Joined, address: IpAddr) -> bool {
     let networks = if wanted.networks.is_empty() { &joined.networks } else { &wanted.networks };
     networks.iter().any(|network| network.contains(&address))

@@ -2,6 +2,7 @@
 
 pub(crate) mod args;
 pub(crate) mod dns;
+mod kernel_setting;
 mod nat;
 pub(crate) mod purpose;
 pub(crate) mod questions;

@@ -4,16 +4,17 @@ use std::path::Path;
 
 use ipnet::IpNet;
 
+use super::kernel_setting;
 use super::purpose::DEVICE;
 use super::service::Service;
-use super::step::{Step, sysctl_file};
+use super::step::Step;
 
 /// The nftables table that is made. Nothing else is in it, so that removing it removes exactly this.
 const TABLE: &str = "mpt_setup";
 /// Where systemd looks for additions to the unit of the daemon.
 const DROP_IN: &str = "/etc/systemd/system/mptd.service.d";
 
-/// What has to be made, so that it also holds after the next boot where systemd starts the daemon.
+/// Returns what has to be made, so that it also holds after the next boot where systemd starts the daemon.
 pub(super) fn steps(pool: &IpNet, service: &Service, state: &Path) -> Vec<Step> {
     let file = state.join("rules.nft");
     let forwarding = match pool {
@@ -30,7 +31,7 @@ pub(super) fn steps(pool: &IpNet, service: &Service, state: &Path) -> Vec<Step> 
     steps
 }
 
-/// What has to be made for a router that forwards between its networks and these: no address is translated. A version of IP that none of them
+/// Returns what has to be made for a router that forwards between its networks and these: no address is translated. A version of IP that none of them
 /// has is left alone, since a host that forwards IPv6 ignores the routers that it hears.
 pub(super) fn forwarding(networks: &[IpNet], service: &Service) -> Vec<Step> {
     let ipv6 = networks.iter().any(|it| matches!(it, IpNet::V6(_)));
@@ -42,15 +43,16 @@ pub(super) fn forwarding(networks: &[IpNet], service: &Service) -> Vec<Step> {
     steps
 }
 
-/// What makes settings of the kernel hold after the next boot, where systemd starts the daemon, and does `more` then.
+/// Returns what makes settings of the kernel hold after the next boot, where systemd starts the daemon, and does `more` then.
 fn after_boot(service: &Service, settings: &[&str], more: &str) -> Vec<Step> {
     if *service != Service::Systemd {
         return Vec::new();
     }
-    // Not by sysctl, whose package a small system lacks.
-    let settings = settings
-        .iter()
-        .map(|it| format!("ExecStartPre=+/bin/sh -c 'echo 1 >{}'\n", sysctl_file(it).display()));
+    // Not by sysctl, whose package a small system lacks. What is 1 already is not written: /proc/sys may be read-only.
+    let settings = settings.iter().map(|it| {
+        let file = kernel_setting::file(it);
+        format!("ExecStartPre=+/bin/sh -c 'grep -qx 1 {0} || echo 1 >{0}'\n", file.display())
+    });
     let text = format!("# Made by mpt setup.\n[Service]\n{}{more}", settings.collect::<String>());
     let directory = Path::new(DROP_IN);
     let mut steps = Vec::new();

@@ -18,7 +18,7 @@ use crate::args::{Daemon, quoted};
 use crate::client::Failed;
 use crate::doctor;
 
-/// What is decided before anything is done.
+/// Everything that is decided before the first step.
 struct Plan {
     listen: Vec<IpAddr>,
     address: String,
@@ -59,6 +59,9 @@ pub(crate) fn setup(
             purpose.command(),
             plan.address
         )?);
+    }
+    for step in &steps {
+        step.check()?;
     }
     let mut record = Record::new(&place.state, Role::Server);
     (record.address, record.networks) = (plan.address.clone(), plan.networks.clone());

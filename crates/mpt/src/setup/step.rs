@@ -6,6 +6,7 @@ use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use super::kernel_setting;
 use super::record::{Made, Record};
 use crate::client::Failed;
 use crate::keys;
@@ -26,7 +27,7 @@ pub(crate) enum Step {
 }
 
 impl Step {
-    /// One line that says what it does.
+    /// Returns one line that describes it.
     pub(crate) fn describe(&self) -> String {
         match self {
             Step::Directory { path, .. } => format!("make the directory {}", path.display()),
@@ -39,7 +40,7 @@ impl Step {
         }
     }
 
-    /// The same, with everything that is written.
+    /// Returns the description with everything that is written.
     pub(crate) fn describe_fully(&self) -> String {
         let mut text = self.describe();
         if let Step::File { text: written, .. } = self {
@@ -50,11 +51,23 @@ impl Step {
         text
     }
 
+    /// Checks, without a change, that it can be done, as far as that can be known before.
+    ///
+    /// # Errors
+    ///
+    /// A setting of the kernel that cannot be made.
+    pub(crate) fn check(&self) -> Result<(), Failed> {
+        match self {
+            Step::Sysctl { name, value } => kernel_setting::check(name, value),
+            _ => Ok(()),
+        }
+    }
+
     /// Does it.
     ///
     /// # Errors
     ///
-    /// What the system has against it. What was made before is in the record.
+    /// Returns what the system has against it. What was made before is in the record.
     pub(crate) fn apply(&self, record: &mut Record) -> Result<(), Failed> {
         match self {
             Step::Directory { path, of_daemon } => {
@@ -76,11 +89,13 @@ impl Step {
                 write_new(path, text).map_err(|error| failed(path, error))
             }
             Step::Sysctl { name, value } => {
-                let file = sysctl_file(name);
-                let before = fs::read_to_string(&file).map_err(|error| failed(&file, error))?;
-                let before = before.trim().to_owned();
+                let before = kernel_setting::read(name)?;
+                // What is so already is not ours to undo.
+                if before == *value {
+                    return Ok(());
+                }
                 record.note(Made::Sysctl { name: (*name).to_owned(), before })?;
-                fs::write(&file, value).map_err(|error| failed(&file, error))
+                kernel_setting::set(name, value)
             }
             Step::Rules { table, file } => {
                 record.note(Made::Table((*table).to_owned()))?;
@@ -100,11 +115,6 @@ pub(crate) fn must_be_free(path: &Path, advice: &str) -> Result<(), Failed> {
             path.display()
         ))),
     }
-}
-
-/// The file of a setting of the kernel.
-pub(super) fn sysctl_file(name: &str) -> PathBuf {
-    Path::new("/proc/sys").join(name.replace('.', "/"))
 }
 
 fn write_new(path: &Path, text: &str) -> std::io::Result<()> {

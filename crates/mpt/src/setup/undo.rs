@@ -11,12 +11,13 @@ use nix::unistd::Pid;
 
 use super::args;
 use super::dns;
+use super::kernel_setting;
 use super::record::{Made, Record};
 use super::service::start_time;
-use super::step::{run, sysctl_file};
+use super::step::run;
 use crate::client::Failed;
 
-/// How long the daemon may take to end.
+/// The longest time that the daemon may take to end.
 const ENDS_WITHIN: Duration = Duration::from_secs(15);
 
 /// Removes, or shows, what the record names.
@@ -63,7 +64,7 @@ pub(crate) fn undo(wanted: &args::Undo, out: &mut impl Write) -> Result<(), Fail
     Err(Failed::File(format!("not removed: {count}; mend what is said above, and run this again")))
 }
 
-/// Whether the service ran before; `None` where systemd has nothing to do with it.
+/// Returns whether the service ran before; `None` where systemd does not start it.
 fn was_active(record: &Record) -> Option<bool> {
     record.made.iter().find_map(|made| match made {
         Made::Service { active, .. } => Some(*active),
@@ -71,7 +72,7 @@ fn was_active(record: &Record) -> Option<bool> {
     })
 }
 
-/// What is done about it, and whether anything is.
+/// Returns what is done about it, and whether anything is.
 fn describe(made: &Made) -> (String, bool) {
     match made {
         Made::Directory(path) => {
@@ -90,7 +91,7 @@ fn describe(made: &Made) -> (String, bool) {
     }
 }
 
-/// Whether a file is as it was made, apart from what the daemon has added at its end.
+/// True if a file is as it was made, apart from what the daemon has added at its end.
 fn is_ours(path: &Path, begins: &str) -> bool {
     match fs::read_to_string(path) {
         Ok(text) => text.starts_with(begins),
@@ -112,10 +113,7 @@ fn remove_made(made: &Made) -> Result<(), Failed> {
             Err(error) if error.kind() != ErrorKind::NotFound => Err(failed(path, error)),
             _ => Ok(()),
         },
-        Made::Sysctl { name, before } => {
-            let file = sysctl_file(name);
-            fs::write(&file, before).map_err(|error| failed(&file, error))
-        }
+        Made::Sysctl { name, before } => kernel_setting::set(name, before),
         // A table that is gone already is added by the first command.
         Made::Table(table) => {
             run("nft", &[&format!("add table inet {table}; delete table inet {table}")])

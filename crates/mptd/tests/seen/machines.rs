@@ -31,11 +31,14 @@ impl Machine {
 
     pub(crate) fn command(&self, arguments: &[&str]) -> Command {
         let mut command = self.host.namespace.command(program()).unwrap();
-        command.args(arguments).stdin(Stdio::null());
-        command.env("MPT_DIRECTORY", self.directory.join("etc"));
-        command.env("MPT_STATE", self.directory.join("state"));
-        command.env("MPT_SOCKET", self.directory.join("mptd.sock"));
+        command.args(arguments).envs(self.environment()).stdin(Stdio::null());
         command
+    }
+
+    /// The variables that tell `mpt` this machine's directories.
+    pub(crate) fn environment(&self) -> [(&'static str, PathBuf); 3] {
+        [("MPT_DIRECTORY", "etc"), ("MPT_STATE", "state"), ("MPT_SOCKET", "mptd.sock")]
+            .map(|(variable, name)| (variable, self.directory.join(name)))
     }
 
     pub(crate) fn mpt(&self, arguments: &[&str]) -> Output {

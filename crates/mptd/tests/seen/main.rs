@@ -14,7 +14,9 @@ mod terminal;
 
 mod a_browser_draws_the_dashboard;
 mod a_line_is_good_for_its_time;
+mod a_setting_that_cannot_be_made_is_explained;
 mod names_are_resolved_through_the_tunnel;
+mod nothing_is_asked_without_a_terminal;
 mod prometheus_understands_the_metrics;
 mod the_commands_of_operations_work;
 mod the_dashboard_serves_who_may_look;
