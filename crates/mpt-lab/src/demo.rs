@@ -32,7 +32,7 @@ pub(crate) struct Options {
     /// Rate of each path, in Mbit/s
     #[arg(long, default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..))]
     rate: u32,
-    /// Measure nothing, and keep a tunnel with traffic until Ctrl-C, to look at
+    /// Measure nothing, and keep a tunnel with traffic to look at until Ctrl-C
     #[arg(long)]
     live: bool,
     /// The daemon to run [default: mptd beside this program]

@@ -58,36 +58,36 @@ struct Arguments {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Two hosts, two paths of 100 Mbit/s, one tunnel: what it carries
+    /// Measures what a tunnel carries between two hosts over two paths of 100 Mbit/s
     ///
-    /// Fails when that is less than 95 % of what both paths carry alone.
+    /// Fails when that is less than 95 % of the sum that both paths carry alone.
     Demo(demo::Options),
     /// Measures how fast the tunnel is, against this machine without it
     ///
-    /// Writes bench/bench.json into the target directory and fails when a figure misses what it
-    /// must reach.
+    /// Writes bench/bench.json into the target directory and fails when a figure misses its
+    /// "must".
     Bench(bench::Options),
     /// Breaks paths in every way and measures how long the tunnel takes to go on without them
     ///
     /// Fails when a limit of the table is missed.
     Failover(failover::Options),
-    /// Connects many clients to one daemon and measures what each costs it
+    /// Connects many clients to one daemon and measures the cost of each
     ///
     /// Fails when a limit is missed.
     Clients(clients::Options),
-    /// Measures what a property of the daemon costs: a build with it and one without, in turns
+    /// Measures the cost of a property of the daemon: a build with it and one without, in alternation
     Cost(cost::Options),
     /// Writes the tables of a document from the results that bench, clients and cost have kept beside it
     Performance(performance::Options),
-    /// Names every experiment, with the time it takes
+    /// Lists every experiment with the time that it takes
     List(run::ListOptions),
-    /// Runs experiments and lays their figures beside those of the papers
+    /// Runs experiments and compares their figures with those of the papers
     ///
     /// Exits with 1 when a measurement gave no figure, with 130 when it was interrupted.
     Run(run::Options),
-    /// Writes an experiment to be changed
+    /// Writes a new experiment file, as a copy to be edited
     New(run::NewOptions),
-    /// Writes the measurements of experiments as files, for other machinery to run
+    /// Writes the measurements of experiments as files, for other tools such as Snakemake to run
     Plan(run::PlanOptions),
     /// Writes tables, data files and a page from the results in a directory
     Report(report::Options),

@@ -30,20 +30,20 @@ enum Command {
     List,
     /// Runs experiments and shows their tables
     Run(Run),
-    /// Runs every case of a plan, on all cores; what a former run has done is not done again
+    /// Runs every case of a plan on all cores, except those that a former run has completed
     Sweep {
         /// The plan, see docs/simulation.md
         plan: PathBuf,
-        /// Where results go, one JSON object a line; beside the plan, unless told
+        /// File for the results, one JSON object per line; by default beside the plan
         #[arg(long)]
         out: Option<PathBuf>,
-        /// Only every N-th case, from the K-th (1 to N) on: for several machines, each with a file of its own
+        /// Run only every N-th case, beginning with the K-th (1 to N): for several machines, each with a file of its own
         #[arg(long, value_name = "K/N", value_parser = part)]
         part: Option<Part>,
     },
     /// Makes one HTML page of the results in a directory
     Report {
-        /// Where `run --out` put them
+        /// Directory given to `run --out`
         directory: PathBuf,
     },
 }
@@ -56,16 +56,16 @@ struct Run {
     /// Seeds per case, instead of the experiment's own number
     #[arg(long, value_parser = clap::value_parser!(u64).range(1..))]
     seeds: Option<u64>,
-    /// The seed of the first run; without --seeds, of the only one
+    /// Seed of the first run, or of the only one without --seeds
     #[arg(long)]
     seed: Option<u64>,
-    /// Only these parts of an experiment that has parts: networks, by their names
+    /// Run only these networks of an experiment that has several, by their names
     #[arg(long, value_name = "NAME")]
     only: Vec<String>,
-    /// Only these ways to use the paths, in an experiment that has parts
+    /// Run only these methods of using the paths, in an experiment that has several
     #[arg(long, value_name = "METHOD", value_parser = METHODS)]
     mapping: Vec<String>,
-    /// Writes the course of the only run over time into this file: comma-separated values, a row for each 100 ms
+    /// File for the course of a single run over time: comma-separated values, a row for each 100 ms
     #[arg(long, value_name = "FILE")]
     trace: Option<PathBuf>,
     /// Prints JSON instead of tables

@@ -23,10 +23,10 @@ use crate::completed_names;
     after_help = "mpt help COMMAND explains a command, mpt --help all options and exit codes.",
     after_long_help = "Exit codes:\n  \
         0  done\n  \
-        1  refused: no such connection or path, a bad configuration or key file, not allowed, the daemon is too busy\n  \
+        1  refused: a connection or path does not exist, a configuration or key file is bad, a permission is missing, or the daemon is too busy\n  \
         2  the command line is wrong\n  \
-        3  the daemon cannot be reached, or went away\n  \
-        4  the daemon is not understood: it speaks another version of the control API\n  \
+        3  the daemon cannot be reached, or has ended\n  \
+        4  the daemon speaks another version of the control API\n  \
         5  mpt status: degraded, some paths or connections carry nothing\n  \
         6  mpt status: down, no connection carries anything"
 )]
@@ -42,7 +42,7 @@ pub(crate) struct Args {
     pub(crate) operation: Operation,
 }
 
-/// Which daemon.
+/// The daemon that a command talks to.
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct Daemon {
     /// Control socket of the daemon
@@ -55,7 +55,7 @@ pub(crate) struct Daemon {
         default_value = mpt_api::DEFAULT_SOCKET
     )]
     pub(crate) socket: PathBuf,
-    /// Ask a daemon elsewhere, which has our public key in a `[[controller]]`; with --key and --peer
+    /// Address of a daemon on another host, which has our public key in a `[[controller]]`; needs --key and --peer
     #[arg(long, global = true, hide_short_help = true, value_name = "ADDRESS[:PORT]")]
     pub(crate) remote: Option<String>,
     /// File with our private key, for --remote
@@ -71,34 +71,34 @@ pub(crate) struct Daemon {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Operation {
-    /// Make this host a server, or undo what setup and join have made
+    /// Make this host a server, or undo the work of setup and join
     Setup {
         #[command(subcommand)]
         operation: crate::setup::args::Setup,
     },
-    /// Join a server by the line that it has printed
+    /// Join a server with the line that it has printed
     ///
     /// Finds the uplinks, registers the key of this host at the server, writes the configuration, starts mptd and checks every uplink. Nothing that
     /// exists is overwritten; mpt setup undo removes everything again.
     Join(crate::setup::args::Join),
-    /// Show at one glance how the tunnel is, and what is wrong
+    /// Show the state of the tunnel and its problems on one screen
     ///
-    /// The exit code tells the state: 0 up, 5 degraded, 6 down, 3 when the daemon does not answer. With --json and --watch there is one line per second.
+    /// The exit code is the state: 0 up, 5 degraded, 6 down, 3 when the daemon does not answer. With --json and --watch there is one line per second.
     Status(Status),
-    /// Show the tunnel live, and take paths in and out of service by keys
+    /// Show the tunnel live, and switch paths on and off by keys
     Top(Top),
     /// Serve a live page of the tunnel, and metrics for Prometheus
     ///
     /// The dashboard is a process of its own that needs no privileges but the right to open the control socket.
     ///
-    /// The page is at /, OpenMetrics are at /metrics, and what mpt status --json prints is at /health, with the HTTP status 200 while
-    /// something is carried and 503 otherwise.
+    /// The page is at /, and OpenMetrics are at /metrics. The output of mpt status --json is at /health, with the HTTP status 200 while the
+    /// tunnel carries packets and 503 otherwise.
     Dashboard(Dashboard),
     /// Show connections, paths, rates and counters
     Show(Show),
     /// Change, add and remove paths
     ///
-    /// A change lasts until the daemon restarts or a reload changes the same; mpt connection save makes it last.
+    /// A change lasts until the daemon restarts or a reload changes the same setting; mpt connection save makes it permanent.
     Path {
         #[command(subcommand)]
         operation: PathOperation,
@@ -126,7 +126,7 @@ pub(crate) enum Operation {
         /// Only this path
         #[arg(long, value_name = "PATH", add = ArgValueCompleter::new(completed_names::paths))]
         path: Option<String>,
-        /// Probe interval, from 10ms to 60s, such as 50ms; 0: no probes, only carrier and administrator decide
+        /// Probe interval, from 10ms to 60s, such as 50ms; 0 switches probes off, so that only the carrier and the administrator decide
         #[arg(value_name = "TIME", value_parser = keepalive)]
         keepalive: Duration,
     },
@@ -135,7 +135,7 @@ pub(crate) enum Operation {
         /// Name of the connection
         #[arg(add = ArgValueCompleter::new(completed_names::connections))]
         connection: String,
-        /// Set the weights as proposed
+        /// Set the proposed weights
         #[arg(long)]
         set: bool,
         /// Length of the test of one path in one direction, from 100ms to 10s
@@ -150,26 +150,26 @@ pub(crate) enum Operation {
     Reload,
     /// Show events as they happen, or run a program for each
     Monitor(Monitor),
-    /// Make a private key
+    /// Generate a private key
     Genkey(Generate),
     /// Print the public key of a private key
     Pubkey {
         /// File with the private key; standard input by default
         file: Option<PathBuf>,
     },
-    /// Make a pre-shared key
+    /// Generate a pre-shared key
     ///
-    /// Both ends have it besides their key pairs.
+    /// Both ends use it besides their key pairs.
     Genpsk(Generate),
     /// Make a configuration from the files of the papers' prototype
     Import {
         /// Directory of the prototype, or its conf
         directory: PathBuf,
-        /// Write the configuration into this file, which must not exist, and the keys beside it; by default it is printed
+        /// File to write the configuration to instead of standard output, with the keys beside it; it must not exist
         #[arg(short, long, value_name = "FILE")]
         output: Option<PathBuf>,
     },
-    /// Look for what keeps the tunnel from working, and say what to do
+    /// Find problems that keep the tunnel from working, and remedies
     Doctor {
         /// Configuration file
         #[arg(long, value_name = "FILE", default_value = mpt_config::DEFAULT_FILE)]
@@ -177,7 +177,7 @@ pub(crate) enum Operation {
     },
     /// Explain a command
     Help {
-        /// The command, such as path set; none: list all
+        /// The command, such as path set; all commands are listed without one
         #[arg(value_name = "COMMAND")]
         command: Vec<String>,
     },
@@ -198,7 +198,7 @@ pub(crate) struct Show {
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Status {
-    /// Again every second, until interrupted
+    /// Repeat every second until interrupted
     #[arg(long)]
     pub(crate) watch: bool,
     /// Only this connection
@@ -208,47 +208,47 @@ pub(crate) struct Status {
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Top {
-    /// The connection that is looked at first
+    /// Connection to show first
     #[arg(add = ArgValueCompleter::new(completed_names::connections))]
     pub(crate) connection: Option<String>,
 }
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Dashboard {
-    /// Address and port to listen on; any but those of this host alone need --token-file
+    /// Address and port to listen on; an address other than a loopback one needs --token-file
     #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:4780")]
     pub(crate) listen: SocketAddr,
-    /// File with a token on its first line, which everybody who looks has to know
+    /// File whose first line is a token, without which nothing is shown
     #[arg(long, value_name = "FILE")]
     pub(crate) token_file: Option<PathBuf>,
 }
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Monitor {
-    /// Instead of printing, run this program for each event, one after the other, with the event as JSON on its standard input
+    /// Program to run for each event instead of printing it, one event at a time, with the event as JSON on standard input
     #[arg(long, value_name = "PROGRAM")]
     pub(crate) exec: Option<PathBuf>,
 }
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Advise {
-    /// A connection of a running daemon: measures the speed of its paths, which takes a second each way and fills them,
-    /// and takes delays from its session
+    /// Connection of a running daemon; measures the speed of its paths, which fills them for a second each way, and
+    /// takes delays from its session
     #[arg(
         required_unless_present = "paths",
         conflicts_with = "paths",
         add = ArgValueCompleter::new(completed_names::connections)
     )]
     pub(crate) connection: Option<String>,
-    /// A path, needs no daemon: rate=100Mbit,delay=50ms,jitter=5ms (delay one way, jitter its standard deviation); again
-    /// for each path
+    /// Path as rate=100Mbit,delay=50ms,jitter=5ms (delay one way, jitter its standard deviation), without a daemon;
+    /// repeat for each path
     #[arg(long = "path", id = "paths", value_name = "KEY=VALUE,...", value_parser = given)]
     pub(crate) paths: Vec<Given>,
 }
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Generate {
-    /// Write it into this file, which must not exist and which nobody else will be able to read; by default it is printed
+    /// File to write to instead of standard output; it must not exist, and only its owner can read it
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
 }

@@ -21,7 +21,7 @@ pub const EXIT_CONFIG: u8 = 78;
     version,
     after_help = "Signals:\n  \
         SIGHUP          read the file again and apply the difference; a bad file changes nothing\n  \
-        SIGTERM, SIGINT remove what was created, and end\n\n\
+        SIGTERM, SIGINT remove everything that was created, and end\n\n\
         Exit codes:\n  \
         0   ended by a signal, --check found no error, or --unblock did its work\n  \
         1   could not start, or failed while running\n  \
@@ -37,8 +37,8 @@ pub struct Args {
     #[arg(long)]
     pub check: bool,
 
-    /// Open what a daemon that was killed has left blocked (`fallback = "block"`), and exit: removes the rules and routes that no running
-    /// mptd owns, and prints them
+    /// Unblock the traffic that a killed daemon has left blocked (`fallback = "block"`), and exit: removes the rules and routes that no
+    /// running mptd owns, and prints them
     #[arg(long, conflicts_with = "check")]
     pub unblock: bool,
 

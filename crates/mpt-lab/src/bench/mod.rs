@@ -32,16 +32,16 @@ pub(crate) use tables::tables;
 /// Options of `mpt-lab bench`.
 #[derive(Debug, Args)]
 pub(crate) struct Options {
-    /// Shorter and fewer measurements, to see whether all of it works; not for figures to publish
+    /// Shorter and fewer measurements, as a quick check; not for figures to publish
     #[arg(long)]
     quick: bool,
     /// Rounds, of which the medians are taken [default: 3; 1 with --quick]
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..))]
     rounds: Option<u32>,
-    /// Only the stages whose name contains this; the figures of the others are then missing
+    /// Run only the stages whose name contains this; the figures of the others are then missing
     #[arg(long, value_name = "TEXT")]
     only: Option<String>,
-    /// Where cargo puts its results: criterion's are read from there, bench.json is written there
+    /// Target directory of cargo: criterion's results are read from there, and bench.json is written there
     /// [default: the directory of this program's profile directory]
     #[arg(long, value_name = "DIRECTORY")]
     target: Option<PathBuf>,

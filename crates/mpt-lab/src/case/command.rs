@@ -16,13 +16,13 @@ pub(crate) struct Options {
     /// The specification, JSON
     #[arg(long, value_name = "FILE")]
     spec: PathBuf,
-    /// Where the result goes, JSON; the file is whole or not there
+    /// File for the result, JSON; it is written completely or not at all
     #[arg(long, value_name = "FILE")]
     out: PathBuf,
     /// The daemon to run [default: mptd beside this program]
     #[arg(long, value_name = "FILE")]
     mptd: Option<PathBuf>,
-    /// A directory of adapters for other tunnels, besides those that this program has
+    /// Directory of adapters for other tunnels, in addition to the built-in ones
     #[arg(long, value_name = "DIRECTORY")]
     adapters: Option<PathBuf>,
 }

@@ -48,7 +48,7 @@ pub(crate) struct Options {
     /// Packets per second of the load
     #[arg(long, value_name = "PPS", default_value_t = 20_000, value_parser = clap::value_parser!(u32).range(1..))]
     rate: u32,
-    /// Short measurements and wide limits, to see whether all of it works; not for figures to publish
+    /// Short measurements and wide limits, as a quick check; not for figures to publish
     #[arg(long)]
     quick: bool,
     /// Rounds, of which the medians are taken

@@ -25,7 +25,7 @@ pub(crate) use tables::tables;
 /// Options of `mpt-lab cost`.
 #[derive(Debug, Args)]
 pub(crate) struct Options {
-    /// The property, which names the file of the results and their table
+    /// Name of the property, and of the file of the results and their table
     name: String,
     /// The daemon with it
     #[arg(long, value_name = "FILE")]

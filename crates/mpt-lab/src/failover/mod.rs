@@ -36,16 +36,16 @@ use crate::progress::Progress;
 /// Options of `mpt-lab failover`.
 #[derive(Debug, Args)]
 pub(crate) struct Options {
-    /// Three repetitions and wide limits, to see whether all of it works; not for figures to publish
+    /// Three repetitions and wide limits, as a quick check; not for figures to publish
     #[arg(long)]
     quick: bool,
     /// Repetitions of every event [default: 20; 3 with --quick]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     repeat: Option<u32>,
-    /// Only this event; may be given several times
+    /// Run only this event; can be repeated
     #[arg(long, value_name = "EVENT", value_parser = names())]
     only: Vec<String>,
-    /// Without a control session between the ends: carrier and administrator alone decide, and the
+    /// Run without a control session between the ends: carrier and administrator alone decide, and the
     /// events that only a session can notice are left out
     #[arg(long)]
     r#static: bool,

@@ -50,7 +50,7 @@ pub(crate) struct CompareOptions {
     first: PathBuf,
     /// Directory with the results of another
     second: PathBuf,
-    /// Differences up to this are none, in percent: a cell measured once has no spread of its own
+    /// Largest difference that counts as equal, in percent: a cell measured once has no spread of its own
     #[arg(long, value_name = "PERCENT", default_value_t = 5.0)]
     tolerance: f64,
 }
@@ -94,7 +94,7 @@ impl fmt::Display for Incomparable {
 ///
 /// # Errors
 ///
-/// When something differs, and with [`Incomparable`] when there is nothing to compare.
+/// Fails when something differs, and with [`Incomparable`] when there is nothing to compare.
 pub(crate) fn compare(options: &CompareOptions) -> Result<()> {
     let tolerance = options.tolerance / 100.0;
     if !(tolerance.is_finite() && tolerance >= 0.0) {

@@ -19,10 +19,10 @@ use crate::progress::Progress;
 
 /// A measurement that takes that much longer than expected, and this on top, is given up: something hangs.
 const PATIENCE: (u32, Duration) = (3, Duration::from_secs(150));
-/// How long an interrupted measurement may take to remove what it made.
+/// The longest time that an interrupted measurement may take to remove what it made.
 const FAREWELL: Duration = Duration::from_secs(10);
 
-/// How long the measurements will take.
+/// Returns how long the measurements will take.
 pub(super) fn expected(measurements: &[Measurement], jobs: usize) -> Duration {
     let loads: Vec<Load> = measurements.iter().map(|it| Load::of(&it.spec)).collect();
     schedule::total(&loads, jobs)

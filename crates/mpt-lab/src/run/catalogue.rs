@@ -13,10 +13,10 @@ use crate::experiment::{self, Mode, Plan};
 /// What is listed.
 #[derive(Debug, Args)]
 pub(crate) struct ListOptions {
-    /// Only the names
+    /// Print only the names
     #[arg(long)]
     names: bool,
-    /// How many measurements may run at one time
+    /// Number of measurements that may run at one time
     #[arg(long, value_name = "N", default_value_t = 1)]
     jobs: u8,
 }

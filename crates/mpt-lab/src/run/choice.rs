@@ -16,16 +16,16 @@ pub(super) const ALL: &str = "all";
 /// What of an experiment is measured.
 #[derive(Debug, Args)]
 pub(crate) struct Choice {
-    /// Fewer values of each axis, shorter, once
+    /// Measure fewer values of each axis, for a shorter time, once
     #[arg(long)]
     pub(crate) quick: bool,
-    /// How often everything is measured, instead of what the experiment says
+    /// Number of repetitions, instead of the experiment's own
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub(super) repeat: Option<u32>,
     /// Another value of an axis, a variable or a key of the file: delay=5ms,10ms or traffic.duration=60s
     #[arg(long = "set", value_name = "KEY=VALUE", value_parser = assignment)]
     pub(super) set: Vec<(String, String)>,
-    /// Only these rows
+    /// Measure only these rows
     #[arg(long, value_name = "ROW")]
     pub(super) only_row: Vec<String>,
 }

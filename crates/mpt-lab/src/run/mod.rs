@@ -37,25 +37,25 @@ pub(crate) struct Options {
     names: Vec<String>,
     #[command(flatten)]
     choice: Choice,
-    /// Where results go; those that are there already are not measured again [default: results/DATE]
+    /// Directory for the results; those that exist are not measured again [default: results/DATE]
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
-    /// Measure again what was limited by the machine or the emulator, as when something else kept it busy
+    /// Repeat the measurements that the machine or the emulator limited, for example because another program kept it busy
     #[arg(long)]
     again: bool,
-    /// Fail unless every expectation is met, also of experiments that are not strict by themselves; goals are none
+    /// Fail unless every expectation is met, also those of experiments that are not strict by themselves; goals do not count
     #[arg(long, conflicts_with = "lenient")]
     strict: bool,
     /// Succeed whether expectations are met or not, also of experiments that are strict by themselves
     #[arg(long)]
     lenient: bool,
-    /// How many measurements may run at one time; only of links that leave the machine idle
+    /// Number of measurements that may run at one time; only for links that leave the machine idle
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u8).range(1..=8))]
     jobs: u8,
     /// The daemon to run [default: mptd beside this program]
     #[arg(long, value_name = "FILE")]
     mptd: Option<PathBuf>,
-    /// A directory of adapters for other tunnels, besides those that this program has
+    /// Directory of adapters for other tunnels, in addition to the built-in ones
     #[arg(long, value_name = "DIR")]
     adapters: Option<PathBuf>,
 }

@@ -14,7 +14,7 @@ use crate::experiment;
 pub(crate) struct NewOptions {
     /// Name of the new experiment; the file is NAME.toml
     name: String,
-    /// The experiment it begins as
+    /// Experiment to copy
     #[arg(long, value_name = "EXPERIMENT", default_value = "imareen2023-table1")]
     from: String,
 }

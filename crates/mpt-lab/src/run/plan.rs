@@ -17,7 +17,7 @@ pub(crate) struct PlanOptions {
     names: Vec<String>,
     #[command(flatten)]
     choice: Choice,
-    /// Where the files go
+    /// Directory for the files
     #[arg(long, value_name = "DIR")]
     out: PathBuf,
 }

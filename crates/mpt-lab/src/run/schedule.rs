@@ -37,7 +37,7 @@ pub(super) fn next(waiting: &[Load], running: &[Load], jobs: usize) -> Option<us
     waiting.iter().position(|load| load.rate.saturating_add(busy) <= TOGETHER)
 }
 
-/// How long all of it takes when everything takes as long as expected.
+/// Returns how long all of it takes when everything takes as long as expected.
 pub(super) fn total(loads: &[Load], jobs: usize) -> Duration {
     let mut waiting = loads.to_vec();
     let mut running: Vec<(Duration, Load)> = Vec::new();

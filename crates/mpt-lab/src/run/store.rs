@@ -65,12 +65,12 @@ impl Store {
     }
 }
 
-/// Whether a measurement ended without a figure.
+/// True if a measurement ended without a figure.
 pub(crate) fn failed(result: &CaseResult) -> bool {
     result.flags.iter().any(|flag| matches!(flag, Flag::Failed { .. }))
 }
 
-/// Whether a measurement's figures are those of the machine or of the emulator rather than of the network.
+/// True if a measurement's figures are those of the machine or of the emulator rather than of the network.
 pub(crate) fn limited(result: &CaseResult) -> bool {
     let limits =
         |flag: &Flag| matches!(flag, Flag::CpuSaturated { .. } | Flag::EmulatorLate { .. });

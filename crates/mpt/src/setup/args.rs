@@ -8,18 +8,18 @@ use clap::{Subcommand, ValueEnum};
 use ipnet::IpNet;
 use mpt_api::TOKEN_S;
 
-/// Where things are, and how the daemon is started.
+/// The directories that setup and join use.
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct Place {
     /// Directory of the configuration and the key
     #[arg(long, env = "MPT_DIRECTORY", value_name = "DIR", default_value = "/etc/mpt")]
     pub(crate) directory: PathBuf,
-    /// Directory of what mpt setup undo has to know
+    /// Directory for the record that mpt setup undo needs
     #[arg(long, env = "MPT_STATE", value_name = "DIR", default_value = "/var/lib/mpt-setup")]
     pub(crate) state: PathBuf,
 }
 
-/// How the daemon is started.
+/// The way of starting the daemon.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Start {
     /// By systemd where it runs, otherwise in the background
@@ -38,7 +38,7 @@ pub(crate) enum Setup {
     Site(Site),
     /// Print a line with which another host can join this server
     Token(Token),
-    /// Remove what mpt setup server or mpt join has made on this host
+    /// Remove everything that mpt setup or mpt join has made on this host
     Undo(Undo),
 }
 
@@ -49,7 +49,7 @@ pub(crate) struct Server {
     /// Address or name by which clients reach this host; by default the address of the interface with the default route
     #[arg(long, value_name = "ADDRESS")]
     pub(crate) address: Option<String>,
-    /// Address of this host to listen on, again for each; by default that of the interface with the default route
+    /// Address of this host to listen on, repeated for each; by default that of the interface with the default route
     #[arg(long, value_name = "ADDRESS")]
     pub(crate) listen: Vec<IpAddr>,
     /// UDP port to listen on
@@ -58,15 +58,15 @@ pub(crate) struct Server {
     /// Network of the addresses inside the tunnel; by default one of 10.77.0.0/24 to 10.99.0.0/24 that this host does not use
     #[arg(long, value_name = "NETWORK")]
     pub(crate) pool: Option<IpNet>,
-    /// Network that clients reach through this host, again for each; by default everything (0.0.0.0/0)
+    /// Network that clients reach through this host, repeated for each; by default everything (0.0.0.0/0)
     #[arg(long = "network", value_name = "NETWORK")]
     pub(crate) networks: Vec<IpNet>,
     #[command(flatten)]
     pub(crate) client: Client,
-    /// How the daemon is started
+    /// Way of starting the daemon
     #[arg(long, value_enum, default_value = "auto")]
     pub(crate) start: Start,
-    /// Show what would be done, and do nothing
+    /// Show the steps without doing them
     #[arg(long)]
     pub(crate) dry_run: bool,
 }
@@ -77,10 +77,10 @@ pub(crate) struct Site {
     pub(crate) line: Option<String>,
     #[command(flatten)]
     pub(crate) place: Place,
-    /// Network behind this router, again for each
+    /// Network behind this router, repeated for each
     #[arg(long, value_name = "NETWORK")]
     pub(crate) here: Vec<IpNet>,
-    /// Network behind the other router, again for each
+    /// Network behind the other router, repeated for each
     #[arg(long, value_name = "NETWORK")]
     pub(crate) there: Vec<IpNet>,
     /// Name of the other site
@@ -89,7 +89,7 @@ pub(crate) struct Site {
     /// Address or name by which the other router reaches this one; by default the address of the interface with the default route
     #[arg(long, value_name = "ADDRESS")]
     pub(crate) address: Option<String>,
-    /// Address of this router to listen on, again for each; by default that of the interface with the default route
+    /// Address of this router to listen on, repeated for each; by default that of the interface with the default route
     #[arg(long, value_name = "ADDRESS")]
     pub(crate) listen: Vec<IpAddr>,
     /// UDP port to listen on
@@ -98,13 +98,13 @@ pub(crate) struct Site {
     /// Network of the addresses of both routers inside the tunnel; by default one of 10.77.0.0/24 to 10.99.0.0/24 that this router does not use
     #[arg(long, value_name = "NETWORK")]
     pub(crate) pool: Option<IpNet>,
-    /// How long the line is good, from 1min to 1day
+    /// Lifetime of the line, from 1min to 1day
     #[arg(long, value_name = "TIME", default_value = "1h", value_parser = lifetime)]
     pub(crate) lifetime: Duration,
-    /// How the daemon is started
+    /// Way of starting the daemon
     #[arg(long, value_enum, default_value = "auto")]
     pub(crate) start: Start,
-    /// Show what would be done, and do nothing
+    /// Show the steps without doing them
     #[arg(long)]
     pub(crate) dry_run: bool,
 }
@@ -115,7 +115,7 @@ pub(crate) struct Client {
     /// Name of the client; by default the name of the host that joins
     #[arg(long, value_name = "NAME")]
     pub(crate) client: Option<String>,
-    /// How long the line is good, from 1min to 1day
+    /// Lifetime of the line, from 1min to 1day
     #[arg(long, value_name = "TIME", default_value = "1h", value_parser = lifetime)]
     pub(crate) lifetime: Duration,
 }
@@ -126,10 +126,10 @@ pub(crate) struct Token {
     pub(crate) place: Place,
     #[command(flatten)]
     pub(crate) client: Client,
-    /// List the lines that are good, and those that were used lately
+    /// List the valid lines and those that were used recently
     #[arg(long, conflicts_with = "revoke")]
     pub(crate) list: bool,
-    /// Take the line with this token back
+    /// Revoke the line with this token
     #[arg(long, value_name = "TOKEN")]
     pub(crate) revoke: Option<String>,
 }
@@ -138,17 +138,17 @@ pub(crate) struct Token {
 pub(crate) struct Undo {
     #[command(flatten)]
     pub(crate) place: Place,
-    /// Show what would be removed, and remove nothing
+    /// Show what would be removed without removing it
     #[arg(long)]
     pub(crate) dry_run: bool,
 }
 
-/// What becomes of traffic for the tunnel while no uplink works.
+/// Treatment of traffic for the tunnel while no uplink works.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Fallback {
-    /// It leaves by the uplinks, outside of the tunnel
+    /// Traffic leaves by the uplinks, outside of the tunnel
     Direct,
-    /// It goes nowhere
+    /// Traffic is dropped
     Block,
 }
 
@@ -158,25 +158,25 @@ pub(crate) struct Join {
     pub(crate) line: String,
     #[command(flatten)]
     pub(crate) place: Place,
-    /// Interface to use, again for each; by default every interface with a default route
+    /// Interface to use, repeated for each; by default every interface with a default route
     #[arg(long = "uplink", value_name = "INTERFACE")]
     pub(crate) uplinks: Vec<String>,
-    /// Network to reach through the tunnel, again for each; by default those that the server offers
+    /// Network to reach through the tunnel, repeated for each; by default those that the server offers
     #[arg(long = "network", value_name = "NETWORK")]
     pub(crate) networks: Vec<IpNet>,
-    /// What traffic for the tunnel does while no uplink works; asked for at a terminal, otherwise direct
+    /// Treatment of traffic for the tunnel while no uplink works; asked for at a terminal, otherwise direct
     #[arg(long, value_enum)]
     pub(crate) fallback: Option<Fallback>,
-    /// Name server to ask through the tunnel, again for each; asked for at a terminal, otherwise none
+    /// Name server to ask through the tunnel, repeated for each; asked for at a terminal, otherwise none
     #[arg(long, value_name = "ADDRESS", conflicts_with = "no_dns")]
     pub(crate) dns: Vec<IpAddr>,
-    /// Resolve names as before, and do not ask
+    /// Resolve names as before, without a question
     #[arg(long)]
     pub(crate) no_dns: bool,
-    /// How the daemon is started
+    /// Way of starting the daemon
     #[arg(long, value_enum, default_value = "auto")]
     pub(crate) start: Start,
-    /// Show what would be done, and do nothing
+    /// Show the steps without doing them
     #[arg(long)]
     pub(crate) dry_run: bool,
 }

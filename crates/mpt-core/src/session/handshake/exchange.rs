@@ -47,10 +47,10 @@ pub enum HandshakeError {
     #[error("the frame is not authentic, or the preshared keys differ")]
     Unauthentic,
     /// A public key is a point of small order, so a shared secret would be none.
-    #[error("a public key in the handshake is none")]
+    #[error("a public key in the handshake is invalid")]
     SmallOrder,
     /// The peer is authentic, but what it says about itself is wrong.
-    #[error("the peer says something strange about itself: {0}")]
+    #[error("the description that the peer gives of itself is invalid: {0}")]
     Payload(#[from] hello::Error),
     /// The Noise library refused for another reason: this handshake is over already.
     #[error("the handshake is over")]

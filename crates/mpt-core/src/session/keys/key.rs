@@ -185,7 +185,7 @@ pub enum KeyError {
     Length(usize),
     /// A character that base64 has not; counted from 1.
     #[error(
-        "character {0} of the key is none of base64, which has letters, digits, '+' and '/', and \
+        "character {0} of the key is not in base64, which has letters, digits, '+' and '/', and \
          '=' at the end"
     )]
     Character(usize),
@@ -194,7 +194,7 @@ pub enum KeyError {
     #[error("the key does not end as the base64 of 32 bytes does; is it copied completely?")]
     Ending,
     /// All bytes are zero.
-    #[error("a key of nothing but zeros is none: make one with `mpt genkey` or `mpt genpsk`")]
+    #[error("a key of zeros is not valid: make one with `mpt genkey` or `mpt genpsk`")]
     Zero,
 }
 

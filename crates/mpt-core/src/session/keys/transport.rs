@@ -61,7 +61,7 @@ struct ReceivePath {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Exhausted {
     /// The counter of the path is at its end. New keys begin anew.
-    #[error("the counter of the path is at its end")]
+    #[error("the counter of the path is exhausted")]
     Counter,
     /// [`MAX_PATHS`] other paths were used.
     #[error("more than {MAX_PATHS} paths")]
