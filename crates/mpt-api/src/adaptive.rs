@@ -2,12 +2,12 @@
 
 use serde::{Deserialize, Serialize};
 
-/// What the sender has learnt of a path.
+/// The sender's measurements of a path.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Estimate {
     /// The rate at which the path is given packets, in bit/s, outer headers included.
     pub rate: u64,
-    /// Whether a bottleneck has shown itself: `rate` is what the path is held to carry. Until then it is a limit that grows with
+    /// True if a bottleneck has shown itself: `rate` is what the path is held to carry. Until then it is a limit that grows with
     /// what is delivered.
     pub bottleneck_seen: bool,
     /// The rate at which packets come at the other end, in bit/s, outer headers included.
@@ -20,20 +20,20 @@ pub struct Estimate {
     pub rtt_us: u64,
     /// Of the latest two thousand packets or so, how many of a million were lost.
     pub lost_per_million: u32,
-    /// How often the rate was cut since a queue stood.
+    /// The number of times the rate was cut since a queue stood.
     pub cuts: u64,
 }
 
-/// What the sender has sent again of the packets of a path.
+/// Repairs of the packets of a path, as the sender counts them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Repairs {
     /// Packets that were lost on the path, as far as the sender noticed while it repaired.
     pub lost: u64,
-    /// Those of them that came after they were sent again, over whatever path.
+    /// Lost packets that came after they were sent again, over any path.
     pub repaired: u64,
-    /// Those of them that came by themselves: they were only late.
+    /// Packets counted as lost that came by themselves: they were only late.
     pub late: u64,
-    /// Those of them that were not sent again, since repairs had taken all they may.
+    /// Lost packets that were not sent again because the budget of repairs was used up.
     pub refused: u64,
     /// Packets that were sent again over this path.
     pub sent: u64,
@@ -52,7 +52,7 @@ pub struct Queue {
     pub flows: u64,
     /// Packets that waited and have left.
     pub left: u64,
-    /// Those of them that left with "congestion experienced" (RFC 3168), so that their flow sends less.
+    /// Packets that left with "congestion experienced" (RFC 3168), so that their flow sends less.
     pub marked: u64,
     /// Packets dropped so that their flow sends less.
     pub dropped: u64,

@@ -36,6 +36,6 @@ pub struct ClientConnection {
     pub created_s: u64,
     /// Number of its paths.
     pub paths: u16,
-    /// How many of them are up.
+    /// The number of them that are up.
     pub paths_up: u16,
 }

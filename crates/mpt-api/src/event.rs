@@ -12,9 +12,9 @@ use crate::snapshot::{DownReason, PathState, SessionRole};
 /// Something that happened in the daemon.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Event {
-    /// When, in milliseconds since 1970-01-01 UTC by the clock of the system.
+    /// Time of the event, in milliseconds since 1970-01-01 UTC by the clock of the system.
     pub time_ms: u64,
-    /// What.
+    /// The kind of the event with its data.
     #[serde(flatten)]
     pub kind: EventKind,
 }
@@ -29,9 +29,9 @@ impl Event {
 /// Events of which some program asks again and again.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Events {
-    /// What to ask with for the next ones.
+    /// Cursor for the next request.
     pub cursor: u64,
-    /// How many before the first of these were left out, since they were asked for too late.
+    /// The number of events before the first of these that were dropped because they were asked for too late.
     pub missed: u64,
     /// The events, the oldest first.
     pub events: Vec<Event>,
@@ -98,7 +98,7 @@ pub enum EventKind {
         connection: String,
         /// Name of the path.
         path: String,
-        /// How much of its cap, in percent: 80 or 95.
+        /// Share of its cap that is used, in percent: 80 or 95.
         percent: u8,
         /// Bytes that count towards the cap.
         used: u64,
@@ -115,7 +115,7 @@ pub enum EventKind {
         used: u64,
         /// Bytes that it may carry.
         limit: u64,
-        /// What becomes of the path.
+        /// Treatment of the path at its cap.
         at_cap: AtCap,
     },
     /// A new period of a path's cap has begun.
@@ -137,7 +137,7 @@ pub enum EventKind {
         peer: String,
         /// Name of its `[[client]]` or `[[controller]]`, if it has one.
         peer_name: Option<String>,
-        /// Who opened it.
+        /// The end that initiated it.
         role: SessionRole,
     },
     /// A session is gone. One that initiates opens the next by itself.
@@ -184,7 +184,7 @@ pub enum EventKind {
     },
     /// The client was too slow: so many events before this one were left out.
     Missed {
-        /// How many.
+        /// The number of them.
         count: u64,
     },
     /// An event of a later daemon.

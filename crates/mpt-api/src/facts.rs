@@ -30,18 +30,18 @@ pub enum Direction {
 }
 
 impl Direction {
-    /// Whether packets may leave through the connection.
+    /// True if packets may leave through the connection.
     pub fn sends(self) -> bool {
         self != Direction::Receive
     }
 
-    /// Whether packets may arrive through the connection.
+    /// True if packets may arrive through the connection.
     pub fn receives(self) -> bool {
         self != Direction::Send
     }
 }
 
-/// How a connection spreads the packets it sends over its paths.
+/// The way in which a connection spreads the packets that it sends over its paths.
 #[derive(
     Clone,
     Copy,
@@ -69,8 +69,8 @@ pub enum Mapping {
     Duplicate,
 }
 
-/// What becomes of packets that are lost: of those that this end sends with adaptive mapping, and of those that a peer
-/// with adaptive mapping sends.
+/// The treatment of lost packets: those that this end sends with adaptive mapping, and those that a peer with adaptive
+/// mapping sends.
 #[derive(
     Clone,
     Copy,
@@ -96,7 +96,7 @@ pub enum Repair {
     Off,
 }
 
-/// What the receiver does with a packet whose place in the sequence was given up before.
+/// The receiver's treatment of a packet whose place in the sequence was given up before.
 #[derive(
     Clone,
     Copy,
@@ -139,14 +139,14 @@ pub enum Late {
 pub enum Equalize {
     /// None.
     Off,
-    /// Those of TCP connections.
+    /// Packets of TCP connections.
     #[default]
     Tcp,
     /// All.
     All,
 }
 
-/// How the ECN field travels through the tunnel (RFC 6040 section 4.1).
+/// The treatment of the ECN field in the tunnel (RFC 6040 section 4.1).
 #[derive(
     Clone,
     Copy,
@@ -170,7 +170,7 @@ pub enum Ecn {
     Normal,
 }
 
-/// Whether the data of a connection is encrypted and authenticated.
+/// The protection of the data of a connection by encryption and authentication.
 #[derive(
     Clone, Copy, Debug, Display, IntoStaticStr, PartialEq, Eq, VariantNames, Serialize, Deserialize,
 )]
@@ -185,7 +185,7 @@ pub enum Seal {
     Require,
 }
 
-/// What a controller may be allowed to ask for; see `[[controller]]` of the configuration.
+/// A kind of request that a controller may be allowed; see `[[controller]]` of the configuration.
 #[derive(
     Clone,
     Copy,
@@ -265,19 +265,19 @@ pub enum CapPeriod {
 #[serde(rename_all = "snake_case")]
 #[strum(serialize_all = "snake_case")]
 pub enum CapCounts {
-    /// What is sent and what is received, together.
+    /// Sent and received bytes together.
     #[default]
     Both,
-    /// What is sent.
+    /// Sent bytes.
     Sent,
-    /// What is received.
+    /// Received bytes.
     Received,
     /// Traffic that a later daemon tells apart.
     #[serde(other)]
     Unknown,
 }
 
-/// What becomes of a path that has reached its cap.
+/// The treatment of a path that has reached its cap.
 #[derive(
     Clone,
     Copy,

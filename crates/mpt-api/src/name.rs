@@ -3,7 +3,7 @@
 /// Longest name of a connection or path, in characters.
 pub const MAX_NAME: usize = 63;
 
-/// Whether the text is the name of a connection or path: a word that needs no quoting on a command line, of at most
+/// True if the text is the name of a connection or path: a word that needs no quoting on a command line, of at most
 /// [`MAX_NAME`] characters.
 pub fn is_name(text: &str) -> bool {
     !text.is_empty()

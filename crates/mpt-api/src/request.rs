@@ -15,20 +15,20 @@ use crate::{Code, Failure, MAX_REQUEST, Permission, VERSION};
 pub struct Request {
     /// Version of the API the client speaks; see [`VERSION`].
     pub version: u32,
-    /// What it wants.
+    /// The command.
     pub command: Command,
 }
 
-/// What a client can ask for.
+/// A command of a client.
 #[derive(Clone, Debug, PartialEq, Eq, VariantNames, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 #[strum(serialize_all = "snake_case")]
 pub enum Command {
-    /// Who is there: answered with [`crate::Reply::Status`].
+    /// Asks for the identity of the daemon: answered with [`crate::Reply::Status`].
     Status,
     /// Everything as it stands now: answered with [`crate::Reply::Snapshot`].
     Show,
-    /// The same of one connection and its device: answered with [`crate::Reply::Snapshot`], one that does not exist with
+    /// Asks for one connection and its device: answered with [`crate::Reply::Snapshot`], one that does not exist with
     /// [`Code::NotFound`].
     ShowConnection {
         /// Name of the connection.
@@ -41,7 +41,7 @@ pub enum Command {
         connection: String,
         /// Name of the path within the connection.
         path: String,
-        /// What to change.
+        /// The changes.
         change: PathChange,
     },
     /// Reads the configuration file again and applies the difference: answered with [`crate::Reply::Reloaded`]; a bad
@@ -55,7 +55,7 @@ pub enum Command {
         /// The cursor of the answer before; `None`: only the cursor for those to come is asked for, which is answered at once.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         after: Option<u64>,
-        /// How long to wait for an event, in milliseconds, at most [`EVENTS_WAIT_MS`]. A daemon with too many that wait answers sooner.
+        /// The time to wait for an event, in milliseconds, at most [`EVENTS_WAIT_MS`]. A daemon with too many that wait answers sooner.
         wait_ms: u32,
     },
     /// Adds a path to a connection until the daemon restarts or a reload changes the connection: answered with
@@ -149,19 +149,19 @@ pub enum Command {
     Measure {
         /// Name of the connection.
         connection: String,
-        /// Whether the weights are set as proposed.
+        /// True if the weights are set as proposed.
         set: bool,
         /// Length of the test of one path in one direction, in milliseconds; see [`MEASURE_MS`].
         duration_ms: u32,
     },
 }
 
-/// What [`Command::Measure`] may ask for, in milliseconds: shorter than the first hardly fills a path, longer than the last only
+/// Durations that [`Command::Measure`] accepts, in milliseconds: a shorter test hardly fills a path, and a longer one only
 /// keeps it from useful traffic.
 pub const MEASURE_MS: std::ops::RangeInclusive<u32> = 100..=10_000;
 
-/// What [`Command::SetKeepalive`] may ask for, in microseconds, besides 0: faster probes would be traffic of their own, slower
-/// ones would find nothing out.
+/// Probe intervals that [`Command::SetKeepalive`] accepts, in microseconds, besides 0: faster probes would be a load of their own,
+/// and slower ones would find nothing out.
 pub const KEEPALIVE_US: std::ops::RangeInclusive<u64> = 10_000..=60_000_000;
 
 /// The longest that [`Command::Events`] may wait, in milliseconds: less than a session gives up on an answer after.
@@ -181,7 +181,7 @@ impl Command {
         }
     }
 
-    /// What a controller has to be allowed for it.
+    /// Returns what a controller has to be allowed for it.
     pub fn permission(&self) -> Permission {
         match self {
             Command::Status | Command::Show | Command::ShowConnection { .. } | Command::Clients => {
@@ -225,7 +225,7 @@ pub struct PathChange {
 }
 
 impl PathChange {
-    /// Whether it changes nothing at all, which the daemon refuses.
+    /// True if it changes nothing at all, which the daemon refuses.
     pub fn is_empty(&self) -> bool {
         *self == PathChange::default()
     }

@@ -56,7 +56,7 @@ pub enum Reply {
     Measured(Measured),
 }
 
-/// Who answers.
+/// The daemon that answers.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Status {
     /// Version of the daemon's program.
@@ -67,7 +67,7 @@ pub struct Status {
     pub uptime_s: u64,
 }
 
-/// What a reload did.
+/// The changes made by a reload.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Reloaded {
     /// The changes applied, one sentence each, in the order in which they were made. Empty: nothing had changed.
@@ -78,21 +78,21 @@ pub struct Reloaded {
     pub warnings: Vec<String>,
 }
 
-/// What a change at run time did.
+/// The effect of a change at run time.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Changed {
-    /// What was changed, one sentence each. Empty: everything was so before.
+    /// The changes, one sentence each. Empty: nothing had to be changed.
     pub changes: Vec<String>,
-    /// What is allowed but probably not meant, in the words of `mptd --check`.
+    /// Warnings of settings that are allowed but probably mistakes, in the words of `mptd --check`.
     pub warnings: Vec<String>,
 }
 
-/// What a measurement found.
+/// The result of a measurement.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Measured {
     /// The paths of the connection, in the order of the configuration.
     pub paths: Vec<MeasuredPath>,
-    /// Whether the weights were set as proposed.
+    /// True if the weights were set as proposed.
     pub set: bool,
 }
 

@@ -26,7 +26,7 @@ pub const MAX_PATHS: usize = 128;
 /// The most networks, and the most addresses, in one request, so that several paths find room beside them.
 pub const MAX_NETWORKS: usize = 16;
 
-/// What one end asks of the other.
+/// A request of one end to the other.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SessionRequest {
@@ -47,7 +47,7 @@ pub enum SessionRequest {
     /// Register the key of this session as that of a client, only in a session of kind joining: answered with
     /// [`SessionResult::Joined`]. Asked again under the same key it gets the same answer.
     Join(Join),
-    /// What a test found: answered with [`SessionResult::Measured`] by the end that received it.
+    /// Asks for the result of a test: answered with [`SessionResult::Measured`] by the end that received it.
     MeasureResult {
         /// Number given in [`MeasureStart`].
         test: u32,
@@ -57,7 +57,7 @@ pub enum SessionRequest {
 /// The host that wants to become a client.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Join {
-    /// What it calls itself. The server makes the name of its `[[client]]` of it, unless the token has one.
+    /// Name that the host gives itself. The server derives the name of its `[[client]]` from it, unless the token has one.
     #[serde(default)]
     pub host: String,
 }
@@ -86,16 +86,16 @@ pub struct Create {
     /// The GRE key that the client would like to keep.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub key: Option<u32>,
-    /// How the client spreads its packets; the server does the same.
+    /// Mapping of the client; the server uses the same.
     #[serde(default)]
     pub mapping: Mapping,
-    /// Whether packets carry sequence numbers.
+    /// True if packets carry sequence numbers.
     #[serde(default = "yes")]
     pub sequence: bool,
-    /// Whether packets carry GRE checksums.
+    /// True if packets carry GRE checksums.
     #[serde(default)]
     pub checksum: bool,
-    /// Whether the outer UDP header carries a checksum over IPv4.
+    /// True if the outer UDP header carries a checksum over IPv4.
     #[serde(default = "yes")]
     pub udp_checksum: bool,
     /// Receive window the client would like the server to have, in packets; the server may take less.
@@ -137,16 +137,16 @@ pub struct MeasureStart {
     pub test: u32,
     /// Number of the path.
     pub path: u16,
-    /// Who sends: the end that asks (and the other counts), or the other.
+    /// The sender: the end that asks (the other counts), or the other end.
     pub sender: MeasureSender,
-    /// How long, in milliseconds; see [`crate::MEASURE_MS`].
+    /// Duration in milliseconds; see [`crate::MEASURE_MS`].
     pub duration_ms: u32,
     /// The most to be sent, in bits per second; `None`: no bound but the sender's own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit: Option<u64>,
 }
 
-/// Who sends in a speed test.
+/// The sending end in a speed test.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum MeasureSender {
@@ -156,7 +156,7 @@ pub enum MeasureSender {
     Asked,
 }
 
-/// What became of a request: exactly one of the keys `ok` and `error`.
+/// The outcome of a request: exactly one of the keys `ok` and `error`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SessionReply {
@@ -178,7 +178,7 @@ pub enum SessionResult {
     Joined(Joined),
     /// To [`SessionRequest::MeasureResult`].
     Measured {
-        /// Whether the test has ended; else this is how far it is.
+        /// True if the test has ended; else this is how far it is.
         #[serde(default = "yes")]
         finished: bool,
         /// Bytes of outer IP packets received.

@@ -40,7 +40,7 @@ pub struct Daemon {
     pub pid: u32,
     /// Whole seconds since it started.
     pub uptime_s: u64,
-    /// When it gave this answer, in milliseconds since 1970-01-01 UTC by the clock of its system.
+    /// Time of this answer, in milliseconds since 1970-01-01 UTC by the clock of its system.
     pub time_ms: u64,
     /// Bytes of packet buffers in use now (packets waiting in reorder windows and for sockets).
     pub buffer_bytes: u64,
@@ -50,7 +50,7 @@ pub struct Daemon {
     pub drops: Counters,
     /// Public key of this end in base64; `None` without `daemon.private_key_file`.
     pub public_key: Option<String>,
-    /// What the control protocol did ("handshakes", "probes_sent", ...) and refused ("bad_mac", "replayed", ...).
+    /// Actions ("handshakes", "probes_sent", ...) and refusals ("bad_mac", "replayed", ...) of the control protocol.
     pub control: Counters,
 }
 
@@ -76,7 +76,7 @@ pub struct Connection {
     pub name: String,
     /// Name of its TUN device.
     pub device: String,
-    /// Whether packets can leave through it now.
+    /// Its state with regard to sending.
     pub state: ConnectionState,
     /// Networks behind the other end.
     pub networks: Vec<IpNet>,
@@ -84,13 +84,13 @@ pub struct Connection {
     pub key: Option<u32>,
     /// Which way it carries packets.
     pub direction: Direction,
-    /// How it spreads them.
+    /// The way in which it spreads them over its paths.
     pub mapping: Mapping,
-    /// Whether it sends GRE sequence numbers (RFC 2890).
+    /// True if it sends GRE sequence numbers (RFC 2890).
     pub sequence: bool,
-    /// Whether it sends GRE checksums (RFC 2784).
+    /// True if it sends GRE checksums (RFC 2784).
     pub checksum: bool,
-    /// How ECN travels.
+    /// Treatment of the ECN field.
     pub ecn: Ecn,
     /// The largest inner packet that fits every path, in bytes.
     pub mtu: u16,
@@ -109,7 +109,7 @@ pub struct Connection {
     pub remarks: Counters,
     /// The control session with the other end; `None` when the connection has none (no `[connection.peer]`).
     pub session: Option<Session>,
-    /// What makes it look as if the other end were configured otherwise; `None` while nothing does.
+    /// Evidence that the peer is configured differently; `None` while there is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub disagreement: Option<Disagreement>,
     /// The papers' prototype at the other end; `None` when there is none (no `compat`).
@@ -126,29 +126,29 @@ pub struct Session {
     pub peer: String,
     /// Name of the `[[client]]` for which the connection was created; `None` for one of the configuration.
     pub client: Option<String>,
-    /// How far it is.
+    /// Its state.
     pub state: SessionState,
-    /// Who opens it.
+    /// The end that initiates it.
     pub role: SessionRole,
     /// Whole seconds since it was set up; `None` while it is not.
     pub established_s: Option<u64>,
     /// Whole seconds since the keys in use were agreed; `None` while there are none.
     pub rekeyed_s: Option<u64>,
-    /// How often keys were agreed since the session was set up.
+    /// The number of times keys were agreed since the session was set up.
     pub handshakes: u64,
-    /// Whether data is to be sealed; `None` from a daemon that cannot seal.
+    /// Setting for the sealing of data; `None` from a daemon that cannot seal.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seal: Option<Seal>,
-    /// How data is; `None` from a daemon that cannot seal.
+    /// Present protection of data; `None` from a daemon that cannot seal.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub data: Option<DataState>,
-    /// Distance of the probes on a path while packets flow, in microseconds; 0: none are sent.
+    /// Probe interval of a path while packets flow, in microseconds; 0: no probes are sent.
     pub keepalive_us: u64,
-    /// The same while nothing flows.
+    /// Probe interval of a path while no packets flow, in microseconds.
     pub idle_keepalive_us: u64,
 }
 
-/// What makes it look as if the two ends were configured otherwise. None of it is authentic.
+/// Evidence that the two ends are configured differently. None of it is authentic.
 #[derive(
     Clone, Copy, Debug, Display, IntoStaticStr, PartialEq, Eq, VariantNames, Serialize, Deserialize,
 )]
@@ -195,7 +195,7 @@ impl Disagreement {
     }
 }
 
-/// How the data of a connection with a session is.
+/// The present protection of the data of a connection with a session.
 #[derive(
     Clone, Copy, Debug, Display, IntoStaticStr, PartialEq, Eq, VariantNames, Serialize, Deserialize,
 )]
@@ -224,9 +224,9 @@ pub enum DataState {
 pub struct Compat {
     /// Whose protocol is spoken: "mptsrv".
     pub protocol: String,
-    /// How commands are authenticated: "none", "nonce" or "sha256".
+    /// Authentication of commands: "none", "nonce" or "sha256".
     pub authentication: String,
-    /// Whether the other end is just being told of a path.
+    /// True if the other end is just being told of a path.
     pub telling: bool,
     /// Milliseconds since each path was heard, or taken into use.
     pub heard_ms: BTreeMap<String, u64>,
@@ -234,7 +234,7 @@ pub struct Compat {
     pub counters: Counters,
 }
 
-/// How far a session is.
+/// The state of a session.
 #[derive(
     Clone, Copy, Debug, Display, IntoStaticStr, PartialEq, Eq, VariantNames, Serialize, Deserialize,
 )]
@@ -254,7 +254,7 @@ pub enum SessionState {
     Unknown,
 }
 
-/// Who opens a session.
+/// The end that initiates a session.
 #[derive(
     Clone, Copy, Debug, Display, IntoStaticStr, PartialEq, Eq, VariantNames, Serialize, Deserialize,
 )]
@@ -270,7 +270,7 @@ pub enum SessionRole {
     Unknown,
 }
 
-/// Whether a connection can send.
+/// The state of a connection with regard to sending.
 #[derive(
     Clone, Copy, Debug, Display, IntoStaticStr, PartialEq, Eq, VariantNames, Serialize, Deserialize,
 )]
@@ -308,9 +308,9 @@ pub struct Reorder {
     pub window: u16,
     /// The longest a packet waits, in microseconds.
     pub max_delay_us: u64,
-    /// Whether a gap is given up as soon as no path can still fill it.
+    /// True if a gap is given up as soon as no path can still fill it.
     pub early_release: bool,
-    /// What happens to late packets.
+    /// Treatment of late packets.
     pub late_policy: Late,
     /// Which packets are held on shorter paths.
     pub equalize: Equalize,
@@ -353,7 +353,7 @@ pub struct Delays {
 pub struct Path {
     /// Its name in the configuration.
     pub name: String,
-    /// Whether it carries packets.
+    /// Its state.
     pub state: PathState,
     /// Why it is down; `None` while it is not.
     pub down: Option<DownReason>,
@@ -366,7 +366,7 @@ pub struct Path {
     pub remote: Option<SocketAddr>,
     /// The name of which `remote` is an address, if the configuration gives one.
     pub remote_name: Option<String>,
-    /// Whether `remote` is where the session found the other end, and follows it.
+    /// True if `remote` is where the session found the other end, and follows it.
     pub remote_learned: bool,
     /// UDP ports it sends from: one, or the pool of an entropy path.
     pub source_ports: Vec<u16>,
@@ -376,17 +376,17 @@ pub struct Path {
     pub weight: u16,
     /// Share of the packets that the other end sends.
     pub weight_in: u16,
-    /// How long packets from it are held, in microseconds: by how much it is shorter than the longest path.
+    /// Time for which packets from it are held, in microseconds: its delay is shorter than that of the longest path by this.
     pub lead_us: u64,
     /// 0 carries data first.
     pub tier: u8,
-    /// Whether traffic on it is paid for, so that it is probed less often.
+    /// True if traffic on it is paid for, so that it is probed less often.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub metered: bool,
-    /// Whether it carries data only while no other path works, whatever its tier: it has reached its cap, or the other end wants it so.
+    /// True if it carries data only while no other path works, whatever its tier: it has reached its cap, or the other end wants it so.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub last_resort: bool,
-    /// How much it may carry, and has; `None` without a cap.
+    /// Its cap and the bytes that it has carried; `None` without a cap.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cap: Option<Cap>,
     /// Path MTU in bytes: the largest outer IP packet.
@@ -395,7 +395,7 @@ pub struct Path {
     pub mtu_source: MtuSource,
     /// Milliseconds until a reported MTU is forgotten; `None` where it is from elsewhere.
     pub mtu_expires_ms: Option<u64>,
-    /// Whether it is wide enough for IPv6 inside, which takes 1280 bytes. Otherwise it carries none.
+    /// True if it is wide enough for IPv6 inside, which takes 1280 bytes. Otherwise it carries none.
     pub ipv6: bool,
     /// Inner packets sent (a copy of a duplicated packet counts).
     pub sent: Traffic,
@@ -403,17 +403,17 @@ pub struct Path {
     pub received: Traffic,
     /// Packets dropped, by cause.
     pub drops: Counters,
-    /// What the session knows of it; `None` when the connection has no session.
+    /// State of its probes; `None` when the connection has no session.
     pub liveness: Option<Liveness>,
-    /// What is learnt of it; `None` without adaptive mapping.
+    /// Measurements of the sender; `None` without adaptive mapping.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub estimate: Option<Estimate>,
-    /// What was lost on it, and sent again over it; `None` where nothing is repaired.
+    /// Packets lost on it and repairs sent over it; `None` where nothing is repaired.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub repairs: Option<Repairs>,
 }
 
-/// How much a path may carry in a period, and how much it has carried. Bytes are those of outer IP packets, as a provider counts them.
+/// The cap of a path for a period, and the bytes that it has carried. Bytes are those of outer IP packets, as a provider counts them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Cap {
     /// Bytes that it may carry.
@@ -428,24 +428,24 @@ pub struct Cap {
     pub period: CapPeriod,
     /// Which bytes count.
     pub counts: CapCounts,
-    /// What becomes of the path at its cap.
+    /// Treatment of the path at its cap.
     pub at_cap: AtCap,
-    /// When the next period begins, in milliseconds since 1970-01-01 UTC.
+    /// Beginning of the next period, in milliseconds since 1970-01-01 UTC.
     pub resets_ms: u64,
-    /// Whether more may have been carried than is counted, since the file of the counts was damaged or missing.
+    /// True if more may have been carried than is counted, since the file of the counts was damaged or missing.
     pub uncertain: bool,
-    /// Whether the count is in its file: if not, it would be lost with the daemon.
+    /// True if the count is in its file: if not, it would be lost with the daemon.
     pub saved: bool,
 }
 
-/// What the probes of a session say about a path.
+/// The state of a path by the probes of a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Liveness {
     /// Number of the path in the session, the same at both ends; `None` while it has none.
     pub id: Option<u16>,
-    /// Whether the other end has proved lately that it hears us on it.
+    /// True if the other end has proved lately that it hears us on it.
     pub hears_us: bool,
-    /// Whether we have heard the other end on it lately.
+    /// True if we have heard the other end on it lately.
     pub we_hear: bool,
     /// Smoothed round-trip time (RFC 6298) in microseconds; `None` before the first echo.
     pub rtt_us: Option<u64>,
@@ -455,7 +455,7 @@ pub struct Liveness {
     pub rtt_minimum_us: Option<u64>,
     /// After how long without a proof it is held for dead, in microseconds; 0: never (no keepalives).
     pub dead_after_us: u64,
-    /// How often it died.
+    /// The number of times it died.
     pub flaps: u64,
     /// Milliseconds since it was last proven, or found dead.
     pub since_ms: u64,

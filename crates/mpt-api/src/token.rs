@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 /// All tokens.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Tokens {
-    /// Those that are good, and those that were used and whose time is not over; in the order in which they were made.
+    /// Valid tokens, and used ones whose time is not over, in the order in which they were made.
     pub tokens: Vec<Token>,
 }
 

@@ -13,7 +13,7 @@ pub enum Error {
     Unreachable(String),
     /// The daemon says something else than expected.
     NotUnderstood(String),
-    /// What was given to us is of no use: an address, a key file, a request too long for a session.
+    /// An argument cannot be used: an address, a key file, a request too long for a session.
     Unusable(String),
 }
 

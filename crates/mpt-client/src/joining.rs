@@ -9,7 +9,7 @@ use mpt_wire::control::Kind;
 use crate::Target;
 use crate::session::{Lost, Session};
 
-/// How long the server may take to write the client down.
+/// The longest time that the server may take to write the client down.
 const ANSWER_WITHIN: Duration = Duration::from_secs(10);
 
 /// Why a host has not become a client.

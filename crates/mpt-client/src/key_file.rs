@@ -12,9 +12,9 @@ const LONGEST: u64 = 4096;
 /// Why a key file is not used.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KeyFileError {
-    /// What is wrong, to stand after the name of the file: "is not there".
+    /// The fault, as a text after the name of the file: "is not there".
     pub fault: String,
-    /// What to do about it: "chmod 600 FILE".
+    /// The remedy: "chmod 600 FILE".
     pub instead: String,
 }
 
@@ -22,7 +22,7 @@ pub struct KeyFileError {
 ///
 /// # Errors
 ///
-/// When it cannot be read, or when anybody but root and the user of this process could read it or has written it. For root, the owner of its directory may,
+/// Fails when it cannot be read, or when anybody but root and the user of this process could read it or has written it. For root, the owner of its directory may,
 /// too: the daemon runs as that user, and the key is the daemon's.
 pub fn read_key_file(path: &Path) -> Result<Zeroizing<String>, KeyFileError> {
     let shown = path.display();
@@ -59,7 +59,7 @@ pub fn read_key_file(path: &Path) -> Result<Zeroizing<String>, KeyFileError> {
     Ok(text)
 }
 
-/// Whether the directory of a file belongs to a user, who could exchange the file anyway.
+/// True if the directory of a file belongs to a user, who could exchange the file anyway.
 fn owns_directory(user: u32, file: &Path) -> bool {
     let directory = file.parent().filter(|it| !it.as_os_str().is_empty());
     let metadata = std::fs::metadata(directory.unwrap_or(Path::new(".")));

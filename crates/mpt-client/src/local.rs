@@ -9,7 +9,7 @@ use mpt_api::{Command, Event, MAX_RESPONSE, Reply, Request, ResponseBody};
 
 use crate::{Error, answer};
 
-/// How much longer than the daemon takes to give up on itself an answer may take.
+/// The time for an answer beyond the time after which the daemon itself gives up.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// A conversation on a control socket.

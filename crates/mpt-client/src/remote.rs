@@ -10,11 +10,11 @@ use mpt_wire::control::Kind;
 use crate::session::{Lost, Session};
 use crate::{Error, Target, answer};
 
-/// How long a daemon may take to agree on keys: several lost packets, and a server under load.
+/// The longest time that a daemon may take to agree on keys: several lost packets, and a server under load.
 const HANDSHAKE_WITHIN: Duration = Duration::from_secs(5);
 /// A daemon that answers at once that there are no events is asked again after this.
 const ASK_AGAIN: Duration = Duration::from_secs(1);
-/// How much longer than the daemon takes to give up on itself an answer may take.
+/// The time for an answer beyond the time after which the daemon itself gives up.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// The address of a daemon: an address or a name, with or without port (4754). Of a name with several addresses, the first.
@@ -40,15 +40,15 @@ pub struct Remote {
     target: Target,
     /// None after something went wrong: the next call begins anew.
     session: Option<Session>,
-    /// What is known of the daemon's events; `None` before they are asked for.
+    /// The events of the daemon; `None` before they are asked for.
     events: Option<Heard>,
 }
 
-/// How far the events of a daemon are known.
+/// The events that were received from a daemon.
 #[derive(Debug)]
 struct Heard {
     cursor: u64,
-    /// Those that were not taken yet.
+    /// Events that were not taken yet.
     events: VecDeque<Event>,
 }
 
@@ -150,7 +150,7 @@ fn establish(target: &Target) -> Result<Session, Error> {
         .map_err(|lost| explain(&lost, target))
 }
 
-/// What to look at.
+/// Returns what to look at.
 fn explain(lost: &Lost, target: &Target) -> Error {
     let Target { address, peer, identity, .. } = target;
     let own = identity.public();

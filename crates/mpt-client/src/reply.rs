@@ -4,7 +4,7 @@ use mpt_api::{Reply, ResponseBody};
 
 use crate::Error;
 
-/// What an answer to a request comes to.
+/// Returns what an answer to a request comes to.
 pub(crate) fn reply(body: ResponseBody) -> Result<Reply, Error> {
     match body {
         ResponseBody::Result(reply) => Ok(reply),

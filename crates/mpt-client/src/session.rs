@@ -27,7 +27,7 @@ pub(crate) enum Lost {
     Socket(io::Error),
     /// The daemon did not agree on keys in time.
     NoKeys {
-        /// What the network says.
+        /// The last error of the network.
         trouble: Option<io::Error>,
         /// It answered, but not with what can be opened.
         disagree: bool,
@@ -38,7 +38,7 @@ pub(crate) enum Lost {
     Ended,
     /// No result came in time.
     Unanswered {
-        /// What the network says.
+        /// The last error of the network.
         trouble: Option<io::Error>,
     },
 }
@@ -52,7 +52,7 @@ pub(crate) struct Session {
     node: Node<Span>,
     id: SessionId,
     buffer: Box<[u8; DATAGRAM]>,
-    /// What the network said last. It is not authentic, so it only explains why nothing came.
+    /// The last error of the network. It is not authentic, so it only explains why nothing came.
     trouble: Option<io::Error>,
 }
 
@@ -113,7 +113,7 @@ impl Session {
         }
     }
 
-    /// Whether the daemon has not said goodbye meanwhile.
+    /// True if the daemon has not said goodbye meanwhile.
     pub(crate) fn is_open(&mut self) -> bool {
         if self.socket.set_nonblocking(true).is_err() {
             return false;
@@ -191,7 +191,7 @@ impl Session {
         let _ = self.node.handle_datagram(now, SOCKET, self.address, ecn, datagram, &mut memory);
     }
 
-    /// What has happened to the session.
+    /// Returns what has happened to the session.
     fn next_event(&mut self) -> Option<Event> {
         while let Some(event) = self.node.poll_event() {
             if let node::Event::Session(event) = event {

@@ -13,7 +13,7 @@ use super::reader::{Context, KeyReader, Lines, Located, Table};
 use super::types::{Config, Connection};
 use super::{advice, check};
 
-/// What the text of a request is called in messages.
+/// The name of the text of a request in messages.
 const REQUEST: &str = "request";
 
 /// A configuration with something added.
@@ -21,7 +21,7 @@ const REQUEST: &str = "request";
 pub struct Amended {
     /// The whole.
     pub config: Config,
-    /// What is allowed but probably not meant, about the connection concerned.
+    /// Warnings of probable mistakes, about the connection concerned.
     pub warnings: Vec<Diagnostic>,
 }
 

@@ -293,7 +293,7 @@ fn tuples(context: &Context<'_>, drafts: &[ConnectionDraft]) {
     }
 }
 
-/// Whether both surely receive on one socket. A path known by its address and one known by its interface may or may not.
+/// True if both surely receive on one socket. A path known by its address and one known by its interface may or may not.
 fn same_socket(a: &Path, b: &Path) -> bool {
     match ((a.local, &a.interface), (b.local, &b.interface)) {
         ((Some(a), None), (Some(b), _)) | ((Some(a), _), (Some(b), None)) => a == b,

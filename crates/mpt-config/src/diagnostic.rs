@@ -12,7 +12,7 @@ pub struct Diagnostic {
     pub line: Option<usize>,
     /// Key with the tables around it, joined by dots; empty when the text is not TOML.
     pub key: String,
-    /// What is wrong and what to write instead.
+    /// The fault and its remedy.
     pub message: String,
 }
 

@@ -10,11 +10,11 @@ use super::key::{self, Keys, Reload};
 use super::peers::{Client, Controller, Pool};
 use super::types::{Config, Connection, Daemon, Device, Path};
 
-/// What the keys of `[connection.peer]` are called in [`Change::UpdateConnection`], before their names.
+/// The prefix of the keys of `[connection.peer]` in [`Change::UpdateConnection`].
 pub(super) const OF_PEER: &str = "peer.";
-/// What `[[connection.select]]` is called there.
+/// The name of `[[connection.select]]` in [`Change::UpdateConnection`].
 pub(super) const SELECT: &str = "select";
-/// What `[connection.mptsrv]` is called there.
+/// The name of `[connection.mptsrv]` in [`Change::UpdateConnection`].
 pub(super) const MPTSRV: &str = "mptsrv";
 
 /// The steps from one configuration to another.
@@ -35,14 +35,14 @@ pub enum Change {
         connection: String,
         /// Its name.
         path: String,
-        /// Whether it comes back with other addresses or ports; its random source port should be kept for it.
+        /// True if it comes back with other addresses or ports; its random source port should be kept for it.
         replaced: bool,
     },
     /// A connection goes with its paths. When `replaced`, an [`Change::AddConnection`] of the same name follows.
     RemoveConnection {
         /// Its name.
         connection: String,
-        /// Whether it comes back with another device or key; the random source ports of its paths should be kept.
+        /// True if it comes back with another device or key; the random source ports of its paths should be kept.
         replaced: bool,
     },
     /// A device goes; its connections went before.
@@ -63,7 +63,7 @@ pub enum Change {
         kind: &'static str,
         /// Its name.
         name: String,
-        /// What becomes of it.
+        /// Its fate.
         step: Step,
     },
     /// A device gets other addresses or another MTU.
@@ -98,7 +98,7 @@ pub enum Change {
     },
 }
 
-/// What becomes of a client, pool or controller.
+/// The fate of a client, pool or controller.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Step {
     /// It comes.
@@ -204,7 +204,7 @@ fn policy<T: Policy>(kind: &'static str, old: &[T], new: &[T], plan: &mut Plan) 
     }
 }
 
-/// Whether the connection can go on as the one it was: it stays on its device, its peer still knows it by its key, and is
+/// True if the connection can go on as the one it was: it stays on its device, its peer still knows it by its key, and is
 /// the same as before.
 fn same_identity(old: &Connection, new: &Connection) -> bool {
     let same_peer = match (&old.peer, &new.peer) {
@@ -264,7 +264,7 @@ fn connection(
     }
 }
 
-/// Whether the path can go on with the sockets it has.
+/// True if the path can go on with the sockets it has.
 fn same_sockets(old: &Path, new: &Path) -> bool {
     key::differing(Reload::Replaced, old, new).is_empty()
 }

@@ -29,7 +29,7 @@ pub(super) struct ConnectionDraft {
     pub(super) peer: Option<Lines>,
     /// Where `connection.mptsrv` stands, if the other end is the prototype.
     pub(super) compat: Option<Lines>,
-    /// Whether it was checked before, and its selectors are there: a change at run time adds to it.
+    /// True if it was checked before, and its selectors are there: a change at run time adds to it.
     pub(super) is_running: bool,
 }
 

@@ -30,7 +30,7 @@ pub(super) struct Text<V: 'static> {
     write: &'static str,
     parse: fn(&str) -> Result<V, Fault>,
     show: fn(&V) -> String,
-    /// Whether an integer may stand for its decimal digits.
+    /// True if an integer may stand for its decimal digits.
     digits: bool,
 }
 
@@ -43,7 +43,7 @@ pub(super) const fn text<V>(
     Text { write, parse, show, digits: false }
 }
 
-/// The same, where an integer may stand for its decimal digits.
+/// A string of a fixed form like [`text`], where an integer may stand for its decimal digits.
 pub(super) const fn scalar<V>(
     write: &'static str,
     parse: fn(&str) -> Result<V, Fault>,
@@ -195,7 +195,7 @@ fn word<V: PartialEq>(words: &[(&'static str, V)], value: &V) -> &'static str {
 /// A time with its unit.
 pub(super) struct Time {
     range: RangeInclusive<Duration>,
-    /// Whether 0 is allowed besides, and stands for "never".
+    /// True if 0 is allowed besides, and stands for "never".
     or_zero: bool,
 }
 

@@ -7,7 +7,7 @@ use super::form::Form;
 use super::reader::{Located, Table};
 use super::types::{DEFAULT_PORT, OtherEnd};
 
-/// What a reload does when the value of a key differs.
+/// The effect of a reload when the value of a key differs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reload {
     /// The value changes in flight.
@@ -20,18 +20,18 @@ pub enum Reload {
     Elsewhere,
 }
 
-/// What the default of a key may follow, besides the other keys of its table.
+/// The facts that the default of a key may depend on, besides the other keys of its table.
 #[derive(Clone, Copy)]
 pub(super) struct Around<'a> {
     /// `daemon.port`.
     pub(super) port: u16,
     /// The device of the file, if there is only one.
     pub(super) device: Option<&'a str>,
-    /// Whether there are several devices, of which one has to be named.
+    /// True if there are several devices, of which one has to be named.
     pub(super) several_devices: bool,
-    /// What is at the other end of the connection.
+    /// The kind of peer of the connection.
     pub(super) other_end: OtherEnd,
-    /// Whether every path of the connection has a remote address or name.
+    /// True if every path of the connection has a remote address or name.
     pub(super) knows_remotes: bool,
 }
 
@@ -46,7 +46,7 @@ impl Around<'static> {
     };
 }
 
-/// What a table of the file, or a group of keys in several tables, is read into.
+/// A type into which a table of the file, or a group of keys in several tables, is read.
 pub(super) trait Keys: Sized + 'static {
     /// The keys, in the order of the example.
     const KEYS: &'static [&'static dyn Part<Self>];
@@ -79,16 +79,16 @@ pub(super) struct KeyValue {
     pub(super) name: &'static str,
     /// Its value as it is written into the file.
     pub(super) value: Value,
-    /// Whether the key has that value when the file leaves it out.
+    /// True if the key has that value when the file leaves it out.
     pub(super) is_usual: bool,
 }
 
-/// What a reader should know of a key.
+/// The documentation of a key.
 #[derive(Clone, Debug)]
 pub struct KeyDoc {
     /// Name of the key.
     pub name: &'static str,
-    /// What it does.
+    /// The effect of the key.
     pub text: &'static str,
     /// The form of its values: "an integer from 1 to 65535".
     pub form: String,
@@ -96,17 +96,17 @@ pub struct KeyDoc {
     pub limits: Option<String>,
     /// Its default as it would stand in the file; `None`: it has none.
     pub usual: Option<String>,
-    /// Whether the file has to hold it.
+    /// True if the file has to hold it.
     pub required: bool,
-    /// What a change of it takes.
+    /// The effect of a reload that changes it.
     pub reload: Reload,
-    /// How the example shows it.
+    /// Its form in the example.
     pub(super) shown: Shown,
     /// Of a group that is explained elsewhere: what the example says of the group, in place of its keys' texts.
     pub(super) note: Option<&'static str>,
 }
 
-/// How the example shows a key.
+/// The form of a key in the example.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Shown {
     /// With its default, commented.
@@ -189,7 +189,7 @@ impl<T, V, F> Field<T, V, F> {
         self
     }
 
-    /// The same, and nothing else of the table is worth a look without it.
+    /// Makes the key required, and nothing else of the table is checked without it.
     pub(super) const fn vital(mut self, write: &'static str) -> Self {
         self.usual = Usual::Required { write, vital: true };
         self
@@ -295,7 +295,7 @@ pub(super) struct Within<T, U> {
     pub(super) get: fn(&T) -> &U,
     /// Where it is, to be changed.
     pub(super) get_mut: fn(&mut T) -> &mut U,
-    /// What the example says of the keys, if not what they say themselves.
+    /// Text of the example about the keys, where it differs from their own documentation.
     pub(super) note: Option<&'static str>,
 }
 

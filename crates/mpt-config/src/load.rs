@@ -16,9 +16,9 @@ pub const DEFAULT_FILE: &str = "/etc/mpt/mpt.toml";
 /// A file without errors.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Checked {
-    /// What it says.
+    /// The configuration.
     pub config: Config,
-    /// What is allowed but probably not meant, in the order of the lines.
+    /// Warnings of probable mistakes, in the order of the lines.
     pub warnings: Vec<Diagnostic>,
 }
 
@@ -31,7 +31,7 @@ pub fn load(path: &FilePath) -> Result<Checked, ConfigErrors> {
     load_with(path, &read_key_file)
 }
 
-/// The same, with the key files read by `keys`.
+/// Reads and checks a file like [`load`], with the key files read by `keys`.
 ///
 /// # Errors
 ///
@@ -70,7 +70,7 @@ pub fn check_text(file: &str, text: &str) -> Result<Checked, ConfigErrors> {
     check_text_with(file, text, &read_key_file)
 }
 
-/// The same, with the key files read by `keys`.
+/// Checks the text of a file like [`check_text`], with the key files read by `keys`.
 ///
 /// # Errors
 ///

@@ -52,7 +52,7 @@ impl Config {
     }
 }
 
-/// Whether the kernel routes a network on every interface.
+/// True if the kernel routes a network on every interface.
 #[must_use]
 pub fn is_link_local(network: &IpNet) -> bool {
     match network.addr() {

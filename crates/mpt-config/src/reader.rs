@@ -16,13 +16,13 @@ use zeroize::Zeroizing;
 use super::diagnostic::Diagnostic;
 use super::values::Fault;
 
-/// How alike (Jaro-Winkler, 0 to 1) an unknown key must be to a known one to be taken for its misspelling.
+/// The least similarity (Jaro-Winkler, 0 to 1) at which an unknown key is taken for a misspelling of a known one.
 const ALIKE: f64 = 0.8;
 
-/// What to write for a boolean.
+/// The remedy for a wrong boolean.
 pub(super) const BOOLEANS: &str = "true or false";
 
-/// How key files are read.
+/// The function that reads key files.
 pub type KeyReader<'a> = &'a dyn Fn(&FilePath) -> Result<Zeroizing<String>, KeyFileError>;
 
 /// Collects what is found while one file is read.
@@ -58,7 +58,7 @@ impl Lines {
         self.header
     }
 
-    /// Whether the file holds the key.
+    /// True if the file holds the key.
     pub(super) fn has(&self, key: &str) -> bool {
         self.keys.contains_key(key)
     }
@@ -145,7 +145,7 @@ impl<'a> Table<'a> {
         self.entry(key)?.parse(false, write, parse)
     }
 
-    /// The same, where an integer may stand for its decimal digits.
+    /// Reads a string of a fixed form like [`Self::parsed`], where an integer may stand for its decimal digits.
     pub(super) fn scalar<T>(
         &mut self,
         key: &'static str,
@@ -265,7 +265,7 @@ impl<'a> Table<'a> {
         }
     }
 
-    /// Whether the value of the key is just this word.
+    /// True if the value of the key is just this word.
     pub(super) fn is_word(&self, key: &str, word: &str) -> bool {
         let value = self.find(key).map(|(_, value)| value.get_ref());
         matches!(value, Some(DeValue::String(text)) if text == word)
@@ -276,7 +276,7 @@ impl<'a> Table<'a> {
         self.find(key).map_or(self.header, |(at, _)| self.context.line(at.span().start))
     }
 
-    /// Whether the file holds the key, be its value good or bad.
+    /// True if the file holds the key, be its value good or bad.
     pub(super) fn has(&self, key: &str) -> bool {
         self.find(key).is_some()
     }
@@ -379,12 +379,12 @@ impl<'a> Entry<'a> {
     }
 }
 
-/// What to write for an integer in a range.
+/// Returns what to write for an integer in a range.
 pub(super) fn integers(range: &RangeInclusive<u64>) -> String {
     format!("an integer from {} to {}", range.start(), range.end())
 }
 
-/// What to write for one of a few words.
+/// Returns what to write for one of a few words.
 pub(super) fn one_of<T>(words: &[(&str, T)]) -> String {
     let quoted: Vec<_> = words.iter().map(|(word, _)| format!("\"{word}\"")).collect();
     match quoted.split_last() {

@@ -10,29 +10,29 @@ use super::load::DEFAULT_FILE;
 use super::peers::{Client, Controller, Peer, Pool};
 use super::types::{Connection, Daemon, Device, Path};
 
-/// What a reader should know of a table of the file.
+/// The documentation of a table of the file.
 #[derive(Clone, Debug)]
 pub struct TableDoc {
     /// Its name with those of the tables around it: "connection.path".
     pub name: &'static str,
     /// Its header: "[[connection.path]]".
     pub header: String,
-    /// What it is for.
+    /// Its purpose.
     pub text: &'static str,
     /// Its keys, in the order of the example.
     pub keys: Vec<KeyDoc>,
-    /// Whether the example has the whole table only as an example, commented.
+    /// True if the example has the whole table only as an example, commented.
     is_example: bool,
 }
 
-/// How many of a table there may be.
+/// The number of tables of one name that may exist.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Number {
     One,
     Several,
 }
 
-/// How the example has a table.
+/// The form of a table in the example.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum As {
     Table,
@@ -189,7 +189,7 @@ fn table<T: Keys>(name: &'static str, number: Number, shown: As, text: &'static 
 }
 
 impl KeyDoc {
-    /// What it does, and when a change of it takes effect.
+    /// Returns what it does, and when a change of it takes effect.
     fn sentences(&self) -> String {
         let restart = match self.reload {
             Reload::Restart => " A change takes effect when the daemon is started again.",
@@ -198,7 +198,7 @@ impl KeyDoc {
         format!("{}{restart}", self.text)
     }
 
-    /// The same as a comment of the example, with the limits of its values.
+    /// Writes the description as a comment of the example, with the limits of its values.
     fn comment(&self, text: &mut String) {
         let limits = self.limits.as_ref().map(|limits| format!(" From {limits}."));
         comment(&(self.sentences() + &limits.unwrap_or_default()), text);

@@ -11,9 +11,9 @@ pub struct Reorder {
     pub window: u16,
     /// The longest a packet waits.
     pub max_delay: Duration,
-    /// Whether a gap is given up as soon as no path can still fill it.
+    /// True if a gap is given up as soon as no path can still fill it.
     pub early_release: bool,
-    /// What happens to late packets.
+    /// Treatment of late packets.
     pub late: Late,
     /// Which packets are held on shorter paths.
     pub equalize: Equalize,

@@ -20,7 +20,7 @@ use super::types::{Config, Connection, Selector};
 ///
 /// # Errors
 ///
-/// When the file has errors, or is written in a way in which it cannot be edited.
+/// Fails when the file has errors, or is written in a way in which it cannot be edited.
 pub fn save(
     file: &str,
     text: &str,
@@ -71,7 +71,7 @@ pub fn save(
 ///
 /// # Errors
 ///
-/// When the file has errors, with the client or without it, or is written in a way in which it cannot be edited.
+/// Fails when the file has errors, with the client or without it, or is written in a way in which it cannot be edited.
 pub fn add_client(
     file: &str,
     text: &str,
@@ -102,7 +102,7 @@ pub fn add_client(
 ///
 /// # Errors
 ///
-/// When the system refuses; the file is then as it was.
+/// Fails when the system refuses; the file is then as it was.
 pub fn write_file(file: &FilePath, text: &str) -> std::io::Result<()> {
     let file = std::fs::canonicalize(file)?;
     let before = std::fs::metadata(&file)?;
@@ -236,7 +236,7 @@ fn set<T: Keys>(table: &mut Table, key: &str, of: &T, around: &Around<'_>) {
     }
 }
 
-/// What the keys of a connection and its tables follow; `port` is that of the daemon. The device is always written.
+/// Returns what the keys of a connection and its tables follow; `port` is that of the daemon. The device is always written.
 fn around(connection: &Connection, port: u16) -> Around<'static> {
     let knows_remotes = connection.paths.iter().all(|path| !path.learn);
     let other_end = connection.other_end();

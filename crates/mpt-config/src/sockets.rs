@@ -11,7 +11,7 @@ use super::types::{Connection, Path, SourcePort};
 /// Address and interface of a socket and its port.
 type Place<'d> = (Option<IpAddr>, Option<&'d str>, u16);
 
-/// Who has a socket first.
+/// The first user of a socket.
 struct Owner<'d> {
     /// "path "dsl" of connection "office"".
     name: String,
@@ -19,7 +19,7 @@ struct Owner<'d> {
     line: usize,
     /// The connection; `None`: `daemon.listen`.
     connection: Option<&'d Connection>,
-    /// Whether the UDP checksum is sent.
+    /// True if the UDP checksum is sent.
     checksum: bool,
 }
 

@@ -21,7 +21,7 @@ pub const USUAL_MTU: u16 = mtu::ETHERNET;
 /// MTU in bytes of a device that only clients use: what fits an Ethernet path over IPv4, with a GRE header with key and sequence number
 /// (12 bytes). No client changes it; what is too large for one is answered.
 const CLIENTS_MTU: u16 = mtu::inner(USUAL_MTU, Version::V4, 12);
-/// The same where the data of some clients is sealed.
+/// The inner MTU where the data of some clients is sealed.
 const SEALED_CLIENTS_MTU: u16 = mtu::inner(USUAL_MTU, Version::V4, mtu::SEALED);
 /// The user of the daemon where the configuration names none.
 pub const USUAL_USER: &str = "mpt";
@@ -56,7 +56,7 @@ pub struct Daemon {
     pub control_socket: PathBuf,
     /// The least severe messages that are logged, unless the environment says otherwise.
     pub log: LevelFilter,
-    /// What the lines of the log look like.
+    /// Format of the lines of the log.
     pub log_format: LogFormat,
     /// The most bytes of packet buffers in use at one time.
     pub buffer_limit: u64,
@@ -68,7 +68,7 @@ pub struct Daemon {
     pub private_key_file: PathBuf,
     /// The key in it; `None` when nobody in the file has a key: then it is not read.
     pub private_key: Option<PrivateKey>,
-    /// Whether AES-256-GCM is offered for sealed data where the processor has instructions for it.
+    /// True if AES-256-GCM is offered for sealed data where the processor has instructions for it.
     pub aes: bool,
     /// The most connections created on demand at one time.
     pub max_clients: u32,
@@ -80,7 +80,7 @@ pub struct Daemon {
     pub mark: u32,
 }
 
-/// What the lines of the log look like.
+/// The format of the lines of the log.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum LogFormat {
     /// A sentence and fields as `name=value`; entries with fields where standard error is the journal.
@@ -97,7 +97,7 @@ pub struct Device {
     pub name: String,
     /// Its own addresses with the prefix length of their network. Empty exactly when they are assigned.
     pub addresses: Vec<IpNet>,
-    /// Whether the server of its only connection assigns its addresses.
+    /// True if the server of its only connection assigns its addresses.
     pub assigned: bool,
     /// MTU in bytes; `None`: the smallest inner MTU of its connections.
     pub mtu: Option<u16>,
@@ -115,12 +115,12 @@ pub struct Connection {
     /// Which packets it takes, expanded: one for each `[[connection.select]]` and destination, and when the file has
     /// none, one for each network. Empty when the connection only receives.
     pub selectors: Vec<Selector>,
-    /// Those that are written with `late = "deliver"`: an answer to what they match never waits for packets that are
+    /// Selectors with `late = "deliver"`: an answer to what they match never waits for packets that are
     /// missing before it.
     pub prompt: Vec<Selector>,
-    /// Those that are written with `fec = "on"`: forward error correction protects what they match.
+    /// Selectors with `fec = "on"`: forward error correction protects what they match.
     pub protected: Vec<Selector>,
-    /// Those that are written with `fec = "off"`: it does not protect what they match.
+    /// Selectors with `fec = "off"`: forward error correction does not protect what they match.
     pub unprotected: Vec<Selector>,
     /// GRE key (RFC 2890) in use. With `peer.create` the server assigns it.
     pub key: Option<u32>,
@@ -132,25 +132,25 @@ pub struct Connection {
     pub checksum: bool,
     /// Checksum of the outer UDP header. `false` only when every path runs over IPv4.
     pub udp_checksum: bool,
-    /// Whether its data is sealed. `Off` without a peer.
+    /// Sealing of its data. `Off` without a peer.
     pub seal: Seal,
     /// Which way it carries packets.
     pub direction: Direction,
-    /// How it spreads the packets it sends.
+    /// The way in which it spreads the packets that it sends.
     pub mapping: Mapping,
-    /// What becomes of packets that are lost, with adaptive mapping.
+    /// Treatment of lost packets, with adaptive mapping.
     pub repair: Repair,
     /// The receive window.
     pub reorder: Reorder,
-    /// Whether link-local and multicast packets of the device travel here. At most one connection of a device.
+    /// True if link-local and multicast packets of the device travel here. At most one connection of a device.
     pub multicast: bool,
-    /// Whether the outer header gets the DSCP of the inner one.
+    /// True if the outer header gets the DSCP of the inner one.
     pub copy_dscp: bool,
-    /// How the ECN field travels (RFC 6040).
+    /// Treatment of the ECN field (RFC 6040).
     pub ecn: Ecn,
-    /// Whether routes to `networks` are installed.
+    /// True if routes to `networks` are installed.
     pub routes: bool,
-    /// What becomes of packets to `networks` while they cannot go through the tunnel.
+    /// Treatment of packets to `networks` while they cannot go through the tunnel.
     pub fallback: Fallback,
     /// The other end, when it is known by its key: with it there is a session.
     pub peer: Option<Peer>,
@@ -160,7 +160,7 @@ pub struct Connection {
     pub paths: Vec<Path>,
 }
 
-/// What becomes of packets that a default route leads into a tunnel while they cannot go through it.
+/// The treatment of packets that a default route leads into a tunnel while they cannot go through it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Fallback {
     /// They go nowhere, also after the daemon was killed.
@@ -188,7 +188,7 @@ pub struct Selector {
     pub dscp: Option<u8>,
 }
 
-/// What packets of a class do while packets before them are missing.
+/// The treatment of packets of a class while packets before them are missing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Late {
     /// They wait as `repair` says.
@@ -198,10 +198,10 @@ pub(super) enum Late {
     Deliver,
 }
 
-/// Whether forward error correction protects the packets of a class.
+/// The packets of a class that forward error correction protects.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Fec {
-    /// Those whose DSCP is EF.
+    /// Packets whose DSCP is EF.
     #[default]
     Auto,
     /// All of them.
@@ -253,7 +253,7 @@ pub struct Path {
     pub remote_name: Option<String>,
     /// The port that is written in `remote`; already put into `remote_port`.
     pub port_of_remote: Option<u16>,
-    /// Whether the session finds out where the other end is, and follows it. Only with a peer; then it sends from the port
+    /// True if the session finds out where the other end is, and follows it. Only with a peer; then it sends from the port
     /// on which it listens.
     pub learn: bool,
     /// Port on which it listens.
@@ -272,28 +272,28 @@ pub struct Path {
     pub priority: Option<Priority>,
     /// 0 carries data first; n only while every path of a smaller number is down.
     pub tier: u8,
-    /// Whether traffic on it is paid for, so that it is probed less often.
+    /// True if traffic on it is paid for, so that it is probed less often.
     pub metered: bool,
-    /// How much it may carry; `None`: any amount.
+    /// Its cap; `None`: any amount.
     pub cap: Option<Cap>,
     /// Day of the month on which its cap starts anew.
     pub cap_day: u8,
     /// Which traffic counts towards its cap.
     pub cap_counts: CapCounts,
-    /// What becomes of it at its cap.
+    /// Treatment of the path at its cap.
     pub at_cap: AtCap,
     /// Path MTU in bytes; `None`: the MTU of the interface.
     pub mtu: Option<u16>,
     /// Line rate in bit/s, for the advice of `--check` only.
     pub rate: Option<u64>,
-    /// Whether it starts administratively up.
+    /// True if it starts administratively up.
     pub up: bool,
-    /// Whether a NAT lies between the ends: answers arrive at the port from which we send. Never with
+    /// True if a NAT lies between the ends: answers arrive at the port from which we send. Never with
     /// [`SourcePort::Entropy`].
     pub nat: bool,
 }
 
-/// What a path is for, in a word.
+/// The purpose of a path, in a word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Priority {
     /// It carries data.
@@ -315,7 +315,7 @@ impl Priority {
     }
 }
 
-/// How much a path may carry.
+/// The cap of a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cap {
     /// Bytes of outer IP packets.
@@ -330,7 +330,7 @@ impl std::fmt::Display for Cap {
     }
 }
 
-/// What is at the other end of a connection, as far as it or its paths have other defaults.
+/// The kind of peer of a connection, as far as defaults of the connection or its paths depend on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum OtherEnd {
     /// Whatever speaks GRE in UDP.
@@ -403,7 +403,7 @@ pub const fn usual_ecn(mapping: Mapping) -> Ecn {
     }
 }
 
-/// Whether the data of a connection is sealed that does not say so: with a session it is. `None` without: then there are no keys for it.
+/// Returns the default sealing of a connection: with a session its data is sealed. `None` without a session: then there are no keys.
 #[must_use]
 pub(super) fn usual_seal(other_end: OtherEnd) -> Option<Seal> {
     match other_end {
@@ -418,7 +418,7 @@ impl Connection {
         [&self.prompt, &self.protected, &self.unprotected].iter().all(|it| it.is_empty())
     }
 
-    /// What is at the other end.
+    /// Returns what is at the other end.
     pub(super) fn other_end(&self) -> OtherEnd {
         match (&self.peer, &self.compat) {
             (Some(_), _) => OtherEnd::Session,
@@ -432,12 +432,12 @@ impl Connection {
         self.paths.iter().find(|path| path.name == name)
     }
 
-    /// Whether its packets carry sequence numbers: flow-mapped ones never do, so that no flow waits for another.
+    /// True if its packets carry sequence numbers: flow-mapped ones never do, so that no flow waits for another.
     pub fn sends_sequence(&self) -> bool {
         self.sequence && self.mapping != Mapping::Flow
     }
 
-    /// Whether a server is asked to create it at the other end.
+    /// True if a server is asked to create it at the other end.
     pub fn is_created_on_demand(&self) -> bool {
         self.peer.as_ref().is_some_and(|peer| peer.create)
     }
@@ -450,7 +450,7 @@ impl Connection {
         }
     }
 
-    /// The same if nothing is sealed.
+    /// Returns the bytes that the tunnel adds to an inner packet on this path if nothing is sealed.
     pub(super) fn plain_overhead(&self, path: &Path) -> u16 {
         // The server assigns a key.
         let key = self.key.is_some() || self.is_created_on_demand();

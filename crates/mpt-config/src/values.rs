@@ -12,12 +12,12 @@ use mpt_wire::ip::protocol;
 
 use super::types::{Cap, PortRange, SourcePort};
 
-/// What is wrong with a value.
+/// The fault of a value.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Fault {
-    /// What it is not, to stand after the value: "is not a port".
+    /// The fault, as a text after the value: "is not a port".
     pub(super) fault: String,
-    /// What to write, where that follows from the value; else whoever asked for the value knows.
+    /// A correct value, where it follows from the wrong one; otherwise the caller knows one.
     pub(super) instead: Option<String>,
 }
 

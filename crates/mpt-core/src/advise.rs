@@ -138,7 +138,7 @@ pub fn advise(paths: &[Path]) -> Result<Advice, AdviceError> {
     })
 }
 
-/// What one TCP flow will carry over these paths with their [`weights`], a receive window of `window`
+/// Returns what one TCP flow will carry over these paths with their [`weights`], a receive window of `window`
 /// packets and a maximum delay that is not shorter than the [`spread`], in bits per second of payload:
 /// without loss, and once its transient is over. Late packets are dropped; where they are delivered,
 /// TCP may get used to them and carry more. 0 without paths.
@@ -148,7 +148,7 @@ pub fn throughput(paths: &[Path], window: u16) -> f64 {
     capacity(paths) * Model::FITTED.share_of_paths(span, spacing, f64::from(window))
 }
 
-/// What the paths carry of TCP payload, in bits per second.
+/// Returns what the paths carry of TCP payload, in bits per second.
 #[must_use]
 pub fn capacity(paths: &[Path]) -> f64 {
     packet_rate(paths) * PAYLOAD * 8.0

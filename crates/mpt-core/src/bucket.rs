@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 /// passes. It takes 16 bytes and no timer.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Bucket {
-    /// When the bucket will be full again; `None` while it was never used.
+    /// The time at which the bucket will be full again; `None` while it was never used.
     full_at: Option<Instant>,
 }
 

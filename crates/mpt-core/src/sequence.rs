@@ -18,7 +18,7 @@ impl Sequence {
         Self(self.0.wrapping_add(1))
     }
 
-    /// How far this number is ahead of `other`, negative when it is behind. At a distance of exactly 2^31, where RFC 1982 (section 3.2) leaves the
+    /// Returns how far this number is ahead of `other`, negative when it is behind. At a distance of exactly 2^31, where RFC 1982 (section 3.2) leaves the
     /// order undefined, the result is `i32::MIN` both ways.
     #[inline]
     #[must_use]
@@ -26,14 +26,14 @@ impl Sequence {
         self.0.wrapping_sub(other.0).cast_signed()
     }
 
-    /// Whether this number is greater than `other` in the sense of RFC 1982, section 3.2. False both ways where the order is undefined.
+    /// True if this number is greater than `other` in the sense of RFC 1982, section 3.2. False both ways where the order is undefined.
     #[inline]
     #[must_use]
     pub const fn is_after(self, other: Self) -> bool {
         self.ahead_of(other) > 0
     }
 
-    /// Whether this number is less than `other`. False both ways where the order is undefined.
+    /// True if this number is less than `other`. False both ways where the order is undefined.
     #[inline]
     #[must_use]
     pub const fn is_before(self, other: Self) -> bool {

@@ -20,11 +20,11 @@ use crate::poll::POLL;
 use crate::process::Process;
 use crate::topology::{End, Host, Topology};
 
-/// How long a daemon may take until its paths are up.
+/// The longest time that a daemon may take until its paths are up.
 const START: Duration = Duration::from_secs(10);
-/// How long it may take to remove what it made.
+/// The longest time that it may take to remove what it made.
 const STOP: Duration = Duration::from_secs(5);
-/// How long it may take to answer on its control socket while it is busy.
+/// The longest time that it may take to answer on its control socket while it is busy.
 const ANSWER: Duration = Duration::from_secs(5);
 
 /// How a tunnel differs from the daemon's defaults.
@@ -66,7 +66,7 @@ pub(crate) enum Data {
 }
 
 impl Data {
-    /// What the daemons say of it.
+    /// Returns what the daemons say of it.
     fn state(self) -> DataState {
         match self {
             Self::Plain => DataState::Plain,

@@ -24,7 +24,7 @@ pub(crate) struct Filled {
 ///
 /// # Errors
 ///
-/// When the file cannot be read or written, or when a marker has no counterpart: then nothing is written.
+/// Fails when the file cannot be read or written, or when a marker has no counterpart: then nothing is written.
 pub(crate) fn fill(file: &Path, tables: impl Fn(&str) -> Option<String>) -> Result<Filled> {
     let text =
         fs::read_to_string(file).with_context(|| format!("cannot read {}", file.display()))?;

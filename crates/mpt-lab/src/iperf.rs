@@ -196,7 +196,7 @@ fn parse(json: &str) -> Result<Transfer> {
     Ok(Transfer { bytes: sum.bytes, seconds: sum.seconds, retransmits, packets: 0, lost: 0 })
 }
 
-/// Whether a TCP socket listens on `port` in the network namespace of process `pid`. Asking the
+/// True if a TCP socket listens on `port` in the network namespace of process `pid`. Asking the
 /// kernel leaves the server alone, which a trial connection would not.
 pub(crate) fn listens(pid: u32, port: u16) -> bool {
     let Ok(process) = i32::try_from(pid)

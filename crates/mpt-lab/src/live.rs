@@ -39,7 +39,7 @@ pub(crate) fn run(rate: u32, program: &Path, interrupt: &Interrupt) -> Result<()
     tunnel.stop()
 }
 
-/// What to type in another terminal.
+/// Returns what to type in another terminal.
 fn how_to_look(program: &Path, socket: &Path) -> String {
     let mpt = program.with_file_name("mpt");
     let (mpt, socket, name) = (mpt.display(), socket.display(), Tunnel::NAME);

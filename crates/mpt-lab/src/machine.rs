@@ -81,7 +81,7 @@ fn first_line(command: &mut Command) -> String {
     String::from_utf8_lossy(&output).lines().next().unwrap_or_default().trim().to_owned()
 }
 
-/// How many processors the machine has, and their model.
+/// Returns how many processors the machine has, and their model.
 pub(crate) fn processors() -> (usize, String) {
     CpuInfo::current().map_or_else(|_| (1, ARCH.to_owned()), |info| model(&info))
 }

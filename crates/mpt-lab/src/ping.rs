@@ -71,7 +71,7 @@ fn parse(output: &str) -> RoundTrips {
 pub(crate) struct Reply {
     /// Number of its request, from 1.
     pub(crate) number: u32,
-    /// When it came, where `ping` was asked to tell (`-D`).
+    /// The time at which it came, where `ping` was asked to tell (`-D`).
     pub(crate) at: Option<Moment>,
     /// Milliseconds since its request.
     pub(crate) time: f64,

@@ -50,7 +50,7 @@ impl Talking {
         self.process.id()
     }
 
-    /// How it ended; `None` while it runs.
+    /// Returns how it ended; `None` while it runs.
     pub(crate) fn ended(&mut self) -> Result<Option<ExitStatus>> {
         self.process.ended()
     }
@@ -88,7 +88,7 @@ impl Process {
         self.0.id()
     }
 
-    /// How it ended; `None` while it runs.
+    /// Returns how it ended; `None` while it runs.
     pub(crate) fn ended(&mut self) -> Result<Option<ExitStatus>> {
         self.0.try_wait().context("cannot wait for a process")
     }

@@ -18,7 +18,7 @@ pub(crate) struct Record {
     pub(crate) command: String,
     /// The machine before the measurement.
     pub(crate) machine: Facts,
-    /// How often everything was measured.
+    /// The number of times everything was measured.
     pub(crate) rounds: u32,
     /// How long one measurement takes, such as `TCP for 5 s`.
     pub(crate) extent: String,

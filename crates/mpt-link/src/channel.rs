@@ -12,17 +12,17 @@ use crate::time::nanoseconds;
 use crate::transmitter::Transmitter;
 use crate::{ByteCount, Change, Medium, Params};
 
-/// What becomes of a packet.
+/// The outcome for a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[must_use]
 pub enum Outcome {
     /// It arrives.
     Arrives {
-        /// When.
+        /// Time of arrival.
         at: Instant,
-        /// When it arrives once more, if it does; never before `at` where order is kept.
+        /// The time at which it arrives once more, if it does; never before `at` where order is kept.
         copy: Option<Instant>,
-        /// Whether it is marked "congestion experienced".
+        /// True if it is marked "congestion experienced".
         marked: bool,
     },
     /// It is lost on the wire.
@@ -41,7 +41,7 @@ pub struct Tally {
     pub bytes: u64,
 }
 
-/// What has become of all packets. Every packet offered is refused, lost or arrives.
+/// The outcomes of all packets. Every packet offered is refused, lost or arrives.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Counters {
@@ -58,7 +58,7 @@ pub struct Counters {
     pub marked: Tally,
 }
 
-/// Whether a packet can be marked "congestion experienced" (RFC 3168: ECN-capable transport).
+/// The ability of a packet to be marked "congestion experienced" (RFC 3168: ECN-capable transport).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Capable {
     /// It cannot: congestion drops it.
@@ -140,18 +140,18 @@ impl Channel {
         self.send_capable_from(now, size, 0, Capable::No)
     }
 
-    /// The same for a packet that may be one that can be marked ([`Params::mark_above`]).
+    /// Sends a packet that may be one that can be marked ([`Params::mark_above`]), like [`Self::send`].
     pub fn send_capable(&mut self, now: Instant, size: ByteCount, capable: Capable) -> Outcome {
         self.send_capable_from(now, size, 0, capable)
     }
 
-    /// The same for a packet of one of the stations that share the channel. They matter to a shared medium only
+    /// Sends a packet of one of the stations that share the channel, like [`Self::send`]. They matter to a shared medium only
     /// ([`Channel::shared`]); queue and transmitter are one for all of them, first come, first served.
     pub fn send_from(&mut self, now: Instant, size: ByteCount, station: u32) -> Outcome {
         self.send_capable_from(now, size, station, Capable::No)
     }
 
-    /// The same for a packet of one of the stations that may be one that can be marked.
+    /// Sends a packet of one of the stations, which may be one that can be marked.
     pub fn send_capable_from(
         &mut self,
         now: Instant,
@@ -215,7 +215,7 @@ impl Channel {
         Outcome::Arrives { at, copy, marked }
     }
 
-    /// When the transmitter has done all that was sent.
+    /// Returns the time at which the transmitter has done all that was sent.
     pub fn free_at(&self) -> Instant {
         self.start + Duration::from_nanos(self.transmitter.start(0))
     }
@@ -227,12 +227,12 @@ impl Channel {
         Tally { packets: packets as u64, bytes }
     }
 
-    /// What the link is like: its queue as of the last packet that came, the rest as of the last transmission.
+    /// Returns what the link is like: its queue as of the last packet that came, the rest as of the last transmission.
     pub fn params(&self) -> &Params {
         &self.params
     }
 
-    /// What has become of all packets.
+    /// Returns what has become of all packets.
     pub fn counters(&self) -> &Counters {
         &self.counters
     }
@@ -251,7 +251,7 @@ impl Channel {
     }
 }
 
-/// When what is transmitted at `time` leaves a link with slots of this length; at once where they have none.
+/// Returns the time at which what is transmitted at `time` leaves a link with slots of this length; at once where they have none.
 fn end_of_slot(time: u64, slot: u64) -> u64 {
     if slot == 0 { time } else { time.div_ceil(slot).saturating_mul(slot) }
 }

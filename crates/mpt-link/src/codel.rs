@@ -12,17 +12,17 @@ pub(crate) struct Times {
 /// The state of one queue (RFC 8289, section 5.3).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Codel {
-    /// When the wait will have been above the target for an interval; `None` while it is below.
+    /// The time at which the wait will have been above the target for an interval; `None` while it is below.
     first_above: Option<u64>,
     dropping: bool,
-    /// When the next packet is dropped, while packets are.
+    /// The time at which the next packet is dropped, while packets are dropped.
     drop_next: u64,
     /// Packets dropped since packets are, and when that began the last time.
     count: u32,
     last_count: u32,
 }
 
-/// What becomes of a packet that leaves the queue.
+/// The outcome for a packet that leaves the queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Verdict {
     /// It is sent.
@@ -69,7 +69,7 @@ impl Codel {
         self.dropping = false;
     }
 
-    /// Whether the wait has been above the target for an interval.
+    /// True if the wait has been above the target for an interval.
     fn stands(&mut self, now: u64, waited: u64, rest_is_small: bool, times: Times) -> bool {
         if waited < times.target || rest_is_small {
             self.first_above = None;

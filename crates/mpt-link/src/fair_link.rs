@@ -13,7 +13,7 @@ use crate::{
 pub struct FairLink<P> {
     queue: FqCodel<P>,
     wire: Link<Arrival<P>>,
-    /// When the latest packet came.
+    /// The time at which the latest packet came.
     latest: Instant,
     lost: Vec<P>,
     offered: Tally,
@@ -25,7 +25,7 @@ pub struct FairLink<P> {
 pub struct Arrival<P> {
     /// The packet.
     pub packet: P,
-    /// Whether it is marked "congestion experienced".
+    /// True if it is marked "congestion experienced".
     pub marked: bool,
 }
 
@@ -67,14 +67,14 @@ impl<P: Clone> FairLink<P> {
         self.poll_stamped(now).map(|(_, arrival)| arrival)
     }
 
-    /// The same, and when it arrived.
+    /// Returns the next packet that has arrived, with its time of arrival.
     pub fn poll_stamped(&mut self, now: Instant) -> Option<(Instant, Arrival<P>)> {
         self.serve(now);
         let at = self.wire.next_timeout()?;
         self.wire.poll(now).map(|arrival| (at, arrival))
     }
 
-    /// When [`Self::poll`] is to be called next: a packet arrives, or the next transmission begins.
+    /// Returns the time at which [`Self::poll`] is to be called next: a packet arrives, or the next transmission begins.
     pub fn next_timeout(&self) -> Option<Instant> {
         let begins = (self.queue.waiting().packets > 0).then(|| self.begins());
         begins.into_iter().chain(self.wire.next_timeout()).min()
@@ -98,18 +98,18 @@ impl<P: Clone> FairLink<P> {
         self.queue.waiting()
     }
 
-    /// What the wire is like.
+    /// Returns what the wire is like.
     pub fn channel(&self) -> &Channel {
         self.wire.channel()
     }
 
-    /// What has become of all packets. Those that the queue has dropped are counted as it having been full.
+    /// Returns what has become of all packets. Those that the queue has dropped are counted as it having been full.
     pub fn counters(&self) -> Counters {
         let Self { offered, marked, .. } = *self;
         Counters { offered, queue_full: self.queue.dropped(), marked, ..*self.wire.counters() }
     }
 
-    /// When the next transmission can begin.
+    /// Returns the time at which the next transmission can begin.
     fn begins(&self) -> Instant {
         self.wire.channel().free_at().max(self.latest)
     }

@@ -8,7 +8,7 @@ use crate::codel::{Codel, Times, Verdict};
 use crate::time::nanoseconds;
 use crate::{ByteCount, Tally};
 
-/// How a [`FqCodel`] works. The defaults are those of RFC 8290, section 5.2.
+/// The parameters of a [`FqCodel`]. The defaults are those of RFC 8290, section 5.2.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FqCodelConfig {
     /// Into how many queues flows are hashed.
@@ -21,7 +21,7 @@ pub struct FqCodelConfig {
     pub interval: Duration,
     /// Packets in all queues.
     pub limit: usize,
-    /// Whether packets that can be marked are marked instead of dropped.
+    /// True if packets that can be marked are marked instead of dropped.
     pub ecn: bool,
 }
 
@@ -61,7 +61,7 @@ pub struct Dequeued<P> {
     pub packet: P,
     /// Its size on the wire.
     pub size: ByteCount,
-    /// Whether it is marked "congestion experienced".
+    /// True if it is marked "congestion experienced".
     pub marked: bool,
 }
 
@@ -79,7 +79,7 @@ struct Entry<P> {
     packet: P,
     size: u64,
     capable: Capable,
-    /// When it came, in nanoseconds since the start.
+    /// Time of arrival, in nanoseconds since the start.
     came: u64,
 }
 

@@ -9,9 +9,9 @@ use crate::random::Stream;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Jitter {
-    /// How it is distributed.
+    /// Its distribution.
     pub distribution: Distribution,
-    /// When it changes.
+    /// The times at which it changes.
     pub redraw: Redraw,
 }
 
@@ -31,7 +31,7 @@ pub enum Distribution {
     },
 }
 
-/// When a random quantity changes.
+/// The times at which a random quantity changes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Redraw {

@@ -62,7 +62,7 @@ impl<P> Link<P> {
         self.in_flight.pop().map(|next| next.packet)
     }
 
-    /// When the next packet arrives.
+    /// Returns the time at which the next packet arrives.
     pub fn next_timeout(&self) -> Option<Instant> {
         self.in_flight.peek().map(|next| next.arrival)
     }
@@ -87,7 +87,7 @@ impl<P> Link<P> {
         self.channel.waiting(now)
     }
 
-    /// What has become of all packets.
+    /// Returns what has become of all packets.
     pub fn counters(&self) -> &Counters {
         self.channel.counters()
     }

@@ -67,7 +67,7 @@ pub(crate) struct LossProcess {
 }
 
 impl LossProcess {
-    /// Whether the next packet is lost; `loss` and `transition` are drawn uniformly from [0, 1).
+    /// True if the next packet is lost; `loss` and `transition` are drawn uniformly from [0, 1).
     pub(crate) fn next(&mut self, model: &Loss, loss: f64, transition: f64) -> bool {
         match *model {
             Loss::None => {

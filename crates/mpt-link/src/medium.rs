@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::time::nanoseconds;
 
-/// What access to a shared medium costs. Nothing is transmitted in that time: spaces between frames, back-off, preamble
+/// The cost of access to a shared medium. Nothing is transmitted in that time: spaces between frames, back-off, preamble
 /// (in IEEE 802.11: AIFS, contention window, PLCP; a burst is a transmission opportunity or an aggregate).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
@@ -12,17 +12,17 @@ pub struct Medium {
     /// Paid before the first packet of a burst. A burst ends when another station transmits, when the medium falls idle,
     /// and when it has taken [`Medium::burst`].
     pub access: Duration,
-    /// How long a burst may go on: no packet of it begins later than that after the first. 0 is one packet.
+    /// The longest time of a burst: no packet of it begins later than that after the first. 0 is one packet.
     pub burst: Duration,
 }
 
-/// Who has the medium.
+/// The station that has the medium.
 #[derive(Clone, Debug)]
 pub(crate) struct Access {
     medium: Medium,
     /// The station of the present burst, and when its first packet began, in nanoseconds.
     burst: Option<(u32, u64)>,
-    /// When the last packet has been transmitted.
+    /// The time at which the last packet has been transmitted.
     busy_until: u64,
 }
 

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::{Bitrate, Jitter, Loss, Probability, QueueLimit};
 
-/// What a link is like at one time. The default is a perfect link: no limit, no delay, no loss.
+/// The parameters of a link at one time. The default is a perfect link: no limit, no delay, no loss.
 ///
 /// The queue limit is that of the moment the packet comes; the rate is that of each moment of its transmission, also
 /// where it changes in the middle; everything else is that of the moment its transmission begins.
@@ -13,7 +13,7 @@ use crate::{Bitrate, Jitter, Loss, Probability, QueueLimit};
 pub struct Params {
     /// Rate of the transmitter; `None` is no limit, then nothing ever waits.
     pub rate: Option<Bitrate>,
-    /// What may wait for the transmitter.
+    /// Limit of the queue for the transmitter.
     pub queue: QueueLimit,
     /// The wait for the transmitter above which a packet is marked "congestion experienced" (RFC 3168), or dropped if
     /// it has no such mark; `None` for a queue that marks nothing.
@@ -27,7 +27,7 @@ pub struct Params {
     pub delay: Duration,
     /// Random part of the delay. The sum is never below 0.
     pub jitter: Option<Jitter>,
-    /// Whether packets arrive in the order in which they were sent, whatever delay and jitter say: one that would
+    /// True if packets arrive in the order in which they were sent, whatever delay and jitter say: one that would
     /// overtake another arrives with it instead, right behind it.
     pub keep_order: bool,
     /// Random loss on the wire.

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use crate::ByteCount;
 
-/// How much may wait for the transmitter, the packet in transmission not counted. A packet that finds the transmitter
+/// The most that may wait for the transmitter, the packet in transmission not counted. A packet that finds the transmitter
 /// free is always taken.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
@@ -17,7 +17,7 @@ pub enum QueueLimit {
     Packets(usize),
     /// At most this much.
     Bytes(ByteCount),
-    /// What has to wait for at most this long (`tbf`'s `latency`).
+    /// Packets that have to wait for at most this long (`tbf`'s `latency`).
     Time(Duration),
 }
 

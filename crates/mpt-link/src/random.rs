@@ -24,7 +24,7 @@ impl Stream {
         [self.unit(), self.unit()]
     }
 
-    /// What [`Stream::pair`] would give after `index` calls of it, without making them.
+    /// Returns what [`Stream::pair`] would give after `index` calls of it, without making them.
     pub(crate) fn pair_at(&self, index: u64) -> [f64; 2] {
         let mut ahead = self.clone();
         ahead.0.advance(u128::from(index) * 2);
@@ -32,7 +32,7 @@ impl Stream {
     }
 }
 
-/// What one packet may need, drawn whether needed or not: packet n gets the same numbers whatever the link is
+/// The random numbers that one packet may need, drawn whether needed or not: packet n gets the same numbers whatever the link is
 /// configured to do with them, and whatever became of the packets before it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Draws {

@@ -51,7 +51,7 @@ impl Schedule {
         self.changes.insert(index, (at, change));
     }
 
-    /// When the next change is due.
+    /// Returns the time at which the next change is due.
     pub(crate) fn next(&self) -> Option<u64> {
         self.changes.front().map(|&(at, _)| at)
     }

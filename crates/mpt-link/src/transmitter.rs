@@ -14,7 +14,7 @@ pub(crate) struct Transmitter {
 }
 
 impl Transmitter {
-    /// When the transmission of a packet that comes at `now` begins.
+    /// Returns the time at which the transmission of a packet that comes at `now` begins.
     pub(crate) fn start(&self, now: u64) -> u64 {
         self.free.max(now)
     }

@@ -85,7 +85,7 @@ impl Probability {
         self.0
     }
 
-    /// Whether an event of this probability happens, given a number drawn uniformly from [0, 1).
+    /// True if an event of this probability happens, given a number drawn uniformly from [0, 1).
     pub(crate) fn happens(self, drawn: f64) -> bool {
         drawn < self.0
     }

@@ -22,7 +22,7 @@ impl Lock {
 ///
 /// # Errors
 ///
-/// When the system refuses.
+/// Fails when the system refuses.
 pub fn lock(file: File) -> io::Result<Option<Lock>> {
     match Flock::lock(file, FlockArg::LockExclusiveNonblock) {
         Ok(locked) => Ok(Some(Lock(locked))),

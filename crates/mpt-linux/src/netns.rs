@@ -112,7 +112,7 @@ impl Namespace {
         Ok(Self { name: "current".to_owned(), file, mount: None })
     }
 
-    /// Whether the calling thread is in it; `false` where the system does not tell.
+    /// True if the calling thread is in it; `false` where the system does not tell.
     pub fn is_current(&self) -> bool {
         let identity = |metadata: fs::Metadata| (metadata.dev(), metadata.ino());
         match (self.file.metadata(), fs::metadata(OWN)) {
@@ -126,7 +126,7 @@ impl Namespace {
         &self.name
     }
 
-    /// Whether `ip netns exec NAME` finds it.
+    /// True if `ip netns exec NAME` finds it.
     pub fn is_mounted(&self) -> bool {
         self.mount.is_some()
     }
@@ -350,7 +350,7 @@ fn forbidden(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem)
 }
 
-/// Whether user 0 here is user 0 of the host, which has no excuse for an unwritable `/run/netns`.
+/// True if user 0 here is user 0 of the host, which has no excuse for an unwritable `/run/netns`.
 fn is_root_of_the_host() -> bool {
     geteuid().is_root()
         && fs::read_to_string("/proc/self/uid_map")

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-/// How strictly the kernel looks at the source of IPv4 packets that come in by `interface` (`rp_filter`, RFC 3704): 0 not at all, 1 strictly (the answer would have to leave by the same interface),
+/// Returns how strictly the kernel looks at the source of IPv4 packets that come in by `interface` (`rp_filter`, RFC 3704): 0 not at all, 1 strictly (the answer would have to leave by the same interface),
 /// 2 loosely (there has to be some route). `None` where the system does not tell, or there is no such interface.
 #[must_use]
 pub fn reverse_path_filter(interface: &str) -> Option<u8> {

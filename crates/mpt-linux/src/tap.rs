@@ -31,7 +31,7 @@ impl Tap {
     ///
     /// # Errors
     ///
-    /// When the name is none or taken, or the kernel refuses.
+    /// Fails when the name is none or taken, or the kernel refuses.
     pub fn create(name: &str, plain: bool) -> Result<Self, TunError> {
         let file = tun::create(&Driver::direct(), name, libc::IFF_TAP)?;
         let none = Offloads { tso: false, uso: false };
@@ -72,7 +72,7 @@ impl Tap {
     ///
     /// # Errors
     ///
-    /// When the device is down, or the header contradicts the frame.
+    /// Fails when the device is down, or the header contradicts the frame.
     #[inline]
     pub fn write(&self, pieces: &[IoSlice<'_>]) -> io::Result<usize> {
         (&self.file).write_vectored(pieces)

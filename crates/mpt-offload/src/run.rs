@@ -15,7 +15,7 @@ impl Segmenter {
     ///
     /// # Panics
     ///
-    /// When `segments` is empty or ends beyond [`Self::count`], `header` is too short, or `packet` is another one.
+    /// Panics when `segments` is empty or ends beyond [`Self::count`], `header` is too short, or `packet` is another one.
     pub fn run(
         &self,
         vnet: &VnetHeader,

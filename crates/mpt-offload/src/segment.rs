@@ -7,7 +7,7 @@ use mpt_wire::checksum::Sum;
 use crate::header::{Transport, field, read_u16, read_u32, tcp_flag, write_u16, write_u32};
 use crate::vnet::{self, Malformed, VnetHeader};
 
-/// What each packet of a super-packet looks like.
+/// The form of each packet of a super-packet.
 ///
 /// Made once per packet read from TUN; holds no reference to it, so that the packet can be looked at and sent in between.
 /// A packet that is none (the usual small one) is the case of one segment without a header of its own.
@@ -196,7 +196,7 @@ impl Segmenter {
     ///
     /// # Panics
     ///
-    /// When `index` is not below [`Self::count`], `header` is too short, or `packet` is another one.
+    /// Panics when `index` is not below [`Self::count`], `header` is too short, or `packet` is another one.
     pub fn segment(&self, packet: &[u8], index: u16, header: &mut [u8]) -> Range<usize> {
         assert!(
             index < self.count && packet.len() == self.len as usize,

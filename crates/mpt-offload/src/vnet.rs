@@ -29,7 +29,7 @@ pub const GSO_UDP_L4: u8 = 5;
 /// Or'ed to a TCP type: CWR is set and belongs to the first segment only.
 pub const GSO_ECN: u8 = 0x80;
 
-/// What the kernel says about a packet read from a TUN device, or is told about one written.
+/// The description of a packet that is read from or written to a TUN device.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct VnetHeader {
     /// [`NEEDS_CSUM`], [`DATA_VALID`] or 0.
@@ -98,12 +98,12 @@ impl VnetHeader {
         bytes
     }
 
-    /// Whether the packet is a super-packet.
+    /// True if the packet is a super-packet.
     pub fn is_gso(&self) -> bool {
         self.gso_type & !GSO_ECN != GSO_NONE
     }
 
-    /// Whether the packet's checksum is incomplete.
+    /// True if the packet's checksum is incomplete.
     pub fn needs_checksum(&self) -> bool {
         self.flags & NEEDS_CSUM != 0
     }

@@ -9,7 +9,7 @@ use crate::{STYLE, number};
 
 /// Width and height of a chart that stands alone, in the units of its `viewBox`.
 const ALONE: (f64, f64) = (760.0, 340.0);
-/// The same of one among several.
+/// Width and height of a chart among several, in the units of its `viewBox`.
 const PANEL: (f64, f64) = (400.0, 250.0);
 /// Room for labels around the plot: left, right, top, bottom.
 const MARGIN: (f64, f64, f64, f64) = (52.0, 14.0, 12.0, 44.0);
@@ -67,7 +67,7 @@ pub struct Line {
     pub label: String,
     /// Published, not measured here.
     pub printed: bool,
-    /// Whether there is something between two points.
+    /// True if there is something between two points.
     pub joined: bool,
     /// `None` is a gap.
     pub points: Vec<Option<Point>>,
@@ -113,7 +113,7 @@ impl Frame {
 }
 
 impl Chart {
-    /// Whether there is anything to see.
+    /// True if there is anything to see.
     pub fn is_empty(&self) -> bool {
         !self.lines.iter().any(|line| line.points.iter().any(Option::is_some))
     }

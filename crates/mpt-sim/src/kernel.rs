@@ -54,7 +54,7 @@ impl<E: Event> Events<E> {
         Some(event)
     }
 
-    /// When the next event comes.
+    /// Returns the time at which the next event comes.
     pub fn next_time(&self) -> Option<Time> {
         self.heap.peek().map(|next| next.at)
     }

@@ -81,7 +81,7 @@ impl Network {
         (at, copy)
     }
 
-    /// The same for a packet that may be one that can be marked, and whether it is.
+    /// Sends a packet that may be one that can be marked, and tells if it is marked.
     pub fn send_capable(
         &mut self,
         now: Time,
@@ -98,7 +98,7 @@ impl Network {
         }
     }
 
-    /// What has become of all packets of a link.
+    /// Returns what has become of all packets of a link.
     pub fn counters(&self, link: LinkId) -> &Counters {
         self.channels[link.0].counters()
     }
@@ -109,7 +109,7 @@ impl Network {
         self.channels[link.0].waiting(instant).packets
     }
 
-    /// How long what waits for the transmitter of a link takes at its present rate.
+    /// Returns how long what waits for the transmitter of a link takes at its present rate.
     pub fn backlog(&mut self, now: Time, link: LinkId) -> Duration {
         let instant = self.instant(now);
         let channel = &mut self.channels[link.0];
@@ -126,7 +126,7 @@ impl Network {
         self.channels[link.0].change(instant, change);
     }
 
-    /// The same moment for those who count from an [`Instant`], as the links do.
+    /// Returns the moment as an [`Instant`], by which the links count.
     pub fn instant(&self, time: Time) -> Instant {
         self.epoch + time.as_duration()
     }
@@ -147,7 +147,7 @@ impl Network {
     }
 }
 
-/// How long so many bytes take to be transmitted.
+/// Returns how long so many bytes take to be transmitted.
 pub(crate) fn transmission(bytes: u64, rate: Option<Bitrate>) -> Duration {
     rate.map_or(Duration::ZERO, |rate| {
         Duration::from_secs_f64(bytes as f64 * 8.0 / rate.bits_per_second() as f64)

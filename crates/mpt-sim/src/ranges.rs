@@ -58,7 +58,7 @@ impl Ranges {
         self.count = 0;
     }
 
-    /// Whether a number is in it.
+    /// True if a number is in it.
     pub fn contains(&self, number: u64) -> bool {
         self.run_of(number).is_some()
     }
@@ -79,7 +79,7 @@ impl Ranges {
         &self.runs
     }
 
-    /// How many numbers are in it.
+    /// Returns how many numbers are in it.
     pub fn count(&self) -> u64 {
         self.count
     }

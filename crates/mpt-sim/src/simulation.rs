@@ -40,7 +40,7 @@ pub trait Sender {
     fn next_timeout(&self) -> Option<Time>;
     /// Packets of application data that it has to deliver in all; `None` for endless.
     fn total(&self) -> Option<u64>;
-    /// Whether it has given up: nothing will come of it any more.
+    /// True if it has given up: nothing will come of it any more.
     fn is_dead(&self) -> bool {
         false
     }
@@ -79,11 +79,11 @@ pub struct Flow<S, R> {
     pub sender: S,
     /// Its receiver.
     pub receiver: R,
-    /// When the last packet of its data was delivered.
+    /// The time at which the last packet of its data was delivered.
     pub finished: Option<Time>,
     routes: Vec<Route>,
     start: Time,
-    /// When the timer event that is waited for comes.
+    /// The time at which the timer event that is waited for comes.
     wake: Time,
 }
 

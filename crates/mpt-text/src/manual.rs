@@ -24,7 +24,7 @@ pub enum Section {
 ///
 /// # Errors
 ///
-/// When a file or directory cannot be written.
+/// Fails when a file or directory cannot be written.
 pub fn write(mut program: Command, section: Section, directory: &Path) -> io::Result<()> {
     let name = program.get_name().to_owned();
     pages(program.clone(), section, directory)?;
@@ -40,7 +40,7 @@ pub fn write(mut program: Command, section: Section, directory: &Path) -> io::Re
 ///
 /// # Errors
 ///
-/// When a file or directory cannot be written.
+/// Fails when a file or directory cannot be written.
 pub fn pages(program: Command, section: Section, directory: &Path) -> io::Result<()> {
     let man = directory.join("man");
     fs::create_dir_all(&man)?;

@@ -19,7 +19,7 @@ pub enum Column {
     Number(String),
 }
 
-/// What tells the heading from the rows.
+/// The style that distinguishes the heading from the rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Look {
     /// Nothing; every line is indented by two spaces.

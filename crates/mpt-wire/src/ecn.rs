@@ -51,7 +51,7 @@ impl fmt::Display for Ecn {
     }
 }
 
-/// How the entrance of the tunnel treats ECN (RFC 6040 section 4.3).
+/// Treatment of ECN at the entrance of the tunnel (RFC 6040 section 4.3).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Mode {
     /// The outer field is a copy of the inner one. Only where the exit of the tunnel is known to

@@ -43,7 +43,7 @@ const VERSION: u16 = 0x0007;
 /// The offset of the checksum in a header that has one.
 const CHECKSUM_AT: usize = 4;
 
-/// What a packet carries: an EtherType (RFC 2784 section 2.4).
+/// The type of a payload: an EtherType (RFC 2784 section 2.4).
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Protocol(pub u16);
 
@@ -86,7 +86,7 @@ impl fmt::Debug for Protocol {
     }
 }
 
-/// Whether a payload is what the protocol type says: an IP packet of that version.
+/// True if a payload is what the protocol type says: an IP packet of that version.
 ///
 /// Only the version nibble is looked at; an empty payload and every other protocol match nothing.
 #[inline]
@@ -118,7 +118,7 @@ pub enum Error {
 /// The meaning of a GRE header. Whether a checksum is present is part of it, its value is not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Repr {
-    /// What the payload is.
+    /// Type of the payload.
     pub protocol: Protocol,
     /// A checksum over header and payload is present (C).
     pub checksum: bool,
@@ -273,7 +273,7 @@ impl<T: AsRef<[u8]>> Header<T> {
         header_len(self.flags())
     }
 
-    /// What the payload is.
+    /// Returns what the payload is.
     #[inline]
     pub fn protocol(&self) -> Protocol {
         Protocol(u16_at(self.bytes(), 2))
@@ -299,13 +299,13 @@ impl<T: AsRef<[u8]>> Header<T> {
         (self.flags() & SEQUENCE != 0).then(|| u32_at(self.bytes(), at))
     }
 
-    /// What follows the header.
+    /// Returns what follows the header.
     #[inline]
     pub fn payload(&self) -> &[u8] {
         from(self.bytes(), self.header_len())
     }
 
-    /// Whether the whole buffer sums up to its checksum. Meaningless if there is none.
+    /// True if the whole buffer sums up to its checksum. Meaningless if there is none.
     #[inline]
     pub fn verify_checksum(&self) -> bool {
         let mut sum = Sum::new();

@@ -31,7 +31,7 @@ const MAX_LEN_V4: usize = ipv4::MIN_ACCEPTED_LEN;
 /// The longest ICMPv6 error: the minimum IPv6 MTU (RFC 4443 section 2.4 (c)), in bytes.
 const MAX_LEN_V6: usize = ipv6::MIN_MTU;
 
-/// What an ICMPv4 error has to quote at least: the IP header and 8 bytes (RFC 792).
+/// The payload that an ICMPv4 error has to quote at least: 8 bytes behind the IP header (RFC 792).
 const MIN_QUOTED_PAYLOAD: usize = 8;
 
 const V4_DESTINATION_UNREACHABLE: u8 = 3;
@@ -151,7 +151,7 @@ fn error_v6(
     Some(ipv6::HEADER_LEN + message_len)
 }
 
-/// Whether a packet is an ICMP error, which speaks about another packet: ICMPv4 "destination
+/// True if a packet is an ICMP error, which speaks about another packet: ICMPv4 "destination
 /// unreachable", "source quench", "redirect", "time exceeded" and "parameter problem" (RFC 1122
 /// section 3.2.2), ICMPv6 types below 128 (RFC 4443 section 2.1).
 ///
@@ -174,7 +174,7 @@ pub fn is_error(packet: &[u8], summary: &Summary) -> bool {
     }
 }
 
-/// Whether a packet is an ICMP error that reports a packet as not delivered: ICMPv4 "destination
+/// True if a packet is an ICMP error that reports a packet as not delivered: ICMPv4 "destination
 /// unreachable", "time exceeded" and "parameter problem" (RFC 792), ICMPv6 types 1 to 4 (RFC 4443
 /// section 3). A redirect and a "source quench" (deprecated by RFC 6633) do not.
 ///
@@ -201,7 +201,7 @@ pub const fn max_error_len(version: Version) -> usize {
     }
 }
 
-/// What an ICMP error says and about which packet.
+/// The content of an ICMP error and the packet that it is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Quoted<'a> {
     /// The packet the error is about. Its `total_len` is what it had before it was cut.

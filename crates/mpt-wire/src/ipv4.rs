@@ -166,7 +166,7 @@ impl<T: AsRef<[u8]>> Packet<T> {
         range(bytes, self.header_len()..self.total_len().clamp(self.header_len(), bytes.len()))
     }
 
-    /// Whether the header sums up to its checksum.
+    /// True if the header sums up to its checksum.
     #[inline]
     pub fn verify_checksum(&self) -> bool {
         let mut sum = Sum::new();

@@ -123,7 +123,7 @@ impl<T: AsRef<[u8]>> Packet<T> {
         array_at::<16>(self.bytes(), 24).into()
     }
 
-    /// What follows the fixed header, as far as it is there.
+    /// Returns what follows the fixed header, as far as it is there.
     #[inline]
     pub fn payload(&self) -> &[u8] {
         let bytes = self.bytes();

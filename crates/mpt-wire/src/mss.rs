@@ -5,7 +5,7 @@ use crate::checksum::update16;
 use crate::ip::{Summary, protocol};
 use crate::tcp::{self, Flags, Packet, option};
 
-/// What the checksum field of a TCP segment holds.
+/// The content of the checksum field of a TCP segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ChecksumState {
     /// The checksum of the segment; it has to follow every change.

@@ -74,13 +74,13 @@ impl Flags {
 
     const ALL: u16 = 0x1ff;
 
-    /// Whether all of `flags` are set.
+    /// True if all of `flags` are set.
     #[inline]
     pub const fn contains(self, flags: Flags) -> bool {
         self.0 & flags.0 == flags.0
     }
 
-    /// Whether any of `flags` is set.
+    /// True if any of `flags` is set.
     #[inline]
     pub const fn intersects(self, flags: Flags) -> bool {
         self.0 & flags.0 != 0
@@ -211,7 +211,7 @@ impl<T: AsRef<[u8]>> Packet<T> {
         from(self.bytes(), self.header_len())
     }
 
-    /// Whether the segment sums up to its checksum, given the sum of the pseudo-header
+    /// True if the segment sums up to its checksum, given the sum of the pseudo-header
     /// ([`pseudo_header_v4`](crate::checksum::pseudo_header_v4)).
     #[inline]
     pub fn verify_checksum(&self, pseudo_header: Sum) -> bool {
@@ -299,7 +299,7 @@ impl<T: AsRef<[u8]> + AsMut<[u8]>> Packet<T> {
 pub struct TcpOption<'a> {
     /// The kind, such as [`option::MAXIMUM_SEGMENT_SIZE`].
     pub kind: u8,
-    /// What follows kind and length.
+    /// The bytes behind kind and length.
     pub data: &'a [u8],
     /// The offset of `data` in the options, in bytes.
     pub offset: usize,

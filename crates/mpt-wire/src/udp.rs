@@ -63,7 +63,7 @@ impl<T: AsRef<[u8]>> Packet<T> {
         u16_at(self.bytes(), 4)
     }
 
-    /// Whether there is no payload.
+    /// True if there is no payload.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.payload().is_empty()
@@ -81,7 +81,7 @@ impl<T: AsRef<[u8]>> Packet<T> {
         from(self.datagram(), HEADER_LEN)
     }
 
-    /// Whether the datagram sums up to its checksum, given the sum of the pseudo-header
+    /// True if the datagram sums up to its checksum, given the sum of the pseudo-header
     /// ([`pseudo_header_v4`](crate::checksum::pseudo_header_v4)). A checksum of 0 is right over
     /// IPv4; over IPv6 it is for the caller to refuse (RFC 8200 section 8.1, RFC 6936).
     #[inline]

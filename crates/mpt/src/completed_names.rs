@@ -47,7 +47,7 @@ pub(crate) fn clients(current: &OsStr) -> Vec<CompletionCandidate> {
     matching(current, clients.clients.into_iter().map(|it| it.name))
 }
 
-/// Those that begin as what was typed, each once, in their order.
+/// Returns those that begin as what was typed, each once, in their order.
 fn matching(current: &OsStr, names: impl IntoIterator<Item = String>) -> Vec<CompletionCandidate> {
     let begun = current.to_string_lossy();
     let names: BTreeSet<String> =

@@ -21,7 +21,7 @@ impl fmt::Display for Text<'_> {
     }
 }
 
-/// What happened, without when.
+/// The event, without its time.
 pub(crate) struct Description<'a>(pub(crate) &'a EventKind);
 
 impl fmt::Display for Description<'_> {

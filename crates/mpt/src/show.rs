@@ -145,7 +145,7 @@ fn session(session: &Session) -> String {
     facts.join(", ")
 }
 
-/// How data is, in words.
+/// Returns how data is, in words.
 fn data_state(data: DataState) -> &'static str {
     match data {
         DataState::Plain => "data not sealed",
@@ -214,7 +214,7 @@ fn reorder(f: &mut fmt::Formatter<'_>, connection: &Connection) -> fmt::Result {
     line(f, "order", &order)
 }
 
-/// What waits for room on the paths.
+/// Returns what waits for room on the paths.
 fn queue(queue: &Queue) -> String {
     let mut facts = vec![match queue.packets {
         0 => "nothing waits".to_owned(),
@@ -232,7 +232,7 @@ fn queue(queue: &Queue) -> String {
     facts.join(", ")
 }
 
-/// What is learnt of a path.
+/// Returns what is learnt of a path.
 fn estimate(estimate: &Estimate) -> String {
     let rate = quantity::rate(estimate.rate);
     let mut facts = vec![match estimate.bottleneck_seen {
@@ -245,7 +245,7 @@ fn estimate(estimate: &Estimate) -> String {
     facts.join(", ")
 }
 
-/// What was lost on a path, and what it carried again.
+/// Returns what was lost on a path, and what it carried again.
 fn repairs(repairs: &Repairs) -> String {
     let Repairs { lost, repaired, late, refused, sent, sent_bytes } = *repairs;
     let mut facts = vec![format!("{lost} lost"), format!("{repaired} of them repaired")];

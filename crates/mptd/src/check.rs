@@ -95,7 +95,7 @@ local = "192.0.2.1"
 remote = "198.51.100.1"
 "#;
 
-    /// What `--check` says of a text, with the name of the file as FILE: to the output, to the errors, and whether it is good.
+    /// Returns what `--check` says of a text, with the name of the file as FILE: to the output, to the errors, and whether it is good.
     fn checked(text: &str) -> (String, String, bool) {
         let directory = tempfile::tempdir().unwrap();
         let file = directory.path().join("mpt.toml");

@@ -62,7 +62,7 @@ pub enum Command {
     Measure {
         /// Name of the connection; may not exist.
         connection: String,
-        /// Whether the weights are set as proposed.
+        /// True if the weights are set as proposed.
         set: bool,
         /// Length of the test of one path in one direction; within [`mpt_api::MEASURE_MS`].
         duration: Duration,

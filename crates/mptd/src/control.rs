@@ -35,9 +35,9 @@ pub const EVENT_BACKLOG: usize = 1024;
 
 /// How long a client may wait with its next request.
 const IDLE: Duration = Duration::from_secs(60);
-/// How long a client may take to accept an answer.
+/// The longest time that a client may take to accept an answer.
 const WRITE: Duration = Duration::from_secs(10);
-/// How long another daemon may take to accept a connection.
+/// The longest time that another daemon may take to accept a connection.
 const CONNECT: Duration = Duration::from_secs(1);
 
 /// Why there is no control socket.

@@ -126,7 +126,7 @@ fn selector(config: &config::Selector) -> Selector {
     }
 }
 
-/// How often paths are probed.
+/// Returns how often paths are probed.
 #[must_use]
 pub(crate) fn timing(timing: &config::Timing) -> mpt_core::liveness::Timing {
     mpt_core::liveness::Timing {

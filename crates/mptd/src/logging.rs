@@ -47,7 +47,7 @@ pub fn fatal(format: LogFormat, error: &dyn fmt::Display) {
     }
 }
 
-/// What the environment (`RUST_LOG`) says, else everything from `level` up.
+/// Returns what the environment (`RUST_LOG`) says, else everything from `level` up.
 fn filter(level: LevelFilter) -> EnvFilter {
     EnvFilter::builder().with_default_directive(level.into()).from_env_lossy()
 }
@@ -74,7 +74,7 @@ fn output(format: LogFormat) -> Output {
     lines::layer().fmt_fields(fields).with_writer(std::io::stderr).with_ansi(colours).boxed()
 }
 
-/// Whether standard error leads into the journal (systemd.exec(5), `JOURNAL_STREAM`).
+/// True if standard error leads into the journal (systemd.exec(5), `JOURNAL_STREAM`).
 fn is_journal() -> bool {
     let Ok(stream) = std::env::var("JOURNAL_STREAM") else { return false };
     let Ok(stderr) = std::io::stderr().as_fd().try_clone_to_owned() else { return false };

@@ -74,7 +74,7 @@ pub enum Purpose {
 ///
 /// # Errors
 ///
-/// When there is no such user, or the system refuses.
+/// Fails when there is no such user, or the system refuses.
 pub fn drop(file: &Path, purpose: Purpose) -> Result<(Identity, Driver), confine::Error> {
     let choice = choice(&std::fs::read_to_string(file).unwrap_or_default());
     let mut driver = Driver::direct();
@@ -114,7 +114,7 @@ pub fn drop(file: &Path, purpose: Purpose) -> Result<(Identity, Driver), confine
 pub struct Confined {
     /// Landlock's rules for files, TCP and signals.
     pub reach: Enforced,
-    /// Whether seccomp restricts the system calls.
+    /// True if seccomp restricts the system calls.
     pub system_calls: bool,
 }
 
@@ -145,7 +145,7 @@ impl Confined {
 ///
 /// # Errors
 ///
-/// When the kernel refuses.
+/// Fails when the kernel refuses.
 pub fn confine(file: &Path, config: &Config, keys: &[PathBuf]) -> Result<Confined, confine::Error> {
     let mut sandbox = Sandbox::default().device(tun::NODE).read("/proc/sys/net");
     for directory in RESOLVER {
@@ -211,7 +211,7 @@ fn choice(text: &str) -> Choice {
     Choice { user: string("user"), control_socket: control_socket.into(), state_directory }
 }
 
-/// Whether a path has a cap.
+/// True if a path has a cap.
 fn has_cap(file: &toml::Table) -> bool {
     let tables = |table: &toml::Table, name: &str| {
         table.get(name).and_then(toml::Value::as_array).cloned().unwrap_or_default()

@@ -19,12 +19,12 @@ pub(crate) fn alive() {
     tell(&NotifyState::Watchdog);
 }
 
-/// How often to say that it is alive: twice in the time after which the service manager takes it for dead. `None`: it does not ask for it.
+/// Returns how often to say that it is alive: twice in the time after which the service manager takes it for dead. `None`: it does not ask for it.
 pub(crate) fn watchdog() -> Option<Duration> {
     sd_notify::watchdog_enabled().map(|limit| limit / 2).filter(|half| !half.is_zero())
 }
 
-/// Whether the socket of the service manager is an abstract one, which is not in the file system.
+/// True if the socket of the service manager is an abstract one, which is not in the file system.
 pub(crate) fn is_abstract() -> bool {
     std::env::var_os("NOTIFY_SOCKET").is_some_and(|name| name.as_encoded_bytes().starts_with(b"@"))
 }

@@ -42,7 +42,7 @@ pub(crate) struct Held {
 }
 
 impl Held {
-    /// How long it is still good.
+    /// Returns how long it is still good.
     pub(crate) fn left(&self, now: Instant) -> Duration {
         self.expires.saturating_duration_since(now)
     }
@@ -69,7 +69,7 @@ pub(crate) enum Judgement {
 }
 
 impl Tokens {
-    /// Those that are good, and those that were used and whose time is not over.
+    /// Returns those that are good, and those that were used and whose time is not over.
     pub(crate) fn iter(&self) -> impl Iterator<Item = &Held> {
         self.held.iter()
     }
@@ -219,7 +219,7 @@ fn no_address(pool: &Pool) -> String {
     )
 }
 
-/// How many further clients a pool has addresses for, each with one of each network and one connection.
+/// Returns how many further clients a pool has addresses for, each with one of each network and one connection.
 fn free_addresses(config: &Config, pool: &Pool) -> u128 {
     let fixed = config.clients.iter().filter_map(|client| match &client.addresses {
         Addresses::Fixed(addresses) => Some(addresses),

@@ -14,11 +14,11 @@ use mpt_core::compat::Authentication;
 const DEAD_KEEPALIVES: u32 = 3;
 /// The word for the key that is built into the prototype.
 pub(super) const BUILT_IN: &str = "default";
-/// What to write where the file of a key is wanted.
+/// The remedy where the file of a key is expected.
 pub(super) const KEY_FILE: &str = "the whole path of a file that holds the other end's auth_key, such as \
                         \"/etc/mpt/office.auth\"";
 
-/// How commands are authenticated, as the file has it.
+/// The authentication of commands, as the file has it.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     None,
@@ -41,7 +41,7 @@ pub struct Compat {
     pub command_port: u16,
     /// UDP port on which the other end does.
     pub remote_command_port: u16,
-    /// How commands are authenticated, both ways.
+    /// Authentication of commands, both ways.
     pub authentication: Authentication,
     /// Where the key comes from.
     pub auth_key_file: Option<AuthKeyFile>,
@@ -49,14 +49,14 @@ pub struct Compat {
     pub keepalive: Duration,
     /// A path on which nothing is heard so long is down; zero: never.
     pub dead: Duration,
-    /// Whether it takes part in creations.
+    /// Its part in creations; `None`: it takes none.
     pub create: Option<Create>,
 }
 
-/// How a connection takes part in creations (0xA3).
+/// The part of a connection in creations (0xA3).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Create {
-    /// Whether we ask the other end; else we answer it.
+    /// True if we ask the other end; else we answer it.
     pub ask: bool,
     /// Digests with the key of creations.
     pub authentication: Authentication,
@@ -74,12 +74,12 @@ pub enum AuthKeyFile {
 }
 
 impl Compat {
-    /// What `dead` is unless the file says otherwise.
+    /// Returns what `dead` is unless the file says otherwise.
     pub(super) fn usual_dead(&self) -> Duration {
         self.keepalive * DEAD_KEEPALIVES
     }
 
-    /// How commands are authenticated, without the key.
+    /// Returns how commands are authenticated, without the key.
     pub(super) fn kind(&self) -> Kind {
         match self.authentication {
             Authentication::None => Kind::None,

@@ -48,7 +48,7 @@ fn parse(
     known.then_some(Located { value, lines })
 }
 
-/// How commands are authenticated, with the key that the file names.
+/// Returns how commands are authenticated, with the key that the file names.
 fn authentication(
     context: &Context<'_>,
     table: &Table<'_>,

@@ -25,7 +25,7 @@ fn key_file(text: &str) -> Result<AuthKeyFile, Fault> {
     }
 }
 
-/// What takes part in creations, made when there is none.
+/// Returns what takes part in creations, made when there is none.
 fn create(compat: &mut Compat) -> &mut Create {
     compat.create.get_or_insert_with(|| Create {
         ask: false,

@@ -21,14 +21,14 @@ use mpt_core::session::PublicKey;
 use super::form::{Text, text};
 use super::values;
 
-/// What to write where a public key is wanted.
+/// The remedy where a public key is expected.
 const PUBLIC_KEY: &str = "the 44 characters that `mpt pubkey` prints at the other end";
-/// What to write where a public key is missing.
+/// The remedy where a public key is missing.
 const PUBLIC_KEY_MISSING: &str =
     "public_key = \"...\" with the 44 characters that `mpt pubkey` prints at the other end";
 const PSK_FILE: &str = "This file holds a key that both hosts have besides their key pairs (`mpt genpsk -o FILE`). It protects what is \
                         recorded today from the computers of the future. By default there is none.";
-/// What to write where there are several devices and none is named.
+/// The remedy where there are several devices and none is named.
 pub(super) const ONE_DEVICE: &str = "device = \"...\" with the name of one [[device]]";
 
 /// The form of names of connections, paths, pools and controllers.

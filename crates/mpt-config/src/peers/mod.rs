@@ -22,22 +22,22 @@ pub struct Peer {
     pub psk: Option<PresharedKey>,
     /// The file it is in.
     pub psk_file: Option<PathBuf>,
-    /// Whether this end opens the session. Then every path has a remote address or name.
+    /// True if this end opens the session. Then every path has a remote address or name.
     pub initiate: bool,
-    /// Whether the other end is asked to create the connection. Then this end initiates.
+    /// True if the other end is asked to create the connection. Then this end initiates.
     pub create: bool,
-    /// How often paths are probed.
+    /// Intervals of the probes.
     pub timing: Timing,
-    /// Whether the weights that the other end wishes (its `weight_in`) are taken over.
+    /// True if the weights that the other end wishes (its `weight_in`) are taken over.
     pub follow_weights: bool,
 }
 
-/// How often paths are probed, and when one is held for dead.
+/// The intervals of the probes, and the time after which a path is declared dead.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Timing {
     /// Probe interval while packets flow; zero: no probes, so that only carrier and administrator decide.
     pub keepalive: Duration,
-    /// The same while nothing flows. Not shorter than `keepalive`.
+    /// Probe interval while no packets flow. Not shorter than `keepalive`.
     pub idle_keepalive: Duration,
     /// Time without confirmation after which a path is dead; `None`: as its round-trip time suggests. Longer than `keepalive`.
     pub dead: Option<Duration>,
@@ -66,15 +66,15 @@ pub struct Client {
     pub max_paths: u16,
     /// The largest weight it may give a path.
     pub max_weight: u16,
-    /// Whether the data of its connections is sealed.
+    /// Sealing of the data of its connections.
     pub seal: Seal,
     /// The mappings it may ask for. Not empty.
     pub mappings: Vec<Mapping>,
-    /// What becomes of packets to it that are lost, with adaptive mapping.
+    /// Treatment of lost packets to it, with adaptive mapping.
     pub repair: Repair,
     /// A connection goes when all its paths have been silent so long.
     pub silent: Duration,
-    /// How often paths are probed from here.
+    /// Intervals of the probes from this end.
     pub timing: Timing,
     /// The receive window of its connections.
     pub reorder: Reorder,
@@ -110,7 +110,7 @@ pub struct Controller {
     pub psk: Option<PresharedKey>,
     /// The file it is in.
     pub psk_file: Option<PathBuf>,
-    /// What it may ask for, sorted.
+    /// The requests that it may make, sorted.
     pub allow: Vec<Permission>,
 }
 

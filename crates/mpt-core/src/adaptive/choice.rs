@@ -24,7 +24,7 @@ impl Adaptive {
         None
     }
 
-    /// When one of the paths that bulk may take has credit.
+    /// Returns the time at which one of the paths that bulk may take has credit.
     pub(super) fn next_credit(&self) -> Option<i64> {
         let waiting = self.queue.len_bytes() as f64;
         let mut considered = Considered::default();
@@ -87,7 +87,7 @@ struct Considered {
 }
 
 impl Considered {
-    /// Whether bulk takes this path, of which `waiting` bytes wait for all: not if a queue of others on it takes longer
+    /// True if bulk takes this path, of which `waiting` bytes wait for all: not if a queue of others on it takes longer
     /// than to wait for the shorter paths. A flow whose window does not fill those would be slower with it than without.
     #[inline]
     fn is_worth_it(&mut self, path: &super::Sender, waiting: f64) -> bool {

@@ -129,7 +129,7 @@ impl Keeper {
         }
     }
 
-    /// What was sent under a number, if it is kept.
+    /// Returns what was sent under a number, if it is kept.
     pub(super) fn find(&self, number: u32) -> Option<Kept> {
         let number = Sequence(number);
         let place = self.batches.partition_point(|batch| !batch.first.is_after(number));
@@ -144,7 +144,7 @@ impl Keeper {
         })
     }
 
-    /// What is needed to send a segment of a packet.
+    /// Returns what is needed to send a segment of a packet.
     pub(super) fn tag(&self, id: StoreId) -> Option<Tag> {
         Some(self.packets.get(id.0 as usize)?.as_ref()?.tag)
     }
@@ -154,7 +154,7 @@ impl Keeper {
         self.batches.front().map(|batch| batch.first.0)
     }
 
-    /// When the oldest of what is kept left.
+    /// Returns the time at which the oldest of what is kept left.
     pub(super) fn oldest(&self) -> Option<i64> {
         self.batches.front().map(|batch| batch.time)
     }

@@ -61,7 +61,7 @@ impl SentLog {
         self.entries.push_back(Entry { first: number, count: 1, before, waited, bytes: size });
     }
 
-    /// What is known of a number; `None` if it is too old, or was never sent.
+    /// Returns what is known of a number; `None` if it is too old, or was never sent.
     pub(crate) fn find(&self, number: u32) -> Option<Sent> {
         let number = Sequence(number);
         let place = self.entries.partition_point(|entry| !entry.first.is_after(number));

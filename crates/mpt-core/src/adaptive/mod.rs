@@ -345,7 +345,7 @@ impl Adaptive {
         self.keeper.take_released()
     }
 
-    /// When a segment may leave the queue, or something else is due; `None` while there is nothing.
+    /// Returns the time at which a segment may leave the queue, or something else is due; `None` while there is nothing.
     pub(crate) fn next_departure(&self) -> Option<Instant> {
         let next = (!self.queue.is_empty()).then(|| self.next_credit()).flatten();
         // A path may have credit and not carry what comes first: the others' time comes soon enough.
@@ -359,7 +359,7 @@ impl Adaptive {
         self.queue.len_bytes()
     }
 
-    /// What waits, and what has become of what waited.
+    /// Returns what waits, and what has become of what waited.
     pub(crate) fn queue_state(&self) -> QueueState {
         let (bytes, segments) = (self.queue.len_bytes(), self.queue.len_segments());
         QueueState {

@@ -22,7 +22,7 @@ impl Pacer {
         self.next <= now as f64
     }
 
-    /// When a packet may leave.
+    /// Returns the time at which a packet may leave.
     pub(crate) fn next(&self) -> i64 {
         self.next.ceil() as i64
     }

@@ -18,7 +18,7 @@ const ASIDE_EVERY: u32 = 32;
 const VARIATION: f64 = 1.13;
 /// Time between two copies on one path, in microseconds.
 const COPY_INTERVAL: i64 = 100;
-/// The same on a path that bulk avoids because of a queue: to see whether it still stands.
+/// Time between two copies on a path that bulk avoids because of a queue, in microseconds: they show if it still stands.
 const LOOK_INTERVAL: i64 = 5_000;
 /// With fewer packets counted, a survey says more.
 const SURVEYED: u32 = 1_000;
@@ -60,7 +60,7 @@ pub(crate) struct Sender {
     pub(crate) member: Member,
     /// Bytes around an inner packet on this path.
     pub(crate) overhead: u32,
-    /// Whether it carries IPv6.
+    /// True if it carries IPv6.
     pub(crate) ipv6: bool,
     pub(crate) model: Model,
     pub(crate) pacer: Pacer,
@@ -208,7 +208,7 @@ impl Sender {
         self.resent.iter().any(|&(_, other)| other == number)
     }
 
-    /// How many numbers up to `number` were sent again over this path after `from` and up to `to`.
+    /// Returns how many numbers up to `number` were sent again over this path after `from` and up to `to`.
     pub(crate) fn resent_between(&self, number: u32, from: i64, to: i64) -> u32 {
         let number = Sequence(number);
         let counts = |&&(at, other): &&(i64, u32)| {
@@ -217,7 +217,7 @@ impl Sender {
         self.resent.iter().filter(counts).count() as u32
     }
 
-    /// Whether a copy of a packet that another path carries is sent on this one. `turn` counts packets.
+    /// True if a copy of a packet that another path carries is sent on this one. `turn` counts packets.
     pub(crate) fn wants_copy(&self, now: i64, turn: u32) -> bool {
         let (due, interval) = match self.role {
             Role::Bulk => (self.foreign_queue > 0.0, LOOK_INTERVAL),

@@ -79,7 +79,7 @@ impl Adaptive {
         }
     }
 
-    /// What is known of a number that was sent over a path, itself or as a copy.
+    /// Returns what is known of a number that was sent over a path, itself or as a copy.
     pub(super) fn sent(&self, slot: u16, number: u32) -> Option<Sent> {
         let own = self.log.find(number).filter(|sent| sent.slot == slot);
         own.or_else(|| self.paths.get(usize::from(slot))?.as_ref()?.copies.find(number))

@@ -13,7 +13,7 @@ use super::path::Role;
 /// Packets after which the loss of a path is known well enough: one that loses 0.5 % has lost none of
 /// them in one of 150 cases.
 const KNOWN: u32 = 1_000;
-/// The same for a path without jitter: a line that loses packets by chance is mostly a radio link.
+/// Packets after which the loss of a path without jitter is known well enough: a line that loses packets by chance is mostly a radio link.
 const KNOWN_STILL: u32 = 150;
 /// The payload of a packet that counts, in bits.
 const SEGMENT: f64 = 1_400.0 * 8.0;
@@ -75,7 +75,7 @@ impl Adaptive {
     }
 }
 
-/// What a flow of TCP reaches over these paths, in bits per microsecond: what they carry, and no more
+/// Returns what a flow of TCP reaches over these paths, in bits per microsecond: what they carry, and no more
 /// than their loss lets it (Mathis et al. 1997: 1.22 segments per round-trip time and root of the loss).
 ///
 /// Where losses are repaired, what counts is what remains: a packet that is lost on its path, then on the

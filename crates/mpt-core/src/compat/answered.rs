@@ -7,7 +7,7 @@ use mpt_wire::legacy::command::Header;
 
 use crate::SocketId;
 
-/// How long an exchange may take: the six tries of the prototype for each of its two messages, and
+/// The longest time that an exchange may take: the six tries of the prototype for each of its two messages, and
 /// as much again.
 const LIFETIME: Duration = Duration::from_secs(12);
 

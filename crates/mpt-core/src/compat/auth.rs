@@ -41,7 +41,7 @@ impl Key {
         message[DIGEST_AT..DIGEST_AT + DIGEST_LEN].copy_from_slice(&digest);
     }
 
-    /// Whether a message that has a digest has the right one.
+    /// True if a message that has a digest has the right one.
     pub(super) fn signed(&self, message: &[u8]) -> bool {
         let found = &message[DIGEST_AT..DIGEST_AT + DIGEST_LEN];
         self.digest(message).ct_eq(found).into()

@@ -134,14 +134,14 @@ impl Connection {
         }
     }
 
-    /// What we say of our end in a creation.
+    /// Returns what we say of our end in a creation.
     pub(super) fn describe(&self, most: usize) -> Vec<u8> {
         let paths = self.paths.iter().map(|path| (path.config.public, path.config.remote));
         let create = self.config.create.as_ref();
         create.map_or_else(Vec::new, |create| create::describe(&self.config, create, paths, most))
     }
 
-    /// Whether it takes part in creations: as the one that answers requests, or as the one that asks.
+    /// True if it takes part in creations: as the one that answers requests, or as the one that asks.
     pub(super) fn creates(&self, requests: bool) -> bool {
         self.config.create.as_ref().is_some_and(|create| create.ask != requests)
     }
@@ -213,7 +213,7 @@ impl Connection {
     }
 }
 
-/// What an exchange is about.
+/// Returns what an exchange is about.
 fn code_of(exchange: &Exchange) -> Code {
     match exchange.announcement {
         Some(_) => Code::PathStatus,

@@ -40,7 +40,7 @@ pub struct PathConfig {
     pub public: IpAddr,
     /// The other end's address of the path.
     pub remote: IpAddr,
-    /// Whether it can be used from here: neither the administrator nor its interface says otherwise.
+    /// True if it can be used from here: neither the administrator nor its interface says otherwise.
     pub usable: bool,
 }
 
@@ -49,7 +49,7 @@ pub struct PathConfig {
 pub struct Create {
     /// Digests with the key of creations: that of the server's `conf.template`.
     pub authentication: Authentication,
-    /// Whether we ask the other end; else we answer it.
+    /// True if we ask the other end; else we answer it.
     pub ask: bool,
     /// UDP port on which we take data.
     pub data_port: u16,

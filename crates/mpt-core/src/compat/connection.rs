@@ -144,7 +144,7 @@ impl Connection {
         }
     }
 
-    /// When [`Self::step`] is due.
+    /// Returns the time at which [`Self::step`] is due.
     pub(super) fn next(&self, now: Instant) -> Option<Instant> {
         let (keepalive, dead) = (self.config.keepalive, self.config.dead);
         let times = self
@@ -165,7 +165,7 @@ impl Connection {
         about.is_some_and(|announcement| announcement.path == id)
     }
 
-    /// How messages of this kind are authenticated.
+    /// Returns how messages of this kind are authenticated.
     pub(super) fn authentication(&self, code: Code) -> &Authentication {
         match (code, &self.config.create) {
             (Code::Create, Some(create)) => &create.authentication,
@@ -173,7 +173,7 @@ impl Connection {
         }
     }
 
-    /// What authenticates a message of ours; the digest is filled in by [`Self::emit`].
+    /// Returns what authenticates a message of ours; the digest is filled in by [`Self::emit`].
     pub(super) fn proof(&self, code: Code, nonce: u32) -> Proof {
         match self.authentication(code) {
             Authentication::None => Proof::None,
@@ -192,12 +192,12 @@ impl Connection {
         message
     }
 
-    /// Whether this is a path of it.
+    /// True if this is a path of it.
     pub(super) fn has_path(&self, id: PathId) -> bool {
         self.paths.iter().any(|path| path.config.id == id)
     }
 
-    /// Whether packets of the peer come from there.
+    /// True if packets of the peer come from there.
     pub(super) fn has_remote(&self, address: IpAddr) -> bool {
         self.paths.iter().any(|path| path.config.remote == address)
     }
@@ -206,13 +206,13 @@ impl Connection {
         self.paths.iter_mut().find(|path| path.config.id == id)
     }
 
-    /// Whether a command of ours is on its way.
+    /// True if a command of ours is on its way.
     pub(super) fn is_busy(&self) -> bool {
         self.exchange.is_some()
     }
 }
 
-/// How a path is now.
+/// Returns how a path is now.
 pub(super) fn event(path: &Path) -> PathEvent {
     let (silent, told_down) = (path.silent, path.told_down.is_some());
     PathEvent { path: path.config.id, silent, told_down }

@@ -81,7 +81,7 @@ pub(super) fn describe<'p>(
     whole[..end].to_vec()
 }
 
-/// What a client's description says against the connection that we have: a return code.
+/// Returns what a client's description says against the connection that we have: a return code.
 pub(super) fn judge(
     config: &Config,
     paths: impl Iterator<Item = IpAddr>,

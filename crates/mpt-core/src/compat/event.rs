@@ -21,7 +21,7 @@ pub enum Event {
     Created {
         /// Name of the connection.
         connection: String,
-        /// Whether we asked; else we answered.
+        /// True if we asked; else we answered.
         asked: bool,
         /// What came of it.
         outcome: Outcome,
@@ -34,7 +34,7 @@ pub enum Event {
         connection: String,
         /// Name of the path.
         path: String,
-        /// Whether it is up.
+        /// True if it is up.
         up: bool,
         /// What came of it.
         outcome: Outcome,

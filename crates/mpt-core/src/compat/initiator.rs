@@ -16,9 +16,9 @@ const WAIT: Duration = Duration::from_millis(500);
 pub(super) struct Announcement {
     /// Which path.
     pub(super) path: PathId,
-    /// Whether it is up.
+    /// True if it is up.
     pub(super) up: bool,
-    /// Whether the answer is to prove that the path works: it has to travel over the path itself.
+    /// True if the answer is to prove that the path works: it has to travel over the path itself.
     pub(super) proof: bool,
     /// Paths over which it was not answered.
     pub(super) tried: Vec<PathId>,
@@ -63,7 +63,7 @@ impl Exchange {
         Self { announcement, carrier, nonce: None, sent: 0, next: now }
     }
 
-    /// When [`Self::step`] is due.
+    /// Returns the time at which [`Self::step`] is due.
     pub(super) fn next(&self) -> Instant {
         self.next
     }
@@ -73,7 +73,7 @@ impl Exchange {
         (self.nonce, self.sent, self.next) = (Some(nonce), 0, now);
     }
 
-    /// What is due at `now`; a message that is to be sent counts as sent.
+    /// Returns what is due at `now`; a message that is to be sent counts as sent.
     pub(super) fn step(&mut self, now: Instant) -> Step {
         if now < self.next {
             return Step::Wait;
@@ -114,7 +114,7 @@ impl Queue {
         self.0.push_back(announcement);
     }
 
-    /// The same one again, over another path, unless there is a newer word.
+    /// Announces the same once more, over another path, unless there is a newer announcement.
     pub(super) fn push_again(&mut self, announcement: Announcement) {
         if !self.0.iter().any(|other| other.path == announcement.path) {
             self.0.push_front(announcement);

@@ -54,7 +54,7 @@ pub struct Compat {
 pub struct View {
     /// Its counters.
     pub counters: Counters,
-    /// Whether a command of ours is on its way.
+    /// True if a command of ours is on its way.
     pub busy: bool,
     /// When each path was last heard, or taken into use, in the order of the configuration.
     pub heard: Vec<(String, Duration)>,
@@ -89,7 +89,7 @@ impl Compat {
         self.reckon(now);
     }
 
-    /// Whether there is nothing to do here at all.
+    /// True if there is nothing to do here at all.
     pub fn is_empty(&self) -> bool {
         self.connections.is_empty()
     }
@@ -139,7 +139,7 @@ impl Compat {
         self.reckon(now);
     }
 
-    /// When [`Self::handle_timeout`] is to be called.
+    /// Returns the time at which [`Self::handle_timeout`] is to be called.
     #[inline]
     pub fn next_timeout(&self) -> Option<Instant> {
         self.next
@@ -150,7 +150,7 @@ impl Compat {
         self.waiting.transmits.pop_front()
     }
 
-    /// What a path has become: to be followed at once.
+    /// Returns what a path has become: to be followed at once.
     pub fn poll_path_event(&mut self) -> Option<PathEvent> {
         self.waiting.path_events.pop_front()
     }
@@ -161,7 +161,7 @@ impl Compat {
         !self.waiting.events.is_empty()
     }
 
-    /// What happened next.
+    /// Returns what happened next.
     pub fn poll_event(&mut self) -> Option<Event> {
         self.waiting.events.pop_front()
     }

@@ -14,7 +14,7 @@ const PROOF_PAUSE: Duration = Duration::from_secs(10);
 #[derive(Debug)]
 pub(super) struct Path {
     pub(super) config: PathConfig,
-    /// When a keepalive was last heard; at first when the path was taken into use.
+    /// The time at which a keepalive was last heard; at first when the path was taken into use.
     pub(super) heard: Instant,
     /// Nothing was heard for too long.
     pub(super) silent: bool,
@@ -28,7 +28,7 @@ impl Path {
         Self { config, heard: now, silent: false, told_down: None, next_keepalive: now }
     }
 
-    /// Whether data may be sent on it.
+    /// True if data may be sent on it.
     pub(super) fn is_good(&self) -> bool {
         self.config.usable && !self.silent && self.told_down.is_none()
     }
@@ -38,12 +38,12 @@ impl Path {
         *self = Self::new(now, PathConfig { usable, ..self.config.clone() });
     }
 
-    /// When it is silent if nothing is heard.
+    /// Returns the time at which it is silent if nothing is heard.
     pub(super) fn silent_at(&self, dead: Duration) -> Option<Instant> {
         (self.config.usable && !self.silent && !dead.is_zero()).then(|| self.heard + dead)
     }
 
-    /// When the next keepalive is due. A path that is down here sends none, or the peer would take
+    /// Returns the time at which the next keepalive is due. A path that is down here sends none, or the peer would take
     /// it into use again; one that is down otherwise does, or it would never come back.
     pub(super) fn keepalive_at(&self, keepalive: Duration) -> Option<Instant> {
         (self.config.usable && !keepalive.is_zero()).then_some(self.next_keepalive)
@@ -59,7 +59,7 @@ impl Path {
         self.told_down = Some(now + HOLD);
     }
 
-    /// Whether the peer, which is heard, is to be asked if it hears us, too.
+    /// True if the peer, which is heard, is to be asked if it hears us, too.
     pub(super) fn is_to_be_proved(&self, now: Instant) -> bool {
         self.config.usable && self.told_down.is_some_and(|at| at <= now)
     }

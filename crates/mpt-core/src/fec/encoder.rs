@@ -82,10 +82,10 @@ pub(crate) struct Encoder {
     strength: Strength,
     present: Group,
     earlier: Group,
-    /// When the first packet of the present group was given its number, and how many have been since.
+    /// The time at which the first packet of the present group was given its number, and how many have been since.
     opened: Option<Instant>,
     expected: usize,
-    /// When the group before ended.
+    /// The time at which the group before ended.
     ended: Option<Instant>,
     /// The last number that was noted.
     last: Option<Sequence>,

@@ -26,7 +26,7 @@ pub(crate) struct Gaps {
     end: Sequence,
     /// How far `end` was at moments of late, the oldest first.
     moments: VecDeque<(Instant, Sequence)>,
-    /// When a number last fitted.
+    /// The time at which a number last fitted.
     fitted: Instant,
 }
 
@@ -149,7 +149,7 @@ impl Gaps {
         missing.is_some()
     }
 
-    /// What is missing, the oldest first: first number and count.
+    /// Returns what is missing, the oldest first: first number and count.
     pub(crate) fn missing(&self) -> impl Iterator<Item = (u32, u16)> + '_ {
         let mut from = self.from;
         std::iter::from_fn(move || {

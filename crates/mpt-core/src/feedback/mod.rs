@@ -16,7 +16,7 @@ pub(crate) const PAUSE: i64 = 3_000;
 const SAMPLES: usize = 32;
 /// A packet that is later than this behind one of a higher number on its path counts as lost.
 const SETTLED_AFTER: Duration = Duration::from_millis(250);
-/// The same on a path of which no packet has come after one of a higher number.
+/// The time after which a late packet counts as lost on a path of which no packet has come after one of a higher number.
 const IN_ORDER: Duration = Duration::from_millis(20);
 /// As many as a report mostly has.
 const WANTED: u32 = 24;
@@ -143,7 +143,7 @@ impl Observer {
         &self.samples
     }
 
-    /// What has come on the paths on which anything ever has, by slot.
+    /// Returns what has come on the paths on which anything ever has, by slot.
     pub(crate) fn seen(&self) -> impl Iterator<Item = (usize, &Seen)> {
         let numbered = self.paths.iter().enumerate();
         numbered.filter_map(|(slot, seen)| Some((slot, seen.as_ref()?)))
@@ -186,7 +186,7 @@ impl Observer {
         std::mem::take(&mut self.found)
     }
 
-    /// What is missing, the oldest first: first number and count. `None`: the peer sends nothing again.
+    /// Returns what is missing, the oldest first: first number and count. `None`: the peer sends nothing again.
     pub(crate) fn missing(
         &mut self,
         now: Instant,

@@ -42,7 +42,7 @@ impl<P: Copy> Node<P> {
     ///
     /// # Errors
     ///
-    /// What is wrong with it; then nothing is changed.
+    /// Returns what is wrong with it; then nothing is changed.
     pub fn add_connection(
         &mut self,
         now: Instant,
@@ -69,7 +69,7 @@ impl<P: Copy> Node<P> {
     ///
     /// # Errors
     ///
-    /// What is wrong with it; then nothing is changed.
+    /// Returns what is wrong with it; then nothing is changed.
     pub fn add_path(
         &mut self,
         now: Instant,

@@ -24,13 +24,13 @@ use std::time::{Duration, Instant};
 pub const LARGEST: u16 = 9216;
 /// Probes of one size after which it counts as too large (MAX_PROBES of RFC 8899, section 5.1.2).
 pub const MAX_PROBES: u32 = 3;
-/// The same for the base, the largest size and the size in use: on these much depends, and loss of
+/// Probes after which the base, the largest size or the size in use counts as too large: on these much depends, and loss of
 /// another cause must not look like a small MTU.
 pub const MAX_PROBES_OF_USE: u32 = 8;
 /// A search is repeated this long after it has ended below the largest size (PMTU_RAISE_TIMER of
 /// RFC 8899, section 5.1.1).
 pub const RAISE_AFTER: Duration = Duration::from_secs(600);
-/// The same where not even the base was echoed.
+/// A search is repeated this long after it has ended without an echo of the base.
 pub const RETRY_BASE_AFTER: Duration = Duration::from_secs(60);
 /// While data flows, the size in use is confirmed this often (CONFIRMATION_TIMER of RFC 8899,
 /// section 5.1.1).
@@ -92,7 +92,7 @@ impl Bounds {
 /// What is known of the path's liveness when a size is judged.
 #[derive(Clone, Copy, Debug)]
 pub struct Heard {
-    /// When the peer last confirmed that it hears us on the path.
+    /// The time at which the peer last confirmed that it hears us on the path.
     pub confirmed: Instant,
     /// The longest round-trip time to be expected; `None` while it is not known.
     pub echo_within: Option<Duration>,
@@ -106,7 +106,7 @@ struct Test {
     probes: u32,
     sent: u32,
     last: Instant,
-    /// When the next probe, or after the last one the verdict, is due.
+    /// The time at which the next probe, or after the last one the verdict, is due.
     due: Instant,
 }
 
@@ -166,7 +166,7 @@ impl Discovery {
         }
     }
 
-    /// How large outer packets may be.
+    /// Returns how large outer packets may be.
     #[must_use]
     pub fn mtu(&self) -> u16 {
         self.in_use
@@ -178,7 +178,7 @@ impl Discovery {
         self.phase
     }
 
-    /// Whether a probe of the size in use was echoed since the search began.
+    /// True if a probe of the size in use was echoed since the search began.
     #[must_use]
     pub fn is_confirmed(&self) -> bool {
         self.echoed >= self.in_use.min(LARGEST)
@@ -343,7 +343,7 @@ impl Discovery {
         }
     }
 
-    /// When [`Self::handle_timeout`] and [`Self::poll_probe`] are to be called next.
+    /// Returns the time at which [`Self::handle_timeout`] and [`Self::poll_probe`] are to be called next.
     #[must_use]
     pub fn next_timeout(&self) -> Option<Instant> {
         if self.phase == Phase::Disabled {

@@ -62,12 +62,12 @@ impl DownReasons {
     /// No reason: the path is up.
     pub const NONE: DownReasons = DownReasons(0);
 
-    /// Whether the path is up.
+    /// True if the path is up.
     pub fn is_empty(self) -> bool {
         self.0 == 0
     }
 
-    /// Whether this reason is among them.
+    /// True if this reason is among them.
     pub fn contains(self, reason: DownReason) -> bool {
         self.0 & Self::bit(reason) != 0
     }
@@ -116,7 +116,7 @@ pub struct Path {
     pub(crate) unused: bool,
     /// How sparingly it is to be used, as its owner says.
     pub(crate) economy: Economy,
-    /// The same, as the peer says.
+    /// The economy that the peer asks for.
     pub(crate) economy_of_peer: Economy,
     /// The largest outer packet that is known to pass, where that is less than the link's MTU; 0 where
     /// nothing is known.
@@ -152,7 +152,7 @@ impl Path {
         &self.config.name
     }
 
-    /// What it was configured to be, with all changes since.
+    /// Returns what it was configured to be, with all changes since.
     pub fn config(&self) -> &PathConfig {
         &self.config
     }
@@ -173,17 +173,17 @@ impl Path {
         SocketAddr::new(self.config.remote, self.config.remote_port)
     }
 
-    /// Whether it carries data when its tier's turn has come.
+    /// True if it carries data when its tier's turn has come.
     pub fn is_up(&self) -> bool {
         self.down.is_empty()
     }
 
-    /// How sparingly it is to be used, as the owner of this end says.
+    /// Returns how sparingly it is to be used, as the owner of this end says.
     pub fn economy(&self) -> Economy {
         self.economy
     }
 
-    /// How sparingly it is used: as either end says.
+    /// Returns how sparingly it is used: as either end says.
     pub fn economy_of_both(&self) -> Economy {
         self.economy.with(self.economy_of_peer)
     }
@@ -194,14 +194,14 @@ impl Path {
         u16::from(self.config.tier) + if last_resort { AFTER_ALL_TIERS } else { 0 }
     }
 
-    /// Whether packets of the peer can arrive on it. That we do not send on it is our decision alone:
+    /// True if packets of the peer can arrive on it. That we do not send on it is our decision alone:
     /// the peer may go on, and its numbers are waited for as before. (Unless it announced that it
     /// does not.)
     pub fn is_heard(&self) -> bool {
         !self.down.contains(DownReason::Interface) && !self.silent
     }
 
-    /// Whether nothing arrives on it, see [`crate::Tunnels::set_path_silent`].
+    /// True if nothing arrives on it, see [`crate::Tunnels::set_path_silent`].
     pub fn is_silent(&self) -> bool {
         self.silent
     }

@@ -25,7 +25,7 @@ pub struct Change {
 }
 
 impl Reported {
-    /// Whether a reported MTU counts.
+    /// True if a reported MTU counts.
     pub fn is_some(&self) -> bool {
         self.until.is_some()
     }

@@ -31,11 +31,11 @@ pub(crate) struct Transitions {
 struct Seen {
     /// `None` until the path was first reported.
     state: Option<DownReasons>,
-    /// When this state began.
+    /// The time at which this state began.
     since: Instant,
-    /// When the state changed last.
+    /// The time at which the state changed last.
     changed: Instant,
-    /// Whether the path is among the pending ones.
+    /// True if the path is among the pending ones.
     pending: bool,
 }
 

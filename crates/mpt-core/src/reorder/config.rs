@@ -10,7 +10,7 @@ pub struct Config {
     pub window: u16,
     /// How long a packet is stored at the most. Beyond [`MAX_DELAY_LIMIT`] it counts as that limit.
     pub max_delay: Duration,
-    /// Whether a missing number is given up as soon as the other packets prove it lost. Otherwise
+    /// True if a missing number is given up as soon as the other packets prove it lost. Otherwise
     /// only `max_delay` ends the waiting, which is the papers' plain rule.
     pub early_release: bool,
     /// What happens to a packet whose number has been given up.

@@ -34,7 +34,7 @@ pub struct Counters {
     pub expired: u64,
     /// Numbers given up because the window had to slide.
     pub skipped: u64,
-    /// How often the window was moved because its position was wrong.
+    /// The number of times the window was moved because its position was wrong.
     pub moves: u64,
 }
 
@@ -52,7 +52,7 @@ impl Counters {
             + self.discarded
     }
 
-    /// Those of [`Counters::packets`] that were delivered. (A packet counted as overflow may still
+    /// Returns those of [`Counters::packets`] that were delivered. (A packet counted as overflow may still
     /// be waiting in its place at the end of the window; it will be delivered.)
     #[must_use]
     pub const fn delivered(&self) -> u64 {

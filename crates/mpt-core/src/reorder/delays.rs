@@ -35,7 +35,7 @@ impl Histogram {
         self.counts[0] += packets;
     }
 
-    /// How many packets were counted.
+    /// Returns how many packets were counted.
     #[must_use]
     pub fn count(&self) -> u64 {
         self.counts.iter().sum()

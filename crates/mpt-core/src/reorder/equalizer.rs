@@ -50,18 +50,18 @@ impl<P: Copy> Equalizer<P> {
         Self { lines: SmallVec::new(), held: 0, busy: false }
     }
 
-    /// Whether every packet goes straight through.
+    /// True if every packet goes straight through.
     #[inline]
     pub(super) const fn is_idle(&self) -> bool {
         !self.busy
     }
 
-    /// How many packets it holds.
+    /// Returns how many packets it holds.
     pub(super) const fn held(&self) -> usize {
         self.held
     }
 
-    /// How many paths it has heard of.
+    /// Returns how many paths it has heard of.
     pub(super) fn paths(&self) -> usize {
         self.lines.len()
     }
@@ -81,12 +81,12 @@ impl<P: Copy> Equalizer<P> {
         self.note();
     }
 
-    /// How long packets of this path are held.
+    /// Returns how long packets of this path are held.
     pub(super) fn lead(&self, path: usize) -> Duration {
         self.lines.get(path).map_or(Duration::ZERO, |line| line.lead)
     }
 
-    /// When a packet that has come now is to be released; `None`: now. `early`: whether the path's
+    /// Returns the time at which a packet that has come now is to be released; `None`: now. `early`: whether the path's
     /// lead concerns it. One that it does not concern overtakes none of its path.
     pub(super) fn release_of(&self, now: Instant, path: usize, early: bool) -> Option<Instant> {
         let line = self.lines.get(path)?;
@@ -101,12 +101,12 @@ impl<P: Copy> Equalizer<P> {
         self.held += 1;
     }
 
-    /// Whether a packet has to be released.
+    /// True if a packet has to be released.
     pub(super) fn is_due(&self, now: Instant) -> bool {
         self.next_release().is_some_and(|release| release <= now)
     }
 
-    /// When the next packet has to be released.
+    /// Returns the time at which the next packet has to be released.
     pub(super) fn next_release(&self) -> Option<Instant> {
         self.lines.iter().filter_map(|line| Some(line.packets.front()?.release)).min()
     }

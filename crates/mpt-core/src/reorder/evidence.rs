@@ -176,7 +176,7 @@ impl Evidence {
         self.reset(now);
     }
 
-    /// Whether the path, which brought nothing new since a restart, goes on with its old numbers.
+    /// True if the path, which brought nothing new since a restart, goes on with its old numbers.
     pub(super) fn continues_before_restart(
         &mut self,
         path: usize,

@@ -42,7 +42,7 @@ impl History {
         *self.word(number) |= bit(number);
     }
 
-    /// Whether the number was delivered. The caller makes sure that it lies in the last [`LEN`].
+    /// True if the number was delivered. The caller makes sure that it lies in the last [`LEN`].
     #[inline]
     pub(crate) fn contains(&mut self, number: Sequence) -> bool {
         *self.word(number) & bit(number) != 0

@@ -106,7 +106,7 @@ impl Lag {
         self.set_step();
     }
 
-    /// Whether the path is reckoned with what is expected of it, and not with what it has shown.
+    /// True if the path is reckoned with what is expected of it, and not with what it has shown.
     fn is_expecting(&self) -> bool {
         let known = match self.late {
             0 => self.in_order >= ENOUGH_IN_ORDER,
@@ -175,12 +175,12 @@ impl Lag {
         self.reckoned()
     }
 
-    /// What is added to other expectations of the path where its delays differ: 0 if they do not.
+    /// Returns what is added to other expectations of the path where its delays differ: 0 if they do not.
     pub(super) fn doubt(&mut self, now: u64) -> u64 {
         if self.expected > 0 { self.value(now) } else { 0 }
     }
 
-    /// When the path passed `number` (which is below `highest`), and up to which number it had then
+    /// Returns the time at which the path passed `number` (which is below `highest`), and up to which number it had then
     /// come. Not before the true moment, and later by at most a sixteenth of the lag.
     pub(super) fn passed(
         &self,

@@ -86,7 +86,7 @@ const MIN_STALL: Duration = Duration::from_secs(1);
 pub struct ReorderBuffer<P> {
     /// E, the number due.
     due: Sequence,
-    /// Whether the evidence is consulted: early release, and a window at all.
+    /// True if the evidence is consulted: early release, and a window at all.
     judging: bool,
     /// `due` has been set.
     started: bool,
@@ -208,7 +208,7 @@ impl<P: Copy> ReorderBuffer<P> {
         self.receive_otherwise(now, path, number, packet, sink)
     }
 
-    /// When [`ReorderBuffer::handle_timeout`] has to be called; `None` while nothing waits.
+    /// Returns the time at which [`ReorderBuffer::handle_timeout`] has to be called; `None` while nothing waits.
     #[inline]
     #[must_use]
     pub fn next_timeout(&self) -> Option<Instant> {
@@ -266,13 +266,13 @@ impl<P: Copy> ReorderBuffer<P> {
         self.config
     }
 
-    /// What became of the packets.
+    /// Returns what became of the packets.
     #[must_use]
     pub const fn counters(&self) -> &Counters {
         &self.counters
     }
 
-    /// How long the delivered packets spent in the buffer.
+    /// Returns how long the delivered packets spent in the buffer.
     #[must_use]
     pub fn delays(&self) -> Histogram {
         let mut delays = Histogram::clone(&self.delays);
@@ -292,7 +292,7 @@ impl<P: Copy> ReorderBuffer<P> {
         self.due.0
     }
 
-    /// How many packets wait.
+    /// Returns how many packets wait.
     #[must_use]
     pub const fn occupancy(&self) -> usize {
         self.ring.waiting()

@@ -39,7 +39,7 @@ pub(super) struct Path {
     /// Smallest and largest spacing between its numbers, of this block and the one before.
     smallest: [u32; 2],
     largest: [u32; 2],
-    /// The same, from the weights.
+    /// Its spacing by the weights.
     share: Share,
 
     pub(super) lag: Lag,
@@ -132,7 +132,7 @@ impl Path {
         });
     }
 
-    /// Whether a number belongs to the time before a restart: the path has not begun anew, and it is
+    /// True if a number belongs to the time before a restart: the path has not begun anew, and it is
     /// one of the next after the old ones, or nearer to them than to the one due now. In doubt the
     /// former, which costs a new packet its order; an old one in its place would cost it delivery.
     pub(super) fn continues_before_restart(&mut self, number: Sequence, due: Sequence) -> bool {
@@ -184,7 +184,7 @@ impl Path {
         self.lag.advanced(number, now);
     }
 
-    /// Whether a number below its highest is known to have been passed by it.
+    /// True if a number below its highest is known to have been passed by it.
     #[inline]
     pub(super) fn is_evidence(&self) -> bool {
         self.seen && !self.assumed
@@ -265,13 +265,13 @@ impl Path {
         self.due() + SLACK
     }
 
-    /// Whether nothing is to be expected of it any longer.
+    /// True if nothing is to be expected of it any longer.
     #[inline]
     pub(super) fn is_silent(&self, now: u64, max_delay: u64) -> bool {
         self.missed || now >= self.silent_from(max_delay)
     }
 
-    /// When it will count as silent, as far as is known.
+    /// Returns the time at which it will count as silent, as far as is known.
     #[inline]
     pub(super) fn silent_from(&self, max_delay: u64) -> u64 {
         self.passed_since.saturating_add(max_delay)
@@ -289,7 +289,7 @@ impl Path {
         self.missed |= self.up && at_fault;
     }
 
-    /// When the path passed `number`, and how far it had come then.
+    /// Returns the time at which the path passed `number`, and how far it had come then.
     pub(super) fn passed(&self, number: Sequence) -> (Sequence, u64) {
         self.lag.passed(number, self.highest, self.highest_at)
     }

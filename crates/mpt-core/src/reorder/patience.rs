@@ -47,7 +47,7 @@ impl Patience {
         }
     }
 
-    /// How long after a higher number has come the path may still bring a lower one; `None` while
+    /// Returns how long after a higher number has come the path may still bring a lower one; `None` while
     /// that is not known.
     pub(super) fn wait(&self) -> Option<u64> {
         let largest = self.largest[0].max(self.largest[1]);

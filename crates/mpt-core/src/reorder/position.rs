@@ -84,7 +84,7 @@ impl<P: Copy> ReorderBuffer<P> {
         if drop { Verdict::StrayDropped } else { Verdict::Stray }
     }
 
-    /// Whether packets have come without progress for so long that the window must be wrong.
+    /// True if packets have come without progress for so long that the window must be wrong.
     pub(super) fn has_stalled(&mut self, now: u64) -> bool {
         if self.trusted {
             return false;
@@ -95,7 +95,7 @@ impl<P: Copy> ReorderBuffer<P> {
         now.saturating_sub(self.stalled_since) >= self.stall_limit
     }
 
-    /// Whether a number before the one due shows, with others, that the peer has begun anew.
+    /// True if a number before the one due shows, with others, that the peer has begun anew.
     pub(super) fn has_restarted(&mut self, now: u64, number: Sequence) -> bool {
         // Before that, a slow path may still bring them.
         let settled = now.saturating_sub(self.positioned) >= self.stall_limit;
@@ -176,7 +176,7 @@ impl<P: Copy> ReorderBuffer<P> {
         self.progress();
     }
 
-    /// Whether a number belongs to the time before a restart: its path goes on with the old ones, or
+    /// True if a number belongs to the time before a restart: its path goes on with the old ones, or
     /// it fits in the window only as it stood then.
     #[cold]
     pub(super) fn is_from_before_restart(

@@ -77,7 +77,7 @@ impl<P: Copy> Ring<P> {
         (self.len - self.passed) as usize
     }
 
-    /// Whether the packet of this number is stored. The caller makes sure that the number is in the
+    /// True if the packet of this number is stored. The caller makes sure that the number is in the
     /// window (that begins with the number due).
     #[inline]
     pub(super) fn contains(&self, due: Sequence, number: Sequence) -> bool {

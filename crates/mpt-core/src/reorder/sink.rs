@@ -43,7 +43,7 @@ pub enum Verdict {
 }
 
 impl Verdict {
-    /// Whether the packet was dropped.
+    /// True if the packet was dropped.
     #[must_use]
     pub const fn is_dropped(self) -> bool {
         matches!(self, Self::LateDropped | Self::Duplicate | Self::StrayDropped)

@@ -34,7 +34,7 @@ pub struct Member {
     /// Paths of a higher tier (a larger number) carry data only while every path of all lower
     /// numbers is down.
     pub tier: u16,
-    /// Whether the path can carry data now.
+    /// True if the path can carry data now.
     pub up: bool,
     /// Identity of the path for flow mapping: what keeps a flow's choice the same after paths come,
     /// go and change their slots.
@@ -111,7 +111,7 @@ impl Scheduler {
         }
     }
 
-    /// What is in a slot.
+    /// Returns what is in a slot.
     pub fn member(&self, slot: usize) -> Option<Member> {
         self.members.get(slot).copied().flatten()
     }

@@ -167,7 +167,7 @@ impl Default for Weighted {
 }
 
 impl Entry {
-    /// How many entries a slot of this weight has up to this one, in a round.
+    /// Returns how many entries a slot of this weight has up to this one, in a round.
     fn entries_up_to_here(&self, weight: u16, slot: usize) -> u32 {
         let product = u32::from(self.count) * u32::from(weight);
         // At most `weight`, because count <= self.weight.

@@ -94,7 +94,7 @@ impl Split {
     }
 }
 
-/// What the keys of one handshake are for, and no others: the suite and the two data indices.
+/// Returns what the keys of one handshake are for, and no others: the suite and the two data indices.
 fn context(suite: Suite, initiator: u32, responder: u32) -> [u8; 9] {
     let mut context = [suite.code(); 9];
     context[1..5].copy_from_slice(&initiator.to_be_bytes());

@@ -41,7 +41,7 @@ impl Opener {
         Self { cipher, index, highest: first, seen: None }
     }
 
-    /// What the packets carry as their GRE key.
+    /// Returns what the packets carry as their GRE key.
     pub(crate) fn index(&self) -> u32 {
         self.index
     }

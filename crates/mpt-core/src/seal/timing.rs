@@ -63,7 +63,7 @@ fn medians(kinds: &[Kind], refuse: &mut impl FnMut(u32, &mut [u8]) -> bool) -> V
     times.iter_mut().map(median).collect()
 }
 
-/// Whether the kinds can be told from one another by the time they take.
+/// True if the kinds can be told from one another by the time they take.
 fn differ(kinds: &[Kind], mut refuse: impl FnMut(u32, &mut [u8]) -> bool) -> bool {
     (0..ATTEMPTS).all(|_| {
         let times = medians(kinds, &mut refuse);

@@ -95,7 +95,7 @@ impl<E: Clone + PartialEq> Announcer<E> {
         (self.sent, self.sendings) = (None, 0);
     }
 
-    /// The same table is a new generation, which holds from `from` on: the peer may have forgotten
+    /// Makes the same table a new generation, which holds from `from` on: the peer may have forgotten
     /// everything, and its receive window is to begin where our numbers are now. What it acknowledged
     /// of this epoch before remains acknowledged.
     pub fn renew(&mut self, from: u32) {

@@ -46,7 +46,7 @@ impl<P: Copy> Tunnels<P> {
         self.connection(id)?.reorder.as_ref()?.observer()
     }
 
-    /// The same, to be asked what is missing.
+    /// Returns the observer of a connection, to be asked for missing numbers.
     pub(crate) fn observer_mut(&mut self, id: ConnectionId) -> Option<&mut Observer> {
         self.connection_mut(id)?.reorder.as_mut()?.observer_mut()
     }
@@ -150,7 +150,7 @@ impl<P: Copy> Tunnels<P> {
         self.connection(id).is_some_and(|connection| connection.tally.adaptive.is_some())
     }
 
-    /// How many packets have left since the last call; when some of them did; and what each path was
+    /// Returns how many packets have left since the last call; when some of them did; and what each path was
     /// given: its last number and its packets.
     pub(crate) fn take_departed(&mut self, id: ConnectionId, most: usize) -> Departed {
         let none = Departed::default();

@@ -217,7 +217,7 @@ impl<P: Copy> Tunnels<P> {
         Ok(self.outgoing(sent))
     }
 
-    /// The same with a packet that is classified; what it gives is the argument of [`Self::outgoing`].
+    /// Sends a packet that is classified already. The result is the argument of [`Self::outgoing`].
     #[inline]
     pub(crate) fn send(
         &mut self,
@@ -239,7 +239,7 @@ impl<P: Copy> Tunnels<P> {
         }
     }
 
-    /// How to send what [`Self::send`] was given last.
+    /// Returns how to send what [`Self::send`] was given last.
     #[inline]
     pub(crate) fn outgoing(&self, sent: Sent) -> Outgoing<'_> {
         Outgoing {

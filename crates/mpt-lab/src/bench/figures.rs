@@ -105,7 +105,7 @@ impl Target {
         }
     }
 
-    /// Whether `value` is as good as `limit` or better.
+    /// True if `value` is as good as `limit` or better.
     pub(super) fn reached(self, value: f64, limit: f64) -> bool {
         match self {
             Self::AtLeast { .. } => value >= limit,
@@ -279,7 +279,7 @@ pub(super) const FIGURES: &[Figure] = &[
 /// Ids of the criterion benchmarks in mpt-core that send one packet each.
 const CONNECTIONS_1: &str = "criterion/endpoint_send/1";
 const CONNECTIONS_1000: &str = "criterion/endpoint_send/1000";
-/// The same for receiving one packet each.
+/// Ids of the criterion benchmarks in mpt-core that receive one packet each.
 const RECEIVE_1: &str = "criterion/endpoint_receive/1";
 const RECEIVE_1000: &str = "criterion/endpoint_receive/1000";
 

@@ -47,7 +47,7 @@ impl Pace {
         pings: 100,
     };
 
-    /// What one measurement consists of, for people.
+    /// Returns what one measurement consists of, for people.
     pub(super) fn extent(self) -> String {
         format!(
             "TCP for {} s, UDP for {} s in each of at most {} attempts, {} pings",

@@ -28,7 +28,7 @@ struct Entry {
     /// `null`: the figure has no target.
     must: Option<f64>,
     goal: Option<f64>,
-    /// Whether the must is reached; a figure without one always passes, one that should have been
+    /// True if the must is reached; a figure without one always passes, one that should have been
     /// measured and was not never does.
     pass: bool,
 }

@@ -9,7 +9,7 @@ pub(super) struct Stage {
     pub(super) name: &'static str,
     /// Paths between the two hosts, none of them shaped.
     pub(super) paths: usize,
-    /// Whether the paths' devices take TCP super-packets (TSO and GSO).
+    /// True if the paths' devices take TCP super-packets (TSO and GSO).
     pub(super) segmentation_offload: bool,
     /// What carries the traffic.
     pub(super) carrier: Carrier,
@@ -53,7 +53,7 @@ pub(super) enum Measure {
 }
 
 impl Carrier {
-    /// Whether all paths carry in proportion to their weights, which are equal here. Adaptive mapping leaves a path alone while the
+    /// True if all paths carry in proportion to their weights, which are equal here. Adaptive mapping leaves a path alone while the
     /// others have room.
     pub(super) fn spreads_by_weights(self) -> bool {
         match self {

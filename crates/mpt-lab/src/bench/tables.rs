@@ -46,7 +46,7 @@ fn targets(record: &Record) -> String {
     text
 }
 
-/// What they are made of.
+/// Returns what they are made of.
 fn measured(record: &Record) -> String {
     let mut text = format!("{}\n| measured | value | unit |\n|---|---:|---|\n", record.heading());
     for figure in FIGURES.iter().filter(|figure| figure.target.is_none()) {

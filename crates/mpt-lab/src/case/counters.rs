@@ -15,7 +15,7 @@ use crate::topology::{End, Host};
 /// Counters by name, `host/thing/counter`.
 pub(super) type Counters = BTreeMap<String, u64>;
 
-/// What each counter has grown by. Those that have not are left out, so that a result holds what happened.
+/// Returns what each counter has grown by. Those that have not are left out, so that a result holds what happened.
 pub(super) fn growth(before: &Counters, after: &Counters) -> Counters {
     let grown = |(name, &value): (&String, &u64)| {
         let growth = value.saturating_sub(before.get(name).copied().unwrap_or(0));

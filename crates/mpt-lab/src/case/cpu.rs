@@ -43,7 +43,7 @@ impl Watched {
         Self { name: format!("{name} {end}"), pid, metric: Some(metric) }
     }
 
-    /// What makes the links.
+    /// Returns what makes the links.
     pub(super) fn emulator(pid: u32) -> Self {
         Self { name: "emulator".into(), pid, metric: Some(metric::CPU_EMULATOR) }
     }
@@ -71,7 +71,7 @@ pub(super) struct Used {
 }
 
 impl Reading {
-    /// What has been used so far. Processes that have ended are left out.
+    /// Returns what has been used so far. Processes that have ended are left out.
     pub(super) fn take(watched: &[Watched]) -> Result<Self> {
         let mut threads = BTreeMap::new();
         for process in watched {
@@ -82,12 +82,12 @@ impl Reading {
         Ok(Self { at: Instant::now(), machine: usage::Machine::now()?, threads })
     }
 
-    /// How long ago it was taken.
+    /// Returns how long ago it was taken.
     pub(super) fn age(&self) -> Duration {
         self.at.elapsed()
     }
 
-    /// What was used since `before`.
+    /// Returns what was used since `before`.
     pub(super) fn since(&self, before: &Self) -> Used {
         let seconds = self.at.duration_since(before.at).as_secs_f64().max(f64::MIN_POSITIVE);
         let mut used = Used {
@@ -111,7 +111,7 @@ impl Reading {
 }
 
 impl Used {
-    /// Whether the machine, or one thread of what was measured, had nothing left to give.
+    /// True if the machine, or one thread of what was measured, had nothing left to give.
     pub(super) fn is_saturated(&self) -> bool {
         self.idle < IDLE || self.busy_thread().is_some()
     }

@@ -13,7 +13,7 @@ const TRAFFIC: Duration = Duration::from_millis(700);
 /// Of the rate of the links, what a download that is known nothing else about may be expected to get.
 const SHARE: f64 = 0.85;
 
-/// How long a measurement will take, set-up and removal of everything included: for progress bars.
+/// Returns how long a measurement will take, set-up and removal of everything included: for progress bars.
 pub(crate) fn expected_duration(spec: &CaseSpec) -> Duration {
     let tunnel = match spec.method {
         Method::Plain | Method::Mptcp => Duration::ZERO,
@@ -30,7 +30,7 @@ pub(super) fn longest(spec: &CaseSpec) -> Duration {
     }
 }
 
-/// How long the traffic runs.
+/// Returns how long the traffic runs.
 pub(super) fn traffic(spec: &CaseSpec) -> Duration {
     match spec.traffic {
         Traffic::Tcp { duration, .. }
@@ -45,7 +45,7 @@ pub(super) fn traffic(spec: &CaseSpec) -> Duration {
     }
 }
 
-/// What the links together can carry from `a` to `b`, in bit/s: each its slowest channel, a channel that several share once.
+/// Returns what the links together can carry from `a` to `b`, in bit/s: each its slowest channel, a channel that several share once.
 /// `None`: no limit.
 pub(crate) fn forward_rate(network: &NetworkSpec) -> Option<u64> {
     let mut counted = vec![false; network.channels.len()];

@@ -56,7 +56,7 @@ impl Network {
         &self.names
     }
 
-    /// What makes the links.
+    /// Returns what makes the links.
     pub(super) fn links(&self) -> &Links {
         &self.links
     }
@@ -117,7 +117,7 @@ pub(super) fn inside(block: u8, number: u8, end: End, version: u8) -> IpAddr {
     Ipv4Addr::new(10, block, number, end.number()).into()
 }
 
-/// What keeps the kernel from making the links of a specification that wants it to, if anything does.
+/// Returns what keeps the kernel from making the links of a specification that wants it to, if anything does.
 pub(super) fn obstacle(spec: &CaseSpec) -> Option<String> {
     if spec.backend != Backend::Kernel {
         return None;

@@ -85,7 +85,7 @@ pub(crate) enum Step {
 }
 
 impl Observation {
-    /// Whether nothing is observed that was not always: such a measurement keeps the name that it has without.
+    /// True if nothing is observed that was not always: such a measurement keeps the name that it has without.
     pub(crate) fn is_usual(&self) -> bool {
         *self == Self::default()
     }

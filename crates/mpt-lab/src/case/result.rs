@@ -95,21 +95,21 @@ pub(crate) struct Environment {
 pub(crate) mod metric {
     /// TCP or UDP payload that arrived, Mbit/s, over the whole measurement.
     pub(crate) const GOODPUT: &str = "goodput_mbit";
-    /// The same, mean of seconds 3 to 10.
+    /// TCP or UDP payload that arrived, Mbit/s, mean of seconds 3 to 10.
     pub(crate) const GOODPUT_3_TO_10: &str = "goodput_3_to_10_mbit";
-    /// The same, mean of the part of the traffic that counts.
+    /// TCP or UDP payload that arrived, Mbit/s, mean of the part of the traffic that counts.
     pub(crate) const GOODPUT_COUNTED: &str = "goodput_counted_mbit";
     /// TCP payload of a flow beside the traffic that arrived, Mbit/s, mean of the part that counts.
     pub(crate) const RIVAL: &str = "rival_mbit";
     /// Seconds from a fall of the links' rates until the traffic has nine tenths of what they carry then, and keeps that.
     pub(crate) const REACHED_DOWN: &str = "reached_down_s";
-    /// The same from a rise.
+    /// Seconds from a rise of the links' rates until the traffic has nine tenths of the new rates, and keeps them.
     pub(crate) const REACHED_UP: &str = "reached_up_s";
     /// Round-trip time of echo requests before the traffic, median, milliseconds.
     pub(crate) const PING_IDLE: &str = "ping_idle_ms";
-    /// The same beside the traffic.
+    /// Round-trip time of echo requests beside the traffic, median, milliseconds.
     pub(crate) const PING_P50: &str = "ping_p50_ms";
-    /// The same, 95th percentile.
+    /// Round-trip time of echo requests beside the traffic, 95th percentile, milliseconds.
     pub(crate) const PING_P95: &str = "ping_p95_ms";
     /// By how much [`PING_P50`] is above [`PING_IDLE`].
     pub(crate) const PING_P50_ADDED: &str = "ping_p50_added_ms";
@@ -119,9 +119,9 @@ pub(crate) mod metric {
     pub(crate) const PING_LOST: &str = "ping_lost_percent";
     /// Round-trip time of short messages over TCP before the traffic, median, milliseconds.
     pub(crate) const ECHO_IDLE: &str = "echo_idle_ms";
-    /// The same beside the traffic.
+    /// Round-trip time of short messages over TCP beside the traffic, median, milliseconds.
     pub(crate) const ECHO_P50: &str = "echo_p50_ms";
-    /// The same, 95th percentile.
+    /// Round-trip time of short messages over TCP beside the traffic, 95th percentile, milliseconds.
     pub(crate) const ECHO_P95: &str = "echo_p95_ms";
     /// By how much [`ECHO_P50`] is above [`ECHO_IDLE`].
     pub(crate) const ECHO_P50_ADDED: &str = "echo_p50_added_ms";
@@ -131,7 +131,7 @@ pub(crate) mod metric {
     pub(crate) const ECHO_LOST: &str = "echo_lost_percent";
     /// Seconds that a web page took before the traffic, median.
     pub(crate) const PAGE_IDLE: &str = "page_idle_s";
-    /// The same beside the traffic.
+    /// Seconds that a web page took beside the traffic, median.
     pub(crate) const PAGE: &str = "page_s";
     /// [`PAGE`] over [`PAGE_IDLE`].
     pub(crate) const PAGE_RATIO: &str = "page_ratio";
@@ -165,7 +165,7 @@ pub(crate) mod metric {
     pub(crate) const REORDERED: &str = "reordered_percent";
     /// One-way delay that half of the datagrams of a stream did not exceed, milliseconds.
     pub(crate) const DELAY_P50: &str = "delay_p50_ms";
-    /// The same of 99 %.
+    /// One-way delay that 99 % of the datagrams of a stream did not exceed, milliseconds.
     pub(crate) const DELAY_P99: &str = "delay_p99_ms";
     /// Seconds a download took.
     pub(crate) const DOWNLOAD_TIME: &str = "download_s";
@@ -175,9 +175,9 @@ pub(crate) mod metric {
     pub(crate) const CPU_PER_GB: &str = "cpu_s_per_gb";
     /// CPU seconds per second of the receiving daemon, in percent of one processor.
     pub(crate) const CPU_DAEMON_B: &str = "cpu_daemon_b_percent";
-    /// The same of the sending daemon.
+    /// CPU seconds per second of the sending daemon, in percent of one processor.
     pub(crate) const CPU_DAEMON_A: &str = "cpu_daemon_a_percent";
-    /// The same of the emulator.
+    /// CPU seconds per second of the emulator, in percent of one processor.
     pub(crate) const CPU_EMULATOR: &str = "cpu_emulator_percent";
     /// Part of the time in which all processors of the machine together were busy, in percent.
     pub(crate) const CPU_MACHINE: &str = "cpu_machine_percent";

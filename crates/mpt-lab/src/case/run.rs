@@ -26,12 +26,12 @@ use crate::process;
 use crate::topology::End;
 use crate::traffic::Moment;
 
-/// How long host b may take to answer the first time: addresses have to be resolved and tunnels agree on keys. Fastd, whose first
+/// The longest time that host b may take to answer the first time: addresses have to be resolved and tunnels agree on keys. Fastd, whose first
 /// attempt fails on a busy machine, makes the next one about 20 seconds later.
 const ANSWER: Duration = Duration::from_secs(60);
 /// Lateness of the emulator that does no harm to a measurement of delays: what the emulator has to keep when the machine is not busy.
 const LATE_FOR_DELAYS: Duration = Duration::from_micros(300);
-/// The same for throughput: the emulator itself lets go of packets in bursts as long.
+/// Lateness of the emulator that does no harm to a measurement of throughput: the emulator itself lets go of packets in bursts as long.
 const LATE_FOR_THROUGHPUT: Duration = Duration::from_millis(1);
 /// Part of the largest delay that is allowed where it is more.
 const LATE_PART: f64 = 0.05;
@@ -438,7 +438,7 @@ fn judge(spec: &CaseSpec, measured: &Measured, flags: &mut Vec<Flag>) {
     }
 }
 
-/// How late the emulator may be (99th percentile) before a figure is not that of the network.
+/// Returns how late the emulator may be (99th percentile) before a figure is not that of the network.
 fn lateness_limit(spec: &CaseSpec) -> Duration {
     let least = match spec.traffic {
         Traffic::Ping { .. } | Traffic::Rtp { .. } => LATE_FOR_DELAYS,

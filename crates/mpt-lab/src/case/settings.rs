@@ -11,7 +11,7 @@ use crate::topology::Host;
 
 /// The most that a TCP socket may hold to be received, by default of Linux before 6.17, in bytes: that of the papers' machines.
 const RECEIVE_BUFFER: u64 = 6 << 20;
-/// The same to be sent.
+/// The most that a TCP socket may hold to be sent, by default of Linux before 6.17, in bytes.
 const SEND_BUFFER: u64 = 4 << 20;
 /// Packets in a socket's buffer take up to this many times the memory of their payload.
 const OVERHEAD: u64 = 4;
@@ -125,7 +125,7 @@ pub(super) fn congestion(wanted: &str) -> (String, Option<String>) {
     (USUAL_CONGESTION.into(), Some(why))
 }
 
-/// Whether it is a module that can be loaded.
+/// True if it is a module that can be loaded.
 fn load(congestion: &str) -> bool {
     let module = format!("tcp_{congestion}");
     std::process::Command::new("modprobe")

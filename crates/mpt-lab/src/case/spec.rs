@@ -27,7 +27,7 @@ pub(crate) struct CaseSpec {
     /// What is observed besides.
     #[serde(default, skip_serializing_if = "Observation::is_usual")]
     pub(crate) observation: Observation,
-    /// Whether TCP connections of the hosts understand ECN.
+    /// True if TCP connections of the hosts understand ECN.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(crate) ecn: bool,
     /// Receive packet steering (RPS) on all devices of both hosts.
@@ -88,7 +88,7 @@ pub(crate) struct LinkSpec {
     pub(crate) name: String,
     /// Indices of the channels that packets pass from `a` to `b`, in this order.
     pub(crate) forward: Vec<usize>,
-    /// The same from `b` to `a`. A channel that stands in both is half-duplex.
+    /// Indices of the channels that packets pass from `b` to `a`. A channel that stands in both is half-duplex.
     pub(crate) backward: Vec<usize>,
     /// MTU of its devices, in bytes.
     pub(crate) mtu: u16,
@@ -140,7 +140,7 @@ pub(crate) struct TunnelSpec {
     /// Keys of each `[[connection.path]]` at end `a`, by link; `weight` usually.
     #[serde(default)]
     pub(crate) paths_a: Vec<BTreeMap<String, toml::Value>>,
-    /// The same at end `b`.
+    /// Keys of each `[[connection.path]]` at end `b`, by link.
     #[serde(default)]
     pub(crate) paths_b: Vec<BTreeMap<String, toml::Value>>,
 }

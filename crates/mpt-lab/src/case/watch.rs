@@ -44,7 +44,7 @@ impl Watch {
         Self { every, answers: Vec::new() }
     }
 
-    /// Whether the daemon is to be asked again, so long after the traffic began.
+    /// True if the daemon is to be asked again, so long after the traffic began.
     pub(super) fn is_due(&self, elapsed: Duration) -> bool {
         let next = self.answers.last().map_or(0.0, |last| last.at + self.every.as_secs_f64());
         self.answers.len() < MOST && elapsed.as_secs_f64() >= next
@@ -105,7 +105,7 @@ impl Watch {
         series
     }
 
-    /// What was said last at that time.
+    /// Returns what was said last at that time.
     fn latest(&self, time: f64, value: &impl Fn(&Answer) -> f64) -> f64 {
         let next = self.answers.partition_point(|answer| answer.at <= time);
         self.answers.get(next.saturating_sub(1)).map_or(0.0, value)

@@ -74,7 +74,7 @@ impl Client {
         Ok(Self { node, connection, session, paths, inner: None, skipped: 0, datagram })
     }
 
-    /// Whether it has been given an address and sends on all its paths.
+    /// True if it has been given an address and sends on all its paths.
     pub(super) fn is_up(&self) -> bool {
         let up = |&path: &PathId| self.node.tunnels().path(path).is_some_and(|path| path.is_up());
         self.inner.is_some() && self.paths.iter().all(up)
@@ -100,7 +100,7 @@ impl Client {
         self.node.handle_timeout(now, &mut Nowhere);
     }
 
-    /// When that is to be called next.
+    /// Returns the time at which that is to be called next.
     pub(super) fn next_timeout(&self) -> Option<Instant> {
         self.node.next_timeout()
     }
@@ -186,7 +186,7 @@ impl Client {
     }
 }
 
-/// What it asks the server for.
+/// Returns what it asks the server for.
 fn create() -> Create {
     let path = |path: usize| PathSpec {
         id: path as u16 + 1,

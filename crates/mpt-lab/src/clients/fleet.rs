@@ -85,7 +85,7 @@ impl Fleet {
         })
     }
 
-    /// How many can send data on all their paths.
+    /// Returns how many can send data on all their paths.
     pub(super) fn up(&self) -> usize {
         self.clients.iter().filter(|client| client.is_up()).count()
     }

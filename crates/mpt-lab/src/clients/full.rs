@@ -25,7 +25,7 @@ const SLOW: [&str; 6] = ["rate", "100mbit", "burst", "32kbit", "limit", "8mb"];
 const BURST: usize = 420;
 /// UDP payload of one of them, in bytes.
 const PAYLOAD: usize = 1372;
-/// How often each client gets a burst.
+/// The number of times each client gets a burst.
 const ROUNDS: usize = 2;
 /// Between bursts the clients live on, and what waits for the interface leaves or is dropped: so each has the daemon's room for itself.
 const PAUSE: Duration = Duration::from_millis(5);

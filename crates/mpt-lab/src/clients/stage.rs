@@ -18,7 +18,7 @@ use super::site::{self, SINK, Site, Waiting};
 use crate::interrupt::Interrupt;
 use crate::usage;
 
-/// How long all clients together may take to connect.
+/// The longest time that all clients together may take to connect.
 pub(super) const CONNECT: Duration = Duration::from_secs(60);
 /// After something new that long is waited until it counts as usual.
 pub(super) const SETTLE: Duration = Duration::from_secs(1);

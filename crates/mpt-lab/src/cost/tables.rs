@@ -110,7 +110,7 @@ fn benches(record: &Record) -> Vec<f64> {
     names.filter_map(ratio).collect()
 }
 
-/// The same for a terminal.
+/// The table for a terminal.
 pub(super) fn terminal(record: &Record) -> Table {
     let mut table = Table::ruled(["figure", "with", "without", "with / without"]);
     for Line { figure, with, without, ratio } in lines(record) {

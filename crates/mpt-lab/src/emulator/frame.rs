@@ -53,7 +53,7 @@ impl Shape {
         self.flow
     }
 
-    /// Whether congestion may mark it instead of dropping it.
+    /// True if congestion may mark it instead of dropping it.
     pub(super) fn understands_ecn(&self) -> bool {
         self.ecn != Ecn::NotEct
     }

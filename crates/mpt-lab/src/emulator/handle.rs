@@ -43,7 +43,7 @@ impl Emulator {
     ///
     /// # Errors
     ///
-    /// When the plan is impossible, or a device cannot be made.
+    /// Fails when the plan is impossible, or a device cannot be made.
     pub(crate) fn start(
         plan: &EmulatorPlan,
         laboratory: &Path,
@@ -75,7 +75,7 @@ impl Emulator {
     ///
     /// # Errors
     ///
-    /// When the emulator is gone.
+    /// Fails when the emulator is gone.
     pub(crate) fn start_schedule(&self) -> Result<()> {
         self.expect_done(&protocol::Command::StartSchedule)
     }
@@ -84,7 +84,7 @@ impl Emulator {
     ///
     /// # Errors
     ///
-    /// When there is no such channel.
+    /// Fails when there is no such channel.
     pub(crate) fn change(&self, channel: usize, change: Change) -> Result<()> {
         self.expect_done(&protocol::Command::Change(channel, change))
     }
@@ -93,16 +93,16 @@ impl Emulator {
     ///
     /// # Errors
     ///
-    /// When there is no such cable, or the kernel refuses.
+    /// Fails when there is no such cable, or the kernel refuses.
     pub(crate) fn set_carrier(&self, cable: usize, carrier: bool) -> Result<()> {
         self.expect_done(&protocol::Command::Carrier(cable, carrier))
     }
 
-    /// What has happened so far.
+    /// Returns what has happened so far.
     ///
     /// # Errors
     ///
-    /// When the emulator or one of the namespaces is gone.
+    /// Fails when the emulator or one of the namespaces is gone.
     pub(crate) fn counters(&self) -> Result<Counters> {
         let report = match self.ask(&protocol::Command::Report)? {
             Reply::Report(report) => *report,

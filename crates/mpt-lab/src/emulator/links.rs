@@ -27,7 +27,7 @@ impl Links {
     ///
     /// # Errors
     ///
-    /// When the plan is impossible or more than the backend can do, or a device cannot be made.
+    /// Fails when the plan is impossible or more than the backend can do, or a device cannot be made.
     pub(crate) fn start(
         backend: Backend,
         plan: &EmulatorPlan,
@@ -54,7 +54,7 @@ impl Links {
     ///
     /// # Errors
     ///
-    /// When whoever makes them is gone.
+    /// Fails when whoever makes them is gone.
     pub(crate) fn start_schedule(&self) -> Result<()> {
         match self {
             Self::Emulator(emulator) => emulator.start_schedule(),
@@ -66,7 +66,7 @@ impl Links {
     ///
     /// # Errors
     ///
-    /// When there is no such channel.
+    /// Fails when there is no such channel.
     pub(crate) fn change(&self, channel: usize, change: Change) -> Result<()> {
         match self {
             Self::Emulator(emulator) => emulator.change(channel, change),
@@ -78,7 +78,7 @@ impl Links {
     ///
     /// # Errors
     ///
-    /// When there is no such cable, or the kernel refuses.
+    /// Fails when there is no such cable, or the kernel refuses.
     pub(crate) fn set_carrier(&self, cable: usize, carrier: bool) -> Result<()> {
         match self {
             Self::Emulator(emulator) => emulator.set_carrier(cable, carrier),
@@ -86,11 +86,11 @@ impl Links {
         }
     }
 
-    /// What has happened so far.
+    /// Returns what has happened so far.
     ///
     /// # Errors
     ///
-    /// When one of the namespaces is gone.
+    /// Fails when one of the namespaces is gone.
     pub(crate) fn counters(&self) -> Result<Counters> {
         match self {
             Self::Emulator(emulator) => emulator.counters(),

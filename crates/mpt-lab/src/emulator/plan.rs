@@ -55,7 +55,7 @@ pub(crate) struct CablePlan {
     /// Indices of the channels that frames pass from the first end to the second, one after the other. None is a perfect
     /// wire. A channel may be part of several directions and cables, which then share rate and queue.
     pub(crate) forward: Vec<usize>,
-    /// The same from the second end to the first.
+    /// Indices of the channels that frames pass from the second end to the first.
     pub(crate) backward: Vec<usize>,
 }
 

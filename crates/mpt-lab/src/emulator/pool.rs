@@ -36,7 +36,7 @@ pub(super) struct Frame {
     pub(super) shape: Shape,
     /// Which way it goes.
     pub(super) direction: u32,
-    /// How often it is still to be used.
+    /// The number of times it is still to be used.
     uses: u32,
 }
 

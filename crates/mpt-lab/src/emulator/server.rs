@@ -41,7 +41,7 @@ const COMMANDS: u64 = u64::MAX;
 ///
 /// # Errors
 ///
-/// When the laboratory cannot be understood. What concerns the plan only it is told.
+/// Fails when the laboratory cannot be understood. What concerns the plan only it is told.
 pub(crate) fn run() -> Result<()> {
     let mut commands = Commands::open()?;
     let Some(plan) = commands.next_line()? else { return Ok(()) };
@@ -143,7 +143,7 @@ impl Server {
         }
     }
 
-    /// How long until something is due.
+    /// Returns how long until something is due.
     fn left(&self) -> Option<Duration> {
         Some(self.engine.next_timeout()?.saturating_duration_since(Instant::now()))
     }
@@ -161,7 +161,7 @@ impl Server {
         Ok(())
     }
 
-    /// Whether anything was due.
+    /// True if anything was due.
     fn deliver(&mut self) -> bool {
         let mut any = false;
         for _ in 0..WRITES {

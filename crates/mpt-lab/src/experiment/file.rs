@@ -172,7 +172,7 @@ macro_rules! shaped {
         }
 
         impl $name {
-            /// What both directions have in common.
+            /// Returns what both directions have in common.
             pub(super) fn shape(&self) -> Shape {
                 Shape {
                     rate: self.rate,

@@ -149,7 +149,7 @@ pub(super) fn read(
     Ok(plan)
 }
 
-/// Whether a row is measured in a cell.
+/// True if a row is measured in a cell.
 fn wanted(row: &RowTable, cell: &Cell, quick: bool) -> bool {
     let there = row
         .only
@@ -317,7 +317,7 @@ fn check_row(known: &BTreeSet<String>, row: &str) -> Result<(), String> {
     Err(format!("there is no row \"{row}\"; write one of {}", all.join(", ")))
 }
 
-/// Whether this run measures a row in a cell, of which not every axis needs to be named.
+/// True if this run measures a row in a cell, of which not every axis needs to be named.
 fn in_run(plan: &Plan, cell: &Cell, row: &str) -> bool {
     plan.cases.iter().any(|case| {
         case.row == row && cell.iter().all(|(axis, value)| case.cell.get(axis) == Some(value))

@@ -16,7 +16,7 @@ const SHORTEST_WATCH: Duration = Duration::from_millis(50);
 /// The word for the second connection in `over`.
 const SECOND_CONNECTION: &str = "second-connection";
 
-/// What is observed of a row; `links` are the places of its links in the file.
+/// Returns what is observed of a row; `links` are the places of its links in the file.
 pub(super) fn observation(
     source: &Source<'_>,
     tree: &Tree<'_>,

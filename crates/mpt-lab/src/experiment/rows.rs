@@ -27,7 +27,7 @@ const CONNECTION_KEYS: [&str; 15] = [
     "udp_checksum",
     "window",
 ];
-/// The same of `[[connection.path]]`; weights have a key of their own.
+/// Keys of `[[connection.path]]` that an experiment may set; weights have a key of their own.
 const PATH_KEYS: [&str; 7] =
     ["local_port", "mtu", "nat", "rate", "remote_port", "source_port", "tier"];
 /// The largest weight of a path.
@@ -66,7 +66,7 @@ pub(super) fn complete(file: &RowTable, links: &[&str]) -> RowTable {
     row
 }
 
-/// What the usual rows are.
+/// Returns what the usual rows are.
 fn preset(name: &str, links: &[&str]) -> Option<RowTable> {
     let row = |label: &str, method| RowTable {
         label: Some(label.into()),
@@ -121,7 +121,7 @@ impl Place<'_> {
     }
 }
 
-/// What a row measures: its network, with only the links it uses, their indices in the file, and its method.
+/// Returns what a row measures: its network, with only the links it uses, their indices in the file, and its method.
 pub(super) fn method(
     source: &Source<'_>,
     tree: &Tree<'_>,

@@ -84,7 +84,7 @@ pub(super) fn traffic(source: &Source<'_>, tree: &Tree<'_>, body: &Body) -> Resu
     })
 }
 
-/// What happens to the links of a row, by their places in it.
+/// Returns what happens to the links of a row, by their places in it.
 pub(super) fn events(
     source: &Source<'_>,
     tree: &Tree<'_>,

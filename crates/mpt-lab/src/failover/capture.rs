@@ -40,7 +40,7 @@ pub(super) struct Capture {
 /// A data packet of the tunnel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Packet {
-    /// When it passed.
+    /// The time at which it passed.
     pub(super) at: Moment,
     /// Kernel index of the interface.
     pub(super) interface: u32,

@@ -12,7 +12,7 @@ pub(super) struct Figure {
     pub(super) name: &'static str,
     pub(super) unit: Unit,
     pub(super) limit: Limit,
-    /// Whether only ends with a control session can keep the limit.
+    /// True if only ends with a control session can keep the limit.
     pub(super) session: bool,
 }
 
@@ -85,7 +85,7 @@ impl Figure {
         Self { name, unit: Unit::Share, limit, session: false }
     }
 
-    /// The same, where only ends with a session can keep the limit.
+    /// Limits the figure only for ends with a session, which alone can keep the limit.
     pub(super) const fn by_session(self) -> Self {
         Self { session: true, ..self }
     }
@@ -116,7 +116,7 @@ impl Figure {
 }
 
 impl Limit {
-    /// Whether it is kept.
+    /// True if it is kept.
     pub(super) fn is_kept(self, summary: Summary) -> bool {
         match self {
             Self::Told => true,

@@ -37,12 +37,12 @@ struct Holding {
 }
 
 impl Holdings {
-    /// What they hold now.
+    /// Returns what they hold now.
     pub(super) fn of(rig: &Rig<'_>) -> Result<Self> {
         Ok(Self([holding(rig, End::A)?, holding(rig, End::B)?]))
     }
 
-    /// How many kinds of things the daemons go on to hold more of than of these; which, is told on standard error.
+    /// Returns how many kinds of things the daemons go on to hold more of than of these; which, is told on standard error.
     pub(super) fn left_over(&self, rig: &Rig<'_>) -> Result<f64> {
         let mut more = Vec::new();
         for _ in 0..LOOKS {

@@ -20,7 +20,7 @@ use super::switches::Switches;
 use crate::topology::{End, Host, Hosts, Side};
 use crate::traffic::Moment;
 
-/// How long the kernel may take to see that a cable has two ends.
+/// The longest time that the kernel may take to see that a cable has two ends.
 const CARRIER: Duration = Duration::from_secs(5);
 
 /// What every line of a network is like.
@@ -96,12 +96,12 @@ impl Network {
         self.hosts.host(end)
     }
 
-    /// What stands between them.
+    /// Returns what stands between them.
     pub(super) fn middle(&self) -> &Host {
         &self.middle.host
     }
 
-    /// How many lines there are.
+    /// Returns how many lines there are.
     pub(super) fn lines(&self) -> usize {
         self.lines.len()
     }
@@ -143,7 +143,7 @@ impl Network {
         Ok(moment)
     }
 
-    /// The same in both directions.
+    /// Lets a line lose every packet in both directions, or none, and says when.
     pub(super) fn set_flow_both(&self, line: usize, flows: bool) -> Result<Moment> {
         let moment = self.set_flow(line, End::A, flows)?;
         self.set_flow(line, End::B, flows)?;

@@ -70,7 +70,7 @@ impl Record {
         longest(&self.beats[0]) + longest(&self.beats[1])
     }
 
-    /// When a metronome's packets were delivered at one end, and how long after their arrival, in milliseconds.
+    /// Returns the time at which a metronome's packets were delivered at one end, and how long after their arrival, in milliseconds.
     fn waits(&self, end: End) -> impl Iterator<Item = (Moment, f64)> + '_ {
         let incoming = self.packets[index(end)].iter().filter(|packet| !packet.outgoing);
         let arrived: HashMap<u64, Moment> =
@@ -90,7 +90,7 @@ pub(super) fn index(end: End) -> usize {
     }
 }
 
-/// When the last sequence number that is missing would have left: with the next one that did.
+/// Returns the time at which the last sequence number that is missing would have left: with the next one that did.
 fn last_missing(sent: &[&Packet]) -> Option<Moment> {
     let first = sent.iter().find_map(|packet| packet.sequence)?;
     // Relative to the first, because the numbers wrap.

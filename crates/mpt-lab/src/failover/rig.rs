@@ -27,7 +27,7 @@ const STREAM: u16 = 4710;
 pub(super) struct Lab<'a> {
     /// The daemon's executable.
     pub(super) program: PathBuf,
-    /// Whether the ends have a control session; without, only carrier and administrator decide.
+    /// True if the ends have a control session; without, only carrier and administrator decide.
     pub(super) session: bool,
     pub(super) interrupt: &'a Interrupt,
 }
@@ -41,7 +41,7 @@ pub(super) struct RigSpec {
     pub(super) line: LineSpec,
     /// What is between the hosts.
     pub(super) middle: Middle,
-    /// Whether host a is a client whose addresses change: host b learns them.
+    /// True if host a is a client whose addresses change: host b learns them.
     pub(super) roaming: bool,
 }
 

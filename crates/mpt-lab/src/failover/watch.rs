@@ -29,7 +29,7 @@ impl Watch {
         Ok(Self { stop, reader: Some(reader) })
     }
 
-    /// How often it happened.
+    /// Returns how often it happened.
     pub(super) fn stop(mut self) -> Result<u64> {
         self.stop.store(true, Ordering::Relaxed);
         match self.reader.take().map(JoinHandle::join) {
@@ -69,7 +69,7 @@ fn count(stream: UnixStream, stop: &AtomicBool) -> Result<u64> {
     }
 }
 
-/// Whether this line says that a path is not up.
+/// True if this line says that a path is not up.
 fn falls(line: &[u8]) -> bool {
     let Ok(Response { body: ResponseBody::Event(event), .. }) = serde_json::from_slice(line) else {
         return false;

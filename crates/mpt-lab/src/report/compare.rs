@@ -40,7 +40,7 @@ pub(super) struct Difference {
 ///
 /// # Errors
 ///
-/// When a directory cannot be read, or nothing stands in both.
+/// Fails when a directory cannot be read, or nothing stands in both.
 pub(super) fn compare(a: &Path, b: &Path, tolerance: f64) -> Result<Comparison> {
     let (all_a, all_b) = (load(a)?, load(b)?);
     let mut comparison = Comparison::default();

@@ -13,7 +13,7 @@ pub(super) fn is_path(row: &str) -> bool {
     row.strip_prefix("path").is_some_and(|number| number.parse::<u16>().is_ok())
 }
 
-/// Whether `cell` lies where `place` says, which may leave axes open.
+/// True if `cell` lies where `place` says, which may leave axes open.
 fn within(place: &Cell, cell: &Cell) -> bool {
     place.iter().all(|(axis, value)| cell.get(axis) == Some(value))
 }
@@ -129,7 +129,7 @@ pub(super) enum Mark {
 }
 
 impl Mark {
-    /// What stands in the table instead of the figure.
+    /// Returns what stands in the table instead of the figure.
     pub(super) fn word(&self) -> &'static str {
         match self {
             Self::NotMeasured => "not measured",
@@ -164,7 +164,7 @@ pub(super) struct Grid<'a> {
     pub(super) results: &'a Results,
     /// In the order of the axes' values.
     pub(super) cells: Vec<Cell>,
-    /// How often everything was to be measured, at most.
+    /// The number of times everything was to be measured, at most.
     pub(super) repetitions: usize,
     /// By index of the cell, then by name of the row.
     places: Vec<BTreeMap<&'a str, Vec<Repetition<'a>>>>,
@@ -246,7 +246,7 @@ impl<'a> Grid<'a> {
         }
     }
 
-    /// What all paths carry alone, together. `None` unless there are at least two and all are sound.
+    /// Returns what all paths carry alone, together. `None` unless there are at least two and all are sound.
     pub(super) fn sum_of_paths(&self, cell: usize, metric: &str) -> Option<f64> {
         let paths: Vec<_> = self.path_rows().collect();
         if paths.len() < 2 || !adds_up(metric) {
@@ -258,7 +258,7 @@ impl<'a> Grid<'a> {
         figures.sum::<Option<f64>>().filter(|&sum| sum > 0.0)
     }
 
-    /// What a row carries of what all paths carry alone, both of the same run.
+    /// Returns what a row carries of what all paths carry alone, both of the same run.
     pub(super) fn efficiency(&self, cell: usize, row: &str, metric: &str) -> Option<f64> {
         if is_path(row) {
             return None;
@@ -266,7 +266,7 @@ impl<'a> Grid<'a> {
         Some(self.figure(cell, row, metric).median()? / self.sum_of_paths(cell, metric)?)
     }
 
-    /// What the paper published there, and by what its rates were divided here. The figure is not divided.
+    /// Returns what the paper published there, and by what its rates were divided here. The figure is not divided.
     pub(super) fn published(&self, cell: usize, row: &str, metric: &str) -> Option<(f64, f64)> {
         let all = &self.results.plan.published;
         let found = all.iter().find(|published| {

@@ -17,7 +17,7 @@ use crate::document::{self, Filled, escaped};
 ///
 /// # Errors
 ///
-/// When the file cannot be read or written, or when a marker has no counterpart: then nothing is written.
+/// Fails when the file cannot be read or written, or when a marker has no counterpart: then nothing is written.
 pub(super) fn fill(file: &Path, all: &[Results], accuracy: Option<&Accuracy>) -> Result<Filled> {
     document::fill(file, |name| match name {
         ACCURACY => accuracy.map(emulator),

@@ -16,7 +16,7 @@ pub(super) struct Note {
 }
 
 impl Note {
-    /// How many measurements, and the first of them: `2 measurements: ours, delay 0ms; ours, delay 50ms`.
+    /// Returns how many measurements, and the first of them: `2 measurements: ours, delay 0ms; ours, delay 50ms`.
     pub(super) fn places(&self) -> String {
         /// More would not be read.
         const NAMED: usize = 6;
@@ -67,7 +67,7 @@ impl Tally {
     }
 }
 
-/// What was done otherwise than the experiment asks.
+/// Returns what was done otherwise than the experiment asks.
 pub(super) fn deviations(grid: &Grid) -> Vec<Note> {
     gather(grid.every().flat_map(|(cell, row, repetition)| {
         let flags = repetition.case.map_or(&[][..], |case| &case.flags);
@@ -91,7 +91,7 @@ pub(super) fn marked(grid: &Grid) -> Vec<Note> {
     }))
 }
 
-/// What made the links.
+/// Returns what made the links.
 pub(super) fn backends(grid: &Grid) -> String {
     let mut names = BTreeSet::new();
     for case in &grid.results.plan.cases {

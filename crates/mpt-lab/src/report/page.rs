@@ -119,7 +119,7 @@ impl<'a> Chapter<'a> {
         Self { results, grid, verdicts, tally }
     }
 
-    /// How many expectations came to what.
+    /// Returns how many expectations came to what.
     fn counts(&self) -> Markup {
         let all = [Status::Missed, Status::GoalMissed, Status::Open, Status::Met];
         let number =

@@ -208,7 +208,7 @@ struct Positions {
     values: Vec<String>,
     /// The unit that all values have.
     unit: String,
-    /// Whether the values are numbers, so that there is something between them.
+    /// True if the values are numbers, so that there is something between them.
     ordered: bool,
 }
 
@@ -264,7 +264,7 @@ fn quantity(text: &str) -> Option<(f64, &str)> {
     (number.is_finite() && is_unit).then_some((number, unit))
 }
 
-/// Whether numbers ascend, and in steps that can be told from each other when drawn to scale.
+/// True if numbers ascend, and in steps that can be told from each other when drawn to scale.
 fn is_even(numbers: &[f64]) -> bool {
     let steps: Vec<f64> = numbers.windows(2).map(|pair| pair[1] - pair[0]).collect();
     let smallest = steps.iter().copied().fold(f64::INFINITY, f64::min);

@@ -90,7 +90,7 @@ impl Quantity {
     }
 }
 
-/// Whether several paths add up in this metric, and scaled rates change it.
+/// True if several paths add up in this metric, and scaled rates change it.
 pub(super) fn adds_up(metric: &str) -> bool {
     matches!(metric, metric::GOODPUT | metric::GOODPUT_3_TO_10 | metric::GOODPUT_COUNTED)
 }

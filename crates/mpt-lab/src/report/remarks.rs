@@ -9,7 +9,7 @@ use super::notes::count;
 use super::quantity::{Quantity, adds_up};
 use crate::case::{Method, Traffic};
 
-/// What a figure of the experiment is made of: `median of 3 repetitions, TCP for 30s`.
+/// Returns what a figure of the experiment is made of: `median of 3 repetitions, TCP for 30s`.
 pub(super) fn basis(grid: &Grid) -> String {
     let traffic: BTreeSet<String> =
         grid.results.plan.cases.iter().map(|case| extent(&case.spec.traffic)).collect();

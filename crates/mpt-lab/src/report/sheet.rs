@@ -23,7 +23,7 @@ pub(super) struct Column {
     /// Name of the row; [`SUM`] for the sum of the paths.
     pub(super) row: String,
     pub(super) label: String,
-    /// Whether the paper published figures for it, which get a column of their own.
+    /// True if the paper published figures for it, which get a column of their own.
     pub(super) published: bool,
 }
 

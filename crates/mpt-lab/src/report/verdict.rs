@@ -10,7 +10,7 @@ use crate::experiment::Expectation;
 pub(super) enum Status {
     /// A cell lies outside the limits.
     Missed,
-    /// The same of a goal, which is not demanded.
+    /// A cell lies outside the limits of a goal, which is not demanded.
     GoalMissed,
     /// No cell lies outside, but not all of them could be judged.
     Open,
@@ -54,7 +54,7 @@ pub(super) fn judge<'a>(grid: &Grid<'a>) -> Vec<Verdict<'a>> {
 }
 
 impl Results {
-    /// How many expectations are missed or could not be judged. Goals are none.
+    /// Returns how many expectations are missed or could not be judged. Goals are none.
     pub(crate) fn unmet(&self) -> usize {
         let unmet = |verdict: &&Verdict<'_>| match verdict.status {
             Status::Missed => true,
@@ -96,7 +96,7 @@ impl<'a> Verdict<'a> {
         Self { expectation, status, worst, judged, outside, open }
     }
 
-    /// What is asked: `ours / (path1 + path2) at least 97 %`.
+    /// Returns what is asked: `ours / (path1 + path2) at least 97 %`.
     pub(super) fn demand(&self) -> String {
         let Expectation { row, over, at_least, at_most, .. } = self.expectation;
         let base = match over.as_slice() {
@@ -128,7 +128,7 @@ impl<'a> Verdict<'a> {
         }
     }
 
-    /// What became of it, in words: the worst cell, how many are outside, how many are open.
+    /// Returns what became of it, in words: the worst cell, how many are outside, how many are open.
     pub(super) fn finding(&self, grid: &Grid) -> String {
         let mut parts = Vec::new();
         if let Some((cell, value)) = self.worst {
@@ -161,7 +161,7 @@ impl<'a> Verdict<'a> {
     }
 }
 
-/// What is compared with the limits, or why there is nothing to compare.
+/// Returns what is compared with the limits, or why there is nothing to compare.
 fn value(expectation: &Expectation, grid: &Grid, cell: usize) -> Result<f64, String> {
     let median = |row: &str| match grid.figure(cell, row, &expectation.metric) {
         Figure::Sound { spread, .. } => Ok(spread.median),
@@ -188,7 +188,7 @@ fn value(expectation: &Expectation, grid: &Grid, cell: usize) -> Result<f64, Str
     Ok(judged / base)
 }
 
-/// How far a value is from the nearest limit; negative: beyond it.
+/// Returns how far a value is from the nearest limit; negative: beyond it.
 fn room(expectation: &Expectation, value: f64) -> f64 {
     let above = expectation.at_least.map_or(f64::INFINITY, |limit| value - limit);
     let below = expectation.at_most.map_or(f64::INFINITY, |limit| limit - value);

@@ -68,7 +68,7 @@ impl Hosts {
         }
     }
 
-    /// What waits for netlink.
+    /// Returns what waits for netlink.
     pub(crate) fn runtime(&self) -> &Runtime {
         &self.runtime
     }

@@ -19,7 +19,7 @@ pub(crate) use hosts::{Hosts, Side};
 pub(crate) struct PathSpec {
     /// Rate in Mbit/s of a token bucket at either end; `None`: as fast as the machine.
     pub(crate) shaped: Option<u32>,
-    /// Whether its devices take TCP super-packets (TSO, GSO).
+    /// True if its devices take TCP super-packets (TSO, GSO).
     pub(crate) segmentation_offload: bool,
 }
 

@@ -24,7 +24,7 @@ impl Stop {
 }
 
 impl Flag {
-    /// Whether the thread has to end.
+    /// True if the thread has to end.
     pub(crate) fn is_set(&self) -> bool {
         self.0.load(Ordering::Relaxed)
     }

@@ -11,7 +11,7 @@ use socket2::{Domain, Protocol, SockAddr, Socket, Type};
 
 use crate::topology::Host;
 
-/// How long a connection may take to be set up.
+/// The longest time that a connection may take to be set up.
 const CONNECT: Duration = Duration::from_secs(10);
 /// Connections that may wait to be accepted.
 const BACKLOG: i32 = 1024;
@@ -84,7 +84,7 @@ impl Transport {
         from.run(|| self.prepare_here(to, options))?
     }
 
-    /// The same at the host of this thread.
+    /// A socket at the host of this thread, for a connection that may be made later and elsewhere.
     pub(crate) fn prepare_here(self, to: SocketAddr, options: Options<'_>) -> Result<Unconnected> {
         let prepare = || {
             let socket = self.socket(to)?;

@@ -9,7 +9,7 @@ use super::Error;
 ///
 /// # Errors
 ///
-/// When the kernel refuses; some may then be gone already.
+/// Fails when the kernel refuses; some may then be gone already.
 pub fn keep_network_only() -> Result<(), Error> {
     keep(&CapsHashSet::from([Capability::CAP_NET_ADMIN]))
 }
@@ -18,7 +18,7 @@ pub fn keep_network_only() -> Result<(), Error> {
 ///
 /// # Errors
 ///
-/// When the kernel refuses; some may then be gone already.
+/// Fails when the kernel refuses; some may then be gone already.
 pub fn keep_nothing() -> Result<(), Error> {
     keep(&CapsHashSet::new())
 }

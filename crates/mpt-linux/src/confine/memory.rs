@@ -10,7 +10,7 @@ use super::Error;
 ///
 /// # Errors
 ///
-/// When the kernel refuses.
+/// Fails when the kernel refuses.
 pub fn hide_memory() -> Result<(), Error> {
     setrlimit(Resource::RLIMIT_CORE, 0, 0).map_err(Error::Memory)?;
     prctl::set_dumpable(false).map_err(Error::Memory)

@@ -33,7 +33,7 @@ pub enum Enforced {
 }
 
 impl Sandbox {
-    /// Whether the kernel has landlock at all.
+    /// True if the kernel has landlock at all.
     #[must_use]
     pub fn is_possible() -> bool {
         let ruleset = Ruleset::default().set_compatibility(CompatLevel::HardRequirement);
@@ -89,7 +89,7 @@ impl Sandbox {
     ///
     /// # Errors
     ///
-    /// When the kernel has landlock and refuses the rules.
+    /// Fails when the kernel has landlock and refuses the rules.
     pub fn confine(self) -> Result<Enforced, Error> {
         let mut scope = BitFlags::from(Scope::Signal);
         if !self.abstract_sockets {

@@ -18,7 +18,7 @@ pub struct User {
     gid: u32,
 }
 
-/// Whether this process runs as root, of the machine or of a user namespace.
+/// True if this process runs as root, of the machine or of a user namespace.
 #[must_use]
 pub fn is_root() -> bool {
     unistd::geteuid().is_root()
@@ -29,7 +29,7 @@ impl User {
     ///
     /// # Errors
     ///
-    /// When the list of users cannot be read.
+    /// Fails when the list of users cannot be read.
     pub fn find(name: &str) -> Result<Option<Self>, Error> {
         let found = unistd::User::from_name(name);
         let found = found.map_err(|source| Error::LookUp { user: name.to_owned(), source })?;
@@ -42,13 +42,13 @@ impl User {
         &self.name
     }
 
-    /// Whether a file or directory belongs to it; not, when it is not there.
+    /// True if a file or directory belongs to it; not, when it is not there.
     #[must_use]
     pub fn owns(&self, path: &Path) -> bool {
         std::fs::metadata(path).is_ok_and(|metadata| metadata.uid() == self.uid)
     }
 
-    /// Whether it may read and write an existing file, by owner, group and mode; directories on the way are not looked at.
+    /// True if it may read and write an existing file, by owner, group and mode; directories on the way are not looked at.
     #[must_use]
     pub fn can_change(&self, file: &Path) -> bool {
         let Ok(metadata) = std::fs::metadata(file) else { return false };
@@ -71,7 +71,7 @@ impl User {
     ///
     /// # Errors
     ///
-    /// When the system refuses.
+    /// Fails when the system refuses.
     pub fn make_directory(&self, path: &Path, always: bool) -> Result<(), Error> {
         let failed = |source| Error::Directory { path: path.to_owned(), source };
         match std::fs::DirBuilder::new().mode(0o755).create(path) {
@@ -94,7 +94,7 @@ impl User {
     ///
     /// # Errors
     ///
-    /// When the kernel refuses; the groups may then be changed already.
+    /// Fails when the kernel refuses; the groups may then be changed already.
     pub fn become_it(&self) -> Result<(), Error> {
         let failed = |source| Error::Switch { user: self.name.clone(), source };
         let name = CString::new(self.name.as_str()).map_err(|_| failed(nix::Error::EINVAL))?;

@@ -13,7 +13,7 @@ pub(super) fn block(number: u32) -> Option<u32> {
     NUMBERS.contains(&number).then_some(number - number % BLOCK)
 }
 
-/// Whether a number stands for a block.
+/// True if a number stands for a block.
 pub(super) fn is_first_of_block(number: u32) -> bool {
     block(number) == Some(number)
 }

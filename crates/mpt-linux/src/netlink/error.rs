@@ -42,7 +42,7 @@ pub enum Error {
     NoDefault {
         /// The interface.
         interface: String,
-        /// Whether for IPv6.
+        /// True if for IPv6.
         ipv6: bool,
     },
     /// Another daemon in this network namespace marks its packets likewise.
@@ -80,12 +80,12 @@ impl Error {
         Self::Refused { attempt: attempt.to_string(), source }
     }
 
-    /// Whether the object to be created was there already.
+    /// True if the object to be created was there already.
     pub fn is_exists(&self) -> bool {
         self.errno() == Some(Errno::EEXIST)
     }
 
-    /// Whether the object to be removed, or the interface it belongs to, was gone already.
+    /// True if the object to be removed, or the interface it belongs to, was gone already.
     pub fn is_gone(&self) -> bool {
         matches!(self, Self::NoInterface(_))
             || matches!(
@@ -100,17 +100,17 @@ impl Error {
             )
     }
 
-    /// Whether packets have no way to go as things are: an interface or a route is missing.
+    /// True if packets have no way to go as things are: an interface or a route is missing.
     pub const fn is_no_way(&self) -> bool {
         matches!(self, Self::NoInterface(_) | Self::NoRoute { .. } | Self::NoDefault { .. })
     }
 
-    /// Whether the interface is down.
+    /// True if the interface is down.
     pub fn is_down(&self) -> bool {
         self.errno() == Some(Errno::ENETDOWN)
     }
 
-    /// Whether the process lacks `CAP_NET_ADMIN` in the network namespace.
+    /// True if the process lacks `CAP_NET_ADMIN` in the network namespace.
     pub fn is_permission(&self) -> bool {
         matches!(self.errno(), Some(Errno::EPERM | Errno::EACCES))
     }

@@ -38,7 +38,7 @@ impl Route {
         }
     }
 
-    /// Whether this route is a guard, of this or any other daemon ([`super::Owned::add_guard`]).
+    /// True if this route is a guard, of this or any other daemon ([`super::Owned::add_guard`]).
     pub fn is_guard(&self) -> bool {
         (self.via == Via::Unreachable && self.table == MAIN_TABLE)
             && self.metric.is_some_and(is_first_of_block)
@@ -57,7 +57,7 @@ impl Route {
     }
 }
 
-/// Whether a message is about a guard, of this or any other daemon.
+/// True if a message is about a guard, of this or any other daemon.
 pub(super) fn is_guard(message: &RouteMessage) -> bool {
     let header = &message.header;
     u8::from(header.protocol) == KERNEL

@@ -29,9 +29,9 @@ pub struct Internet {
     pub interface: u32,
     /// Source address of packets whose sender chose none.
     pub source: Option<IpAddr>,
-    /// Whether for IPv6.
+    /// True if for IPv6.
     pub ipv6: bool,
-    /// Whether what the device cannot take goes nowhere. [`super::Owned::add_block`] adds the rule.
+    /// True if what the device cannot take goes nowhere. [`super::Owned::add_block`] adds the rule.
     pub blocks: bool,
 }
 
@@ -46,7 +46,7 @@ impl Internet {
         [Rule::pass(mark, self.ipv6), into_tunnel]
     }
 
-    /// What stands in `table` apart from the route: nothing leaves by another interface.
+    /// Returns what stands in `table` apart from the route: nothing leaves by another interface.
     pub(super) fn fallback(&self, table: u32) -> Option<Route> {
         self.blocks.then(|| Route::last_resort(table, default(self.ipv6)))
     }

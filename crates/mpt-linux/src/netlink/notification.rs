@@ -7,7 +7,7 @@ use super::guard::is_guard;
 use super::owner::PROTOCOL;
 use super::route::Route;
 
-/// What a notification says: destination and table, unless it is about something else than routing
+/// Returns what a notification says: destination and table, unless it is about something else than routing
 /// of packets that leave, or about a route of ours.
 pub(super) fn parse_notification(message: &RouteMessage) -> Option<(u32, IpNet)> {
     if is_own(message) || message.header.flags.contains(RouteFlags::Cloned) {
@@ -16,7 +16,7 @@ pub(super) fn parse_notification(message: &RouteMessage) -> Option<(u32, IpNet)>
     Route::parse(message)?.first().map(|route| (route.table, route.destination))
 }
 
-/// Whether a message is about a route of this program, of this or any other daemon.
+/// True if a message is about a route of this program, of this or any other daemon.
 pub(super) fn is_own(message: &RouteMessage) -> bool {
     u8::from(message.header.protocol) == PROTOCOL || is_guard(message)
 }

@@ -72,7 +72,7 @@ impl Numbers {
         self.used.remove(&number);
     }
 
-    /// Whether a number is one of this block.
+    /// True if a number is one of this block.
     pub(super) fn has(&self, number: u32) -> bool {
         block(number) == Some(self.first)
     }
@@ -107,7 +107,7 @@ impl Present {
         Ok(Self { rules: netlink.own_rules().await?, routes: netlink.own_routes().await? })
     }
 
-    /// The same without guards and blocks, and the rules and routes that belong to them.
+    /// Returns all rules and routes except guards and blocks, and the rules and routes that belong to them.
     pub(super) fn without_blocks(&self) -> Self {
         let tables: BTreeSet<u32> = self.tables_of_blocks().collect();
         let rules = self.rules.iter().filter(|rule| !self.is_of_block(rule)).cloned().collect();
@@ -121,7 +121,7 @@ impl Present {
         rules.filter_map(Rule::table).filter(|table| NUMBERS.contains(table))
     }
 
-    /// Whether a rule is for the packets that a block is for.
+    /// True if a rule is for the packets that a block is for.
     fn is_of_block(&self, rule: &Rule) -> bool {
         let same = |it: &&Rule| (it.mark, it.ipv6) == (rule.mark, rule.ipv6);
         rule.inverted && self.rules.iter().filter(|it| it.is_block()).any(|it| same(&it))
@@ -173,7 +173,7 @@ impl Netlink {
         self.remove_unclaimed(&Present::list(self).await?).await
     }
 
-    /// The same, but guards and blocks stay, with the rules and routes that belong to them.
+    /// Removes them like [`Self::remove_leftovers`], but guards and blocks stay, with the rules and routes that belong to them.
     pub async fn remove_leftovers_but_blocks(&self) -> Result<Vec<String>, Error> {
         self.remove_unclaimed(&Present::list(self).await?.without_blocks()).await
     }

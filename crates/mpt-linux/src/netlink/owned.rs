@@ -43,7 +43,7 @@ impl Owned {
         &self.netlink
     }
 
-    /// Whether nothing is left to remove.
+    /// True if nothing is left to remove.
     pub fn is_empty(&self) -> bool {
         self.objects.is_empty()
     }
@@ -224,7 +224,7 @@ impl Owned {
         self.remove_rule(&Rule::block(self.mark(), ipv6)).await
     }
 
-    /// Whether this change removed something that was created here and is still needed.
+    /// True if this change removed something that was created here and is still needed.
     pub fn misses(&self, event: &Event) -> bool {
         self.objects.iter().any(|object| match (object, event) {
             (Object::Rule(rule), Event::OwnRuleRemoved(removed)) => rule == removed,

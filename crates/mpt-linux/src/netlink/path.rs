@@ -34,7 +34,7 @@ pub struct PathRouting {
 }
 
 impl PathRouting {
-    /// What stands in `table` apart from the route: nothing leaves by another interface.
+    /// Returns what stands in `table` apart from the route: nothing leaves by another interface.
     pub(super) fn fallback(&self, table: u32) -> Route {
         Route::last_resort(table, self.remote.into())
     }

@@ -80,12 +80,12 @@ impl Route {
         }
     }
 
-    /// Whether this route and another one differ in their MTU at most.
+    /// True if this route and another one differ in their MTU at most.
     pub(super) fn is_but_for_mtu(&self, other: &Self) -> bool {
         *self == Self { mtu: self.mtu, ..other.clone() }
     }
 
-    /// Whether `shown` is how the kernel shows this route: it fills in the metric.
+    /// True if `shown` is how the kernel shows this route: it fills in the metric.
     pub(super) fn is_shown_as(&self, shown: &Self) -> bool {
         let metric = self.metric.or(shown.metric);
         *shown == Self { metric, ..self.clone() }
@@ -101,7 +101,7 @@ impl Route {
         message
     }
 
-    /// What tells this route from others.
+    /// Returns what tells this route from others.
     fn key(&self) -> RouteMessage {
         let mut message = RouteMessage::default();
         let header = &mut message.header;
@@ -314,7 +314,7 @@ impl Netlink {
         Ok(routes.into_iter().filter(|route| route.interface() == Some(interface)).collect())
     }
 
-    /// How a packet would go now, policy rules included. Fails with "network is unreachable" where
+    /// Returns how a packet would go now, policy rules included. Fails with "network is unreachable" where
     /// there is no route.
     pub async fn lookup(&self, query: Query) -> Result<Lookup, Error> {
         let found = self.lookup_route(query).await?;

@@ -44,7 +44,7 @@ pub struct Rule {
     /// Routes found there do not count when their prefix has at most so many bits; 0: no default
     /// route.
     pub suppress_prefix_length: Option<u32>,
-    /// Whether it is for IPv6; a rule is for one version only.
+    /// True if it is for IPv6; a rule is for one version only.
     pub ipv6: bool,
 }
 
@@ -117,7 +117,7 @@ impl Rule {
         if is_pass || self.is_block() { KERNEL } else { PROTOCOL }
     }
 
-    /// Whether this rule is a block, of this or any other daemon ([`super::Owned::add_block`]).
+    /// True if this rule is a block, of this or any other daemon ([`super::Owned::add_block`]).
     pub fn is_block(&self) -> bool {
         self.mark.is_some_and(|mark| *self == Self::block(mark, self.ipv6))
     }

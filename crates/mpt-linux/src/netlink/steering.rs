@@ -18,7 +18,7 @@ pub(super) struct Installed {
     pub(super) steering: Steering,
     pub(super) table: u32,
     pub(super) rules: Vec<Rule>,
-    /// Whether what it steers can take packets: without, the route is left out.
+    /// True if what it steers can take packets: without, the route is left out.
     pub(super) carries: bool,
     /// Paths of different connections may have the same addresses.
     pub(super) users: usize,

@@ -29,7 +29,7 @@ use super::{Error, MAIN_TABLE, Netlink, PATH_RULE_PRIORITY, Route, Rule, Via};
 pub struct Uplink {
     /// Its name. It need not exist yet.
     pub interface: String,
-    /// Whether for IPv6.
+    /// True if for IPv6.
     pub ipv6: bool,
 }
 
@@ -46,7 +46,7 @@ impl Uplink {
         [specific, rule(PATH_RULE_PRIORITY, table)]
     }
 
-    /// What stands in `table` apart from the route: no later rule is asked. IPv6 packets fail then;
+    /// Returns what stands in `table` apart from the route: no later rule is asked. IPv6 packets fail then;
     /// of an IPv4 destination the kernel assumes that it is a neighbour, as of every one to which a
     /// bound socket has no route.
     pub(super) fn fallback(&self, table: u32) -> Route {

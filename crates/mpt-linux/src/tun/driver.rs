@@ -58,7 +58,7 @@ impl Driver {
     ///
     /// # Errors
     ///
-    /// When the process has more than one thread or no `/proc`, and when the system refuses the helper or its confinement.
+    /// Fails when the process has more than one thread or no `/proc`, and when the system refuses the helper or its confinement.
     pub fn with_helper() -> io::Result<Self> {
         let threads = std::fs::read_dir("/proc/self/task")?.count();
         if threads != 1 {
@@ -82,7 +82,7 @@ impl Driver {
         }
     }
 
-    /// Whether a helper opens the node.
+    /// True if a helper opens the node.
     #[must_use]
     pub fn has_helper(&self) -> bool {
         self.helper.is_some()

@@ -69,7 +69,7 @@ pub enum TunError {
     },
 }
 
-/// What to do when the TUN driver's node cannot be opened because of `error`.
+/// Returns what to do when the TUN driver's node cannot be opened because of `error`.
 #[must_use]
 pub fn remedy(error: &io::Error) -> &'static str {
     match error.kind() {
@@ -120,7 +120,7 @@ impl Tun {
         &self.name
     }
 
-    /// What the kernel agreed to.
+    /// Returns what the kernel agreed to.
     #[must_use]
     pub fn offloads(&self) -> Offloads {
         self.offloads

@@ -20,7 +20,7 @@ pub struct Offloads {
 ///
 /// # Errors
 ///
-/// When there is no socket to be had.
+/// Fails when there is no socket to be had.
 pub fn offloads() -> io::Result<Offloads> {
     let socket = Socket::new(Domain::IPV4, Type::DGRAM, None)?;
     let can = |option, value| set_int(socket.as_raw_fd(), libc::SOL_UDP, option, value).is_ok();

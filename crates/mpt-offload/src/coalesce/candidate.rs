@@ -28,7 +28,7 @@ pub(super) struct Flow {
     pub(super) addresses: Addresses,
 }
 
-/// What the coalescer does with a packet.
+/// The coalescer's treatment of a packet.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Class {
     /// May be merged, if its checksum is right.
@@ -130,7 +130,7 @@ pub(super) fn classify(packet: &[u8], mergeable: Mergeable) -> Class {
     })
 }
 
-/// What is behind the IP header.
+/// The header behind the IP header.
 enum Upper {
     /// The upper layer's header follows a plain IP header at once, and the lengths are right.
     Transport { protocol: u8, start: usize },

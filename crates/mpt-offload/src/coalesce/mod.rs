@@ -22,7 +22,7 @@ use slot::{Join, Slot, ends_super_packet, verify};
 /// oldest is written early.
 const SLOTS: usize = 8;
 
-/// What became of the packets. Every packet pushed and no longer held is in exactly one of the fields but `super_packets`.
+/// The outcomes of packets. Every packet pushed and no longer held is in exactly one of the fields but `super_packets`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
     /// Super-packets written.

@@ -11,12 +11,12 @@ use crate::vnet::{self, VnetHeader};
 /// IPv6 and TCP with all its options.
 const MAX_HEADER_LEN: usize = ipv6::HEADER_LEN + tcp::MAX_HEADER_LEN;
 
-/// What the IP header's length fields can say, taken alike for both versions.
+/// The largest value of the IP header's length field, taken alike for both versions.
 const MAX_LEN: usize = 65_535;
 
 const IPV4_DONT_FRAGMENT: u16 = 0x4000;
 
-/// Whether a packet can follow those in a slot.
+/// States whether a packet can follow those in a slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Join {
     /// It can.
@@ -106,7 +106,7 @@ impl<H: Copy> Slot<H> {
         });
     }
 
-    /// Whether a packet of this flow can be pushed.
+    /// Returns whether a packet of this flow can be pushed.
     pub(super) fn accepts(&self, packet: &[u8], candidate: &Candidate) -> Join {
         let header = &self.header[..self.header_len];
         let fits = candidate.header_len == self.header_len
@@ -216,7 +216,7 @@ impl<H: Copy> Slot<H> {
 /// Flags after which the sender has nothing more to say for now: the receiver is to see the data at once.
 const ENDING: u16 = tcp_flag::PSH | tcp_flag::FIN;
 
-/// Whether a packet, by its own flags, is the last of a super-packet.
+/// True if a packet, by its own flags, is the last of a super-packet.
 pub(super) fn ends_super_packet(packet: &[u8], candidate: &Candidate) -> bool {
     candidate.flow.transport == Transport::Tcp
         && read_u16(packet, candidate.transport_start + field::TCP_FLAGS) & ENDING != 0

@@ -53,7 +53,7 @@ pub(super) fn olia(own: usize, flows: &[View]) -> f64 {
     rate(flow) / rtt(flow) / (sum * sum) + alpha / flow.window
 }
 
-/// How much faster the fastest subflow is: alpha of BALIA.
+/// Returns how much faster the fastest subflow is: alpha of BALIA.
 fn lag(own: usize, flows: &[View]) -> f64 {
     flows.iter().map(rate).fold(0.0, f64::max) / rate(&flows[own])
 }

@@ -20,7 +20,7 @@ const LEAST_THRESHOLD: f64 = 2.0;
 pub enum Control {
     /// Each subflow is a TCP of its own (RFC 5681).
     Reno,
-    /// The same with cubic growth (RFC 9438).
+    /// Each subflow is a TCP of its own with cubic growth (RFC 9438).
     Cubic,
     /// Growth and decrease follow the sum of all windows (equations (3) and (4) of Alheid et al. 2014; COUPLED of
     /// Wischik et al., NSDI 2011).
@@ -72,7 +72,7 @@ impl Window {
         self.window
     }
 
-    /// Whether it grows by what is acknowledged.
+    /// True if it grows by what is acknowledged.
     pub fn is_in_slow_start(&self) -> bool {
         self.window < self.threshold
     }

@@ -27,7 +27,7 @@ pub struct Setting<'a> {
     pub only: &'a [String],
     /// Which of the [`METHODS`](super::METHODS) are run; all of them where none is named. Experiments without parts have none.
     pub methods: &'a [String],
-    /// Whether [`Report::traces`] is wanted.
+    /// True if [`Report::traces`] is wanted.
     pub trace: bool,
     /// Is told how many runs there will be.
     pub expect: &'a (dyn Fn(u64) + Sync),

@@ -53,7 +53,7 @@ pub(super) fn over_time(experiment: &Experiment, setting: &Setting<'_>) -> Repor
     report
 }
 
-/// What each subflow has acknowledged per second, over time.
+/// Returns what each subflow has acknowledged per second, over time.
 fn rates(case: &Case) -> [Vec<(f64, f64)>; 2] {
     let mut points = [Vec::new(), Vec::new()];
     let mut before = [0; 2];

@@ -18,10 +18,10 @@ pub enum Scheduler {
     RoundRobin,
     /// The one of the shortest round-trip time whose window has room.
     MinRtt,
-    /// The same, but a slow one is not used where it would block the shared window (Ferlin et al., IFIP Networking
+    /// The shortest round-trip time as with `MinRtt`, but a slow one is not used where it would block the shared window (Ferlin et al., IFIP Networking
     /// 2016).
     Blest,
-    /// The same, but a slow one is not used where waiting for the fast one is faster (Lim et al., CoNEXT 2017).
+    /// The shortest round-trip time as with `MinRtt`, but a slow one is not used where waiting for the fast one is faster (Lim et al., CoNEXT 2017).
     Ecf,
     /// Every segment on every subflow.
     Redundant,

@@ -40,7 +40,7 @@ impl FRto {
         Self { step: Step::Idle, runs: [None; PATHS], discard, stream }
     }
 
-    /// Whether this acknowledgement is thrown away, of a run that lasts as many as the window has packets, rounded
+    /// True if this acknowledgement is thrown away, of a run that lasts as many as the window has packets, rounded
     /// up. The last of a run is not.
     pub(super) fn discards(&mut self, path: usize, window: f64) -> bool {
         // Both drawn always, so that the numbers do not depend on the state.

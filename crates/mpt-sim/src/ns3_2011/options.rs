@@ -30,10 +30,10 @@ pub struct Options {
     pub packets: u64,
     /// Lower limit of the retransmission timer (0.2 s in the study).
     pub minimum_rto: Duration,
-    /// Whether a packet ahead of the connection is held without an acknowledgement, as it was. Without, the receiver
+    /// True if a packet ahead of the connection is held without an acknowledgement, as it was. Without, the receiver
     /// acknowledges by subflow, as RFC 8684 has it.
     pub hold: bool,
-    /// Whether the slow-start threshold mixes packets and bytes, as it did: max(cwnd in packets / 2, 2800 bytes).
+    /// True if the slow-start threshold mixes packets and bytes, as it did: max(cwnd in packets / 2, 2800 bytes).
     pub threshold_in_packets: bool,
     /// Upper end of the probability that an acknowledgement begins a run of discarded ones (F-RTO). It is drawn anew
     /// for each, uniformly from 0 on, and stands in for the wall clock of the original.

@@ -29,7 +29,7 @@ pub struct Data {
     pub(super) sequence: u64,
     /// Its number in the connection.
     pub(super) data_sequence: u64,
-    /// When it was sent.
+    /// The time at which it was sent.
     pub(super) timestamp: Time,
 }
 

@@ -42,7 +42,7 @@ impl Receiver {
         }
     }
 
-    /// How much came before its turn.
+    /// Returns how much came before its turn.
     pub fn reordering(&self) -> &Reordering {
         &self.reordering
     }

@@ -28,9 +28,9 @@ pub(super) struct Outstanding {
     pub(super) duplicates: u8,
     /// How many blocks of D-SACK it was in.
     pub(super) reports: u8,
-    /// When it was retransmitted first.
+    /// The time at which it was retransmitted first.
     pub(super) retransmitted: Option<Time>,
-    /// When it was sent; `None` once it has been retransmitted: Karn's rule.
+    /// The time at which it was sent; `None` once it has been retransmitted: Karn's rule.
     timed: Option<Time>,
 }
 

@@ -66,7 +66,7 @@ impl Case {
         }
     }
 
-    /// The same with SF-1 slower than SF-0 (10 ms) by `difference`.
+    /// Returns the case with SF-1 slower than SF-0 (10 ms) by `difference`.
     #[must_use]
     pub fn with_difference(mut self, difference: Duration) -> Self {
         let first = Duration::from_millis(10);
@@ -74,7 +74,7 @@ impl Case {
         self
     }
 
-    /// Whether the profile has this treatment and this control.
+    /// True if the profile has this treatment and this control.
     pub fn exists(&self) -> bool {
         self.profile == Profile::Rfc || self.reproduction().is_some()
     }

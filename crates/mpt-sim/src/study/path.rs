@@ -36,7 +36,7 @@ impl PathPlan {
         Self { fluctuation: Some(Fluctuation::STUDY), ..Self::constant(delay) }
     }
 
-    /// The same without fluctuation.
+    /// A path of the study without fluctuation.
     pub fn constant(delay: Duration) -> Self {
         Self {
             rate: const { Bitrate::new(500_000).unwrap() },

@@ -93,7 +93,7 @@ pub(super) fn not_empty<T>(
     }
 }
 
-/// The same of a list of pairs, whose members are all within the range.
+/// A list of pairs that is there has values, whose members are all within the range.
 pub(super) fn pairs<T: PartialOrd + fmt::Display>(
     text: &str,
     key: &str,
@@ -108,7 +108,7 @@ pub(super) fn pairs<T: PartialOrd + fmt::Display>(
     }
 }
 
-/// The same, and they are all within the range.
+/// A list that is there has values, which are all within the range.
 pub(super) fn each<T: PartialOrd + fmt::Display>(
     text: &str,
     key: &str,

@@ -20,7 +20,7 @@ impl Kind {
     ///
     /// # Errors
     ///
-    /// What is no TOML, and kinds that do not exist.
+    /// Returns what is no TOML, and kinds that do not exist.
     pub fn of(text: &str) -> Result<Self, Fault> {
         #[derive(Deserialize)]
         struct Head {

@@ -43,9 +43,9 @@ pub struct Config {
     /// simulated receiver acknowledges each segment, and that of Linux every second one: beside other flows, acknowledgements
     /// look closer to each other than they are on real machines, and slow start ends too soon. So this is for single flows.
     pub trains: bool,
-    /// Whether segments can be marked instead of dropped (RFC 3168).
+    /// True if segments can be marked instead of dropped (RFC 3168).
     pub ecn: bool,
-    /// Whether the receiver reports blocks (RFC 2018). Without, recovery is that of RFC 6582.
+    /// True if the receiver reports blocks (RFC 2018). Without, recovery is that of RFC 6582.
     pub sack: bool,
     /// Segments that may be sent at the start: 10 (RFC 6928).
     pub initial_window: f64,
@@ -54,7 +54,7 @@ pub struct Config {
 }
 
 impl Config {
-    /// What the RFCs say.
+    /// Returns what the RFCs say.
     pub const fn standard(control: Control, treatment: Treatment) -> Self {
         Self {
             control,

@@ -21,7 +21,7 @@ pub(super) struct Door {
 }
 
 impl Door {
-    /// Whether this acknowledgement shows that packets, or acknowledgements, came out of order.
+    /// True if this acknowledgement shows that packets, or acknowledgements, came out of order.
     pub(super) fn observe(&mut self, now: Time, ack: &Ack, rtt: f64) -> bool {
         let event = ack.out_of_order || ack.number < self.next_ack;
         self.next_ack = self.next_ack.max(ack.number + 1);
@@ -35,7 +35,7 @@ impl Door {
         now < self.suspended
     }
 
-    /// Whether a response that began then is recent enough to be taken back.
+    /// True if a response that began then is recent enough to be taken back.
     pub(super) fn remembers(&self, now: Time, began: Time, rtt: f64) -> bool {
         now - began <= Duration::from_secs_f64(MEMORY * rtt)
     }

@@ -61,12 +61,12 @@ impl FRto {
         }
     }
 
-    /// Whether a new segment may be sent whatever the window says.
+    /// True if a new segment may be sent whatever the window says.
     pub(super) fn may_send(self) -> bool {
         matches!(self, Self::Forward(1..))
     }
 
-    /// Whether the window says what may be sent, and grows.
+    /// True if the window says what may be sent, and grows.
     pub(super) fn leaves_the_window(self) -> bool {
         matches!(self, Self::Off | Self::Watching)
     }

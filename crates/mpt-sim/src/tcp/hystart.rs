@@ -66,7 +66,7 @@ impl HyStart {
         window >= LEAST_WINDOW && (is_long || has_grown)
     }
 
-    /// Whether acknowledgements have followed one another for half of a round-trip time since the round began.
+    /// True if acknowledgements have followed one another for half of a round-trip time since the round began.
     fn train_is_long(&mut self, now: f64, base: f64) -> bool {
         let Some((began, last)) = &mut self.train else { return false };
         if now - *last > TRAIN_GAP {
@@ -76,7 +76,7 @@ impl HyStart {
         now - *began > (base + TRAIN_SLACK) / 2.0
     }
 
-    /// Whether the least of the first samples of the round shows a longer round-trip time.
+    /// True if the least of the first samples of the round shows a longer round-trip time.
     fn has_grown(&mut self, rtt: f64, base: f64) -> bool {
         if self.samples >= SAMPLES {
             return false;

@@ -22,7 +22,7 @@ impl Marks {
         due
     }
 
-    /// What a new segment carries, where segments can be marked at all.
+    /// Returns what a new segment carries, where segments can be marked at all.
     pub(super) fn of_new_segment(&mut self, capable: bool) -> Ecn {
         let reduced = std::mem::take(&mut self.tell) && capable;
         Ecn { capable, congested: false, reduced }

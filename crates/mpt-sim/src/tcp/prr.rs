@@ -42,7 +42,7 @@ impl Prr {
         }
     }
 
-    /// Whether a segment may be sent.
+    /// True if a segment may be sent.
     pub(super) fn has_room(&self) -> bool {
         self.budget > 0
     }

@@ -27,7 +27,7 @@ pub(super) struct Rack {
     persistence: u8,
     /// Duplicates reported before this number was acknowledged count once.
     round: u64,
-    /// When the next segment will be lost.
+    /// The time at which the next segment will be lost.
     pub(super) timer: Option<Time>,
     pub(super) probe: Probe,
 }
@@ -126,7 +126,7 @@ impl Probe {
         (self.timer, self.end) = (None, Some(end));
     }
 
-    /// Whether the probe has repaired a loss (7.4.2), which is responded to once.
+    /// True if the probe has repaired a loss (7.4.2), which is responded to once.
     pub(super) fn acknowledged(&mut self, next: u64, duplicate: bool) -> bool {
         let Some(end) = self.end else { return false };
         let repaired = next > end && !duplicate;

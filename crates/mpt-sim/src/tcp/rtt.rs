@@ -68,7 +68,7 @@ impl RttEstimator {
         self.backoff += 1;
     }
 
-    /// How often the timer has been doubled.
+    /// Returns how often the timer has been doubled.
     pub fn backoff(&self) -> u32 {
         self.backoff
     }

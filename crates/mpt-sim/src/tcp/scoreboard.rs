@@ -9,7 +9,7 @@ use crate::time::Time;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Sent {
     pub(super) data_sequence: u64,
-    /// When it was sent last.
+    /// The time at which it was sent last.
     pub(super) at: Time,
     /// How many segments the subflow had sent before.
     pub(super) transmission: u64,

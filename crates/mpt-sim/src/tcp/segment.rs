@@ -17,7 +17,7 @@ pub struct Segment {
     pub sequence: u64,
     /// Its number in the connection (RFC 8684: data sequence mapping); the same for plain TCP.
     pub data_sequence: u64,
-    /// When it was sent (RFC 7323: TSval).
+    /// The time at which it was sent (RFC 7323: TSval).
     pub timestamp: Time,
     /// How many segments the subflow had sent before, retransmissions included (TCP-DOOR: packet sequence number).
     pub transmission: u64,
@@ -111,12 +111,12 @@ impl WireSizes {
         }
     }
 
-    /// What a segment takes.
+    /// Returns what a segment takes.
     pub fn of_segment(&self, segment: &Segment) -> ByteCount {
         if segment.syn { self.ack } else { self.segment }
     }
 
-    /// What an acknowledgement takes.
+    /// Returns what an acknowledgement takes.
     pub fn of_ack(&self, ack: &Ack) -> ByteCount {
         let blocks = ack.sacked().count() as u64 + u64::from(ack.duplicate.is_some());
         let option = if blocks == 0 { 0 } else { 4 };

@@ -114,7 +114,7 @@ impl Subflow {
         }
     }
 
-    /// What the other subflows need to know of it.
+    /// Returns what the other subflows need to know of it.
     pub fn view(&self) -> View {
         let (window, between_losses) = (self.window.get(), self.window.between_losses());
         View { window, rtt: self.rtt.smoothed(), between_losses }
@@ -130,7 +130,7 @@ impl Subflow {
         &self.rtt
     }
 
-    /// What has happened to it.
+    /// Returns what has happened to it.
     pub fn counters(&self) -> &Counters {
         &self.counters
     }
@@ -150,17 +150,17 @@ impl Subflow {
         self.board.first()
     }
 
-    /// Whether it recovers from a time-out.
+    /// True if it recovers from a time-out.
     pub fn has_timed_out(&self) -> bool {
         matches!(self.state, State::Loss(_))
     }
 
-    /// Whether the handshake is over.
+    /// True if the handshake is over.
     pub fn is_connected(&self) -> bool {
         !matches!(self.state, State::New | State::Connecting)
     }
 
-    /// Whether it has given up.
+    /// True if it has given up.
     pub fn is_dead(&self) -> bool {
         self.rtt.backoff() > MOST_TIMEOUTS
     }
@@ -170,7 +170,7 @@ impl Subflow {
         self.board.iter().filter(|(_, sent)| !sent.sacked).map(|(_, sent)| sent.data_sequence)
     }
 
-    /// Whether a new segment may be sent. Retransmissions ([`Subflow::poll_retransmit`]) come first.
+    /// True if a new segment may be sent. Retransmissions ([`Subflow::poll_retransmit`]) come first.
     pub fn has_room(&self) -> bool {
         if !self.is_connected() {
             return false;
@@ -179,7 +179,7 @@ impl Subflow {
         (open && self.frto.leaves_the_window()) || self.frto.may_send()
     }
 
-    /// Whether the window, or what replaces it in recovery, has room.
+    /// True if the window, or what replaces it in recovery, has room.
     fn is_open(&self) -> bool {
         match &self.prr {
             Some(prr) => prr.has_room(),
@@ -254,7 +254,7 @@ impl Subflow {
         Segment { syn: true, sequence: 0, data_sequence: 0, timestamp: now, transmission, ecn }
     }
 
-    /// When [`Subflow::handle_timeout`] is to be called.
+    /// Returns the time at which [`Subflow::handle_timeout`] is to be called.
     pub fn next_timeout(&self) -> Option<Time> {
         if self.is_dead() {
             return None;
@@ -354,7 +354,7 @@ impl Subflow {
         acknowledged
     }
 
-    /// What the acknowledgement says of each segment.
+    /// Returns what the acknowledgement says of each segment.
     fn take_in(&mut self, now: Time, ack: &Ack) -> Taken {
         let Self { board, rack, rtt, .. } = self;
         let (mut delivered, mut original) = (0, false);

@@ -38,7 +38,7 @@ pub struct Case {
     pub reorder: reorder::Config,
     /// How both ends map packets to paths.
     pub mapping: Mapping,
-    /// Whether the ends have a session: handshake, probes and all that follows from them.
+    /// True if the ends have a session: handshake, probes and all that follows from them.
     pub session: bool,
     /// How long the ends know each other, at the most, before the flow begins.
     pub warm_up: Duration,
@@ -70,7 +70,7 @@ pub struct Path {
     pub queue: Duration,
     /// The wait above which the queue marks packets, or drops those that cannot be marked.
     pub mark_above: Option<Duration>,
-    /// Whether the queue serves flows in turns and keeps each of them short (FQ-CoDel, RFC 8290), whatever `queue` says.
+    /// True if the queue serves flows in turns and keeps each of them short (FQ-CoDel, RFC 8290), whatever `queue` says.
     pub fair: bool,
     /// Distance of the grants of a link that sends in slots; zero for one that sends at any time.
     pub slot: Duration,
@@ -98,7 +98,7 @@ impl Profile {
         }
     }
 
-    /// How it puts packets in order.
+    /// Returns how it puts packets in order.
     pub fn reorder(self) -> reorder::Config {
         let mut config = reorder::Config::default();
         if self == Self::Paper {
@@ -128,7 +128,7 @@ impl Path {
         }
     }
 
-    /// What has to be known of it for advice.
+    /// Returns what has to be known of it for advice.
     pub fn known(&self) -> advise::Path {
         let rate = self.rate.bits_per_second();
         advise::Path { rate, delay: self.delay, jitter: self.jitter }
@@ -169,7 +169,7 @@ impl Case {
         }
     }
 
-    /// What the paths together could carry of TCP payload, in Mbit/s, for segments of `mss` bytes of which the inner
+    /// Returns what the paths together could carry of TCP payload, in Mbit/s, for segments of `mss` bytes of which the inner
     /// packets are `inner` bytes.
     pub(super) fn capacity(&self, mss: u64, inner: u64) -> f64 {
         let bits: u64 = self.paths.iter().map(|path| path.rate.bits_per_second()).sum();

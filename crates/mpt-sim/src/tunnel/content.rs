@@ -87,7 +87,7 @@ pub(super) struct Echo {
     pub(super) source: u8,
     /// Its number.
     pub(super) id: u32,
-    /// Whether it is the answer.
+    /// True if it is the answer.
     pub(super) reply: bool,
     /// What it is.
     pub(super) kind: EchoKind,

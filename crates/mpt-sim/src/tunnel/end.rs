@@ -63,7 +63,7 @@ struct Memory {
     bytes: Vec<u8>,
     len: usize,
     out: Vec<Packet>,
-    /// When the datagram came.
+    /// The time at which the datagram came.
     now: Time,
 }
 
@@ -182,7 +182,7 @@ impl End {
         sum
     }
 
-    /// What forward error correction has done.
+    /// Returns what forward error correction has done.
     pub(super) fn corrected(&self) -> FecCounters {
         self.connection().map(Connection::corrected).unwrap_or_default()
     }
@@ -232,7 +232,7 @@ impl End {
         taken.unwrap_or_else(|drop| panic!("the tunnel drops {content:?}: {drop:?}"));
     }
 
-    /// When [`End::handle_timeout`] is to be called.
+    /// Returns the time at which [`End::handle_timeout`] is to be called.
     pub(super) fn next_timeout(&self) -> Option<Instant> {
         self.node.next_timeout()
     }
@@ -263,7 +263,7 @@ impl End {
         }
     }
 
-    /// What leaves now, to be given back by [`End::give_back_outbox`].
+    /// Returns what leaves now, to be given back by [`End::give_back_outbox`].
     pub(super) fn take_outbox(&mut self) -> Vec<Leaving> {
         std::mem::take(&mut self.outbox)
     }
@@ -274,7 +274,7 @@ impl End {
         self.outbox = outbox;
     }
 
-    /// What has come out of the tunnel, to be given back by [`End::give_back`].
+    /// Returns what has come out of the tunnel, to be given back by [`End::give_back`].
     pub(super) fn take_out(&mut self) -> Vec<Packet> {
         std::mem::take(&mut self.memory.out)
     }

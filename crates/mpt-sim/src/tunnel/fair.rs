@@ -12,7 +12,7 @@ pub(super) struct Fair<E> {
     /// In whose place it is.
     pub(super) id: LinkId,
     pub(super) link: FairLink<E>,
-    /// When the timer that is waited for goes off.
+    /// The time at which the timer that is waited for goes off.
     timer: Time,
 }
 
@@ -22,7 +22,7 @@ impl<E: Clone> Fair<E> {
         Self { id, link, timer: Time::MAX }
     }
 
-    /// What happens now, since a packet has arrived.
+    /// Returns what happens now, since a packet has arrived.
     /// Whether it was marked is told, too.
     pub(super) fn poll(&mut self, now: Time, instant: Instant) -> Option<(E, bool)> {
         if self.timer == now {
@@ -31,12 +31,12 @@ impl<E: Clone> Fair<E> {
         self.link.poll(instant).map(|arrival| (arrival.packet, arrival.marked))
     }
 
-    /// How long what waits for the transmitter takes at its present rate.
+    /// Returns how long what waits for the transmitter takes at its present rate.
     pub(super) fn backlog(&self) -> Duration {
         transmission(self.link.waiting().bytes, self.link.channel().params().rate)
     }
 
-    /// When a timer has to be set, earlier than the one that is waited for.
+    /// Returns the time at which a timer has to be set, earlier than the one that is waited for.
     pub(super) fn set_timer(&mut self, now: Time, network: &Network) -> Option<Time> {
         let due = self.link.next_timeout().map(|due| network.time(due));
         self.timer = due.filter(|&due| due < self.timer)?.max(now);

@@ -27,9 +27,9 @@ pub(super) struct Flow {
     pub(super) receiver: Receiver,
     /// Payload of a segment in bytes.
     pub(super) mss: u64,
-    /// When it begins.
+    /// The time at which it begins.
     pub(super) start: Time,
-    /// When the timer that is waited for goes off.
+    /// The time at which the timer that is waited for goes off.
     timer: Time,
 }
 
@@ -75,7 +75,7 @@ impl Flow {
         }
     }
 
-    /// When a timer has to be set, earlier than the one that is waited for.
+    /// Returns the time at which a timer has to be set, earlier than the one that is waited for.
     pub(super) fn set_timer(&mut self, now: Time) -> Option<Time> {
         let due = self.sender.next_timeout().filter(|&due| due < self.timer)?.max(now);
         self.timer = due;

@@ -19,13 +19,13 @@ pub struct Outcome {
     pub capacity: f64,
     /// TCP payload delivered, in Mbit/s: over the whole run.
     pub goodput: f64,
-    /// The same from [`Case::settled_from`](super::Case::settled_from) on.
+    /// TCP payload delivered, in Mbit/s, from [`Case::settled_from`](super::Case::settled_from) on.
     pub settled: f64,
     /// Time that packets with data were held or waited in the receive window, in milliseconds: median.
     pub wait_p50_ms: f64,
-    /// The same: 99 % waited no longer.
+    /// Time that 99 % of packets with data did not exceed in the receive window, in milliseconds.
     pub wait_p99_ms: f64,
-    /// The same: the longest.
+    /// Longest time that a packet with data was held or waited in the receive window, in milliseconds.
     pub wait_most_ms: f64,
     /// Packets with data that came out of the paths.
     pub packets: u64,

@@ -18,7 +18,7 @@ pub struct TunnelPlan {
     pub reorder: reorder::Config,
     /// How both ends map packets to paths.
     pub mapping: Mapping,
-    /// Whether the ends have a session.
+    /// True if the ends have a session.
     pub session: bool,
     /// Whether both ends send lost packets again.
     pub repair: Repair,
@@ -83,6 +83,6 @@ pub struct StreamPlan {
     pub size: u64,
     /// Time between two of them.
     pub interval: Duration,
-    /// Whether their DSCP asks for expedited forwarding, so that a tunnel protects them.
+    /// True if their DSCP asks for expedited forwarding, so that a tunnel protects them.
     pub protected: bool,
 }

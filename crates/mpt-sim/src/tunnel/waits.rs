@@ -30,7 +30,7 @@ impl Waits {
         self.counts[index] += 1;
     }
 
-    /// What the share `quantile` of the packets did not exceed, to the tenth of a millisecond above. 0 without packets.
+    /// Returns what the share `quantile` of the packets did not exceed, to the tenth of a millisecond above. 0 without packets.
     pub(super) fn quantile(&self, quantile: f64) -> Duration {
         let all = self.none + self.counts.iter().sum::<u64>();
         let rank = libm::ceil(all as f64 * quantile) as u64;

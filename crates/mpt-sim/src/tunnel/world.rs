@@ -52,7 +52,7 @@ pub(super) struct World {
 pub(super) struct Tunnel {
     pub(super) ends: [End; 2],
     pub(super) routes: Vec<Route>,
-    /// When the timers of the ends that are waited for go off.
+    /// The time at which the timers of the ends that are waited for go off.
     timeouts: [Time; 2],
     pub(super) waits: Waits,
     pub(super) occupancy: Reordering,
@@ -166,7 +166,7 @@ impl World {
         links.map(|link| self.counters(link).offered.bytes).sum()
     }
 
-    /// What has become of all packets of a link.
+    /// Returns what has become of all packets of a link.
     pub(super) fn counters(&self, link: LinkId) -> Counters {
         match self.fair.iter().find(|fair| fair.id == link) {
             Some(fair) => fair.link.counters(),
@@ -174,7 +174,7 @@ impl World {
         }
     }
 
-    /// How long what waits for the transmitter of a link takes at its present rate.
+    /// Returns how long what waits for the transmitter of a link takes at its present rate.
     pub(super) fn backlog(&mut self, now: Time, link: LinkId) -> Duration {
         match self.fair.iter().find(|fair| fair.id == link) {
             Some(fair) => fair.backlog(),
@@ -448,7 +448,7 @@ impl World {
     }
 }
 
-/// What a datagram of `len` bytes takes on a link.
+/// Returns what a datagram of `len` bytes takes on a link.
 fn wire_size(len: usize) -> ByteCount {
     ByteCount(len as u64 + OUTER + ETHERNET)
 }

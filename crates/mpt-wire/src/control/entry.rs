@@ -1,6 +1,6 @@
 //! Entries of messages: several of a kind in one message, of a fixed number of bytes each.
 
-/// What a message has several of: a fixed number of bytes each.
+/// An entry of a message that has several of them, each with a fixed number of bytes.
 pub trait Entry: Copy {
     /// The length of one on the wire.
     const LEN: usize;

@@ -4,30 +4,30 @@
 use super::entry::Entry;
 use crate::bytes::{u16_at, u32_at};
 
-/// When a data packet left, by its GRE sequence number. The clock is the sender's, in microseconds modulo
+/// The departure of a data packet, by its GRE sequence number. The clock is the sender's, in microseconds modulo
 /// 2^32.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Stamp {
     /// The sequence number.
     pub number: u32,
-    /// When it left.
+    /// Time of departure.
     pub time: u32,
     /// The time that it had waited in the sender's queue, in units of 100 microseconds; `u16::MAX` for more.
     pub waited: u16,
 }
 
-/// When a data packet arrived on a path. The clock is the receiver's, in microseconds modulo 2^32.
+/// The arrival of a data packet on a path. The clock is the receiver's, in microseconds modulo 2^32.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct ArrivedEntry {
     /// The path.
     pub path_id: u16,
     /// The sequence number.
     pub number: u32,
-    /// When it arrived.
+    /// Time of arrival.
     pub time: u32,
 }
 
-/// What was received on one path of a connection. All counters go on from report to report and wrap at
+/// The counters of packets received on one path of a connection. All counters go on from report to report and wrap at
 /// 2^32, so that a report that is lost costs nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct ReceivedEntry {
@@ -47,7 +47,7 @@ pub struct ReceivedEntry {
     pub settled_packets: u32,
 }
 
-/// What was sent on one path of a connection.
+/// The packets given to one path of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct SentEntry {
     /// The path.
@@ -63,7 +63,7 @@ pub struct SentEntry {
 pub struct MissingEntry {
     /// The first of them.
     pub first: u32,
-    /// How many.
+    /// The number of them.
     pub count: u16,
 }
 

@@ -276,7 +276,7 @@ impl<'a> Initiation<'a> {
         u16_at(self.bytes, field::PATH_ID)
     }
 
-    /// What the sender wants to see as receiver index in answers.
+    /// Returns what the sender wants to see as receiver index in answers.
     pub fn sender_index(&self) -> u32 {
         u32_at(self.bytes, field::initiation::SENDER_INDEX)
     }
@@ -286,7 +286,7 @@ impl<'a> Initiation<'a> {
         &self.bytes[field::initiation::NOISE]
     }
 
-    /// What MAC 1 authenticates.
+    /// Returns what MAC 1 authenticates.
     pub fn before_mac1(&self) -> &'a [u8] {
         &self.bytes[..field::initiation::MAC1.start]
     }
@@ -302,7 +302,7 @@ impl<'a> Initiation<'a> {
         u64_at(self.bytes, field::initiation::COOKIE_TIME)
     }
 
-    /// What MAC 2 authenticates.
+    /// Returns what MAC 2 authenticates.
     pub fn before_mac2(&self) -> &'a [u8] {
         &self.bytes[..field::initiation::MAC2.start]
     }
@@ -349,7 +349,7 @@ impl<'a> Response<'a> {
         u16_at(self.bytes, field::PATH_ID)
     }
 
-    /// What the sender wants to see as receiver index in sealed frames.
+    /// Returns what the sender wants to see as receiver index in sealed frames.
     pub fn sender_index(&self) -> u32 {
         u32_at(self.bytes, field::response::SENDER_INDEX)
     }
@@ -364,7 +364,7 @@ impl<'a> Response<'a> {
         &self.bytes[field::response::NOISE]
     }
 
-    /// What the MAC authenticates.
+    /// Returns what the MAC authenticates.
     pub fn before_mac1(&self) -> &'a [u8] {
         &self.bytes[..field::response::MAC1.start]
     }
@@ -424,7 +424,7 @@ pub struct Sealed<'a> {
 }
 
 impl<'a> Sealed<'a> {
-    /// What stands before the ciphertext.
+    /// Returns what stands before the ciphertext.
     pub fn header(&self) -> SealedHeader {
         SealedHeader {
             receiver_index: u32_at(self.bytes, field::sealed::RECEIVER_INDEX),
@@ -439,7 +439,7 @@ impl<'a> Sealed<'a> {
     }
 }
 
-/// What stands before the ciphertext of a sealed frame.
+/// The fields before the ciphertext of a sealed frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct SealedHeader {
     /// The index that the receiver gave to its keys.

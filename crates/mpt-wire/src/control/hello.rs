@@ -90,7 +90,7 @@ pub enum Error {
     Name,
 }
 
-/// What a session is for.
+/// The purpose of a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Kind {
     /// It belongs to a connection and its paths.
@@ -114,7 +114,7 @@ impl Kind {
 /// Something that an end can do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Capability {
-    /// What it is.
+    /// Number of the capability.
     pub id: u16,
     /// The highest version of it that the end can do.
     pub version: u16,
@@ -129,7 +129,7 @@ impl Capability {
     /// Forward error correction: its sender restores data packets from [`Symbol`](super::Symbol)s.
     pub const FORWARD_CORRECTION: Capability = Capability { id: 3, version: 1 };
 
-    /// What this implementation announces, in Hello and in Welcome. A table in `docs/protocol.md`,
+    /// The capabilities that this implementation announces, in Hello and in Welcome. A table in `docs/protocol.md`,
     /// section 23, says why other abilities need no announcement.
     pub const ANNOUNCED: &'static [Capability] =
         &[Self::CONTROL, Self::SEALED_DATA, Self::FORWARD_CORRECTION];
@@ -176,7 +176,7 @@ impl<const N: usize> Capabilities<N> {
         self.as_slice().iter().find(|capability| capability.id == id).map(|found| found.version)
     }
 
-    /// Whether the end can do a capability, in this version or a higher one.
+    /// True if the end can do a capability, in this version or a higher one.
     pub fn has(&self, capability: Capability) -> bool {
         self.version(capability.id).is_some_and(|version| version >= capability.version)
     }
@@ -271,24 +271,24 @@ impl fmt::Debug for Name {
 pub struct Challenge {
     /// The time by the responder's own clock at which it was issued. Never 0.
     pub time: u64,
-    /// What the responder has made for this time.
+    /// The value that the responder has made for this time.
     pub value: [u8; CHALLENGE_LEN],
 }
 
-/// What the initiator of a handshake says about itself.
+/// The declaration of the initiator of a handshake.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Hello {
-    /// What the session is for.
+    /// Purpose of the session.
     pub kind: Kind,
     /// The GRE key of the connection, if it has one already.
     pub key: Option<u32>,
-    /// What the initiator can do.
+    /// Capabilities of the initiator.
     pub capabilities: Capabilities<MAX_HELLO_CAPABILITIES>,
     /// The name of the connection at the initiator.
     pub name: Name,
     /// The responder's challenge, if it has demanded one. A time of 0 stands for none.
     pub challenge: Option<Challenge>,
-    /// What the initiator says about sealed data; `None` where it does not want any.
+    /// Declaration of the initiator about sealed data; `None` where it does not want any.
     pub sealing: Option<Sealing>,
 }
 
@@ -352,14 +352,14 @@ impl Hello {
     }
 }
 
-/// What the responder of a handshake says about itself.
+/// The declaration of the responder of a handshake.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Welcome {
     /// The responder has a connection for this session already.
     pub attached: bool,
-    /// What the responder can do.
+    /// Capabilities of the responder.
     pub capabilities: Capabilities<MAX_WELCOME_CAPABILITIES>,
-    /// What the responder says about sealed data; `None` where data is not sealed. Only in the answer
+    /// Declaration of the responder about sealed data; `None` where data is not sealed. Only in the answer
     /// to a Hello that has it.
     pub sealing: Option<Sealing>,
 }

@@ -42,7 +42,7 @@ use super::frame::MAX_PAYLOAD_LEN;
 use super::symbol::{self, Symbol};
 use crate::bytes::{u8_at, u16_at, u32_at, u64_at};
 
-/// What stands before the body of every message: type and length.
+/// Length of the header before the body of every message: type and length.
 pub const MESSAGE_HEADER_LEN: usize = 3;
 /// The longest body of a message.
 pub const MAX_MESSAGE_LEN: usize = MAX_PAYLOAD_LEN - MESSAGE_HEADER_LEN;
@@ -122,7 +122,7 @@ pub enum Message<'a> {
         /// That of the probe.
         token: u64,
     },
-    /// What the sender received and sent on some of the paths.
+    /// Counters of the packets that the sender received and sent on some of the paths.
     Report(Entries<'a, ReportEntry>),
     /// All paths of the sender, and what it does with them.
     Paths {
@@ -167,7 +167,7 @@ pub enum Message<'a> {
         /// Why.
         reason: Reason,
     },
-    /// When the sender sent this frame. The clocks of the two ends have nothing to do with each
+    /// The time at which the sender sent this frame. The clocks of the two ends have nothing to do with each
     /// other, but the same two stamp and receive the frames of all paths: by the differences the
     /// receiver sees by how much a path is longer than another.
     Clock {
@@ -176,7 +176,7 @@ pub enum Message<'a> {
         /// Microseconds since any moment; begins again at 0 behind 2^32 - 1.
         time: u32,
     },
-    /// When data packets of the sender left, by the clock of the frame's [`Clock`](Message::Clock)
+    /// The times at which data packets of the sender left, by the clock of the frame's [`Clock`](Message::Clock)
     /// message. It asks for [`Received`](Message::Received) and [`Arrived`](Message::Arrived) at the
     /// given interval for as long as data comes.
     Departed {
@@ -185,17 +185,17 @@ pub enum Message<'a> {
         /// Some of the packets, mostly the first ones of batches.
         stamps: Entries<'a, Stamp>,
     },
-    /// What the sender has given to its paths: a path with nothing beyond `last` brings nothing more.
+    /// The last numbers that the sender has given to its paths: a path with nothing beyond `last` brings nothing more.
     SentUpTo(Entries<'a, SentEntry>),
-    /// When data packets of the peer arrived, by the clock of the frame's [`Clock`](Message::Clock)
+    /// The times at which data packets of the peer arrived, by the clock of the frame's [`Clock`](Message::Clock)
     /// message.
     Arrived {
-        /// When the report was made.
+        /// Time of the report.
         time: u32,
         /// Some of the packets.
         entries: Entries<'a, ArrivedEntry>,
     },
-    /// What has come on some of the paths.
+    /// Counters of the packets that have come on some of the paths.
     Received(Entries<'a, ReceivedEntry>),
     /// Data packets of the peer that have not come, although later ones have, or the peer has said that
     /// it sent them. It asks the peer to send again those that it holds for lost.
@@ -215,7 +215,7 @@ pub enum Message<'a> {
     /// Behind a [`Probe`](Message::Probe): asks whether that many more may follow in quick succession. Behind an
     /// [`Echo`](Message::Echo): they may.
     Survey {
-        /// How many.
+        /// The number of them.
         probes: u16,
     },
 }
@@ -242,13 +242,13 @@ pub struct PathEntry {
     pub weight: u16,
     /// The weight that the sender would like the other end to use; 0: no wish.
     pub wish: u16,
-    /// How the path is at the sender.
+    /// State of the path at the sender.
     pub state: PathState,
-    /// How sparingly the sender would like the path to be used.
+    /// Economy that the sender asks for.
     pub economy: Economy,
 }
 
-/// How sparingly a path is to be used, as bits. Those without a name are ignored.
+/// The economy with which a path is to be used, as bits. Bits without a name are ignored.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Economy(pub u8);
 
@@ -272,7 +272,7 @@ impl Economy {
     }
 }
 
-/// How a path is at one end. Values without a name mean nothing to the receiver.
+/// The state of a path at one end. Values without a name mean nothing to the receiver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct PathState(pub u8);
 
@@ -288,7 +288,7 @@ impl PathState {
     /// It is not proven yet.
     pub const PROBING: PathState = PathState(4);
 
-    /// Whether it asks the other end not to send there.
+    /// True if it asks the other end not to send there.
     pub const fn is_down(self) -> bool {
         matches!(self, PathState::ADMINISTRATIVELY_DOWN | PathState::INTERFACE_DOWN)
     }
@@ -375,12 +375,12 @@ impl<'a, E: Entry> Entries<'a, E> {
         Ok(Self { bytes, entry: PhantomData })
     }
 
-    /// How many.
+    /// Returns how many.
     pub fn len(&self) -> usize {
         self.bytes.len() / E::LEN
     }
 
-    /// Whether there are none.
+    /// True if there are none.
     pub fn is_empty(&self) -> bool {
         self.bytes.is_empty()
     }

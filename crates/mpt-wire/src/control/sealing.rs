@@ -89,7 +89,7 @@ impl Suites {
     }
 }
 
-/// What one end says about the sealed data that it wants to receive and is going to send.
+/// The declaration of one end about the sealed data that it wants to receive and is going to send.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sealing {
     /// The GRE key of the sealed packets for this end under the keys of this handshake.

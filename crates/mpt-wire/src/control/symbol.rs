@@ -4,7 +4,7 @@ use crate::bytes::u32_at;
 
 /// The most packets of a group.
 pub const MAX_GROUP: usize = 8;
-/// What stands before the numbers and the bytes of a symbol.
+/// Length of the fields before the numbers and the bytes of a symbol.
 const HEAD_LEN: usize = 5;
 
 /// Why the body of a message is no symbol.

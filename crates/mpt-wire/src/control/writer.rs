@@ -34,23 +34,23 @@ impl<'a> Writer<'a> {
         Self { buffer, start, limit: limit.min(MAX_PAYLOAD_LEN) }
     }
 
-    /// The same for a frame that tests a path MTU: at most [`MAX_PROBE_PAYLOAD_LEN`] bytes.
+    /// Returns the writer of a frame that tests a path MTU: at most [`MAX_PROBE_PAYLOAD_LEN`] bytes.
     pub fn of_path_probe(buffer: &'a mut Vec<u8>, limit: usize) -> Self {
         let start = buffer.len();
         Self { buffer, start, limit: limit.min(MAX_PROBE_PAYLOAD_LEN) }
     }
 
-    /// How many bytes were appended.
+    /// Returns how many bytes were appended.
     pub fn len(&self) -> usize {
         self.buffer.len() - self.start
     }
 
-    /// Whether nothing was appended.
+    /// True if nothing was appended.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// How many more bytes may be appended, the headers of messages included.
+    /// Returns how many more bytes may be appended, the headers of messages included.
     pub fn remaining(&self) -> usize {
         self.limit - self.len()
     }
@@ -232,7 +232,7 @@ impl<'a> Writer<'a> {
         Ok(())
     }
 
-    /// How many entries a [`Report`](Message::Report) may have to fit.
+    /// Returns how many entries a [`Report`](Message::Report) may have to fit.
     pub fn room_for_report(&self) -> usize {
         self.remaining().saturating_sub(MESSAGE_HEADER_LEN) / ReportEntry::LEN
     }

@@ -8,7 +8,7 @@ use crate::bytes::{array_at, u8_at, u16_at, u32_at};
 use crate::ecn::Ecn;
 use crate::{ipv4, ipv6};
 
-/// How many IPv6 extension headers may precede the upper layer, so that the work per packet is
+/// The most IPv6 extension headers that may precede the upper layer, so that the work per packet is
 /// bounded. The order recommended in RFC 8200 section 4.1 needs six; that nodes have such limits is
 /// expected (RFC 8883 section 2.2).
 const MAX_EXTENSION_HEADERS: usize = 8;

@@ -57,7 +57,7 @@ pub enum Error {
     Version,
 }
 
-/// What is asked for.
+/// The kind of a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Code {
     /// A path goes up or down.
@@ -79,7 +79,7 @@ pub enum Round {
     Four,
 }
 
-/// How a message is authenticated.
+/// The authentication of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Authentication {
     /// Not at all.
@@ -117,11 +117,11 @@ impl Authentication {
 /// The header of a command. Both tunnel addresses are of one version.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Header {
-    /// What is asked for.
+    /// Kind of the command.
     pub code: Code,
     /// Argument in rounds 1 and 3, return code in rounds 2 and 4.
     pub argument: u8,
-    /// How the message is authenticated.
+    /// Authentication of the message.
     pub authentication: Authentication,
     /// Whose turn it is.
     pub round: Round,

@@ -14,7 +14,7 @@ pub const FIRST_CONTROL_BYTE: u8 = 0xA0;
 /// The longest UDP payload that the prototype receives whole, in bytes.
 pub const MAX_DATAGRAM_LEN: usize = 1600;
 
-/// What messages are about: their first byte.
+/// The kinds of messages: their first byte.
 pub mod code {
     /// "I am here", on the data port.
     pub const KEEPALIVE: u8 = 0xA1;

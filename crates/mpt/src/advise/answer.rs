@@ -21,9 +21,9 @@ pub(super) struct Answer {
     window: u16,
     /// In microseconds.
     max_delay_us: u64,
-    /// What one TCP flow will carry, in bits per second of payload.
+    /// Predicted rate of one TCP flow, in bits per second of payload.
     throughput: u64,
-    /// What all paths together carry of TCP payload.
+    /// TCP payload that all paths together carry.
     capacity: u64,
     papers: Papers,
 }
@@ -38,12 +38,12 @@ struct PathAnswer {
     weight: u16,
 }
 
-/// What the papers' rules of thumb give.
+/// The values of the papers' rules of thumb.
 #[derive(Debug, Serialize)]
 struct Papers {
     /// Three round-trip times of the slowest path (almasi2017, section 4.3).
     max_delay_us: u64,
-    /// What arrives at the full rate of all paths within that (imareen2025, section 2.2).
+    /// Packets that arrive at the full rate of all paths within that time (imareen2025, section 2.2).
     window: u64,
 }
 

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use mpt_core::advise::Path;
 
-/// What a path is called, if it is told, and what it is like.
+/// The name of a path, if it is given, and its properties.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Given {
     pub(super) name: Option<String>,

@@ -32,10 +32,10 @@ struct Crowd {
     members: Mutex<BTreeMap<u64, Arc<Member>>>,
 }
 
-/// What others know of one of them.
+/// The state of one connection, as the others see it.
 #[derive(Debug, Default)]
 struct Member {
-    /// When something was last read or written, in milliseconds since the start.
+    /// Time of the last read or write, in milliseconds since the start.
     busy_ms: AtomicU64,
     /// It has made room.
     closed: AtomicBool,
@@ -104,7 +104,7 @@ impl Listener for Bounded {
 }
 
 impl Connection {
-    /// Whether it has made room. Otherwise it is woken when it has to.
+    /// True if it has made room. Otherwise it is woken when it has to.
     fn is_closed(&self, context: &Context<'_>) -> bool {
         self.member.waker.register(context.waker());
         self.member.closed.load(Ordering::Acquire)

@@ -33,7 +33,7 @@ impl Guard {
         Ok(Guard(token.map(Into::into)))
     }
 
-    /// Whether the token in the header or the cookie of a request is the right one.
+    /// True if the token in the header or the cookie of a request is the right one.
     fn knows(&self, headers: &HeaderMap) -> bool {
         let text = |name| headers.get_all(name).iter().filter_map(|it| it.to_str().ok());
         let bearer = text(AUTHORIZATION).filter_map(|it| it.strip_prefix("Bearer "));

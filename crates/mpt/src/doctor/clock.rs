@@ -40,7 +40,7 @@ pub(super) fn check(is_remote: bool, answer: &Result<Answer, Failed>, found: &mu
     }
 }
 
-/// How far the clock of the other end is from ours, and whether it is ahead: its answer is of the middle of the time that it took (RFC 5905
+/// Returns the difference of the peer's clock from ours, and true if it is ahead: its answer is of the middle of the time that it took (RFC 5905
 /// section 8).
 fn difference(asked: SystemTime, took: Duration, there: SystemTime) -> (Duration, bool) {
     match there.duration_since(asked + took / 2) {

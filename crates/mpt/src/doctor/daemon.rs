@@ -17,7 +17,7 @@ use crate::status::cap;
 pub(super) struct Answer {
     pub(super) snapshot: Snapshot,
     pub(super) asked: SystemTime,
-    /// How long the answer took.
+    /// Time until the answer.
     pub(super) took: Duration,
 }
 
@@ -87,7 +87,7 @@ pub(super) fn check(answer: &Result<Answer, Failed>, found: &mut Findings) {
     }
 }
 
-/// Whether the data of a connection is sealed, where it is to be.
+/// Adds a finding about the sealing of the data of a connection, where it is to be sealed.
 fn sealed(connection: &Connection, session: &Session, found: &mut Findings) {
     let name = &connection.name;
     match session.data {

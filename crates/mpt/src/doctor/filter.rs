@@ -75,7 +75,7 @@ fn closed_by(rules: &Value, port: u16) -> Option<Chain> {
     })
 }
 
-/// Whether an expression compares a destination port with this one, or with a set or range that has it. Named sets are not opened.
+/// True if an expression compares a destination port with this one, or with a set or range that has it. Named sets are not opened.
 fn mentions(expression: &Value, port: u16) -> bool {
     match expression {
         Value::Array(all) => all.iter().any(|it| mentions(it, port)),

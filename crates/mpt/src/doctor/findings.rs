@@ -5,7 +5,7 @@ use std::fmt;
 use mpt_text::quantity;
 use serde::Serialize;
 
-/// How bad a finding is.
+/// The severity of a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum Level {
@@ -19,15 +19,15 @@ pub(super) enum Level {
     Error,
 }
 
-/// What was found at one place.
+/// A finding at one place.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub(super) struct Finding {
-    /// What was looked at: "tun", "rp_filter", "mtu", ...
+    /// The subject: "tun", "rp_filter", "mtu", ...
     pub(super) check: &'static str,
     pub(super) level: Level,
-    /// What is so.
+    /// The finding.
     pub(super) message: String,
-    /// What to do about it.
+    /// The remedy.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) advice: Option<String>,
 }

@@ -26,7 +26,7 @@ use findings::{Findings, Level};
 ///
 /// # Errors
 ///
-/// When something does not work, or the output cannot be written.
+/// Fails when something does not work, or the output cannot be written.
 pub(crate) fn run(
     file: &Path,
     daemon: &Daemon,

@@ -33,7 +33,7 @@ pub(super) fn check(config: &Config, snapshot: Option<&Snapshot>, found: &mut Fi
     }
 }
 
-/// What the kernel has.
+/// The capabilities of the kernel.
 struct Kernel {
     netlink: Netlink,
     rules: Vec<Rule>,
@@ -225,7 +225,7 @@ fn not_running(kernel: &Kernel, config: &Config, found: &mut Findings) {
     }
 }
 
-/// Whether mptd makes a route of its own in the main table. The networks of the device's addresses have that of the kernel, and link-local and
+/// True if mptd makes a route of its own in the main table. The networks of the device's addresses have that of the kernel, and link-local and
 /// multicast ones need none.
 fn is_routed(net: &IpNet, own: &[IpNet]) -> bool {
     let local = match net.addr() {

@@ -31,7 +31,7 @@ struct Entry {
 }
 
 impl Ini {
-    /// Whether a text is such a file: it has a section.
+    /// True if a text is such a file: it has a section.
     pub(super) fn is_one(text: &str) -> bool {
         text.lines().any(|line| line.trim_start().starts_with('['))
     }

@@ -62,7 +62,7 @@ pub(crate) fn run(
     Ok(())
 }
 
-/// What was written has to be what mptd takes: else it says so now.
+/// Checks that mptd accepts the written file, and otherwise says so.
 fn check(written: &Written) -> Result<(), Failed> {
     let key = |path: &Path| {
         let name = path.file_name().unwrap_or_default();

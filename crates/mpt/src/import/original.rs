@@ -4,7 +4,7 @@ use std::net::IpAddr;
 
 use ipnet::IpNet;
 
-/// What is odd about a file, and what was done about it.
+/// An oddity of a file, and the way in which it was resolved.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Warnings(Vec<String>);
 

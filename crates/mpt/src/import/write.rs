@@ -11,7 +11,7 @@ use mpt_core::path::mtu;
 use super::original::{Connection, Interface, Original, Path, Warnings};
 use crate::args::quoted;
 
-/// What `auth_key` is where a file has none: known to everybody.
+/// The value of `auth_key` where a file has none; it is public.
 const BUILT_IN: &str = "default";
 /// Default of `max_buffdelay_msec`.
 const MAX_DELAY_MS: u64 = 100;
@@ -24,7 +24,7 @@ const KEEPALIVE_MOST: u64 = 255;
 /// Longest `dead`, in seconds.
 const DEAD_MOST: u64 = 3600;
 
-/// What was made of the files.
+/// The result of the conversion.
 #[derive(Debug, Default)]
 pub(super) struct Written {
     /// The configuration.
@@ -53,7 +53,7 @@ pub(super) fn write(original: &Original, keys: &str, warnings: &mut Warnings) ->
     written
 }
 
-/// What has to differ.
+/// Values that have to differ.
 #[derive(Default)]
 struct Seen {
     names: BTreeSet<String>,
@@ -180,7 +180,7 @@ fn name(it: &Connection, names: &mut BTreeSet<String>, warnings: &mut Warnings) 
     name
 }
 
-/// What mptsrv does not do, or does by mistake.
+/// Warns of settings that mptsrv ignores or misreads.
 fn oddities(it: &Connection, device: &[IpAddr], warnings: &mut Warnings) {
     if !matches!(it.version, 4 | 6) {
         warnings.add(
@@ -231,7 +231,7 @@ fn paths<'o>(it: &'o Connection, warnings: &mut Warnings) -> Vec<&'o Path> {
     usable
 }
 
-/// What is behind the other end.
+/// Returns what is behind the other end.
 fn networks(it: &Connection, remote: IpAddr, warnings: &mut Warnings) -> Vec<IpNet> {
     let mut networks = vec![IpNet::from(remote)];
     for network in &it.networks {

@@ -11,7 +11,7 @@ use super::config::CONNECTION;
 use super::line::Line;
 use crate::client::Failed;
 
-/// How long the uplinks may take. One that works takes less than a second, and its MTU another one.
+/// The longest time that the uplinks may take. One that works takes less than a second, and its MTU another one.
 const WITHIN: Duration = Duration::from_secs(10);
 /// The time between two looks.
 const LOOK: Duration = Duration::from_millis(100);

@@ -11,13 +11,13 @@ use crc::{CRC_32_ISCSI, Crc};
 use mpt_core::session::{JOIN_SECRET_LEN, KEY_LEN, PublicKey};
 use serde::{Deserialize, Serialize};
 
-/// What a line begins with: it names the format.
+/// The beginning of a line, which names the format.
 const PREFIX: &str = "mpt1:";
 /// Longer than any line is, in characters.
 const LONGEST: usize = 1024;
 const CRC: Crc<u32> = Crc::<u32>::new(&CRC_32_ISCSI);
 
-/// What a line says.
+/// The content of a line.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Line {
     /// Address or name of the server.
@@ -27,7 +27,7 @@ pub(crate) struct Line {
     key: [u8; KEY_LEN],
     /// Secret of the token.
     pub(crate) secret: [u8; JOIN_SECRET_LEN],
-    /// When the token ends, in seconds since 1970 by the server's clock.
+    /// End of the token, in seconds since 1970 by the server's clock.
     expires: u32,
 }
 
@@ -50,7 +50,7 @@ impl Line {
         PublicKey::from(self.key)
     }
 
-    /// How long ago the token ended, if the clocks of both hosts agree.
+    /// Returns how long ago the token ended, if the clocks of both hosts agree.
     pub(crate) fn ended_ago(&self) -> Option<Duration> {
         let end = UNIX_EPOCH + Duration::from_secs(self.expires.into());
         SystemTime::now().duration_since(end).ok()

@@ -12,7 +12,7 @@ use super::line::Line;
 use crate::client;
 use crate::setup::uplinks::Uplink;
 
-/// How long an uplink may take to lead to the server.
+/// The longest time that an uplink may take to lead to the server.
 const WITHIN: Duration = Duration::from_secs(5);
 
 /// Why the host is not registered.
@@ -77,7 +77,7 @@ pub(super) fn register(
     Err(file(explain(line, &silent)).into())
 }
 
-/// What may be wrong where the server is silent: it says nothing to who has no token, so that the causes cannot be told apart from here.
+/// Returns what may be wrong where the server is silent: it says nothing to who has no token, so that the causes cannot be told apart from here.
 fn explain(line: &Line, silent: &[String]) -> String {
     let ways = silent.join("\n  ");
     let port = line.port;

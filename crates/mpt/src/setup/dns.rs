@@ -61,7 +61,7 @@ impl Dns {
         format!("have {} asked for names, through the tunnel ({by})", servers.join(", "))
     }
 
-    /// What makes it hold after the next start of the service, where systemd starts it.
+    /// Returns what makes it hold after the next start of the service, where systemd starts it.
     pub(crate) fn steps(&self, service: &Service) -> Vec<Step> {
         if *service != Service::Systemd {
             return Vec::new();

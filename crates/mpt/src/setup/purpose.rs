@@ -5,7 +5,7 @@ use ipnet::IpNet;
 /// Name of the device.
 pub(crate) const DEVICE: &str = "mpt0";
 
-/// What the server is for.
+/// The purpose of the server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Purpose {
     /// Hosts that reach others through it, with its address.

@@ -5,7 +5,7 @@ use std::net::IpAddr;
 
 use super::args::Fallback;
 
-/// Whether somebody can be asked.
+/// True if somebody can be asked.
 pub(crate) fn can_ask() -> bool {
     io::stdin().is_terminal()
 }

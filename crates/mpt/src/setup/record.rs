@@ -11,7 +11,7 @@ use crate::client::Failed;
 /// The name of the file in the directory of the state.
 const FILE: &str = "made.json";
 
-/// What this host was made.
+/// The role for which this host was set up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Role {
@@ -21,7 +21,7 @@ pub(crate) enum Role {
     Client,
 }
 
-/// What decides on a host which name servers are asked.
+/// The program that decides which name servers a host asks.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Resolver {

@@ -13,16 +13,16 @@ use super::step;
 use crate::client::Failed;
 use mpt_client::{Client, Local};
 
-/// How long the daemon may take to answer on its socket.
+/// The longest time that the daemon may take to answer on its socket.
 const ANSWERS_WITHIN: Duration = Duration::from_secs(15);
 /// The time between two looks at it.
 const LOOK: Duration = Duration::from_millis(50);
 /// Lines of its log that are shown when it does not start.
 const LOG_LINES: usize = 8;
-/// What the service manager itself makes while it runs.
+/// A directory that exists only while systemd runs as the service manager.
 const SYSTEMD: &str = "/run/systemd/system";
 
-/// How the daemon is started, decided.
+/// The way of starting the daemon, as decided.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Service {
     /// The unit `mptd.service`.
@@ -144,7 +144,7 @@ fn program() -> Result<PathBuf, Failed> {
     })
 }
 
-/// When a process was started, in ticks since the boot: tells it from a later one of the same number.
+/// Returns the time at which a process was started, in ticks since the boot: tells it from a later one of the same number.
 pub(super) fn start_time(pid: u32) -> Option<u64> {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     // The name before may hold anything but ends with the last parenthesis.

@@ -24,7 +24,7 @@ pub(crate) struct Uplink {
     metric: u32,
 }
 
-/// What this host uses of the network already.
+/// The networks and uplinks that this host already uses.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Used {
     /// The uplinks, the one with the best metric first.

@@ -142,12 +142,12 @@ fn ask(client: &mut Option<Client>, wanted: &Status, daemon: &Daemon) -> Result<
     }
 }
 
-/// Whether the daemon was not there, rather than of another opinion.
+/// True if the daemon was not there, rather than of another opinion.
 fn is_absence(error: &mpt_client::Error) -> bool {
     matches!(error, mpt_client::Error::Unreachable(_))
 }
 
-/// What standard output is.
+/// The properties of standard output.
 struct Terminal {
     is_terminal: bool,
     width: usize,

@@ -114,7 +114,7 @@ fn silence(path: &Path) -> &'static str {
     }
 }
 
-/// What is poor about a path that works.
+/// Returns what is poor about a path that works.
 fn poor(path: &Path) -> Vec<String> {
     let name = &path.name;
     let mut problems = Vec::new();

@@ -119,7 +119,7 @@ fn fact(lines: &mut Vec<Line>, style: Style, text: &str, width: usize) {
     }
 }
 
-/// Who is at the other end.
+/// Returns who is at the other end.
 fn peer(tunnel: &Tunnel) -> String {
     let Some(key) = &tunnel.peer else { return "peer without session: nothing confirms it".into() };
     let name = tunnel.client.as_ref().map_or_else(String::new, |client| format!("{client} "));
@@ -137,7 +137,7 @@ fn peer(tunnel: &Tunnel) -> String {
     format!("peer {name}{key}, {session}")
 }
 
-/// Whether others can read the data.
+/// Returns the text about the protection of the data, with its style.
 fn seal(tunnel: &Tunnel) -> (Style, &'static str) {
     match tunnel.data {
         Some(DataState::Aes256Gcm) => (GOOD, "sealed with AES-256-GCM"),

@@ -17,7 +17,7 @@ pub(crate) const FAINT: Style = Style::new().dimmed();
 /// For everything else.
 pub(crate) const PLAIN: Style = Style::new();
 
-/// What stands in the place of text that does not fit.
+/// The mark in place of text that does not fit.
 const CUT: char = '~';
 
 /// One line of pieces, each with its style.

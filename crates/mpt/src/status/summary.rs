@@ -18,7 +18,7 @@ pub(crate) struct Summary {
     pub(crate) state: State,
     /// The daemon; `None` when it does not answer.
     pub(crate) daemon: Option<Process>,
-    /// What is wrong that concerns no single connection.
+    /// Problems that concern no single connection.
     pub(crate) problems: Vec<String>,
     /// The connections, in the order of the configuration.
     pub(crate) connections: Vec<Tunnel>,
@@ -44,17 +44,17 @@ pub(crate) struct Tunnel {
     pub(crate) state: State,
     /// Its TUN device.
     pub(crate) device: String,
-    /// How packets are spread.
+    /// Its mapping.
     pub(crate) mapping: Mapping,
     /// Public key of the peer; `None` without a session.
     pub(crate) peer: Option<String>,
     /// Name of the `[[client]]`; `None` for a connection of the configuration.
     pub(crate) client: Option<String>,
-    /// How far the session is; `None` without a session.
+    /// State of the session; `None` without a session.
     pub(crate) session: Option<SessionState>,
     /// Whole seconds since the session was established.
     pub(crate) established_s: Option<u64>,
-    /// Whether data is sealed; `None` without a session, which means that it is not.
+    /// Protection of data; `None` without a session, which means that data is plain.
     pub(crate) data: Option<DataState>,
     /// Inner packets sent, in bit/s over the last second.
     pub(crate) sent_bits_per_second: u64,
@@ -62,7 +62,7 @@ pub(crate) struct Tunnel {
     pub(crate) received_bits_per_second: u64,
     /// Packets that wait for room on the paths; `None` without adaptive mapping.
     pub(crate) queue_packets: Option<u64>,
-    /// What is wrong with it, each a sentence.
+    /// Its problems, each a sentence.
     pub(crate) problems: Vec<String>,
     /// Its paths, in the order of the configuration.
     pub(crate) paths: Vec<Uplink>,
@@ -81,9 +81,9 @@ pub(crate) struct Uplink {
     pub(crate) sent_bits_per_second: u64,
     /// Inner packets received, in bit/s over the last second.
     pub(crate) received_bits_per_second: u64,
-    /// What it can carry, or has carried so far, in bit/s with outer headers; `None` without adaptive mapping.
+    /// Rate that it can carry, or has carried so far, in bit/s with outer headers; `None` without adaptive mapping.
     pub(crate) capacity_bits_per_second: Option<u64>,
-    /// Whether that capacity is known to be the most it carries.
+    /// True if that capacity is known to be the most it carries.
     pub(crate) capacity_reached: bool,
     /// Smoothed round-trip time in microseconds.
     pub(crate) rtt_us: Option<u64>,
@@ -97,7 +97,7 @@ pub(crate) struct Uplink {
     pub(crate) share_percent: Option<u8>,
     /// Packets lost while the sender repaired; `None` where nothing is repaired.
     pub(crate) lost: Option<u64>,
-    /// Those of them that arrived after they were sent again.
+    /// Lost packets that arrived after they were sent again.
     pub(crate) repaired: Option<u64>,
     /// The interface it is bound to.
     pub(crate) interface: Option<String>,
@@ -109,11 +109,11 @@ pub(crate) struct Uplink {
     pub(crate) mtu: u16,
     /// Where the MTU is from.
     pub(crate) mtu_source: MtuSource,
-    /// Whether traffic on it is paid for.
+    /// True if traffic on it is paid for.
     pub(crate) metered: bool,
-    /// Whether it carries data only while no other path works, whatever its tier.
+    /// True if it carries data only while no other path works, whatever its tier.
     pub(crate) last_resort: bool,
-    /// How much it may carry, and has; `None` without a cap.
+    /// Its cap and the bytes that it has carried; `None` without a cap.
     pub(crate) cap: Option<Cap>,
     /// Seconds until its cap starts anew.
     pub(crate) cap_resets_s: Option<u64>,

@@ -155,7 +155,7 @@ fn a_connection_that_refuses_plain_data_is_down() {
     assert_eq!(summary.connections[0].problems[0], expected);
 }
 
-/// What is said to be wrong after this change of a tunnel that works.
+/// Returns what is said to be wrong after this change of a tunnel that works.
 fn problems(change: impl FnOnce(&mut mpt_api::Connection)) -> Vec<String> {
     let mut snapshot = office();
     let office = &mut snapshot.connections[0];

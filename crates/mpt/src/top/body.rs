@@ -14,7 +14,7 @@ pub(crate) const LABEL: usize = 6;
 /// The columns before a chart.
 pub(crate) const INDENT: usize = 4;
 
-/// What each key is for.
+/// The purpose of each key.
 const KEYS: [(&str, &str); 7] = [
     ("up, down, k, j", "select a path"),
     ("left, right, p, n", "select a connection"),
@@ -134,7 +134,7 @@ fn short(mark: &str, path: &Uplink, width: usize) -> Line {
     Line::new().with(PLAIN, mark).with(STRONG, name).with(PLAIN, " ").with(style, state)
 }
 
-/// What else there is to say about the selected path. A narrow terminal has no table, so its figures are here.
+/// Returns what else there is to say about the selected path. A narrow terminal has no table, so its figures are here.
 fn facts(path: &Uplink, width: usize) -> Vec<Line> {
     let mut facts = Vec::new();
     if width < TABLE {

@@ -6,7 +6,7 @@ use crate::watched::history::{Drawn, Measure};
 /// A row of bars, one a second, the last one at the right.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Chart {
-    /// What it shows.
+    /// Its title.
     pub(crate) label: String,
     /// One value for each column; `None` where nothing was measured.
     pub(crate) values: Vec<Option<u64>>,

@@ -53,7 +53,7 @@ fn view(seen: &Seen) -> View {
     view
 }
 
-/// What a terminal of this size shows.
+/// Returns what a terminal of this size shows.
 fn screen(view: &View, seen: &Seen, (width, height): (u16, u16)) -> String {
     let mut terminal = Terminal::new(TestBackend::new(width, height)).unwrap();
     terminal.draw(|frame| draw::frame(frame, view, seen)).unwrap();

@@ -22,7 +22,7 @@ impl Order {
     }
 }
 
-/// What the next key is for.
+/// The purpose of the next key.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Mode {
     /// Select, order, quit.
@@ -34,7 +34,7 @@ pub(crate) enum Mode {
     Asking(Order),
 }
 
-/// What follows from a key.
+/// The effect of a key.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Next {
     Look,
@@ -42,7 +42,7 @@ pub(crate) enum Next {
     Order(Order),
 }
 
-/// What is looked at. Things are selected by name, so that they stay selected when others come and go.
+/// The selection. Things are selected by name, so that they stay selected when others come and go.
 #[derive(Debug, Default)]
 pub(crate) struct View {
     connection: Option<String>,

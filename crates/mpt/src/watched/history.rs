@@ -49,7 +49,7 @@ impl Serialize for Point {
 #[derive(Clone, Debug, Default)]
 struct Points {
     done: VecDeque<Point>,
-    /// When it began, in seconds since 1970.
+    /// Its beginning, in seconds since 1970.
     begun: u64,
     sums: [f64; VALUES],
     counts: [u32; VALUES],
@@ -88,7 +88,7 @@ impl Points {
 #[derive(Clone, Debug, Default)]
 struct Series {
     resolutions: [Points; RESOLUTIONS.len()],
-    /// When it was seen last, in seconds since 1970.
+    /// The time at which it was seen last, in seconds since 1970.
     seen: u64,
 }
 
@@ -177,7 +177,7 @@ impl History {
     }
 }
 
-/// What is kept of a path.
+/// Returns what is kept of a path.
 fn values(path: &Path) -> Values {
     let known = path.state != PathState::Down;
     let rtt = path.liveness.and_then(|it| it.rtt_us).filter(|_| known);

@@ -27,7 +27,7 @@ const MOST_GONE: usize = 1_000;
 const RTT_BUCKETS: [f64; 12] =
     [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, f64::INFINITY];
 
-/// How the round-trip times of a path were distributed, one sample for each answer.
+/// The distribution of the round-trip times of a path, one sample for each answer.
 #[derive(Clone, Copy, Debug, Default)]
 struct Samples {
     sum: f64,
@@ -188,7 +188,7 @@ impl Metrics {
     }
 }
 
-/// What was seen of a daemon.
+/// The metrics of a daemon.
 #[derive(Debug, Default)]
 struct Collected(Mutex<Seen>);
 
@@ -200,7 +200,7 @@ impl Collected {
 
 #[derive(Debug, Default)]
 struct Seen {
-    /// Whether the daemon answered when it was asked last.
+    /// True if the daemon answered when it was asked last.
     alive: bool,
     /// Its last answer.
     snapshot: Option<Snapshot>,

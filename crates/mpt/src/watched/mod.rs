@@ -37,20 +37,20 @@ const MOST_EVENTS: usize = 500;
 pub(crate) struct Happened {
     /// Numbers from 1 on, in the order in which it was learnt.
     pub(crate) number: u64,
-    /// When, in milliseconds since 1970.
+    /// Time, in milliseconds since 1970.
     pub(crate) time_ms: u64,
-    /// What, for people.
+    /// The event, as a text for people.
     pub(crate) text: String,
 }
 
-/// What is known at one moment, for a screen.
+/// The state at one moment, for a screen.
 #[derive(Debug)]
 pub(crate) struct Seen {
     /// The last answer, or why there is none.
     pub(crate) now: Summary,
     /// The last answer that there was; the same as `now` when there was none.
     pub(crate) last: Summary,
-    /// When the daemon answered last, in milliseconds since 1970; `None`: never.
+    /// Time of the daemon's last answer, in milliseconds since 1970; `None`: it never answered.
     pub(crate) answered_ms: Option<u64>,
     /// The last events, the oldest first.
     pub(crate) events: Vec<Happened>,
@@ -58,12 +58,12 @@ pub(crate) struct Seen {
     pub(crate) drawn: Drawn,
 }
 
-/// What a page is told.
+/// The data for a page.
 #[derive(Debug, Serialize)]
 pub(crate) struct Told<'a> {
-    /// When, in milliseconds since 1970.
+    /// Time, in milliseconds since 1970.
     time_ms: u64,
-    /// When the daemon answered last; `None`: never.
+    /// Time of the daemon's last answer; `None`: it never answered.
     answered_ms: Option<u64>,
     state: State,
     problems: &'a [String],
@@ -71,7 +71,7 @@ pub(crate) struct Told<'a> {
     connections: Vec<Listed<'a>>,
     /// The connection that is looked at.
     selected: Option<&'a Tunnel>,
-    /// Those that the page does not know yet.
+    /// Events that the page does not have yet.
     events: Vec<&'a Happened>,
 }
 

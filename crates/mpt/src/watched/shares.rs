@@ -14,7 +14,7 @@ const ENOUGH: f64 = 1e6;
 /// The most connections that are followed.
 const MOST: usize = 1_000;
 
-/// What is known of the shares of all connections.
+/// The shares of all connections.
 #[derive(Debug, Default)]
 pub(crate) struct Shares(HashMap<String, Followed>);
 
@@ -113,7 +113,7 @@ fn reason(pairs: &[(&Seen, &Seen)], at: usize, grown: bool) -> String {
         .unwrap_or_else(|| "the paths are as before, so it follows what there is to send".into())
 }
 
-/// What has changed about a path that has it get more, or less.
+/// Returns what has changed about a path that has it get more, or less.
 fn difference(old: &Path, new: &Path, more: bool) -> Option<String> {
     let name = &new.name;
     let is_up = |path: &Path| path.state == PathState::Up;
@@ -187,7 +187,7 @@ mod tests {
         snapshot
     }
 
-    /// What is told of ten answers like each of these.
+    /// Returns what is told of ten answers like each of these.
     fn told(snapshots: &[Snapshot]) -> Vec<String> {
         let mut shares = Shares::default();
         let answers = snapshots.iter().flat_map(|it| std::iter::repeat_n(it, WINDOW as usize));

@@ -15,15 +15,15 @@ const CORRECTION_S: i64 = 86_400;
 /// The account of one path.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Account {
-    /// When it began to count.
+    /// The time at which it began to count.
     since: Timestamp,
-    /// When the period ends.
+    /// The time at which the period ends.
     resets: Timestamp,
     /// Bytes sent since it began.
     sent: u64,
     /// Bytes received since it began.
     received: u64,
-    /// Whether more may have been carried.
+    /// True if more may have been carried.
     uncertain: bool,
 }
 
@@ -67,7 +67,7 @@ impl Account {
         }
     }
 
-    /// The same where it is not known what was carried before.
+    /// An account that begins now, where the bytes carried before are not known.
     #[must_use]
     pub(crate) fn uncertain(now: &Zoned, path: &config::Path) -> Self {
         Self { uncertain: true, ..Self::new(now, path) }
@@ -118,7 +118,7 @@ impl Account {
         }
     }
 
-    /// How far it has come on the way to the cap of the path.
+    /// Returns how far it has come on the way to the cap of the path.
     #[must_use]
     pub(crate) fn level(&self, path: &config::Path) -> Level {
         let Some(cap) = path.cap else { return Level::Below };
@@ -128,7 +128,7 @@ impl Account {
         levels.into_iter().find(|&level| used >= of_cap(level)).unwrap_or_default()
     }
 
-    /// What becomes of the path, if it has reached its cap.
+    /// Returns what becomes of the path, if it has reached its cap.
     #[must_use]
     pub(crate) fn reached(&self, path: &config::Path) -> Option<AtCap> {
         (self.level(path) == Level::Reached).then_some(path.at_cap)
@@ -152,7 +152,7 @@ impl Account {
         })
     }
 
-    /// Whether its period is over, by a clock that is right.
+    /// True if its period is over, by a clock that is right.
     #[must_use]
     pub(crate) fn is_over(&self, now: &Zoned) -> bool {
         now.timestamp() >= PLAUSIBLE && now.timestamp() >= self.resets

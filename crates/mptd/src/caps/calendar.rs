@@ -6,7 +6,7 @@ use jiff::{Timestamp, ToSpan, Zoned};
 use mpt_api::CapPeriod;
 use mpt_config as config;
 
-/// When the period of a cap that runs at `now` ends and the next one begins: a midnight.
+/// Returns the time at which the period of a cap that runs at `now` ends and the next one begins: a midnight.
 #[must_use]
 pub(crate) fn next_period(now: &Zoned, path: &config::Path) -> Timestamp {
     let today = now.date();

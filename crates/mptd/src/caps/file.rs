@@ -62,7 +62,7 @@ pub(crate) struct Found {
     pub(crate) entries: Vec<Entry>,
     /// Files that were damaged, by the names under which they are kept now.
     pub(crate) damaged: Vec<PathBuf>,
-    /// Whether nothing is known of earlier counts though there was a file.
+    /// True if nothing is known of earlier counts though there was a file.
     pub(crate) lost: bool,
 }
 

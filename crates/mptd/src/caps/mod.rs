@@ -28,13 +28,13 @@ pub(crate) struct Caps {
     zone: TimeZone,
     directory: PathBuf,
     accounts: BTreeMap<Place, Kept>,
-    /// Whether earlier counts are not known, so that a new account may lack something.
+    /// True if earlier counts are not known, so that a new account may lack something.
     lost: bool,
     /// Writes since the last one that reached the disk.
     writes: u32,
     /// Why the counts are not in their file; `None` while they are.
     failure: Option<String>,
-    /// Whether earlier counts have been read, as far as there are any.
+    /// True if earlier counts have been read, as far as there are any.
     opened: bool,
 }
 
@@ -60,7 +60,7 @@ pub(crate) struct Outcome {
 pub(crate) struct Save {
     /// The accounts.
     pub(crate) entries: Vec<Entry>,
-    /// Whether it is to reach the disk.
+    /// True if it is to reach the disk.
     pub(crate) sync: bool,
 }
 
@@ -85,7 +85,7 @@ impl Caps {
         Zoned::now().with_time_zone(self.zone.clone())
     }
 
-    /// Whether there is anything to count or to keep.
+    /// True if there is anything to count or to keep.
     #[must_use]
     pub(crate) fn is_needed(&self, config: &config::Config) -> bool {
         !self.accounts.is_empty() || capped(config).next().is_some()
@@ -166,7 +166,7 @@ impl Caps {
         outcome
     }
 
-    /// What is to be written now. `last`: the daemon ends.
+    /// Returns what is to be written now. `last`: the daemon ends.
     #[must_use]
     pub(crate) fn save(&mut self, last: bool) -> Save {
         self.writes += 1;

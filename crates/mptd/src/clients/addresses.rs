@@ -27,7 +27,7 @@ impl<'a> Addresses<'a> {
         Self { config, taken }
     }
 
-    /// Whether a client could get just these addresses: its fixed ones, or one of each network of its pool that nothing else has.
+    /// True if a client could get just these addresses: its fixed ones, or one of each network of its pool that nothing else has.
     pub(super) fn allow(&self, client: &config::Client, addresses: &[IpNet]) -> bool {
         let pool = match &client.addresses {
             config::Addresses::Fixed(fixed) => {
@@ -71,7 +71,7 @@ impl<'a> Addresses<'a> {
     }
 }
 
-/// Whether an address may be that of a host in the network.
+/// True if an address may be that of a host in the network.
 fn is_host_of(network: &IpNet, address: IpAddr) -> bool {
     let reserved = network.prefix_len() + 1 < network.max_prefix_len()
         && (address == network.network() || address.is_ipv4() && address == network.broadcast());

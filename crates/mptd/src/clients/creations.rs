@@ -19,7 +19,7 @@ pub(super) struct Creations {
 struct Client {
     /// In the running second.
     count: u32,
-    /// When it may have all that it may have at once again.
+    /// The time at which it may have all that it may have at once again.
     rested: Instant,
 }
 

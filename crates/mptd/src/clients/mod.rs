@@ -39,7 +39,7 @@ pub(crate) struct Held {
     psk: Option<PresharedKey>,
     /// Whose it is and what the client calls it.
     pub(crate) name: ClientConnection,
-    /// When it was created.
+    /// The time at which it was created.
     pub(crate) since: Instant,
     /// Inner addresses of the client, as hosts.
     pub(crate) addresses: Vec<IpNet>,
@@ -68,7 +68,7 @@ pub(crate) struct Granted {
 }
 
 impl Clients {
-    /// What this session holds.
+    /// Returns what this session holds.
     pub(crate) fn get(&self, session: SessionId) -> Option<&Held> {
         self.held.get(&session)
     }
@@ -99,7 +99,7 @@ impl Clients {
     ///
     /// # Errors
     ///
-    /// What the policy has against it; nothing is held then that was not before.
+    /// Returns what the policy has against it; nothing is held then that was not before.
     pub(crate) fn create(
         &mut self,
         now: Instant,
@@ -174,7 +174,7 @@ impl Clients {
     ///
     /// # Errors
     ///
-    /// What the policy has against it; nothing is changed then.
+    /// Returns what the policy has against it; nothing is changed then.
     pub(crate) fn add_path(
         &mut self,
         config: &Config,

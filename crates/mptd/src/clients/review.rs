@@ -189,7 +189,7 @@ mod tests {
         clients
     }
 
-    /// What a file with `good` replaced by `bad` leaves: the sessions that go on, and why the others do not.
+    /// Returns what a file with `good` replaced by `bad` leaves: the sessions that go on, and why the others do not.
     fn outcome(good: &str, bad: &str) -> (Vec<u32>, Vec<String>) {
         assert_eq!(FILE.matches(good).count(), 1, "{good} stands exactly once");
         let review = clients().review(&config(&FILE.replace(good, bad)));

@@ -25,7 +25,7 @@ impl Daemon {
         held.find(|it| it.name == name).cloned()
     }
 
-    /// The same for all clients: a device has another MTU, or routes were made anew.
+    /// Gives the routes of all clients the MTU that fits them: a device has another MTU, or routes were made anew.
     pub(super) async fn follow_client_mtus(&mut self) {
         let held: Vec<Connection> =
             self.clients.iter().map(|(_, held)| held.connection.clone()).collect();

@@ -132,7 +132,7 @@ impl Daemon {
         lost.filter(|it| had_one(&it.name)).map(|it| it.name.clone()).collect()
     }
 
-    /// What to tell of connections that are off because they have lost their peer.
+    /// Returns what to tell of connections that are off because they have lost their peer.
     pub(super) fn warnings_of_unguarded(&self) -> Vec<String> {
         let warning = |name: &String| {
             format!(

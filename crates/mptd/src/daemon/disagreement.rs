@@ -11,7 +11,7 @@ use crate::data::{ConnectionFacts, Facts};
 
 /// How often it is looked.
 const LOOK: Duration = Duration::from_secs(5);
-/// How long a session may take before it is asked why there is none.
+/// The longest time that a session may take before it is asked why there is none.
 const PATIENCE: Duration = Duration::from_secs(5);
 /// A disagreement of which nothing was seen for so long is over.
 const OVER: Duration = Duration::from_secs(60);
@@ -27,7 +27,7 @@ pub(super) struct Disagreements {
 }
 
 impl Disagreements {
-    /// Whether it is time to look again.
+    /// True if it is time to look again.
     pub(super) fn is_due(&self, now: Instant) -> bool {
         self.last.as_ref().is_none_or(|(then, _)| now.saturating_duration_since(*then) >= LOOK)
     }
@@ -101,7 +101,7 @@ mod tests {
         ConnectionFacts { established, received, plain }
     }
 
-    /// What is new in each look at these, and what holds in the end.
+    /// Returns what is new in each look at these, and what holds in the end.
     fn told(looks: &[Facts]) -> (Vec<Disagreement>, Option<Disagreement>) {
         let start = Instant::now();
         let mut all = Disagreements::default();

@@ -35,7 +35,7 @@ fn is_direct(connection: &mpt_config::Connection) -> bool {
 ///
 /// # Errors
 ///
-/// When the system refuses.
+/// Fails when the system refuses.
 pub fn unblock() -> Result<Vec<String>, super::Error> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let removed: Result<_, netlink::Error> =

@@ -131,12 +131,12 @@ impl Links {
         self.owners.iter().filter_map(of_link).min()
     }
 
-    /// Whether an interface of this host has this address.
+    /// True if an interface of this host has this address.
     pub(super) fn has(&self, address: IpAddr) -> bool {
         self.owners.contains_key(&address)
     }
 
-    /// What the data thread is told of a path.
+    /// Returns what the data thread is told of a path.
     pub(super) fn path_link(&self, connection: &Connection, path: &Path) -> PathLink {
         PathLink {
             connection: connection.name.clone(),
@@ -146,7 +146,7 @@ impl Links {
         }
     }
 
-    /// The same of all paths.
+    /// Returns what the data thread is told of all paths.
     pub(super) fn path_links(&self, config: &Config) -> Vec<PathLink> {
         let of = |it: &Connection| -> Vec<_> {
             it.paths.iter().map(|path| self.path_link(it, path)).collect()
@@ -154,7 +154,7 @@ impl Links {
         config.connections.iter().flat_map(of).collect()
     }
 
-    /// Whether packets of the path would have an address: the one it says, or any the interface has.
+    /// True if packets of the path would have an address: the one it says, or any the interface has.
     fn has_address(&self, path: &Path, link: &LinkInfo) -> bool {
         match (path.local, &path.interface) {
             (Some(local), Some(_)) => {
@@ -176,7 +176,7 @@ impl Links {
     }
 }
 
-/// Whether packets to `remote` can have this source address.
+/// True if packets to `remote` can have this source address.
 fn serves(address: IpAddr, remote: IpAddr) -> bool {
     let is_link_local = |address| match address {
         IpAddr::V4(_) => false,

@@ -51,7 +51,7 @@ impl Names {
         self.changed = true;
     }
 
-    /// Whether it is asked for now: not so soon after the last time, and not before that is answered.
+    /// True if it is asked for now: not so soon after the last time, and not before that is answered.
     pub(super) fn ask(&mut self, name: &str, pause: Duration, outside: Option<&Outside>) -> bool {
         let early = self.asked.get(name).is_some_and(|asked| asked.elapsed() < pause);
         if early || !self.waiting.insert(name.to_owned()) {

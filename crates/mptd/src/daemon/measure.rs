@@ -22,7 +22,7 @@ use crate::data::{Ended, Handle};
 
 /// How often it is looked whether a test has ended.
 const LOOK: Duration = Duration::from_millis(50);
-/// The same at the other end, where it takes a request.
+/// Time between two looks if a test has ended at the other end, where each takes a request.
 const ASK: Duration = Duration::from_millis(250);
 /// Besides its duration a test takes at most so long: to find the rate, until everything has arrived, and until that is known here.
 const BESIDES: Duration = Duration::from_secs(20);
@@ -319,7 +319,7 @@ impl Job {
     }
 }
 
-/// What a refusal of the other end means: that the path is down there, or that there will be no measurement at all.
+/// Returns what a refusal of the other end means: that the path is down there, or that there will be no measurement at all.
 fn not_there(failure: SessionFailure) -> Result<Option<u64>, Failure> {
     let code = match failure.code {
         SessionCode::NotFound | SessionCode::Failed => return Ok(None),

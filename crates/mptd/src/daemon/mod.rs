@@ -72,7 +72,7 @@ pub struct Daemon {
     file: PathBuf,
     /// As the file says.
     loaded: Config,
-    /// The same with what was changed since by hand.
+    /// The configuration with all changes made by hand since.
     running: Config,
     /// The devices that are open.
     present: Config,

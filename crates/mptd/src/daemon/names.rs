@@ -15,11 +15,11 @@ use super::unknown::is_unknown;
 
 /// How long a name is not asked for again.
 const AGAIN: Duration = Duration::from_secs(10);
-/// The same after a change of the network, which may have brought a resolver.
+/// Time after which a name is asked for again after a change of the network, which may have brought a resolver.
 const AGAIN_AFTER_CHANGE: Duration = Duration::from_secs(1);
 
 impl Daemon {
-    /// How names are to be asked for.
+    /// Returns how names are to be asked for.
     fn outside(&self) -> Option<Outside> {
         let taken = [false, true].iter().any(|&ipv6| self.running.takes_internet(ipv6));
         let mark = self.system.current_mark().filter(|_| taken)?;

@@ -34,7 +34,7 @@ struct State {
     links: Links,
     connections: Arc<Vec<Connection>>,
     changes: Changes,
-    /// When the first thing changed since [`Network::changed`] last said so.
+    /// The time at which the first thing changed since [`Network::changed`] last said so.
     dirty_since: Option<Instant>,
     /// The kernel tells no more.
     ended: bool,

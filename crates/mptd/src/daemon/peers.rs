@@ -85,7 +85,7 @@ fn peers(config: &Config) -> Vec<Peer> {
     peers.into_values().collect()
 }
 
-/// What all peers together may open: as many as have connections, and some for what is refused or replaced.
+/// Returns what all peers together may open: as many as have connections, and some for what is refused or replaced.
 fn limits(config: &Config) -> Limits {
     let spare = SPARE_SESSIONS * (config.clients.len() + config.controllers.len());
     let sessions = config.connections.len() + config.daemon.max_clients as usize + spare;

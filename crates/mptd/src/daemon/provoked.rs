@@ -21,7 +21,7 @@ pub(super) enum Subject {
 /// What the daemon remembers of such lines: at most one entry for each key and each connection of the configuration.
 #[derive(Debug, Default)]
 pub(super) struct Provoked {
-    /// When the last summary was made.
+    /// The time at which the last summary was made.
     pub(super) summed_up: Option<Instant>,
     /// What happened since then.
     pub(super) accounts: BTreeMap<Subject, Account>,
@@ -38,7 +38,7 @@ pub(super) struct Account {
 }
 
 impl Account {
-    /// What the log says of it, if there is something to say.
+    /// Returns what the log says of it, if there is something to say.
     pub(super) fn summary(self) -> Option<String> {
         let count = |count: u64, what: &str, end: &str| {
             let s = if count == 1 { "" } else { "s" };

@@ -13,7 +13,7 @@ const PAUSE: Duration = Duration::from_millis(200);
 /// What was put back lately.
 #[derive(Debug, Default)]
 pub(super) struct PutBack {
-    /// When something was put back, within the last [`PERIOD`]; at most one more than [`FEW`].
+    /// The time at which something was put back, within the last [`PERIOD`]; at most one more than [`FEW`].
     times: VecDeque<Instant>,
     /// The struggle that goes on was logged.
     warned: bool,

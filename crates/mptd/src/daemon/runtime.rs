@@ -183,7 +183,7 @@ impl Daemon {
     }
 }
 
-/// What a file says, with what was changed by hand since `loaded` was read: by hand it became `running`. Whatever the file changes, it decides.
+/// Returns what a file says, with what was changed by hand since `loaded` was read: by hand it became `running`. Whatever the file changes, it decides.
 /// A connection of the file that was deleted by hand comes back as the file has it.
 pub(super) fn keep_changes_by_hand(loaded: &Config, running: &Config, file: &Config) -> Config {
     let mut next = file.clone();
@@ -309,7 +309,7 @@ mod tests {
         config::check_text("test", &text).unwrap().config
     }
 
-    /// What tells configurations apart in these tests, in one line.
+    /// Returns what tells configurations apart in these tests, in one line.
     fn names(config: &Config) -> String {
         let mut names = String::new();
         for connection in &config.connections {

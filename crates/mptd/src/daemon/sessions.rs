@@ -20,7 +20,7 @@ use crate::data::{ChangeError, ClientSession, LinkFacts, Wanted};
 
 /// How long a client waits before it asks again for what the server refused or did not answer.
 const ASK_AGAIN: Duration = Duration::from_secs(10);
-/// The same where the server was only too busy.
+/// Time after which a client asks again where the server was only too busy.
 const ASK_AGAIN_SOON: Duration = Duration::from_secs(1);
 
 impl Daemon {
@@ -142,7 +142,7 @@ impl Daemon {
         Ok(())
     }
 
-    /// Whether the server has refused a connection lately.
+    /// True if the server has refused a connection lately.
     pub(super) fn is_refused(&self, connection: &str) -> bool {
         self.sessions.refused.contains_key(connection)
     }
@@ -447,7 +447,7 @@ pub(super) fn with_networks(clients: &Clients, config: &Config) -> Config {
     config
 }
 
-/// What a client's connection needs of the data thread.
+/// Returns what a client's connection needs of the data thread.
 pub(super) fn wanted(session: SessionId, held: &Held) -> Wanted {
     let link = |path: &config::Path| LinkFacts {
         mtu: path.mtu.unwrap_or(USUAL_MTU),
@@ -466,7 +466,7 @@ pub(super) fn wanted(session: SessionId, held: &Held) -> Wanted {
     }
 }
 
-/// What to ask the server for.
+/// Returns what to ask the server for.
 fn create(
     config: &Config,
     connection: &config::Connection,

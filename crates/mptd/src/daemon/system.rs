@@ -352,7 +352,7 @@ impl System {
         self.complain(complaints);
     }
 
-    /// Whether a configuration is in effect, to which the daemon could go back.
+    /// True if a configuration is in effect, to which the daemon could go back.
     pub(super) const fn is_settled(&self) -> bool {
         self.settled
     }
@@ -365,7 +365,7 @@ impl System {
         self.owned.remove_leftovers().await
     }
 
-    /// Whether one of these changes removed something that is needed.
+    /// True if one of these changes removed something that is needed.
     pub(super) fn misses(&self, removals: &[Event]) -> bool {
         removals.iter().any(|event| self.owned.misses(event))
     }
@@ -379,7 +379,7 @@ impl System {
         }
     }
 
-    /// How long to wait before anything is put back again.
+    /// Returns how long to wait before anything is put back again.
     pub(super) fn pause(&self) -> Duration {
         self.put_back.pause(Instant::now())
     }
@@ -529,7 +529,7 @@ fn source(connection: &Connection, own: &[IpNet], net: &IpNet) -> Option<IpAddr>
 }
 
 impl TunnelRoute {
-    /// What makes a default route, which takes more than a route.
+    /// Returns what makes a default route, which takes more than a route.
     fn internet(&self, interface: u32) -> Option<Internet> {
         let ipv6 = self.net.addr().is_ipv6();
         let blocks = self.fallback == Fallback::Block;

@@ -126,7 +126,7 @@ impl<S: System> DataPath<S> {
         Ok(())
     }
 
-    /// Whether a connection of the configuration has a session with somebody else than it is to have.
+    /// True if a connection of the configuration has a session with somebody else than it is to have.
     fn has_other_peer(&self, wanted: &Wanted) -> bool {
         wanted.client.is_none() && self.is_exchanged(&wanted.config)
     }

@@ -120,7 +120,7 @@ impl<S: System> DataPath<S> {
         self.settle();
     }
 
-    /// The same for all sessions that a client has opened for connections, be there a connection or not. Returns how many there were.
+    /// Refuses to go on with all sessions that a client has opened for connections, be there a connection or not. Returns how many there were.
     pub(crate) fn refuse_sessions_of(&mut self, peer: PublicKey) -> usize {
         let now = self.system.now();
         let all = self.node.sessions();

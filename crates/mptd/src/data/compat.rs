@@ -85,7 +85,7 @@ impl<S: System> DataPath<S> {
         }
     }
 
-    /// What is known of the prototype at the other end of a connection.
+    /// Returns what is known of the prototype at the other end of a connection.
     pub(super) fn show_prototype(&self, config: &config::Connection) -> Option<api::Compat> {
         let compat = config.compat.as_ref()?;
         let view = self.node.prototypes().view(self.system.now(), &config.name)?;
@@ -107,7 +107,7 @@ impl<S: System> DataPath<S> {
     }
 }
 
-/// What a connection says of itself when it is created.
+/// Returns what a connection says of itself when it is created.
 fn create(
     connection: &config::Connection,
     compat: &config::Compat,

@@ -84,7 +84,7 @@ impl Egress {
         }
     }
 
-    /// What was read and answered so far.
+    /// Returns what was read and answered so far.
     #[must_use]
     pub(crate) fn counters(&self) -> EgressCounters {
         self.counters
@@ -203,7 +203,7 @@ impl Egress {
         }
     }
 
-    /// The same where packets are sealed: each segment is written as a whole, and sealed there, once for all of its copies.
+    /// Puts every segment of a packet on its way where packets are sealed: each segment is written as a whole, and sealed there, once for all of its copies.
     fn gather_sealed<S: System>(
         &mut self,
         outgoing: &Outgoing<'_>,

@@ -49,7 +49,7 @@ impl Ingress {
         }
     }
 
-    /// What arrived so far.
+    /// Returns what arrived so far.
     #[must_use]
     pub(crate) fn counters(&self) -> IngressCounters {
         self.counters
@@ -71,7 +71,7 @@ impl Ingress {
         self.small
     }
 
-    /// The same, starting anew.
+    /// Returns the small packets since they were last taken, and starts counting anew.
     pub(crate) fn take_small_packets(&mut self) -> usize {
         std::mem::take(&mut self.small)
     }

@@ -34,12 +34,12 @@ impl<S: System> DataPath<S> {
         self.node.start_test(self.system.now(), session, config)
     }
 
-    /// Whether a test runs in any session.
+    /// True if a test runs in any session.
     pub(crate) fn is_testing(&self) -> bool {
         self.node.sessions().is_testing()
     }
 
-    /// What is known of a test.
+    /// Returns what is known of a test.
     pub(crate) fn test(&self, session: SessionId, number: u64) -> Option<TestView> {
         self.node.sessions().test(session, number)
     }

@@ -166,7 +166,7 @@ impl<S: System> DataPath<S> {
         self.running = false;
     }
 
-    /// When the next round is due though nothing has happened.
+    /// Returns the time at which the next round is due though nothing has happened.
     fn next_round(&mut self) -> Instant {
         let now = self.system.now();
         if now >= self.next_rates {

@@ -114,7 +114,7 @@ impl Outbox {
         }
     }
 
-    /// Whether a datagram of `len` bytes fits the batch; if not, flush first. `UDP_SEGMENT` wants equal lengths except for the last, and
+    /// True if a datagram of `len` bytes fits the batch; if not, flush first. `UDP_SEGMENT` wants equal lengths except for the last, and
     /// one traffic class.
     #[inline]
     #[must_use]
@@ -127,7 +127,7 @@ impl Outbox {
                 || self.bytes + len > MAX_BATCH_BYTES)
     }
 
-    /// Whether no further datagram of the same length fits.
+    /// True if no further datagram of the same length fits.
     #[inline]
     #[must_use]
     pub(crate) fn is_full(&self) -> bool {
@@ -203,7 +203,7 @@ impl Outbox {
         Flushed::Waiting
     }
 
-    /// What is gathered, if nothing that waits has to leave before: traffic class, length of a datagram, and how many pieces it has.
+    /// Returns what is gathered, if nothing that waits has to leave before: traffic class, length of a datagram, and how many pieces it has.
     #[must_use]
     pub(crate) fn ready(&self) -> Option<Ready> {
         let Self { tos, datagram_len, count, .. } = *self;
@@ -296,7 +296,7 @@ impl Outbox {
         Flushed::Done
     }
 
-    /// What became of everything handed over so far.
+    /// Returns what became of everything handed over so far.
     #[must_use]
     pub(crate) fn counters(&self) -> SendCounters {
         self.counters

@@ -28,13 +28,13 @@ impl Pages {
         }
     }
 
-    /// Whether a buffer is divided.
+    /// True if a buffer is divided.
     #[inline]
     pub(super) fn is_divided(&self, buffer: u32) -> bool {
         self.free[buffer as usize] != WHOLE
     }
 
-    /// Whether a page is free without dividing another buffer.
+    /// True if a page is free without dividing another buffer.
     #[inline]
     pub(super) fn has_any(&self) -> bool {
         !self.partial.is_empty()

@@ -28,7 +28,7 @@ pub(crate) struct Wiring {
 }
 
 impl Wiring {
-    /// Whether a path can change from one to the other with the sockets it has.
+    /// True if a path can change from one to the other with the sockets it has.
     #[must_use]
     pub(crate) fn same_sockets(&self, other: &Wiring) -> bool {
         Wiring { mtu: 0, ..self.clone() } == Wiring { mtu: 0, ..other.clone() }

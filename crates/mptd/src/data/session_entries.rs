@@ -24,7 +24,7 @@ pub(super) struct Entry {
 }
 
 impl Entry {
-    /// Whether the session is with this peer, under the same pre-shared key.
+    /// True if the session is with this peer, under the same pre-shared key.
     pub(super) fn is_with(&self, peer: &config::Peer) -> bool {
         (self.peer.public_key, &self.peer.psk) == (peer.public_key, &peer.psk)
     }

@@ -17,7 +17,7 @@ impl<S: System> DataPath<S> {
         self.node.sessions().public_key().map(|key| key.to_string())
     }
 
-    /// What the control protocol did and refused.
+    /// Returns what the control protocol did and refused.
     pub(crate) fn control_counters(&self) -> api::Counters {
         snapshot::counters(self.node.sessions().counters().iter())
     }
@@ -54,7 +54,7 @@ impl<S: System> DataPath<S> {
         })
     }
 
-    /// What the probes say about a path; `None` where there are none.
+    /// Returns what the probes say about a path; `None` where there are none.
     pub(super) fn show_liveness(&self, id: PathId) -> Option<api::Liveness> {
         let connection = self.node.tunnels().path(id)?.connection();
         let view = self.node.sessions().path(self.node.sessions().session_of(connection)?, id)?;
@@ -74,7 +74,7 @@ impl<S: System> DataPath<S> {
     }
 }
 
-/// How data is, in the words of the control API.
+/// Returns how data is, in the words of the control API.
 fn data_state(state: SealState) -> api::DataState {
     match state {
         SealState::Off => api::DataState::Plain,

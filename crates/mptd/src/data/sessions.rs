@@ -70,7 +70,7 @@ impl<S: System> DataPath<S> {
         Ok(())
     }
 
-    /// Whether the connection of this name has a session with another peer, or another pre-shared key, than it is to have.
+    /// True if the connection of this name has a session with another peer, or another pre-shared key, than it is to have.
     pub(super) fn is_exchanged(&self, config: &config::Connection) -> bool {
         let entry = self.sessions.by_connection.get(&config.name);
         entry.zip(config.peer.as_ref()).is_some_and(|(entry, peer)| !entry.is_with(peer))
@@ -109,7 +109,7 @@ impl<S: System> DataPath<S> {
         }
     }
 
-    /// The same for one connection that is new or has changed.
+    /// Opens or changes the session of one connection that is new or has changed.
     pub(super) fn follow_connection(&mut self, now: Instant, wanted: &Wanted) {
         let config = &wanted.config;
         let Some(id) = self.node.tunnels().find_connection(&config.name) else { return };
@@ -190,7 +190,7 @@ impl<S: System> DataPath<S> {
         self.node.request(self.system.now(), session, body)
     }
 
-    /// How many requests of each peer were refused since the last time.
+    /// Returns how many requests of each peer were refused since the last time.
     pub(crate) fn take_refused(&mut self) -> Vec<(PublicKey, u64)> {
         self.node.take_refused(self.system.now())
     }

@@ -143,7 +143,7 @@ impl<S: System> DataPath<S> {
         })
     }
 
-    /// Whether a path of this connection is up.
+    /// True if a path of this connection is up.
     pub(crate) fn works(&self, config: &config::Connection) -> bool {
         config.paths.iter().any(|path| {
             let id = self.find_path(&config.name, &path.name).ok();
@@ -152,7 +152,7 @@ impl<S: System> DataPath<S> {
         })
     }
 
-    /// How a path is now, for monitors; `None` while it does not exist.
+    /// Returns how a path is now, for monitors; `None` while it does not exist.
     pub(crate) fn path_changed(&self, connection: &str, name: &str) -> Option<EventKind> {
         let path = self.node.tunnels().path(self.find_path(connection, name).ok()?)?;
         Some(EventKind::PathChanged {
@@ -239,7 +239,7 @@ impl<S: System> DataPath<S> {
         }
     }
 
-    /// What is learnt of a path.
+    /// Returns what is learnt of a path.
     fn estimate(&self, path: &Path, id: PathId) -> Option<mpt_api::Estimate> {
         let connection = self.node.tunnels().connection(path.connection())?;
         let (_, estimate) = connection.estimates().find(|&(of, _)| of == id)?;
@@ -256,7 +256,7 @@ impl<S: System> DataPath<S> {
         })
     }
 
-    /// What was lost on a path, and sent again over it.
+    /// Returns what was lost on a path, and sent again over it.
     fn repairs(&self, path: &Path, id: PathId) -> Option<mpt_api::Repairs> {
         let connection = self.node.tunnels().connection(path.connection())?;
         if connection.config().repair == mpt_core::Repair::Off {
@@ -267,7 +267,7 @@ impl<S: System> DataPath<S> {
         Some(mpt_api::Repairs { lost, repaired, late, refused, sent, sent_bytes: bytes })
     }
 
-    /// Whether a path is wide enough for IPv6.
+    /// True if a path is wide enough for IPv6.
     fn carries_ipv6(&self, path: &Path) -> bool {
         let connection = self.node.tunnels().connection(path.connection());
         connection.is_some_and(|connection| {

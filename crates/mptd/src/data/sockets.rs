@@ -11,7 +11,7 @@ use super::token::Token;
 
 /// First port of the dynamic range (RFC 6335 section 6), from which RFC 8086 section 3.2.1 has source ports chosen.
 const DYNAMIC_PORTS: std::ops::RangeInclusive<u16> = 49_152..=65_535;
-/// How often a random port may turn out to be taken before giving up.
+/// The number of times a random port may turn out to be taken before giving up.
 const RANDOM_PORT_TRIES: usize = 64;
 /// What may wait in the kernel to be read: beyond the largest TCP window of a default Linux, so that a burst is not a loss.
 const RECEIVE_BUFFER: usize = 16 << 20;
@@ -37,7 +37,7 @@ pub(crate) struct Entry<K> {
     users: usize,
     /// The socket.
     pub(crate) socket: K,
-    /// Whether the system tells of room to write.
+    /// True if the system tells of room to write.
     pub(crate) writable_wanted: bool,
 }
 

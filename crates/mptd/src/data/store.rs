@@ -24,7 +24,7 @@ pub(super) struct Waiting {
 struct Queue {
     /// By [`StoreId`], of which the engine begins none before all lower ones are taken.
     places: Vec<Option<Waiting>>,
-    /// How many of them are taken.
+    /// The number of them that are taken.
     packets: usize,
     /// None was taken since [`Store::trim`].
     idle: bool,
@@ -52,7 +52,7 @@ impl Store {
         Self { queues: Vec::new(), pool: Pool::default(), limit: LIMIT }
     }
 
-    /// How many bytes may wait in the queue of any one connection now: as much as is free, so that each leaves some for the others. The next packet is sure
+    /// Returns how many bytes may wait in the queue of any one connection now: as much as is free, so that each leaves some for the others. The next packet is sure
     /// to find room if that of its connection does.
     pub(super) fn room(&self) -> usize {
         (self.limit - self.pool.used()).saturating_sub(LARGEST)

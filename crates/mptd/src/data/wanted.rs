@@ -14,9 +14,9 @@ use thiserror::Error;
 pub(crate) struct LinkFacts {
     /// The link's MTU in bytes.
     pub(crate) mtu: u16,
-    /// Whether its interface can carry packets now; never while it is not resolved.
+    /// True if its interface can carry packets now; never while it is not resolved.
     pub(crate) carrier: bool,
-    /// Whether it is known where the path leads.
+    /// True if it is known where the path leads.
     pub(crate) resolved: bool,
 }
 
@@ -27,7 +27,7 @@ pub(crate) struct PathLink {
     pub(crate) connection: String,
     /// Its name.
     pub(crate) path: String,
-    /// Whether its MTU is configured, whatever the link has.
+    /// True if its MTU is configured, whatever the link has.
     pub(crate) fixed_mtu: bool,
     /// What the system says.
     pub(crate) facts: LinkFacts,

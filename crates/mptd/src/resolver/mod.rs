@@ -15,7 +15,7 @@ use std::net::IpAddr;
 use files::Resolution;
 use query::Way;
 
-/// How often each name server is asked.
+/// The number of times each name server is asked.
 const ROUNDS: usize = 2;
 
 /// Returns the addresses of a name, those of IPv4 first where a name server says them. Questions carry `mark`. They leave as the routes say, or else by
@@ -23,7 +23,7 @@ const ROUNDS: usize = 2;
 ///
 /// # Errors
 ///
-/// When nobody knows the name, or nobody answers.
+/// Fails when nobody knows the name, or nobody answers.
 pub(crate) async fn resolve(
     name: &str,
     mark: u32,

@@ -11,7 +11,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpSocket, UdpSocket};
 use tokio::time::timeout;
 
-/// How long a name server may take.
+/// The longest time that a name server may take.
 const ANSWER: Duration = Duration::from_secs(2);
 /// The longest answer by UDP, in bytes; longer ones come by TCP.
 const LONGEST: usize = 4096;
@@ -31,7 +31,7 @@ pub(super) struct Way<'a> {
 ///
 /// # Errors
 ///
-/// When the server does not answer in time, or cannot say.
+/// Fails when the server does not answer in time, or cannot say.
 pub(super) async fn addresses(way: Way<'_>, name: &str, ipv6: bool) -> io::Result<Vec<IpAddr>> {
     let kind = if ipv6 { TYPE::AAAA } else { TYPE::A };
     let mut id = [0; 2];
@@ -100,7 +100,7 @@ fn socket(way: Way<'_>, kind: Type) -> io::Result<Socket> {
     Ok(socket)
 }
 
-/// Whether this is an answer to the question: number and question are those of the query.
+/// True if this is an answer to the question: number and question are those of the query.
 fn is_answer(answer: &[u8], id: u16, query: &[u8]) -> bool {
     let Ok(packet) = Packet::parse(answer) else { return false };
     let Ok(query) = Packet::parse(query) else { return false };

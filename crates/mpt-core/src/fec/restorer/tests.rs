@@ -73,7 +73,7 @@ impl Stream {
         Self { packets, events }
     }
 
-    /// What comes if these events of the stream are lost.
+    /// Returns what comes if these events of the stream are lost.
     fn lose(&self, lost: &BTreeSet<usize>) -> (BTreeMap<u32, Vec<u8>>, FecCounters) {
         let now = origin();
         let mut restorer = Restorer::new();

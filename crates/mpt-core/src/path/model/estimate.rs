@@ -22,7 +22,7 @@ pub struct Estimate {
     pub rtt: Duration,
     /// The share of packets lost, of the latest two thousand or so.
     pub loss: f64,
-    /// How often the rate was cut since a queue stood.
+    /// The number of times the rate was cut since a queue stood.
     pub cuts: u64,
 }
 

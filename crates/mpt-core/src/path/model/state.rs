@@ -117,7 +117,7 @@ impl Model {
         matches!(self.phase, Phase::Shared { .. })
     }
 
-    /// What the path may carry at best, as far as is known: twice its rate, which grows while packets
+    /// Returns what the path may carry at best, as far as is known: twice its rate, which grows while packets
     /// wait. Where no bottleneck has shown itself it is four times what it has delivered, or 100 Mbit/s.
     pub(crate) fn possible_rate(&self) -> f64 {
         match self.phase {
@@ -146,12 +146,12 @@ impl Model {
         self.delays.base()
     }
 
-    /// The same as far as some packets tell, before it is known: rather too much than too little.
+    /// Returns an estimate of the base delay from the first packets, before it is known: rather too much than too little.
     pub(crate) fn presumed_delay(&self) -> Option<f64> {
         self.delays.presumed_base()
     }
 
-    /// What the standing queue may be known wrong by, since few packets show it.
+    /// Returns what the standing queue may be known wrong by, since few packets show it.
     pub(crate) fn chance(&self) -> f64 {
         self.delays.chance()
     }
@@ -164,7 +164,7 @@ impl Model {
         }
     }
 
-    /// How late packets have come of late, in microseconds above the least delay and the queue.
+    /// Returns how late packets have come of late, in microseconds above the least delay and the queue.
     pub(crate) fn lateness(&self) -> f64 {
         self.lateness.value().unwrap_or(0.0)
     }

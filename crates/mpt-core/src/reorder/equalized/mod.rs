@@ -59,13 +59,13 @@ impl<P: Copy> EqualizedBuffer<P> {
         &mut self.buffer
     }
 
-    /// What has come, while it is observed.
+    /// Returns what has come, while it is observed.
     #[inline]
     pub(crate) fn observer(&self) -> Option<&Observer> {
         self.observer.as_deref()
     }
 
-    /// What has come, while it is observed, to be gone on with.
+    /// Returns what has come, while it is observed, to be gone on with.
     #[inline]
     pub(crate) fn observer_mut(&mut self) -> Option<&mut Observer> {
         self.observer.as_deref_mut()
@@ -133,13 +133,13 @@ impl<P: Copy> EqualizedBuffer<P> {
         }
     }
 
-    /// Whether it wants to know the exact class of packets.
+    /// True if it wants to know the exact class of packets.
     #[inline]
     pub(crate) fn classifies(&self) -> bool {
         self.playout.is_some()
     }
 
-    /// When [`Self::handle_timeout`] has to be called; `None` while nothing waits.
+    /// Returns the time at which [`Self::handle_timeout`] has to be called; `None` while nothing waits.
     #[inline]
     #[must_use]
     pub fn next_timeout(&self) -> Option<Instant> {
@@ -184,19 +184,19 @@ impl<P: Copy> EqualizedBuffer<P> {
         }
     }
 
-    /// How long packets of this path are held.
+    /// Returns how long packets of this path are held.
     #[must_use]
     pub fn lead(&self, path: usize) -> Duration {
         self.equalizer.lead(path)
     }
 
-    /// How many packets were held so far.
+    /// Returns how many packets were held so far.
     #[must_use]
     pub const fn equalized(&self) -> u64 {
         self.equalized
     }
 
-    /// How many packets are held, or wait in the window.
+    /// Returns how many packets are held, or wait in the window.
     #[must_use]
     pub fn waiting(&self) -> usize {
         let played = self.playout.as_ref().map_or(0, |playout| playout.waiting());

@@ -8,12 +8,12 @@ use crate::reorder::{Equalize, Sink};
 use crate::sequence::Sequence;
 
 impl<P: Copy> EqualizedBuffer<P> {
-    /// What waits for its time; it begins with the first call.
+    /// Returns what waits for its time; it begins with the first call.
     pub(crate) fn playout(&mut self, now: Instant) -> &mut PlayOut<P> {
         self.playout.get_or_insert_with(|| Box::new(PlayOut::new(now)))
     }
 
-    /// The same; `None` before.
+    /// Returns the packets that wait for their time; `None` before [`Self::playout`] was called.
     pub(crate) fn playout_mut(&mut self) -> Option<&mut PlayOut<P>> {
         self.playout.as_deref_mut()
     }

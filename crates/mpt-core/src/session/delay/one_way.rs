@@ -35,7 +35,7 @@ const STRAY: u32 = 4_000;
 /// The least one-way delay of a path, plus what the clocks of both ends differ by, and the greatest.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct OneWay {
-    /// When this period began, and what came in it.
+    /// The time at which this period began, and what came in it.
     present: Option<(Instant, Range)>,
     /// What came in the one before.
     before: Option<Range>,

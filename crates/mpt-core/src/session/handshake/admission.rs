@@ -176,9 +176,9 @@ const SETS: usize = 512;
 #[derive(Clone, Copy, Debug, Default)]
 struct Bucket {
     source: u64,
-    /// When the bucket will be full, nanoseconds.
+    /// The time at which the bucket will be full, nanoseconds.
     full_at: u64,
-    /// The same of the bucket of sources that ask seldom, which fills slowly.
+    /// The time at which the bucket of sources that ask seldom will be full, nanoseconds. It fills slowly.
     seldom_at: u64,
 }
 

@@ -127,7 +127,7 @@ pub fn check(configs: &[ConnectionConfig]) -> Result<(), ConfigError> {
     Ok(())
 }
 
-/// How errors name a path.
+/// Returns how errors name a path.
 pub(crate) fn label(connection: &str, path: &str) -> String {
     format!("{connection}/{path}")
 }

@@ -35,7 +35,7 @@ pub struct Selector {
     pub protocol: Option<u8>,
     /// TCP, UDP, SCTP, DCCP or UDP-Lite ports; the protocol must be named.
     pub destination_ports: Option<PortRange>,
-    /// The same for the source port.
+    /// TCP, UDP, SCTP, DCCP or UDP-Lite source ports; the protocol must be named.
     pub source_ports: Option<PortRange>,
     /// Differentiated services code point, 0..=63.
     pub dscp: Option<u8>,

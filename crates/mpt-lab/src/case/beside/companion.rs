@@ -34,7 +34,7 @@ pub(crate) trait Companion {
 /// Which part of the time counts.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Window {
-    /// When the traffic began.
+    /// The time at which the traffic began.
     pub(crate) began: Moment,
     /// How long it was expected to run.
     pub(crate) duration: Duration,
@@ -56,12 +56,12 @@ impl Window {
         at.millis_since(self.began) / 1e3
     }
 
-    /// Whether something at that many seconds was beside the part of the traffic that counts.
+    /// True if something at that many seconds was beside the part of the traffic that counts.
     pub(crate) fn counts(&self, seconds: f64) -> bool {
         (self.counts.0..self.counts.1).contains(&seconds)
     }
 
-    /// Whether something that ended at that many seconds was alone.
+    /// True if something that ended at that many seconds was alone.
     pub(crate) fn is_before(&self, seconds: f64) -> bool {
         seconds < -APPROACH
     }

@@ -22,7 +22,7 @@ const PORT: u16 = 5310;
 const SIZE: usize = 64;
 /// How often the threads look whether they have to end.
 const LOOK: Duration = Duration::from_millis(50);
-/// How long the last answers may take.
+/// The longest time that the last answers may take.
 const PATIENCE: Duration = Duration::from_secs(3);
 
 /// A connection with messages on it.

@@ -31,9 +31,9 @@ use crate::topology::{End, Host};
 
 /// Second byte of the addresses inside.
 const INSIDE: u8 = 73;
-/// How long a command may take.
+/// The longest time that a command may take.
 const COMMAND: Duration = Duration::from_secs(20);
-/// How long the device may take to appear.
+/// The longest time that the device may take to appear.
 const DEVICE: Duration = Duration::from_secs(20);
 /// For how long a command that configures it is tried again when it fails: where there is a device, the program may not listen yet.
 const CONFIGURE: Duration = Duration::from_secs(5);
@@ -159,7 +159,7 @@ impl Adapter {
         Ok(running)
     }
 
-    /// What its program says of itself.
+    /// Returns what its program says of itself.
     pub(in crate::case) fn version(&self) -> String {
         let version: Vec<&str> = self.version.iter().map(String::as_str).collect();
         let program = self.programs.first().map_or("", String::as_str);

@@ -125,7 +125,7 @@ impl Carrier {
         }
     }
 
-    /// What the daemons have said last, for errors.
+    /// Returns what the daemons have said last, for errors.
     pub(super) fn logs(&self) -> String {
         match self {
             Self::Plain | Self::Mptcp { .. } => String::new(),

@@ -19,7 +19,7 @@ use crate::topology::End;
 const NAME: &str = daemon::Tunnel::NAME;
 /// Second byte of the addresses inside.
 const INSIDE: u8 = 72;
-/// The same of a second connection, its name and that of its device, and the GRE key by which its packets are told from those of
+/// Second byte of the addresses inside a second connection, its name and that of its device, and the GRE key by which its packets are told from those of
 /// the first.
 const SECOND_INSIDE: u8 = 74;
 const SECOND_NAME: &str = "mpt1";
@@ -69,7 +69,7 @@ impl Tunnel {
         network::inside(INSIDE, 0, end, self.inner)
     }
 
-    /// The same on the second connection, if there is one.
+    /// The address of an end inside the second connection, if there is one.
     pub(super) fn second_address(&self, end: End) -> Option<IpAddr> {
         let address = || network::inside(SECOND_INSIDE, 0, end, self.inner);
         self.second_connection.then(address)

@@ -92,7 +92,7 @@ impl Ready {
     }
 }
 
-/// What client and server have in common.
+/// Returns what client and server have in common.
 fn common() -> Command {
     let mut command = Command::new("iperf3");
     let step = analysis::STEP.as_secs_f64().to_string();

@@ -9,7 +9,7 @@ use crate::interrupt::Interrupt;
 use crate::poll::POLL;
 use crate::process::Talking;
 
-/// How long a server may take until it listens.
+/// The longest time that a server may take until it listens.
 pub(super) const START: Duration = Duration::from_secs(10);
 
 /// Waits until a server listens for TCP.

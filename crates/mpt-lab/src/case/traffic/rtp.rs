@@ -13,7 +13,7 @@ use crate::interrupt::Interrupt;
 use crate::statistics::percentile;
 use crate::traffic::datagrams::{Arrival, Arrivals, Pace, Plan, Receiver, Stream};
 
-/// How long what is on its way may take after the last datagram was sent.
+/// The longest time that what is on its way may take after the last datagram was sent.
 const DRAIN: Duration = Duration::from_secs(1);
 
 /// Receivers that wait: at host b, and at host a for the way back.

@@ -44,7 +44,7 @@ pub(crate) struct Outcome {
 
 /// Traffic that runs; it ends when this is dropped.
 pub(crate) trait Running {
-    /// Whether it is over.
+    /// True if it is over.
     fn ended(&mut self) -> Result<bool>;
 
     /// Its processes: a processor that they use up is missing elsewhere.
@@ -53,7 +53,7 @@ pub(crate) trait Running {
     /// What it tells, when it is over.
     fn outcome(self: Box<Self>, interrupt: &Interrupt) -> Result<Outcome>;
 
-    /// Whether the laboratory has to look after congestion control and retransmissions itself.
+    /// True if the laboratory has to look after congestion control and retransmissions itself.
     fn is_silent_about_tcp(&self) -> bool;
 }
 

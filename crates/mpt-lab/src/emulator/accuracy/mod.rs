@@ -41,7 +41,7 @@ pub(crate) struct Accuracy {
 }
 
 impl Accuracy {
-    /// Whether all figures are what they must be.
+    /// True if all figures are what they must be.
     pub(crate) fn passed(&self) -> bool {
         self.rows.iter().all(|row| row.pass)
     }
@@ -72,7 +72,7 @@ const STEPS: [Step; 7] = [
     ("bursts", [105, 45], bursts::rows),
 ];
 
-/// How long [`measure`] takes.
+/// Returns how long [`measure`] takes.
 pub(crate) fn expected(quick: bool) -> Duration {
     STEPS.iter().map(|(_, seconds, _)| Duration::from_secs(seconds[usize::from(quick)])).sum()
 }
@@ -81,7 +81,7 @@ pub(crate) fn expected(quick: bool) -> Duration {
 ///
 /// # Errors
 ///
-/// When something cannot be measured at all; a figure that is not what it must be is none.
+/// Fails when something cannot be measured at all; a figure that is not what it must be is none.
 pub(crate) fn measure(quick: bool, laboratory: &Path, interrupt: &Interrupt) -> Result<Accuracy> {
     let lab = Laboratory { executable: laboratory, interrupt, quick };
     let mut progress = Progress::new(expected(quick));

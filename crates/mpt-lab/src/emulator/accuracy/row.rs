@@ -11,7 +11,7 @@ pub(crate) struct Row {
     pub(crate) must: String,
     /// What it was, with its unit.
     pub(crate) measured: String,
-    /// Whether it is what it must be.
+    /// True if it is what it must be.
     pub(crate) pass: bool,
 }
 

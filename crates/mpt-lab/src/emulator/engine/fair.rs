@@ -14,7 +14,7 @@ struct Waiting {
     index: u16,
     /// Channels it has passed with this one.
     hops: u8,
-    /// Whether a channel before has marked it.
+    /// True if a channel before has marked it.
     marked: bool,
 }
 
@@ -25,9 +25,9 @@ pub(super) struct Passed {
     pub(super) index: u16,
     /// Channels it has passed.
     pub(super) hops: u8,
-    /// Whether it is marked "congestion experienced".
+    /// True if it is marked "congestion experienced".
     pub(super) marked: bool,
-    /// When it arrived.
+    /// The time at which it arrived.
     pub(super) at: Instant,
 }
 
@@ -64,7 +64,7 @@ impl Fair {
         Some(Passed { frame, index, hops, marked: marked || arrival.marked, at })
     }
 
-    /// When [`Self::poll`] is to be called next.
+    /// Returns the time at which [`Self::poll`] is to be called next.
     pub(super) fn next_timeout(&self) -> Option<Instant> {
         self.0.next_timeout()
     }

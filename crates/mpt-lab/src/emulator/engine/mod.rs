@@ -67,9 +67,9 @@ pub(super) struct Delivery {
     pub(super) direction: usize,
     /// Which segments.
     pub(super) segments: Range<u16>,
-    /// When it was due.
+    /// The time at which it was due.
     pub(super) due: Instant,
-    /// Whether they are marked "congestion experienced".
+    /// True if they are marked "congestion experienced".
     pub(super) marked: bool,
     frame: FrameId,
 }
@@ -130,7 +130,7 @@ impl Engine {
         }
     }
 
-    /// What has become of the packets of each channel.
+    /// Returns what has become of the packets of each channel.
     pub(super) fn channels(&self) -> impl Iterator<Item = mpt_link::Counters> {
         self.channels.iter().map(Hop::counters)
     }
@@ -164,12 +164,12 @@ impl Engine {
         }
     }
 
-    /// When [`Self::poll`] has something to do next.
+    /// Returns the time at which [`Self::poll`] has something to do next.
     pub(super) fn next_timeout(&self) -> Option<Instant> {
         self.next_of_fair().into_iter().chain(self.due.next()).min()
     }
 
-    /// When a channel that serves flows in turns has something to do.
+    /// Returns the time at which a channel that serves flows in turns has something to do.
     fn next_of_fair(&self) -> Option<Instant> {
         let fair = self.fair.iter().filter_map(|&index| self.channels.get(index));
         fair.filter_map(|channel| match channel {
@@ -179,7 +179,7 @@ impl Engine {
         .min()
     }
 
-    /// What is to be delivered at `now`, one after the other.
+    /// Returns what is to be delivered at `now`, one after the other.
     pub(super) fn poll(&mut self, now: Instant) -> Option<Delivery> {
         self.poll_fair(now);
         while let Some(due) = self.due.next().filter(|&due| due <= now) {
@@ -280,7 +280,7 @@ impl Engine {
 }
 
 impl Due {
-    /// When the next run is due.
+    /// Returns the time at which the next run is due.
     fn next(&self) -> Option<Instant> {
         self.runs.peek().map(|Reverse(run)| self.epoch + Duration::from_nanos(run.due))
     }

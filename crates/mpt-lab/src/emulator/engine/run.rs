@@ -27,7 +27,7 @@ pub(super) struct Run {
     pub(super) end: u16,
     /// Channels it has passed.
     pub(super) hops: u8,
-    /// Whether a channel has marked it "congestion experienced".
+    /// True if a channel has marked it "congestion experienced".
     pub(super) marked: bool,
 }
 
@@ -36,13 +36,13 @@ pub(super) struct Run {
 pub(super) struct Growing {
     pub(super) first: u16,
     pub(super) end: u16,
-    /// Whether its segments are marked; those of a run are all marked or none of them is.
+    /// True if its segments are marked; those of a run are all marked or none of them is.
     pub(super) marked: bool,
-    /// When its first segment began to arrive.
+    /// The time at which its first segment began to arrive.
     begun: Instant,
-    /// When its last segment has arrived.
+    /// The time at which its last segment has arrived.
     pub(super) at: Instant,
-    /// How long it may take.
+    /// The longest time that it may take.
     longest: Duration,
 }
 
@@ -51,7 +51,7 @@ pub(super) struct Growing {
 pub(super) struct Segment {
     pub(super) index: u16,
     pub(super) size: ByteCount,
-    /// When it arrives.
+    /// The time at which it arrives.
     pub(super) at: Instant,
     pub(super) marked: bool,
 }
@@ -91,7 +91,7 @@ impl Growing {
     }
 }
 
-/// How long it takes on the wire.
+/// Returns how long it takes on the wire.
 fn serialization(size: ByteCount, params: &Params) -> Duration {
     let time =
         |rate: Bitrate| u128::from(size.0) * 8 * 1_000_000_000 / u128::from(rate.bits_per_second());

@@ -39,7 +39,7 @@ impl Bench {
         self.engine.send(self.start + after, 0, &mut self.buffer, bytes.len());
     }
 
-    /// What is delivered, and when: in nanoseconds since the start.
+    /// Returns what is delivered, and when: in nanoseconds since the start.
     fn deliveries(&mut self) -> Vec<(u64, Range<u16>)> {
         let end = self.start + Duration::from_secs(1000);
         let mut deliveries = Vec::new();

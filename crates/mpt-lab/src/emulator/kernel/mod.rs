@@ -56,7 +56,7 @@ impl Kernel {
     ///
     /// # Errors
     ///
-    /// What is missing, in words.
+    /// Returns what is missing, in words.
     pub(crate) fn supports(plan: &EmulatorPlan) -> Result<(), String> {
         let disciplines = Host::new(name("probe")).map(|host| Disciplines {
             tbf: has(&host, &["tbf", "rate", "1mbit", "burst", "4000", "latency", "1ms"]),
@@ -70,7 +70,7 @@ impl Kernel {
     ///
     /// # Errors
     ///
-    /// When the plan is impossible or more than this kernel can do, or a device cannot be made.
+    /// Fails when the plan is impossible or more than this kernel can do, or a device cannot be made.
     pub(crate) fn start(plan: &EmulatorPlan) -> Result<Self> {
         plan.check()?;
         Self::supports(plan).map_err(|obstacle| anyhow!(obstacle))?;
@@ -108,7 +108,7 @@ impl Kernel {
     ///
     /// # Errors
     ///
-    /// When there can be no thread that follows them.
+    /// Fails when there can be no thread that follows them.
     pub(crate) fn start_schedule(&self) -> Result<()> {
         let schedules = self.plan.channels.iter().map(|channel| &channel.schedule).enumerate();
         let mut changes: Vec<(Duration, usize, Change)> = schedules
@@ -141,7 +141,7 @@ impl Kernel {
     ///
     /// # Errors
     ///
-    /// When there is no such channel, or the kernel cannot do it.
+    /// Fails when there is no such channel, or the kernel cannot do it.
     pub(crate) fn change(&self, channel: usize, change: Change) -> Result<()> {
         self.network.change(channel, Some(change))
     }
@@ -150,18 +150,18 @@ impl Kernel {
     ///
     /// # Errors
     ///
-    /// When there is no such cable, or the kernel refuses.
+    /// Fails when there is no such cable, or the kernel refuses.
     pub(crate) fn set_carrier(&self, cable: usize, carrier: bool) -> Result<()> {
         let middle = self.network.middles.get(cable);
         let middle = middle.with_context(|| format!("there is no cable {cable}"))?;
         middle.set_carrier(&self.network.host, carrier)
     }
 
-    /// What has happened so far.
+    /// Returns what has happened so far.
     ///
     /// # Errors
     ///
-    /// When one of the namespaces is gone, or `tc` does not tell.
+    /// Fails when one of the namespaces is gone, or `tc` does not tell.
     pub(crate) fn counters(&self) -> Result<Counters> {
         let Network { host, middles, channels } = &*self.network;
         let channels = channels.lock().unwrap_or_else(PoisonError::into_inner);

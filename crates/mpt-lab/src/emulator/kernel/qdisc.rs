@@ -83,7 +83,7 @@ pub(super) fn netem(device: &str, params: &Params) -> Vec<Vec<String>> {
     commands
 }
 
-/// Whether a wire is anything but perfect.
+/// True if a wire is anything but perfect.
 pub(super) fn needs_netem(params: &Params) -> bool {
     params.delay > Duration::ZERO
         || params.jitter.is_some()

@@ -17,7 +17,7 @@ struct Qdisc {
     drops: u64,
 }
 
-/// What became of the packets of one direction. The kernel tells how many it dropped, not how large they were; nor how
+/// Returns what became of the packets of one direction. The kernel tells how many it dropped, not how large they were; nor how
 /// often a packet was sent twice.
 pub(super) fn counters(host: &Host, rate: &str, wire: &str) -> Result<Counters> {
     let queue = root(&show(host, rate)?, "tbf")?;

@@ -12,7 +12,7 @@ pub(super) struct Disciplines {
     pub(super) netem: bool,
 }
 
-/// What keeps the kernel from realising the plan.
+/// Returns what keeps the kernel from realising the plan.
 pub(super) fn obstacle(plan: &EmulatorPlan, kernel: Disciplines) -> Option<String> {
     let mut users = vec![0; plan.channels.len()];
     for cable in &plan.cables {
@@ -56,7 +56,7 @@ pub(super) fn obstacle(plan: &EmulatorPlan, kernel: Disciplines) -> Option<Strin
     None
 }
 
-/// What a channel is like in the beginning, and with each of its changes.
+/// Returns what a channel is like in the beginning, and with each of its changes.
 fn states(channel: &ChannelPlan) -> impl Iterator<Item = Params> {
     let changed = channel.schedule.iter().map(|&(_, change)| applied(channel.params, change));
     std::iter::once(channel.params).chain(changed)

@@ -229,7 +229,7 @@ impl Network {
     }
 }
 
-/// How long the traffic of a file runs at most, as far as the file says it.
+/// Returns how long the traffic of a file runs at most, as far as the file says it.
 fn span(traffic: &TrafficFile) -> Duration {
     let pings = traffic.interval.zip(traffic.count).map(|(interval, count)| interval.0 * count);
     let times = [traffic.duration.map(|it| it.0), traffic.limit.map(|it| it.0), pings];

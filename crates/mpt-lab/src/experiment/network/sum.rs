@@ -53,7 +53,7 @@ fn longest_way(wires: &[&Wire], rates: &[f64], packet: u64) -> Duration {
     wires.iter().zip(rates).map(way).max().unwrap_or_default()
 }
 
-/// How long a packet of that many bytes takes to be transmitted at a rate in bit/s.
+/// Returns how long a packet of that many bytes takes to be transmitted at a rate in bit/s.
 fn transmission(packet: u64, rate: f64) -> Duration {
     Duration::from_secs_f64(packet as f64 * 8.0 / rate)
 }

@@ -7,7 +7,7 @@ use crate::case::{Beside, Observation, Over, Step, Target, Traffic};
 
 const SECOND: Duration = Duration::from_secs(1);
 
-/// What is observed in the row of a link alone and in that of the tunnel.
+/// Returns what is observed in the row of a link alone and in that of the tunnel.
 fn observed(rows: &str, tables: &str) -> [Observation; 2] {
     let text = GOOD.replace("[\"path1\", \"ours\"]", rows);
     let text = text.replace("[traffic]", &format!("{tables}\n[traffic]"));

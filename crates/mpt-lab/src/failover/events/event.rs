@@ -19,7 +19,7 @@ pub(crate) struct Event {
     pub(crate) name: &'static str,
     /// For people.
     pub(crate) what: &'static str,
-    /// Whether it makes sense only with a control session.
+    /// True if it makes sense only with a control session.
     pub(crate) session: bool,
     /// What is told of it.
     pub(crate) figures: &'static [Figure],
@@ -46,7 +46,7 @@ pub(super) const WINDOW: Duration = Duration::from_millis(100);
 pub(super) struct Happened {
     pub(super) record: Record,
     pub(super) at: Moment,
-    /// When the recording ended.
+    /// The time at which the recording ended.
     pub(super) end: Moment,
 }
 

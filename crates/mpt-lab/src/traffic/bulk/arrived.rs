@@ -10,7 +10,7 @@ pub(super) const BIN: Duration = Duration::from_millis(10);
 /// What arrived, in order and complete, as the application saw it.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Arrived {
-    /// When the first bin begins: before the connection was set up.
+    /// The time at which the first bin begins: before the connection was set up.
     pub(crate) start: Moment,
     /// Bytes in each bin of [`BIN`].
     pub(crate) bins: Vec<u32>,
@@ -62,7 +62,7 @@ impl Arrived {
         position.map_or(f64::INFINITY, |bin| bin as f64 * BIN.as_secs_f64() * 1e3)
     }
 
-    /// The same, but not before the longest stall (below half of `rate`) until `end` is over: what was on its way at `start` still
+    /// Returns the time as [`Self::reached`] does, but not before the longest stall (below half of `rate`) until `end` is over: what was on its way at `start` still
     /// arrives.
     pub(crate) fn recovered(&self, rate: f64, start: Moment, end: Moment, window: Duration) -> f64 {
         let (mut longest, mut present, mut over) = (0, 0, 0_u32);

@@ -15,7 +15,7 @@ use crate::traffic::Flag;
 const CHUNK: usize = 128 * 1024;
 
 impl Task {
-    /// How many bytes are sent at most.
+    /// Returns how many bytes are sent at most.
     fn bytes(self) -> u64 {
         match self {
             Self::Endless | Self::Time(_) => u64::MAX,

@@ -125,7 +125,7 @@ impl Flow {
         self.received.load(Ordering::Relaxed)
     }
 
-    /// Whether its receiver has ended.
+    /// True if its receiver has ended.
     pub(crate) fn has_ended(&self) -> bool {
         self.receiver.as_ref().is_none_or(JoinHandle::is_finished)
     }

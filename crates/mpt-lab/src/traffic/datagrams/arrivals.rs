@@ -10,9 +10,9 @@ use super::{HEADER, Moment};
 pub(crate) struct Arrival {
     /// Its number, from 0.
     pub(crate) number: u64,
-    /// When it was sent.
+    /// The time at which it was sent.
     pub(crate) sent: Moment,
-    /// When the receiver's kernel got it.
+    /// The time at which the receiver's kernel got it.
     pub(crate) at: Moment,
 }
 
@@ -23,7 +23,7 @@ pub(crate) struct Arrivals {
     pub(crate) sent: u64,
     /// Those that arrived, in the order in which they did.
     pub(crate) arrivals: Vec<Arrival>,
-    /// When the first was sent.
+    /// The time at which the first was sent.
     pub(crate) began: Moment,
     /// When no more were due.
     pub(crate) ended: Moment,
@@ -37,25 +37,25 @@ impl Arrival {
         Some(Self { number, sent: Moment(u64::from_be_bytes(sent.try_into().ok()?)), at })
     }
 
-    /// How long it was on its way, in milliseconds.
+    /// Returns how long it was on its way, in milliseconds.
     pub(crate) fn delay(&self) -> f64 {
         self.at.millis_since(self.sent)
     }
 }
 
 impl Arrivals {
-    /// Those that arrived, each once, in the order in which they did.
+    /// Returns those that arrived, each once, in the order in which they did.
     pub(crate) fn distinct(&self) -> Vec<Arrival> {
         let mut known = HashSet::new();
         self.arrivals.iter().filter(|arrival| known.insert(arrival.number)).copied().collect()
     }
 
-    /// How many never arrived.
+    /// Returns how many never arrived.
     pub(crate) fn lost(&self) -> u64 {
         self.sent.saturating_sub(self.distinct().len() as u64)
     }
 
-    /// How many came after one with a larger number (RFC 4737, section 3).
+    /// Returns how many came after one with a larger number (RFC 4737, section 3).
     pub(crate) fn reordered(&self) -> u64 {
         let mut next = 0;
         let is_reordered = |arrival: &&Arrival| {
@@ -66,7 +66,7 @@ impl Arrivals {
         self.distinct().iter().filter(is_reordered).count() as u64
     }
 
-    /// How many of those sent from `start` until `end` never arrived, judged by the numbers around them.
+    /// Returns how many of those sent from `start` until `end` never arrived, judged by the numbers around them.
     pub(crate) fn lost_between(&self, start: Moment, end: Moment) -> u64 {
         let numbers = self.arrivals.iter().filter(|it| (start..=end).contains(&it.sent));
         let numbers: HashSet<u64> = numbers.map(|arrival| arrival.number).collect();

@@ -87,7 +87,7 @@ impl Receiver {
 }
 
 impl Stream {
-    /// Whether all have been sent.
+    /// True if all have been sent.
     pub(crate) fn is_sent(&self) -> bool {
         self.sender.as_ref().is_none_or(JoinHandle::is_finished)
     }

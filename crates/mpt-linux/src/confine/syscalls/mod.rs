@@ -29,7 +29,7 @@ pub use work::Work;
 ///
 /// # Errors
 ///
-/// When the kernel refuses the filter for another reason.
+/// Fails when the kernel refuses the filter for another reason.
 pub fn restrict(work: Work) -> Result<bool, Error> {
     filter::restrict(work)
 }

@@ -23,7 +23,7 @@ enum Twist {
     Queue(u64),
     /// The queue serves flows in turns and keeps each of them short (FQ-CoDel).
     FairQueue,
-    /// The same, with a flow whose segments can be marked.
+    /// The queue is FQ-CoDel, with a flow whose segments can be marked.
     FairQueueAndMarks,
     /// Waits above 5 ms mark, with such a flow; what cannot be marked is dropped.
     Marks,
@@ -137,7 +137,7 @@ impl Hard {
     }
 }
 
-/// What happens to the links, the same for every method.
+/// Returns what happens to the links, the same for every method.
 fn changes(scene: &Scene, twist: Twist) -> Vec<(Duration, usize, Change)> {
     let mut random = Stream::new(scene.seed, COMPONENT);
     let mut changes = Vec::new();

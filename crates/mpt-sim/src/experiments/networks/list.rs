@@ -93,7 +93,7 @@ impl Network {
         self.burst.and_then(|length| Loss::bursts(mean, length)).unwrap_or(mean.into())
     }
 
-    /// What headers leave of its rates, in Mbit/s.
+    /// Returns what headers leave of its rates, in Mbit/s.
     pub(super) fn limit(&self) -> f64 {
         /// Share of a rate that is payload: 1412 of 1514 bytes, and something for acknowledgements.
         const PAYLOAD: f64 = 0.935;

@@ -30,14 +30,14 @@ pub const METHODS: [&str; 5] = ["a-alone", "b-alone", "weights", "equal", "adapt
 const PING_INTERVAL: Duration = Duration::from_millis(50);
 
 impl Method {
-    /// Those of these names; all of them where none is named.
+    /// Returns those of these names; all of them where none is named.
     pub(super) fn chosen(names: &[String]) -> Vec<Self> {
         let pairs = ALL.into_iter().zip(METHODS);
         let named = |name: &str| names.is_empty() || names.iter().any(|it| it == name);
         pairs.filter(|(_, name)| named(name)).map(|(method, _)| method).collect()
     }
 
-    /// The same where there is a tunnel and all rates are alike, so that their proportion says nothing.
+    /// Returns the methods of these names that have a tunnel, where all rates are alike, so that their proportion says nothing.
     pub(super) fn chosen_tunnels(names: &[String]) -> Vec<Self> {
         let mut methods = Self::chosen(names);
         methods.retain(|method| matches!(method, Self::Equal | Self::Adaptive));

@@ -41,7 +41,7 @@ pub(super) fn seeds(experiment: &Experiment, setting: &Setting<'_>) -> u64 {
     setting.seeds.unwrap_or(experiment.seeds)
 }
 
-/// Whether a part of an experiment is wanted.
+/// True if a part of an experiment is wanted.
 pub(super) fn is_chosen(setting: &Setting<'_>, name: &str) -> bool {
     setting.only.is_empty() || setting.only.iter().any(|it| it == name)
 }

@@ -102,7 +102,7 @@ fn slowest(cell: &[Measured], of: impl Fn(&Measured) -> Option<f64>) -> String {
     longest.map_or_else(|| "never".to_owned(), |seconds| format!("{seconds:.2}"))
 }
 
-/// What both paths carry of payload while the second one has this rate.
+/// Returns what both paths carry of payload while the second one has this rate.
 fn limit(second: u16) -> f64 {
     PAYLOAD * f64::from(FAST + second)
 }

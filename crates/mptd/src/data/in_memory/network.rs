@@ -92,7 +92,7 @@ impl Network {
         self.clock.get()
     }
 
-    /// What `side` sends on a line.
+    /// Returns what `side` sends on a line.
     pub(super) fn link(&mut self, side: Side, line: usize) -> &mut Link<Datagram> {
         let ends = (address(line, side), address(line, 1 - side));
         self.links.get_mut(&ends).expect("a line")
@@ -220,7 +220,7 @@ impl Host {
         self.data.settle();
     }
 
-    /// Whether it sends on all paths.
+    /// True if it sends on all paths.
     pub(super) fn is_up(&self) -> bool {
         self.data.node.tunnels().paths().all(|(_, path)| path.is_up())
     }
@@ -248,7 +248,7 @@ impl Host {
         self.received.iter().map(|it| it.number).collect()
     }
 
-    /// How many packets it has sent.
+    /// Returns how many packets it has sent.
     pub(super) fn sent(&self) -> u64 {
         self.sent
     }

@@ -10,7 +10,7 @@ use super::network::{Network, line, slow_line};
 const MILLISECOND: Duration = Duration::from_millis(1);
 const ADAPTIVE: &str = "mapping = \"adaptive\"";
 
-/// What the first host's queue says of itself: bytes, and how many packets waited in vain.
+/// Returns what the first host's queue says of itself: bytes, and how many packets waited in vain.
 fn queue(network: &Network) -> (usize, u64) {
     let tunnels = network.hosts[0].data.node.tunnels();
     let (_, connection) = tunnels.connections().next().expect("the one there is");

@@ -27,7 +27,7 @@ pub(super) struct Queue {
     pub(super) local: SocketAddr,
     /// Under which the daemon is told of it, once it has asked.
     pub(super) token: Option<Token>,
-    /// Whether it is to be told of room.
+    /// True if it is to be told of room.
     pub(super) watches_room: bool,
     /// How many datagrams more it takes.
     pub(super) room: usize,

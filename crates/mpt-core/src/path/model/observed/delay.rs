@@ -214,7 +214,7 @@ impl Delays {
         }
     }
 
-    /// What the level may differ by at random.
+    /// Returns what the level may differ by at random.
     pub(crate) fn chance(&self) -> f64 {
         self.chance
     }
@@ -224,7 +224,7 @@ impl Delays {
         self.samples.len() > ENOUGH_SAMPLES
     }
 
-    /// How long a packet waits in the queue of the path.
+    /// Returns how long a packet waits in the queue of the path.
     pub(crate) fn queue(&self) -> f64 {
         match (self.level, self.base()) {
             (Some(level), Some(base)) => (level - base - self.chance).max(0.0),

@@ -33,7 +33,7 @@ impl Marks {
         self.limit = Some((now + MEMORY, BELOW * best));
     }
 
-    /// What the rate is not to exceed at present, because of marks.
+    /// Returns what the rate is not to exceed at present, because of marks.
     pub(crate) fn limit(&self, now: i64) -> f64 {
         self.limit.filter(|&(until, _)| now < until).map_or(f64::INFINITY, |(_, limit)| limit)
     }

@@ -15,7 +15,7 @@ const SOME: u32 = 8;
 /// A loss of so many times the least, and so much, is no chance.
 const TIMES: f64 = 2.0;
 const MORE: f64 = 0.05;
-/// The same where others keep the queue full.
+/// A loss of so much more is no chance where others keep the queue full.
 const LITTLE_MORE: f64 = 0.005;
 /// Reports that are kept.
 const MOST: usize = 64;

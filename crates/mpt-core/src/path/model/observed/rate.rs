@@ -8,7 +8,7 @@ use super::window::Recent;
 const MOST: usize = 64;
 /// Shortest time over which a rate is taken, in microseconds.
 const LEAST_SPAN: f64 = 100_000.0;
-/// The same for bursts.
+/// Shortest time over which the rate of bursts is taken, in microseconds.
 const SHORT_SPAN: f64 = 20_000.0;
 /// How long the greatest rate counts, at least, in microseconds.
 const MEMORY: i64 = 2_000_000;
@@ -29,7 +29,7 @@ struct Point {
 pub(crate) struct Rates {
     points: VecDeque<Point>,
     delivered: f64,
-    /// The same over [`SHORT_SPAN`].
+    /// The latest rate over [`SHORT_SPAN`].
     latest: f64,
     best: Recent,
     /// The greatest over a short time.

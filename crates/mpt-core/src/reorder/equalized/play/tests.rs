@@ -73,7 +73,7 @@ impl Receiver {
         playout.set_probed(path, least, ms(spread), ms(2 * u64::from(delay)));
     }
 
-    /// How long bulk is held beyond what the shortest path takes; zero where nothing is held.
+    /// Returns how long bulk is held beyond what the shortest path takes; zero where nothing is held.
     fn hold(&self) -> Duration {
         let playout = self.window.playout.as_ref().filter(|_| self.window.playing);
         playout.map_or(Duration::ZERO, |playout| playout.extra())
