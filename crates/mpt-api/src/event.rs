@@ -49,7 +49,7 @@ pub fn now_ms() -> u64 {
 #[serde(tag = "event", rename_all = "snake_case")]
 #[strum(serialize_all = "snake_case")]
 pub enum EventKind {
-    /// A path went up or down, or got another weight, tier or MTU. Carries all of it, as it is now.
+    /// A path went up or down, or got another weight, tier, MTU or bound of its rate. Carries all of it, as it is now.
     PathChanged {
         /// Name of the connection.
         connection: String,
@@ -65,6 +65,12 @@ pub enum EventKind {
         weight_in: u16,
         /// Tier.
         tier: u8,
+        /// The greatest rate that is learnt of it, in bit/s; `None` without a bound.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        max_rate: Option<u64>,
+        /// The least rate at which it is given packets, in bit/s; `None` without a bound.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        min_rate: Option<u64>,
         /// Path MTU in bytes.
         mtu: u16,
     },

@@ -222,6 +222,12 @@ pub struct PathChange {
     /// Tier: 0 carries data first; tier n only while every path of a smaller number is down.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tier: Option<u8>,
+    /// The greatest rate that is learnt of it, in bit/s of outer packets; 0 takes the bound away.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_rate: Option<u64>,
+    /// The least rate at which it is given packets, in bit/s of outer packets; 0 takes the bound away.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub min_rate: Option<u64>,
 }
 
 impl PathChange {

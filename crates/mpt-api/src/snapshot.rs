@@ -380,6 +380,12 @@ pub struct Path {
     pub lead_us: u64,
     /// 0 carries data first.
     pub tier: u8,
+    /// The greatest rate that is learnt of it, in bit/s of outer packets; `None` without a bound.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_rate: Option<u64>,
+    /// The least rate at which it is given packets, in bit/s of outer packets; `None` without a bound.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub min_rate: Option<u64>,
     /// True if traffic on it is paid for, so that it is probed less often.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub metered: bool,

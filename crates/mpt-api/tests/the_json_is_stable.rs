@@ -44,6 +44,8 @@ fn requests() {
             weight: NonZeroU16::new(3),
             weight_in: NonZeroU16::new(65_535),
             tier: Some(1),
+            max_rate: Some(20_000_000),
+            min_rate: Some(0),
         },
     });
     let office = || "office".to_owned();
@@ -83,7 +85,7 @@ fn requests() {
     {"version":2,"command":{"events":{"wait_ms":0}}}
     {"version":2,"command":{"events":{"after":1845493760000007,"wait_ms":20000}}}
     {"version":2,"command":{"set_path":{"connection":"office","path":"dsl","change":{"up":false}}}}
-    {"version":2,"command":{"set_path":{"connection":"office","path":"dsl","change":{"weight":3,"weight_in":65535,"tier":1}}}}
+    {"version":2,"command":{"set_path":{"connection":"office","path":"dsl","change":{"weight":3,"weight_in":65535,"tier":1,"max_rate":20000000,"min_rate":0}}}}
     {"version":2,"command":{"add_path":{"connection":"office","toml":"name = \"lte\"\nremote = \"198.51.100.1\"\n"}}}
     {"version":2,"command":{"delete_path":{"connection":"office","path":"lte"}}}
     {"version":2,"command":{"set_interface":{"interface":"wwan0","up":false}}}
@@ -181,6 +183,8 @@ fn events() {
             weight: 3,
             weight_in: 1,
             tier: 0,
+            max_rate: Some(20_000_000),
+            min_rate: None,
             mtu: 1492,
         },
         EventKind::PathAdded { connection: connection(), path: path() },
@@ -237,7 +241,7 @@ fn events() {
         .map(|kind| response(&Response::event(Event { time_ms: 1_760_000_000_000, kind })))
         .collect();
     insta::assert_snapshot!(lines, @r#"
-    {"version":2,"event":{"time_ms":1760000000000,"event":"path_changed","connection":"office","path":"dsl","state":"down","down":"interface","weight":3,"weight_in":1,"tier":0,"mtu":1492}}
+    {"version":2,"event":{"time_ms":1760000000000,"event":"path_changed","connection":"office","path":"dsl","state":"down","down":"interface","weight":3,"weight_in":1,"tier":0,"max_rate":20000000,"mtu":1492}}
     {"version":2,"event":{"time_ms":1760000000000,"event":"path_added","connection":"office","path":"dsl"}}
     {"version":2,"event":{"time_ms":1760000000000,"event":"path_removed","connection":"office","path":"dsl"}}
     {"version":2,"event":{"time_ms":1760000000000,"event":"path_moved","connection":"office","path":"dsl","remote":"198.51.100.7:40000"}}
@@ -301,7 +305,7 @@ fn bad_requests_are_told_why() {
     BadRequest: not a request: unknown field `extra`, expected `version` or `command` at line 1 column 37
     BadRequest: not a request: invalid value: integer `0`, expected a nonzero u16 at line 1 column 84
     BadRequest: not a request: invalid value: integer `65536`, expected a nonzero u16 at line 1 column 88
-    BadRequest: not a request: unknown field `wieght`, expected one of `up`, `weight`, `weight_in`, `tier` at line 1 column 82
+    BadRequest: not a request: unknown field `wieght`, expected one of `up`, `weight`, `weight_in`, `tier`, `max_rate`, `min_rate` at line 1 column 82
     BadRequest: not a request: expected value at line 1 column 1
     BadRequest: not a request: EOF while parsing a value at line 1 column 0
     BadRequest: the request is longer than 65536 bytes

@@ -30,6 +30,8 @@ fn a_snapshot() {
         weight_in: 1,
         lead_us: 31_000,
         tier: 0,
+        max_rate: Some(20_000_000),
+        min_rate: Some(5_000_000),
         metered: true,
         last_resort: true,
         cap: Some(Cap {
@@ -283,6 +285,8 @@ fn a_snapshot() {
               "weight_in": 1,
               "lead_us": 31000,
               "tier": 0,
+              "max_rate": 20000000,
+              "min_rate": 5000000,
               "metered": true,
               "last_resort": true,
               "cap": {

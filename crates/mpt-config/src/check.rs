@@ -7,6 +7,7 @@ use ipnet::IpNet;
 use mpt_api::{Mapping, Seal};
 use mpt_core::path::mtu::IPV6_MINIMUM;
 
+use super::bounds;
 use super::compat::check as compat;
 use super::draft::{ConnectionDraft, Draft};
 use super::peers;
@@ -171,6 +172,7 @@ fn connection_alone(
     let is_v6 = |net: &IpNet| matches!(net, IpNet::V6(_));
     let inner_v6 = connection.networks.iter().any(is_v6)
         || device.is_some_and(|device| device.value.addresses.iter().any(is_v6));
+    bounds::check(context, connection, paths);
     for Located { value: path, lines } in paths.iter() {
         let overhead = connection.overhead(path);
         if let Some(mtu) = path.mtu.filter(|&mtu| inner_v6 && mtu - overhead < IPV6_MINIMUM) {

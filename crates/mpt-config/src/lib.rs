@@ -11,6 +11,7 @@
 
 mod advice;
 mod amend;
+mod bounds;
 mod check;
 mod compat;
 mod diagnostic;

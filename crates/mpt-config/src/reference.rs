@@ -68,6 +68,21 @@ name = \"lte\"
 local = \"203.0.113.1\"
 remote = \"198.51.100.1\"
 ";
+const LEARNING: &str = "
+
+# Another connection, whose paths are measured. What is learnt of a path may have bounds.
+# e.g. [[connection]]
+# e.g. name = \"learning\"
+# e.g. key = 2
+# e.g. networks = [\"10.9.0.7\"]
+# e.g. mapping = \"adaptive\"
+# e.g. [connection.peer]
+# e.g. public_key = \"hSDwCYkwp1R0i33ctD73Wg2/Og0mOBr066SpjqqbTmo=\"
+# e.g. [[connection.path]]
+# e.g. name = \"dsl\"
+# e.g. local = \"192.0.2.1\"
+# e.g. remote = \"198.51.100.17\"
+";
 const PROTOTYPE: &str = "
 
 # Another connection, whose peer is mptsrv, the prototype of the papers: compat and the table make it so (docs/compat.md).
@@ -145,6 +160,9 @@ fn pieces() -> Vec<Piece> {
             "A path of the connection above; there may be many.",
         ),
         Piece::Text(SECOND_PATH),
+        Piece::Text(LEARNING),
+        Piece::Key("connection.path", "max_rate"),
+        Piece::Key("connection.path", "min_rate"),
         Piece::Text(PROTOTYPE),
         Piece::Key("connection", "compat"),
         table::<Compat>(

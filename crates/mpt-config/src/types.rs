@@ -286,6 +286,10 @@ pub struct Path {
     pub mtu: Option<u16>,
     /// Line rate in bit/s, for the advice of `--check` only.
     pub rate: Option<u64>,
+    /// The greatest rate that is learnt of it, in bit/s; `None`: any. Only with adaptive mapping.
+    pub max_rate: Option<u64>,
+    /// The least rate at which it is given packets, in bit/s; `None`: any. Only with adaptive mapping.
+    pub min_rate: Option<u64>,
     /// True if it starts administratively up.
     pub up: bool,
     /// True if a NAT lies between the ends: answers arrive at the port from which we send. Never with

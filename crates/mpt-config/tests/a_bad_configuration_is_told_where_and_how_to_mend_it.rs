@@ -362,6 +362,14 @@ bad! {
         "mpt.toml:2: daemon.log: \"verbose\" is not known; write \"error\", \"warn\", \"info\", \"debug\" or \"trace\"";
     rate_without_unit: with("name = \"dsl\"", "name = \"dsl\"\nrate = \"100\"") =>
         "mpt.toml:10: connection.path.rate: \"100\" is not a rate with its unit; write a rate such as \"100 Mbit/s\"";
+    max_rate_of_nothing: with_keys("name = \"any\"", "name = \"any\"\nmax_rate = \"0 Mbit/s\"") =>
+        "mpt.toml:29: connection.path.max_rate: \"0 Mbit/s\" carries nothing; write a rate such as \"100 Mbit/s\"";
+    min_rate_above_max_rate: with_keys("name = \"any\"", "name = \"any\"\nmax_rate = \"5 Mbit/s\"\nmin_rate = \"6 Mbit/s\"") =>
+        "mpt.toml:30: connection.path.min_rate: is above max_rate of path \"any\"; write a min_rate that is no greater";
+    max_rate_without_a_session: with("name = \"dsl\"", "name = \"dsl\"\nmax_rate = \"5 Mbit/s\"") =>
+        "mpt.toml:10: connection.path.max_rate: bounds what is learnt of path \"dsl\", but mapping = \"packet\" learns nothing; leave it out, or write mapping = \"adaptive\", which needs a [connection.peer]";
+    min_rate_with_fixed_shares: with("networks = [\"10.9.0.2\"]", "networks = [\"10.9.0.2\"]\nmapping = \"flow\"\n[[connection.path]]\nname = \"x\"\nlocal = \"10.0.3.1\"\nremote = \"10.0.3.2\"\nmin_rate = \"5 Mbit/s\"") =>
+        "mpt.toml:13: connection.path.min_rate: bounds what is learnt of path \"x\", but mapping = \"flow\" learns nothing; leave it out, or write mapping = \"adaptive\", which needs a [connection.peer]";
     wrong_type_of_table: with("[daemon]", "daemon = 3") =>
         "mpt.toml:1: daemon: 3 is not a table; write [daemon]";
     no_public_key: with_keys("public_key = \"VNGkqZLC2v5RVRmzsu6nZ+ZGyP5RmIVDRDpZ5jWFKHo=\"\n", "") =>

@@ -159,6 +159,8 @@ fn its_examples_are_good_values() {
     );
     assert_eq!(connection.paths[0].interface.as_deref(), Some("eth0"));
     assert_eq!(connection.paths[0].rate, Some(100_000_000));
+    let bounds = |path: &mpt_config::Path| (path.max_rate, path.min_rate);
+    assert_eq!(bounds(&config.connections[1].paths[0]), (Some(20_000_000), Some(5_000_000)));
     assert!(connection.peer.as_ref().is_some_and(|peer| peer.psk.is_some() && peer.initiate));
     assert_eq!(config.clients[0].networks.len(), 1);
     assert_eq!(config.pools[0].networks.len(), 2);

@@ -39,6 +39,7 @@ fn endpoint(now: Instant, connections: u32) -> Tunnels<u32> {
             learn: false,
             weight_out,
             weight_in: 1,
+            rates: mpt_core::RateBounds::NONE,
             tier: 0,
             up: true,
             mtu: 1500,

@@ -31,7 +31,7 @@ pub use adaptive::{QueueState, RepairCounters};
 pub use fec::FecCounters;
 pub use id::{ConnectionId, DeviceId, PathId, SocketId, StoreId};
 pub use node::{Lent, Node, PacketMemory, Span};
-pub use path::{DownReason, DownReasons, Estimate, Path, Transition};
+pub use path::{DownReason, DownReasons, Estimate, Path, RateBounds, Transition};
 pub use scheduler::Mapping;
 pub use seal::Seal;
 pub use tunnel::{

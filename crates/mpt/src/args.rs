@@ -10,6 +10,7 @@ use clap_complete::engine::ArgValueCompleter;
 use mpt_api::{KEEPALIVE_US, MEASURE_MS, PathChange};
 use mpt_config::Priority;
 use mpt_core::session::PublicKey;
+use mpt_text::quantity::parse as quantity;
 
 use crate::advise::given::{Given, given};
 use crate::completed_names;
@@ -259,11 +260,12 @@ pub(crate) enum PathOperation {
     Up(Target),
     /// Take a path out of service, without losing a packet
     Down(Target),
-    /// Change the weights, the tier or the priority of a path
+    /// Change the weights, the tier, the priority or the bounds of the rate of a path
     Set {
         #[command(flatten)]
         target: Target,
-        /// weight=N or weight_in=N (1 to 65535), tier=N (0 to 255), priority=primary|backup|never
+        /// weight=N or weight_in=N (1 to 65535), tier=N (0 to 255), priority=primary|backup|never, max_rate=RATE or min_rate=RATE (such as
+        /// "20 Mbit/s", or none; with adaptive mapping only)
         #[arg(required = true, value_name = "KEY=VALUE", value_parser = setting)]
         settings: Vec<Setting>,
     },
@@ -352,6 +354,9 @@ pub(crate) enum Setting {
     Weight(NonZeroU16),
     WeightIn(NonZeroU16),
     Tier(u8),
+    /// In bit/s; 0 takes the bound away.
+    MaxRate(u64),
+    MinRate(u64),
     Priority(Priority),
 }
 
@@ -379,6 +384,8 @@ pub(crate) fn change(settings: &[Setting]) -> PathChange {
             Setting::Weight(weight) => change.weight = Some(weight),
             Setting::WeightIn(weight) => change.weight_in = Some(weight),
             Setting::Tier(tier) => change.tier = Some(tier),
+            Setting::MaxRate(rate) => change.max_rate = Some(rate),
+            Setting::MinRate(rate) => change.min_rate = Some(rate),
             Setting::Priority(priority) => {
                 change.tier = Some(priority.tier());
                 change.up = Some(priority != Priority::Never);
@@ -398,6 +405,8 @@ fn setting(text: &str) -> Result<Setting, String> {
     match key {
         "weight" => weight().map(Setting::Weight),
         "weight_in" => weight().map(Setting::WeightIn),
+        "max_rate" => bound(value).map(Setting::MaxRate),
+        "min_rate" => bound(value).map(Setting::MinRate),
         "tier" => value
             .parse()
             .map(Setting::Tier)
@@ -408,14 +417,23 @@ fn setting(text: &str) -> Result<Setting, String> {
             "never" => Ok(Setting::Priority(Priority::Never)),
             _ => Err(format!("{value} is not a priority; write primary, backup or never")),
         },
-        _ => Err(format!("unknown key {key}; write weight, weight_in, tier or priority")),
+        _ => Err(format!(
+            "unknown key {key}; write weight, weight_in, tier, priority, max_rate or min_rate"
+        )),
     }
+}
+
+/// A bound of a rate in bit/s; 0 for none.
+fn bound(value: &str) -> Result<u64, String> {
+    let rate = if value == "none" { Some(0) } else { quantity::rate(value).filter(|&it| it > 0) };
+    rate.ok_or_else(|| format!("{value} is not a rate; write one such as \"20 Mbit/s\", or none"))
 }
 
 /// KEY=VALUE as a line of a configuration file: what looks like a number or a boolean is one, unless the key is one of
 /// words.
 fn toml_line(text: &str) -> Result<String, String> {
-    const WORDS: [&str; 5] = ["name", "local", "interface", "remote", "rate"];
+    const WORDS: [&str; 7] =
+        ["name", "local", "interface", "remote", "rate", "max_rate", "min_rate"];
     let (key, value) =
         text.split_once('=').ok_or("write KEY=VALUE, such as remote=198.51.100.1")?;
     let is_key = !key.is_empty() && key.bytes().all(|b| b.is_ascii_lowercase() || b == b'_');
@@ -508,6 +526,8 @@ mod tests {
         let expected = PathChange { tier: Some(1), up: Some(true), ..PathChange::default() };
         assert_eq!(change("priority=backup"), expected);
         assert_eq!(change("priority=never").up, Some(false));
+        assert_eq!(change("max_rate=20 Mbit/s").max_rate, Some(20_000_000));
+        assert_eq!(change("min_rate=none").min_rate, Some(0));
         for bad in [
             "priority=best",
             "weight",
@@ -515,6 +535,9 @@ mod tests {
             "weight=0",
             "weight=65536",
             "tier=256",
+            "max_rate=0 Mbit/s",
+            "max_rate=20",
+            "min_rate=",
             "=1",
             "mtu=1500",
         ] {
@@ -530,6 +553,7 @@ mod tests {
             ("source_port=entropy", "source_port = \"entropy\"\n"),
             ("source_port=4754", "source_port = 4754\n"),
             ("interface=7", "interface = \"7\"\n"),
+            ("max_rate=9 Mbit/s", "max_rate = \"9 Mbit/s\"\n"),
             ("rate=100 Mbit/s", "rate = \"100 Mbit/s\"\n"),
             ("remote=a=\"b\"\n\u{7f}", "remote = \"a=\\\"b\\\"\\n\\u007f\"\n"),
         ] {

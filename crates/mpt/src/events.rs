@@ -6,7 +6,7 @@ use std::time::{Duration, SystemTime};
 use mpt_api::{AtCap, Event, EventKind, LossReason, SessionRole};
 use mpt_text::quantity;
 
-use crate::show::path_state;
+use crate::show::{bounds, path_state};
 
 /// One event as one line, its time in UTC.
 pub(crate) struct Text<'a>(pub(crate) &'a Event);
@@ -35,13 +35,19 @@ impl fmt::Display for Description<'_> {
                 weight,
                 weight_in,
                 tier,
+                max_rate,
+                min_rate,
                 mtu,
             } => {
                 let state = path_state(*state, *down);
                 write!(
                     f,
                     "{connection} {path}: {state}, weight {weight}, weight_in {weight_in}, tier {tier}, MTU {mtu}"
-                )
+                )?;
+                match bounds(*max_rate, *min_rate) {
+                    Some(bounds) => write!(f, ", {bounds}"),
+                    None => Ok(()),
+                }
             }
             EventKind::PathAdded { connection, path } => write!(f, "{connection} {path}: added"),
             EventKind::PathRemoved { connection, path } => {

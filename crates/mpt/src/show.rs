@@ -245,6 +245,17 @@ fn estimate(estimate: &Estimate) -> String {
     facts.join(", ")
 }
 
+/// The bounds of what is learnt of a path, if it has any: "rate from 5.00 to 20.0 Mbit/s".
+pub(crate) fn bounds(max_rate: Option<u64>, min_rate: Option<u64>) -> Option<String> {
+    let rate = quantity::rate;
+    match (max_rate, min_rate) {
+        (None, None) => None,
+        (Some(most), None) => Some(format!("at most {}", rate(most))),
+        (None, Some(least)) => Some(format!("at least {}", rate(least))),
+        (Some(most), Some(least)) => Some(format!("{} to {}", rate(least), rate(most))),
+    }
+}
+
 /// Returns what was lost on a path, and what it carried again.
 fn repairs(repairs: &Repairs) -> String {
     let Repairs { lost, repaired, late, refused, sent, sent_bytes } = *repairs;
@@ -299,6 +310,11 @@ fn paths(f: &mut fmt::Formatter<'_>, paths: &[Path]) -> fmt::Result {
     for path in paths {
         if let Some(estimate) = &path.estimate {
             line(f, "learnt", &format!("{}: {}", path.name, self::estimate(estimate)))?;
+        }
+    }
+    for path in paths {
+        if let Some(bounds) = bounds(path.max_rate, path.min_rate) {
+            line(f, "bounds", &format!("{}: {bounds}", path.name))?;
         }
     }
     for path in paths {

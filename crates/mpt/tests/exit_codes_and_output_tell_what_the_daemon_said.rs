@@ -339,6 +339,8 @@ fn monitored() -> String {
         weight: 3,
         weight_in: 1,
         tier: 0,
+        max_rate: None,
+        min_rate: None,
         mtu: 1492,
     };
     let established = EventKind::SessionEstablished {

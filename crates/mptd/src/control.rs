@@ -394,7 +394,7 @@ impl Server {
 
 /// Logs that a path is to be changed: "path down by command".
 fn log_path_change(by: &Requester, connection: &str, path: &str, change: PathChange) {
-    let PathChange { up, weight, weight_in, tier } = change;
+    let PathChange { up, weight, weight_in, tier, max_rate, min_rate } = change;
     let (weight, weight_in) = (weight.map(u16::from), weight_in.map(u16::from));
     let subject = Subject { connection: Some(connection), path: Some(path), ..Subject::default() };
     match up {
@@ -402,10 +402,22 @@ fn log_path_change(by: &Requester, connection: &str, path: &str, change: PathCha
         Some(false) => by.log("path down", subject),
         None => {}
     }
-    if weight.is_some() || weight_in.is_some() || tier.is_some() {
+    if (PathChange { up: None, ..change }) != PathChange::default() {
         let (uid, pid, controller) = (by.uid, by.pid, by.controller.as_deref());
         let by = by.kind();
-        info!(connection, path, weight, weight_in, tier, uid, pid, controller, "path set by {by}");
+        info!(
+            connection,
+            path,
+            weight,
+            weight_in,
+            tier,
+            max_rate,
+            min_rate,
+            uid,
+            pid,
+            controller,
+            "path set by {by}"
+        );
     }
 }
 

@@ -2,8 +2,8 @@
 
 use mpt_config as config;
 use mpt_core::{
-    ConnectionConfig, DeviceId, Direction, Mapping, PathConfig, PortRange, Seal, Selector,
-    SocketId, reorder,
+    ConnectionConfig, DeviceId, Direction, Mapping, PathConfig, PortRange, RateBounds, Seal,
+    Selector, SocketId, reorder,
 };
 use mpt_wire::ecn;
 
@@ -74,6 +74,12 @@ fn prototype_mtu(config: &config::Connection) -> u16 {
     mpt_wire::legacy::MAX_DATAGRAM_LEN as u16 - gre
 }
 
+/// The bounds of what is learnt of a path: those of the configuration, which are checked.
+#[must_use]
+fn rates(config: &config::Path) -> RateBounds {
+    RateBounds::new(config.min_rate, config.max_rate).unwrap_or_default()
+}
+
 /// A path for the endpoint, arriving on these sockets.
 #[must_use]
 pub(crate) fn path(config: &config::Path, link_mtu: u16, sockets: Vec<SocketId>) -> PathConfig {
@@ -88,6 +94,7 @@ pub(crate) fn path(config: &config::Path, link_mtu: u16, sockets: Vec<SocketId>)
         learn: config.learn,
         weight_out: config.weight,
         weight_in: config.weight_in,
+        rates: rates(config),
         tier: config.tier,
         up: config.up,
         mtu: config.mtu.unwrap_or(link_mtu),

@@ -64,7 +64,14 @@ fn set_path(change: PathChange) -> mpt_api::Command {
     mpt_api::Command::SetPath { connection: "office".into(), path: "dsl".into(), change }
 }
 
-const DOWN: PathChange = PathChange { up: Some(false), weight: None, weight_in: None, tier: None };
+const DOWN: PathChange = PathChange {
+    up: Some(false),
+    weight: None,
+    weight_in: None,
+    tier: None,
+    max_rate: None,
+    min_rate: None,
+};
 
 fn code(body: &ResponseBody) -> Code {
     match body {

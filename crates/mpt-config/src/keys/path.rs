@@ -211,6 +211,20 @@ impl Keys for Path {
         )
         .shown(Shown::Example("\"100 Mbit/s\"")),
         &field!(
+            Path.max_rate?,
+            RATE,
+            "With mapping = \"adaptive\", the path is never given more than this rate, whatever it is measured to carry. Outer IP packets count. It \
+             bounds what this host sends; the peer has its own. By default there is no bound."
+        )
+        .shown(Shown::Apart("\"20 Mbit/s\"")),
+        &field!(
+            Path.min_rate?,
+            RATE,
+            "With mapping = \"adaptive\", the rate of the path is never cut below this one, whatever its reports say, and the path never stands aside \
+             because of its loss. A line that carries less than that drops the rest. By default there is no bound."
+        )
+        .shown(Shown::Apart("\"5 Mbit/s\"")),
+        &field!(
             Path.up,
             Boolean,
             "If true, the path starts up. `mpt path up` and `mpt path down` change it while the daemon runs. By default it is true, unless priority is \
@@ -258,6 +272,8 @@ impl Keys for Path {
             at_cap: AtCap::Backup,
             mtu: None,
             rate: None,
+            max_rate: None,
+            min_rate: None,
             up: true,
             nat: false,
         }

@@ -1,6 +1,5 @@
 //! Which path carries the next packet.
 
-use super::path::Role;
 use super::{Adaptive, SILENCE};
 
 impl Adaptive {
@@ -16,7 +15,8 @@ impl Adaptive {
             if !sparse && !blind && !considered.is_worth_it(path, waiting) {
                 continue;
             }
-            if sparse || blind || path.pacer.has_credit(now) {
+            let unlimited = blind && !path.model.has_ceiling();
+            if sparse || unlimited || path.pacer.has_credit(now) {
                 return Some(slot);
             }
             path.backlogged = true;
@@ -70,7 +70,8 @@ impl Adaptive {
             }
         }
         let bulk = |slot: &&u16| {
-            self.paths[usize::from(**slot)].as_ref().is_some_and(|path| path.role == Role::Bulk)
+            let path = self.paths[usize::from(**slot)].as_ref();
+            path.is_some_and(|path| path.role.carries_bulk())
         };
         self.bulk = self.order.iter().filter(bulk).count();
         self.set_target();
@@ -102,7 +103,7 @@ impl Considered {
             let slot = *adaptive.order.get(self.place)?;
             self.place += 1;
             let Some(Some(path)) = adaptive.paths.get(usize::from(slot)) else { continue };
-            let takes_part = path.role == Role::Bulk || (adaptive.bulk == 0 && self.place == 1);
+            let takes_part = path.role.carries_bulk() || (adaptive.bulk == 0 && self.place == 1);
             if takes_part && (!ipv6 || path.ipv6) {
                 return Some(slot);
             }

@@ -39,10 +39,10 @@ pub(crate) use self::repair::{QUICK, held};
 use self::repairs::Repairs;
 pub(crate) use self::report::{Arrived, PeerReport, Received};
 pub(crate) use self::tag::Tag;
-use crate::StoreId;
 use crate::queue::{Counters, FairQueue, Left, Limits, Waiting};
 use crate::scheduler::Member;
 use crate::session::RttEstimate;
+use crate::{RateBounds, StoreId};
 
 /// Bytes and packets that wait for credit at the most. The bound in time is the queue's target.
 const LIMITS: Limits = Limits { bytes: 16 << 20, packets: 4_096 };
@@ -189,6 +189,13 @@ impl Adaptive {
     pub(crate) fn set_ipv6(&mut self, slot: usize, ipv6: bool) {
         if let Some(Some(path)) = self.paths.get_mut(slot) {
             path.ipv6 = ipv6;
+        }
+    }
+
+    /// Sets the bounds of what is learnt of a path.
+    pub(crate) fn set_bounds(&mut self, slot: usize, bounds: RateBounds) {
+        if let Some(Some(path)) = self.paths.get_mut(slot) {
+            path.model.set_bounds(bounds);
         }
     }
 

@@ -32,8 +32,18 @@ pub(crate) enum Role {
     Bulk,
     /// It gets copies until its loss is known.
     Trial,
+    /// It brings less than it costs, or that is not known yet, and carries its least rate all the same, as its owner
+    /// wants.
+    Least,
     /// It brings less than it costs. A few copies show when that changes.
     Aside,
+}
+
+impl Role {
+    /// True if packets of bulk flows are given to the path, and not only copies.
+    pub(crate) const fn carries_bulk(self) -> bool {
+        matches!(self, Self::Bulk | Self::Least)
+    }
 }
 
 /// What was sent again over one path.
@@ -161,7 +171,7 @@ impl Sender {
     pub(crate) fn may_lose(&self) -> bool {
         match (self.kind, self.role) {
             (Kind::Clean, _) | (_, Role::Aside) => false,
-            (Kind::Lossy, _) | (Kind::Unknown, Role::Bulk) => true,
+            (Kind::Lossy, _) | (Kind::Unknown, Role::Bulk | Role::Least) => true,
             (Kind::Unknown, Role::Trial) => self.model.sigma() > 0.0 || self.model.loss().1 > 0.0,
         }
     }
@@ -220,7 +230,7 @@ impl Sender {
     /// True if a copy of a packet that another path carries is sent on this one. `turn` counts packets.
     pub(crate) fn wants_copy(&self, now: i64, turn: u32) -> bool {
         let (due, interval) = match self.role {
-            Role::Bulk => (self.foreign_queue > 0.0, LOOK_INTERVAL),
+            Role::Bulk | Role::Least => (self.foreign_queue > 0.0, LOOK_INTERVAL),
             Role::Trial => (true, COPY_INTERVAL),
             Role::Aside => (turn.is_multiple_of(ASIDE_EVERY), COPY_INTERVAL),
         };

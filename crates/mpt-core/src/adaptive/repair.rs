@@ -177,7 +177,7 @@ impl Adaptive {
     }
 
     fn in_use(&self) -> impl Iterator<Item = &super::path::Sender> {
-        self.paths.iter().flatten().filter(|path| path.role == Role::Bulk)
+        self.paths.iter().flatten().filter(|path| path.role.carries_bulk())
     }
 
     /// True if a path in use has lost packets of late, or one that is in use or may soon be has not shown
@@ -327,7 +327,7 @@ impl Adaptive {
     fn ways_in_use(&self) -> impl Iterator<Item = (u16, &super::path::Sender)> {
         self.order.iter().filter_map(|&slot| {
             let path = self.paths.get(usize::from(slot))?.as_ref()?;
-            Some((slot, path)).filter(|_| self.bulk == 0 || path.role == Role::Bulk)
+            Some((slot, path)).filter(|_| self.bulk == 0 || path.role.carries_bulk())
         })
     }
 

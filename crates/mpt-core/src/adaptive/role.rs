@@ -66,6 +66,8 @@ impl Adaptive {
             let Some(path) = path else { continue };
             path.role = if chosen.iter().any(|it| usize::from(it.slot) == slot) {
                 Role::Bulk
+            } else if path.model.keep_to_floor() {
+                Role::Least
             } else if candidates.iter().any(|it| usize::from(it.slot) == slot) {
                 Role::Aside
             } else {
@@ -88,4 +90,48 @@ fn flow_rate(paths: &[Candidate], repairs: bool) -> f64 {
     let loss = if repairs { mean * least * least * repair(paths.get(1)) } else { mean };
     let rtt = paths.iter().map(|it| it.rtt).fold(0.0, f64::max);
     rate.min(1.22 * SEGMENT / (rtt.max(1.0) * loss.sqrt().max(1e-9)))
+}
+
+#[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "any instant will do as the origin")]
+mod tests {
+    use std::time::{Duration, Instant};
+
+    use super::*;
+    use crate::RateBounds;
+    use crate::scheduler::Member;
+
+    /// Two paths of 40 ms, of which a survey has shown that the second one loses a twentieth.
+    fn lossy_beside_clean(bounds: RateBounds) -> Adaptive {
+        let mut adaptive = Adaptive::new(Instant::now());
+        for slot in 0..2 {
+            let member = Member { weight: 1, tier: 0, up: true, identity: slot as u64 };
+            adaptive.set(slot, Some(member), 36);
+            let mut rtt = crate::session::Rtt::new();
+            (0..50).for_each(|_| rtt.record(Duration::from_millis(40)));
+            adaptive.set_rtt(slot, rtt.known().expect("samples"));
+        }
+        adaptive.set_bounds(1, bounds);
+        for (slot, loss) in [(0, 0.0), (1, 0.05)] {
+            if let Some(path) = &mut adaptive.paths[slot] {
+                path.surveyed = Some(loss);
+            }
+        }
+        adaptive.reorder_paths();
+        adaptive.assign_roles();
+        adaptive
+    }
+
+    #[test]
+    fn a_path_that_costs_more_than_it_brings_carries_its_least_rate() {
+        let roles =
+            |adaptive: &Adaptive| adaptive.paths().map(|(_, path)| path.role).collect::<Vec<_>>();
+        let free = lossy_beside_clean(RateBounds::NONE);
+        assert_eq!(roles(&free), [Role::Bulk, Role::Aside]);
+        let bounds = RateBounds::new(Some(8_000_000), None).expect("a good bound");
+        let bounded = lossy_beside_clean(bounds);
+        assert_eq!(roles(&bounded), [Role::Bulk, Role::Least]);
+        let rates: Vec<f64> = bounded.paths().map(|(_, path)| path.model.rate()).collect();
+        assert_eq!(rates[1], 1.0, "bytes per microsecond");
+    }
 }

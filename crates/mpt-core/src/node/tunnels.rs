@@ -9,7 +9,8 @@ use super::Node;
 use crate::path::DownReason;
 use crate::path::reported::{Change, Reported};
 use crate::{
-    ConfigError, ConnectionConfig, ConnectionId, DeviceId, DeviceSink, PathConfig, PathId, SocketId,
+    ConfigError, ConnectionConfig, ConnectionId, DeviceId, DeviceSink, PathConfig, PathId,
+    RateBounds, SocketId,
 };
 
 impl<P: Copy> Node<P> {
@@ -97,6 +98,20 @@ impl<P: Copy> Node<P> {
         weight_in: u16,
     ) -> Result<(), ConfigError> {
         self.changing(now, id, |tunnels| tunnels.set_weights(now, id, weight_out, weight_in))
+    }
+
+    /// Sets the bounds of the rate that is learnt of a path.
+    ///
+    /// # Errors
+    ///
+    /// The mapping of its connection learns no rates, and there is a bound. Then nothing is changed.
+    pub fn set_rates(
+        &mut self,
+        now: Instant,
+        id: PathId,
+        rates: RateBounds,
+    ) -> Result<(), ConfigError> {
+        self.changing(now, id, |tunnels| tunnels.set_rates(now, id, rates))
     }
 
     /// Sets the tier of a path.

@@ -1,5 +1,6 @@
 //! One path of a connection: a pair of addresses, its state and its counters.
 
+mod bounds;
 pub mod discovery;
 pub(crate) mod model;
 pub mod mtu;
@@ -9,6 +10,7 @@ mod transitions;
 use std::net::SocketAddr;
 use std::num::NonZeroU16;
 
+pub use bounds::{BadBounds, RateBounds};
 pub use model::Estimate;
 pub use transitions::Transition;
 pub(crate) use transitions::Transitions;

@@ -7,7 +7,7 @@ use mpt_wire::{ecn, gre, ip};
 use thiserror::Error;
 
 use crate::path::mtu;
-use crate::{DeviceId, Mapping, Seal, Selector, SocketId, reorder};
+use crate::{DeviceId, Mapping, RateBounds, Seal, Selector, SocketId, reorder};
 
 /// A tunnel between two hosts.
 #[derive(Clone, Debug)]
@@ -95,6 +95,9 @@ pub struct PathConfig {
     /// The share of what the peer sends, 1..=65,535, which is expected until enough has arrived to
     /// measure it.
     pub weight_in: u16,
+    /// The bounds of the rate that is learnt, of a connection with [`Mapping::Adaptive`]. They mean
+    /// nothing with other mappings.
+    pub rates: RateBounds,
     /// The tier: the path carries data only while every path with a smaller number is down.
     pub tier: u8,
     /// True if the path is to be used; otherwise it is [`crate::DownReason::Administrative`].
@@ -178,6 +181,11 @@ pub enum ConfigError {
     TooManyPaths { connection: String },
     #[error("connection \"{connection}\", path \"{path}\": a weight must be from 1 to 65535")]
     ZeroWeight { connection: String, path: String },
+    #[error(
+        "connection \"{connection}\" has a mapping that does not learn rates: path \"{path}\" can have \
+         none that bound them"
+    )]
+    RatesWithoutAdaptive { connection: String, path: String },
     #[error(
         "connection \"{connection}\", path \"{path}\": an MTU of {mtu} is below the {minimum} \
          bytes that every such link has"

@@ -10,8 +10,8 @@ use crate::path::{DownReason, Path, mtu};
 use crate::tunnel::connection::{Connection, index};
 use crate::tunnel::lookup::{Conflict, Tables, check, label};
 use crate::{
-    ConfigError, ConnectionConfig, ConnectionId, DeviceId, PathConfig, PathId, Selector, SocketId,
-    reorder,
+    ConfigError, ConnectionConfig, ConnectionId, DeviceId, Mapping, PathConfig, PathId, RateBounds,
+    Selector, SocketId, reorder,
 };
 
 impl<P: Copy> Tunnels<P> {
@@ -133,6 +133,27 @@ impl<P: Copy> Tunnels<P> {
         let config = PathConfig { weight_out, weight_in, ..(*path.config).clone() };
         config.check(self.connection_name(path.connection))?;
         self.change_path(now, id, |path| *path.config = config);
+        Ok(())
+    }
+
+    /// Sets the bounds of the rate that is learnt of a path.
+    ///
+    /// # Errors
+    ///
+    /// The mapping of its connection learns no rates, and there is a bound. Then nothing is changed.
+    pub fn set_rates(
+        &mut self,
+        now: Instant,
+        id: PathId,
+        rates: RateBounds,
+    ) -> Result<(), ConfigError> {
+        let path = self.paths.at(id).ok_or(ConfigError::Gone)?;
+        let connection = self.connection(path.connection).ok_or(ConfigError::Gone)?;
+        if rates != RateBounds::NONE && connection.config.mapping != Mapping::Adaptive {
+            let (connection, path) = (connection.name().to_owned(), path.name().to_owned());
+            return Err(ConfigError::RatesWithoutAdaptive { connection, path });
+        }
+        self.change_path(now, id, |path| path.config.rates = rates);
         Ok(())
     }
 

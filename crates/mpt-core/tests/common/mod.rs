@@ -39,6 +39,7 @@ pub fn path(n: u8) -> PathConfig {
         learn: false,
         weight_out: 1,
         weight_in: 1,
+        rates: mpt_core::RateBounds::NONE,
         tier: 0,
         up: true,
         mtu: 1500,

@@ -233,6 +233,7 @@ pub(super) fn connection(side: Side, setup: &Setup) -> ConnectionConfig {
             learn,
             weight_out: setup.weights[index],
             weight_in: setup.weights[index],
+            rates: mpt_core::RateBounds::NONE,
             tier: 0,
             up: true,
             mtu: 1500,

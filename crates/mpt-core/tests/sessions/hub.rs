@@ -377,6 +377,7 @@ pub fn path_config(path: u16, socket: u16, remote: Option<SocketAddr>) -> PathCo
         learn: remote.is_none(),
         weight_out: 1,
         weight_in: 1,
+        rates: mpt_core::RateBounds::NONE,
         tier: 0,
         up: true,
         mtu: 1500,

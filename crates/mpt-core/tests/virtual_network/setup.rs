@@ -154,6 +154,7 @@ impl Setup {
                 learn: false,
                 weight_out: path.weights[side],
                 weight_in: path.weights[1 - side],
+                rates: mpt_core::RateBounds::NONE,
                 tier: 0,
                 up: true,
                 mtu: 1500,

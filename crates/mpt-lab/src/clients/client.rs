@@ -226,6 +226,7 @@ fn connection(number: u16) -> ConnectionConfig {
         learn: false,
         weight_out: 1,
         weight_in: 1,
+        rates: mpt_core::RateBounds::NONE,
         tier: 0,
         up: true,
         mtu: mtu::ETHERNET,

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use mpt_core::{Mapping, Repair, reorder};
+use mpt_core::{Mapping, RateBounds, Repair, reorder};
 
 use crate::congestion::Control;
 use crate::tcp::{Config, Treatment};
@@ -14,6 +14,8 @@ use super::content::EchoKind;
 pub struct TunnelPlan {
     /// The links of its paths, and their weights.
     pub paths: Vec<(usize, u16)>,
+    /// The bounds of what is learnt of its paths, in their order; those that are missing have none.
+    pub rates: Vec<RateBounds>,
     /// How both ends put packets in order.
     pub reorder: reorder::Config,
     /// How both ends map packets to paths.

@@ -68,7 +68,14 @@ impl Case {
         let Self { reorder, mapping, session, .. } = *self;
         Scene {
             links: self.paths.clone(),
-            tunnels: vec![TunnelPlan { paths, reorder, mapping, session, repair: Repair::Auto }],
+            tunnels: vec![TunnelPlan {
+                paths,
+                rates: Vec::new(),
+                reorder,
+                mapping,
+                session,
+                repair: Repair::Auto,
+            }],
             flows: Vec::new(),
             echoes: Vec::new(),
             streams: Vec::new(),

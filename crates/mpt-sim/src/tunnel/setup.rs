@@ -79,6 +79,7 @@ pub(super) fn connection(side: usize, plan: &TunnelPlan) -> ConnectionConfig {
             learn: false,
             weight_out: weight,
             weight_in: weight,
+            rates: plan.rates.get(index).copied().unwrap_or_default(),
             tier: 0,
             up: true,
             mtu: PATH_MTU,

@@ -22,6 +22,8 @@ pub(crate) fn path(name: &str, local: &str, remote: &str) -> Path {
         weight: 10,
         weight_in: 1,
         lead_us: 0,
+        max_rate: None,
+        min_rate: None,
         tier: 0,
         metered: false,
         last_resort: false,

@@ -361,6 +361,9 @@ fn path(config: &Config, client: &config::Client, spec: &PathSpec) -> Path {
         at_cap: AtCap::Backup,
         mtu: Some(spec.mtu.unwrap_or(USUAL_MTU).clamp(mtu::IPV4_MINIMUM, USUAL_MTU)),
         rate: None,
+        // They bound what the client sends, not what it is sent.
+        max_rate: None,
+        min_rate: None,
         up: true,
         nat: true,
     }

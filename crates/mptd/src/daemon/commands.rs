@@ -99,7 +99,7 @@ impl Daemon {
         done.map_err(ended)?.map_err(|error| {
             let code = match error {
                 ChangeError::NoConnection(_) | ChangeError::NoPath { .. } => Code::NotFound,
-                ChangeError::Config(_) => Code::BadRequest,
+                ChangeError::Config(_) | ChangeError::Rates { .. } => Code::BadRequest,
                 _ => Code::Failed,
             };
             Failure::new(code, error.to_string())
@@ -114,6 +114,11 @@ impl Daemon {
         if let Some(config) = config {
             config.weight = change.weight.map_or(config.weight, u16::from);
             config.weight_in = change.weight_in.map_or(config.weight_in, u16::from);
+            let bound = |change: Option<u64>, before| {
+                change.map_or(before, |rate| (rate > 0).then_some(rate))
+            };
+            config.max_rate = bound(change.max_rate, config.max_rate);
+            config.min_rate = bound(change.min_rate, config.min_rate);
             config.tier = change.tier.unwrap_or(config.tier);
             config.up = change.up.unwrap_or(config.up);
         }

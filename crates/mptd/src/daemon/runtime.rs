@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use mpt_api::{Changed, Code, Failure, PathChange};
+use mpt_api::{Changed, Code, Failure, Mapping, PathChange};
 use mpt_config::{self as config, Config, ConfigErrors, diff, read_key_file};
 
 use super::{Daemon, Error};
@@ -256,6 +256,13 @@ fn keep_paths(
         };
         keep(&mut path.weight, &loaded.weight, &running.weight);
         keep(&mut path.weight_in, &loaded.weight_in, &running.weight_in);
+        // Together, since one bounds the other; and only where they still mean something.
+        if file.mapping == Mapping::Adaptive {
+            let bounds = |path: &config::Path| (path.max_rate, path.min_rate);
+            let mut rates = bounds(path);
+            keep(&mut rates, &bounds(loaded), &bounds(running));
+            (path.max_rate, path.min_rate) = rates;
+        }
         keep(&mut path.tier, &loaded.tier, &running.tier);
         keep(&mut path.up, &loaded.up, &running.up);
     }

@@ -6,7 +6,8 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::time::Instant;
 
 use mpt_config::{self as config, SourcePort};
-use mpt_core::{ConnectionConfig, DeviceId, DownReason, PathId, SocketId, check};
+use mpt_core::path::BadBounds;
+use mpt_core::{ConnectionConfig, DeviceId, DownReason, PathId, RateBounds, SocketId, check};
 
 use super::DataPath;
 use super::device::Device;
@@ -142,7 +143,7 @@ impl<S: System> DataPath<S> {
         }
     }
 
-    /// Changes weights, tier or the administrative state of a path.
+    /// Changes weights, bounds of the rate, tier or the administrative state of a path; nothing where one of them is wrong.
     pub(crate) fn change_path(
         &mut self,
         connection: &str,
@@ -154,7 +155,16 @@ impl<S: System> DataPath<S> {
         if let Some(config) = self.node.tunnels().path(id).map(mpt_core::path::Path::config) {
             let out = change.weight.map_or(config.weight_out, u16::from);
             let weight_in = change.weight_in.map_or(config.weight_in, u16::from);
-            if (out, weight_in) != (config.weight_out, config.weight_in) {
+            let has_new_weights = (out, weight_in) != (config.weight_out, config.weight_in);
+            let before = config.rates;
+            let rates = changed_rates(before, change).map_err(|error| {
+                let (connection, path) = (connection.to_owned(), path.to_owned());
+                ChangeError::Rates { connection, path, error }
+            })?;
+            if rates != before {
+                self.node.set_rates(now, id, rates)?;
+            }
+            if has_new_weights {
                 self.node.set_weights(now, id, out, weight_in)?;
             }
         }
@@ -400,4 +410,15 @@ fn wiring(connection: &config::Connection, path: &config::Path, link: &LinkFacts
         remote: SocketAddr::new(path.remote, path.remote_port),
         mtu: path.mtu.unwrap_or(link.mtu),
     }
+}
+
+/// The bounds of a rate after a change, in which 0 takes a bound away.
+fn changed_rates(
+    before: RateBounds,
+    change: &mpt_api::PathChange,
+) -> Result<RateBounds, BadBounds> {
+    let bound =
+        |change: Option<u64>, before| change.map_or(before, |rate| Some(rate).filter(|&it| it > 0));
+    let least = bound(change.min_rate, before.least());
+    RateBounds::new(least, bound(change.max_rate, before.greatest()))
 }

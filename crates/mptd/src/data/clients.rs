@@ -69,6 +69,7 @@ impl<S: System> DataPath<S> {
                 Plugged::Kept(id) => {
                     let (out, weight_in, tier) = (path.weight_out, path.weight_in, path.tier);
                     result = result.and(self.node.set_weights(now, id, out, weight_in));
+                    result = result.and(self.node.set_rates(now, id, path.rates));
                     self.node.set_tier(now, id, tier);
                 }
                 Plugged::Opened(io) => match self.node.add_path(now, id, path) {
@@ -91,6 +92,7 @@ impl<S: System> DataPath<S> {
         let now = path.config();
         config.weight_out = now.weight_out.min(max_weight);
         config.weight_in = now.weight_in.min(max_weight);
+        config.rates = now.rates;
         config.tier = now.tier;
         config.up = !path.down_reasons().contains(DownReason::Administrative);
     }

@@ -163,6 +163,8 @@ impl<S: System> DataPath<S> {
             weight: path.config().weight_out,
             weight_in: path.config().weight_in,
             tier: path.config().tier,
+            max_rate: path.config().rates.greatest(),
+            min_rate: path.config().rates.least(),
             mtu: path.mtu(),
         })
     }
@@ -193,6 +195,8 @@ impl<S: System> DataPath<S> {
             weight_in: path.config().weight_in,
             lead_us: self.node.tunnels().path_lead(id).as_micros() as u64,
             tier: path.config().tier,
+            max_rate: path.config().rates.greatest(),
+            min_rate: path.config().rates.least(),
             metered: path.economy_of_both().contains(Economy::METERED),
             last_resort: path.economy_of_both().contains(Economy::LAST_RESORT),
             // The control side knows.

@@ -51,6 +51,8 @@ pub enum ChangeError {
     NoConnection(String),
     #[error("connection \"{connection}\" has no path \"{path}\"")]
     NoPath { connection: String, path: String },
+    #[error("connection \"{connection}\", path \"{path}\": {error}")]
+    Rates { connection: String, path: String, error: mpt_core::path::BadBounds },
     #[error("there is no device \"{0}\"")]
     NoDevice(String),
     #[error("connection \"{connection}\", path \"{path}\": cannot bind UDP {local}: {source}")]

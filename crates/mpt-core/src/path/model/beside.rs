@@ -41,7 +41,7 @@ impl Model {
             self.phase = Phase::Known(Known::from(now));
             return None;
         }
-        if stands && now - found > LOOK {
+        if stands && now - found > LOOK && !self.is_at_floor() {
             return Some(self.begin_drain(self.rate, report, present));
         }
         self.phase = Phase::Shared { since, found };

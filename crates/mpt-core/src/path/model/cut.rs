@@ -22,7 +22,8 @@ impl Model {
         let now = present.now;
         self.cuts += 1;
         self.over_since = None;
-        if self.cut_at.is_some_and(|at| now - at < SOON) {
+        let keeps = self.is_at_floor();
+        if self.cut_at.is_some_and(|at| now - at < SOON) && !keeps {
             return Some(self.begin_drain(FAIR * self.rates.best(), report, present));
         }
         self.cut_at = Some(now);
@@ -39,10 +40,12 @@ impl Model {
             self.marks.set_limit(now, self.rates.best());
             self.rate = self.rate.min(self.marks.limit(now));
         }
+        self.rate = self.bounded(self.rate);
         let under_way = present.sent_bytes.saturating_sub(report.sent_bytes) as f64;
         let since = (now - report.sent_at) as f64 - self.queue();
         let excess = under_way - self.rate * since.max(0.0);
-        let drain = (excess / self.rate).clamp(0.0, 2.0 * self.rtt().max(100_000.0));
+        let longest = if keeps { 0.0 } else { 2.0 * self.rtt().max(100_000.0) };
+        let drain = (excess / self.rate).clamp(0.0, longest);
         let until = now + drain as i64;
         self.judge_from(until, present.sent_packets);
         self.phase = Phase::Known(Known::from(until + self.step()));

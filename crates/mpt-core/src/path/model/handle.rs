@@ -11,6 +11,12 @@ const PRESSES: f64 = 3.0;
 impl Model {
     /// A report, after its delays. Says whether the path has to drain before anything more is sent.
     pub(crate) fn handle_report(&mut self, report: &Report, present: &Present) -> Option<Pause> {
+        let pause = self.act_on(report, present);
+        self.rate = self.bounded(self.rate);
+        pause
+    }
+
+    fn act_on(&mut self, report: &Report, present: &Present) -> Option<Pause> {
         let now = present.now;
         let fresh = self.delays.update(now, report.at, self.rtt());
         self.rates.record(

@@ -11,11 +11,13 @@
 //! microsecond.
 
 mod beside;
+mod bounds;
 mod cut;
 mod drain;
 mod estimate;
 mod handle;
 mod hold;
+mod limits;
 pub(crate) mod observed;
 mod phase;
 mod report;

@@ -1,5 +1,6 @@
 //! The state of a path's model, and what follows from it alone.
 
+use super::bounds::Bounds;
 use super::observed::delay::Delays;
 use super::observed::loss::Losses;
 use super::observed::marks::Marks;
@@ -38,6 +39,8 @@ pub(crate) struct Model {
     pub(super) marks: Marks,
     pub(super) phase: Phase,
     pub(super) rate: f64,
+    /// Set by the owner of the path; `rate` is within them after each report.
+    pub(super) bounds: Bounds,
     /// Of the probes; `None` before the first.
     probed: Option<f64>,
     /// Since when a queue stands.
@@ -65,6 +68,7 @@ impl Model {
             marks: Marks::default(),
             phase: Phase::Startup,
             rate: FIRST_WINDOW / UNKNOWN_RTT,
+            bounds: Bounds::default(),
             probed: None,
             over_since: None,
             cut_at: None,
@@ -79,7 +83,7 @@ impl Model {
     pub(crate) fn set_rtt(&mut self, rtt: f64) {
         let rtt = rtt.max(LEAST_RTT);
         if self.probed.replace(rtt).is_none() {
-            self.rate = self.rate.max(FIRST_WINDOW / rtt.min(FIRST_INTERVAL));
+            self.rate = self.bounded(self.rate.max(FIRST_WINDOW / rtt.min(FIRST_INTERVAL)));
         }
     }
 
@@ -120,10 +124,15 @@ impl Model {
     /// Returns what the path may carry at best, as far as is known: twice its rate, which grows while packets
     /// wait. Where no bottleneck has shown itself it is four times what it has delivered, or 100 Mbit/s.
     pub(crate) fn possible_rate(&self) -> f64 {
-        match self.phase {
+        self.bounded(match self.phase {
             Phase::Startup => (4.0 * self.rates.best()).max(LEAST_POSSIBLE).max(self.rate),
             Phase::Known(_) | Phase::Draining(_) | Phase::Shared { .. } => 2.0 * self.rate,
-        }
+        })
+    }
+
+    /// Returns the rate, or the bound next to it where it is beyond one.
+    pub(super) fn bounded(&self, rate: f64) -> f64 {
+        self.bounds.clamp(rate).max(LEAST_RATE)
     }
 
     /// The round-trip time without queues.

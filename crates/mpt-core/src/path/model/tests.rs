@@ -1,5 +1,6 @@
 use super::report::{Pause, Present, Report};
 use super::state::Model;
+use crate::RateBounds;
 use crate::sequence::Sequence;
 
 /// Size of a packet, in bytes.
@@ -73,6 +74,9 @@ struct Bench {
     arrived: usize,
     next_send: f64,
     next_report: i64,
+    /// One of so many packets is lost.
+    loses: Option<usize>,
+    lost: usize,
 }
 
 impl Bench {
@@ -80,7 +84,8 @@ impl Bench {
         let mut model = Model::new();
         model.set_rtt(2.0 * DELAY as f64);
         let (next_send, next_report) = (0.0, INTERVAL);
-        Self { model, now: 0, free: 0.0, sent: Vec::new(), arrived: 0, next_send, next_report }
+        let (sent, loses) = (Vec::new(), None);
+        Self { model, now: 0, free: 0.0, sent, arrived: 0, next_send, next_report, loses, lost: 0 }
     }
 
     /// Runs for a time in microseconds over a link of this rate, to which others give what keeps this much of a
@@ -108,18 +113,22 @@ impl Bench {
         let before = self.arrived;
         while self.sent.get(self.arrived).is_some_and(|&(_, at)| at <= self.now) {
             let (left, at) = self.sent[self.arrived];
-            self.model.record_delay(Sequence(self.arrived as u32), left, at - left);
             self.arrived += 1;
+            if self.loses.is_some_and(|every| self.arrived.is_multiple_of(every)) {
+                self.lost += 1;
+            } else {
+                self.model.record_delay(Sequence(self.arrived as u32), left, at - left);
+            }
         }
         if self.arrived == before {
             return;
         }
         let report = Report {
             at: self.now,
-            bytes: self.arrived as u64 * SIZE,
+            bytes: (self.arrived - self.lost) as u64 * SIZE,
             sent_at: self.sent[self.arrived - 1].0,
             sent_bytes: self.arrived as u64 * SIZE,
-            settled: None,
+            settled: Some((self.arrived as u32, (self.arrived - self.lost) as u32)),
             marked: 0,
         };
         let present = Present {
@@ -165,4 +174,46 @@ fn a_queue_of_others_is_not_yielded_to() {
     assert!(rate > 0.85 * LINK, "{rate}");
     let queue = bench.free - bench.now as f64;
     assert!(queue < 20_000.0, "{queue} microseconds of queue");
+}
+
+/// Nothing that reports say takes a path out of the bounds of its owner, before and after a bottleneck was seen.
+#[test]
+fn the_rate_stays_within_its_bounds() {
+    let megabits = |rate: u64| Some(rate * 1_000_000);
+    let mut bench = Bench::new();
+    bench.model.set_bounds(RateBounds::new(megabits(50), megabits(80)).expect("good bounds"));
+    // 100 Mbit/s are more than it may have, ...
+    let full = bench.run(2_000_000, LINK, 0.0);
+    assert!((0.95 * 10.0..=10.1).contains(&full), "{full} bytes per microsecond");
+    // ... and 33 less than it is to have: what is given too much waits here, instead of being dropped.
+    let before = bench.sent.len();
+    bench.run(3_000_000, LINK / 3.0, 0.0);
+    let given = ((bench.sent.len() - before) as u64 * SIZE) as f64 / 3e6;
+    assert!(given >= 0.97 * 6.25, "{given} bytes per microsecond");
+    // Without bounds it is what the link carries again.
+    bench.model.set_bounds(RateBounds::NONE);
+    bench.run(6_000_000, LINK, 0.0);
+    let rate = bench.run(2_000_000, LINK, 0.0);
+    assert!(rate > 0.85 * LINK, "{rate}");
+}
+
+/// The path begins to lose a third of its packets, as one whose queue overflows: its rate is cut, but not below its bound.
+#[test]
+fn loss_cuts_no_rate_below_its_bound() {
+    let rates = |bounds| {
+        let mut bench = Bench::new();
+        bench.model.set_bounds(bounds);
+        bench.run(2_000_000, LINK, 0.0);
+        bench.loses = Some(3);
+        let least = (0..30).map(|_| {
+            let before = bench.sent.len();
+            bench.run(100_000, LINK, 0.0);
+            ((bench.sent.len() - before) as u64 * SIZE) as f64 / 1e5
+        });
+        least.fold(f64::INFINITY, f64::min)
+    };
+    let free = rates(RateBounds::NONE);
+    assert!(free < 0.7 * LINK, "{free} bytes per microsecond");
+    let bounded = rates(RateBounds::new(Some(80_000_000), None).expect("a good bound"));
+    assert!(bounded >= 0.97 * 10.0, "{bounded} bytes per microsecond");
 }

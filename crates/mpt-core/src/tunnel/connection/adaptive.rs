@@ -16,7 +16,7 @@ use crate::queue::Waiting;
 use crate::seal::Sealer;
 use crate::tunnel::counters::Remarks;
 use crate::tunnel::{InnerDrop, Transmit};
-use crate::{Mapping, PathId, Repair, StoreId};
+use crate::{Mapping, PathId, RateBounds, Repair, StoreId};
 
 impl<P: Copy> Connection<P> {
     /// As [`Self::encapsulate`], with what no path has room for put into the queue.
@@ -240,6 +240,7 @@ impl<P: Copy> Connection<P> {
             let encapsulation = self.config.encapsulation();
             let overhead = path.map_or(0, |path| mtu::overhead(path.config.outer(), encapsulation));
             adaptive.set(slot, path.map(member), overhead.into());
+            adaptive.set_bounds(slot, path.map_or(RateBounds::NONE, |path| path.config.rates));
         }
     }
 

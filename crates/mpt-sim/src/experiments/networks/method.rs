@@ -66,7 +66,7 @@ impl Method {
         let paths = links.iter().enumerate().map(|(link, path)| (link, weight(path))).collect();
         let reorder = Profile::Ours.reorder();
         let repair = Repair::Auto;
-        Some(TunnelPlan { paths, reorder, mapping, session: true, repair })
+        Some(TunnelPlan { paths, rates: Vec::new(), reorder, mapping, session: true, repair })
     }
 
     /// One flow of `duration` over `links`, and ping beside it.

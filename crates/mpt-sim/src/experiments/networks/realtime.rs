@@ -164,6 +164,7 @@ fn scene(&(network, way): &Case, seed: u64) -> Scene {
     let repairs = matches!(way, Way::Clean | Way::Repaired | Way::Both);
     let tunnel = TunnelPlan {
         paths: vec![(0, 1), (1, 1)],
+        rates: Vec::new(),
         reorder: Profile::Ours.reorder(),
         mapping,
         session: true,
