@@ -74,6 +74,8 @@ pub struct Daemon {
     pub max_clients: u32,
     /// The most connections created on demand in one second.
     pub creations_per_second: u32,
+    /// Frames between probes that all connections send in a second, to learn what their paths carry.
+    pub reports_per_second: u32,
     /// Directory of what is to outlast the daemon: how much paths with a cap have carried.
     pub state_directory: PathBuf,
     /// Mark of the sockets of outer packets, by which policy rules keep them out of the tunnel.

@@ -77,6 +77,7 @@ const OTHERS: &[(&str, &str, &str)] = &[
     ("daemon", "aes", "aes = false"),
     ("daemon", "max_clients", "max_clients = 7"),
     ("daemon", "creations_per_second", "creations_per_second = 7"),
+    ("daemon", "reports_per_second", "reports_per_second = 1000"),
     ("daemon", "state_directory", "state_directory = '/other'"),
     ("daemon", "mark", "mark = 7"),
     ("device", "addresses", "addresses = ['10.9.0.1/24', '10.9.0.5/24', '10.9.0.8/24']"),

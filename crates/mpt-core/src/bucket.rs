@@ -11,6 +11,9 @@ pub(crate) struct Bucket {
 }
 
 impl Bucket {
+    /// A bucket that was never used.
+    pub(crate) const FULL: Self = Self { full_at: None };
+
     /// Takes a token if there is one. `interval`: the time in which one comes back; `burst`: how
     /// many a full bucket holds.
     pub(crate) fn take(&mut self, now: Instant, interval: Duration, burst: u32) -> bool {

@@ -116,6 +116,12 @@ impl Keys for Daemon {
             "At most so many connections of clients are created in one second."
         ),
         &field!(
+            Daemon.reports_per_second,
+            Integer { noun: "a number", range: 100..=10_000_000 },
+            "Connections with mapping = \"adaptive\" send at most so many frames in one second, all of them together, to tell their peers what has \
+             left and what has come. Where they want more, each of them sends its frames less often. Probes and their echoes do not count."
+        ),
+        &field!(
             Daemon.state_directory,
             STATE_DIRECTORY,
             "mptd keeps here what is to outlast it: how much paths with a cap have carried. The directory must exist when mptd starts, or \
@@ -146,6 +152,7 @@ impl Keys for Daemon {
             aes: true,
             max_clients: 1000,
             creations_per_second: 50,
+            reports_per_second: 20_000,
             state_directory: DEFAULT_STATE_DIRECTORY.into(),
             // "mpt"
             mark: 0x006d_7074,

@@ -36,6 +36,8 @@ pub struct Hub {
     pub sent_to: BTreeMap<usize, usize>,
     /// Nothing arrives at this node.
     pub lose: Option<usize>,
+    /// How connections from now on map packets to paths.
+    pub mapping: Mapping,
     on_their_way: VecDeque<(usize, SocketAddr, SocketId, SocketAddr, Transmit)>,
 }
 
@@ -76,6 +78,7 @@ impl Hub {
             recorded: None,
             sent_to: BTreeMap::new(),
             lose: None,
+            mapping: Mapping::Packet,
             on_their_way: VecDeque::new(),
         }
     }
@@ -117,6 +120,7 @@ impl Hub {
         let paths = (0..PATHS).map(|path| path_config(path, path, Some(hub)));
         let daemon = &mut self.nodes[client];
         let config = connection(name, Some(client as u32), client, paths.collect());
+        let config = ConnectionConfig { mapping: self.mapping, ..config };
         let connection = daemon.node.add_connection(now, config).unwrap();
         let ids: Vec<PathId> =
             daemon.node.tunnels().connection(connection).unwrap().paths().collect();
@@ -176,7 +180,12 @@ impl Hub {
         let daemon = &mut self.nodes[HUB];
         let paths = (0..PATHS).map(|path| path_config(path, 0, None));
         let config = connection(name, Some(client as u32), HUB, paths.collect());
-        let config = ConnectionConfig { selectors: to(client), sources: nets(client), ..config };
+        let config = ConnectionConfig {
+            selectors: to(client),
+            sources: nets(client),
+            mapping: self.mapping,
+            ..config
+        };
         let connection = daemon.node.add_connection(now, config).unwrap();
         let ids: Vec<PathId> =
             daemon.node.tunnels().connection(connection).unwrap().paths().collect();

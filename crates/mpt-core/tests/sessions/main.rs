@@ -24,6 +24,7 @@ mod an_unproved_address_gets_no_more_than_it_sent;
 mod changes_by_hand_lose_nothing;
 mod data_is_sealed;
 mod keys_are_renewed_without_loss;
+mod learning_costs_no_more_than_the_budget;
 mod new_keys_lose_nothing_on_bad_paths;
 mod no_bytes_let_a_host_join;
 mod no_number_is_sealed_twice_under_a_key;

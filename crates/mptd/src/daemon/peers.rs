@@ -85,9 +85,11 @@ fn peers(config: &Config) -> Vec<Peer> {
     peers.into_values().collect()
 }
 
-/// Returns what all peers together may open: as many as have connections, and some for what is refused or replaced.
+/// Returns what all peers together may open: as many as have connections, and some for what is refused or replaced; and what all
+/// sessions may tell their peers.
 fn limits(config: &Config) -> Limits {
     let spare = SPARE_SESSIONS * (config.clients.len() + config.controllers.len());
     let sessions = config.connections.len() + config.daemon.max_clients as usize + spare;
-    Limits { sessions, ..Limits::default() }
+    let frames_between_probes = config.daemon.reports_per_second;
+    Limits { sessions, frames_between_probes, ..Limits::default() }
 }

@@ -34,6 +34,9 @@ const BURST: u64 = 8_000;
 /// Bytes around the messages of a frame: IPv6, UDP, GRE, header and tag of a sealed frame.
 pub(super) const AROUND: u64 = 40 + 8 + 8 + 30;
 
+/// The budget of the daemon has nothing left: the frame is put off, and the session has another time at which it is due.
+pub(super) struct PutOff;
+
 impl Session {
     /// The peer says what it keeps.
     pub(super) fn handle_kept<P: Copy>(
@@ -126,6 +129,10 @@ impl Session {
             ((asking.tokens + more).min(BURST), asking.came.max(asking.came + more * SHARE));
         if asking.tokens < AROUND {
             asking.at = Some(now + INTERVAL);
+            return;
+        }
+        if let Err(at) = shared.frames.take(now) {
+            asking.at = Some(at);
             return;
         }
         let Some(missing) = self.take_missing(now, tunnels).filter(|it| !it.is_empty()) else {
@@ -246,16 +253,21 @@ impl Session {
         }
     }
 
-    /// A path has fallen quiet: the peer is told what was sent, so that it misses what is lost.
+    /// A path has fallen quiet: the peer is told what was sent, so that it misses what is lost. Where the budget has nothing
+    /// left, it is told later.
     pub(super) fn tell_tail<P: Copy>(
         &mut self,
         now: Instant,
         shared: &mut Shared,
         tunnels: &mut Tunnels<P>,
-    ) {
-        let Some(id) = self.connection else { return };
-        let Some((from, loss)) = tunnels.kept_from(id) else { return };
-        let Some((place, wire_id, destination)) = self.quickest_way(now) else { return };
+    ) -> Result<(), PutOff> {
+        let Some(id) = self.connection else { return Ok(()) };
+        let Some((from, loss)) = tunnels.kept_from(id) else { return Ok(()) };
+        if let Err(at) = shared.frames.take(now) {
+            self.put_off_departed(at);
+            return Err(PutOff);
+        }
+        let Some((place, wire_id, destination)) = self.quickest_way(now) else { return Ok(()) };
         let given = self.given(place, &tunnels.sent_up_to(id));
         let clock = shared.clock.stamp(now);
         let write = |_: &mut Self, writer: &mut Writer<'_>, _: &mut _| {
@@ -264,6 +276,7 @@ impl Session {
                 && writer.push_sent_up_to(given.iter().copied()).is_ok()
         };
         self.send(shared, place, wire_id, destination, write, MAX_PAYLOAD_LEN);
+        Ok(())
     }
 }
 

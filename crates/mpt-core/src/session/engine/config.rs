@@ -106,6 +106,10 @@ pub struct Limits {
     /// A session of a peer for which no connection was attached by then is dropped. So is every
     /// session of kind joining.
     pub attach_within: Duration,
+    /// Frames between probes that all sessions send in a second: those by which senders learn what
+    /// their paths carry. Where they want more, they send them less often. Probes, echoes and
+    /// everything else do not count.
+    pub frames_between_probes: u32,
 }
 
 impl Default for Limits {
@@ -114,6 +118,7 @@ impl Default for Limits {
             sessions: 16_384,
             admission: AdmissionLimits::default(),
             attach_within: Duration::from_secs(10),
+            frames_between_probes: 20_000,
         }
     }
 }

@@ -56,6 +56,12 @@ impl Session {
         self.learning.depart_at = Some(now);
     }
 
+    /// The peer is told at this time what has left, even if nothing more leaves until then.
+    pub(super) fn put_off_departed(&mut self, at: Instant) {
+        self.learning.announced = self.learning.announced.min(ANNOUNCEMENTS - 1);
+        self.learning.depart_at = Some(at);
+    }
+
     fn tell_departed<P: Copy>(
         &mut self,
         now: Instant,
@@ -74,7 +80,7 @@ impl Session {
         if self.learning.depart_at.is_some_and(|at| at > now) {
             return;
         }
-        let interval = self.interval();
+        let interval = shared.frames.stretched(self.interval());
         for path in &self.paths {
             if let Some(rtt) = path.liveness.rtt().known() {
                 tunnels.set_path_rtt(path.id, rtt);
@@ -84,6 +90,10 @@ impl Session {
         let (sent, anchors, given) = tunnels.take_departed(id, STAMPS);
         self.learning.depart_at = Some(now + if sent > 0 { interval } else { SLOW });
         if sent == 0 && !announcing {
+            return;
+        }
+        if let Err(at) = shared.frames.take(now) {
+            self.put_off_departed(at);
             return;
         }
         let Some((place, wire_id, destination)) = self.quickest_way(now) else { return };
@@ -138,12 +148,16 @@ impl Session {
             }
             return;
         };
-        let at = now + reports.interval;
+        let at = now + shared.frames.stretched(reports.interval);
         self.learning.reports = Some(Reports { at, ..reports });
         let Some((place, wire_id, destination)) = self.quickest_way(now) else { return };
         let Some(observer) = tunnels.observer(id).filter(|observer| observer.is_fresh()) else {
             return;
         };
+        if let Err(at) = shared.frames.take(now) {
+            self.learning.reports = Some(Reports { at, ..reports });
+            return;
+        }
         let Some(connection) = tunnels.connection(id) else { return };
         let slots: SmallVec<[_; 8]> = connection.slots().collect();
         let received = self.received(place, id, false, tunnels);

@@ -15,6 +15,7 @@
 mod activity;
 mod answering;
 mod asking;
+mod budget;
 mod candidate;
 mod clock;
 mod config;
@@ -182,6 +183,7 @@ impl Sessions {
     pub(crate) fn set_limits(&mut self, limits: Limits) {
         self.limits = Limits { sessions: limits.sessions.min(MAX_SESSIONS), ..limits };
         self.admission.set_limits(limits.admission);
+        self.shared.frames.set(limits.frames_between_probes);
     }
 
     /// Returns when [`Self::handle_timeout`] is to be called at the latest. May be earlier than
@@ -244,7 +246,9 @@ impl Sessions {
     ) {
         let Some(&slot) = self.by_connection.get(&connection) else { return };
         let Some(Some(session)) = self.sessions.get_mut(slot as usize) else { return };
-        session.tell_tail(now, &mut self.shared, tunnels);
+        if session.tell_tail(now, &mut self.shared, tunnels).is_err() {
+            self.arm(slot);
+        }
     }
 
     /// Says goodbye to everybody: the daemon ends. What comes out then is to be sent before.

@@ -7,13 +7,14 @@ use mpt_wire::control::frame::MAX_PROBE_PAYLOAD_LEN;
 use mpt_wire::control::{PathEntry, Suites};
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use super::budget::FrameBudget;
 use super::clock::Clock;
 use super::data_keys::Agreed;
 use super::keys::Epoch;
 use super::outbox::Outbox;
 use super::shares::Shares;
 use super::survey::SurveyBudget;
-use super::{CloseReason, Event, PathEvent, SessionCounters, SessionId};
+use super::{CloseReason, Event, Limits, PathEvent, SessionCounters, SessionId};
 use crate::ConnectionId;
 use crate::session::{Fingerprint, Pending, PrivateKey, PublicKey, Random};
 
@@ -36,6 +37,7 @@ pub(super) struct Shared {
     /// Requests that wait for the owner.
     pub(super) shares: Shares,
     pub(super) surveys: SurveyBudget,
+    pub(super) frames: FrameBudget,
     pub(super) counters: SessionCounters,
     /// Place of the session by local index: of its keys, or of a handshake it has begun.
     pub(super) indices: FxHashMap<u32, u32>,
@@ -71,6 +73,7 @@ impl Shared {
             events: VecDeque::new(),
             shares: Shares::default(),
             surveys: SurveyBudget::default(),
+            frames: FrameBudget::new(Limits::default().frames_between_probes),
             counters: SessionCounters::default(),
             indices: FxHashMap::default(),
             answers: FxHashMap::default(),
