@@ -44,8 +44,10 @@ const STAYS: i64 = 500_000;
 const BEGINNING: u32 = 20_000;
 /// A path that fell quiet for so long, in microseconds, is told of.
 const QUIET: i64 = 5_000;
-/// Round-trip times of the quickest path that two tries take.
-const TWO_TRIES: f64 = 2.0;
+/// Tries that are in time where there is one path, each of which takes a round-trip time.
+const TRIES_ALONE: u32 = 2;
+/// The same where there are more: a repair over a path that loses packets leaves over another one as well.
+const TRIES_TOGETHER: u32 = 1;
 /// The allowance that is added to each of those round-trip times.
 const HELD_MORE: Duration = Duration::from_millis(2);
 /// With shorter round-trip times on all paths TCP makes up for a loss quickly by itself, and a hold would be many
@@ -80,19 +82,20 @@ struct Way {
     next: i64,
 }
 
-/// How long the receiver holds packets for a repair, by the round-trip time of the quickest path.
-pub(crate) fn held(rtt: Duration) -> Duration {
+/// Returns how long the receiver holds packets for a repair, by the round-trip time of the quickest of so many paths.
+pub(crate) fn held(rtt: Duration, paths: usize) -> Duration {
     let round = rtt + HELD_MORE;
     let queues = round.mul_f64(SLACK_SHORT).min(SLACK_MOST).max(round.mul_f64(SLACK_LONG));
-    round.mul_f64(TWO_TRIES) + queues
+    let tries = if paths > 1 { TRIES_TOGETHER } else { TRIES_ALONE };
+    round * tries + queues
 }
 
-/// The same in microseconds; none without a path.
-fn held_micros(rtt: f64) -> f64 {
+/// Returns the same in microseconds, 0 without a path.
+fn held_micros(rtt: f64, paths: usize) -> f64 {
     if !rtt.is_finite() {
         return 0.0;
     }
-    held(Duration::from_secs_f64(rtt / 1e6)).as_secs_f64() * 1e6
+    held(Duration::from_secs_f64(rtt / 1e6), paths).as_secs_f64() * 1e6
 }
 
 impl Adaptive {
@@ -146,7 +149,7 @@ impl Adaptive {
             return 0.0;
         }
         let rtt = self.in_use().map(|path| path.model.rtt()).fold(f64::INFINITY, f64::min);
-        held_micros(rtt)
+        held_micros(rtt, self.order.len())
     }
 
     /// True while what leaves is kept: losses were seen lately, or are not known yet.
@@ -287,8 +290,8 @@ impl Adaptive {
                 self.repairs.blocked_until = next.unwrap_or(now + SLACK).max(now + 1);
                 return None;
             };
-            let again = lost.tries >= 1;
-            let others = ways.iter().filter(|way| again && way.slot != best && credit(way)).take(1);
+            let twice = lost.tries >= 1 || self.may_lose_a_repair(best);
+            let others = ways.iter().filter(|way| twice && way.slot != best && credit(way)).take(1);
             let chosen: SmallVec<[u16; 4]> =
                 std::iter::once(best).chain(others.map(|way| way.slot)).collect();
             self.repairs.pending.pop_front();
@@ -323,6 +326,13 @@ impl Adaptive {
         None
     }
 
+    /// Returns true unless a path is known to lose next to nothing. There is time for one try, so that a repair over any
+    /// other path leaves over a second one, too.
+    fn may_lose_a_repair(&self, slot: u16) -> bool {
+        let path = self.paths.get(usize::from(slot)).and_then(Option::as_ref);
+        path.is_none_or(|path| path.kind != Kind::Clean || path.loss() > LITTLE)
+    }
+
     /// The paths that may take repairs.
     fn ways_in_use(&self) -> impl Iterator<Item = (u16, &super::path::Sender)> {
         self.order.iter().filter_map(|&slot| {
@@ -336,7 +346,7 @@ impl Adaptive {
         let hold = self.ways_in_use().map(|(_, path)| path.delay).fold(0.0, f64::max);
         let rtt =
             self.ways_in_use().map(|(_, path)| path.model.rtt()).fold(f64::INFINITY, f64::min);
-        left as f64 + hold + held_micros(rtt)
+        left as f64 + hold + held_micros(rtt, self.order.len())
     }
 
     /// The paths that may take a repair of what left at `left`, the best first.

@@ -152,6 +152,35 @@ impl Scene {
             bytes: sum.bytes + path.repairs.bytes,
         })
     }
+
+    /// The peer misses a number although it was sent again. Returns over how many paths each try left.
+    fn miss_again_and_again(&mut self) -> Vec<usize> {
+        // Several, so that there is budget for more than one try of one of them.
+        let lost: Vec<u32> = (0..24).map(|_| self.send()).collect();
+        let mut missing: Vec<_> = lost.iter().map(|&n| (n, 1)).collect();
+        let mut copies = Vec::new();
+        for _ in 0..40 {
+            for _ in 0..4 {
+                self.send();
+                self.now += Duration::from_millis(1);
+            }
+            let highest = [0, 1].map(|slot| {
+                let of_slot = self.sent.iter().rev().find(|(_, sent)| sent.1 == slot);
+                (slot, *of_slot.expect("both carry data").0)
+            });
+            // Both paths have credit again.
+            self.now += Duration::from_millis(20);
+            for (number, slots) in self.miss(&highest, &missing) {
+                assert!(lost.contains(&number));
+                if number == lost[0] {
+                    copies.push(slots.len());
+                }
+            }
+            missing = vec![(lost[0], 1)];
+        }
+        assert!(self.sent[&lost[0]].0 <= 7);
+        copies
+    }
 }
 
 fn member(slot: usize, up: bool) -> Member {
@@ -182,30 +211,14 @@ fn a_gap_on_a_path_that_keeps_order_is_filled_once() {
 fn a_repair_that_is_lost_is_repeated_over_two_paths() {
     let mut scene = Scene::new(2, 0);
     scene.warm_up();
-    // Several, so that there is budget for more than one try of one of them.
-    let lost: Vec<u32> = (0..24).map(|_| scene.send()).collect();
-    let (mut copies, mut missing) = (Vec::new(), lost.iter().map(|&n| (n, 1)).collect::<Vec<_>>());
-    for _ in 0..40 {
-        for _ in 0..4 {
-            scene.send();
-            scene.now += Duration::from_millis(1);
-        }
-        let highest = [0, 1].map(|slot| {
-            let of_slot = scene.sent.iter().rev().find(|(_, sent)| sent.1 == slot);
-            (slot, *of_slot.expect("both carry data").0)
-        });
-        // Both paths have credit again.
-        scene.now += Duration::from_millis(20);
-        for (number, slots) in scene.miss(&highest, &missing) {
-            assert!(lost.contains(&number));
-            if number == lost[0] {
-                copies.push(slots.len());
-            }
-        }
-        missing = vec![(lost[0], 1)];
-    }
-    assert_eq!(copies[..2], [1, 2], "{copies:?}");
-    assert!(scene.sent[&lost[0]].0 <= 6);
+    let copies = scene.miss_again_and_again();
+    assert_eq!(copies[..2], [2, 2], "neither path is known to lose nothing: {copies:?}");
+
+    let mut scene = Scene::new(2, 0);
+    (0..2).for_each(|slot| scene.adaptive.set_surveyed(scene.now, slot, 400, 0));
+    scene.warm_up();
+    let copies = scene.miss_again_and_again();
+    assert_eq!(copies[..2], [1, 2], "the best path loses nothing: {copies:?}");
 }
 
 /// Lets probes say that the delay of the only path jitters by some 15 ms.
@@ -443,7 +456,7 @@ proptest! {
             scene.miss(&highest, &missing);
             let RepairCounters { lost, bytes, .. } = scene.counters();
             let budget = ALLOWANCE
-                + 1.3 * (lost * u64::from(BYTES + OVERHEAD)) as f64
+                + 2.6 * (lost * u64::from(BYTES + OVERHEAD)) as f64
                 + 0.002 * (scene.sent_bytes + scene.resent_bytes) as f64;
             prop_assert_eq!(bytes, scene.resent_bytes);
             prop_assert!(bytes as f64 <= budget + 1.0, "{} of {}", bytes, budget);

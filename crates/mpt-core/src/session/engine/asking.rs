@@ -16,6 +16,7 @@ use super::session::Session;
 use super::shared::Shared;
 use crate::adaptive::{Lack, held};
 use crate::feedback::{MOST_RANGES, Ranges};
+use crate::liveness::State;
 use crate::reorder::Losses;
 use crate::{ConnectionId, Tunnels};
 
@@ -53,7 +54,9 @@ impl Session {
             1 => Losses::Possible,
             _ => Losses::Known,
         };
-        tunnels.set_repair_time(id, self.quickest_rtt().map(held), losses);
+        let paths = self.paths.iter().filter(|path| path.liveness.state() == State::Up).count();
+        let time = self.quickest_rtt().map(|rtt| held(rtt, paths));
+        tunnels.set_repair_time(id, time, losses);
         let until = now + KEPT_FOR;
         match &mut self.learning.asking {
             Some(asking) => asking.until = until,
