@@ -9,7 +9,7 @@ impl Session {
     /// Looks by the connection's counters whether there is traffic. Returns true if packets were
     /// carried since the last look.
     pub(super) fn observe_traffic<P: Copy>(&mut self, now: Instant, tunnels: &Tunnels<P>) -> bool {
-        let connection = self.connection.and_then(|id| tunnels.connection(id));
+        let connection = self.link.connection().and_then(|id| tunnels.connection(id));
         connection.is_some_and(|connection| self.traffic.observe(now, packets(connection)))
     }
 
@@ -44,7 +44,7 @@ impl Session {
             path.liveness.set_active(now, active);
             path.discovery.set_active(now, active);
         }
-        if let Some(connection) = self.connection.filter(|_| !active) {
+        if let Some(connection) = self.link.connection().filter(|_| !active) {
             tunnels.set_quiet(connection);
         }
     }

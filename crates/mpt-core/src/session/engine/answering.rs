@@ -108,7 +108,7 @@ impl Session {
             let limit = MAX_PAYLOAD_LEN;
             return self.send(shared, place, wire_id, destination, write, limit);
         }
-        let Some(anchor) = self.anchor.filter(|_| self.connection.is_none()) else { return false };
+        let Some(anchor) = self.link.anchor() else { return false };
         let mut arrival = Arrival {
             place,
             wire_id: anchor.path_id,
@@ -119,9 +119,7 @@ impl Session {
             room: anchor.credit(),
         };
         let sent = self.reply(shared, &mut arrival, write, MAX_PAYLOAD_LEN);
-        if let Some(own) = &mut self.anchor {
-            own.set_credit(anchor.source, arrival.room);
-        }
+        self.link.set_credit(anchor.source, arrival.room);
         sent
     }
 

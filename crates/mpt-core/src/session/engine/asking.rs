@@ -47,7 +47,7 @@ impl Session {
         loss: u16,
         tunnels: &mut Tunnels<P>,
     ) {
-        let Some(id) = self.connection else { return };
+        let Some(id) = self.link.connection() else { return };
         tunnels.set_kept(now, id, Some(from));
         let losses = match loss {
             0 => Losses::None,
@@ -69,7 +69,7 @@ impl Session {
 
     /// The peer says what it has sent, and that it keeps nothing of it.
     pub(super) fn handle_none_kept<P: Copy>(&mut self, tunnels: &mut Tunnels<P>) {
-        if let Some(id) = self.connection {
+        if let Some(id) = self.link.connection() {
             tunnels.set_repair_time(id, None, Losses::None);
         }
     }
@@ -81,7 +81,7 @@ impl Session {
         entries: impl Iterator<Item = SentEntry>,
         tunnels: &mut Tunnels<P>,
     ) {
-        let Some(id) = self.connection else { return };
+        let Some(id) = self.link.connection() else { return };
         for entry in entries {
             tunnels.told(now, id, entry.last);
         }
@@ -101,7 +101,7 @@ impl Session {
         now: Instant,
         tunnels: &mut Tunnels<P>,
     ) -> Option<Ranges> {
-        let id = self.connection?;
+        let id = self.link.connection()?;
         let asking = self.learning.asking.as_mut()?;
         if now >= asking.until {
             self.learning.asking = None;
@@ -122,7 +122,9 @@ impl Session {
         shared: &mut Shared,
         tunnels: &mut Tunnels<P>,
     ) {
-        let (Some(id), Some(asking)) = (self.connection, &mut self.learning.asking) else { return };
+        let (Some(id), Some(asking)) = (self.link.connection(), &mut self.learning.asking) else {
+            return;
+        };
         if asking.at.is_none_or(|at| at > now) {
             return;
         }
@@ -203,11 +205,11 @@ impl Session {
         shared: &mut Shared,
         tunnels: &mut Tunnels<P>,
     ) {
-        let Some(id) = self.connection else { return };
+        let Some(id) = self.link.connection() else { return };
         let highest: SmallVec<[(u16, u32); 8]> = received
             .iter()
             .filter_map(|entry| {
-                let path = self.paths.get(self.path_at(ours, entry.path_id)?)?;
+                let path = self.paths.get(self.paths.named(ours, entry.path_id)?)?;
                 Some((tunnels.path(path.id)?.slot, entry.highest))
             })
             .collect();
@@ -250,7 +252,7 @@ impl Session {
         refused: &Entries<'_, MissingEntry>,
         tunnels: &mut Tunnels<P>,
     ) {
-        if let Some(id) = self.connection {
+        if let Some(id) = self.link.connection() {
             let ranges = refused.iter().take(MOST_RANGES);
             tunnels.refuse(now, id, ranges.map(|entry| (entry.first, entry.count)));
         }
@@ -264,7 +266,7 @@ impl Session {
         shared: &mut Shared,
         tunnels: &mut Tunnels<P>,
     ) -> Result<(), PutOff> {
-        let Some(id) = self.connection else { return Ok(()) };
+        let Some(id) = self.link.connection() else { return Ok(()) };
         let Some((from, loss)) = tunnels.kept_from(id) else { return Ok(()) };
         if let Err(at) = shared.frames.take(now) {
             self.put_off_departed(at);

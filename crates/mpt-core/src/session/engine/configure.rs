@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use mpt_wire::control::Kind;
 
-use super::candidate::Anchor;
+use super::anchor::Anchor;
 use super::origin::Origin;
 use super::path::SessionPath;
 use super::session::{Identity, Session, WITHOUT_PATH};
@@ -83,7 +83,7 @@ impl Sessions {
         let from = data.next_sequence();
         let epoch = self.shared.random.u32();
         let Some(Some(session)) = self.sessions.get_mut(slot as usize) else { return };
-        if let Some(before) = session.connection.replace(connection)
+        if let Some(before) = session.link.attach(connection)
             && before != connection
         {
             self.by_connection.remove(&before);
@@ -93,7 +93,7 @@ impl Sessions {
             session.announcer = Announcer::new(epoch, from);
         }
         self.by_connection.insert(connection, slot);
-        (session.anchor, session.anchor_candidate, session.last_usable) = (None, None, now);
+        session.last_usable = now;
         session.attach_paths(now, paths, tunnels);
         session.follow_connection(tunnels);
         session.settle(now, &mut self.shared, tunnels);
@@ -109,7 +109,7 @@ impl Sessions {
         session.last_usable = now;
         session.announcer = Announcer::new(0, 0);
         session.policy.first = 0;
-        if let Some(connection) = session.connection.take() {
+        if let Some(connection) = session.link.detach() {
             self.by_connection.remove(&connection);
         }
         self.timers.set_no_later(slot, now);
@@ -135,11 +135,10 @@ impl Session {
         self.psk = config.psk;
         self.origin.configure(config.initiate, config.create);
         self.largest_wish = config.largest_wish;
-        if self.connection.is_none() {
+        if self.link.connection().is_none() {
             self.key = config.key;
-            self.anchor = config
-                .remote
-                .map(|(socket, remote)| Anchor::proved(Source { socket, remote }, WITHOUT_PATH));
+            let proved = |(socket, remote)| Anchor::proved(Source { socket, remote }, WITHOUT_PATH);
+            self.link.set_anchor(config.remote.map(proved));
         }
         self.timing = config.timing;
         for path in &mut self.paths {
@@ -150,7 +149,7 @@ impl Session {
 
     /// What others have changed of the connection.
     pub(super) fn follow_connection<P: Copy>(&mut self, tunnels: &Tunnels<P>) {
-        if let Some(connection) = self.connection.and_then(|id| tunnels.connection(id)) {
+        if let Some(connection) = self.link.connection().and_then(|id| tunnels.connection(id)) {
             self.key = connection.config().key;
         }
     }
@@ -162,7 +161,7 @@ impl Session {
         paths: &[(SessionPathId, PathId)],
         tunnels: &mut Tunnels<P>,
     ) {
-        let mut before = std::mem::take(&mut self.paths);
+        let mut before = self.paths.take();
         for &(given, id) in paths.iter().take(MAX_PATHS) {
             let Some(data) = tunnels.path(id) else { continue };
             let own = given != 0 && self.origin.initiates();
@@ -175,8 +174,8 @@ impl Session {
                     path
                 }
                 None => {
-                    let own_id = if own { given } else { self.new_path_id() };
-                    self.reserve_path_id(own_id);
+                    let own_id = if own { given } else { self.paths.new_id() };
+                    self.paths.reserve_id(own_id);
                     let mut path = SessionPath::new(now, id, data, own_id, self.timing);
                     path.liveness.set_active(now, self.traffic.is_active());
                     path.discovery.set_active(now, self.traffic.is_active());
@@ -189,7 +188,7 @@ impl Session {
             }
             self.paths.push(path);
         }
-        if let Some(connection) = self.connection {
+        if let Some(connection) = self.link.connection() {
             for i in 0..self.paths.len() {
                 self.follow_table(now, i, connection, tunnels);
             }

@@ -49,7 +49,7 @@ impl Session {
         symbol: &Symbol<'_>,
         tunnels: &mut Tunnels<P>,
     ) {
-        if let Some(id) = self.connection {
+        if let Some(id) = self.link.connection() {
             tunnels.handle_symbol(now, id, symbol);
         }
     }

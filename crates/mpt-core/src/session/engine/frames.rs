@@ -81,7 +81,7 @@ impl Sessions {
         let id = self.id(slot);
         self.clear_keys(slot);
         let Some(Some(session)) = self.sessions.get_mut(slot as usize) else { return };
-        let connection = session.connection;
+        let connection = session.link.connection();
         for path in session.paths.iter_mut().filter(|path| !path.is_suspended()) {
             path.liveness.restart(now);
         }

@@ -16,7 +16,7 @@ impl Session {
     /// Returns what we say of ourselves in a response.
     pub(super) fn welcome(&self, sealing: Option<Sealing>) -> Welcome {
         let capabilities = Capabilities::from_slice(Capability::ANNOUNCED).unwrap_or_default();
-        Welcome { attached: self.connection.is_some(), capabilities, sealing }
+        Welcome { attached: self.link.connection().is_some(), capabilities, sealing }
     }
 }
 

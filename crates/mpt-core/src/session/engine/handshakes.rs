@@ -11,7 +11,6 @@ use super::session::{Session, WITHOUT_PATH};
 use super::shared::Shared;
 use super::{Destination, Event};
 use crate::Tunnels;
-use crate::liveness::State;
 use crate::seal::keys::Agreement;
 use crate::session::{HandshakeError, Initiation, PrivateKey};
 
@@ -136,7 +135,7 @@ impl Session {
     /// Sends the initiation on one path or on all.
     fn send_initiation(&mut self, now: Instant, shared: &mut Shared, only: Option<u16>) {
         let Some(attempt) = &self.handshake.attempt else { return };
-        let anchor = self.anchor.filter(|anchor| anchor.proved && self.paths.is_empty());
+        let anchor = self.link.proved_anchor();
         let anchor = anchor.map(|anchor| (WITHOUT_PATH, anchor.destination()));
         let paths = self.paths.iter().filter(|path| !path.down && path.remote.is_some());
         let ways = paths.map(|path| (path.own_id, Destination::Path(path.id))).chain(anchor);
@@ -242,7 +241,7 @@ impl Session {
         if self.handshake.established.is_none() || forgotten {
             self.establish(now, welcome.attached, true, shared);
         }
-        if let Some(connection) = self.connection.and_then(|id| tunnels.connection(id)) {
+        if let Some(connection) = self.link.connection().and_then(|id| tunnels.connection(id)) {
             self.announcer.renew(connection.next_sequence());
         }
         if let Some(place) = self.keys.unconfirmed() {
@@ -295,10 +294,10 @@ impl Session {
         if responder {
             self.revive(now);
             if self.handshake.established.is_none() {
-                self.establish(now, self.connection.is_some(), false, shared);
+                self.establish(now, self.link.connection().is_some(), false, shared);
             }
             // The peer may have forgotten what we told it.
-            if let Some(connection) = self.connection.and_then(|id| tunnels.connection(id)) {
+            if let Some(connection) = self.link.connection().and_then(|id| tunnels.connection(id)) {
                 self.announcer.renew(connection.next_sequence());
             }
         }
@@ -307,7 +306,7 @@ impl Session {
 
     /// There are keys again: paths that did not work may do so now.
     fn revive(&mut self, now: Instant) {
-        if self.paths.iter().any(|path| path.liveness.state() == State::Up) {
+        if self.paths.any_up() {
             return;
         }
         for path in self.paths.iter_mut().filter(|path| !path.is_suspended()) {

@@ -6,7 +6,6 @@ use super::path::SessionPath;
 use super::session::Session;
 use super::shared::Shared;
 use crate::Tunnels;
-use crate::session::OneWay;
 use crate::tunnel::learning::PathDelay;
 
 impl Session {
@@ -18,9 +17,7 @@ impl Session {
         (id, sent): (u32, u32),
         shared: &mut Shared,
     ) {
-        if self.peer_clock.replace(id) != Some(id) {
-            self.paths.iter_mut().for_each(|path| path.one_way = OneWay::new());
-        }
+        self.paths.set_clock(id);
         if let Some(path) = self.paths.get_mut(i) {
             path.one_way.record(now, sent, shared.clock.micros(now));
         }
@@ -41,7 +38,7 @@ impl Session {
             tunnels.set_path_lead(path.id, lead.unwrap_or_default());
             tunnels.set_path_jitter(path.id, path.one_way.spread());
         }
-        if let Some(id) = self.connection {
+        if let Some(id) = self.link.connection() {
             tunnels.set_path_delays(now, id, self.paths.iter().filter_map(probed));
         }
     }

@@ -68,7 +68,7 @@ impl Session {
         shared: &mut Shared,
         tunnels: &mut Tunnels<P>,
     ) {
-        let Some(id) = self.connection.filter(|&id| tunnels.is_adaptive(id)) else {
+        let Some(id) = self.link.connection().filter(|&id| tunnels.is_adaptive(id)) else {
             self.learning.depart_at = None;
             return;
         };
@@ -141,9 +141,9 @@ impl Session {
         let Some(reports) = self.learning.reports.filter(|reports| reports.at <= now) else {
             return;
         };
-        let Some(id) = self.connection.filter(|_| now < reports.until) else {
+        let Some(id) = self.link.connection().filter(|_| now < reports.until) else {
             self.learning.reports = None;
-            if let Some(id) = self.connection {
+            if let Some(id) = self.link.connection() {
                 tunnels.observe(id, false);
             }
             return;
@@ -191,7 +191,7 @@ impl Session {
         shared: &mut Shared,
         tunnels: &mut Tunnels<P>,
     ) {
-        let Some(id) = self.connection else { return };
+        let Some(id) = self.link.connection() else { return };
         let (shortest, longest) = INTERVALS;
         let interval = Duration::from_millis(interval.into()).clamp(shortest, longest);
         let until = now + WANTED_FOR;
@@ -214,10 +214,10 @@ impl Session {
         entries: impl Iterator<Item = SentEntry>,
         tunnels: &mut Tunnels<P>,
     ) {
-        let Some(id) = self.connection else { return };
+        let Some(id) = self.link.connection() else { return };
         let told: SmallVec<[(PathId, u32); 8]> = entries
             .filter_map(|entry| {
-                Some((self.paths.get(self.path_at(ours, entry.path_id)?)?.id, entry.last))
+                Some((self.paths.get(self.paths.named(ours, entry.path_id)?)?.id, entry.last))
             })
             .collect();
         tunnels.set_used_paths(id, &told);
@@ -233,10 +233,10 @@ impl Session {
         received: impl Iterator<Item = ReceivedEntry>,
         tunnels: &mut Tunnels<P>,
     ) {
-        let Some(id) = self.connection else { return };
+        let Some(id) = self.link.connection() else { return };
         let received: SmallVec<[Received; 8]> = received
             .filter_map(|entry| {
-                let path = self.paths.get(self.path_at(ours, entry.path_id)?)?;
+                let path = self.paths.get(self.paths.named(ours, entry.path_id)?)?;
                 let slot = usize::from(tunnels.path(path.id)?.slot);
                 let ReceivedEntry {
                     packets, bytes, highest, marked, settled, settled_packets, ..
@@ -247,7 +247,7 @@ impl Session {
             .collect();
         let arrived: SmallVec<[Arrived; 32]> = arrived
             .filter_map(|ArrivedEntry { path_id, number, time }| {
-                let path = self.paths.get(self.path_at(ours, path_id)?)?;
+                let path = self.paths.get(self.paths.named(ours, path_id)?)?;
                 Some(Arrived { slot: tunnels.path(path.id)?.slot, number, time })
             })
             .collect();

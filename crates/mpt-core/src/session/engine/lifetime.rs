@@ -45,7 +45,7 @@ impl Session {
     /// Returns when a session that the peer opened has been without use for too long.
     pub(super) fn deadline(&self, limits: &Limits) -> Option<Instant> {
         let expires_after = self.origin.expires_after().filter(|_| self.kind != Kind::Steering)?;
-        if self.connection.is_some() {
+        if self.link.connection().is_some() {
             return self.last_usable.checked_add(expires_after);
         }
         self.without_connection().map(|since| since + limits.attach_within)
@@ -53,7 +53,7 @@ impl Session {
 
     /// Returns the time since which a session that has no connection could have one.
     fn without_connection(&self) -> Option<Instant> {
-        let since = self.handshake.established.filter(|_| self.connection.is_none())?;
+        let since = self.handshake.established.filter(|_| self.link.connection().is_none())?;
         Some(since.max(self.last_usable))
     }
 }

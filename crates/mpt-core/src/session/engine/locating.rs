@@ -20,8 +20,8 @@ impl Session {
         source: Source,
         tunnels: &mut Tunnels<P>,
     ) -> Option<usize> {
-        let known = self.path_at(ours, wire_id);
-        let connection = self.connection?;
+        let known = self.paths.named(ours, wire_id);
+        let connection = self.link.connection()?;
         if ours || wire_id == 0 {
             return known;
         }

@@ -13,6 +13,7 @@
 //! - Every session has one timer, so a thousand of them cost no more than what they do.
 
 mod activity;
+mod anchor;
 mod answering;
 mod asking;
 mod budget;
@@ -35,6 +36,7 @@ mod keys;
 mod leads;
 mod learning;
 mod lifetime;
+mod link;
 mod locating;
 mod origin;
 mod outbox;
@@ -46,6 +48,7 @@ mod path;
     reason = "a loop counts through the session's paths; a GRE header has less than 2^16 bytes"
 )]
 mod path_mtu;
+mod paths;
 mod peer_table;
 mod peers;
 mod receive;
@@ -73,6 +76,7 @@ mod test;
 #[expect(clippy::indexing_slicing, reason = "a loop counts through the session's paths")]
 mod timeout;
 mod traffic;
+mod turns;
 mod view;
 
 use std::time::Instant;

@@ -80,7 +80,7 @@ impl Sessions {
         let Some(Some(session)) = self.sessions.get_mut(slot as usize) else { return };
         session.send_goodbye(now, &mut self.shared, goodbye);
         if session.handshake.established.is_some() {
-            let (session, connection) = (session.id, session.connection);
+            let (session, connection) = (session.id, session.link.connection());
             self.shared.events.push_back(Event::Closed { session, connection, reason });
         }
         self.remove(slot);

@@ -7,8 +7,10 @@ use mpt_wire::control::{
 };
 
 use super::Destination;
-use super::candidate::{Anchor, Candidate};
+use super::anchor::Anchor;
+use super::candidate::Candidate;
 use super::keys::Place;
+use super::link::Link;
 use super::locating::is_learnt;
 use super::path::SessionPath;
 use super::send::Arrival;
@@ -127,11 +129,10 @@ impl Session {
                     arrival.room = usize::MAX;
                 }
             }
-            None if self.connection.is_some() => shared.counters.unknown_path += 1,
-            None => {
-                let heard = (opened.path, opened.fresh, len);
-                arrival.room = Anchor::hear(&mut self.anchor, source, heard);
-            }
+            None => match self.link.hear(source, (opened.path, opened.fresh, len)) {
+                Some(room) => arrival.room = room,
+                None => shared.counters.unknown_path += 1,
+            },
         }
         let mut wanted = Wanted::default();
         for message in messages(opened.payload).flatten() {
@@ -166,13 +167,12 @@ impl Session {
             {
                 challenge = path.challenge(now, source, || shared.random.u64());
             }
-        } else if self.connection.is_none() {
+        } else if let Link::Apart { anchor, candidate } = &mut self.link {
             if wanted.anchored {
-                self.anchor = Some(Anchor::proved(source, opened.path));
-                self.anchor_candidate = None;
+                *anchor = Some(Anchor::proved(source, opened.path));
+                *candidate = None;
                 arrival.room = usize::MAX;
             } else if opened.fresh && arrival.room != usize::MAX {
-                let candidate = &mut self.anchor_candidate;
                 challenge = Candidate::challenge(candidate, now, source, || shared.random.u64());
             }
         }
@@ -230,9 +230,7 @@ impl Session {
                 }
             }
         }
-        if let Some(anchor) = &mut self.anchor {
-            anchor.set_credit(source, arrival.room);
-        }
+        self.link.set_credit(source, arrival.room);
         if wanted.moved || wanted.anchored {
             self.send_withheld(now, shared);
         }
@@ -256,12 +254,12 @@ impl Session {
         match message {
             Message::Pad { .. } => {}
             // To answer for a path that does not exist here would keep it up at the other end.
-            Message::Probe { .. } if arrival.path.is_none() && self.connection.is_some() => {}
+            Message::Probe { .. } if arrival.path.is_none() && self.link.connection().is_some() => {
+            }
             Message::Probe { token } => wanted.echo = Some(token),
             Message::Echo { token } => {
                 let Some(i) = arrival.path else {
-                    let met = |it: Candidate| it.is_met(now, source, token);
-                    wanted.anchored |= self.anchor_candidate.is_some_and(met);
+                    wanted.anchored |= self.link.is_met(now, source, token);
                     return;
                 };
                 let Some(path) = self.paths.get_mut(i) else { return };
@@ -280,7 +278,7 @@ impl Session {
             }
             Message::Report(entries) => {
                 for entry in entries.iter() {
-                    let place = self.path_at(ours, entry.path_id);
+                    let place = self.paths.named(ours, entry.path_id);
                     if let Some(path) = place.and_then(|i| self.paths.get_mut(i)) {
                         path.liveness.handle_report(now, entry.frames);
                         path.peer_traffic = (entry.sent, entry.received);
@@ -292,7 +290,7 @@ impl Session {
             }
             Message::Paths { generation, epoch, from, entries } => {
                 let ordinal = self.keys.at_mut(arrival.place).map(|keys| keys.ordinal);
-                if let Some(ordinal) = ordinal.filter(|_| self.connection.is_some()) {
+                if let Some(ordinal) = ordinal.filter(|_| self.link.connection().is_some()) {
                     let head = (generation, epoch, from);
                     self.handle_table(now, (ours, ordinal), head, entries.iter(), tunnels, sink);
                     wanted.acknowledge = self.heard.generation();

@@ -74,7 +74,7 @@ impl Session {
         shared: &mut Shared,
         tunnels: &mut Tunnels<P>,
     ) {
-        let Some(id) = self.connection else { return };
+        let Some(id) = self.link.connection() else { return };
         let keys = &mut self.keys;
         let confirmed = [&mut keys.current, &mut keys.previous].into_iter().flatten();
         let own = keys.candidates.iter_mut().filter(|epoch| epoch.is_initiator());

@@ -141,7 +141,7 @@ impl Session {
     /// The table of paths, unless the peer has it. What does not fit is sent by itself.
     fn write_table(&self, writer: &mut Writer<'_>) {
         let announcer = &self.announcer;
-        if self.connection.is_some() && !announcer.is_acknowledged() {
+        if self.link.connection().is_some() && !announcer.is_acknowledged() {
             let (generation, epoch) = (announcer.generation(), announcer.epoch());
             let entries = announcer.entries().iter().copied();
             let _ = writer.push_paths(generation, epoch, announcer.from(), entries);
@@ -256,10 +256,11 @@ impl Session {
 
     /// A way that is likely to work and leads to an address that is proved, another one each time.
     pub(super) fn any_way(&mut self, place: Place) -> Option<(SessionPathId, Destination)> {
-        if let Some(i) = self.any_path(place) {
+        let keys = self.keys.at_mut(place);
+        if let Some(i) = keys.and_then(|keys| self.paths.any(keys)) {
             return self.way(place, i);
         }
-        let anchor = self.anchor.filter(|it| it.proved && self.connection.is_none())?;
+        let anchor = self.link.proved_anchor()?;
         Some((anchor.path_id, anchor.destination()))
     }
 
@@ -299,10 +300,8 @@ impl Session {
                 path.liveness.attach_probe(now, token);
             }
         }
-        let anchor = self.anchor.filter(|anchor| anchor.proved);
-        if let Some(destination) = anchor.map(|anchor| anchor.destination())
-            && self.paths.is_empty()
-        {
+        if let Some(anchor) = self.link.proved_anchor() {
+            let destination = anchor.destination();
             let token = shared.random.u64();
             // As long as that of a path: the peer has to challenge this address in its answer.
             let write = |_: &mut Self, writer: &mut Writer<'_>, _: &mut _| {
@@ -331,11 +330,8 @@ impl Session {
         add(self, own);
         let others = (self.paths.len() - 1).min(REPORTED - 1);
         for _ in 0..others {
-            self.report_cursor = (self.report_cursor + 1) % self.paths.len();
-            if self.report_cursor == own {
-                self.report_cursor = (self.report_cursor + 1) % self.paths.len();
-            }
-            add(self, self.report_cursor);
+            let other = self.paths.next_reported(own);
+            add(self, other);
         }
         entries
     }

@@ -33,7 +33,7 @@ impl Sessions {
     #[must_use]
     pub fn path(&self, id: SessionId, path: PathId) -> Option<PathView> {
         let session = self.show(id)?;
-        session.path_of(path).map(|path| session.path_view(path))
+        session.paths.of(path).map(|path| session.path_view(path))
     }
 
     fn show(&self, id: SessionId) -> Option<&Session> {
@@ -55,11 +55,11 @@ impl Session {
             initiator: current.is_some_and(|keys| keys.is_initiator()),
             seal: self.seal_state(),
             handshakes: self.handshake.completed,
-            connection: self.connection,
+            connection: self.link.connection(),
             open: self.origin.is_open(),
             announced: self.announcer.is_known(),
             active: self.traffic.is_active(),
-            remote: self.anchor.map(|anchor| anchor.remote()),
+            remote: self.link.anchor().map(|anchor| anchor.remote()),
             paths: self.paths.iter().map(|path| self.path_view(path)).collect(),
         }
     }

@@ -75,7 +75,7 @@ impl Sessions {
         };
         session.fail_requests(&mut self.shared);
         self.shared.shares.forget(session.peer, session.id);
-        if let Some(connection) = session.connection {
+        if let Some(connection) = session.link.connection() {
             self.by_connection.remove(&connection);
         }
         self.unlist(session.peer, slot);

@@ -79,7 +79,7 @@ impl Sessions {
         let slot = self.slot(id).ok_or(TestRefused::NoSession)?;
         let busy = self.is_testing();
         let session = self.at(slot).ok_or(TestRefused::NoSession)?;
-        let path = session.path_of(config.path).ok_or(TestRefused::NoPath)?;
+        let path = session.paths.of(config.path).ok_or(TestRefused::NoPath)?;
         let remote = path.remote.filter(|_| {
             path.liveness.state() == State::Up && !path.is_suspended() && !session.keys.is_empty()
         });

@@ -32,7 +32,7 @@ impl Session {
         shared: &mut Shared,
         tunnels: &mut Tunnels<P>,
     ) {
-        let wanted = self.connection.is_some_and(|id| tunnels.is_repairing(id));
+        let wanted = self.link.connection().is_some_and(|id| tunnels.is_repairing(id));
         for i in 0..self.paths.len() {
             match &self.paths[i].survey {
                 Survey::Wanted(from) if wanted && *from <= now => {

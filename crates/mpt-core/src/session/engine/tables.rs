@@ -10,7 +10,6 @@ use super::origin::Expiry;
 use super::peer_table::PeerTable;
 use super::session::Session;
 use super::shared::Shared;
-use crate::liveness::State;
 use crate::session::announce::Verdict;
 use crate::{ConnectionId, DeviceSink, Tunnels};
 
@@ -22,10 +21,10 @@ impl Session {
         shared: &mut Shared,
         tunnels: &mut Tunnels<P>,
     ) {
-        let Some(connection) = self.connection else { return };
+        let Some(connection) = self.link.connection() else { return };
         self.hand_over(now, shared, tunnels);
         self.judge(now, connection, shared);
-        if self.paths.iter().all(|path| path.liveness.state() != State::Up) {
+        if !self.paths.any_up() {
             self.paths.iter_mut().for_each(|path| path.liveness.fall_back_to(now));
             self.judge(now, connection, shared);
         }
@@ -55,17 +54,17 @@ impl Session {
 
     /// Tells the tunnels what is held of the paths.
     pub(super) fn apply<P: Copy>(&mut self, now: Instant, tunnels: &mut Tunnels<P>) {
-        if self.connection.is_none() {
+        if self.link.connection().is_none() {
             return;
         }
-        if let Some(connection) = self.connection.filter(|_| self.keys.current.is_some()) {
+        if let Some(connection) = self.link.connection().filter(|_| self.keys.current.is_some()) {
             tunnels.set_barred(connection, false);
         }
         let usable = self.is_usable();
         for path in &self.paths {
             path.apply(now, usable, tunnels);
         }
-        if self.paths.iter().any(|path| path.liveness.state() == State::Up) {
+        if self.paths.any_up() {
             self.last_up = now;
             if usable {
                 self.last_usable = now;
@@ -88,7 +87,7 @@ impl Session {
         tunnels: &Tunnels<P>,
     ) {
         let Some(place) = self.keys.sending(now) else { return };
-        let Some(connection) = self.connection.and_then(|id| tunnels.connection(id)) else {
+        let Some(connection) = self.link.connection().and_then(|id| tunnels.connection(id)) else {
             return;
         };
         let Some(keys) = self.keys.at_mut(place) else { return };
@@ -103,7 +102,7 @@ impl Session {
         }));
         self.announcer.set(&entries, connection.next_sequence());
         shared.entries = entries;
-        if self.announcer.due(now, self.rtt()) {
+        if self.announcer.due(now, self.paths.rtt()) {
             self.send_table(now, shared, place);
         }
     }
@@ -119,7 +118,7 @@ impl Session {
         tunnels: &mut Tunnels<P>,
         sink: &mut S,
     ) {
-        let Some(connection) = self.connection else { return };
+        let Some(connection) = self.link.connection() else { return };
         let Verdict::Newer { epoch_changed } = self.heard.accept(generation, epoch, ordinal) else {
             return;
         };

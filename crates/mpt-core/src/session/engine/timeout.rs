@@ -42,7 +42,7 @@ impl Sessions {
             if session.handshake.established.is_some() {
                 shared.tell_closed(
                     session.id,
-                    session.connection,
+                    session.link.connection(),
                     reason,
                     session.origin.is_peer(),
                 );
@@ -64,7 +64,7 @@ impl Sessions {
             && at <= now
         {
             session.origin.set_expiry(Expiry::Expired);
-            let (session, connection) = (session.id, session.connection);
+            let (session, connection) = (session.id, session.link.connection());
             shared.events.push_back(Event::Expired { session, connection });
         }
         if let Some(at) = session.next_timeout(&self.limits) {
@@ -76,7 +76,7 @@ impl Sessions {
 impl Session {
     /// Returns when [`super::Sessions::handle_timeout`] has something to do for this session.
     pub(super) fn next_timeout(&self, limits: &Limits) -> Option<Instant> {
-        let rtt = self.rtt();
+        let rtt = self.paths.rtt();
         let paths = self.paths.iter().filter_map(|path| path.liveness.next_timeout());
         let sizes = self.paths.iter().filter_map(|path| path.discovery.next_timeout());
         let surveys = self.paths.iter().filter_map(|path| path.survey.next_timeout());
@@ -85,7 +85,7 @@ impl Session {
             self.keys.candidates.iter().filter(|it| it.is_initiator()).map(|it| it.confirm_at);
         let has_keys = self.keys.current.is_some();
         let announce = self.announcer.next_due(rtt).filter(|_| has_keys);
-        let idle = self.traffic.idle_at().filter(|_| self.connection.is_some());
+        let idle = self.traffic.idle_at().filter(|_| self.link.connection().is_some());
         let others = [
             attempt,
             announce,
