@@ -8,7 +8,8 @@ use std::process::{self, Output, Stdio};
 
 use mpt_api::snapshot::{Liveness, Path};
 use mpt_api::{
-    Command, MAX_REQUEST, Measured, MeasuredPath, Reply, Request, Response, read_line, to_line,
+    Command, MAX_REQUEST, Mapping, Measured, MeasuredPath, Reply, Request, Response, read_line,
+    to_line,
 };
 
 fn advise(args: &[&str]) -> Output {
@@ -130,6 +131,33 @@ fn speeds_are_measured_and_delays_are_those_of_the_session() {
             Command::ShowConnection { connection: connection() }
         ]
     );
+}
+
+#[test]
+fn what_is_learnt_and_what_stays_is_said() {
+    for (mapping, said) in [
+        (
+            Mapping::Adaptive,
+            "mapping = \"adaptive\": rates, shares, the hold and repairs are learnt, weights are not used",
+        ),
+        (Mapping::Packet, "mapping = \"packet\": weights, window and max_delay stay as configured"),
+    ] {
+        let mut snapshot = example::snapshot();
+        snapshot.connections.truncate(1);
+        let paths = vec![Path {
+            liveness: liveness(10_000, 0),
+            ..example::path("fibre", "192.0.2.1:1", "192.0.2.2:1")
+        }];
+        snapshot.connections[0].mapping = mapping;
+        snapshot.connections[0].paths = paths;
+        let shown = to_line(&Response::result(Reply::Snapshot(Box::new(snapshot)))).into_bytes();
+        let (directory, _requests) = daemon(vec![measured(&[("fibre", Some(1_000_000))]), shown]);
+        let socket = directory.path().join("mptd.sock");
+        let output = advise(&["office", "--socket", socket.to_str().unwrap()]);
+        assert!(output.status.success(), "{output:?}");
+        let last = text(&output.stdout).lines().last().unwrap_or_default();
+        assert!(last.starts_with(&format!("the connection has {said}")), "{last}");
+    }
 }
 
 #[test]

@@ -1,16 +1,15 @@
 //! `mptd --check`: whether a configuration file is good, and what a daemon will do with it.
 
-use std::fmt::{self, Display, Formatter};
 use std::io::{self, Write};
 use std::process::ExitCode;
 
-use mpt_api::{Mapping, Repair};
-use mpt_config::{self as config, Connection, Path};
+use mpt_config as config;
 use mpt_linux::reverse_path;
 
 use crate::args::{Args, EXIT_CONFIG};
+use crate::sharing;
 
-/// Writes what is wrong with the file to `errors`. Writes the verdict to `out`, and for each connection how it shares its packets out.
+/// Writes what is wrong with the file to `errors`. Writes the verdict to `out`, and for each connection what it learns and what stays as the file says.
 pub fn check(args: &Args, out: &mut impl Write, errors: &mut impl Write) -> io::Result<ExitCode> {
     match config::load(&args.config) {
         Ok(checked) => {
@@ -37,7 +36,9 @@ pub fn check(args: &Args, out: &mut impl Write, errors: &mut impl Write) -> io::
                 count(checked.warnings.len() + of_system.len(), "warning"),
             )?;
             for connection in &checked.config.connections {
-                writeln!(out, "connection {}: {}", connection.name, Sharing(connection))?;
+                for line in sharing::lines(connection) {
+                    writeln!(out, "{line}")?;
+                }
             }
             Ok(ExitCode::SUCCESS)
         }
@@ -46,34 +47,6 @@ pub fn check(args: &Args, out: &mut impl Write, errors: &mut impl Write) -> io::
                 writeln!(errors, "error: {error}")?;
             }
             Ok(ExitCode::from(EXIT_CONFIG))
-        }
-    }
-}
-
-/// What a connection learns of its paths, and what stays as the file says.
-struct Sharing<'a>(&'a Connection);
-
-impl Display for Sharing<'_> {
-    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        let Self(connection) = self;
-        let each = |part: fn(&Path) -> String| {
-            let parts: Vec<_> = connection.paths.iter().map(part).collect();
-            parts.join(", ")
-        };
-        let names = || each(|path| path.name.clone());
-        let weights = || each(|path| format!("{} {}", path.name, path.weight));
-        if !connection.direction.sends() {
-            return write!(f, "receives only; the peer decides how packets are spread");
-        }
-        match connection.mapping {
-            Mapping::Adaptive => {
-                write!(f, "learns rates, delays and losses of {}; ", names())?;
-                let lost = if connection.repair == Repair::Off { "are not" } else { "are" };
-                write!(f, "lost packets {lost} sent again")
-            }
-            Mapping::Packet => write!(f, "fixed shares of the packets: {}", weights()),
-            Mapping::Flow => write!(f, "fixed shares of the flows: {}", weights()),
-            Mapping::Duplicate => write!(f, "a copy of each packet on {}", names()),
         }
     }
 }
@@ -111,7 +84,7 @@ remote = "198.51.100.1"
     #[test]
     fn a_good_file_is_called_good() {
         let expected = "FILE: good, with 1 device, 1 connection, 1 path, 0 warnings\n\
-                        connection office: fixed shares of the packets: dsl 1\n";
+                        connection office: spreads packets by weights, which stay as configured: dsl 1\n";
         assert_eq!(checked(GOOD), (expected.into(), String::new(), true));
     }
 
@@ -134,24 +107,5 @@ remote = "198.51.100.1"
              error: FILE:13: connection.path.up: 3 is not a boolean; write true or false\n"
         );
         assert!(!good);
-    }
-
-    #[test]
-    fn it_says_what_is_learnt_and_what_stays_as_it_is() {
-        for (more, said) in [
-            ("direction = \"receive\"", "receives only; the peer decides how packets are spread"),
-            ("mapping = \"flow\"", "fixed shares of the flows: dsl 1"),
-            ("mapping = \"duplicate\"", "a copy of each packet on dsl"),
-        ] {
-            let (out, errors, _) =
-                checked(&GOOD.replace("name = \"office\"", &format!("name = \"office\"\n{more}")));
-            assert!(out.ends_with(&format!("connection office: {said}\n")), "{out}{errors}");
-        }
-        let adaptive = Connection {
-            mapping: Mapping::Adaptive,
-            ..mpt_config::check_text("mpt.toml", GOOD).unwrap().config.connections.remove(0)
-        };
-        let said = "learns rates, delays and losses of dsl; lost packets are sent again";
-        assert_eq!(Sharing(&adaptive).to_string(), said);
     }
 }

@@ -16,4 +16,5 @@ pub mod privileges;
 mod requester;
 mod resolver;
 pub mod service;
+mod sharing;
 pub mod tokens;

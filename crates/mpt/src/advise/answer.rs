@@ -3,6 +3,7 @@
 use std::fmt;
 use std::time::Duration;
 
+use mpt_api::Mapping;
 use mpt_core::advise::{self, Advice, Path};
 use mpt_text::quantity;
 use mpt_text::table::{Column, Table};
@@ -26,6 +27,9 @@ pub(super) struct Answer {
     /// TCP payload that all paths together carry.
     capacity: u64,
     papers: Papers,
+    /// The mapping of the connection, where one was asked about.
+    #[serde(skip)]
+    mapping: Option<Mapping>,
 }
 
 /// A path with its weight.
@@ -48,7 +52,12 @@ struct Papers {
 }
 
 impl Answer {
-    pub(super) fn new(named: &[Named], paths: &[Path], advice: &Advice) -> Self {
+    pub(super) fn new(
+        named: &[Named],
+        mapping: Option<Mapping>,
+        paths: &[Path],
+        advice: &Advice,
+    ) -> Self {
         let answer = |(named, &weight): (&Named, &u16)| PathAnswer {
             name: named.name.clone(),
             bits_per_second: named.path.rate,
@@ -68,6 +77,7 @@ impl Answer {
                 max_delay_us: microseconds(rule),
                 window: advise::line_rate_rule(paths, rule),
             },
+            mapping,
         }
     }
 }
@@ -110,7 +120,23 @@ impl fmt::Display for Answer {
              arrives within that",
             self.papers.max_delay_us.div_ceil(1000),
             self.papers.window
-        )
+        )?;
+        writeln!(f, "{}", what_is_learnt(self.mapping))
+    }
+}
+
+/// What of the advice a connection with this mapping needs.
+fn what_is_learnt(mapping: Option<Mapping>) -> String {
+    const LEARNT: &str = "rates, shares, the hold and repairs are learnt, weights are not used, and window and max_delay \
+                          count only while nothing is held";
+    match mapping {
+        None => format!(
+            "with mapping = \"adaptive\" {LEARNT}; with other mappings they stay as configured"
+        ),
+        Some(Mapping::Adaptive) => format!("the connection has mapping = \"adaptive\": {LEARNT}"),
+        Some(mapping) => format!(
+            "the connection has mapping = \"{mapping}\": weights, window and max_delay stay as configured"
+        ),
     }
 }
 

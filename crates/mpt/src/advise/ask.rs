@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use mpt_api::snapshot::Liveness;
-use mpt_api::{Command, Reply};
+use mpt_api::{Command, Mapping, Reply};
 use mpt_core::advise::Path;
 
 use super::Named;
@@ -15,8 +15,8 @@ const TEST_MS: u32 = 1000;
 
 /// Has the speed of each path measured, as `mpt measure` does, and takes delays from the probes of the session: half of
 /// the shortest round-trip time, and of its variation. The direction is that from the other end to here, since the
-/// window is the receiver's.
-pub(super) fn paths(connection: &str, daemon: &Daemon) -> Result<Vec<Named>, Failed> {
+/// window is the receiver's. Returns the mapping of the connection with its paths.
+pub(super) fn paths(connection: &str, daemon: &Daemon) -> Result<(Vec<Named>, Mapping), Failed> {
     let measure =
         Command::Measure { connection: connection.to_owned(), set: false, duration_ms: TEST_MS };
     // A conversation each: the test takes its time.
@@ -51,7 +51,8 @@ pub(super) fn paths(connection: &str, daemon: &Daemon) -> Result<Vec<Named>, Fai
             "no path of {connection} is up; give the paths with --path"
         )));
     }
-    Ok(paths)
+    let mapping = snapshot.connections.first().map(|connection| connection.mapping);
+    Ok((paths, mapping.unwrap_or_default()))
 }
 
 /// One way: delay and its deviation.

@@ -22,13 +22,15 @@ pub(crate) fn run(
     json: bool,
     out: &mut impl Write,
 ) -> Result<(), Failed> {
-    let paths = match &wanted.connection {
-        Some(connection) => ask::paths(connection, daemon)?,
-        None => named(&wanted.paths),
+    let (paths, mapping) = match &wanted.connection {
+        Some(connection) => {
+            ask::paths(connection, daemon).map(|(paths, mapping)| (paths, Some(mapping)))?
+        }
+        None => (named(&wanted.paths), None),
     };
     let bare: Vec<Path> = paths.iter().map(|named| named.path).collect();
     let advice = advise::advise(&bare).map_err(|error| Failed::Usage(error.to_string()))?;
-    let answer = answer::Answer::new(&paths, &bare, &advice);
+    let answer = answer::Answer::new(&paths, mapping, &bare, &advice);
     if json {
         serde_json::to_writer_pretty(&mut *out, &answer).map_err(io::Error::from)?;
         writeln!(out)?;
