@@ -12,92 +12,36 @@
 //!   counters whenever a timer has expired anyway.
 //! - Every session has one timer, so a thousand of them cost no more than what they do.
 
-mod activity;
-mod anchor;
-mod answering;
-mod asking;
-mod budget;
-mod candidate;
-mod clock;
-mod config;
-mod configure;
-mod correction;
-mod counters;
-mod data_keys;
-mod due;
-mod event;
 mod frames;
-mod greeting;
-mod handshakes;
-mod handshaking;
-mod initiative;
-mod joining;
+mod handshake;
 mod keys;
-mod leads;
-mod learning;
-mod lifetime;
-mod link;
-mod locating;
-mod origin;
-mod outbox;
-mod outcome;
-mod path;
-#[expect(
-    clippy::indexing_slicing,
-    clippy::cast_possible_truncation,
-    reason = "a loop counts through the session's paths; a GRE header has less than 2^16 bytes"
-)]
-mod path_mtu;
+mod learnt;
+mod life;
+mod owner;
 mod paths;
-mod peer_table;
-mod peers;
-mod receive;
-mod requesting;
 mod requests;
-mod respond;
-mod sealing;
-mod send;
-mod session;
 mod shared;
-mod shares;
-mod show;
 mod slots;
-mod source;
-mod speed_tests;
-mod survey;
-#[expect(
-    clippy::indexing_slicing,
-    clippy::cast_possible_truncation,
-    reason = "a loop counts through the session's paths; a survey has less than 2^16 probes"
-)]
-mod surveying;
-mod tables;
-mod test;
-#[expect(clippy::indexing_slicing, reason = "a loop counts through the session's paths")]
-mod timeout;
-mod traffic;
-mod turns;
-mod view;
 
 use std::time::Instant;
 
 use mpt_wire::control::{Reason, Suites};
 use rustc_hash::FxHashMap;
 
-pub use self::config::{Limits, MAX_JOINING, Peer, SessionConfig, SessionId, SessionPathId};
-pub use self::counters::SessionCounters;
-pub use self::data_keys::SealState;
-pub use self::event::{
+pub use self::keys::data_keys::SealState;
+pub use self::learnt::speed_tests::{TestConfig, TestRefused, TestView};
+use self::life::session::Session;
+pub use self::owner::config::{Limits, MAX_JOINING, Peer, SessionConfig, SessionId, SessionPathId};
+pub use self::owner::counters::SessionCounters;
+pub use self::owner::event::{
     CloseReason, Destination, Event, PathEvent, RequestFailed, RequestRefused, Transmit,
 };
-use self::session::Session;
-use self::shared::Shared;
-pub use self::shares::{
+pub use self::owner::view::{PathView, SessionView};
+pub use self::requests::shares::{
     MAX_HANDED, MAX_HANDED_PER_PEER, PART_BURST, PARTS_PER_SECOND, REQUEST_BURST,
     REQUESTS_PER_SECOND,
 };
-pub use self::speed_tests::{TestConfig, TestRefused, TestView};
-pub use self::view::{PathView, SessionView};
+use self::shared::Shared;
 use super::{Admission, CookieSecret, JoinToken, PrivateKey, PublicKey, Random};
 use crate::timers::Timers;
 use crate::{ConnectionId, Tunnels};

@@ -1,0 +1,378 @@
+//! What a session sends under its keys.
+
+use std::time::Instant;
+
+use mpt_wire::control::frame::{MAX_PAYLOAD_LEN, SEALED_HEADER_LEN, TAG_LEN};
+use mpt_wire::control::{Message, Reason, ReportEntry, Writer};
+use smallvec::SmallVec;
+
+use crate::Tunnels;
+use crate::liveness::State;
+use crate::session::engine::keys::epochs::Place;
+use crate::session::engine::life::session::{PROBE_LEN, Session, WITHOUT_PATH};
+use crate::session::engine::paths::path::SessionPath;
+use crate::session::engine::shared::Shared;
+use crate::session::engine::{Destination, SessionPathId};
+
+/// Paths in the report of a probe.
+const REPORTED: usize = 8;
+
+/// A frame to answer, and where.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::session::engine) struct Arrival {
+    pub(in crate::session::engine) place: Place,
+    pub(in crate::session::engine) wire_id: SessionPathId,
+    pub(in crate::session::engine) destination: Destination,
+    /// Length of its messages.
+    pub(in crate::session::engine) len: usize,
+    /// The path it came on, if that is known,
+    pub(in crate::session::engine) path: Option<usize>,
+    /// and from the address where that goes.
+    pub(in crate::session::engine) at_home: bool,
+    /// How many bytes may be sent to where it came from: `usize::MAX` if the address is proved.
+    pub(in crate::session::engine) room: usize,
+}
+
+impl Arrival {
+    /// Returns the length of a frame with messages of `len` bytes.
+    pub(in crate::session::engine) const fn frame_len(len: usize) -> usize {
+        SEALED_HEADER_LEN + len + TAG_LEN
+    }
+}
+
+impl Session {
+    /// Answers a frame where it came from, as far as the address has room: no more goes to an
+    /// address that is not proved than came from there.
+    pub(in crate::session::engine) fn reply(
+        &mut self,
+        shared: &mut Shared,
+        arrival: &mut Arrival,
+        messages: impl FnOnce(&mut Self, &mut Writer<'_>, &mut crate::session::engine::Random) -> bool,
+        limit: usize,
+    ) -> bool {
+        let Some(room) = arrival.room.checked_sub(Arrival::frame_len(0)) else { return false };
+        let Arrival { place, wire_id, destination, .. } = *arrival;
+        let len = self.send_len(shared, place, wire_id, destination, messages, limit.min(room));
+        if let Some(len) = len.filter(|_| arrival.room != usize::MAX) {
+            arrival.room -= Arrival::frame_len(len);
+        }
+        len.is_some()
+    }
+
+    /// Seals messages and queues the frame.
+    pub(in crate::session::engine) fn send(
+        &mut self,
+        shared: &mut Shared,
+        place: Place,
+        wire_id: SessionPathId,
+        destination: Destination,
+        messages: impl FnOnce(&mut Self, &mut Writer<'_>, &mut crate::session::engine::Random) -> bool,
+        limit: usize,
+    ) -> bool {
+        self.send_len(shared, place, wire_id, destination, messages, limit).is_some()
+    }
+
+    /// Seals messages and queues the frame; gives the length of the messages.
+    fn send_len(
+        &mut self,
+        shared: &mut Shared,
+        place: Place,
+        wire_id: SessionPathId,
+        destination: Destination,
+        messages: impl FnOnce(&mut Self, &mut Writer<'_>, &mut crate::session::engine::Random) -> bool,
+        limit: usize,
+    ) -> Option<usize> {
+        let mut payload = std::mem::take(&mut shared.payload);
+        payload.clear();
+        let limit = limit.min(MAX_PAYLOAD_LEN);
+        let key = self.key;
+        let sent = messages(self, &mut Writer::new(&mut payload, limit), &mut shared.random)
+            && self.keys.at_mut(place).is_some_and(|keys| {
+                shared.outbox.send(&mut shared.counters, destination, key, |frame| {
+                    keys.transport.seal(wire_id, &payload, frame).is_ok()
+                })
+            });
+        if sent && self.test.is_some() {
+            self.note_sent(place, wire_id, payload.len());
+        }
+        let len = sent.then_some(payload.len());
+        shared.payload = payload;
+        len
+    }
+
+    /// Returns the way of a path under these keys, if it can be used.
+    pub(in crate::session::engine) fn way(
+        &self,
+        place: Place,
+        i: usize,
+    ) -> Option<(SessionPathId, Destination)> {
+        let path = self.paths.get(i)?;
+        let keys = match place {
+            Place::Current => self.keys.current.as_ref(),
+            Place::Previous => self.keys.previous.as_ref(),
+            Place::Candidate(at) => self.keys.candidates.get(at),
+        }?;
+        path.remote?;
+        Some((path.wire_id(keys)?, Destination::Path(path.id)))
+    }
+
+    /// Sends a probe with this token on a path.
+    pub(in crate::session::engine) fn send_probe<P: Copy>(
+        &mut self,
+        now: Instant,
+        shared: &mut Shared,
+        place: Place,
+        i: usize,
+        token: u64,
+        tunnels: &Tunnels<P>,
+    ) -> bool {
+        let Some((wire_id, destination)) = self.way(place, i) else { return false };
+        let report = self.report(place, i, tunnels);
+        let clock = shared.clock.stamp(now);
+        let write = |session: &mut Self, writer: &mut Writer<'_>, _: &mut _| {
+            let _ = writer.push(&Message::Probe { token });
+            let _ = writer.push(&clock);
+            let _ = writer.push_report(report.iter().copied());
+            session.write_table(writer);
+            let _ = writer.pad_to(PROBE_LEN);
+            true
+        };
+        let sent = self.send(shared, place, wire_id, destination, write, MAX_PAYLOAD_LEN);
+        shared.counters.probes_sent += u64::from(sent);
+        sent
+    }
+
+    /// The table of paths, unless the peer has it. What does not fit is sent by itself.
+    fn write_table(&self, writer: &mut Writer<'_>) {
+        let announcer = &self.announcer;
+        if self.link.connection().is_some() && !announcer.is_acknowledged() {
+            let (generation, epoch) = (announcer.generation(), announcer.epoch());
+            let entries = announcer.entries().iter().copied();
+            let _ = writer.push_paths(generation, epoch, announcer.from(), entries);
+        }
+    }
+
+    /// Sends the table of paths wherever it may get through: also where the administrator has taken
+    /// a path down, which may be the only one.
+    pub(in crate::session::engine) fn send_table(
+        &mut self,
+        now: Instant,
+        shared: &mut Shared,
+        place: Place,
+    ) {
+        for i in 0..self.paths.len() {
+            if self.paths.get(i).is_none_or(|path| path.cut_off) {
+                continue;
+            }
+            let Some((wire_id, destination)) = self.way(place, i) else { continue };
+            let write = |session: &mut Self, writer: &mut Writer<'_>, _: &mut _| {
+                session.write_table(writer);
+                !writer.is_empty()
+            };
+            self.send(shared, place, wire_id, destination, write, MAX_PAYLOAD_LEN);
+        }
+        self.announcer.sent(now);
+    }
+
+    /// A challenge to an address from which the frame came.
+    pub(in crate::session::engine) fn send_challenge(
+        &mut self,
+        shared: &mut Shared,
+        arrival: &mut Arrival,
+        token: u64,
+    ) {
+        let write = |_: &mut Self, writer: &mut Writer<'_>, _: &mut _| {
+            writer.push(&Message::Probe { token }).is_ok()
+        };
+        let sent = self.reply(shared, arrival, write, MAX_PAYLOAD_LEN);
+        shared.counters.probes_sent += u64::from(sent);
+    }
+
+    /// Answers a probe, with as much else as fits into a frame no longer than that of the probe.
+    pub(in crate::session::engine) fn send_echo<P: Copy>(
+        &mut self,
+        now: Instant,
+        shared: &mut Shared,
+        arrival: &mut Arrival,
+        token: u64,
+        (challenge, acknowledge, survey): (Option<u64>, Option<u32>, Option<u16>),
+        tunnels: &Tunnels<P>,
+    ) {
+        let Arrival { wire_id, len, path, at_home, .. } = *arrival;
+        let report = path.map(|i| self.report_entry(wire_id, i, tunnels));
+        let clock = shared.clock.stamp(now);
+        let mut probes = 0;
+        let write = |session: &mut Self,
+                     writer: &mut Writer<'_>,
+                     random: &mut crate::session::engine::Random| {
+            if writer.push(&Message::Echo { token }).is_err() {
+                return false;
+            }
+            if let Some(probes) = survey {
+                let _ = writer.push(&Message::Survey { probes });
+            }
+            if let Some(token) = challenge {
+                probes += u64::from(writer.push(&Message::Probe { token }).is_ok());
+            }
+            if let Some(generation) = acknowledge {
+                let _ = writer.push(&Message::PathsAck { generation });
+            }
+            if let Some(report) = report {
+                let _ = writer.push_report([report].into_iter());
+            }
+            let path = path.filter(|_| at_home).and_then(|i| session.paths.get_mut(i));
+            if let Some(path) = path.filter(|path| path.liveness.may_attach_probe(now)) {
+                let token = random.u64();
+                if writer.push(&Message::Probe { token }).is_ok() {
+                    path.liveness.attach_probe(now, token);
+                    probes += 1;
+                    let _ = writer.push(&clock);
+                }
+            }
+            true
+        };
+        let sent = self.reply(shared, arrival, write, len);
+        shared.counters.echoes_sent += u64::from(sent);
+        shared.counters.probes_sent += probes * u64::from(sent);
+    }
+
+    /// Reports of a path over another one that works: what is sent on it may not arrive, and the
+    /// peer wants to know whether its own frames do.
+    pub(in crate::session::engine) fn send_report_elsewhere<P: Copy>(
+        &mut self,
+        shared: &mut Shared,
+        place: Place,
+        i: usize,
+        tunnels: &Tunnels<P>,
+    ) {
+        let up = |path: &SessionPath| path.liveness.state() == State::Up;
+        let Some((wire_id, _)) = self.way(place, i) else { return };
+        let other = self.paths.iter().enumerate().filter(|&(at, path)| at != i && up(path));
+        let other = other.map(|(at, _)| at).find_map(|other| self.way(place, other));
+        let Some((other_id, destination)) = other else { return };
+        let report = self.report_entry(wire_id, i, tunnels);
+        let write = |_: &mut Self, writer: &mut Writer<'_>, _: &mut _| {
+            writer.push_report([report].into_iter()).is_ok()
+        };
+        self.send(shared, place, other_id, destination, write, MAX_PAYLOAD_LEN);
+    }
+
+    /// Acknowledges a table of paths.
+    pub(in crate::session::engine) fn send_ack(
+        &mut self,
+        shared: &mut Shared,
+        arrival: &mut Arrival,
+        generation: u32,
+    ) {
+        let write = |_: &mut Self, writer: &mut Writer<'_>, _: &mut _| {
+            writer.push(&Message::PathsAck { generation }).is_ok()
+        };
+        self.reply(shared, arrival, write, MAX_PAYLOAD_LEN);
+    }
+
+    /// A way that is likely to work and leads to an address that is proved, another one each time.
+    pub(in crate::session::engine) fn any_way(
+        &mut self,
+        place: Place,
+    ) -> Option<(SessionPathId, Destination)> {
+        let keys = self.keys.at_mut(place);
+        if let Some(i) = keys.and_then(|keys| self.paths.any(keys)) {
+            return self.way(place, i);
+        }
+        let anchor = self.link.proved_anchor()?;
+        Some((anchor.path_id, anchor.destination()))
+    }
+
+    /// Says goodbye on every way there is.
+    pub(in crate::session::engine) fn send_goodbye(
+        &mut self,
+        now: Instant,
+        shared: &mut Shared,
+        reason: Reason,
+    ) {
+        let Some(place) = self.keys.sending(now) else { return };
+        let mut ways: SmallVec<[(SessionPathId, Destination); 4]> =
+            (0..self.paths.len()).filter_map(|i| self.way(place, i)).collect();
+        if ways.is_empty() {
+            ways.extend(self.any_way(place));
+        }
+        for (wire_id, destination) in ways {
+            let write = |_: &mut Self, writer: &mut Writer<'_>, _: &mut _| {
+                writer.push(&Message::Goodbye { reason }).is_ok()
+            };
+            self.send(shared, place, wire_id, destination, write, MAX_PAYLOAD_LEN);
+        }
+    }
+
+    /// Sends a frame on every way, so that keys that this end began are confirmed.
+    pub(in crate::session::engine) fn send_confirmation<P: Copy>(
+        &mut self,
+        now: Instant,
+        shared: &mut Shared,
+        place: Place,
+        tunnels: &Tunnels<P>,
+    ) {
+        for i in 0..self.paths.len() {
+            // That the peer did not want one may be long ago.
+            if self.paths.get(i).is_none_or(|path| path.down) {
+                continue;
+            }
+            let token = shared.random.u64();
+            if self.send_probe(now, shared, place, i, token, tunnels)
+                && let Some(path) = self.paths.get_mut(i)
+            {
+                path.liveness.attach_probe(now, token);
+            }
+        }
+        if let Some(anchor) = self.link.proved_anchor() {
+            let destination = anchor.destination();
+            let token = shared.random.u64();
+            // As long as that of a path: the peer has to challenge this address in its answer.
+            let write = |_: &mut Self, writer: &mut Writer<'_>, _: &mut _| {
+                writer.push(&Message::Probe { token }).is_ok() && writer.pad_to(PROBE_LEN).is_ok()
+            };
+            self.send(shared, place, WITHOUT_PATH, destination, write, MAX_PAYLOAD_LEN);
+        }
+        if !self.announcer.is_acknowledged() {
+            self.announcer.sent(now);
+        }
+    }
+
+    /// What we received of a path, and of others in turn.
+    fn report<P: Copy>(
+        &mut self,
+        place: Place,
+        own: usize,
+        tunnels: &Tunnels<P>,
+    ) -> SmallVec<[ReportEntry; REPORTED]> {
+        let mut entries = SmallVec::new();
+        let mut add = |session: &Self, i: usize| {
+            if let Some((wire_id, _)) = session.way(place, i) {
+                entries.push(session.report_entry(wire_id, i, tunnels));
+            }
+        };
+        add(self, own);
+        let others = (self.paths.len() - 1).min(REPORTED - 1);
+        for _ in 0..others {
+            let other = self.paths.next_reported(own);
+            add(self, other);
+        }
+        entries
+    }
+
+    pub(in crate::session::engine) fn report_entry<P: Copy>(
+        &self,
+        path_id: SessionPathId,
+        i: usize,
+        tunnels: &Tunnels<P>,
+    ) -> ReportEntry {
+        let path = self.paths.get(i);
+        let data = path.and_then(|path| tunnels.path(path.id));
+        ReportEntry {
+            path_id,
+            frames: path.map_or(0, |path| path.frames),
+            sent: data.map_or(0, |data| data.sent().packets),
+            received: data.map_or(0, |data| data.received().packets),
+        }
+    }
+}

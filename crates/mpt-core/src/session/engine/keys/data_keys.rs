@@ -1,0 +1,81 @@
+//! The keys of sealed data, what both ends have agreed on for them, and what a session wants of it.
+
+use mpt_wire::control::Sealing;
+
+use crate::seal::keys::{Agreement, Keys};
+use crate::seal::{Opener, Seal, Sealer};
+use crate::session::Transport;
+
+/// What a session wants and knows of sealed data.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(in crate::session::engine) struct Policy {
+    pub(in crate::session::engine) seal: Seal,
+    /// The peer has sealed: it is not accepted without any more, until `seal` is another one.
+    pub(in crate::session::engine) pinned: bool,
+    /// The 64-bit number of the next packet.
+    pub(in crate::session::engine) first: u64,
+    /// Keys to seal with are missing, or used up soon.
+    pub(in crate::session::engine) starved: bool,
+    /// The owner was told that the peer does not seal, and whether there is data then.
+    pub(in crate::session::engine) told: Option<SealState>,
+}
+
+/// How the data of a session is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SealState {
+    /// Not sealed, as this end wants it.
+    Off,
+    /// There are no keys yet.
+    Waiting,
+    /// Sealed with this suite.
+    Sealed(mpt_wire::control::Suite),
+    /// Not sealed, since the peer does not seal.
+    PlainPeer,
+    /// The peer does not seal, which is not accepted: there is no data.
+    Refused,
+}
+
+/// The keys of sealed data that an epoch has.
+#[derive(Debug, Default)]
+pub(in crate::session::engine) struct DataKeys {
+    pub(in crate::session::engine) agreement: Option<Agreed>,
+    pub(in crate::session::engine) sealer: Option<Box<Sealer>>,
+    pub(in crate::session::engine) opener: Option<Box<Opener>>,
+}
+
+/// What both ends have agreed on for an epoch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::session::engine) struct Agreed {
+    pub(in crate::session::engine) suite: mpt_wire::control::Suite,
+    /// The index of what comes in,
+    pub(in crate::session::engine) local: u32,
+    /// and of what is sent.
+    pub(in crate::session::engine) remote: u32,
+}
+
+impl DataKeys {
+    /// Takes them from the keys of a handshake; none without an agreement.
+    pub(in crate::session::engine) fn take(
+        transport: &mut Transport,
+        agreement: Option<&Agreement>,
+    ) -> Self {
+        let Some(Keys { sealer, opener }) = transport.take_data_keys(agreement) else {
+            return Self::default();
+        };
+        let (local, remote) = (opener.index(), sealer.index());
+        let agreed = Agreed { suite: sealer.suite(), local, remote };
+        Self { agreement: Some(agreed), sealer: Some(sealer), opener: Some(opener) }
+    }
+}
+
+impl Agreement {
+    /// Returns what follows from a Hello and its Welcome.
+    pub(in crate::session::engine) fn of(
+        hello: Option<Sealing>,
+        welcome: Option<Sealing>,
+    ) -> Option<Self> {
+        let (initiator, responder) = (hello?, welcome?);
+        let suite = initiator.suites.agree(responder.suites)?;
+        Some(Self { suite, initiator, responder })
+    }
+}

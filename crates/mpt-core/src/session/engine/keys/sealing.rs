@@ -1,0 +1,172 @@
+//! Sealed data of a session: what is said about it in a handshake, and which keys the tunnels have.
+//!
+//! The keys of an epoch go to the tunnels once and are never taken back. Those for what comes in are
+//! there as soon as the peer may seal with them, and until the epoch is erased. Those for what is sent
+//! follow when a frame has come under the same epoch. An end whose connection has begun anew since,
+//! with other numbers, gets none until the next handshake.
+
+use std::time::Instant;
+
+use mpt_wire::control::hello::{Hello, Kind};
+use mpt_wire::control::{Sealing, Suites};
+
+use super::data_keys::{Policy, SealState};
+use super::epochs::{Epoch, SEND_FOR};
+use crate::Tunnels;
+use crate::seal::keys::Agreement;
+use crate::seal::{Seal, Sealer};
+use crate::session::engine::Event;
+use crate::session::engine::handshake::handshaking::BETWEEN_RESCUES;
+use crate::session::engine::life::session::Session;
+use crate::session::engine::shared::Shared;
+
+impl Shared {
+    /// A data index that nobody has.
+    fn new_data_index(&mut self) -> u32 {
+        loop {
+            let index = self.random.u32();
+            if self.data_indices.insert(index) {
+                return index;
+            }
+        }
+    }
+
+    /// Takes the data indices, at this end and at the other one, of keys that are to be erased.
+    pub(in crate::session::engine) fn take_erased(&mut self) -> Option<(u32, u32)> {
+        let erased = self.erased.pop()?;
+        self.data_indices.remove(&erased.0);
+        Some(erased)
+    }
+
+    /// Nobody uses this data index any more.
+    pub(in crate::session::engine) fn release(&mut self, sealing: Option<Sealing>) {
+        if let Some(sealing) = sealing {
+            self.data_indices.remove(&sealing.index);
+        }
+    }
+}
+
+impl Session {
+    /// Returns what this end says of sealed data as the initiator of a handshake.
+    pub(in crate::session::engine) fn offer(&self, shared: &mut Shared) -> Option<Sealing> {
+        let wanted = self.policy.seal.is_wanted() && self.kind == Kind::Connection;
+        wanted.then(|| Sealing {
+            index: shared.new_data_index(),
+            suites: shared.suites,
+            first: self.policy.first,
+        })
+    }
+
+    /// Returns what this end says as the responder, and what is agreed then.
+    pub(in crate::session::engine) fn accept(
+        &self,
+        shared: &mut Shared,
+        hello: &Hello,
+    ) -> Option<Agreement> {
+        let initiator = hello.sealing?;
+        let suite = initiator.suites.agree(shared.suites)?;
+        let own = self.offer(shared)?;
+        let responder = Sealing { suites: Suites::only(suite), ..own };
+        Some(Agreement { suite, initiator, responder })
+    }
+
+    /// Gives the tunnels the keys that they are to have by now, and takes from them what they are not
+    /// to use any more.
+    pub(in crate::session::engine) fn hand_over<P: Copy>(
+        &mut self,
+        now: Instant,
+        shared: &mut Shared,
+        tunnels: &mut Tunnels<P>,
+    ) {
+        let Some(id) = self.link.connection() else { return };
+        let keys = &mut self.keys;
+        let confirmed = [&mut keys.current, &mut keys.previous].into_iter().flatten();
+        let own = keys.candidates.iter_mut().filter(|epoch| epoch.is_initiator());
+        for epoch in confirmed.chain(own) {
+            if let Some(opener) = epoch.data.opener.take() {
+                tunnels.add_opener(id, opener);
+            }
+        }
+        if let Some(current) = &mut keys.current {
+            let plain = current.data.agreement.is_none();
+            if !plain && !self.policy.pinned {
+                self.policy.pinned = true;
+                if self.origin.is_peer() {
+                    shared.sealing_peers.insert(self.peer);
+                }
+            }
+            let accepted = self.policy.seal == Seal::On && !self.policy.pinned;
+            tunnels.set_plain_peer(id, plain && accepted);
+            if let Some(sealer) = current.data.sealer.take() {
+                tunnels.set_sealer(id, sealer);
+            }
+            if plain || now >= current.since + SEND_FOR {
+                tunnels.drop_sealer(id);
+            }
+        } else {
+            tunnels.drop_sealer(id);
+        }
+        self.tell_unsealed(shared);
+        if let Some(connection) = tunnels.connection(id) {
+            self.policy.first = connection.next_number();
+            let agreed = self.keys.current.as_ref().is_some_and(|it| it.data.agreement.is_some());
+            self.policy.starved = agreed && connection.sealer().is_none_or(Sealer::is_worn);
+        }
+    }
+
+    /// Tells the owner if the peer does not seal although this end would.
+    fn tell_unsealed(&mut self, shared: &mut Shared) {
+        let state = self.seal_state();
+        let refused = match state {
+            SealState::PlainPeer => false,
+            SealState::Refused => true,
+            // There may be keys again that say the same as before.
+            SealState::Waiting => return,
+            SealState::Off | SealState::Sealed(_) => {
+                self.policy.told = None;
+                return;
+            }
+        };
+        if self.policy.told.replace(state) != Some(state) {
+            let (id, peer) = (self.id, self.peer);
+            // Of what was not fetched only the latest is true.
+            shared.events.retain(
+                |event| !matches!(event, Event::Unsealed { session, .. } if *session == id),
+            );
+            shared.events.push_back(Event::Unsealed { session: id, peer, refused });
+        }
+    }
+
+    /// Takes over whether data is to be sealed. Returns true if that is another wish than before: then
+    /// the keys are to be made anew.
+    pub(in crate::session::engine) fn set_seal(&mut self, seal: Seal) -> bool {
+        let changed = self.policy.seal != seal;
+        if changed {
+            self.policy = Policy { seal, first: self.policy.first, ..Policy::default() };
+        }
+        changed
+    }
+
+    /// How its data is.
+    pub(in crate::session::engine) fn seal_state(&self) -> SealState {
+        let agreement = self.keys.current.as_ref().map(|epoch| epoch.data.agreement);
+        match (self.policy.seal, agreement) {
+            (Seal::Off, _) => SealState::Off,
+            (_, None) => SealState::Waiting,
+            (_, Some(Some(agreed))) => SealState::Sealed(agreed.suite),
+            (Seal::On, Some(None)) if !self.policy.pinned => SealState::PlainPeer,
+            (_, Some(None)) => SealState::Refused,
+        }
+    }
+
+    /// Returns when a handshake is due because data needs other keys.
+    pub(in crate::session::engine) fn data_keys_at(&self, current: &Epoch) -> Option<Instant> {
+        self.policy.starved.then(|| current.since + BETWEEN_RESCUES)
+    }
+
+    /// Returns when the keys in use are too old to seal with, if they are not yet.
+    pub(in crate::session::engine) fn sealing_ends_at(&self) -> Option<Instant> {
+        let current = self.keys.current.as_ref().filter(|_| !self.policy.starved)?;
+        current.data.agreement.map(|_| current.since + SEND_FOR)
+    }
+}

@@ -1,0 +1,301 @@
+//! What is missing of the peer's data, and what it keeps of it.
+//!
+//! A peer that says what it keeps is asked for what is missing: with each report, and while something is
+//! missing every few milliseconds besides. Each of these messages has all that is missing, so that one
+//! that is lost costs nothing.
+
+use std::time::{Duration, Instant};
+
+use mpt_wire::control::frame::MAX_PAYLOAD_LEN;
+use mpt_wire::control::{Entries, MissingEntry, ReceivedEntry, SentEntry, Writer};
+use smallvec::SmallVec;
+
+use super::due::Asking;
+use crate::adaptive::{Lack, held};
+use crate::feedback::{MOST_RANGES, Ranges};
+use crate::liveness::State;
+use crate::reorder::Losses;
+use crate::session::engine::keys::epochs::Place;
+use crate::session::engine::life::session::Session;
+use crate::session::engine::shared::Shared;
+use crate::{ConnectionId, Tunnels};
+
+/// Time between two messages while something is missing.
+const INTERVAL: Duration = Duration::from_millis(5);
+/// Time after which the peer is asked where nothing was missing before: other paths may fill the gap.
+const AT_ONCE: Duration = Duration::from_millis(1);
+/// The peer says again and again what it keeps; when it no longer does, it is not asked after this time.
+const KEPT_FOR: Duration = Duration::from_secs(2);
+/// Time between two answers that say what will not come. The peer asks again for what it was not told of.
+const BETWEEN_REFUSALS: Duration = Duration::from_millis(4);
+/// Of the bytes that come, one in so many may be spent on asking.
+const SHARE: u64 = 100;
+/// Bytes that may be spent on asking at once.
+const BURST: u64 = 8_000;
+/// Bytes around the messages of a frame: IPv6, UDP, GRE, header and tag of a sealed frame.
+pub(in crate::session::engine) const AROUND: u64 = 40 + 8 + 8 + 30;
+
+/// The budget of the daemon has nothing left: the frame is put off, and the session has another time at which it is due.
+pub(in crate::session::engine) struct PutOff;
+
+impl Session {
+    /// The peer says what it keeps.
+    pub(in crate::session::engine) fn handle_kept<P: Copy>(
+        &mut self,
+        now: Instant,
+        from: u32,
+        loss: u16,
+        tunnels: &mut Tunnels<P>,
+    ) {
+        let Some(id) = self.link.connection() else { return };
+        tunnels.set_kept(now, id, Some(from));
+        let losses = match loss {
+            0 => Losses::None,
+            1 => Losses::Possible,
+            _ => Losses::Known,
+        };
+        let paths = self.paths.iter().filter(|path| path.liveness.state() == State::Up).count();
+        let time = self.quickest_rtt().map(|rtt| held(rtt, paths));
+        tunnels.set_repair_time(id, time, losses);
+        let until = now + KEPT_FOR;
+        match &mut self.learning.asking {
+            Some(asking) => asking.until = until,
+            asking => {
+                let came = bytes_received(tunnels, id);
+                *asking = Some(Asking { until, at: None, last: now, tokens: BURST, came });
+            }
+        }
+    }
+
+    /// The peer says what it has sent, and that it keeps nothing of it.
+    pub(in crate::session::engine) fn handle_none_kept<P: Copy>(
+        &mut self,
+        tunnels: &mut Tunnels<P>,
+    ) {
+        if let Some(id) = self.link.connection() {
+            tunnels.set_repair_time(id, None, Losses::None);
+        }
+    }
+
+    /// The peer says what it has sent.
+    pub(in crate::session::engine) fn handle_told<P: Copy>(
+        &mut self,
+        now: Instant,
+        entries: impl Iterator<Item = SentEntry>,
+        tunnels: &mut Tunnels<P>,
+    ) {
+        let Some(id) = self.link.connection() else { return };
+        for entry in entries {
+            tunnels.told(now, id, entry.last);
+        }
+    }
+
+    /// Something is missing after nothing was.
+    pub(in crate::session::engine) fn ask_soon(&mut self, now: Instant) {
+        if let Some(asking) = &mut self.learning.asking {
+            let at = (now + AT_ONCE).max(asking.last + INTERVAL);
+            asking.at = Some(asking.at.map_or(at, |due| due.min(at)));
+        }
+    }
+
+    /// What is missing, for a message that is sent now; `None` if the peer is not asked.
+    pub(in crate::session::engine) fn take_missing<P: Copy>(
+        &mut self,
+        now: Instant,
+        tunnels: &mut Tunnels<P>,
+    ) -> Option<Ranges> {
+        let id = self.link.connection()?;
+        let asking = self.learning.asking.as_mut()?;
+        if now >= asking.until {
+            self.learning.asking = None;
+            tunnels.set_kept(now, id, None);
+            // The hold stays: the next flow begins as this one ended.
+            return None;
+        }
+        let missing: Ranges = tunnels.observer_mut(id)?.missing(now)?.take(MOST_RANGES).collect();
+        asking.at = (!missing.is_empty()).then_some(now + INTERVAL);
+        asking.last = now;
+        Some(missing)
+    }
+
+    /// Asks for what is missing, if it is time.
+    pub(in crate::session::engine) fn ask<P: Copy>(
+        &mut self,
+        now: Instant,
+        shared: &mut Shared,
+        tunnels: &mut Tunnels<P>,
+    ) {
+        let (Some(id), Some(asking)) = (self.link.connection(), &mut self.learning.asking) else {
+            return;
+        };
+        if asking.at.is_none_or(|at| at > now) {
+            return;
+        }
+        let came = bytes_received(tunnels, id);
+        let more = came.saturating_sub(asking.came) / SHARE;
+        (asking.tokens, asking.came) =
+            ((asking.tokens + more).min(BURST), asking.came.max(asking.came + more * SHARE));
+        if asking.tokens < AROUND {
+            asking.at = Some(now + INTERVAL);
+            return;
+        }
+        if let Err(at) = shared.frames.take(now) {
+            asking.at = Some(at);
+            return;
+        }
+        let Some(missing) = self.take_missing(now, tunnels).filter(|it| !it.is_empty()) else {
+            return;
+        };
+        let Some((place, wire_id, destination)) = self.quickest_way(now) else { return };
+        let received = self.received(place, id, true, tunnels);
+        let clock = shared.clock.stamp(now);
+        let mut len = 0;
+        let write = |_: &mut Self, writer: &mut Writer<'_>, _: &mut _| {
+            let written = writer.push(&clock).is_ok()
+                && write_missing(writer, &missing)
+                && writer.push_received(received.iter().copied()).is_ok();
+            len = writer.len() as u64;
+            written
+        };
+        self.send(shared, place, wire_id, destination, write, MAX_PAYLOAD_LEN);
+        if let Some(asking) = &mut self.learning.asking {
+            asking.tokens = asking.tokens.saturating_sub(AROUND + len);
+        }
+    }
+
+    /// Returns what has come on the paths: on all on which anything ever has, or on those of which
+    /// it is news.
+    pub(in crate::session::engine) fn received<P: Copy>(
+        &self,
+        place: Place,
+        id: ConnectionId,
+        all: bool,
+        tunnels: &Tunnels<P>,
+    ) -> SmallVec<[ReceivedEntry; 8]> {
+        let (Some(observer), Some(connection)) = (tunnels.observer(id), tunnels.connection(id))
+        else {
+            return SmallVec::new();
+        };
+        let slots: SmallVec<[_; 8]> = connection.slots().collect();
+        let wanted = observer.seen().filter(|(_, seen)| all || seen.is_fresh());
+        let entry = |(slot, seen): (usize, &crate::feedback::Seen)| {
+            let path_id = self.wire_id(place, *slots.get(slot)?)?;
+            let (packets, bytes, highest, marked) =
+                (seen.packets, seen.bytes, seen.highest, seen.marked);
+            let (settled, settled_packets) = seen.settled.unwrap_or((highest, packets));
+            Some(ReceivedEntry {
+                path_id,
+                packets,
+                bytes,
+                highest,
+                marked,
+                settled,
+                settled_packets,
+            })
+        };
+        wanted.filter_map(entry).collect()
+    }
+
+    /// The peer asks for what it misses.
+    #[expect(clippy::too_many_arguments, reason = "a message is all of that")]
+    pub(in crate::session::engine) fn handle_missing<P: Copy>(
+        &mut self,
+        now: Instant,
+        ours: bool,
+        (clock, time): (u32, u32),
+        received: &Entries<'_, ReceivedEntry>,
+        missing: &Entries<'_, MissingEntry>,
+        shared: &mut Shared,
+        tunnels: &mut Tunnels<P>,
+    ) {
+        let Some(id) = self.link.connection() else { return };
+        let highest: SmallVec<[(u16, u32); 8]> = received
+            .iter()
+            .filter_map(|entry| {
+                let path = self.paths.get(self.paths.named(ours, entry.path_id)?)?;
+                Some((tunnels.path(path.id)?.slot, entry.highest))
+            })
+            .collect();
+        let complete = missing.len() < MOST_RANGES;
+        let missing: Ranges =
+            missing.iter().take(MOST_RANGES).map(|entry| (entry.first, entry.count)).collect();
+        let lack = Lack { clock, time, highest: &highest, missing: &missing, complete };
+        tunnels.handle_missing(now, id, &lack);
+        self.refuse(now, id, shared, tunnels);
+    }
+
+    /// Tells the peer at once which of the numbers that it misses will not come.
+    fn refuse<P: Copy>(
+        &mut self,
+        now: Instant,
+        id: ConnectionId,
+        shared: &mut Shared,
+        tunnels: &mut Tunnels<P>,
+    ) {
+        if self.learning.refused.is_some_and(|at| now < at + BETWEEN_REFUSALS) {
+            return;
+        }
+        let refusals = tunnels.take_refusals(id);
+        if refusals.is_empty() {
+            return;
+        }
+        let Some((place, wire_id, destination)) = self.quickest_way(now) else { return };
+        self.learning.refused = Some(now);
+        let write = |_: &mut Self, writer: &mut Writer<'_>, _: &mut _| {
+            let entries = refusals.iter().map(|&(first, count)| MissingEntry { first, count });
+            writer.push_refused(entries).is_ok()
+        };
+        self.send(shared, place, wire_id, destination, write, MAX_PAYLOAD_LEN);
+    }
+
+    /// The peer says what it will not send again.
+    pub(in crate::session::engine) fn handle_refused<P: Copy>(
+        &self,
+        now: Instant,
+        refused: &Entries<'_, MissingEntry>,
+        tunnels: &mut Tunnels<P>,
+    ) {
+        if let Some(id) = self.link.connection() {
+            let ranges = refused.iter().take(MOST_RANGES);
+            tunnels.refuse(now, id, ranges.map(|entry| (entry.first, entry.count)));
+        }
+    }
+
+    /// A path has fallen quiet: the peer is told what was sent, so that it misses what is lost. Where the budget has nothing
+    /// left, it is told later.
+    pub(in crate::session::engine) fn tell_tail<P: Copy>(
+        &mut self,
+        now: Instant,
+        shared: &mut Shared,
+        tunnels: &mut Tunnels<P>,
+    ) -> Result<(), PutOff> {
+        let Some(id) = self.link.connection() else { return Ok(()) };
+        let Some((from, loss)) = tunnels.kept_from(id) else { return Ok(()) };
+        if let Err(at) = shared.frames.take(now) {
+            self.put_off_departed(at);
+            return Err(PutOff);
+        }
+        let Some((place, wire_id, destination)) = self.quickest_way(now) else { return Ok(()) };
+        let given = self.given(place, &tunnels.sent_up_to(id));
+        let clock = shared.clock.stamp(now);
+        let write = |_: &mut Self, writer: &mut Writer<'_>, _: &mut _| {
+            writer.push(&clock).is_ok()
+                && writer.push(&mpt_wire::control::Message::Kept { from, loss }).is_ok()
+                && writer.push_sent_up_to(given.iter().copied()).is_ok()
+        };
+        self.send(shared, place, wire_id, destination, write, MAX_PAYLOAD_LEN);
+        Ok(())
+    }
+}
+
+/// Writes what is missing.
+pub(in crate::session::engine) fn write_missing(writer: &mut Writer<'_>, missing: &Ranges) -> bool {
+    let entries = missing.iter().map(|&(first, count)| MissingEntry { first, count });
+    writer.push_missing(entries).is_ok()
+}
+
+/// Bytes of inner packets that have come on a connection.
+fn bytes_received<P: Copy>(tunnels: &Tunnels<P>, id: ConnectionId) -> u64 {
+    let paths = tunnels.connection(id).into_iter().flat_map(crate::Connection::paths);
+    paths.filter_map(|path| Some(tunnels.path(path)?.received().bytes)).sum()
+}

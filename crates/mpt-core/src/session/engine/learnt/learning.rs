@@ -1,0 +1,296 @@
+//! The exchange from which the sender of an adaptive connection learns: when its packets left, and when
+//! they came.
+
+use std::time::{Duration, Instant};
+
+use mpt_wire::control::frame::MAX_PAYLOAD_LEN;
+use mpt_wire::control::{ArrivedEntry, Message, ReceivedEntry, SentEntry, Stamp};
+use smallvec::SmallVec;
+
+use super::asking::write_missing;
+use super::due::Reports;
+use super::leads::probed;
+use crate::adaptive::{Arrived, PeerReport, Received};
+use crate::feedback::Sample;
+use crate::liveness::State;
+use crate::session::engine::keys::epochs::Place;
+use crate::session::engine::life::session::Session;
+use crate::session::engine::paths::path::SessionPath;
+use crate::session::engine::shared::Shared;
+use crate::session::engine::{Destination, SessionPathId};
+use crate::{PathId, Tunnels};
+
+/// The shortest and the longest time between two reports.
+const INTERVALS: (Duration, Duration) = (Duration::from_millis(10), Duration::from_millis(50));
+/// Time between two looks at a connection that sends next to nothing.
+const SLOW: Duration = Duration::from_millis(200);
+/// The peer asks for reports again and again; when it no longer does, they end after this time.
+const WANTED_FOR: Duration = Duration::from_secs(2);
+/// The peer is told so often, before there is any data, that it will be told when packets leave: so the first
+/// packet of the first flow already waits for its time.
+const ANNOUNCEMENTS: u8 = 2;
+/// Stamps in a message.
+const STAMPS: usize = 64;
+
+impl Session {
+    /// Tells the peer what has left and what has come, if it is time.
+    pub(in crate::session::engine) fn learn<P: Copy>(
+        &mut self,
+        now: Instant,
+        shared: &mut Shared,
+        tunnels: &mut Tunnels<P>,
+    ) {
+        self.tell_departed(now, shared, tunnels);
+        self.report_arrived(now, shared, tunnels);
+        self.ask(now, shared, tunnels);
+    }
+
+    /// What the peer was told of the paths beforehand has changed.
+    pub(in crate::session::engine) fn announce_again(&mut self, now: Instant) {
+        (self.learning.announced, self.learning.depart_at) = (0, Some(now));
+    }
+
+    /// Packets leave after a pause: the peer is told at once, so that it knows from the beginning how
+    /// long they have taken.
+    pub(in crate::session::engine) fn hurry_departed(&mut self, now: Instant) {
+        self.learning.depart_at = Some(now);
+    }
+
+    /// The peer is told at this time what has left, even if nothing more leaves until then.
+    pub(in crate::session::engine) fn put_off_departed(&mut self, at: Instant) {
+        self.learning.announced = self.learning.announced.min(ANNOUNCEMENTS - 1);
+        self.learning.depart_at = Some(at);
+    }
+
+    fn tell_departed<P: Copy>(
+        &mut self,
+        now: Instant,
+        shared: &mut Shared,
+        tunnels: &mut Tunnels<P>,
+    ) {
+        let Some(id) = self.link.connection().filter(|&id| tunnels.is_adaptive(id)) else {
+            self.learning.depart_at = None;
+            return;
+        };
+        let announcing = self.learning.announced < ANNOUNCEMENTS;
+        if !self.traffic.is_active() && !announcing {
+            self.learning.depart_at = None;
+            return;
+        }
+        if self.learning.depart_at.is_some_and(|at| at > now) {
+            return;
+        }
+        let interval = shared.frames.stretched(self.interval());
+        for path in &self.paths {
+            if let Some(rtt) = path.liveness.rtt().known() {
+                tunnels.set_path_rtt(path.id, rtt);
+            }
+        }
+        self.follow_correction(id, tunnels);
+        let (sent, anchors, given) = tunnels.take_departed(id, STAMPS);
+        self.learning.depart_at = Some(now + if sent > 0 { interval } else { SLOW });
+        if sent == 0 && !announcing {
+            return;
+        }
+        if let Err(at) = shared.frames.take(now) {
+            self.put_off_departed(at);
+            return;
+        }
+        let Some((place, wire_id, destination)) = self.quickest_way(now) else { return };
+        self.learning.announced += u8::from(announcing);
+        let given = self.given(place, &given);
+        let kept = tunnels.kept_from(id);
+        let clock = shared.clock.stamp(now);
+        let stamps: SmallVec<[Stamp; STAMPS]> = anchors
+            .iter()
+            .map(|anchor| Stamp {
+                number: anchor.number,
+                time: shared.clock.micros(anchor.left),
+                waited: (anchor.waited.as_micros() / 100).try_into().unwrap_or(u16::MAX),
+            })
+            .collect();
+        let millis = u16::try_from(interval.as_millis()).unwrap_or(u16::MAX);
+        let write = |_: &mut Self, writer: &mut mpt_wire::control::Writer<'_>, _: &mut _| {
+            writer.push(&clock).is_ok()
+                && writer.push_departed(millis, stamps.iter().copied()).is_ok()
+                && kept
+                    .is_none_or(|(from, loss)| writer.push(&Message::Kept { from, loss }).is_ok())
+                && writer.push_sent_up_to(given.iter().copied()).is_ok()
+        };
+        self.send(shared, place, wire_id, destination, write, MAX_PAYLOAD_LEN);
+    }
+
+    /// Returns what the paths were given, for the peer.
+    pub(in crate::session::engine) fn given(
+        &self,
+        place: Place,
+        given: &[(PathId, u32, u32)],
+    ) -> SmallVec<[SentEntry; 8]> {
+        let entry = |&(path, last, packets): &(PathId, u32, u32)| {
+            Some(SentEntry { path_id: self.wire_id(place, path)?, last, packets })
+        };
+        given.iter().filter_map(entry).collect()
+    }
+
+    fn report_arrived<P: Copy>(
+        &mut self,
+        now: Instant,
+        shared: &mut Shared,
+        tunnels: &mut Tunnels<P>,
+    ) {
+        let Some(reports) = self.learning.reports.filter(|reports| reports.at <= now) else {
+            return;
+        };
+        let Some(id) = self.link.connection().filter(|_| now < reports.until) else {
+            self.learning.reports = None;
+            if let Some(id) = self.link.connection() {
+                tunnels.observe(id, false);
+            }
+            return;
+        };
+        let at = now + shared.frames.stretched(reports.interval);
+        self.learning.reports = Some(Reports { at, ..reports });
+        let Some((place, wire_id, destination)) = self.quickest_way(now) else { return };
+        let Some(observer) = tunnels.observer(id).filter(|observer| observer.is_fresh()) else {
+            return;
+        };
+        if let Err(at) = shared.frames.take(now) {
+            self.learning.reports = Some(Reports { at, ..reports });
+            return;
+        }
+        let Some(connection) = tunnels.connection(id) else { return };
+        let slots: SmallVec<[_; 8]> = connection.slots().collect();
+        let received = self.received(place, id, false, tunnels);
+        let clock = shared.clock.stamp(now);
+        let time = shared.clock.micros(now);
+        let arrived: SmallVec<[ArrivedEntry; 32]> = observer
+            .samples()
+            .iter()
+            .filter_map(|&Sample { slot, number, at }| {
+                let path_id = self.wire_id(place, *slots.get(usize::from(slot))?)?;
+                Some(ArrivedEntry { path_id, number, time: shared.clock.micros(at) })
+            })
+            .collect();
+        let missing = self.take_missing(now, tunnels);
+        let write = |_: &mut Self, writer: &mut mpt_wire::control::Writer<'_>, _: &mut _| {
+            writer.push(&clock).is_ok()
+                && missing.as_ref().is_none_or(|missing| write_missing(writer, missing))
+                && writer.push_received(received.iter().copied()).is_ok()
+                && writer.push_arrived(time, arrived.iter().copied()).is_ok()
+        };
+        self.send(shared, place, wire_id, destination, write, MAX_PAYLOAD_LEN);
+        tunnels.reported(now, id);
+    }
+
+    /// The peer tells when its packets left, and wants to know when they come.
+    pub(in crate::session::engine) fn handle_departed<P: Copy>(
+        &mut self,
+        now: Instant,
+        interval: u16,
+        stamps: impl Iterator<Item = Stamp>,
+        shared: &mut Shared,
+        tunnels: &mut Tunnels<P>,
+    ) {
+        let Some(id) = self.link.connection() else { return };
+        let (shortest, longest) = INTERVALS;
+        let interval = Duration::from_millis(interval.into()).clamp(shortest, longest);
+        let until = now + WANTED_FOR;
+        let mut stamps = stamps.peekable();
+        if stamps.peek().is_some() {
+            tunnels.observe(id, true);
+            let next = now + interval;
+            let at = self.learning.reports.map_or(next, |reports| reports.at.min(next));
+            self.learning.reports = Some(Reports { at, interval, until });
+        }
+        let clock = shared.clock.micros(now);
+        tunnels.handle_departed(now, id, clock, interval, stamps);
+        tunnels.set_path_delays(now, id, self.paths.iter().filter_map(probed));
+    }
+
+    /// The peer tells which paths it gives bulk, or may soon.
+    pub(in crate::session::engine) fn handle_sent_up_to<P: Copy>(
+        &mut self,
+        ours: bool,
+        entries: impl Iterator<Item = SentEntry>,
+        tunnels: &mut Tunnels<P>,
+    ) {
+        let Some(id) = self.link.connection() else { return };
+        let told: SmallVec<[(PathId, u32); 8]> = entries
+            .filter_map(|entry| {
+                Some((self.paths.get(self.paths.named(ours, entry.path_id)?)?.id, entry.last))
+            })
+            .collect();
+        tunnels.set_used_paths(id, &told);
+    }
+
+    /// The peer reports what has come of ours.
+    pub(in crate::session::engine) fn handle_feedback<P: Copy>(
+        &mut self,
+        now: Instant,
+        ours: bool,
+        (clock, time): (u32, u32),
+        arrived: impl Iterator<Item = ArrivedEntry>,
+        received: impl Iterator<Item = ReceivedEntry>,
+        tunnels: &mut Tunnels<P>,
+    ) {
+        let Some(id) = self.link.connection() else { return };
+        let received: SmallVec<[Received; 8]> = received
+            .filter_map(|entry| {
+                let path = self.paths.get(self.paths.named(ours, entry.path_id)?)?;
+                let slot = usize::from(tunnels.path(path.id)?.slot);
+                let ReceivedEntry {
+                    packets, bytes, highest, marked, settled, settled_packets, ..
+                } = entry;
+                let settled = (settled != highest).then_some((settled, settled_packets));
+                Some(Received { slot, packets, bytes, highest, settled, marked })
+            })
+            .collect();
+        let arrived: SmallVec<[Arrived; 32]> = arrived
+            .filter_map(|ArrivedEntry { path_id, number, time }| {
+                let path = self.paths.get(self.paths.named(ours, path_id)?)?;
+                Some(Arrived { slot: tunnels.path(path.id)?.slot, number, time })
+            })
+            .collect();
+        let report = PeerReport { clock, time, arrived: &arrived, received: &received };
+        tunnels.handle_peer_report(now, id, &report);
+    }
+
+    /// Half the least round-trip time, within bounds.
+    fn interval(&self) -> Duration {
+        let (shortest, longest) = INTERVALS;
+        self.quickest_rtt().map_or(longest, |rtt| (rtt / 2).clamp(shortest, longest))
+    }
+
+    /// Returns the round-trip time of the quickest path without queues: the usual one where a
+    /// survey has shown that, since the least of many is none that packets have where delays
+    /// jitter. `None` before the first answer.
+    pub(in crate::session::engine) fn quickest_rtt(&self) -> Option<Duration> {
+        let rtt = |path: &SessionPath| path.survey.usual_rtt().or(path.liveness.rtt().minimum());
+        self.paths.iter().filter_map(rtt).min()
+    }
+
+    /// Returns what a path of the connection is called in messages; `None` if the peer does not
+    /// know it.
+    pub(in crate::session::engine) fn wire_id(
+        &self,
+        place: Place,
+        path: PathId,
+    ) -> Option<SessionPathId> {
+        let i = self.paths.iter().position(|it| it.id == path)?;
+        self.way(place, i).map(|(path_id, _)| path_id)
+    }
+
+    /// The path that answers soonest.
+    pub(in crate::session::engine) fn quickest_way(
+        &mut self,
+        now: Instant,
+    ) -> Option<(Place, SessionPathId, Destination)> {
+        let place = self.keys.sending(now)?;
+        let up = |(_, path): &(usize, &SessionPath)| path.liveness.state() == State::Up;
+        let rtt = |path: &SessionPath| path.liveness.rtt().minimum().unwrap_or(Duration::MAX);
+        let paths = self.paths.iter().enumerate().filter(up);
+        let (i, _) = paths.min_by_key(|(_, path)| rtt(path))?;
+        let (wire_id, destination) = self.way(place, i)?;
+        Some((place, wire_id, destination))
+    }
+}

@@ -1,0 +1,131 @@
+//! The conduct of surveys: the peer is asked, probes are sent, and what they have shown is passed on.
+
+use std::time::{Duration, Instant};
+
+use mpt_wire::control::frame::MAX_PAYLOAD_LEN;
+use mpt_wire::control::{Message, Writer};
+
+use super::survey::{INDEX, PROBES, Survey};
+use crate::Tunnels;
+use crate::adaptive::QUICK;
+use crate::liveness::State;
+use crate::session::engine::keys::epochs::Place;
+use crate::session::engine::life::session::{PROBE_LEN, Session};
+use crate::session::engine::shared::Shared;
+
+/// Time between two of them: they are 250 kbit/s.
+const INTERVAL: Duration = Duration::from_millis(4);
+/// Probes that are sent at once where this process had to wait.
+const AT_ONCE: u16 = 4;
+/// A question without an answer is asked again after this time.
+const AGAIN: Duration = Duration::from_secs(10);
+/// Time in which the peer has to answer.
+const ANSWER: Duration = Duration::from_secs(2);
+/// An echo is waited for so much longer than usual.
+const LATE: Duration = Duration::from_millis(200);
+
+impl Session {
+    /// Asks for the surveys that are wanted, sends what is due of those that run, and ends them.
+    pub(in crate::session::engine) fn drive_surveys<P: Copy>(
+        &mut self,
+        now: Instant,
+        shared: &mut Shared,
+        tunnels: &mut Tunnels<P>,
+    ) {
+        let wanted = self.link.connection().is_some_and(|id| tunnels.is_repairing(id));
+        for i in 0..self.paths.len() {
+            match &self.paths[i].survey {
+                Survey::Wanted(from) if wanted && *from <= now => {
+                    self.ask_for_survey(now, i, shared);
+                }
+                Survey::Asked { at, .. } if now >= *at + ANSWER => {
+                    self.paths[i].survey = Survey::Wanted(now + AGAIN);
+                }
+                Survey::Running(running) if running.next <= now => {
+                    self.continue_survey(now, i, shared, tunnels);
+                }
+                _ => {}
+            }
+        }
+    }
+
+    fn ask_for_survey(&mut self, now: Instant, i: usize, shared: &mut Shared) {
+        let path = &mut self.paths[i];
+        let Some(rtt) = path.liveness.rtt().minimum() else { return };
+        if path.is_suspended() || path.liveness.state() != State::Up || !self.origin.is_open() {
+            return;
+        }
+        if rtt < QUICK {
+            path.survey = Survey::Done { at: now, usual: None };
+            return;
+        }
+        let Some(place) = self.keys.sending(now) else { return };
+        if !shared.surveys.take(now) {
+            path.survey = Survey::Wanted(now + shared.jitter(ANSWER));
+            return;
+        }
+        let token = shared.random.u64() | INDEX;
+        path.survey = Survey::Asked { at: now, token };
+        self.send_survey_probe(now, i, (place, token), Some(PROBES), shared);
+    }
+
+    fn continue_survey<P: Copy>(
+        &mut self,
+        now: Instant,
+        i: usize,
+        shared: &mut Shared,
+        tunnels: &mut Tunnels<P>,
+    ) {
+        let expected = self.paths[i].liveness.rtt().longest_expected().unwrap_or(ANSWER);
+        for _ in 0..AT_ONCE {
+            let Survey::Running(running) = &mut self.paths[i].survey else { return };
+            if running.next > now {
+                return;
+            }
+            if running.sent.len() == usize::from(PROBES) {
+                let mut rtts: Vec<_> = running.sent.iter().filter_map(|&(_, rtt)| rtt).collect();
+                let lost = PROBES - rtts.len() as u16;
+                rtts.sort_unstable();
+                let usual = rtts.get(rtts.len() / 2).copied();
+                self.paths[i].survey = Survey::Done { at: now, usual };
+                tunnels.set_path_surveyed(now, self.paths[i].id, PROBES, lost);
+                self.announce_again(now);
+                return;
+            }
+            let token = running.token | running.sent.len() as u64;
+            running.sent.push((now, None));
+            running.next += INTERVAL;
+            if running.sent.len() == usize::from(PROBES) {
+                running.next = now + expected + LATE;
+            }
+            let Some(place) = self.keys.sending(now) else { continue };
+            self.send_survey_probe(now, i, (place, token), None, shared);
+        }
+        if let Survey::Running(running) = &mut self.paths[i].survey {
+            running.next = running.next.max(now + INTERVAL);
+        }
+    }
+
+    fn send_survey_probe(
+        &mut self,
+        now: Instant,
+        i: usize,
+        (place, token): (Place, u64),
+        ask: Option<u16>,
+        shared: &mut Shared,
+    ) {
+        let Some((wire_id, destination)) = self.way(place, i) else { return };
+        let clock = shared.clock.stamp(now);
+        let write = |_: &mut Self, writer: &mut Writer<'_>, _: &mut _| {
+            let _ = writer.push(&Message::Probe { token });
+            if let Some(probes) = ask {
+                let _ = writer.push(&Message::Survey { probes });
+            }
+            let _ = writer.push(&clock);
+            let _ = writer.pad_to(PROBE_LEN);
+            true
+        };
+        let sent = self.send(shared, place, wire_id, destination, write, MAX_PAYLOAD_LEN);
+        shared.counters.probes_sent += u64::from(sent);
+    }
+}

@@ -1,0 +1,124 @@
+//! What the owner of a [`Sessions`](crate::session::engine::Sessions) tells it: sessions, peers and limits.
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use mpt_wire::control::hello::Kind;
+
+use crate::liveness::Timing;
+use crate::session::{AdmissionLimits, PresharedKey, PublicKey};
+use crate::{ConnectionId, PathId, Seal, SocketId};
+
+/// The most sessions that one token may have at a time: that of the host that it is for, and some
+/// of other hosts, which are informed that it was used.
+pub const MAX_JOINING: usize = 4;
+
+/// A session of a [`Sessions`](crate::session::engine::Sessions). Given by it, never to another session while anybody
+/// may remember it: the number is taken again after 4096 others in its place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct SessionId(pub u32);
+
+/// The name of a path between the two ends of a session, 1 or more. The end that began the handshake
+/// gives them; 0 stands for none.
+pub type SessionPathId = u16;
+
+/// What a session is to be.
+#[derive(Clone, Debug)]
+pub struct SessionConfig {
+    /// Tells the sessions with one peer apart, and is told to the peer: at most 32 bytes go there.
+    pub name: String,
+    /// What it is for.
+    pub kind: Kind,
+    /// The public key of the other end.
+    pub peer: PublicKey,
+    /// The preshared key, if both ends have one.
+    pub psk: Option<PresharedKey>,
+    /// Sets whether the data of the connection is sealed, see [`ConnectionConfig::seal`].
+    ///
+    /// [`ConnectionConfig::seal`]: crate::ConnectionConfig::seal
+    pub seal: Seal,
+    /// True if this end begins handshakes. Otherwise it waits for the other end to do so.
+    pub initiate: bool,
+    /// True if the connection is not to be used before [`Node::open`](crate::Node::open): the other
+    /// end has to create its own first.
+    pub create: bool,
+    /// GRE key of the connection. While a connection is attached, that of the connection counts.
+    pub key: Option<u32>,
+    /// Timers of the paths.
+    pub timing: Timing,
+    /// The largest weight that is used for what we send because the peer wishes it; larger wishes
+    /// count as this. 0: its wishes are not followed.
+    pub largest_wish: u16,
+    /// The connection of the session and its paths, where there is one:
+    /// [`Node::attach`](crate::Node::attach) then says which they are.
+    pub connection: Option<ConnectionId>,
+    /// The paths of `connection`, with the names that this end gives them if it initiates, or that
+    /// are known to be given by the other end if not. 0: to be given, or to be learnt.
+    pub paths: Vec<(SessionPathId, PathId)>,
+    /// Where to reach the peer of a session without connection (a steering one).
+    pub remote: Option<(SocketId, SocketAddr)>,
+}
+
+/// Who may open sessions that are not configured.
+#[derive(Clone, Debug)]
+pub struct Peer {
+    /// Its public key.
+    pub public_key: PublicKey,
+    /// The preshared key, if both ends have one.
+    pub psk: Option<PresharedKey>,
+    /// True if it may ask for connections.
+    pub may_connect: bool,
+    /// Sets whether the data of its connections is sealed.
+    pub seal: Seal,
+    /// True if it may steer this daemon.
+    pub may_steer: bool,
+    /// Timers of the paths of its connections.
+    pub timing: Timing,
+    /// The largest weight that is used for what we send because it wishes so; larger wishes count as
+    /// this. 0: its wishes are not followed.
+    pub largest_wish: u16,
+    /// A session of it that has a connection and no usable path for so long has expired.
+    pub expire_after: Duration,
+    /// Sessions of either kind that it may open.
+    pub max_sessions: usize,
+}
+
+impl Peer {
+    /// Returns true if it may open sessions of this kind. Those of kind joining take a
+    /// [`JoinToken`](crate::session::JoinToken) instead.
+    pub(in crate::session::engine) fn may_have(&self, kind: Kind) -> bool {
+        match kind {
+            Kind::Connection => self.may_connect,
+            Kind::Steering => self.may_steer,
+            Kind::Joining => false,
+        }
+    }
+}
+
+/// Bounds of what others can make a [`Sessions`](crate::session::engine::Sessions) do and keep.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Sessions in all, at most about a million. Those of the configuration are always taken; others
+    /// only below it.
+    pub sessions: usize,
+    /// Handshakes that are worked on.
+    pub admission: AdmissionLimits,
+    /// A session of a peer for which no connection was attached by then is dropped. So is every
+    /// session of kind joining.
+    pub attach_within: Duration,
+    /// Frames between probes that all sessions send in a second: those by which senders learn what
+    /// their paths carry. Where they want more, they send them less often. Probes, echoes and
+    /// everything else do not count.
+    pub frames_between_probes: u32,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            sessions: 16_384,
+            admission: AdmissionLimits::default(),
+            attach_within: Duration::from_secs(10),
+            frames_between_probes: 20_000,
+        }
+    }
+}

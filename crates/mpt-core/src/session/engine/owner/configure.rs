@@ -1,0 +1,198 @@
+//! The sessions of the configuration, and the connection and the paths that a session has.
+
+use std::time::Instant;
+
+use mpt_wire::control::Kind;
+
+use crate::session::MAX_PATHS;
+use crate::session::announce::Announcer;
+use crate::session::engine::life::origin::Origin;
+use crate::session::engine::life::session::{Identity, Session, WITHOUT_PATH};
+use crate::session::engine::paths::anchor::Anchor;
+use crate::session::engine::paths::path::SessionPath;
+use crate::session::engine::paths::source::Source;
+use crate::session::engine::{SessionConfig, SessionId, SessionPathId, Sessions};
+use crate::{ConnectionId, PathId, Seal, Tunnels};
+
+impl Sessions {
+    /// Adds a session. Where it has a connection, [`Self::attach`] has to follow.
+    pub(crate) fn add_session(&mut self, now: Instant, config: SessionConfig) -> SessionId {
+        let identity = Identity {
+            name: String::new(),
+            kind: config.kind,
+            peer: config.peer,
+            psk: None,
+            timing: config.timing,
+            largest_wish: 0,
+            origin: Origin::configured(config.initiate, config.create),
+            seal: Seal::Off,
+        };
+        let slot = self.insert(now, identity);
+        if let Some(session) = self.at(slot) {
+            session.set_seal(config.seal);
+            session.configure(now, config);
+        }
+        self.timers.set_no_later(slot, now);
+        self.id(slot)
+    }
+
+    /// Changes a session of the configuration; where its connection or its paths have changed,
+    /// [`Self::attach`] has to follow. Another peer or preshared key ends its keys, and it begins
+    /// anew. False if there is no such session.
+    pub(crate) fn update_session(
+        &mut self,
+        now: Instant,
+        id: SessionId,
+        config: SessionConfig,
+    ) -> bool {
+        let Some(slot) = self.slot(id) else { return false };
+        let Some(session) = self.at(slot) else { return false };
+        let before = session.peer;
+        let same_psk = match (&session.psk, &config.psk) {
+            (None, None) => true,
+            (Some(before), Some(after)) => *before.to_base64() == *after.to_base64(),
+            _ => false,
+        };
+        let (peer, resealed) = (config.peer, session.set_seal(config.seal));
+        session.configure(now, config);
+        if before != peer || !same_psk || resealed {
+            self.clear_keys(slot);
+        }
+        if before != peer {
+            self.unlist(before, slot);
+            self.by_peer.entry(peer).or_default().push(slot);
+        }
+        self.timers.set_no_later(slot, now);
+        true
+    }
+
+    /// Gives a session its connection, and tells all the paths of that which take part, by the names
+    /// as in [`SessionConfig::paths`]. To be called again with all paths whenever one was added or
+    /// removed; what the session knows of the others stays. From the first call on
+    /// a path is used only after the peer has proved that it hears us there.
+    pub(crate) fn attach<P: Copy>(
+        &mut self,
+        now: Instant,
+        id: SessionId,
+        connection: ConnectionId,
+        paths: &[(SessionPathId, PathId)],
+        tunnels: &mut Tunnels<P>,
+    ) {
+        let Some(slot) = self.slot(id) else { return };
+        let Some(data) = tunnels.connection(connection) else { return };
+        let from = data.next_sequence();
+        let epoch = self.shared.random.u32();
+        let Some(Some(session)) = self.sessions.get_mut(slot as usize) else { return };
+        if let Some(before) = session.link.attach(connection)
+            && before != connection
+        {
+            self.by_connection.remove(&before);
+            session.announcer.restart(epoch, from);
+            session.paths.clear();
+        } else if session.announcer.epoch() == 0 {
+            session.announcer = Announcer::new(epoch, from);
+        }
+        self.by_connection.insert(connection, slot);
+        session.last_usable = now;
+        session.attach_paths(now, paths, tunnels);
+        session.follow_connection(tunnels);
+        session.settle(now, &mut self.shared, tunnels);
+        self.timers.set_no_later(slot, now);
+    }
+
+    /// Takes the connection of a session away from it, because it is about to be removed. A session
+    /// that the peer opened has [`Limits::attach_within`] for another one.
+    pub(crate) fn detach(&mut self, now: Instant, id: SessionId) {
+        let Some(slot) = self.slot(id) else { return };
+        let Some(session) = self.at(slot) else { return };
+        session.paths.clear();
+        session.last_usable = now;
+        session.announcer = Announcer::new(0, 0);
+        session.policy.first = 0;
+        if let Some(connection) = session.link.detach() {
+            self.by_connection.remove(&connection);
+        }
+        self.timers.set_no_later(slot, now);
+    }
+
+    /// Lets a session with [`SessionConfig::create`] use its connection: the peer has created its
+    /// own.
+    pub(crate) fn open<P: Copy>(&mut self, now: Instant, id: SessionId, tunnels: &mut Tunnels<P>) {
+        let Some(slot) = self.slot(id) else { return };
+        let Some(Some(session)) = self.sessions.get_mut(slot as usize) else { return };
+        session.origin.open();
+        session.settle(now, &mut self.shared, tunnels);
+        self.arm(slot);
+    }
+}
+
+impl Session {
+    /// Takes over a configuration, but for the connection.
+    fn configure(&mut self, now: Instant, config: SessionConfig) {
+        self.name = config.name;
+        self.kind = config.kind;
+        self.peer = config.peer;
+        self.psk = config.psk;
+        self.origin.configure(config.initiate, config.create);
+        self.largest_wish = config.largest_wish;
+        if self.link.connection().is_none() {
+            self.key = config.key;
+            let proved = |(socket, remote)| Anchor::proved(Source { socket, remote }, WITHOUT_PATH);
+            self.link.set_anchor(config.remote.map(proved));
+        }
+        self.timing = config.timing;
+        for path in &mut self.paths {
+            path.set_timing(now, config.timing);
+        }
+        debug_assert!(self.kind == Kind::Connection || config.paths.is_empty());
+    }
+
+    /// What others have changed of the connection.
+    pub(in crate::session::engine) fn follow_connection<P: Copy>(&mut self, tunnels: &Tunnels<P>) {
+        if let Some(connection) = self.link.connection().and_then(|id| tunnels.connection(id)) {
+            self.key = connection.config().key;
+        }
+    }
+
+    /// Takes over which paths there are.
+    fn attach_paths<P: Copy>(
+        &mut self,
+        now: Instant,
+        paths: &[(SessionPathId, PathId)],
+        tunnels: &mut Tunnels<P>,
+    ) {
+        let mut before = self.paths.take();
+        for &(given, id) in paths.iter().take(MAX_PATHS) {
+            let Some(data) = tunnels.path(id) else { continue };
+            let own = given != 0 && self.origin.initiates();
+            let known =
+                before.iter().position(|path| path.is(id, data) && (!own || path.own_id == given));
+            let mut path = match known {
+                Some(known) => {
+                    let mut path = before.swap_remove(known);
+                    path.follow(now, data);
+                    path
+                }
+                None => {
+                    let own_id = if own { given } else { self.paths.new_id() };
+                    self.paths.reserve_id(own_id);
+                    let mut path = SessionPath::new(now, id, data, own_id, self.timing);
+                    path.liveness.set_active(now, self.traffic.is_active());
+                    path.discovery.set_active(now, self.traffic.is_active());
+                    path
+                }
+            };
+            if given != 0 && !self.origin.initiates() {
+                path.peer_id = Some(given);
+                path.bound = self.handshake.completed;
+            }
+            self.paths.push(path);
+        }
+        if let Some(connection) = self.link.connection() {
+            for i in 0..self.paths.len() {
+                self.follow_table(now, i, connection, tunnels);
+            }
+        }
+        self.set_active(now, true, tunnels);
+    }
+}

@@ -1,0 +1,12 @@
+//! The address that a frame came from.
+
+use std::net::SocketAddr;
+
+use crate::SocketId;
+
+/// The socket that a frame arrived on, and the address that it came from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::session::engine) struct Source {
+    pub(in crate::session::engine) socket: SocketId,
+    pub(in crate::session::engine) remote: SocketAddr,
+}
