@@ -29,6 +29,8 @@ fn path() -> Path {
         source_ports: Vec::new(),
         heard_from: None,
         weight: 8,
+        max_rate: None,
+        min_rate: None,
         weight_in: 1,
         lead_us: 0,
         tier: 0,
