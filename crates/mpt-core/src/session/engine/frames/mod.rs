@@ -1,7 +1,7 @@
 //! Frames that come and go: which session each is for, what its messages lead to, and those that are sent.
 
-pub(in crate::session::engine) mod clock;
-pub(in crate::session::engine) mod incoming;
-pub(in crate::session::engine) mod outbox;
-pub(in crate::session::engine) mod receive;
-pub(in crate::session::engine) mod send;
+pub(crate) mod clock;
+pub(crate) mod incoming;
+pub(crate) mod outbox;
+pub(crate) mod receive;
+pub(crate) mod send;

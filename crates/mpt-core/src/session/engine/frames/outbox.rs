@@ -14,7 +14,7 @@ const MAX_KEPT: usize = 256;
 
 /// Frames on their way out.
 #[derive(Debug, Default)]
-pub(in crate::session::engine) struct Outbox {
+pub(crate) struct Outbox {
     waiting: VecDeque<Transmit>,
     kept: Vec<Vec<u8>>,
 }
@@ -22,7 +22,7 @@ pub(in crate::session::engine) struct Outbox {
 impl Outbox {
     /// Queues the frame that `write` makes in an empty buffer. False if there is none, because the
     /// queue is full or `write` refuses.
-    pub(in crate::session::engine) fn send(
+    pub(crate) fn send(
         &mut self,
         counters: &mut SessionCounters,
         destination: Destination,
@@ -42,12 +42,12 @@ impl Outbox {
     }
 
     /// The next one.
-    pub(in crate::session::engine) fn pop(&mut self) -> Option<Transmit> {
+    pub(crate) fn pop(&mut self) -> Option<Transmit> {
         self.waiting.pop_front()
     }
 
     /// Takes back a buffer.
-    pub(in crate::session::engine) fn recycle(&mut self, frame: Vec<u8>) {
+    pub(crate) fn recycle(&mut self, frame: Vec<u8>) {
         if self.kept.len() < MAX_KEPT && (1..=ROOM).contains(&frame.capacity()) {
             self.kept.push(frame);
         }

@@ -22,7 +22,7 @@ use crate::{DeviceSink, Tunnels};
 
 /// What a frame leads to for the session as a whole.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::session::engine) enum Outcome {
+pub(crate) enum Outcome {
     /// Nothing more.
     Done,
     /// The peer said goodbye.
@@ -53,7 +53,7 @@ struct Wanted<'a> {
 impl Session {
     /// A sealed frame has come for the keys at `place`.
     #[expect(clippy::too_many_arguments, reason = "a frame is all of that")]
-    pub(in crate::session::engine) fn handle_sealed<P: Copy, S: DeviceSink<P>>(
+    pub(crate) fn handle_sealed<P: Copy, S: DeviceSink<P>>(
         &mut self,
         now: Instant,
         place: Place,

@@ -7,35 +7,33 @@ use mpt_wire::control::{Message, Reason, ReportEntry, Writer};
 use smallvec::SmallVec;
 
 use crate::Tunnels;
-use crate::liveness::State;
 use crate::session::engine::keys::epochs::Place;
 use crate::session::engine::life::session::{PROBE_LEN, Session, WITHOUT_PATH};
-use crate::session::engine::paths::path::SessionPath;
 use crate::session::engine::shared::Shared;
-use crate::session::engine::{Destination, SessionPathId};
+use crate::session::engine::{Destination, Random, SessionPathId};
 
 /// Paths in the report of a probe.
 const REPORTED: usize = 8;
 
 /// A frame to answer, and where.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::session::engine) struct Arrival {
-    pub(in crate::session::engine) place: Place,
-    pub(in crate::session::engine) wire_id: SessionPathId,
-    pub(in crate::session::engine) destination: Destination,
+pub(crate) struct Arrival {
+    pub(crate) place: Place,
+    pub(crate) wire_id: SessionPathId,
+    pub(crate) destination: Destination,
     /// Length of its messages.
-    pub(in crate::session::engine) len: usize,
+    pub(crate) len: usize,
     /// The path it came on, if that is known,
-    pub(in crate::session::engine) path: Option<usize>,
+    pub(crate) path: Option<usize>,
     /// and from the address where that goes.
-    pub(in crate::session::engine) at_home: bool,
+    pub(crate) at_home: bool,
     /// How many bytes may be sent to where it came from: `usize::MAX` if the address is proved.
-    pub(in crate::session::engine) room: usize,
+    pub(crate) room: usize,
 }
 
 impl Arrival {
     /// Returns the length of a frame with messages of `len` bytes.
-    pub(in crate::session::engine) const fn frame_len(len: usize) -> usize {
+    pub(crate) const fn frame_len(len: usize) -> usize {
         SEALED_HEADER_LEN + len + TAG_LEN
     }
 }
@@ -43,11 +41,11 @@ impl Arrival {
 impl Session {
     /// Answers a frame where it came from, as far as the address has room: no more goes to an
     /// address that is not proved than came from there.
-    pub(in crate::session::engine) fn reply(
+    pub(crate) fn reply(
         &mut self,
         shared: &mut Shared,
         arrival: &mut Arrival,
-        messages: impl FnOnce(&mut Self, &mut Writer<'_>, &mut crate::session::engine::Random) -> bool,
+        messages: impl FnOnce(&mut Self, &mut Writer<'_>, &mut Random) -> bool,
         limit: usize,
     ) -> bool {
         let Some(room) = arrival.room.checked_sub(Arrival::frame_len(0)) else { return false };
@@ -60,13 +58,13 @@ impl Session {
     }
 
     /// Seals messages and queues the frame.
-    pub(in crate::session::engine) fn send(
+    pub(crate) fn send(
         &mut self,
         shared: &mut Shared,
         place: Place,
         wire_id: SessionPathId,
         destination: Destination,
-        messages: impl FnOnce(&mut Self, &mut Writer<'_>, &mut crate::session::engine::Random) -> bool,
+        messages: impl FnOnce(&mut Self, &mut Writer<'_>, &mut Random) -> bool,
         limit: usize,
     ) -> bool {
         self.send_len(shared, place, wire_id, destination, messages, limit).is_some()
@@ -79,7 +77,7 @@ impl Session {
         place: Place,
         wire_id: SessionPathId,
         destination: Destination,
-        messages: impl FnOnce(&mut Self, &mut Writer<'_>, &mut crate::session::engine::Random) -> bool,
+        messages: impl FnOnce(&mut Self, &mut Writer<'_>, &mut Random) -> bool,
         limit: usize,
     ) -> Option<usize> {
         let mut payload = std::mem::take(&mut shared.payload);
@@ -101,11 +99,7 @@ impl Session {
     }
 
     /// Returns the way of a path under these keys, if it can be used.
-    pub(in crate::session::engine) fn way(
-        &self,
-        place: Place,
-        i: usize,
-    ) -> Option<(SessionPathId, Destination)> {
+    pub(crate) fn way(&self, place: Place, i: usize) -> Option<(SessionPathId, Destination)> {
         let path = self.paths.get(i)?;
         let keys = match place {
             Place::Current => self.keys.current.as_ref(),
@@ -117,7 +111,7 @@ impl Session {
     }
 
     /// Sends a probe with this token on a path.
-    pub(in crate::session::engine) fn send_probe<P: Copy>(
+    pub(crate) fn send_probe<P: Copy>(
         &mut self,
         now: Instant,
         shared: &mut Shared,
@@ -154,12 +148,7 @@ impl Session {
 
     /// Sends the table of paths wherever it may get through: also where the administrator has taken
     /// a path down, which may be the only one.
-    pub(in crate::session::engine) fn send_table(
-        &mut self,
-        now: Instant,
-        shared: &mut Shared,
-        place: Place,
-    ) {
+    pub(crate) fn send_table(&mut self, now: Instant, shared: &mut Shared, place: Place) {
         for i in 0..self.paths.len() {
             if self.paths.get(i).is_none_or(|path| path.cut_off) {
                 continue;
@@ -175,7 +164,7 @@ impl Session {
     }
 
     /// A challenge to an address from which the frame came.
-    pub(in crate::session::engine) fn send_challenge(
+    pub(crate) fn send_challenge(
         &mut self,
         shared: &mut Shared,
         arrival: &mut Arrival,
@@ -189,7 +178,7 @@ impl Session {
     }
 
     /// Answers a probe, with as much else as fits into a frame no longer than that of the probe.
-    pub(in crate::session::engine) fn send_echo<P: Copy>(
+    pub(crate) fn send_echo<P: Copy>(
         &mut self,
         now: Instant,
         shared: &mut Shared,
@@ -202,9 +191,7 @@ impl Session {
         let report = path.map(|i| self.report_entry(wire_id, i, tunnels));
         let clock = shared.clock.stamp(now);
         let mut probes = 0;
-        let write = |session: &mut Self,
-                     writer: &mut Writer<'_>,
-                     random: &mut crate::session::engine::Random| {
+        let write = |session: &mut Self, writer: &mut Writer<'_>, random: &mut Random| {
             if writer.push(&Message::Echo { token }).is_err() {
                 return false;
             }
@@ -238,16 +225,15 @@ impl Session {
 
     /// Reports of a path over another one that works: what is sent on it may not arrive, and the
     /// peer wants to know whether its own frames do.
-    pub(in crate::session::engine) fn send_report_elsewhere<P: Copy>(
+    pub(crate) fn send_report_elsewhere<P: Copy>(
         &mut self,
         shared: &mut Shared,
         place: Place,
         i: usize,
         tunnels: &Tunnels<P>,
     ) {
-        let up = |path: &SessionPath| path.liveness.state() == State::Up;
         let Some((wire_id, _)) = self.way(place, i) else { return };
-        let other = self.paths.iter().enumerate().filter(|&(at, path)| at != i && up(path));
+        let other = self.paths.iter().enumerate().filter(|&(at, path)| at != i && path.is_up());
         let other = other.map(|(at, _)| at).find_map(|other| self.way(place, other));
         let Some((other_id, destination)) = other else { return };
         let report = self.report_entry(wire_id, i, tunnels);
@@ -258,12 +244,7 @@ impl Session {
     }
 
     /// Acknowledges a table of paths.
-    pub(in crate::session::engine) fn send_ack(
-        &mut self,
-        shared: &mut Shared,
-        arrival: &mut Arrival,
-        generation: u32,
-    ) {
+    pub(crate) fn send_ack(&mut self, shared: &mut Shared, arrival: &mut Arrival, generation: u32) {
         let write = |_: &mut Self, writer: &mut Writer<'_>, _: &mut _| {
             writer.push(&Message::PathsAck { generation }).is_ok()
         };
@@ -271,10 +252,7 @@ impl Session {
     }
 
     /// A way that is likely to work and leads to an address that is proved, another one each time.
-    pub(in crate::session::engine) fn any_way(
-        &mut self,
-        place: Place,
-    ) -> Option<(SessionPathId, Destination)> {
+    pub(crate) fn any_way(&mut self, place: Place) -> Option<(SessionPathId, Destination)> {
         let keys = self.keys.at_mut(place);
         if let Some(i) = keys.and_then(|keys| self.paths.any(keys)) {
             return self.way(place, i);
@@ -284,12 +262,7 @@ impl Session {
     }
 
     /// Says goodbye on every way there is.
-    pub(in crate::session::engine) fn send_goodbye(
-        &mut self,
-        now: Instant,
-        shared: &mut Shared,
-        reason: Reason,
-    ) {
+    pub(crate) fn send_goodbye(&mut self, now: Instant, shared: &mut Shared, reason: Reason) {
         let Some(place) = self.keys.sending(now) else { return };
         let mut ways: SmallVec<[(SessionPathId, Destination); 4]> =
             (0..self.paths.len()).filter_map(|i| self.way(place, i)).collect();
@@ -305,7 +278,7 @@ impl Session {
     }
 
     /// Sends a frame on every way, so that keys that this end began are confirmed.
-    pub(in crate::session::engine) fn send_confirmation<P: Copy>(
+    pub(crate) fn send_confirmation<P: Copy>(
         &mut self,
         now: Instant,
         shared: &mut Shared,
@@ -360,7 +333,7 @@ impl Session {
         entries
     }
 
-    pub(in crate::session::engine) fn report_entry<P: Copy>(
+    pub(crate) fn report_entry<P: Copy>(
         &self,
         path_id: SessionPathId,
         i: usize,

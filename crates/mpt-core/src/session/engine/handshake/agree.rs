@@ -29,7 +29,7 @@ const PAUSE_AFTER_FAILURE: Duration = Duration::from_secs(5);
 
 impl Session {
     /// Begins a handshake, repeats it, or has its keys confirmed, as is due.
-    pub(in crate::session::engine) fn drive_handshake<P: Copy>(
+    pub(crate) fn drive_handshake<P: Copy>(
         &mut self,
         now: Instant,
         slot: u32,
@@ -123,7 +123,7 @@ impl Session {
     }
 
     /// Ends a handshake without result.
-    pub(in crate::session::engine) fn drop_attempt(&mut self, shared: &mut Shared) {
+    pub(crate) fn drop_attempt(&mut self, shared: &mut Shared) {
         if let Some(attempt) = self.handshake.attempt.take() {
             shared.release(attempt.sealing);
             for initiation in [Some(attempt.initiation), attempt.older].into_iter().flatten() {
@@ -150,7 +150,7 @@ impl Session {
     }
 
     /// The responder wants to see this cookie, its challenge or both.
-    pub(in crate::session::engine) fn handle_cookie(
+    pub(crate) fn handle_cookie(
         &mut self,
         now: Instant,
         slot: u32,
@@ -189,7 +189,7 @@ impl Session {
     }
 
     /// The peer has answered our initiation.
-    pub(in crate::session::engine) fn handle_response<P: Copy>(
+    pub(crate) fn handle_response<P: Copy>(
         &mut self,
         now: Instant,
         frame: &frame::Response<'_>,
@@ -265,7 +265,7 @@ impl Session {
 
     /// A frame has come under these keys: they replace those in use, if they are newer. Gives their
     /// place.
-    pub(in crate::session::engine) fn promote<P: Copy>(
+    pub(crate) fn promote<P: Copy>(
         &mut self,
         now: Instant,
         place: Place,

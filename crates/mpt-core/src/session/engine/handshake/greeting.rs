@@ -7,25 +7,21 @@ use crate::session::engine::life::session::Session;
 
 impl Session {
     /// Returns what we say of ourselves in an initiation.
-    pub(in crate::session::engine) fn hello(
-        &self,
-        challenge: Option<Challenge>,
-        sealing: Option<Sealing>,
-    ) -> Hello {
+    pub(crate) fn hello(&self, challenge: Option<Challenge>, sealing: Option<Sealing>) -> Hello {
         let capabilities = Capabilities::from_slice(Capability::ANNOUNCED).unwrap_or_default();
         let name = hello_name(&self.name);
         Hello { kind: self.kind, key: self.key, capabilities, name, challenge, sealing }
     }
 
     /// Returns what we say of ourselves in a response.
-    pub(in crate::session::engine) fn welcome(&self, sealing: Option<Sealing>) -> Welcome {
+    pub(crate) fn welcome(&self, sealing: Option<Sealing>) -> Welcome {
         let capabilities = Capabilities::from_slice(Capability::ANNOUNCED).unwrap_or_default();
         Welcome { attached: self.link.connection().is_some(), capabilities, sealing }
     }
 }
 
 /// As much of a name as a Hello has room for.
-pub(in crate::session::engine) fn hello_name(name: &str) -> Name {
+pub(crate) fn hello_name(name: &str) -> Name {
     let mut end = name.len().min(MAX_NAME_LEN);
     while !name.is_char_boundary(end) {
         end -= 1;

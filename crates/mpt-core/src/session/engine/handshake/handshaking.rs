@@ -7,47 +7,47 @@ use mpt_wire::control::{Challenge, Sealing};
 use crate::session::{CookieJar, Initiation};
 
 /// Time between two handshakes that are begun because no path works, or because data needs other keys.
-pub(in crate::session::engine) const BETWEEN_RESCUES: Duration = Duration::from_secs(1);
+pub(crate) const BETWEEN_RESCUES: Duration = Duration::from_secs(1);
 
 /// A handshake that this end has begun.
 #[derive(Debug)]
-pub(in crate::session::engine) struct Attempt {
-    pub(in crate::session::engine) initiation: Initiation,
+pub(crate) struct Attempt {
+    pub(crate) initiation: Initiation,
     /// It has a challenge of the responder.
-    pub(in crate::session::engine) challenged: bool,
+    pub(crate) challenged: bool,
     /// The initiation before, whose response may still be on its way.
-    pub(in crate::session::engine) older: Option<Initiation>,
+    pub(crate) older: Option<Initiation>,
     /// The challenge for the next initiation: the responder has refused that of this one.
-    pub(in crate::session::engine) refused: Option<Challenge>,
+    pub(crate) refused: Option<Challenge>,
     /// What all initiations of this handshake say about sealed data.
-    pub(in crate::session::engine) sealing: Option<Sealing>,
+    pub(crate) sealing: Option<Sealing>,
     /// The time at which this initiation was made.
-    pub(in crate::session::engine) made: Instant,
+    pub(crate) made: Instant,
     /// The time at which the first initiation since the last answer was made.
-    pub(in crate::session::engine) since: Instant,
-    pub(in crate::session::engine) next_send: Instant,
-    pub(in crate::session::engine) interval: Duration,
+    pub(crate) since: Instant,
+    pub(crate) next_send: Instant,
+    pub(crate) interval: Duration,
 }
 
 /// The handshakes of a session: the one that goes on, and what is known of those before.
 #[derive(Debug)]
-pub(in crate::session::engine) struct Handshaking {
+pub(crate) struct Handshaking {
     /// The handshake that this end has begun, while it goes on.
-    pub(in crate::session::engine) attempt: Option<Attempt>,
+    pub(crate) attempt: Option<Attempt>,
     pause_until: Instant,
-    pub(in crate::session::engine) cookies: CookieJar,
+    pub(crate) cookies: CookieJar,
     /// The time since which there were keys without interruption.
-    pub(in crate::session::engine) established: Option<Instant>,
+    pub(crate) established: Option<Instant>,
     /// The number of handshakes that led to keys in use.
-    pub(in crate::session::engine) completed: u64,
+    pub(crate) completed: u64,
     /// The latest challenge that an answered initiation has shown, 0 if there was none.
-    pub(in crate::session::engine) answered: u64,
+    pub(crate) answered: u64,
     ordinals: u64,
 }
 
 impl Handshaking {
     /// There was no handshake yet.
-    pub(in crate::session::engine) fn new(now: Instant) -> Self {
+    pub(crate) fn new(now: Instant) -> Self {
         Self {
             attempt: None,
             pause_until: now,
@@ -60,17 +60,17 @@ impl Handshaking {
     }
 
     /// Begins no further handshake before `until`.
-    pub(in crate::session::engine) fn pause(&mut self, until: Instant) {
+    pub(crate) fn pause(&mut self, until: Instant) {
         self.pause_until = until;
     }
 
     /// Returns the time before which this end begins no handshake.
-    pub(in crate::session::engine) const fn pause_until(&self) -> Instant {
+    pub(crate) const fn pause_until(&self) -> Instant {
         self.pause_until
     }
 
     /// Returns the number of the next handshake that leads to keys, confirmed or not.
-    pub(in crate::session::engine) fn next_ordinal(&mut self) -> u64 {
+    pub(crate) fn next_ordinal(&mut self) -> u64 {
         self.ordinals += 1;
         self.ordinals
     }

@@ -12,7 +12,7 @@ const PRECEDENCE: Duration = Duration::from_secs(1);
 
 impl Session {
     /// Returns when this end begins a handshake, as far as is known.
-    pub(in crate::session::engine) fn handshake_at(&self) -> Option<Instant> {
+    pub(crate) fn handshake_at(&self) -> Option<Instant> {
         if self.handshake.attempt.is_some() || self.keys.unconfirmed().is_some() {
             return None;
         }
@@ -44,13 +44,13 @@ impl Session {
 
     /// Returns true if the handshake of this end goes on, and the peer's has to stand back. New initiations of the
     /// same handshake do not prolong that.
-    pub(in crate::session::engine) fn has_precedence(&self, now: Instant, shared: &Shared) -> bool {
+    pub(crate) fn has_precedence(&self, now: Instant, shared: &Shared) -> bool {
         let young = self.handshake.attempt.as_ref().is_some_and(|it| now < it.since + PRECEDENCE);
         young && shared.public.is_some_and(|own| own < self.peer)
     }
 
     /// Returns true if this end is to begin a handshake, or to repeat an initiation.
-    pub(in crate::session::engine) fn is_handshake_due(&self, now: Instant) -> bool {
+    pub(crate) fn is_handshake_due(&self, now: Instant) -> bool {
         let repeat =
             self.handshake.attempt.as_ref().is_some_and(|attempt| attempt.next_send <= now);
         repeat || self.handshake_at().is_some_and(|at| at <= now)

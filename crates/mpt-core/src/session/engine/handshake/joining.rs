@@ -35,11 +35,7 @@ impl Sessions {
     }
 
     /// Returns the session that an initiation with this token is for; `None` if there is no such token.
-    pub(in crate::session::engine) fn joining_target(
-        &self,
-        peer: PublicKey,
-        id: &str,
-    ) -> Option<Target> {
+    pub(crate) fn joining_target(&self, peer: PublicKey, id: &str) -> Option<Target> {
         self.token_of(id)?;
         let of_peer = |slot: &u32| {
             let session = self.sessions.get(*slot as usize).and_then(Option::as_deref);
@@ -49,10 +45,7 @@ impl Sessions {
     }
 
     /// The places of the sessions that this token has opened.
-    pub(in crate::session::engine) fn joining_sessions(
-        &self,
-        id: &str,
-    ) -> impl Iterator<Item = u32> + Clone {
+    pub(crate) fn joining_sessions(&self, id: &str) -> impl Iterator<Item = u32> + Clone {
         let of_token = move |session: &Session| {
             session.origin.is_peer() && session.kind == Kind::Joining && session.name == id
         };
@@ -61,11 +54,7 @@ impl Sessions {
     }
 
     /// Returns what a session is made of that a token opens.
-    pub(in crate::session::engine) fn joining_identity(
-        &self,
-        peer: PublicKey,
-        hello: &Hello,
-    ) -> Option<Identity> {
+    pub(crate) fn joining_identity(&self, peer: PublicKey, hello: &Hello) -> Option<Identity> {
         let token = self.token_of(hello.name.as_str())?;
         Some(Identity {
             name: token.id().to_owned(),

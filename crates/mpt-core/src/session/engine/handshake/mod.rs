@@ -1,8 +1,8 @@
 //! Handshakes of a session: those that this end begins, and those of its peer.
 
-pub(in crate::session::engine) mod agree;
-pub(in crate::session::engine) mod greeting;
-pub(in crate::session::engine) mod handshaking;
-pub(in crate::session::engine) mod initiative;
-pub(in crate::session::engine) mod joining;
-pub(in crate::session::engine) mod respond;
+pub(crate) mod agree;
+pub(crate) mod greeting;
+pub(crate) mod handshaking;
+pub(crate) mod initiative;
+pub(crate) mod joining;
+pub(crate) mod respond;

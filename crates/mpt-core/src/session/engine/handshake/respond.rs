@@ -19,7 +19,7 @@ use crate::session::{HandshakeError, Incoming, PublicKey, Received, Verdict};
 
 /// The session that an initiation is for.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::session::engine) enum Target {
+pub(crate) enum Target {
     /// It exists.
     Known(u32),
     /// The peer may open it.
@@ -36,7 +36,7 @@ struct Sender<'a> {
 
 impl Sessions {
     /// Handles an initiation, the cheapest steps first (see [`Incoming`]).
-    pub(in crate::session::engine) fn handle_initiation(
+    pub(crate) fn handle_initiation(
         &mut self,
         now: Instant,
         socket: SocketId,

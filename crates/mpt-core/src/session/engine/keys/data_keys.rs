@@ -8,16 +8,16 @@ use crate::session::Transport;
 
 /// What a session wants and knows of sealed data.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(in crate::session::engine) struct Policy {
-    pub(in crate::session::engine) seal: Seal,
+pub(crate) struct Policy {
+    pub(crate) seal: Seal,
     /// The peer has sealed: it is not accepted without any more, until `seal` is another one.
-    pub(in crate::session::engine) pinned: bool,
+    pub(crate) pinned: bool,
     /// The 64-bit number of the next packet.
-    pub(in crate::session::engine) first: u64,
+    pub(crate) first: u64,
     /// Keys to seal with are missing, or used up soon.
-    pub(in crate::session::engine) starved: bool,
+    pub(crate) starved: bool,
     /// The owner was told that the peer does not seal, and whether there is data then.
-    pub(in crate::session::engine) told: Option<SealState>,
+    pub(crate) told: Option<SealState>,
 }
 
 /// How the data of a session is.
@@ -37,28 +37,25 @@ pub enum SealState {
 
 /// The keys of sealed data that an epoch has.
 #[derive(Debug, Default)]
-pub(in crate::session::engine) struct DataKeys {
-    pub(in crate::session::engine) agreement: Option<Agreed>,
-    pub(in crate::session::engine) sealer: Option<Box<Sealer>>,
-    pub(in crate::session::engine) opener: Option<Box<Opener>>,
+pub(crate) struct DataKeys {
+    pub(crate) agreement: Option<Agreed>,
+    pub(crate) sealer: Option<Box<Sealer>>,
+    pub(crate) opener: Option<Box<Opener>>,
 }
 
 /// What both ends have agreed on for an epoch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::session::engine) struct Agreed {
-    pub(in crate::session::engine) suite: mpt_wire::control::Suite,
+pub(crate) struct Agreed {
+    pub(crate) suite: mpt_wire::control::Suite,
     /// The index of what comes in,
-    pub(in crate::session::engine) local: u32,
+    pub(crate) local: u32,
     /// and of what is sent.
-    pub(in crate::session::engine) remote: u32,
+    pub(crate) remote: u32,
 }
 
 impl DataKeys {
     /// Takes them from the keys of a handshake; none without an agreement.
-    pub(in crate::session::engine) fn take(
-        transport: &mut Transport,
-        agreement: Option<&Agreement>,
-    ) -> Self {
+    pub(crate) fn take(transport: &mut Transport, agreement: Option<&Agreement>) -> Self {
         let Some(Keys { sealer, opener }) = transport.take_data_keys(agreement) else {
             return Self::default();
         };
@@ -70,10 +67,7 @@ impl DataKeys {
 
 impl Agreement {
     /// Returns what follows from a Hello and its Welcome.
-    pub(in crate::session::engine) fn of(
-        hello: Option<Sealing>,
-        welcome: Option<Sealing>,
-    ) -> Option<Self> {
+    pub(crate) fn of(hello: Option<Sealing>, welcome: Option<Sealing>) -> Option<Self> {
         let (initiator, responder) = (hello?, welcome?);
         let suite = initiator.suites.agree(responder.suites)?;
         Some(Self { suite, initiator, responder })

@@ -6,53 +6,48 @@ use super::data_keys::DataKeys;
 use crate::session::{Fingerprint, Response, Transport};
 
 /// Keys are renewed by the end that began their handshake after this,
-pub(in crate::session::engine) const REKEY_AFTER: Duration = Duration::from_secs(120);
+pub(crate) const REKEY_AFTER: Duration = Duration::from_secs(120);
 /// and by the other one after this, if nothing came.
-pub(in crate::session::engine) const REKEY_BY_RESPONDER_AFTER: Duration = Duration::from_secs(150);
+pub(crate) const REKEY_BY_RESPONDER_AFTER: Duration = Duration::from_secs(150);
 /// Nothing is sent under older keys.
-pub(in crate::session::engine) const SEND_FOR: Duration = Duration::from_secs(180);
+pub(crate) const SEND_FOR: Duration = Duration::from_secs(180);
 /// Nothing is received under older keys.
-pub(in crate::session::engine) const RECEIVE_FOR: Duration = Duration::from_secs(240);
+pub(crate) const RECEIVE_FOR: Duration = Duration::from_secs(240);
 /// A responder keeps keys for so long that no frame has come under yet: a queue of some seconds may
 /// stand before every frame of the handshake.
-pub(in crate::session::engine) const CONFIRM_AS_RESPONDER: Duration = Duration::from_secs(10);
+pub(crate) const CONFIRM_AS_RESPONDER: Duration = Duration::from_secs(10);
 /// An initiator tries for so long to have new keys confirmed.
-pub(in crate::session::engine) const CONFIRM_AS_INITIATOR: Duration = Duration::from_secs(5);
+pub(crate) const CONFIRM_AS_INITIATOR: Duration = Duration::from_secs(5);
 /// How often it sends a frame under them meanwhile.
-pub(in crate::session::engine) const CONFIRM_INTERVAL: Duration = Duration::from_millis(250);
+pub(crate) const CONFIRM_INTERVAL: Duration = Duration::from_millis(250);
 
 /// The keys of one handshake.
 #[derive(Debug)]
-pub(in crate::session::engine) struct Epoch {
-    pub(in crate::session::engine) transport: Transport,
-    pub(in crate::session::engine) since: Instant,
+pub(crate) struct Epoch {
+    pub(crate) transport: Transport,
+    pub(crate) since: Instant,
     /// Grows from one handshake of the session to the next.
-    pub(in crate::session::engine) ordinal: u64,
+    pub(crate) ordinal: u64,
     /// As responder: what to answer to further copies of the initiation.
-    pub(in crate::session::engine) answer: Option<(Fingerprint, Response)>,
+    pub(crate) answer: Option<(Fingerprint, Response)>,
     /// As responder: the time of the challenge that the initiation has shown.
-    pub(in crate::session::engine) challenge: Option<u64>,
+    pub(crate) challenge: Option<u64>,
     /// The keys of sealed data that came of the same handshake.
-    pub(in crate::session::engine) data: DataKeys,
+    pub(crate) data: DataKeys,
     /// As initiator: when to send another frame to have them confirmed.
-    pub(in crate::session::engine) confirm_at: Instant,
+    pub(crate) confirm_at: Instant,
     /// The peer restores data packets from symbols of forward error correction.
-    pub(in crate::session::engine) restores: bool,
+    pub(crate) restores: bool,
 }
 
 impl Epoch {
-    pub(in crate::session::engine) fn new(
-        now: Instant,
-        ordinal: u64,
-        transport: Transport,
-        data: DataKeys,
-    ) -> Self {
+    pub(crate) fn new(now: Instant, ordinal: u64, transport: Transport, data: DataKeys) -> Self {
         let (answer, challenge) = (None, None);
         let (confirm_at, restores) = (now, false);
         Self { transport, since: now, ordinal, answer, challenge, data, confirm_at, restores }
     }
 
-    pub(in crate::session::engine) fn is_initiator(&self) -> bool {
+    pub(crate) fn is_initiator(&self) -> bool {
         self.transport.is_initiator()
     }
 
@@ -69,7 +64,7 @@ impl Epoch {
 
 /// Which keys of a session a frame came under.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::session::engine) enum Place {
+pub(crate) enum Place {
     Current,
     Previous,
     Candidate(usize),
@@ -77,16 +72,16 @@ pub(in crate::session::engine) enum Place {
 
 /// The keys of a session.
 #[derive(Debug, Default)]
-pub(in crate::session::engine) struct Keys {
-    pub(in crate::session::engine) current: Option<Epoch>,
-    pub(in crate::session::engine) previous: Option<Epoch>,
+pub(crate) struct Keys {
+    pub(crate) current: Option<Epoch>,
+    pub(crate) previous: Option<Epoch>,
     /// Not confirmed: no frame has come under them. In the order of their making.
-    pub(in crate::session::engine) candidates: Vec<Epoch>,
+    pub(crate) candidates: Vec<Epoch>,
 }
 
 impl Keys {
     /// The keys of this local index.
-    pub(in crate::session::engine) fn find(&self, index: u32) -> Option<Place> {
+    pub(crate) fn find(&self, index: u32) -> Option<Place> {
         let is = |epoch: &Epoch| epoch.transport.local_index() == index;
         if self.current.as_ref().is_some_and(is) {
             Some(Place::Current)
@@ -97,7 +92,7 @@ impl Keys {
         }
     }
 
-    pub(in crate::session::engine) fn at_mut(&mut self, place: Place) -> Option<&mut Epoch> {
+    pub(crate) fn at_mut(&mut self, place: Place) -> Option<&mut Epoch> {
         match place {
             Place::Current => self.current.as_mut(),
             Place::Previous => self.previous.as_mut(),
@@ -106,7 +101,7 @@ impl Keys {
     }
 
     /// The keys to send under: those in use; before there are any, those that await confirmation.
-    pub(in crate::session::engine) fn sending(&self, now: Instant) -> Option<Place> {
+    pub(crate) fn sending(&self, now: Instant) -> Option<Place> {
         let young = |epoch: &&Epoch| now < epoch.since + SEND_FOR;
         if self.current.as_ref().filter(young).is_some() {
             return Some(Place::Current);
@@ -115,17 +110,13 @@ impl Keys {
     }
 
     /// The keys that this end, as initiator, has to have confirmed.
-    pub(in crate::session::engine) fn unconfirmed(&self) -> Option<Place> {
+    pub(crate) fn unconfirmed(&self) -> Option<Place> {
         self.candidates.iter().rposition(Epoch::is_initiator).map(Place::Candidate)
     }
 
     /// A frame has come under a candidate: it takes the place of the keys in use. What is older goes
     /// to `gone`.
-    pub(in crate::session::engine) fn promote(
-        &mut self,
-        place: usize,
-        mut gone: impl FnMut(Epoch),
-    ) {
+    pub(crate) fn promote(&mut self, place: usize, mut gone: impl FnMut(Epoch)) {
         if place >= self.candidates.len() {
             return;
         }
@@ -139,7 +130,7 @@ impl Keys {
     }
 
     /// Drops what has expired.
-    pub(in crate::session::engine) fn expire(&mut self, now: Instant, mut gone: impl FnMut(Epoch)) {
+    pub(crate) fn expire(&mut self, now: Instant, mut gone: impl FnMut(Epoch)) {
         for place in [&mut self.current, &mut self.previous] {
             if let Some(epoch) = place.take_if(|epoch| epoch.expires() <= now) {
                 gone(epoch);
@@ -151,24 +142,24 @@ impl Keys {
     }
 
     /// The unconfirmed keys that this end made as responder, the oldest first.
-    pub(in crate::session::engine) fn answered(&self) -> impl Iterator<Item = &Epoch> + Clone {
+    pub(crate) fn answered(&self) -> impl Iterator<Item = &Epoch> + Clone {
         self.candidates.iter().filter(|epoch| !epoch.is_initiator())
     }
 
     /// Takes out a candidate.
-    pub(in crate::session::engine) fn take_candidate(&mut self, index: u32) -> Option<Epoch> {
+    pub(crate) fn take_candidate(&mut self, index: u32) -> Option<Epoch> {
         let place = self.candidates.iter().position(|it| it.transport.local_index() == index);
         place.map(|place| self.candidates.remove(place))
     }
 
     /// Takes out the keys that this end, as initiator, tried to have confirmed.
-    pub(in crate::session::engine) fn take_unconfirmed(&mut self) -> Option<Epoch> {
+    pub(crate) fn take_unconfirmed(&mut self) -> Option<Epoch> {
         let place = self.candidates.iter().position(Epoch::is_initiator);
         place.map(|place| self.candidates.remove(place))
     }
 
     /// Returns what was answered to the initiation of this fingerprint.
-    pub(in crate::session::engine) fn answer(&self, fingerprint: Fingerprint) -> Option<&Response> {
+    pub(crate) fn answer(&self, fingerprint: Fingerprint) -> Option<&Response> {
         let confirmed = [&self.current, &self.previous].into_iter().flatten();
         let mut answers =
             self.candidates.iter().chain(confirmed).filter_map(|it| it.answer.as_ref());
@@ -176,24 +167,24 @@ impl Keys {
     }
 
     /// Drops all of them.
-    pub(in crate::session::engine) fn clear(&mut self, gone: impl FnMut(Epoch)) {
+    pub(crate) fn clear(&mut self, gone: impl FnMut(Epoch)) {
         let all = [self.current.take(), self.previous.take()].into_iter().flatten();
         let all = all.chain(self.candidates.drain(..));
         all.for_each(gone);
     }
 
-    pub(in crate::session::engine) fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.current.is_none() && self.previous.is_none() && self.candidates.is_empty()
     }
 
     /// Returns when [`Self::expire`] has something to do.
-    pub(in crate::session::engine) fn next_expiry(&self) -> Option<Instant> {
+    pub(crate) fn next_expiry(&self) -> Option<Instant> {
         let confirmed = [&self.current, &self.previous].into_iter().flatten().map(Epoch::expires);
         confirmed.chain(self.candidates.iter().map(Epoch::unconfirmed_until)).min()
     }
 
     /// Returns when the keys in use are to be renewed by this end.
-    pub(in crate::session::engine) fn rekey_at(&self) -> Option<Instant> {
+    pub(crate) fn rekey_at(&self) -> Option<Instant> {
         let current = self.current.as_ref()?;
         let after = if current.is_initiator() { REKEY_AFTER } else { REKEY_BY_RESPONDER_AFTER };
         Some(current.since + after)

@@ -32,14 +32,14 @@ impl Shared {
     }
 
     /// Takes the data indices, at this end and at the other one, of keys that are to be erased.
-    pub(in crate::session::engine) fn take_erased(&mut self) -> Option<(u32, u32)> {
+    pub(crate) fn take_erased(&mut self) -> Option<(u32, u32)> {
         let erased = self.erased.pop()?;
         self.data_indices.remove(&erased.0);
         Some(erased)
     }
 
     /// Nobody uses this data index any more.
-    pub(in crate::session::engine) fn release(&mut self, sealing: Option<Sealing>) {
+    pub(crate) fn release(&mut self, sealing: Option<Sealing>) {
         if let Some(sealing) = sealing {
             self.data_indices.remove(&sealing.index);
         }
@@ -48,7 +48,7 @@ impl Shared {
 
 impl Session {
     /// Returns what this end says of sealed data as the initiator of a handshake.
-    pub(in crate::session::engine) fn offer(&self, shared: &mut Shared) -> Option<Sealing> {
+    pub(crate) fn offer(&self, shared: &mut Shared) -> Option<Sealing> {
         let wanted = self.policy.seal.is_wanted() && self.kind == Kind::Connection;
         wanted.then(|| Sealing {
             index: shared.new_data_index(),
@@ -58,11 +58,7 @@ impl Session {
     }
 
     /// Returns what this end says as the responder, and what is agreed then.
-    pub(in crate::session::engine) fn accept(
-        &self,
-        shared: &mut Shared,
-        hello: &Hello,
-    ) -> Option<Agreement> {
+    pub(crate) fn accept(&self, shared: &mut Shared, hello: &Hello) -> Option<Agreement> {
         let initiator = hello.sealing?;
         let suite = initiator.suites.agree(shared.suites)?;
         let own = self.offer(shared)?;
@@ -72,7 +68,7 @@ impl Session {
 
     /// Gives the tunnels the keys that they are to have by now, and takes from them what they are not
     /// to use any more.
-    pub(in crate::session::engine) fn hand_over<P: Copy>(
+    pub(crate) fn hand_over<P: Copy>(
         &mut self,
         now: Instant,
         shared: &mut Shared,
@@ -139,7 +135,7 @@ impl Session {
 
     /// Takes over whether data is to be sealed. Returns true if that is another wish than before: then
     /// the keys are to be made anew.
-    pub(in crate::session::engine) fn set_seal(&mut self, seal: Seal) -> bool {
+    pub(crate) fn set_seal(&mut self, seal: Seal) -> bool {
         let changed = self.policy.seal != seal;
         if changed {
             self.policy = Policy { seal, first: self.policy.first, ..Policy::default() };
@@ -148,7 +144,7 @@ impl Session {
     }
 
     /// How its data is.
-    pub(in crate::session::engine) fn seal_state(&self) -> SealState {
+    pub(crate) fn seal_state(&self) -> SealState {
         let agreement = self.keys.current.as_ref().map(|epoch| epoch.data.agreement);
         match (self.policy.seal, agreement) {
             (Seal::Off, _) => SealState::Off,
@@ -160,12 +156,12 @@ impl Session {
     }
 
     /// Returns when a handshake is due because data needs other keys.
-    pub(in crate::session::engine) fn data_keys_at(&self, current: &Epoch) -> Option<Instant> {
+    pub(crate) fn data_keys_at(&self, current: &Epoch) -> Option<Instant> {
         self.policy.starved.then(|| current.since + BETWEEN_RESCUES)
     }
 
     /// Returns when the keys in use are too old to seal with, if they are not yet.
-    pub(in crate::session::engine) fn sealing_ends_at(&self) -> Option<Instant> {
+    pub(crate) fn sealing_ends_at(&self) -> Option<Instant> {
         let current = self.keys.current.as_ref().filter(|_| !self.policy.starved)?;
         current.data.agreement.map(|_| current.since + SEND_FOR)
     }

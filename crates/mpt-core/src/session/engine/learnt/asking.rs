@@ -13,7 +13,6 @@ use smallvec::SmallVec;
 use super::due::Asking;
 use crate::adaptive::{Lack, held};
 use crate::feedback::{MOST_RANGES, Ranges};
-use crate::liveness::State;
 use crate::reorder::Losses;
 use crate::session::engine::keys::epochs::Place;
 use crate::session::engine::life::session::Session;
@@ -33,14 +32,14 @@ const SHARE: u64 = 100;
 /// Bytes that may be spent on asking at once.
 const BURST: u64 = 8_000;
 /// Bytes around the messages of a frame: IPv6, UDP, GRE, header and tag of a sealed frame.
-pub(in crate::session::engine) const AROUND: u64 = 40 + 8 + 8 + 30;
+pub(crate) const AROUND: u64 = 40 + 8 + 8 + 30;
 
 /// The budget of the daemon has nothing left: the frame is put off, and the session has another time at which it is due.
-pub(in crate::session::engine) struct PutOff;
+pub(crate) struct PutOff;
 
 impl Session {
     /// The peer says what it keeps.
-    pub(in crate::session::engine) fn handle_kept<P: Copy>(
+    pub(crate) fn handle_kept<P: Copy>(
         &mut self,
         now: Instant,
         from: u32,
@@ -54,7 +53,7 @@ impl Session {
             1 => Losses::Possible,
             _ => Losses::Known,
         };
-        let paths = self.paths.iter().filter(|path| path.liveness.state() == State::Up).count();
+        let paths = self.paths.iter().filter(|path| path.is_up()).count();
         let time = self.quickest_rtt().map(|rtt| held(rtt, paths));
         tunnels.set_repair_time(id, time, losses);
         let until = now + KEPT_FOR;
@@ -68,17 +67,14 @@ impl Session {
     }
 
     /// The peer says what it has sent, and that it keeps nothing of it.
-    pub(in crate::session::engine) fn handle_none_kept<P: Copy>(
-        &mut self,
-        tunnels: &mut Tunnels<P>,
-    ) {
+    pub(crate) fn handle_none_kept<P: Copy>(&mut self, tunnels: &mut Tunnels<P>) {
         if let Some(id) = self.link.connection() {
             tunnels.set_repair_time(id, None, Losses::None);
         }
     }
 
     /// The peer says what it has sent.
-    pub(in crate::session::engine) fn handle_told<P: Copy>(
+    pub(crate) fn handle_told<P: Copy>(
         &mut self,
         now: Instant,
         entries: impl Iterator<Item = SentEntry>,
@@ -91,7 +87,7 @@ impl Session {
     }
 
     /// Something is missing after nothing was.
-    pub(in crate::session::engine) fn ask_soon(&mut self, now: Instant) {
+    pub(crate) fn ask_soon(&mut self, now: Instant) {
         if let Some(asking) = &mut self.learning.asking {
             let at = (now + AT_ONCE).max(asking.last + INTERVAL);
             asking.at = Some(asking.at.map_or(at, |due| due.min(at)));
@@ -99,7 +95,7 @@ impl Session {
     }
 
     /// What is missing, for a message that is sent now; `None` if the peer is not asked.
-    pub(in crate::session::engine) fn take_missing<P: Copy>(
+    pub(crate) fn take_missing<P: Copy>(
         &mut self,
         now: Instant,
         tunnels: &mut Tunnels<P>,
@@ -119,7 +115,7 @@ impl Session {
     }
 
     /// Asks for what is missing, if it is time.
-    pub(in crate::session::engine) fn ask<P: Copy>(
+    pub(crate) fn ask<P: Copy>(
         &mut self,
         now: Instant,
         shared: &mut Shared,
@@ -165,7 +161,7 @@ impl Session {
 
     /// Returns what has come on the paths: on all on which anything ever has, or on those of which
     /// it is news.
-    pub(in crate::session::engine) fn received<P: Copy>(
+    pub(crate) fn received<P: Copy>(
         &self,
         place: Place,
         id: ConnectionId,
@@ -198,7 +194,7 @@ impl Session {
 
     /// The peer asks for what it misses.
     #[expect(clippy::too_many_arguments, reason = "a message is all of that")]
-    pub(in crate::session::engine) fn handle_missing<P: Copy>(
+    pub(crate) fn handle_missing<P: Copy>(
         &mut self,
         now: Instant,
         ours: bool,
@@ -249,7 +245,7 @@ impl Session {
     }
 
     /// The peer says what it will not send again.
-    pub(in crate::session::engine) fn handle_refused<P: Copy>(
+    pub(crate) fn handle_refused<P: Copy>(
         &self,
         now: Instant,
         refused: &Entries<'_, MissingEntry>,
@@ -263,7 +259,7 @@ impl Session {
 
     /// A path has fallen quiet: the peer is told what was sent, so that it misses what is lost. Where the budget has nothing
     /// left, it is told later.
-    pub(in crate::session::engine) fn tell_tail<P: Copy>(
+    pub(crate) fn tell_tail<P: Copy>(
         &mut self,
         now: Instant,
         shared: &mut Shared,
@@ -289,7 +285,7 @@ impl Session {
 }
 
 /// Writes what is missing.
-pub(in crate::session::engine) fn write_missing(writer: &mut Writer<'_>, missing: &Ranges) -> bool {
+pub(crate) fn write_missing(writer: &mut Writer<'_>, missing: &Ranges) -> bool {
     let entries = missing.iter().map(|&(first, count)| MissingEntry { first, count });
     writer.push_missing(entries).is_ok()
 }

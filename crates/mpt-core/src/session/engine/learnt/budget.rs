@@ -22,7 +22,7 @@ const LONGEST: f64 = 1_000.0;
 
 /// The budget, and by how much intervals stretch to stay within it.
 #[derive(Debug)]
-pub(in crate::session::engine) struct FrameBudget {
+pub(crate) struct FrameBudget {
     per_second: u32,
     bucket: Bucket,
     began: Option<Instant>,
@@ -32,17 +32,17 @@ pub(in crate::session::engine) struct FrameBudget {
 }
 
 impl FrameBudget {
-    pub(in crate::session::engine) const fn new(per_second: u32) -> Self {
+    pub(crate) const fn new(per_second: u32) -> Self {
         Self { per_second, bucket: Bucket::FULL, began: None, wanted: 0.0, stretch: 1.0 }
     }
 
     /// Sets the frames that may leave in a second.
-    pub(in crate::session::engine) fn set(&mut self, per_second: u32) {
+    pub(crate) fn set(&mut self, per_second: u32) {
         self.per_second = per_second;
     }
 
     /// Takes a frame out of the budget, or says when to try again.
-    pub(in crate::session::engine) fn take(&mut self, now: Instant) -> Result<(), Instant> {
+    pub(crate) fn take(&mut self, now: Instant) -> Result<(), Instant> {
         self.look(now);
         self.wanted += self.stretch;
         let burst = (self.per_second / BURST).max(1);
@@ -52,7 +52,7 @@ impl FrameBudget {
     }
 
     /// Returns the time between two frames of one kind that are wanted each `interval`.
-    pub(in crate::session::engine) fn stretched(&self, interval: Duration) -> Duration {
+    pub(crate) fn stretched(&self, interval: Duration) -> Duration {
         interval.mul_f64(self.stretch)
     }
 

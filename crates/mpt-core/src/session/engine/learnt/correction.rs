@@ -13,11 +13,7 @@ use crate::{ConnectionId, Tunnels};
 
 impl Session {
     /// Protects data from now on if the peer restores it, or no longer.
-    pub(in crate::session::engine) fn follow_correction<P: Copy>(
-        &self,
-        id: ConnectionId,
-        tunnels: &mut Tunnels<P>,
-    ) {
+    pub(crate) fn follow_correction<P: Copy>(&self, id: ConnectionId, tunnels: &mut Tunnels<P>) {
         let restores = self.keys.current.as_ref().is_some_and(|keys| keys.restores);
         tunnels.set_peer_restores(id, restores);
     }
@@ -47,7 +43,7 @@ impl Session {
     }
 
     /// The peer has sent a symbol.
-    pub(in crate::session::engine) fn handle_symbol<P: Copy>(
+    pub(crate) fn handle_symbol<P: Copy>(
         &self,
         now: Instant,
         symbol: &Symbol<'_>,

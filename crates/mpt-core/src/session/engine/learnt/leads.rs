@@ -10,7 +10,7 @@ use crate::tunnel::learning::PathDelay;
 
 impl Session {
     /// A frame that came on the path at place `i` says when the peer sent it.
-    pub(in crate::session::engine) fn handle_clock(
+    pub(crate) fn handle_clock(
         &mut self,
         now: Instant,
         i: usize,
@@ -25,11 +25,7 @@ impl Session {
 
     /// Has packets from each path held for as long as the longest one that the peer uses takes
     /// longer. Paths of which too little is known count for nothing, and are not held.
-    pub(in crate::session::engine) fn equalize<P: Copy>(
-        &self,
-        now: Instant,
-        tunnels: &mut Tunnels<P>,
-    ) {
+    pub(crate) fn equalize<P: Copy>(&self, now: Instant, tunnels: &mut Tunnels<P>) {
         let used = |it: &&SessionPath| {
             it.peer.is_some_and(|entry| entry.weight > 0) && !it.liveness.is_silent()
         };
@@ -49,7 +45,7 @@ impl Session {
 }
 
 /// Returns what the probes say of what the peer sends on a path.
-pub(in crate::session::engine) fn probed(path: &SessionPath) -> Option<PathDelay> {
+pub(crate) fn probed(path: &SessionPath) -> Option<PathDelay> {
     let (least, rtt) = (path.one_way.least()?, path.liveness.rtt().minimum()?);
     Some(PathDelay { path: path.id, least, spread: path.one_way.spread(), rtt })
 }

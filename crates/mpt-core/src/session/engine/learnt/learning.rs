@@ -12,7 +12,6 @@ use super::due::Reports;
 use super::leads::probed;
 use crate::adaptive::{Arrived, PeerReport, Received};
 use crate::feedback::Sample;
-use crate::liveness::State;
 use crate::session::engine::keys::epochs::Place;
 use crate::session::engine::life::session::Session;
 use crate::session::engine::paths::path::SessionPath;
@@ -34,7 +33,7 @@ const STAMPS: usize = 64;
 
 impl Session {
     /// Tells the peer what has left and what has come, if it is time.
-    pub(in crate::session::engine) fn learn<P: Copy>(
+    pub(crate) fn learn<P: Copy>(
         &mut self,
         now: Instant,
         shared: &mut Shared,
@@ -46,18 +45,18 @@ impl Session {
     }
 
     /// What the peer was told of the paths beforehand has changed.
-    pub(in crate::session::engine) fn announce_again(&mut self, now: Instant) {
+    pub(crate) fn announce_again(&mut self, now: Instant) {
         (self.learning.announced, self.learning.depart_at) = (0, Some(now));
     }
 
     /// Packets leave after a pause: the peer is told at once, so that it knows from the beginning how
     /// long they have taken.
-    pub(in crate::session::engine) fn hurry_departed(&mut self, now: Instant) {
+    pub(crate) fn hurry_departed(&mut self, now: Instant) {
         self.learning.depart_at = Some(now);
     }
 
     /// The peer is told at this time what has left, even if nothing more leaves until then.
-    pub(in crate::session::engine) fn put_off_departed(&mut self, at: Instant) {
+    pub(crate) fn put_off_departed(&mut self, at: Instant) {
         self.learning.announced = self.learning.announced.min(ANNOUNCEMENTS - 1);
         self.learning.depart_at = Some(at);
     }
@@ -121,7 +120,7 @@ impl Session {
     }
 
     /// Returns what the paths were given, for the peer.
-    pub(in crate::session::engine) fn given(
+    pub(crate) fn given(
         &self,
         place: Place,
         given: &[(PathId, u32, u32)],
@@ -183,7 +182,7 @@ impl Session {
     }
 
     /// The peer tells when its packets left, and wants to know when they come.
-    pub(in crate::session::engine) fn handle_departed<P: Copy>(
+    pub(crate) fn handle_departed<P: Copy>(
         &mut self,
         now: Instant,
         interval: u16,
@@ -208,7 +207,7 @@ impl Session {
     }
 
     /// The peer tells which paths it gives bulk, or may soon.
-    pub(in crate::session::engine) fn handle_sent_up_to<P: Copy>(
+    pub(crate) fn handle_sent_up_to<P: Copy>(
         &mut self,
         ours: bool,
         entries: impl Iterator<Item = SentEntry>,
@@ -224,7 +223,7 @@ impl Session {
     }
 
     /// The peer reports what has come of ours.
-    pub(in crate::session::engine) fn handle_feedback<P: Copy>(
+    pub(crate) fn handle_feedback<P: Copy>(
         &mut self,
         now: Instant,
         ours: bool,
@@ -264,29 +263,25 @@ impl Session {
     /// Returns the round-trip time of the quickest path without queues: the usual one where a
     /// survey has shown that, since the least of many is none that packets have where delays
     /// jitter. `None` before the first answer.
-    pub(in crate::session::engine) fn quickest_rtt(&self) -> Option<Duration> {
+    pub(crate) fn quickest_rtt(&self) -> Option<Duration> {
         let rtt = |path: &SessionPath| path.survey.usual_rtt().or(path.liveness.rtt().minimum());
         self.paths.iter().filter_map(rtt).min()
     }
 
     /// Returns what a path of the connection is called in messages; `None` if the peer does not
     /// know it.
-    pub(in crate::session::engine) fn wire_id(
-        &self,
-        place: Place,
-        path: PathId,
-    ) -> Option<SessionPathId> {
+    pub(crate) fn wire_id(&self, place: Place, path: PathId) -> Option<SessionPathId> {
         let i = self.paths.iter().position(|it| it.id == path)?;
         self.way(place, i).map(|(path_id, _)| path_id)
     }
 
     /// The path that answers soonest.
-    pub(in crate::session::engine) fn quickest_way(
+    pub(crate) fn quickest_way(
         &mut self,
         now: Instant,
     ) -> Option<(Place, SessionPathId, Destination)> {
         let place = self.keys.sending(now)?;
-        let up = |(_, path): &(usize, &SessionPath)| path.liveness.state() == State::Up;
+        let up = |(_, path): &(usize, &SessionPath)| path.is_up();
         let rtt = |path: &SessionPath| path.liveness.rtt().minimum().unwrap_or(Duration::MAX);
         let paths = self.paths.iter().enumerate().filter(up);
         let (i, _) = paths.min_by_key(|(_, path)| rtt(path))?;

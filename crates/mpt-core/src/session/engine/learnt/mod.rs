@@ -1,17 +1,17 @@
 //! What a session learns of its paths and of the data on them, and tells its peer of it.
 
-pub(in crate::session::engine) mod asking;
-pub(in crate::session::engine) mod budget;
-pub(in crate::session::engine) mod correction;
-pub(in crate::session::engine) mod due;
-pub(in crate::session::engine) mod leads;
-pub(in crate::session::engine) mod learning;
-pub(in crate::session::engine) mod speed_tests;
-pub(in crate::session::engine) mod survey;
+pub(crate) mod asking;
+pub(crate) mod budget;
+pub(crate) mod correction;
+pub(crate) mod due;
+pub(crate) mod leads;
+pub(crate) mod learning;
+pub(crate) mod speed_tests;
+pub(crate) mod survey;
 #[expect(
     clippy::indexing_slicing,
     clippy::cast_possible_truncation,
     reason = "a loop counts through the session's paths; a survey has less than 2^16 probes"
 )]
-pub(in crate::session::engine) mod surveying;
-pub(in crate::session::engine) mod test;
+pub(crate) mod surveying;
+pub(crate) mod test;

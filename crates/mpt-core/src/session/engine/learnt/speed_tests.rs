@@ -8,7 +8,6 @@ use mpt_wire::control::{Message, Writer};
 use mpt_wire::gre;
 
 use super::test::Test;
-use crate::liveness::State;
 use crate::session::engine::keys::epochs::Place;
 use crate::session::engine::life::session::Session;
 use crate::session::engine::paths::path::SessionPath;
@@ -80,9 +79,9 @@ impl Sessions {
         let busy = self.is_testing();
         let session = self.at(slot).ok_or(TestRefused::NoSession)?;
         let path = session.paths.of(config.path).ok_or(TestRefused::NoPath)?;
-        let remote = path.remote.filter(|_| {
-            path.liveness.state() == State::Up && !path.is_suspended() && !session.keys.is_empty()
-        });
+        let remote = path
+            .remote
+            .filter(|_| path.is_up() && !path.is_suspended() && !session.keys.is_empty());
         let remote = remote.ok_or(TestRefused::Down)?;
         if busy {
             return Err(TestRefused::Busy);
@@ -127,7 +126,7 @@ impl Sessions {
 
 impl Session {
     /// Sends what the test has to send now.
-    pub(in crate::session::engine) fn drive_test<P: Copy>(
+    pub(crate) fn drive_test<P: Copy>(
         &mut self,
         now: Instant,
         shared: &mut Shared,
@@ -136,8 +135,7 @@ impl Session {
         // Taken out, so that its own frames are not counted as those of others.
         let Some(mut test) = self.test.take_if(|test| !test.speed.is_over()) else { return };
         let path = self.paths.iter().position(|path| path.id == test.path);
-        let up = |path: &SessionPath| path.liveness.state() == State::Up;
-        let works = |i: &usize| self.paths.get(*i).is_some_and(up);
+        let works = |i: &usize| self.paths.get(*i).is_some_and(SessionPath::is_up);
         let way = path.filter(works).and_then(|i| Some((i, self.keys.sending(now)?)));
         match way {
             Some((i, place)) => {
@@ -176,12 +174,7 @@ impl Session {
     }
 
     /// A frame was sent, with a payload of this length: if on the path under test, it counts there.
-    pub(in crate::session::engine) fn note_sent(
-        &mut self,
-        place: Place,
-        wire_id: SessionPathId,
-        len: usize,
-    ) {
+    pub(crate) fn note_sent(&mut self, place: Place, wire_id: SessionPathId, len: usize) {
         let Some(test) = &mut self.test else { return };
         let keys = self.keys.at_mut(place);
         let tested = self.paths.iter().find(|path| path.id == test.path);

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use crate::bucket::Bucket;
 
 /// Probes of a survey: a path that loses half a per cent in each direction answers all of them once in fifty times.
-pub(in crate::session::engine) const PROBES: u16 = 400;
+pub(crate) const PROBES: u16 = 400;
 /// Time after which a path that was out of use is surveyed again.
 const OLD: Duration = Duration::from_secs(60);
 /// All sessions together ask for or permit one survey in this time.
@@ -19,27 +19,27 @@ const EVERY: Duration = Duration::from_millis(100);
 /// All sessions together ask for or permit so many surveys at once.
 const BURST: u32 = 10;
 /// The place in a token that tells which probe it is.
-pub(in crate::session::engine) const INDEX: u64 = 0xffff;
+pub(crate) const INDEX: u64 = 0xffff;
 
 /// Bounds the surveys of all sessions.
 #[derive(Debug, Default)]
-pub(in crate::session::engine) struct SurveyBudget(Bucket);
+pub(crate) struct SurveyBudget(Bucket);
 
 impl SurveyBudget {
     /// Takes one more survey; false if there may be no more at present.
-    pub(in crate::session::engine) fn take(&mut self, now: Instant) -> bool {
+    pub(crate) fn take(&mut self, now: Instant) -> bool {
         self.0.take(now, EVERY, BURST)
     }
 
     /// Returns true if the peer may send so many probes.
-    pub(in crate::session::engine) fn permits(&mut self, now: Instant, probes: u16) -> bool {
+    pub(crate) fn permits(&mut self, now: Instant, probes: u16) -> bool {
         probes <= PROBES && self.take(now)
     }
 }
 
 /// The survey of one path.
 #[derive(Debug)]
-pub(in crate::session::engine) enum Survey {
+pub(crate) enum Survey {
     /// It is wanted, from a time on.
     Wanted(Instant),
     /// The peer was asked at a time, by a probe with this token.
@@ -52,33 +52,29 @@ pub(in crate::session::engine) enum Survey {
 
 /// The probes of a survey.
 #[derive(Debug)]
-pub(in crate::session::engine) struct Running {
+pub(crate) struct Running {
     /// That of all probes, but for [`INDEX`].
-    pub(in crate::session::engine) token: u64,
+    pub(crate) token: u64,
     /// By probe: when it left, and the time until its echo came.
-    pub(in crate::session::engine) sent: Vec<(Instant, Option<Duration>)>,
-    pub(in crate::session::engine) next: Instant,
+    pub(crate) sent: Vec<(Instant, Option<Duration>)>,
+    pub(crate) next: Instant,
 }
 
 impl Survey {
     /// A path that has just begun.
-    pub(in crate::session::engine) const fn new(now: Instant) -> Self {
+    pub(crate) const fn new(now: Instant) -> Self {
         Self::Wanted(now)
     }
 
     /// The path may be used again after a pause.
-    pub(in crate::session::engine) fn resume(&mut self, now: Instant) {
+    pub(crate) fn resume(&mut self, now: Instant) {
         if !matches!(self, Self::Done { at, .. } if now.saturating_duration_since(*at) < OLD) {
             *self = Self::Wanted(now);
         }
     }
 
     /// An echo has come: how long it took, if it belongs to the survey.
-    pub(in crate::session::engine) fn handle_echo(
-        &mut self,
-        now: Instant,
-        token: u64,
-    ) -> Option<Duration> {
+    pub(crate) fn handle_echo(&mut self, now: Instant, token: u64) -> Option<Duration> {
         match self {
             Self::Asked { at, token: asked } if *asked == token => {
                 Some(now.saturating_duration_since(*at))
@@ -93,7 +89,7 @@ impl Survey {
     }
 
     /// The peer permits the survey that it was asked for last.
-    pub(in crate::session::engine) fn handle_permission(&mut self, now: Instant, probes: u16) {
+    pub(crate) fn handle_permission(&mut self, now: Instant, probes: u16) {
         if let Self::Asked { token, .. } = *self
             && probes >= PROBES
         {
@@ -103,7 +99,7 @@ impl Survey {
     }
 
     /// The usual round-trip time of a path without load, once it is known.
-    pub(in crate::session::engine) fn usual_rtt(&self) -> Option<Duration> {
+    pub(crate) fn usual_rtt(&self) -> Option<Duration> {
         match *self {
             Self::Done { usual, .. } => usual,
             _ => None,
@@ -111,7 +107,7 @@ impl Survey {
     }
 
     /// When there is something to do for it.
-    pub(in crate::session::engine) fn next_timeout(&self) -> Option<Instant> {
+    pub(crate) fn next_timeout(&self) -> Option<Instant> {
         match self {
             Self::Running(running) => Some(running.next),
             _ => None,

@@ -8,7 +8,6 @@ use mpt_wire::control::{Message, Writer};
 use super::survey::{INDEX, PROBES, Survey};
 use crate::Tunnels;
 use crate::adaptive::QUICK;
-use crate::liveness::State;
 use crate::session::engine::keys::epochs::Place;
 use crate::session::engine::life::session::{PROBE_LEN, Session};
 use crate::session::engine::shared::Shared;
@@ -26,7 +25,7 @@ const LATE: Duration = Duration::from_millis(200);
 
 impl Session {
     /// Asks for the surveys that are wanted, sends what is due of those that run, and ends them.
-    pub(in crate::session::engine) fn drive_surveys<P: Copy>(
+    pub(crate) fn drive_surveys<P: Copy>(
         &mut self,
         now: Instant,
         shared: &mut Shared,
@@ -52,7 +51,7 @@ impl Session {
     fn ask_for_survey(&mut self, now: Instant, i: usize, shared: &mut Shared) {
         let path = &mut self.paths[i];
         let Some(rtt) = path.liveness.rtt().minimum() else { return };
-        if path.is_suspended() || path.liveness.state() != State::Up || !self.origin.is_open() {
+        if path.is_suspended() || !path.is_up() || !self.origin.is_open() {
             return;
         }
         if rtt < QUICK {

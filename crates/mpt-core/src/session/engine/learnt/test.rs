@@ -5,10 +5,10 @@ use crate::session::speed::SpeedTest;
 
 /// The test of a session that runs, or was the last.
 #[derive(Debug)]
-pub(in crate::session::engine) struct Test {
-    pub(in crate::session::engine) number: u64,
-    pub(in crate::session::engine) path: PathId,
+pub(crate) struct Test {
+    pub(crate) number: u64,
+    pub(crate) path: PathId,
     /// Bytes of an outer IP packet that are not of the frame.
-    pub(in crate::session::engine) overhead: usize,
-    pub(in crate::session::engine) speed: SpeedTest,
+    pub(crate) overhead: usize,
+    pub(crate) speed: SpeedTest,
 }

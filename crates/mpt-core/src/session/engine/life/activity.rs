@@ -8,21 +8,13 @@ use crate::{Connection, Tunnels};
 impl Session {
     /// Looks by the connection's counters whether there is traffic. Returns true if packets were
     /// carried since the last look.
-    pub(in crate::session::engine) fn observe_traffic<P: Copy>(
-        &mut self,
-        now: Instant,
-        tunnels: &Tunnels<P>,
-    ) -> bool {
+    pub(crate) fn observe_traffic<P: Copy>(&mut self, now: Instant, tunnels: &Tunnels<P>) -> bool {
         let connection = self.link.connection().and_then(|id| tunnels.connection(id));
         connection.is_some_and(|connection| self.traffic.observe(now, packets(connection)))
     }
 
     /// Probes seldom from now on if no packet was carried for some time.
-    pub(in crate::session::engine) fn rest_if_idle<P: Copy>(
-        &mut self,
-        now: Instant,
-        tunnels: &mut Tunnels<P>,
-    ) {
+    pub(crate) fn rest_if_idle<P: Copy>(&mut self, now: Instant, tunnels: &mut Tunnels<P>) {
         if self.traffic.is_active() {
             self.observe_traffic(now, tunnels);
             if self.traffic.idle_at().is_some_and(|at| at <= now) {
@@ -32,18 +24,14 @@ impl Session {
     }
 
     /// Probes often if packets have come on an idle connection.
-    pub(in crate::session::engine) fn wake_if_used<P: Copy>(
-        &mut self,
-        now: Instant,
-        tunnels: &mut Tunnels<P>,
-    ) {
+    pub(crate) fn wake_if_used<P: Copy>(&mut self, now: Instant, tunnels: &mut Tunnels<P>) {
         if !self.traffic.is_active() && self.observe_traffic(now, tunnels) {
             self.set_active(now, true, tunnels);
         }
     }
 
     /// Probes often, or seldom.
-    pub(in crate::session::engine) fn set_active<P: Copy>(
+    pub(crate) fn set_active<P: Copy>(
         &mut self,
         now: Instant,
         active: bool,

@@ -11,17 +11,17 @@ use crate::session::engine::{CloseReason, Limits};
 
 impl Session {
     /// Returns true if the peer opened it and no frame has come yet.
-    pub(in crate::session::engine) fn is_never_confirmed(&self) -> bool {
+    pub(crate) fn is_never_confirmed(&self) -> bool {
         self.origin.is_peer() && self.handshake.completed == 0
     }
 
     /// Returns true if nothing shows that the peer itself has opened it: a recorded initiation may have.
-    pub(in crate::session::engine) fn may_be_recorded(&self) -> bool {
+    pub(crate) fn may_be_recorded(&self) -> bool {
         self.is_never_confirmed() && self.keys.answered().all(|keys| keys.challenge.is_none())
     }
 
     /// Returns why a session that the peer opened is over, if it is.
-    pub(in crate::session::engine) fn ends(
+    pub(crate) fn ends(
         &mut self,
         now: Instant,
         attach_within: Duration,
@@ -43,7 +43,7 @@ impl Session {
     }
 
     /// Returns when a session that the peer opened has been without use for too long.
-    pub(in crate::session::engine) fn deadline(&self, limits: &Limits) -> Option<Instant> {
+    pub(crate) fn deadline(&self, limits: &Limits) -> Option<Instant> {
         let expires_after = self.origin.expires_after().filter(|_| self.kind != Kind::Steering)?;
         if self.link.connection().is_some() {
             return self.last_usable.checked_add(expires_after);

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 /// The origin of a session.
 #[derive(Debug)]
-pub(in crate::session::engine) enum Origin {
+pub(crate) enum Origin {
     /// The owner of this end has configured it.
     Configured {
         /// True if this end begins handshakes.
@@ -21,7 +21,7 @@ pub(in crate::session::engine) enum Origin {
 
 /// Whether the peer has to create its connection before that of this end may be used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::session::engine) enum Creation {
+pub(crate) enum Creation {
     NotNeeded,
     Awaited,
     Done,
@@ -29,7 +29,7 @@ pub(in crate::session::engine) enum Creation {
 
 /// Whether a session that the peer has opened is still in use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::session::engine) enum Expiry {
+pub(crate) enum Expiry {
     InUse,
     /// The owner was told that it has expired.
     Expired,
@@ -37,17 +37,17 @@ pub(in crate::session::engine) enum Expiry {
 
 impl Origin {
     /// A session of the configuration; with `create`, the peer has to create its connection first.
-    pub(in crate::session::engine) const fn configured(initiate: bool, create: bool) -> Self {
+    pub(crate) const fn configured(initiate: bool, create: bool) -> Self {
         Self::Configured { initiate, creation: Creation::new(create) }
     }
 
     /// A session that the peer opens.
-    pub(in crate::session::engine) const fn opened_by_peer(expire_after: Duration) -> Self {
+    pub(crate) const fn opened_by_peer(expire_after: Duration) -> Self {
         Self::OpenedByPeer { expire_after, expiry: Expiry::InUse }
     }
 
     /// Takes over what the configuration says now. A creation that is done stays so.
-    pub(in crate::session::engine) fn configure(&mut self, wanted_initiate: bool, create: bool) {
+    pub(crate) fn configure(&mut self, wanted_initiate: bool, create: bool) {
         if let Self::Configured { initiate, creation } = self {
             *initiate = wanted_initiate;
             if creation.is_needed() != create {
@@ -57,29 +57,29 @@ impl Origin {
     }
 
     /// Returns true if the peer has opened the session.
-    pub(in crate::session::engine) const fn is_peer(&self) -> bool {
+    pub(crate) const fn is_peer(&self) -> bool {
         matches!(self, Self::OpenedByPeer { .. })
     }
 
     /// Returns true if this end begins handshakes.
-    pub(in crate::session::engine) const fn initiates(&self) -> bool {
+    pub(crate) const fn initiates(&self) -> bool {
         matches!(self, Self::Configured { initiate: true, .. })
     }
 
     /// Returns true if the connection may be used.
-    pub(in crate::session::engine) const fn is_open(&self) -> bool {
+    pub(crate) const fn is_open(&self) -> bool {
         !matches!(self, Self::Configured { creation: Creation::Awaited, .. })
     }
 
     /// The peer has created its connection.
-    pub(in crate::session::engine) fn open(&mut self) {
+    pub(crate) fn open(&mut self) {
         if let Self::Configured { creation: creation @ Creation::Awaited, .. } = self {
             *creation = Creation::Done;
         }
     }
 
     /// The peer has no connection. Returns true if it had created one: it has to do so again.
-    pub(in crate::session::engine) fn reopen(&mut self) -> bool {
+    pub(crate) fn reopen(&mut self) -> bool {
         if let Self::Configured { creation: creation @ Creation::Done, .. } = self {
             *creation = Creation::Awaited;
             return true;
@@ -89,7 +89,7 @@ impl Origin {
 
     /// Returns the time without a usable path after which a session of the peer has expired, unless
     /// it has expired or does not expire.
-    pub(in crate::session::engine) const fn expires_after(&self) -> Option<Duration> {
+    pub(crate) const fn expires_after(&self) -> Option<Duration> {
         match self {
             Self::OpenedByPeer { expire_after, expiry: Expiry::InUse } => Some(*expire_after),
             _ => None,
@@ -98,7 +98,7 @@ impl Origin {
 
     /// Sets the time without a usable path after which a session of the peer has expired. Returns
     /// true if it was another one.
-    pub(in crate::session::engine) fn set_expire_after(&mut self, after: Duration) -> bool {
+    pub(crate) fn set_expire_after(&mut self, after: Duration) -> bool {
         match self {
             Self::OpenedByPeer { expire_after, .. } => {
                 std::mem::replace(expire_after, after) != after
@@ -108,7 +108,7 @@ impl Origin {
     }
 
     /// Notes whether a session of the peer is in use or has expired.
-    pub(in crate::session::engine) fn set_expiry(&mut self, now: Expiry) {
+    pub(crate) fn set_expiry(&mut self, now: Expiry) {
         if let Self::OpenedByPeer { expiry, .. } = self {
             *expiry = now;
         }

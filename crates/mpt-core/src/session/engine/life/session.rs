@@ -23,66 +23,61 @@ use crate::session::engine::{SessionId, SessionPathId};
 use crate::session::{PresharedKey, PublicKey};
 
 /// Names frames where there are no paths.
-pub(in crate::session::engine) const WITHOUT_PATH: SessionPathId = 1;
+pub(crate) const WITHOUT_PATH: SessionPathId = 1;
 
 /// Length of a probe's messages at least: as much as its echo with a report, an acknowledgement and
 /// a probe and the clock of the other end needs, which may not be longer.
-pub(in crate::session::engine) const PROBE_LEN: usize = 75;
+pub(crate) const PROBE_LEN: usize = 75;
 
 /// One session.
 #[derive(Debug)]
-pub(in crate::session::engine) struct Session {
-    pub(in crate::session::engine) id: SessionId,
-    pub(in crate::session::engine) name: String,
-    pub(in crate::session::engine) kind: Kind,
-    pub(in crate::session::engine) peer: PublicKey,
-    pub(in crate::session::engine) psk: Option<PresharedKey>,
-    pub(in crate::session::engine) origin: Origin,
-    pub(in crate::session::engine) timing: Timing,
-    pub(in crate::session::engine) largest_wish: u16,
-    pub(in crate::session::engine) key: Option<u32>,
-    pub(in crate::session::engine) link: Link,
-    pub(in crate::session::engine) paths: Paths,
+pub(crate) struct Session {
+    pub(crate) id: SessionId,
+    pub(crate) name: String,
+    pub(crate) kind: Kind,
+    pub(crate) peer: PublicKey,
+    pub(crate) psk: Option<PresharedKey>,
+    pub(crate) origin: Origin,
+    pub(crate) timing: Timing,
+    pub(crate) largest_wish: u16,
+    pub(crate) key: Option<u32>,
+    pub(crate) link: Link,
+    pub(crate) paths: Paths,
 
-    pub(in crate::session::engine) policy: Policy,
-    pub(in crate::session::engine) keys: Keys,
-    pub(in crate::session::engine) handshake: Handshaking,
+    pub(crate) policy: Policy,
+    pub(crate) keys: Keys,
+    pub(crate) handshake: Handshaking,
 
-    pub(in crate::session::engine) announcer: Announcer<PathEntry>,
-    pub(in crate::session::engine) heard: Heard,
-    pub(in crate::session::engine) table: Option<PeerTable>,
+    pub(crate) announcer: Announcer<PathEntry>,
+    pub(crate) heard: Heard,
+    pub(crate) table: Option<PeerTable>,
 
-    pub(in crate::session::engine) requests: Requests,
-    pub(in crate::session::engine) test: Option<Box<Test>>,
-    pub(in crate::session::engine) learning: Learning,
+    pub(crate) requests: Requests,
+    pub(crate) test: Option<Box<Test>>,
+    pub(crate) learning: Learning,
 
-    pub(in crate::session::engine) traffic: Traffic,
+    pub(crate) traffic: Traffic,
     /// The time at which a path was last up.
-    pub(in crate::session::engine) last_up: Instant,
+    pub(crate) last_up: Instant,
     /// The time at which a path last worked, the connection was taken away, or the session began.
-    pub(in crate::session::engine) last_usable: Instant,
+    pub(crate) last_usable: Instant,
 }
 
 /// What a new session is made of.
-pub(in crate::session::engine) struct Identity {
-    pub(in crate::session::engine) name: String,
-    pub(in crate::session::engine) kind: Kind,
-    pub(in crate::session::engine) peer: PublicKey,
-    pub(in crate::session::engine) psk: Option<PresharedKey>,
-    pub(in crate::session::engine) timing: Timing,
-    pub(in crate::session::engine) largest_wish: u16,
-    pub(in crate::session::engine) origin: Origin,
-    pub(in crate::session::engine) seal: Seal,
+pub(crate) struct Identity {
+    pub(crate) name: String,
+    pub(crate) kind: Kind,
+    pub(crate) peer: PublicKey,
+    pub(crate) psk: Option<PresharedKey>,
+    pub(crate) timing: Timing,
+    pub(crate) largest_wish: u16,
+    pub(crate) origin: Origin,
+    pub(crate) seal: Seal,
 }
 
 impl Session {
     /// A session that begins.
-    pub(in crate::session::engine) fn new(
-        now: Instant,
-        id: SessionId,
-        identity: Identity,
-        first_request: u32,
-    ) -> Self {
+    pub(crate) fn new(now: Instant, id: SessionId, identity: Identity, first_request: u32) -> Self {
         let Identity { name, kind, peer, psk, timing, largest_wish, origin, seal } = identity;
         Self {
             id,

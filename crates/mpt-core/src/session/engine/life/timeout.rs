@@ -29,7 +29,7 @@ impl Sessions {
         self.timers.earliest().is_none_or(|at| at > now)
     }
 
-    pub(in crate::session::engine) fn handle_session_timeout<P: Copy>(
+    pub(crate) fn handle_session_timeout<P: Copy>(
         &mut self,
         now: Instant,
         slot: u32,
@@ -75,7 +75,7 @@ impl Sessions {
 
 impl Session {
     /// Returns when [`crate::session::engine::Sessions::handle_timeout`] has something to do for this session.
-    pub(in crate::session::engine) fn next_timeout(&self, limits: &Limits) -> Option<Instant> {
+    pub(crate) fn next_timeout(&self, limits: &Limits) -> Option<Instant> {
         let rtt = self.paths.rtt();
         let paths = self.paths.iter().filter_map(|path| path.liveness.next_timeout());
         let sizes = self.paths.iter().filter_map(|path| path.discovery.next_timeout());

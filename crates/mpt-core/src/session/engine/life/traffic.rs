@@ -7,7 +7,7 @@ const IDLE_AFTER: Duration = Duration::from_secs(1);
 
 /// The traffic of a connection, by the number of packets that it has carried.
 #[derive(Debug)]
-pub(in crate::session::engine) struct Traffic {
+pub(crate) struct Traffic {
     packets: u64,
     flow: Flow,
 }
@@ -21,12 +21,12 @@ enum Flow {
 
 impl Traffic {
     /// The traffic of a session that begins: it counts as active.
-    pub(in crate::session::engine) const fn new(now: Instant) -> Self {
+    pub(crate) const fn new(now: Instant) -> Self {
         Self { packets: 0, flow: Flow::Active(now) }
     }
 
     /// Notes how many packets the connection has carried. Returns true if there are new ones.
-    pub(in crate::session::engine) fn observe(&mut self, now: Instant, packets: u64) -> bool {
+    pub(crate) fn observe(&mut self, now: Instant, packets: u64) -> bool {
         let new = packets != std::mem::replace(&mut self.packets, packets);
         if let Flow::Active(last) = &mut self.flow
             && new
@@ -37,19 +37,19 @@ impl Traffic {
     }
 
     /// Declares the connection active or idle. Returns true if it was not so before.
-    pub(in crate::session::engine) fn set_active(&mut self, now: Instant, active: bool) -> bool {
+    pub(crate) fn set_active(&mut self, now: Instant, active: bool) -> bool {
         let before = self.is_active();
         self.flow = if active { Flow::Active(now) } else { Flow::Idle };
         before != active
     }
 
     /// Returns true if packets flow.
-    pub(in crate::session::engine) const fn is_active(&self) -> bool {
+    pub(crate) const fn is_active(&self) -> bool {
         matches!(self.flow, Flow::Active(_))
     }
 
     /// Returns when an active connection becomes idle, unless packets come.
-    pub(in crate::session::engine) fn idle_at(&self) -> Option<Instant> {
+    pub(crate) fn idle_at(&self) -> Option<Instant> {
         match self.flow {
             Flow::Active(last) => Some(last + IDLE_AFTER),
             Flow::Idle => None,

@@ -86,7 +86,7 @@ pub struct Peer {
 impl Peer {
     /// Returns true if it may open sessions of this kind. Those of kind joining take a
     /// [`JoinToken`](crate::session::JoinToken) instead.
-    pub(in crate::session::engine) fn may_have(&self, kind: Kind) -> bool {
+    pub(crate) fn may_have(&self, kind: Kind) -> bool {
         match kind {
             Kind::Connection => self.may_connect,
             Kind::Steering => self.may_steer,

@@ -148,7 +148,7 @@ impl Session {
     }
 
     /// What others have changed of the connection.
-    pub(in crate::session::engine) fn follow_connection<P: Copy>(&mut self, tunnels: &Tunnels<P>) {
+    pub(crate) fn follow_connection<P: Copy>(&mut self, tunnels: &Tunnels<P>) {
         if let Some(connection) = self.link.connection().and_then(|id| tunnels.connection(id)) {
             self.key = connection.config().key;
         }

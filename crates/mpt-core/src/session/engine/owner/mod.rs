@@ -1,10 +1,10 @@
 //! What the owner of the sessions configures, is told and sees.
 
-pub(in crate::session::engine) mod config;
-pub(in crate::session::engine) mod configure;
-pub(in crate::session::engine) mod counters;
-pub(in crate::session::engine) mod event;
-pub(in crate::session::engine) mod outcome;
-pub(in crate::session::engine) mod peers;
-pub(in crate::session::engine) mod show;
-pub(in crate::session::engine) mod view;
+pub(crate) mod config;
+pub(crate) mod configure;
+pub(crate) mod counters;
+pub(crate) mod event;
+pub(crate) mod outcome;
+pub(crate) mod peers;
+pub(crate) mod show;
+pub(crate) mod view;

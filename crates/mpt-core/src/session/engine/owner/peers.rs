@@ -62,11 +62,7 @@ impl Sessions {
     }
 
     /// Ends a session whose peer may not have it, when this end is about to begin or repeat a handshake in it. Returns whether it has.
-    pub(in crate::session::engine) fn end_if_not_admitted(
-        &mut self,
-        now: Instant,
-        slot: u32,
-    ) -> bool {
+    pub(crate) fn end_if_not_admitted(&mut self, now: Instant, slot: u32) -> bool {
         let Some(Some(session)) = self.sessions.get(slot as usize) else { return true };
         let joining = session.kind == Kind::Joining;
         if !session.origin.is_peer()
@@ -80,13 +76,7 @@ impl Sessions {
         true
     }
 
-    pub(in crate::session::engine) fn end(
-        &mut self,
-        now: Instant,
-        slot: u32,
-        goodbye: Reason,
-        reason: CloseReason,
-    ) {
+    pub(crate) fn end(&mut self, now: Instant, slot: u32, goodbye: Reason, reason: CloseReason) {
         let Some(Some(session)) = self.sessions.get_mut(slot as usize) else { return };
         session.send_goodbye(now, &mut self.shared, goodbye);
         if session.handshake.established.is_some() {

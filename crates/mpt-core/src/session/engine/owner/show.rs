@@ -1,7 +1,7 @@
 //! Sessions as they are shown.
 
-use crate::liveness::State;
 use crate::session::engine::life::session::Session;
+use crate::session::engine::paths::path::SessionPath;
 use crate::session::engine::{PathView, SessionCounters, SessionId, SessionView, Sessions};
 use crate::{ConnectionId, PathId};
 
@@ -64,7 +64,7 @@ impl Session {
         }
     }
 
-    fn path_view(&self, path: &crate::session::engine::paths::path::SessionPath) -> PathView {
+    fn path_view(&self, path: &SessionPath) -> PathView {
         let liveness = &path.liveness;
         let (sent, received) = path.peer_traffic;
         PathView {
@@ -74,7 +74,7 @@ impl Session {
             since: liveness.since(),
             silent: liveness.is_silent(),
             suspended: path.is_suspended(),
-            hears_us: liveness.state() == State::Up,
+            hears_us: path.is_up(),
             we_hear: !liveness.is_silent(),
             rtt: liveness.rtt().smoothed(),
             rtt_variation: liveness.rtt().variation(),

@@ -6,14 +6,13 @@ use std::time::Duration;
 use super::path::SessionPath;
 use super::turns::Turns;
 use crate::PathId;
-use crate::liveness::State;
 use crate::session::OneWay;
 use crate::session::engine::SessionPathId;
 use crate::session::engine::keys::epochs::Epoch;
 
 /// The paths of a session, as a slice of them.
 #[derive(Debug)]
-pub(in crate::session::engine) struct Paths {
+pub(crate) struct Paths {
     all: Vec<SessionPath>,
     next_id: SessionPathId,
     /// The turns of paths for a frame that may take any.
@@ -58,7 +57,7 @@ impl<'a> IntoIterator for &'a mut Paths {
 
 impl Paths {
     /// There are none.
-    pub(in crate::session::engine) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self {
             all: Vec::new(),
             next_id: 1,
@@ -69,31 +68,28 @@ impl Paths {
     }
 
     /// Adds a path.
-    pub(in crate::session::engine) fn push(&mut self, path: SessionPath) {
+    pub(crate) fn push(&mut self, path: SessionPath) {
         self.all.push(path);
     }
 
     /// Takes out all paths. Their names remain in use.
-    pub(in crate::session::engine) fn take(&mut self) -> Vec<SessionPath> {
+    pub(crate) fn take(&mut self) -> Vec<SessionPath> {
         std::mem::take(&mut self.all)
     }
 
     /// Drops all paths. Their names remain in use.
-    pub(in crate::session::engine) fn clear(&mut self) {
+    pub(crate) fn clear(&mut self) {
         self.all.clear();
     }
 
     /// Drops the paths for which `keep` returns false.
-    pub(in crate::session::engine) fn retain_mut(
-        &mut self,
-        keep: impl FnMut(&mut SessionPath) -> bool,
-    ) {
+    pub(crate) fn retain_mut(&mut self, keep: impl FnMut(&mut SessionPath) -> bool) {
         self.all.retain_mut(keep);
     }
 
     /// Returns a path id of this end that was never used in this session. They end after 65,535,
     /// which is many changes; then they begin again behind those in use.
-    pub(in crate::session::engine) fn new_id(&mut self) -> SessionPathId {
+    pub(crate) fn new_id(&mut self) -> SessionPathId {
         loop {
             let id = self.next_id;
             self.next_id = id.checked_add(1).unwrap_or(1);
@@ -104,57 +100,52 @@ impl Paths {
     }
 
     /// Has a path id that was given from outside not given again.
-    pub(in crate::session::engine) fn reserve_id(&mut self, id: SessionPathId) {
+    pub(crate) fn reserve_id(&mut self, id: SessionPathId) {
         if id >= self.next_id {
             self.next_id = id.checked_add(1).unwrap_or(1);
         }
     }
 
     /// Returns the place of a path by its name in a frame.
-    pub(in crate::session::engine) fn named(
-        &self,
-        ours: bool,
-        wire_id: SessionPathId,
-    ) -> Option<usize> {
+    pub(crate) fn named(&self, ours: bool, wire_id: SessionPathId) -> Option<usize> {
         self.all.iter().position(|path| {
             if ours { path.own_id == wire_id } else { path.peer_id == Some(wire_id) }
         })
     }
 
     /// Returns the path with this id in the tunnels.
-    pub(in crate::session::engine) fn of(&self, id: PathId) -> Option<&SessionPath> {
+    pub(crate) fn of(&self, id: PathId) -> Option<&SessionPath> {
         self.all.iter().find(|path| path.id == id)
     }
 
     /// Returns the smoothed round-trip time of the fastest path.
-    pub(in crate::session::engine) fn rtt(&self) -> Option<Duration> {
+    pub(crate) fn rtt(&self) -> Option<Duration> {
         self.all.iter().filter_map(|path| path.liveness.rtt().smoothed()).min()
     }
 
     /// Returns true if a path is up.
-    pub(in crate::session::engine) fn any_up(&self) -> bool {
-        self.all.iter().any(|path| path.liveness.state() == State::Up)
+    pub(crate) fn any_up(&self) -> bool {
+        self.all.iter().any(SessionPath::is_up)
     }
 
     /// Returns the path for a frame that may take any: another one each time, those that work first.
-    pub(in crate::session::engine) fn any(&mut self, keys: &Epoch) -> Option<usize> {
+    pub(crate) fn any(&mut self, keys: &Epoch) -> Option<usize> {
         let usable = |path: &SessionPath| {
             !path.is_suspended() && path.remote.is_some() && path.wire_id(keys).is_some()
         };
         let in_turn = self.frames.all(self.all.len());
         let mut places = in_turn.filter(|&i| self.all.get(i).is_some_and(usable));
         let first = places.clone().next();
-        let up = |path: &SessionPath| path.liveness.state() == State::Up;
-        places.find(|&i| self.all.get(i).is_some_and(up)).or(first)
+        places.find(|&i| self.all.get(i).is_some_and(SessionPath::is_up)).or(first)
     }
 
     /// Returns the path, other than `own`, that has its turn in a report. There are two or more.
-    pub(in crate::session::engine) fn next_reported(&mut self, own: usize) -> usize {
+    pub(crate) fn next_reported(&mut self, own: usize) -> usize {
         self.reports.next_but(own, self.all.len())
     }
 
     /// The frames of the peer are stamped by this clock. What was learnt by another one is dropped.
-    pub(in crate::session::engine) fn set_clock(&mut self, clock: u32) {
+    pub(crate) fn set_clock(&mut self, clock: u32) {
         if self.clock.replace(clock) != Some(clock) {
             self.all.iter_mut().for_each(|path| path.one_way = OneWay::new());
         }

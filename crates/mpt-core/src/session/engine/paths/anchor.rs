@@ -7,11 +7,11 @@ use crate::session::engine::{Destination, SessionPathId};
 
 /// Where the peer of a session without paths is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::session::engine) struct Anchor {
-    pub(in crate::session::engine) source: Source,
-    pub(in crate::session::engine) path_id: SessionPathId,
+pub(crate) struct Anchor {
+    pub(crate) source: Source,
+    pub(crate) path_id: SessionPathId,
     /// True if the address is configured or has answered a challenge.
-    pub(in crate::session::engine) proved: bool,
+    pub(crate) proved: bool,
     /// While it is not proved: how many bytes more have come from there than were sent there.
     credit: usize,
 }
@@ -21,13 +21,13 @@ impl Anchor {
     const MAX_CREDIT: usize = 4096;
 
     /// An address that is known to be the peer's.
-    pub(in crate::session::engine) fn proved(source: Source, path_id: SessionPathId) -> Self {
+    pub(crate) fn proved(source: Source, path_id: SessionPathId) -> Self {
         Self { source, path_id, proved: true, credit: 0 }
     }
 
     /// An authentic frame of `len` bytes came from `source`, on a path that is none here. Gives how
     /// many bytes may be sent there in return; `usize::MAX` where the address is proved.
-    pub(in crate::session::engine) fn hear(
+    pub(crate) fn hear(
         anchor: &mut Option<Self>,
         source: Source,
         (path_id, fresh, len): (SessionPathId, bool, usize),
@@ -54,22 +54,22 @@ impl Anchor {
     }
 
     /// The address has so many bytes of credit left.
-    pub(in crate::session::engine) fn set_credit(&mut self, source: Source, credit: usize) {
+    pub(crate) fn set_credit(&mut self, source: Source, credit: usize) {
         if self.source == source && !self.proved {
             self.credit = credit;
         }
     }
 
     /// Returns how many bytes may be sent there.
-    pub(in crate::session::engine) fn credit(&self) -> usize {
+    pub(crate) fn credit(&self) -> usize {
         if self.proved { usize::MAX } else { self.credit }
     }
 
-    pub(in crate::session::engine) fn remote(&self) -> SocketAddr {
+    pub(crate) fn remote(&self) -> SocketAddr {
         self.source.remote
     }
 
-    pub(in crate::session::engine) fn destination(&self) -> Destination {
+    pub(crate) fn destination(&self) -> Destination {
         let Source { socket, remote } = self.source;
         Destination::Address { socket, remote }
     }

@@ -11,7 +11,7 @@ const CHALLENGE_LIFETIME: Duration = Duration::from_secs(2);
 
 /// An address from which the peer seems to send, and which has not answered yet.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::session::engine) struct Candidate {
+pub(crate) struct Candidate {
     source: Source,
     token: u64,
     since: Instant,
@@ -21,7 +21,7 @@ pub(in crate::session::engine) struct Candidate {
 impl Candidate {
     /// An authentic, fresh frame came from `source`, which becomes the candidate. Gives the token of
     /// a challenge to be sent there now, if so.
-    pub(in crate::session::engine) fn challenge(
+    pub(crate) fn challenge(
         candidate: &mut Option<Self>,
         now: Instant,
         source: Source,
@@ -37,12 +37,7 @@ impl Candidate {
     }
 
     /// Returns true if an echo from `source` answers the challenge.
-    pub(in crate::session::engine) fn is_met(
-        &self,
-        now: Instant,
-        source: Source,
-        token: u64,
-    ) -> bool {
+    pub(crate) fn is_met(&self, now: Instant, source: Source, token: u64) -> bool {
         self.is_at(source) && self.token == token && self.is_alive(now)
     }
 

@@ -10,7 +10,7 @@ use crate::session::engine::SessionPathId;
 
 /// What a session reaches its peer by.
 #[derive(Debug)]
-pub(in crate::session::engine) enum Link {
+pub(crate) enum Link {
     /// The session has a connection, whose paths lead to the peer.
     Attached(ConnectionId),
     /// The session has no connection, and thus no paths.
@@ -24,12 +24,12 @@ pub(in crate::session::engine) enum Link {
 
 impl Link {
     /// There is no connection, and no address is known.
-    pub(in crate::session::engine) const fn new() -> Self {
+    pub(crate) const fn new() -> Self {
         Self::Apart { anchor: None, candidate: None }
     }
 
     /// Returns the connection.
-    pub(in crate::session::engine) const fn connection(&self) -> Option<ConnectionId> {
+    pub(crate) const fn connection(&self) -> Option<ConnectionId> {
         match self {
             Self::Attached(connection) => Some(*connection),
             Self::Apart { .. } => None,
@@ -37,7 +37,7 @@ impl Link {
     }
 
     /// Returns the address of the peer of a session without connection, if it is known.
-    pub(in crate::session::engine) const fn anchor(&self) -> Option<Anchor> {
+    pub(crate) const fn anchor(&self) -> Option<Anchor> {
         match self {
             Self::Attached(_) => None,
             Self::Apart { anchor, .. } => *anchor,
@@ -45,27 +45,24 @@ impl Link {
     }
 
     /// Returns the same if it is known to be the peer's.
-    pub(in crate::session::engine) fn proved_anchor(&self) -> Option<Anchor> {
+    pub(crate) fn proved_anchor(&self) -> Option<Anchor> {
         self.anchor().filter(|anchor| anchor.proved)
     }
 
     /// Attaches a connection in place of the one before, which is returned.
-    pub(in crate::session::engine) fn attach(
-        &mut self,
-        connection: ConnectionId,
-    ) -> Option<ConnectionId> {
+    pub(crate) fn attach(&mut self, connection: ConnectionId) -> Option<ConnectionId> {
         std::mem::replace(self, Self::Attached(connection)).connection()
     }
 
     /// Detaches the connection, and returns it.
-    pub(in crate::session::engine) fn detach(&mut self) -> Option<ConnectionId> {
+    pub(crate) fn detach(&mut self) -> Option<ConnectionId> {
         let connection = self.connection()?;
         *self = Self::new();
         Some(connection)
     }
 
     /// Takes over the address of the peer that is configured, if there is no connection.
-    pub(in crate::session::engine) fn set_anchor(&mut self, configured: Option<Anchor>) {
+    pub(crate) fn set_anchor(&mut self, configured: Option<Anchor>) {
         if let Self::Apart { anchor, .. } = self {
             *anchor = configured;
         }
@@ -74,7 +71,7 @@ impl Link {
     /// An authentic frame came from `source`, on a path that is none here, fresh or not, and so long.
     /// Returns how many bytes may be sent there in return, `usize::MAX` where the address is proved;
     /// `None` if there is a connection, so that the frame should have come on a path of it.
-    pub(in crate::session::engine) fn hear(
+    pub(crate) fn hear(
         &mut self,
         source: Source,
         heard: (SessionPathId, bool, usize),
@@ -86,12 +83,7 @@ impl Link {
     }
 
     /// Returns true if an echo from `source` answers the challenge to an address.
-    pub(in crate::session::engine) fn is_met(
-        &self,
-        now: Instant,
-        source: Source,
-        token: u64,
-    ) -> bool {
+    pub(crate) fn is_met(&self, now: Instant, source: Source, token: u64) -> bool {
         match self {
             Self::Attached(_) => false,
             Self::Apart { candidate, .. } => {
@@ -101,7 +93,7 @@ impl Link {
     }
 
     /// The address has so many bytes of credit left.
-    pub(in crate::session::engine) fn set_credit(&mut self, source: Source, credit: usize) {
+    pub(crate) fn set_credit(&mut self, source: Source, credit: usize) {
         if let Self::Apart { anchor: Some(anchor), .. } = self {
             anchor.set_credit(source, credit);
         }

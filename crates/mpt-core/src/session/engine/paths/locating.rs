@@ -11,7 +11,7 @@ use crate::session::engine::{PathEvent, SessionPathId};
 
 impl Session {
     /// The place of the path that a frame names, which may be learnt from where it came.
-    pub(in crate::session::engine) fn find_path<P: Copy>(
+    pub(crate) fn find_path<P: Copy>(
         &mut self,
         now: Instant,
         ours: bool,
@@ -61,7 +61,7 @@ impl Session {
     }
 
     /// The other end of a path has proved that it is at another address now.
-    pub(in crate::session::engine) fn move_path<P: Copy>(
+    pub(crate) fn move_path<P: Copy>(
         &mut self,
         now: Instant,
         i: usize,
@@ -98,9 +98,6 @@ impl Session {
 }
 
 /// Returns true if the remote address of a path is learnt from where its frames come.
-pub(in crate::session::engine) fn is_learnt<P: Copy>(
-    path: &SessionPath,
-    tunnels: &Tunnels<P>,
-) -> bool {
+pub(crate) fn is_learnt<P: Copy>(path: &SessionPath, tunnels: &Tunnels<P>) -> bool {
     tunnels.path(path.id).is_some_and(|path| path.config().learn)
 }

@@ -23,15 +23,15 @@ const WEIGHED_OVER: Duration = Duration::from_secs(1);
 
 /// One path of a session.
 #[derive(Debug)]
-pub(in crate::session::engine) struct SessionPath {
-    pub(in crate::session::engine) id: PathId,
+pub(crate) struct SessionPath {
+    pub(crate) id: PathId,
     /// Tells it from another path that was given the same id after its removal.
     name: String,
     /// Its name in frames under keys whose handshake this end began.
-    pub(in crate::session::engine) own_id: SessionPathId,
+    pub(crate) own_id: SessionPathId,
     /// Its name under the other ones, once the peer has told it.
-    pub(in crate::session::engine) peer_id: Option<SessionPathId>,
-    pub(in crate::session::engine) liveness: Liveness,
+    pub(crate) peer_id: Option<SessionPathId>,
+    pub(crate) liveness: Liveness,
     /// The timers where nothing is to be spared.
     timing: Timing,
     /// How sparingly our owner would like it to be used.
@@ -41,41 +41,35 @@ pub(in crate::session::engine) struct SessionPath {
     /// Bytes of data that it had carried, and when.
     weighed: (u64, Instant),
     /// What outer packets it carries.
-    pub(in crate::session::engine) discovery: Discovery,
+    pub(crate) discovery: Discovery,
     /// What it loses, and what its delays differ by.
-    pub(in crate::session::engine) survey: Survey,
+    pub(crate) survey: Survey,
     /// Authenticated frames received on it.
-    pub(in crate::session::engine) frames: u32,
+    pub(crate) frames: u32,
     /// Their bytes, without anything around them.
-    pub(in crate::session::engine) frame_bytes: u64,
+    pub(crate) frame_bytes: u64,
     /// Its interface is down, so nothing can be sent.
-    pub(in crate::session::engine) cut_off: bool,
+    pub(crate) cut_off: bool,
     /// Down by the administrator, its cap or its interface.
-    pub(in crate::session::engine) down: bool,
+    pub(crate) down: bool,
     /// What the peer said of it last.
-    pub(in crate::session::engine) peer: Option<PathEntry>,
+    pub(crate) peer: Option<PathEntry>,
     /// Data packets the peer sent and received on it, as it says.
-    pub(in crate::session::engine) peer_traffic: (u64, u64),
-    pub(in crate::session::engine) candidate: Option<Candidate>,
+    pub(crate) peer_traffic: (u64, u64),
+    pub(crate) candidate: Option<Candidate>,
     /// By the clocks in the peer's frames.
-    pub(in crate::session::engine) one_way: OneWay,
+    pub(crate) one_way: OneWay,
     /// Under how many handshakes `peer_id` was known to be right last.
-    pub(in crate::session::engine) bound: u64,
+    pub(crate) bound: u64,
     suspended: bool,
     sockets: Vec<SocketId>,
     local: Option<std::net::IpAddr>,
     /// Where it goes, while that is known.
-    pub(in crate::session::engine) remote: Option<SocketAddr>,
+    pub(crate) remote: Option<SocketAddr>,
 }
 
 impl SessionPath {
-    pub(in crate::session::engine) fn new(
-        now: Instant,
-        id: PathId,
-        path: &Path,
-        own_id: u16,
-        timing: Timing,
-    ) -> Self {
+    pub(crate) fn new(now: Instant, id: PathId, path: &Path, own_id: u16, timing: Timing) -> Self {
         let mtu = path.config().mtu;
         let mut this = Self {
             id,
@@ -109,12 +103,12 @@ impl SessionPath {
     }
 
     /// Whether it is that path of the tunnels.
-    pub(in crate::session::engine) fn is(&self, id: PathId, path: &Path) -> bool {
+    pub(crate) fn is(&self, id: PathId, path: &Path) -> bool {
         self.id == id && self.name == path.name()
     }
 
     /// Takes over what others have changed.
-    pub(in crate::session::engine) fn follow(&mut self, now: Instant, path: &Path) {
+    pub(crate) fn follow(&mut self, now: Instant, path: &Path) {
         let reasons = path.down_reasons();
         self.cut_off = reasons.contains(DownReason::Interface);
         let ours = [DownReason::Administrative, DownReason::Cap, DownReason::Interface];
@@ -138,13 +132,13 @@ impl SessionPath {
     }
 
     /// Other timers from now on.
-    pub(in crate::session::engine) fn set_timing(&mut self, now: Instant, timing: Timing) {
+    pub(crate) fn set_timing(&mut self, now: Instant, timing: Timing) {
         self.timing = timing;
         self.pace(now);
     }
 
     /// Probes it as often as both ends would like.
-    pub(in crate::session::engine) fn pace(&mut self, now: Instant) {
+    pub(crate) fn pace(&mut self, now: Instant) {
         let economy = self.economy.with(self.economy_of_peer());
         let timing = match economy {
             Economy::NONE => self.timing,
@@ -156,7 +150,7 @@ impl SessionPath {
     }
 
     /// Looks how much data it carries, if it is to be used sparingly.
-    pub(in crate::session::engine) fn weigh(&mut self, now: Instant, path: &Path) {
+    pub(crate) fn weigh(&mut self, now: Instant, path: &Path) {
         let (before, then) = self.weighed;
         let elapsed = now.saturating_duration_since(then);
         if elapsed < WEIGHED_OVER {
@@ -186,7 +180,7 @@ impl SessionPath {
     }
 
     /// Probes it or not, as both ends hold it for usable.
-    pub(in crate::session::engine) fn suspend_or_restart(&mut self, now: Instant) {
+    pub(crate) fn suspend_or_restart(&mut self, now: Instant) {
         let suspended = self.down || self.is_refused();
         if suspended != std::mem::replace(&mut self.suspended, suspended) {
             if suspended {
@@ -200,7 +194,7 @@ impl SessionPath {
     }
 
     /// Whether the peer asked not to send on it.
-    pub(in crate::session::engine) fn is_refused(&self) -> bool {
+    pub(crate) fn is_refused(&self) -> bool {
         self.peer.is_some_and(|entry| entry.state.is_down())
     }
 
@@ -210,21 +204,22 @@ impl SessionPath {
         self.peer.is_some_and(|entry| entry.state == PathState::INTERFACE_DOWN)
     }
 
-    pub(in crate::session::engine) fn is_suspended(&self) -> bool {
+    /// Returns true if it works.
+    pub(crate) fn is_up(&self) -> bool {
+        self.liveness.state() == State::Up
+    }
+
+    pub(crate) fn is_suspended(&self) -> bool {
         self.suspended
     }
 
     /// Its name in frames under these keys.
-    pub(in crate::session::engine) fn wire_id(&self, keys: &Epoch) -> Option<SessionPathId> {
+    pub(crate) fn wire_id(&self, keys: &Epoch) -> Option<SessionPathId> {
         if keys.is_initiator() { Some(self.own_id) } else { self.peer_id }
     }
 
     /// Where a frame that came from there is answered to.
-    pub(in crate::session::engine) fn answer_to(
-        &self,
-        socket: SocketId,
-        remote: SocketAddr,
-    ) -> Destination {
+    pub(crate) fn answer_to(&self, socket: SocketId, remote: SocketAddr) -> Destination {
         if self.goes_to(remote) && self.sockets.first() == Some(&socket) {
             Destination::Path(self.id)
         } else {
@@ -233,15 +228,11 @@ impl SessionPath {
     }
 
     /// Whether its frames come from another place than they go to.
-    pub(in crate::session::engine) fn is_elsewhere(
-        &self,
-        socket: SocketId,
-        remote: SocketAddr,
-    ) -> bool {
+    pub(crate) fn is_elsewhere(&self, socket: SocketId, remote: SocketAddr) -> bool {
         !self.goes_to(remote) || !self.sockets.contains(&socket)
     }
 
-    pub(in crate::session::engine) fn goes_to(&self, remote: SocketAddr) -> bool {
+    pub(crate) fn goes_to(&self, remote: SocketAddr) -> bool {
         self.remote.is_some_and(|own| {
             own.port() == remote.port() && own.ip().to_canonical() == remote.ip().to_canonical()
         })
@@ -249,14 +240,14 @@ impl SessionPath {
 
     /// Whether a frame from there is from the other end of this path, as far as that is known. The
     /// port is not: there may be a NAT.
-    pub(in crate::session::engine) fn is_from(&self, source: Source) -> bool {
+    pub(crate) fn is_from(&self, source: Source) -> bool {
         let same =
             |remote: SocketAddr| remote.ip().to_canonical() == source.remote.ip().to_canonical();
         self.listens_on(source.socket) && self.remote.is_some_and(same)
     }
 
     /// Its other end has moved, and has answered from there.
-    pub(in crate::session::engine) fn arrive_at(&mut self, now: Instant, path: &Path) {
+    pub(crate) fn arrive_at(&mut self, now: Instant, path: &Path) {
         self.remote = Some(path.remote());
         self.sockets.clone_from(&path.config().sockets);
         self.local = path.config().local;
@@ -266,13 +257,13 @@ impl SessionPath {
         self.one_way = OneWay::new();
     }
 
-    pub(in crate::session::engine) fn listens_on(&self, socket: SocketId) -> bool {
+    pub(crate) fn listens_on(&self, socket: SocketId) -> bool {
         self.sockets.contains(&socket)
     }
 
     /// An authentic, fresh frame came from elsewhere. Gives the token of a challenge to be sent
     /// there now, if so.
-    pub(in crate::session::engine) fn challenge(
+    pub(crate) fn challenge(
         &mut self,
         now: Instant,
         source: Source,
@@ -282,22 +273,12 @@ impl SessionPath {
     }
 
     /// Whether an echo from there answers the challenge.
-    pub(in crate::session::engine) fn meets_challenge(
-        &self,
-        now: Instant,
-        source: Source,
-        token: u64,
-    ) -> bool {
+    pub(crate) fn meets_challenge(&self, now: Instant, source: Source, token: u64) -> bool {
         self.candidate.is_some_and(|it| it.is_met(now, source, token))
     }
 
     /// What we tell the peer of it. `carries`: whether it is sent on now.
-    pub(in crate::session::engine) fn entry(
-        &self,
-        wire_id: SessionPathId,
-        path: &Path,
-        carries: bool,
-    ) -> PathEntry {
+    pub(crate) fn entry(&self, wire_id: SessionPathId, path: &Path, carries: bool) -> PathEntry {
         let reasons = path.down_reasons();
         let taken = [DownReason::Administrative, DownReason::Cap];
         let state = if taken.into_iter().any(|reason| reasons.contains(reason)) {
@@ -318,7 +299,7 @@ impl SessionPath {
 
     /// Tells the tunnels what is held of it. `usable`: whether the session lets its paths carry
     /// data at all. Whether anything was different.
-    pub(in crate::session::engine) fn apply<P: Copy>(
+    pub(crate) fn apply<P: Copy>(
         &self,
         now: Instant,
         usable: bool,

@@ -12,7 +12,6 @@ use mpt_wire::control::{Message, Writer};
 use mpt_wire::{gre, ip};
 
 use super::path::SessionPath;
-use crate::liveness::State;
 use crate::path::discovery::{Bounds, Heard};
 use crate::path::mtu;
 use crate::session::engine::keys::epochs::Place;
@@ -52,7 +51,7 @@ impl Sessions {
 
 impl Session {
     /// Lets the searches go on, and tells the tunnels what they have found.
-    pub(in crate::session::engine) fn follow_path_mtus<P: Copy>(
+    pub(crate) fn follow_path_mtus<P: Copy>(
         &mut self,
         now: Instant,
         connection: ConnectionId,
@@ -80,7 +79,7 @@ impl Session {
     }
 
     /// Sends the padded probe that is due on a path, if one is.
-    pub(in crate::session::engine) fn probe_path_mtu<P: Copy>(
+    pub(crate) fn probe_path_mtu<P: Copy>(
         &mut self,
         now: Instant,
         i: usize,
@@ -136,7 +135,7 @@ impl Session {
 impl SessionPath {
     /// Lets the search for its MTU go on, within these bounds.
     fn search_mtu(&mut self, now: Instant, bounds: Bounds, has_keys: bool) {
-        let up = has_keys && !self.is_suspended() && self.liveness.state() == State::Up;
+        let up = has_keys && !self.is_suspended() && self.is_up();
         self.discovery.set_bounds(now, bounds);
         self.discovery.set_up(now, up);
         if self.discovery.next_timeout().is_some_and(|at| at <= now) {

@@ -6,18 +6,18 @@ use crate::session::engine::SessionPathId;
 
 /// The last table of paths that the peer has announced. It has at least one entry.
 #[derive(Debug)]
-pub(in crate::session::engine) struct PeerTable {
+pub(crate) struct PeerTable {
     entries: Vec<PathEntry>,
     /// The sequence number from which the table holds.
-    pub(in crate::session::engine) from: u32,
+    pub(crate) from: u32,
     /// True if the path ids of the table are those of frames under keys whose handshake this end
     /// began.
-    pub(in crate::session::engine) ours: bool,
+    pub(crate) ours: bool,
 }
 
 impl PeerTable {
     /// Puts a table in the place, and the memory, of the one before. A table without entries is none.
-    pub(in crate::session::engine) fn replace(
+    pub(crate) fn replace(
         place: &mut Option<Self>,
         new: impl Iterator<Item = PathEntry>,
         from: u32,
@@ -30,12 +30,12 @@ impl PeerTable {
     }
 
     /// Returns the entry of a path by its name in the table.
-    pub(in crate::session::engine) fn entry(&self, id: SessionPathId) -> Option<PathEntry> {
+    pub(crate) fn entry(&self, id: SessionPathId) -> Option<PathEntry> {
         self.entries.iter().find(|entry| entry.path_id == id).copied()
     }
 
     /// Returns false if the peer's own name of a path is known to be no longer in use.
-    pub(in crate::session::engine) fn may_name(&self, id: SessionPathId) -> bool {
+    pub(crate) fn may_name(&self, id: SessionPathId) -> bool {
         self.ours || self.entry(id).is_some()
     }
 }

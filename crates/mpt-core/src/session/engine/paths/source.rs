@@ -6,7 +6,7 @@ use crate::SocketId;
 
 /// The socket that a frame arrived on, and the address that it came from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::session::engine) struct Source {
-    pub(in crate::session::engine) socket: SocketId,
-    pub(in crate::session::engine) remote: SocketAddr,
+pub(crate) struct Source {
+    pub(crate) socket: SocketId,
+    pub(crate) remote: SocketAddr,
 }

@@ -15,7 +15,7 @@ use crate::{ConnectionId, DeviceSink, Tunnels};
 
 impl Session {
     /// Lets the paths' deadlines pass, tells the tunnels, and has the peer told.
-    pub(in crate::session::engine) fn settle<P: Copy>(
+    pub(crate) fn settle<P: Copy>(
         &mut self,
         now: Instant,
         shared: &mut Shared,
@@ -53,11 +53,7 @@ impl Session {
     }
 
     /// Tells the tunnels what is held of the paths.
-    pub(in crate::session::engine) fn apply<P: Copy>(
-        &mut self,
-        now: Instant,
-        tunnels: &mut Tunnels<P>,
-    ) {
+    pub(crate) fn apply<P: Copy>(&mut self, now: Instant, tunnels: &mut Tunnels<P>) {
         if self.link.connection().is_none() {
             return;
         }
@@ -84,7 +80,7 @@ impl Session {
     }
 
     /// Tells the peer which paths we use, if that has changed or it may not know it.
-    pub(in crate::session::engine) fn announce<P: Copy>(
+    pub(crate) fn announce<P: Copy>(
         &mut self,
         now: Instant,
         shared: &mut Shared,
@@ -113,7 +109,7 @@ impl Session {
 
     /// The peer says which paths it uses. `ours`: by names that we gave;
     /// `ordinal`: that of the keys.
-    pub(in crate::session::engine) fn handle_table<P: Copy, S: DeviceSink<P>>(
+    pub(crate) fn handle_table<P: Copy, S: DeviceSink<P>>(
         &mut self,
         now: Instant,
         (ours, ordinal): (bool, u64),
@@ -141,7 +137,7 @@ impl Session {
     }
 
     /// Does what the peer's table says of a path.
-    pub(in crate::session::engine) fn follow_table<P: Copy>(
+    pub(crate) fn follow_table<P: Copy>(
         &mut self,
         now: Instant,
         i: usize,

@@ -2,21 +2,18 @@
 
 /// The turn of some places, of which there may be more or less the next time.
 #[derive(Clone, Copy, Debug, Default)]
-pub(in crate::session::engine) struct Turns(usize);
+pub(crate) struct Turns(usize);
 
 impl Turns {
     /// Returns all of `len` places, beginning with another one each time.
-    pub(in crate::session::engine) fn all(
-        &mut self,
-        len: usize,
-    ) -> impl Iterator<Item = usize> + Clone + use<> {
+    pub(crate) fn all(&mut self, len: usize) -> impl Iterator<Item = usize> + Clone + use<> {
         let first = self.0;
         self.0 = first.wrapping_add(1);
         (0..len).map(move |i| first.wrapping_add(i) % len)
     }
 
     /// Returns the next of `len` places, which are two or more, but not `own`.
-    pub(in crate::session::engine) fn next_but(&mut self, own: usize, len: usize) -> usize {
+    pub(crate) fn next_but(&mut self, own: usize, len: usize) -> usize {
         self.0 = (self.0 + 1) % len;
         if self.0 == own {
             self.0 = (self.0 + 1) % len;

@@ -13,7 +13,7 @@ use crate::session::requests::Action;
 
 impl Session {
     /// The peer asks for something, or for a part of a result.
-    pub(in crate::session::engine) fn handle_request(
+    pub(crate) fn handle_request(
         &mut self,
         now: Instant,
         arrival: &mut Arrival,
@@ -80,7 +80,7 @@ impl Session {
     }
 
     /// The answer to a request is there.
-    pub(in crate::session::engine) fn answer(
+    pub(crate) fn answer(
         &mut self,
         now: Instant,
         request: u32,
@@ -124,7 +124,7 @@ impl Session {
     }
 
     /// Sends the first parts of results that waited: an address of the peer is proved.
-    pub(in crate::session::engine) fn send_withheld(&mut self, now: Instant, shared: &mut Shared) {
+    pub(crate) fn send_withheld(&mut self, now: Instant, shared: &mut Shared) {
         let responder = std::mem::take(&mut self.requests.responder);
         for request in self.requests.take_withheld() {
             if let Some(message) = responder.first_part(request) {

@@ -1,6 +1,6 @@
 //! Requests of both ends, and their results.
 
-pub(in crate::session::engine) mod answering;
-pub(in crate::session::engine) mod requesting;
-pub(in crate::session::engine) mod shares;
-pub(in crate::session::engine) mod unanswered;
+pub(crate) mod answering;
+pub(crate) mod requesting;
+pub(crate) mod shares;
+pub(crate) mod unanswered;

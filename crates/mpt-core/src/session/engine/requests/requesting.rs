@@ -11,7 +11,7 @@ use crate::session::engine::{Event, RequestFailed};
 
 impl Session {
     /// Sends requests that are due.
-    pub(in crate::session::engine) fn send_requests(&mut self, now: Instant, shared: &mut Shared) {
+    pub(crate) fn send_requests(&mut self, now: Instant, shared: &mut Shared) {
         let Some(place) = self.keys.sending(now) else { return };
         // Each way has its turn, as some may not work.
         while let Some((wire_id, destination)) = self.any_way(place) {
@@ -31,7 +31,7 @@ impl Session {
     }
 
     /// A part of the result of a request has come. Further parts are asked for.
-    pub(in crate::session::engine) fn handle_result(
+    pub(crate) fn handle_result(
         &mut self,
         now: Instant,
         id: u32,
@@ -46,18 +46,14 @@ impl Session {
     }
 
     /// Tells the owner of the requests that were not answered for too long.
-    pub(in crate::session::engine) fn fail_unanswered(
-        &mut self,
-        now: Instant,
-        shared: &mut Shared,
-    ) {
+    pub(crate) fn fail_unanswered(&mut self, now: Instant, shared: &mut Shared) {
         while let Some((id, failure)) = self.requests.poll_failure(now) {
             self.conclude(id, Err(RequestFailed::Unanswered(failure)), shared);
         }
     }
 
     /// Fails the requests that wait: the session is over.
-    pub(in crate::session::engine) fn fail_requests(&mut self, shared: &mut Shared) {
+    pub(crate) fn fail_requests(&mut self, shared: &mut Shared) {
         for id in self.requests.take_open() {
             self.conclude(id, Err(RequestFailed::Closed), shared);
         }

@@ -28,7 +28,7 @@ pub const MAX_HANDED_PER_PEER: usize = 4;
 /// The shares of all peers. There is an entry for each key that asked for something, so no more than
 /// there are keys that may hold a session.
 #[derive(Debug, Default)]
-pub(in crate::session::engine) struct Shares {
+pub(crate) struct Shares {
     accounts: FxHashMap<PublicKey, Account>,
     /// Keys with a request that may be handed out, each once, in the order of their turns.
     turns: VecDeque<PublicKey>,
@@ -59,46 +59,36 @@ impl Account {
 
 impl Shares {
     /// Returns true if a peer may have one more request, and counts it if so.
-    pub(in crate::session::engine) fn admit_request(
-        &mut self,
-        now: Instant,
-        peer: PublicKey,
-    ) -> bool {
+    pub(crate) fn admit_request(&mut self, now: Instant, peer: PublicKey) -> bool {
         let account = self.accounts.entry(peer).or_default();
         account.requests.take(now, Duration::from_secs(1) / REQUESTS_PER_SECOND, REQUEST_BURST)
     }
 
     /// Returns true if a peer may have one more part of a result, and counts it if so.
-    pub(in crate::session::engine) fn admit_part(&mut self, now: Instant, peer: PublicKey) -> bool {
+    pub(crate) fn admit_part(&mut self, now: Instant, peer: PublicKey) -> bool {
         let account = self.accounts.entry(peer).or_default();
         account.parts.take(now, Duration::from_secs(1) / PARTS_PER_SECOND, PART_BURST)
     }
 
     /// Notes that a request of a peer was refused.
-    pub(in crate::session::engine) fn refuse(&mut self, peer: PublicKey) {
+    pub(crate) fn refuse(&mut self, peer: PublicKey) {
         self.accounts.entry(peer).or_default().refused += 1;
     }
 
     /// Lets a request wait for its turn.
-    pub(in crate::session::engine) fn wait(
-        &mut self,
-        peer: PublicKey,
-        session: SessionId,
-        id: u32,
-        body: Vec<u8>,
-    ) {
+    pub(crate) fn wait(&mut self, peer: PublicKey, session: SessionId, id: u32, body: Vec<u8>) {
         let account = self.accounts.entry(peer).or_default();
         account.waiting.push_back((session, id, body));
         self.line_up(peer);
     }
 
     /// Returns true if there is a request to be handed out.
-    pub(in crate::session::engine) fn has_next(&self) -> bool {
+    pub(crate) fn has_next(&self) -> bool {
         !self.turns.is_empty() && self.handed.len() < MAX_HANDED
     }
 
     /// Hands out the next request: one of each peer in turn.
-    pub(in crate::session::engine) fn next(&mut self) -> Option<Event> {
+    pub(crate) fn next(&mut self) -> Option<Event> {
         while self.handed.len() < MAX_HANDED {
             let peer = self.turns.pop_front()?;
             let Some(account) = self.accounts.get_mut(&peer) else { continue };
@@ -114,7 +104,7 @@ impl Shares {
     }
 
     /// Takes back a request that the owner has worked on, whether or not its session still exists.
-    pub(in crate::session::engine) fn done(&mut self, session: SessionId, id: u32) {
+    pub(crate) fn done(&mut self, session: SessionId, id: u32) {
         let Some(peer) = self.handed.remove(&(session, id)) else { return };
         if let Some(account) = self.accounts.get_mut(&peer) {
             account.handed -= 1;
@@ -124,7 +114,7 @@ impl Shares {
 
     /// Forgets the requests of a session that wait. Those that were handed out count until the owner
     /// has worked on them.
-    pub(in crate::session::engine) fn forget(&mut self, peer: PublicKey, session: SessionId) {
+    pub(crate) fn forget(&mut self, peer: PublicKey, session: SessionId) {
         if let Some(account) = self.accounts.get_mut(&peer) {
             account.waiting.retain(|(other, ..)| *other != session);
         }
@@ -132,10 +122,7 @@ impl Shares {
 
     /// Takes how many requests of each peer were refused since the last time, and drops the accounts
     /// of those that are as good as new.
-    pub(in crate::session::engine) fn take_refused(
-        &mut self,
-        now: Instant,
-    ) -> Vec<(PublicKey, u64)> {
+    pub(crate) fn take_refused(&mut self, now: Instant) -> Vec<(PublicKey, u64)> {
         let refused = self.accounts.iter_mut().filter(|(_, account)| account.refused > 0);
         let refused = refused.map(|(peer, account)| (*peer, std::mem::take(&mut account.refused)));
         let refused = refused.collect();

@@ -8,18 +8,18 @@ use crate::session::requests::{Failure, RESULTS, RequestError, Requester, Respon
 
 /// The requests of a session that have no answer yet.
 #[derive(Debug)]
-pub(in crate::session::engine) struct Requests {
-    pub(in crate::session::engine) requester: Requester,
+pub(crate) struct Requests {
+    pub(crate) requester: Requester,
     /// Requests of this end whose owner waits for the result.
     open: Vec<u32>,
-    pub(in crate::session::engine) responder: Responder,
+    pub(crate) responder: Responder,
     /// Requests of the peer whose results have to wait until an address of it is proved.
     withheld: SmallVec<[u32; RESULTS]>,
 }
 
 impl Requests {
     /// There are none yet; the first one of this end gets the number `first`.
-    pub(in crate::session::engine) fn new(first: u32) -> Self {
+    pub(crate) fn new(first: u32) -> Self {
         Self {
             requester: Requester::new(first),
             open: Vec::new(),
@@ -29,18 +29,14 @@ impl Requests {
     }
 
     /// Makes a request of this end, and returns its number.
-    pub(in crate::session::engine) fn ask(
-        &mut self,
-        now: Instant,
-        body: Vec<u8>,
-    ) -> Result<u32, RequestError> {
+    pub(crate) fn ask(&mut self, now: Instant, body: Vec<u8>) -> Result<u32, RequestError> {
         let id = self.requester.request(now, body)?;
         self.open.push(id);
         Ok(id)
     }
 
     /// Takes a part of the result of a request. Returns the whole result once it is complete.
-    pub(in crate::session::engine) fn handle_result(
+    pub(crate) fn handle_result(
         &mut self,
         now: Instant,
         id: u32,
@@ -53,39 +49,36 @@ impl Requests {
     }
 
     /// Returns a request of this end that has failed, until there is none.
-    pub(in crate::session::engine) fn poll_failure(
-        &mut self,
-        now: Instant,
-    ) -> Option<(u32, Failure)> {
+    pub(crate) fn poll_failure(&mut self, now: Instant) -> Option<(u32, Failure)> {
         let failed = self.requester.poll_failure(now)?;
         self.open.retain(|&other| other != failed.0);
         Some(failed)
     }
 
     /// Takes out the requests of this end that wait for a result.
-    pub(in crate::session::engine) fn take_open(&mut self) -> Vec<u32> {
+    pub(crate) fn take_open(&mut self) -> Vec<u32> {
         std::mem::take(&mut self.open)
     }
 
     /// Returns true if a request of this end is to be sent now.
-    pub(in crate::session::engine) fn is_due(&self, now: Instant) -> bool {
+    pub(crate) fn is_due(&self, now: Instant) -> bool {
         self.next_timeout().is_some_and(|at| at <= now)
     }
 
     /// Returns when a request of this end is to be sent or has failed.
-    pub(in crate::session::engine) fn next_timeout(&self) -> Option<Instant> {
+    pub(crate) fn next_timeout(&self) -> Option<Instant> {
         self.requester.next_timeout()
     }
 
     /// Lets the result of a request of the peer wait until an address is proved.
-    pub(in crate::session::engine) fn withhold(&mut self, request: u32) {
+    pub(crate) fn withhold(&mut self, request: u32) {
         if self.withheld.len() < RESULTS && !self.withheld.contains(&request) {
             self.withheld.push(request);
         }
     }
 
     /// Takes out the requests whose results have waited for an address.
-    pub(in crate::session::engine) fn take_withheld(&mut self) -> SmallVec<[u32; RESULTS]> {
+    pub(crate) fn take_withheld(&mut self) -> SmallVec<[u32; RESULTS]> {
         std::mem::take(&mut self.withheld)
     }
 }
