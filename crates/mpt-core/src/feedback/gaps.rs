@@ -96,12 +96,14 @@ impl Gaps {
 
     /// These numbers will not be sent again: they are not missing any more.
     pub(crate) fn refuse(&mut self, first: u32, count: u32) {
-        let reach = REACH.min(self.end.ahead_of(self.from));
+        // A peer that keeps nothing before later numbers than have come has moved `from` beyond `end`.
+        let reach = self.end.ahead_of(self.from).clamp(0, REACH);
         let ahead = |number: Sequence| number.ahead_of(self.from).clamp(0, reach);
         let first = Sequence(first);
         if (-REACH..REACH).contains(&first.ahead_of(self.from)) {
             let (from, end) = (ahead(first), ahead(first + count));
-            (from..end).for_each(|offset| self.history.insert(self.from + offset.unsigned_abs()));
+            let (first, count) = (self.from + from.unsigned_abs(), (end - from).max(0));
+            self.history.insert_all(first, count.unsigned_abs());
         }
     }
 
@@ -221,6 +223,20 @@ mod tests {
         assert_eq!(missing(&mut gaps, now), [(u32::MAX, 1), (3, 3)]);
         gaps.note(now, start.wrapping_add(11));
         assert_eq!(missing(&mut gaps, now), [(u32::MAX, 1), (3, 3), (8, 1)]);
+    }
+
+    #[test]
+    fn a_refusal_of_what_has_not_come_yet_changes_nothing() {
+        let now = Instant::now();
+        let mut gaps = Gaps::new(now, 0);
+        gaps.note(now, 0);
+        gaps.forget_before(9);
+        for (first, count) in [(0, 1), (1, 20), (9, 5), (u32::MAX, 30)] {
+            gaps.refuse(first, count);
+        }
+        assert_eq!(missing(&mut gaps, now), []);
+        gaps.note(now, 12);
+        assert_eq!(missing(&mut gaps, now), [(9, 3)]);
     }
 
     #[test]

@@ -265,7 +265,8 @@ impl Evidence {
                 proven = true;
                 before = before.min(passed.ahead_of(due).cast_unsigned());
             } else if p.seen && beyond < spacing {
-                before = before.min((spacing - beyond).cast_unsigned());
+                // The highest may be as far away as a number can be: after a peer, or somebody else, has sent any numbers.
+                before = before.min(spacing.saturating_sub(beyond).cast_unsigned());
             } else if !p.is_silent(now, self.max_delay) {
                 let lag = p.lag.doubt(now);
                 let patience = p.patience.wait().map_or(NEVER, |wait| overtaken + wait + lag);

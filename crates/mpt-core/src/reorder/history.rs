@@ -48,18 +48,28 @@ impl History {
         *self.word(number) & bit(number) != 0
     }
 
+    /// Notes `count` numbers from `first` on as delivered, [`LEN`] at most. Works in words.
+    pub(crate) fn insert_all(&mut self, first: Sequence, count: u32) {
+        self.change_all(first, count.min(LEN), |word, mask| *word |= mask);
+    }
+
     /// Notes `count` numbers from `first` on as not delivered, because they enter the history as
     /// given up. Works in words.
     pub(crate) fn remove(&mut self, first: Sequence, count: u32) {
         if count >= LEN {
             return self.clear();
         }
+        self.change_all(first, count, |word, mask| *word &= !mask);
+    }
+
+    /// Changes the bits of `count` numbers from `first` on, which each mask selects in its word.
+    fn change_all(&mut self, first: Sequence, count: u32, change: impl Fn(&mut u64, u64)) {
         let (mut number, mut left) = (first, count);
         while left > 0 {
             let offset = number.0 % 64;
             let here = left.min(64 - offset);
             let mask = (u64::MAX >> (64 - here)) << offset;
-            *self.word(number) &= !mask;
+            change(self.word(number), mask);
             number += here;
             left -= here;
         }
@@ -126,6 +136,19 @@ mod tests {
             for i in 0..700 {
                 let inside = (start..start + count).contains(&i);
                 assert_eq!(h.contains(base + i), !inside, "{i} of {start}, {count}");
+            }
+        }
+    }
+
+    #[test]
+    fn inserts_exactly_the_range() {
+        let base = Sequence(u32::MAX - 300);
+        for (start, count) in [(0, 1), (3, 61), (3, 62), (64, 64), (10, 0), (17, 400)] {
+            let mut h = History::new();
+            h.insert_all(base + start, count);
+            for i in 0..700 {
+                let inside = (start..start + count).contains(&i);
+                assert_eq!(h.contains(base + i), inside, "{i} of {start}, {count}");
             }
         }
     }

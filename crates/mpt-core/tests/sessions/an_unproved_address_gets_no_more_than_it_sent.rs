@@ -7,7 +7,11 @@ use std::time::Duration;
 
 use mpt_core::session::Event;
 use mpt_wire::control::hello::Kind;
-use mpt_wire::control::{Economy, Message, PathEntry, PathState, Reason, ReportEntry, Writer};
+use mpt_wire::control::{
+    ArrivedEntry, Economy, Full, Message, MissingEntry, Offsets, PathEntry, PathState, Reason,
+    ReceivedEntry, ReportEntry, SentEntry, Stamp, Symbol, Writer,
+};
+use mpt_wire::gre;
 
 use super::network::mix;
 use super::raw::*;
@@ -124,9 +128,15 @@ fn whatever_is_sent_from_wherever() {
                 0 => home,
                 _ => victims[draw.next(3) as usize],
             };
-            let frame = frame(&mut draw, &mut peer, &mut tokens);
-            ledger.received(from, &frame);
-            let mut sent = server.handle(from, &frame);
+            let mut sent = if draw.next(4) == 0 {
+                let datagram = data(&mut draw, step);
+                ledger.received(from, &datagram);
+                server.handle_data(from, &datagram)
+            } else {
+                let frame = frame(&mut draw, &mut peer, &mut tokens);
+                ledger.received(from, &frame);
+                server.handle(from, &frame)
+            };
             sent.extend(server.wait(Duration::from_millis(draw.next(60))));
             while let Some(event) = server.next_event() {
                 match event {
@@ -160,13 +170,41 @@ impl Draw {
     }
 }
 
+fn clock(draw: &mut Draw, writer: &mut Writer<'_>) -> Result<(), Full> {
+    writer.push(&Message::Clock { id: 1, time: draw.next(1 << 30) as u32 })
+}
+
+fn ranges(draw: &mut Draw) -> Vec<MissingEntry> {
+    let range = |draw: &mut Draw| MissingEntry {
+        first: draw.next(300) as u32,
+        count: draw.next(20) as u16,
+    };
+    (0..draw.next(9)).map(|_| range(draw)).collect()
+}
+
+/// A packet of data from a path of the connection that the daemon has made.
+fn data(draw: &mut Draw, number: u32) -> Vec<u8> {
+    let header = gre::Repr {
+        protocol: gre::Protocol::IPV4,
+        checksum: false,
+        key: Some(1),
+        sequence: Some(number),
+    };
+    let mut datagram = vec![0; header.header_len()];
+    header.emit(&mut datagram);
+    let len = 20 + draw.next(100) as u8;
+    datagram.extend([0x45, 0, 0, len, 0, 0, 0x40, 0, 64, 17, 0, 0, 172, 3, 233, 1, 172, 31, 0, 1]);
+    datagram.resize(datagram.len() + usize::from(len) - 20, 7);
+    datagram
+}
+
 /// A frame with up to three messages of any kind; `tokens`: those that home is to echo.
 fn frame(draw: &mut Draw, peer: &mut Raw, tokens: &mut Vec<u64>) -> Vec<u8> {
     let mut payload = Vec::new();
     let mut writer = Writer::new(&mut payload, 1100);
     let path_id = 1 + draw.next(3) as u16;
     for _ in 0..1 + draw.next(3) {
-        let _ = match draw.next(10) {
+        let _ = match draw.next(19) {
             0 => writer.push(&Message::Probe { token: draw.next(u64::MAX) }),
             1 => match tokens.pop() {
                 Some(token) => writer.push(&Message::Echo { token }),
@@ -191,7 +229,47 @@ fn frame(draw: &mut Draw, peer: &mut Raw, tokens: &mut Vec<u64>) -> Vec<u8> {
                 writer.push(&Message::Request { id, offset, body: &body })
             }
             7 => writer.push(&Message::Result { id: 1, offset: 0, total: 1, chunk: b"x" }),
-            8 => writer.push(&Message::Clock { id: 1, time: draw.next(1 << 30) as u32 }),
+            8 => clock(draw, &mut writer),
+            // What ends tell one another of data, and ask of it. A report begins with a clock.
+            9 => clock(draw, &mut writer).and_then(|()| {
+                let stamp = |draw: &mut Draw| {
+                    let (number, time) = (draw.next(300) as u32, draw.next(1 << 30) as u32);
+                    Stamp { number, time, waited: 0 }
+                };
+                let stamps: Vec<_> = (0..draw.next(9)).map(|_| stamp(draw)).collect();
+                writer.push_departed(draw.next(60) as u16, stamps.into_iter())
+            }),
+            10 => {
+                let (last, packets) = (draw.next(300) as u32, draw.next(300) as u32);
+                writer.push_sent_up_to([SentEntry { path_id, last, packets }].into_iter())
+            }
+            11 => clock(draw, &mut writer).and_then(|()| {
+                let entry = ArrivedEntry { path_id, number: draw.next(300) as u32, time: 1 };
+                writer.push_arrived(draw.next(1 << 30) as u32, [entry].into_iter())
+            }),
+            12 => {
+                let [packets, bytes, highest] = [300, 90_000, 300].map(|it| draw.next(it) as u32);
+                let (settled, settled_packets, marked) = (highest, packets, 0);
+                let entry = ReceivedEntry {
+                    path_id,
+                    packets,
+                    bytes,
+                    highest,
+                    marked,
+                    settled,
+                    settled_packets,
+                };
+                writer.push_received([entry].into_iter())
+            }
+            13 => writer.push_missing(ranges(draw).into_iter()),
+            14 => writer.push(&Message::Kept { from: draw.next(300) as u32, loss: 1 }),
+            15 => writer.push_refused(ranges(draw).into_iter()),
+            16 => writer.push(&Message::Survey { probes: draw.next(500) as u16 }),
+            17 => {
+                let numbers = draw.next(300) as u32..;
+                let (first, offsets) = Offsets::of(numbers.take(4)).expect("they are close");
+                writer.push(&Message::Symbol(Symbol::new(first, &offsets, (2, 2), b"parity")))
+            }
             _ if draw.next(40) == 0 => writer.push(&Message::Goodbye { reason: Reason(3) }),
             _ => writer.pad_to(draw.next(1000) as usize),
         };

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use mpt_core::session::SealState;
 use mpt_core::{DatagramDrops, Mapping, Seal};
-use mpt_wire::control::Suite;
+use mpt_wire::control::{Suite, Suites};
 use mpt_wire::gre;
 
 use super::host::{INNER, address, datagram, inner};
@@ -250,6 +250,78 @@ fn a_peer_that_has_sealed_is_not_accepted_plain() {
         it.delivered(CLIENT).len() > delivered[CLIENT]
             && it.delivered(SERVER).len() > delivered[SERVER]
     });
+}
+
+/// Until the administrator says so: with `seal = "off"` there its plain data is accepted.
+#[test]
+fn a_peer_that_has_sealed_is_accepted_plain_where_the_file_says_so() {
+    let mut network = sealed(4);
+    network.run_traffic(SECOND, millis(5));
+    network.setup.seal[CLIENT] = Seal::Off;
+    network.restart(CLIENT);
+    network.expect_under_traffic(10 * SECOND, "a session", Network::is_all_up);
+    let delivered = SIDES.map(|side| network.delivered(side).len());
+    network.run_traffic(5 * SECOND, millis(5));
+    assert_eq!(SIDES.map(|side| network.delivered(side).len()), delivered, "not by itself");
+    network.set_seal(SERVER, Seal::Off);
+    network.expect_under_traffic(10 * SECOND, "plain data", |it| {
+        SIDES.iter().all(|&side| it.delivered(side).len() > delivered[side])
+    });
+    assert_eq!(network.session(SERVER).seal, SealState::Off);
+}
+
+/// The window of repetitions never takes itself for wrong, as that of plain data does after a second in which nothing was new.
+#[test]
+fn what_is_repeated_for_long_is_refused_each_time() {
+    for (setup, is_sealed) in [(Setup::new(6, &[5]).sealed(), true), (Setup::new(6, &[5]), false)] {
+        let mut network = Network::established(setup);
+        network.captured_data = Some(Vec::new());
+        network.run_traffic(SECOND, millis(2));
+        network.run(SECOND);
+        network.assert_nothing_lost();
+        let delivered = network.delivered(CLIENT).len();
+        let sent: Vec<_> = data(&mut network).into_iter().filter(|it| it.0 == CLIENT).collect();
+        let mut repeated = 0;
+        for (_, path, wire) in sent.iter().cycle().take(30 * 500) {
+            network.inject(SERVER, *path, wire.from, wire.bytes.clone());
+            network.run(millis(2));
+            repeated += 1;
+        }
+        let again = network.delivered(CLIENT).len() - delivered;
+        if is_sealed {
+            assert_eq!((again, drops(&network, SERVER).replayed), (0, repeated));
+            network.run_traffic(SECOND, millis(2));
+            network.run(SECOND);
+            network.assert_nothing_lost();
+        } else {
+            assert!(again > 0, "a window that heals delivers some of them again");
+        }
+    }
+}
+
+/// Both directions have the suite that both ends take, and the better one of two.
+#[test]
+fn the_suite_is_one_that_both_ends_take() {
+    use Suite::{Aes256Gcm, ChaCha20Poly1305};
+    let (with, without) = (Suites::WITH_AES, Suites::WITHOUT_AES);
+    for (suites, expected) in [
+        ([with, with], Aes256Gcm),
+        ([with, without], ChaCha20Poly1305),
+        ([without, with], ChaCha20Poly1305),
+        ([without, without], ChaCha20Poly1305),
+    ] {
+        let mut network = sealed(5);
+        SIDES.iter().for_each(|&side| network.hosts[side].node.set_suites(suites[side]));
+        network.hand_over(CLIENT);
+        network.expect_under_traffic(10 * SECOND, "the suite is agreed on", |it| {
+            it.is_all_up()
+                && SIDES.iter().all(|&s| it.session(s).seal == SealState::Sealed(expected))
+        });
+        let first = SIDES.map(|side| network.hosts[side].sent);
+        network.run_traffic(SECOND, millis(2));
+        network.run(SECOND);
+        network.assert_nothing_lost_from(first);
+    }
 }
 
 #[test]

@@ -28,6 +28,21 @@ pub fn receive(
     let _ = node.handle_datagram(now, socket, from, mpt_wire::ecn::Ecn::NotEct, whole, &mut memory);
 }
 
+/// A datagram of data arrives.
+pub fn receive_datagram(
+    node: &mut Node<Span>,
+    now: Instant,
+    socket: SocketId,
+    from: SocketAddr,
+    datagram: &[u8],
+) {
+    let mut datagram = datagram.to_vec();
+    let mut memory = Lent(&mut datagram);
+    let whole = memory.whole();
+    // Those that are no good are counted, too.
+    let _ = node.handle_datagram(now, socket, from, mpt_wire::ecn::Ecn::NotEct, whole, &mut memory);
+}
+
 /// The frame in a datagram to be sent.
 pub fn of(transmit: &Transmit) -> Vec<u8> {
     transmit.pieces()[1].to_vec()

@@ -112,14 +112,18 @@ fn that_come_and_go() {
     }
 }
 
-/// A path is slower by as much as 60,000 packets take, so that as many under the former keys come when
+/// A path is slower by as much as 65,000 packets take, so that as many under the former keys come when
 /// the present ones are in use.
 #[test]
-fn that_are_60000_packets_apart() {
+fn that_are_65000_packets_apart() {
+    const INTERVAL: Duration = Duration::from_micros(33);
+    const SLOW: Duration = Duration::from_millis(2165);
+    const FAST: Duration = Duration::from_millis(20);
+    assert!((SLOW - FAST).as_micros() / INTERVAL.as_micros() >= 65_000);
     let mut network = established(4, Mapping::Packet, |_| {});
     network.run_traffic(SECOND, millis(10));
     for side in SIDES {
-        network.change(side, 2, Change::Delay(millis(2000)));
+        network.change(side, 2, Change::Delay(SLOW));
     }
     let before = SIDES.map(|side| dropped(&network, side));
     while network.time() < RENEWAL - SECOND {
@@ -127,7 +131,7 @@ fn that_are_60000_packets_apart() {
     }
     network.captured_data = None;
     let handshakes = SIDES.map(|side| network.session(side).handshakes);
-    network.run_traffic(4 * SECOND, Duration::from_micros(33));
+    network.run_traffic(4 * SECOND, INTERVAL);
     assert_ne!(SIDES.map(|side| network.session(side).handshakes), handshakes, "new keys");
     network.run(5 * SECOND);
     assert_all_opened(&network, before);

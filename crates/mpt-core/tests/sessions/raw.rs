@@ -9,7 +9,7 @@ use mpt_core::node::{self, Destination};
 use mpt_core::session::{
     Event, Initiation, Peer, PresharedKey, PrivateKey, Random, SessionId, Transport,
 };
-use mpt_core::{Node, Nowhere, SocketId, Span};
+use mpt_core::{ConnectionConfig, Mapping, Node, Nowhere, SocketId, Span};
 use mpt_wire::control::frame::{self, MAX_PAYLOAD_LEN};
 use mpt_wire::control::hello::{Capabilities, Hello, Kind, Name, Welcome};
 use mpt_wire::control::{Message, Writer, messages};
@@ -21,6 +21,8 @@ use super::hub::{connection, key, path_config};
 pub struct Server {
     pub node: Node<Span>,
     pub now: Instant,
+    /// How connections from now on map packets to paths.
+    pub mapping: Mapping,
 }
 
 /// The key of the daemon is that of node 0.
@@ -47,12 +49,18 @@ impl Server {
             max_sessions: SESSIONS,
         };
         node.set_peers(now, (1..=peers).map(peer).collect());
-        Self { node, now }
+        Self { node, now, mapping: Mapping::Packet }
     }
 
     /// A frame arrives; gives what is sent in return, with its destination.
     pub fn handle(&mut self, from: SocketAddr, frame: &[u8]) -> Vec<(SocketAddr, Vec<u8>)> {
         frames::receive(&mut self.node, self.now, SocketId(0), from, frame);
+        self.sent()
+    }
+
+    /// The same of a datagram of data.
+    pub fn handle_data(&mut self, from: SocketAddr, datagram: &[u8]) -> Vec<(SocketAddr, Vec<u8>)> {
+        frames::receive_datagram(&mut self.node, self.now, SocketId(0), from, datagram);
         self.sent()
     }
 
@@ -106,6 +114,7 @@ impl Server {
         }
         let paths = (0..paths).map(|path| path_config(path, 0, None));
         let config = connection("connection", Some(1), 1, paths.collect());
+        let config = ConnectionConfig { mapping: self.mapping, ..config };
         let now = self.now;
         let Ok(connection) = self.node.add_connection(now, config) else { return };
         let ids: Vec<_> = self.node.tunnels().connection(connection).unwrap().paths().collect();

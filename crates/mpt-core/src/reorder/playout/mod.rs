@@ -392,6 +392,10 @@ impl<P: Copy> PlayOut<P> {
 
     /// What waits of a flow, up to this number, is wanted at once.
     fn hurry(&mut self, flow: u32, last: Sequence) {
+        if last.ahead_of(self.front) >= WINDOW {
+            // It was held before the numbers of the window became others.
+            return;
+        }
         let mut number = self.front;
         while !number.is_after(last) {
             if self.bulk.get(number).is_some_and(|waiting| waiting.flow == flow)
@@ -532,9 +536,11 @@ impl<P: Copy> PlayOut<P> {
             && let Some(hold) = self.hold.present()
         {
             let micros = self.micros(now);
-            // Acknowledgements among them have left in their batch by then.
+            // Acknowledgements among them have left in their batch by then. A peer may name any number: the window does not
+            // move over more of them than it has, one by one.
             if let Some(number) = self.times.latest_before(micros - hold - BATCH)
                 && number.is_after(self.target)
+                && number.ahead_of(self.front) < WINDOW
             {
                 self.target = number;
             }
