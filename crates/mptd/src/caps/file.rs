@@ -1,6 +1,6 @@
 //! The files of the counts.
 //!
-//! `caps.now` is overwritten in its place every second, which takes no room on a full disk and is in the kernel's memory when the daemon is killed.
+//! `caps.now` is overwritten in its place twice a second, which takes no room on a full disk and is in the kernel's memory when the daemon is killed.
 //! `caps.json` is exchanged as a whole once a minute and written through to the disk, so that a loss of power costs no more. Each ends with
 //! a checksum, and the one with the higher number counts.
 

@@ -1,6 +1,6 @@
 //! Caps of paths: how much each has carried in its period, what follows from that, and where it is kept.
 //!
-//! The data thread counts ([`crate::data`]); the control side takes its counts every second, books them here, and does what is due
+//! The data thread counts ([`crate::data`]); the control side takes its counts twice a second, books them here, and does what is due
 //! ([`crate::daemon`]).
 
 mod account;
@@ -9,6 +9,7 @@ mod file;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use jiff::Zoned;
 use jiff::tz::TimeZone;
@@ -19,8 +20,12 @@ use crate::data::{Carried, Place};
 use account::{Account, Level};
 pub(crate) use file::{Entry, Store};
 
-/// How many writes of the counts there are for one that reaches the disk: one is made every second.
-const WRITES_PER_SYNC: u32 = 60;
+/// The time between two counts. What a daemon that is killed loses is what was carried since the last one: less than a second, also on a
+/// machine that is late by half of one.
+pub(crate) const INTERVAL: Duration = Duration::from_millis(500);
+
+/// The number of writes of the counts for one that reaches the disk. Two are made every second, so that one in a minute does.
+const WRITES_PER_SYNC: u32 = 120;
 
 /// The accounts of all paths with a cap.
 #[derive(Debug)]
@@ -32,7 +37,7 @@ pub(crate) struct Caps {
     lost: bool,
     /// Writes since the last one that reached the disk.
     writes: u32,
-    /// Why the counts are not in their file; `None` while they are.
+    /// The reason why the counts are not in their file; `None` while they are.
     failure: Option<String>,
     /// True if earlier counts have been read, as far as there are any.
     opened: bool,
@@ -46,16 +51,16 @@ struct Kept {
     told: Level,
 }
 
-/// What follows from what was booked.
+/// The consequences of what was booked.
 #[derive(Debug, Default)]
 pub(crate) struct Outcome {
-    /// What people are told.
+    /// The events for people.
     pub(crate) events: Vec<EventKind>,
     /// The paths that have reached their caps, and what becomes of them.
     pub(crate) reached: BTreeMap<Place, AtCap>,
 }
 
-/// What is to be written, and how.
+/// A write of the accounts.
 #[derive(Debug)]
 pub(crate) struct Save {
     /// The accounts.
@@ -65,7 +70,7 @@ pub(crate) struct Save {
 }
 
 impl Caps {
-    /// Without accounts. Periods begin by the clock of `zone`; counts are kept in `directory`.
+    /// Returns caps without accounts. Periods begin by the clock of `zone`; counts are kept in `directory`.
     #[must_use]
     pub(crate) fn new(zone: TimeZone, directory: &Path) -> Self {
         Self {
@@ -356,8 +361,8 @@ mod test {
         let mut store = caps.open().unwrap();
         let now = at("2026-06-20T00:00[UTC]");
         let mut most = 0;
-        for second in 1..=300 {
-            caps.book(&now, &config, vec![(place(), Carried { sent: 1000, received: 0 })]);
+        for half in 1..=600 {
+            caps.book(&now, &config, vec![(place(), Carried { sent: 500, received: 0 })]);
             let save = caps.save(false);
             store.write(&save.entries, save.sync).unwrap();
             // What had not been told to reach the disk is torn.
@@ -369,8 +374,8 @@ mod test {
             again.book(&now, &config, Vec::new());
             let path = config.connections[0].path("lte").unwrap();
             let kept = again.show("office", path).unwrap();
-            assert!(!kept.uncertain, "{second}");
-            most = most.max(second * 1000 - kept.sent);
+            assert!(!kept.uncertain, "{half}");
+            most = most.max(half * 500 - kept.sent);
         }
         assert!((1..=60_000).contains(&most), "{most}");
     }

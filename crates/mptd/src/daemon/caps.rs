@@ -7,7 +7,7 @@ use super::caps_writer::Writer;
 use super::{Daemon, Error};
 
 impl Daemon {
-    /// Books what the paths with a cap have carried, and does what follows. To be called every second.
+    /// Books what the paths with a cap have carried, and does what follows. To be called once in every [`INTERVAL`](crate::caps::INTERVAL).
     pub(super) async fn count_caps(&mut self) -> Result<(), Error> {
         if !self.caps.is_needed(&self.running) {
             return Ok(());

@@ -164,6 +164,7 @@ pub async fn run(
     tokio::pin!(serve);
     let mut earliest = Instant::now();
     let mut again = tokio::time::interval(ASK_AGAIN);
+    let mut count = tokio::time::interval(crate::caps::INTERVAL);
     let watched = service::watchdog();
     let mut alive = tokio::time::interval(watched.unwrap_or(ASK_AGAIN));
     let ended = loop {
@@ -196,6 +197,9 @@ pub async fn run(
                 // The log says what came of it.
                 let _ = daemon.reload().await;
             }
+            _ = count.tick() => if let Err(error) = daemon.count_caps().await {
+                break Err(error);
+            },
             _ = again.tick() => {
                 daemon.resolve_names().await;
                 daemon.follow_fallback().await;
@@ -203,9 +207,6 @@ pub async fn run(
                     break Err(error);
                 }
                 if let Err(error) = daemon.look_for_disagreements().await {
-                    break Err(error);
-                }
-                if let Err(error) = daemon.count_caps().await {
                     break Err(error);
                 }
                 if let Err(error) = daemon.ask_again().await {
