@@ -16,13 +16,28 @@ fn start(host: &Host, config: &Config) -> Daemon {
     daemon
 }
 
-/// Waits until a daemon finds this of the connection `tunnel`, and has said it.
-fn expect(daemon: &Daemon, expected: Disagreement) {
+/// Waits until a daemon finds this of the connection `tunnel`, and has said it. Then the doctor of its host says the same, with the remedy.
+fn expect(host: &Host, daemon: &Daemon, expected: Disagreement) {
     wait_within(LONGEST, &format!("{expected} is found"), || {
         (daemon.connection("tunnel").disagreement == Some(expected)).then_some(())
     });
     let said = daemon.lines(&["WARN", expected.sentence()]);
     assert_eq!(said.len(), 1, "said once: {}", daemon.log());
+    let found = doctor(host, daemon);
+    let (message, remedy) = expected.sentence().rsplit_once([':', ';']).expect("a remedy");
+    let finding =
+        format!("ERROR   peer       connection tunnel: {message}\n{:19}-> {}\n", "", remedy.trim());
+    assert!(found.contains(&finding), "{finding} is not in {found}");
+}
+
+/// What `mpt doctor` says on this host.
+fn doctor(host: &Host, daemon: &Daemon) -> String {
+    let program = std::path::Path::new(env!("CARGO_BIN_EXE_mptd")).with_file_name("mpt");
+    assert!(program.exists(), "{} is missing: cargo build -p mpt", program.display());
+    let mut doctor = host.namespace.command(program).unwrap();
+    doctor.arg("--socket").arg(daemon.socket()).args(["doctor", "--config"]);
+    let found = doctor.arg(daemon.config_file()).stdin(Stdio::null()).output().unwrap();
+    String::from_utf8(found.stdout).unwrap()
 }
 
 #[test]
@@ -33,28 +48,20 @@ fn one_with_keys_and_one_without() {
     configs[1].remove_peer("tunnel");
     let [a, b] = [start(&pair.a, &configs[0]), start(&pair.b, &configs[1])];
     // The frames of a are all that b needs.
-    expect(&b, Disagreement::PeerHasKeys);
+    expect(&pair.b, &b, Disagreement::PeerHasKeys);
     let socket = pair.b.udp("10.72.0.2:0");
     wait_within(LONGEST, "plain data is noticed", || {
         let _ = socket.send_to(b"hello", "10.72.0.1:9");
         let found = a.connection("tunnel").disagreement;
         (found == Some(Disagreement::PeerHasNoKeys)).then_some(())
     });
-    expect(&a, Disagreement::PeerHasNoKeys);
+    expect(&pair.a, &a, Disagreement::PeerHasNoKeys);
 
-    let program = std::path::Path::new(env!("CARGO_BIN_EXE_mptd")).with_file_name("mpt");
-    assert!(program.exists(), "{} is missing: cargo build -p mpt", program.display());
-    let mut doctor = pair.b.namespace.command(program).unwrap();
-    doctor.arg("--socket").arg(b.socket()).args(["doctor", "--config"]).arg(b.config_file());
-    let found = doctor.stdin(Stdio::null()).output().unwrap();
-    let found = String::from_utf8(found.stdout).unwrap();
-    let sentence =
-        "ERROR   peer       connection tunnel: the peer seems to have keys, and this end has none";
+    let found = doctor(&pair.b, &b);
+    let sentence = "the peer seems to have keys, and this end has none";
     assert!(found.contains(sentence), "{found}");
-    assert!(
-        found.contains("-> write [connection.peer] here with the public key of the peer"),
-        "{found}"
-    );
+    let remedy = "-> write [connection.peer] here with the public key of the peer";
+    assert!(found.contains(remedy), "{found}");
 }
 
 #[test]
@@ -65,7 +72,7 @@ fn both_with_keys_that_do_not_fit() {
     let other = Identity::new();
     configs[1].peer("tunnel").set("public_key", other.public());
     let [_a, b] = [start(&pair.a, &configs[0]), start(&pair.b, &configs[1])];
-    expect(&b, Disagreement::OtherKeys);
+    expect(&pair.b, &b, Disagreement::OtherKeys);
 }
 
 #[test]
@@ -78,7 +85,7 @@ fn addresses_that_are_the_wrong_way_round() {
         configs[1].lay_path("tunnel", line, 1);
     }
     let b = start(&pair.b, &configs[1]);
-    expect(&b, Disagreement::AddressesExchanged);
+    expect(&pair.b, &b, Disagreement::AddressesExchanged);
 }
 
 #[test]
