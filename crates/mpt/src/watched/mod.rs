@@ -1,5 +1,6 @@
-//! The daemon as it is seen from here: asked once a second, its events collected, and what is known of it kept while it is away.
+//! The daemon as it is seen from here: asked once a second and after each event, its events collected, and what is known of it kept while it is away.
 
+mod bell;
 pub(crate) mod history;
 pub(crate) mod metrics;
 mod shares;
@@ -19,12 +20,16 @@ use crate::client::{self, Failed};
 use crate::events;
 use crate::status::state::State;
 use crate::status::{Summary, Tunnel};
+use bell::Bell;
 use history::{Drawn, History};
 use metrics::Metrics;
 use shares::Shares;
 
 /// The time between two questions.
 const INTERVAL: Duration = Duration::from_secs(1);
+
+/// The time between an event and the question what it has changed. Events that come together are followed by one question.
+const TOGETHER: Duration = Duration::from_millis(50);
 
 /// A daemon with very many connections is asked less often, so that its answers take no more than this part of the time.
 const BUSY: u32 = 20;
@@ -92,6 +97,8 @@ pub(crate) struct Watched {
     /// The text of `/metrics` for the last answer, so that many who scrape cost no more than one.
     text: Mutex<Option<Arc<str>>>,
     changed: watch::Sender<()>,
+    /// Rung by each event.
+    happened: Bell,
 }
 
 #[derive(Debug)]
@@ -124,6 +131,7 @@ impl Watched {
             metrics: Metrics::new(),
             text: Mutex::new(None),
             changed: watch::Sender::new(()),
+            happened: Bell::default(),
         });
         let (asking, asked) = (watched.clone(), daemon.clone());
         thread::spawn(move || asking.ask(&asked));
@@ -141,8 +149,36 @@ impl Watched {
                 client = None;
             }
             self.update(answer);
-            thread::sleep((start.elapsed() * BUSY).max(INTERVAL).saturating_sub(start.elapsed()));
+            self.follow_events(&mut client, daemon, start + (start.elapsed() * BUSY).max(INTERVAL));
         }
+    }
+
+    /// Waits until the next question is due. An event is followed by a question at once, so that its effect is seen together with it.
+    fn follow_events(&self, client: &mut Option<Client>, daemon: &Daemon, due: Instant) {
+        let left = || due.saturating_duration_since(Instant::now());
+        while self.happened.wait(left()) {
+            thread::sleep(TOGETHER.min(left()));
+            let start = Instant::now();
+            match snapshot(client, daemon) {
+                Ok(snapshot) => self.show(&snapshot),
+                // The next question tells.
+                Err(_) => *client = None,
+            }
+            thread::sleep((start.elapsed() * BUSY).min(left()));
+        }
+    }
+
+    /// Shows an answer between two seconds, which is no part of what is measured once a second.
+    fn show(&self, snapshot: &Snapshot) {
+        let mut known = lock(&self.known);
+        let before = known.summary.daemon.as_ref().map(|it| it.pid);
+        if before == Some(snapshot.daemon.pid) {
+            known.summary = Summary::of(snapshot);
+            known.last = Some(known.summary.clone());
+            known.answered_ms = Some(now_ms());
+        }
+        drop(known);
+        self.changed.send_replace(());
     }
 
     fn update(&self, answer: Result<Box<Snapshot>, Failed>) {
@@ -199,6 +235,7 @@ impl Watched {
             let text = events::Description(&event.kind).to_string();
             lock(&self.known).happen(event.time_ms, text);
             self.changed.send_replace(());
+            self.happened.ring();
         }
     }
 

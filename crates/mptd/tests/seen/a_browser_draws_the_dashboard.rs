@@ -27,6 +27,17 @@ fn drawn(chart: usize) -> String {
     )
 }
 
+/// Whether a chart has marks of events on its time axis, in the colour for what is bad.
+fn marked(chart: usize) -> String {
+    format!(
+        "(() => {{ const it = document.getElementById('chart{chart}'); \
+         const data = it.getContext('2d').getImageData(0, it.height - 26, it.width, 10).data; let marks = 0; \
+         for (let i = 0; i < data.length; i += 4) \
+         if (Math.abs(data[i] - 179) + Math.abs(data[i + 1] - 32) + Math.abs(data[i + 2] - 42) < 30) marks++; \
+         return marks > 8; }})()"
+    )
+}
+
 /// The state of an uplink as the table shows it.
 fn uplink(name: &str) -> String {
     format!(
@@ -49,22 +60,30 @@ fn it_follows_a_path_that_dies_and_survives_a_restart_of_the_daemon() {
     let mut browser = Browser::open(&format!("{}/", dashboard.origin), SCREEN, false);
     browser.wait_for("document.getElementById('state').textContent === 'up'");
     browser.wait_for("document.querySelectorAll('#paths tr').length === 2");
-    // Rates out and round-trip times.
-    for chart in [0, 2] {
+    // Rates out and in, round-trip times, loss and queues.
+    for chart in 0..5 {
         browser.wait_for(&drawn(chart));
     }
-    stream.end();
+    let back = "getComputedStyle(document.body).backgroundColor";
+    assert_eq!(browser.evaluate(back), "rgb(255, 255, 255)", "light");
 
-    pair.swallow(2, Way::Both);
-    wait_until_down(&a, "line2", Some(DownReason::Dead));
+    // Nothing has happened for a while, and then a path dies under traffic.
     let start = Instant::now();
+    pair.swallow(2, Way::Both);
     browser.wait_for(&format!("{} === 'down (dead)'", uplink("line2")));
-    assert!(start.elapsed() < Duration::from_secs(2), "{:?}", start.elapsed());
+    let took = start.elapsed();
+    eprintln!("from the death of a path to the page: {took:?}");
+    assert!(took < Duration::from_secs(2), "{took:?}");
+    wait_until_down(&a, "line2", Some(DownReason::Dead));
+    stream.end();
     browser
         .wait_for("document.getElementById('problems').textContent.includes('path line2 is dead')");
     browser.wait_for(
         "document.getElementById('events').textContent.includes('tunnel line2: down (dead)')",
     );
+    for chart in 0..5 {
+        browser.wait_for(&marked(chart));
+    }
 
     a.kill();
     browser.wait_for("document.getElementById('state').textContent === 'unreachable'");
@@ -103,6 +122,16 @@ fn a_thousand_clients_are_searched_by_keyboard_on_a_phone_in_the_dark() {
     let mut browser = Browser::open(&format!("{}/", dashboard.origin), PHONE, true);
     browser
         .wait_for("document.getElementById('summary').textContent.startsWith('1000 connections')");
+    // From one connection to the next one and back, and from one span to another.
+    for (key, name) in [("j", "client1.office"), ("k", "client0.office")] {
+        browser.press(key);
+        browser.wait_for(&format!("document.getElementById('name').textContent === '{name}'"));
+    }
+    for (key, span) in [("2", 7200), ("3", 86_400), ("1", 600)] {
+        browser.press(key);
+        let pressed = "document.querySelector('#spans [aria-pressed=true]').dataset.span";
+        browser.wait_for(&format!("{pressed} === '{span}'"));
+    }
     browser.press("/");
     for key in "client777".chars() {
         browser.press(&key.to_string());

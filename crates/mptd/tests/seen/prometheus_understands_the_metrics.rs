@@ -20,6 +20,12 @@ const GRAFANA: &str = include_str!("../../../../packaging/grafana/mpt.json");
 /// How long Prometheus may take to start and to scrape a few times on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(60);
 
+/// The text of the rules.
+fn rules() -> &'static str {
+    let rules = OPERATIONS.split("```yaml\n").nth(1).and_then(|it| it.split("```").next());
+    rules.expect("the rules")
+}
+
 /// Prometheus, killed when this is dropped.
 struct Prometheus {
     process: Child,
@@ -37,9 +43,8 @@ impl Prometheus {
              scrape_configs:\n- job_name: mpt\n  static_configs: [{{targets: ['{target}']}}]\n"
         );
         fs::write(&file, config).unwrap();
-        let rules = OPERATIONS.split("```yaml\n").nth(1).and_then(|it| it.split("```").next());
         // Tests do not wait a minute.
-        let rules = rules.expect("the rules").replace("for: 1m", "for: 1s");
+        let rules = rules().replace("for: 1m", "for: 1s");
         fs::write(directory.path().join("rules.yml"), rules).unwrap();
         let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
         let process = Command::new("prometheus")
@@ -91,6 +96,10 @@ fn and_alerts_when_a_path_dies() {
     let alerts = prometheus.wait_for("ALERTS{alertname='MptPathDown',alertstate='firing'}");
     assert_eq!(alerts[0]["metric"]["path"], "line2", "{alerts:?}");
 
+    pair.swallow(1, Way::Both);
+    let alerts = prometheus.wait_for("ALERTS{alertname='MptConnectionDown',alertstate='firing'}");
+    assert_eq!(alerts[0]["metric"]["connection"], "tunnel", "{alerts:?}");
+
     a.kill();
     prometheus.wait_for("ALERTS{alertname='MptDaemonDown',alertstate='firing'}");
     // What was counted is still there. Which line carried it, the adaptive mapping decided.
@@ -110,6 +119,25 @@ fn queries() -> Vec<String> {
         .collect()
 }
 
+/// The metric and the label of each variable of the dashboard that asks for the values of one.
+fn variables() -> Vec<(String, String)> {
+    let dashboard: Value = serde_json::from_str(GRAFANA).unwrap();
+    let list = dashboard["templating"]["list"].as_array().unwrap().iter();
+    let queries = list.filter_map(|it| it["query"]["query"].as_str());
+    let parts = queries.map(|query| {
+        let arguments = query.strip_prefix("label_values(").and_then(|it| it.strip_suffix(')'));
+        let (metric, label) = arguments.and_then(|it| it.split_once(", ")).expect(query);
+        (metric.to_owned(), label.to_owned())
+    });
+    parts.collect()
+}
+
+/// The metrics that the rules compare.
+fn metrics_of_rules() -> Vec<&'static str> {
+    let words = rules().split(|c: char| !c.is_ascii_alphanumeric() && c != '_');
+    words.filter(|word| word.starts_with("mpt_")).collect()
+}
+
 #[test]
 #[ignore = "takes Prometheus: make seen-test"]
 fn and_answers_every_query_of_the_dashboard_for_grafana() {
@@ -119,6 +147,9 @@ fn and_answers_every_query_of_the_dashboard_for_grafana() {
     for config in &mut configs {
         config.connection("tunnel").set("mapping", "adaptive");
     }
+    let state = tempfile::tempdir().unwrap();
+    configs[0].daemon().set("state_directory", state.path().to_str().unwrap());
+    configs[0].path("tunnel", "line2").set("cap", "50 GB/month");
     let [a, _b] = pair.start(&configs);
     let dashboard = Dashboard::start(&a, &[]);
     let prometheus = Prometheus::start(dashboard.origin.trim_start_matches("http://"));
@@ -129,6 +160,18 @@ fn and_answers_every_query_of_the_dashboard_for_grafana() {
         assert!(!query.contains('$'), "{query} has a variable that is not replaced");
         // Without an answer this fails, also when a name or a label is not one of /metrics.
         prometheus.wait_for(&query);
+    }
+    let variables = variables();
+    assert!(!variables.is_empty(), "connections can be chosen");
+    for (metric, label) in variables {
+        let results = prometheus.wait_for(&metric);
+        assert!(results.iter().all(|it| it["metric"][&label].is_string()), "{label}: {results:?}");
+    }
+    // The rules compare nothing that is not there.
+    let metrics = metrics_of_rules();
+    assert!(metrics.len() >= 6, "{metrics:?}");
+    for metric in metrics {
+        prometheus.wait_for(metric);
     }
     stream.end();
 }

@@ -2,11 +2,15 @@
 
 use std::net::TcpStream;
 use std::process::{Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use mpt_api::PathChange;
 
 use crate::command_line::mpt;
 use crate::dashboard::Dashboard;
-use crate::hosts::{Daemon, Line, Pair};
-use crate::support::start_with_session;
+use crate::hosts::{Daemon, Line, Pair, Stream, wait_within};
+use crate::support::{start_with_equal_shares, start_with_session};
 
 fn tunnel() -> (Pair, [Daemon; 2]) {
     let pair = Pair::new(&[Line::default(); 2]);
@@ -44,6 +48,53 @@ fn the_state_and_the_metrics_follow_the_daemon() {
         history.starts_with("{\"step\":1,\"paths\":[{\"name\":\"line1\",\"points\":[["),
         "{history}"
     );
+}
+
+/// It is not waited for the next second: ten changes would take half a second each on average.
+#[test]
+fn what_an_event_has_changed_is_seen_at_once() {
+    let (_pair, [a, _b]) = tunnel();
+    let dashboard = Dashboard::start(&a, &[]);
+    dashboard.wait_for("/health", "\"state\":\"up\"");
+    let mut took = Duration::ZERO;
+    for up in [false, true].into_iter().cycle().take(10) {
+        // At another moment of each second.
+        thread::sleep(Duration::from_millis(310));
+        let changed = Instant::now();
+        a.set_path("tunnel", "line2", PathChange { up: Some(up), ..PathChange::default() });
+        dashboard.wait_for(
+            "/health",
+            match up {
+                true => "\"state\":\"up\"",
+                false => "\"state\":\"degraded\"",
+            },
+        );
+        took += changed.elapsed();
+    }
+    assert!(took < Duration::from_secs(3), "ten changes: {took:?}");
+}
+
+/// Shares are means of ten seconds, of which two are compared.
+#[test]
+fn the_page_is_told_why_the_share_of_a_path_has_changed() {
+    let pair = Pair::new(&[Line::default(); 2]);
+    let [a, _b] = start_with_equal_shares(&pair);
+    let dashboard = Dashboard::start(&a, &[]);
+    let stream = Stream::start(&pair.a, &pair.b, "10.72.0.2:5001");
+    thread::sleep(Duration::from_secs(15));
+    a.set_path("tunnel", "line2", PathChange { up: Some(false), ..PathChange::default() });
+    let told = wait_within(Duration::from_secs(60), "the reason is among the events", || {
+        let events = dashboard.ask("/events", &["--max-time", "2"]).1;
+        events.contains("share of what is sent").then_some(events)
+    });
+    stream.end();
+    let reason = "line2 went down (administrative)";
+    for path in ["line1", "line2"] {
+        let change = told.split(&format!("tunnel {path}: share of what is sent ")).nth(1);
+        let change = change.unwrap_or_else(|| panic!("{path}: {told}"));
+        let sentence = change.split('"').next().unwrap();
+        assert!(sentence.ends_with(reason), "{path}: {sentence}");
+    }
 }
 
 #[test]
