@@ -1,4 +1,4 @@
-//! What each command does: asks, and prints the answer.
+//! The commands: each asks the daemon, and prints the answer.
 
 use std::io::{self, Read, Write};
 use std::path::Path;
@@ -66,7 +66,9 @@ fn run_one(args: &Args, out: &mut impl Write) -> Result<(), Failed> {
         Operation::Advise(wanted) => return advise::run(wanted, &args.daemon, json, out),
         Operation::Doctor { config } => return doctor::run(config, &args.daemon, json, out),
         Operation::Setup { operation } => return setup::run(operation, &args.daemon, out),
-        Operation::Join(wanted) => return join::run(wanted, |_| Vec::new(), &args.daemon, out),
+        Operation::Join(wanted) => {
+            return join::run(wanted, &setup::extra::Nothing, &args.daemon, out);
+        }
         Operation::Status(wanted) => return status::run(wanted, &args.daemon, json, out),
         Operation::Top(_) if json => {
             let usage = "mpt top is for people; programs use mpt status --watch --json";

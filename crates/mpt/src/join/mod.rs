@@ -16,6 +16,7 @@ use crate::args::{Daemon, Status};
 use crate::client::Failed;
 use crate::setup::args::{Fallback, Join};
 use crate::setup::dns::Dns;
+use crate::setup::extra::Extra;
 use crate::setup::questions;
 use crate::setup::record::{Made, Record, Role};
 use crate::setup::service::Service;
@@ -24,10 +25,10 @@ use crate::setup::uplinks::{self, Uplink};
 use crate::status;
 use line::Line;
 
-/// Joins, or shows how. What `more` says of the networks that the server offers is made besides, before the daemon is started.
+/// Joins, or shows how. The steps of `extra` are taken besides, before the daemon is started.
 pub(crate) fn run(
     wanted: &Join,
-    more: impl Fn(&[IpNet]) -> Vec<Step>,
+    extra: &impl Extra,
     daemon: &Daemon,
     out: &mut impl Write,
 ) -> Result<(), Failed> {
@@ -45,13 +46,14 @@ pub(crate) fn run(
         &file,
         "move it away, or add the server to it by hand (docs/operations.md, section 3)",
     )?;
-    let service = Service::choose(wanted.start, &place.state)?;
+    let service = Service::choose(wanted.start, place)?;
     let uplinks = choose(&wanted.uplinks)?;
     let (fallback, servers) = decide(wanted)?;
     let dns = Dns::choose(&servers)?;
     let more = |offered: &[IpNet]| {
         let of_dns = dns.iter().flat_map(|dns| dns.steps(&service));
-        more(offered).into_iter().chain(of_dns).collect::<Vec<_>>()
+        let of_service = service.steps().into_iter();
+        of_service.chain(extra.steps(offered)).chain(of_dns).collect::<Vec<_>>()
     };
     let key = place.directory.join("private.key");
     let mut steps = Vec::new();
@@ -80,6 +82,7 @@ pub(crate) fn run(
         }
         return Ok(());
     }
+    extra.check()?;
     writeln!(out, "uplinks: {}", names.join(", "))?;
     let mut record = Record::new(&place.state, Role::Client);
     record.save()?;
@@ -97,7 +100,15 @@ pub(crate) fn run(
     };
     writeln!(out, "registered as client {}", joined.client)?;
     let text = config::text(wanted, fallback, daemon, &line, &uplinks, &joined.networks, &key)?;
-    for step in [Step::File { path: file.clone(), text }].iter().chain(&more(&joined.networks)) {
+    let steps = [vec![Step::File { path: file.clone(), text }], more(&joined.networks)].concat();
+    if let Some(failed) = steps.iter().find_map(|step| step.check().err()) {
+        // The server knows the key of this host, which stays, and lets it in again.
+        record.remove()?;
+        return Err(Failed::File(format!(
+            "{failed}\nThis host is registered already, and the line stays good for it: run the same command again then"
+        )));
+    }
+    for step in &steps {
         writeln!(out, "{}", step.describe())?;
         step.apply(&mut record)?;
     }

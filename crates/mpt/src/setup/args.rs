@@ -22,7 +22,7 @@ pub(crate) struct Place {
 /// The way of starting the daemon.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Start {
-    /// By systemd where it runs, otherwise in the background
+    /// By systemd where it runs and the configuration is in /etc/mpt, otherwise in the background
     Auto,
     /// By systemd, now and at every boot
     Systemd,

@@ -63,7 +63,7 @@ impl Dns {
 
     /// Returns what makes it hold after the next start of the service, where systemd starts it.
     pub(crate) fn steps(&self, service: &Service) -> Vec<Step> {
-        if *service != Service::Systemd {
+        if !service.is_of_systemd() {
             return Vec::new();
         }
         let servers: Vec<_> = self.servers.iter().map(ToString::to_string).collect();

@@ -2,6 +2,7 @@
 
 pub(crate) mod args;
 pub(crate) mod dns;
+pub(crate) mod extra;
 mod kernel_setting;
 mod nat;
 pub(crate) mod purpose;
@@ -13,6 +14,7 @@ mod site;
 pub(crate) mod step;
 mod token;
 mod undo;
+mod unit;
 pub(crate) mod uplinks;
 
 use std::io::Write;

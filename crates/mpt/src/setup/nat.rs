@@ -4,22 +4,27 @@ use std::path::Path;
 
 use ipnet::IpNet;
 
+use super::extra::Extra;
 use super::kernel_setting;
 use super::purpose::DEVICE;
 use super::service::Service;
 use super::step::Step;
+use crate::client::Failed;
 
 /// The nftables table that is made. Nothing else is in it, so that removing it removes exactly this.
 const TABLE: &str = "mpt_setup";
-/// Where systemd looks for additions to the unit of the daemon.
+/// The settings that have the kernel pass on packets of others, of IPv4 and of IPv6.
+const FORWARDING: [&str; 2] = ["net.ipv4.ip_forward", "net.ipv6.conf.all.forwarding"];
+/// The directory in which systemd looks for additions to the unit of the daemon.
 const DROP_IN: &str = "/etc/systemd/system/mptd.service.d";
 
 /// Returns what has to be made, so that it also holds after the next boot where systemd starts the daemon.
 pub(super) fn steps(pool: &IpNet, service: &Service, state: &Path) -> Vec<Step> {
     let file = state.join("rules.nft");
+    let [ipv4, ipv6] = FORWARDING;
     let forwarding = match pool {
-        IpNet::V4(_) => "net.ipv4.ip_forward",
-        IpNet::V6(_) => "net.ipv6.conf.all.forwarding",
+        IpNet::V4(_) => ipv4,
+        IpNet::V6(_) => ipv6,
     };
     let mut steps = vec![
         Step::Sysctl { name: forwarding, value: "1" },
@@ -36,16 +41,35 @@ pub(super) fn steps(pool: &IpNet, service: &Service, state: &Path) -> Vec<Step> 
 pub(super) fn forwarding(networks: &[IpNet], service: &Service) -> Vec<Step> {
     let ipv6 = networks.iter().any(|it| matches!(it, IpNet::V6(_)));
     let ipv4 = networks.iter().any(|it| matches!(it, IpNet::V4(_))) || !ipv6;
-    let all = [(ipv4, "net.ipv4.ip_forward"), (ipv6, "net.ipv6.conf.all.forwarding")];
-    let names: Vec<_> = all.into_iter().filter(|it| it.0).map(|it| it.1).collect();
+    let all = [ipv4, ipv6].into_iter().zip(FORWARDING);
+    let names: Vec<_> = all.filter(|it| it.0).map(|it| it.1).collect();
     let mut steps: Vec<Step> = names.iter().map(|name| Step::Sysctl { name, value: "1" }).collect();
     steps.extend(after_boot(service, &names, ""));
     steps
 }
 
+/// The second router of a site, which passes packets on between its networks and those of the first one.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Router<'a> {
+    /// The way in which its daemon is started.
+    pub(super) service: &'a Service,
+}
+
+impl Extra for Router<'_> {
+    /// Which version of IP the networks have is known only when the server has answered. A router that can forward neither is of no use with any.
+    fn check(&self) -> Result<(), Failed> {
+        let [ipv4, ipv6] = FORWARDING.map(|name| kernel_setting::check(name, "1"));
+        if ipv6.is_ok() { Ok(()) } else { ipv4 }
+    }
+
+    fn steps(&self, offered: &[IpNet]) -> Vec<Step> {
+        forwarding(offered, self.service)
+    }
+}
+
 /// Returns what makes settings of the kernel hold after the next boot, where systemd starts the daemon, and does `more` then.
 fn after_boot(service: &Service, settings: &[&str], more: &str) -> Vec<Step> {
-    if *service != Service::Systemd {
+    if !service.is_of_systemd() {
         return Vec::new();
     }
     // Not by sysctl, whose package a small system lacks. What is 1 already is not written: /proc/sys may be read-only.

@@ -98,7 +98,7 @@ impl Record {
 
     /// Writes it down.
     pub(crate) fn save(&self) -> Result<(), Failed> {
-        self.write().map_err(|error| Failed::File(format!("{}: {error}", self.file.display())))
+        self.write().map_err(|error| cannot_write(&self.file, &error))
     }
 
     fn write(&self) -> io::Result<()> {
@@ -118,5 +118,29 @@ impl Record {
             let _ = fs::remove_dir(directory);
         }
         Ok(())
+    }
+}
+
+/// Says why a record cannot be written, which is the first thing that a set-up writes.
+fn cannot_write(file: &Path, error: &io::Error) -> Failed {
+    let advice = match error.kind() {
+        ErrorKind::PermissionDenied => "; run this as root",
+        _ => "",
+    };
+    Failed::File(format!("{}: {error}{advice}", file.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_is_not_root_is_told_to_be() {
+        let file = Path::new("/var/lib/mpt-setup/made.json");
+        let said = |kind: ErrorKind| cannot_write(file, &kind.into()).to_string();
+        let denied = said(ErrorKind::PermissionDenied);
+        assert!(denied.starts_with("/var/lib/mpt-setup/made.json: "), "{denied}");
+        assert!(denied.ends_with("; run this as root"), "{denied}");
+        assert!(!said(ErrorKind::StorageFull).contains("root"));
     }
 }

@@ -122,7 +122,7 @@ fn plan(wanted: &args::Server) -> Result<Plan, Failed> {
         false => wanted.networks.clone(),
     };
     let address = wanted.address.clone().unwrap_or(first);
-    let service = Service::choose(wanted.start, &wanted.place.state)?;
+    let service = Service::choose(wanted.start, &wanted.place)?;
     Ok(Plan { listen, address, pool, networks, service })
 }
 
@@ -184,6 +184,7 @@ fn steps(
     }
     let text = config(wanted, daemon, plan, &key)?;
     steps.push(Step::File { path: directory.join("mpt.toml"), text });
+    steps.extend(plan.service.steps());
     steps.extend(match purpose {
         Purpose::Clients => nat::steps(&plan.pool, &plan.service, state),
         Purpose::Site { there } => nat::forwarding(there, &plan.service),

@@ -7,9 +7,10 @@ use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::args::Start;
+use super::args::{Place, Start};
 use super::record::{Made, Record};
-use super::step;
+use super::step::{self, Step};
+use super::unit;
 use crate::client::Failed;
 use mpt_client::{Client, Local};
 
@@ -25,31 +26,58 @@ const SYSTEMD: &str = "/run/systemd/system";
 /// The way of starting the daemon, as decided.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Service {
-    /// The unit `mptd.service`.
-    Systemd,
+    /// The unit `mptd.service`, which systemd knows already.
+    Unit,
+    /// The unit, made to start this program.
+    OwnUnit { program: PathBuf },
     /// A process, with its log in this file.
     Background { program: PathBuf, log: PathBuf },
 }
 
 impl Service {
     /// Decides.
-    pub(crate) fn choose(start: Start, state: &Path) -> Result<Self, Failed> {
+    pub(crate) fn choose(start: Start, place: &Place) -> Result<Self, Failed> {
         let runs = Path::new(SYSTEMD).is_dir();
-        match (start, runs) {
+        // The unit knows no other place.
+        let usual = place.directory.join("mpt.toml") == Path::new(mpt_config::DEFAULT_FILE);
+        match (start, runs && usual) {
+            (Start::Systemd, false) if runs => Err(Failed::Usage(format!(
+                "the service reads {}; leave --directory out, or choose --start background",
+                mpt_config::DEFAULT_FILE
+            ))),
             (Start::Systemd, false) => {
                 Err(Failed::Usage("systemd does not run on this host; leave --start out".into()))
             }
-            (Start::Systemd | Start::Auto, true) => Ok(Service::Systemd),
-            (Start::Background, _) | (Start::Auto, false) => {
-                Ok(Service::Background { program: program()?, log: state.join("mptd.log") })
+            (Start::Systemd | Start::Auto, true) if unit::is_there() => Ok(Service::Unit),
+            (Start::Systemd | Start::Auto, true) => {
+                let program = program()?;
+                unit::check(&program)?;
+                Ok(Service::OwnUnit { program })
             }
+            (Start::Background, _) | (Start::Auto, false) => {
+                let log = place.state.join("mptd.log");
+                Ok(Service::Background { program: program()?, log })
+            }
+        }
+    }
+
+    /// Returns true if systemd starts the daemon.
+    pub(super) fn is_of_systemd(&self) -> bool {
+        matches!(self, Service::Unit | Service::OwnUnit { .. })
+    }
+
+    /// Returns what has to be made before it can be started.
+    pub(crate) fn steps(&self) -> Vec<Step> {
+        match self {
+            Service::OwnUnit { program } => vec![unit::step(program)],
+            Service::Unit | Service::Background { .. } => Vec::new(),
         }
     }
 
     /// One line that says what it does.
     pub(crate) fn describe(&self, config: &Path) -> String {
         match self {
-            Service::Systemd => {
+            Service::Unit | Service::OwnUnit { .. } => {
                 "enable and start the service (systemctl enable, restart mptd)".into()
             }
             Service::Background { program, log } => format!(
@@ -70,7 +98,7 @@ impl Service {
     ) -> Result<Client, Failed> {
         let until = Instant::now() + ANSWERS_WITHIN;
         match self {
-            Service::Systemd => {
+            Service::Unit | Service::OwnUnit { .. } => {
                 let is = |word| step::run("systemctl", &[word, "--quiet", "mptd"]).is_ok();
                 let (enabled, active) = (is("is-enabled"), is("is-active"));
                 record.note(Made::Service { enabled, active })?;

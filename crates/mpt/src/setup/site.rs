@@ -6,7 +6,7 @@ use std::io::Write;
 use ipnet::IpNet;
 
 use super::args::{self, Join, Server, Site};
-use super::nat;
+use super::nat::Router;
 use super::purpose::Purpose;
 use super::server;
 use super::service::Service;
@@ -85,7 +85,6 @@ fn second(wanted: &Site, line: &str, daemon: &Daemon, out: &mut impl Write) -> R
         start: wanted.start,
         dry_run: wanted.dry_run,
     };
-    let service = Service::choose(wanted.start, &wanted.place.state)?;
-    let forwarding = |offered: &[IpNet]| nat::forwarding(offered, &service);
-    join::run(&join, forwarding, daemon, out)
+    let service = Service::choose(wanted.start, &wanted.place)?;
+    join::run(&join, &Router { service: &service }, daemon, out)
 }

@@ -1,4 +1,4 @@
-//! Where `/proc/sys` is read-only, as in most containers, `mpt setup server` says which setting it cannot make, why, and what to do, and changes
+//! Where `/proc/sys` is read-only, as in most containers, `mpt setup` says which setting it cannot make, why, and what to do, and changes
 //! nothing. Once the setting is made from outside, the same command succeeds there.
 
 use std::process::{Command, Output, Stdio};
@@ -18,6 +18,20 @@ fn in_a_container(machine: &Machine, arguments: &[&str]) -> Output {
     command.output().unwrap()
 }
 
+/// Asserts that a command has failed because of a setting, and says the reason and the remedies.
+fn assert_explained(output: &Output, setting: &str) {
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    for expected in [
+        format!("{setting} cannot be set to 1: Read-only file system"),
+        "/proc/sys is read-only here".into(),
+        format!("start the container with --sysctl {setting}=1"),
+        format!("sysctl -w {setting}=1 on the host"),
+    ] {
+        assert!(said.contains(&expected), "{expected}: {said}");
+    }
+}
+
 #[test]
 fn forwarding_that_cannot_be_switched_on_is_explained_and_nothing_changes() {
     let scene = Scene::new(0);
@@ -29,19 +43,54 @@ fn forwarding_that_cannot_be_switched_on_is_explained_and_nothing_changes() {
         &["setup", "server"][..],
         &["setup", "site", "--here", "192.168.1.0/24", "--there", "192.168.2.0/24"],
     ] {
-        let output = in_a_container(server, arguments);
-        let said = String::from_utf8(output.stderr).unwrap();
-        assert_eq!(output.status.code(), Some(1), "{said}");
-        for expected in [
-            "net.ipv4.ip_forward cannot be set to 1: Read-only file system",
-            "/proc/sys is read-only here",
-            "start the container with --sysctl net.ipv4.ip_forward=1",
-            "sysctl -w net.ipv4.ip_forward=1 on the host",
-        ] {
-            assert!(said.contains(expected), "{expected}: {said}");
-        }
+        assert_explained(&in_a_container(server, arguments), "net.ipv4.ip_forward");
         assert_eq!(server.traces(), before);
     }
+}
+
+/// The first router of a site, set up for these networks, and the line for the second one.
+fn line_of_site(first: &Machine, here: &str, there: &str) -> String {
+    line_of(&first.succeeds(&["setup", "site", "--here", here, "--there", there]))
+}
+
+#[test]
+fn the_second_router_of_a_site_is_told_before_its_line_is_used() {
+    let scene = Scene::new(1);
+    let (first, second) = (&scene.server, &scene.clients[0]);
+    let line = line_of_site(first, "192.168.1.0/24", "192.168.2.0/24");
+    second.host.sysctl("net/ipv4/ip_forward", "0");
+    let before = second.traces();
+
+    let command = ["setup", "site", &line];
+    assert_explained(&in_a_container(second, &command), "net.ipv4.ip_forward");
+    assert_eq!(second.traces(), before);
+    let clients = first.succeeds(&["client", "list"]);
+    assert!(clients.contains("has no [[client]]"), "nobody has registered: {clients}");
+
+    second.host.sysctl("net/ipv4/ip_forward", "1");
+    let output = in_a_container(second, &command);
+    assert!(output.status.success(), "{output:?}");
+}
+
+/// Which version of IP the networks have is known only from the server.
+#[test]
+fn what_only_the_server_can_tell_costs_no_line() {
+    let scene = Scene::new(1);
+    let (first, second) = (&scene.server, &scene.clients[0]);
+    let line = line_of_site(first, "2001:db8:1::/64", "2001:db8:2::/64");
+    second.host.sysctl("net/ipv4/ip_forward", "1");
+    second.host.sysctl("net/ipv6/conf/all/forwarding", "0");
+
+    let command = ["setup", "site", &line];
+    let output = in_a_container(second, &command);
+    // IPv4 could be forwarded, so the server is asked.
+    assert_explained(&output, "net.ipv6.conf.all.forwarding");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(said.contains("the line stays good for it: run the same command again"), "{said}");
+
+    second.host.sysctl("net/ipv6/conf/all/forwarding", "1");
+    let output = in_a_container(second, &command);
+    assert!(output.status.success(), "{output:?}");
 }
 
 #[test]
