@@ -11,6 +11,8 @@
 //! Everything is seen from the end that sends the request: `weight` is the share of the packets it sends itself,
 //! `weight_in` the share it would like to be sent.
 
+use std::fmt::Write as _;
+
 use ipnet::IpNet;
 use serde::{Deserialize, Serialize};
 use strum::{Display, IntoStaticStr, VariantNames};
@@ -434,8 +436,11 @@ impl SessionFailure {
 
 impl std::fmt::Display for SessionFailure {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        // It comes from the other end: nothing in it may steer a terminal.
-        write!(f, "{}", self.message.escape_debug())
+        // The peer has written it: nothing in it may steer a terminal. Quotes harm nobody, and stay as they are.
+        self.message.chars().try_for_each(|c| match c {
+            '"' | '\'' => f.write_char(c),
+            _ => write!(f, "{}", c.escape_debug()),
+        })
     }
 }
 

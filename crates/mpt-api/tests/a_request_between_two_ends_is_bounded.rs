@@ -158,8 +158,8 @@ fn bad_requests_are_told_why() {
 
 #[test]
 fn what_the_other_end_says_does_not_steer_a_terminal() {
-    let failure = SessionFailure::new(SessionCode::Failed, "no\u{1b}[2J\nat all");
-    assert_eq!(failure.to_string(), "no\\u{1b}[2J\\nat all");
+    let failure = SessionFailure::new(SessionCode::Failed, "no\u{1b}[2J\nat \"all\"");
+    assert_eq!(failure.to_string(), "no\\u{1b}[2J\\nat \"all\"", "quotes are read as they are");
 }
 
 #[test]

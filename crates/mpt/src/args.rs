@@ -260,7 +260,7 @@ pub(crate) enum PathOperation {
     Up(Target),
     /// Take a path out of service, without losing a packet
     Down(Target),
-    /// Change the weights, the tier, the priority or the bounds of the rate of a path
+    /// Change weights, tier, priority or rate bounds of a path
     Set {
         #[command(flatten)]
         target: Target,
@@ -300,19 +300,24 @@ pub(crate) enum InterfaceOperation {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum ConnectionOperation {
-    /// Create a connection; lasts until the daemon restarts, unless it is saved
+    /// Create a connection
+    ///
+    /// It lasts until the daemon restarts, unless it is saved.
     Create {
         /// File with one `[[connection]]` as in the configuration file; - for standard input
         file: PathBuf,
     },
-    /// Remove a connection with its paths; lasts until the daemon restarts, unless that is saved. A client whose connection is
-    /// removed may ask for it again
+    /// Remove a connection with its paths
+    ///
+    /// The removal lasts until the daemon restarts, unless it is saved. A client whose connection is removed may ask for it again.
     Delete {
         /// Name of the connection
         #[arg(add = ArgValueCompleter::new(completed_names::connections))]
         connection: String,
     },
-    /// Write a connection, as it is now, into the configuration file; one that was removed is taken out of it
+    /// Write a connection, as it is now, into the configuration file
+    ///
+    /// A connection that was removed is taken out of the file.
     Save {
         /// Name of the connection
         #[arg(add = ArgValueCompleter::new(completed_names::connections))]
@@ -324,7 +329,7 @@ pub(crate) enum ConnectionOperation {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum ClientOperation {
-    /// List the clients of the configuration, each with the connections that it has now
+    /// List the clients, each with its present connections
     List,
     /// End the sessions of a client and remove its connections
     ///

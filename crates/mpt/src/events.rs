@@ -54,7 +54,7 @@ impl fmt::Display for Description<'_> {
                 write!(f, "{connection} {path}: removed")
             }
             EventKind::PathMoved { connection, path, remote } => {
-                write!(f, "{connection} {path}: other end now at {remote}")
+                write!(f, "{connection} {path}: the peer is now at {remote}")
             }
             EventKind::CapNear { connection, path, percent, used, limit } => {
                 let (used, limit) = (quantity::bytes(*used), quantity::bytes(*limit));
@@ -76,7 +76,7 @@ impl fmt::Display for Description<'_> {
             EventKind::SessionEstablished { connection, peer, peer_name, role } => {
                 let role = match role {
                     SessionRole::Initiator => "opened here",
-                    SessionRole::Responder => "opened by the other end",
+                    SessionRole::Responder => "opened by the peer",
                     SessionRole::Unknown => "opened",
                 };
                 let peer = self::peer(peer, peer_name.as_deref());
@@ -108,7 +108,7 @@ fn session(connection: Option<&str>) -> &str {
     connection.unwrap_or("steering")
 }
 
-/// The name of the other end, else its key.
+/// Returns the name of the peer, or its key where it has none.
 fn peer<'a>(key: &'a str, name: Option<&'a str>) -> &'a str {
     name.unwrap_or(key)
 }
@@ -116,9 +116,9 @@ fn peer<'a>(key: &'a str, name: Option<&'a str>) -> &'a str {
 fn reason(reason: LossReason) -> &'static str {
     match reason {
         LossReason::Silent => "nothing heard",
-        LossReason::PeerShutDown => "the other end ended",
-        LossReason::PeerRemoved => "the other end removed the connection",
-        LossReason::Refused => "the other end refused it",
+        LossReason::PeerShutDown => "the peer shut down",
+        LossReason::PeerRemoved => "the peer removed the connection",
+        LossReason::Refused => "the peer refused it",
         LossReason::Removed => "removed here",
         LossReason::Policy => "no longer allowed as it was",
         LossReason::Unknown => "for a reason this mpt does not know",

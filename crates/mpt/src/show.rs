@@ -98,7 +98,7 @@ fn connection(f: &mut fmt::Formatter<'_>, connection: &Connection) -> fmt::Resul
     paths(f, &connection.paths)
 }
 
-/// The papers' prototype at the other end.
+/// Returns the facts about a peer that is the papers' prototype.
 fn compat(compat: &Compat) -> String {
     let heard = |(path, ms): (&String, &u64)| {
         let age = Duration::from_millis(*ms);
@@ -107,7 +107,7 @@ fn compat(compat: &Compat) -> String {
     let mut facts = vec![format!("commands authenticated by {}", compat.authentication)];
     facts.extend(compat.heard_ms.iter().map(heard));
     if compat.telling {
-        facts.push("the other end is being told of a path".into());
+        facts.push("the peer is being notified of a path".into());
     }
     facts.join(", ")
 }
@@ -118,8 +118,8 @@ fn session(session: &Session) -> String {
         (SessionState::Established, Some(since)) => format!("established {} ago", seconds(since)),
         (SessionState::Established, None) => "established".into(),
         (SessionState::Connecting, _) => "connecting".into(),
-        (SessionState::Creating, _) => "waiting for the other end to create the connection".into(),
-        (SessionState::Refused, _) => "refused by the other end".into(),
+        (SessionState::Creating, _) => "waiting for the peer to create the connection".into(),
+        (SessionState::Refused, _) => "refused by the peer".into(),
         (SessionState::Unknown, _) => "unknown".into(),
     };
     let mut facts = vec![state, format!("with {}", session.peer)];
@@ -127,7 +127,7 @@ fn session(session: &Session) -> String {
     facts.push(
         match session.role {
             SessionRole::Initiator => "opened here",
-            SessionRole::Responder => "opened there",
+            SessionRole::Responder => "opened by the peer",
             SessionRole::Unknown => "opened somewhere",
         }
         .into(),
@@ -152,8 +152,8 @@ fn data_state(data: DataState) -> &'static str {
         DataState::Waiting => "data waits for keys to seal it with",
         DataState::Aes256Gcm => "data sealed with AES-256-GCM",
         DataState::Chacha20Poly1305 => "data sealed with ChaCha20-Poly1305",
-        DataState::PlainPeer => "data NOT sealed, since the other end does not seal",
-        DataState::Refused => "no data, since the other end does not seal",
+        DataState::PlainPeer => "data NOT sealed, because the peer does not seal",
+        DataState::Refused => "no data, because the peer does not seal",
         DataState::Unknown => "data unknown",
     }
 }
@@ -374,10 +374,10 @@ fn liveness(liveness: &Liveness) -> String {
     }
     facts.extend(liveness.rtt_minimum_us.map(|us| format!("least {}", quantity::microseconds(us))));
     if !liveness.hears_us {
-        facts.push("the other end does not hear us".into());
+        facts.push("the peer does not hear us".into());
     }
     if !liveness.we_hear {
-        facts.push("we do not hear the other end".into());
+        facts.push("we do not hear the peer".into());
     }
     facts.push(match liveness.dead_after_us {
         0 => "never dead".into(),

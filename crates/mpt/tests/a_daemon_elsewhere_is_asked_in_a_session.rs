@@ -215,7 +215,8 @@ fn its_clock_is_compared_with_ours() {
             FakeDaemon::start(None, &answer).run(&["doctor", "--json", "--config", "/none"]);
         let found: serde_json::Value = serde_json::from_str(&out).unwrap();
         let clock = found["findings"].as_array().unwrap().iter().find(|it| {
-            it["check"] == "clock" && it["message"].as_str().unwrap().contains("the other end")
+            it["check"] == "clock"
+                && it["message"].as_str().unwrap().contains("the clock of the peer")
         });
         assert_eq!(clock.unwrap()["level"], level, "{found}");
         assert_eq!(code, 1, "there is no configuration, which is an error");

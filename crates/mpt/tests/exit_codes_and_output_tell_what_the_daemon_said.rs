@@ -39,7 +39,7 @@ fn show_prints_tables() {
 
     connection office: degraded, device mpt0, packet mapping, key 1, MTU 1440
       networks  10.9.0.2/32, 192.168.2.0/24
-      session   established 1h 1s ago, with xTIBA5rboUvnH4htodjb6e697QjLERt1NAB4mZqp8Dg=, client anna, opened there, keys agreed 17s ago, data sealed with AES-256-GCM, keepalive 100 ms, idle 15.0 s
+      session   established 1h 1s ago, with xTIBA5rboUvnH4htodjb6e697QjLERt1NAB4mZqp8Dg=, client anna, opened by the peer, keys agreed 17s ago, data sealed with AES-256-GCM, keepalive 100 ms, idle 15.0 s
       sent      94.1 Mbit/s, 8333 packets/s; 173 MB, 123456 packets in all
       received  0 bit/s, 0 packets/s; 0 B, 0 packets in all
       window    16384 packets, at most 300 ms, 3 waiting
@@ -52,7 +52,7 @@ fn show_prints_tables() {
       PATH  STATE             LOCAL              REMOTE             WEIGHT  IN  TIER            MTU      SENDING  RECEIVING        SENT  RECEIVED
       dsl   up                192.0.2.1:4754     198.51.100.1:4754      10   1     0  1500 (probed)  94.1 Mbit/s    0 bit/s  123456 pkt     0 pkt
       lte   down (interface)  wwan0, no address  not heard yet           1   1     0  1500 (probed)      0 bit/s    0 bit/s       0 pkt     0 pkt
-      liveness  lte: round trip 49.9 ms +- 1.50 ms, least 40.0 ms, the other end does not hear us, we do not hear the other end, dead after 300 ms, died 2 times
+      liveness  lte: round trip 49.9 ms +- 1.50 ms, least 40.0 ms, the peer does not hear us, we do not hear the peer, dead after 300 ms, died 2 times
       drops     dsl: 4 queue_full
 
     connection branch: degraded, device mpt1, flow mapping, key 1, no sequence numbers, MTU 1440

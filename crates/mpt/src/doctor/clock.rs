@@ -6,7 +6,7 @@ use super::daemon::Answer;
 use super::{Findings, Level};
 use crate::client::Failed;
 
-/// More than this between two ends makes their logs hard to compare.
+/// The difference between the clocks of two ends above which their logs are hard to compare.
 const APART: Duration = Duration::from_secs(1);
 
 pub(super) fn check(is_remote: bool, answer: &Result<Answer, Failed>, found: &mut Findings) {
@@ -28,7 +28,7 @@ pub(super) fn check(is_remote: bool, answer: &Result<Answer, Failed>, found: &mu
     let (apart, ahead) = difference(answer.asked, answer.took, there);
     let direction = if ahead { "ahead of" } else { "behind" };
     let message = format!(
-        "the other end: {:.3} s {direction} this one, give or take {:.3} s",
+        "the clock of the peer is {:.3} s {direction} this one, give or take {:.3} s",
         apart.as_secs_f64(),
         (answer.took / 2).as_secs_f64(),
     );

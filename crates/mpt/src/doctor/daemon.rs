@@ -1,4 +1,4 @@
-//! What the running daemon knows of its paths.
+//! The state of the paths and sessions of the running daemon.
 
 use std::time::{Duration, SystemTime};
 
@@ -52,7 +52,7 @@ pub(super) fn check(answer: &Result<Answer, Failed>, found: &mut Findings) {
                 "session",
                 session_message(connection, session.state),
                 format!(
-                    "is UDP port {DEFAULT_PORT} open at both ends, and has each end the other's public key? docs/operations.md, section 12"
+                    "check that UDP port {DEFAULT_PORT} is open at both ends, and that each end has the public key of the other one; docs/operations.md, section 12"
                 ),
             );
         }
@@ -80,7 +80,12 @@ pub(super) fn check(answer: &Result<Answer, Failed>, found: &mut Findings) {
                 }
                 (state, None) => {
                     let message = format!("{name}: {state}");
-                    found.add(Level::Warning, "path", message, "wait, then look at the other end");
+                    found.add(
+                        Level::Warning,
+                        "path",
+                        message,
+                        "wait a few seconds; if nothing changes, run mpt doctor at the peer",
+                    );
                 }
             }
         }
@@ -145,11 +150,19 @@ fn advice(reason: DownReason) -> (Level, &'static str) {
     match reason {
         DownReason::Administrative => (Level::Note, "mpt path up"),
         DownReason::Cap => (Level::Warning, "raise cap in the configuration, then mpt reload"),
-        DownReason::Unresolved => (Level::Error, "see above: the name of its other end"),
-        DownReason::Interface => (Level::Error, "see above: its interface, address and route"),
-        DownReason::Unproven => (Level::Error, "is the port open in both directions on this path?"),
-        DownReason::Dead => (Level::Error, "the line: nothing of this end is heard at the other"),
-        DownReason::Peer => (Level::Warning, "the other end took it down: run this there"),
-        DownReason::Unknown => (Level::Warning, "a newer mpt knows the reason"),
+        DownReason::Unresolved => (Level::Error, "see above: the name of the peer"),
+        DownReason::Interface => {
+            (Level::Error, "see above: the interface, the address and the route of the path")
+        }
+        DownReason::Unproven => {
+            (Level::Error, "check that the UDP port is open in both directions on this path")
+        }
+        DownReason::Dead => (Level::Error, "check that line and its access to the Internet"),
+        DownReason::Peer => {
+            (Level::Warning, "the peer took it out of service: run mpt path up there")
+        }
+        DownReason::Unknown => {
+            (Level::Warning, "a newer mpt knows the reason: install the version of the daemon")
+        }
     }
 }

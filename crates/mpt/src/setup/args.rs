@@ -32,9 +32,14 @@ pub(crate) enum Start {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Setup {
-    /// Make this host a server: key, configuration, address pool, forwarding, NAT, service; prints the line for the first client
+    /// Make this host a server, and print the line for the first client
+    ///
+    /// Makes a key, the configuration with an address pool, forwarding, address translation and the service. Nothing that exists is overwritten; mpt
+    /// setup undo removes everything again.
     Server(Server),
-    /// Join the networks behind two routers: on the first one with --here and --there, on the second one with the line that the first prints
+    /// Join the networks behind two routers
+    ///
+    /// Run it on the first router with --here and --there, and on the second one with the line that the first prints.
     Site(Site),
     /// Print a line with which another host can join this server
     Token(Token),

@@ -78,26 +78,33 @@ fn down(connection: &str, path: &Path) -> Option<String> {
     let interface = path.interface.as_deref();
     Some(match path.down? {
         DownReason::Administrative => format!(
-            "path {name} is out of service by configuration or command: mpt path up {connection} {name}"
+            "path {name} is out of service by configuration or command; mpt path up {connection} {name} brings it back"
         ),
         DownReason::Unresolved => format!(
-            "path {name}: the name {} cannot be resolved: getent ahosts {0}",
+            "path {name}: the name {} cannot be resolved; check its spelling, and the name servers of this host",
             path.remote_name.as_deref().unwrap_or("of its peer")
         ),
         DownReason::Interface => match interface {
             Some(interface) => format!(
-                "path {name}: interface {interface} is missing, down, without carrier or without address: ip addr show dev {interface}"
+                "path {name}: interface {interface} is missing, down, without carrier or without address; ip addr show dev {interface} says which"
             ),
             None => {
-                format!("path {name}: its local address is on no interface that works: ip addr")
+                format!(
+                    "path {name}: its local address is on no interface that works; ip addr shows where it is"
+                )
             }
         },
-        DownReason::Dead => format!("path {name} is dead: {}", silence(path)),
-        DownReason::Unproven => format!(
-            "path {name} is not confirmed: {}; its address or port may be wrong or blocked",
+        DownReason::Dead => format!(
+            "path {name} is dead: {}; check that line and its access to the Internet",
             silence(path)
         ),
-        DownReason::Peer => format!("path {name} was taken out of service by the peer"),
+        DownReason::Unproven => format!(
+            "path {name} is not confirmed: {}; check its addresses, and that the UDP port is open on the way",
+            silence(path)
+        ),
+        DownReason::Peer => format!(
+            "path {name} was taken out of service by the peer; mpt path up there brings it back"
+        ),
         DownReason::Cap => cap::reached(path),
         DownReason::Unknown => {
             format!("path {name} is down for a reason that this mpt does not know")
@@ -121,15 +128,22 @@ fn poor(path: &Path) -> Vec<String> {
     if let Some(estimate) = &path.estimate {
         if estimate.lost_per_million >= LOSSY {
             let percent = f64::from(estimate.lost_per_million) / 1e4;
-            problems.push(format!("path {name} loses {percent:.1} % of its packets"));
+            problems.push(format!(
+                "path {name} loses {percent:.1} % of its packets; check the signal or the cable of that line"
+            ));
         }
         if estimate.queue_us >= LONG_QUEUE_US {
             let ms = estimate.queue_us / 1000;
-            problems.push(format!("path {name}: packets wait {ms} ms in the queue of the line"));
+            problems.push(format!(
+                "path {name}: packets wait {ms} ms in the queue of the line, which other traffic may fill"
+            ));
         }
     }
     if !path.ipv6 {
-        problems.push(format!("path {name} is too narrow for IPv6: its MTU is {} bytes", path.mtu));
+        problems.push(format!(
+            "path {name} is too narrow for IPv6: its MTU is {} bytes; IPv6 leaves over the other paths, if there are any",
+            path.mtu
+        ));
     }
     problems
 }

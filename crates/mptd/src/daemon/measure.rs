@@ -138,7 +138,7 @@ impl Daemon {
                     tracing::info!(
                         path,
                         duration_ms = start.duration_ms,
-                        "speed test for the other end"
+                        "speed test for the peer"
                     );
                 }
                 Ok(Ok(SessionResult::Done))
@@ -283,7 +283,7 @@ impl Job {
         let ask = Ask { session: self.session, body: request.to_body(), reply };
         // The daemon ends when nobody listens.
         self.asks.send(ask).await.map_err(|_| ended(Ended))?;
-        let failed = |why: String| Failure::new(Code::Failed, format!("the other end: {why}"));
+        let failed = |why: String| Failure::new(Code::Failed, format!("the peer: {why}"));
         let body = match answer.await {
             Ok(Ok(body)) => body,
             Ok(Err(error)) => return Err(failed(error.to_string())),
@@ -319,14 +319,14 @@ impl Job {
     }
 }
 
-/// Returns what a refusal of the other end means: that the path is down there, or that there will be no measurement at all.
+/// Returns what a refusal of the peer means: that the path is down there, or that there will be no measurement at all.
 fn not_there(failure: SessionFailure) -> Result<Option<u64>, Failure> {
     let code = match failure.code {
         SessionCode::NotFound | SessionCode::Failed => return Ok(None),
         SessionCode::Busy => Code::Busy,
         _ => Code::Failed,
     };
-    Err(Failure::new(code, format!("the other end: {failure}")))
+    Err(Failure::new(code, format!("the peer: {failure}")))
 }
 
 /// Bits per second.

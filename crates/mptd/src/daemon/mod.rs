@@ -284,7 +284,7 @@ impl Daemon {
             }
             Notice::PathMoved { connection, path, remote } => {
                 if self.may_log_of(&connection) {
-                    tracing::info!(connection, path, %remote, "the other end of a path has moved");
+                    tracing::info!(connection, path, %remote, "the peer of a path has moved");
                 }
                 self.tell(EventKind::PathMoved { connection, path, remote });
                 Ok(())
