@@ -13,8 +13,10 @@ mod shell;
 mod terminal;
 
 mod a_browser_draws_the_dashboard;
+mod a_dry_run_shows_every_change;
 mod a_line_is_good_for_its_time;
 mod a_setting_that_cannot_be_made_is_explained;
+mod a_slow_line_is_enough_to_watch;
 mod names_are_resolved_through_the_tunnel;
 mod nothing_is_asked_without_a_terminal;
 mod prometheus_understands_the_metrics;

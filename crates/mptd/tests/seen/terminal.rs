@@ -49,6 +49,15 @@ impl Terminal {
         assert!(tmux.status().unwrap().success());
     }
 
+    /// From now on keeps what programs write to the terminal.
+    pub(crate) fn record(&self) -> Recording {
+        let file = self.directory.path().join("written");
+        std::fs::write(&file, "").unwrap();
+        let script = format!("exec cat >>{}", file.display());
+        assert!(self.tmux(&["pipe-pane", "-O", &script]).status().unwrap().success());
+        Recording { file }
+    }
+
     /// Returns what stands on the screen.
     pub(crate) fn screen(&self) -> String {
         let output = self.tmux(&["capture-pane", "-p"]).output().unwrap();
@@ -68,6 +77,18 @@ impl Terminal {
     pub(crate) fn coloured(&self) -> String {
         let output = self.tmux(&["capture-pane", "-p", "-e"]).output().unwrap();
         String::from_utf8(output.stdout).unwrap()
+    }
+}
+
+/// What was written to a terminal since it is recorded.
+pub(crate) struct Recording {
+    file: PathBuf,
+}
+
+impl Recording {
+    /// The number of bytes, with the sequences for colours and places.
+    pub(crate) fn bytes(&self) -> usize {
+        usize::try_from(std::fs::metadata(&self.file).unwrap().len()).unwrap()
     }
 }
 

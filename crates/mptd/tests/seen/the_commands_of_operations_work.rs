@@ -1,4 +1,4 @@
-//! The commands and configurations of docs/operations.md, sections 2 to 4, 7 and 13, run as they stand there.
+//! The commands and configurations of docs/operations.md, sections 2 to 4, 7, 10 and 13, run as they stand there.
 
 use std::net::IpAddr;
 
@@ -56,6 +56,33 @@ fn wait_until_shown(shell: &mut Shell, command: &str, expected: &[&str]) -> Stri
     })
 }
 
+/// The commands of section 10, with names of this host in the places of the words in capitals. In the end everything is as before.
+fn change_at_run_time(shell: &mut Shell) {
+    let text = section("## 10. Changes at run time");
+    let mut commands: Vec<_> = text.split('`').skip(1).step_by(2).collect();
+    commands.sort_unstable();
+    commands.dedup();
+    let names = [("CONNECTION", "b"), ("[--path PATH]", ""), ("PATH", "line2"), ("IF", "eth1")];
+    let names = names.into_iter().chain([("TIME", "50ms"), ("198.51.100.1", "198.51.100.2")]);
+    for (beginning, expected) in [
+        ("mpt path set ", "path line2 of connection b: weight 3, weight_in 2, tier 1"),
+        ("mpt path up ", "path line2 of connection b: in service"),
+        ("mpt interface down ", "b"),
+        ("mpt interface up ", "b"),
+        ("mpt keepalive ", "b"),
+        ("mpt path del ", "line2"),
+        ("mpt path add ", "line2"),
+        ("mpt reload", ""),
+    ] {
+        let command = names.clone().fold(only(&commands, beginning).to_owned(), |command, name| {
+            command.replace(name.0, name.1)
+        });
+        let said = shell.succeeds(&command);
+        assert!(said.contains(expected), "{command}: {said}");
+    }
+    wait_until_shown(shell, "mpt status", &["mpt up", "line2"]);
+}
+
 #[test]
 fn two_sites_and_a_dashboard_inside_the_tunnel() {
     let (a, b) = (Host::new("a"), Host::new("b"));
@@ -81,6 +108,8 @@ fn two_sites_and_a_dashboard_inside_the_tunnel() {
     at_a.succeeds(&only(&commands, "ping").replace("ping ", "ping -c 2 -w 15 "));
     at_a.succeeds("ping -c 2 -w 15 -I 192.168.1.1 192.168.2.1");
     wait_until_shown(&mut at_a, "mpt status", &["mpt up", "sealed with"]);
+
+    change_at_run_time(&mut at_a);
 
     let served = self::commands(section("### `mpt dashboard`"));
     at_a.succeeds(only(&served, "openssl"));

@@ -128,9 +128,10 @@ fn of_two_hosts_with_one_line_exactly_one_joins() {
 
 #[test]
 fn a_line_that_is_no_good_is_explained() {
-    let scene = Scene::new(1);
+    let scene = Scene::new(2);
     let (client, server) = (&scene.clients[0], &scene.server);
     let line = scene.line(&["--pool", "10.66.0.0/30"]);
+    let another = line_of(&server.succeeds(&["setup", "token"]));
     let before = client.traces();
     let damaged = client.fails(2, &["join", &line[..line.len() - 1]]);
     assert!(damaged.contains("the line is damaged"), "{damaged}");
@@ -158,7 +159,15 @@ fn a_line_that_is_no_good_is_explained() {
 
     client.succeeds(&["join", &line]);
     let full = server.fails(1, &["setup", "token"]);
-    assert!(full.contains("pool \"clients\" (10.66.0.0/30) has no address left"), "{full}");
+    let no_address = "pool \"clients\" (10.66.0.0/30) has no address left for another client";
+    assert!(full.contains(no_address), "{full}");
+    // A line that was made while there was one.
+    let late = &scene.clients[1];
+    let before = late.traces();
+    let refused = late.fails(1, &["join", &another]);
+    assert!(refused.contains("the server refuses"), "{refused}");
+    assert!(refused.contains(no_address), "{refused}");
+    assert_eq!(late.traces(), before, "nothing is left of it");
     let again = client.fails(1, &["join", &line]);
     assert!(
         again.contains("this host has joined a server already; run mpt setup undo first"),
@@ -181,6 +190,25 @@ fn an_uplink_without_internet_is_named_and_the_others_are_used() {
     let printed = String::from_utf8_lossy(&output.stdout);
     assert!(printed.contains("uplink uplink0: works in both directions"), "{printed}");
     assert!(printed.contains("uplink uplink1: does not lead to the server"), "{printed}");
+    carry(&client.host, &scene.server.host, INSIDE);
+}
+
+#[test]
+fn an_uplink_that_swallows_large_packets_is_used_with_those_that_fit() {
+    let scene = Scene::new(1);
+    let client = &scene.clients[0];
+    let line = scene.line(&[]);
+    // What is longer is dropped there, and nobody says so.
+    scene.router.ip("link set c0u1 mtu 1400");
+    let joined = client.succeeds(&["join", &line]);
+    let mtu = |uplink: &str| -> u16 {
+        let works = format!("uplink {uplink}: works in both directions");
+        let said = joined.lines().find(|line| line.starts_with(&works)).expect(&joined);
+        said.rsplit(' ').next().unwrap().parse().unwrap()
+    };
+    assert_eq!(mtu("uplink0"), 1500, "{joined}");
+    // A device takes a few bytes more than its MTU. The search for the largest packet may go on.
+    assert!((1281..=1404).contains(&mtu("uplink1")), "{joined}");
     carry(&client.host, &scene.server.host, INSIDE);
 }
 
