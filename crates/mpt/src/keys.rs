@@ -10,7 +10,7 @@ use zeroize::Zeroizing;
 
 use crate::client::Failed;
 
-/// More than any key has, in bytes.
+/// The number of bytes that is read of a key file, which is more than any key has.
 const LONGEST: u64 = 4096;
 
 /// A new private key as text.

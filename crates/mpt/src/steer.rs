@@ -1,4 +1,4 @@
-//! What a change of a path comes to, as a sentence.
+//! A change of a path as a sentence.
 
 use mpt_api::PathChange;
 use mpt_text::quantity;

@@ -1,11 +1,11 @@
-//! What the control socket asks of the daemon. Whoever serves the queue answers through `reply`, or drops it when it cannot.
+//! Commands of the control socket to the daemon. Each is answered through its `reply`, which is dropped where there is no answer.
 
 use std::time::Duration;
 
 use mpt_api::{Changed, Failure, Measured, PathChange, Reloaded, Snapshot};
 use tokio::sync::oneshot;
 
-/// How a command is answered: once, with the result or with the reason why nothing was done.
+/// The way back for the one answer to a command: the result, or the reason why nothing was done.
 pub type Answer<T> = oneshot::Sender<Result<T, Failure>>;
 
 /// One request of a client that speaks the right version and whose values are in range.
@@ -24,7 +24,7 @@ pub enum Command {
         connection: String,
         /// Name of the path; may not exist either.
         path: String,
-        /// What to change; not empty.
+        /// The change; not empty.
         change: PathChange,
         /// Done.
         reply: Answer<()>,
@@ -36,7 +36,7 @@ pub enum Command {
     },
     /// Makes a token with which a host may join.
     AddToken {
-        /// What its owner gets.
+        /// The rights and networks of its owner.
         wanted: crate::tokens::Wanted,
         /// The token, with its secret.
         reply: Answer<mpt_api::Token>,
@@ -48,14 +48,14 @@ pub enum Command {
     },
     /// Reads the configuration file again and applies the difference.
     Reload {
-        /// What changed; [`mpt_api::Code::Config`] with the errors of a bad file, which changes nothing.
+        /// The changes; [`mpt_api::Code::Config`] with the errors of a bad file, which changes nothing.
         reply: Answer<Reloaded>,
     },
     /// Changes what there is: paths, connections, keepalives.
     Change {
-        /// What to change.
+        /// The change.
         change: Change,
-        /// What was changed.
+        /// The changes that were made.
         reply: Answer<Changed>,
     },
     /// Measures the paths of a connection and proposes weights.
@@ -66,7 +66,7 @@ pub enum Command {
         set: bool,
         /// Length of the test of one path in one direction; within [`mpt_api::MEASURE_MS`].
         duration: Duration,
-        /// What was found.
+        /// The speeds that were measured.
         reply: Answer<Measured>,
     },
 }

@@ -33,14 +33,14 @@ pub const MAX_MONITORS: usize = 32;
 /// Events kept for a monitor that does not keep up; older ones are left out and counted ([`EventKind::Missed`]).
 pub const EVENT_BACKLOG: usize = 1024;
 
-/// How long a client may wait with its next request.
+/// The longest time that a client may wait with its next request.
 const IDLE: Duration = Duration::from_secs(60);
 /// The longest time that a client may take to accept an answer.
 const WRITE: Duration = Duration::from_secs(10);
 /// The longest time that another daemon may take to accept a connection.
 const CONNECT: Duration = Duration::from_secs(1);
 
-/// Why there is no control socket.
+/// The reason why there is no control socket.
 #[derive(Debug, thiserror::Error)]
 pub enum BindError {
     /// Another daemon listens there.
@@ -54,7 +54,7 @@ pub enum BindError {
     Io {
         /// The socket.
         path: PathBuf,
-        /// What the system says.
+        /// The error of the system.
         source: io::Error,
     },
 }
@@ -166,7 +166,7 @@ impl Drop for ControlSocket {
     }
 }
 
-/// What every client task needs.
+/// The things that every client task needs.
 #[derive(Clone, Debug)]
 pub(crate) struct Server {
     commands: mpsc::Sender<Command>,

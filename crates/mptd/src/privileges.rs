@@ -1,4 +1,4 @@
-//! What the daemon may do: as the user that the configuration names, with one capability, and with the files, ports and system calls it needs.
+//! The rights of the daemon: those of the user that the configuration names, one capability, and the files, ports and system calls that it needs.
 
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
@@ -9,7 +9,7 @@ use mpt_linux::tun::{self, Driver};
 
 use crate::service;
 
-/// Where the resolver of names (glibc's or musl's) finds what it needs. A file there is exchanged for another by DHCP clients, which a rule for
+/// The directories in which the resolver of names (glibc's or musl's) finds what it needs. A file there is exchanged for another by DHCP clients, which a rule for
 /// the file alone would not survive; `/etc/resolv.conf` is often a link into one of the others. Libraries are those of its modules (nsswitch.conf(5)).
 const RESOLVER: [&str; 7] = [
     "/etc",
@@ -24,7 +24,7 @@ const RESOLVER: [&str; 7] = [
 /// Port of name servers.
 const DNS: u16 = 53;
 
-/// What decides about the user; read before anything else of the file, since the rest is read as that user.
+/// The part of the file that decides about the user. It is read before everything else, which is read as that user.
 struct Choice {
     user: Option<String>,
     control_socket: PathBuf,
@@ -32,7 +32,7 @@ struct Choice {
     state_directory: Option<PathBuf>,
 }
 
-/// Who the daemon has become.
+/// The user that the daemon has become.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Identity {
     /// This user, instead of root.
@@ -58,7 +58,7 @@ impl Identity {
     }
 }
 
-/// Whether directories may be made and changed.
+/// The purpose of a start, which decides whether directories may be made and changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Purpose {
     /// The daemon is about to run: the directory of its control socket is made.
@@ -109,7 +109,7 @@ pub fn drop(file: &Path, purpose: Purpose) -> Result<(Identity, Driver), confine
     Ok((identity, driver))
 }
 
-/// What the kernel enforces of [`confine()`].
+/// The part of [`confine()`] that the kernel enforces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Confined {
     /// Landlock's rules for files, TCP and signals.
@@ -139,7 +139,7 @@ impl Confined {
     }
 }
 
-/// From now on, only what this configuration needs can be reached: its directory and those of the key files `keys`, the control socket, the
+/// Gives up everything but what this configuration needs: its directory and those of the key files `keys`, the control socket, the
 /// TUN driver, settings of the network, what the resolver reads, name servers. Only system calls that a daemon needs can be made. There must be no
 /// other thread yet.
 ///

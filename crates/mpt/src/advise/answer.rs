@@ -1,4 +1,4 @@
-//! How the advice is told.
+//! The advice as text and as JSON.
 
 use std::fmt;
 use std::time::Duration;
@@ -16,11 +16,11 @@ use crate::args;
 #[derive(Debug, Serialize)]
 pub(super) struct Answer {
     paths: Vec<PathAnswer>,
-    /// By how much the slowest packet comes after the fastest, in microseconds.
+    /// The time by which the slowest packet comes after the fastest, in microseconds.
     spread_us: u64,
     /// Receive window in packets.
     window: u16,
-    /// In microseconds.
+    /// The longest time that a packet is held, in microseconds.
     max_delay_us: u64,
     /// Predicted rate of one TCP flow, in bits per second of payload.
     throughput: u64,
@@ -125,7 +125,7 @@ impl fmt::Display for Answer {
     }
 }
 
-/// What of the advice a connection with this mapping needs.
+/// Returns the sentence that says which part of the advice a connection with this mapping needs.
 fn what_is_learnt(mapping: Option<Mapping>) -> String {
     const LEARNT: &str = "rates, shares, the hold and repairs are learnt, weights are not used, and window and max_delay \
                           count only while nothing is held";

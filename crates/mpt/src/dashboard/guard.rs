@@ -1,4 +1,4 @@
-//! Who may look: everybody on this host, everybody else with the token.
+//! The right to look: every user of this host has it, and everybody else who has the token.
 
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;

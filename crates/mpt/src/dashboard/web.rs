@@ -1,4 +1,4 @@
-//! What is served.
+//! The page, its parts, and the answers for programs.
 
 use std::convert::Infallible;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! Whether a packet filter of this host keeps the other end's packets out. It is not evaluated, only looked through: what was found is a guess.
+//! The packet filters of this host, which may drop the packets of peers. They are not evaluated, only looked through, so that a finding is a guess.
 
 use std::collections::BTreeSet;
 use std::process::Command;

@@ -1,4 +1,4 @@
-//! What the kernel of this host can do.
+//! The abilities of the kernel of this host.
 
 use std::io::ErrorKind;
 use std::path::Path;

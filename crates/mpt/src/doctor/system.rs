@@ -1,4 +1,4 @@
-//! What mptd makes in the system, compared with what is there: devices, MTUs, addresses, routes and policy rules.
+//! The devices, MTUs, addresses, routes and policy rules that mptd makes, compared with those that are there.
 
 use ipnet::IpNet;
 use mpt_api::Snapshot;

@@ -1,4 +1,4 @@
-//! From INI files to what they say: keys with the defaults of the prototype.
+//! The settings that INI files make, with the defaults of the prototype.
 
 use std::net::IpAddr;
 

@@ -83,7 +83,7 @@ impl Ini {
         ini
     }
 
-    /// Where a section begins, for warnings.
+    /// The place at which a section begins, for warnings.
     pub(super) fn place(&self, section: &str) -> String {
         match self.sections.get(section) {
             Some(found) => format!("{}:{}", self.file, found.line),

@@ -21,7 +21,7 @@ use crate::keys;
 
 /// Files longer than this are not the prototype's, in bytes.
 const LONGEST: u64 = 1 << 20;
-/// Where key files are looked for unless the configuration goes elsewhere.
+/// The directory in which key files are looked for unless the configuration goes elsewhere.
 const KEYS: &str = "/etc/mpt";
 
 /// Reads the files in a directory, and writes the configuration into a file, with its key files beside it, or prints it. Warnings go to the

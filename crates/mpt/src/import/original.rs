@@ -28,7 +28,7 @@ pub(super) struct Original {
 /// `interface.conf`.
 #[derive(Debug, Default)]
 pub(super) struct Interface {
-    /// Where it stands, for warnings.
+    /// Its place in the file, for warnings.
     pub(super) place: String,
     pub(super) command_port: Option<u16>,
     pub(super) accepts_creation: bool,

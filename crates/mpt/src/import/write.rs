@@ -1,4 +1,4 @@
-//! From what the prototype's files say to a configuration of mptd.
+//! The configuration of mptd that follows from the files of the prototype.
 
 use std::collections::BTreeSet;
 use std::fmt::Write;

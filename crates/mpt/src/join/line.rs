@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 
 /// The beginning of a line, which names the format.
 const PREFIX: &str = "mpt1:";
-/// Longer than any line is, in characters.
+/// The greatest length that is read, in characters: more than any line has.
 const LONGEST: usize = 1024;
 const CRC: Crc<u32> = Crc::<u32>::new(&CRC_32_ISCSI);
 

@@ -15,7 +15,7 @@ use crate::setup::uplinks::Uplink;
 /// The longest time that an uplink may take to lead to the server.
 const WITHIN: Duration = Duration::from_secs(5);
 
-/// Why the host is not registered.
+/// The reason why the host is not registered.
 pub(super) enum Failed {
     /// It is certainly not.
     Nothing(client::Failed),

@@ -11,10 +11,10 @@ use super::service::Service;
 use super::step::{Step, run};
 use crate::client::Failed;
 
-/// Where systemd looks for additions to the unit of the daemon.
+/// The directory in which systemd looks for additions to the unit of the daemon.
 const DROP_IN: &str = "/etc/systemd/system/mptd.service.d";
 
-/// By what the resolvconf of Debian sorts the name servers of interfaces; openresolv has no such file.
+/// The file by which the resolvconf of Debian sorts the name servers of interfaces; openresolv has no such file.
 const ORDER: &str = "/etc/resolvconf/interface-order";
 
 /// Options by which openresolv asks these name servers first and no others. The resolvconf of Debian ignores them.
@@ -32,7 +32,7 @@ impl Dns {
     ///
     /// # Errors
     ///
-    /// By neither of both.
+    /// The host has neither systemd-resolved nor resolvconf.
     pub(crate) fn choose(servers: &[IpAddr]) -> Result<Option<Self>, Failed> {
         if servers.is_empty() {
             return Ok(None);
@@ -110,7 +110,7 @@ impl Dns {
     }
 }
 
-/// Has names resolved as before.
+/// Restores the name servers of before.
 pub(super) fn undo(by: &Resolver) -> Result<(), Failed> {
     match by {
         Resolver::Resolvconf { entry } => run("resolvconf", &["-d", entry]),

@@ -1,4 +1,4 @@
-//! What is made on a host, step by step: each says what it does, notes in the record that it is about to, and does it.
+//! The steps of a set-up. Each step describes itself, notes in the record what it is about to make, and makes it.
 
 use std::fs::{self, OpenOptions};
 use std::io::{ErrorKind, Write};

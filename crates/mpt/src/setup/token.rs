@@ -39,7 +39,7 @@ pub(crate) fn token(
     print(&mut client, &record, &wanted.client, &Purpose::Clients, out)
 }
 
-/// Has a token made, and prints the command for the host that joins.
+/// Asks the daemon for a token, and prints the command for the host that joins.
 pub(super) fn print(
     client: &mut Client,
     record: &Record,

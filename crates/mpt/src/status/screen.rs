@@ -4,17 +4,17 @@ use std::fmt::Write;
 
 use anstyle::{AnsiColor, Style};
 
-/// For what works.
+/// The style of what works.
 pub(crate) const GOOD: Style = AnsiColor::Green.on_default();
-/// For what works in part.
+/// The style of what works in part.
 pub(crate) const FAIR: Style = AnsiColor::Yellow.on_default();
-/// For what does not work.
+/// The style of what does not work.
 pub(crate) const BAD: Style = AnsiColor::Red.on_default().bold();
-/// For names.
+/// The style of names.
 pub(crate) const STRONG: Style = Style::new().bold();
-/// For what is looked at second.
+/// The style of details.
 pub(crate) const FAINT: Style = Style::new().dimmed();
-/// For everything else.
+/// The style of everything else.
 pub(crate) const PLAIN: Style = Style::new();
 
 /// The mark in place of text that does not fit.

@@ -1,4 +1,4 @@
-//! In which state a tunnel is, and the exit code that tells programs.
+//! The state of a tunnel, and the exit code by which programs read it.
 
 use serde::Serialize;
 use strum::Display;

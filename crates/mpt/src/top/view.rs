@@ -1,4 +1,4 @@
-//! What the user looks at, and what keys do about it.
+//! The selection of the user, and the effect of keys on it.
 
 use mpt_api::PathChange;
 use mpt_api::snapshot::PathState;

@@ -47,7 +47,7 @@ pub(crate) struct Held {
     pub(crate) connection: Connection,
     /// The largest weight of its paths.
     pub(crate) max_weight: u16,
-    /// What the client asked for, with the paths that it has by now.
+    /// The request of the client, with the paths that it has by now.
     request: Create,
 }
 
@@ -58,10 +58,10 @@ impl Held {
     }
 }
 
-/// What is to be done so that a client has its connection.
+/// The work that is left until a client has its connection.
 #[derive(Debug)]
 pub(crate) struct Granted {
-    /// What to tell the client.
+    /// The answer for the client.
     pub(crate) created: Created,
     /// The session that had it before: the client was started again, or its old session was lost.
     pub(crate) replaces: Option<SessionId>,

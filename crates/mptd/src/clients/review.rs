@@ -1,4 +1,4 @@
-//! What another configuration leaves of what clients hold.
+//! The connections of clients that another configuration leaves, and those that it ends.
 
 use std::collections::BTreeSet;
 
@@ -12,13 +12,13 @@ use super::{Clients, Held, agreed};
 /// The outcome of a review.
 #[derive(Debug)]
 pub(crate) struct Review {
-    /// What goes on, in part with other networks, weights or windows than before.
+    /// The connections that go on, in part with other networks, weights or windows than before.
     pub(crate) clients: Clients,
-    /// What ends: the session, what it held, and why.
+    /// The connections that end: the session of each, what it held, and the reason.
     pub(crate) ended: Vec<(SessionId, Held, Ending)>,
 }
 
-/// Why the connection of a client cannot go on.
+/// The reason why the connection of a client cannot go on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Ending {
     /// No client has its key, or the pre-shared key is another one.
@@ -29,7 +29,7 @@ pub(crate) enum Ending {
 
 impl Clients {
     /// Judges everything that is held as if it were asked for now. Networks, weights, timers and windows are narrowed and widened in place.
-    /// What cannot change in place ends, so that its client asks again. The oldest connections stay where there are too many.
+    /// Reviews the connections of clients. One that cannot change in place ends, so that its client asks again. The oldest connections stay where there are too many.
     pub(crate) fn review(&self, config: &Config) -> Review {
         let mut oldest_first: Vec<_> = self.held.iter().collect();
         oldest_first.sort_by_key(|(_, held)| held.since);
@@ -46,7 +46,7 @@ impl Clients {
     }
 }
 
-/// What the configuration itself has taken, and what the connections that were kept have.
+/// The keys and addresses that the configuration itself and the connections that were kept have taken.
 struct Taken {
     keys: BTreeSet<u32>,
     networks: BTreeSet<(String, IpNet)>,

@@ -9,20 +9,20 @@ use mpt_api::Disagreement;
 
 use crate::data::{ConnectionFacts, Facts};
 
-/// How often it is looked.
+/// The time between two looks.
 const LOOK: Duration = Duration::from_secs(5);
 /// The longest time that a session may take before it is asked why there is none.
 const PATIENCE: Duration = Duration::from_secs(5);
 /// A disagreement of which nothing was seen for so long is over.
 const OVER: Duration = Duration::from_secs(60);
 
-/// What is known of the disagreements.
+/// The disagreements that are known.
 #[derive(Debug, Default)]
 pub(super) struct Disagreements {
     last: Option<(Instant, Facts)>,
-    /// Since when connections have no session.
+    /// The time since which each connection without a session has none.
     alone: BTreeMap<String, Instant>,
-    /// What was seen of each connection, and when last.
+    /// The disagreement that was seen of each connection, and the last time at which it was.
     seen: BTreeMap<String, (Disagreement, Instant)>,
 }
 
@@ -32,7 +32,7 @@ impl Disagreements {
         self.last.as_ref().is_none_or(|(then, _)| now.saturating_duration_since(*then) >= LOOK)
     }
 
-    /// Of a connection.
+    /// Returns the disagreement of a connection.
     pub(super) fn of(&self, connection: &str) -> Option<Disagreement> {
         self.seen.get(connection).map(|it| it.0)
     }

@@ -12,17 +12,17 @@ use crate::resolver;
 /// Names that are looked up at a time; the others wait, each once.
 const LOOK_UPS: usize = 8;
 
-/// What a name leads to: nothing when it could not be resolved.
+/// A name and its addresses: none when it could not be resolved.
 pub(super) type Found = (String, std::io::Result<Vec<IpAddr>>);
 
 /// Names being resolved.
 #[derive(Debug)]
 pub(super) struct Names {
-    /// When each was last asked for.
+    /// The time at which each name was last asked for.
     pub(super) asked: HashMap<String, Instant>,
-    /// Those whose answer is not there yet.
+    /// The names whose answer is not there yet.
     pub(super) waiting: HashSet<String>,
-    /// Those that could not be resolved, which has been logged.
+    /// The names that could not be resolved, which has been logged.
     pub(super) unknown: HashSet<String>,
     /// The network changed since names were last looked at.
     pub(super) changed: bool,
@@ -32,7 +32,7 @@ pub(super) struct Names {
 }
 
 impl Names {
-    /// With the answers for `Daemon::name_found`.
+    /// Returns an empty one, with the answers for `Daemon::name_found`.
     pub(super) fn new() -> (Self, mpsc::Receiver<Found>) {
         let (answers, found) = mpsc::channel(LOOK_UPS);
         let names = Self {
@@ -71,7 +71,7 @@ impl Names {
     }
 }
 
-/// How to ask for names outside of a tunnel that takes everything.
+/// The way to ask for names outside of a tunnel that takes everything.
 #[derive(Clone, Debug)]
 pub(super) struct Outside {
     /// The mark of outer packets.

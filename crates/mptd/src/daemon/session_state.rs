@@ -7,16 +7,16 @@ use mpt_config as config;
 use mpt_core::session::{PublicKey, SessionId};
 use mpt_wire::control::Kind;
 
-/// What the daemon remembers of sessions.
+/// The state of sessions that the daemon keeps.
 #[derive(Debug, Default)]
 pub(super) struct Sessions {
     /// Sessions that their peers opened, by who they are.
     pub(super) opened: BTreeMap<SessionId, Opened>,
-    /// What we have asked for and not been answered, by the connection's name.
+    /// Our requests that were not answered yet, each with the name of its connection.
     pub(super) asked: BTreeMap<(SessionId, u32), String>,
     /// Connections that the server refused, and when to ask again.
     pub(super) refused: BTreeMap<String, Instant>,
-    /// How many clients have networks behind them that are routed.
+    /// The number of clients that have networks behind them that are routed.
     pub(super) routed: usize,
     /// The peers of configured connections whose sessions are established, by the connection's name.
     pub(super) established: BTreeMap<String, config::Peer>,
@@ -27,7 +27,7 @@ pub(super) struct Sessions {
 pub(super) struct Opened {
     pub(super) peer: PublicKey,
     pub(super) kind: Kind,
-    /// What the peer calls the session; of one of kind joining it is the name of the token.
+    /// The name that the peer gives the session; of one of kind joining it is the name of the token.
     pub(super) called: String,
     /// Name of its `[[client]]` or `[[controller]]` when it was opened: the file may have lost it since.
     pub(super) name: Option<String>,

@@ -1,4 +1,4 @@
-//! What the daemon makes in the system by netlink: addresses, MTUs, routes, and the routing of outer packets.
+//! The addresses, MTUs and routes that the daemon makes in the system by netlink, and the routing of outer packets.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::net::IpAddr;
@@ -36,22 +36,22 @@ pub(super) struct System {
     was_blocked: bool,
     /// Mark of outer packets, once one is needed.
     mark: Option<u32>,
-    /// What is wrong at present, which has been logged.
+    /// The present problems, which have been logged.
     complaints: BTreeSet<String>,
 }
 
-/// What a configuration needs of the system, besides the routing of its paths.
+/// The needs of a configuration in the system, besides the routing of its paths.
 #[derive(Default)]
 struct Needs {
-    /// In the order of the configuration: the first of a network is the source address of most packets.
+    /// Addresses in the order of the configuration: the first one of a network is the source address of most packets.
     addresses: Vec<(String, IpNet)>,
     routes: HashSet<TunnelRoute>,
 }
 
-/// Why the daemon ends.
+/// The reason for which the daemon ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum End {
-    /// By a signal.
+    /// A signal asked for it.
     AskedFor,
     /// It could not start.
     NotStarted,
@@ -66,7 +66,7 @@ struct TunnelRoute {
     net: IpNet,
     /// Address of packets whose sender chose none.
     source: Option<IpAddr>,
-    /// For a default route, what becomes of its packets while no path works. It is no part of other routes, which need not be made anew when it changes.
+    /// The treatment of the packets of a default route while no path works. It is no part of other routes, which need not be made anew when it changes.
     fallback: Fallback,
 }
 
@@ -454,7 +454,7 @@ impl System {
         })
     }
 
-    /// Whether the routing table by itself would send the packets elsewhere, or take those of the other end for forged: with a default route into
+    /// Returns true if the routing table by itself would send the packets elsewhere, or take those of the peer for forged: with a default route into
     /// the tunnel that is where the answers seem to go.
     async fn is_needed(
         &self,
@@ -520,7 +520,7 @@ fn routes<'a>(
     })
 }
 
-/// Of several addresses of a device, the one in whose network the destination is, or else the other end: this is the one the other end knows as
+/// Returns, of several addresses of a device, the one in whose network the destination is, or else the peer: this is the one that the peer knows as
 /// ours. `None` leaves the choice to the kernel.
 fn source(connection: &Connection, own: &[IpNet], net: &IpNet) -> Option<IpAddr> {
     let beside = |net: &IpNet| own.iter().find(|own| own.contains(net)).map(IpNet::addr);

@@ -5,19 +5,19 @@ use std::time::{Duration, Instant};
 
 use mpt_core::session::PublicKey;
 
-/// Who asked and was refused keeps its place in the line for so long after it last asked.
+/// The time for which a peer that was refused keeps its place in the line after it last asked.
 const PLACE: Duration = Duration::from_secs(2);
 /// The time that a peer's tests may take at once.
 const AT_ONCE: Duration = Duration::from_secs(240);
-/// In the long run a peer's tests may take one part in so many of the time.
+/// The part of the time that a peer's tests may take in the long run: one in so many.
 const SHARE: u32 = 4;
 
 /// The line of those that want a test, and the time that each has had. There is at most one entry for each key that may hold a session.
 #[derive(Debug, Default)]
 pub(super) struct TestTurns {
-    /// Since when each waits, and when it last asked.
+    /// The time since which each waits, and the time at which it last asked.
     waiting: BTreeMap<PublicKey, (Instant, Instant)>,
-    /// When each will have its whole time again.
+    /// The time at which each will have its whole time again.
     rested: BTreeMap<PublicKey, Instant>,
 }
 

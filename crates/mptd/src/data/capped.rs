@@ -22,14 +22,14 @@ pub(super) struct Capped {
     pub(super) paths: BTreeMap<Place, Meter>,
 }
 
-/// What one of them has carried, and what follows from it.
+/// The bytes that one of them has carried, and the treatment that follows from it.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Meter {
     /// Its counters when they were last looked at.
     pub(super) seen: Counters,
-    /// What has not been taken yet.
+    /// The bytes that have not been taken yet.
     pub(super) carried: Carried,
-    /// What is to become of it, once its cap is reached.
+    /// The treatment of the path once its cap is reached.
     pub(super) reached: Option<AtCap>,
 }
 

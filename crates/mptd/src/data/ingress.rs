@@ -1,4 +1,4 @@
-//! From the sockets to the TUN devices: one read gives up to 64 datagrams, which pass the reorder window and are coalesced into
+//! The way from the sockets to the TUN devices: one read gives up to 64 datagrams, which pass the reorder window and are coalesced into
 //! super-packets.
 
 use std::io::IoSlice;
@@ -16,14 +16,14 @@ use super::rounds::{BUFFERS_PER_ROUND, SMALL_PACKET};
 use super::shares::Shares;
 use super::system::{BatchSocket, SuperPacketDevice};
 
-/// What arrived on sockets, before the node judged it.
+/// Counters of what arrived on sockets, before the node judged it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct IngressCounters {
     /// Reads that gave something: datagrams per read is what gathering gains.
     pub(crate) reads: u64,
     /// Datagrams.
     pub(crate) datagrams: u64,
-    /// Longer than the buffer, so cut, so dropped.
+    /// Datagrams that were longer than the buffer, and were dropped.
     pub(crate) truncated: u64,
 }
 
@@ -38,7 +38,7 @@ pub(crate) struct Ingress {
 }
 
 impl Ingress {
-    /// With room for `limit` bytes of packets.
+    /// Returns one with room for `limit` bytes of packets.
     #[must_use]
     pub(crate) fn new(limit: usize) -> Self {
         Self {
@@ -145,7 +145,7 @@ impl Ingress {
     }
 }
 
-/// Where the node's packets go: into waiting, or through a coalescer to a device.
+/// The receiver of the node's packets: they wait, or leave through a coalescer to a device.
 pub(crate) struct Delivery<'a, D> {
     buffers: &'a mut Buffers,
     devices: &'a mut [Option<Device<D>>],

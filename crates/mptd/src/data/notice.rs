@@ -1,4 +1,4 @@
-//! What the data thread reports to the control side, and what of it waits.
+//! Notices of the data thread to the control side, and those of them that wait.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::net::SocketAddr;
@@ -8,7 +8,7 @@ use std::time::Duration;
 use mpt_core::session;
 use tokio::sync::Notify;
 
-/// What the data thread has to tell the control side.
+/// A notice of the data thread to the control side.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Notice {
     /// The inner MTU of a device changed, because the network lowered that of a path.
@@ -28,9 +28,9 @@ pub(crate) enum Notice {
         from: Option<mpt_api::PathState>,
         /// Its state now.
         to: mpt_api::PathState,
-        /// Why it is down, or what brought it up.
+        /// The reason why it is down, or the cause that brought it up.
         reason: &'static str,
-        /// How long the state before lasted.
+        /// The time for which the state before lasted.
         lasted: Duration,
     },
     /// A path changed by what its session found.
@@ -66,12 +66,12 @@ pub(crate) enum Notice {
         connection: String,
         /// Its name.
         path: String,
-        /// Where the other end is now.
+        /// The present address of the peer.
         remote: SocketAddr,
     },
     /// Something happened to a session.
     Session {
-        /// What.
+        /// The event.
         event: session::Event,
         /// Name of its connection, if it has one.
         connection: Option<String>,
@@ -92,7 +92,7 @@ pub(crate) enum Notice {
 /// go.
 const MAX_STATES: usize = 4096;
 
-/// What the control side is to be told: one entry for each state of each thing, at most two per device and four per path, and at most [`MAX_STATES`]
+/// The notices that wait: one entry for each state of each thing, at most two per device and four per path, and at most [`MAX_STATES`]
 /// changes of paths' states.
 #[derive(Debug)]
 pub(super) struct Notices {
@@ -105,7 +105,7 @@ pub(super) struct Notices {
     pub(super) woken: bool,
 }
 
-/// What a notice is about: a later one of the same thing replaces it.
+/// The subject of a notice: a later one about the same thing replaces it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Thing {
     Mtu(String),
@@ -159,7 +159,7 @@ impl Notices {
         state.or_else(|| self.waiting.pop_first().map(|(_, notice)| notice))
     }
 
-    /// Has the control side ask, unless it is about to.
+    /// Wakes the control side, unless it is about to ask.
     pub(super) fn wake(&mut self) {
         if !std::mem::replace(&mut self.woken, true) {
             self.wake.notify_one();

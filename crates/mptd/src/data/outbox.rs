@@ -10,7 +10,7 @@ use socket2::SockAddr;
 
 use super::system::BatchSocket;
 
-/// How long a datagram may wait for room in the socket before it is dropped: longer would only add delay that TCP mistakes for the path's own.
+/// The time that a datagram may wait for room in the socket before it is dropped: more would only add delay that TCP mistakes for the path's own.
 const MAX_WAIT: Duration = Duration::from_millis(5);
 /// Bytes that may wait for room in one socket.
 const MAX_BACKLOG: usize = 256 * 1024;
@@ -20,7 +20,7 @@ const KEPT: usize = 16 * 1024;
 /// Bytes that may wait for room in all sockets together.
 pub(crate) const MAX_WAITING: usize = 16 << 20;
 
-/// What became of datagrams handed to the socket.
+/// Counters of the datagrams that were handed to the socket.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct SendCounters {
     /// Datagrams the kernel took.
@@ -87,7 +87,7 @@ pub(crate) struct Ready {
     pub(crate) most_pieces: usize,
 }
 
-/// What the caller has to do after a flush.
+/// The task of the caller after a flush.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Flushed {
     /// Nothing waits.

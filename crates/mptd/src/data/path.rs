@@ -12,7 +12,7 @@ use super::outbox::{Flushed, Outbox, SendCounters};
 use super::sockets::{SocketKey, Sockets};
 use super::system::System;
 
-/// What a path is wired to.
+/// The addresses and the interface of a path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Wiring {
     /// Address and interface of its sockets.
@@ -38,7 +38,7 @@ impl Wiring {
 /// One path's sockets and what waits to be sent on them.
 #[derive(Debug)]
 pub(crate) struct PathIo {
-    /// What it is wired to.
+    /// Its addresses and its interface.
     pub(crate) wiring: Wiring,
     /// A smaller path MTU that ICMP reported, on a path without a session.
     pub(crate) reported: Reported,
@@ -46,7 +46,7 @@ pub(crate) struct PathIo {
     pub(crate) numbers: [u32; 2],
     /// Messages sent: frames of the session, and what is said to a prototype.
     pub(crate) messages: Messages,
-    /// Where packets of the peer arrive, besides the source ports.
+    /// The socket at which packets of the peer arrive, besides the source ports.
     pub(crate) listening: SocketId,
     /// One, or with entropy source ports a pool.
     pub(crate) channels: Vec<Channel>,
@@ -56,7 +56,7 @@ pub(crate) struct PathIo {
 /// Messages that were handed to the socket of a path.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Messages {
-    /// How many.
+    /// The number of datagrams.
     pub(crate) count: u64,
     /// Bytes of UDP payload in them.
     pub(crate) bytes: u64,
@@ -67,7 +67,7 @@ pub(crate) struct Messages {
 pub(crate) struct Channel {
     /// The socket bound to that port.
     pub(crate) socket: SocketId,
-    /// What is on its way.
+    /// The datagrams on their way to the socket.
     pub(crate) outbox: Outbox,
 }
 
@@ -102,7 +102,7 @@ impl PathIo {
         left
     }
 
-    /// Where datagrams to the peer go, and from which socket.
+    /// Returns the socket from which datagrams leave, and their destination.
     #[must_use]
     pub(crate) fn base(&self) -> (SocketId, &SockAddr) {
         (self.channels[0].socket, &self.destination)

@@ -1,4 +1,4 @@
-//! How the memory of waiting packets is divided: by whose packets they are.
+//! The division of the memory of waiting packets among their owners.
 //!
 //! All connections of a client have one share, and every configured connection has one. As long as there is one share only, it may be all of the memory.
 //! Beside others, a share grows as long as it is not larger than what is still free then ("dynamic thresholds", Choudhury and Hahne, 1998): one that
@@ -45,7 +45,7 @@ struct Share {
     connections: u32,
 }
 
-/// What each share holds. A call while packets flow takes constant time and no memory.
+/// The bytes that each share holds. A call while packets flow takes constant time and no memory.
 #[derive(Debug)]
 pub(super) struct Shares {
     /// Pages that waiting packets may occupy.
@@ -53,7 +53,7 @@ pub(super) struct Shares {
     /// Pages that they occupy.
     held: u32,
     shares: Vec<Share>,
-    /// By the connection's number.
+    /// The share of each connection, by its number.
     of: Vec<u32>,
     owners: BTreeMap<Owner, u32>,
     /// Shares without an owner.
@@ -114,7 +114,7 @@ impl Shares {
         &mut self.shares[id.0 as usize].open
     }
 
-    /// From now on the packets of a connection count for this owner.
+    /// Counts the packets of a connection for this owner from now on.
     pub(super) fn assign(&mut self, connection: ConnectionId, owner: Owner) {
         let known = self.owners.get(&owner).copied();
         if known.is_some_and(|known| self.of(connection) == ShareId(known)) {

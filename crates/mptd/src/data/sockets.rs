@@ -13,12 +13,12 @@ use super::token::Token;
 const DYNAMIC_PORTS: std::ops::RangeInclusive<u16> = 49_152..=65_535;
 /// The number of times a random port may turn out to be taken before giving up.
 const RANDOM_PORT_TRIES: usize = 64;
-/// What may wait in the kernel to be read: beyond the largest TCP window of a default Linux, so that a burst is not a loss.
+/// The bytes that may wait in the kernel to be read: more than the largest TCP window of a default Linux, so that a burst is not a loss.
 const RECEIVE_BUFFER: usize = 16 << 20;
-/// What may wait in the kernel to be sent on one socket.
+/// The bytes that may wait in the kernel to be sent on one socket.
 const SEND_BUFFER: usize = 1 << 20;
 
-/// What makes two paths share a socket.
+/// The properties that two paths with one socket have in common.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct SocketKey {
     /// Address to bind; unspecified when the path names only its interface.
@@ -44,7 +44,7 @@ pub(crate) struct Entry<K> {
 /// All sockets, by the identity the endpoint knows them under.
 #[derive(Debug)]
 pub(crate) struct Sockets<S: System> {
-    /// What they are to the system.
+    /// The token under which the system reports a socket.
     token: fn(u32) -> Token,
     entries: Vec<Option<Entry<S::Socket>>>,
     /// Mark of all that is sent, by which policy rules know it.

@@ -1,4 +1,4 @@
-//! What the data path needs of the system: devices, batches of datagrams, readiness and a clock.
+//! The needs of the data path in the system: devices, batches of datagrams, readiness and a clock.
 //!
 //! [`Linux`] has them from the kernel. The tests have them in memory and in virtual time, so that the whole data path runs without privileges.
 
@@ -17,7 +17,7 @@ pub(crate) trait SuperPacketDevice {
     /// Its name in the system.
     fn name(&self) -> &str;
 
-    /// What it takes and gives besides packets of their own.
+    /// Returns the super-packets that it takes and gives besides single packets.
     fn offloads(&self) -> Offloads;
 
     /// Reads one packet or super-packet; gives its length with the header.
@@ -74,16 +74,16 @@ pub(crate) trait System {
         others: &[&Self::Socket],
     ) -> io::Result<Self::Socket>;
 
-    /// Has it told, under this token, when a device has something to read.
+    /// Reports, under this token, when a device has something to read.
     fn watch_device(&self, device: &Self::Device, token: Token) -> io::Result<()>;
 
     /// No longer.
     fn forget_device(&self, device: &Self::Device);
 
-    /// Has it told, under this token, when a socket has something to read.
+    /// Reports, under this token, when a socket has something to read.
     fn watch_socket(&self, socket: &Self::Socket, token: Token) -> io::Result<()>;
 
-    /// Has it told as well, or no longer, when it has room to write.
+    /// Reports as well, or no longer, when the socket has room to write.
     fn watch_room(&self, socket: &Self::Socket, token: Token, wanted: bool) -> io::Result<()>;
 
     /// Nothing is told of it any more.

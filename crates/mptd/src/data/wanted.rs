@@ -20,7 +20,7 @@ pub(crate) struct LinkFacts {
     pub(crate) resolved: bool,
 }
 
-/// What the system says of the link of a path that exists, or existed a moment ago.
+/// The state of the link of a path that exists, or existed a moment ago.
 #[derive(Clone, Debug)]
 pub(crate) struct PathLink {
     /// Name of its connection.
@@ -29,14 +29,14 @@ pub(crate) struct PathLink {
     pub(crate) path: String,
     /// True if its MTU is configured, whatever the link has.
     pub(crate) fixed_mtu: bool,
-    /// What the system says.
+    /// The facts that the system reports.
     pub(crate) facts: LinkFacts,
 }
 
 /// A connection as configured, with what the system says of the links of its paths, in the same order.
 #[derive(Clone, Debug)]
 pub(crate) struct Wanted {
-    /// As configured.
+    /// The connection as it is configured.
     pub(crate) config: config::Connection,
     /// One for each path.
     pub(crate) links: Vec<LinkFacts>,
@@ -44,7 +44,7 @@ pub(crate) struct Wanted {
     pub(crate) client: Option<ClientSession>,
 }
 
-/// Why a change was refused. Nothing of it was done.
+/// The reason why a change was refused. Nothing of it was done.
 #[derive(Debug, Error)]
 pub enum ChangeError {
     #[error("there is no connection \"{0}\"")]
