@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::time::Instant;
 
-use super::life::session::{Identity, Session};
+use super::life::session::{Beginning, Session};
 use super::shared::Shared;
 use super::{SLOT_BITS, SessionId, Sessions};
 use crate::session::PublicKey;
@@ -49,7 +49,7 @@ impl Sessions {
     }
 
     /// Puts a session in place.
-    pub(super) fn insert(&mut self, now: Instant, identity: Identity) -> u32 {
+    pub(super) fn insert(&mut self, now: Instant, beginning: Beginning) -> u32 {
         let slot = self.free.pop().unwrap_or_else(|| {
             let slot = self.slots().end;
             self.sessions.push(None);
@@ -57,10 +57,10 @@ impl Sessions {
             slot
         });
         self.timers.reserve(slot);
-        self.by_peer.entry(identity.peer).or_default().push(slot);
+        self.by_peer.entry(beginning.identity.peer).or_default().push(slot);
         self.count += 1;
         let (id, first_request) = (self.id(slot), self.shared.random.u32());
-        let session = Session::new(now, id, identity, first_request);
+        let session = Session::new(now, id, beginning, first_request);
         if let Some(place) = self.sessions.get_mut(slot as usize) {
             *place = Some(Box::new(session));
         }
@@ -74,11 +74,11 @@ impl Sessions {
             return;
         };
         session.fail_requests(&mut self.shared);
-        self.shared.shares.forget(session.peer, session.id);
+        self.shared.shares.forget(session.identity.peer, session.id);
         if let Some(connection) = session.link.connection() {
             self.by_connection.remove(&connection);
         }
-        self.unlist(session.peer, slot);
+        self.unlist(session.identity.peer, slot);
         self.timers.clear(slot);
         if let Some(generation) = self.generations.get_mut(slot as usize) {
             *generation = (*generation + 1) % (1 << (32 - SLOT_BITS));

@@ -293,11 +293,11 @@ impl Session {
                 if let Some(ordinal) = ordinal.filter(|_| self.link.connection().is_some()) {
                     let head = (generation, epoch, from);
                     self.handle_table(now, (ours, ordinal), head, entries.iter(), tunnels, sink);
-                    wanted.acknowledge = self.heard.generation();
+                    wanted.acknowledge = self.tables.heard.generation();
                 }
             }
             Message::PathsAck { generation } => {
-                self.announcer.acknowledged(generation);
+                self.tables.acknowledged(generation);
             }
             Message::Request { id, offset, body } => {
                 self.handle_request(now, arrival, id, offset, body, shared);

@@ -83,7 +83,7 @@ impl Session {
         let mut payload = std::mem::take(&mut shared.payload);
         payload.clear();
         let limit = limit.min(MAX_PAYLOAD_LEN);
-        let key = self.key;
+        let key = self.identity.key;
         let sent = messages(self, &mut Writer::new(&mut payload, limit), &mut shared.random)
             && self.keys.at_mut(place).is_some_and(|keys| {
                 shared.outbox.send(&mut shared.counters, destination, key, |frame| {
@@ -138,11 +138,10 @@ impl Session {
 
     /// The table of paths, unless the peer has it. What does not fit is sent by itself.
     fn write_table(&self, writer: &mut Writer<'_>) {
-        let announcer = &self.announcer;
-        if self.link.connection().is_some() && !announcer.is_acknowledged() {
-            let (generation, epoch) = (announcer.generation(), announcer.epoch());
-            let entries = announcer.entries().iter().copied();
-            let _ = writer.push_paths(generation, epoch, announcer.from(), entries);
+        if let Some(own) = self.tables.unacknowledged() {
+            let (generation, epoch) = (own.generation(), own.epoch());
+            let entries = own.entries().iter().copied();
+            let _ = writer.push_paths(generation, epoch, own.from(), entries);
         }
     }
 
@@ -160,7 +159,7 @@ impl Session {
             };
             self.send(shared, place, wire_id, destination, write, MAX_PAYLOAD_LEN);
         }
-        self.announcer.sent(now);
+        self.tables.sent(now);
     }
 
     /// A challenge to an address from which the frame came.
@@ -306,9 +305,7 @@ impl Session {
             };
             self.send(shared, place, WITHOUT_PATH, destination, write, MAX_PAYLOAD_LEN);
         }
-        if !self.announcer.is_acknowledged() {
-            self.announcer.sent(now);
-        }
+        self.tables.sent(now);
     }
 
     /// What we received of a path, and of others in turn.

@@ -96,8 +96,8 @@ impl Session {
         let index = shared.new_index(slot);
         let Shared { identity, random, .. } = shared;
         let made = identity.as_ref().map(|identity: &PrivateKey| {
-            let (psk, hello) = (self.psk.as_ref(), self.hello(challenge, sealing));
-            Initiation::new(identity, &self.peer, psk, index, &hello, random)
+            let (psk, hello) = (self.identity.psk.as_ref(), self.hello(challenge, sealing));
+            Initiation::new(identity, &self.identity.peer, psk, index, &hello, random)
         });
         if let Some(Ok(initiation)) = made {
             self.handshake.attempt = Some(Attempt {
@@ -142,7 +142,7 @@ impl Session {
         for (path_id, destination) in ways.filter(|way| only.is_none_or(|only| only == way.0)) {
             let initiation =
                 attempt.initiation.frame(path_id, self.handshake.cookies.get(now, path_id));
-            shared.outbox.send(&mut shared.counters, destination, self.key, |frame| {
+            shared.outbox.send(&mut shared.counters, destination, self.identity.key, |frame| {
                 frame.extend_from_slice(&initiation);
                 true
             });
@@ -242,7 +242,7 @@ impl Session {
             self.establish(now, welcome.attached, true, shared);
         }
         if let Some(connection) = self.link.connection().and_then(|id| tunnels.connection(id)) {
-            self.announcer.renew(connection.next_sequence());
+            self.tables.renew(connection.next_sequence());
         }
         if let Some(place) = self.keys.unconfirmed() {
             self.confirm(now, place, shared, tunnels);
@@ -277,7 +277,7 @@ impl Session {
         let (responder, index) = (!keys.is_initiator(), keys.transport.local_index());
         if responder && self.keys.unconfirmed().is_some() {
             // Both ends began at once. The keys of the end with the lower public key win.
-            if shared.public.is_some_and(|own| own < self.peer) {
+            if shared.public.is_some_and(|own| own < self.identity.peer) {
                 return place;
             }
             if let Some(own) = self.keys.take_unconfirmed() {
@@ -298,7 +298,7 @@ impl Session {
             }
             // The peer may have forgotten what we told it.
             if let Some(connection) = self.link.connection().and_then(|id| tunnels.connection(id)) {
-                self.announcer.renew(connection.next_sequence());
+                self.tables.renew(connection.next_sequence());
             }
         }
         Place::Current
@@ -318,9 +318,9 @@ impl Session {
         self.handshake.established = Some(now);
         shared.events.push_back(Event::Established {
             session: self.id,
-            peer: self.peer,
-            name: self.name.clone(),
-            kind: self.kind,
+            peer: self.identity.peer,
+            name: self.identity.name.clone(),
+            kind: self.identity.kind,
             attached,
             initiator,
         });

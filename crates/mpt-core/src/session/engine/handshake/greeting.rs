@@ -9,8 +9,15 @@ impl Session {
     /// Returns what we say of ourselves in an initiation.
     pub(crate) fn hello(&self, challenge: Option<Challenge>, sealing: Option<Sealing>) -> Hello {
         let capabilities = Capabilities::from_slice(Capability::ANNOUNCED).unwrap_or_default();
-        let name = hello_name(&self.name);
-        Hello { kind: self.kind, key: self.key, capabilities, name, challenge, sealing }
+        let name = hello_name(&self.identity.name);
+        Hello {
+            kind: self.identity.kind,
+            key: self.identity.key,
+            capabilities,
+            name,
+            challenge,
+            sealing,
+        }
     }
 
     /// Returns what we say of ourselves in a response.

@@ -38,7 +38,7 @@ impl Session {
             return None;
         }
         let dead = states.any(|state| state == State::Dead);
-        let since = if dead { keys_since } else { keys_since.max(self.last_up) };
+        let since = if dead { keys_since } else { keys_since.max(self.paths.last_up()) };
         Some(since + BETWEEN_RESCUES)
     }
 
@@ -46,7 +46,7 @@ impl Session {
     /// same handshake do not prolong that.
     pub(crate) fn has_precedence(&self, now: Instant, shared: &Shared) -> bool {
         let young = self.handshake.attempt.as_ref().is_some_and(|it| now < it.since + PRECEDENCE);
-        young && shared.public.is_some_and(|own| own < self.peer)
+        young && shared.public.is_some_and(|own| own < self.identity.peer)
     }
 
     /// Returns true if this end is to begin a handshake, or to repeat an initiation.

@@ -11,7 +11,7 @@ use mpt_wire::control::hello::{Hello, Kind};
 use super::respond::Target;
 use crate::liveness::Timing;
 use crate::session::engine::life::origin::Origin;
-use crate::session::engine::life::session::{Identity, Session};
+use crate::session::engine::life::session::{Beginning, Identity, Session, Terms};
 use crate::session::engine::{CloseReason, Sessions};
 use crate::session::{JoinToken, PublicKey};
 
@@ -22,8 +22,8 @@ impl Sessions {
         for slot in self.slots() {
             let Some(Some(session)) = self.sessions.get(slot as usize) else { continue };
             if session.origin.is_peer()
-                && session.kind == Kind::Joining
-                && self.token_of(&session.name).is_none()
+                && session.identity.kind == Kind::Joining
+                && self.token_of(&session.identity.name).is_none()
             {
                 self.end(now, slot, Reason::REFUSED, CloseReason::Revoked);
             }
@@ -39,7 +39,7 @@ impl Sessions {
         self.token_of(id)?;
         let of_peer = |slot: &u32| {
             let session = self.sessions.get(*slot as usize).and_then(Option::as_deref);
-            session.is_some_and(|session| session.peer == peer)
+            session.is_some_and(|session| session.identity.peer == peer)
         };
         Some(self.joining_sessions(id).find(of_peer).map_or(Target::New, Target::Known))
     }
@@ -47,23 +47,33 @@ impl Sessions {
     /// The places of the sessions that this token has opened.
     pub(crate) fn joining_sessions(&self, id: &str) -> impl Iterator<Item = u32> + Clone {
         let of_token = move |session: &Session| {
-            session.origin.is_peer() && session.kind == Kind::Joining && session.name == id
+            session.origin.is_peer()
+                && session.identity.kind == Kind::Joining
+                && session.identity.name == id
         };
         let sessions = (0..).zip(&self.sessions);
         sessions.filter(move |(_, it)| it.as_deref().is_some_and(of_token)).map(|(slot, _)| slot)
     }
 
     /// Returns what a session is made of that a token opens.
-    pub(crate) fn joining_identity(&self, peer: PublicKey, hello: &Hello) -> Option<Identity> {
+    pub(crate) fn joining_session(
+        &self,
+        now: Instant,
+        peer: PublicKey,
+        hello: &Hello,
+    ) -> Option<Beginning> {
         let token = self.token_of(hello.name.as_str())?;
-        Some(Identity {
+        let identity = Identity {
             name: token.id().to_owned(),
             kind: Kind::Joining,
             peer,
             psk: Some(token.psk().clone()),
-            timing: Timing::default(),
-            largest_wish: 0,
-            origin: Origin::opened_by_peer(Duration::MAX),
+            key: None,
+        };
+        Some(Beginning {
+            identity,
+            terms: Terms { timing: Timing::default(), largest_wish: 0 },
+            origin: Origin::opened_by_peer(now, Duration::MAX),
             seal: crate::Seal::Off,
         })
     }

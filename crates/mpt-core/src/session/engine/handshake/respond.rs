@@ -11,7 +11,7 @@ use crate::SocketId;
 use crate::session::engine::keys::data_keys::DataKeys;
 use crate::session::engine::keys::epochs::Epoch;
 use crate::session::engine::life::origin::Origin;
-use crate::session::engine::life::session::{Identity, Session};
+use crate::session::engine::life::session::{Beginning, Identity, Session, Terms};
 use crate::session::engine::owner::config::MAX_JOINING;
 use crate::session::engine::{Destination, Sessions};
 use crate::session::handshake::unconfirmed::{self, Decision};
@@ -56,7 +56,8 @@ impl Sessions {
         let fingerprint = incoming.fingerprint();
         if let Some(&slot) = shared.answers.get(&fingerprint) {
             let session = self.sessions.get(slot as usize).and_then(Option::as_ref);
-            let answer = session.and_then(|it| Some((it.key, it.keys.answer(fingerprint)?)));
+            let answer =
+                session.and_then(|it| Some((it.identity.key, it.keys.answer(fingerprint)?)));
             if let Some((key, response)) = answer {
                 let response = response.frame(initiation.path_id());
                 self.reply(sender, key, &response);
@@ -156,7 +157,8 @@ impl Sessions {
         let challenge = received.hello.challenge;
         let agreement = session.accept(shared, &received.hello);
         let sealing = agreement.map(|agreement| agreement.responder);
-        let responded = received.respond(session.psk.as_ref(), index, &session.welcome(sealing));
+        let responded =
+            received.respond(session.identity.psk.as_ref(), index, &session.welcome(sealing));
         let (response, mut transport) = match responded {
             Ok(responded) => responded,
             Err(error) => {
@@ -186,7 +188,7 @@ impl Sessions {
             session.handshake.answered = time;
             self.cookie_secret.use_up(now, &challenge);
         }
-        let key = session.key;
+        let key = session.identity.key;
         shared.answers.insert(fingerprint, slot);
         if let Some(evicted) = shared.pending.insert(index, shown.is_some()) {
             shared.counters.keys_evicted += 1;
@@ -239,11 +241,11 @@ impl Sessions {
         let of_peer = self.by_peer.get(&peer).map_or(&[][..], Vec::as_slice);
         let all = of_peer.iter().filter_map(|&slot| {
             let session = self.sessions.get(slot as usize)?.as_deref()?;
-            (session.kind == hello.kind).then_some((slot, session))
+            (session.identity.kind == hello.kind).then_some((slot, session))
         });
         let configured = || all.clone().filter(|(_, session)| !session.origin.is_peer());
-        let keyed = |key: u32| configured().find(|(_, session)| session.key == Some(key));
-        let named = || configured().find(|(_, it)| hello_name(&it.name) == hello.name);
+        let keyed = |key: u32| configured().find(|(_, session)| session.identity.key == Some(key));
+        let named = || configured().find(|(_, it)| hello_name(&it.identity.name) == hello.name);
         if hello.kind == Kind::Joining {
             return self.joining_target(peer, hello.name.as_str());
         }
@@ -259,7 +261,7 @@ impl Sessions {
         }
         allowed?;
         let dynamic = || all.clone().filter(|(_, session)| session.origin.is_peer());
-        let found = dynamic().find(|(_, it)| it.name == hello.name.as_str());
+        let found = dynamic().find(|(_, it)| it.identity.name == hello.name.as_str());
         Some(found.map_or(Target::New, |(slot, _)| Target::Known(slot)))
     }
 
@@ -292,8 +294,9 @@ impl Sessions {
         } else {
             let of_peer = self.by_peer.get(&peer).map_or(&[][..], Vec::as_slice);
             let sessions = of_peer.iter().copied().filter(|&slot| {
-                at(slot)
-                    .is_some_and(|session| session.origin.is_peer() && session.kind == hello.kind)
+                at(slot).is_some_and(|session| {
+                    session.origin.is_peer() && session.identity.kind == hello.kind
+                })
             });
             let most = self.peers.get(&peer).map_or(0, |peer| peer.max_sessions);
             if sessions.clone().count() >= most {
@@ -310,26 +313,30 @@ impl Sessions {
 
     /// Opens a session that a peer asks for.
     fn open_session(&mut self, now: Instant, peer: PublicKey, hello: &Hello) -> Option<u32> {
-        let identity = match hello.kind {
-            Kind::Joining => self.joining_identity(peer, hello)?,
+        let beginning = match hello.kind {
+            Kind::Joining => self.joining_session(now, peer, hello)?,
             Kind::Connection | Kind::Steering => {
                 let allowed = self.peers.get(&peer)?;
-                Identity {
+                let identity = Identity {
                     name: hello.name.as_str().to_owned(),
                     kind: hello.kind,
                     peer,
                     psk: allowed.psk.clone(),
-                    timing: allowed.timing,
-                    largest_wish: allowed.largest_wish,
-                    origin: Origin::opened_by_peer(allowed.expire_after),
+                    key: None,
+                };
+                let (timing, largest_wish) = (allowed.timing, allowed.largest_wish);
+                Beginning {
+                    identity,
+                    terms: Terms { timing, largest_wish },
+                    origin: Origin::opened_by_peer(now, allowed.expire_after),
                     seal: allowed.seal,
                 }
             }
         };
-        let slot = self.insert(now, identity);
+        let slot = self.insert(now, beginning);
         let pinned = self.shared.sealing_peers.contains(&peer);
         if let Some(session) = self.at(slot) {
-            session.policy.pinned = pinned;
+            session.keys.policy.pinned = pinned;
         }
         Some(slot)
     }

@@ -2,7 +2,8 @@
 
 use std::time::{Duration, Instant};
 
-use super::data_keys::DataKeys;
+use super::data_keys::{DataKeys, Policy};
+use crate::Seal;
 use crate::session::{Fingerprint, Response, Transport};
 
 /// Keys are renewed by the end that began their handshake after this,
@@ -70,9 +71,10 @@ pub(crate) enum Place {
     Candidate(usize),
 }
 
-/// The keys of a session.
-#[derive(Debug, Default)]
+/// The keys of a session, and its policy for those of sealed data.
+#[derive(Debug)]
 pub(crate) struct Keys {
+    pub(crate) policy: Policy,
     pub(crate) current: Option<Epoch>,
     pub(crate) previous: Option<Epoch>,
     /// Not confirmed: no frame has come under them. In the order of their making.
@@ -80,6 +82,12 @@ pub(crate) struct Keys {
 }
 
 impl Keys {
+    /// There are none yet; `seal`: whether data is to be sealed.
+    pub(crate) fn new(seal: Seal) -> Self {
+        let policy = Policy { seal, ..Policy::default() };
+        Self { policy, current: None, previous: None, candidates: Vec::new() }
+    }
+
     /// The keys of this local index.
     pub(crate) fn find(&self, index: u32) -> Option<Place> {
         let is = |epoch: &Epoch| epoch.transport.local_index() == index;

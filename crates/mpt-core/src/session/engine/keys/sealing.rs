@@ -49,11 +49,11 @@ impl Shared {
 impl Session {
     /// Returns what this end says of sealed data as the initiator of a handshake.
     pub(crate) fn offer(&self, shared: &mut Shared) -> Option<Sealing> {
-        let wanted = self.policy.seal.is_wanted() && self.kind == Kind::Connection;
+        let wanted = self.keys.policy.seal.is_wanted() && self.identity.kind == Kind::Connection;
         wanted.then(|| Sealing {
             index: shared.new_data_index(),
             suites: shared.suites,
-            first: self.policy.first,
+            first: self.keys.policy.first,
         })
     }
 
@@ -85,13 +85,13 @@ impl Session {
         }
         if let Some(current) = &mut keys.current {
             let plain = current.data.agreement.is_none();
-            if !plain && !self.policy.pinned {
-                self.policy.pinned = true;
+            if !plain && !keys.policy.pinned {
+                keys.policy.pinned = true;
                 if self.origin.is_peer() {
-                    shared.sealing_peers.insert(self.peer);
+                    shared.sealing_peers.insert(self.identity.peer);
                 }
             }
-            let accepted = self.policy.seal == Seal::On && !self.policy.pinned;
+            let accepted = keys.policy.seal == Seal::On && !keys.policy.pinned;
             tunnels.set_plain_peer(id, plain && accepted);
             if let Some(sealer) = current.data.sealer.take() {
                 tunnels.set_sealer(id, sealer);
@@ -104,9 +104,9 @@ impl Session {
         }
         self.tell_unsealed(shared);
         if let Some(connection) = tunnels.connection(id) {
-            self.policy.first = connection.next_number();
+            self.keys.policy.first = connection.next_number();
             let agreed = self.keys.current.as_ref().is_some_and(|it| it.data.agreement.is_some());
-            self.policy.starved = agreed && connection.sealer().is_none_or(Sealer::is_worn);
+            self.keys.policy.starved = agreed && connection.sealer().is_none_or(Sealer::is_worn);
         }
     }
 
@@ -119,12 +119,12 @@ impl Session {
             // There may be keys again that say the same as before.
             SealState::Waiting => return,
             SealState::Off | SealState::Sealed(_) => {
-                self.policy.told = None;
+                self.keys.policy.told = None;
                 return;
             }
         };
-        if self.policy.told.replace(state) != Some(state) {
-            let (id, peer) = (self.id, self.peer);
+        if self.keys.policy.told.replace(state) != Some(state) {
+            let (id, peer) = (self.id, self.identity.peer);
             // Of what was not fetched only the latest is true.
             shared.events.retain(
                 |event| !matches!(event, Event::Unsealed { session, .. } if *session == id),
@@ -136,9 +136,9 @@ impl Session {
     /// Takes over whether data is to be sealed. Returns true if that is another wish than before: then
     /// the keys are to be made anew.
     pub(crate) fn set_seal(&mut self, seal: Seal) -> bool {
-        let changed = self.policy.seal != seal;
+        let changed = self.keys.policy.seal != seal;
         if changed {
-            self.policy = Policy { seal, first: self.policy.first, ..Policy::default() };
+            self.keys.policy = Policy { seal, first: self.keys.policy.first, ..Policy::default() };
         }
         changed
     }
@@ -146,23 +146,23 @@ impl Session {
     /// How its data is.
     pub(crate) fn seal_state(&self) -> SealState {
         let agreement = self.keys.current.as_ref().map(|epoch| epoch.data.agreement);
-        match (self.policy.seal, agreement) {
+        match (self.keys.policy.seal, agreement) {
             (Seal::Off, _) => SealState::Off,
             (_, None) => SealState::Waiting,
             (_, Some(Some(agreed))) => SealState::Sealed(agreed.suite),
-            (Seal::On, Some(None)) if !self.policy.pinned => SealState::PlainPeer,
+            (Seal::On, Some(None)) if !self.keys.policy.pinned => SealState::PlainPeer,
             (_, Some(None)) => SealState::Refused,
         }
     }
 
     /// Returns when a handshake is due because data needs other keys.
     pub(crate) fn data_keys_at(&self, current: &Epoch) -> Option<Instant> {
-        self.policy.starved.then(|| current.since + BETWEEN_RESCUES)
+        self.keys.policy.starved.then(|| current.since + BETWEEN_RESCUES)
     }
 
     /// Returns when the keys in use are too old to seal with, if they are not yet.
     pub(crate) fn sealing_ends_at(&self) -> Option<Instant> {
-        let current = self.keys.current.as_ref().filter(|_| !self.policy.starved)?;
+        let current = self.keys.current.as_ref().filter(|_| !self.keys.policy.starved)?;
         current.data.agreement.map(|_| current.since + SEND_FOR)
     }
 }

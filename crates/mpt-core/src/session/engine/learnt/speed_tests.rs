@@ -87,7 +87,8 @@ impl Sessions {
             return Err(TestRefused::Busy);
         }
         let protocol = gre::Protocol::CONTROL;
-        let gre = gre::Repr { protocol, checksum: false, key: session.key, sequence: None };
+        let gre =
+            gre::Repr { protocol, checksum: false, key: session.identity.key, sequence: None };
         let ip = if remote.ip().to_canonical().is_ipv4() { IPV4 } else { IPV6 };
         let overhead = ip + UDP + gre.header_len();
         let speed = SpeedTest::new(now, config.duration, config.limit, MAX_FRAME_LEN + overhead);

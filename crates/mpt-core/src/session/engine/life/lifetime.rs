@@ -33,7 +33,7 @@ impl Session {
         if self.keys.is_empty() {
             return Some(CloseReason::Silent);
         }
-        let waits = self.kind != Kind::Steering;
+        let waits = self.identity.kind != Kind::Steering;
         let since = self.without_connection().filter(|_| waits)?;
         if now < since + attach_within {
             return None;
@@ -44,16 +44,19 @@ impl Session {
 
     /// Returns when a session that the peer opened has been without use for too long.
     pub(crate) fn deadline(&self, limits: &Limits) -> Option<Instant> {
-        let expires_after = self.origin.expires_after().filter(|_| self.kind != Kind::Steering)?;
+        if self.identity.kind == Kind::Steering || self.origin.is_expired() {
+            return None;
+        }
         if self.link.connection().is_some() {
-            return self.last_usable.checked_add(expires_after);
+            return self.origin.expires_at();
         }
         self.without_connection().map(|since| since + limits.attach_within)
     }
 
-    /// Returns the time since which a session that has no connection could have one.
+    /// Returns the time since which a session that the peer opened, and that has no connection, could
+    /// have one.
     fn without_connection(&self) -> Option<Instant> {
         let since = self.handshake.established.filter(|_| self.link.connection().is_none())?;
-        Some(since.max(self.last_usable))
+        Some(since.max(self.origin.used()?))
     }
 }

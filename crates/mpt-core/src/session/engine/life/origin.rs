@@ -1,6 +1,6 @@
 //! Who began a session, and what only sessions of that origin have.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// The origin of a session.
 #[derive(Debug)]
@@ -15,6 +15,9 @@ pub(crate) enum Origin {
     OpenedByPeer {
         /// The time without a usable path after which it has expired.
         expire_after: Duration,
+        /// The time at which a path was last usable, the connection was attached or taken away, or
+        /// the session began.
+        used: Instant,
         expiry: Expiry,
     },
 }
@@ -42,8 +45,8 @@ impl Origin {
     }
 
     /// A session that the peer opens.
-    pub(crate) const fn opened_by_peer(expire_after: Duration) -> Self {
-        Self::OpenedByPeer { expire_after, expiry: Expiry::InUse }
+    pub(crate) const fn opened_by_peer(now: Instant, expire_after: Duration) -> Self {
+        Self::OpenedByPeer { expire_after, used: now, expiry: Expiry::InUse }
     }
 
     /// Takes over what the configuration says now. A creation that is done stays so.
@@ -87,13 +90,20 @@ impl Origin {
         false
     }
 
-    /// Returns the time without a usable path after which a session of the peer has expired, unless
-    /// it has expired or does not expire.
-    pub(crate) const fn expires_after(&self) -> Option<Duration> {
+    /// Returns the time at which a session of the peer expires, unless it has expired or does not
+    /// expire.
+    pub(crate) fn expires_at(&self) -> Option<Instant> {
         match self {
-            Self::OpenedByPeer { expire_after, expiry: Expiry::InUse } => Some(*expire_after),
+            Self::OpenedByPeer { expire_after, used, expiry: Expiry::InUse } => {
+                used.checked_add(*expire_after)
+            }
             _ => None,
         }
+    }
+
+    /// Returns true if a session of the peer has expired.
+    pub(crate) const fn is_expired(&self) -> bool {
+        matches!(self, Self::OpenedByPeer { expiry: Expiry::Expired, .. })
     }
 
     /// Sets the time without a usable path after which a session of the peer has expired. Returns
@@ -107,10 +117,32 @@ impl Origin {
         }
     }
 
-    /// Notes whether a session of the peer is in use or has expired.
-    pub(crate) fn set_expiry(&mut self, now: Expiry) {
+    /// Returns the time since which a session of the peer is without use.
+    pub(crate) const fn used(&self) -> Option<Instant> {
+        match self {
+            Self::OpenedByPeer { used, .. } => Some(*used),
+            Self::Configured { .. } => None,
+        }
+    }
+
+    /// A path of the session is usable.
+    pub(crate) fn note_usable(&mut self, now: Instant) {
+        if let Self::OpenedByPeer { used, expiry, .. } = self {
+            (*used, *expiry) = (now, Expiry::InUse);
+        }
+    }
+
+    /// The session has another connection, or none any more: the time without use begins anew.
+    pub(crate) fn note_change(&mut self, now: Instant) {
+        if let Self::OpenedByPeer { used, .. } = self {
+            *used = now;
+        }
+    }
+
+    /// The owner is told that a session of the peer has expired.
+    pub(crate) fn expire(&mut self) {
         if let Self::OpenedByPeer { expiry, .. } = self {
-            *expiry = now;
+            *expiry = Expiry::Expired;
         }
     }
 }
@@ -145,17 +177,32 @@ mod tests {
     }
 
     #[test]
+    #[expect(clippy::disallowed_methods, reason = "any time will do as the first")]
     fn a_session_of_the_peer_is_open_and_expires_once_while_it_is_not_in_use() {
-        let second = Duration::from_secs(1);
-        let mut origin = Origin::opened_by_peer(second);
+        let (now, second) = (Instant::now(), Duration::from_secs(1));
+        let mut origin = Origin::opened_by_peer(now, second);
         assert!(origin.is_peer() && origin.is_open() && !origin.initiates());
-        assert_eq!(origin.expires_after(), Some(second));
-        origin.set_expiry(Expiry::Expired);
-        assert_eq!(origin.expires_after(), None);
-        origin.set_expiry(Expiry::InUse);
+        assert_eq!(origin.expires_at(), Some(now + second));
+        origin.expire();
+        assert_eq!((origin.is_expired(), origin.expires_at()), (true, None));
+        origin.note_change(now + second);
+        assert_eq!((origin.is_expired(), origin.used()), (true, Some(now + second)));
+        origin.note_usable(now + 2 * second);
+        assert_eq!((origin.is_expired(), origin.expires_at()), (false, Some(now + 3 * second)));
         assert!(!origin.set_expire_after(second));
         assert!(origin.set_expire_after(2 * second));
-        assert_eq!(origin.expires_after(), Some(2 * second));
-        assert_eq!(Origin::configured(true, false).expires_after(), None);
+        assert_eq!(origin.expires_at(), Some(now + 4 * second));
+    }
+
+    #[test]
+    #[expect(clippy::disallowed_methods, reason = "any time will do as the first")]
+    fn a_session_of_the_configuration_and_one_without_a_limit_never_expire() {
+        let now = Instant::now();
+        let mut configured = Origin::configured(true, false);
+        configured.note_usable(now);
+        configured.expire();
+        assert_eq!((configured.used(), configured.is_expired()), (None, false));
+        assert_eq!(configured.expires_at(), None);
+        assert_eq!(Origin::opened_by_peer(now, Duration::MAX).expires_at(), None);
     }
 }

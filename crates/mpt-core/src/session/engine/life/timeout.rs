@@ -2,7 +2,6 @@
 
 use std::time::{Duration, Instant};
 
-use super::origin::Expiry;
 use super::session::Session;
 use crate::Tunnels;
 use crate::session::engine::shared::Shared;
@@ -63,7 +62,7 @@ impl Sessions {
         if let Some(at) = session.deadline(&self.limits)
             && at <= now
         {
-            session.origin.set_expiry(Expiry::Expired);
+            session.origin.expire();
             let (session, connection) = (session.id, session.link.connection());
             shared.events.push_back(Event::Expired { session, connection });
         }
@@ -84,7 +83,8 @@ impl Session {
         let confirm =
             self.keys.candidates.iter().filter(|it| it.is_initiator()).map(|it| it.confirm_at);
         let has_keys = self.keys.current.is_some();
-        let announce = self.announcer.next_due(rtt).filter(|_| has_keys);
+        let announce =
+            self.tables.own.as_ref().and_then(|own| own.next_due(rtt)).filter(|_| has_keys);
         let idle = self.traffic.idle_at().filter(|_| self.link.connection().is_some());
         let others = [
             attempt,

@@ -5,14 +5,13 @@ use std::time::Instant;
 use mpt_wire::control::Kind;
 
 use crate::session::MAX_PATHS;
-use crate::session::announce::Announcer;
 use crate::session::engine::life::origin::Origin;
-use crate::session::engine::life::session::{Identity, Session, WITHOUT_PATH};
+use crate::session::engine::life::session::{Beginning, Identity, Session, Terms, WITHOUT_PATH};
 use crate::session::engine::paths::anchor::Anchor;
 use crate::session::engine::paths::path::SessionPath;
 use crate::session::engine::paths::source::Source;
 use crate::session::engine::{SessionConfig, SessionId, SessionPathId, Sessions};
-use crate::{ConnectionId, PathId, Seal, Tunnels};
+use crate::{ConnectionId, PathId, Tunnels};
 
 impl Sessions {
     /// Adds a session. Where it has a connection, [`Self::attach`] has to follow.
@@ -22,14 +21,12 @@ impl Sessions {
             kind: config.kind,
             peer: config.peer,
             psk: None,
-            timing: config.timing,
-            largest_wish: 0,
-            origin: Origin::configured(config.initiate, config.create),
-            seal: Seal::Off,
+            key: None,
         };
-        let slot = self.insert(now, identity);
+        let terms = Terms { timing: config.timing, largest_wish: 0 };
+        let (origin, seal) = (Origin::configured(config.initiate, config.create), config.seal);
+        let slot = self.insert(now, Beginning { identity, terms, origin, seal });
         if let Some(session) = self.at(slot) {
-            session.set_seal(config.seal);
             session.configure(now, config);
         }
         self.timers.set_no_later(slot, now);
@@ -47,8 +44,8 @@ impl Sessions {
     ) -> bool {
         let Some(slot) = self.slot(id) else { return false };
         let Some(session) = self.at(slot) else { return false };
-        let before = session.peer;
-        let same_psk = match (&session.psk, &config.psk) {
+        let before = session.identity.peer;
+        let same_psk = match (&session.identity.psk, &config.psk) {
             (None, None) => true,
             (Some(before), Some(after)) => *before.to_base64() == *after.to_base64(),
             _ => false,
@@ -87,13 +84,13 @@ impl Sessions {
             && before != connection
         {
             self.by_connection.remove(&before);
-            session.announcer.restart(epoch, from);
+            session.tables.restart(epoch, from);
             session.paths.clear();
-        } else if session.announcer.epoch() == 0 {
-            session.announcer = Announcer::new(epoch, from);
+        } else {
+            session.tables.begin(epoch, from);
         }
         self.by_connection.insert(connection, slot);
-        session.last_usable = now;
+        session.origin.note_change(now);
         session.attach_paths(now, paths, tunnels);
         session.follow_connection(tunnels);
         session.settle(now, &mut self.shared, tunnels);
@@ -106,9 +103,9 @@ impl Sessions {
         let Some(slot) = self.slot(id) else { return };
         let Some(session) = self.at(slot) else { return };
         session.paths.clear();
-        session.last_usable = now;
-        session.announcer = Announcer::new(0, 0);
-        session.policy.first = 0;
+        session.origin.note_change(now);
+        session.tables.end();
+        session.keys.policy.first = 0;
         if let Some(connection) = session.link.detach() {
             self.by_connection.remove(&connection);
         }
@@ -129,28 +126,28 @@ impl Sessions {
 impl Session {
     /// Takes over a configuration, but for the connection.
     fn configure(&mut self, now: Instant, config: SessionConfig) {
-        self.name = config.name;
-        self.kind = config.kind;
-        self.peer = config.peer;
-        self.psk = config.psk;
+        self.identity.name = config.name;
+        self.identity.kind = config.kind;
+        self.identity.peer = config.peer;
+        self.identity.psk = config.psk;
         self.origin.configure(config.initiate, config.create);
-        self.largest_wish = config.largest_wish;
+        self.terms.largest_wish = config.largest_wish;
         if self.link.connection().is_none() {
-            self.key = config.key;
+            self.identity.key = config.key;
             let proved = |(socket, remote)| Anchor::proved(Source { socket, remote }, WITHOUT_PATH);
             self.link.set_anchor(config.remote.map(proved));
         }
-        self.timing = config.timing;
+        self.terms.timing = config.timing;
         for path in &mut self.paths {
             path.set_timing(now, config.timing);
         }
-        debug_assert!(self.kind == Kind::Connection || config.paths.is_empty());
+        debug_assert!(self.identity.kind == Kind::Connection || config.paths.is_empty());
     }
 
     /// What others have changed of the connection.
     pub(crate) fn follow_connection<P: Copy>(&mut self, tunnels: &Tunnels<P>) {
         if let Some(connection) = self.link.connection().and_then(|id| tunnels.connection(id)) {
-            self.key = connection.config().key;
+            self.identity.key = connection.config().key;
         }
     }
 
@@ -176,7 +173,7 @@ impl Session {
                 None => {
                     let own_id = if own { given } else { self.paths.new_id() };
                     self.paths.reserve_id(own_id);
-                    let mut path = SessionPath::new(now, id, data, own_id, self.timing);
+                    let mut path = SessionPath::new(now, id, data, own_id, self.terms.timing);
                     path.liveness.set_active(now, self.traffic.is_active());
                     path.discovery.set_active(now, self.traffic.is_active());
                     path

@@ -28,7 +28,7 @@ impl Sessions {
         self.shared.sealing_peers.retain(wanted);
         for slot in self.slots() {
             let Some(Some(session)) = self.sessions.get_mut(slot as usize) else { continue };
-            if !session.origin.is_peer() || session.kind == Kind::Joining {
+            if !session.origin.is_peer() || session.identity.kind == Kind::Joining {
                 continue;
             }
             match admitting(&self.peers, session) {
@@ -64,7 +64,7 @@ impl Sessions {
     /// Ends a session whose peer may not have it, when this end is about to begin or repeat a handshake in it. Returns whether it has.
     pub(crate) fn end_if_not_admitted(&mut self, now: Instant, slot: u32) -> bool {
         let Some(Some(session)) = self.sessions.get(slot as usize) else { return true };
-        let joining = session.kind == Kind::Joining;
+        let joining = session.identity.kind == Kind::Joining;
         if !session.origin.is_peer()
             || joining
             || !session.is_handshake_due(now)
@@ -89,16 +89,18 @@ impl Sessions {
 
 /// Returns the entry of the peer that opened a session, if it may have it as it is.
 fn admitting<'a>(peers: &'a FxHashMap<PublicKey, Peer>, session: &Session) -> Option<&'a Peer> {
-    peers.get(&session.peer).filter(|peer| {
-        peer.may_have(session.kind) && peer.psk == session.psk && peer.seal == session.policy.seal
+    peers.get(&session.identity.peer).filter(|peer| {
+        peer.may_have(session.identity.kind)
+            && peer.psk == session.identity.psk
+            && peer.seal == session.keys.policy.seal
     })
 }
 
 impl Session {
     /// Takes over the timers and limits of its peer. Returns whether anything has changed.
     fn adopt<P: Copy>(&mut self, now: Instant, peer: &Peer, tunnels: &mut Tunnels<P>) -> bool {
-        let retimed = std::mem::replace(&mut self.timing, peer.timing) != peer.timing;
-        let wish = std::mem::replace(&mut self.largest_wish, peer.largest_wish);
+        let retimed = std::mem::replace(&mut self.terms.timing, peer.timing) != peer.timing;
+        let wish = std::mem::replace(&mut self.terms.largest_wish, peer.largest_wish);
         let other_wish = wish != peer.largest_wish;
         if !self.origin.set_expire_after(peer.expire_after) && !retimed && !other_wish {
             return false;
@@ -109,9 +111,9 @@ impl Session {
             }
             let Some(data) = tunnels.path(path.id) else { continue };
             let (out, weight_in) = (data.config().weight_out, data.config().weight_in);
-            if self.largest_wish > 0 && out > self.largest_wish {
+            if self.terms.largest_wish > 0 && out > self.terms.largest_wish {
                 // The limit is a weight as good as any, and the path exists.
-                let _ = tunnels.set_weights(now, path.id, self.largest_wish, weight_in);
+                let _ = tunnels.set_weights(now, path.id, self.terms.largest_wish, weight_in);
             }
         }
         true

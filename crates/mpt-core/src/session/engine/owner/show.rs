@@ -46,9 +46,9 @@ impl Session {
         let current = self.keys.current.as_ref();
         SessionView {
             id: self.id,
-            name: self.name.clone(),
-            kind: self.kind,
-            peer: self.peer,
+            name: self.identity.name.clone(),
+            kind: self.identity.kind,
+            peer: self.identity.peer,
             dynamic: self.origin.is_peer(),
             established: self.handshake.established,
             keys_since: current.map(|keys| keys.since),
@@ -57,7 +57,7 @@ impl Session {
             handshakes: self.handshake.completed,
             connection: self.link.connection(),
             open: self.origin.is_open(),
-            announced: self.announcer.is_known(),
+            announced: self.tables.is_known(),
             active: self.traffic.is_active(),
             remote: self.link.anchor().map(|anchor| anchor.remote()),
             paths: self.paths.iter().map(|path| self.path_view(path)).collect(),

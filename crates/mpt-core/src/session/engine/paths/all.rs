@@ -1,7 +1,7 @@
 //! The paths of a session: their names, and their turns.
 
 use std::ops::{Deref, DerefMut};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::path::SessionPath;
 use super::turns::Turns;
@@ -15,6 +15,8 @@ use crate::session::engine::keys::epochs::Epoch;
 pub(crate) struct Paths {
     all: Vec<SessionPath>,
     next_id: SessionPathId,
+    /// The time at which a path was last up, or the session began.
+    last_up: Instant,
     /// The turns of paths for a frame that may take any.
     frames: Turns,
     /// The turns of paths in reports.
@@ -57,10 +59,11 @@ impl<'a> IntoIterator for &'a mut Paths {
 
 impl Paths {
     /// There are none.
-    pub(crate) fn new() -> Self {
+    pub(crate) fn new(now: Instant) -> Self {
         Self {
             all: Vec::new(),
             next_id: 1,
+            last_up: now,
             frames: Turns::default(),
             reports: Turns::default(),
             clock: None,
@@ -126,6 +129,16 @@ impl Paths {
     /// Returns true if a path is up.
     pub(crate) fn any_up(&self) -> bool {
         self.all.iter().any(SessionPath::is_up)
+    }
+
+    /// A path is up.
+    pub(crate) fn note_up(&mut self, now: Instant) {
+        self.last_up = now;
+    }
+
+    /// Returns the time at which a path was last up, or the session began.
+    pub(crate) const fn last_up(&self) -> Instant {
+        self.last_up
     }
 
     /// Returns the path for a frame that may take any: another one each time, those that work first.

@@ -35,7 +35,7 @@ impl Session {
         // A name that the peer uses no longer is none.
         let is_named = |path: &SessionPath| {
             let id = path.peer_id.filter(|_| known.is_none());
-            id.is_some_and(|id| self.table.as_ref().is_none_or(|table| table.may_name(id)))
+            id.is_some_and(|id| self.tables.peer.as_ref().is_none_or(|table| table.may_name(id)))
         };
         let free = |path: &&SessionPath| !is_named(path) && path.listens_on(source.socket);
         let place = |fits: &dyn Fn(&SessionPath) -> bool| {

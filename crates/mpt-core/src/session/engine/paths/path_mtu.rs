@@ -27,7 +27,7 @@ impl Sessions {
     pub fn finds_path_mtus(&self, connection: ConnectionId) -> bool {
         let slot = self.by_connection.get(&connection);
         let session = slot.and_then(|&slot| self.sessions.get(slot as usize)?.as_deref());
-        session.is_some_and(|session| !session.timing.is_off())
+        session.is_some_and(|session| !session.terms.timing.is_off())
     }
 
     /// An ICMP message says that a path carries outer packets of at most `mtu` bytes. Probes find out
@@ -58,7 +58,7 @@ impl Session {
         shared: &mut Shared,
         tunnels: &mut Tunnels<P>,
     ) {
-        if self.timing.is_off() {
+        if self.terms.timing.is_off() {
             return;
         }
         let Some(config) = tunnels.connection(connection).map(crate::Connection::config) else {
@@ -109,7 +109,7 @@ impl Session {
         outer: ip::Version,
     ) {
         let Some((wire_id, destination)) = self.way(place, i) else { return };
-        let key = self.key;
+        let key = self.identity.key;
         let protocol = gre::Protocol::CONTROL;
         let gre = gre::Repr { protocol, checksum: false, key, sequence: None };
         let frame = usize::from(mtu::inner(size, outer, gre.header_len() as u16));

@@ -8,7 +8,6 @@ use mpt_wire::control::PathEntry;
 use super::peer_table::PeerTable;
 use crate::session::announce::Verdict;
 use crate::session::engine::PathEvent;
-use crate::session::engine::life::origin::Expiry;
 use crate::session::engine::life::session::Session;
 use crate::session::engine::shared::Shared;
 use crate::{ConnectionId, DeviceSink, Tunnels};
@@ -65,10 +64,9 @@ impl Session {
             path.apply(now, usable, tunnels);
         }
         if self.paths.any_up() {
-            self.last_up = now;
+            self.paths.note_up(now);
             if usable {
-                self.last_usable = now;
-                self.origin.set_expiry(Expiry::InUse);
+                self.origin.note_usable(now);
             }
         }
     }
@@ -76,7 +74,7 @@ impl Session {
     /// Returns true if its paths may carry data: the peer has its connection, and knows where our
     /// sequence numbers begin.
     fn is_usable(&self) -> bool {
-        self.origin.is_open() && self.announcer.is_known()
+        self.origin.is_open() && self.tables.is_known()
     }
 
     /// Tells the peer which paths we use, if that has changed or it may not know it.
@@ -91,6 +89,7 @@ impl Session {
             return;
         };
         let Some(keys) = self.keys.at_mut(place) else { return };
+        let Some(own) = &mut self.tables.own else { return };
         let tier = connection.active_tier().filter(|_| connection.config().direction.sends());
         let mut entries = std::mem::take(&mut shared.entries);
         entries.clear();
@@ -100,9 +99,9 @@ impl Session {
             let carries = data.is_up() && Some(data.effective_tier()) == tier;
             Some(path.entry(wire_id, data, carries))
         }));
-        self.announcer.set(&entries, connection.next_sequence());
+        own.set(&entries, connection.next_sequence());
         shared.entries = entries;
-        if self.announcer.due(now, self.paths.rtt()) {
+        if own.due(now, self.paths.rtt()) {
             self.send_table(now, shared, place);
         }
     }
@@ -119,7 +118,8 @@ impl Session {
         sink: &mut S,
     ) {
         let Some(connection) = self.link.connection() else { return };
-        let Verdict::Newer { epoch_changed } = self.heard.accept(generation, epoch, ordinal) else {
+        let Verdict::Newer { epoch_changed } = self.tables.heard.accept(generation, epoch, ordinal)
+        else {
             return;
         };
         if epoch_changed {
@@ -130,7 +130,7 @@ impl Session {
                 path.pace(now);
             }
         }
-        PeerTable::replace(&mut self.table, entries, from, ours);
+        PeerTable::replace(&mut self.tables.peer, entries, from, ours);
         for i in 0..self.paths.len() {
             self.follow_table(now, i, connection, tunnels);
         }
@@ -145,7 +145,7 @@ impl Session {
         tunnels: &mut Tunnels<P>,
     ) {
         let Some(path) = self.paths.get_mut(i) else { return };
-        let Some(table) = &self.table else { return };
+        let Some(table) = &self.tables.peer else { return };
         let wire_id = if table.ours { Some(path.own_id) } else { path.peer_id };
         let Some(wire_id) = wire_id else { return };
         let entry = table.entry(wire_id);
@@ -164,10 +164,10 @@ impl Session {
         let new = |wish: &u16| *wish > 0 && before.map(|entry| entry.wish) != Some(*wish);
         let Some(wish) = entry.map(|entry| entry.wish).filter(new) else { return };
         if let Some(data) = tunnels.path(path.id)
-            && self.largest_wish > 0
-            && data.config().weight_out != wish.min(self.largest_wish)
+            && self.terms.largest_wish > 0
+            && data.config().weight_out != wish.min(self.terms.largest_wish)
         {
-            let wish = wish.min(self.largest_wish);
+            let wish = wish.min(self.terms.largest_wish);
             let weight_in = data.config().weight_in;
             // The wish is a weight as good as any, and the path exists.
             let _ = tunnels.set_weights(now, path.id, wish, weight_in);

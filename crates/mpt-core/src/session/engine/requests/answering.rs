@@ -23,17 +23,17 @@ impl Session {
         shared: &mut Shared,
     ) {
         let is_new = self.requests.responder.is_new(id, offset);
-        if is_new && !shared.shares.admit_request(now, self.peer) {
+        if is_new && !shared.shares.admit_request(now, self.identity.peer) {
             return self.refuse_request(shared, |counters| &mut counters.requests_rate_limited);
         }
         // Taken out for as long as its answer is being written.
         let mut responder = std::mem::take(&mut self.requests.responder);
         match responder.handle_request(now, id, offset) {
-            Action::Run => shared.shares.wait(self.peer, self.id, id, body.to_vec()),
+            Action::Run => shared.shares.wait(self.identity.peer, self.id, id, body.to_vec()),
             Action::Refuse => {
                 self.refuse_request(shared, |counters| &mut counters.requests_unfinished);
             }
-            Action::Send(_) if !shared.shares.admit_part(now, self.peer) => {
+            Action::Send(_) if !shared.shares.admit_part(now, self.identity.peer) => {
                 self.refuse_request(shared, |counters| &mut counters.requests_rate_limited);
             }
             Action::Send(message) => {
@@ -76,7 +76,7 @@ impl Session {
         counter: impl FnOnce(&mut SessionCounters) -> &mut u64,
     ) {
         *counter(&mut shared.counters) += 1;
-        shared.shares.refuse(self.peer);
+        shared.shares.refuse(self.identity.peer);
     }
 
     /// The answer to a request is there.
