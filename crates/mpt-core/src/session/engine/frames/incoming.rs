@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use mpt_wire::control::Reason;
 use mpt_wire::control::frame::{self, Frame};
 
+use super::context::Context;
 use super::receive::Outcome;
 use crate::session::engine::paths::source::Source;
 use crate::session::engine::{CloseReason, Sessions};
@@ -66,7 +67,8 @@ impl Sessions {
                 shared.counters.unknown_index += 1;
                 return;
             };
-            match session.handle_sealed(now, place, source, frame, shared, tunnels, sink) {
+            let mut context = Context { now, shared, tunnels, sink };
+            match session.handle_sealed(place, source, frame, &mut context) {
                 Outcome::Done => {}
                 Outcome::Goodbye(reason) => goodbye = Some((slot, reason)),
             }

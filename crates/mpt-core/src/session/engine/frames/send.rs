@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use mpt_wire::control::frame::{MAX_PAYLOAD_LEN, SEALED_HEADER_LEN, TAG_LEN};
+use mpt_wire::control::frame::MAX_PAYLOAD_LEN;
 use mpt_wire::control::{Message, Reason, ReportEntry, Writer};
 use smallvec::SmallVec;
 
@@ -15,48 +15,7 @@ use crate::session::engine::{Destination, Random, SessionPathId};
 /// Paths in the report of a probe.
 const REPORTED: usize = 8;
 
-/// A frame to answer, and where.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Arrival {
-    pub(crate) place: Place,
-    pub(crate) wire_id: SessionPathId,
-    pub(crate) destination: Destination,
-    /// Length of its messages.
-    pub(crate) len: usize,
-    /// The path it came on, if that is known,
-    pub(crate) path: Option<usize>,
-    /// and from the address where that goes.
-    pub(crate) at_home: bool,
-    /// How many bytes may be sent to where it came from: `usize::MAX` if the address is proved.
-    pub(crate) room: usize,
-}
-
-impl Arrival {
-    /// Returns the length of a frame with messages of `len` bytes.
-    pub(crate) const fn frame_len(len: usize) -> usize {
-        SEALED_HEADER_LEN + len + TAG_LEN
-    }
-}
-
 impl Session {
-    /// Answers a frame where it came from, as far as the address has room: no more goes to an
-    /// address that is not proved than came from there.
-    pub(crate) fn reply(
-        &mut self,
-        shared: &mut Shared,
-        arrival: &mut Arrival,
-        messages: impl FnOnce(&mut Self, &mut Writer<'_>, &mut Random) -> bool,
-        limit: usize,
-    ) -> bool {
-        let Some(room) = arrival.room.checked_sub(Arrival::frame_len(0)) else { return false };
-        let Arrival { place, wire_id, destination, .. } = *arrival;
-        let len = self.send_len(shared, place, wire_id, destination, messages, limit.min(room));
-        if let Some(len) = len.filter(|_| arrival.room != usize::MAX) {
-            arrival.room -= Arrival::frame_len(len);
-        }
-        len.is_some()
-    }
-
     /// Seals messages and queues the frame.
     pub(crate) fn send(
         &mut self,
@@ -71,7 +30,7 @@ impl Session {
     }
 
     /// Seals messages and queues the frame; gives the length of the messages.
-    fn send_len(
+    pub(crate) fn send_len(
         &mut self,
         shared: &mut Shared,
         place: Place,
@@ -160,94 +119,6 @@ impl Session {
             self.send(shared, place, wire_id, destination, write, MAX_PAYLOAD_LEN);
         }
         self.tables.sent(now);
-    }
-
-    /// A challenge to an address from which the frame came.
-    pub(crate) fn send_challenge(
-        &mut self,
-        shared: &mut Shared,
-        arrival: &mut Arrival,
-        token: u64,
-    ) {
-        let write = |_: &mut Self, writer: &mut Writer<'_>, _: &mut _| {
-            writer.push(&Message::Probe { token }).is_ok()
-        };
-        let sent = self.reply(shared, arrival, write, MAX_PAYLOAD_LEN);
-        shared.counters.probes_sent += u64::from(sent);
-    }
-
-    /// Answers a probe, with as much else as fits into a frame no longer than that of the probe.
-    pub(crate) fn send_echo<P: Copy>(
-        &mut self,
-        now: Instant,
-        shared: &mut Shared,
-        arrival: &mut Arrival,
-        token: u64,
-        (challenge, acknowledge, survey): (Option<u64>, Option<u32>, Option<u16>),
-        tunnels: &Tunnels<P>,
-    ) {
-        let Arrival { wire_id, len, path, at_home, .. } = *arrival;
-        let report = path.map(|i| self.report_entry(wire_id, i, tunnels));
-        let clock = shared.clock.stamp(now);
-        let mut probes = 0;
-        let write = |session: &mut Self, writer: &mut Writer<'_>, random: &mut Random| {
-            if writer.push(&Message::Echo { token }).is_err() {
-                return false;
-            }
-            if let Some(probes) = survey {
-                let _ = writer.push(&Message::Survey { probes });
-            }
-            if let Some(token) = challenge {
-                probes += u64::from(writer.push(&Message::Probe { token }).is_ok());
-            }
-            if let Some(generation) = acknowledge {
-                let _ = writer.push(&Message::PathsAck { generation });
-            }
-            if let Some(report) = report {
-                let _ = writer.push_report([report].into_iter());
-            }
-            let path = path.filter(|_| at_home).and_then(|i| session.paths.get_mut(i));
-            if let Some(path) = path.filter(|path| path.liveness.may_attach_probe(now)) {
-                let token = random.u64();
-                if writer.push(&Message::Probe { token }).is_ok() {
-                    path.liveness.attach_probe(now, token);
-                    probes += 1;
-                    let _ = writer.push(&clock);
-                }
-            }
-            true
-        };
-        let sent = self.reply(shared, arrival, write, len);
-        shared.counters.echoes_sent += u64::from(sent);
-        shared.counters.probes_sent += probes * u64::from(sent);
-    }
-
-    /// Reports of a path over another one that works: what is sent on it may not arrive, and the
-    /// peer wants to know whether its own frames do.
-    pub(crate) fn send_report_elsewhere<P: Copy>(
-        &mut self,
-        shared: &mut Shared,
-        place: Place,
-        i: usize,
-        tunnels: &Tunnels<P>,
-    ) {
-        let Some((wire_id, _)) = self.way(place, i) else { return };
-        let other = self.paths.iter().enumerate().filter(|&(at, path)| at != i && path.is_up());
-        let other = other.map(|(at, _)| at).find_map(|other| self.way(place, other));
-        let Some((other_id, destination)) = other else { return };
-        let report = self.report_entry(wire_id, i, tunnels);
-        let write = |_: &mut Self, writer: &mut Writer<'_>, _: &mut _| {
-            writer.push_report([report].into_iter()).is_ok()
-        };
-        self.send(shared, place, other_id, destination, write, MAX_PAYLOAD_LEN);
-    }
-
-    /// Acknowledges a table of paths.
-    pub(crate) fn send_ack(&mut self, shared: &mut Shared, arrival: &mut Arrival, generation: u32) {
-        let write = |_: &mut Self, writer: &mut Writer<'_>, _: &mut _| {
-            writer.push(&Message::PathsAck { generation }).is_ok()
-        };
-        self.reply(shared, arrival, write, MAX_PAYLOAD_LEN);
     }
 
     /// A way that is likely to work and leads to an address that is proved, another one each time.

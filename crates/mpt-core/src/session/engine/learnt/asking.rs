@@ -74,7 +74,7 @@ impl Session {
     }
 
     /// The peer says what it has sent.
-    pub(crate) fn handle_told<P: Copy>(
+    pub(crate) fn handle_last_sent<P: Copy>(
         &mut self,
         now: Instant,
         entries: impl Iterator<Item = SentEntry>,

@@ -174,6 +174,11 @@ impl Session {
         self.send(shared, place, wire_id, destination, write, MAX_PAYLOAD_LEN)
     }
 
+    /// Returns the test of a path, if the last test of the session is one of it.
+    pub(crate) fn test_of(&mut self, path: PathId) -> Option<&mut Test> {
+        self.test.as_deref_mut().filter(|test| test.path == path)
+    }
+
     /// A frame was sent, with a payload of this length: if on the path under test, it counts there.
     pub(crate) fn note_sent(&mut self, place: Place, wire_id: SessionPathId, len: usize) {
         let Some(test) = &mut self.test else { return };

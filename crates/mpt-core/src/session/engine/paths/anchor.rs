@@ -2,6 +2,7 @@
 
 use std::net::SocketAddr;
 
+use super::allowance::Allowance;
 use super::source::Source;
 use crate::session::engine::{Destination, SessionPathId};
 
@@ -10,59 +11,47 @@ use crate::session::engine::{Destination, SessionPathId};
 pub(crate) struct Anchor {
     pub(crate) source: Source,
     pub(crate) path_id: SessionPathId,
-    /// True if the address is configured or has answered a challenge.
-    pub(crate) proved: bool,
-    /// While it is not proved: how many bytes more have come from there than were sent there.
-    credit: usize,
+    /// How much may be sent there: it is proved if it is configured or has answered a challenge.
+    pub(crate) allowance: Allowance,
 }
 
 impl Anchor {
-    /// The credit of an address never grows beyond this: enough for the first part of a result.
-    const MAX_CREDIT: usize = 4096;
-
     /// An address that is known to be the peer's.
     pub(crate) fn proved(source: Source, path_id: SessionPathId) -> Self {
-        Self { source, path_id, proved: true, credit: 0 }
+        Self { source, path_id, allowance: Allowance::Unlimited }
     }
 
-    /// An authentic frame of `len` bytes came from `source`, on a path that is none here. Gives how
-    /// many bytes may be sent there in return; `usize::MAX` where the address is proved.
+    /// An authentic frame of `len` bytes came from `source`, on a path that is none here.
+    /// Returns how much may be sent there in return.
     pub(crate) fn hear(
         anchor: &mut Option<Self>,
         source: Source,
         (path_id, fresh, len): (SessionPathId, bool, usize),
-    ) -> usize {
+    ) -> Allowance {
         match anchor {
             Some(anchor) if anchor.source == source => {
                 if fresh {
                     anchor.path_id = path_id;
                 }
-                if anchor.proved {
-                    return usize::MAX;
-                }
-                anchor.credit = (anchor.credit + len).min(Self::MAX_CREDIT);
-                anchor.credit
+                anchor.allowance.earn(len);
+                anchor.allowance
             }
             // It stays where it was proved, until the other address is.
-            Some(Self { proved: true, .. }) => len,
-            _ if !fresh => len,
+            Some(Self { allowance: Allowance::Unlimited, .. }) => Allowance::Bytes(len),
+            _ if !fresh => Allowance::Bytes(len),
             _ => {
-                *anchor = Some(Self { source, path_id, proved: false, credit: len });
-                len
+                let allowance = Allowance::Bytes(len);
+                *anchor = Some(Self { source, path_id, allowance });
+                allowance
             }
         }
     }
 
-    /// The address has so many bytes of credit left.
-    pub(crate) fn set_credit(&mut self, source: Source, credit: usize) {
-        if self.source == source && !self.proved {
-            self.credit = credit;
+    /// So much may still be sent to `source`.
+    pub(crate) fn set_allowance(&mut self, source: Source, left: Allowance) {
+        if self.source == source && !self.allowance.is_unlimited() {
+            self.allowance = left;
         }
-    }
-
-    /// Returns how many bytes may be sent there.
-    pub(crate) fn credit(&self) -> usize {
-        if self.proved { usize::MAX } else { self.credit }
     }
 
     pub(crate) fn remote(&self) -> SocketAddr {

@@ -2,6 +2,7 @@
 
 use std::time::Instant;
 
+use super::allowance::Allowance;
 use super::anchor::Anchor;
 use super::candidate::Candidate;
 use super::source::Source;
@@ -46,7 +47,7 @@ impl Link {
 
     /// Returns the same if it is known to be the peer's.
     pub(crate) fn proved_anchor(&self) -> Option<Anchor> {
-        self.anchor().filter(|anchor| anchor.proved)
+        self.anchor().filter(|anchor| anchor.allowance.is_unlimited())
     }
 
     /// Attaches a connection in place of the one before, which is returned.
@@ -69,13 +70,12 @@ impl Link {
     }
 
     /// An authentic frame came from `source`, on a path that is none here, fresh or not, and so long.
-    /// Returns how many bytes may be sent there in return, `usize::MAX` where the address is proved;
-    /// `None` if there is a connection, so that the frame should have come on a path of it.
+    /// Returns how much may be sent there in return; `None` if there is a connection, so that the frame should have come on a path of it.
     pub(crate) fn hear(
         &mut self,
         source: Source,
         heard: (SessionPathId, bool, usize),
-    ) -> Option<usize> {
+    ) -> Option<Allowance> {
         match self {
             Self::Attached(_) => None,
             Self::Apart { anchor, .. } => Some(Anchor::hear(anchor, source, heard)),
@@ -92,10 +92,10 @@ impl Link {
         }
     }
 
-    /// The address has so many bytes of credit left.
-    pub(crate) fn set_credit(&mut self, source: Source, credit: usize) {
+    /// So much may still be sent to `source`.
+    pub(crate) fn set_allowance(&mut self, source: Source, left: Allowance) {
         if let Self::Apart { anchor: Some(anchor), .. } = self {
-            anchor.set_credit(source, credit);
+            anchor.set_allowance(source, left);
         }
     }
 }

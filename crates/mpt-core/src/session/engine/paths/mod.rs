@@ -1,6 +1,7 @@
 //! The paths of a session: where they lead, what both ends say of them, and what they carry.
 
 pub(crate) mod all;
+pub(crate) mod allowance;
 pub(crate) mod anchor;
 pub(crate) mod candidate;
 pub(crate) mod link;

@@ -227,6 +227,13 @@ impl SessionPath {
         }
     }
 
+    /// An authentic frame of `len` bytes came on it.
+    pub(crate) fn handle_frame(&mut self, now: Instant, len: usize) {
+        self.frames = self.frames.wrapping_add(1);
+        self.frame_bytes += len as u64;
+        self.liveness.handle_frame(now);
+    }
+
     /// Whether its frames come from another place than they go to.
     pub(crate) fn is_elsewhere(&self, socket: SocketId, remote: SocketAddr) -> bool {
         !self.goes_to(remote) || !self.sockets.contains(&socket)

@@ -5,7 +5,8 @@ use std::time::Instant;
 use mpt_wire::control::frame::MAX_PAYLOAD_LEN;
 use mpt_wire::control::{Message, Writer};
 
-use crate::session::engine::frames::send::Arrival;
+use crate::session::engine::frames::arrival::Arrival;
+use crate::session::engine::frames::reply::Reply;
 use crate::session::engine::life::session::Session;
 use crate::session::engine::shared::Shared;
 use crate::session::engine::{Destination, SessionCounters, SessionPathId};
@@ -45,9 +46,9 @@ impl Session {
                 let sent = match self.way_elsewhere(arrival) {
                     Some((wire_id, to)) => {
                         let limit = MAX_PAYLOAD_LEN;
-                        self.send(shared, arrival.place, wire_id, to, write, limit)
+                        self.send(shared, arrival.reply.place, wire_id, to, write, limit)
                     }
-                    None => self.reply(shared, arrival, write, MAX_PAYLOAD_LEN),
+                    None => self.reply(shared, &mut arrival.reply, write, MAX_PAYLOAD_LEN),
                 };
                 if !sent && offset == 0 {
                     self.requests.withhold(id);
@@ -61,13 +62,13 @@ impl Session {
     /// Where to answer a frame that came from an address that is not proved, if the peer can be
     /// reached by another.
     fn way_elsewhere(&mut self, arrival: &Arrival) -> Option<(SessionPathId, Destination)> {
-        if arrival.room == usize::MAX {
+        if arrival.reply.allowance.is_unlimited() {
             return None;
         }
         let known =
             arrival.path.and_then(|i| self.paths.get(i)).filter(|path| path.remote.is_some());
-        let way = known.map(|path| (arrival.wire_id, Destination::Path(path.id)));
-        way.or_else(|| self.any_way(arrival.place))
+        let way = known.map(|path| (arrival.reply.wire_id, Destination::Path(path.id)));
+        way.or_else(|| self.any_way(arrival.reply.place))
     }
 
     fn refuse_request(
@@ -100,7 +101,7 @@ impl Session {
     }
 
     /// Sends a part of a result where the peer is known to be; or where it may be, as far as that
-    /// address has credit. Returns whether it was sent.
+    /// address has an allowance. Returns whether it was sent.
     fn send_result(&mut self, now: Instant, message: &Message<'_>, shared: &mut Shared) -> bool {
         let Some(place) = self.keys.sending(now) else { return false };
         let write = |_: &mut Self, writer: &mut Writer<'_>, _: &mut _| writer.push(message).is_ok();
@@ -109,17 +110,10 @@ impl Session {
             return self.send(shared, place, wire_id, destination, write, limit);
         }
         let Some(anchor) = self.link.anchor() else { return false };
-        let mut arrival = Arrival {
-            place,
-            wire_id: anchor.path_id,
-            destination: anchor.destination(),
-            len: 0,
-            path: None,
-            at_home: true,
-            room: anchor.credit(),
-        };
-        let sent = self.reply(shared, &mut arrival, write, MAX_PAYLOAD_LEN);
-        self.link.set_credit(anchor.source, arrival.room);
+        let (wire_id, destination) = (anchor.path_id, anchor.destination());
+        let mut reply = Reply { place, wire_id, destination, allowance: anchor.allowance };
+        let sent = self.reply(shared, &mut reply, write, MAX_PAYLOAD_LEN);
+        self.link.set_allowance(anchor.source, reply.allowance);
         sent
     }
 

@@ -1,0 +1,15 @@
+//! What frames are handled with.
+
+use std::time::Instant;
+
+use crate::Tunnels;
+use crate::session::engine::shared::Shared;
+
+/// What a frame that has come may read and change besides its session.
+pub(crate) struct Context<'a, P, S> {
+    pub(crate) now: Instant,
+    pub(crate) shared: &'a mut Shared,
+    pub(crate) tunnels: &'a mut Tunnels<P>,
+    /// Takes the packets that become deliverable.
+    pub(crate) sink: &'a mut S,
+}

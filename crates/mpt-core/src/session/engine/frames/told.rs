@@ -1,0 +1,49 @@
+//! What the messages of a frame tell of the data, which means something only together.
+
+use mpt_wire::control::{ArrivedEntry, Entries, MissingEntry, ReceivedEntry, SentEntry};
+
+use super::context::Context;
+use crate::DeviceSink;
+use crate::session::engine::life::session::Session;
+
+/// What a frame tells of the data.
+#[derive(Debug, Default)]
+pub(crate) struct Told<'a> {
+    /// The clock of the frame's times, and its time.
+    pub(crate) clock: Option<(u32, u32)>,
+    pub(crate) arrived: Option<(u32, Entries<'a, ArrivedEntry>)>,
+    pub(crate) received: Option<Entries<'a, ReceivedEntry>>,
+    pub(crate) missing: Option<Entries<'a, MissingEntry>>,
+    pub(crate) sent_up_to: Option<Entries<'a, SentEntry>>,
+    /// The peer keeps what it has sent.
+    pub(crate) kept: bool,
+}
+
+impl Session {
+    /// Does what the messages of a frame mean together. `ours`: by names that this end gave.
+    pub(crate) fn handle_told<P: Copy, S: DeviceSink<P>>(
+        &mut self,
+        ours: bool,
+        told: &Told<'_>,
+        context: &mut Context<'_, P, S>,
+    ) {
+        let Context { now, shared, tunnels, .. } = context;
+        if let (Some((clock, _)), Some((time, arrived)), Some(received)) =
+            (told.clock, &told.arrived, &told.received)
+        {
+            let at = (clock, *time);
+            self.handle_feedback(*now, ours, at, arrived.iter(), received.iter(), tunnels);
+        }
+        if let (Some(at), Some(received), Some(missing)) =
+            (told.clock, &told.received, &told.missing)
+        {
+            self.handle_missing(*now, ours, at, received, missing, shared, tunnels);
+        }
+        if let Some(sent_up_to) = &told.sent_up_to {
+            self.handle_sent_up_to(ours, sent_up_to.iter(), tunnels);
+            if !told.kept {
+                self.handle_none_kept(tunnels);
+            }
+        }
+    }
+}
