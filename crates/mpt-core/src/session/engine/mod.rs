@@ -12,14 +12,16 @@
 //!   counters whenever a timer has expired anyway.
 //! - Every session has one timer, so a thousand of them cost no more than what they do.
 
-mod frames;
+mod feedback;
 mod handshake;
+mod interface;
 mod keys;
-mod learnt;
-mod life;
-mod owner;
+mod lifecycle;
+mod measurement;
 mod paths;
+mod receive;
 mod requests;
+mod send;
 mod shared;
 mod slots;
 
@@ -28,15 +30,17 @@ use std::time::Instant;
 use mpt_wire::control::{Reason, Suites};
 use rustc_hash::FxHashMap;
 
-pub use self::keys::data_keys::SealState;
-pub use self::learnt::speed_tests::{TestConfig, TestRefused, TestView};
-use self::life::session::Session;
-pub use self::owner::config::{Limits, MAX_JOINING, Peer, SessionConfig, SessionId, SessionPathId};
-pub use self::owner::counters::SessionCounters;
-pub use self::owner::event::{
+pub use self::interface::config::{
+    Limits, MAX_JOINING, Peer, SessionConfig, SessionId, SessionPathId,
+};
+pub use self::interface::counters::SessionCounters;
+pub use self::interface::event::{
     CloseReason, Destination, Event, PathEvent, RequestFailed, RequestRefused, Transmit,
 };
-pub use self::owner::view::{PathView, SessionView};
+pub use self::interface::view::{PathView, SessionView};
+pub use self::keys::data_keys::SealState;
+use self::lifecycle::session::Session;
+pub use self::measurement::speed_tests::{TestConfig, TestRefused, TestView};
 pub use self::requests::shares::{
     MAX_HANDED, MAX_HANDED_PER_PEER, PART_BURST, PARTS_PER_SECOND, REQUEST_BURST,
     REQUESTS_PER_SECOND,

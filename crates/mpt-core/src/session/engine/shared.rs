@@ -7,13 +7,13 @@ use mpt_wire::control::frame::MAX_PROBE_PAYLOAD_LEN;
 use mpt_wire::control::{PathEntry, Suites};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::frames::clock::Clock;
-use super::frames::outbox::Outbox;
+use super::feedback::budget::FrameBudget;
 use super::keys::data_keys::Agreed;
 use super::keys::epochs::Epoch;
-use super::learnt::budget::FrameBudget;
-use super::learnt::survey::SurveyBudget;
+use super::measurement::survey::SurveyBudget;
 use super::requests::shares::Shares;
+use super::send::clock::Clock;
+use super::send::outbox::Outbox;
 use super::{CloseReason, Event, Limits, PathEvent, SessionCounters, SessionId};
 use crate::ConnectionId;
 use crate::session::{Fingerprint, Pending, PrivateKey, PublicKey, Random};

@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::time::Instant;
 
-use super::life::session::{Beginning, Session};
+use super::lifecycle::session::{Beginning, Session};
 use super::shared::Shared;
 use super::{SLOT_BITS, SessionId, Sessions};
 use crate::session::PublicKey;

@@ -9,7 +9,7 @@ use crate::Tunnels;
 use crate::seal::keys::Agreement;
 use crate::session::engine::keys::data_keys::DataKeys;
 use crate::session::engine::keys::epochs::{CONFIRM_INTERVAL, Epoch, Place};
-use crate::session::engine::life::session::{Session, WITHOUT_PATH};
+use crate::session::engine::lifecycle::session::{Session, WITHOUT_PATH};
 use crate::session::engine::shared::Shared;
 use crate::session::engine::{Destination, Event};
 use crate::session::{HandshakeError, Initiation, PrivateKey};

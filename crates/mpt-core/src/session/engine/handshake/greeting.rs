@@ -3,7 +3,7 @@
 use mpt_wire::control::hello::{Hello, MAX_NAME_LEN, Name, Welcome};
 use mpt_wire::control::{Capabilities, Capability, Challenge, Sealing};
 
-use crate::session::engine::life::session::Session;
+use crate::session::engine::lifecycle::session::Session;
 
 impl Session {
     /// Returns what we say of ourselves in an initiation.

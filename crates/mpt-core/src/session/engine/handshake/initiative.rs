@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use super::handshaking::BETWEEN_RESCUES;
 use crate::liveness::State;
-use crate::session::engine::life::session::Session;
+use crate::session::engine::lifecycle::session::Session;
 use crate::session::engine::shared::Shared;
 
 /// The time for which a handshake of our own has precedence over that of a peer with a higher key.

@@ -10,8 +10,8 @@ use mpt_wire::control::hello::{Hello, Kind};
 
 use super::respond::Target;
 use crate::liveness::Timing;
-use crate::session::engine::life::origin::Origin;
-use crate::session::engine::life::session::{Beginning, Identity, Session, Terms};
+use crate::session::engine::lifecycle::origin::Origin;
+use crate::session::engine::lifecycle::session::{Beginning, Identity, Session, Terms};
 use crate::session::engine::{CloseReason, Sessions};
 use crate::session::{JoinToken, PublicKey};
 

@@ -8,11 +8,11 @@ use mpt_wire::control::{Capability, frame};
 
 use super::greeting::hello_name;
 use crate::SocketId;
+use crate::session::engine::interface::config::MAX_JOINING;
 use crate::session::engine::keys::data_keys::DataKeys;
 use crate::session::engine::keys::epochs::Epoch;
-use crate::session::engine::life::origin::Origin;
-use crate::session::engine::life::session::{Beginning, Identity, Session, Terms};
-use crate::session::engine::owner::config::MAX_JOINING;
+use crate::session::engine::lifecycle::origin::Origin;
+use crate::session::engine::lifecycle::session::{Beginning, Identity, Session, Terms};
 use crate::session::engine::{Destination, Sessions};
 use crate::session::handshake::unconfirmed::{self, Decision};
 use crate::session::{HandshakeError, Incoming, PublicKey, Received, Verdict};

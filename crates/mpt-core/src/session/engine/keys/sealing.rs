@@ -17,7 +17,7 @@ use crate::seal::keys::Agreement;
 use crate::seal::{Seal, Sealer};
 use crate::session::engine::Event;
 use crate::session::engine::handshake::handshaking::BETWEEN_RESCUES;
-use crate::session::engine::life::session::Session;
+use crate::session::engine::lifecycle::session::Session;
 use crate::session::engine::shared::Shared;
 
 impl Shared {

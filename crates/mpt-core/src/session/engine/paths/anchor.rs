@@ -2,8 +2,8 @@
 
 use std::net::SocketAddr;
 
-use super::allowance::Allowance;
 use super::source::Source;
+use crate::session::engine::send::allowance::Allowance;
 use crate::session::engine::{Destination, SessionPathId};
 
 /// Where the peer of a session without paths is.

@@ -2,12 +2,12 @@
 
 use std::time::Instant;
 
-use super::allowance::Allowance;
 use super::anchor::Anchor;
 use super::candidate::Candidate;
 use super::source::Source;
 use crate::ConnectionId;
 use crate::session::engine::SessionPathId;
+use crate::session::engine::send::allowance::Allowance;
 
 /// What a session reaches its peer by.
 #[derive(Debug)]

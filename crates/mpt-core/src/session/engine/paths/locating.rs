@@ -5,7 +5,7 @@ use std::time::Instant;
 use super::path::SessionPath;
 use super::source::Source;
 use crate::Tunnels;
-use crate::session::engine::life::session::Session;
+use crate::session::engine::lifecycle::session::Session;
 use crate::session::engine::shared::Shared;
 use crate::session::engine::{PathEvent, SessionPathId};
 

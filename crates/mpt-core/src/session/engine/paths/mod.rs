@@ -1,9 +1,9 @@
 //! The paths of a session: where they lead, what both ends say of them, and what they carry.
 
 pub(crate) mod all;
-pub(crate) mod allowance;
 pub(crate) mod anchor;
 pub(crate) mod candidate;
+pub(crate) mod exchange;
 pub(crate) mod link;
 pub(crate) mod locating;
 pub(crate) mod path;

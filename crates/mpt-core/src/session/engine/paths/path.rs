@@ -11,7 +11,7 @@ use crate::liveness::{Liveness, State, Timing};
 use crate::path::discovery::{Bounds, Discovery};
 use crate::session::OneWay;
 use crate::session::engine::keys::epochs::Epoch;
-use crate::session::engine::learnt::survey::Survey;
+use crate::session::engine::measurement::survey::Survey;
 use crate::session::engine::{Destination, SessionPathId};
 use crate::{DownReason, Path, PathConfig, PathId, SocketId, Tunnels};
 

@@ -15,7 +15,7 @@ use super::path::SessionPath;
 use crate::path::discovery::{Bounds, Heard};
 use crate::path::mtu;
 use crate::session::engine::keys::epochs::Place;
-use crate::session::engine::life::session::Session;
+use crate::session::engine::lifecycle::session::Session;
 use crate::session::engine::shared::Shared;
 use crate::session::engine::{PathEvent, Sessions};
 use crate::{ConnectionId, Path, PathId, Tunnels};

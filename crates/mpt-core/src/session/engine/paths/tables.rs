@@ -8,7 +8,7 @@ use mpt_wire::control::PathEntry;
 use super::peer_table::PeerTable;
 use crate::session::announce::Verdict;
 use crate::session::engine::PathEvent;
-use crate::session::engine::life::session::Session;
+use crate::session::engine::lifecycle::session::Session;
 use crate::session::engine::shared::Shared;
 use crate::{ConnectionId, DeviceSink, Tunnels};
 

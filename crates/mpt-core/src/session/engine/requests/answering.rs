@@ -5,9 +5,9 @@ use std::time::Instant;
 use mpt_wire::control::frame::MAX_PAYLOAD_LEN;
 use mpt_wire::control::{Message, Writer};
 
-use crate::session::engine::frames::arrival::Arrival;
-use crate::session::engine::frames::reply::Reply;
-use crate::session::engine::life::session::Session;
+use crate::session::engine::lifecycle::session::Session;
+use crate::session::engine::receive::arrival::Arrival;
+use crate::session::engine::send::reply::Reply;
 use crate::session::engine::shared::Shared;
 use crate::session::engine::{Destination, SessionCounters, SessionPathId};
 use crate::session::requests::Action;

@@ -5,7 +5,7 @@ use std::time::Instant;
 use mpt_wire::control::Writer;
 use mpt_wire::control::frame::MAX_PAYLOAD_LEN;
 
-use crate::session::engine::life::session::Session;
+use crate::session::engine::lifecycle::session::Session;
 use crate::session::engine::shared::Shared;
 use crate::session::engine::{Event, RequestFailed};
 

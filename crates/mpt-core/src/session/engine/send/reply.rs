@@ -3,10 +3,10 @@
 use mpt_wire::control::Writer;
 use mpt_wire::control::frame::{SEALED_HEADER_LEN, TAG_LEN};
 
+use super::allowance::Allowance;
 use crate::session::Random;
 use crate::session::engine::keys::epochs::Place;
-use crate::session::engine::life::session::Session;
-use crate::session::engine::paths::allowance::Allowance;
+use crate::session::engine::lifecycle::session::Session;
 use crate::session::engine::shared::Shared;
 use crate::session::engine::{Destination, SessionPathId};
 

@@ -3,12 +3,12 @@
 use super::arrival::Arrival;
 use super::context::Context;
 use crate::DeviceSink;
-use crate::session::engine::life::session::Session;
-use crate::session::engine::paths::allowance::Allowance;
+use crate::session::engine::lifecycle::session::Session;
 use crate::session::engine::paths::anchor::Anchor;
 use crate::session::engine::paths::candidate::Candidate;
 use crate::session::engine::paths::link::Link;
 use crate::session::engine::paths::locating::is_learnt;
+use crate::session::engine::send::allowance::Allowance;
 
 impl Session {
     /// Takes over the address that a frame came from as the peer's if the frame has proved it.

@@ -9,11 +9,11 @@ use smallvec::SmallVec;
 
 use super::asking::write_missing;
 use super::due::Reports;
-use super::leads::probed;
 use crate::adaptive::{Arrived, PeerReport, Received};
 use crate::feedback::Sample;
 use crate::session::engine::keys::epochs::Place;
-use crate::session::engine::life::session::Session;
+use crate::session::engine::lifecycle::session::Session;
+use crate::session::engine::measurement::leads::probed;
 use crate::session::engine::paths::path::SessionPath;
 use crate::session::engine::shared::Shared;
 use crate::session::engine::{Destination, SessionPathId};

@@ -9,7 +9,7 @@ use super::survey::{INDEX, PROBES, Survey};
 use crate::Tunnels;
 use crate::adaptive::QUICK;
 use crate::session::engine::keys::epochs::Place;
-use crate::session::engine::life::session::{PROBE_LEN, Session};
+use crate::session::engine::lifecycle::session::{PROBE_LEN, Session};
 use crate::session::engine::shared::Shared;
 
 /// Time between two of them: they are 250 kbit/s.

@@ -7,7 +7,7 @@ use mpt_wire::control::{Message, Symbol, Writer};
 
 use super::asking::AROUND;
 use crate::session::engine::Sessions;
-use crate::session::engine::life::session::Session;
+use crate::session::engine::lifecycle::session::Session;
 use crate::session::engine::shared::Shared;
 use crate::{ConnectionId, Tunnels};
 

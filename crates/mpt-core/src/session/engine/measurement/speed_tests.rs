@@ -9,7 +9,7 @@ use mpt_wire::gre;
 
 use super::test::Test;
 use crate::session::engine::keys::epochs::Place;
-use crate::session::engine::life::session::Session;
+use crate::session::engine::lifecycle::session::Session;
 use crate::session::engine::paths::path::SessionPath;
 use crate::session::engine::shared::Shared;
 use crate::session::engine::{SessionId, SessionPathId, Sessions};

@@ -5,8 +5,10 @@ use std::time::Instant;
 use mpt_wire::control::Kind;
 
 use crate::session::MAX_PATHS;
-use crate::session::engine::life::origin::Origin;
-use crate::session::engine::life::session::{Beginning, Identity, Session, Terms, WITHOUT_PATH};
+use crate::session::engine::lifecycle::origin::Origin;
+use crate::session::engine::lifecycle::session::{
+    Beginning, Identity, Session, Terms, WITHOUT_PATH,
+};
 use crate::session::engine::paths::anchor::Anchor;
 use crate::session::engine::paths::path::SessionPath;
 use crate::session::engine::paths::source::Source;

@@ -1,6 +1,6 @@
 //! Sessions as they are shown.
 
-use crate::session::engine::life::session::Session;
+use crate::session::engine::lifecycle::session::Session;
 use crate::session::engine::paths::path::SessionPath;
 use crate::session::engine::{PathView, SessionCounters, SessionId, SessionView, Sessions};
 use crate::{ConnectionId, PathId};

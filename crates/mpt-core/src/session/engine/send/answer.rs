@@ -5,14 +5,14 @@ use std::time::Instant;
 use mpt_wire::control::frame::MAX_PAYLOAD_LEN;
 use mpt_wire::control::{Message, Writer};
 
-use super::arrival::Arrival;
-use super::context::Context;
 use super::reply::Reply;
-use super::wanted::Wanted;
 use crate::session::Random;
 use crate::session::engine::keys::epochs::Place;
-use crate::session::engine::life::session::Session;
+use crate::session::engine::lifecycle::session::Session;
 use crate::session::engine::paths::path::SessionPath;
+use crate::session::engine::receive::arrival::Arrival;
+use crate::session::engine::receive::context::Context;
+use crate::session::engine::receive::wanted::Wanted;
 use crate::session::engine::shared::Shared;
 use crate::{DeviceSink, Tunnels};
 

@@ -1,11 +1,6 @@
-//! What a session learns of its paths and of the data on them, and tells its peer of it.
+//! What a session measures of its paths by frames of its own: their delays, losses and speed.
 
-pub(crate) mod asking;
-pub(crate) mod budget;
-pub(crate) mod correction;
-pub(crate) mod due;
 pub(crate) mod leads;
-pub(crate) mod learning;
 pub(crate) mod speed_tests;
 pub(crate) mod survey;
 #[expect(

@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use crate::Tunnels;
-use crate::session::engine::life::session::Session;
+use crate::session::engine::lifecycle::session::Session;
 use crate::session::engine::paths::path::SessionPath;
 use crate::session::engine::shared::Shared;
 use crate::tunnel::learning::PathDelay;

@@ -7,7 +7,7 @@ use mpt_wire::control::Reason;
 use mpt_wire::control::frame::{self, Frame};
 
 use super::context::Context;
-use super::receive::Outcome;
+use super::sealed::Outcome;
 use crate::session::engine::paths::source::Source;
 use crate::session::engine::{CloseReason, Sessions};
 use crate::{DeviceSink, SocketId, Tunnels};

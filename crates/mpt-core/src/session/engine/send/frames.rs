@@ -8,7 +8,7 @@ use smallvec::SmallVec;
 
 use crate::Tunnels;
 use crate::session::engine::keys::epochs::Place;
-use crate::session::engine::life::session::{PROBE_LEN, Session, WITHOUT_PATH};
+use crate::session::engine::lifecycle::session::{PROBE_LEN, Session, WITHOUT_PATH};
 use crate::session::engine::shared::Shared;
 use crate::session::engine::{Destination, Random, SessionPathId};
 

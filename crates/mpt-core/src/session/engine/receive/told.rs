@@ -4,7 +4,7 @@ use mpt_wire::control::{ArrivedEntry, Entries, MissingEntry, ReceivedEntry, Sent
 
 use super::context::Context;
 use crate::DeviceSink;
-use crate::session::engine::life::session::Session;
+use crate::session::engine::lifecycle::session::Session;
 
 /// What a frame tells of the data.
 #[derive(Debug, Default)]

@@ -8,7 +8,7 @@ use super::wanted::Wanted;
 use crate::DeviceSink;
 use crate::session::engine::SessionCounters;
 use crate::session::engine::keys::epochs::Place;
-use crate::session::engine::life::session::Session;
+use crate::session::engine::lifecycle::session::Session;
 use crate::session::engine::paths::source::Source;
 use crate::session::{OpenError, Opened};
 

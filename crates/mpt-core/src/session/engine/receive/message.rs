@@ -9,7 +9,7 @@ use super::context::Context;
 use super::told::Told;
 use super::wanted::Wanted;
 use crate::DeviceSink;
-use crate::session::engine::life::session::Session;
+use crate::session::engine::lifecycle::session::Session;
 
 impl Session {
     /// Does what one message says. What it tells only together with others, and what it asks for, is

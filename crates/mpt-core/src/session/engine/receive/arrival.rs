@@ -1,15 +1,15 @@
 //! A frame that has come: the path that it came on, and where it is answered.
 
 use super::context::Context;
-use super::reply::Reply;
 use crate::DeviceSink;
 use crate::session::Opened;
 use crate::session::engine::Destination;
 use crate::session::engine::keys::epochs::Place;
-use crate::session::engine::life::session::Session;
-use crate::session::engine::paths::allowance::Allowance;
+use crate::session::engine::lifecycle::session::Session;
 use crate::session::engine::paths::path::SessionPath;
 use crate::session::engine::paths::source::Source;
+use crate::session::engine::send::allowance::Allowance;
+use crate::session::engine::send::reply::Reply;
 
 /// A frame that has come.
 #[derive(Clone, Copy, Debug)]

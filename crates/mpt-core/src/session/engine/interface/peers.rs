@@ -8,7 +8,7 @@ use rustc_hash::FxHashMap;
 
 use crate::Tunnels;
 use crate::session::PublicKey;
-use crate::session::engine::life::session::Session;
+use crate::session::engine::lifecycle::session::Session;
 use crate::session::engine::{CloseReason, Event, Peer, SessionId, Sessions};
 
 impl Sessions {

@@ -15,7 +15,7 @@ use crate::adaptive::{Lack, held};
 use crate::feedback::{MOST_RANGES, Ranges};
 use crate::reorder::Losses;
 use crate::session::engine::keys::epochs::Place;
-use crate::session::engine::life::session::Session;
+use crate::session::engine::lifecycle::session::Session;
 use crate::session::engine::shared::Shared;
 use crate::{ConnectionId, Tunnels};
 
