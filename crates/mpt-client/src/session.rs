@@ -91,8 +91,6 @@ impl Session {
             timing: Timing::default(),
             largest_wish: 0,
             seal: mpt_core::Seal::Off,
-            connection: None,
-            paths: Vec::new(),
             remote: Some((SOCKET, *address)),
         };
         let id = node.add_session(now, config);

@@ -58,7 +58,9 @@ impl<P: Copy> Node<P> {
         self.sessions.update_session(now, id, config)
     }
 
-    /// Gives a session its connection, with all of its paths that take part. From then on a path is
+    /// Gives a session its connection, with all of its paths that take part: by the names that this
+    /// end gives them if it initiates, or that are known to be given by the other end if not. A path
+    /// without a name is given one, or its name is learnt. From then on a path is
     /// used only after the peer has confirmed that it hears us there. The owner calls it again with
     /// all paths whenever one was added; what the session knows of the others stays.
     pub fn attach(
@@ -66,7 +68,7 @@ impl<P: Copy> Node<P> {
         now: Instant,
         id: SessionId,
         connection: ConnectionId,
-        paths: &[(SessionPathId, PathId)],
+        paths: &[(Option<SessionPathId>, PathId)],
     ) {
         self.sessions.attach(now, id, connection, paths, &mut self.tunnels);
         self.touch(now, connection);

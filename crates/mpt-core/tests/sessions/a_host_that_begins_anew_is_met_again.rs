@@ -69,7 +69,7 @@ fn a_client_that_names_its_paths_otherwise() {
     network.run(millis(500));
     network.restart(CLIENT);
     network.at(CLIENT, |host, now| {
-        let mut paths: Vec<_> = host.paths.iter().map(|&path| (0, path)).collect();
+        let mut paths: Vec<_> = host.paths.iter().map(|&path| (None, path)).collect();
         paths.reverse();
         host.node.close_session(now, host.session, mpt_wire::control::Reason::CONNECTION_REMOVED);
         let config = mpt_core::session::SessionConfig {
@@ -83,8 +83,6 @@ fn a_client_that_names_its_paths_otherwise() {
             timing: Default::default(),
             largest_wish: 0,
             seal: mpt_core::Seal::Off,
-            connection: Some(host.connection),
-            paths: paths.clone(),
             remote: None,
         };
         host.session = host.node.add_session(now, config);

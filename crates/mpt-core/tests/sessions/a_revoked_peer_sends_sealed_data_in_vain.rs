@@ -49,7 +49,7 @@ fn delivered_after(seed: u64, reload: Option<Reload>) -> (usize, usize, usize) {
 fn another_key(network: &mut Network) {
     let setup = network.setup.clone();
     network.at(SERVER, |host, now| {
-        let mut config = session(SERVER, &setup, host);
+        let mut config = session(SERVER, &setup);
         config.peer = PrivateKey::from_seed([5; 32]).public();
         assert!(host.node.update_session(now, host.session, config));
         host.node.bar(host.connection);
@@ -60,7 +60,7 @@ fn another_key(network: &mut Network) {
 fn another_key_alone(network: &mut Network) {
     let setup = network.setup.clone();
     network.at(SERVER, |host, now| {
-        let mut config = session(SERVER, &setup, host);
+        let mut config = session(SERVER, &setup);
         config.peer = PrivateKey::from_seed([5; 32]).public();
         assert!(host.node.update_session(now, host.session, config));
     });

@@ -83,8 +83,6 @@ fn the_other_end_takes_the_weights_that_are_wished() {
             timing: Default::default(),
             largest_wish: u16::MAX,
             seal: mpt_core::Seal::Off,
-            connection: Some(host.connection),
-            paths: view.paths.iter().map(|path| (0, path.path)).collect(),
             remote: None,
         };
         assert!(host.node.update_session(now, host.session, config));
@@ -117,7 +115,7 @@ fn paths_are_added_and_removed() {
         network.run_traffic(SECOND, millis(1));
         network.at(CLIENT, |host, now| {
             host.paths[2] = host.node.add_path(now, host.connection, config).unwrap();
-            let paths: Vec<_> = host.paths.iter().map(|&path| (0, path)).collect();
+            let paths: Vec<_> = host.paths.iter().map(|&path| (None, path)).collect();
             host.node.attach(now, host.session, host.connection, &paths);
         });
         network.expect_under_traffic(2 * SECOND, "it takes part again", Network::is_all_up);

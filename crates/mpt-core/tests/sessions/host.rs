@@ -270,8 +270,7 @@ pub(super) fn connection(side: Side, setup: &Setup) -> ConnectionConfig {
     }
 }
 
-pub(super) fn session(side: Side, setup: &Setup, host: &Host) -> SessionConfig {
-    let connection = host.node.tunnels().connection(host.connection).unwrap();
+pub(super) fn session(side: Side, setup: &Setup) -> SessionConfig {
     SessionConfig {
         name: "tunnel".to_owned(),
         kind: Kind::Connection,
@@ -283,8 +282,6 @@ pub(super) fn session(side: Side, setup: &Setup, host: &Host) -> SessionConfig {
         timing: setup.timing,
         largest_wish: 0,
         seal: setup.seal[side],
-        connection: Some(host.connection),
-        paths: connection.paths().map(|path| (0, path)).collect(),
         remote: None,
     }
 }

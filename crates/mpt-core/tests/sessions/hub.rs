@@ -124,7 +124,7 @@ impl Hub {
         let connection = daemon.node.add_connection(now, config).unwrap();
         let ids: Vec<PathId> =
             daemon.node.tunnels().connection(connection).unwrap().paths().collect();
-        let paths: Vec<(u16, PathId)> = (1..).zip(ids).collect();
+        let paths: Vec<_> = (1..).map(Some).zip(ids).collect();
         let config = SessionConfig {
             name: name.into(),
             kind: Kind::Connection,
@@ -136,8 +136,6 @@ impl Hub {
             timing: Timing::default(),
             largest_wish: 0,
             seal: mpt_core::Seal::Off,
-            connection: Some(connection),
-            paths: paths.clone(),
             remote: None,
         };
         let session = daemon.node.add_session(now, config);
@@ -159,8 +157,6 @@ impl Hub {
             timing: Timing::default(),
             largest_wish: 0,
             seal: mpt_core::Seal::Off,
-            connection: None,
-            paths: Vec::new(),
             remote: Some((SocketId(0), address(HUB, 0))),
         };
         self.nodes[client].node.add_session(self.now, config)
@@ -189,7 +185,7 @@ impl Hub {
         let connection = daemon.node.add_connection(now, config).unwrap();
         let ids: Vec<PathId> =
             daemon.node.tunnels().connection(connection).unwrap().paths().collect();
-        let paths: Vec<(u16, PathId)> = (1..).zip(ids).collect();
+        let paths: Vec<_> = (1..).map(Some).zip(ids).collect();
         daemon.node.attach(now, session, connection, &paths);
         connection
     }

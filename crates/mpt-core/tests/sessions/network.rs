@@ -282,7 +282,7 @@ impl Network {
                 host.node.tunnels().find_path(host.connection, &format!("path {nth}")).unwrap()
             };
             host.paths = paths.map(path).collect();
-            let names: Vec<_> = host.paths.iter().map(|&path| (0, path)).collect();
+            let names: Vec<_> = host.paths.iter().map(|&path| (None, path)).collect();
             host.node.attach(now, host.session, host.connection, &names);
         });
     }
@@ -314,7 +314,7 @@ impl Network {
             let config = connection(side, &setup);
             let made = host.node.reconfigure(now, vec![config], &mut host.sink);
             assert_eq!(made.expect("it was right before"), [host.connection]);
-            let config = session(side, &setup, host);
+            let config = session(side, &setup);
             assert!(host.node.update_session(now, host.session, config));
         });
     }
@@ -322,8 +322,10 @@ impl Network {
     fn begin(&mut self, side: Side) {
         let setup = self.setup.clone();
         self.at(side, |host, now| {
-            let config = session(side, &setup, host);
-            let (connection, paths) = (host.connection, config.paths.clone());
+            let config = session(side, &setup);
+            let (connection, tunnels) = (host.connection, host.node.tunnels());
+            let paths = tunnels.connection(connection).unwrap().paths();
+            let paths: Vec<_> = paths.map(|path| (None, path)).collect();
             host.session = host.node.add_session(now, config);
             host.node.attach(now, host.session, connection, &paths);
         });

@@ -118,7 +118,7 @@ impl Server {
         let now = self.now;
         let Ok(connection) = self.node.add_connection(now, config) else { return };
         let ids: Vec<_> = self.node.tunnels().connection(connection).unwrap().paths().collect();
-        let paths: Vec<_> = (1..).zip(ids).collect();
+        let paths: Vec<_> = (1..).map(Some).zip(ids).collect();
         self.node.attach(now, session, connection, &paths);
     }
 

@@ -64,8 +64,6 @@ impl Client {
             timing: Timing { keepalive: KEEPALIVE, idle: KEEPALIVE, dead: None },
             largest_wish: u16::MAX,
             seal: mpt_core::Seal::Off,
-            connection: Some(connection),
-            paths: names(&paths),
             remote: None,
         };
         let session = node.add_session(now, session);
@@ -206,8 +204,8 @@ fn create() -> Create {
 }
 
 /// The names of the paths in the session: the initiator gives them, from 1 on.
-fn names(paths: &[PathId]) -> Vec<(SessionPathId, PathId)> {
-    (1..).zip(paths.iter().copied()).collect()
+fn names(paths: &[PathId]) -> Vec<(Option<SessionPathId>, PathId)> {
+    (1..).map(Some).zip(paths.iter().copied()).collect()
 }
 
 fn path_name(path: usize) -> String {

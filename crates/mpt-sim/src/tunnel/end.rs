@@ -120,9 +120,8 @@ impl End {
         let paths: Vec<PathId> = paths.collect();
         if plan.session {
             node.set_identity(now, Some(setup::identity(side)));
-            let config = setup::session(side, connection, &paths);
-            let names = config.paths.clone();
-            let session = node.add_session(now, config);
+            let session = node.add_session(now, setup::session(side));
+            let names: Vec<_> = (1..).map(Some).zip(paths.iter().copied()).collect();
             node.attach(now, session, connection, &names);
         }
         let memory = Memory {

@@ -5,10 +5,8 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use ipnet::{IpNet, Ipv4Net};
 use mpt_core::liveness::Timing;
 use mpt_core::path::mtu;
-use mpt_core::session::{PrivateKey, SessionConfig, SessionPathId};
-use mpt_core::{
-    ConnectionConfig, ConnectionId, DeviceId, Direction, PathConfig, PathId, Selector, SocketId,
-};
+use mpt_core::session::{PrivateKey, SessionConfig};
+use mpt_core::{ConnectionConfig, DeviceId, Direction, PathConfig, Selector, SocketId};
 use mpt_wire::control::Kind;
 use mpt_wire::{ecn, gre};
 
@@ -46,8 +44,7 @@ pub(super) fn identity(side: usize) -> PrivateKey {
 }
 
 /// The session of an end, with the daemon's default timers.
-pub(super) fn session(side: usize, connection: ConnectionId, paths: &[PathId]) -> SessionConfig {
-    let names: Vec<(SessionPathId, PathId)> = (1..).zip(paths.iter().copied()).collect();
+pub(super) fn session(side: usize) -> SessionConfig {
     SessionConfig {
         name: NAME.to_owned(),
         kind: Kind::Connection,
@@ -59,8 +56,6 @@ pub(super) fn session(side: usize, connection: ConnectionId, paths: &[PathId]) -
         timing: Timing::default(),
         largest_wish: 0,
         seal: mpt_core::Seal::Off,
-        connection: Some(connection),
-        paths: names,
         remote: None,
     }
 }

@@ -9,9 +9,9 @@ use mpt_config as config;
 use mpt_core::node::PathEvent;
 use mpt_core::session::{
     self, Event, JoinToken, Limits, Peer, PrivateKey, PublicKey, RequestRefused, SessionConfig,
-    SessionId,
+    SessionId, SessionPathId,
 };
-use mpt_core::{ConnectionId, PathId, SocketId};
+use mpt_core::{PathId, SocketId};
 use mpt_wire::control::{Kind, Reason};
 
 use super::session_entries::Entry;
@@ -129,10 +129,11 @@ impl<S: System> DataPath<S> {
             (None, _) => return,
             (Some(_), Some(client)) => {
                 let number = |name: &String| client.paths.iter().find(|(_, it)| *it == name);
-                let numbered = |(name, path): &(String, PathId)| Some((*number(name)?.0, *path));
+                let numbered =
+                    |(name, path): &(String, PathId)| Some((Some(*number(name)?.0), *path));
                 (client.id, paths.iter().filter_map(numbered).collect())
             }
-            (Some(peer), None) => self.configured_session(now, config, peer, id, &paths),
+            (Some(peer), None) => self.configured_session(now, config, peer, &paths),
         };
         self.node.attach(now, session, id, &paths);
     }
@@ -143,9 +144,8 @@ impl<S: System> DataPath<S> {
         now: Instant,
         config: &config::Connection,
         peer: &config::Peer,
-        connection: ConnectionId,
         paths: &[(String, PathId)],
-    ) -> (SessionId, Vec<(u16, PathId)>) {
+    ) -> (SessionId, Vec<(Option<SessionPathId>, PathId)>) {
         let entry = self.sessions.by_connection.get_mut(&config.name);
         let mut numbers = entry.map(|entry| std::mem::take(&mut entry.numbers)).unwrap_or_default();
         let numbered = number(peer, &mut numbers, paths);
@@ -160,8 +160,6 @@ impl<S: System> DataPath<S> {
             timing: convert::timing(&peer.timing),
             largest_wish: if peer.follow_weights { u16::MAX } else { 0 },
             seal: convert::seal(config.seal),
-            connection: Some(connection),
-            paths: numbered.clone(),
             remote: None,
         };
         let id = match self.session_of(&config.name) {
@@ -299,18 +297,17 @@ impl<S: System> DataPath<S> {
     }
 }
 
-/// Numbers for all of these paths, with the paths: given by the end that initiates, 0 (to be found out) at the other.
+/// Numbers for all of these paths, with the paths: given by the end that initiates, and learnt at the other.
 fn number(
     peer: &config::Peer,
     numbers: &mut BTreeMap<String, u16>,
     paths: &[(String, PathId)],
-) -> Vec<(u16, PathId)> {
-    let mut number = |name: &String| match peer.initiate {
-        true => {
-            let next = numbers.values().max().map_or(1, |last| last.wrapping_add(1));
+) -> Vec<(Option<SessionPathId>, PathId)> {
+    let mut number = |name: &String| {
+        peer.initiate.then(|| {
+            let next = numbers.values().max().map_or(1, |last| last.checked_add(1).unwrap_or(1));
             *numbers.entry(name.clone()).or_insert(next)
-        }
-        false => 0,
+        })
     };
     paths.iter().map(|(name, id)| (number(name), *id)).collect()
 }

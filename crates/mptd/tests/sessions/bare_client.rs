@@ -48,8 +48,6 @@ impl BareClient {
             timing: Timing::default(),
             largest_wish: 0,
             seal: mpt_core::Seal::Off,
-            connection: None,
-            paths: Vec::new(),
             remote: Some((SOCKET, remote)),
         };
         let session = node.add_session(now, config);

@@ -7,7 +7,7 @@ use mpt_wire::control::hello::Kind;
 
 use crate::liveness::Timing;
 use crate::session::{AdmissionLimits, PresharedKey, PublicKey};
-use crate::{ConnectionId, PathId, Seal, SocketId};
+use crate::{Seal, SocketId};
 
 /// The most sessions that one token may have at a time: that of the host that it is for, and some
 /// of other hosts, which are informed that it was used.
@@ -19,7 +19,7 @@ pub const MAX_JOINING: usize = 4;
 pub struct SessionId(pub u32);
 
 /// The name of a path between the two ends of a session, 1 or more. The end that began the handshake
-/// gives them; 0 stands for none.
+/// gives them.
 pub type SessionPathId = u16;
 
 /// What a session is to be.
@@ -49,12 +49,6 @@ pub struct SessionConfig {
     /// The largest weight that is used for what we send because the peer wishes it; larger wishes
     /// count as this. 0: its wishes are not followed.
     pub largest_wish: u16,
-    /// The connection of the session and its paths, where there is one:
-    /// [`Node::attach`](crate::Node::attach) then says which they are.
-    pub connection: Option<ConnectionId>,
-    /// The paths of `connection`, with the names that this end gives them if it initiates, or that
-    /// are known to be given by the other end if not. 0: to be given, or to be learnt.
-    pub paths: Vec<(SessionPathId, PathId)>,
     /// Where to reach the peer of a session without connection (a steering one).
     pub remote: Option<(SocketId, SocketAddr)>,
 }

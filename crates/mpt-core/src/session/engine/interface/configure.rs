@@ -2,8 +2,6 @@
 
 use std::time::Instant;
 
-use mpt_wire::control::Kind;
-
 use crate::session::MAX_PATHS;
 use crate::session::engine::lifecycle::origin::Origin;
 use crate::session::engine::lifecycle::session::{
@@ -65,8 +63,9 @@ impl Sessions {
         true
     }
 
-    /// Gives a session its connection, and tells all the paths of that which take part, by the names
-    /// as in [`SessionConfig::paths`]. To be called again with all paths whenever one was added or
+    /// Gives a session its connection, and tells all the paths of that which take part: by the names
+    /// that this end gives them if it initiates, or that are known to be given by the other end if
+    /// not. A path without a name is given one, or its name is learnt. To be called again with all paths whenever one was added or
     /// removed; what the session knows of the others stays. From the first call on
     /// a path is used only after the peer has proved that it hears us there.
     pub(crate) fn attach<P: Copy>(
@@ -74,7 +73,7 @@ impl Sessions {
         now: Instant,
         id: SessionId,
         connection: ConnectionId,
-        paths: &[(SessionPathId, PathId)],
+        paths: &[(Option<SessionPathId>, PathId)],
         tunnels: &mut Tunnels<P>,
     ) {
         let Some(slot) = self.slot(id) else { return };
@@ -143,7 +142,6 @@ impl Session {
         for path in &mut self.paths {
             path.set_timing(now, config.timing);
         }
-        debug_assert!(self.identity.kind == Kind::Connection || config.paths.is_empty());
     }
 
     /// What others have changed of the connection.
@@ -157,15 +155,15 @@ impl Session {
     fn attach_paths<P: Copy>(
         &mut self,
         now: Instant,
-        paths: &[(SessionPathId, PathId)],
+        paths: &[(Option<SessionPathId>, PathId)],
         tunnels: &mut Tunnels<P>,
     ) {
         let mut before = self.paths.take();
         for &(given, id) in paths.iter().take(MAX_PATHS) {
             let Some(data) = tunnels.path(id) else { continue };
-            let own = given != 0 && self.origin.initiates();
-            let known =
-                before.iter().position(|path| path.is(id, data) && (!own || path.own_id == given));
+            let (own, peers) = if self.origin.initiates() { (given, None) } else { (None, given) };
+            let is_named = |path: &SessionPath| own.is_none_or(|own| path.own_id == own);
+            let known = before.iter().position(|path| path.is(id, data) && is_named(path));
             let mut path = match known {
                 Some(known) => {
                     let mut path = before.swap_remove(known);
@@ -173,7 +171,7 @@ impl Session {
                     path
                 }
                 None => {
-                    let own_id = if own { given } else { self.paths.new_id() };
+                    let own_id = own.unwrap_or_else(|| self.paths.new_id());
                     self.paths.reserve_id(own_id);
                     let mut path = SessionPath::new(now, id, data, own_id, self.terms.timing);
                     path.liveness.set_active(now, self.traffic.is_active());
@@ -181,8 +179,8 @@ impl Session {
                     path
                 }
             };
-            if given != 0 && !self.origin.initiates() {
-                path.peer_id = Some(given);
+            if peers.is_some() {
+                path.peer_id = peers;
                 path.bound = self.handshake.completed;
             }
             self.paths.push(path);
