@@ -21,6 +21,7 @@ mod a_suspended_host_goes_on_with_sealed_data;
 mod a_token_lets_its_owner_register_a_key;
 mod a_wrong_message_makes_its_frame_ineffective;
 mod addresses_are_followed;
+mod an_end_without_connection_rests;
 mod an_unproved_address_gets_no_more_than_it_sent;
 mod changes_by_hand_lose_nothing;
 mod data_is_sealed;
