@@ -154,7 +154,7 @@ impl Responder {
             Rules::OldestGoes(most) => {
                 Decision::Answer { evict: (before.len() >= most).then_some(0) }
             }
-            _ => decide(self.times(), false, self.answered.into(), shown.map(u64::from)),
+            _ => decide(self.times(), false, Some(self.answered.into()), shown.map(u64::from)),
         };
         let newest = shown.filter(|&time| time > self.answered);
         let Decision::Answer { evict } = decision else {

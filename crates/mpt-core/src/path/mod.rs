@@ -120,9 +120,8 @@ pub struct Path {
     pub(crate) economy: Economy,
     /// The economy that the peer asks for.
     pub(crate) economy_of_peer: Economy,
-    /// The largest outer packet that is known to pass, where that is less than the link's MTU; 0 where
-    /// nothing is known.
-    pub(crate) known_mtu: u16,
+    /// The largest outer packet that is known to pass, where that is less than the link's MTU.
+    pub(crate) known_mtu: Option<NonZeroU16>,
     pub(crate) config: Box<PathConfig>,
 }
 
@@ -139,7 +138,7 @@ impl Path {
             unused: false,
             economy: Economy::NONE,
             economy_of_peer: Economy::NONE,
-            known_mtu: 0,
+            known_mtu: None,
             config: Box::new(config),
         }
     }
@@ -164,8 +163,8 @@ impl Path {
     pub fn mtu(&self) -> u16 {
         let link = self.config.mtu;
         match self.known_mtu {
-            0 => link,
-            known => link.min(known.max(mtu::minimum(self.config.outer()))),
+            None => link,
+            Some(known) => link.min(known.get().max(mtu::minimum(self.config.outer()))),
         }
     }
 

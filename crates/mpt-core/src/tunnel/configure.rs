@@ -1,6 +1,7 @@
 //! Changes at run time. Each holds from the next packet on and loses none.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::num::NonZeroU16;
 use std::time::Instant;
 
 use mpt_wire::control::Economy;
@@ -198,7 +199,7 @@ impl<P: Copy> Tunnels<P> {
     /// is known. It counts where it is less than the MTU of the link, down to [`mtu::minimum`]. Gives
     /// the device and its new inner MTU if that has changed.
     pub fn limit_path_mtu(&mut self, id: PathId, limit: Option<u16>) -> Option<(DeviceId, u16)> {
-        let limit = limit.unwrap_or(0);
+        let limit = limit.and_then(NonZeroU16::new);
         if self.paths.at(id)?.known_mtu == limit {
             return None;
         }

@@ -28,17 +28,16 @@ pub enum Decision {
 ///   of each the time of the challenge that its initiation has shown, if it was challenged.
 /// - `occupied`: there is no room outside of this session for unconfirmed keys of an unchallenged
 ///   initiation.
-/// - `answered`: the latest challenge that an answered initiation of this session has shown, 0 if
-///   there was none.
+/// - `answered`: the latest challenge that an answered initiation of this session has shown.
 /// - `shown`: the time of the challenge that this initiation shows, if it is good.
 #[must_use]
 pub fn decide(
     unconfirmed: impl Iterator<Item = Option<u64>> + Clone,
     occupied: bool,
-    answered: u64,
+    answered: Option<u64>,
     shown: Option<u64>,
 ) -> Decision {
-    if shown.is_some_and(|time| time > answered) {
+    if shown.is_some() && shown > answered {
         let count = unconfirmed.clone().flatten().count();
         let mut unconfirmed = unconfirmed;
         let oldest = unconfirmed.position(|challenge| challenge.is_some());
@@ -57,7 +56,7 @@ mod tests {
     fn decide(
         unconfirmed: &[Option<u64>],
         occupied: bool,
-        answered: u64,
+        answered: Option<u64>,
         shown: Option<u64>,
     ) -> Decision {
         super::decide(unconfirmed.iter().copied(), occupied, answered, shown)
@@ -67,24 +66,24 @@ mod tests {
 
     #[test]
     fn an_unchallenged_initiation_gets_keys_where_nothing_waits() {
-        assert_eq!(decide(&[], false, 0, None), ANSWER);
-        assert_eq!(decide(&[], true, 0, None), Decision::Challenge);
-        assert_eq!(decide(&[None], false, 0, None), Decision::Challenge);
-        assert_eq!(decide(&[Some(1)], false, 1, None), Decision::Challenge);
+        assert_eq!(decide(&[], false, None, None), ANSWER);
+        assert_eq!(decide(&[], true, None, None), Decision::Challenge);
+        assert_eq!(decide(&[None], false, None, None), Decision::Challenge);
+        assert_eq!(decide(&[Some(1)], false, Some(1), None), Decision::Challenge);
     }
 
     #[test]
     fn a_challenged_initiation_always_gets_keys() {
-        assert_eq!(decide(&[None], true, 0, Some(1)), ANSWER);
-        assert_eq!(decide(&[None, Some(1), Some(2)], true, 2, Some(3)), ANSWER);
+        assert_eq!(decide(&[None], true, None, Some(1)), ANSWER);
+        assert_eq!(decide(&[None, Some(1), Some(2)], true, Some(2), Some(3)), ANSWER);
         let full = [None, Some(1), Some(2), Some(3)];
-        assert_eq!(decide(&full, true, 3, Some(4)), Decision::Answer { evict: Some(1) });
+        assert_eq!(decide(&full, true, Some(3), Some(4)), Decision::Answer { evict: Some(1) });
     }
 
     #[test]
     fn an_older_challenge_counts_as_none() {
-        assert_eq!(decide(&[], false, 3, Some(3)), ANSWER);
-        assert_eq!(decide(&[Some(3)], false, 3, Some(3)), Decision::Challenge);
-        assert_eq!(decide(&[Some(3)], false, 3, Some(2)), Decision::Challenge);
+        assert_eq!(decide(&[], false, Some(3), Some(3)), ANSWER);
+        assert_eq!(decide(&[Some(3)], false, Some(3), Some(3)), Decision::Challenge);
+        assert_eq!(decide(&[Some(3)], false, Some(3), Some(2)), Decision::Challenge);
     }
 }

@@ -40,8 +40,8 @@ pub(crate) struct Handshaking {
     pub(crate) established: Option<Instant>,
     /// The number of handshakes that led to keys in use.
     pub(crate) completed: u64,
-    /// The latest challenge that an answered initiation has shown, 0 if there was none.
-    pub(crate) answered: u64,
+    /// The latest challenge that an answered initiation has shown.
+    pub(crate) answered: Option<u64>,
     ordinals: u64,
 }
 
@@ -54,7 +54,7 @@ impl Handshaking {
             cookies: CookieJar::new(),
             established: None,
             completed: 0,
-            answered: 0,
+            answered: None,
             ordinals: 0,
         }
     }

@@ -93,10 +93,10 @@ impl Sessions {
             self.shared.counters.crossed += 1;
             return;
         }
-        let answered = session.map_or(0, |session| session.handshake.answered);
+        let answered = session.and_then(|session| session.handshake.answered);
         let challenge = received.hello.challenge;
         let shown = challenge.filter(|challenge| {
-            challenge.time > answered && self.cookie_secret.is_good(now, challenge)
+            Some(challenge.time) > answered && self.cookie_secret.is_good(now, challenge)
         });
         if challenge.is_some() && shown.is_none() {
             self.shared.counters.stale_challenges += 1;
@@ -185,7 +185,7 @@ impl Sessions {
         keys.restores = restores;
         session.keys.candidates.push(keys);
         if let (Some(time), Some(challenge)) = (shown, challenge) {
-            session.handshake.answered = time;
+            session.handshake.answered = Some(time);
             self.cookie_secret.use_up(now, &challenge);
         }
         let key = session.identity.key;
