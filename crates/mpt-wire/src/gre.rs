@@ -129,6 +129,12 @@ pub struct Repr {
 }
 
 impl Repr {
+    /// The header in front of a frame of the control protocol: it has the key of the connection, if there is one.
+    #[inline]
+    pub const fn control(key: Option<u32>) -> Self {
+        Self { protocol: Protocol::CONTROL, checksum: false, key, sequence: None }
+    }
+
     /// The length of the header, 4 to 16 bytes.
     #[inline]
     pub const fn header_len(&self) -> usize {

@@ -68,12 +68,7 @@ impl Transmit {
     }
 
     fn of_session(transmit: session::Transmit) -> Self {
-        let repr = gre::Repr {
-            protocol: gre::Protocol::CONTROL,
-            checksum: false,
-            key: transmit.key,
-            sequence: None,
-        };
+        let repr = gre::Repr::control(transmit.key);
         let (mut header, header_len) = ([0; gre::MAX_HEADER_LEN], repr.header_len());
         repr.emit(&mut header[..header_len]);
         let destination = match transmit.destination {

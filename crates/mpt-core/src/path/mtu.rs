@@ -30,11 +30,7 @@ pub const fn minimum(outer: Version) -> u16 {
 /// Returns the bytes that the tunnel adds to an inner packet: outer IP header, UDP header, and
 /// `encapsulation` bytes of a GRE header or [`SEALED`].
 pub const fn overhead(outer: Version, encapsulation: u16) -> u16 {
-    let ip = match outer {
-        Version::V4 => ipv4::HEADER_LEN,
-        Version::V6 => ipv6::HEADER_LEN,
-    };
-    (ip + udp::HEADER_LEN) as u16 + encapsulation
+    (outer.header_len() + udp::HEADER_LEN) as u16 + encapsulation
 }
 
 /// The inner MTU of a path: what fits into its MTU beside outer IP header, UDP header and

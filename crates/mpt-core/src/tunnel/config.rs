@@ -328,10 +328,7 @@ impl ConnectionConfig {
 impl PathConfig {
     /// IP version of its outer packets.
     pub fn outer(&self) -> ip::Version {
-        match self.remote {
-            IpAddr::V4(_) => ip::Version::V4,
-            IpAddr::V6(_) => ip::Version::V6,
-        }
+        ip::Version::of(self.remote)
     }
 
     /// Returns true if its remote address is known.

@@ -6,8 +6,7 @@ use std::time::Instant;
 use mpt_api::AtCap;
 use mpt_core::{DownReason, PathId};
 use mpt_wire::control::Economy;
-use mpt_wire::ip::Version;
-use mpt_wire::{gre, udp};
+use mpt_wire::gre;
 
 use super::capped::{Carried, Counters, Place};
 use super::system::System;
@@ -90,17 +89,12 @@ impl<S: System> DataPath<S> {
     /// The counters of a path in bytes of whole IP packets: UDP and IP headers are added here.
     fn counters_of(&self, id: PathId) -> Counters {
         let Some(path) = self.node.tunnels().path(id) else { return Counters::default() };
-        let ip = match path.config().outer() {
-            Version::V4 => mpt_wire::ipv4::HEADER_LEN,
-            Version::V6 => mpt_wire::ipv6::HEADER_LEN,
-        };
-        let outer = (ip + udp::HEADER_LEN) as u64;
+        let outer = u64::from(mpt_core::path::mtu::overhead(path.config().outer(), 0));
         let connection = self.node.tunnels().connection(path.connection());
         let config = connection.map(mpt_core::Connection::config);
         let encapsulation = config.map_or(0, mpt_core::ConnectionConfig::encapsulation);
         let key = config.and_then(|config| config.key);
-        let protocol = gre::Protocol::CONTROL;
-        let header = gre::Repr { protocol, checksum: false, key, sequence: None }.header_len();
+        let header = gre::Repr::control(key).header_len();
 
         let io = self.paths.get(id.0 as usize).and_then(Option::as_ref);
         let data = io.map(super::path::PathIo::counters).unwrap_or_default();

@@ -6,13 +6,16 @@
 
 use std::time::{Duration, Instant};
 
-use mpt_wire::control::frame::MAX_PAYLOAD_LEN;
+use mpt_wire::control::frame::{MAX_PAYLOAD_LEN, SEALED_HEADER_LEN, TAG_LEN};
 use mpt_wire::control::{Entries, MissingEntry, ReceivedEntry, SentEntry, Writer};
+use mpt_wire::gre;
+use mpt_wire::ip::Version;
 use smallvec::SmallVec;
 
 use super::due::Asking;
 use crate::adaptive::{Lack, held};
 use crate::feedback::{MOST_RANGES, Ranges};
+use crate::path::mtu;
 use crate::reorder::Losses;
 use crate::session::engine::keys::epochs::Place;
 use crate::session::engine::lifecycle::session::Session;
@@ -32,7 +35,10 @@ const SHARE: u64 = 100;
 /// Bytes that may be spent on asking at once.
 const BURST: u64 = 8_000;
 /// Bytes around the messages of a frame: IPv6, UDP, GRE, header and tag of a sealed frame.
-pub(crate) const AROUND: u64 = 40 + 8 + 8 + 30;
+pub(crate) const AROUND: u64 = {
+    let gre = gre::Repr::control(Some(0)).header_len();
+    mtu::overhead(Version::V6, 0) as u64 + (gre + SEALED_HEADER_LEN + TAG_LEN) as u64
+};
 
 /// The budget of the daemon has nothing left: the frame is put off, and the session has another time at which it is due.
 pub(crate) struct PutOff;

@@ -5,9 +5,10 @@ use std::time::{Duration, Instant};
 
 use mpt_wire::control::frame::{MAX_FRAME_LEN, MAX_PAYLOAD_LEN, SEALED_HEADER_LEN, TAG_LEN};
 use mpt_wire::control::{Message, Writer};
-use mpt_wire::gre;
+use mpt_wire::{gre, ip};
 
 use super::test::Test;
+use crate::path::mtu;
 use crate::session::engine::keys::epochs::Place;
 use crate::session::engine::lifecycle::session::Session;
 use crate::session::engine::paths::path::SessionPath;
@@ -15,11 +16,6 @@ use crate::session::engine::shared::Shared;
 use crate::session::engine::{SessionId, SessionPathId, Sessions};
 use crate::session::speed::{SpeedTest, Throughput};
 use crate::{PathId, Tunnels};
-
-/// Length of the IPv4, IPv6 and UDP headers.
-const IPV4: usize = 20;
-const IPV6: usize = 40;
-const UDP: usize = 8;
 
 /// What to test.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -86,11 +82,9 @@ impl Sessions {
         if busy {
             return Err(TestRefused::Busy);
         }
-        let protocol = gre::Protocol::CONTROL;
-        let gre =
-            gre::Repr { protocol, checksum: false, key: session.identity.key, sequence: None };
-        let ip = if remote.ip().to_canonical().is_ipv4() { IPV4 } else { IPV6 };
-        let overhead = ip + UDP + gre.header_len();
+        let gre = gre::Repr::control(session.identity.key).header_len();
+        let outer = ip::Version::of(remote.ip().to_canonical());
+        let overhead = usize::from(mtu::overhead(outer, 0)) + gre;
         let speed = SpeedTest::new(now, config.duration, config.limit, MAX_FRAME_LEN + overhead);
         let TestConfig { number, path, .. } = config;
         session.test = Some(Box::new(Test { number, path, overhead, speed }));

@@ -110,9 +110,8 @@ impl Session {
     ) {
         let Some((wire_id, destination)) = self.way(place, i) else { return };
         let key = self.identity.key;
-        let protocol = gre::Protocol::CONTROL;
-        let gre = gre::Repr { protocol, checksum: false, key, sequence: None };
-        let frame = usize::from(mtu::inner(size, outer, gre.header_len() as u16));
+        let gre = gre::Repr::control(key).header_len();
+        let frame = usize::from(mtu::inner(size, outer, gre as u16));
         let len = frame.saturating_sub(SEALED_HEADER_LEN + TAG_LEN);
         let mut payload = std::mem::take(&mut shared.payload);
         payload.clear();
