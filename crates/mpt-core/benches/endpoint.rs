@@ -10,8 +10,8 @@ use std::time::{Duration, Instant};
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use mpt_core::{
-    ConnectionConfig, DeviceId, DeviceSink, Direction, Mapping, PathConfig, Selector, SocketId,
-    Tunnels, reorder,
+    ConnectionConfig, DeviceId, DeviceSink, Direction, Mapping, PathConfig, Remote, Selector,
+    SocketId, Tunnels, reorder,
 };
 use mpt_wire::ecn::{self, Ecn};
 use mpt_wire::gre;
@@ -33,10 +33,8 @@ fn endpoint(now: Instant, connections: u32) -> Tunnels<u32> {
             name: format!("path{path}"),
             sockets: vec![SocketId(path.into())],
             local: Some(Ipv4Addr::new(198, 51, 100, path).into()),
-            remote: Ipv4Addr::new(192, x, y, path).into(),
-            remote_port: 4754,
+            remote: Remote::Fixed(SocketAddr::new(Ipv4Addr::new(192, x, y, path).into(), 4754)),
             remote_source_port: None,
-            learn: false,
             weight_out,
             weight_in: 1,
             rates: mpt_core::RateBounds::NONE,

@@ -37,6 +37,6 @@ pub use seal::Seal;
 pub use tunnel::{
     Accepted, AcceptedDatagram, Assignments, ConfigError, Connection, ConnectionConfig,
     DatagramDrop, DatagramDrops, Departure, DeviceSink, Direction, InnerDrop, InnerDrops,
-    InnerPacket, Nowhere, Outgoing, PathConfig, PortRange, Protect, Remarks, Repair, Selector,
-    SelectorTable, Sources, Traffic, Transmit, Tunnels, check,
+    InnerPacket, Nowhere, Outgoing, PathConfig, PortRange, Protect, Remarks, Remote, Repair,
+    Selector, SelectorTable, Sources, Traffic, Transmit, Tunnels, check,
 };

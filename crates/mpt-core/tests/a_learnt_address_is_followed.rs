@@ -3,13 +3,14 @@
 
 mod common;
 
-use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::net::SocketAddr;
 
 use common::*;
-use mpt_core::{ConfigError, DatagramDrop, PathConfig, PathId, SocketId, Tunnels};
+use mpt_core::{ConfigError, DatagramDrop, PathConfig, PathId, Remote, SocketId, Tunnels};
+use mpt_wire::ip::Version;
 
 fn learning(n: u8) -> PathConfig {
-    PathConfig { remote: IpAddr::V4(Ipv4Addr::UNSPECIFIED), remote_port: 0, learn: true, ..path(n) }
+    PathConfig { remote: Remote::Sought(Version::V4), ..path(n) }
 }
 
 fn inner() -> Vec<u8> {
@@ -28,13 +29,13 @@ const STRANGER: Result<(), DatagramDrop> = Err(DatagramDrop::UnknownSender);
 fn from_the_first_to_the_next() {
     let mut endpoint = endpoint(connection(vec![learning(1), path(2)]));
     let id = PathId(0);
-    assert!(!endpoint.path(id).unwrap().config().has_remote());
+    assert_eq!(endpoint.path(id).unwrap().remote(), None);
     assert_eq!(arrive(&mut endpoint, 1, "0.0.0.0:0"), STRANGER);
     assert_eq!(arrive(&mut endpoint, 1, "192.0.2.1:4754"), STRANGER);
 
     for (new, old) in [("192.0.2.1:4754", "192.0.2.1:1"), ("203.0.113.5:50000", "192.0.2.1:4754")] {
         endpoint.set_path_remote(id, SocketId(1), new.parse().unwrap()).unwrap();
-        assert_eq!(endpoint.path(id).unwrap().remote(), new.parse().unwrap());
+        assert_eq!(endpoint.path(id).unwrap().remote(), Some(new.parse().unwrap()));
         assert_eq!(arrive(&mut endpoint, 1, new), Ok(()));
         assert_eq!(arrive(&mut endpoint, 1, old), STRANGER);
     }
@@ -44,7 +45,7 @@ fn from_the_first_to_the_next() {
 
     endpoint.forget_path_remote(id).unwrap();
     assert_eq!(arrive(&mut endpoint, 1, "203.0.113.5:50000"), STRANGER);
-    assert!(!endpoint.path(id).unwrap().config().has_remote());
+    assert_eq!(endpoint.path(id).unwrap().remote(), None);
 }
 
 #[test]
@@ -63,7 +64,7 @@ fn two_paths_never_have_the_same() {
     endpoint.set_path_remote(PathId(0), SocketId(1), remote).unwrap();
     let error = endpoint.set_path_remote(PathId(1), SocketId(1), remote).unwrap_err();
     assert!(matches!(error, ConfigError::SameTuple { .. }), "{error}");
-    assert!(!endpoint.path(PathId(1)).unwrap().config().has_remote());
+    assert_eq!(endpoint.path(PathId(1)).unwrap().remote(), None);
     // Another port of the same address is another place, as two hosts behind one NAT have it.
     let other = "192.0.2.1:4755";
     endpoint.set_path_remote(PathId(1), SocketId(1), other.parse().unwrap()).unwrap();

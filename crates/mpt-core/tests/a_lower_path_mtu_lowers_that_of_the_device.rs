@@ -10,7 +10,7 @@ use mpt_wire::ecn::Ecn;
 
 #[test]
 fn the_smallest_path_decides() {
-    let ipv6 = PathConfig { local: None, remote: ip("2001:db8::1"), ..path(2) };
+    let ipv6 = PathConfig { local: None, remote: at("[2001:db8::1]:4754"), ..path(2) };
     let mut endpoint = endpoint(connection(vec![path(1), ipv6]));
     assert_eq!(endpoint.inner_mtu(DEVICE), 1444);
     let ids: Vec<_> = endpoint.paths().map(|(id, _)| id).collect();

@@ -141,7 +141,7 @@ fn a_path_whose_interface_returns_gets_new_sockets() {
 
     // The other path's tuple is not to be had.
     let mut third = PathConfig { sockets: vec![SocketId(78)], ..path(3) };
-    third.remote = ip("192.0.2.1");
+    third.remote = at("192.0.2.1:4754");
     let (id, _) = endpoint.connections().next().unwrap();
     let third = endpoint.add_path(now, id, third).unwrap();
     let taken = endpoint.set_path_sockets(third, vec![SocketId(77)], None).unwrap_err();

@@ -54,7 +54,7 @@ fn no_path_and_too_many() {
 
 #[test]
 fn ip_versions_mixed_up() {
-    let mixed = PathConfig { remote: ip("2001:db8::1"), ..path(1) };
+    let mixed = PathConfig { remote: at("[2001:db8::1]:4754"), ..path(1) };
     let expected = ConfigError::MixedPath { connection: "main".into(), path: "path1".into() };
     assert_eq!(error(connection(vec![mixed])), expected);
 

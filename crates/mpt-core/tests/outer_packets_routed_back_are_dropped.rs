@@ -7,7 +7,7 @@ use mpt_core::{ConnectionConfig, InnerDrop, PathConfig, Selector, Tunnels};
 
 fn everything() -> Tunnels<Packet> {
     let selectors = vec![Selector::to("0.0.0.0/0".parse().unwrap())];
-    let unknown_local = PathConfig { local: None, remote_port: 5000, ..path(2) };
+    let unknown_local = PathConfig { local: None, remote: at("192.0.2.2:5000"), ..path(2) };
     let paths = vec![path(1), unknown_local];
     endpoint(ConnectionConfig { selectors, ..connection(paths) })
 }

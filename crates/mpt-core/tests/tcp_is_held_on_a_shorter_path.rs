@@ -13,7 +13,8 @@ const LEAD: Duration = Duration::from_millis(50);
 fn is_held(config: ConnectionConfig, inner: &[u8]) -> bool {
     let (start, device) = (origin(), &mut Device::default());
     let mut endpoint = endpoint(config);
-    let (id, path) = endpoint.paths().next().map(|(id, path)| (id, path.remote())).unwrap();
+    let (id, path) =
+        endpoint.paths().next().map(|(id, path)| (id, path.remote().unwrap())).unwrap();
     endpoint.set_path_lead(id, LEAD);
     let socket = endpoint.path(id).unwrap().config().sockets[0];
     receive_from(&mut endpoint, start, socket, path, &gre(0, inner), device).unwrap();

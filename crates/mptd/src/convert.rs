@@ -1,11 +1,14 @@
 //! From the configuration's and the API's words to the engine's.
 
+use std::net::SocketAddr;
+
 use mpt_config as config;
 use mpt_core::{
-    ConnectionConfig, DeviceId, Direction, Mapping, PathConfig, PortRange, RateBounds, Seal,
-    Selector, SocketId, reorder,
+    ConnectionConfig, DeviceId, Direction, Mapping, PathConfig, PortRange, RateBounds, Remote,
+    Seal, Selector, SocketId, reorder,
 };
 use mpt_wire::ecn;
+use mpt_wire::ip::Version;
 
 /// A connection for the endpoint.
 #[must_use]
@@ -87,11 +90,12 @@ pub(crate) fn path(config: &config::Path, link_mtu: u16, sockets: Vec<SocketId>)
         name: config.name.clone(),
         sockets,
         local: config.local,
-        remote: config.remote,
-        // Not known until the session has found it.
-        remote_port: if config.learn { 0 } else { config.remote_port },
+        remote: if config.learn {
+            Remote::Sought(Version::of(config.remote))
+        } else {
+            Remote::Fixed(SocketAddr::new(config.remote, config.remote_port))
+        },
         remote_source_port: config.remote_source_port,
-        learn: config.learn,
         weight_out: config.weight,
         weight_in: config.weight_in,
         rates: rates(config),

@@ -168,10 +168,9 @@ impl Path {
         }
     }
 
-    /// Where its packets go. Unspecified (address and port) while that is not known, see
-    /// [`PathConfig::learn`].
-    pub fn remote(&self) -> SocketAddr {
-        SocketAddr::new(self.config.remote, self.config.remote_port)
+    /// Returns where its packets go, while that is known.
+    pub fn remote(&self) -> Option<SocketAddr> {
+        self.config.remote.address()
     }
 
     /// True if it carries data when its tier's turn has come.
@@ -219,7 +218,7 @@ impl Path {
 
     /// Source of the last packet accepted: the remote address, and the port it came from.
     pub fn heard_from(&self) -> Option<SocketAddr> {
-        self.heard_port.map(|port| SocketAddr::new(self.config.remote, port.get()))
+        Some(SocketAddr::new(self.remote()?.ip(), self.heard_port?.get()))
     }
 
     /// Accepted from this path.

@@ -6,6 +6,7 @@ use ipnet::IpNet;
 use mpt_wire::{ecn, gre, ip};
 use thiserror::Error;
 
+use super::remote::Remote;
 use crate::path::mtu;
 use crate::{DeviceId, Mapping, RateBounds, Seal, Selector, SocketId, reorder};
 
@@ -78,18 +79,11 @@ pub struct PathConfig {
     pub sockets: Vec<SocketId>,
     /// The source address of its outer packets, where known.
     pub local: Option<IpAddr>,
-    /// The destination address of its outer packets, and the source of those received. It is
-    /// unspecified (0.0.0.0 or ::, of the expected version) where `learn` is set and the address is
-    /// not known yet.
-    pub remote: IpAddr,
-    /// The UDP destination port of its outer packets.
-    pub remote_port: u16,
+    /// Where it leads.
+    pub remote: Remote,
     /// The UDP source port of received packets; `None` accepts any (a peer with entropy source
     /// ports, or behind a NAT).
     pub remote_source_port: Option<u16>,
-    /// True if its remote address is learnt, and followed when it changes, by a control session
-    /// ([`crate::Tunnels::set_path_remote`]). While it is not known, nothing is received on it.
-    pub learn: bool,
     /// The share of what this end sends, 1..=65,535.
     pub weight_out: u16,
     /// The share of what the peer sends, 1..=65,535, which is expected until enough has arrived to
@@ -328,23 +322,17 @@ impl ConnectionConfig {
 impl PathConfig {
     /// IP version of its outer packets.
     pub fn outer(&self) -> ip::Version {
-        ip::Version::of(self.remote)
-    }
-
-    /// Returns true if its remote address is known.
-    pub fn has_remote(&self) -> bool {
-        !(self.learn && self.remote.is_unspecified())
+        self.remote.version()
     }
 
     /// Becomes `new`, which keeps a remote address that was learnt.
     pub(crate) fn replace(&mut self, new: &Self) {
-        let learnt = !new.has_remote() && self.has_remote();
-        let (remote, port, source_port) = (self.remote, self.remote_port, self.remote_source_port);
+        let (before, source_port) = (self.remote.address(), self.remote_source_port);
         *self = new.clone();
-        if learnt {
-            (self.remote, self.remote_port, self.remote_source_port) = (remote, port, source_port);
+        if let (Remote::Sought(_), Some(found)) = (new.remote, before) {
+            (self.remote, self.remote_source_port) = (Remote::Found(found), source_port);
             // The peer was found in the other IP version.
-            self.local = self.local.filter(|local| local.is_ipv4() == remote.is_ipv4());
+            self.local = self.local.filter(|local| local.is_ipv4() == found.is_ipv4());
             self.mtu = self.mtu.max(mtu::minimum(self.outer()));
         }
     }
@@ -358,7 +346,7 @@ impl PathConfig {
         if self.mtu < minimum {
             return Err(ConfigError::PathMtu { connection, path, mtu: self.mtu, minimum });
         }
-        if self.local.is_some_and(|local| local.is_ipv4() != self.remote.is_ipv4()) {
+        if self.local.is_some_and(|local| ip::Version::of(local) != self.outer()) {
             return Err(ConfigError::MixedPath { connection, path });
         }
         Ok(())

@@ -1,6 +1,6 @@
 //! Changes at run time. Each holds from the next packet on and loses none.
 
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::net::{IpAddr, SocketAddr};
 use std::num::NonZeroU16;
 use std::time::Instant;
 
@@ -241,8 +241,8 @@ impl<P: Copy> Tunnels<P> {
         remote: SocketAddr,
     ) -> Result<(), ConfigError> {
         self.replace_path(id, |path| {
-            (path.remote, path.remote_port) = (remote.ip(), remote.port());
-            if path.learn {
+            path.remote = path.remote.moved_to(remote);
+            if path.remote.is_learnt() {
                 path.remote_source_port = Some(remote.port());
             }
             if !path.sockets.contains(&socket) {
@@ -258,12 +258,8 @@ impl<P: Copy> Tunnels<P> {
     /// Forgets the remote address of a path that learns it.
     pub fn forget_path_remote(&mut self, id: PathId) -> Result<(), ConfigError> {
         self.replace_path(id, |path| {
-            if path.learn {
-                path.remote = match path.remote {
-                    IpAddr::V4(_) => Ipv4Addr::UNSPECIFIED.into(),
-                    IpAddr::V6(_) => Ipv6Addr::UNSPECIFIED.into(),
-                };
-                (path.remote_port, path.remote_source_port) = (0, None);
+            if path.remote.is_learnt() {
+                (path.remote, path.remote_source_port) = (path.remote.forgotten(), None);
             }
         })
     }

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use mpt_core::{
     ConnectionConfig, DatagramDrop, DeviceId, DeviceSink, Direction, InnerDrop, Mapping,
-    PathConfig, Selector, SocketId, Transmit, Tunnels, reorder,
+    PathConfig, Remote, Selector, SocketId, Transmit, Tunnels, reorder,
 };
 use mpt_wire::ecn;
 pub use mpt_wire::mss::ChecksumState::Complete;
@@ -27,16 +27,19 @@ pub fn ip(address: &str) -> IpAddr {
     address.parse().unwrap()
 }
 
+/// The other end of a path, as it is configured.
+pub fn at(address: &str) -> Remote {
+    Remote::Fixed(address.parse().unwrap())
+}
+
 /// A path to `192.0.2.n` over socket n, with weight 1.
 pub fn path(n: u8) -> PathConfig {
     PathConfig {
         name: format!("path{n}"),
         sockets: vec![SocketId(u32::from(n))],
         local: Some(ip("198.51.100.1")),
-        remote: IpAddr::V4(Ipv4Addr::new(192, 0, 2, n)),
-        remote_port: PORT,
+        remote: Remote::Fixed(SocketAddr::new(Ipv4Addr::new(192, 0, 2, n).into(), PORT)),
         remote_source_port: None,
-        learn: false,
         weight_out: 1,
         weight_in: 1,
         rates: mpt_core::RateBounds::NONE,
@@ -87,7 +90,7 @@ pub fn connection(paths: Vec<PathConfig>) -> ConnectionConfig {
 
 /// The same between fd00::/64 and fd01::/64, over paths of IPv6.
 pub fn connection_v6() -> ConnectionConfig {
-    let path = PathConfig { local: None, remote: ip("2001:db8::2"), ..path(1) };
+    let path = PathConfig { local: None, remote: at("[2001:db8::2]:4754"), ..path(1) };
     ConnectionConfig {
         selectors: vec![Selector::to("fd01::/64".parse().unwrap())],
         sources: vec!["fd01::/64".parse().unwrap()],

@@ -9,12 +9,13 @@ use mpt_core::liveness::{State, Timing};
 use mpt_core::session::{Event, PathEvent, PrivateKey, SessionConfig, SessionId};
 use mpt_core::{
     ConnectionConfig, ConnectionId, DeviceId, DeviceSink, Direction, DownReason, Mapping, Node,
-    PacketMemory, PathConfig, PathId, Seal, Selector, SocketId, StoreId, reorder,
+    PacketMemory, PathConfig, PathId, Remote, Seal, Selector, SocketId, StoreId, reorder,
 };
 use mpt_link::Params;
 use mpt_wire::control::Kind;
 use mpt_wire::ecn;
 use mpt_wire::gre;
+use mpt_wire::ip::Version;
 
 /// The index of a host, and of the direction in which it sends.
 pub type Side = usize;
@@ -227,10 +228,8 @@ pub(super) fn connection(side: Side, setup: &Setup) -> ConnectionConfig {
             name: name(index),
             sockets: vec![SocketId(index as u32)],
             local: Some(address(index, side).ip()),
-            remote: if learn { Ipv4Addr::UNSPECIFIED.into() } else { remote.ip() },
-            remote_port: if learn { 0 } else { remote.port() },
+            remote: if learn { Remote::Sought(Version::V4) } else { Remote::Fixed(remote) },
             remote_source_port: None,
-            learn,
             weight_out: setup.weights[index],
             weight_in: setup.weights[index],
             rates: mpt_core::RateBounds::NONE,

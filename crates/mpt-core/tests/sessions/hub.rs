@@ -9,10 +9,11 @@ use mpt_core::node::{self, Destination, Transmit};
 use mpt_core::session::{Event, Peer, PrivateKey, PublicKey, SessionConfig, SessionId};
 use mpt_core::{
     ConnectionConfig, ConnectionId, DeviceId, Direction, InnerPacket, Mapping, Node, Nowhere,
-    PathConfig, PathId, Selector, SocketId, Span, reorder,
+    PathConfig, PathId, Remote, Selector, SocketId, Span, reorder,
 };
 use mpt_wire::control::Kind;
 use mpt_wire::ecn;
+use mpt_wire::ip::Version;
 
 use super::frames;
 
@@ -264,7 +265,7 @@ impl Hub {
             let (socket, to) = match transmit.destination {
                 Destination::Path(id) => {
                     let path = daemon.node.tunnels().path(id).unwrap();
-                    (path.config().sockets[0], path.remote())
+                    (path.config().sockets[0], path.remote().unwrap())
                 }
                 Destination::Address { socket, remote } => (socket, remote),
                 other => panic!("there is no prototype: {other:?}"),
@@ -376,10 +377,8 @@ pub fn path_config(path: u16, socket: u16, remote: Option<SocketAddr>) -> PathCo
         name: format!("path {path}"),
         sockets: vec![SocketId(socket.into())],
         local: None,
-        remote: remote.map_or(Ipv4Addr::UNSPECIFIED.into(), |remote| remote.ip()),
-        remote_port: remote.map_or(0, |remote| remote.port()),
+        remote: remote.map_or(Remote::Sought(Version::V4), Remote::Fixed),
         remote_source_port: None,
-        learn: remote.is_none(),
         weight_out: 1,
         weight_in: 1,
         rates: mpt_core::RateBounds::NONE,

@@ -2,7 +2,7 @@
 //! frames, clocks that differ, NATs that forget, hosts that restart. One seed decides everything; it
 //! is printed, and so shown when a test fails.
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::time::{Duration, Instant};
 
 use mpt_core::session::{PathView, SessionView};
@@ -14,6 +14,9 @@ use mpt_wire::control::Reason;
 use mpt_wire::ecn;
 
 pub use super::host::*;
+
+/// The destination of a path that has just lost its address to another one: nobody is there.
+const NOWHERE: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::UNSPECIFIED), 0);
 
 /// Two hosts and the paths between them.
 pub struct Network {
@@ -187,7 +190,7 @@ impl Network {
     fn send_data(&mut self, side: Side, datagrams: Vec<(PathId, Vec<u8>)>) {
         for (id, bytes) in datagrams {
             let path = self.hosts[side].path_index(id);
-            let to = self.hosts[side].node.tunnels().path(id).unwrap().remote();
+            let to = self.hosts[side].node.tunnels().path(id).unwrap().remote().unwrap_or(NOWHERE);
             self.last_data[path][side] = Some(self.now);
             if let Some(captured) = &mut self.captured_data {
                 let from = self.addresses[path][side];
@@ -525,7 +528,8 @@ impl Network {
             let host = &self.hosts[side];
             let (path, to) = match transmit.destination {
                 node::Destination::Path(id) => {
-                    (host.path_index(id), host.node.tunnels().path(id).unwrap().remote())
+                    let path = host.node.tunnels().path(id).unwrap();
+                    (host.path_index(id), path.remote().unwrap_or(NOWHERE))
                 }
                 node::Destination::Address { socket, remote } => (socket.0 as usize, remote),
                 other => panic!("there is no prototype: {other:?}"),

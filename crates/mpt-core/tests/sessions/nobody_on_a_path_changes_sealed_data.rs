@@ -106,7 +106,7 @@ fn state(network: &Network) -> String {
         writeln!(text, "{accepted:?} {remarks:?} {reorder:?}").unwrap();
         for path in connection.paths() {
             let path = host.node.tunnels().path(path).unwrap();
-            writeln!(text, "{} {:?} {:?}", path.remote(), path.sent(), path.received()).unwrap();
+            writeln!(text, "{:?} {:?} {:?}", path.remote(), path.sent(), path.received()).unwrap();
         }
     }
     text

@@ -126,14 +126,12 @@ impl Server {
         let mut sent = Vec::new();
         while let Some(transmit) = self.node.poll_transmit() {
             let to = match transmit.destination {
+                // A path may have none that another one has just taken the address of.
                 Destination::Path(id) => self.node.tunnels().path(id).expect("a path").remote(),
-                Destination::Address { remote, .. } => remote,
+                Destination::Address { remote, .. } => Some(remote),
                 other => panic!("there is no prototype: {other:?}"),
             };
-            // A path that another one has just taken the address of.
-            if !to.ip().is_unspecified() {
-                sent.push((to, frames::of(&transmit)));
-            }
+            sent.extend(to.map(|to| (to, frames::of(&transmit))));
         }
         sent
     }

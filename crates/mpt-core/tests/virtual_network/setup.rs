@@ -4,7 +4,9 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::time::Duration;
 
 use ipnet::{IpNet, Ipv4Net, Ipv6Net};
-use mpt_core::{ConnectionConfig, DeviceId, Direction, Mapping, PathConfig, Selector, reorder};
+use mpt_core::{
+    ConnectionConfig, DeviceId, Direction, Mapping, PathConfig, Remote, Selector, reorder,
+};
 use mpt_link::{Distribution, Jitter, Loss, Params, Probability, Redraw};
 use mpt_wire::{ecn, gre};
 
@@ -148,10 +150,8 @@ impl Setup {
                 name: format!("path {index}"),
                 sockets: vec![socket(index)],
                 local: Some(address(self, index, side).ip()),
-                remote: peer.ip(),
-                remote_port: gre::PORT,
+                remote: Remote::Fixed(SocketAddr::new(peer.ip(), gre::PORT)),
                 remote_source_port: Some(peer.port()),
-                learn: false,
                 weight_out: path.weights[side],
                 weight_in: path.weights[1 - side],
                 rates: mpt_core::RateBounds::NONE,

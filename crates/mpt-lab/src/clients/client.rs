@@ -1,6 +1,6 @@
 //! One client of the concentrator: a session, two paths, and packets made up on the way.
 
-use std::net::{IpAddr, Ipv4Addr, SocketAddrV4};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, SocketAddrV4};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
@@ -12,7 +12,7 @@ use mpt_core::path::mtu;
 use mpt_core::session::{Event, SessionConfig, SessionId, SessionPathId};
 use mpt_core::{
     ConnectionConfig, ConnectionId, DeviceId, Direction, InnerPacket, Lent, Mapping, Node, Nowhere,
-    PathConfig, PathId, Selector, SocketId, Span, Transmit, reorder,
+    PathConfig, PathId, Remote, Selector, SocketId, Span, Transmit, reorder,
 };
 use mpt_wire::control::Kind;
 use mpt_wire::{ecn, gre};
@@ -218,10 +218,11 @@ fn connection(number: u16) -> ConnectionConfig {
         name: path_name(path),
         sockets: vec![SocketId(path as u32)],
         local: Some(site::client_address(number, path).into()),
-        remote: IpAddr::V4(*site::server_address(path).ip()),
-        remote_port: gre::PORT,
+        remote: Remote::Fixed(SocketAddr::new(
+            (*site::server_address(path).ip()).into(),
+            gre::PORT,
+        )),
         remote_source_port: None,
-        learn: false,
         weight_out: 1,
         weight_in: 1,
         rates: mpt_core::RateBounds::NONE,

@@ -6,7 +6,7 @@ use ipnet::{IpNet, Ipv4Net};
 use mpt_core::liveness::Timing;
 use mpt_core::path::mtu;
 use mpt_core::session::{PrivateKey, SessionConfig};
-use mpt_core::{ConnectionConfig, DeviceId, Direction, PathConfig, Selector, SocketId};
+use mpt_core::{ConnectionConfig, DeviceId, Direction, PathConfig, Remote, Selector, SocketId};
 use mpt_wire::control::Kind;
 use mpt_wire::{ecn, gre};
 
@@ -68,10 +68,8 @@ pub(super) fn connection(side: usize, plan: &TunnelPlan) -> ConnectionConfig {
             name: format!("path{}", index + 1),
             sockets: vec![socket(index)],
             local: Some(here.ip()),
-            remote: there.ip(),
-            remote_port: there.port(),
+            remote: Remote::Fixed(there),
             remote_source_port: Some(there.port()),
-            learn: false,
             weight_out: weight,
             weight_in: weight,
             rates: plan.rates.get(index).copied().unwrap_or_default(),

@@ -8,7 +8,7 @@ use mpt_api::{EventKind, Offload};
 use mpt_config as config;
 use mpt_core::path::mtu;
 use mpt_core::reorder::EqualizedBuffer;
-use mpt_core::{Connection, DownReason, DownReasons, Path, PathId, QueueState, Traffic};
+use mpt_core::{Connection, DownReason, DownReasons, Path, PathId, QueueState, Remote, Traffic};
 use mpt_wire::control::Economy;
 
 use super::DataPath;
@@ -184,7 +184,7 @@ impl<S: System> DataPath<S> {
             interface: config.interface.clone(),
             remote: Some(io.wiring.remote).filter(|it| known && !it.ip().is_unspecified()),
             remote_name: config.remote_name.clone(),
-            remote_learned: path.config().learn && path.config().has_remote(),
+            remote_learned: matches!(path.config().remote, Remote::Found(_)),
             source_ports: io
                 .channels
                 .iter()

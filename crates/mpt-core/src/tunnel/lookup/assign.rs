@@ -53,14 +53,12 @@ impl Assignments {
         key: Option<u32>,
         config: &PathConfig,
     ) -> Result<(), PathId> {
-        if !config.has_remote() {
-            return Ok(());
-        }
-        if let Some(other) = self.conflict(key, config) {
+        let Some(remote) = config.remote.address().map(|remote| remote.ip()) else { return Ok(()) };
+        if let Some(other) = self.conflict(key, config, remote) {
             return Err(other);
         }
         for &socket in &config.sockets {
-            let sender = Sender::new(socket, config.remote, config.remote_source_port);
+            let sender = Sender::new(socket, remote, config.remote_source_port);
             if self.tuples.insert(Tuple { sender, key }, path).is_none() {
                 *self.senders.entry(sender).or_default() += 1;
                 *self.counter(sender) += 1;
@@ -125,11 +123,11 @@ impl Assignments {
     }
 
     /// A path some datagram of which could also belong to the given one.
-    fn conflict(&self, key: Option<u32>, config: &PathConfig) -> Option<PathId> {
+    fn conflict(&self, key: Option<u32>, config: &PathConfig, remote: IpAddr) -> Option<PathId> {
         self.tuples.iter().find_map(|(tuple, &path)| {
             let other = tuple.sender;
             let overlap = tuple.key == key
-                && other.remote == bits(config.remote)
+                && other.remote == bits(remote)
                 && config.sockets.contains(&SocketId(other.socket))
                 && match (other.port, config.remote_source_port) {
                     (Some(a), Some(b)) => a == b,

@@ -168,13 +168,11 @@ pub(crate) struct Outers {
 
 impl Outers {
     fn insert(&mut self, path: &PathConfig) {
-        if !path.has_remote() {
-            return;
+        let Some(remote) = path.remote.address() else { return };
+        if !self.ports.contains(&remote.port()) {
+            self.ports.push(remote.port());
         }
-        if !self.ports.contains(&path.remote_port) {
-            self.ports.push(path.remote_port);
-        }
-        self.outers.insert((path.local, path.remote, path.remote_port));
+        self.outers.insert((path.local, remote.ip(), remote.port()));
     }
 
     #[inline]

@@ -99,5 +99,5 @@ impl Session {
 
 /// Returns true if the remote address of a path is learnt from where its frames come.
 pub(crate) fn is_learnt<P: Copy>(path: &SessionPath, tunnels: &Tunnels<P>) -> bool {
-    tunnels.path(path.id).is_some_and(|path| path.config().learn)
+    tunnels.path(path.id).is_some_and(|path| path.config().remote.is_learnt())
 }

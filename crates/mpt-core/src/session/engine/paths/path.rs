@@ -114,7 +114,7 @@ impl SessionPath {
         let ours = [DownReason::Administrative, DownReason::Cap, DownReason::Interface];
         self.down = ours.into_iter().any(|reason| reasons.contains(reason));
         let config = path.config();
-        self.remote = config.has_remote().then(|| path.remote());
+        self.remote = path.remote();
         let is_other = !self.has_same_sockets(config) || self.local != config.local;
         self.sockets.clone_from(&config.sockets);
         self.local = config.local;
@@ -176,7 +176,7 @@ impl SessionPath {
         let is_within =
             |these: &[SocketId], those: &[SocketId]| these.iter().all(|it| those.contains(it));
         is_within(&config.sockets, &self.sockets)
-            && (config.learn || is_within(&self.sockets, &config.sockets))
+            && (config.remote.is_learnt() || is_within(&self.sockets, &config.sockets))
     }
 
     /// Probes it or not, as both ends hold it for usable.
@@ -255,7 +255,7 @@ impl SessionPath {
 
     /// Its other end has moved, and has answered from there.
     pub(crate) fn arrive_at(&mut self, now: Instant, path: &Path) {
-        self.remote = Some(path.remote());
+        self.remote = path.remote();
         self.sockets.clone_from(&path.config().sockets);
         self.local = path.config().local;
         self.liveness.moved(now);
