@@ -13,8 +13,9 @@ fn drawn(history: &History, span: u64, now: u64) -> serde_json::Value {
 fn each_span_has_its_resolution() {
     let mut history = History::default();
     let snapshot = example::snapshot();
-    // More than a day: what is older is gone.
-    for now in NOW..NOW + 90_000 {
+    // More than a day: what is older is gone. Only the last minutes are drawn by the second.
+    let day = (NOW..NOW + 88_800).step_by(10);
+    for now in day.chain(NOW + 88_800..NOW + 90_000) {
         history.add(now, &snapshot);
     }
     let now = NOW + 89_999;
