@@ -18,6 +18,7 @@ catalogue![
     "almasi2017-redundancy",
     "almasi2017-handover",
     "imareen2023-table1",
+    "imareen2023-table1-sealed",
     "imareen2023-table2",
     "imareen2023-table3",
     "imareen2023-table4",
