@@ -3,6 +3,7 @@
 
 use std::io::ErrorKind;
 use std::net::TcpStream;
+use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 use mpt_api::MtuSource;
@@ -113,6 +114,18 @@ fn a_link_that_becomes_narrow_under_traffic_is_noticed_within_seconds() {
     assert!(narrowed.elapsed() < Duration::from_secs(10), "{:?}", narrowed.elapsed());
     stream.wait_for_progress();
     stream.end();
+    let program = std::path::Path::new(env!("CARGO_BIN_EXE_mptd")).with_file_name("mpt");
+    assert!(program.exists(), "{} is missing: cargo build -p mpt", program.display());
+    let config = daemons[0].config_file();
+    for (arguments, expected) in [
+        (&["show"][..], "1400 (probed)"),
+        (&["doctor", "--json", "--config", config.to_str().unwrap()], "MTU 1400 (probed)"),
+    ] {
+        let mut mpt = net.a.namespace.command(&program).unwrap();
+        mpt.arg("--socket").arg(daemons[0].socket()).args(arguments).stdin(Stdio::null());
+        let said = String::from_utf8(mpt.output().unwrap().stdout).unwrap();
+        assert!(said.contains(expected), "mpt {arguments:?}: {said}");
+    }
 }
 
 #[test]

@@ -3,7 +3,7 @@
     blackout.py CONFIG
 
 CONFIG is JSON: "from" and "to" (the ends of a path), "networks" (inner addresses), "first" (the number due), "count" (how many at once), "more" (how
-many afterwards, one every 0.9 s).
+many afterwards, one every 0.9 s). With "index" they look like sealed packets with this data index.
 """
 import json
 import socket
@@ -22,11 +22,14 @@ def main():
     raw.connect((target[0], 0))
     inner = wire.inner_udp(*config["networks"], (9, 9), b"forged")
     first, count, more = config["first"], config["count"], config["more"]
+    index = config.get("index")
     start = time.monotonic()
     for number in range(count + more):
         if number >= count:
             time.sleep(max(0, start + 0.9 * (number - count + 1) - time.monotonic()))
-        raw.send(offpath.udp(source, target, wire.gre(0x0800, sequence=first + number) + inner))
+        header = wire.gre(0x0800, sequence=first + number) if index is None else wire.gre(0x88B6, key=index, sequence=first + number)
+        tag = b"" if index is None else bytes(16)
+        raw.send(offpath.udp(source, target, header + inner + tag))
         if number < count and number % 50 == 49:
             # The receiver's socket buffer is no part of this.
             time.sleep(0.001)

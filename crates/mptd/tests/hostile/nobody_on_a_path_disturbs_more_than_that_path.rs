@@ -12,6 +12,12 @@ use crate::hosts::{Daemon, Pulse, wait_for};
 use crate::kit::{Program, alone};
 use crate::scene::{RATE, Scene, assert_fast, seconds};
 
+/// What an attacker makes of sealed data.
+const SEALED_DATA: [&str; 7] =
+    ["data", "reflect_data", "alter_data", "relabel_data", "cut_data", "swap_data", "turn_data"];
+/// Seconds between two kinds, in which the counters are looked at.
+const PAUSE: f64 = 0.3;
+
 /// Records on line 1 while the session of `a` begins, and attacks with that.
 fn attack(kinds: &[&str], rate: u32, seconds: f64) -> (Scene, Vec<Value>) {
     let mut scene = Scene::new(|_| {});
@@ -33,7 +39,13 @@ fn attack(kinds: &[&str], rate: u32, seconds: f64) -> (Scene, Vec<Value>) {
     assert_eq!(program.said()["step"], "recorded");
     let watch = scene.watch();
     let said = scene.under_reload(|| program.finish());
-    scene.assert_counted(&watch.counters, &said);
+    if rate == 1 {
+        // One packet is refused for one reason.
+        assert!(said.iter().all(|kind| kind["sent"].as_u64() > Some(0)), "{said:?}");
+        assert!(scene.refused() > watch.refused, "{said:?}");
+    } else {
+        scene.assert_counted(&watch.counters, &said);
+    }
     scene.assert_undisturbed(watch, &format!("{kinds:?} at {rate} per second"));
     (scene, said)
 }
@@ -44,6 +56,7 @@ fn by_frames_of_the_control_protocol() {
     let kinds = ["sealed", "initiations", "reflect", "alter"];
     // Without the attacker nothing is counted.
     attack(&kinds, 0, seconds());
+    attack(&kinds, 1, 0.2);
     let (_, said) = attack(&kinds, RATE, seconds());
     assert_fast(&said, RATE);
 }
@@ -65,19 +78,34 @@ fn by_data_once_more_or_changed() {
     let _alone = alone();
     // Whichever line the sender would choose, the attacker on line1 sees data of both directions.
     let scene = Scene::with_equal_shares();
-    let config = json!({
-        "ports": ["a1", "b1"], "record": 1.0, "kinds": ["data", "alter_data"], "rate": RATE, "seconds": 2.0 * seconds(),
-    });
-    let mut program = Program::start(scene.pair.middle(), "onpath.py", &config);
-    assert_eq!(program.said()["step"], "listening");
-    let recorded = scene.watch();
-    let frames = program.said()["frames"].clone();
-    assert!(frames[0].as_u64() > Some(20) && frames[1].as_u64() > Some(20), "{frames}");
-    let said = program.finish();
-    assert!(said.iter().all(|kind| kind["sent"].as_u64() > Some(0)), "{said:?}");
-    scene.assert_counted(&recorded.counters, &said);
-    scene.assert_undisturbed(recorded, "data once more or changed");
-    assert_fast(&said, RATE);
+    for (rate, seconds) in [(0, seconds()), (1, 0.2), (RATE, seconds())] {
+        let config = json!({
+            "ports": ["a1", "b1"], "record": 1.0, "kinds": SEALED_DATA, "rate": rate, "seconds": 2.0 * seconds, "pause": PAUSE,
+        });
+        let mut program = Program::start(scene.pair.middle(), "onpath.py", &config);
+        assert_eq!(program.said()["step"], "listening");
+        let watch = scene.watch();
+        let frames = program.said()["frames"].clone();
+        assert!(frames[0].as_u64() > Some(20) && frames[1].as_u64() > Some(20), "{frames}");
+        scene.under_reload(|| {
+            for kind in SEALED_DATA {
+                let (before, refused) = (scene.counters(), scene.refused());
+                let said = program.said();
+                assert_eq!(said["step"], kind);
+                match rate {
+                    0 => scene.assert_counted(&before, &[said]),
+                    // The bit that is changed decides for which reason a single packet is refused.
+                    1 => assert!(scene.refused() > refused, "{said}"),
+                    _ => {
+                        assert_fast(std::slice::from_ref(&said), rate);
+                        scene.assert_counted(&before, &[said]);
+                    }
+                }
+            }
+        });
+        program.finish();
+        scene.assert_undisturbed(watch, &format!("data at {rate} per second"));
+    }
 }
 
 /// The UDP checksum is no obstacle to someone who can write a new one. The changed packet is delivered.

@@ -2,9 +2,10 @@
 
     onpath.py CONFIG
 
-CONFIG is JSON: "ports" (the bridge's ports towards both ends), "record" (seconds to listen first), "kinds", "rate", "seconds". It records what passes, and
-then sends it on again: as it was ("replay"), to its sender ("reflect"), with a bit changed ("alter"), only the initiations ("initiations"), only the data ("data"), or the data with a bit of it changed
-("alter_data"). For each kind it prints a line of JSON.
+CONFIG is JSON: "ports" (the bridge's ports towards both ends), "record" (seconds to listen first), "kinds", "rate", "seconds", "pause" (seconds between two kinds). It records what passes, and
+then sends it on again: as it was ("replay"), to its sender ("reflect"), with a bit changed ("alter"), or only the initiations ("initiations"). Of the data alone it sends each packet as it was ("data"), to its
+sender ("reflect_data"), with a bit changed ("alter_data"), and under numbers that are to come: as it was ("relabel_data"), cut ("cut_data"), with the content of another packet ("swap_data"), and to its sender under the
+sender's own index ("turn_data"). For each kind it prints a line of JSON.
 """
 import json
 import random
@@ -25,6 +26,11 @@ COUNTERS = {
     "reflect": ["unknown_index"],
     "data": ["replayed"],
     "alter_data": ["sealed_unopened", "unknown_index"],
+    "reflect_data": ["unknown_index"],
+    "relabel_data": ["sealed_unopened"],
+    "cut_data": ["sealed_unopened"],
+    "swap_data": ["sealed_unopened"],
+    "turn_data": ["sealed_unopened"],
     "alter": ["bad_mac", "bad_version", "malformed", "unauthentic", "unknown_index"],
 }
 
@@ -63,6 +69,26 @@ def rewritten(frame, payload, turned=False):
     return bytes(head) + payload
 
 
+def resized(frame, payload):
+    """The frame with a payload of another length."""
+    head = bytearray(frame[:PAYLOAD])
+    struct.pack_into(">H", head, ETHERNET + 2, IP + UDP + len(payload))
+    head[ETHERNET + 10:ETHERNET + 12] = b"\0\0"
+    struct.pack_into(">H", head, ETHERNET + 10, wire.checksum(bytes(head[ETHERNET:ETHERNET + IP])))
+    struct.pack_into(">H", head, ETHERNET + IP + 4, UDP + len(payload))
+    return rewritten(bytes(head) + payload, payload)
+
+
+#: Length of the GRE header of sealed data: what is behind it is ciphertext and tag.
+SEALED_HEADER = 12
+
+
+def renumbered(payload, count):
+    """Sealed data under a number that is to come: those of the recording are refused as repetitions before their tags are looked at."""
+    number = struct.unpack_from(">I", payload, 8)[0]
+    return payload[:8] + struct.pack(">I", (number + (1 << 20) + count) & 0xFFFFFFFF) + payload[SEALED_HEADER:]
+
+
 def is_control(frame):
     return struct.unpack_from(">H", frame, PAYLOAD + 2)[0] == 0x88B5
 
@@ -79,6 +105,24 @@ def altered(frame, chance):
     return rewritten(frame, bytes(payload))
 
 
+def forged(kind, way, count):
+    """One of the packets of a direction, changed."""
+    frame = way[count]
+    payload = renumbered(frame[PAYLOAD:], count)
+    if kind == "cut_data":
+        return resized(frame, payload[:SEALED_HEADER + count % (len(payload) - SEALED_HEADER)])
+    if kind == "swap_data":
+        return resized(frame, payload[:SEALED_HEADER] + way[count - 1][PAYLOAD + SEALED_HEADER:])
+    return rewritten(frame, payload)
+
+
+def turned(own, other):
+    """The packets that an end has sent, as if they were for it: under the index that the other end's packets have."""
+    index = other[0][PAYLOAD + 4:PAYLOAD + 8]
+    payloads = [renumbered(it[PAYLOAD:], count) for count, it in enumerate(own)]
+    return [rewritten(it, payload[:4] + index + payload[8:], True) for it, payload in zip(own, payloads)]
+
+
 def attack(kind, recorded, chance):
     """Frames by the port they go out of."""
     a, b = recorded
@@ -93,6 +137,13 @@ def attack(kind, recorded, chance):
         return [[it for it in way if not is_control(it)] for way in recorded]
     if kind == "alter_data":
         return [[altered(it, chance) for it in way if not is_control(it) for _ in range(4)] for way in recorded]
+    if kind == "reflect_data":
+        return attack("reflect", attack("data", recorded, chance), chance)
+    if kind in ("relabel_data", "cut_data", "swap_data"):
+        return [[forged(kind, way, count) for count in range(len(way))] for way in attack("data", recorded, chance)]
+    if kind == "turn_data":
+        a, b = attack("data", recorded, chance)
+        return turned(b, a), turned(a, b)
     if kind == "initiations":
         return [[it for it in way if control_type(it) == wire.INITIATION] for way in recorded]
     if kind == "sealed":
@@ -123,6 +174,7 @@ def main():
                 sent, rate = burst.run(sock, frames[:4096], config["rate"], config["seconds"] / 2)
                 total, rates = total + sent, max(rates, rate)
         print(json.dumps({"step": kind, "sent": total, "rate": rates, "counters": COUNTERS.get(kind, [])}), flush=True)
+        time.sleep(config.get("pause", 0))
 
 
 if __name__ == "__main__":

@@ -14,7 +14,7 @@ use crate::hosts::{Beats, Config, Daemon, Host, Identity, Line, Pair, Pulse};
 /// Hostile packets per second.
 pub(crate) const RATE: u32 = 10_000;
 /// Kinds of hostile packets in all files of the kit, among which `HOSTILE_SECONDS` is divided.
-const KINDS: u32 = 66;
+const KINDS: u32 = 71;
 /// Time for one kind where `HOSTILE_SECONDS` is not given.
 const SHORT: f64 = 0.4;
 /// By how much a daemon may grow while it is attacked. What it keeps for its peers it has before.
@@ -23,6 +23,10 @@ const GROWTH: u64 = 8 << 20;
 const LOG: [u64; 2] = [32 << 10, 4 << 10];
 /// The longest time without a packet of a correct peer. A machine with two busy cores needs some of it for itself.
 const GAP: Duration = Duration::from_secs(1);
+
+/// Counters of frames of the control protocol that were not accepted.
+const REFUSED_FRAMES: [&str; 6] =
+    ["bad_mac", "bad_version", "malformed", "replayed", "unauthentic", "unknown_index"];
 
 /// Seconds for one kind.
 pub(crate) fn seconds() -> f64 {
@@ -50,6 +54,8 @@ pub(crate) struct Watch {
     memory: [u64; 2],
     log: [u64; 2],
     pub(crate) counters: Snapshot,
+    /// What the receiver had dropped, whatever the reason.
+    pub(crate) refused: u64,
     /// How often each path of each end had died.
     flaps: [Vec<u64>; 2],
 }
@@ -107,6 +113,7 @@ impl Scene {
             memory: self.memory(),
             log: self.log_bytes(),
             counters: self.counters(),
+            refused: self.refused(),
             flaps: self.flaps(),
         }
     }
@@ -193,6 +200,15 @@ impl Scene {
     /// The counters of the receiver.
     pub(crate) fn counters(&self) -> Snapshot {
         self.daemons[1].show()
+    }
+
+    /// What the receiver has dropped, whatever the reason, of data and of frames.
+    pub(crate) fn refused(&self) -> u64 {
+        let now = self.counters();
+        let of_tunnel = now.connections.iter().filter(|it| it.name == "tunnel");
+        let drops = of_tunnel.map(|it| &it.drops).chain([&now.daemon.drops]);
+        let frames = REFUSED_FRAMES.iter().filter_map(|name| now.daemon.control.get(*name));
+        drops.flat_map(|counters| counters.values()).chain(frames).sum()
     }
 
     /// Panics unless each counter that a program named has grown at the receiver by each of its kinds, or none where nothing was sent.

@@ -4,11 +4,11 @@
 use std::thread;
 use std::time::Duration;
 
-use mpt_api::{EventKind, LossReason, PathChange};
+use mpt_api::{EventKind, LossReason, PathChange, SessionState};
 
-use crate::concentrator::{assigned, created, find};
+use crate::concentrator::{admit, assigned, client, created, find, server};
 use crate::hosts::traffic::{deliver, expect_silence};
-use crate::hosts::{Daemon, Pulse, wait_for};
+use crate::hosts::{Config, Daemon, Identity, Pair, Pulse, wait_for};
 use crate::two_clients::Office;
 
 /// Tells a session from the next one.
@@ -87,4 +87,59 @@ fn addresses_of_another_pool_are_had_after_asking_again() {
         (address != before && "10.72.0.128/25".parse::<ipnet::IpNet>().unwrap().contains(&address))
             .then_some(())
     });
+}
+
+/// A connection that may be no longer as it is ends with the reload, and the client gets no other one like it.
+fn ends(change: impl FnOnce(&mut Config), why: &str) {
+    let pair = Pair::with_lines(2);
+    let identities = [Identity::new(), Identity::new()];
+    let mut config = server(&identities[1], &["10.71.1.2", "10.71.2.2"]);
+    admit(&mut config, "anna", &identities[0]);
+    let mut of_client = client(&identities[0], &identities[1]);
+    for line in 1..=2 {
+        of_client.lay_path("office", line, 1);
+    }
+    let [a, b] = [Daemon::start(&pair.a, &of_client), Daemon::start(&pair.b, &config)];
+    created(&b, "anna.office");
+    created(&a, "office");
+    let from = pair.a.udp(&format!("{}:6000", assigned(&a)));
+    let to = pair.b.udp("10.72.0.2:6000");
+    deliver(&from, &to, 100);
+    let mut events = b.monitor();
+    change(&mut config);
+    b.reload(&config);
+    assert!(find(&b, "anna.office").is_none(), "at once");
+    let removed = events.find_map(|event| match event {
+        EventKind::ClientRemoved { client, reason, .. } if client == "anna" => Some(reason),
+        _ => None,
+    });
+    assert_eq!(removed, Some(LossReason::Policy));
+    assert!(b.log().contains(why), "{}", b.log());
+    for _ in 0..50 {
+        // Its address, and the way there, may be gone.
+        let _ = from.send_to(&[0; 100], to.local_addr().unwrap());
+    }
+    expect_silence(&to, Duration::from_millis(200));
+    wait_for("the client is refused", || {
+        let session = a.connection("office").session?;
+        (session.state == SessionState::Refused).then_some(())
+    });
+    assert!(a.log().contains(why), "{}", a.log());
+    assert!(find(&b, "anna.office").is_none());
+}
+
+#[test]
+fn a_connection_of_more_paths_than_there_may_be_ends() {
+    let narrow = |config: &mut Config| {
+        config.client("anna").set("max_paths", 1);
+    };
+    ends(narrow, "max_paths of this client is 1");
+}
+
+#[test]
+fn a_connection_mapped_as_it_may_be_no_longer_ends() {
+    let narrow = |config: &mut Config| {
+        config.client("anna").set("mappings", vec!["duplicate"]);
+    };
+    ends(narrow, "is not allowed");
 }
