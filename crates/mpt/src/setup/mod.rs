@@ -5,6 +5,7 @@ pub(crate) mod dns;
 pub(crate) mod extra;
 mod kernel_setting;
 mod nat;
+mod process;
 pub(crate) mod purpose;
 pub(crate) mod questions;
 pub(crate) mod record;

@@ -8,6 +8,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use super::args::{Place, Start};
+use super::process::start_time;
 use super::record::{Made, Record};
 use super::step::{self, Step};
 use super::unit;
@@ -170,11 +171,4 @@ fn program() -> Result<PathBuf, Failed> {
     found.ok_or_else(|| {
         Failed::File("mptd is not installed beside mpt nor in /usr/sbin; install it".into())
     })
-}
-
-/// Returns the time at which a process was started, in ticks since the boot: tells it from a later one of the same number.
-pub(super) fn start_time(pid: u32) -> Option<u64> {
-    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    // The name before may hold anything but ends with the last parenthesis.
-    stat.rsplit_once(')')?.1.split_whitespace().nth(19)?.parse().ok()
 }

@@ -12,8 +12,8 @@ use nix::unistd::Pid;
 use super::args;
 use super::dns;
 use super::kernel_setting;
+use super::process::{is_zombie, start_time};
 use super::record::{Made, Record};
-use super::service::start_time;
 use super::step::run;
 use crate::client::Failed;
 
@@ -145,11 +145,6 @@ fn stop(pid: u32, started: u64) -> Result<(), Failed> {
         thread::sleep(Duration::from_millis(20));
     }
     Ok(())
-}
-
-fn is_zombie(pid: u32) -> bool {
-    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-    stat.rsplit_once(')').is_some_and(|(_, rest)| rest.trim_start().starts_with('Z'))
 }
 
 fn failed(path: &Path, error: std::io::Error) -> Failed {
