@@ -2,7 +2,7 @@
 //! and the largest packets fit.
 
 use std::fs;
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use mpt_api::{DataState, SessionState};
@@ -108,6 +108,46 @@ fn an_end_that_does_not_seal_is_shown_and_gets_no_data_where_it_is_required() {
         let here = daemons[0].drops("tunnel", "no_keys") >= 1;
         (there && here).then_some(())
     });
+}
+
+/// With `seal = "on"`, its default, a peer that says "off" is plain: data flows, and the log, `mpt show`, `mpt status` and `mpt doctor` warn of it.
+#[test]
+fn an_end_that_does_not_seal_is_plain_with_a_warning_where_it_is_not_required() {
+    let pair = Pair::with_lines(1);
+    let mut configs = pair.configs();
+    let _identities = authenticate(&mut configs);
+    configs[1].connection("tunnel").set("seal", "off");
+    let [a, b] = pair.start(&configs);
+    let sockets = [pair.a.udp("10.72.0.1:5000"), pair.b.udp("10.72.0.2:5000")];
+    deliver(&sockets[0], &sockets[1], 100);
+    deliver(&sockets[1], &sockets[0], 100);
+    let state = |daemon: &Daemon| daemon.connection("tunnel").session.unwrap().data;
+    assert_eq!([&a, &b].map(state), [Some(DataState::PlainPeer), Some(DataState::Plain)]);
+    let warning = "data is neither encrypted nor authenticated: the peer does not seal";
+    assert_eq!(a.lines(&["WARN", warning]).len(), 1, "{}", a.log());
+    assert_eq!(b.lines(&["WARN"]), [""; 0], "this end wants it so");
+    let program = std::path::Path::new(env!("CARGO_BIN_EXE_mptd")).with_file_name("mpt");
+    assert!(program.exists(), "{} is missing: cargo build -p mpt", program.display());
+    let run = |arguments: &[&str]| {
+        let mut mpt = pair.a.namespace.command(&program).unwrap();
+        mpt.arg("--socket").arg(a.socket()).args(arguments).stdin(Stdio::null());
+        String::from_utf8(mpt.output().unwrap().stdout).unwrap()
+    };
+    let config = a.config_file();
+    for (arguments, expected) in [
+        (&["show"][..], "data NOT sealed, because the peer does not seal"),
+        (
+            &["status"],
+            "data is neither encrypted nor authenticated, because the peer does not seal",
+        ),
+        (
+            &["doctor", "--config", config.to_str().unwrap()],
+            "data is neither encrypted nor authenticated, since its peer does not seal",
+        ),
+    ] {
+        let said = run(arguments).split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(said.contains(expected), "mpt {arguments:?}: {said}");
+    }
 }
 
 /// The session is older than the connection that the server makes, and its keys are for that.
