@@ -16,7 +16,7 @@ struct Entry {
     count: u32,
     /// The path, the time, and what had been sent over the path before this batch.
     before: Sent,
-    /// How long its first packet had waited in the queue, in microseconds.
+    /// How long that of its packets had waited in the queue that had for the least time, in microseconds.
     waited: i64,
     /// Bytes of the batch.
     bytes: u32,
@@ -53,6 +53,7 @@ impl SentLog {
         {
             last.count += 1;
             last.bytes += size;
+            last.waited = last.waited.min(waited);
             return;
         }
         if self.entries.len() == MOST {
@@ -81,7 +82,8 @@ impl SentLog {
 
     /// Batches that left at or after `time`, the latest first: first number, time, and how long that number had waited,
     /// `most` of them at the most. Evenly spread in time, and so that a pause always lies between two that follow each
-    /// other: what left between two of them left before the pause, or evenly.
+    /// other, and so does the end of a burst that had to wait: what left between two of them left before the pause, or
+    /// evenly, and waited for no less than one of the two.
     pub(crate) fn anchors(
         &self,
         time: i64,
@@ -97,7 +99,7 @@ impl SentLog {
             else {
                 return true;
             };
-            next.before.time - entry.before.time > PAUSE
+            next.before.time - entry.before.time > PAUSE || next.waited < entry.waited
         };
         let mut chosen = i64::MAX;
         let recent = places.filter_map(move |place| {

@@ -56,8 +56,8 @@ pub(crate) const QUICK: Duration = Duration::from_millis(5);
 /// What queues, jitter and waiting for the next report take besides: so many round-trip times, up to a time, where they
 /// are short; so many where they are long.
 const SLACK_SHORT: f64 = 3.0;
-const SLACK_MOST: Duration = Duration::from_millis(50);
-const SLACK_LONG: f64 = 0.5;
+const SLACK_MOST: Duration = Duration::from_millis(35);
+const SLACK_LONG: f64 = 0.45;
 
 /// A packet that is to be sent again.
 #[derive(Debug)]

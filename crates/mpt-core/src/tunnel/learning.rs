@@ -177,6 +177,12 @@ impl<P: Copy> Tunnels<P> {
         }
     }
 
+    /// True if delays jitter on a path over which the peer of a connection sends bulk.
+    pub(crate) fn jitters(&mut self, id: ConnectionId) -> bool {
+        let reorder = self.connection_mut(id).and_then(|it| it.reorder.as_mut());
+        reorder.and_then(|it| it.playout_mut()).is_some_and(|playout| playout.jitters())
+    }
+
     /// What probes say of the paths, for a peer that tells when its numbers leave.
     pub(crate) fn set_path_delays(
         &mut self,

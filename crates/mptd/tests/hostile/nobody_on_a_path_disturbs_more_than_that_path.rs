@@ -155,5 +155,6 @@ fn and_its_data_can_be_dropped_unnoticed() {
         |path: &mpt_api::Path| path.liveness.as_ref().and_then(|it| it.peer_received).unwrap_or(0);
     let (sent, arrived) =
         (path.sent.packets - before.sent.packets, received(&path) - received(&before));
-    assert!(sent > 1000 && arrived < sent / 10, "{sent} sent, {arrived} received there");
+    // What was lost was sent there, whatever the pace of this machine.
+    assert!(sent >= lost as u64 && arrived < sent / 10, "{sent} sent, {arrived} received there");
 }

@@ -8,7 +8,7 @@ use smallvec::SmallVec;
 use super::super::Adaptive;
 use super::super::keep::AGE;
 use super::super::log::Sent;
-use super::super::path::{Compared, Sender};
+use super::super::path::Compared;
 use super::super::repairs::{Lost, State};
 use super::TRIES;
 use crate::sequence::Sequence;
@@ -233,13 +233,12 @@ impl Adaptive {
             let came = told && !misses && lost.number.is_before(covered);
             // The peer no longer asks for what it was told will not come.
             if came && !matches!(lost.state, State::GivenUp) {
-                let base = |path: &Sender| path.model.base_delay();
-                // Before a repair can have come it was the packet itself.
+                // Before a repair can have come, over whichever path, it was the packet itself.
                 let itself = match lost.state {
-                    State::Sent { slot, time } if lost.tries == 1 => {
-                        let path = paths.get(usize::from(slot)).and_then(Option::as_ref);
-                        let comes = path.and_then(base).map(|base| time + base as i64);
-                        at.zip(comes).is_some_and(|(at, comes)| at < comes)
+                    State::Sent { time, .. } if lost.tries == 1 => {
+                        let least = paths.iter().flatten().filter_map(|it| it.model.least_delay());
+                        let least = least.reduce(f64::min);
+                        at.zip(least).is_some_and(|(at, least)| at < time + least as i64)
                     }
                     _ => lost.tries == 0,
                 };

@@ -260,6 +260,38 @@ fn what_the_peer_no_longer_tells_of_is_not_held_to_have_come_late() {
     assert!(lateness < 1_000.0, "{lateness} us");
 }
 
+/// Where delays jitter, a quarter of all packets takes less than the base delay, repairs among them. A repair that is
+/// taken for the packet itself makes that packet late by all the time until then, and the next one that is lost is sent
+/// again that much later.
+#[test]
+fn a_repair_that_is_quicker_than_most_packets_is_not_taken_for_the_packet() {
+    let mut scene = Scene::new(1, 0);
+    jitter(&mut scene);
+    for _ in 0..400 {
+        let number = scene.send();
+        scene.now += Duration::from_millis(1);
+        let time = scene.clock() + number.wrapping_mul(7_919) % 30 * 1_000;
+        let of_path = received(0, number);
+        scene.report(&[(0, number, time + 10_000)], &[of_path]);
+    }
+    let (lost, later) = (scene.send(), scene.send());
+    let mut resent = Vec::new();
+    for _ in 0..100 {
+        resent = scene.miss(&[(0, later)], &[(lost, 1)]);
+        if !resent.is_empty() {
+            break;
+        }
+    }
+    assert_eq!(resent, [(lost, vec![0])]);
+    // Most packets take longer, and some do not: the repair left 5 ms before that.
+    scene.now += Duration::from_millis(6);
+    scene.miss(&[(0, later)], &[]);
+    let RepairCounters { repaired, late, .. } = scene.counters();
+    assert_eq!((repaired, late), (1, 0));
+    let lateness = scene.adaptive.paths[0].as_ref().expect("set").model.lateness();
+    assert!(lateness < 40_000.0, "{lateness} us");
+}
+
 #[test]
 fn a_peer_whose_clock_begins_anew_is_heard() {
     let mut scene = Scene::new(1, 0);

@@ -24,6 +24,8 @@ const LEAST_POSSIBLE: f64 = 12.5;
 const UNKNOWN_RTT: f64 = 100_000.0;
 /// A round-trip time below this counts as this.
 const LEAST_RTT: f64 = 100.0;
+/// Hardly any packet comes so many deviations before the base delay, which is a low quantile where delays jitter.
+const BELOW_BASE: f64 = 3.0;
 /// A packet that is late by less is not late, in microseconds.
 const LEAST_LATENESS: f64 = 1_000.0;
 /// How long the greatest lateness counts, at least, in microseconds.
@@ -148,6 +150,11 @@ impl Model {
     /// The time in which most packets come where no queue stands, by both clocks; `None` without data.
     pub(crate) fn usual_delay(&self) -> Option<f64> {
         Some(self.delays.base()? + 2.0 * self.delays.sigma())
+    }
+
+    /// The time before which hardly any packet comes, by both clocks; `None` without data.
+    pub(crate) fn least_delay(&self) -> Option<f64> {
+        Some(self.delays.base()? - BELOW_BASE * self.delays.sigma())
     }
 
     /// The least time in which packets come, by both clocks; `None` without data.

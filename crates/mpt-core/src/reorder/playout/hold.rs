@@ -221,17 +221,21 @@ impl Hold {
         counting.filter_map(PathDelay::known)
     }
 
+    /// True if delays on a path that the peer gives bulk jitter or wander.
+    pub(super) fn jitters(&self) -> bool {
+        self.counting().any(|known| known.sigma > 0.0 || known.wander > 0.0)
+    }
+
     /// Whether the hold contains the time for repairs. That begins when nobody notices: a flow that began without it
     /// has a window that fits the shorter time, and waits for what is repaired when it comes to that.
     fn is_for_repairs(&self, idle: bool) -> bool {
         let bases = || self.counting().map(|known| known.base);
         let (least, most) =
             (bases().fold(f64::INFINITY, f64::min), bases().fold(f64::MIN, f64::max));
-        let jitters = || self.counting().any(|known| known.sigma > 0.0 || known.wander > 0.0);
         let wanted = match self.losses {
             Losses::None => false,
             // Cables of different length lose next to nothing, and their hold is long as it is.
-            Losses::Possible => most - least <= UNNOTICED || jitters(),
+            Losses::Possible => most - least <= UNNOTICED || self.jitters(),
             Losses::Known => true,
         };
         wanted && (idle || self.for_repairs)
@@ -274,9 +278,9 @@ impl Hold {
 
     fn shortest_wanted(&self) -> Option<(f64, f64)> {
         let shortest = self.counting().min_by(|a, b| a.base.total_cmp(&b.base))?;
-        // When a packet left is known an interval later, and what tells it may be late, too.
+        // When a packet left is known an interval later. Where what tells it is late, the packet is, too.
         let varies = shortest.sigma > 0.0 || shortest.wander > 0.0;
-        let told = if varies { 2.0 * self.interval } else { 0.0 };
+        let told = if varies { self.interval } else { 0.0 };
         let chance = if varies { CHANCE * shortest.threshold } else { 0.0 };
         let wandered = (WANDERED + WANDER_ABOVE) * shortest.wander;
         Some((shortest.base + LATEST * shortest.sigma + wandered + told, chance))

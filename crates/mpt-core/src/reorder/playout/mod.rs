@@ -199,9 +199,13 @@ impl<P: Copy> PlayOut<P> {
         stamps: impl Iterator<Item = Stamp>,
     ) {
         let micros = self.micros(now);
+        let mut neighbour = None;
         for Stamp { number, time, waited } in stamps {
             let at = micros - self.relative(clock.wrapping_sub(time));
             self.times.note(Sequence(number), Left { at, waited: 100 * i64::from(waited) });
+            if let Some(neighbour) = neighbour.replace(Sequence(number)) {
+                self.times.join(neighbour, Sequence(number));
+            }
         }
         let (times, hold) = (&self.times, &mut self.hold);
         self.samples.retain(|&(slot, number, arrival)| match times.between(number) {
@@ -234,6 +238,11 @@ impl<P: Copy> PlayOut<P> {
     #[inline]
     pub(super) fn holds(&self) -> bool {
         self.hold.present().is_some()
+    }
+
+    /// True if delays on a path that the peer gives bulk jitter or wander.
+    pub(crate) fn jitters(&self) -> bool {
+        self.hold.jitters()
     }
 
     /// How long bulk takes from one end to the other beyond what the shortest path takes.

@@ -26,6 +26,8 @@ struct Anchor {
     number: Sequence,
     sent: i64,
     waited: i64,
+    /// The peer has told all that there is to tell between the anchor before and this one.
+    joined: bool,
 }
 
 /// The anchors, ascending in number and time.
@@ -59,24 +61,36 @@ impl SendTimes {
             self.anchors.pop_front();
         }
         let place = place.min(self.anchors.len());
-        self.anchors.insert(place, Anchor { number, sent, waited });
+        let joined = self.anchors.get(place).is_some_and(|after| after.joined);
+        self.anchors.insert(place, Anchor { number, sent, waited, joined });
     }
 
-    /// When a number left, if the peer has told of numbers on both sides of it.
+    /// The peer has told of two numbers in one message, and of none between them. Between the first number of a message
+    /// and what was told before nothing is known as long as an earlier message may still come.
+    pub(super) fn join(&mut self, one: Sequence, other: Sequence) {
+        let (first, last) = if one.is_before(other) { (one, other) } else { (other, one) };
+        let from = self.anchors.partition_point(|it| !it.number.is_after(first));
+        let joined = self.anchors.iter_mut().skip(from);
+        joined.take_while(|it| !it.number.is_after(last)).for_each(|it| it.joined = true);
+    }
+
+    /// When a number left, if the peer has told of numbers on both sides of it. It counts as having waited as long as
+    /// that of the two that waited for less: what is played out early looks to TCP like a path that is shorter than any
+    /// packet will find it again.
     pub(super) fn between(&self, number: Sequence) -> Option<Left> {
         let place = self.anchors.partition_point(|it| !it.number.is_after(number));
         let before = self.anchors.get(place.checked_sub(1)?)?;
         if before.number == number {
             return Some(Left { at: before.sent, waited: before.waited });
         }
-        let after = self.anchors.get(place)?;
+        let after = self.anchors.get(place).filter(|after| after.joined)?;
         if after.sent - before.sent > PAUSE {
             return Some(Left { at: before.sent, waited: before.waited });
         }
         let span = i64::from(after.number.ahead_of(before.number)).max(1);
         let into = i64::from(number.ahead_of(before.number));
         let part = |from: i64, to: i64| from + (to - from) * into / span;
-        Some(Left { at: part(before.sent, after.sent), waited: part(before.waited, after.waited) })
+        Some(Left { at: part(before.sent, after.sent), waited: before.waited.min(after.waited) })
     }
 
     /// When the last number left that the peer has told of.
@@ -102,9 +116,12 @@ mod tests {
 
     fn times(anchors: &[(u32, i64)]) -> SendTimes {
         let mut times = SendTimes::default();
-        anchors
-            .iter()
-            .for_each(|&(number, at)| times.note(Sequence(number), Left { at, waited: at / 10 }));
+        for (i, &(number, at)) in anchors.iter().enumerate() {
+            times.note(Sequence(number), Left { at, waited: at / 10 });
+            if let Some((before, _)) = i.checked_sub(1).map(|before| anchors[before]) {
+                times.join(Sequence(before), Sequence(number));
+            }
+        }
         times
     }
 
@@ -118,8 +135,26 @@ mod tests {
         assert_eq!([0, 2, 8, 12, 16].map(between), [1_000, 1_200, 1_800, 1_800, 1_800].map(Some));
         assert_eq!(between(17), None);
         let waited = times.between(Sequence(near.wrapping_add(2))).map(|left| left.waited);
-        assert_eq!(waited, Some(120));
+        assert_eq!(waited, Some(100));
         assert_eq!(times.between(Sequence(near - 1)), None);
+    }
+
+    #[test]
+    fn between_two_messages_nothing_is_known_until_the_one_between_them_has_come() {
+        let mut times = times(&[(1, 1_000), (4, 2_000)]);
+        for (number, at) in [(20, 9_000), (24, 9_800)] {
+            times.note(Sequence(number), Left { at, waited: 0 });
+        }
+        times.join(Sequence(24), Sequence(20));
+        let at = |times: &SendTimes, number| times.between(Sequence(number)).map(|left| left.at);
+        assert_eq!([4, 12, 19].map(|n| at(&times, n)), [Some(2_000), None, None]);
+        assert_eq!([20, 22].map(|n| at(&times, n)), [9_000, 9_400].map(Some));
+        for (number, at) in [(4, 2_000), (12, 5_500), (20, 9_000)] {
+            times.note(Sequence(number), Left { at, waited: 0 });
+        }
+        times.join(Sequence(4), Sequence(12));
+        times.join(Sequence(12), Sequence(20));
+        assert_eq!([4, 8, 12, 19].map(|n| at(&times, n)), [2_000, 2_000, 5_500, 5_500].map(Some));
     }
 
     #[test]

@@ -25,8 +25,9 @@ const KNOWN: usize = 64;
 const FEWEST: usize = 8;
 /// Packets that left so many deviations before the latest that has come have come.
 const SETTLED: f64 = 4.0;
-/// Probes differ so much more than neighbours where delays wander.
-const WANDERS: f64 = 1.5;
+/// Probes differ by so much more than neighbours where delays wander. What they spread over is up to 1.7 times what
+/// follows from neighbours by chance, and a path that only jitters must not be taken for one that wanders.
+const WANDERS: f64 = 2.0;
 /// The base of delays that jitter lies so many deviations below their mean: it is their lower quartile.
 const BELOW_MEAN: f64 = 0.67;
 /// The deviation of a path of which none is known, in microseconds.

@@ -19,8 +19,13 @@ use crate::session::engine::shared::Shared;
 use crate::session::engine::{Destination, SessionPathId};
 use crate::{PathId, Tunnels};
 
-/// The shortest and the longest time between two reports.
-const INTERVALS: (Duration, Duration) = (Duration::from_millis(10), Duration::from_millis(50));
+/// The shortest time in which an end tells what has left, or reports what has come.
+const SHORTEST: Duration = Duration::from_millis(10);
+/// The longest time in which an end tells what has left. Bulk waits until that is known, and acknowledgements do where
+/// delays jitter.
+const LONGEST: Duration = Duration::from_millis(20);
+/// The longest time between two reports that a peer can ask for.
+const LONGEST_ASKED: Duration = Duration::from_millis(50);
 /// Time between two looks at a connection that sends next to nothing.
 const SLOW: Duration = Duration::from_millis(200);
 /// The peer asks for reports again and again; when it no longer does, they end after this time.
@@ -191,12 +196,14 @@ impl Session {
         tunnels: &mut Tunnels<P>,
     ) {
         let Some(id) = self.link.connection() else { return };
-        let (shortest, longest) = INTERVALS;
-        let interval = Duration::from_millis(interval.into()).clamp(shortest, longest);
+        let interval = Duration::from_millis(interval.into()).clamp(SHORTEST, LONGEST_ASKED);
         let until = now + WANTED_FOR;
         let mut stamps = stamps.peekable();
         if stamps.peek().is_some() {
             tunnels.observe(id, true);
+            // What is lost is known late where delays jitter, and a repair has to come in time.
+            let hurries = tunnels.jitters(id);
+            let interval = if hurries { (interval / 2).max(SHORTEST) } else { interval };
             let next = now + interval;
             let at = self.learning.reports.map_or(next, |reports| reports.at.min(next));
             self.learning.reports = Some(Reports { at, interval, until });
@@ -256,8 +263,7 @@ impl Session {
 
     /// Half the least round-trip time, within bounds.
     fn interval(&self) -> Duration {
-        let (shortest, longest) = INTERVALS;
-        self.quickest_rtt().map_or(longest, |rtt| (rtt / 2).clamp(shortest, longest))
+        self.quickest_rtt().map_or(LONGEST, |rtt| (rtt / 2).clamp(SHORTEST, LONGEST))
     }
 
     /// Returns the round-trip time of the quickest path without queues: the usual one where a
