@@ -8,6 +8,9 @@ use crate::sequence::Sequence;
 /// Entries that are kept at the most. With batches of a millisecond on four paths this is four
 /// seconds; older ones are of no use to anybody.
 const MOST: usize = 16_384;
+/// Packets that waited for times that differ by no more, in microseconds, waited for the same time: that is as precise
+/// as the peer is told of it.
+const SAME: i64 = 100;
 
 /// A batch of consecutive numbers that left over one path at one time.
 #[derive(Clone, Copy, Debug)]
@@ -99,7 +102,7 @@ impl SentLog {
             else {
                 return true;
             };
-            next.before.time - entry.before.time > PAUSE || next.waited < entry.waited
+            next.before.time - entry.before.time > PAUSE || next.waited + SAME < entry.waited
         };
         let mut chosen = i64::MAX;
         let recent = places.filter_map(move |place| {
