@@ -220,6 +220,9 @@ impl Adaptive {
         let first = lack.missing.first().map_or(covered, |&(first, _)| Sequence(first));
         self.keeper.forget_below(first.earlier(covered).0);
         let paths = &mut self.paths;
+        // Before a repair can have come, over whichever path, it was the packet itself.
+        let least = paths.iter().flatten().filter_map(|path| path.model.least_delay());
+        let least = least.reduce(f64::min);
         let mut late: SmallVec<[u32; 8]> = SmallVec::new();
         let mut ranges = lack.missing.iter().copied().peekable();
         self.repairs.lost.retain(|lost| {
@@ -233,11 +236,8 @@ impl Adaptive {
             let came = told && !misses && lost.number.is_before(covered);
             // The peer no longer asks for what it was told will not come.
             if came && !matches!(lost.state, State::GivenUp) {
-                // Before a repair can have come, over whichever path, it was the packet itself.
                 let itself = match lost.state {
                     State::Sent { time, .. } if lost.tries == 1 => {
-                        let least = paths.iter().flatten().filter_map(|it| it.model.least_delay());
-                        let least = least.reduce(f64::min);
                         at.zip(least).is_some_and(|(at, least)| at < time + least as i64)
                     }
                     _ => lost.tries == 0,

@@ -76,6 +76,13 @@ struct Known {
     threshold: f64,
 }
 
+impl Known {
+    /// True if the delay jitters or wanders.
+    fn varies(&self) -> bool {
+        self.sigma > 0.0 || self.wander > 0.0
+    }
+}
+
 /// The hold of a connection.
 #[derive(Debug, Default)]
 pub(super) struct Hold {
@@ -223,7 +230,7 @@ impl Hold {
 
     /// True if delays on a path that the peer gives bulk jitter or wander.
     pub(super) fn jitters(&self) -> bool {
-        self.counting().any(|known| known.sigma > 0.0 || known.wander > 0.0)
+        self.counting().any(|known| known.varies())
     }
 
     /// Whether the hold contains the time for repairs. That begins when nobody notices: a flow that began without it
@@ -245,17 +252,16 @@ impl Hold {
     fn wanted(&self) -> Option<(f64, f64)> {
         let (mut least, mut most, mut latest) =
             (f64::INFINITY, f64::NEG_INFINITY, f64::NEG_INFINITY);
-        let (mut jitters, mut chance) = (false, 0.0);
+        let mut chance = 0.0;
         for Known { base, sigma, wander, threshold } in self.counting() {
             (least, most) = (least.min(base), most.max(base));
-            jitters |= sigma > 0.0 || wander > 0.0;
             // The least of what wanders is as far below the mean as the threshold reaches above it.
             let last = base + LATEST * sigma + WANDERED * wander + threshold;
             if last > latest {
                 (latest, chance) = (last, CHANCE * threshold);
             }
         }
-        let differ = most - least > UNNOTICED;
+        let (jitters, differ) = (self.jitters(), most - least > UNNOTICED);
         let repairs = latest.is_finite() && self.for_repairs;
         if !jitters && !differ && !repairs {
             return None;
@@ -279,7 +285,7 @@ impl Hold {
     fn shortest_wanted(&self) -> Option<(f64, f64)> {
         let shortest = self.counting().min_by(|a, b| a.base.total_cmp(&b.base))?;
         // When a packet left is known an interval later. Where what tells it is late, the packet is, too.
-        let varies = shortest.sigma > 0.0 || shortest.wander > 0.0;
+        let varies = shortest.varies();
         let told = if varies { self.interval } else { 0.0 };
         let chance = if varies { CHANCE * shortest.threshold } else { 0.0 };
         let wandered = (WANDERED + WANDER_ABOVE) * shortest.wander;
