@@ -57,10 +57,16 @@ impl SendTimes {
             self.anchors.clear();
         }
         let sent = if self.anchors.is_empty() { sent } else { sent.clamp(earliest, latest) };
-        if self.anchors.len() == MOST {
-            self.anchors.pop_front();
-        }
         let place = place.min(self.anchors.len());
+        let place = if self.anchors.len() < MOST {
+            place
+        } else if let Some(place) = place.checked_sub(1) {
+            self.anchors.pop_front();
+            place
+        } else {
+            // It is older than all that is kept.
+            return;
+        };
         let joined = self.anchors.get(place).is_some_and(|after| after.joined);
         self.anchors.insert(place, Anchor { number, sent, waited, joined });
     }
@@ -165,6 +171,21 @@ mod tests {
         assert_eq!(times.between(Sequence(5)), Some(Left { at: 3_000, waited: 0 }));
         times.clear();
         assert_eq!(times.latest(), None);
+    }
+
+    #[test]
+    fn what_comes_late_while_all_places_are_taken_finds_its_place() {
+        let mut times = SendTimes::default();
+        let mut tell = |n: u32| {
+            times.note(Sequence(n), Left { at: 1_000 * i64::from(n), waited: 0 });
+        };
+        let most = MOST as u32;
+        (0..=most).filter(|&n| n != most - 5).for_each(&mut tell);
+        tell(most - 5);
+        let numbers: Vec<_> = times.anchors.iter().map(|it| it.number.0).collect();
+        assert!(numbers.is_sorted(), "{:?}", &numbers[numbers.len() - 9..]);
+        times.note(Sequence(0), Left { at: 0, waited: 0 });
+        assert_eq!((times.anchors.len(), times.anchors[0].number), (MOST, Sequence(1)));
     }
 
     #[test]
