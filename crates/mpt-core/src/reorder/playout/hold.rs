@@ -25,11 +25,11 @@ const ENOUGH: u32 = 64;
 /// The hold grows and shrinks by so much of the time that passes.
 const GROWTH: f64 = 0.01;
 const SHRINKAGE: f64 = 0.03;
+/// It begins to shrink so long after a flow began, in microseconds: a round-trip time that falls in slow start makes the
+/// one before look like a queue as soon as it comes again.
+const SETTLES: i64 = 3_000_000;
 /// Differences of the hold up to this share of the longest path's threshold are chance.
 const CHANCE: f64 = 0.25;
-/// By what the deviation of some probes is taken to be more: a hold that turns out too long shrinks, and one
-/// that has to grow looks like a queue to a flow in slow start.
-const FEW: f64 = 1.25;
 /// What probes spread over, in deviations.
 const SPREAD: f64 = 5.0;
 
@@ -91,6 +91,8 @@ pub(super) struct Hold {
     /// The same of what waits for the jitter of the shortest path only.
     shortest: Option<f64>,
     changed: i64,
+    /// When it was set, nobody being there to notice.
+    set: i64,
     /// In which intervals the peer tells when its packets left.
     interval: f64,
     /// What a repair of a lost packet takes, and whether any are lost.
@@ -126,7 +128,7 @@ impl PathDelay {
             return Some(Known { base, sigma, wander, threshold });
         }
         let probed = self.probed?;
-        let sigma = FEW * probed.sigma();
+        let sigma = probed.sigma();
         // The least of some probes is further from the mean than the quantile of many packets.
         let base = probed.least as f64 + (SPREAD / 2.0 - MEAN) * sigma;
         Some(Known { base, sigma, wander: 0.0, threshold: tolerated(self.rtt(), sigma) })
@@ -207,6 +209,7 @@ impl Hold {
     pub(super) fn update(&mut self, now: i64, idle: bool) {
         if idle {
             (self.present, self.shortest) = (None, None);
+            self.set = now;
         }
         for path in self.paths.iter_mut().flatten() {
             let rtt = path.rtt();
@@ -215,11 +218,13 @@ impl Hold {
         let passed = (now - self.changed).max(0) as f64;
         self.changed = now;
         self.for_repairs = self.is_for_repairs(idle);
+        let shrinkage = if now - self.set < SETTLES { 0.0 } else { SHRINKAGE };
+        let steps = (GROWTH * passed, shrinkage * passed);
         let wanted = self.wanted();
-        self.present = wanted.map(|(wanted, chance)| follow(self.present, wanted, chance, passed));
+        self.present = wanted.map(|(wanted, chance)| follow(self.present, wanted, chance, steps));
         let shortest = self.shortest_wanted();
         self.shortest =
-            shortest.map(|(wanted, chance)| follow(self.shortest, wanted, chance, passed));
+            shortest.map(|(wanted, chance)| follow(self.shortest, wanted, chance, steps));
     }
 
     /// What is known of the paths that the peer gives bulk.
@@ -299,13 +304,14 @@ impl Hold {
     }
 }
 
-/// What follows from what was and what is wanted, `passed` later. What differs by less than `chance` stays.
-fn follow(present: Option<f64>, wanted: f64, chance: f64, passed: f64) -> f64 {
+/// What follows from what was and what is wanted: it grows and shrinks by these steps at the most. What differs by less
+/// than `chance` stays.
+fn follow(present: Option<f64>, wanted: f64, chance: f64, (up, down): (f64, f64)) -> f64 {
     let Some(present) = present else { return wanted };
     if wanted > present + chance {
-        (present + GROWTH * passed).min(wanted)
+        (present + up).min(wanted)
     } else if wanted < present - chance {
-        (present - SHRINKAGE * passed).max(wanted)
+        (present - down).max(wanted)
     } else {
         present
     }

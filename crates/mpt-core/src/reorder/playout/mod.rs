@@ -49,6 +49,9 @@ const GRACE: i64 = 200_000;
 /// hold is longer for all: a flow in slow start sends in bursts, and takes what the later packets of a burst wait for a
 /// full path (HyStart, from 4 to 16 ms on).
 const HIDDEN: i64 = 20_000;
+/// The same of a packet before which no number is missing. The hold is longer than most packets need, since it is that of
+/// the latest ones and of repairs, and what is left of it hides a longer wait for nothing.
+const HIDDEN_IN_TURN: i64 = 150_000;
 /// Acknowledgements of flows that are held are delivered in batches of this time, in microseconds: TCP takes a train of
 /// acknowledgements, none of them 2 ms after the one before, that lasts for half of a round-trip time for a path that is
 /// full (HyStart). Of a flow that waits in the tunnel's queue, as every flow in slow start does, it shows no more than
@@ -431,11 +434,17 @@ impl<P: Copy> PlayOut<P> {
         self.times.between(number).unwrap_or(Left { at: guess, waited: 0 })
     }
 
+    /// When a number is played out, if none before it is missing.
     fn due(&self, number: Sequence, guess: i64) -> i64 {
+        self.due_hiding(HIDDEN_IN_TURN, number, guess)
+    }
+
+    /// The same with up to `hidden` of what it has waited in the sender's queue taken off its hold.
+    fn due_hiding(&self, hidden: i64, number: Sequence, guess: i64) -> i64 {
         let Some(present) = self.hold.present() else { return i64::MIN / 2 };
         let shortest = self.hold.shortest().unwrap_or(0);
         let Left { at, waited } = self.left(number, guess);
-        at - waited.min(HIDDEN) + (present + HIDDEN).min(shortest + LONGEST)
+        at - waited.min(hidden) + (present + HIDDEN).min(shortest + LONGEST)
     }
 
     /// Until when the numbers before this one, whose time has come, are waited for: longer if the path of
@@ -446,7 +455,7 @@ impl<P: Copy> PlayOut<P> {
         }
         let may_come = self.under_way.may_bring(self.front, number) || self.hold.expects_repairs();
         let grace = if may_come { GRACE } else { 0 };
-        self.due(number, guess) + grace.max(self.hold.repair_time_beyond())
+        self.due_hiding(HIDDEN, number, guess) + grace.max(self.hold.repair_time_beyond())
     }
 
     /// Whether a number before this one has not come. The first ones tell.

@@ -182,25 +182,58 @@ fn what_was_sent_again_comes_into_its_place() {
     assert_eq!(receiver.window.buffer().counters().duplicate, 1);
 }
 
-/// A burst of packets that leave one after another, one each millisecond, had entered the sender's queue at one time.
-#[test]
-fn what_a_packet_has_waited_before_it_left_is_taken_off_its_hold() {
+/// A burst of packets that leave one after another, one each millisecond, had entered the sender's queue at one time. They
+/// come after 10 ms, but for `lost`.
+fn burst(lost: Option<u32>) -> Vec<(u64, u32)> {
     let mut receiver = Receiver::new([10, 60], 0);
-    for n in 0..40 {
+    for n in 0..80 {
         let left = u64::from(n) * 1_000;
         receiver.told_of_waiting(left, &[(n, left)], n as u16);
-        receiver.receive(left + 10_000, 0, n, BULK);
+        if Some(n) != lost {
+            receiver.receive(left + 10_000, 0, n, BULK);
+        }
     }
     receiver.run(1_000_000);
-    let delivered = receiver.delivered();
-    assert!(delivered.iter().map(|&(_, n)| n).eq(0..40), "in order: {delivered:?}");
-    for &(at, n) in &delivered[..20] {
+    receiver.delivered()
+}
+
+#[test]
+fn what_a_packet_has_waited_before_it_left_is_taken_off_its_hold() {
+    let delivered = burst(None);
+    assert!(delivered.iter().map(|&(_, n)| n).eq(0..80), "in order: {delivered:?}");
+    for &(at, n) in &delivered {
         assert!((92_000..92_500).contains(&at), "{n} entered at 0 and was delivered at {at}");
     }
-    for &(at, n) in &delivered[20..] {
-        let took = at - u64::from(n) * 1_000;
-        assert!((72_000..72_500).contains(&took), "{n} left {took} before");
+}
+
+#[test]
+fn a_number_that_is_missing_is_waited_for_longer_than_what_waited_before_it_left() {
+    let delivered = burst(Some(60));
+    assert!(delivered.iter().map(|&(_, n)| n).eq((0..80).filter(|&n| n != 60)), "{delivered:?}");
+    let &(at, _) = delivered.iter().find(|&&(_, n)| n == 61).expect("what comes behind the gap");
+    // It left at 61 ms, and has 72 ms from then on.
+    assert!((133_000..133_500).contains(&at), "what is missing was given up at {at}");
+}
+
+/// Probes have found more jitter than data has.
+#[test]
+fn a_hold_that_is_too_long_does_not_shrink_while_a_flow_may_be_in_slow_start() {
+    let mut receiver = Receiver::new([10, 60], 100);
+    let jitter = |n: u32| u64::from(n / 2 * 2 % 5) * 6_000;
+    let mut arrivals: Vec<_> =
+        sent(6_000).into_iter().map(|(at, path, n)| (at + jitter(n), path, n)).collect();
+    arrivals.sort_unstable();
+    for (at, path, n) in arrivals {
+        receiver.told(at, &[(n, u64::from(n) * 1_000)]);
+        receiver.receive(at, path, n, BULK);
     }
+    receiver.run(7_000_000);
+    let took: Vec<_> =
+        receiver.delivered().iter().map(|&(at, n)| at - u64::from(n) * 1_000).collect();
+    assert!(took.len() == 6_000 && took[0] > 100_000, "{:?}", &took[..9]);
+    let changed = took.iter().position(|it| it.abs_diff(took[0]) > 500).expect("it shrinks");
+    assert!(changed > 2_800, "after {changed} ms {} instead of {}", took[changed], took[0]);
+    assert!(took[5_999] + 20_000 < took[0], "{} after {}", took[5_999], took[0]);
 }
 
 /// Acknowledgements every 700 microseconds over a path that jitters.
