@@ -10,10 +10,10 @@ use mpt_offload::coalesce::MAX_PIECES;
 use mpt_offload::{Piece, Sink, VnetHeader};
 use mpt_wire::ecn::Ecn;
 
-use super::buffers::{Buffers, PacketRef};
-use super::device::Device;
-use super::rounds::{BUFFERS_PER_ROUND, SMALL_PACKET};
-use super::shares::Shares;
+use super::event_loop::rounds::{BUFFERS_PER_ROUND, SMALL_PACKET};
+use super::memory::buffers::{Buffers, PacketRef};
+use super::memory::shares::Shares;
+use super::system::device::Device;
 use super::system::{BatchSocket, SuperPacketDevice};
 
 /// Counters of what arrived on sockets, before the node judged it.

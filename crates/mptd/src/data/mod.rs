@@ -3,47 +3,19 @@
 //! A thread of its own has it work in rounds: a round takes what the devices and sockets have in batches, and does what is due. The
 //! control side reaches in by sending closures, run between rounds.
 
-mod buffers;
-mod capped;
-mod carried;
-mod changes;
-mod clients;
-mod command_sockets;
-mod compat;
-mod departures;
-mod device;
+mod configuration;
 mod egress;
-mod exits;
-mod facts;
-mod gather;
+mod event_loop;
 #[cfg(test)]
 mod in_memory;
 mod ingress;
-mod measure;
-mod message;
-mod messages;
-mod notice;
-mod notices;
-mod outbox;
-mod pages;
-mod path;
-mod path_mtu;
-mod pool;
-mod rates;
-mod rounds;
-mod session_entries;
-mod session_snapshot;
+mod measurement;
+mod memory;
+mod paths;
+mod reporting;
 mod sessions;
-mod shares;
-mod snapshot;
 mod sockets;
-mod states;
-mod store;
-mod suites;
 mod system;
-mod thread;
-mod token;
-mod wanted;
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -52,32 +24,32 @@ use mpt_core::{DeviceId, Node, SocketId};
 use mpt_linux::poller::{Event, MAX_EVENTS};
 use tokio::sync::Notify;
 
-use buffers::PacketRef;
-use capped::Capped;
-pub(crate) use capped::{Carried, Place};
-pub(crate) use clients::InnerMtus;
-use command_sockets::Prototypes;
-use device::Device;
+pub(crate) use configuration::clients::InnerMtus;
+pub(crate) use configuration::wanted::{ChangeError, ClientSession, LinkFacts, PathLink, Wanted};
+use egress::exits::Exits;
+use egress::outbox::Flushed;
 use egress::{Egress, Stuck};
-use exits::Exits;
-pub(crate) use facts::{ConnectionFacts, Facts};
+use event_loop::rounds::{READS_PER_SOCKET, SMALL_PACKETS_BURST, SMALL_PACKETS_PER_ROUND};
+pub use event_loop::thread::Ended;
+pub(crate) use event_loop::thread::{Handle, spawn};
 use ingress::Ingress;
-use message::Messages;
-pub(crate) use notice::Notice;
-use notice::Notices;
-use outbox::Flushed;
-use path::PathIo;
-use rates::RATE_PERIOD;
-use rounds::{READS_PER_SOCKET, SMALL_PACKETS_BURST, SMALL_PACKETS_PER_ROUND};
-use session_entries::Sessions;
+use measurement::capped::Capped;
+pub(crate) use measurement::capped::{Carried, Place};
+use measurement::rates::RATE_PERIOD;
+use memory::buffers::PacketRef;
+use memory::store::Store;
+use paths::PathIo;
+pub(crate) use reporting::facts::{ConnectionFacts, Facts};
+pub(crate) use reporting::notice::Notice;
+use reporting::notice::Notices;
+pub(crate) use reporting::states::former;
+use sessions::entries::Sessions;
 use sockets::Sockets;
-pub(crate) use states::former;
-use store::Store;
+use sockets::command_sockets::Prototypes;
+use sockets::message::Messages;
+use system::device::Device;
+use system::token::Token;
 use system::{Linux, SuperPacketDevice, System};
-pub use thread::Ended;
-pub(crate) use thread::{Handle, spawn};
-use token::Token;
-pub(crate) use wanted::{ChangeError, ClientSession, LinkFacts, PathLink, Wanted};
 
 /// Timers of sessions within such a time are served together. A probe may be as late: far less than its jitter.
 const TOGETHER: Duration = Duration::from_millis(1);
@@ -99,7 +71,7 @@ pub(crate) struct DataPath<S: System = Linux> {
     egress: Egress,
     store: Store,
     ingress: Ingress,
-    rates: rates::Rates,
+    rates: measurement::rates::Rates,
     next_rates: Instant,
     running: bool,
     /// Sockets with something to read, in this round.
@@ -136,7 +108,7 @@ impl<S: System> DataPath<S> {
     ) -> Self {
         let mut node = Node::new(seed);
         node.set_timer_slack(TOGETHER);
-        node.set_suites(suites::of_this_processor(true));
+        node.set_suites(sessions::suites::of_this_processor(true));
         Self {
             next_rates: system.now() + RATE_PERIOD,
             system,
@@ -153,7 +125,7 @@ impl<S: System> DataPath<S> {
             egress: Egress::new(),
             store: Store::new(),
             ingress: Ingress::new(buffer_limit),
-            rates: rates::Rates::default(),
+            rates: measurement::rates::Rates::default(),
             running: true,
             readable: Vec::with_capacity(MAX_EVENTS),
             readable_devices: Vec::with_capacity(MAX_EVENTS),

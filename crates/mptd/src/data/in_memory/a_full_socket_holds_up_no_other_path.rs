@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::network::{Network, line};
+use super::system::network::{Network, line};
 
 const SECOND: Duration = Duration::from_secs(1);
 

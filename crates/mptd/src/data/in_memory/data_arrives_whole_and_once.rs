@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::network::{Network, line};
+use super::system::network::{Network, line};
 
 #[test]
 fn over_two_lines_of_different_delays() {

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use super::network::{Network, address, line};
-use super::sockets::Datagram;
+use super::system::network::{Network, address, line};
+use super::system::sockets::Datagram;
 
 #[test]
 fn and_data_goes_on() {

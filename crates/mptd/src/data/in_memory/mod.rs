@@ -2,10 +2,6 @@
 //!
 //! No privileges, no kernel, no thread: what a test sees is the data path's own doing, and the same on every run.
 
-mod devices;
-mod network;
-mod packets;
-mod sockets;
 mod system;
 
 mod a_full_socket_holds_up_no_other_path;

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use mpt_link::{Change, Loss, Probability};
 
-use super::network::{Network, Side, slow_line};
+use super::system::network::{Network, Side, slow_line};
 
 const MILLISECOND: Duration = Duration::from_millis(1);
 
@@ -13,7 +13,7 @@ const MILLISECOND: Duration = Duration::from_millis(1);
 fn connection(
     network: &Network,
     side: Side,
-) -> &mpt_core::Connection<crate::data::buffers::PacketRef> {
+) -> &mpt_core::Connection<crate::data::memory::buffers::PacketRef> {
     let tunnels = network.hosts[side].data.node.tunnels();
     tunnels.connections().next().expect("the one there is").1
 }

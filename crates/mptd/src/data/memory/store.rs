@@ -1,0 +1,143 @@
+//! Packets that wait in the queues of connections with adaptive mapping. The engine decides what waits, in which order it leaves and
+//! what is dropped; here are the bytes.
+
+use mpt_core::{ConnectionId, StoreId};
+use mpt_offload::Segmenter;
+
+use super::pool::{Buffer, Pool};
+
+/// Bytes of memory that waiting packets of the whole daemon may take.
+const LIMIT: usize = 64 << 20;
+/// The largest buffer that one packet may take.
+const LARGEST: usize = 1 << 16;
+
+/// A packet or super-packet of which segments wait.
+#[derive(Debug)]
+pub(in crate::data) struct Waiting {
+    /// Cuts it into its segments.
+    pub(in crate::data) segmenter: Segmenter,
+    buffer: Buffer,
+}
+
+/// The packets of one connection.
+#[derive(Debug, Default)]
+struct Queue {
+    /// By [`StoreId`], of which the engine begins none before all lower ones are taken.
+    places: Vec<Option<Waiting>>,
+    /// The number of them that are taken.
+    packets: usize,
+    /// None was taken since [`Store::trim`].
+    idle: bool,
+}
+
+/// The packets of all connections. Memory is needed only while packets wait: see [`Self::trim`].
+#[derive(Debug)]
+pub(in crate::data) struct Store {
+    /// By connection.
+    queues: Vec<Queue>,
+    pool: Pool,
+    limit: usize,
+}
+
+impl Waiting {
+    /// The packet.
+    pub(in crate::data) fn bytes(&self) -> &[u8] {
+        self.buffer.bytes()
+    }
+}
+
+impl Store {
+    /// Nothing waits.
+    pub(in crate::data) fn new() -> Self {
+        Self { queues: Vec::new(), pool: Pool::default(), limit: LIMIT }
+    }
+
+    /// Returns how many bytes may wait in the queue of any one connection now: as much as is free, so that each leaves some for the others. The next packet is sure
+    /// to find room if that of its connection does.
+    pub(in crate::data) fn room(&self) -> usize {
+        (self.limit - self.pool.used()).saturating_sub(LARGEST)
+    }
+
+    /// Keeps a packet.
+    pub(in crate::data) fn put(
+        &mut self,
+        connection: ConnectionId,
+        id: StoreId,
+        segmenter: &Segmenter,
+        packet: &[u8],
+    ) {
+        let (queue, place) = (connection.0 as usize, id.0 as usize);
+        if self.queues.len() <= queue {
+            self.queues.resize_with(queue + 1, Queue::default);
+        }
+        let Some(buffer) = self.pool.take(packet) else { return };
+        let queue = &mut self.queues[queue];
+        if queue.places.len() <= place {
+            queue.places.resize_with(place + 1, || None);
+        }
+        (queue.packets, queue.idle) = (queue.packets + 1, false);
+        let waiting = Waiting { segmenter: *segmenter, buffer };
+        if let Some(former) = queue.places[place].replace(waiting) {
+            queue.packets -= 1;
+            self.pool.give_back(former.buffer);
+        }
+    }
+
+    /// A packet that waits.
+    pub(in crate::data) fn get(&self, connection: ConnectionId, id: StoreId) -> Option<&Waiting> {
+        self.queues.get(connection.0 as usize)?.places.get(id.0 as usize)?.as_ref()
+    }
+
+    /// Forgets a packet.
+    pub(in crate::data) fn release(&mut self, connection: ConnectionId, id: StoreId) {
+        let Some(queue) = self.queues.get_mut(connection.0 as usize) else { return };
+        if let Some(waiting) = queue.places.get_mut(id.0 as usize).and_then(Option::take) {
+            queue.packets -= 1;
+            self.pool.give_back(waiting.buffer);
+        }
+    }
+
+    /// Forgets the packets of all connections but those of which packets still wait.
+    pub(in crate::data) fn retain(&mut self, waits: impl Fn(ConnectionId) -> bool) {
+        for (id, queue) in self.queues.iter_mut().enumerate() {
+            if queue.packets > 0 && !waits(ConnectionId(id as u32)) {
+                let gone = std::mem::take(queue).places.into_iter().flatten();
+                gone.for_each(|waiting| self.pool.give_back(waiting.buffer));
+            }
+        }
+    }
+
+    /// Gives memory back that was not needed since the last call.
+    pub(in crate::data) fn trim(&mut self) {
+        self.pool.trim();
+        for queue in &mut self.queues {
+            if queue.idle {
+                queue.places = Vec::new();
+            }
+            queue.idle = queue.packets == 0;
+        }
+    }
+
+    /// Bytes of memory of the packets that wait.
+    #[cfg(test)]
+    pub(in crate::data) fn used(&self) -> usize {
+        self.pool.used()
+    }
+
+    /// Bytes of memory that it has for packets, used or not.
+    #[cfg(test)]
+    pub(in crate::data) fn memory(&self) -> usize {
+        self.pool.memory()
+            + self
+                .queues
+                .iter()
+                .map(|queue| queue.places.capacity() * size_of::<Option<Waiting>>())
+                .sum::<usize>()
+    }
+
+    /// Changes how much may wait.
+    #[cfg(test)]
+    pub(in crate::data) fn set_limit(&mut self, bytes: usize) {
+        self.limit = bytes;
+    }
+}
