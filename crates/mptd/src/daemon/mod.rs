@@ -4,35 +4,17 @@
 //! nothing here can hold up a packet.
 
 mod caps;
-mod caps_writer;
-mod client_mtus;
 mod clients;
-mod commands;
-mod comparison;
-mod disagreement;
+mod diagnosis;
 mod error;
-mod fallback;
-mod joining;
-mod links;
-mod log_bounds;
-mod look_ups;
-mod measure;
-mod measurement;
+mod log;
 mod names;
 mod network;
-mod peers;
-mod prototypes;
-mod provoked;
-mod put_back;
 mod reload;
-mod runtime;
-mod session_state;
+mod requests;
 mod sessions;
-mod steering;
+mod speed_tests;
 mod system;
-mod test_turns;
-mod unknown;
-mod unsealed;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -55,9 +37,9 @@ use crate::data::{self, DataPath, Ended, Handle, Notice, Place, former};
 use crate::service;
 use crate::tokens::Tokens;
 pub use error::Error;
-pub use fallback::unblock;
-use look_ups::Names;
+use names::look_ups::Names;
 use network::Network;
+pub use system::fallback::unblock;
 use system::{End, System};
 
 /// Requests waiting for an answer, from all clients together.
@@ -83,14 +65,14 @@ pub struct Daemon {
     system: System,
     network: Arc<Network>,
     names: Names,
-    sessions: session_state::Sessions,
-    measure: measurement::Measure,
-    provoked: provoked::Provoked,
+    sessions: sessions::state::Sessions,
+    measure: speed_tests::state::Measure,
+    provoked: log::provoked::Provoked,
     clients: Clients,
     tokens: Tokens,
-    disagreements: disagreement::Disagreements,
+    disagreements: diagnosis::disagreement::Disagreements,
     caps: Caps,
-    caps_writer: caps_writer::Writer,
+    caps_writer: caps::writer::Writer,
     /// The paths that have reached their caps, as the data thread was told.
     caps_reached: BTreeMap<Place, AtCap>,
     /// Connections of the file that have lost their `[connection.peer]` while they ran: they stay off.
@@ -124,7 +106,7 @@ pub async fn run(
     let (data, thread) = data::spawn(limit, config.daemon.aes, Arc::clone(&noticed))?;
     let network = Network::follow(data.clone(), events.clone()).await?;
     let (names, mut found) = Names::new();
-    let (measure, mut asks) = measurement::Measure::new(commands.clone());
+    let (measure, mut asks) = speed_tests::state::Measure::new(commands.clone());
     let empty = Config { devices: Vec::new(), connections: Vec::new(), ..config.clone() };
     let mut daemon = Daemon {
         file: file.to_owned(),
@@ -137,14 +119,14 @@ pub async fn run(
         system: System::connect().await?,
         network: Arc::clone(&network),
         names,
-        sessions: session_state::Sessions::default(),
+        sessions: sessions::state::Sessions::default(),
         measure,
-        provoked: provoked::Provoked::default(),
+        provoked: log::provoked::Provoked::default(),
         clients: Clients::default(),
         tokens: Tokens::default(),
-        disagreements: disagreement::Disagreements::default(),
+        disagreements: diagnosis::disagreement::Disagreements::default(),
         caps: Caps::new(zone, &config.daemon.state_directory),
-        caps_writer: caps_writer::Writer::default(),
+        caps_writer: caps::writer::Writer::default(),
         caps_reached: BTreeMap::new(),
         unguarded: BTreeSet::new(),
         server: control.server(commands.clone(), events.clone()),

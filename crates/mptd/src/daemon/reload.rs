@@ -3,10 +3,10 @@
 use mpt_api::{Code, EventKind, Failure, Reloaded};
 use mpt_config::{self as config, Config, Plan, diff};
 
-use super::links::Links;
 use super::names::fill_in;
 use super::network::Changes;
-use super::runtime::keep_changes_by_hand;
+use super::network::links::Links;
+use super::requests::runtime::keep_changes_by_hand;
 use super::sessions::{self, with_networks};
 use super::{Daemon, Error, open_devices};
 use crate::data::{ChangeError, LinkFacts, Wanted};

@@ -1,0 +1,17 @@
+//! The writer of the counts of caps.
+
+use tokio::task::JoinHandle;
+
+use crate::caps::Store;
+
+/// Where the counts are written. One write is made at a time, beside everything else: a disk may take its time.
+#[derive(Debug, Default)]
+pub(in crate::daemon) enum Writer {
+    /// Nothing was opened yet.
+    #[default]
+    Closed,
+    /// The next write can be made.
+    Ready(Store),
+    /// A write is being made.
+    Writing(JoinHandle<(Store, std::io::Result<()>)>),
+}

@@ -1,0 +1,32 @@
+//! Compares the configurations of both ends by what arrives and what does not.
+
+use std::time::Instant;
+
+use crate::daemon::{Daemon, Error};
+
+impl Daemon {
+    /// Looks whether the peers of connections are configured as these are. To be called every second.
+    pub(in crate::daemon) async fn look_for_disagreements(&mut self) -> Result<(), Error> {
+        let now = Instant::now();
+        if !self.disagreements.is_due(now) {
+            return Ok(());
+        }
+        let names: Vec<_> = (self.running.connections.iter())
+            .filter(|it| it.compat.is_none())
+            .map(|it| (it.name.clone(), it.peer.is_some()))
+            .collect();
+        let facts = self.data.call(move |data| data.facts(&names)).await?;
+        let links = self.network.links();
+        let mine = |address| links.has(address);
+        let is_exchanged = |path: &mpt_config::Path| {
+            path.local.is_some_and(|local| !mine(local)) && mine(path.remote)
+        };
+        let exchanged =
+            self.running.connections.iter().filter(|it| it.paths.iter().any(is_exchanged));
+        let exchanged = exchanged.map(|it| it.name.clone()).collect();
+        for (connection, found) in self.disagreements.look(now, facts, &exchanged) {
+            tracing::warn!(connection, "{}", found.sentence());
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,5 @@
+//! Requests to the daemon: from the control socket and from controllers, and the changes at run time that they ask for.
+
+mod commands;
+pub(super) mod runtime;
+mod steering;
