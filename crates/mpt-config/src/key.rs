@@ -3,8 +3,8 @@
 
 use toml_edit::Value;
 
-use super::form::Form;
-use super::reader::{Located, Table};
+use super::syntax::form::Form;
+use super::syntax::reader::{Located, Table};
 use super::types::{DEFAULT_PORT, OtherEnd};
 
 /// The effect of a reload when the value of a key differs.

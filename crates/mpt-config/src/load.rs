@@ -5,10 +5,11 @@ use std::path::Path as FilePath;
 use mpt_client::read_key_file;
 use toml::de::DeTable;
 
-use super::diagnostic::{ConfigErrors, Diagnostic};
-use super::reader::{Context, KeyReader, Table};
+use super::check::{self, advice};
+use super::parse;
+use super::syntax::diagnostic::{ConfigErrors, Diagnostic};
+use super::syntax::reader::{Context, KeyReader, Table};
 use super::types::Config;
-use super::{advice, check, parse};
 
 /// Where the daemon looks unless it is told otherwise.
 pub const DEFAULT_FILE: &str = "/etc/mpt/mpt.toml";

@@ -4,9 +4,9 @@
 use mpt_text::roff::Page;
 
 use super::compat::Compat;
-use super::draft::Select;
 use super::key::{self, KeyDoc, Keys, Reload, Shown};
 use super::load::DEFAULT_FILE;
+use super::parse::draft::Select;
 use super::peers::{Client, Controller, Peer, Pool};
 use super::types::{Connection, Daemon, Device, Path};
 

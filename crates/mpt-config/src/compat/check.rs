@@ -6,10 +6,10 @@ use ipnet::IpNet;
 use mpt_api::{Ecn, Mapping};
 use mpt_core::compat::{Authentication, Key, MAX_CREATE_PATHS};
 
-use super::super::draft::ConnectionDraft;
-use super::super::reader::{Context, Lines, Located};
 use super::super::types::{Device, Path, SourcePort};
 use super::{AuthKeyFile, Compat};
+use crate::parse::draft::ConnectionDraft;
+use crate::syntax::reader::{Context, Lines, Located};
 
 /// Fills in the local address, and checks what the rest of the connection has to be.
 pub(in super::super) fn check(

@@ -3,8 +3,8 @@
 use mpt_core::compat::{Authentication, Key};
 
 use super::super::key::{self, Around};
-use super::super::reader::{Context, Located, Table};
 use super::{AuthKeyFile, Compat, Create, KEY_FILE, Kind};
+use crate::syntax::reader::{Context, Located, Table};
 
 /// Reads `[connection.mptsrv]` of a connection, whose `compat` is `on` if it is good; [`super::check`] does the rest. `local` is unspecified where
 /// the file leaves it out.

@@ -5,13 +5,13 @@ use std::time::Duration;
 use mpt_api::{Mapping, Repair, Seal};
 use mpt_core::session::PublicKey;
 
-use super::super::form::{Choice, Choices, Integer, List, text, time};
 use super::super::key::{Keys, Part, Reload, Shown, Within, field, key};
 use super::super::peers::{Addresses, Client, Timing};
-use super::super::reorder::Reorder;
-use super::super::values;
 use super::connection::{MAPPINGS, REPAIRS, SEALS};
 use super::{DEVICE, KEY, KEY_FILE, PSK_FILE, PUBLIC_KEY_MISSING, no_key};
+use crate::syntax::form::{Choice, Choices, Integer, List, text, time};
+use crate::syntax::values;
+use crate::types::reorder::Reorder;
 
 impl Keys for Client {
     const KEYS: &'static [&'static dyn Part<Self>] = &[

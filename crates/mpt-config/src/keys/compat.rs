@@ -7,9 +7,9 @@ use std::time::Duration;
 use mpt_core::compat::{Authentication, Key};
 
 use super::super::compat::{AuthKeyFile, BUILT_IN, Compat, Create, KEY_FILE, KINDS, Kind};
-use super::super::form::{Choice, PORT, Text, text, time_or_zero};
 use super::super::key::{Keys, Part, Shown, field, key};
-use super::super::values::{self, Fault};
+use crate::syntax::form::{Choice, PORT, Text, text, time_or_zero};
+use crate::syntax::values::{self, Fault};
 
 /// That of the prototype's sample configuration.
 const COMMAND_PORT: u16 = 60_456;

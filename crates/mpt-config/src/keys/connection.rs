@@ -2,12 +2,13 @@
 
 use mpt_api::{Direction, Ecn, Mapping, Repair, Seal};
 
-use super::super::form::{Boolean, Choice, Integer, List, text};
+use super::super::compat::Compat;
 use super::super::key::{Keys, Part, Reload, Shown, Within, field, key};
-use super::super::reorder::Reorder;
 use super::super::types::{Connection, Fallback, usual_ecn, usual_mapping, usual_seal};
-use super::super::{compat::Compat, values};
 use super::{DEVICE, NAME};
+use crate::syntax::form::{Boolean, Choice, Integer, List, text};
+use crate::syntax::values;
+use crate::types::reorder::Reorder;
 
 /// The words for mappings.
 pub(super) const MAPPINGS: [(&str, Mapping); 4] = [

@@ -2,10 +2,10 @@
 
 use mpt_api::Permission;
 
-use super::super::form::Choices;
 use super::super::key::{Keys, Part, Shown, field, key};
 use super::super::peers::Controller;
 use super::{KEY, KEY_FILE, NAME, PSK_FILE, PUBLIC_KEY_MISSING, no_key};
+use crate::syntax::form::Choices;
 
 const PERMISSIONS: Choices<Permission> = Choices {
     words: || Permission::ALL.map(|it| (it.word(), it)).to_vec(),

@@ -5,11 +5,11 @@ use std::path::PathBuf;
 use mpt_text::quantity;
 use tracing::level_filters::LevelFilter;
 
-use super::super::form::{Boolean, Choice, Integer, List, PORT, Text, scalar, text};
 use super::super::key::{Keys, Part, Reload, Shown, field, key};
 use super::super::types::{DEFAULT_PORT, DEFAULT_STATE_DIRECTORY, Daemon, LogFormat};
-use super::super::values::{self, Fault};
 use super::path_text;
+use crate::syntax::form::{Boolean, Choice, Integer, List, PORT, Text, scalar, text};
+use crate::syntax::values::{self, Fault};
 
 const MIN_BUFFER_LIMIT: u64 = 1 << 20;
 const LEVELS: [(&str, LevelFilter); 5] = [

@@ -4,11 +4,11 @@ use ipnet::IpNet;
 use mpt_core::path::mtu::IPV4_MINIMUM;
 use toml_edit::Value;
 
-use super::super::form::{Form, Integer, List, text};
 use super::super::key::{Keys, Part, Shown, field, key};
-use super::super::reader::Table;
 use super::super::types::Device;
-use super::super::values;
+use crate::syntax::form::{Form, Integer, List, text};
+use crate::syntax::reader::Table;
+use crate::syntax::values;
 
 /// The word for addresses that a server assigns.
 const ASSIGNED: &str = "assigned";

@@ -18,8 +18,8 @@ use std::path::{Path, PathBuf};
 
 use mpt_core::session::PublicKey;
 
-use super::form::{Text, text};
-use super::values;
+use super::syntax::form::{Text, text};
+use super::syntax::values;
 
 /// The remedy where a public key is expected.
 const PUBLIC_KEY: &str = "the 44 characters that `mpt pubkey` prints at the other end";

@@ -5,11 +5,11 @@ use std::net::{IpAddr, Ipv4Addr};
 use mpt_api::{AtCap, CapCounts};
 use mpt_core::path::mtu::IPV4_MINIMUM;
 
-use super::super::form::{Boolean, Choice, Integer, PORT, Text, scalar, text};
 use super::super::key::{Keys, Part, Reload, Shown, field, key};
 use super::super::types::{Cap, DEFAULT_PORT, OtherEnd, Path, Priority, SourcePort};
-use super::super::values::{self, Fault, Remote, RemoteHost};
 use super::NAME;
+use crate::syntax::form::{Boolean, Choice, Integer, PORT, Text, scalar, text};
+use crate::syntax::values::{self, Fault, Remote, RemoteHost};
 
 const LOCAL: Text<IpAddr> =
     text("an address of this host, or interface = \"...\"", values::endpoint, ToString::to_string);

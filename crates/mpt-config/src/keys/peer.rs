@@ -1,9 +1,9 @@
 //! `[connection.peer]`
 
-use super::super::form::Boolean;
 use super::super::key::{Keys, Part, Reload, Shown, Within, field};
 use super::super::peers::{Peer, Timing};
 use super::{KEY, KEY_FILE, PSK_FILE, PUBLIC_KEY_MISSING, no_key};
+use crate::syntax::form::Boolean;
 
 impl Keys for Peer {
     const KEYS: &'static [&'static dyn Part<Self>] = &[

@@ -1,10 +1,10 @@
 //! `[[pool]]`
 
-use super::super::form::List;
 use super::super::key::{Keys, Part, Shown, field};
 use super::super::peers::Pool;
-use super::super::values;
 use super::NAME;
+use crate::syntax::form::List;
+use crate::syntax::values;
 
 impl Keys for Pool {
     const KEYS: &'static [&'static dyn Part<Self>] = &[

@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use mpt_api::{Equalize, Late};
 
-use super::super::form::{Boolean, Choice, Integer, time};
 use super::super::key::{Keys, Part, field};
-use super::super::reorder::Reorder;
+use crate::syntax::form::{Boolean, Choice, Integer, time};
+use crate::types::reorder::Reorder;
 
 const LATE: [(&str, Late); 2] = [("deliver", Late::Deliver), ("drop", Late::Drop)];
 const EQUALIZE: [(&str, Equalize); 3] =

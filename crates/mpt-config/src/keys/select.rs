@@ -2,11 +2,11 @@
 
 use ipnet::IpNet;
 
-use super::super::draft::Select;
-use super::super::form::{Choice, Text, scalar, text};
 use super::super::key::{Keys, Part, Shown, field};
 use super::super::types::{Fec, Late, PortRange};
-use super::super::values;
+use crate::parse::draft::Select;
+use crate::syntax::form::{Choice, Text, scalar, text};
+use crate::syntax::values;
 
 const NETWORK: &str = "a network such as \"192.168.2.0/24\"";
 const PORTS: Text<PortRange> = scalar(

@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use mpt_api::KEEPALIVE_US;
 
-use super::super::form::{time, time_or_zero};
 use super::super::key::{Keys, Part, Shown, field};
 use super::super::peers::Timing;
+use crate::syntax::form::{time, time_or_zero};
 
 /// Shorter than NATs forget a UDP binding (RFC 4787, REQ-5: not before 2 minutes; many do after 30 s).
 const IDLE_KEEPALIVE: Duration = Duration::from_secs(15);

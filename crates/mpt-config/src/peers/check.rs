@@ -6,11 +6,11 @@ use std::hash::Hash;
 
 use ipnet::IpNet;
 
-use super::super::draft::{ConnectionDraft, Draft};
-use super::super::reader::{Context, Located};
-use super::super::repair;
-use super::super::unique::unique;
 use super::{Addresses, Client, Pool};
+use crate::check::repair;
+use crate::check::unique::unique;
+use crate::parse::draft::{ConnectionDraft, Draft};
+use crate::syntax::reader::{Context, Located};
 
 /// The most bytes of the name of a connection with a session: what a handshake carries.
 const MAX_SESSION_NAME: usize = 32;

@@ -11,7 +11,7 @@ use ipnet::IpNet;
 use mpt_api::{Mapping, Permission, Repair, Seal};
 use mpt_core::session::{PresharedKey, PublicKey};
 
-use super::reorder::Reorder;
+use super::types::reorder::Reorder;
 
 /// `[connection.peer]`: the other end of a connection, known by its key.
 #[derive(Clone, Debug, PartialEq, Eq)]

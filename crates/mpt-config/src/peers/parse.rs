@@ -6,9 +6,9 @@ use mpt_core::session::{PresharedKey, PrivateKey};
 
 use super::super::key::{self, Around};
 use super::super::keys::ONE_DEVICE;
-use super::super::reader::{Context, Located, Table};
-use super::super::values;
 use super::{Addresses, Client, Controller, Peer, Timing};
+use crate::syntax::reader::{Context, Located, Table};
+use crate::syntax::values;
 
 /// `[connection.peer]`
 pub(in super::super) fn peer(

@@ -3,10 +3,10 @@
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 
-use super::reader::Context;
+use crate::syntax::reader::Context;
 
 /// Reports names that two of a kind have.
-pub(super) fn unique<'n>(
+pub(crate) fn unique<'n>(
     context: &Context<'_>,
     key: &str,
     noun: &str,

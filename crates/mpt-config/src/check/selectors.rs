@@ -6,18 +6,18 @@ use std::collections::{BTreeSet, HashMap};
 use ipnet::IpNet;
 use mpt_wire::ip::protocol;
 
-use super::draft::{ConnectionDraft, Select};
-use super::reader::{Context, Lines, Located};
-use super::types::{Connection, Fec, Late, PortRange, Selector};
+use crate::parse::draft::{ConnectionDraft, Select};
+use crate::syntax::reader::{Context, Lines, Located};
+use crate::types::{Connection, Fec, Late, PortRange, Selector};
 
 /// The key and the line a selector comes from.
 type Origin = (&'static str, usize);
 
 /// A selector, the class that it makes, and where it stands.
-pub(super) struct Expanded {
-    pub(super) selector: Selector,
-    pub(super) late: Late,
-    pub(super) fec: Fec,
+pub(crate) struct Expanded {
+    pub(crate) selector: Selector,
+    pub(crate) late: Late,
+    pub(crate) fec: Fec,
     pub(super) origin: Origin,
 }
 
@@ -118,7 +118,7 @@ fn all_selectors(
 }
 
 /// Reports selectors of one device between which a packet could not choose.
-pub(super) fn conflicts(context: &Context<'_>, drafts: &[ConnectionDraft]) {
+pub(crate) fn conflicts(context: &Context<'_>, drafts: &[ConnectionDraft]) {
     equal_selectors(context, drafts);
     overlapping_ports(context, drafts);
 }

@@ -5,13 +5,13 @@ use std::net::{IpAddr, Ipv4Addr};
 
 use toml::de::DeTable;
 
-use super::diagnostic::{ConfigErrors, Diagnostic};
-use super::draft::{ConnectionDraft, Draft};
-use super::key::Around;
-use super::parse;
-use super::reader::{Context, KeyReader, Lines, Located, Table};
-use super::types::{Config, Connection};
-use super::{advice, check};
+use crate::check::{self, advice};
+use crate::key::Around;
+use crate::parse;
+use crate::parse::draft::{ConnectionDraft, Draft};
+use crate::syntax::diagnostic::{ConfigErrors, Diagnostic};
+use crate::syntax::reader::{Context, KeyReader, Lines, Located, Table};
+use crate::types::{Config, Connection};
 
 /// The name of the text of a request in messages.
 const REQUEST: &str = "request";
@@ -157,7 +157,7 @@ impl Config {
         for path in config.connections.iter_mut().flat_map(|it| &mut it.paths) {
             if path.learn || path.remote_name.is_some() {
                 let local = path.local.unwrap_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED));
-                path.remote = super::types::unspecified(local);
+                path.remote = crate::types::unspecified(local);
             }
         }
         config

@@ -26,7 +26,7 @@ pub(super) const BOOLEANS: &str = "true or false";
 pub type KeyReader<'a> = &'a dyn Fn(&FilePath) -> Result<Zeroizing<String>, KeyFileError>;
 
 /// Collects what is found while one file is read.
-pub(super) struct Context<'a> {
+pub(crate) struct Context<'a> {
     file: &'a str,
     keys: KeyReader<'a>,
     positions: position::Lines,
@@ -35,37 +35,37 @@ pub(super) struct Context<'a> {
 }
 
 /// Something read, and where it stands.
-pub(super) struct Located<T> {
-    pub(super) value: T,
-    pub(super) lines: Lines,
+pub(crate) struct Located<T> {
+    pub(crate) value: T,
+    pub(crate) lines: Lines,
 }
 
 /// Where a table and its keys stand in the file.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Lines {
+pub(crate) struct Lines {
     header: usize,
     keys: BTreeMap<String, usize>,
 }
 
 impl Lines {
     /// Line of the key, or of the table's header when the file does not hold the key.
-    pub(super) fn of(&self, key: &str) -> usize {
+    pub(crate) fn of(&self, key: &str) -> usize {
         self.keys.get(key).copied().unwrap_or(self.header)
     }
 
     /// Line of the table's header.
-    pub(super) fn header(&self) -> usize {
+    pub(crate) fn header(&self) -> usize {
         self.header
     }
 
     /// True if the file holds the key.
-    pub(super) fn has(&self, key: &str) -> bool {
+    pub(crate) fn has(&self, key: &str) -> bool {
         self.keys.contains_key(key)
     }
 }
 
 impl<'a> Context<'a> {
-    pub(super) fn new(file: &'a str, text: &str, keys: KeyReader<'a>) -> Self {
+    pub(crate) fn new(file: &'a str, text: &str, keys: KeyReader<'a>) -> Self {
         Context {
             file,
             keys,
@@ -76,28 +76,28 @@ impl<'a> Context<'a> {
     }
 
     /// The text of a key file.
-    pub(super) fn read_key(&self, path: &FilePath) -> Result<Zeroizing<String>, KeyFileError> {
+    pub(crate) fn read_key(&self, path: &FilePath) -> Result<Zeroizing<String>, KeyFileError> {
         (self.keys)(path)
     }
 
-    pub(super) fn line(&self, offset: usize) -> usize {
+    pub(crate) fn line(&self, offset: usize) -> usize {
         self.positions.line(offset)
     }
 
-    pub(super) fn error(&self, line: usize, key: &str, message: impl Into<String>) {
+    pub(crate) fn error(&self, line: usize, key: &str, message: impl Into<String>) {
         self.errors.borrow_mut().push(self.diagnostic(line, key, message.into()));
     }
 
-    pub(super) fn warn(&self, line: usize, key: &str, message: impl Into<String>) {
+    pub(crate) fn warn(&self, line: usize, key: &str, message: impl Into<String>) {
         self.warnings.borrow_mut().push(self.diagnostic(line, key, message.into()));
     }
 
-    pub(super) fn has_errors(&self) -> bool {
+    pub(crate) fn has_errors(&self) -> bool {
         !self.errors.borrow().is_empty()
     }
 
     /// Errors and warnings, each in the order of the lines.
-    pub(super) fn finish(self) -> (Vec<Diagnostic>, Vec<Diagnostic>) {
+    pub(crate) fn finish(self) -> (Vec<Diagnostic>, Vec<Diagnostic>) {
         let sorted = |list: RefCell<Vec<Diagnostic>>| {
             let mut list = list.into_inner();
             list.sort_by_key(|diagnostic| diagnostic.line);
@@ -114,7 +114,7 @@ impl<'a> Context<'a> {
 }
 
 /// One table being read. Every key is asked for once, then [`Table::finish`] reports the keys nobody asked for.
-pub(super) struct Table<'a> {
+pub(crate) struct Table<'a> {
     context: &'a Context<'a>,
     /// Name of the table, with the tables around it; empty for the file itself.
     name: String,
@@ -125,18 +125,18 @@ pub(super) struct Table<'a> {
 
 impl<'a> Table<'a> {
     /// The file itself.
-    pub(super) fn root(context: &'a Context<'a>, entries: &'a DeTable<'a>) -> Self {
+    pub(crate) fn root(context: &'a Context<'a>, entries: &'a DeTable<'a>) -> Self {
         Table::named(context, entries, "")
     }
 
     /// A text that holds the keys of one table only.
-    pub(super) fn named(context: &'a Context<'a>, entries: &'a DeTable<'a>, name: &str) -> Self {
+    pub(crate) fn named(context: &'a Context<'a>, entries: &'a DeTable<'a>, name: &str) -> Self {
         Table { context, name: name.into(), entries, header: 1, known: Vec::new() }
     }
 
     /// A string of a fixed form. `parse` says of a bad one what it is not ("is not an IP address"), `write` what to write
     /// instead.
-    pub(super) fn parsed<T>(
+    pub(crate) fn parsed<T>(
         &mut self,
         key: &'static str,
         write: &str,
@@ -146,7 +146,7 @@ impl<'a> Table<'a> {
     }
 
     /// Reads a string of a fixed form like [`Self::parsed`], where an integer may stand for its decimal digits.
-    pub(super) fn scalar<T>(
+    pub(crate) fn scalar<T>(
         &mut self,
         key: &'static str,
         write: &str,
@@ -218,7 +218,7 @@ impl<'a> Table<'a> {
     }
 
     /// A sub-table, `[key]`.
-    pub(super) fn table(&mut self, key: &'static str) -> Option<Table<'a>> {
+    pub(crate) fn table(&mut self, key: &'static str) -> Option<Table<'a>> {
         let entry = self.entry(key)?;
         match entry.value {
             DeValue::Table(entries) => Some(entry.table(entries, entry.line)),
@@ -237,7 +237,7 @@ impl<'a> Table<'a> {
     }
 
     /// Sub-tables, `[[key]]`. Whether the file holds the key at all is told by [`Table::has`].
-    pub(super) fn tables(&mut self, key: &'static str) -> Vec<Table<'a>> {
+    pub(crate) fn tables(&mut self, key: &'static str) -> Vec<Table<'a>> {
         let Some(entry) = self.entry(key) else { return Vec::new() };
         let wrong = |line, what: String| {
             entry.context.error(line, &entry.key, format!("{what}; write [[{}]]", entry.key));
@@ -266,30 +266,30 @@ impl<'a> Table<'a> {
     }
 
     /// True if the value of the key is just this word.
-    pub(super) fn is_word(&self, key: &str, word: &str) -> bool {
+    pub(crate) fn is_word(&self, key: &str, word: &str) -> bool {
         let value = self.find(key).map(|(_, value)| value.get_ref());
         matches!(value, Some(DeValue::String(text)) if text == word)
     }
 
     /// Line of the key, or of the table's header when the file does not hold the key.
-    pub(super) fn line(&self, key: &str) -> usize {
+    pub(crate) fn line(&self, key: &str) -> usize {
         self.find(key).map_or(self.header, |(at, _)| self.context.line(at.span().start))
     }
 
     /// True if the file holds the key, be its value good or bad.
-    pub(super) fn has(&self, key: &str) -> bool {
+    pub(crate) fn has(&self, key: &str) -> bool {
         self.find(key).is_some()
     }
 
     /// Reports a key that must be there and is not.
-    pub(super) fn require(&self, key: &str, write: &str) {
+    pub(crate) fn require(&self, key: &str, write: &str) {
         if !self.has(key) {
             self.context.error(self.header, &self.path(key), format!("missing; write {write}"));
         }
     }
 
     /// Reports the keys nobody asked for, and gives the lines of all.
-    pub(super) fn finish(self) -> Lines {
+    pub(crate) fn finish(self) -> Lines {
         let mut lines = Lines { header: self.header, keys: BTreeMap::new() };
         for (key, _) in self.entries {
             let line = self.context.line(key.span().start);
@@ -331,7 +331,7 @@ impl<'a> Table<'a> {
     }
 
     /// The key with the tables around it.
-    pub(super) fn path(&self, key: &str) -> String {
+    pub(crate) fn path(&self, key: &str) -> String {
         if self.name.is_empty() { key.to_owned() } else { format!("{}.{key}", self.name) }
     }
 }

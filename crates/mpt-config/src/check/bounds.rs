@@ -3,11 +3,11 @@
 use mpt_api::Mapping;
 use mpt_core::path::{BadBounds, RateBounds};
 
-use super::reader::{Context, Located};
-use super::types::{Connection, Path};
+use crate::syntax::reader::{Context, Located};
+use crate::types::{Connection, Path};
 
 /// Refuses bounds that cannot be kept, and bounds where nothing is learnt.
-pub(super) fn check(context: &Context<'_>, connection: &Connection, paths: &[Located<Path>]) {
+pub(crate) fn check(context: &Context<'_>, connection: &Connection, paths: &[Located<Path>]) {
     for Located { value: path, lines } in paths {
         let error = |key: &str, message: String| {
             context.error(lines.of(key), &format!("connection.path.{key}"), message);

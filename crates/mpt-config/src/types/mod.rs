@@ -1,6 +1,9 @@
 //! A checked configuration: every default filled in, every cross-reference valid. Comparable, so that a reload can tell
 //! what changed ([`super::diff`]); it holds no positions in the file.
 
+pub(super) mod networks;
+pub(super) mod reorder;
+
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::path::PathBuf;
 
@@ -14,7 +17,7 @@ use tracing::level_filters::LevelFilter;
 
 use super::compat::Compat;
 use super::peers::{Client, Controller, Peer, Pool};
-use super::reorder::Reorder;
+use reorder::Reorder;
 
 /// MTU in bytes taken for a link that is not known.
 pub const USUAL_MTU: u16 = mtu::ETHERNET;

@@ -3,16 +3,16 @@
 use ipnet::IpNet;
 use mpt_api::{AtCap, CapCounts, CapPeriod, Mapping};
 
-use super::compat::check as compat;
-use super::draft::{ConnectionDraft, Draft};
-use super::reader::{Context, Located};
-use super::types::{Connection, Late, OtherEnd, Path, USUAL_MTU};
+use crate::compat::check as compat;
+use crate::parse::draft::{ConnectionDraft, Draft};
+use crate::syntax::reader::{Context, Located};
+use crate::types::{Connection, Late, OtherEnd, Path, USUAL_MTU};
 
 /// The weights are said to waste capacity when the paths together carry less than this share of their rates.
 const WASTE: f64 = 0.9;
 
 /// Warns about a file without errors.
-pub(super) fn warn(context: &Context<'_>, draft: &Draft) {
+pub(crate) fn warn(context: &Context<'_>, draft: &Draft) {
     if draft.connections.is_empty() && draft.clients.is_empty() {
         context.warn(
             1,
@@ -26,7 +26,7 @@ pub(super) fn warn(context: &Context<'_>, draft: &Draft) {
 }
 
 /// Warns about one connection.
-pub(super) fn warn_of(context: &Context<'_>, draft: &Draft, connection: &ConnectionDraft) {
+pub(crate) fn warn_of(context: &Context<'_>, draft: &Draft, connection: &ConnectionDraft) {
     compat::warn(context, connection);
     useless_keys(context, connection);
     paths(context, connection);

@@ -9,7 +9,7 @@ use super::reader::{self, Table};
 use super::values::{self, Fault};
 
 /// A form of values of the type `V`.
-pub(super) trait Form<V>: Sync {
+pub(crate) trait Form<V>: Sync {
     /// Reads the value of a key. `None`: it is not there, or is bad, which is then reported.
     fn read(&self, table: &mut Table<'_>, key: &'static str) -> Option<V>;
 
@@ -26,7 +26,7 @@ pub(super) trait Form<V>: Sync {
 }
 
 /// A string.
-pub(super) struct Text<V: 'static> {
+pub(crate) struct Text<V: 'static> {
     write: &'static str,
     parse: fn(&str) -> Result<V, Fault>,
     show: fn(&V) -> String,
@@ -35,7 +35,7 @@ pub(super) struct Text<V: 'static> {
 }
 
 /// A string. `parse` says of a bad one what it is not, `write` what to write instead.
-pub(super) const fn text<V>(
+pub(crate) const fn text<V>(
     write: &'static str,
     parse: fn(&str) -> Result<V, Fault>,
     show: fn(&V) -> String,
@@ -44,7 +44,7 @@ pub(super) const fn text<V>(
 }
 
 /// A string of a fixed form like [`text`], where an integer may stand for its decimal digits.
-pub(super) const fn scalar<V>(
+pub(crate) const fn scalar<V>(
     write: &'static str,
     parse: fn(&str) -> Result<V, Fault>,
     show: fn(&V) -> String,
@@ -74,11 +74,11 @@ impl<V> Form<V> for Text<V> {
 }
 
 /// A list of strings, each of which is judged by itself.
-pub(super) struct List<V: 'static> {
+pub(crate) struct List<V: 'static> {
     /// Elements as they would stand between the brackets.
-    pub(super) example: &'static str,
-    pub(super) parse: fn(&str) -> Result<V, Fault>,
-    pub(super) show: fn(&V) -> String,
+    pub(crate) example: &'static str,
+    pub(crate) parse: fn(&str) -> Result<V, Fault>,
+    pub(crate) show: fn(&V) -> String,
 }
 
 impl<V> Form<Vec<V>> for List<V> {
@@ -96,13 +96,13 @@ impl<V> Form<Vec<V>> for List<V> {
 }
 
 /// An integer in a range. `noun` names it with its article ("a weight").
-pub(super) struct Integer {
-    pub(super) noun: &'static str,
-    pub(super) range: RangeInclusive<u64>,
+pub(crate) struct Integer {
+    pub(crate) noun: &'static str,
+    pub(crate) range: RangeInclusive<u64>,
 }
 
 /// A port to listen on or to send to.
-pub(super) const PORT: Integer = Integer { noun: "a port", range: 1..=65_535 };
+pub(crate) const PORT: Integer = Integer { noun: "a port", range: 1..=65_535 };
 
 impl<V: TryFrom<u64> + Copy + Into<i64>> Form<V> for Integer {
     fn read(&self, table: &mut Table<'_>, key: &'static str) -> Option<V> {
@@ -124,7 +124,7 @@ impl<V: TryFrom<u64> + Copy + Into<i64>> Form<V> for Integer {
 }
 
 /// `true` or `false`.
-pub(super) struct Boolean;
+pub(crate) struct Boolean;
 
 impl Form<bool> for Boolean {
     fn read(&self, table: &mut Table<'_>, key: &'static str) -> Option<bool> {
@@ -141,7 +141,7 @@ impl Form<bool> for Boolean {
 }
 
 /// One of a few words, each with its value.
-pub(super) struct Choice<V: 'static>(pub(super) &'static [(&'static str, V)]);
+pub(crate) struct Choice<V: 'static>(pub(crate) &'static [(&'static str, V)]);
 
 impl<V: Copy + PartialEq + Sync> Form<V> for Choice<V> {
     fn read(&self, table: &mut Table<'_>, key: &'static str) -> Option<V> {
@@ -158,9 +158,9 @@ impl<V: Copy + PartialEq + Sync> Form<V> for Choice<V> {
 }
 
 /// A list of such words. `fault` says of another one what it is not.
-pub(super) struct Choices<V: 'static> {
-    pub(super) words: fn() -> Vec<(&'static str, V)>,
-    pub(super) fault: &'static str,
+pub(crate) struct Choices<V: 'static> {
+    pub(crate) words: fn() -> Vec<(&'static str, V)>,
+    pub(crate) fault: &'static str,
 }
 
 impl<V: Copy + PartialEq + Sync> Form<Vec<V>> for Choices<V> {
@@ -193,19 +193,19 @@ fn word<V: PartialEq>(words: &[(&'static str, V)], value: &V) -> &'static str {
 }
 
 /// A time with its unit.
-pub(super) struct Time {
+pub(crate) struct Time {
     range: RangeInclusive<Duration>,
     /// True if 0 is allowed besides, and stands for "never".
     or_zero: bool,
 }
 
 /// A time in a range.
-pub(super) const fn time(range: RangeInclusive<Duration>) -> Time {
+pub(crate) const fn time(range: RangeInclusive<Duration>) -> Time {
     Time { range, or_zero: false }
 }
 
 /// A time in a range, or 0.
-pub(super) const fn time_or_zero(range: RangeInclusive<Duration>) -> Time {
+pub(crate) const fn time_or_zero(range: RangeInclusive<Duration>) -> Time {
     Time { range, or_zero: true }
 }
 

@@ -5,11 +5,11 @@ use std::net::IpAddr;
 
 use ipnet::IpNet;
 
-use super::types::{Config, Connection, Fallback};
+use super::{Config, Connection, Fallback};
 
 impl Connection {
     /// The networks that it leads into its device, default routes included.
-    pub(super) fn routed_networks(&self) -> impl Iterator<Item = &IpNet> {
+    pub(crate) fn routed_networks(&self) -> impl Iterator<Item = &IpNet> {
         let routed = self.routes && self.direction.sends();
         self.networks.iter().filter(move |_| routed)
     }

@@ -2,10 +2,10 @@
 
 use mpt_api::{Mapping, Repair};
 
-use super::draft::Select;
-use super::peers::Client;
-use super::reader::{Context, Lines, Located};
-use super::types::{Connection, Fec, Late};
+use crate::parse::draft::Select;
+use crate::peers::Client;
+use crate::syntax::reader::{Context, Lines, Located};
+use crate::types::{Connection, Fec, Late};
 
 /// Returns true if a sender with this mapping can number its packets in one order over all paths, with one packet for
 /// each number.
@@ -56,7 +56,7 @@ pub(super) fn of_connection(
 }
 
 /// Reports what a client says of lost packets where none of its mappings allows it.
-pub(super) fn of_client(context: &Context<'_>, client: &Client, lines: &Lines) {
+pub(crate) fn of_client(context: &Context<'_>, client: &Client, lines: &Lines) {
     let allowed = client.mappings.iter().copied().any(has_one_order);
     if !allowed && client.repair != Repair::Off && lines.has("repair") {
         context.error(

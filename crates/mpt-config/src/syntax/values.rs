@@ -10,15 +10,15 @@ use mpt_core::session::PublicKey;
 use mpt_text::quantity::parse as quantity;
 use mpt_wire::ip::protocol;
 
-use super::types::{Cap, PortRange, SourcePort};
+use crate::types::{Cap, PortRange, SourcePort};
 
 /// The fault of a value.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Fault {
+pub(crate) struct Fault {
     /// The fault, as a text after the value: "is not a port".
-    pub(super) fault: String,
+    pub(crate) fault: String,
     /// A correct value, where it follows from the wrong one; otherwise the caller knows one.
-    pub(super) instead: Option<String>,
+    pub(crate) instead: Option<String>,
 }
 
 impl Fault {
@@ -39,7 +39,7 @@ const MIN_CAP: u64 = 1_000_000;
 const MAX_INTERFACE_NAME: usize = 15;
 
 /// Name of a connection or path: a word that needs no quoting on a command line.
-pub(super) fn name(text: &str) -> Result<String, Fault> {
+pub(crate) fn name(text: &str) -> Result<String, Fault> {
     if text.chars().count() > mpt_api::MAX_NAME {
         return Err(format!("is longer than {} characters", mpt_api::MAX_NAME).into());
     }
@@ -47,7 +47,7 @@ pub(super) fn name(text: &str) -> Result<String, Fault> {
 }
 
 /// Name of a client. It has no dot, which separates it from the names that the client gives its connections.
-pub(super) fn client_name(text: &str) -> Result<String, Fault> {
+pub(crate) fn client_name(text: &str) -> Result<String, Fault> {
     let name = name(text)?;
     if name.contains('.') {
         let fault =
@@ -58,14 +58,14 @@ pub(super) fn client_name(text: &str) -> Result<String, Fault> {
 }
 
 /// Name of a user of the system, as useradd(8) and adduser(8) make them.
-pub(super) fn user(text: &str) -> Result<String, Fault> {
+pub(crate) fn user(text: &str) -> Result<String, Fault> {
     let good = |b: u8| b.is_ascii_alphanumeric() || b"_.-$".contains(&b);
     let is_name = text.bytes().all(good) && !text.is_empty() && !text.starts_with('-');
     is_name.then(|| text.to_owned()).ok_or_else(|| "is not the name of a user".into())
 }
 
 /// Name of a network interface.
-pub(super) fn interface(text: &str) -> Result<String, Fault> {
+pub(crate) fn interface(text: &str) -> Result<String, Fault> {
     if text.len() > MAX_INTERFACE_NAME {
         let has = text.len();
         return Err(
@@ -79,7 +79,7 @@ pub(super) fn interface(text: &str) -> Result<String, Fault> {
 }
 
 /// Address of one end of a path.
-pub(super) fn endpoint(text: &str) -> Result<IpAddr, Fault> {
+pub(crate) fn endpoint(text: &str) -> Result<IpAddr, Fault> {
     let address: IpAddr = text.parse().map_err(|_| Fault::from("is not an IP address"))?;
     if let IpAddr::V6(v6) = address
         && let Some(v4) = v6.to_ipv4_mapped()
@@ -96,16 +96,16 @@ pub(super) fn endpoint(text: &str) -> Result<IpAddr, Fault> {
 
 /// The other end of a path.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Remote {
+pub(crate) struct Remote {
     /// Where it is.
-    pub(super) host: RemoteHost,
+    pub(crate) host: RemoteHost,
     /// Its port, if it is written behind that.
-    pub(super) port: Option<u16>,
+    pub(crate) port: Option<u16>,
 }
 
 /// Where the other end of a path is.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum RemoteHost {
+pub(crate) enum RemoteHost {
     /// An address.
     Address(IpAddr),
     /// A name that has addresses.
@@ -126,7 +126,7 @@ impl std::fmt::Display for Remote {
 }
 
 /// `remote` of a path: an address, or a host name (RFC 1123 section 2.1), each with or without a port.
-pub(super) fn remote(text: &str) -> Result<Remote, Fault> {
+pub(crate) fn remote(text: &str) -> Result<Remote, Fault> {
     if let Ok(host) = remote_host(text) {
         return Ok(Remote { host, port: None });
     }
@@ -165,13 +165,13 @@ fn remote_host(text: &str) -> Result<RemoteHost, Fault> {
 }
 
 /// The whole path of a file.
-pub(super) fn absolute(text: &str) -> Result<PathBuf, Fault> {
+pub(crate) fn absolute(text: &str) -> Result<PathBuf, Fault> {
     let path = PathBuf::from(text);
     path.is_absolute().then_some(path).ok_or_else(|| "is not an absolute path".into())
 }
 
 /// A public key.
-pub(super) fn public_key(text: &str) -> Result<PublicKey, Fault> {
+pub(crate) fn public_key(text: &str) -> Result<PublicKey, Fault> {
     text.parse().map_err(|error| format!("is not a public key ({error})").into())
 }
 
@@ -187,7 +187,7 @@ pub fn time(time: Duration) -> String {
 }
 
 /// A TUN device's own address with the prefix length of its network.
-pub(super) fn interface_address(text: &str) -> Result<IpNet, Fault> {
+pub(crate) fn interface_address(text: &str) -> Result<IpNet, Fault> {
     if text.parse::<IpAddr>().is_ok() {
         return Err("has no prefix length".into());
     }
@@ -197,7 +197,7 @@ pub(super) fn interface_address(text: &str) -> Result<IpNet, Fault> {
 }
 
 /// A network; a bare address is a network of one.
-pub(super) fn network(text: &str) -> Result<IpNet, Fault> {
+pub(crate) fn network(text: &str) -> Result<IpNet, Fault> {
     if let Ok(address) = text.parse::<IpAddr>() {
         return Ok(address.into());
     }
@@ -212,7 +212,7 @@ pub(super) fn network(text: &str) -> Result<IpNet, Fault> {
 }
 
 /// The networks a connection carries: no multicast and no link-local ones, which `multicast` governs.
-pub(super) fn routed_network(text: &str) -> Result<IpNet, Fault> {
+pub(crate) fn routed_network(text: &str) -> Result<IpNet, Fault> {
     let net = network(text)?;
     let never: [IpNet; 4] = [
         IpNet::new_assert(Ipv4Addr::new(224, 0, 0, 0).into(), 4),
@@ -230,12 +230,12 @@ pub(super) fn routed_network(text: &str) -> Result<IpNet, Fault> {
 }
 
 /// A UDP port to listen on or to send to.
-pub(super) fn port(text: &str) -> Result<u16, Fault> {
+pub(crate) fn port(text: &str) -> Result<u16, Fault> {
     text.parse().ok().filter(|&port| port != 0).ok_or_else(|| "is not a port".into())
 }
 
 /// `source_port` of a path.
-pub(super) fn source_port(text: &str) -> Result<SourcePort, Fault> {
+pub(crate) fn source_port(text: &str) -> Result<SourcePort, Fault> {
     match text {
         "random" => Ok(SourcePort::Random),
         "entropy" => Ok(SourcePort::Entropy),
@@ -244,7 +244,7 @@ pub(super) fn source_port(text: &str) -> Result<SourcePort, Fault> {
 }
 
 /// A port or a range of ports, `5060-5070`.
-pub(super) fn ports(text: &str) -> Result<PortRange, Fault> {
+pub(crate) fn ports(text: &str) -> Result<PortRange, Fault> {
     let (first, last) = text.split_once('-').unwrap_or((text, text));
     let parse = |end: &str| end.trim().parse::<u16>().ok();
     let (Some(first), Some(last)) = (parse(first), parse(last)) else {
@@ -257,7 +257,7 @@ pub(super) fn ports(text: &str) -> Result<PortRange, Fault> {
 }
 
 /// Bytes: a bare number, or one with a decimal or binary unit.
-pub(super) fn size(text: &str) -> Result<u64, Fault> {
+pub(crate) fn size(text: &str) -> Result<u64, Fault> {
     quantity::size(text).ok_or_else(|| "is not a size".into())
 }
 
@@ -267,12 +267,12 @@ pub(super) fn duration(text: &str) -> Result<Duration, Fault> {
 }
 
 /// Bits per second.
-pub(super) fn rate(text: &str) -> Result<u64, Fault> {
+pub(crate) fn rate(text: &str) -> Result<u64, Fault> {
     quantity::rate(text).ok_or_else(|| "is not a rate with its unit".into())
 }
 
 /// An amount of data in a time, such as `50 GB/month`.
-pub(super) fn cap(text: &str) -> Result<Cap, Fault> {
+pub(crate) fn cap(text: &str) -> Result<Cap, Fault> {
     let (amount, period) = text.split_once('/').ok_or_else(|| Fault::from("has no period"))?;
     let period = match period.trim() {
         "month" => CapPeriod::Month,
@@ -287,7 +287,7 @@ pub(super) fn cap(text: &str) -> Result<Cap, Fault> {
 }
 
 /// An IP protocol by number or by the commonest names.
-pub(super) fn protocol(text: &str) -> Result<u8, Fault> {
+pub(crate) fn protocol(text: &str) -> Result<u8, Fault> {
     const NAMES: &[(&str, u8)] = &[
         ("icmp", protocol::ICMP),
         ("tcp", protocol::TCP),
@@ -304,7 +304,7 @@ pub(super) fn protocol(text: &str) -> Result<u8, Fault> {
 }
 
 /// A DSCP by number or by the name of its per-hop behaviour (RFC 2474, 2597, 3246, 5865, 8622).
-pub(super) fn dscp(text: &str) -> Result<u8, Fault> {
+pub(crate) fn dscp(text: &str) -> Result<u8, Fault> {
     let upper = text.to_ascii_uppercase();
     let digits: Vec<u8> = upper.bytes().skip(2).map(|digit| digit.wrapping_sub(b'0')).collect();
     let found = match (upper.get(..2).unwrap_or(&upper), digits.as_slice()) {

@@ -4,9 +4,9 @@
 use std::collections::HashMap;
 use std::net::IpAddr;
 
-use super::draft::{ConnectionDraft, Draft};
-use super::reader::{Context, Located};
-use super::types::{Connection, Path, SourcePort};
+use crate::parse::draft::{ConnectionDraft, Draft};
+use crate::syntax::reader::{Context, Located};
+use crate::types::{Connection, Path, SourcePort};
 
 /// Address and interface of a socket and its port.
 type Place<'d> = (Option<IpAddr>, Option<&'d str>, u16);
@@ -24,7 +24,7 @@ struct Owner<'d> {
 }
 
 /// Reports paths that need a socket of another one with the other checksum.
-pub(super) fn check(context: &Context<'_>, draft: &Draft) {
+pub(crate) fn check(context: &Context<'_>, draft: &Draft) {
     let mut owners: HashMap<Place<'_>, Owner<'_>> = HashMap::new();
     for &address in &draft.daemon.listen {
         let name = format!("daemon.listen = \"{address}\"");

@@ -1,5 +1,12 @@
 //! What the tables of a file have to do with one another: names, references, tuples, MTU.
 
+pub(super) mod advice;
+mod bounds;
+pub(super) mod repair;
+mod selectors;
+mod sockets;
+pub(super) mod unique;
+
 use std::collections::HashMap;
 use std::net::IpAddr;
 
@@ -7,16 +14,13 @@ use ipnet::IpNet;
 use mpt_api::{Mapping, Seal};
 use mpt_core::path::mtu::IPV6_MINIMUM;
 
-use super::bounds;
 use super::compat::check as compat;
-use super::draft::{ConnectionDraft, Draft};
+use super::parse::draft::{ConnectionDraft, Draft};
 use super::peers;
-use super::reader::{Context, Located};
-use super::repair;
-use super::selectors;
-use super::sockets;
+use super::syntax::reader::{Context, Located};
+
 use super::types::{Config, Connection, Device, Fec, Late, Path};
-use super::unique::unique;
+use unique::unique;
 
 /// Checks the drafts as a whole and expands their selectors.
 pub(super) fn check(context: &Context<'_>, draft: &mut Draft) {

@@ -1,18 +1,20 @@
 //! Table by table from the file to drafts: every value by itself, every default filled in. What concerns several tables
 //! is left to [`super::check`].
 
+pub(super) mod draft;
+
 use std::net::IpAddr;
 
 use mpt_core::path::mtu::IPV6_MINIMUM;
 
 use super::compat::parse as compat;
-use super::draft::{ConnectionDraft, Draft};
 use super::key::{self, Around};
 use super::keys::ONE_DEVICE;
 use super::peers::Peer;
 use super::peers::parse as peers;
-use super::reader::{Context, Lines, Located, Table};
+use super::syntax::reader::{Context, Lines, Located, Table};
 use super::types::{self, Connection, Daemon, OtherEnd, Path, SourcePort};
+use draft::{ConnectionDraft, Draft};
 
 pub(super) fn file(context: &Context<'_>, mut root: Table<'_>) -> Draft {
     let daemon = root.table("daemon").and_then(|table| key::table(table, &Around::USUAL));

@@ -6,14 +6,14 @@ use std::path::Path as FilePath;
 
 use toml_edit::{ArrayOfTables, DocumentMut, Item, Table};
 
-use super::diagnostic::{ConfigErrors, Diagnostic};
-use super::diff::{Change, MPTSRV, OF_PEER, SELECT, diff};
-use super::draft::Select;
-use super::key::{self, Around, KeyValue, Keys};
-use super::load::check_text_with;
-use super::peers::Client;
-use super::reader::KeyReader;
-use super::types::{Config, Connection, Selector};
+use crate::diff::{Change, MPTSRV, OF_PEER, SELECT, diff};
+use crate::key::{self, Around, KeyValue, Keys};
+use crate::load::check_text_with;
+use crate::parse::draft::Select;
+use crate::peers::Client;
+use crate::syntax::diagnostic::{ConfigErrors, Diagnostic};
+use crate::syntax::reader::KeyReader;
+use crate::types::{Config, Connection, Selector};
 
 /// The text of the file with the connection of this name as in `running`; without it when it does not run. `None`: the text
 /// says so already.
