@@ -5,44 +5,32 @@
 //! [`Tunnels::handle_timeout`] when [`Tunnels::next_timeout`] has come. What it is to do follows
 //! from the return values and the calls of its [`DeviceSink`].
 
-mod accepted;
-mod announced;
 mod config;
-mod configure;
 pub(crate) mod connection;
-mod correction;
 pub(crate) mod counters;
-mod departure;
-mod drops;
 pub(crate) mod filter;
-mod ipv6;
-pub(crate) mod learning;
 mod lookup;
 mod receive;
-mod remote;
-mod sealing;
 mod send;
-mod sink;
-mod transmit;
-mod turns;
+pub(crate) mod sessions;
 
 use std::time::Instant;
 
-pub use accepted::AcceptedDatagram;
+pub use config::remote::Remote;
 pub use config::{ConfigError, ConnectionConfig, Direction, PathConfig, Protect, Repair};
 pub use connection::Connection;
+pub use counters::drops::{DatagramDrop, InnerDrop};
 pub use counters::{Accepted, DatagramDrops, InnerDrops, Remarks, Traffic};
-pub use drops::{DatagramDrop, InnerDrop};
 pub use filter::Sources;
 pub use lookup::{Assignments, PortRange, Selector, SelectorTable, check};
-pub use remote::Remote;
+pub use receive::accepted::AcceptedDatagram;
+pub(crate) use receive::sink::ToDevice;
+pub use receive::sink::{DeviceSink, Nowhere};
+pub use send::transmit::Transmit;
 pub use send::{Departure, InnerPacket, Outgoing};
-pub(crate) use sink::ToDevice;
-pub use sink::{DeviceSink, Nowhere};
-pub use transmit::Transmit;
 
 use self::connection::index;
-use self::turns::Turns;
+use self::send::turns::Turns;
 use crate::path::{Path, Paths, Transitions};
 use crate::seal::Openers;
 use crate::timers::Timers;

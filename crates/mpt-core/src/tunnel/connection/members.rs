@@ -8,8 +8,8 @@ use crate::path::mtu::IPV6_MINIMUM;
 use crate::path::{Path, Paths};
 use crate::reorder::EqualizedBuffer;
 use crate::scheduler::{Member, flow_identity};
+use crate::tunnel::connection::ipv6::Ipv6Paths;
 use crate::tunnel::filter::Sources;
-use crate::tunnel::ipv6::Ipv6Paths;
 use crate::tunnel::{DeviceSink, ToDevice};
 use crate::{Mapping, PathConfig, PathId};
 

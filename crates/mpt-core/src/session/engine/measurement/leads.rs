@@ -6,7 +6,7 @@ use crate::Tunnels;
 use crate::session::engine::lifecycle::session::Session;
 use crate::session::engine::paths::path::SessionPath;
 use crate::session::engine::shared::Shared;
-use crate::tunnel::learning::PathDelay;
+use crate::tunnel::sessions::learning::PathDelay;
 
 impl Session {
     /// A frame that came on the path at place `i` says when the peer sent it.

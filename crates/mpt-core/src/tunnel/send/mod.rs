@@ -1,5 +1,9 @@
 //! From the TUN devices to the network.
 
+mod departure;
+pub(super) mod transmit;
+pub(super) mod turns;
+
 use std::cell::RefCell;
 use std::time::Instant;
 

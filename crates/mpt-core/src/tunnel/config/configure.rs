@@ -6,10 +6,10 @@ use std::time::Instant;
 
 use mpt_wire::control::Economy;
 
-use super::{DeviceSink, ToDevice, Tunnels};
 use crate::path::{DownReason, Path, mtu};
 use crate::tunnel::connection::{Connection, index};
 use crate::tunnel::lookup::{Conflict, Tables, check, label};
+use crate::tunnel::{DeviceSink, ToDevice, Tunnels};
 use crate::{
     ConfigError, ConnectionConfig, ConnectionId, DeviceId, Mapping, PathConfig, PathId, RateBounds,
     Selector, SocketId, reorder,
@@ -447,7 +447,12 @@ impl<P: Copy> Tunnels<P> {
 
     /// Changes state or weights of a path and passes it on. Sockets, addresses and MTU are left to
     /// the caller.
-    pub(super) fn change_path(&mut self, now: Instant, id: PathId, change: impl FnOnce(&mut Path)) {
+    pub(in crate::tunnel) fn change_path(
+        &mut self,
+        now: Instant,
+        id: PathId,
+        change: impl FnOnce(&mut Path),
+    ) {
         let Some(path) = self.paths.at_mut(id) else { return };
         let was = (path.is_heard(), path.config.weight_in);
         let down = path.down;
@@ -463,13 +468,13 @@ impl<P: Copy> Tunnels<P> {
         self.set_timer(connection);
     }
 
-    pub(super) fn refresh_paths(&mut self, id: ConnectionId) {
+    pub(in crate::tunnel) fn refresh_paths(&mut self, id: ConnectionId) {
         if let Some(connection) = self.connections.get_mut(index(id)).and_then(Option::as_mut) {
             connection.refresh_paths(&self.paths);
         }
     }
 
-    pub(super) fn set_timer(&mut self, id: ConnectionId) {
+    pub(in crate::tunnel) fn set_timer(&mut self, id: ConnectionId) {
         if let Some(time) = self.connection(id).and_then(Connection::next_timeout) {
             self.timers.set_no_later(id.0, time);
         }

@@ -3,9 +3,9 @@
 
 use std::time::{Duration, Instant};
 
-use super::{DeviceSink, ToDevice, Tunnels};
 use crate::path::{Path, Transition};
 use crate::tunnel::connection::index;
+use crate::tunnel::{DeviceSink, ToDevice, Tunnels};
 use crate::{ConnectionId, PathId};
 
 impl<P: Copy> Tunnels<P> {

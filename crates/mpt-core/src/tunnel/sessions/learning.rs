@@ -5,12 +5,12 @@ use std::time::{Duration, Instant};
 use mpt_wire::control::Stamp;
 use smallvec::SmallVec;
 
-use super::Tunnels;
-use super::connection::index;
 use crate::adaptive::{Anchor, Lack, PeerReport};
 use crate::feedback::{Observer, Ranges};
 use crate::reorder::Losses;
 use crate::session::RttEstimate;
+use crate::tunnel::Tunnels;
+use crate::tunnel::connection::index;
 use crate::{ConnectionId, PathId};
 
 /// What probes say of a path on which the peer sends.

@@ -2,7 +2,7 @@
 
 use mpt_wire::gre;
 
-use super::counters::{DatagramDrops, InnerDrops};
+use super::{DatagramDrops, InnerDrops};
 use crate::PathId;
 
 /// The reason for which a packet from a device was not sent. Each reason has its counter in
@@ -33,7 +33,7 @@ pub enum InnerDrop {
 }
 
 impl InnerDrops {
-    pub(super) fn add(&mut self, reason: InnerDrop, packets: u64) {
+    pub(in crate::tunnel) fn add(&mut self, reason: InnerDrop, packets: u64) {
         let counter = match reason {
             InnerDrop::Malformed => &mut self.malformed,
             InnerDrop::Multicast => &mut self.multicast,
@@ -92,7 +92,7 @@ impl From<gre::Error> for DatagramDrop {
 }
 
 impl DatagramDrops {
-    pub(super) fn add(&mut self, reason: DatagramDrop) {
+    pub(in crate::tunnel) fn add(&mut self, reason: DatagramDrop) {
         let counter = match reason {
             DatagramDrop::Truncated => &mut self.truncated,
             DatagramDrop::ReservedFlags => &mut self.reserved_flags,

@@ -6,13 +6,13 @@ use crate::ConnectionId;
 
 /// Connections in turns, each at most once.
 #[derive(Debug, Default)]
-pub(super) struct Turns {
+pub(in crate::tunnel) struct Turns {
     waiting: VecDeque<ConnectionId>,
 }
 
 impl Turns {
     /// Gives a connection a turn, behind those that wait.
-    pub(super) fn insert(&mut self, id: ConnectionId) {
+    pub(in crate::tunnel) fn insert(&mut self, id: ConnectionId) {
         if !self.waiting.contains(&id) {
             self.waiting.push_back(id);
         }
@@ -20,7 +20,7 @@ impl Turns {
 
     /// Takes the connection whose turn it is.
     #[inline]
-    pub(super) fn next(&mut self) -> Option<ConnectionId> {
+    pub(in crate::tunnel) fn next(&mut self) -> Option<ConnectionId> {
         self.waiting.pop_front()
     }
 

@@ -1,5 +1,7 @@
 //! Named counters. Every packet ends in exactly one of those that say how it ended.
 
+pub(super) mod drops;
+
 /// Declares a struct of `u64` counters that knows their names.
 macro_rules! counters {
     ($(#[$outer:meta])* pub struct $name:ident { $($(#[$inner:meta])* $field:ident,)+ }) => {

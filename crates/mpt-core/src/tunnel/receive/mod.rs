@@ -1,5 +1,8 @@
 //! From the network to the TUN devices.
 
+pub(super) mod accepted;
+pub(super) mod sink;
+
 use std::net::SocketAddr;
 use std::num::NonZeroU16;
 use std::ops::Range;

@@ -1,14 +1,17 @@
 //! The configuration of connections and paths, and the mistakes that it can have.
 
+mod configure;
+pub(super) mod remote;
+
 use std::net::IpAddr;
 
 use ipnet::IpNet;
 use mpt_wire::{ecn, gre, ip};
 use thiserror::Error;
 
-use super::remote::Remote;
 use crate::path::mtu;
 use crate::{DeviceId, Mapping, RateBounds, Seal, Selector, SocketId, reorder};
+use remote::Remote;
 
 /// A tunnel between two hosts.
 #[derive(Clone, Debug)]

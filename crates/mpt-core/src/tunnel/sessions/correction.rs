@@ -4,9 +4,9 @@ use std::time::Instant;
 
 use mpt_wire::control::Symbol;
 
-use super::connection::index;
-use super::{AcceptedDatagram, Tunnels};
 use crate::fec::{Ready, Restored};
+use crate::tunnel::connection::index;
+use crate::tunnel::{AcceptedDatagram, Tunnels};
 use crate::{ConnectionId, PathId};
 
 impl<P: Copy> Tunnels<P> {

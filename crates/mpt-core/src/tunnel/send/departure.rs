@@ -2,10 +2,10 @@
 
 use std::time::Instant;
 
-use super::Tunnels;
-use super::connection::{Envelope, index};
-use super::send::{Departure, Outgoing};
+use super::{Departure, Outgoing};
 use crate::ConnectionId;
+use crate::tunnel::Tunnels;
+use crate::tunnel::connection::{Envelope, index};
 
 impl<P: Copy> Tunnels<P> {
     /// The next segments that leave the queue of a connection, if any may leave now. Connections take

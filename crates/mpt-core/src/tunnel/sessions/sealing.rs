@@ -5,9 +5,9 @@ use std::num::NonZeroU16;
 
 use mpt_wire::{ecn, gre};
 
-use super::{AcceptedDatagram, DatagramDrop, Tunnels};
 use crate::seal::{self, Opener, Refused, Sealer};
 use crate::tunnel::connection::{Arrival, index};
+use crate::tunnel::{AcceptedDatagram, DatagramDrop, Tunnels};
 use crate::{ConnectionId, SocketId};
 
 impl<P: Copy> Tunnels<P> {
@@ -57,7 +57,7 @@ impl<P: Copy> Tunnels<P> {
 
     /// As [`Self::decapsulate`], for a sealed packet. Nothing changes before it is known to be
     /// authentic.
-    pub(super) fn decapsulate_sealed(
+    pub(in crate::tunnel) fn decapsulate_sealed(
         &mut self,
         socket: SocketId,
         remote: SocketAddr,
