@@ -35,9 +35,9 @@ pub use syntax::diagnostic::{ConfigErrors, Diagnostic};
 pub use syntax::reader::KeyReader;
 pub use syntax::values::time as time_text;
 pub use types::networks::is_link_local;
+pub use types::remote::Remote;
 pub use types::reorder::Reorder;
 pub use types::{
     Cap, Config, Connection, DEFAULT_PORT, DEFAULT_STATE_DIRECTORY, Daemon, Device, Fallback,
-    LogFormat, Path, PortRange, Priority, Selector, SourcePort, USUAL_MTU, USUAL_USER, unspecified,
-    usual_ecn,
+    LogFormat, Path, PortRange, Priority, Selector, SourcePort, USUAL_MTU, USUAL_USER, usual_ecn,
 };

@@ -1,6 +1,6 @@
 //! The steps of a reload: what the change does not concern gets none, so that it keeps its packets, numbers and ports.
 
-use mpt_config::{Change, Config, Plan, check_text, check_text_with, diff};
+use mpt_config::{Change, Config, Plan, Remote, check_text, check_text_with, diff};
 use mpt_core::session::PrivateKey;
 
 const BEFORE: &str = r#"
@@ -257,7 +257,9 @@ fn another_key_in_the_same_file_is_noticed() {
 #[test]
 fn where_a_name_leads_is_no_change() {
     let mut running = native(NATIVE, 7);
-    running.connections[0].paths[0].remote = "198.51.100.7".parse().unwrap();
+    let remote = &mut running.connections[0].paths[0].remote;
+    let Remote::Name { address, .. } = remote else { panic!("{remote:?} is no name") };
+    *address = Some("198.51.100.7".parse().unwrap());
     assert_eq!(diff(&running, &native(NATIVE, 7)), Plan::default());
     assert_eq!(running.as_written(), native(NATIVE, 7));
     let other = native_plan("vpn.example.org", "198.51.100.7");

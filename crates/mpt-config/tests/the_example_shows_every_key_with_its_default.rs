@@ -62,7 +62,7 @@ fn the_other_examples_are_good() {
     let connection = &client.config.connections[0];
     assert!(client.config.devices[0].assigned);
     assert!(connection.peer.as_ref().is_some_and(|peer| peer.create && peer.initiate));
-    assert!(connection.paths.iter().all(|path| path.remote_name.is_some() && !path.learn));
+    assert!(connection.paths.iter().all(|path| path.remote.name().is_some()));
 
     let concentrator = checked(include_str!("../../../examples/concentrator.toml"));
     assert_eq!(concentrator.warnings, []);

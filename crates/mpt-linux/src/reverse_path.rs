@@ -21,8 +21,7 @@ pub async fn warnings<'a>(
     let mut interfaces: Vec<&str> = Vec::new();
     let mut warnings = Vec::new();
     for (interface, local, remote) in paths {
-        let known = remote.is_ipv4() && !remote.is_unspecified();
-        if !known
+        if !remote.is_ipv4()
             || interfaces.contains(&interface)
             || reverse_path_filter(interface) != Some(STRICT)
         {

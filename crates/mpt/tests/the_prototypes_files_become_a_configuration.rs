@@ -224,7 +224,14 @@ fn the_listing_of_the_paper_is_read() {
     let paths: Vec<_> = connection
         .paths
         .iter()
-        .map(|it| (it.local.unwrap().to_string(), it.remote.to_string(), it.weight, it.weight_in))
+        .map(|it| {
+            (
+                it.local.unwrap().to_string(),
+                it.remote.address().unwrap().to_string(),
+                it.weight,
+                it.weight_in,
+            )
+        })
         .collect();
     assert_eq!(
         paths,

@@ -90,10 +90,10 @@ pub(crate) fn path(config: &config::Path, link_mtu: u16, sockets: Vec<SocketId>)
         name: config.name.clone(),
         sockets,
         local: config.local,
-        remote: if config.learn {
-            Remote::Sought(Version::of(config.remote))
-        } else {
-            Remote::Fixed(SocketAddr::new(config.remote, config.remote_port))
+        remote: match config.remote.address() {
+            Some(address) => Remote::Fixed(SocketAddr::new(address, config.remote_port)),
+            None if config.is_ipv6() => Remote::Sought(Version::V6),
+            None => Remote::Sought(Version::V4),
         },
         remote_source_port: config.remote_source_port,
         weight_out: config.weight,

@@ -119,18 +119,16 @@ fn paths(context: &Context<'_>, draft: &ConnectionDraft) {
     }
     for Located { value: path, lines } in paths {
         // A default route is kept from the paths' packets by rules.
-        let known = !path.remote.is_unspecified();
-        let around =
-            |network: &&IpNet| known && network.prefix_len() > 0 && network.contains(&path.remote);
+        let Some(remote) = path.remote.address() else { continue };
+        let around = |network: &&IpNet| network.prefix_len() > 0 && network.contains(&remote);
         let around = connection.networks.iter().find(around);
         if let (true, Some(network)) = (connection.routes, around) {
             context.warn(
                 lines.of("remote"),
                 "connection.path.remote",
                 format!(
-                    "{} lies within {network}, which is routed into the tunnel; make sure that a longer route leads to \
-                     it outside, or write routes = false",
-                    path.remote
+                    "{remote} lies within {network}, which is routed into the tunnel; make sure that a longer route leads to \
+                     it outside, or write routes = false"
                 ),
             );
         }

@@ -19,6 +19,7 @@ use super::parse::draft::{ConnectionDraft, Draft};
 use super::peers;
 use super::syntax::reader::{Context, Located};
 
+use super::types::remote::Remote;
 use super::types::{Config, Connection, Device, Fec, Late, Path};
 use unique::unique;
 
@@ -162,7 +163,7 @@ fn connection_alone(
     }
     let names = paths.iter().map(|p| (p.value.name.as_str(), p.lines.of("name")));
     unique(context, "connection.path.name", "path", names);
-    if let Some(v6) = paths.iter().find(|path| path.value.remote.is_ipv6())
+    if let Some(v6) = paths.iter().find(|path| path.value.is_ipv6())
         && !connection.udp_checksum
     {
         error(
@@ -264,20 +265,21 @@ fn routes(context: &Context<'_>, drafts: &[ConnectionDraft]) {
 
 /// Two paths between which a received packet could not be assigned: the same addresses, ports and GRE key.
 fn tuples(context: &Context<'_>, drafts: &[ConnectionDraft]) {
-    type Group<'p> = (IpAddr, Option<&'p str>, u16, Option<u32>);
+    type Group<'p> = (&'p Remote, u16, Option<u32>);
     let mut groups: HashMap<Group<'_>, Vec<(&Connection, &Path)>> = HashMap::new();
     for draft in drafts {
         let connection = &draft.connection;
         // What arrives for a path that learns is told by the address its session has found.
-        for Located { value: path, lines } in draft.paths.iter().filter(|path| !path.value.learn) {
-            let name = path.remote_name.as_deref();
-            let group =
-                groups.entry((path.remote, name, path.local_port, connection.key)).or_default();
+        for Located { value: path, lines } in &draft.paths {
+            let remote = match &path.remote {
+                Remote::Address(address) => address.to_string(),
+                Remote::Name { name, .. } => name.clone(),
+                Remote::Sought => continue,
+            };
+            let group = groups.entry((&path.remote, path.local_port, connection.key)).or_default();
             if let Some((other_connection, other)) =
                 group.iter().find(|(_, other)| same_socket(path, other) && same_source(path, other))
             {
-                let address = path.remote.to_string();
-                let remote = name.unwrap_or(&address);
                 let ports = format!("local port {} and remote {remote}", path.local_port);
                 let message = if connection.name == other_connection.name {
                     format!(

@@ -80,7 +80,7 @@ fn report(
 
 /// The fixed ports of a path, and whether their sockets send the checksum.
 fn ports(connection: &Connection, path: &Path) -> Vec<(u16, bool)> {
-    let checksum = connection.udp_checksum || path.remote.is_ipv6();
+    let checksum = connection.udp_checksum || path.is_ipv6();
     match path.source_port {
         SourcePort::Fixed(port) if port == path.local_port => vec![(port, checksum)],
         // Nothing is sent from the port on which it listens.

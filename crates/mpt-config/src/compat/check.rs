@@ -19,13 +19,10 @@ pub(in super::super) fn check(
 ) {
     let ConnectionDraft { connection, lines, compat: compat_lines, paths, peer, .. } = draft;
     let (Some(compat), Some(compat_lines)) = (&mut connection.compat, compat_lines) else {
-        for Located { value: path, lines } in
-            paths.iter().filter(|path| path.value.public.is_some())
-        {
-            let message = format!(
-                "{} has no effect without compat = \"mptsrv\"; leave it out",
-                path.public.unwrap_or(path.remote)
-            );
+        for Located { value: path, lines } in paths.iter() {
+            let Some(public) = path.public else { continue };
+            let message =
+                format!("{public} has no effect without compat = \"mptsrv\"; leave it out");
             context.error(lines.of("public"), "connection.path.public", message);
         }
         return;
@@ -66,18 +63,17 @@ pub(in super::super) fn check(
         let error = |key: &str, message: String| {
             context.error(lines.of(key), &format!("connection.path.{key}"), message);
         };
-        if path.remote_name.is_some() {
+        if path.remote.name().is_some() {
             error("remote", "is a name; with compat = \"mptsrv\" write the address".into());
         }
-        let family = |address: IpAddr| address.is_ipv4() == path.remote.is_ipv4();
-        match (path.public, path.local) {
-            (None, None) => error(
+        match (path.public, path.local, path.remote.address()) {
+            (None, None, _) => error(
                 "local",
                 "missing: the other end knows paths by their addresses; write local = \"...\", or public = \"...\"".into(),
             ),
-            (Some(public), _) if !family(public) => error(
+            (Some(public), _, Some(remote)) if public.is_ipv4() != remote.is_ipv4() => error(
                 "public",
-                format!("{public} is not of the family of remote {}; write the address that the other end has as its remote_ipaddr", path.remote),
+                format!("{public} is not of the family of remote {remote}; write the address that the other end has as its remote_ipaddr"),
             ),
             _ => {}
         }

@@ -1,8 +1,6 @@
 //! Additions at run time: a piece of a configuration file put to the configuration that runs, and checked with it as if it stood
 //! in the file.
 
-use std::net::{IpAddr, Ipv4Addr};
-
 use toml::de::DeTable;
 
 use crate::check::{self, advice};
@@ -143,8 +141,7 @@ fn located<T: Clone>(all: &[T]) -> Vec<Located<T>> {
 }
 
 impl Config {
-    /// The configuration as a file would say it: without what was found out at run time, the addresses of names and of ends
-    /// that sessions have found, and the addresses and keys that servers have assigned.
+    /// The configuration as a file would say it: without what was found out at run time, the addresses of names, and the addresses and keys that servers have assigned.
     #[must_use]
     pub fn as_written(&self) -> Config {
         let mut config = self.clone();
@@ -155,10 +152,7 @@ impl Config {
             connection.key = connection.requested_key;
         }
         for path in config.connections.iter_mut().flat_map(|it| &mut it.paths) {
-            if path.learn || path.remote_name.is_some() {
-                let local = path.local.unwrap_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED));
-                path.remote = crate::types::unspecified(local);
-            }
+            path.remote = path.remote.as_written();
         }
         config
     }

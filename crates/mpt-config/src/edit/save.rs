@@ -13,6 +13,7 @@ use crate::parse::draft::Select;
 use crate::peers::Client;
 use crate::syntax::diagnostic::{ConfigErrors, Diagnostic};
 use crate::syntax::reader::KeyReader;
+use crate::types::remote::Remote;
 use crate::types::{Config, Connection, Selector};
 
 /// The text of the file with the connection of this name as in `running`; without it when it does not run. `None`: the text
@@ -238,7 +239,7 @@ fn set<T: Keys>(table: &mut Table, key: &str, of: &T, around: &Around<'_>) {
 
 /// Returns what the keys of a connection and its tables follow; `port` is that of the daemon. The device is always written.
 fn around(connection: &Connection, port: u16) -> Around<'static> {
-    let knows_remotes = connection.paths.iter().all(|path| !path.learn);
+    let knows_remotes = connection.paths.iter().all(|path| path.remote != Remote::Sought);
     let other_end = connection.other_end();
     Around { port, device: None, other_end, knows_remotes, ..Around::USUAL }
 }

@@ -1,6 +1,6 @@
 //! `[[connection.path]]`
 
-use std::net::{IpAddr, Ipv4Addr};
+use std::net::IpAddr;
 
 use mpt_api::{AtCap, CapCounts};
 use mpt_core::path::mtu::IPV4_MINIMUM;
@@ -9,7 +9,8 @@ use super::super::key::{Keys, Part, Reload, Shown, field, key};
 use super::super::types::{Cap, DEFAULT_PORT, OtherEnd, Path, Priority, SourcePort};
 use super::NAME;
 use crate::syntax::form::{Boolean, Choice, Integer, PORT, Text, scalar, text};
-use crate::syntax::values::{self, Fault, Remote, RemoteHost};
+use crate::syntax::values::{self, Fault, RemoteHost, WrittenRemote};
+use crate::types::remote::Remote;
 
 const LOCAL: Text<IpAddr> =
     text("an address of this host, or interface = \"...\"", values::endpoint, ToString::to_string);
@@ -18,7 +19,7 @@ const PUBLIC: Text<IpAddr> = text(
     values::endpoint,
     ToString::to_string,
 );
-const REMOTE: Text<Remote> =
+const REMOTE: Text<WrittenRemote> =
     text("the address of the other end, or its name", values::remote, ToString::to_string);
 const SOURCE_PORT: Text<SourcePort> =
     scalar("\"random\", \"entropy\" or a port from 1 to 65535", values::source_port, |port| {
@@ -84,30 +85,25 @@ impl Keys for Path {
             "remote",
             REMOTE,
             |it: &Path| {
-                let host = match &it.remote_name {
-                    Some(name) => Some(RemoteHost::Name(name.clone())),
-                    None => (!it.learn).then_some(RemoteHost::Address(it.remote)),
+                let host = match &it.remote {
+                    Remote::Address(address) => RemoteHost::Address(*address),
+                    Remote::Name { name, .. } => RemoteHost::Name(name.clone()),
+                    Remote::Sought => return None,
                 };
-                host.map(|host| Remote { host, port: it.port_of_remote })
+                Some(WrittenRemote { host, port: it.port_of_remote })
             },
-            |it, Remote { host, port }| {
-                it.learn = false;
+            |it, WrittenRemote { host, port }| {
                 it.port_of_remote = port;
-                match host {
-                    RemoteHost::Address(address) => it.remote = address,
-                    RemoteHost::Name(name) => it.remote_name = Some(name),
-                }
+                it.remote = match host {
+                    RemoteHost::Address(address) => Remote::Address(address),
+                    RemoteHost::Name(name) => Remote::Name { name, address: None },
+                };
             },
             "Address of the peer on the path, of the family of local, or its name in the DNS, which is resolved at the start and again when the path is \
              dead. A port may follow, as in \"vpn.example.org:4754\" or \"[2001:db8::1]:4754\"; it is then remote_port. With [connection.peer] it may be left out: the session finds the peer and follows it; the path then sends from the port on which it \
              listens, over IPv4 unless local says otherwise."
         )
-        .differing_by(|old, new| {
-            // Where a name leads, or a session has found the other end, is no matter of the file.
-            let found = new.learn || new.remote_name.is_some();
-            (&old.remote_name, old.learn) != (&new.remote_name, new.learn)
-                || (old.remote != new.remote && !found)
-        })
+        .differing_by(|old, new| old.remote.as_written() != new.remote.as_written())
         .at_reload(Reload::Replaced)
         .shown(Shown::Set("\"198.51.100.1\"")),
         &field!(
@@ -253,10 +249,8 @@ impl Keys for Path {
             local: None,
             public: None,
             interface: None,
-            remote: IpAddr::V4(Ipv4Addr::UNSPECIFIED),
-            remote_name: None,
+            remote: Remote::Sought,
             port_of_remote: None,
-            learn: true,
             local_port: DEFAULT_PORT,
             source_port: SourcePort::Random,
             remote_port: DEFAULT_PORT,

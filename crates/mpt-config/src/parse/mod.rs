@@ -13,7 +13,8 @@ use super::keys::ONE_DEVICE;
 use super::peers::Peer;
 use super::peers::parse as peers;
 use super::syntax::reader::{Context, Lines, Located, Table};
-use super::types::{self, Connection, Daemon, OtherEnd, Path, SourcePort};
+use super::types::remote::Remote;
+use super::types::{Connection, Daemon, Device, OtherEnd, Path, SourcePort};
 use draft::{ConnectionDraft, Draft};
 
 pub(super) fn file(context: &Context<'_>, mut root: Table<'_>) -> Draft {
@@ -23,7 +24,7 @@ pub(super) fn file(context: &Context<'_>, mut root: Table<'_>) -> Draft {
     root.require("device", "[[device]] with a name and addresses");
     let devices = root.tables("device");
     let several_devices = devices.len() > 1;
-    let devices: Vec<Located<types::Device>> =
+    let devices: Vec<Located<Device>> =
         devices.into_iter().filter_map(|table| key::table(table, &Around::USUAL)).collect();
     // A device left out is the only one there is; with several, connections have to say which.
     let device = devices.first().filter(|_| !several_devices).map(|it| it.value.name.clone());
@@ -90,7 +91,7 @@ pub(super) fn connection(
         .filter_map(|table| path(context, table, &around))
         .collect();
     // The end that knows where the other is begins.
-    let knows_remotes = paths.iter().all(|path| !path.value.learn);
+    let knows_remotes = paths.iter().all(|path| path.value.remote != Remote::Sought);
     let around = Around { knows_remotes, ..around };
     let peer: Option<Located<Peer>> = peer.and_then(|table| peers::peer(context, table, &around));
     let lines = table.finish();
@@ -115,7 +116,7 @@ pub(super) fn path(
     mut table: Table<'_>,
     around: &Around<'_>,
 ) -> Option<Located<Path>> {
-    let (mut path, whole): (Path, _) = key::read(&mut table, around);
+    let (path, whole): (Path, _) = key::read(&mut table, around);
     if !table.has("interface") {
         table.require(
             "local",
@@ -127,11 +128,8 @@ pub(super) fn path(
         table.require("remote", "remote = \"...\" with the address of the other end");
     }
     let lines = table.finish();
-    if !whole || (path.learn && !is_found) {
+    if !whole || (path.remote == Remote::Sought && !is_found) {
         return None;
-    }
-    if let (Some(local), true) = (path.local, path.remote.is_unspecified()) {
-        path.remote = types::unspecified(local);
     }
     let located = Located { value: path, lines };
     check_path(context, &located);
@@ -144,8 +142,8 @@ fn check_path(context: &Context<'_>, Located { value: path, lines }: &Located<Pa
         context.error(lines.of(key), &format!("connection.path.{key}"), message);
     };
     let family = |address: IpAddr| if address.is_ipv4() { "IPv4" } else { "IPv6" };
-    let remote = path.remote;
-    if let Some(local) = path.local {
+    let remote = path.remote.address();
+    if let (Some(local), Some(remote)) = (path.local, remote) {
         if family(local) != family(remote) {
             error(
                 "local",
@@ -155,7 +153,7 @@ fn check_path(context: &Context<'_>, Located { value: path, lines }: &Located<Pa
                     family(remote)
                 ),
             );
-        } else if local == remote && !remote.is_unspecified() {
+        } else if local == remote {
             error(
                 "remote",
                 format!("{remote} is the local address; write the address of the other end"),
@@ -164,14 +162,14 @@ fn check_path(context: &Context<'_>, Located { value: path, lines }: &Located<Pa
     }
     let link_local =
         |address: IpAddr| matches!(address, IpAddr::V6(v6) if v6.is_unicast_link_local());
-    if path.interface.is_none() && (link_local(remote) || path.local.is_some_and(link_local)) {
+    if path.interface.is_none() && [remote, path.local].into_iter().flatten().any(link_local) {
         error(
             "interface",
             "missing: link-local addresses say nothing without it; write interface = \"...\""
                 .into(),
         );
     }
-    if let Some(mtu) = path.mtu.filter(|&mtu| remote.is_ipv6() && mtu < IPV6_MINIMUM) {
+    if let Some(mtu) = path.mtu.filter(|&mtu| path.is_ipv6() && mtu < IPV6_MINIMUM) {
         error(
             "mtu",
             format!(
@@ -179,7 +177,7 @@ fn check_path(context: &Context<'_>, Located { value: path, lines }: &Located<Pa
             ),
         );
     }
-    if path.learn && path.source_port != SourcePort::Fixed(path.local_port) {
+    if path.remote == Remote::Sought && path.source_port != SourcePort::Fixed(path.local_port) {
         error(
             "source_port",
             format!(
@@ -190,7 +188,7 @@ fn check_path(context: &Context<'_>, Located { value: path, lines }: &Located<Pa
         );
     }
     for key in ["remote_port", "remote_source_port"] {
-        if path.learn && lines.has(key) {
+        if path.remote == Remote::Sought && lines.has(key) {
             error(
                 key,
                 "has no effect without remote; leave it out, or write remote = \"...\"".into(),

@@ -11,6 +11,7 @@ use crate::check::repair;
 use crate::check::unique::unique;
 use crate::parse::draft::{ConnectionDraft, Draft};
 use crate::syntax::reader::{Context, Located};
+use crate::types::remote::Remote;
 
 /// The most bytes of the name of a connection with a session: what a handshake carries.
 const MAX_SESSION_NAME: usize = 32;
@@ -174,7 +175,7 @@ fn session(context: &Context<'_>, draft: &ConnectionDraft) {
         );
     }
     let opens = (peer.initiate && says("initiate")) || peer.create;
-    let unknown = draft.paths.iter().find(|path| path.value.learn);
+    let unknown = draft.paths.iter().find(|path| path.value.remote == Remote::Sought);
     if let (true, Some(path)) = (opens, unknown) {
         let key = if peer.create { "create" } else { "initiate" };
         context.error(

@@ -96,7 +96,7 @@ pub(crate) fn endpoint(text: &str) -> Result<IpAddr, Fault> {
 
 /// The other end of a path.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Remote {
+pub(crate) struct WrittenRemote {
     /// Where it is.
     pub(crate) host: RemoteHost,
     /// Its port, if it is written behind that.
@@ -112,7 +112,7 @@ pub(crate) enum RemoteHost {
     Name(String),
 }
 
-impl std::fmt::Display for Remote {
+impl std::fmt::Display for WrittenRemote {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match (&self.host, self.port) {
             (RemoteHost::Address(address), Some(port)) => {
@@ -126,9 +126,9 @@ impl std::fmt::Display for Remote {
 }
 
 /// `remote` of a path: an address, or a host name (RFC 1123 section 2.1), each with or without a port.
-pub(crate) fn remote(text: &str) -> Result<Remote, Fault> {
+pub(crate) fn remote(text: &str) -> Result<WrittenRemote, Fault> {
     if let Ok(host) = remote_host(text) {
-        return Ok(Remote { host, port: None });
+        return Ok(WrittenRemote { host, port: None });
     }
     let bracketed = text.strip_prefix('[').and_then(|rest| rest.split_once("]:"));
     // An IPv6 address without brackets has colons of its own.
@@ -137,11 +137,11 @@ pub(crate) fn remote(text: &str) -> Result<Remote, Fault> {
     let (host, after) = match bracketed.or_else(plain) {
         Some((host, after)) if is_number(after) => (host, after),
         // It says what is wrong with it.
-        _ => return remote_host(text).map(|host| Remote { host, port: None }),
+        _ => return remote_host(text).map(|host| WrittenRemote { host, port: None }),
     };
     let bad_port = || Fault::from("has a port that is none");
     let host = remote_host(host)?;
-    Ok(Remote { host, port: Some(port(after).map_err(|_| bad_port())?) })
+    Ok(WrittenRemote { host, port: Some(port(after).map_err(|_| bad_port())?) })
 }
 
 fn remote_host(text: &str) -> Result<RemoteHost, Fault> {
@@ -366,10 +366,14 @@ mod tests {
         let address = |text: &str| RemoteHost::Address(text.parse().unwrap());
         let name = |text: &str| RemoteHost::Name(text.into());
         for text in ["192.0.2.1", "2001:db8::1", "1:2:3:4:5:6:7:8"] {
-            assert_eq!(remote(text), Ok(Remote { host: address(text), port: None }), "{text}");
+            assert_eq!(
+                remote(text),
+                Ok(WrittenRemote { host: address(text), port: None }),
+                "{text}"
+            );
         }
         for text in ["vpn.example.org", "vpn", "a-b.c_d.example.", "1and1.example"] {
-            assert_eq!(remote(text), Ok(Remote { host: name(text), port: None }), "{text}");
+            assert_eq!(remote(text), Ok(WrittenRemote { host: name(text), port: None }), "{text}");
         }
         assert_eq!(remote("VPN.Example.org").unwrap().host, name("vpn.example.org"));
         for (text, host) in [

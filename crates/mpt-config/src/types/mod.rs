@@ -2,6 +2,7 @@
 //! what changed ([`super::diff`]); it holds no positions in the file.
 
 pub(super) mod networks;
+pub(super) mod remote;
 pub(super) mod reorder;
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -17,6 +18,7 @@ use tracing::level_filters::LevelFilter;
 
 use super::compat::Compat;
 use super::peers::{Client, Controller, Peer, Pool};
+use remote::Remote;
 use reorder::Reorder;
 
 /// MTU in bytes taken for a link that is not known.
@@ -251,16 +253,10 @@ pub struct Path {
     pub public: Option<IpAddr>,
     /// Interface to which the sockets are bound.
     pub interface: Option<String>,
-    /// Address of the other end; unspecified (0.0.0.0 or ::, in the family of `local`) with `remote_name` and `learn`, until
-    /// it is known.
-    pub remote: IpAddr,
-    /// Name of the other end, to be resolved at the start and whenever the path is dead.
-    pub remote_name: Option<String>,
+    /// The other end: its address, or how the address is found.
+    pub remote: Remote,
     /// The port that is written in `remote`; already put into `remote_port`.
     pub port_of_remote: Option<u16>,
-    /// True if the session finds out where the other end is, and follows it. Only with a peer; then it sends from the port
-    /// on which it listens.
-    pub learn: bool,
     /// Port on which it listens.
     pub local_port: u16,
     /// Ports from which it sends.
@@ -473,18 +469,30 @@ impl Connection {
     }
 }
 
-/// The version of the outer packets.
-fn outer(path: &Path) -> Version {
-    if path.remote.is_ipv4() { Version::V4 } else { Version::V6 }
+impl Path {
+    /// Returns true if its outer packets are IPv6. While the remote address is unknown, the local one says it, and
+    /// without that it is IPv4.
+    #[must_use]
+    pub fn is_ipv6(&self) -> bool {
+        self.remote.address().or(self.local).is_some_and(|address| address.is_ipv6())
+    }
+
+    /// Returns the address to which its sockets are bound: `local`, or else any of its family.
+    #[must_use]
+    pub fn bound(&self) -> IpAddr {
+        self.local.unwrap_or_else(|| self.any())
+    }
+
+    /// Returns the unspecified address of its family, which stands for any.
+    #[must_use]
+    pub fn any(&self) -> IpAddr {
+        if self.is_ipv6() { Ipv6Addr::UNSPECIFIED.into() } else { Ipv4Addr::UNSPECIFIED.into() }
+    }
 }
 
-/// The address of this family that stands for none.
-#[must_use]
-pub fn unspecified(family: IpAddr) -> IpAddr {
-    match family {
-        IpAddr::V4(_) => IpAddr::V4(Ipv4Addr::UNSPECIFIED),
-        IpAddr::V6(_) => IpAddr::V6(Ipv6Addr::UNSPECIFIED),
-    }
+/// The version of the outer packets.
+fn outer(path: &Path) -> Version {
+    if path.is_ipv6() { Version::V6 } else { Version::V4 }
 }
 
 impl std::fmt::Display for Selector {

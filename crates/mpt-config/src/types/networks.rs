@@ -29,9 +29,12 @@ impl Config {
     }
 
     /// Returns the paths that are bound to an interface: its name, the local address if the file has one, and the remote one.
+    /// Paths whose remote address is not known are left out.
     pub fn bound_paths(&self) -> impl Iterator<Item = (&str, Option<IpAddr>, IpAddr)> {
         let paths = self.connections.iter().flat_map(|it| &it.paths);
-        paths.filter_map(|path| Some((path.interface.as_deref()?, path.local, path.remote)))
+        paths.filter_map(|path| {
+            Some((path.interface.as_deref()?, path.local, path.remote.address()?))
+        })
     }
 
     /// The networks whose packets go nowhere while their route into the tunnel is missing, instead of taking a less specific one.

@@ -110,12 +110,10 @@ fn mtu(connection: &Connection, path: &Path, link: &LinkInfo, name: &str, found:
 
 /// Where the path leads; `None` where that is found out later, or cannot be.
 fn remote(path: &Path, name: &str, found: &mut Findings) -> Option<IpAddr> {
-    let Some(host) = &path.remote_name else {
-        return Some(path.remote).filter(|remote| !remote.is_unspecified());
-    };
+    let Some(host) = path.remote.name() else { return path.remote.address() };
     let fits =
         |address: &IpAddr| path.local.is_none_or(|local| local.is_ipv4() == address.is_ipv4());
-    let all = (host.as_str(), path.remote_port).to_socket_addrs();
+    let all = (host, path.remote_port).to_socket_addrs();
     let advice = "check the spelling in remote, and /etc/resolv.conf; the resolver has to be reachable without the tunnel";
     match all.map(|all| all.map(|it| it.ip()).find(fits)) {
         Ok(Some(address)) => {

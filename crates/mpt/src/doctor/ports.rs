@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::io::ErrorKind;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
+use std::net::{SocketAddr, UdpSocket};
 
 use mpt_config::{Config, SourcePort};
 
@@ -10,15 +10,12 @@ use super::{Findings, Level};
 
 /// Where the configuration has the daemon listen.
 pub(super) fn listened_on(config: &Config) -> BTreeSet<SocketAddr> {
-    let any = |v4: bool| -> IpAddr {
-        if v4 { Ipv4Addr::UNSPECIFIED.into() } else { Ipv6Addr::UNSPECIFIED.into() }
-    };
     let mut all: BTreeSet<SocketAddr> =
         config.daemon.listen.iter().map(|it| SocketAddr::new(*it, config.daemon.port)).collect();
     for connection in &config.connections {
         let commands = connection.compat.as_ref().map(|it| it.command_port);
         for path in &connection.paths {
-            let local = path.local.unwrap_or(any(path.remote.is_ipv4()));
+            let local = path.bound();
             let source = match path.source_port {
                 SourcePort::Fixed(port) => Some(port),
                 _ => None,

@@ -179,7 +179,7 @@ fn uplinks(kernel: &Kernel, config: &Config, found: &mut Findings) {
     let mut seen = Vec::new();
     for path in paths {
         let Some(interface) = &path.interface else { continue };
-        let ipv6 = path.remote.is_ipv6();
+        let ipv6 = path.is_ipv6();
         if seen.contains(&(interface, ipv6)) {
             continue;
         }

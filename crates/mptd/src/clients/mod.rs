@@ -8,13 +8,15 @@ mod name;
 mod review;
 
 use std::collections::BTreeMap;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::net::Ipv4Addr;
 use std::time::Instant;
 
 use ipnet::IpNet;
 use mpt_api::session::{Create, Created, PathSpec, SessionCode, SessionFailure};
 use mpt_api::{AtCap, CapCounts, Direction, Mapping};
-use mpt_config::{self as config, Config, Connection, Path, Selector, SourcePort, USUAL_MTU};
+use mpt_config::{
+    self as config, Config, Connection, Path, Remote, Selector, SourcePort, USUAL_MTU,
+};
 use mpt_core::path::mtu;
 use mpt_core::session::{PresharedKey, PublicKey, SessionId};
 
@@ -338,13 +340,8 @@ fn path(config: &Config, client: &config::Client, spec: &PathSpec) -> Path {
         local: Some(local),
         public: None,
         interface: None,
-        remote: match local {
-            IpAddr::V4(_) => Ipv4Addr::UNSPECIFIED.into(),
-            IpAddr::V6(_) => Ipv6Addr::UNSPECIFIED.into(),
-        },
-        remote_name: None,
+        remote: Remote::Sought,
         port_of_remote: None,
-        learn: true,
         local_port: config.daemon.port,
         source_port: SourcePort::Fixed(config.daemon.port),
         remote_port: config.daemon.port,

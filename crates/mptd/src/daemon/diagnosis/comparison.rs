@@ -19,7 +19,7 @@ impl Daemon {
         let links = self.network.links();
         let mine = |address| links.has(address);
         let is_exchanged = |path: &mpt_config::Path| {
-            path.local.is_some_and(|local| !mine(local)) && mine(path.remote)
+            path.local.is_some_and(|local| !mine(local)) && path.remote.address().is_some_and(mine)
         };
         let exchanged =
             self.running.connections.iter().filter(|it| it.paths.iter().any(is_exchanged));

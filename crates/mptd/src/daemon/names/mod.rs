@@ -10,7 +10,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::time::Duration;
 
 use mpt_api::{DownReason, EventKind};
-use mpt_config::{Config, Path};
+use mpt_config::{Config, Path, Remote};
 
 use super::Daemon;
 use look_ups::{Found, Outside};
@@ -39,8 +39,8 @@ impl Daemon {
         let mut named = Vec::new();
         for connection in &self.running.connections {
             for path in &connection.paths {
-                if let Some(name) = &path.remote_name {
-                    let unknown = path.remote.is_unspecified();
+                if let Remote::Name { name, address } = &path.remote {
+                    let unknown = address.is_none();
                     named.push((connection.name.clone(), path.name.clone(), name.clone(), unknown));
                 }
             }
@@ -87,12 +87,12 @@ impl Daemon {
         let mut moved = Vec::new();
         for connection in &mut next.connections {
             for path in &mut connection.paths {
-                if path.remote_name.as_ref() == Some(&name)
+                if path.remote.name() == Some(&name)
                     && let Some(remote) = choose(path, &addresses)
-                    && remote != path.remote
+                    && path.remote.address() != Some(remote)
                 {
                     tracing::info!(connection = connection.name, path = path.name, name, %remote, "resolved");
-                    path.remote = remote;
+                    path.remote = Remote::Name { name: name.clone(), address: Some(remote) };
                     moved.push((connection.name.clone(), path.name.clone()));
                 }
             }
@@ -117,7 +117,8 @@ fn choose(path: &Path, addresses: &[IpAddr]) -> Option<IpAddr> {
                 .is_none_or(|local| local.is_ipv4() == address.is_ipv4() && local != *address)
     };
     let mut usable = addresses.iter().copied().filter(usable);
-    if addresses.contains(&path.remote) { Some(path.remote) } else { usable.next() }
+    let present = path.remote.address().filter(|present| addresses.contains(present));
+    present.or_else(|| usable.next())
 }
 
 fn is_dead(event: EventKind) -> bool {
@@ -130,11 +131,15 @@ pub(super) fn fill_in(config: &Config) -> Config {
     let mut filled = config.clone();
     let paths = filled.connections.iter_mut().flat_map(|it| &mut it.paths);
     for (number, path) in (1..).zip(paths.filter(|path| is_unknown(path))) {
-        path.remote = match path.remote {
-            // "This network" (RFC 1122 section 3.2.1.3) and the discard-only prefix (RFC 6666).
-            IpAddr::V4(_) => Ipv4Addr::from_bits(number).into(),
-            IpAddr::V6(_) => Ipv6Addr::from_bits((0x0100 << 112) | u128::from(number)).into(),
+        // "This network" (RFC 1122 section 3.2.1.3) and the discard-only prefix (RFC 6666).
+        let apart = if path.is_ipv6() {
+            Ipv6Addr::from_bits((0x0100 << 112) | u128::from(number)).into()
+        } else {
+            Ipv4Addr::from_bits(number).into()
         };
+        if let Remote::Name { address, .. } = &mut path.remote {
+            *address = Some(apart);
+        }
     }
     filled
 }
@@ -174,7 +179,8 @@ mod tests {
             ["2001:db8::9", "198.51.100.1", "198.51.100.2"].map(|it| it.parse().unwrap());
         assert_eq!(choose(&paths[0], &addresses), Some(addresses[1]));
         assert_eq!(choose(&paths[2], &addresses), Some(addresses[0]));
-        paths[0].remote = addresses[2];
+        paths[0].remote =
+            Remote::Name { name: "vpn.example.com".into(), address: Some(addresses[2]) };
         assert_eq!(choose(&paths[0], &addresses), Some(addresses[2]));
         assert_eq!(choose(&paths[0], &addresses[..1]), None);
         assert_eq!(choose(&paths[0], &["0.0.0.0".parse().unwrap()]), None);
@@ -183,8 +189,9 @@ mod tests {
     #[test]
     fn unknown_ends_differ_from_one_another() {
         let filled = fill_in(&config());
-        let remotes: HashSet<_> = filled.connections[0].paths.iter().map(|it| it.remote).collect();
+        let remotes: HashSet<_> =
+            filled.connections[0].paths.iter().map(|it| it.remote.address()).collect();
         assert_eq!(remotes.len(), 3);
-        assert!(remotes.iter().all(|it| !it.is_unspecified()));
+        assert!(remotes.iter().all(|it| it.is_some_and(|it| !it.is_unspecified())));
     }
 }

@@ -1,8 +1,8 @@
 //! Paths whose remote address is not known yet.
 
-use mpt_config::Path;
+use mpt_config::{Path, Remote};
 
 /// Returns true if the name of the remote end of a path is not resolved yet.
 pub(in crate::daemon) fn is_unknown(path: &Path) -> bool {
-    path.remote_name.is_some() && path.remote.is_unspecified() && !path.learn
+    matches!(path.remote, Remote::Name { address: None, .. })
 }

@@ -73,13 +73,15 @@ impl Links {
     pub(in crate::daemon) async fn ask_routes(&mut self, netlink: &Netlink, config: &Config) {
         self.outgoing.clear();
         for path in config.connections.iter().flat_map(|connection| &connection.paths) {
-            let (None, Some(local)) = (&path.interface, path.local) else { continue };
-            if self.owner(local).is_some_and(|owner| owner.holds_addresses)
-                && !path.remote.is_unspecified()
-            {
-                let query = Query { source: Some(local), ..Query::to(path.remote) };
+            let (None, Some(local), Some(remote)) =
+                (&path.interface, path.local, path.remote.address())
+            else {
+                continue;
+            };
+            if self.owner(local).is_some_and(|owner| owner.holds_addresses) {
+                let query = Query { source: Some(local), ..Query::to(remote) };
                 if let Ok(interface) = netlink.way_out(query).await {
-                    self.outgoing.insert((local, path.remote), interface);
+                    self.outgoing.insert((local, remote), interface);
                 }
             }
         }
@@ -97,7 +99,7 @@ impl Links {
             (Some(name), _) => self.named(name),
             (None, Some(local)) => match self.owner(local)? {
                 owner if owner.holds_addresses => {
-                    self.links.get(self.outgoing.get(&(local, path.remote))?)
+                    self.links.get(self.outgoing.get(&(local, path.remote.address()?))?)
                 }
                 owner => Some(owner),
             },
@@ -126,7 +128,7 @@ impl Links {
         }
         let link = self.of(path)?;
         let of_link = |(address, owners): (&IpAddr, &BTreeSet<u32>)| {
-            (owners.contains(&link.index) && serves(*address, path.remote)).then_some(*address)
+            (owners.contains(&link.index) && serves(*address, path)).then_some(*address)
         };
         self.owners.iter().filter_map(of_link).min()
     }
@@ -165,7 +167,7 @@ impl Links {
             (None, _) => {
                 link.point_to_point
                     || self.owners.iter().any(|(address, owners)| {
-                        owners.contains(&link.index) && serves(*address, path.remote)
+                        owners.contains(&link.index) && serves(*address, path)
                     })
             }
         }
@@ -177,10 +179,11 @@ impl Links {
 }
 
 /// True if packets to `remote` can have this source address.
-fn serves(address: IpAddr, remote: IpAddr) -> bool {
+fn serves(address: IpAddr, path: &Path) -> bool {
     let is_link_local = |address| match address {
         IpAddr::V4(_) => false,
         IpAddr::V6(v6) => v6.is_unicast_link_local(),
     };
-    address.is_ipv4() == remote.is_ipv4() && (is_link_local(remote) || !is_link_local(address))
+    address.is_ipv6() == path.is_ipv6()
+        && (path.remote.address().is_some_and(is_link_local) || !is_link_local(address))
 }

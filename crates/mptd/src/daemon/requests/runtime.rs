@@ -271,12 +271,12 @@ fn keep_paths(
         keep(&mut path.up, &loaded.up, &running.up);
     }
     // Where a name has led so far.
-    for path in file.paths.iter_mut().filter(|path| path.remote_name.is_some()) {
+    for path in file.paths.iter_mut().filter(|path| path.remote.name().is_some()) {
         if let Some(running) = running.path(&path.name)
-            && running.remote_name == path.remote_name
+            && running.remote.name() == path.remote.name()
             && running.local.map(|it| it.is_ipv4()) == path.local.map(|it| it.is_ipv4())
         {
-            path.remote = running.remote;
+            path.remote = running.remote.clone();
         }
     }
     file.paths.extend(added);

@@ -441,20 +441,13 @@ impl System {
     /// leave by it in any case.
     fn candidate(&self, path: &Path, links: &Links) -> Option<PathRouting> {
         let (Some(local), None) = (path.local, &path.interface) else { return None };
-        if path.remote.is_unspecified() {
-            return None;
-        }
-        let present = || self.paths.iter().find(|it| (it.local, it.remote) == (local, path.remote));
+        let remote = path.remote.address()?;
+        let present = || self.paths.iter().find(|it| (it.local, it.remote) == (local, remote));
         let Some(link) = links.of(path) else {
             // The interface or its address is away; the path fails meanwhile, instead of leaving by another one.
             return present().cloned();
         };
-        Some(PathRouting {
-            local,
-            remote: path.remote,
-            interface: link.name.clone(),
-            gateway: None,
-        })
+        Some(PathRouting { local, remote, interface: link.name.clone(), gateway: None })
     }
 
     /// Returns true if the routing table by itself would send the packets elsewhere, or take those of the peer for forged: with a default route into
@@ -480,9 +473,8 @@ impl System {
 /// The interfaces to which sockets are bound.
 fn uplinks(config: &Config) -> HashSet<Uplink> {
     let paths = config.connections.iter().flat_map(|connection| &connection.paths);
-    let uplink = |path: &Path| {
-        Some(Uplink { interface: path.interface.clone()?, ipv6: path.remote.is_ipv6() })
-    };
+    let uplink =
+        |path: &Path| Some(Uplink { interface: path.interface.clone()?, ipv6: path.is_ipv6() });
     paths.filter_map(uplink).collect()
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::net::SocketAddr;
 use std::time::Instant;
 
 use mpt_config::{self as config, SourcePort};
@@ -288,7 +288,7 @@ impl<S: System> DataPath<S> {
                 let before = before.filter(|_| !exchanged);
                 let before =
                     before.and_then(|id| Some((id, self.paths.get_mut(id.0 as usize)?.as_mut()?)));
-                if path.learn
+                if path.remote == config::Remote::Sought
                     && let Some((_, io)) = &before
                 {
                     // Where the session found the peer.
@@ -398,20 +398,17 @@ impl Plugged {
 }
 
 fn wiring(connection: &config::Connection, path: &config::Path, link: &LinkFacts) -> Wiring {
-    let any = if path.remote.is_ipv4() {
-        IpAddr::from(Ipv4Addr::UNSPECIFIED)
-    } else {
-        IpAddr::from(Ipv6Addr::UNSPECIFIED)
-    };
+    // Nothing is sent before the session has found the peer.
+    let remote = path.remote.address().unwrap_or_else(|| path.any());
     Wiring {
         key: SocketKey {
-            local: path.local.unwrap_or(any),
+            local: path.bound(),
             interface: path.interface.clone(),
-            checksum: connection.udp_checksum || path.remote.is_ipv6(),
+            checksum: connection.udp_checksum || path.is_ipv6(),
         },
         local_port: path.local_port,
         source_port: path.source_port,
-        remote: SocketAddr::new(path.remote, path.remote_port),
+        remote: SocketAddr::new(remote, path.remote_port),
         mtu: path.mtu.unwrap_or(link.mtu),
     }
 }

@@ -175,7 +175,7 @@ impl<S: System> DataPath<S> {
         let rates = self.rates.paths.get(&id).copied().unwrap_or_default();
         let send = io.counters();
         // What is not resolved yet has something in its place.
-        let known = config.learn || config.remote_name.is_none() || !config.remote.is_unspecified();
+        let known = !matches!(config.remote, config::Remote::Name { address: None, .. });
         Some(api::Path {
             name: config.name.clone(),
             state: path_state(path.down_reasons()),
@@ -183,7 +183,7 @@ impl<S: System> DataPath<S> {
             local: self.sockets.local(io.listening),
             interface: config.interface.clone(),
             remote: Some(io.wiring.remote).filter(|it| known && !it.ip().is_unspecified()),
-            remote_name: config.remote_name.clone(),
+            remote_name: config.remote.name().map(str::to_owned),
             remote_learned: matches!(path.config().remote, Remote::Found(_)),
             source_ports: io
                 .channels

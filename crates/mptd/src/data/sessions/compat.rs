@@ -36,6 +36,8 @@ impl<S: System> DataPath<S> {
             let mut paths = Vec::new();
             for path in &connection.paths {
                 let Ok(id) = self.find_path(&connection.name, &path.name) else { continue };
+                // With the prototype there is no name and no session: checked.
+                let Some(remote) = path.remote.address() else { continue };
                 let names = (connection.name.clone(), path.name.clone());
                 by_path.extend(sockets.0.get(&names).map(|&socket| (id, socket)));
                 paths.push(PathConfig {
@@ -43,7 +45,7 @@ impl<S: System> DataPath<S> {
                     name: path.name.clone(),
                     // One of the two is there: checked.
                     public: path.public.or(path.local).unwrap_or(compat.local),
-                    remote: path.remote,
+                    remote,
                     usable: self.node.is_usable(id),
                 });
             }

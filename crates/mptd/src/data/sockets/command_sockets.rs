@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 use std::io::IoSlice;
 use std::net::SocketAddr;
 
-use mpt_config as config;
 use mpt_core::node::{Destination, Transmit};
 use mpt_core::{PathId, SocketId};
 
@@ -40,7 +39,7 @@ impl<S: System> Prototypes<S> {
         for Wanted { config: connection, .. } in wanted {
             let Some(compat) = &connection.compat else { continue };
             for path in &connection.paths {
-                let local = path.local.unwrap_or(config::unspecified(path.remote));
+                let local = path.bound();
                 let key = SocketKey { local, interface: path.interface.clone(), checksum: true };
                 match self.sockets.open(system, &key, compat.command_port) {
                     Ok(id) => opened.0.insert((connection.name.clone(), path.name.clone()), id),
