@@ -1,15 +1,9 @@
 //! From the queues of connections to the paths: segments of packets that have waited.
-//!
-//! A segment that leaves is written to the arena as a whole, headers and payload, since the packet that it is of may have to go before
-//! the arena is flushed. It is read for its checksum anyway, so that the copy costs little.
-
-use std::ops::Range;
 
 use mpt_core::{Departure, Node};
-use mpt_wire::ecn::{self, Ecn};
 
-use super::Egress;
 use super::exits::Exits;
+use super::{Egress, Packet};
 use crate::data::memory::buffers::PacketRef;
 use crate::data::memory::store::Store;
 use crate::data::system::System;
@@ -44,34 +38,7 @@ impl Egress {
     ) {
         let outgoing = &departure.outgoing;
         let Some(waiting) = store.get(outgoing.connection, departure.packet) else { return };
-        let gre_len = outgoing.header_len();
-        let header_len = gre_len + waiting.segmenter.header_len();
-        let mut framed: Option<(u16, Range<usize>)> = None;
-        for transmit in outgoing.transmits {
-            // Its copies are those of the datagram: nothing is sealed twice.
-            let known = framed.take_if(|(segment, _)| *segment == transmit.segment);
-            let datagram = match known {
-                Some((_, datagram)) => datagram,
-                None => {
-                    let segment = waiting.segmenter.segment_len(transmit.segment);
-                    let len = gre_len + segment + outgoing.trailer_len();
-                    let datagram = self.room_for(len, 0, exits);
-                    let bytes = self.arena_mut(datagram.clone());
-                    let inner = &mut bytes[gre_len..][..segment];
-                    let payload =
-                        waiting.segmenter.segment(waiting.bytes(), transmit.segment, inner);
-                    bytes[header_len..][..payload.len()].copy_from_slice(&waiting.bytes()[payload]);
-                    if transmit.mark {
-                        ecn::set(&mut bytes[gre_len..], Ecn::Ce);
-                    }
-                    if !outgoing.frame(transmit, bytes) {
-                        continue;
-                    }
-                    datagram
-                }
-            };
-            self.add(outgoing, transmit, datagram.clone(), 0..0, exits);
-            framed = Some((transmit.segment, datagram));
-        }
+        let packet = Packet::Stored(waiting.bytes());
+        self.gather_whole(outgoing, &waiting.segmenter, &packet, exits);
     }
 }

@@ -3,6 +3,7 @@
 //! Nothing is copied: segments are sent as two pieces, their own headers (written behind the packet in the arena) and a slice of the packet
 //! as it was read. The arena is reused when everything in it has been handed to the kernel.
 
+mod datagram;
 mod departures;
 pub(super) mod exits;
 mod gather;
@@ -14,12 +15,14 @@ use std::ops::Range;
 use mpt_core::{DeviceId, InnerDrop, InnerPacket, Node, Outgoing, PathId, Transmit};
 use mpt_linux::tun::{READ_LEN, VNET_HEADER_LEN};
 use mpt_offload::{Segmenter, VnetHeader};
+use mpt_wire::ecn::{self, Ecn};
 use mpt_wire::icmp;
 use mpt_wire::ip::Summary;
 use mpt_wire::mss::ChecksumState;
 
 use super::memory::buffers::PacketRef;
 use super::system::device::Device;
+use datagram::Datagram;
 use exits::Exits;
 
 use super::event_loop::rounds::SMALL_PACKET;
@@ -56,6 +59,32 @@ pub(crate) struct Stuck {
     pub(crate) channel: usize,
     /// What to do.
     pub(crate) outcome: Flushed,
+}
+
+/// Where the bytes of a packet are whose segments leave.
+enum Packet<'a> {
+    /// In the arena, where it was read.
+    Read(Range<usize>),
+    /// In the memory of packets that wait.
+    Stored(&'a [u8]),
+}
+
+impl Packet<'_> {
+    /// The arena behind this place may be overwritten.
+    fn end(&self) -> usize {
+        match self {
+            Packet::Read(range) => range.end,
+            Packet::Stored(_) => 0,
+        }
+    }
+
+    /// Returns the bytes; `arena` is what lies before the datagram that is written.
+    fn bytes<'a>(&'a self, arena: &'a [u8]) -> &'a [u8] {
+        match self {
+            Packet::Read(range) => &arena[range.clone()],
+            Packet::Stored(bytes) => bytes,
+        }
+    }
 }
 
 /// The arena and the list of what has to be flushed from it.
@@ -184,16 +213,16 @@ impl Egress {
         exits: &mut Exits<'_, S>,
     ) {
         if outgoing.is_sealed() {
-            return self.gather_sealed(outgoing, segmenter, packet, exits);
+            return self.gather_whole(outgoing, segmenter, &Packet::Read(packet), exits);
         }
         let gre_len = outgoing.header_len();
         let header_len = gre_len + segmenter.header_len();
         let mut written = None;
-        let (mut header, mut payload) = (0..0, 0..0);
+        let mut datagram = Datagram::default();
         for transmit in outgoing.transmits {
             debug_assert!(!transmit.mark, "only what has waited is marked");
             if written != Some(transmit.segment) {
-                header = self.room_for(header_len, packet.end, exits);
+                let header = self.room_for(header_len, packet.end, exits);
                 let (before, behind) = self.arena.split_at_mut(header.start);
                 let out = &mut behind[..header_len];
                 let packet_bytes = &before[packet.clone()];
@@ -201,51 +230,56 @@ impl Egress {
                 if !outgoing.frame_pieces(transmit, out, &packet_bytes[range.clone()]) {
                     continue;
                 }
-                payload = packet.start + range.start..packet.start + range.end;
+                let payload = packet.start + range.start..packet.start + range.end;
+                datagram = Datagram::pieces(header, payload);
                 written = Some(transmit.segment);
             }
-            self.add(outgoing, transmit, header.clone(), payload.clone(), exits);
+            self.add(outgoing, transmit, datagram, exits);
         }
     }
 
-    /// Puts every segment of a packet on its way where packets are sealed: each segment is written as a whole, and sealed there, once for all of its copies.
-    fn gather_sealed<S: System>(
+    /// Puts every segment of a packet on its way that is written as a whole: what is sealed is sealed there, once for all of its copies, and
+    /// a packet that has waited may have to go before the arena is flushed. It is read for its checksum or its tag anyway, so that the copy
+    /// costs little.
+    fn gather_whole<S: System>(
         &mut self,
         outgoing: &Outgoing<'_>,
         segmenter: &Segmenter,
-        packet: Range<usize>,
+        packet: &Packet<'_>,
         exits: &mut Exits<'_, S>,
     ) {
         let gre_len = outgoing.header_len();
         let header_len = gre_len + segmenter.header_len();
-        let mut sealed: Option<(u16, Range<usize>)> = None;
+        let mut framed: Option<(u16, Datagram)> = None;
         for transmit in outgoing.transmits {
-            let known = sealed.take_if(|(segment, _)| *segment == transmit.segment);
+            let known = framed.take_if(|(segment, _)| *segment == transmit.segment);
             let datagram = match known {
                 Some((_, datagram)) => datagram,
                 None => {
-                    let len =
-                        gre_len + segmenter.segment_len(transmit.segment) + outgoing.trailer_len();
-                    let datagram = self.room_for(len, packet.end, exits);
-                    let (before, behind) = self.arena.split_at_mut(datagram.start);
-                    let (out, inner) = (&mut behind[..len], &before[packet.clone()]);
-                    let range = segmenter.segment(inner, transmit.segment, &mut out[gre_len..]);
-                    let payload = &inner[range];
-                    out[header_len..][..payload.len()].copy_from_slice(payload);
+                    let segment = segmenter.segment_len(transmit.segment);
+                    let len = gre_len + segment + outgoing.trailer_len();
+                    let range = self.room_for(len, packet.end(), exits);
+                    let (before, behind) = self.arena.split_at_mut(range.start);
+                    let (out, inner) = (&mut behind[..len], packet.bytes(before));
+                    let payload = segmenter.segment(inner, transmit.segment, &mut out[gre_len..]);
+                    out[header_len..][..payload.len()].copy_from_slice(&inner[payload]);
+                    if transmit.mark {
+                        ecn::set(&mut out[gre_len..], Ecn::Ce);
+                    }
                     if !outgoing.frame(transmit, out) {
                         continue;
                     }
-                    datagram
+                    Datagram::whole(range)
                 }
             };
-            self.add(outgoing, transmit, datagram.clone(), 0..0, exits);
-            sealed = Some((transmit.segment, datagram));
+            self.add(outgoing, transmit, datagram, exits);
+            framed = Some((transmit.segment, datagram));
         }
     }
 
     /// Bytes of the arena for something new. Where it is full, what is gathered is flushed, and what lies behind `end` overwritten.
     #[inline]
-    pub(super) fn room_for<S: System>(
+    fn room_for<S: System>(
         &mut self,
         len: usize,
         end: usize,
@@ -259,33 +293,26 @@ impl Egress {
         start..self.used
     }
 
-    /// Bytes of the arena, to be written.
-    pub(super) fn arena_mut(&mut self, range: Range<usize>) -> &mut [u8] {
-        &mut self.arena[range]
-    }
-
-    /// Puts a datagram into the outbox of its path: two ranges of the arena, the second one of which may be empty.
+    /// Puts a datagram into the outbox of its path.
     #[inline]
-    pub(super) fn add<S: System>(
+    fn add<S: System>(
         &mut self,
         outgoing: &Outgoing<'_>,
         transmit: &Transmit,
-        header: Range<usize>,
-        payload: Range<usize>,
+        datagram: Datagram,
         exits: &mut Exits<'_, S>,
     ) {
         let (id, tos) = (transmit.path, outgoing.tos_of(transmit));
         let Some(Some(path)) = exits.paths.get_mut(id.0 as usize) else { return };
         let channel = path.channel_of(outgoing.flow_hash);
-        let len = header.len() + payload.len();
-        if !path.channels[channel].outbox.fits(len, tos) {
+        if !path.channels[channel].outbox.fits(datagram.len(), tos) {
             let outcome =
                 path.flush(exits.now, channel, exits.sockets, &self.arena, &mut self.room);
             note(&mut self.stuck, id, channel, outcome);
         }
         let outbox = &mut path.channels[channel].outbox;
         let entry = (id, channel);
-        if outbox.push(header, payload, tos) && !self.gathered.contains(&entry) {
+        if outbox.push(datagram, tos) && !self.gathered.contains(&entry) {
             self.gathered.push(entry);
         }
         if outbox.is_full() {

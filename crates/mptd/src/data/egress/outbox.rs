@@ -2,12 +2,12 @@
 
 use std::collections::VecDeque;
 use std::io::{self, IoSlice};
-use std::ops::Range;
 use std::time::{Duration, Instant};
 
 use mpt_linux::udp::{MAX_BATCH_BYTES, MAX_BATCH_DATAGRAMS, MAX_BATCH_PIECES};
 use socket2::SockAddr;
 
+use super::datagram::Datagram;
 use crate::data::system::BatchSocket;
 
 /// The time that a datagram may wait for room in the socket before it is dropped: more would only add delay that TCP mistakes for the path's own.
@@ -55,17 +55,10 @@ impl std::ops::Add for SendCounters {
     }
 }
 
-/// One datagram as ranges of the round's arena: GRE and inner header, then the rest of the packet.
-#[derive(Clone, Copy, Debug, Default)]
-struct Segment {
-    header: (u32, u32),
-    payload: (u32, u32),
-}
-
 /// The batch being gathered for one socket and peer, and what waits for room in the socket.
 #[derive(Debug)]
 pub(crate) struct Outbox {
-    segments: [Segment; MAX_BATCH_DATAGRAMS],
+    datagrams: [Datagram; MAX_BATCH_DATAGRAMS],
     count: usize,
     bytes: usize,
     datagram_len: usize,
@@ -103,7 +96,7 @@ impl Outbox {
     #[must_use]
     pub(crate) fn new() -> Self {
         Self {
-            segments: [Segment::default(); MAX_BATCH_DATAGRAMS],
+            datagrams: [Datagram::default(); MAX_BATCH_DATAGRAMS],
             count: 0,
             bytes: 0,
             datagram_len: 0,
@@ -134,11 +127,10 @@ impl Outbox {
         self.count == MAX_BATCH_DATAGRAMS || self.bytes + self.datagram_len > MAX_BATCH_BYTES
     }
 
-    /// Adds a datagram, which must fit, given as two ranges of the arena. True for the batch's first: it has to be flushed before the
-    /// arena is reused.
+    /// Adds a datagram, which must fit. True for the batch's first: it has to be flushed before the arena is reused.
     #[inline]
-    pub(crate) fn push(&mut self, header: Range<usize>, payload: Range<usize>, tos: u8) -> bool {
-        let len = header.len() + payload.len();
+    pub(crate) fn push(&mut self, datagram: Datagram, tos: u8) -> bool {
+        let len = datagram.len();
         let first = self.count == 0;
         if first {
             self.datagram_len = len;
@@ -146,10 +138,7 @@ impl Outbox {
         } else if len < self.datagram_len {
             self.closed = true;
         }
-        self.segments[self.count] = Segment {
-            header: (header.start as u32, header.end as u32),
-            payload: (payload.start as u32, payload.end as u32),
-        };
+        self.datagrams[self.count] = datagram;
         self.count += 1;
         self.bytes += len;
         first
@@ -190,11 +179,9 @@ impl Outbox {
                 Err(error) => return self.count_failure(&error, count),
             }
         }
-        for segment in &self.segments[skipped..count] {
-            let header = &arena[segment.header.0 as usize..segment.header.1 as usize];
-            let payload = &arena[segment.payload.0 as usize..segment.payload.1 as usize];
-            let len = header.len() + payload.len();
-            if len <= *room && self.backlog.push(now, header, payload, tos) {
+        for datagram in &self.datagrams[skipped..count] {
+            let (len, [head, payload]) = (datagram.len(), datagram.of(arena));
+            if len <= *room && self.backlog.push(now, head, payload, tos) {
                 *room -= len;
             } else {
                 self.counters.full += 1;
@@ -214,10 +201,10 @@ impl Outbox {
     /// The pieces of what is gathered, at the beginning of `pieces`; gives how many there are.
     pub(crate) fn pieces<'a>(&self, arena: &'a [u8], pieces: &mut [IoSlice<'a>]) -> usize {
         let mut used = 0;
-        for segment in &self.segments[..self.count] {
-            for (start, end) in [segment.header, segment.payload] {
-                if start < end {
-                    pieces[used] = IoSlice::new(&arena[start as usize..end as usize]);
+        for datagram in &self.datagrams[..self.count] {
+            for piece in datagram.of(arena) {
+                if !piece.is_empty() {
+                    pieces[used] = IoSlice::new(piece);
                     used += 1;
                 }
             }
