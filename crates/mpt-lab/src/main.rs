@@ -34,7 +34,6 @@ mod record;
 mod report;
 mod run;
 mod samples;
-mod statistics;
 mod topology;
 mod traffic;
 mod usage;

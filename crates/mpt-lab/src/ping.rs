@@ -8,9 +8,25 @@ use anyhow::{Context, Result, bail};
 
 use crate::interrupt::Interrupt;
 use crate::process;
-use crate::statistics::percentile;
 use crate::topology::Host;
 use crate::traffic::Moment;
+use mpt_report::statistics::percentile;
+
+/// Time between two echo requests of [`ping`].
+const INTERVAL: Duration = Duration::from_millis(10);
+
+/// Returns the command that sends `count` echo requests, one every `interval`, and waits for the last reply for `patience`. Each reply
+/// is told with the time at which it came.
+pub(crate) fn command(to: IpAddr, count: u32, interval: Duration, patience: Duration) -> Command {
+    let mut command = Command::new("ping");
+    command.args(["-n", "-D", "-i", &interval.as_secs_f64().to_string()]);
+    command.args(["-W", &patience.as_secs().to_string(), "-c", &count.to_string()]);
+    command.arg(to.to_string());
+    // The decimal point is a comma elsewhere.
+    command.env("LC_ALL", "C");
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command
+}
 
 /// Round-trip times of one run.
 #[derive(Debug, Clone, PartialEq)]
@@ -38,12 +54,8 @@ pub(crate) fn ping(
     count: u32,
     interrupt: &Interrupt,
 ) -> Result<RoundTrips> {
-    let mut command = Command::new("ping");
-    command.args(["-n", "-i", "0.01", "-W", "1", "-c", &count.to_string(), &to.to_string()]);
-    // The decimal point is a comma elsewhere.
-    command.env("LC_ALL", "C");
-    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    let limit = Duration::from_millis(10) * count + Duration::from_secs(20);
+    let command = command(to, count, INTERVAL, Duration::from_secs(1));
+    let limit = INTERVAL * count + Duration::from_secs(20);
     let finished = process::finish(host.spawn_child(command)?, limit, interrupt)
         .with_context(|| format!("ping {to}"))?;
     let times = parse(&finished.stdout);

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::statistics;
+use mpt_report::statistics;
 
 /// Every measured value, one per round, in the order of the rounds. The command that measures defines the names and their
 /// units.

@@ -1,10 +1,11 @@
-//! What the laboratory and the simulator report with: charts as SVG, plain tables, and the page around them, one file that needs
-//! nothing else.
+//! What the laboratory and the simulator report with: medians and percentiles, charts as SVG, plain tables, and the page
+//! around them, one file that needs nothing else.
 #![forbid(unsafe_code)]
 
 mod chart;
 mod number;
 mod page;
+pub mod statistics;
 
 pub use chart::{Chart, Line, Point, Style, round_ticks};
 pub use number::number;

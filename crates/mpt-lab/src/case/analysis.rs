@@ -76,7 +76,7 @@ pub(super) fn transient(series: &[f64]) -> Option<f64> {
     }
     let mut second_half = seconds[seconds.len() / 2..].to_vec();
     second_half.sort_by(f64::total_cmp);
-    let stable = crate::statistics::percentile(&second_half, 50.0);
+    let stable = mpt_report::statistics::percentile(&second_half, 50.0);
     let first = seconds.iter().position(|&second| second >= STABLE * stable);
     Some(first.unwrap_or(seconds.len()) as f64)
 }
@@ -86,7 +86,7 @@ pub(super) fn transient(series: &[f64]) -> Option<f64> {
 pub(super) fn longest_gap(series: &[f64]) -> Option<f64> {
     let mut sorted = series.to_vec();
     sorted.sort_by(f64::total_cmp);
-    let least = crate::statistics::percentile(&sorted, 50.0) / 100.0;
+    let least = mpt_report::statistics::percentile(&sorted, 50.0) / 100.0;
     let first = series.iter().position(|&rate| rate > least)?;
     let gaps = series[first..].split(|&rate| rate > least);
     gaps.map(|gap| gap.len() as f64 * STEP.as_millis() as f64).reduce(f64::max)

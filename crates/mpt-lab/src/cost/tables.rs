@@ -8,7 +8,7 @@ use mpt_text::table::Table;
 
 use crate::document::escaped;
 use crate::record::{Record, spread};
-use crate::statistics;
+use mpt_report::statistics;
 
 /// First parts of the samples' names.
 pub(super) const SIDES: [&str; 2] = ["with", "without"];

@@ -1,6 +1,6 @@
 //! What is told of an event, and what it must not exceed.
 
-use crate::statistics;
+use mpt_report::statistics;
 
 /// By how much the times of the table may be exceeded in a quick run, whose machine may be busy with anything.
 const WIDE: f64 = 4.0;

@@ -6,7 +6,7 @@ use super::quantity::adds_up;
 use super::results::Results;
 use crate::case::{CaseResult, CaseSpec, Flag};
 use crate::experiment::{Cell, Expectation};
-use crate::statistics::median;
+use mpt_report::statistics::median;
 
 /// The rows of plain TCP over one link alone: `path1`, `path2`, …
 pub(super) fn is_path(row: &str) -> bool {

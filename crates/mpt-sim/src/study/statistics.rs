@@ -1,5 +1,6 @@
 //! What many runs say together.
 
+use mpt_report::statistics;
 use serde::{Deserialize, Serialize};
 
 /// The middle value, or the mean of the two middle ones. NaN without values.
@@ -21,30 +22,12 @@ pub struct Spread {
 impl Spread {
     /// NaN without values.
     pub fn of(values: impl IntoIterator<Item = f64>) -> Self {
-        let mut sorted: Vec<f64> = values.into_iter().collect();
-        sorted.sort_by(f64::total_cmp);
-        let (Some(&least), Some(&most)) = (sorted.first(), sorted.last()) else {
-            return Self { least: f64::NAN, median: f64::NAN, most: f64::NAN };
-        };
-        let middle = sorted.len() / 2;
-        let median = if sorted.len() % 2 == 1 {
-            sorted[middle]
-        } else {
-            f64::midpoint(sorted[middle - 1], sorted[middle])
-        };
-        Self { least, median, most }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn medians() {
-        assert!(median([]).is_nan());
-        assert_eq!(median([7.0]), 7.0);
-        assert_eq!(median([3.0, 1.0, 2.0]), 2.0);
-        assert_eq!(median([4.0, 1.0, 2.0, 3.0]), 2.5);
+        let values: Vec<f64> = values.into_iter().collect();
+        let nan_without = |value: Option<f64>| value.unwrap_or(f64::NAN);
+        Self {
+            least: nan_without(values.iter().copied().min_by(f64::total_cmp)),
+            median: nan_without(statistics::median(&values)),
+            most: nan_without(values.iter().copied().max_by(f64::total_cmp)),
+        }
     }
 }

@@ -3,7 +3,7 @@
 use super::Window;
 use crate::case::analysis;
 use crate::case::traffic::Outcome;
-use crate::statistics::percentile;
+use mpt_report::statistics::percentile;
 
 /// Something that was sent.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -14,8 +14,8 @@ use super::{Companion, Window};
 use crate::case::metric;
 use crate::case::traffic::{Ends, Outcome};
 use crate::interrupt::Interrupt;
-use crate::statistics::median;
 use crate::traffic::{Flag, Moment, Options, Stop, Transport, Unconnected};
+use mpt_report::statistics::median;
 
 /// TCP port of the server at host a.
 const PORT: u16 = 5330;

@@ -1,6 +1,5 @@
 //! Echo requests beside the traffic.
 
-use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use anyhow::{Context, Result};
@@ -10,12 +9,12 @@ use super::{Companion, Window};
 use crate::case::metric;
 use crate::case::traffic::{Ends, GRACE, Outcome};
 use crate::interrupt::Interrupt;
-use crate::ping::Reply;
+use crate::ping::{self, Reply};
 use crate::process::Talking;
 use crate::traffic::Moment;
 
-/// Seconds that an answer may take.
-const PATIENCE: &str = "3";
+/// The time that an answer may take.
+const PATIENCE: Duration = Duration::from_secs(3);
 
 /// A `ping` that runs until the traffic is over.
 #[derive(Debug)]
@@ -29,12 +28,7 @@ pub(super) struct Pinging {
 impl Pinging {
     pub(super) fn start(interval: Duration, whole: Duration, ends: Ends<'_>) -> Result<Self> {
         let count = (whole.as_secs_f64() / interval.as_secs_f64()).ceil() as u32;
-        let mut command = Command::new("ping");
-        command.args(["-n", "-D", "-i", &interval.as_secs_f64().to_string(), "-W", PATIENCE]);
-        command.args(["-c", &count.to_string(), &ends.to.to_string()]);
-        // The decimal point is a comma elsewhere.
-        command.env("LC_ALL", "C");
-        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let command = ping::command(ends.to, count, interval, PATIENCE);
         let began = Moment::now();
         Ok(Self { ping: Talking::new(ends.a.spawn_child(command)?), began, interval, count })
     }

@@ -1,6 +1,5 @@
 //! Echo requests by `ping`.
 
-use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
@@ -9,8 +8,11 @@ use super::{Ends, GRACE, Outcome, Running};
 use crate::case::cpu::Watched;
 use crate::case::{analysis, metric};
 use crate::interrupt::Interrupt;
-use crate::ping::Reply;
+use crate::ping::{self, Reply};
 use crate::process::Talking;
+
+/// The time that the last answer may take.
+const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Ping needs no server.
 #[derive(Debug)]
@@ -28,12 +30,7 @@ struct Pinging {
 impl super::Ready for Ready {
     fn start(self: Box<Self>, ends: Ends<'_>) -> Result<Box<dyn Running>> {
         let Self { count, interval } = *self;
-        let mut command = Command::new("ping");
-        command.args(["-n", "-i", &interval.as_secs_f64().to_string(), "-W", "5"]);
-        command.args(["-c", &count.to_string(), &ends.to.to_string()]);
-        // The decimal point is a comma elsewhere.
-        command.env("LC_ALL", "C");
-        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let command = ping::command(ends.to, count, interval, PATIENCE);
         let ping = Talking::new(ends.a.spawn_child(command)?);
         Ok(Box::new(Pinging { ping, count }))
     }

@@ -10,8 +10,8 @@ use super::{Ends, Outcome, Running};
 use crate::case::cpu::Watched;
 use crate::case::{analysis, metric};
 use crate::interrupt::Interrupt;
-use crate::statistics::percentile;
 use crate::traffic::datagrams::{Arrival, Arrivals, Pace, Plan, Receiver, Stream};
+use mpt_report::statistics::percentile;
 
 /// The longest time that what is on its way may take after the last datagram was sent.
 const DRAIN: Duration = Duration::from_secs(1);

@@ -9,8 +9,8 @@ use super::flow;
 use super::rig::Rig;
 use super::wakeup::Sleeper;
 use super::{Laboratory, Row, probe};
-use crate::statistics::percentile;
 use crate::traffic::bulk::Flow;
+use mpt_report::statistics::percentile;
 
 /// Delays asked for, in milliseconds.
 const DELAYS: [u64; 3] = [1, 10, 50];

@@ -2,12 +2,14 @@
 
 use std::time::Duration;
 
+use mpt_report::statistics::percentile;
+
 use crate::report::{Report, Table};
 use crate::tunnel::{EchoKind, EchoPlan, FlowPlan, Path, Record, Scene, TunnelPlan, Via, WARM_UP};
 
 use super::super::{Experiment, Setting};
 use super::method::Method;
-use super::runs::{self, is_chosen, mean, quantile, seeds};
+use super::runs::{self, is_chosen, mean, seeds};
 
 /// In Mbit/s.
 const RATE: u16 = 50;
@@ -102,9 +104,9 @@ impl Measured {
             ours: record.goodput(0, FROM, TO),
             other: record.goodput(1, FROM, TO),
             before: record.goodput(0, 3.0, RIVAL.as_secs_f64()),
-            unloaded: quantile(&record.trips(0, f64::MIN, 0.0), 0.5),
-            p50: quantile(&loaded, 0.5),
-            p95: quantile(&loaded, 0.95),
+            unloaded: percentile(&record.trips(0, f64::MIN, 0.0), 50.0),
+            p50: percentile(&loaded, 50.0),
+            p95: percentile(&loaded, 95.0),
         }
     }
 }

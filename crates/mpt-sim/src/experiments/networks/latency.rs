@@ -2,13 +2,15 @@
 
 use std::time::Duration;
 
+use mpt_report::statistics::percentile;
+
 use crate::report::{Report, Table};
 use crate::tunnel::{EchoKind, EchoPlan, Record, Scene};
 
 use super::super::{Experiment, Setting};
 use super::list::{self, Network};
 use super::method::Method;
-use super::runs::{self, is_chosen, mean, quantile, seeds};
+use super::runs::{self, is_chosen, mean, seeds};
 
 /// The networks on which it is measured.
 pub(in super::super) const NAMES: [&str; 4] = ["baseline", "rtt_120", "fiber_lte", "lte_starlink"];
@@ -78,8 +80,8 @@ impl Measured {
         let sent = record.echoes.iter().flatten().filter(|trip| (FROM..TO).contains(&trip.at));
         let sent = sent.count() as f64;
         Self {
-            p50: quantile(&times, 0.5),
-            p95: quantile(&times, 0.95),
+            p50: percentile(&times, 50.0),
+            p95: percentile(&times, 95.0),
             lost: 100.0 * (sent - times.len() as f64) / sent,
         }
     }

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use mpt_core::RepairCounters;
+use mpt_report::statistics::percentile;
 
 use crate::report::{Report, Table};
 use crate::study::median;
@@ -12,7 +13,7 @@ use super::super::{Experiment, Setting};
 use super::list::Network;
 use super::method::Method;
 use super::musts::Must;
-use super::runs::{self, mean, quantile};
+use super::runs::{self, mean};
 
 /// How long a flow lasts, and which part of it counts.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -93,9 +94,9 @@ impl Measured {
         let loaded = record.trips(0, from, to);
         Self {
             goodput: record.goodput(0, from, to),
-            unloaded: quantile(&unloaded, 0.5),
-            p50: quantile(&loaded, 0.5),
-            p95: quantile(&loaded, 0.95),
+            unloaded: percentile(&unloaded, 50.0),
+            p50: percentile(&loaded, 50.0),
+            p95: percentile(&loaded, 95.0),
             retransmissions: record.flows.iter().map(|flow| flow.retransmitted).sum(),
             lost: record.lost_in_links(),
             repairs: record.repairs,

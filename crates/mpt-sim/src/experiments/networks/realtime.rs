@@ -4,12 +4,13 @@ use std::time::Duration;
 
 use mpt_core::{FecCounters, Mapping, Repair};
 use mpt_link::Probability;
+use mpt_report::statistics::percentile;
 
 use crate::report::{Report, Table};
 use crate::tunnel::{HEADERS, Path, Profile, Record, Scene, StreamPlan, TunnelPlan, Via, WARM_UP};
 
 use super::super::{Experiment, Setting};
-use super::runs::{self, Runs, is_chosen, mean, quantile, seeds};
+use super::runs::{self, Runs, is_chosen, mean, seeds};
 
 /// The networks: the loss of each of two paths of 10 Mbit/s and 20 ms.
 pub(in super::super) const NAMES: [&str; 3] = ["loss_05", "loss_2", "loss_8"];
@@ -191,7 +192,7 @@ impl Measured {
         let mut times: Vec<f64> = sent().filter_map(|it| it.took_ms).collect();
         times.sort_by(f64::total_cmp);
         let count = sent().count() as f64;
-        let p50 = quantile(&times, 0.5);
+        let p50 = percentile(&times, 50.0);
         let in_time = times.iter().filter(|&&time| time <= p50 + LATE).count();
         let offered = record.offered();
         let sum = |of: fn(&FecCounters) -> u64| -> f64 {
@@ -202,7 +203,7 @@ impl Measured {
             lost: 100.0 * (count - times.len() as f64) / count,
             missed: 100.0 * (count - in_time as f64) / count,
             p50,
-            p99: quantile(&times, 0.99),
+            p99: percentile(&times, 99.0),
             bytes: offered as f64 / (packets as u64 * (SIZE + HEADERS.0)) as f64,
             symbols: sum(|it| it.fec_symbols_sent),
             recovered: sum(|it| it.fec_recovered),

@@ -50,22 +50,3 @@ pub(super) fn is_chosen(setting: &Setting<'_>, name: &str) -> bool {
 pub(super) fn mean<M>(cell: &[M], of: impl Fn(&M) -> f64) -> f64 {
     cell.iter().map(of).sum::<f64>() / cell.len() as f64
 }
-
-/// The value that a share of the sorted ones does not exceed. NaN without values.
-pub(super) fn quantile(sorted: &[f64], share: f64) -> f64 {
-    let rank = libm::ceil(sorted.len() as f64 * share) as usize;
-    sorted.get(rank.saturating_sub(1)).copied().unwrap_or(f64::NAN)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_quantile_is_a_value_that_so_many_do_not_exceed() {
-        let sorted = [1.0, 2.0, 3.0, 4.0];
-        let quantiles = [0.0, 0.25, 0.26, 0.5, 0.95, 1.0].map(|share| quantile(&sorted, share));
-        assert_eq!(quantiles, [1.0, 1.0, 2.0, 2.0, 4.0, 4.0]);
-        assert!(quantile(&[], 0.5).is_nan());
-    }
-}

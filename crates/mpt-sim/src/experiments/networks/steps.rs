@@ -3,13 +3,14 @@
 use std::time::Duration;
 
 use mpt_link::{Bitrate, Change};
+use mpt_report::statistics::percentile;
 
 use crate::report::{Report, Table};
 use crate::tunnel::{Path, Record};
 
 use super::super::{Experiment, Setting};
 use super::method::Method;
-use super::runs::{self, mean, quantile, seeds};
+use super::runs::{self, mean, seeds};
 
 /// In Mbit/s.
 const FAST: u16 = 100;
@@ -119,9 +120,9 @@ impl Measured {
             ],
             down: reached(record, down, up, limit(SLOW)),
             up: reached(record, up, end, limit(FAST)),
-            unloaded: quantile(&record.trips(0, f64::MIN, 0.0), 0.5),
-            p50: quantile(&loaded, 0.5),
-            p95: quantile(&loaded, 0.95),
+            unloaded: percentile(&record.trips(0, f64::MIN, 0.0), 50.0),
+            p50: percentile(&loaded, 50.0),
+            p95: percentile(&loaded, 95.0),
             retransmissions: record.flows.iter().map(|flow| flow.retransmitted).sum(),
         }
     }

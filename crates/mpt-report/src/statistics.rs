@@ -1,7 +1,8 @@
-//! The two statistics the reports are made of.
+//! The statistics that reports are made of.
 
-/// The middle value, or the mean of the two middle ones. `None` without values.
-pub(crate) fn median(values: &[f64]) -> Option<f64> {
+/// Returns the middle value, or the mean of the two middle ones. `None` without values.
+#[must_use]
+pub fn median(values: &[f64]) -> Option<f64> {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
     let middle = sorted.len() / 2;
@@ -12,9 +13,10 @@ pub(crate) fn median(values: &[f64]) -> Option<f64> {
     }
 }
 
-/// The smallest of the ascending values that at least `percent` % of them do not exceed (nearest
-/// rank). NaN without values.
-pub(crate) fn percentile(sorted: &[f64], percent: f64) -> f64 {
+/// Returns the smallest of the ascending values that at least `percent` % of them do not exceed (nearest rank). NaN
+/// without values.
+#[must_use]
+pub fn percentile(sorted: &[f64], percent: f64) -> f64 {
     let rank = (percent / 100.0 * sorted.len() as f64).ceil() as usize;
     sorted.get(rank.max(1) - 1).copied().unwrap_or(f64::NAN)
 }
@@ -38,6 +40,9 @@ mod tests {
         assert_eq!(percentile(&hundred, 99.0), 99.0);
         assert_eq!(percentile(&hundred, 100.0), 100.0);
         assert_eq!(percentile(&[5.0], 99.0), 5.0);
+        let four = [1.0, 2.0, 3.0, 4.0];
+        let percentiles = [0.0, 25.0, 26.0, 50.0, 95.0, 100.0].map(|it| percentile(&four, it));
+        assert_eq!(percentiles, [1.0, 1.0, 2.0, 2.0, 4.0, 4.0]);
         assert!(percentile(&[], 99.0).is_nan());
     }
 }
