@@ -7,15 +7,13 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 use procfs::net::TcpState;
-use serde::Deserialize;
 
 use crate::interrupt::Interrupt;
+use crate::iperf_report::{PORT, Report};
 use crate::poll::POLL;
-use crate::process::{self, Finished, Process};
+use crate::process::{self, Process};
 use crate::topology::Host;
 
-/// iperf3's port.
-const PORT: u16 = 5201;
 /// What connecting, exchanging results and leaving may take on a slow machine.
 const GRACE: Duration = Duration::from_secs(20);
 
@@ -116,7 +114,7 @@ pub(crate) fn transfer(
     let child = host.spawn_child(command)?;
     let finished = process::finish(child, duration + GRACE, interrupt)
         .with_context(|| format!("iperf3 to {to}"))?;
-    report(&finished).with_context(|| format!("iperf3 to {to}"))
+    Report::of(&finished).and_then(transfer_of).with_context(|| format!("iperf3 to {to}"))
 }
 
 fn arguments(to: IpAddr, load: Load, duration: Duration) -> Vec<String> {
@@ -143,57 +141,30 @@ fn arguments(to: IpAddr, load: Load, duration: Duration) -> Vec<String> {
     arguments
 }
 
-fn report(finished: &Finished) -> Result<Transfer> {
-    // Usage errors come without any JSON.
-    if finished.stdout.trim().is_empty() {
-        bail!("{}: {}", finished.status, finished.stderr.trim());
-    }
-    parse(&finished.stdout)
-}
-
-/// Reads the report of `iperf3 -J`, versions 3.9 to 3.19.
-fn parse(json: &str) -> Result<Transfer> {
-    #[derive(Deserialize)]
-    struct Report {
-        #[serde(default)]
-        end: End,
-        error: Option<String>,
-    }
-    #[derive(Deserialize, Default)]
-    struct End {
-        sum: Option<Sum>,
-        sum_sent: Option<Sum>,
-        sum_received: Option<Sum>,
-    }
-    #[derive(Deserialize)]
-    struct Sum {
-        seconds: f64,
-        bytes: f64,
-        retransmits: Option<u64>,
-        packets: Option<u64>,
-        lost_packets: Option<u64>,
-    }
-
-    let report: Report = serde_json::from_str(json).context("cannot read its report")?;
-    if let Some(error) = report.error {
-        bail!("{error}");
-    }
+fn transfer_of(report: Report) -> Result<Transfer> {
     let retransmits = report.end.sum_sent.as_ref().and_then(|sent| sent.retransmits).unwrap_or(0);
     // `sum` is UDP's only and counts at the receiver; its `bytes` are the sender's.
     if let Some(sum) = report.end.sum {
         let packets = sum.packets.context("its report has no packet count")?;
         let lost = sum.lost_packets.context("its report has no loss count")?;
+        let lost = u64::try_from(lost).context("more packets came than were sent")?;
         let arrived = packets.saturating_sub(lost) as f64 / (packets.max(1)) as f64;
         return Ok(Transfer {
             bytes: sum.bytes * arrived,
-            seconds: sum.seconds,
+            seconds: sum.end - sum.start,
             retransmits,
             packets,
             lost,
         });
     }
     let sum = report.end.sum_received.context("its report has no result")?;
-    Ok(Transfer { bytes: sum.bytes, seconds: sum.seconds, retransmits, packets: 0, lost: 0 })
+    Ok(Transfer {
+        bytes: sum.bytes,
+        seconds: sum.end - sum.start,
+        retransmits,
+        packets: 0,
+        lost: 0,
+    })
 }
 
 /// True if a TCP socket listens on `port` in the network namespace of process `pid`. Asking the
@@ -213,6 +184,10 @@ pub(crate) fn listens(pid: u32, port: u16) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn parse(json: &str) -> Result<Transfer> {
+        Report::read(json).and_then(transfer_of)
+    }
 
     /// The parts of real reports (iperf3 3.12) that are read, shortened.
     const TCP: &str = r#"{"start": {"version": "iperf 3.12"}, "intervals": [], "end": {

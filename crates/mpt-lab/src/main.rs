@@ -22,6 +22,7 @@ mod files;
 mod interfaces;
 mod interrupt;
 mod iperf;
+mod iperf_report;
 mod live;
 mod machine;
 mod manual;

@@ -4,17 +4,15 @@ use std::fs;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use anyhow::{Context, Result, bail};
-use serde::Deserialize;
+use anyhow::{Context, Result};
 
 use super::{Ends, GRACE, Outcome, Running};
 use crate::case::cpu::Watched;
 use crate::case::{analysis, metric};
 use crate::interrupt::Interrupt;
-use crate::process::{Finished, Talking};
+use crate::iperf_report::{Interval, PORT, Report};
+use crate::process::Talking;
 
-/// iperf3's port.
-const PORT: u16 = 5201;
 /// Buffer of UDP sockets, in bytes, where the machine allows that much: 17 ms at 2 Gbit/s.
 const UDP_BUFFER: u64 = 4 << 20;
 
@@ -126,9 +124,9 @@ impl Running for Test {
     fn outcome(self: Box<Self>, interrupt: &Interrupt) -> Result<Outcome> {
         let Self { client, server, load, limit, mut deviations } = *self;
         let client =
-            report(&client.finish(limit, interrupt).context("iperf3")?).context("iperf3")?;
+            Report::of(&client.finish(limit, interrupt).context("iperf3")?).context("iperf3")?;
         let server = server.finish(GRACE, interrupt).context("the iperf3 server")?;
-        let server = report(&server).context("the iperf3 server")?;
+        let server = Report::of(&server).context("the iperf3 server")?;
         let mut outcome = match &load {
             Load::Tcp { congestion } => {
                 let ran = client.end.sender_tcp_congestion.clone().unwrap_or_default();
@@ -146,73 +144,6 @@ impl Running for Test {
     fn is_silent_about_tcp(&self) -> bool {
         false
     }
-}
-
-/// The report of one side, of `iperf3 -J`, versions 3.9 to 3.19.
-#[derive(Debug, Default, Deserialize)]
-struct Report {
-    #[serde(default)]
-    intervals: Vec<Interval>,
-    #[serde(default)]
-    end: End,
-    error: Option<String>,
-}
-
-#[derive(Debug, Deserialize)]
-struct Interval {
-    #[serde(default)]
-    streams: Vec<Stream>,
-    sum: Sum,
-}
-
-#[derive(Debug, Deserialize)]
-struct Stream {
-    /// Microseconds.
-    rtt: Option<f64>,
-}
-
-#[derive(Debug, Default, Deserialize)]
-struct End {
-    #[serde(default)]
-    streams: Vec<EndStream>,
-    sum: Option<Sum>,
-    sum_sent: Option<Sum>,
-    sum_received: Option<Sum>,
-    sender_tcp_congestion: Option<String>,
-}
-
-#[derive(Debug, Deserialize)]
-struct EndStream {
-    udp: Option<Udp>,
-}
-
-#[derive(Debug, Deserialize)]
-struct Udp {
-    #[serde(default)]
-    out_of_order: u64,
-}
-
-#[derive(Debug, Default, Deserialize)]
-struct Sum {
-    start: f64,
-    end: f64,
-    bytes: f64,
-    retransmits: Option<u64>,
-    packets: Option<u64>,
-    lost_packets: Option<i64>,
-}
-
-fn report(finished: &Finished) -> Result<Report> {
-    // Usage errors come without any JSON.
-    if finished.stdout.trim().is_empty() {
-        bail!("{}: {}", finished.status, finished.stderr.trim());
-    }
-    let report: Report =
-        serde_json::from_str(&finished.stdout).context("cannot read its report")?;
-    if let Some(error) = report.error {
-        bail!("{error}");
-    }
-    Ok(report)
 }
 
 /// The sums of all intervals, by `value`, in equal ones.
