@@ -4,7 +4,7 @@
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
-use crate::reorder::history::{History, LEN};
+use crate::reorder::position::history::{History, LEN};
 use crate::sequence::Sequence;
 
 /// A number that was passed longer ago than this is of no use any more: nothing waits for it.

@@ -8,7 +8,7 @@
 //! | case | [`Verdict`] | what happens |
 //! |---|---|---|
 //! | d = 0 | `InOrder`, `AfterGap` | delivered, with everything stored that follows |
-//! | 0 < d < W, not stored | `Stored` | waits for the numbers before it, or is delivered at once if it is wanted at once (`ahead.rs`) |
+//! | 0 < d < W, not stored | `Stored` | waits for the numbers before it, or is delivered at once if it is wanted at once (`delivery/ahead.rs`) |
 //! | 0 < d < W, stored | `Duplicate` | dropped |
 //! | W <= d < H | `Overflow` | the window slides so that the number takes its last place; what is stored before is delivered in order |
 //! | -H <= d < 0, delivered before | `Duplicate` | dropped |
@@ -18,7 +18,7 @@
 //! With W = 0 packets are delivered as they come, and only duplicates are dropped.
 //!
 //! A missing number holds up those after it until it comes, until the evidence says that it is lost
-//! (`evidence.rs`), or until a packet has waited the maximum delay.
+//! (`loss/evidence.rs`), or until a packet has waited the maximum delay.
 //!
 //! A wrong position of the window heals: three strays in a row that lie within H of one another move
 //! it behind the last of them, and after packets have arrived for max(1 s, 3 x maximum delay) with
@@ -33,45 +33,33 @@
 //! The cost per packet is constant. Memory for waiting packets is allocated as they need it, up to
 //! the window (see `ring.rs`), everything else on construction and by [`ReorderBuffer::add_path`].
 
-mod ahead;
 mod clock;
 mod config;
-mod copies;
 mod counters;
-mod delays;
-mod direct;
+mod delivery;
 mod equalized;
-mod equalizer;
-mod evidence;
-pub(crate) mod history;
-mod lag;
-mod path;
+mod loss;
 mod paths;
-mod patience;
 pub(crate) mod playout;
-mod position;
-mod refusals;
-mod refused;
-mod restarts;
+pub(crate) mod position;
 mod ring;
 mod sink;
-mod strays;
 
 use std::time::{Duration, Instant};
 
 use self::clock::{Clock, NEVER};
 pub use self::config::{Config, Equalize, Late, MAX_DELAY_LIMIT, RESTORED};
 pub use self::counters::Counters;
-pub use self::delays::Histogram;
+pub use self::counters::delays::Histogram;
 pub use self::equalized::EqualizedBuffer;
-use self::evidence::{Evidence, Judgement};
-use self::history::{HORIZON, History};
+use self::loss::evidence::{Evidence, Judgement};
+use self::loss::refused::Refused;
 pub use self::playout::{Class, Losses};
-use self::refused::Refused;
-use self::restarts::{BeforeRestart, Restarts};
+use self::position::history::{HORIZON, History};
+use self::position::restarts::{BeforeRestart, Restarts};
+use self::position::strays::Strays;
 use self::ring::{Ring, Slot, State};
 pub use self::sink::{Sink, Verdict};
-use self::strays::Strays;
 use crate::sequence::Sequence;
 
 /// How long packets have to come without any progress, at least, before the window is moved.

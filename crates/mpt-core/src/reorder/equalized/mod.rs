@@ -1,14 +1,15 @@
 //! The receive window behind lines that make its paths equally long.
 
+mod equalizer;
 mod play;
 
 use std::time::{Duration, Instant};
 
-use super::equalizer::{Equalizer, Held};
 use super::playout::{Class, Losses, PlayOut};
 use super::{Config, Equalize, ReorderBuffer, Sink};
 use crate::feedback::Observer;
 use crate::sequence::Sequence;
+use equalizer::{Equalizer, Held};
 
 /// The receive window of a connection, with the paths' delays made equal before it (`equalizer.rs`
 /// says why). `P` is the handle of a packet.

@@ -30,7 +30,7 @@ use self::passed::Passed;
 use self::send_times::{Left, SendTimes};
 use self::under_way::UnderWay;
 use super::config::RESTORED;
-use super::refused::Refused;
+use super::loss::refused::Refused;
 use super::ring::{Ring, State};
 use crate::sequence::Sequence;
 

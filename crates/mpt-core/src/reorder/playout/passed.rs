@@ -1,6 +1,6 @@
 //! Numbers that were delivered before their turn.
 
-use crate::reorder::history::History;
+use crate::reorder::position::history::History;
 use crate::sequence::Sequence;
 
 /// The numbers, of which none is further ahead than the window. Memory is taken with the first one.

@@ -16,7 +16,7 @@ const MEMORY: u64 = 10_000_000_000;
 
 /// How far a path's numbers come behind those of other paths.
 #[derive(Debug)]
-pub(super) struct Patience {
+pub(in crate::reorder) struct Patience {
     /// The largest of this period, and of the one before.
     largest: [u64; 2],
     period_began: u64,
@@ -24,12 +24,12 @@ pub(super) struct Patience {
 }
 
 impl Patience {
-    pub(super) const fn new() -> Self {
+    pub(in crate::reorder) const fn new() -> Self {
         Self { largest: [0; 2], period_began: 0, samples: 0 }
     }
 
     /// The path brought the number due that long after a higher one had come.
-    pub(super) fn note(&mut self, now: u64, behind: u64) {
+    pub(in crate::reorder) fn note(&mut self, now: u64, behind: u64) {
         // What was learnt before an idle time is better than nothing: periods end only here.
         if now.saturating_sub(self.period_began) >= MEMORY {
             self.period_began = now;
@@ -41,7 +41,7 @@ impl Patience {
 
     /// The path brought a number that had been given up. It was later than anything known, how much
     /// is not: the wait is doubled.
-    pub(super) fn too_short(&mut self, now: u64, limit: u64) {
+    pub(in crate::reorder) fn too_short(&mut self, now: u64, limit: u64) {
         if let Some(wait) = self.wait() {
             self.note(now, (2 * wait).min(limit));
         }
@@ -49,7 +49,7 @@ impl Patience {
 
     /// Returns how long after a higher number has come the path may still bring a lower one; `None` while
     /// that is not known.
-    pub(super) fn wait(&self) -> Option<u64> {
+    pub(in crate::reorder) fn wait(&self) -> Option<u64> {
         let largest = self.largest[0].max(self.largest[1]);
         (self.samples >= ENOUGH).then(|| largest + largest / 4 + MARGIN)
     }

@@ -8,22 +8,22 @@ const STRAYS: usize = 3;
 
 /// Strays in a row that lie within the horizon of one another.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Strays {
+pub(in crate::reorder) struct Strays {
     numbers: [Sequence; STRAYS],
     len: usize,
 }
 
 impl Strays {
-    pub(super) fn clear(&mut self) {
+    pub(in crate::reorder) fn clear(&mut self) {
         self.len = 0;
     }
 
-    pub(super) fn contains(&self, number: Sequence) -> bool {
+    pub(in crate::reorder) fn contains(&self, number: Sequence) -> bool {
         self.numbers[..self.len].contains(&number)
     }
 
     /// Adds one. Returns the run when it is long enough to move the window.
-    pub(super) fn push(&mut self, number: Sequence) -> Option<[Sequence; STRAYS]> {
+    pub(in crate::reorder) fn push(&mut self, number: Sequence) -> Option<[Sequence; STRAYS]> {
         // The run goes on with the last ones that lie near this one.
         let near = |n: &Sequence| n.ahead_of(number).unsigned_abs() < HORIZON as u32;
         let kept = self.numbers[..self.len].iter().rev().take_while(|n| near(n)).count();

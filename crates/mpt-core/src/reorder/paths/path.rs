@@ -1,8 +1,8 @@
 //! What one path's numbers tell about the numbers still to come on it.
 
-use super::clock::NEVER;
 use super::lag::Lag;
 use super::patience::Patience;
+use crate::reorder::clock::NEVER;
 use crate::sequence::Sequence;
 
 /// Spacings per block; the smallest and largest are those of the present and the previous block.
@@ -18,10 +18,10 @@ const SLACK: u32 = 64;
 /// A path's statistics. What every packet needs stands in the first 64 bytes.
 #[derive(Debug)]
 #[repr(C, align(64))]
-pub(super) struct Path {
-    pub(super) up: bool,
+pub(in crate::reorder) struct Path {
+    pub(in crate::reorder) up: bool,
     /// A packet came since the path came up, or an announcement said where its numbers begin.
-    pub(super) seen: bool,
+    pub(in crate::reorder) seen: bool,
     /// `highest` is such a beginning and no number that came.
     assumed: bool,
     /// The spacing up to the next number says nothing.
@@ -31,20 +31,20 @@ pub(super) struct Path {
     known: u8,
     in_block: u8,
     /// The highest number it brought.
-    pub(super) highest: Sequence,
+    pub(in crate::reorder) highest: Sequence,
     /// When that came; before, when the path came up.
     highest_at: u64,
     /// Since when the others are beyond what this path should have brought by then.
-    pub(super) passed_since: u64,
+    pub(in crate::reorder) passed_since: u64,
     /// Smallest and largest spacing between its numbers, of this block and the one before.
     smallest: [u32; 2],
     largest: [u32; 2],
     /// Its spacing by the weights.
     share: Share,
 
-    pub(super) lag: Lag,
-    pub(super) patience: Patience,
-    pub(super) weight: u16,
+    pub(in crate::reorder) lag: Lag,
+    pub(in crate::reorder) patience: Patience,
+    pub(in crate::reorder) weight: u16,
     /// The first number of the present weights, when its statistics began anew with it.
     renewed: Option<Sequence>,
     /// Where it was before a restart of the peer, while it brought nothing since.
@@ -53,7 +53,7 @@ pub(super) struct Path {
 
 /// What the weights say about a path's spacings.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Share {
+pub(in crate::reorder) struct Share {
     smallest: u32,
     largest: u32,
     /// By how much the schedule may vary a spacing: by one for each other path.
@@ -64,7 +64,7 @@ impl Share {
     /// The share of a path of weight `own` among paths of `weights`, its own included. Between two
     /// of its numbers the schedule (Algorithm 1) gives a path of weight v at least the whole part of
     /// v / own numbers.
-    pub(super) fn new(own: u16, weights: impl Iterator<Item = u16>) -> Self {
+    pub(in crate::reorder) fn new(own: u16, weights: impl Iterator<Item = u16>) -> Self {
         let own = u32::from(own.max(1));
         let (mut total, mut smallest, mut paths) = (0, 0, 0);
         for weight in weights.map(|w| u32::from(w.max(1))) {
@@ -86,7 +86,7 @@ struct BeforeRestart {
 
 impl Path {
     /// A path that is not up.
-    pub(super) fn new(weight: u16) -> Self {
+    pub(in crate::reorder) fn new(weight: u16) -> Self {
         Self {
             up: false,
             seen: false,
@@ -110,7 +110,7 @@ impl Path {
     }
 
     /// Forgets what it brought.
-    pub(super) fn reset(&mut self, now: u64) {
+    pub(in crate::reorder) fn reset(&mut self, now: u64) {
         (self.seen, self.assumed, self.unspaced, self.missed) = (false, false, false, false);
         (self.highest_at, self.passed_since) = (now, NEVER);
         self.renewed = None;
@@ -125,7 +125,7 @@ impl Path {
     }
 
     /// The peer restarts; to be called before [`Path::reset`].
-    pub(super) fn note_restart(&mut self) {
+    pub(in crate::reorder) fn note_restart(&mut self) {
         self.before_restart = self.is_evidence().then(|| BeforeRestart {
             highest: self.highest,
             reach: self.overdue().ahead_of(self.highest),
@@ -135,7 +135,11 @@ impl Path {
     /// True if a number belongs to the time before a restart: the path has not begun anew, and it is
     /// one of the next after the old ones, or nearer to them than to the one due now. In doubt the
     /// former, which costs a new packet its order; an old one in its place would cost it delivery.
-    pub(super) fn continues_before_restart(&mut self, number: Sequence, due: Sequence) -> bool {
+    pub(in crate::reorder) fn continues_before_restart(
+        &mut self,
+        number: Sequence,
+        due: Sequence,
+    ) -> bool {
         let Some(old) = &mut self.before_restart else { return false };
         let ahead = number.ahead_of(old.highest);
         let nearer = ahead.unsigned_abs() < number.ahead_of(due).unsigned_abs();
@@ -147,13 +151,18 @@ impl Path {
     }
 
     /// Takes note of the share of the numbers that the path has.
-    pub(super) fn set_share(&mut self, share: Share) {
+    pub(in crate::reorder) fn set_share(&mut self, share: Share) {
         self.share = share;
     }
 
     /// The path brought a number. Returns whether its highest number rose.
     #[inline]
-    pub(super) fn observe(&mut self, number: Sequence, now: u64, max_delay: u64) -> bool {
+    pub(in crate::reorder) fn observe(
+        &mut self,
+        number: Sequence,
+        now: u64,
+        max_delay: u64,
+    ) -> bool {
         if !self.seen || self.assumed {
             self.before_restart = None;
             if !self.seen || number.is_after(self.highest) {
@@ -186,7 +195,7 @@ impl Path {
 
     /// True if a number below its highest is known to have been passed by it.
     #[inline]
-    pub(super) fn is_evidence(&self) -> bool {
+    pub(in crate::reorder) fn is_evidence(&self) -> bool {
         self.seen && !self.assumed
     }
 
@@ -194,7 +203,7 @@ impl Path {
     /// brings nothing, it might hold any number, and everything behind a lost one waits for it. For
     /// a path with one number in [`RARE`] or more that is out of all proportion: it is assumed that
     /// its first number comes after a whole spacing. If not, that one number may come late.
-    pub(super) fn assume_rare(&mut self, number: Sequence, now: u64) {
+    pub(in crate::reorder) fn assume_rare(&mut self, number: Sequence, now: u64) {
         if self.up && !self.seen && self.share.smallest >= RARE {
             self.assume(number, now);
         }
@@ -239,7 +248,7 @@ impl Path {
     /// What was seen last may miss the smallest spacing, which with weights 51:50 occurs once in 51
     /// numbers; the weights know it, if they are right, and then they are not far off.
     #[inline]
-    pub(super) fn smallest_spacing(&self) -> u32 {
+    pub(in crate::reorder) fn smallest_spacing(&self) -> u32 {
         let seen = self.smallest[0].min(self.smallest[1]);
         if self.known < ENOUGH {
             return seen.min(self.share.smallest);
@@ -255,31 +264,31 @@ impl Path {
 
     /// By this number the path should have brought another one.
     #[inline]
-    pub(super) fn due(&self) -> Sequence {
+    pub(in crate::reorder) fn due(&self) -> Sequence {
         self.highest + self.largest_spacing().saturating_mul(2).min(1 << 20)
     }
 
     /// When the others come to this number, the clock of the path's silence starts.
     #[inline]
-    pub(super) fn overdue(&self) -> Sequence {
+    pub(in crate::reorder) fn overdue(&self) -> Sequence {
         self.due() + SLACK
     }
 
     /// True if nothing is to be expected of it any longer.
     #[inline]
-    pub(super) fn is_silent(&self, now: u64, max_delay: u64) -> bool {
+    pub(in crate::reorder) fn is_silent(&self, now: u64, max_delay: u64) -> bool {
         self.missed || now >= self.silent_from(max_delay)
     }
 
     /// Returns the time at which it will count as silent, as far as is known.
     #[inline]
-    pub(super) fn silent_from(&self, max_delay: u64) -> u64 {
+    pub(in crate::reorder) fn silent_from(&self, max_delay: u64) -> u64 {
         self.passed_since.saturating_add(max_delay)
     }
 
     /// A packet of number `oldest` that came at `arrival` has waited the maximum delay in vain for
     /// `due`. If that is this path's fault, it is silent from now on.
-    pub(super) fn expired(&mut self, due: Sequence, oldest: Sequence, arrival: u64) {
+    pub(in crate::reorder) fn expired(&mut self, due: Sequence, oldest: Sequence, arrival: u64) {
         let at_fault = if self.seen {
             due.ahead_of(self.highest) >= self.smallest_spacing() as i32
                 && oldest.is_after(self.due())
@@ -290,13 +299,13 @@ impl Path {
     }
 
     /// Returns the time at which the path passed `number`, and how far it had come then.
-    pub(super) fn passed(&self, number: Sequence) -> (Sequence, u64) {
+    pub(in crate::reorder) fn passed(&self, number: Sequence) -> (Sequence, u64) {
         self.lag.passed(number, self.highest, self.highest_at)
     }
 
     /// From `first` on other weights hold, and `number`, the next one to be observed, belongs to
     /// them or comes after them: what was measured before says nothing about it.
-    pub(super) fn renew(&mut self, first: Sequence) {
+    pub(in crate::reorder) fn renew(&mut self, first: Sequence) {
         if self.renewed != Some(first) {
             self.renewed = Some(first);
             self.reset_spacing();
@@ -306,7 +315,7 @@ impl Path {
     }
 
     /// The number due has reached `first`, from which on the path has its present share.
-    pub(super) fn reweigh(&mut self, first: Sequence, now: u64) {
+    pub(in crate::reorder) fn reweigh(&mut self, first: Sequence, now: u64) {
         let passed = self.seen && !self.assumed && !first.is_after(self.highest);
         if passed {
             if self.renewed != Some(first) {

@@ -5,7 +5,7 @@ use crate::sequence::Sequence;
 /// How far back the history reaches, whatever the window is.
 pub(crate) const LEN: u32 = 1 << 16;
 /// H, the distance from the number due within which a number can be judged.
-pub(super) const HORIZON: i32 = LEN as i32;
+pub(in crate::reorder) const HORIZON: i32 = LEN as i32;
 const WORDS: usize = LEN as usize / 64;
 
 /// One bit for each of the [`LEN`] numbers before the one due: whether it was delivered. 8 KB.

@@ -10,7 +10,7 @@
 //! So where the delays of a path are known to differ (a session measures them, `Lag::expect`), the
 //! path is reckoned with twice that difference until its numbers have shown what its lag is.
 
-use super::clock::NEVER;
+use crate::reorder::clock::NEVER;
 use crate::sequence::Sequence;
 
 /// Moments remembered.
@@ -40,7 +40,7 @@ const ENOUGH: u16 = 4096;
 /// ends when none has for long enough.
 #[derive(Debug)]
 #[repr(C)] // `recording` first, see `Path`
-pub(super) struct Lag {
+pub(in crate::reorder) struct Lag {
     recording: bool,
     /// How many numbers came late, and how many did not, while recording.
     late: u16,
@@ -71,7 +71,7 @@ struct Moment {
 }
 
 impl Lag {
-    pub(super) fn new() -> Self {
+    pub(in crate::reorder) fn new() -> Self {
         Self {
             recording: false,
             late: 0,
@@ -90,7 +90,7 @@ impl Lag {
     }
 
     /// Forgets everything.
-    pub(super) fn reset(&mut self) {
+    pub(in crate::reorder) fn reset(&mut self) {
         (self.largest, self.previous, self.period_began) = ([0; RANK], 0, 0);
         self.last_late = 0;
         (self.late, self.in_order) = (0, 0);
@@ -100,7 +100,7 @@ impl Lag {
     }
 
     /// Delays on the path have differed by `jitter`.
-    pub(super) fn expect(&mut self, jitter: u64) {
+    pub(in crate::reorder) fn expect(&mut self, jitter: u64) {
         self.expected = if jitter > UNMENTIONED { (2 * jitter).min(MOST_EXPECTED) } else { 0 };
         self.recording |= self.is_expecting();
         self.set_step();
@@ -168,7 +168,7 @@ impl Lag {
 
     /// The lag that has to be reckoned with. 0 on a path that is first-in-first-out.
     #[inline]
-    pub(super) fn value(&mut self, now: u64) -> u64 {
+    pub(in crate::reorder) fn value(&mut self, now: u64) -> u64 {
         if self.lag() != 0 {
             self.begin_period(now);
         }
@@ -176,13 +176,13 @@ impl Lag {
     }
 
     /// Returns what is added to other expectations of the path where its delays differ: 0 if they do not.
-    pub(super) fn doubt(&mut self, now: u64) -> u64 {
+    pub(in crate::reorder) fn doubt(&mut self, now: u64) -> u64 {
         if self.expected > 0 { self.value(now) } else { 0 }
     }
 
     /// Returns the time at which the path passed `number` (which is below `highest`), and up to which number it had then
     /// come. Not before the true moment, and later by at most a sixteenth of the lag.
-    pub(super) fn passed(
+    pub(in crate::reorder) fn passed(
         &self,
         number: Sequence,
         highest: Sequence,

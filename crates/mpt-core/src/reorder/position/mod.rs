@@ -1,13 +1,17 @@
 //! Where the window stands, otherwise than by packets in order: at the first number of a new life of
 //! the peer, or where packets are when it was wrong.
 
+pub(crate) mod history;
+pub(super) mod restarts;
+pub(super) mod strays;
+
 use std::time::Instant;
 
 use super::clock::NEVER;
-use super::history::HORIZON;
-use super::restarts::{BeforeRestart, Restarts};
 use super::{Late, ReorderBuffer, Sink, Verdict};
 use crate::sequence::Sequence;
+use history::HORIZON;
+use restarts::{BeforeRestart, Restarts};
 
 impl<P: Copy> ReorderBuffer<P> {
     /// What comes next from the peer begins with the number `first`, as announced by a control

@@ -26,12 +26,12 @@ impl Default for Histogram {
 impl Histogram {
     /// Counts one packet that waited for `nanos` nanoseconds.
     #[inline]
-    pub(super) fn record(&mut self, nanos: u64) {
+    pub(in crate::reorder) fn record(&mut self, nanos: u64) {
         self.counts[bucket(nanos)] += 1;
     }
 
     /// Counts packets that did not wait.
-    pub(super) fn record_immediate(&mut self, packets: u64) {
+    pub(in crate::reorder) fn record_immediate(&mut self, packets: u64) {
         self.counts[0] += packets;
     }
 

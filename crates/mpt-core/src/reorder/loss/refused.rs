@@ -2,7 +2,7 @@
 
 use smallvec::SmallVec;
 
-use super::history;
+use crate::reorder::position::history;
 use crate::sequence::Sequence;
 
 /// Ranges that are kept at the most: twice what one message names. The earliest goes first.
@@ -10,7 +10,7 @@ const MOST: usize = 64;
 
 /// The numbers, as ranges. They are not before a front, which the owner names, and not far ahead of it.
 #[derive(Debug, Default)]
-pub(super) struct Refused {
+pub(in crate::reorder) struct Refused {
     /// The first number of each range, and the one behind its last.
     ranges: SmallVec<[(Sequence, Sequence); 4]>,
 }
@@ -18,7 +18,12 @@ pub(super) struct Refused {
 impl Refused {
     /// Adds `count` numbers from `first` on. Returns how many of them are within reach of `front`; the
     /// others are ignored.
-    pub(super) fn insert(&mut self, front: Sequence, first: Sequence, count: u32) -> u32 {
+    pub(in crate::reorder) fn insert(
+        &mut self,
+        front: Sequence,
+        first: Sequence,
+        count: u32,
+    ) -> u32 {
         self.forget_before(front);
         let reach = history::LEN.cast_signed();
         let ahead = |number: Sequence| number.ahead_of(front).clamp(0, reach);
@@ -41,7 +46,7 @@ impl Refused {
     }
 
     /// Returns the number behind the range that contains `number`.
-    pub(super) fn end_of(&self, number: Sequence) -> Option<Sequence> {
+    pub(in crate::reorder) fn end_of(&self, number: Sequence) -> Option<Sequence> {
         let contains = |&&(first, end): &&(Sequence, Sequence)| {
             !first.is_after(number) && number.is_before(end)
         };
@@ -49,12 +54,12 @@ impl Refused {
     }
 
     /// Forgets the ranges before a number.
-    pub(super) fn forget_before(&mut self, front: Sequence) {
+    pub(in crate::reorder) fn forget_before(&mut self, front: Sequence) {
         self.ranges.retain(|&mut (_, end)| end.is_after(front));
     }
 
     /// Forgets all of them.
-    pub(super) fn clear(&mut self) {
+    pub(in crate::reorder) fn clear(&mut self) {
         self.ranges.clear();
     }
 }

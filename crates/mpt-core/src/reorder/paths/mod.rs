@@ -1,5 +1,9 @@
 //! The paths whose packets the window puts in order: which there are, and what is known of them.
 
+mod lag;
+pub(super) mod path;
+mod patience;
+
 use std::time::{Duration, Instant};
 
 use super::ReorderBuffer;

@@ -1,5 +1,7 @@
 //! What became of the packets.
 
+pub(super) mod delays;
+
 /// What became of the packets of one connection since it exists.
 ///
 /// Each packet is counted once in `in_order`, `after_gap`, `late`, `duplicate`, `overflow` or

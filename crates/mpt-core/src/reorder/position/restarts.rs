@@ -4,10 +4,10 @@ use crate::sequence::Sequence;
 
 /// The place of the window before the peer's restart.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct BeforeRestart {
-    pub(super) due: Sequence,
+pub(in crate::reorder) struct BeforeRestart {
+    pub(in crate::reorder) due: Sequence,
     /// Until when it matters.
-    pub(super) until: u64,
+    pub(in crate::reorder) until: u64,
 }
 
 /// The first numbers of a new life are those up to this one, as for the papers' prototype.
@@ -17,7 +17,7 @@ const AGREEING: usize = 3;
 
 /// First numbers that came although they had long been due.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Restarts {
+pub(in crate::reorder) struct Restarts {
     numbers: [Sequence; AGREEING],
     len: usize,
     /// When the first of them came, in nanoseconds of the buffer's clock.
@@ -26,7 +26,7 @@ pub(super) struct Restarts {
 
 impl Restarts {
     /// Notes a number before the one due. Says whether enough first numbers have come within `limit` nanoseconds to believe in a restart.
-    pub(super) fn push(&mut self, now: u64, number: Sequence, limit: u64) -> bool {
+    pub(in crate::reorder) fn push(&mut self, now: u64, number: Sequence, limit: u64) -> bool {
         if number.0 > LAST {
             return false;
         }

@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use super::{ReorderBuffer, Waiting};
+use crate::reorder::{ReorderBuffer, Waiting};
 use crate::sequence::Sequence;
 
 impl<P: Copy> ReorderBuffer<P> {

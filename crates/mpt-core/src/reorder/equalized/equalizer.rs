@@ -23,15 +23,15 @@ const TOGETHER: Duration = Duration::from_micros(200);
 
 /// A packet that came early.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Held<P> {
+pub(in crate::reorder) struct Held<P> {
     release: Instant,
-    pub(super) sequence: u32,
-    pub(super) packet: P,
+    pub(in crate::reorder) sequence: u32,
+    pub(in crate::reorder) packet: P,
 }
 
 /// One line for each path.
 #[derive(Debug)]
-pub(super) struct Equalizer<P> {
+pub(in crate::reorder) struct Equalizer<P> {
     lines: SmallVec<[Line<P>; 2]>,
     /// Packets in all lines.
     held: usize,
@@ -46,7 +46,7 @@ struct Line<P> {
 }
 
 impl<P: Copy> Equalizer<P> {
-    pub(super) fn new() -> Self {
+    pub(in crate::reorder) fn new() -> Self {
         Self { lines: SmallVec::new(), held: 0, busy: false }
     }
 
@@ -57,12 +57,12 @@ impl<P: Copy> Equalizer<P> {
     }
 
     /// Returns how many packets it holds.
-    pub(super) const fn held(&self) -> usize {
+    pub(in crate::reorder) const fn held(&self) -> usize {
         self.held
     }
 
     /// Returns how many paths it has heard of.
-    pub(super) fn paths(&self) -> usize {
+    pub(in crate::reorder) fn paths(&self) -> usize {
         self.lines.len()
     }
 
@@ -96,7 +96,13 @@ impl<P: Copy> Equalizer<P> {
     }
 
     /// Holds a packet until the time that [`Self::release_of`] gave.
-    pub(super) fn hold(&mut self, path: usize, release: Instant, sequence: u32, packet: P) {
+    pub(in crate::reorder) fn hold(
+        &mut self,
+        path: usize,
+        release: Instant,
+        sequence: u32,
+        packet: P,
+    ) {
         self.lines[path].packets.push_back(Held { release, sequence, packet });
         self.held += 1;
     }
@@ -119,7 +125,7 @@ impl<P: Copy> Equalizer<P> {
     }
 
     /// Takes the oldest packet of this path.
-    pub(super) fn take(&mut self, path: usize) -> Option<Held<P>> {
+    pub(in crate::reorder) fn take(&mut self, path: usize) -> Option<Held<P>> {
         let taken = self.lines.get_mut(path)?.packets.pop_front();
         self.held -= usize::from(taken.is_some());
         if self.held == 0 {
@@ -129,7 +135,7 @@ impl<P: Copy> Equalizer<P> {
     }
 
     /// Everything that a path holds is due now: it went down.
-    pub(super) fn hurry(&mut self, now: Instant, path: usize) {
+    pub(in crate::reorder) fn hurry(&mut self, now: Instant, path: usize) {
         let Some(line) = self.lines.get_mut(path) else { return };
         for held in &mut line.packets {
             held.release = held.release.min(now);

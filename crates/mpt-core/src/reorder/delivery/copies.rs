@@ -2,8 +2,8 @@
 
 use std::time::Instant;
 
-use super::history::HORIZON;
-use super::{ReorderBuffer, Sink, Waiting};
+use crate::reorder::position::history::HORIZON;
+use crate::reorder::{ReorderBuffer, Sink, Waiting};
 use crate::sequence::Sequence;
 
 impl<P: Copy> ReorderBuffer<P> {

@@ -2,15 +2,15 @@
 
 use std::time::Instant;
 
-use super::ring::State;
-use super::{Late, ReorderBuffer, Sink};
+use crate::reorder::ring::State;
+use crate::reorder::{Late, ReorderBuffer, Sink};
 use crate::sequence::Sequence;
 
 impl<P: Copy> ReorderBuffer<P> {
     /// Delivers a packet before the numbers that are missing before it, and keeps its number, so that
     /// its copies are known. Returns false, and does nothing, where none is missing or the window has
     /// to judge the number otherwise; that is also so where strict order is wanted.
-    pub(super) fn receive_ahead(
+    pub(in crate::reorder) fn receive_ahead(
         &mut self,
         now: Instant,
         path: usize,

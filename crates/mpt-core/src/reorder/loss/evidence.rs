@@ -1,12 +1,12 @@
 //! Whether the number due is lost, judged by what the paths brought since.
 //!
 //! - A path that has **passed** the number (brought a higher one) cannot bring it any more, once it
-//!   has been past it for its *lag*, the time by which its numbers come late (`lag.rs`; 0 if it is
+//!   has been past it for its *lag*, the time by which its numbers come late (`paths/lag.rs`; 0 if it is
 //!   first-in-first-out). Until then it may.
 //! - A path **cannot hold** the number if that is nearer to its highest one than the smallest spacing
 //!   between two of its numbers. So a path of weight 1 beside one of 10,000 stalls it once in 10,000.
 //! - A path that is **overdue** has had more time for the number, since a higher one came, than it
-//!   has lately ever been behind the others (`patience.rs`): it says nothing.
+//!   has lately ever been behind the others (`paths/patience.rs`): it says nothing.
 //! - A **silent** path says nothing: a packet has waited the maximum delay for one of its numbers in
 //!   vain, or the others have been well past what it should have brought for as long.
 //! - Otherwise it **may still bring it**.
@@ -22,8 +22,8 @@
 //! 51 numbers; the weights are only believed if they fit what is measured, since the sender's may
 //! have changed without notice.
 
-use super::clock::NEVER;
-use super::path::{Path, Share};
+use crate::reorder::clock::NEVER;
+use crate::reorder::paths::path::{Path, Share};
 use crate::sequence::Sequence;
 
 /// Announcements that may be outstanding; with more, the oldest takes effect at once.
@@ -32,7 +32,7 @@ const MAX_ANNOUNCED: usize = 64;
 /// The paths of a connection, as far as the receive window is concerned.
 #[derive(Debug)]
 #[repr(C)] // kept small, see `ReorderBuffer`
-pub(super) struct Evidence {
+pub(in crate::reorder) struct Evidence {
     paths: Vec<Path>,
     /// Highest number of all paths.
     top: Sequence,
@@ -63,7 +63,7 @@ struct Announced {
 
 /// What the evidence says about the number due.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Judgement {
+pub(in crate::reorder) enum Judgement {
     /// It is lost, and so are those after it that did not come, up to but without this number.
     Lost { before: Sequence },
     /// Wait, until this path brings something (without a path: any) or until this time.
@@ -71,7 +71,7 @@ pub(super) enum Judgement {
 }
 
 impl Evidence {
-    pub(super) const fn new() -> Self {
+    pub(in crate::reorder) const fn new() -> Self {
         Self {
             paths: Vec::new(),
             top: Sequence(0),
@@ -83,12 +83,12 @@ impl Evidence {
         }
     }
 
-    pub(super) fn set_max_delay(&mut self, max_delay: u64) {
+    pub(in crate::reorder) fn set_max_delay(&mut self, max_delay: u64) {
         self.max_delay = max_delay;
     }
 
     /// Adds a path, or replaces the one of this index. It is up.
-    pub(super) fn add(&mut self, now: u64, path: usize, weight: u16) {
+    pub(in crate::reorder) fn add(&mut self, now: u64, path: usize, weight: u16) {
         while self.paths.len() <= path {
             self.paths.push(Path::new(1));
         }
@@ -97,7 +97,7 @@ impl Evidence {
     }
 
     /// The path comes up, with empty statistics. No change if it is up.
-    pub(super) fn up(&mut self, now: u64, path: usize) {
+    pub(in crate::reorder) fn up(&mut self, now: u64, path: usize) {
         if let Some(p) = self.paths.get_mut(path).filter(|p| !p.up) {
             p.up = true;
             p.reset(now);
@@ -110,7 +110,7 @@ impl Evidence {
     }
 
     /// Nothing more is expected of the path, whatever was announced for it and has not taken effect.
-    pub(super) fn down(&mut self, path: usize) {
+    pub(in crate::reorder) fn down(&mut self, path: usize) {
         let announced = self.changes.as_ref().map_or(&[][..], |it| &it.announced);
         let weight = announced.iter().rev().find(|it| it.path == path).map(|it| it.weight);
         self.withdraw(path);
@@ -121,7 +121,7 @@ impl Evidence {
         }
     }
 
-    pub(super) fn set_weight(&mut self, path: usize, weight: u16) {
+    pub(in crate::reorder) fn set_weight(&mut self, path: usize, weight: u16) {
         if let Some(p) = self.paths.get_mut(path) {
             p.weight = weight;
             self.set_shares();
@@ -129,14 +129,20 @@ impl Evidence {
     }
 
     /// Delays on the path have differed by so much.
-    pub(super) fn set_jitter(&mut self, path: usize, jitter: u64) {
+    pub(in crate::reorder) fn set_jitter(&mut self, path: usize, jitter: u64) {
         if let Some(p) = self.paths.get_mut(path) {
             p.lag.expect(jitter);
         }
     }
 
     /// From the number `first` on the path has another weight, 0 for none of the numbers.
-    pub(super) fn announce(&mut self, now: u64, first: Sequence, path: usize, weight: u16) {
+    pub(in crate::reorder) fn announce(
+        &mut self,
+        now: u64,
+        first: Sequence,
+        path: usize,
+        weight: u16,
+    ) {
         if let Some(changes) = &self.changes
             && changes.announced.len() == MAX_ANNOUNCED
         {
@@ -150,7 +156,7 @@ impl Evidence {
     }
 
     /// What was announced for the path and has not taken effect does not count.
-    pub(super) fn withdraw(&mut self, path: usize) {
+    pub(in crate::reorder) fn withdraw(&mut self, path: usize) {
         if let Some(changes) = &mut self.changes {
             changes.announced.retain(|announced| announced.path != path);
             if changes.announced.is_empty() {
@@ -160,7 +166,7 @@ impl Evidence {
     }
 
     /// Forgets what the paths brought, because the numbers begin elsewhere.
-    pub(super) fn reset(&mut self, now: u64) {
+    pub(in crate::reorder) fn reset(&mut self, now: u64) {
         self.begun = false;
         for p in &mut self.paths {
             p.reset(now);
@@ -168,7 +174,7 @@ impl Evidence {
     }
 
     /// Forgets the announcements as well, because the peer begins anew.
-    pub(super) fn restart(&mut self, now: u64) {
+    pub(in crate::reorder) fn restart(&mut self, now: u64) {
         self.changes = None;
         for p in &mut self.paths {
             p.note_restart();
@@ -177,7 +183,7 @@ impl Evidence {
     }
 
     /// True if the path, which brought nothing new since a restart, goes on with its old numbers.
-    pub(super) fn continues_before_restart(
+    pub(in crate::reorder) fn continues_before_restart(
         &mut self,
         path: usize,
         number: Sequence,
@@ -189,7 +195,7 @@ impl Evidence {
 
     /// A packet came.
     #[inline]
-    pub(super) fn observe(&mut self, now: u64, path: usize, number: Sequence) {
+    pub(in crate::reorder) fn observe(&mut self, now: u64, path: usize, number: Sequence) {
         if !self.begun {
             self.begun = true;
             (self.top, self.watch) = (number, number);
@@ -221,7 +227,7 @@ impl Evidence {
 
     /// The path brought the number due, after a higher one had come at `overtaken`.
     #[inline]
-    pub(super) fn note_behind(&mut self, now: u64, path: usize, overtaken: u64) {
+    pub(in crate::reorder) fn note_behind(&mut self, now: u64, path: usize, overtaken: u64) {
         if let Some(p) = self.paths.get_mut(path) {
             p.patience.note(now, now.saturating_sub(overtaken));
         }
@@ -229,7 +235,7 @@ impl Evidence {
 
     /// The path brought `number`, which had been given up. If it is the path's highest one, no lag
     /// of the path explains that.
-    pub(super) fn note_late(&mut self, now: u64, path: usize, number: Sequence) {
+    pub(in crate::reorder) fn note_late(&mut self, now: u64, path: usize, number: Sequence) {
         if let Some(p) = self.paths.get_mut(path)
             && p.highest == number
         {
@@ -238,7 +244,12 @@ impl Evidence {
     }
 
     /// The judgement about `due`, which is missing while a higher number is there since `overtaken`.
-    pub(super) fn judge(&mut self, now: u64, due: Sequence, overtaken: u64) -> Judgement {
+    pub(in crate::reorder) fn judge(
+        &mut self,
+        now: u64,
+        due: Sequence,
+        overtaken: u64,
+    ) -> Judgement {
         self.take_effect(due, now);
         let count = self.paths.len();
         let first = self.suspect as usize;
@@ -291,7 +302,7 @@ impl Evidence {
     }
 
     /// The packet `oldest` that came at `arrival` has waited the maximum delay for `due` in vain.
-    pub(super) fn expired(&mut self, due: Sequence, oldest: Sequence, arrival: u64) {
+    pub(in crate::reorder) fn expired(&mut self, due: Sequence, oldest: Sequence, arrival: u64) {
         for p in &mut self.paths {
             p.expired(due, oldest, arrival);
         }
