@@ -1,5 +1,6 @@
 //! Results that are kept beside a document, from which its tables are made.
 
+use std::fmt;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -24,6 +25,29 @@ pub(crate) struct Record {
     pub(crate) extent: String,
     /// The values, one per round.
     pub(crate) samples: Samples,
+    /// The runs that failed and were made again. What the repetition measured is among the values.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) repeated: Vec<Failure>,
+    /// The measurements that gave no value in one of the rounds.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) failed: Vec<Failure>,
+}
+
+/// One failure of what was to be measured.
+#[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Failure {
+    /// The round, from 1.
+    pub(crate) round: u32,
+    /// The measurement.
+    pub(crate) what: String,
+    /// The error, with its causes.
+    pub(crate) why: String,
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "round {}, {}: {}", self.round, self.what, self.why)
+    }
 }
 
 impl Record {
@@ -54,12 +78,29 @@ impl Record {
                 format!("medians of {rounds} rounds, in brackets the smallest and the largest")
             }
         };
-        format!(
+        let mut heading = format!(
             "Measured with `{}` on {}; {}; {spread}.\n",
             self.command,
             escaped(&self.machine.to_string()),
             escaped(&self.extent)
-        )
+        );
+        for line in self.failures() {
+            heading += &format!("\n{}\n", escaped(&line));
+        }
+        heading
+    }
+
+    /// One sentence about the runs that were repeated and one about the measurements that failed, where there are any.
+    pub(crate) fn failures(&self) -> Vec<String> {
+        let list = |one: &str, several: &str, failures: &[Failure]| {
+            let all: Vec<_> = failures.iter().map(Failure::to_string).collect();
+            let what = if all.len() == 1 { one } else { several };
+            (!all.is_empty()).then(|| format!("{} {what}: {}.", all.len(), all.join("; ")))
+        };
+        let repeated =
+            list("run failed and was repeated", "runs failed and were repeated", &self.repeated);
+        let failed = list("measurement has no value", "measurements have no value", &self.failed);
+        repeated.into_iter().chain(failed).collect()
     }
 }
 
@@ -108,6 +149,30 @@ mod tests {
         fs::write(&file, "{}").unwrap();
         let error = Record::load(&directory.path().join("kept"), "bench").unwrap_err();
         assert!(format!("{error:#}").contains("bench.json"), "{error:#}");
+    }
+
+    #[test]
+    fn repetitions_and_failures_are_part_of_the_results() {
+        let directory = tempfile::tempdir().unwrap();
+        let failure =
+            |round, why: &str| Failure { round, what: "a/udp-64".into(), why: why.into() };
+        let record = Record {
+            repeated: vec![failure(1, "it did not end within 22 s")],
+            failed: vec![failure(2, "no answer"), failure(3, "no | answer")],
+            ..Record::default()
+        };
+        record.store(directory.path(), "bench").unwrap();
+        let read = Record::load(directory.path(), "bench").unwrap().unwrap();
+        assert_eq!((&read.repeated, &read.failed), (&record.repeated, &record.failed));
+        let expected = [
+            "1 run failed and was repeated: round 1, a/udp-64: it did not end within 22 s.",
+            "2 measurements have no value: round 2, a/udp-64: no answer; round 3, a/udp-64: no | answer.",
+        ];
+        assert_eq!(read.failures(), expected);
+        let heading = read.heading();
+        assert!(heading.contains(&format!("\n\n{}\n", expected[0])), "{heading}");
+        assert!(heading.contains("no \\| answer.\n"), "{heading}");
+        assert!(Record::default().failures().is_empty());
     }
 
     #[test]

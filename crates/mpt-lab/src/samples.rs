@@ -18,6 +18,13 @@ impl Samples {
         self.0.entry(name.into()).or_default().push(value);
     }
 
+    /// Adds all values of `other` behind those that are here.
+    pub(crate) fn append(&mut self, other: Self) {
+        for (name, values) in other.0 {
+            self.0.entry(name).or_default().extend(values);
+        }
+    }
+
     /// The values of that name, in the order of the rounds.
     pub(crate) fn values(&self, name: &str) -> &[f64] {
         self.0.get(name).map_or(&[], Vec::as_slice)

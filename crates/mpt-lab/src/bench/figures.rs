@@ -59,10 +59,11 @@ impl Value {
         }
     }
 
-    /// The figure of each round; empty where rounds say nothing about it.
+    /// The figure of each round; empty where rounds say nothing about it, and where a failure leaves open which values belong together.
     pub(super) fn each(self, samples: &Samples) -> Vec<f64> {
         let both = |a, b, figure: fn(f64, f64) -> f64| {
-            let pairs = samples.values(a).iter().zip(samples.values(b));
+            let (first, second) = (samples.values(a), samples.values(b));
+            let pairs = first.iter().zip(second).filter(|_| first.len() == second.len());
             pairs.map(|(&a, &b)| figure(a, b)).collect()
         };
         match self {
@@ -340,6 +341,8 @@ mod tests {
         assert_eq!(Difference("veth", "tunnel").each(&samples), [32.0, 21.0]);
         assert_eq!(Of("veth").each(&samples), [40.0, 30.0]);
         assert!(Largest("veth").each(&samples).is_empty());
+        samples.add("veth", 20.0);
+        assert!(Ratio("tunnel", "veth").each(&samples).is_empty(), "one round lacks a value");
     }
 
     #[test]

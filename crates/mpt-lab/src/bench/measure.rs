@@ -4,16 +4,18 @@ use std::net::IpAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Error, Result, bail};
 
+use super::repeat;
 use super::search::{self, Attempt};
 use super::stages::{Carrier, Measure, Stage};
 use crate::case::adapter::{self, Adapter};
 use crate::daemon::Tunnel;
 use crate::interrupt::Interrupt;
-use crate::iperf::{self, Load, Server};
+use crate::iperf::{self, Load, Server, Transfer};
 use crate::ping;
 use crate::progress::Progress;
+use crate::record::{Failure, Record};
 use crate::samples::Samples;
 use crate::topology::{End, PathSpec, Topology};
 use crate::usage;
@@ -92,28 +94,52 @@ pub(super) struct Bench<'a> {
     pub(super) pace: Pace,
     pub(super) progress: Progress,
     pub(super) interrupt: &'a Interrupt,
-    pub(super) samples: Samples,
+    /// What has been measured.
+    pub(super) record: Record,
 }
 
 /// What a stage consists of while it lasts. The order is that of the end: daemons before hosts.
 struct Setup {
     tunnel: Option<Tunnel>,
     _adapter: Option<adapter::Running>,
-    _server: Server,
+    /// `None` only while it is started again.
+    server: Option<Server>,
     topology: Topology,
     to: IpAddr,
     _scratch: tempfile::TempDir,
 }
 
+/// One measurement of a round, and its values.
+struct Step<'a> {
+    round: u32,
+    /// First part of the names of the values.
+    name: String,
+    samples: &'a mut Samples,
+}
+
 impl Bench<'_> {
-    /// Sets the stage up, measures everything in it and takes it down again.
+    /// Sets the stage up, measures everything in it and takes it down again. What fails is recorded; only an interruption is an
+    /// error.
     pub(super) fn stage(&mut self, stage: &Stage, round: u32) -> Result<()> {
         self.progress.step(&format!("round {round}, {}", stage.name), Duration::from_secs(1));
-        let setup = self.set_up(stage)?;
+        let mut samples = Samples::default();
+        match self.measure_all(stage, round, &mut samples) {
+            Ok(()) => self.record.samples.append(samples),
+            // Without an orderly end, nothing says that the values are those of the stage.
+            Err(error) => self.failed(round, stage.name.into(), &error)?,
+        }
+        Ok(())
+    }
+
+    fn measure_all(&mut self, stage: &Stage, round: u32, samples: &mut Samples) -> Result<()> {
+        let mut setup = self.set_up(stage)?;
         for &measure in stage.measures {
             let name = format!("{}/{}", stage.name, measure.name());
             self.progress.step(&format!("round {round}, {name}"), self.pace.measure(measure));
-            self.measure(&name, &setup, measure).with_context(|| measure.name())?;
+            let mut step = Step { round, name: name.clone(), samples: &mut *samples };
+            if let Err(error) = self.measure(&mut step, &mut setup, measure) {
+                self.failed(round, name, &error)?;
+            }
         }
         if let Some(tunnel) = setup.tunnel {
             if stage.carrier.spreads_by_weights() {
@@ -121,10 +147,17 @@ impl Bench<'_> {
             }
             for (end, name) in [(End::A, "send"), (End::B, "receive")] {
                 let peak = usage::memory(tunnel.daemon(end).id())?.peak;
-                self.samples.add(format!("{}/{name}/peak-memory", stage.name), peak as f64 / 1e6);
+                samples.add(format!("{}/{name}/peak-memory", stage.name), peak as f64 / 1e6);
             }
             tunnel.stop()?;
         }
+        Ok(())
+    }
+
+    /// Records a failure. Gives the interruption as an error, if that was the reason.
+    fn failed(&mut self, round: u32, what: String, error: &Error) -> Result<()> {
+        self.interrupt.check()?;
+        self.record.failed.push(Failure { round, what, why: format!("{error:#}") });
         Ok(())
     }
 
@@ -151,95 +184,134 @@ impl Bench<'_> {
             }
         };
         let server = Server::start(topology.host(End::B), self.interrupt)?;
-        Ok(Setup { tunnel, _adapter: other, _server: server, topology, to, _scratch: scratch })
+        Ok(Setup { tunnel, _adapter: other, server: Some(server), topology, to, _scratch: scratch })
     }
 
-    fn measure(&mut self, name: &str, setup: &Setup, measure: Measure) -> Result<()> {
+    fn measure(&mut self, step: &mut Step<'_>, setup: &mut Setup, measure: Measure) -> Result<()> {
         match measure {
-            Measure::IdleMemory => self.idle_memory(name, setup),
-            Measure::Ping => self.ping(name, setup),
-            Measure::Tcp { flows } => self.tcp(name, setup, flows),
-            Measure::Udp { payload } => self.udp(name, setup, payload),
-            Measure::UdpCpu { payload } => self.udp_cpu(name, setup, payload),
+            Measure::IdleMemory => self.idle_memory(step, setup),
+            Measure::Ping => self.ping(step, setup),
+            Measure::Tcp { flows } => self.tcp(step, setup, flows),
+            Measure::Udp { payload } => self.udp(step, setup, payload),
+            Measure::UdpCpu { payload } => self.udp_cpu(step, setup, payload),
         }
     }
 
     /// MB (10^6 bytes), the larger of the two ends.
-    fn idle_memory(&mut self, name: &str, setup: &Setup) -> Result<()> {
-        std::thread::sleep(SETTLE);
+    fn idle_memory(&mut self, step: &mut Step<'_>, setup: &Setup) -> Result<()> {
+        self.interrupt.sleep(SETTLE)?;
         let tunnel = setup.tunnel.as_ref().context("no daemon")?;
         let mut largest = 0;
         for end in [End::A, End::B] {
             largest = largest.max(usage::memory(tunnel.daemon(end).id())?.resident);
         }
-        self.samples.add(name, largest as f64 / 1e6);
+        step.samples.add(step.name.as_str(), largest as f64 / 1e6);
         Ok(())
     }
 
     /// Milliseconds.
-    fn ping(&mut self, name: &str, setup: &Setup) -> Result<()> {
+    fn ping(&mut self, step: &mut Step<'_>, setup: &Setup) -> Result<()> {
         let host = setup.topology.host(End::A);
         let times = ping::ping(host, setup.to, self.pace.pings, self.interrupt)?;
-        self.samples.add(format!("{name}/median"), times.median());
-        self.samples.add(format!("{name}/p99"), times.p99());
+        step.add("median", times.median());
+        step.add("p99", times.p99());
         Ok(())
     }
 
     /// Gbit/s of goodput; CPU seconds per GB (10^9 bytes of goodput) of each daemon.
-    fn tcp(&mut self, name: &str, setup: &Setup, flows: u8) -> Result<()> {
-        let cpu = |end| setup.tunnel.as_ref().map(|it| usage::cpu_time(it.daemon(end).id()));
-        let before = (cpu(End::A).transpose()?, cpu(End::B).transpose()?);
-        let host = setup.topology.host(End::A);
-        let load = Load::Tcp { flows };
-        let transfer = iperf::transfer(host, setup.to, load, self.pace.tcp, self.interrupt)?;
-        let after = (cpu(End::A).transpose()?, cpu(End::B).transpose()?);
-
-        self.samples.add(format!("{name}/rate"), transfer.bit_rate() / 1e9);
-        self.samples.add(format!("{name}/retransmits"), transfer.retransmits as f64);
-        let ends = [("send", before.0, after.0), ("receive", before.1, after.1)];
-        for (end, before, after) in ends {
-            if let (Some(before), Some(after)) = (before, after) {
-                let used = (after - before).as_secs_f64();
-                self.samples.add(format!("{name}/cpu-{end}"), used / (transfer.bytes / 1e9));
+    fn tcp(&mut self, step: &mut Step<'_>, setup: &mut Setup, flows: u8) -> Result<()> {
+        let duration = self.pace.tcp;
+        let sent = self.transfer(step, setup, Load::Tcp { flows }, duration)?;
+        step.add("rate", sent.transfer.bit_rate() / 1e9);
+        step.add("retransmits", sent.transfer.retransmits as f64);
+        if let Some(used) = sent.used {
+            for (end, used) in ["send", "receive"].into_iter().zip(used) {
+                step.add(&format!("cpu-{end}"), used.as_secs_f64() / (sent.transfer.bytes / 1e9));
             }
         }
         Ok(())
     }
 
     /// Thousands of packets per second.
-    fn udp(&mut self, name: &str, setup: &Setup, payload: u16) -> Result<()> {
-        let host = setup.topology.host(End::A);
+    fn udp(&mut self, step: &mut Step<'_>, setup: &mut Setup, payload: u16) -> Result<()> {
+        let duration = self.pace.udp;
         let rate = search::highest_rate(self.pace.udp_attempts, |rate| {
             let load = Load::Udp { payload, rate };
-            let transfer = iperf::transfer(host, setup.to, load, self.pace.udp, self.interrupt)?;
+            let transfer = self.transfer(step, setup, load, duration)?.transfer;
             Ok(Attempt {
                 offered: transfer.offered(),
                 received: transfer.received(),
                 loss: transfer.loss(),
             })
         })?;
-        self.samples.add(format!("{name}/rate"), rate / 1e3);
+        step.add("rate", rate / 1e3);
         Ok(())
+    }
+
+    /// Microseconds per packet that arrived, both daemons together.
+    fn udp_cpu(&mut self, step: &mut Step<'_>, setup: &mut Setup, payload: u16) -> Result<()> {
+        let load = Load::Udp { payload, rate: Some(MODERATE) };
+        let sent = self.transfer(step, setup, load, self.pace.tcp)?;
+        let used: Duration = sent.used.context("no daemon")?.iter().sum();
+        let arrived = sent.transfer.packets.saturating_sub(sent.transfer.lost).max(1);
+        step.add("both", used.as_secs_f64() * 1e6 / arrived as f64);
+        Ok(())
+    }
+
+    /// Sends `load`; again, with a new server, when iperf3 fails.
+    fn transfer(
+        &mut self,
+        step: &Step<'_>,
+        setup: &mut Setup,
+        load: Load,
+        duration: Duration,
+    ) -> Result<Sent> {
+        let interrupt = self.interrupt;
+        let attempt = |number| {
+            if number > 0 {
+                // The old one has to leave its port first.
+                setup.server = None;
+                setup.server = Some(Server::start(setup.topology.host(End::B), interrupt)?);
+            }
+            send(setup, load, duration, interrupt)
+        };
+        repeat::until_success(interrupt, attempt, |error| {
+            let why = format!("{error:#}");
+            let (round, what) = (step.round, step.name.clone());
+            self.progress.step(&format!("round {round}, {what}, again: {why}"), Duration::ZERO);
+            self.record.repeated.push(Failure { round, what, why });
+        })
     }
 }
 
-impl Bench<'_> {
-    /// Microseconds per packet that arrived, both daemons together.
-    fn udp_cpu(&mut self, name: &str, setup: &Setup, payload: u16) -> Result<()> {
-        let tunnel = setup.tunnel.as_ref().context("no daemon")?;
-        let used = || -> Result<Duration> {
-            let of = |end| usage::cpu_time(tunnel.daemon(end).id());
-            Ok(of(End::A)? + of(End::B)?)
-        };
-        let before = used()?;
-        let host = setup.topology.host(End::A);
-        let load = Load::Udp { payload, rate: Some(MODERATE) };
-        let transfer = iperf::transfer(host, setup.to, load, self.pace.tcp, self.interrupt)?;
-        let used = (used()? - before).as_secs_f64();
-        let arrived = transfer.packets.saturating_sub(transfer.lost).max(1);
-        self.samples.add(format!("{name}/both"), used * 1e6 / arrived as f64);
-        Ok(())
+impl Step<'_> {
+    /// Adds one value under the measurement's name and this one.
+    fn add(&mut self, name: &str, value: f64) {
+        self.samples.add(format!("{}/{name}", self.name), value);
     }
+}
+
+/// One transfer that succeeded.
+struct Sent {
+    transfer: Transfer,
+    /// CPU time of the daemons at the sending and at the receiving end; `None` without a tunnel.
+    used: Option<[Duration; 2]>,
+}
+
+fn send(setup: &Setup, load: Load, duration: Duration, interrupt: &Interrupt) -> Result<Sent> {
+    let before = cpu_times(setup)?;
+    let host = setup.topology.host(End::A);
+    let transfer = iperf::transfer(host, setup.to, load, duration, interrupt)?;
+    let after = cpu_times(setup)?;
+    let used =
+        before.zip(after).map(|(before, after)| [after[0] - before[0], after[1] - before[1]]);
+    Ok(Sent { transfer, used })
+}
+
+fn cpu_times(setup: &Setup) -> Result<Option<[Duration; 2]>> {
+    let Some(tunnel) = &setup.tunnel else { return Ok(None) };
+    let of = |end| usage::cpu_time(tunnel.daemon(end).id());
+    Ok(Some([of(End::A)?, of(End::B)?]))
 }
 
 /// The weights are equal: when a path carried clearly less than its share, what was measured was

@@ -7,6 +7,7 @@
 pub(crate) mod criterion;
 mod figures;
 mod measure;
+mod repeat;
 mod report;
 mod search;
 mod stages;
@@ -20,11 +21,10 @@ use clap::Args;
 use crate::interrupt::Interrupt;
 use crate::progress::Progress;
 use crate::record::Record;
-use crate::samples::Samples;
 use crate::{daemon, machine};
 
 use measure::{Bench, Pace};
-use report::Report;
+use report::{Report, SAMPLES};
 use stages::STAGES;
 use tables::STORED;
 pub(crate) use tables::tables;
@@ -65,37 +65,51 @@ pub(crate) fn run(options: &Options, laboratory: &Path, interrupt: &Interrupt) -
 
     let machine = machine::facts(&[&program, Path::new("iperf3"), Path::new("wireguard-go")]);
     let round = stages.iter().map(|stage| pace.stage(stage)).sum::<std::time::Duration>();
-    let progress = Progress::new(round * rounds);
-    let mut bench = Bench { program, pace, progress, interrupt, samples: Samples::default() };
-    for round in 1..=rounds {
-        for stage in &stages {
-            bench
-                .stage(stage, round)
-                .with_context(|| format!("round {round}, stage {}", stage.name))?;
-        }
-    }
-    bench.progress.finish();
-    let mut samples = bench.samples;
-    criterion::read(&target.join("criterion"), &mut samples)?;
-
     let mut extent = pace.extent();
     if options.quick {
         extent += " (shortened: not for publication)";
     }
-    let record = Record { command: "make bench".into(), machine, rounds, extent, samples };
+    let progress = Progress::new(round * rounds);
+    let record =
+        Record { command: "make bench".into(), machine, rounds, extent, ..Record::default() };
+    let mut bench = Bench { program, pace, progress, interrupt, record };
+    let directory = target.join("bench");
+    for round in 1..=rounds {
+        for stage in &stages {
+            bench.stage(stage, round)?;
+            // What was measured is kept, whatever becomes of the rest.
+            bench.record.store(&directory, SAMPLES)?;
+        }
+    }
+    bench.progress.finish();
+    let mut record = bench.record;
+    criterion::read(&target.join("criterion"), &mut record.samples)?;
+
     let report = Report::new(&record);
     println!("{report}");
-    let directory = target.join("bench");
     report.write(&directory, &record)?;
     println!("written: {}", directory.join("bench.json").display());
     if let Some(directory) = &options.store {
         println!("written: {}", record.store(directory, STORED)?.display());
     }
-    let missed = report.missed();
-    if !missed.is_empty() {
-        bail!("missed: {}", missed.join(", "));
+    let wrong = wrong(&report.missed(), &record);
+    if !wrong.is_empty() {
+        bail!("{}", wrong.join("; "));
     }
     Ok(())
+}
+
+/// Everything for which the run fails.
+fn wrong(missed: &[&str], record: &Record) -> Vec<String> {
+    let mut wrong = Vec::new();
+    if !missed.is_empty() {
+        wrong.push(format!("missed: {}", missed.join(", ")));
+    }
+    if !record.failed.is_empty() {
+        let failed: Vec<_> = record.failed.iter().map(ToString::to_string).collect();
+        wrong.push(format!("not measured in every round: {}", failed.join("; ")));
+    }
+    wrong
 }
 
 /// `given`, or the directory above that of this executable: `target` of `target/release/mpt-lab`.

@@ -11,10 +11,14 @@ use super::figures::{FIGURES, Figure, Target};
 use crate::files::replace;
 use crate::record::{Record, number};
 
+/// Name of the file with every single value. It is written anew after each stage.
+pub(super) const SAMPLES: &str = "samples";
+
 /// All figures of one run.
 #[derive(Debug)]
 pub(super) struct Report {
     facts: String,
+    failures: Vec<String>,
     lines: Vec<(&'static Figure, Option<f64>)>,
 }
 
@@ -39,7 +43,7 @@ impl Report {
         let lines = FIGURES.iter().map(|figure| (figure, value(figure))).collect();
         let facts =
             format!("{}; {}; medians of {} round(s)", record.machine, record.extent, record.rounds);
-        Self { facts, lines }
+        Self { facts, failures: record.failures(), lines }
     }
 
     /// Names of the figures that miss their must, or should have been measured and were not.
@@ -55,7 +59,7 @@ impl Report {
             self.lines.iter().map(|&(figure, value)| entry(figure, value)).collect();
         let json = serde_json::to_string_pretty(&entries)? + "\n";
         replace(&directory.join("bench.json"), json.as_bytes())?;
-        record.store(directory, "samples").map(drop)
+        record.store(directory, SAMPLES).map(drop)
     }
 }
 
@@ -81,7 +85,8 @@ impl fmt::Display for Report {
                 None => others.row([title, shown, unit]),
             }
         }
-        write!(f, "{targets}\n{others}")
+        write!(f, "{targets}\n{others}")?;
+        self.failures.iter().try_for_each(|line| write!(f, "\n{line}"))
     }
 }
 

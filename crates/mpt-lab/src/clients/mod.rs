@@ -88,7 +88,14 @@ pub(crate) fn run(options: &Options, laboratory: &Path, interrupt: &Interrupt) -
         each.as_secs()
     );
     let rounds = options.rounds;
-    let record = Record { command: "make clients".into(), machine, rounds, extent, samples };
+    let record = Record {
+        command: "make clients".into(),
+        machine,
+        rounds,
+        extent,
+        samples,
+        ..Record::default()
+    };
 
     println!("{}", table(&record.samples, options));
     if let Some(directory) = &options.store {

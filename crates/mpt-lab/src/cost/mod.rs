@@ -87,8 +87,14 @@ pub(crate) fn run(options: &Options, laboratory: &Path, interrupt: &Interrupt) -
     if runs > 0 {
         extent += &format!("; {runs} pairs of each benchmark for {}", benches::EXTENT);
     }
-    let record =
-        Record { command: "make costs".into(), machine, rounds: options.pairs, extent, samples };
+    let record = Record {
+        command: "make costs".into(),
+        machine,
+        rounds: options.pairs,
+        extent,
+        samples,
+        ..Record::default()
+    };
     println!("{}", tables::terminal(&record));
     if let Some(directory) = &options.store {
         let file = record.store(directory, &tables::stored(&options.name))?;
