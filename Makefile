@@ -62,7 +62,7 @@ bench: ## the speed table of docs/performance.md; fails when a must is missed
 	$(CARGO) build --release --locked -p mptd -p mpt -p mpt-lab
 	$(CARGO) bench --locked -p mpt-wire -p mpt-core -p mpt-offload --benches -- --warm-up-time 1 --measurement-time 2 --noplot
 	# A figure that was missed is told in the tables, too.
-	$(TARGET)/release/mpt-lab bench $(STORE) $(LAB); status=$$?; $(TABLES) && exit $$status
+	PATH="$(CURDIR)/target/wireguard-go:$$PATH" $(TARGET)/release/mpt-lab bench $(STORE) $(LAB); status=$$?; $(TABLES) && exit $$status
 
 .PHONY: failover
 failover: ## how long the tunnel takes to go on without a path that breaks; fails when a limit is missed
@@ -94,6 +94,11 @@ costs: ## what overflow checks and the filter of system calls cost, for docs/per
 	$(CARGO) build --release --locked -p mptd -p mpt -p mpt-lab
 	scripts/costs $(PERFORMANCE)
 	$(TARGET)/release/mpt-lab performance $(PERFORMANCE).md
+
+.PHONY: ciphers
+ciphers: ## ring and aws-lc-rs on packets of 64 and 1,400 bytes and on super-packets: the choice that docs/performance.md explains
+	@scripts/setup demo
+	$(CARGO) run --release --locked --manifest-path examples/ciphers/Cargo.toml --target-dir $(TARGET)/ciphers
 
 # Seconds for all kinds of attacks of `make hostile` together.
 HOSTILE_SECONDS := 120

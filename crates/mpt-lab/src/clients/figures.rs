@@ -69,7 +69,7 @@ const fn at_most(title: &'static str, unit: &'static str, limit: f64) -> Figure 
 pub(super) const FIGURES: &[Figure] = &[
     told("time until all are connected", "s"),
     at_most("clients lost meanwhile", "", 0.0),
-    at_most("memory of an idle client", "KB", 100.0),
+    at_most("memory of an idle client", "KB", 32.0),
     told("CPU while only probes flow", "% of a core"),
     Figure { title: "probes served per second, with data", unit: "", limit: Limit::Probes(0.95) },
     told("cost of a packet from a client, one client", "us"),
