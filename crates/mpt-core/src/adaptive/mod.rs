@@ -265,12 +265,12 @@ impl Adaptive {
         bytes: u32,
         mut given: impl FnMut(u16),
     ) {
-        let now = self.micros(now);
+        let (now, waited) = (self.micros(now), self.waited());
         for &other in &self.order {
             let Some(Some(path)) = self.paths.get_mut(usize::from(other)) else { continue };
             if other != slot && path.wants_copy(now, number) {
                 path.copied = now;
-                let (before, size) = path.give(now, other, number, bytes);
+                let (before, size) = path.give(now, other, (number, bytes), waited);
                 path.copies.note(number, size, 0, before);
                 given(other);
             }
@@ -279,7 +279,7 @@ impl Adaptive {
 
     fn give(&mut self, now: i64, slot: u16, number: u32, bytes: u32, waited: i64) {
         let Some(Some(path)) = self.paths.get_mut(usize::from(slot)) else { return };
-        let (before, size) = path.give(now, slot, number, bytes);
+        let (before, size) = path.give(now, slot, (number, bytes), waited);
         self.log.note(number, size, waited, before);
         self.next_number = number.wrapping_add(1);
         self.sent = self.sent.saturating_add(1);
@@ -358,6 +358,12 @@ impl Adaptive {
         // A path may have credit and not carry what comes first: the others' time comes soon enough.
         let next = next.map(|at| at.max(self.refused_at + AFTER_REFUSAL));
         next.into_iter().chain(self.next_repair()).min().map(|at| self.instant(at))
+    }
+
+    /// For how long packets have waited for credit, in microseconds: as long as a pacer remembers, or not at all.
+    #[inline]
+    fn waited(&self) -> i64 {
+        if self.queue.is_empty() { 0 } else { pacer::LATE }
     }
 
     /// Bytes that wait, inner headers included.

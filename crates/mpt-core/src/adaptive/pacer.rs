@@ -2,6 +2,9 @@
 
 /// A path that has been idle may send at most what it carries in this time at once, in microseconds.
 const BURST: f64 = 1_000.0;
+/// A path that packets have waited for may send at most what it carries in this time at once, in microseconds: the thread
+/// that sends them was late. It is the queue that is tolerated in any path.
+pub(super) const LATE: i64 = 10_000;
 
 /// Spaces the packets of a path. Times are microseconds of the sender's clock, rates bytes per
 /// microsecond.
@@ -27,10 +30,12 @@ impl Pacer {
         self.next.ceil() as i64
     }
 
-    /// A packet leaves now.
+    /// A packet leaves now, after packets have waited for credit for `waited` microseconds: what the path could have
+    /// carried meanwhile is not lost.
     #[inline]
-    pub(crate) fn charge(&mut self, now: i64, bytes: u32, rate: f64) {
-        self.next = self.next.max(now as f64 - BURST) + f64::from(bytes) / rate;
+    pub(crate) fn charge(&mut self, now: i64, bytes: u32, rate: f64, waited: i64) {
+        let unused = (waited as f64).clamp(BURST, LATE as f64);
+        self.next = self.next.max(now as f64 - unused) + f64::from(bytes) / rate;
     }
 
     /// Packets may leave from now on, whatever was said before.
@@ -41,5 +46,38 @@ impl Pacer {
     /// Nothing leaves before `time`.
     pub(crate) fn hold_until(&mut self, time: i64) {
         self.next = self.next.max(time as f64);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Returns what leaves in 100 ms of a path of 1 byte per microsecond, in packets of 100 bytes, if the thread wakes
+    /// every `interval` microseconds and packets have waited for `waited`.
+    fn sent(interval: i64, waited: i64) -> i64 {
+        let mut pacer = Pacer::new();
+        let mut bytes = 0;
+        for now in (0..100_000).step_by(interval as usize) {
+            while pacer.has_credit(now) {
+                pacer.charge(now, 100, 1.0, waited);
+                bytes += 100;
+            }
+        }
+        bytes
+    }
+
+    #[test]
+    fn a_thread_that_is_late_loses_nothing_while_packets_wait() {
+        for interval in [100, 1_000, 5_000] {
+            let bytes = sent(interval, 20_000);
+            assert!((95_000..=111_000).contains(&bytes), "{bytes} every {interval} us");
+        }
+    }
+
+    #[test]
+    fn a_path_that_was_idle_sends_no_more_at_once_than_it_carries_in_a_millisecond() {
+        assert_eq!(sent(50_000, 0), 2 * 1_100);
+        assert_eq!(sent(50_000, 1_000_000), 2 * 10_100);
     }
 }

@@ -186,12 +186,19 @@ impl Sender {
         self.model.set_rtt(micros(rtt));
     }
 
-    /// Gives it a packet of `size` inner bytes. Returns what it had been given before.
+    /// Gives it a packet of `size` inner bytes, after packets have waited for it for `waited` microseconds. Returns what
+    /// it had been given before.
     #[inline]
-    pub(crate) fn give(&mut self, now: i64, slot: u16, number: u32, size: u32) -> (Sent, u32) {
+    pub(crate) fn give(
+        &mut self,
+        now: i64,
+        slot: u16,
+        (number, size): (u32, u32),
+        waited: i64,
+    ) -> (Sent, u32) {
         let size = size + self.overhead;
         let before = Sent { slot, time: now, packets: self.packets, bytes: self.bytes };
-        self.pacer.charge(now, size, self.model.rate());
+        self.pacer.charge(now, size, self.model.rate(), waited);
         self.packets = self.packets.wrapping_add(1);
         self.bytes += u64::from(size);
         self.last = Some(number);
@@ -199,9 +206,9 @@ impl Sender {
         (before, size)
     }
 
-    /// Gives it a packet of `size` outer bytes that was sent before.
-    pub(crate) fn resend(&mut self, now: i64, number: u32, size: u32) {
-        self.pacer.charge(now, size, self.model.rate());
+    /// Gives it a packet of `size` outer bytes that was sent before, while others have waited for `waited` microseconds.
+    pub(crate) fn resend(&mut self, now: i64, (number, size): (u32, u32), waited: i64) {
+        self.pacer.charge(now, size, self.model.rate(), waited);
         self.packets = self.packets.wrapping_add(1);
         self.bytes += u64::from(size);
         self.repairs.sent += 1;

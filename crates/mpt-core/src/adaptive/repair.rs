@@ -371,13 +371,14 @@ impl Adaptive {
 
     /// Gives a repair to a path. Returns false if repairs have taken all they may.
     fn resend(&mut self, now: i64, slot: u16, number: u32, bytes: u32) -> bool {
+        let waited = self.waited();
         let Some(Some(path)) = self.paths.get_mut(usize::from(slot)) else { return false };
         let size = bytes + path.overhead;
         if self.repairs.tokens < f64::from(size) {
             return false;
         }
         self.repairs.tokens -= f64::from(size);
-        path.resend(now, number, size);
+        path.resend(now, (number, size), waited);
         true
     }
 

@@ -32,9 +32,9 @@ impl Adaptive {
 
     /// A symbol of so many outer bytes leaves over a path: they are missing to the bulk behind it.
     pub(crate) fn charge_symbol(&mut self, now: Instant, slot: u16, bytes: u32) {
-        let now = self.micros(now);
+        let (now, waited) = (self.micros(now), self.waited());
         if let Some(Some(path)) = self.paths.get_mut(usize::from(slot)) {
-            path.pacer.charge(now, bytes, path.model.rate());
+            path.pacer.charge(now, bytes, path.model.rate(), waited);
         }
     }
 }
