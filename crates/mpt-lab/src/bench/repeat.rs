@@ -78,7 +78,7 @@ mod tests {
     fn a_process_that_hangs_once_is_killed_and_started_again() {
         let (interrupt, mut told) = (Interrupt::default(), Vec::new());
         let attempt = |number| {
-            let script = if number == 0 { "sleep 1000" } else { "echo done" };
+            let script = if number == 0 { "exec sleep 1000" } else { "echo done" };
             let mut command = Command::new("sh");
             let child = command.args(["-c", script]).stdout(Stdio::piped()).spawn()?;
             let limit = Duration::from_secs(if number == 0 { 1 } else { 60 });
