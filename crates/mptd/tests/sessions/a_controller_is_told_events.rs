@@ -1,11 +1,13 @@
 //! A controller elsewhere is told what happens, as soon as it happens, also after the daemon was started again.
 
+use std::fs;
 use std::io::{BufRead, BufReader};
+use std::os::unix::fs::PermissionsExt;
 use std::process::{Command as Process, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use mpt_api::{Command, EventKind, PathChange, PathState, Reply};
+use mpt_api::{Command, DownReason, Event, EventKind, PathChange, PathState, Reply};
 use mpt_client::{Error, Remote, Target};
 
 use crate::hosts::{Daemon, Identity, PATIENCE, Pair, wait_for};
@@ -117,34 +119,71 @@ fn many_who_wait_keep_nobody_out() {
     });
 }
 
-/// The command line of a host that has only the controller's key.
+/// Returns the command line at host `a`, which has only the controller's key, as it monitors the daemon at host `b`.
+fn monitor(pair: &Pair, controller: &Identity, daemon: &Identity) -> Process {
+    let program = std::path::Path::new(env!("CARGO_BIN_EXE_mptd")).with_file_name("mpt");
+    assert!(program.exists(), "{} is missing: cargo build -p mpt", program.display());
+    let mut command: Process = pair.a.namespace.command(program).unwrap();
+    command.args(["--remote", "10.71.1.2", "--key", &controller.file()]);
+    command.args(["--peer", &daemon.public(), "monitor"]);
+    command.stdin(Stdio::null());
+    command
+}
+
+/// Takes a path out of service and back again and again, until the monitor listens and this is so.
+fn change_until(daemon: &Daemon, done: impl Fn() -> bool) {
+    for up in [true, false].into_iter().cycle().take(20) {
+        daemon.set_path("tunnel", "line2", PathChange { up: Some(up), ..Default::default() });
+        thread::sleep(Duration::from_millis(200));
+        if done() {
+            break;
+        }
+    }
+}
+
 #[test]
 fn the_command_line_monitors_it() {
     let pair = Pair::with_lines(2);
     let controller = Identity::new();
     let ([_a, b], identities) = with_controller(&pair, &controller);
-    let program = std::path::Path::new(env!("CARGO_BIN_EXE_mptd")).with_file_name("mpt");
-    assert!(program.exists(), "{} is missing: cargo build -p mpt", program.display());
-    let mut command: Process = pair.a.namespace.command(program).unwrap();
-    command.args(["--remote", "10.71.1.2", "--key", &controller.file()]);
-    command.args(["--peer", &identities[1].public(), "monitor"]);
-    let mut monitor = command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn().unwrap();
+    let mut command = monitor(&pair, &controller, &identities[1]);
+    let mut monitor = command.stdout(Stdio::piped()).spawn().unwrap();
     let mut lines = BufReader::new(monitor.stdout.take().unwrap()).lines();
     let wanted = "tunnel line2: down (administrative)";
     let told = thread::scope(|scope| {
         let reader =
             scope.spawn(|| lines.by_ref().map(Result::unwrap).find(|it| it.contains(wanted)));
-        // Until it listens.
-        for up in [true, false].into_iter().cycle().take(20) {
-            b.set_path("tunnel", "line2", PathChange { up: Some(up), ..Default::default() });
-            thread::sleep(Duration::from_millis(200));
-            if reader.is_finished() {
-                break;
-            }
-        }
+        change_until(&b, || reader.is_finished());
         reader.join().unwrap()
     });
     assert!(told.is_some());
     monitor.kill().unwrap();
     monitor.wait().unwrap();
+}
+
+#[test]
+fn the_command_line_runs_a_program_here_for_each_of_its_events() {
+    let pair = Pair::with_lines(2);
+    let controller = Identity::new();
+    let ([_a, b], identities) = with_controller(&pair, &controller);
+    let directory = tempfile::tempdir().unwrap();
+    let [program, seen] = ["on-event", "seen"].map(|name| directory.path().join(name));
+    fs::write(&program, format!("#!/bin/sh\ncat >>{}\n", seen.display())).unwrap();
+    fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+    let mut command = monitor(&pair, &controller, &identities[1]);
+    let mut monitor = command.arg("--exec").arg(&program).spawn().unwrap();
+    let events = || -> Vec<Event> {
+        let seen = fs::read_to_string(&seen).unwrap_or_default();
+        // The program may be about to write the last line.
+        let lines = seen.split_inclusive('\n').filter(|line| line.ends_with('\n'));
+        lines.map(|line| serde_json::from_str(line).expect("an event on each line")).collect()
+    };
+    let is_down = |event: &Event| {
+        matches!(&event.kind, EventKind::PathChanged { connection, path, down, .. }
+            if connection == "tunnel" && path == "line2" && *down == Some(DownReason::Administrative))
+    };
+    change_until(&b, || events().iter().any(is_down));
+    monitor.kill().unwrap();
+    monitor.wait().unwrap();
+    assert!(events().iter().any(is_down), "{:?}", events());
 }
