@@ -2,59 +2,12 @@
 
 use std::net::IpAddr;
 
-use crate::hosts::{Host, wait_for};
+use crate::hosts::Host;
 use crate::machines::carry;
+use crate::operations::{
+    TwoSites, check_and_start, commands, configurations, key, only, section, wait_until_shown,
+};
 use crate::shell::Shell;
-
-const OPERATIONS: &str = include_str!("../../../../docs/operations.md");
-
-/// A part of the document: from the heading that begins so to the next one of its level.
-fn section(heading: &str) -> &'static str {
-    let text = OPERATIONS.split(&format!("\n{heading}")).nth(1).expect(heading);
-    let level = heading.split(' ').next().unwrap();
-    text.split(&format!("\n{level} ")).next().unwrap()
-}
-
-/// The commands of a text: lines that are indented by four spaces, without comments.
-fn commands(text: &str) -> Vec<&str> {
-    let outside = text.split("```").step_by(2);
-    let lines = outside.flat_map(str::lines).filter_map(|line| line.strip_prefix("    "));
-    lines.map(|line| line.split("  #").next().unwrap().trim_end()).collect()
-}
-
-/// The configurations of a text.
-fn configurations(text: &str) -> Vec<&str> {
-    text.split("```toml\n").skip(1).filter_map(|rest| rest.split("```").next()).collect()
-}
-
-/// The only command that begins so.
-fn only<'a>(commands: &[&'a str], beginning: &str) -> &'a str {
-    let found: Vec<_> = commands.iter().filter(|it| it.starts_with(beginning)).collect();
-    assert_eq!(found.len(), 1, "{beginning}: {commands:?}");
-    found[0]
-}
-
-/// Makes a key by the commands that are named, and returns the public one.
-fn key(shell: &mut Shell, commands: &[&str]) -> String {
-    shell.succeeds(only(commands, "mpt genkey"));
-    let public = shell.succeeds(only(commands, "mpt pubkey")).trim().to_owned();
-    assert_eq!(public.len(), 44, "{public}");
-    public
-}
-
-fn check_and_start(shell: &mut Shell, config: &str) {
-    shell.write("/etc/mpt/mpt.toml", config);
-    let checked = shell.succeeds("mptd --check");
-    assert!(checked.contains(" 0 warnings"), "{checked}");
-    shell.start("mptd");
-}
-
-fn wait_until_shown(shell: &mut Shell, command: &str, expected: &[&str]) -> String {
-    wait_for(&format!("{expected:?} in {command}"), || {
-        let (_, shown) = shell.run(command);
-        expected.iter().all(|it| shown.contains(it)).then_some(shown)
-    })
-}
 
 /// The commands of section 10, with names of this host in the places of the words in capitals. In the end everything is as before.
 fn change_at_run_time(shell: &mut Shell) {
@@ -85,24 +38,20 @@ fn change_at_run_time(shell: &mut Shell) {
 
 #[test]
 fn two_sites_and_a_dashboard_inside_the_tunnel() {
-    let (a, b) = (Host::new("a"), Host::new("b"));
-    a.cable("eth0", &["192.0.2.1/24"], (&b, "eth0", &["192.0.2.2/24"]));
-    a.cable("eth1", &["198.51.100.1/24"], (&b, "eth1", &["198.51.100.2/24"]));
-    a.add_address("lo", "192.168.1.1/24");
-    b.add_address("lo", "192.168.2.1/24");
-    let text = section("## 2. Two sites");
-    let (commands, configs) = (commands(text), configurations(text));
-    let [config_a, config_b] = configs[..] else { panic!("{configs:?}") };
+    let sites = TwoSites::new();
+    sites.a.add_address("lo", "192.168.1.1/24");
+    sites.b.add_address("lo", "192.168.2.1/24");
+    let commands = commands(section("## 2. Two sites"));
     assert_eq!(only(&commands, "mptd"), "mptd --check");
     let forward = only(&commands, "sysctl");
     assert_eq!(only(&commands, "systemctl"), "systemctl enable --now mptd");
 
-    let [mut at_a, mut at_b] = [Shell::new(&a), Shell::new(&b)];
-    let [key_a, key_b] = [key(&mut at_a, &commands), key(&mut at_b, &commands)];
+    let (mut at_a, mut at_b) = (Shell::new(&sites.a), Shell::new(&sites.b));
+    let keys = sites.keys(&mut at_a, &mut at_b);
     at_a.succeeds(forward);
     at_b.succeeds(forward);
-    check_and_start(&mut at_a, &config_a.replace("PUBLIC KEY OF B", &key_b));
-    check_and_start(&mut at_b, &config_b.replace("PUBLIC KEY OF A", &key_a));
+    check_and_start(&mut at_a, &TwoSites::config(0, &keys[1]));
+    check_and_start(&mut at_b, &TwoSites::config(1, &keys[0]));
     let shown = wait_until_shown(&mut at_a, only(&commands, "mpt show"), &["connection b: up"]);
     assert!(shown.contains("line1") && shown.contains("line2"), "{shown}");
     at_a.succeeds(&only(&commands, "ping").replace("ping ", "ping -c 2 -w 15 "));
