@@ -17,9 +17,9 @@ case " $* " in
         echo '{"error": "the server did not answer"}'
         exit 1
     fi
-    echo '{"end": {"sum": {"seconds": 1, "bytes": 64000, "packets": 1000, "lost_packets": 0}}}'
+    echo '{"end": {"sum": {"start": 0, "end": 1, "seconds": 1, "bytes": 64000, "packets": 1000, "lost_packets": 0}}}'
     ;;
-*) echo '{"end": {"sum_received": {"seconds": 1, "bytes": 1000000000}}}' ;;
+*) echo '{"end": {"sum_received": {"start": 0, "end": 1, "seconds": 1, "bytes": 1000000000}}}' ;;
 esac
 "#;
 
