@@ -8,6 +8,8 @@ TARGET := $(or $(CARGO_TARGET_DIR),target)
 RUNNER := $(if $(filter 0,$(shell id -u)),,--config "target.'cfg(unix)'.runner=['$(CURDIR)/scripts/as-root']")
 # Continuous integration runs `make test` as well, and so those tests of `seen` that need nothing else.
 SEEN_TESTS = $(if $(CI),--ignored,--include-ignored)
+# The programs as `make test` builds them. Cargo gives a crate the features that the selected packages ask for, and builds it anew for another selection.
+TESTED := --locked --workspace --bins --test seen
 # Seconds for `make fuzz`, per target.
 FUZZ_SECONDS := 10
 # More arguments for the laboratory, for example `make bench LAB=--quick`.
@@ -36,8 +38,8 @@ test: ## every test; needs root or sudo or user namespaces for the network tests
 .PHONY: seen-test
 seen-test: ## the status, mpt top in a real terminal, the dashboard in a real browser and its metrics in a real Prometheus; needs root
 	@scripts/setup seen-test
-	$(CARGO) build --locked -p mpt
-	$(CARGO) test --locked -p mptd --test seen $(RUNNER) -- $(SEEN_TESTS) --test-threads 2
+	$(CARGO) build $(TESTED)
+	$(CARGO) test --locked --workspace --test seen $(RUNNER) -- $(SEEN_TESTS) --test-threads 2
 
 # Where `make screenshots` keeps the pictures of the README.
 PICTURES := docs/pictures
@@ -45,10 +47,10 @@ PICTURES := docs/pictures
 .PHONY: screenshots
 screenshots: ## the pictures of the README anew, of a tunnel that runs in network namespaces; needs root
 	@scripts/setup seen-test
-	$(CARGO) build --locked -p mpt
+	$(CARGO) build $(TESTED)
 	@mkdir -p $(PICTURES)
 	MPT_SCREENSHOTS=$(CURDIR)/$(PICTURES) \
-		$(CARGO) test --locked -p mptd --test seen $(RUNNER) -- --ignored the_pictures_of_the_readme
+		$(CARGO) test --locked --workspace --test seen $(RUNNER) -- --ignored the_pictures_of_the_readme
 
 # Where `make bench`, `make clients` and `make costs` keep their results, from which the tables of docs/performance.md are made. A run with
 # other arguments (LAB) is not what the tables say it is: it keeps nothing.
@@ -146,7 +148,7 @@ deb: ## Debian packages of mptd with mpt, and of mpt-lab, in target/debian
 .PHONY: deb-test
 deb-test: ## packages of the tests' own build: installed, run, upgraded, purged and booted in a fresh Debian; needs root
 	@scripts/setup deb-test
-	$(CARGO) build --locked -p mptd -p mpt -p mpt-lab
+	$(CARGO) build $(TESTED)
 	scripts/deb-test $(TARGET)/debug
 
 .PHONY: static

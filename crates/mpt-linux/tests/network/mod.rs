@@ -2,6 +2,7 @@
 #![allow(dead_code, reason = "every test file uses a part of this")]
 
 use std::net::{IpAddr, SocketAddr, UdpSocket};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use ipnet::IpNet;
@@ -15,8 +16,7 @@ pub(crate) struct Host {
 }
 
 impl Host {
-    /// A host with nothing but its loopback interface up. `label` tells it from the other hosts of
-    /// one test file.
+    /// A host with nothing but its loopback interface up. `label` is part of its name.
     pub(crate) async fn new(label: &str) -> Self {
         let namespace = namespace(label);
         let netlink = Netlink::connect_in(&namespace).unwrap();
@@ -54,8 +54,10 @@ impl Host {
 
 /// A namespace whose name no other test and no other run has. Fails without privileges.
 pub(crate) fn namespace(label: &str) -> Namespace {
+    static COUNT: AtomicU32 = AtomicU32::new(0);
     require_root();
-    Namespace::create(&format!("mpt-linux-{}-{label}", std::process::id())).unwrap()
+    let number = COUNT.fetch_add(1, Ordering::Relaxed);
+    Namespace::create(&format!("mpt-linux-{}-{number}-{label}", std::process::id())).unwrap()
 }
 
 /// Tests that need privileges fail without: they are never skipped.

@@ -1,0 +1,13 @@
+//! What the tunnel carries over networks of all kinds, in virtual time; one file per behaviour.
+
+mod a_call_keeps_its_packets_where_paths_lose_some;
+mod a_shared_link_and_marks_are_no_reason_to_carry_less;
+mod a_survey_tells_whether_a_flow_has_to_be_held;
+mod adaptive_paths_need_no_rates;
+mod an_owner_bounds_what_is_learnt_of_a_path;
+mod hard_links_leave_plain_tcp_what_they_carry;
+mod lossy_networks_are_judged_by_their_demands;
+mod marks_of_links_slow_the_flow_inside_down;
+mod others_on_a_link_get_what_they_get_on_real_machines;
+mod the_real_networks_agree_with_real_machines;
+mod the_tunnel_carries_what_its_paths_do;
