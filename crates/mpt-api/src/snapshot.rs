@@ -325,6 +325,9 @@ pub struct Reorder {
     /// Packets delivered before numbers that were still missing, since they are wanted at once.
     #[serde(default)]
     pub ahead: u64,
+    /// Packets delivered in sequence, but before it was their time, since there was no room for more to wait. They are counted above as well.
+    #[serde(default)]
+    pub early: u64,
     /// Packets that arrived twice; the second copy is dropped.
     pub duplicate: u64,
     /// Packets too far ahead of the window, which moved it.

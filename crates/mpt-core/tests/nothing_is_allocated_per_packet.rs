@@ -11,7 +11,7 @@ use mpt_wire::ecn::Ecn;
 
 fn endpoint(mapping: Mapping) -> Tunnels<u32> {
     let mut endpoint = Tunnels::new(1);
-    let reorder = reorder::Config { window: 256, ..reorder::Config::default() };
+    let reorder = reorder::Config { window: Some(256), ..reorder::Config::default() };
     let config = ConnectionConfig { mapping, reorder, ..connection(paths(&[3, 1, 1])) };
     endpoint.add_connection(origin(), config).unwrap();
     endpoint

@@ -211,6 +211,9 @@ fn reorder(f: &mut fmt::Formatter<'_>, connection: &Connection) -> fmt::Result {
     if reorder.ahead > 0 {
         order += &format!(", {} ahead", reorder.ahead);
     }
+    if reorder.early > 0 {
+        order += &format!(", {} early", reorder.early);
+    }
     line(f, "order", &order)
 }
 

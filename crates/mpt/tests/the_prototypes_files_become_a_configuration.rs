@@ -184,8 +184,8 @@ fn what_the_files_say_is_carried_over() {
 
     let connection = &config.connections[0];
     assert_eq!(connection.name, "site");
-    assert!(connection.sequence && connection.reorder.window == 900);
-    assert_eq!(connection.reorder.max_delay.as_millis(), 300);
+    assert!(connection.sequence && connection.reorder.window == Some(900));
+    assert_eq!(connection.reorder.max_delay().as_millis(), 300);
     let networks: Vec<_> = connection.networks.iter().map(ToString::to_string).collect();
     assert_eq!(networks, ["10.0.0.3/32", "192.168.7.0/24"]);
 
@@ -331,7 +331,7 @@ fn numbering_follows_the_window() {
     let off = CONNECTION.replace("reorder_window  = 900", "reorder_window = 0");
     let (config, _) = imported(&original(INTERFACE, &[("site.conf", &off)]));
     let connection = &config.connections[0];
-    assert_eq!((connection.sequence, connection.reorder.window), (false, 0));
+    assert_eq!((connection.sequence, connection.reorder.window), (false, Some(0)));
 }
 
 #[test]

@@ -1,5 +1,7 @@
 //! What a connection learns of its paths and what stays as the file says, in words: for `mptd --check`.
 
+use std::time::Duration;
+
 use mpt_api::{Equalize, Mapping, Repair};
 use mpt_config::{Connection, Path};
 use mpt_text::quantity;
@@ -84,15 +86,24 @@ fn repair(connection: &Connection) -> String {
 /// How long received packets are held, where the peer learns as well.
 fn hold(connection: &Connection) -> String {
     let reorder = &connection.reorder;
-    if reorder.window == 0 || reorder.equalize == Equalize::Off {
-        let why = if reorder.window == 0 { "window = 0" } else { "equalize = \"off\"" };
+    if reorder.window() == 0 || reorder.equalize == Equalize::Off {
+        let why = if reorder.window() == 0 { "window = 0" } else { "equalize = \"off\"" };
         return format!("nothing is held to make the paths equally long ({why})");
     }
+    let set = |delay: Duration| quantity::microseconds(delay.as_micros() as u64);
+    let longest = match reorder.max_delay {
+        Some(max_delay) => format!("{} (max_delay)", set(max_delay)),
+        None => "1.5 s".to_owned(),
+    };
+    let most = match reorder.window {
+        Some(window) => format!("{window} packets (window)"),
+        None => "32768 packets".to_owned(),
+    };
     format!(
-        "as measured while the peer's mapping is adaptive, at most 1.5 s; where nothing is held, packets wait for missing ones for at most {} \
-         (max_delay) and within {} packets (window)",
-        quantity::microseconds(reorder.max_delay.as_micros() as u64),
-        reorder.window
+        "as measured while the peer's mapping is adaptive, at most {longest} and {most}; where nothing is held, packets wait for missing ones for at \
+         most {} and within {} packets",
+        set(reorder.max_delay()),
+        reorder.window()
     )
 }
 

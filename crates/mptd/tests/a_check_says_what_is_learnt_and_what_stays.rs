@@ -63,7 +63,7 @@ fn adaptive_mapping_learns_everything_that_is_not_set() {
            rates: as measured, without bounds (max_rate and min_rate are not set)\n  \
            weights: not used, since shares follow the measured rates\n  \
            repair: lost packets are sent again, in the time and the number that the measured losses and delays need\n  \
-           hold: as measured while the peer's mapping is adaptive, at most 1.5 s; where nothing is held, packets wait for missing ones for at most 300 ms (max_delay) and within 16384 packets (window)\n"
+           hold: as measured while the peer's mapping is adaptive, at most 1.5 s and 32768 packets; where nothing is held, packets wait for missing ones for at most 300 ms and within 16384 packets\n"
     );
 }
 
@@ -81,7 +81,7 @@ fn values_of_the_file_bound_what_is_learnt() {
             "  rates: as measured, within bounds (max_rate, min_rate): dsl at least 5.00 Mbit/s and at most 20.0 Mbit/s, lte at least 2.00 Mbit/s",
             "  weights: not used, since shares follow the measured rates",
             "  repair: lost packets are not sent again (repair = \"off\")",
-            "  hold: as measured while the peer's mapping is adaptive, at most 1.5 s; where nothing is held, packets wait for missing ones for at most 200 ms (max_delay) and within 900 packets (window)",
+            "  hold: as measured while the peer's mapping is adaptive, at most 200 ms (max_delay) and 900 packets (window); where nothing is held, packets wait for missing ones for at most 200 ms and within 900 packets",
             "  as configured: lte carries data only while no path of a smaller tier works (tier 1) and has a cap",
         ]
     );

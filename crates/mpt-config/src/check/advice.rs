@@ -177,7 +177,7 @@ fn caps(context: &Context<'_>, connection: &Connection, path: &Located<Path>) {
 fn window(context: &Context<'_>, draft: &ConnectionDraft) {
     let ConnectionDraft { connection, lines, paths, .. } = draft;
     let reorder = connection.reorder;
-    if reorder.window == 0 || paths.len() < 2 || !connection.direction.receives() {
+    if reorder.window() == 0 || paths.len() < 2 || !connection.direction.receives() {
         return;
     }
     let bits = |path: &Path| u64::from(path.mtu.unwrap_or(USUAL_MTU)) * 8;
@@ -186,11 +186,11 @@ fn window(context: &Context<'_>, draft: &ConnectionDraft) {
         .collect();
     let Some(rates) = rates else { return };
     let per_second: f64 = rates.iter().sum();
-    let needed = (per_second * reorder.max_delay.as_secs_f64()).ceil();
-    if needed <= f64::from(reorder.window) {
+    let needed = (per_second * reorder.max_delay().as_secs_f64()).ceil();
+    if needed <= f64::from(reorder.window()) {
         return;
     }
-    let fitting_ms = (f64::from(reorder.window) / per_second * 1e3).floor();
+    let fitting_ms = (f64::from(reorder.window()) / per_second * 1e3).floor();
     let remedy = match (needed <= f64::from(u16::MAX), fitting_ms >= 1.0) {
         (true, true) => format!("write window = {needed}, or max_delay = \"{fitting_ms} ms\""),
         (true, false) => format!("write window = {needed}"),
@@ -205,8 +205,8 @@ fn window(context: &Context<'_>, draft: &ConnectionDraft) {
         format!(
             "{} packets cannot hold the {needed} that arrive at full rate within max_delay = \"{} ms\", so packets will \
              be released early; {remedy}",
-            reorder.window,
-            reorder.max_delay.as_millis()
+            reorder.window(),
+            reorder.max_delay().as_millis()
         ),
     );
 }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use mpt_api::{Equalize, Late};
 
-use super::super::key::{Keys, Part, field};
+use super::super::key::{Keys, Part, Shown, field};
 use crate::syntax::form::{Boolean, Choice, Integer, time};
 use crate::types::reorder::Reorder;
 
@@ -15,17 +15,22 @@ const EQUALIZE: [(&str, Equalize); 3] =
 impl Keys for Reorder {
     const KEYS: &'static [&'static dyn Part<Self>] = &[
         &field!(
-            Reorder.window,
+            Reorder.window?,
             Integer { noun: "a window in packets", range: 0..=65_535 },
-            "The receive window says how many packets ahead of a missing one others may arrive and still be put in order; 0 switches it off. It \
-             has to hold what arrives at the full rate of all paths within max_delay; `mptd --check` does the sum when the paths' rates are given."
-        ),
+            "The receive window says how many packets ahead of a missing one others may arrive and still be put in order; 0 switches it off. By \
+             default it is 16384, and 32768 while the peer's mapping is adaptive and the paths' measured delays differ. It has to hold what arrives \
+             at the full rate of all paths within max_delay; `mptd --check` does the sum when the paths' rates are given."
+        )
+        .shown(Shown::Example("16384")),
         &field!(
-            Reorder.max_delay,
+            Reorder.max_delay?,
             // Longer waits than any path needs would only hide that it is broken.
             time(Duration::from_millis(1)..=Duration::from_secs(10)),
-            "The longest time that a packet waits for a missing one: slightly more than the difference of the paths' delays."
-        ),
+            "The longest time that a packet waits after it has arrived, for a missing one or for its turn: slightly more than the difference of the \
+             paths' delays. By default it is \"300 ms\"; while the peer's mapping is adaptive it follows the measured delays and the time that \
+             repairs take, up to 1.5 s beyond the shortest path. What is set here bounds that as well."
+        )
+        .shown(Shown::Example("\"300 ms\"")),
         &field!(
             Reorder.early_release,
             Boolean,
@@ -46,8 +51,8 @@ impl Keys for Reorder {
 
     fn usual() -> Self {
         Reorder {
-            window: 16_384,
-            max_delay: Duration::from_millis(300),
+            window: None,
+            max_delay: None,
             early_release: true,
             late: Late::default(),
             equalize: Equalize::default(),

@@ -181,10 +181,10 @@ fn what_runs_as_the_file_says_needs_no_saving() {
 fn saving_changes_only_what_differs() {
     let mut running = config(FILE);
     let office = &mut running.connections[0];
-    office.reorder.window = 100;
+    office.reorder.window = Some(100);
     (office.paths[0].weight, office.paths[0].weight_in) = (5, 2);
     office.paths[1].up = false;
-    running.connections[1].reorder.window = 200;
+    running.connections[1].reorder.window = Some(200);
     let text = saved(FILE, &running, "office");
     let expected = FILE
         .replace("weight = 2   # twice as fast", "weight = 5   # twice as fast\nweight_in = 2")
@@ -281,7 +281,7 @@ fn a_file_that_cannot_be_edited_is_left_alone() {
         &FILE[..FILE.find("# To the branch.").unwrap()]
     );
     let mut running = config(&inline);
-    running.connections[0].reorder.window = 7;
+    running.connections[0].reorder.window = Some(7);
     assert_eq!(
         errors(save("mpt.toml", &inline, &running, "a", &key)),
         "mpt.toml: connection: is not written as [[connection]] tables; write it so, to have it saved"

@@ -48,7 +48,9 @@ mod sink;
 use std::time::{Duration, Instant};
 
 use self::clock::{Clock, NEVER};
-pub use self::config::{Config, Equalize, Late, MAX_DELAY_LIMIT, RESTORED};
+pub use self::config::{
+    Config, Equalize, Late, MAX_DELAY_LIMIT, RESTORED, USUAL_MAX_DELAY, USUAL_WINDOW,
+};
 pub use self::counters::Counters;
 pub use self::counters::delays::Histogram;
 pub use self::equalized::EqualizedBuffer;
@@ -569,10 +571,10 @@ impl<P: Copy> ReorderBuffer<P> {
 
     fn apply(&mut self, config: Config) {
         self.config = config;
-        self.window = if self.direct { 0 } else { u32::from(config.window) };
+        self.window = if self.direct { 0 } else { u32::from(config.window()) };
         self.late = config.late;
         self.judging = config.early_release && self.usable_evidence && self.window > 0;
-        let max_delay = config.max_delay.min(MAX_DELAY_LIMIT);
+        let max_delay = config.max_delay();
         self.max_delay = max_delay.as_nanos() as u64;
         self.stall_limit = MIN_STALL.max(3 * max_delay).as_nanos() as u64;
         self.evidence.set_max_delay(self.max_delay);

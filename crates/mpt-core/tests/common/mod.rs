@@ -71,8 +71,8 @@ pub fn connection(paths: Vec<PathConfig>) -> ConnectionConfig {
         prompt: Vec::new(),
         protect: mpt_core::Protect::default(),
         reorder: reorder::Config {
-            window: 64,
-            max_delay: Duration::from_millis(300),
+            window: Some(64),
+            max_delay: Some(Duration::from_millis(300)),
             early_release: true,
             late: reorder::Late::Deliver,
             equalize: reorder::Equalize::default(),

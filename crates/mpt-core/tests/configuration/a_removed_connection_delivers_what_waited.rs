@@ -61,7 +61,7 @@ fn when_the_path_it_came_over_is_removed() {
 fn when_the_window_shrinks() {
     let mut device = Device::default();
     let mut endpoint = waiting(&mut device);
-    let config = reorder::Config { window: 1, ..connection(vec![path(1)]).reorder };
+    let config = reorder::Config { window: Some(1), ..connection(vec![path(1)]).reorder };
     endpoint.set_reorder(origin(), ConnectionId(0), config, &mut device);
     let later = origin() + Duration::from_secs(1);
     endpoint.handle_timeout(later, &mut device);

@@ -18,7 +18,8 @@ fn each_gap_is_given_up_when_its_delay_is_over() {
     for n in 0..CONNECTIONS {
         let base =
             connection(vec![PathConfig { sockets: vec![SocketId(u32::from(n))], ..path(1) }]);
-        let reorder = reorder::Config { max_delay: delay(n), early_release: false, ..base.reorder };
+        let reorder =
+            reorder::Config { max_delay: Some(delay(n)), early_release: false, ..base.reorder };
         let config = ConnectionConfig {
             name: format!("connection{n}"),
             selectors: vec![Selector::to(prefix(n))],

@@ -6,7 +6,7 @@ use crate::common::*;
 
 fn duplicate(window: u16) -> ConnectionConfig {
     let base = connection(paths(&[1, 5, 2]));
-    let reorder = reorder::Config { window, ..base.reorder };
+    let reorder = reorder::Config { window: Some(window), ..base.reorder };
     ConnectionConfig { mapping: Mapping::Duplicate, reorder, ..base }
 }
 

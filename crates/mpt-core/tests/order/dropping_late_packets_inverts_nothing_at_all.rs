@@ -37,10 +37,12 @@ fn whatever_window_and_delay() {
             if !early_release {
                 assert_eq!(papers, 0, "there was time for all of them");
             }
-            assert!(dropped(setup.clone(), Config { window: 1, ..config }) > 0);
-            assert!(dropped(setup.clone(), Config { window: 25, ..config }) > 0);
-            assert!(dropped(setup.clone(), Config { max_delay: millis(3), ..config }) > 0);
-            assert!(dropped(setup.clone(), Config { max_delay: Duration::ZERO, ..config }) > 0);
+            assert!(dropped(setup.clone(), Config { window: Some(1), ..config }) > 0);
+            assert!(dropped(setup.clone(), Config { window: Some(25), ..config }) > 0);
+            assert!(dropped(setup.clone(), Config { max_delay: Some(millis(3)), ..config }) > 0);
+            assert!(
+                dropped(setup.clone(), Config { max_delay: Some(Duration::ZERO), ..config }) > 0
+            );
         }
     }
 }

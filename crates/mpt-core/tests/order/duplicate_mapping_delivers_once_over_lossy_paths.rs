@@ -9,7 +9,7 @@ use crate::virtual_network::{Network, PathSetup, SIDES, Setup, millis};
 fn run(seed: u64, losses: &[f64], window: u16) -> Network {
     let paths = (0..).zip(losses).map(|(n, &loss)| PathSetup::new(millis(5 + 50 * n)).loss(loss));
     let mut setup = Setup { mapping: Mapping::Duplicate, ..Setup::new(seed, paths.collect()) };
-    setup.reorder.window = window;
+    setup.reorder.window = Some(window);
     let mut network = Network::new(setup);
     network.run(millis(1000), Duration::from_micros(200));
     network.settle();

@@ -45,7 +45,7 @@ fn with_the_papers_rule() {
 #[test]
 fn with_windows_that_slide_all_the_time() {
     for mut setup in Setup::mixed_paths(3) {
-        setup.reorder.window = 40;
+        setup.reorder.window = Some(40);
         assert_wrapping_changes_nothing(&setup);
     }
 }

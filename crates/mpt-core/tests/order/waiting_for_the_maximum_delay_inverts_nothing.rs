@@ -38,7 +38,7 @@ fn where_they_suffice() {
 fn where_the_delay_is_too_short_all_is_delivered_nevertheless() {
     for setup in Setup::mixed_paths(1) {
         let mut setup = without_early_release(setup);
-        setup.reorder.max_delay = millis(20);
+        setup.reorder.max_delay = Some(millis(20));
         let network = run(setup);
         assert!(SIDES.into_iter().all(|side| network.inversions(side) > 0));
     }
@@ -48,7 +48,7 @@ fn where_the_delay_is_too_short_all_is_delivered_nevertheless() {
 fn where_the_window_is_too_small_all_is_delivered_nevertheless() {
     for setup in Setup::mixed_paths(1) {
         let mut setup = without_early_release(setup);
-        setup.reorder.window = 25;
+        setup.reorder.window = Some(25);
         let network = run(setup);
         assert!(SIDES.into_iter().all(|side| network.inversions(side) > 0));
     }

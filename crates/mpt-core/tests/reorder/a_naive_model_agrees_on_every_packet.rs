@@ -80,7 +80,7 @@ impl Model {
     }
 
     fn window(&self) -> i64 {
-        self.config.window.into()
+        self.config.window().into()
     }
 
     fn drops_late(&self) -> bool {
@@ -88,7 +88,7 @@ impl Model {
     }
 
     fn stall_limit(&self) -> Duration {
-        (3 * self.config.max_delay).max(Duration::from_secs(1))
+        (3 * self.config.max_delay()).max(Duration::from_secs(1))
     }
 
     /// The number nearest to `reference` that is `n` modulo 2^32.
@@ -272,7 +272,7 @@ impl Model {
     /// The packet that waited longest, and when it has waited enough.
     fn oldest(&self) -> Option<(i64, Instant)> {
         let (&number, stored) = self.stored.iter().min_by_key(|(_, s)| s.arrival)?;
-        Some((number, stored.arrival + self.config.max_delay))
+        Some((number, stored.arrival + self.config.max_delay()))
     }
 
     fn has_stalled(&mut self, now: Instant) -> bool {
@@ -356,8 +356,8 @@ fn config() -> impl Strategy<Value = Config> {
         any::<u16>()
     ];
     (window, 0..400u64, any::<bool>()).prop_map(|(window, delay, drop)| Config {
-        window,
-        max_delay: Duration::from_millis(delay),
+        window: Some(window),
+        max_delay: Some(Duration::from_millis(delay)),
         early_release: false,
         late: if drop { Late::Drop } else { Late::Deliver },
         ..Config::default()
@@ -466,7 +466,7 @@ proptest! {
         arrivals in prop::collection::vec((0..5usize, -40..80i32, 0..3000u64), 1..400),
     ) {
         let mut now = origin();
-        let config = Config { max_delay: Duration::from_millis(50), ..Config::default() };
+        let config = Config { max_delay: Some(Duration::from_millis(50)), ..Config::default() };
         let mut buffer = ReorderBuffer::new(config);
         for (path, &weight) in weights.iter().enumerate() {
             buffer.add_path(now, path, weight);
@@ -492,7 +492,7 @@ proptest! {
                 prop_assert!(came.remove(&packet).is_some(), "{} twice", packet);
             }
             prop_assert_eq!(came.len(), buffer.occupancy());
-            prop_assert!(came.values().all(|&at| now < at + config.max_delay));
+            prop_assert!(came.values().all(|&at| now < at + config.max_delay()));
         }
         buffer.flush(&mut room);
         prop_assert_eq!(came.len(), room.deliveries.len());

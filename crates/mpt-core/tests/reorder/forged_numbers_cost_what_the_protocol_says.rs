@@ -164,7 +164,7 @@ fn whatever_is_forged_each_packet_takes_the_place_of_one_at_most() {
     for seed in 0..120 {
         let mut random = Random::new(seed + 1);
         let mut stream = Stream::new(1000, Duration::from_secs(4));
-        stream.config.window = [0, 64, 16_384, 16_384, u16::MAX][seed as usize % 5];
+        stream.config.window = Some([0, 64, 16_384, 16_384, u16::MAX][seed as usize % 5]);
         stream.config.early_release = seed % 3 > 0;
         let anchor = (random.uniform() * f64::from(u32::MAX)) as u32;
         // A few kinds of numbers, and how often one is forged.
@@ -178,8 +178,8 @@ fn whatever_is_forged_each_packet_takes_the_place_of_one_at_most() {
         let what = format!("seed {seed}, kinds {kinds:?}, {rate} per packet");
         assert!(outcome.lost.len() <= outcome.forged, "{what}: {outcome:?}");
         assert_eq!(outcome.twice, 0, "{what}");
-        assert!(outcome.longest_wait <= stream.config.max_delay, "{what}: {outcome:?}");
-        if stream.config.window == 0 {
+        assert!(outcome.longest_wait <= stream.config.max_delay(), "{what}: {outcome:?}");
+        if stream.config.window() == 0 {
             // Without a window order is kept by nobody.
             outcome.last_disorder = Duration::ZERO;
         }

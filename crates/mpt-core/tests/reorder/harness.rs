@@ -144,7 +144,7 @@ impl Scenario {
     }
 
     pub(crate) fn window(mut self, window: u16) -> Self {
-        self.config.window = window;
+        self.config.window = Some(window);
         self
     }
 

@@ -80,7 +80,7 @@ fn without_overtaking_on_their_path() {
 #[test]
 fn by_no_more_than_the_maximum_delay_and_not_for_what_nobody_notices() {
     let start = origin();
-    let mut window = window(start, Config { max_delay: ms(30), ..Config::default() });
+    let mut window = window(start, Config { max_delay: Some(ms(30)), ..Config::default() });
     assert_eq!(window.lead(0), ms(30));
     window.set_lead(0, ms(4));
     assert_eq!(window.lead(0), Duration::ZERO);
@@ -114,7 +114,7 @@ fn until_their_path_goes_down_or_all_is_flushed() {
 #[test]
 fn in_bounded_numbers() {
     let (start, mut sink) = (origin(), Collector::default());
-    let mut window = window(start, Config { window: 8, ..Config::default() });
+    let mut window = window(start, Config { window: Some(8), ..Config::default() });
     (0..20).for_each(|number| window.receive(start, 0, number, number, TCP, &mut sink));
     assert!(window.waiting() <= 8);
     // No more bytes may be kept.
@@ -148,7 +148,7 @@ proptest! {
         packets in prop::collection::vec((0_usize..3, any::<bool>(), 0_u64..3_000), 1..300),
     ) {
         let (start, mut sink) = (origin(), Collector::default());
-        let config = Config { max_delay: ms(10_000), early_release, ..Config::default() };
+        let config = Config { max_delay: Some(ms(10_000)), early_release, ..Config::default() };
         let mut window = EqualizedBuffer::new(config);
         (0..3).for_each(|path| window.buffer_mut().add_path(start, path, 1));
         (0..3).for_each(|path| window.set_lead(path, ms(leads[path])));

@@ -9,7 +9,7 @@ use super::harness::{Collector, origin};
 #[test]
 fn without_a_window_everything_is_delivered_once_as_it_comes() {
     let (now, mut sink) = (origin(), Collector::default());
-    let config = Config { window: 0, late: Late::Drop, ..Config::default() };
+    let config = Config { window: Some(0), late: Late::Drop, ..Config::default() };
     let mut buffer = ReorderBuffer::new(config);
     let mut verdicts = Vec::new();
     for number in [u32::MAX, 2, 1, 2, 1, u32::MAX, 3, 0, 60_000, 3, 4] {
@@ -34,10 +34,10 @@ fn a_smaller_window_delivers_what_it_cannot_hold() {
     for number in [0, 10, 20, 29, 40] {
         buffer.receive(now, 0, number, number, &mut sink);
     }
-    buffer.set_config(Config { window: 12, ..Config::default() }, &mut sink);
+    buffer.set_config(Config { window: Some(12), ..Config::default() }, &mut sink);
     assert_eq!(sink.delivered, [0, 10, 20, 29]);
     assert_eq!(buffer.due(), 30);
-    buffer.set_config(Config { window: 0, ..Config::default() }, &mut sink);
+    buffer.set_config(Config { window: Some(0), ..Config::default() }, &mut sink);
     assert_eq!(sink.delivered, [0, 10, 20, 29, 40]);
     assert_eq!((buffer.occupancy(), buffer.due()), (0, 41));
 }
@@ -51,9 +51,9 @@ fn a_shorter_delay_holds_for_what_waits_already() {
     let later = now + Duration::from_millis(50);
     buffer.receive(later, 0, 4, 4, &mut sink);
     let max_delay = Duration::from_millis(60);
-    buffer.set_config(Config { max_delay, ..Config::default() }, &mut sink);
+    buffer.set_config(Config { max_delay: Some(max_delay), ..Config::default() }, &mut sink);
     assert_eq!(buffer.next_timeout(), Some(now + max_delay));
-    buffer.set_config(Config { max_delay: Duration::ZERO, ..Config::default() }, &mut sink);
+    buffer.set_config(Config { max_delay: Some(Duration::ZERO), ..Config::default() }, &mut sink);
     assert_eq!(sink.delivered, [0, 2, 4]);
 }
 
@@ -83,6 +83,6 @@ fn without_usable_evidence_only_the_maximum_delay_ends_the_waiting() {
     assert_eq!(buffer.occupancy(), 1);
     buffer.set_evidence(true);
     buffer.receive(now, 0, 4, 4, &mut sink);
-    buffer.handle_timeout(now + Config::default().max_delay, &mut sink);
+    buffer.handle_timeout(now + Config::default().max_delay(), &mut sink);
     assert_eq!(sink.delivered, [0, 2, 4]);
 }

@@ -5,7 +5,7 @@ use mpt_core::reorder::{Config, ReorderBuffer, Verdict};
 use super::harness::{Collector, origin};
 
 fn buffer(window: u16) -> ReorderBuffer<u32> {
-    ReorderBuffer::new(Config { window, ..Config::default() })
+    ReorderBuffer::new(Config { window: Some(window), ..Config::default() })
 }
 
 #[test]

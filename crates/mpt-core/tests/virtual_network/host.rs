@@ -141,7 +141,7 @@ impl Host {
             assert_eq!(buffer.state, if kept { State::Kept } else { State::Given });
             buffer.state = State::Delivered;
             let waited = now - buffer.arrived;
-            let limit = if kept { self.setup.reorder.max_delay } else { Duration::ZERO };
+            let limit = if kept { self.setup.reorder.max_delay() } else { Duration::ZERO };
             assert!(waited <= limit, "it waited for {waited:?}");
 
             let bytes = std::mem::take(&mut buffer.bytes);

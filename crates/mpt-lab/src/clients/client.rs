@@ -246,8 +246,8 @@ fn connection(number: u16) -> ConnectionConfig {
         protect: mpt_core::Protect::default(),
         // Nothing is delivered, so nothing is put in order.
         reorder: reorder::Config {
-            window: 0,
-            max_delay: Duration::from_millis(300),
+            window: Some(0),
+            max_delay: Some(Duration::from_millis(300)),
             early_release: true,
             late: reorder::Late::Deliver,
             equalize: reorder::Equalize::default(),

@@ -160,8 +160,8 @@ impl TunnelKey {
         let mut case = Case::new(self.profile, vec![path(0), path(1)], self.seed);
         case.duration = Duration::from_secs(self.seconds);
         let reorder = &mut case.reorder;
-        reorder.window = self.window.unwrap_or(reorder.window);
-        reorder.max_delay = self.max_delay_ms.map_or(reorder.max_delay, Duration::from_millis);
+        reorder.window = self.window.or(reorder.window);
+        reorder.max_delay = self.max_delay_ms.map(Duration::from_millis).or(reorder.max_delay);
         reorder.early_release = self.early_release.unwrap_or(reorder.early_release);
         reorder.late = match self.late {
             None => reorder.late,

@@ -102,7 +102,7 @@ impl Profile {
     pub fn reorder(self) -> reorder::Config {
         let mut config = reorder::Config::default();
         if self == Self::Paper {
-            (config.window, config.max_delay) = (10_000, Duration::from_millis(300));
+            (config.window, config.max_delay) = (Some(10_000), Some(Duration::from_millis(300)));
             (config.early_release, config.late) = (false, reorder::Late::Drop);
             config.equalize = reorder::Equalize::Off;
         }

@@ -19,7 +19,7 @@ fn case(profile: Profile, difference: Duration) -> Case {
 
 fn with_window(profile: Profile, difference: Duration, window: u16) -> Case {
     let mut case = case(profile, difference);
-    case.reorder.window = window;
+    case.reorder.window = Some(window);
     case
 }
 
@@ -92,9 +92,9 @@ fn a_window_too_small_leaves_what_the_model_says() {
     }
     let paths: Vec<advise::Path> = cases[0].paths.iter().map(Path::known).collect();
     for (case, outcome) in cases.iter().zip(run(&cases)) {
-        let model = advise::throughput(&paths, case.reorder.window) / 1e6;
+        let model = advise::throughput(&paths, case.reorder.window()) / 1e6;
         let error = (model - outcome.settled).abs() / outcome.capacity;
-        assert!(error < 0.1, "window {}: {model}, {outcome:?}", case.reorder.window);
+        assert!(error < 0.1, "window {}: {model}, {outcome:?}", case.reorder.window());
     }
 }
 
@@ -106,7 +106,7 @@ fn the_advice_is_enough_and_half_of_it_is_not() {
     let advice = advise::advise(&paths).unwrap();
     let with = |window, max_delay| {
         let mut case = case.clone();
-        (case.reorder.window, case.reorder.max_delay) = (window, max_delay);
+        (case.reorder.window, case.reorder.max_delay) = (Some(window), Some(max_delay));
         case
     };
     let cases = [
@@ -123,7 +123,7 @@ fn a_wait_shorter_than_the_difference_makes_half_of_the_packets_late() {
     for profile in PROFILES {
         let mut case = case(profile, 40 * MILLISECOND);
         case.session = false;
-        case.reorder.max_delay = 10 * MILLISECOND;
+        case.reorder.max_delay = Some(10 * MILLISECOND);
         let outcome = case.run();
         assert!(outcome.late > outcome.packets / 5, "{outcome:?}");
         assert!(outcome.settled < 0.2 * outcome.capacity, "{outcome:?}");

@@ -27,12 +27,12 @@ fn short_runs_of_the_tunnel_are_as_they_were() {
             });
             let mut case = Case::new(profile, paths.to_vec(), 1);
             case.duration = Duration::from_secs(5);
-            case.reorder.window = window.unwrap_or(case.reorder.window);
+            case.reorder.window = window.or(case.reorder.window);
             let loss = 100.0 * loss;
             names.push(format!(
                 "{} {delay} ms, jitter {jitter}, {loss} %, {}",
                 profile.name(),
-                case.reorder.window
+                case.reorder.window()
             ));
             cases.push(case);
         }

@@ -128,7 +128,7 @@ impl fmt::Display for Answer {
 /// Returns the sentence that says which part of the advice a connection with this mapping needs.
 fn what_is_learnt(mapping: Option<Mapping>) -> String {
     const LEARNT: &str = "rates, shares, the hold and repairs are learnt, weights are not used, and window and max_delay \
-                          count only while nothing is held";
+                          bound the hold where they are set";
     match mapping {
         None => format!(
             "with mapping = \"adaptive\" {LEARNT}; with other mappings they stay as configured"

@@ -98,6 +98,7 @@ pub(crate) fn snapshot() -> Snapshot {
             after_gap: 10,
             late: 2,
             ahead: 0,
+            early: 0,
             duplicate: 0,
             overflow: 0,
             stray: 0,

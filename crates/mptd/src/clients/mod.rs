@@ -392,11 +392,16 @@ fn agreed(
     })
 }
 
+/// What is asked for, within what is allowed.
+fn least<T: Ord>(asked: Option<T>, allowed: Option<T>) -> Option<T> {
+    asked.into_iter().chain(allowed).min()
+}
+
 /// The connection but for its networks, selectors and paths.
 fn connection(client: &config::Client, name: &str, key: u32, request: &Create) -> Connection {
-    let window = request.window.unwrap_or(client.reorder.window).min(client.reorder.window);
+    let window = least(request.window, client.reorder.window);
     let asked = request.max_delay_ms.map(|ms| std::time::Duration::from_millis(ms.into()));
-    let max_delay = asked.unwrap_or(client.reorder.max_delay).min(client.reorder.max_delay);
+    let max_delay = least(asked, client.reorder.max_delay);
     Connection {
         name: name.to_owned(),
         device: client.device.clone(),

@@ -36,6 +36,8 @@ pub struct Counters {
     pub expired: u64,
     /// Numbers given up because the window had to slide.
     pub skipped: u64,
+    /// Packets (counted above as well) that were delivered before it was their time, since there was no room for more to wait.
+    pub early: u64,
     /// The number of times the window was moved because its position was wrong.
     pub moves: u64,
 }

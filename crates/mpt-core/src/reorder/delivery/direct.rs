@@ -30,6 +30,11 @@ impl<P: Copy> ReorderBuffer<P> {
         self.counters.ahead += 1;
     }
 
+    /// Counts a packet that was delivered in its turn, but before its time.
+    pub(in crate::reorder) fn count_early(&mut self) {
+        self.counters.early += 1;
+    }
+
     /// Counts a packet that came before.
     pub(in crate::reorder) fn count_duplicate(&mut self) {
         self.counters.duplicate += 1;

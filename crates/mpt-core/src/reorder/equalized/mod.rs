@@ -5,7 +5,7 @@ mod play;
 
 use std::time::{Duration, Instant};
 
-use super::playout::{Class, Losses, PlayOut};
+use super::playout::{Bounds, Class, Losses, PlayOut};
 use super::{Config, Equalize, ReorderBuffer, Sink};
 use crate::feedback::Observer;
 use crate::sequence::Sequence;
@@ -162,8 +162,8 @@ impl<P: Copy> EqualizedBuffer<P> {
     /// Packets of this path come earlier than those of the longest one by so much.
     pub fn set_lead(&mut self, path: usize, lead: Duration) {
         let config = self.buffer.config();
-        let wanted = config.equalize != Equalize::Off && config.window > 0;
-        let lead = if wanted { lead.min(config.max_delay) } else { Duration::ZERO };
+        let wanted = config.equalize != Equalize::Off && config.window() > 0;
+        let lead = if wanted { lead.min(config.max_delay()) } else { Duration::ZERO };
         self.equalizer.set_lead(path, lead);
     }
 
@@ -182,6 +182,16 @@ impl<P: Copy> EqualizedBuffer<P> {
         match self.playout.as_mut().filter(|_| self.playing) {
             Some(playout) => playout.refuse(Sequence(first), count),
             None => self.buffer.refuse(now, first, count),
+        }
+    }
+
+    /// Returns how many numbers ahead packets may wait, and how long at the most: of bulk that is held until its time, where
+    /// that is so.
+    #[must_use]
+    pub fn bounds(&self) -> (u16, Duration) {
+        match self.playout.as_ref().filter(|_| self.playing) {
+            Some(playout) => playout.bounds().shown(),
+            None => (self.buffer.config().window(), self.buffer.config().max_delay()),
         }
     }
 
@@ -242,6 +252,9 @@ impl<P: Copy> EqualizedBuffer<P> {
     pub fn set_config(&mut self, now: Instant, config: Config, sink: &mut impl Sink<P>) {
         self.release_all(now, sink);
         self.buffer.set_config(config, sink);
+        if let Some(playout) = &mut self.playout {
+            playout.set_bounds(Bounds::of(self.buffer.config()));
+        }
         for path in 0..self.equalizer.paths() {
             self.set_lead(path, self.equalizer.lead(path));
         }
@@ -263,7 +276,7 @@ impl<P: Copy> EqualizedBuffer<P> {
             return;
         };
         // As many as the window may hold: with equal delays it holds hardly any.
-        if self.equalizer.held() >= usize::from(self.buffer.config().window) {
+        if self.equalizer.held() >= usize::from(self.buffer.config().window()) {
             self.release_path(now, path, sink);
         }
         if let Some(packet) = sink.keep(packet) {

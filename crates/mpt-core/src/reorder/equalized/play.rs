@@ -3,14 +3,15 @@
 use std::time::Instant;
 
 use super::{EqualizedBuffer, Kept};
-use crate::reorder::playout::{Class, Next, PlayOut, Turn, Waiting};
-use crate::reorder::{Equalize, Sink};
+use crate::reorder::playout::{Bounds, Class, Next, PlayOut, Turn, Waiting};
+use crate::reorder::{Equalize, ReorderBuffer, Sink};
 use crate::sequence::Sequence;
 
 impl<P: Copy> EqualizedBuffer<P> {
     /// Returns what waits for its time; it begins with the first call.
     pub(crate) fn playout(&mut self, now: Instant) -> &mut PlayOut<P> {
-        self.playout.get_or_insert_with(|| Box::new(PlayOut::new(now)))
+        let bounds = Bounds::of(self.buffer.config());
+        self.playout.get_or_insert_with(|| Box::new(PlayOut::new(now, bounds)))
     }
 
     /// Returns the packets that wait for their time; `None` before [`Self::playout`] was called.
@@ -22,7 +23,7 @@ impl<P: Copy> EqualizedBuffer<P> {
     fn follow_hold(&mut self, now: Instant, sink: &mut impl Sink<P>) {
         let Some(playout) = &self.playout else { return };
         let config = self.buffer.config();
-        let wanted = playout.holds() && config.equalize != Equalize::Off && config.window > 0;
+        let wanted = playout.holds() && config.equalize != Equalize::Off && config.window() > 0;
         if wanted == self.playing {
             return;
         }
@@ -50,6 +51,7 @@ impl<P: Copy> EqualizedBuffer<P> {
         self.follow_hold(now, sink);
         self.play(now, false, sink);
         let number = Sequence(sequence);
+        self.make_reachable(now, number, sink);
         let Some(playout) = &mut self.playout else { return };
         if !self.playing {
             playout.sample(now, path, number, class);
@@ -62,11 +64,13 @@ impl<P: Copy> EqualizedBuffer<P> {
         }
         match playout.arrive(now, path, number, class) {
             Turn::Waits => {
-                let Some(packet) = sink.keep(packet) else {
+                let Some(kept) = self.keep(now, packet, sink) else {
                     self.release_all(now, sink);
                     return self.receive_out_of_reach(now, path, sequence, packet, sink);
                 };
-                playout.wait(now, path, number, class, packet);
+                if let Some(playout) = &mut self.playout {
+                    playout.wait(now, path, number, class, kept);
+                }
                 self.equalized += 1;
                 self.play(now, false, sink);
             }
@@ -89,6 +93,24 @@ impl<P: Copy> EqualizedBuffer<P> {
         }
     }
 
+    /// Plays out the first packets before their time, until a number is within reach or nothing waits.
+    fn make_reachable(&mut self, now: Instant, number: Sequence, sink: &mut impl Sink<P>) {
+        while self.playing
+            && self.playout.as_ref().is_some_and(|playout| playout.is_beyond(number))
+            && self.play_first(now, sink)
+        {}
+    }
+
+    /// Keeps a packet. Where there is no room the first ones are played out before their time, one after the other: the hold
+    /// becomes as short as the room demands, and what waits stays in order.
+    fn keep(&mut self, now: Instant, packet: P, sink: &mut impl Sink<P>) -> Option<P> {
+        let mut kept = sink.keep(packet);
+        while kept.is_none() && self.play_first(now, sink) {
+            kept = sink.keep(packet);
+        }
+        kept
+    }
+
     /// A packet that the window places: nothing waits.
     fn receive_out_of_reach(
         &mut self,
@@ -109,21 +131,41 @@ impl<P: Copy> EqualizedBuffer<P> {
         let Some(playout) = self.playout.as_mut().filter(|_| self.playing) else { return };
         playout.follow(now);
         while let Some(next) = playout.next(now, all) {
-            match next {
-                Next::InTurn(number, Waiting { packet, path, .. }) => {
-                    let sink = &mut Kept(&mut *sink);
-                    let path = usize::from(path);
-                    if self.buffer.receive(now, path, number.0, packet, sink).is_dropped() {
-                        sink.discard(packet);
-                    }
-                }
-                Next::Ahead(Waiting { packet, .. }) => {
-                    self.buffer.count_ahead();
-                    sink.deliver(packet, true, true);
-                }
-                Next::Passed(number) => self.buffer.pass(number),
+            hand_over(&mut self.buffer, now, next, sink);
+        }
+    }
+
+    /// Delivers what is first before its time. Returns false if nothing waits.
+    fn play_first(&mut self, now: Instant, sink: &mut impl Sink<P>) -> bool {
+        let playout = self.playout.as_mut().filter(|_| self.playing);
+        let Some(next) = playout.and_then(|playout| playout.next(now, true)) else { return false };
+        if !matches!(next, Next::Passed(_)) {
+            self.buffer.count_early();
+        }
+        hand_over(&mut self.buffer, now, next, sink);
+        true
+    }
+}
+
+/// Gives the window what was played out, and so the device.
+fn hand_over<P: Copy>(
+    buffer: &mut ReorderBuffer<P>,
+    now: Instant,
+    next: Next<P>,
+    sink: &mut impl Sink<P>,
+) {
+    match next {
+        Next::InTurn(number, Waiting { packet, path, .. }) => {
+            let sink = &mut Kept(&mut *sink);
+            if buffer.receive(now, usize::from(path), number.0, packet, sink).is_dropped() {
+                sink.discard(packet);
             }
         }
+        Next::Ahead(Waiting { packet, .. }) => {
+            buffer.count_ahead();
+            sink.deliver(packet, true, true);
+        }
+        Next::Passed(number) => buffer.pass(number),
     }
 }
 

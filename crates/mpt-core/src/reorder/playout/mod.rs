@@ -8,6 +8,7 @@
 //!
 //! What is not bulk is delivered as it comes, and marked, so that its copies are known.
 
+mod bounds;
 mod class;
 mod datagrams;
 mod flows;
@@ -21,6 +22,8 @@ use std::time::{Duration, Instant};
 
 use mpt_wire::control::Stamp;
 
+pub(super) use self::bounds::Bounds;
+use self::bounds::{LONGEST, WINDOW};
 pub use self::class::Class;
 use self::datagrams::Datagrams;
 use self::flows::{Flows, Wait};
@@ -34,10 +37,6 @@ use super::loss::refused::Refused;
 use super::ring::{Ring, State};
 use crate::sequence::Sequence;
 
-/// Numbers ahead of the first one that has not been played out that can wait.
-const WINDOW: i32 = 32_768;
-/// The longest hold behind the shortest path, in microseconds.
-const LONGEST: i64 = 1_500_000;
 /// What is due within this time is played out together with what is due, in microseconds.
 const TOGETHER: i64 = 200;
 /// Without a packet that might have to wait for so long, in microseconds, nobody notices that the hold changes.
@@ -105,6 +104,7 @@ pub(super) enum Next<P> {
 #[derive(Debug)]
 pub(crate) struct PlayOut<P> {
     origin: Instant,
+    bounds: Bounds,
     /// Of the difference of both clocks, so that delays are small numbers.
     reference: Option<u32>,
     times: SendTimes,
@@ -137,9 +137,10 @@ pub(crate) struct PlayOut<P> {
 
 impl<P: Copy> PlayOut<P> {
     /// Nothing waits, and nothing is known.
-    pub(super) fn new(now: Instant) -> Self {
+    pub(super) fn new(now: Instant, bounds: Bounds) -> Self {
         Self {
             origin: now,
+            bounds,
             reference: None,
             times: SendTimes::default(),
             hold: Hold::default(),
@@ -158,6 +159,20 @@ impl<P: Copy> PlayOut<P> {
             every: 1,
             packets: 0,
         }
+    }
+
+    /// Other bounds hold from now on.
+    pub(super) const fn set_bounds(&mut self, bounds: Bounds) {
+        self.bounds = bounds;
+    }
+
+    pub(super) const fn bounds(&self) -> &Bounds {
+        &self.bounds
+    }
+
+    /// True if a number is too far ahead to wait.
+    pub(super) fn is_beyond(&self, number: Sequence) -> bool {
+        number.ahead_of(self.front) >= self.bounds.window
     }
 
     fn micros(&self, now: Instant) -> i64 {
@@ -252,7 +267,7 @@ impl<P: Copy> PlayOut<P> {
     pub(super) fn extra(&self) -> Duration {
         let extra =
             self.hold.present().zip(self.hold.shortest()).map_or(0, |(hold, least)| hold - least);
-        Duration::from_micros(extra.max(0).unsigned_abs())
+        Duration::from_micros(extra.clamp(0, self.bounds.hold).unsigned_abs())
     }
 
     /// How many packets wait.
@@ -300,7 +315,7 @@ impl<P: Copy> PlayOut<P> {
     ) -> Turn {
         let micros = self.sample(now, path, number, class);
         let ahead = number.ahead_of(self.front);
-        if ahead >= WINDOW {
+        if self.is_beyond(number) {
             return Turn::OutOfReach;
         }
         if ahead < 0 {
@@ -444,18 +459,19 @@ impl<P: Copy> PlayOut<P> {
         let Some(present) = self.hold.present() else { return i64::MIN / 2 };
         let shortest = self.hold.shortest().unwrap_or(0);
         let Left { at, waited } = self.left(number, guess);
-        at - waited.min(hidden) + (present + HIDDEN).min(shortest + LONGEST)
+        at - waited.min(hidden) + (present + HIDDEN).min(shortest + self.bounds.hold)
     }
 
     /// Until when the numbers before this one, whose time has come, are waited for: longer if the path of
     /// one of them has a queue that nobody foresaw, or if they may be sent again and the hold does not contain that.
-    fn patience(&self, number: Sequence, guess: i64) -> i64 {
+    fn patience(&self, number: Sequence, guess: i64, came: i64) -> i64 {
         if !self.is_missing_before(number) {
             return self.due(number, guess);
         }
         let may_come = self.under_way.may_bring(self.front, number) || self.hold.expects_repairs();
         let grace = if may_come { GRACE } else { 0 };
-        self.due_hiding(HIDDEN, number, guess) + grace.max(self.hold.repair_time_beyond())
+        let due = self.due_hiding(HIDDEN, number, guess);
+        (due + grace.max(self.hold.repair_time_beyond())).min(came.saturating_add(self.bounds.stay))
     }
 
     /// Whether a number before this one has not come. The first ones tell.
@@ -492,7 +508,7 @@ impl<P: Copy> PlayOut<P> {
         };
         let bulk = first(&self.bulk).map(|(number, it)| match number == self.front {
             true => self.due(number, it.sent),
-            false => self.patience(number, it.sent),
+            false => self.patience(number, it.sent, it.came),
         });
         let acknowledgement = first(&self.acknowledgements)
             .map(|(number, it)| self.due_acknowledgement(number, it.sent, it.came));
@@ -536,7 +552,7 @@ impl<P: Copy> PlayOut<P> {
                 return None;
             }
             if number != self.front {
-                if !all && self.patience(number, waiting.sent) > micros {
+                if !all && self.patience(number, waiting.sent, waiting.came) > micros {
                     return None;
                 }
                 self.target = number;

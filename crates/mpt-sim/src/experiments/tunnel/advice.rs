@@ -75,7 +75,7 @@ fn cases(profile: Profile, network: Network) -> [Case; 4] {
     settings.map(|(window, max_delay)| {
         let mut case = Case::new(profile, paths.clone(), 0);
         (case.duration, case.settled_from) = (DURATION, SETTLED_FROM);
-        (case.reorder.window, case.reorder.max_delay) = (window, max_delay);
+        (case.reorder.window, case.reorder.max_delay) = (Some(window), Some(max_delay));
         case
     })
 }
@@ -84,8 +84,8 @@ fn cell(case: &Case, outcomes: &[Outcome]) -> String {
     let middle = |of: fn(&Outcome) -> f64| median(outcomes.iter().map(of));
     format!(
         "{} {} ms: {:.1}; {:.0} ms",
-        case.reorder.window,
-        case.reorder.max_delay.as_millis(),
+        case.reorder.window(),
+        case.reorder.max_delay().as_millis(),
         middle(|it| it.settled),
         middle(|it| it.wait_p99_ms)
     )

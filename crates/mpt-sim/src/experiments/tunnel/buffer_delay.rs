@@ -52,6 +52,6 @@ fn case(profile: Profile, loss: f64, delay: u64, max_delay: u64) -> Case {
     let loss = Probability::new(loss).map_or(Loss::None, Loss::from);
     let path = |delay| Path { loss, ..Path::new(100, Duration::from_millis(delay)) };
     let case = Case::new(profile, vec![path(0), path(delay)], 0);
-    let max_delay = Duration::from_millis(max_delay);
+    let max_delay = Some(Duration::from_millis(max_delay));
     Case { reorder: reorder::Config { max_delay, ..case.reorder }, ..case }
 }

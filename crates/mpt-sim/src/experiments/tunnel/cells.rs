@@ -67,6 +67,6 @@ fn case(
     let loss = Probability::new(loss).map_or(Loss::None, Loss::from);
     let path = |rate, delay| Path { loss, ..Path::new(rate, Duration::from_millis(delay)) };
     let case = Case::new(profile, vec![path(first, 0), path(second, delay)], 0);
-    let window = window.unwrap_or(case.reorder.window);
+    let window = window.or(case.reorder.window);
     Case { reorder: reorder::Config { window, ..case.reorder }, duration: DURATION, ..case }
 }

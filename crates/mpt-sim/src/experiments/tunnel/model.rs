@@ -108,7 +108,7 @@ fn points(experiment: &Experiment, setting: &Setting<'_>, cells: &Cells, late: L
         Point {
             span: advise::span(&paths, advise::spread(&paths)),
             spacing: advise::spacing(&paths),
-            window: f64::from(case.reorder.window),
+            window: f64::from(case.reorder.window()),
             share: median(outcomes.iter().map(|it| it.settled / it.capacity)),
         }
     };
@@ -121,7 +121,7 @@ fn case(rates: [u16; 2], delays: [u64; 2], window: u16, late: Late) -> Case {
     let mut case = Case::new(profile, vec![path(0), path(1)], 0);
     (case.duration, case.settled_from) = (DURATION, SETTLED_FROM);
     (case.session, case.reorder.equalize) = (false, Equalize::Off);
-    case.reorder.window = window;
+    case.reorder.window = Some(window);
     case
 }
 

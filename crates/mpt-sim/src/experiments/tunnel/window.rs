@@ -57,5 +57,5 @@ pub(in super::super) fn run(experiment: &Experiment, setting: &Setting<'_>) -> R
 fn case(profile: Profile, delay: u64, window: u16) -> Case {
     let paths = vec![Path::new(100, Duration::ZERO), Path::new(50, Duration::from_millis(delay))];
     let case = Case { duration: DURATION, ..Case::new(profile, paths, 0) };
-    Case { reorder: reorder::Config { window, ..case.reorder }, ..case }
+    Case { reorder: reorder::Config { window: Some(window), ..case.reorder }, ..case }
 }

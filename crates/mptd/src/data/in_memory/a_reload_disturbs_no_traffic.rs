@@ -17,7 +17,10 @@ fn whatever_it_changes() {
             match round % 3 {
                 0 => {}
                 1 => connection.paths[usize::from(round % 2)].weight = 1 + round,
-                _ => connection.reorder.max_delay = Duration::from_millis(200 + u64::from(round)),
+                _ => {
+                    connection.reorder.max_delay =
+                        Some(Duration::from_millis(200 + u64::from(round)))
+                }
             }
             network.hosts[side].reload();
         }

@@ -319,12 +319,14 @@ fn show_reorder(config: &config::Reorder, connection: &Connection<PacketRef>) ->
     let (equalized, reorder) = (connection.equalized(), connection.reorder());
     let counters = reorder.map(|reorder| *reorder.counters()).unwrap_or_default();
     let delays = reorder.map(|reorder| reorder.delays());
+    let (window, max_delay) =
+        equalized.map_or_else(|| (config.window(), config.max_delay()), EqualizedBuffer::bounds);
     let micros = |quantile: f64| {
         delays.as_ref().map_or(0, |delays| delays.quantile(quantile).as_micros() as u64)
     };
     api::Reorder {
-        window: config.window,
-        max_delay_us: config.max_delay.as_micros() as u64,
+        window,
+        max_delay_us: max_delay.as_micros() as u64,
         early_release: config.early_release,
         late_policy: config.late,
         equalize: config.equalize,
@@ -333,6 +335,7 @@ fn show_reorder(config: &config::Reorder, connection: &Connection<PacketRef>) ->
         after_gap: counters.after_gap,
         late: counters.late,
         ahead: counters.ahead,
+        early: counters.early,
         duplicate: counters.duplicate,
         overflow: counters.overflow,
         stray: counters.stray,

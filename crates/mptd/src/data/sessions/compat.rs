@@ -127,8 +127,8 @@ fn create(
         data_port: ports.0,
         remote_data_port: ports.1,
         command_port: compat.command_port,
-        window: connection.reorder.window,
-        max_delay: connection.reorder.max_delay,
+        window: connection.reorder.window(),
+        max_delay: connection.reorder.max_delay(),
         weights: connection.paths.iter().map(|path| (path.weight, path.weight_in)).collect(),
     }
 }

@@ -66,6 +66,11 @@ impl Receiver {
         receiver
     }
 
+    /// The administrator configures the window so.
+    fn configure(&mut self, config: Config) {
+        self.window.set_config(self.start, config, &mut self.sink);
+    }
+
     /// Probes find that a path has this delay and this spread.
     fn probed(&mut self, path: usize, delay: u32, spread: u64) {
         let least = (delay * 1_000).wrapping_add(CLOCKS);
@@ -483,15 +488,50 @@ fn paths_that_are_equally_long_hold_nothing() {
 }
 
 #[test]
-fn without_memory_everything_is_delivered_at_once() {
+fn a_packet_without_room_takes_the_place_of_the_first_one() {
     let mut receiver = Receiver::new([10, 60], 0);
     receiver.sink.room = Some(2);
     for n in 0..4 {
         receiver.receive(10_000 + u64::from(n), 0, n, BULK);
+        assert_eq!(receiver.window.waiting(), usize::from(n > 0) + 1);
     }
-    assert!(receiver.delivered().iter().map(|&(_, n)| n).eq(0..3));
+    assert_eq!(receiver.delivered(), [(10_002, 0), (10_003, 1)]);
+    assert_eq!(receiver.window.buffer().counters().early, 2);
     receiver.run(1_000_000);
     assert!(receiver.delivered().iter().map(|&(_, n)| n).eq(0..4));
+    assert_eq!(receiver.window.buffer().counters().early, 2);
+}
+
+#[test]
+fn a_window_that_is_set_bounds_what_waits() {
+    let mut receiver = Receiver::new([10, 60], 0);
+    receiver.configure(Config { window: Some(3), ..Config::default() });
+    for n in 0..9 {
+        receiver.receive(10_000 + 1_000 * u64::from(n), 0, n, BULK);
+        assert!(receiver.window.waiting() <= 3);
+    }
+    let early = (0..6).map(|n| (13_000 + 1_000 * u64::from(n), n));
+    assert_eq!(receiver.delivered(), early.collect::<Vec<_>>());
+    receiver.run(1_000_000);
+    assert!(receiver.delivered().iter().map(|&(_, n)| n).eq(0..9));
+}
+
+#[test]
+fn a_maximum_delay_that_is_set_bounds_the_hold() {
+    let mut receiver = Receiver::new([10, 210], 0);
+    receiver.configure(Config { max_delay: Some(ms(50)), ..Config::default() });
+    receiver.told(0, &[(0, 0)]);
+    receiver.receive(10_000, 0, 0, BULK);
+    assert_eq!(receiver.hold(), ms(50));
+    // A number that is missing is waited for until then, however long its path or a repair takes.
+    receiver.window.set_repair_time(Some(ms(300)), Losses::Known);
+    receiver.told(20_000, &[(2, 20_000)]);
+    receiver.receive(30_000, 0, 2, BULK);
+    receiver.run(1_000_000);
+    let delivered = receiver.delivered();
+    assert_eq!(delivered.iter().map(|&(_, n)| n).collect::<Vec<_>>(), [0, 2]);
+    assert!((59_000..=60_200).contains(&delivered[0].0), "{delivered:?}");
+    assert!((79_000..=80_200).contains(&delivered[1].0), "{delivered:?}");
 }
 
 proptest! {
