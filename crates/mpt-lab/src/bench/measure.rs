@@ -85,6 +85,9 @@ const SETTLE: Duration = Duration::from_secs(1);
 const WIREGUARD: &str = "wireguard-go";
 /// UDP packets per second at which the CPU time of a packet is measured.
 const MODERATE: f64 = 50_000.0;
+/// How long the queue of a tunnel takes at most to drain after a flood. Small flows overtake what waits there, so the next iperf3 would begin
+/// before, and its server would take the last packets of the flood for the first of its client, which then waits for an answer for ever.
+const DRAINS: Duration = Duration::from_millis(500);
 
 /// The run.
 #[derive(Debug)]
@@ -238,6 +241,7 @@ impl Bench<'_> {
         let rate = search::highest_rate(self.pace.udp_attempts, |rate| {
             let load = Load::Udp { payload, rate };
             let transfer = self.transfer(step, setup, load, duration)?.transfer;
+            self.interrupt.sleep(DRAINS)?;
             Ok(Attempt {
                 offered: transfer.offered(),
                 received: transfer.received(),
