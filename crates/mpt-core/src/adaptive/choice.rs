@@ -78,6 +78,10 @@ impl Adaptive {
     }
 }
 
+/// The part of the time that a queue of others takes for which bulk waits for shorter paths instead. Half of it: with all of
+/// it the others kept more than their share, since a flow that has just begun to use the path has less waiting.
+const OTHERS: f64 = 0.5;
+
 /// The paths that the next packet may take, the shortest first: a bulk flow is played out at one delay,
 /// whatever the path, so that a longer one costs it nothing.
 #[derive(Default)]
@@ -92,7 +96,7 @@ impl Considered {
     /// than to wait for the shorter paths. A flow whose window does not fill those would be slower with it than without.
     #[inline]
     fn is_worth_it(&mut self, path: &super::Sender, waiting: f64) -> bool {
-        let worth = self.rate * path.foreign_queue <= waiting;
+        let worth = OTHERS * self.rate * path.foreign_queue <= waiting;
         self.rate += path.model.rate();
         worth
     }

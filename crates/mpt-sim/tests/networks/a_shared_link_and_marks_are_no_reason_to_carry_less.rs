@@ -31,6 +31,15 @@ fn the_second_tunnel_gets_what_the_first_one_has() {
     assert!(first >= 20.0 && second >= 20.0, "{report}");
 }
 
+/// The demand on two paths of 50 Mbit/s beside a cubic flow of somebody else on one of them: more than the other path alone, and no
+/// less for the other flow than a third of its link.
+#[test]
+fn a_rival_on_one_of_two_links_leaves_the_tunnel_more_than_the_other_one() {
+    let report = run("competing", "one-of-two");
+    let [_, ours, other, ..] = numbers(&report)[..] else { panic!("{report}") };
+    assert!(ours >= 58.0 && other >= 16.0, "{report}");
+}
+
 #[test]
 fn fair_queues_that_mark_carry_three_quarters_of_their_sum() {
     let report = run("hard-links", "fq_codel_ecn");
