@@ -34,11 +34,9 @@ impl fmt::Display for Text<'_> {
         drops(f, &daemon.drops)?;
         counters(f, "control", &daemon.control)?;
         for device in devices {
-            let addresses: Vec<_> = device.addresses.iter().map(ToString::to_string).collect();
-            writeln!(f, "\ndevice {}: {}, MTU {}", device.name, addresses.join(", "), device.mtu)?;
-            let offloads: Vec<_> = device.offloads.iter().map(ToString::to_string).collect();
-            let offloads = if offloads.is_empty() { "none".into() } else { offloads.join(", ") };
-            line(f, "offloads", &offloads)?;
+            let addresses = listed(&device.addresses, "no address");
+            writeln!(f, "\ndevice {}: {addresses}, MTU {}", device.name, device.mtu)?;
+            line(f, "offloads", &listed(&device.offloads, "none"))?;
             drops(f, &device.drops)?;
         }
         for connection in connections {
@@ -47,6 +45,14 @@ impl fmt::Display for Text<'_> {
         }
         Ok(())
     }
+}
+
+/// Returns the items, separated by commas, or `nothing` where there are none.
+fn listed(items: &[impl fmt::Display], nothing: &str) -> String {
+    if items.is_empty() {
+        return nothing.to_owned();
+    }
+    items.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
 }
 
 fn connection(f: &mut fmt::Formatter<'_>, connection: &Connection) -> fmt::Result {
@@ -77,8 +83,7 @@ fn connection(f: &mut fmt::Formatter<'_>, connection: &Connection) -> fmt::Resul
     }
     facts.push(format!("MTU {}", connection.mtu));
     writeln!(f, "connection {}: {}", connection.name, facts.join(", "))?;
-    let networks: Vec<_> = connection.networks.iter().map(ToString::to_string).collect();
-    line(f, "networks", &networks.join(", "))?;
+    line(f, "networks", &listed(&connection.networks, "none"))?;
     if let Some(session) = &connection.session {
         line(f, "session", &self::session(session))?;
     }

@@ -104,6 +104,22 @@ fn show_says_what_is_learnt_of_paths_and_what_waits_for_room_on_them() {
     }
 }
 
+/// As before a server has assigned an address.
+#[test]
+fn show_says_where_there_is_no_address_and_no_network() {
+    let mut snapshot = snapshot();
+    snapshot.devices[0].addresses.clear();
+    snapshot.devices[0].offloads.clear();
+    snapshot.connections[0].networks.clear();
+    let (_, outcome) = FakeDaemon::replying(Reply::Snapshot(Box::new(snapshot))).run(&["show"]);
+    for text in [
+        "\ndevice mpt0: no address, MTU 1440\n  offloads  none\n",
+        "\nconnection office: degraded, device mpt0, packet mapping, key 1, MTU 1440\n  networks  none\n",
+    ] {
+        assert!(outcome.stdout.contains(text), "{text} is not in\n{}", outcome.stdout);
+    }
+}
+
 #[test]
 fn show_asks_for_one_connection() {
     let (asked, outcome) = FakeDaemon::replying(snapshot_reply()).run(&["show", "branch"]);
