@@ -76,6 +76,8 @@ fn for_people_programs_and_a_program_per_event() {
                 said.split_once(down).unwrap().1.contains(up).then_some(())
             });
         }
+        let said = at_a.succeeds(&format!("cat /run/monitor-{monitor}"));
+        assert_eq!(said.matches(down).count(), 1, "one command is one event: {said}");
     }
     let seen = at_a.succeeds("cat /run/monitor-2");
     let events: Vec<_> = seen.lines().filter(|it| it.starts_with('{')).collect();

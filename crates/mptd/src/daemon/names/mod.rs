@@ -9,7 +9,6 @@ use std::collections::HashSet;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::time::Duration;
 
-use mpt_api::{DownReason, EventKind};
 use mpt_config::{Config, Path, Remote};
 
 use super::Daemon;
@@ -50,7 +49,7 @@ impl Daemon {
         }
         let wanting = self.data.call(move |data| {
             named.retain(|(connection, path, _, unknown)| {
-                *unknown || changed || data.path_changed(connection, path).is_some_and(is_dead)
+                *unknown || changed || data.is_unconfirmed(connection, path)
             });
             named
         });
@@ -119,11 +118,6 @@ fn choose(path: &Path, addresses: &[IpAddr]) -> Option<IpAddr> {
     let mut usable = addresses.iter().copied().filter(usable);
     let present = path.remote.address().filter(|present| addresses.contains(present));
     present.or_else(|| usable.next())
-}
-
-fn is_dead(event: EventKind) -> bool {
-    let EventKind::PathChanged { down, .. } = event else { return false };
-    matches!(down, Some(DownReason::Dead | DownReason::Unproven))
 }
 
 /// Gives paths that lead nowhere as yet something that tells them apart: nothing is sent there, since they are down.

@@ -168,7 +168,7 @@ impl Network {
                 let told = data.call(move |data| {
                     let changed = data.update_links(&lost).into_iter();
                     let event = |(connection, path): (String, String)| {
-                        data.path_changed(&connection, &path)
+                        data.take_path_event(&connection, &path)
                     };
                     changed.filter_map(event).collect::<Vec<_>>()
                 });

@@ -127,10 +127,11 @@ impl Daemon {
         Ok(())
     }
 
-    /// Tells monitors how paths are now.
+    /// Tells monitors how paths are now, where that is new to them.
     pub(in crate::daemon) async fn tell_paths(&self, paths: Vec<(String, String)>) {
         let events = self.data.call(move |data| {
-            let event = |(connection, path): &(String, String)| data.path_changed(connection, path);
+            let event =
+                |(connection, path): &(String, String)| data.take_path_event(connection, path);
             paths.iter().filter_map(event).collect::<Vec<_>>()
         });
         for event in events.await.unwrap_or_default() {

@@ -5,6 +5,7 @@ mod path_mtu;
 use std::net::SocketAddr;
 use std::time::Instant;
 
+use mpt_api::EventKind;
 use mpt_config::SourcePort;
 use mpt_core::SocketId;
 use mpt_core::path::reported::Reported;
@@ -46,6 +47,8 @@ pub(crate) struct PathIo {
     pub(crate) reported: Reported,
     /// The connection's next sequence number at the last two ticks of a second, the older one first.
     pub(crate) numbers: [u32; 2],
+    /// What monitors were told last of it.
+    pub(crate) told: Option<EventKind>,
     /// Messages sent: frames of the session, and what is said to a prototype.
     pub(crate) messages: Messages,
     /// The socket at which packets of the peer arrive, besides the source ports.
@@ -83,6 +86,7 @@ impl PathIo {
             wiring,
             reported: Reported::default(),
             numbers: [0; 2],
+            told: None,
             messages: Messages::default(),
             listening,
             channels: sources.iter().map(channel).collect(),

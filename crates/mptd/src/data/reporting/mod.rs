@@ -3,6 +3,7 @@
 pub(super) mod facts;
 pub(super) mod notice;
 mod notices;
+mod path_events;
 mod session_snapshot;
 pub(super) mod snapshot;
 pub(super) mod states;

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
+use mpt_api::Offload;
 use mpt_api::snapshot as api;
-use mpt_api::{EventKind, Offload};
 use mpt_config as config;
 use mpt_core::path::mtu;
 use mpt_core::reorder::EqualizedBuffer;
@@ -149,23 +149,6 @@ impl<S: System> DataPath<S> {
             let id = self.find_path(&config.name, &path.name).ok();
             let path = id.and_then(|id| self.node.tunnels().path(id));
             path.is_some_and(|path| path.down_reasons().is_empty())
-        })
-    }
-
-    /// Returns how a path is now, for monitors; `None` while it does not exist.
-    pub(crate) fn path_changed(&self, connection: &str, name: &str) -> Option<EventKind> {
-        let path = self.node.tunnels().path(self.find_path(connection, name).ok()?)?;
-        Some(EventKind::PathChanged {
-            connection: connection.to_owned(),
-            path: name.to_owned(),
-            state: path_state(path.down_reasons()),
-            down: down_reason(path.down_reasons()),
-            weight: path.config().weight_out,
-            weight_in: path.config().weight_in,
-            tier: path.config().tier,
-            max_rate: path.config().rates.greatest(),
-            min_rate: path.config().rates.least(),
-            mtu: path.mtu(),
         })
     }
 
