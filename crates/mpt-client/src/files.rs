@@ -6,7 +6,7 @@ use std::str::FromStr;
 
 use mpt_core::session::{PresharedKey, PrivateKey};
 
-use crate::{Error, read_key_file};
+use crate::{Error, KeyKind, read_key_file};
 
 /// The private key in a file.
 ///
@@ -15,7 +15,7 @@ use crate::{Error, read_key_file};
 /// [`Error::Unusable`] when it cannot be read, holds no key, or when anybody but root and the user of this process could
 /// read it or has written it.
 pub fn private_key(file: &Path) -> Result<PrivateKey, Error> {
-    key(file, "private key")
+    key(file, KeyKind::Private, "private key")
 }
 
 /// The pre-shared key in a file.
@@ -24,13 +24,13 @@ pub fn private_key(file: &Path) -> Result<PrivateKey, Error> {
 ///
 /// As [`private_key`].
 pub fn preshared_key(file: &Path) -> Result<PresharedKey, Error> {
-    key(file, "pre-shared key")
+    key(file, KeyKind::Preshared, "pre-shared key")
 }
 
-fn key<K: FromStr<Err: Display>>(path: &Path, what: &str) -> Result<K, Error> {
+fn key<K: FromStr<Err: Display>>(path: &Path, kind: KeyKind, what: &str) -> Result<K, Error> {
     let unusable = |fault: String| Error::Unusable(format!("{}: {fault}", path.display()));
     let text = read_key_file(path)
-        .map_err(|error| unusable(format!("{}; write {}", error.fault, error.instead)))?;
+        .map_err(|error| unusable(error.describe(&kind.remedy_if_missing(path))))?;
     text.trim().parse().map_err(|error| unusable(format!("no {what}: {error}")))
 }
 
@@ -62,7 +62,12 @@ mod tests {
     fn what_is_no_key_is_told() {
         let directory = tempfile::tempdir().unwrap();
         let file = directory.path().join("private.key");
-        assert!(matches!(private_key(&file), Err(Error::Unusable(_))));
+        let shown = file.display();
+        let Err(Error::Unusable(message)) = private_key(&file) else { panic!() };
+        assert_eq!(message, format!("{shown}: is not there; run `mpt genkey -o {shown}`"));
+        let Err(Error::Unusable(message)) = preshared_key(&file) else { panic!() };
+        let expected = format!("{shown}: is not there; run `mpt genpsk -o {shown}` and copy");
+        assert!(message.starts_with(&expected), "{message}");
         std::fs::write(&file, "secret\n").unwrap();
         std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o600)).unwrap();
         let Err(Error::Unusable(message)) = preshared_key(&file) else { panic!() };

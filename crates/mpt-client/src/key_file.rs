@@ -6,17 +6,13 @@ use std::path::Path;
 
 use zeroize::Zeroizing;
 
+use crate::KeyFileError;
+
+/// The remedy where a name leads to something else than a key.
+const NAME_A_KEY_FILE: &str = "write the name of a key file";
+
 /// More than any key file has, in bytes: a key has 44 characters.
 const LONGEST: u64 = 4096;
-
-/// Why a key file is not used.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct KeyFileError {
-    /// The fault, as a text after the name of the file: "is not there".
-    pub fault: String,
-    /// The remedy: "chmod 600 FILE".
-    pub instead: String,
-}
 
 /// Reads the text of a key file.
 ///
@@ -26,32 +22,29 @@ pub struct KeyFileError {
 /// too: the daemon runs as that user, and the key is the daemon's.
 pub fn read_key_file(path: &Path) -> Result<Zeroizing<String>, KeyFileError> {
     let shown = path.display();
-    let error = |fault: String, instead: String| KeyFileError { fault, instead };
+    let error = |fault: String, remedy: String| KeyFileError::Unusable { fault, remedy };
     let unreadable = |cause: std::io::Error| match cause.kind() {
-        std::io::ErrorKind::NotFound => error(
-            "is not there".into(),
-            format!("it with `mpt genkey -o {shown}` (`mpt genpsk` for a psk_file)"),
-        ),
-        _ => error(format!("cannot be read: {cause}"), "the name of a key file".into()),
+        std::io::ErrorKind::NotFound => KeyFileError::Missing,
+        _ => error(format!("cannot be read: {cause}"), NAME_A_KEY_FILE.into()),
     };
     let file = std::fs::File::open(path).map_err(unreadable)?;
     // Of the file that is open, so that it cannot be exchanged in between.
     let metadata = file.metadata().map_err(unreadable)?;
     if !metadata.is_file() {
-        return Err(error("is not a file".into(), "the name of a key file".into()));
+        return Err(error("is not a file".into(), NAME_A_KEY_FILE.into()));
     }
     let (owner, own) = (metadata.uid(), nix::unistd::geteuid().as_raw());
     if owner != 0 && owner != own && !(own == 0 && owns_directory(owner, path)) {
         return Err(error(
             format!("belongs to user {owner}, who could read and change it"),
-            format!("`chown {own} {shown}`"),
+            format!("run `chown {own} {shown}`"),
         ));
     }
     let mode = metadata.mode() & 0o777;
     if mode & 0o077 != 0 {
         return Err(error(
             format!("is open to others (mode {mode:04o})"),
-            format!("`chmod 600 {shown}`"),
+            format!("run `chmod 600 {shown}`"),
         ));
     }
     let mut text = Zeroizing::new(String::new());
@@ -88,9 +81,9 @@ mod tests {
         }
         for mode in [0o640, 0o604, 0o620, 0o602, 0o610, 0o777] {
             let (_directory, file) = written(mode);
-            let error = read_key_file(&file).unwrap_err();
-            assert_eq!(error.fault, format!("is open to others (mode {mode:04o})"));
-            assert_eq!(error.instead, format!("`chmod 600 {}`", file.display()));
+            let expected =
+                format!("is open to others (mode {mode:04o}); run `chmod 600 {}`", file.display());
+            assert_eq!(read_key_file(&file).unwrap_err().describe(""), expected);
         }
     }
 
@@ -99,8 +92,9 @@ mod tests {
         let (_directory, file) = written(0o600);
         assert!(nix::unistd::geteuid().is_root(), "runs as root, to give the file away");
         std::os::unix::fs::chown(&file, Some(12_345), None).unwrap();
-        let error = read_key_file(&file).unwrap_err();
-        assert_eq!(error.fault, "belongs to user 12345, who could read and change it");
+        let error = read_key_file(&file).unwrap_err().describe("");
+        let expected = "belongs to user 12345, who could read and change it; run `chown 0 ";
+        assert!(error.starts_with(expected), "{error}");
     }
 
     /// As after `mpt setup` on a host that has the daemon's user.
@@ -118,8 +112,9 @@ mod tests {
     #[test]
     fn what_is_no_file_is_told() {
         let (directory, file) = written(0o600);
-        assert_eq!(read_key_file(directory.path()).unwrap_err().fault, "is not a file");
+        let error = read_key_file(directory.path()).unwrap_err();
+        assert_eq!(error.describe(""), "is not a file; write the name of a key file");
         let missing = file.with_extension("missing");
-        assert_eq!(read_key_file(&missing).unwrap_err().fault, "is not there");
+        assert_eq!(read_key_file(&missing), Err(KeyFileError::Missing));
     }
 }

@@ -98,6 +98,25 @@ remote = "198.51.100.1"
     }
 
     #[test]
+    fn a_missing_key_is_told_with_the_command_that_makes_it() {
+        let peer = "public_key = \"VNGkqZLC2v5RVRmzsu6nZ+ZGyP5RmIVDRDpZ5jWFKHo=\"\n\
+                    psk_file = \"/nowhere/office.psk\"";
+        let text = GOOD.replace(
+            "[[connection.path]]",
+            &format!("[connection.peer]\n{peer}\n[[connection.path]]"),
+        );
+        let (_, errors, good) =
+            checked(&format!("daemon.private_key_file = \"/nowhere/private.key\"\n{text}"));
+        for expected in [
+            "private_key_file: \"/nowhere/private.key\" is not there; run `mpt genkey -o /nowhere/private.key`\n",
+            "psk_file: \"/nowhere/office.psk\" is not there; run `mpt genpsk -o /nowhere/office.psk` and copy that file to the peer",
+        ] {
+            assert!(errors.contains(expected), "{errors}");
+        }
+        assert!(!good);
+    }
+
+    #[test]
     fn every_error_of_a_bad_file_is_printed() {
         let (out, errors, good) = checked(&format!("{GOOD}weight = 0\nup = 3\n"));
         assert_eq!(out, "");

@@ -6,6 +6,10 @@ use super::super::key::{self, Around};
 use super::{AuthKeyFile, Compat, Create, KEY_FILE, Kind};
 use crate::syntax::reader::{Context, Located, Table};
 
+/// The remedy where a file does not hold the key that its name promises.
+const REMEDY: &str =
+    "write the value of the peer's auth_key into it, one line of letters and digits";
+
 /// Reads `[connection.mptsrv]` of a connection, whose `compat` is `on` if it is good; [`super::check`] does the rest. `local` is unspecified where
 /// the file leaves it out.
 pub(in super::super) fn compat(
@@ -101,7 +105,7 @@ fn creation(context: &Context<'_>, table: &Table<'_>, create: Option<Create>) ->
     Some(Create { authentication: Authentication::Digest(key), ..create })
 }
 
-/// The key that a file holds, or the built-in one.
+/// Returns the key that a file holds, or the built-in one.
 fn read_key(
     context: &Context<'_>,
     table: &Table<'_>,
@@ -116,14 +120,12 @@ fn read_key(
         Ok(text) => {
             let key = Key::from_text(text.trim_end_matches(['\n', '\r']));
             if key.is_none() {
-                error(format!(
-                    "\"{shown}\" holds no key; write the value of the other end's auth_key into it, one line of letters and digits"
-                ));
+                error(format!("\"{shown}\" holds no key; {REMEDY}"));
             }
             key
         }
         Err(fault) => {
-            error(format!("\"{shown}\" {}; write {}", fault.fault, fault.instead));
+            error(format!("\"{shown}\" {}", fault.describe(REMEDY)));
             None
         }
     }

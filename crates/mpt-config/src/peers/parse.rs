@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use mpt_client::KeyKind;
 use mpt_core::session::{PresharedKey, PrivateKey};
 
 use super::super::key::{self, Around};
@@ -79,18 +80,19 @@ pub(in super::super) fn private_key(
     file: &Path,
     line: usize,
 ) -> Option<PrivateKey> {
-    read_key(context, file, line, "daemon.private_key_file")
+    read_key(context, file, KeyKind::Private, line, "daemon.private_key_file")
 }
 
-/// The key that both ends have besides.
+/// Returns the key that both ends have besides their key pairs.
 fn psk(context: &Context<'_>, table: &Table<'_>, file: Option<&Path>) -> Option<PresharedKey> {
     let key = "psk_file";
-    read_key(context, file?, table.line(key), &table.path(key))
+    read_key(context, file?, KeyKind::Preshared, table.line(key), &table.path(key))
 }
 
 fn read_key<K: std::str::FromStr<Err: std::fmt::Display>>(
     context: &Context<'_>,
     file: &Path,
+    kind: KeyKind,
     line: usize,
     name: &str,
 ) -> Option<K> {
@@ -101,13 +103,15 @@ fn read_key<K: std::str::FromStr<Err: std::fmt::Display>>(
             .parse()
             .map_err(|error| {
                 let message = format!(
-                    "\"{shown}\" holds no key ({error}); write what `mpt genkey` or `mpt genpsk` prints into it"
+                    "\"{shown}\" holds no key ({error}); write what `{}` prints into it",
+                    kind.command()
                 );
                 context.error(line, name, message);
             })
             .ok(),
         Err(error) => {
-            context.error(line, name, format!("\"{shown}\" {}; write {}", error.fault, error.instead));
+            let why = error.describe(&kind.remedy_if_missing(file));
+            context.error(line, name, format!("\"{shown}\" {why}"));
             None
         }
     }

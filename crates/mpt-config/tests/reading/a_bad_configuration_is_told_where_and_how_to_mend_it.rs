@@ -113,7 +113,8 @@ fn key(file: &Path) -> Result<zeroize::Zeroizing<String>, KeyFileError> {
         Some("/etc/mpt/private.key") => Ok(PrivateKey::from_seed([7; 32]).to_base64()),
         Some("/psk") => Ok(PresharedKey::from_seed([8; 32]).to_base64()),
         Some("/hello") => Ok("hello\n".to_owned().into()),
-        _ => Err(KeyFileError { fault: "is open".into(), instead: "`chmod 600`".into() }),
+        Some("/missing") => Err(KeyFileError::Missing),
+        _ => Err(KeyFileError::Unusable { fault: "is open".into(), remedy: "close it".into() }),
     }
 }
 
@@ -379,11 +380,15 @@ bad! {
     the_key_of_this_end: with_keys("VNGkqZLC2v5RVRmzsu6nZ+ZGyP5RmIVDRDpZ5jWFKHo=", &PrivateKey::from_seed([7; 32]).public().to_string()) =>
         "mpt.toml:14: connection.peer.public_key: is the key of this end; write the one that `mpt pubkey` prints at the other end";
     private_key_open_to_others: with_keys("[daemon]", "[daemon]\nprivate_key_file = \"/other\"") =>
-        "mpt.toml:2: daemon.private_key_file: \"/other\" is open; write `chmod 600`";
+        "mpt.toml:2: daemon.private_key_file: \"/other\" is open; close it";
+    no_private_key: with_keys("[daemon]", "[daemon]\nprivate_key_file = \"/missing\"") =>
+        "mpt.toml:2: daemon.private_key_file: \"/missing\" is not there; run `mpt genkey -o /missing`";
+    no_preshared_key: with_keys("psk_file = \"/psk\"", "psk_file = \"/missing\"") =>
+        "mpt.toml:26: connection.peer.psk_file: \"/missing\" is not there; run `mpt genpsk -o /missing` and copy that file to the peer, or copy the peer's here if it has one";
     private_key_file_relative: with_keys("[daemon]", "[daemon]\nprivate_key_file = \"private.key\"") =>
         "mpt.toml:2: daemon.private_key_file: \"private.key\" is not an absolute path; write the whole path of a key file, such as \"/etc/mpt/private.key\"";
     not_a_key_in_it: with_keys("psk_file = \"/psk\"", "psk_file = \"/hello\"") =>
-        "mpt.toml:26: connection.peer.psk_file: \"/hello\" holds no key (a key is 44 characters of base64, this text has 5); write what `mpt genkey` or `mpt genpsk` prints into it";
+        "mpt.toml:26: connection.peer.psk_file: \"/hello\" holds no key (a key is 44 characters of base64, this text has 5); write what `mpt genpsk` prints into it";
     keepalive_without_unit: with_keys("create = true", "create = true\nkeepalive = 100") =>
         "mpt.toml:16: connection.peer.keepalive: 100 is not a time with its unit; write a time from \"10 ms\" to \"60 s\", or \"0\"";
     keepalive_too_fast: with_keys("create = true", "create = true\nkeepalive = \"1 ms\"") =>

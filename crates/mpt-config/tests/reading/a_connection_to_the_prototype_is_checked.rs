@@ -32,7 +32,8 @@ fn key(file: &Path) -> Result<zeroize::Zeroizing<String>, KeyFileError> {
     match file.to_str() {
         Some("/auth") => Ok("00112233445566778899AABBCCDDEEFF\n".to_owned().into()),
         Some("/words") => Ok("two words\n".to_owned().into()),
-        _ => Err(KeyFileError { fault: "is open".into(), instead: "`chmod 600`".into() }),
+        Some("/missing") => Err(KeyFileError::Missing),
+        _ => Err(KeyFileError::Unusable { fault: "is open".into(), remedy: "close it".into() }),
     }
 }
 
@@ -107,7 +108,12 @@ fn mistakes_are_told() {
             "has no effect without digests",
         ),
         ("\"/auth\"", "\"auth\"", "is not an absolute path"),
-        ("\"/auth\"", "\"/open\"", "\"/open\" is open; write `chmod 600`"),
+        ("\"/auth\"", "\"/open\"", "\"/open\" is open; close it"),
+        (
+            "\"/auth\"",
+            "\"/missing\"",
+            "\"/missing\" is not there; write the value of the peer's auth_key into it, one line of letters and digits",
+        ),
         ("\"/auth\"", "\"/words\"", "\"/words\" holds no key"),
         (
             "\"sha256\"\n",
