@@ -7,10 +7,10 @@ use serde::{Deserialize, Serialize};
 pub struct Estimate {
     /// The rate at which the path is given packets, in bit/s, outer headers included.
     pub rate: u64,
-    /// True if a bottleneck has shown itself: `rate` is what the path is held to carry. Until then it is a limit that grows with
-    /// what is delivered.
+    /// True once a queue has shown the bottleneck: `rate` is then the estimate of what the path carries. Until then it is a limit
+    /// that grows with what is delivered.
     pub bottleneck_seen: bool,
-    /// The rate at which packets come at the other end, in bit/s, outer headers included.
+    /// The rate at which packets arrive at the peer, in bit/s, outer headers included.
     pub delivered: u64,
     /// Time that packets stand in the queue of the path, in microseconds.
     pub queue_us: u64,

@@ -61,7 +61,7 @@ pub enum EventKind {
         down: Option<DownReason>,
         /// Share of the packets sent.
         weight: u16,
-        /// Share of the packets that the other end sends.
+        /// Share of the packets that the peer sends.
         weight_in: u16,
         /// Tier.
         tier: u8,
@@ -88,7 +88,7 @@ pub enum EventKind {
         /// Name of the path.
         path: String,
     },
-    /// The other end of a path was found at another address, which it proved to have: a NAT gave it another port, or it
+    /// The peer was found at another address on a path, and confirmed that it has it: a NAT gave it another port, or it
     /// moved.
     PathMoved {
         /// Name of the connection.
@@ -135,11 +135,11 @@ pub enum EventKind {
         /// Bytes that it may carry.
         limit: u64,
     },
-    /// A session with the other end has been set up.
+    /// A session with the peer has been set up.
     SessionEstablished {
         /// Name of the connection; `None` for a session of a controller.
         connection: Option<String>,
-        /// Public key of the other end, in base64.
+        /// Public key of the peer, in base64.
         peer: String,
         /// Name of its `[[client]]` or `[[controller]]`, if it has one.
         peer_name: Option<String>,
@@ -150,7 +150,7 @@ pub enum EventKind {
     SessionLost {
         /// Name of the connection; `None` for a session of a controller.
         connection: Option<String>,
-        /// Public key of the other end, in base64.
+        /// Public key of the peer, in base64.
         peer: String,
         /// Name of its `[[client]]` or `[[controller]]`, if it has one.
         peer_name: Option<String>,
@@ -205,13 +205,13 @@ pub enum EventKind {
 #[serde(rename_all = "snake_case")]
 #[strum(serialize_all = "snake_case")]
 pub enum LossReason {
-    /// Nothing was heard of the other end on any path.
+    /// Nothing was heard of the peer on any path.
     Silent,
-    /// The other end ended.
+    /// The peer's daemon ended.
     PeerShutDown,
-    /// The other end removed the connection.
+    /// The peer removed the connection.
     PeerRemoved,
-    /// The other end does not want it.
+    /// The peer does not want it.
     Refused,
     /// It was removed here: by the configuration, which no longer has the peer or its key, or by hand.
     Removed,

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use strum::{Display, IntoStaticStr, VariantNames};
 
-/// Which way a connection carries packets, seen from this end.
+/// Which way a connection carries packets, seen from this host.
 #[derive(
     Clone,
     Copy,
@@ -69,7 +69,7 @@ pub enum Mapping {
     Duplicate,
 }
 
-/// The treatment of lost packets: those that this end sends with adaptive mapping, and those that a peer with adaptive
+/// The treatment of lost packets: those that this host sends with adaptive mapping, and those that a peer with adaptive
 /// mapping sends.
 #[derive(
     Clone,
@@ -179,7 +179,7 @@ pub enum Ecn {
 pub enum Seal {
     /// Never.
     Off,
-    /// Where the other end seals, too. One that has sealed once has to go on.
+    /// Where the peer seals, too. A peer that has sealed once has to go on.
     On,
     /// Always: without it there is no data.
     Require,

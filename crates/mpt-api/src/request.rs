@@ -216,7 +216,7 @@ pub struct PathChange {
     /// Share of the packets sent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub weight: Option<NonZeroU16>,
-    /// Share of the packets that the other end sends here.
+    /// Share of the packets that the peer sends here.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub weight_in: Option<NonZeroU16>,
     /// Tier: 0 carries data first; tier n only while every path of a smaller number is down.

@@ -101,13 +101,13 @@ pub struct Measured {
 pub struct MeasuredPath {
     /// Its name.
     pub path: String,
-    /// Bits per second from here to the other end, as counted there; `None`: not measured, since the path is down.
+    /// Bits per second from here to the peer, as counted there; `None`: not measured, since the path is down.
     pub out_bits_per_second: Option<u64>,
-    /// Bits per second from the other end to here.
+    /// Bits per second from the peer to here.
     pub in_bits_per_second: Option<u64>,
     /// Weight proposed; `None` where nothing was measured.
     pub weight: Option<u16>,
-    /// Weight proposed for what the other end sends.
+    /// Weight proposed for the packets that the peer sends.
     pub weight_in: Option<u16>,
 }
 

@@ -1,8 +1,8 @@
-//! What the two ends of a session ask of one another: the bodies of the requests and results of the control protocol, as JSON.
+//! The requests and results of the two peers of a session: bodies of the control protocol, as JSON.
 //!
 //! A body is one [`SessionRequest`], its result one [`SessionReply`]. Unlike requests on the local socket, which come from
-//! programs of the same release, these come from the other end, of any release: fields that are not known are ignored and
-//! those left out have defaults, so that both ends can grow; a request whose name is not known is answered with
+//! programs of the same release, these come from the peer, of any release: fields that are not known are ignored and
+//! those left out have defaults, so that both peers can grow; a request whose name is not known is answered with
 //! [`SessionCode::Unsupported`].
 //!
 //! In a session of a controller the bodies are the request and response lines of the local socket ([`crate::Request`],
@@ -28,7 +28,7 @@ pub const MAX_PATHS: usize = 128;
 /// The most networks, and the most addresses, in one request, so that several paths find room beside them.
 pub const MAX_NETWORKS: usize = 16;
 
-/// A request of one end to the other.
+/// A request to the peer.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SessionRequest {
@@ -111,7 +111,7 @@ pub struct Create {
     pub paths: Vec<PathSpec>,
 }
 
-/// A path that the other end is to know.
+/// A path that the peer is to know.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PathSpec {
     /// Its number in the session, from 1; given by the initiator of the session and never given again.
@@ -139,7 +139,7 @@ pub struct MeasureStart {
     pub test: u32,
     /// Number of the path.
     pub path: u16,
-    /// The sender: the end that asks (the other counts), or the other end.
+    /// The sending end; the receiving one counts what arrives.
     pub sender: MeasureSender,
     /// Duration in milliseconds; see [`crate::MEASURE_MS`].
     pub duration_ms: u32,
@@ -232,7 +232,7 @@ pub struct SessionFailure {
 pub enum SessionCode {
     /// Not a request, or a value out of range.
     BadRequest,
-    /// A request that this end does not know, or not in this session.
+    /// A request that this host does not know, or not in this session.
     Unsupported,
     /// The policy does not allow it: another network, too many paths or connections.
     Denied,
@@ -293,7 +293,7 @@ impl SessionRequest {
                 return Err(match name {
                     Some(name) if !KNOWN.contains(&name.as_str()) => SessionFailure::new(
                         SessionCode::Unsupported,
-                        "this end does not know the request",
+                        "this host does not know the request",
                     ),
                     _ => bad(format!("not a request: {error}")),
                 });
@@ -405,7 +405,7 @@ impl SessionReply {
     ///
     /// # Errors
     ///
-    /// [`SessionCode::BadRequest`] when it is none; the failure of the other end is no error here.
+    /// [`SessionCode::BadRequest`] when it is none; a failure that the peer reports is no error here.
     pub fn parse(body: &[u8]) -> Result<SessionReply, SessionFailure> {
         let bad = |message: String| SessionFailure::new(SessionCode::BadRequest, message);
         if body.len() > MAX_RESULT {

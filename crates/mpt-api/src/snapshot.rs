@@ -48,7 +48,7 @@ pub struct Daemon {
     pub buffer_limit: u64,
     /// Packets dropped before they could be assigned to a device or connection.
     pub drops: Counters,
-    /// Public key of this end in base64; `None` without `daemon.private_key_file`.
+    /// Public key of this host in base64; `None` without `daemon.private_key_file`.
     pub public_key: Option<String>,
     /// Actions ("handshakes", "probes_sent", ...) and refusals ("bad_mac", "replayed", ...) of the control protocol.
     pub control: Counters,
@@ -78,7 +78,7 @@ pub struct Connection {
     pub device: String,
     /// Its state with regard to sending.
     pub state: ConnectionState,
-    /// Networks behind the other end.
+    /// Networks behind the peer.
     pub networks: Vec<IpNet>,
     /// GRE key (RFC 2890), when it uses one.
     pub key: Option<u32>,
@@ -107,12 +107,12 @@ pub struct Connection {
     pub drops: Counters,
     /// Packets by what is remarkable about them ("mss_clamped", "path_down", ...); what became of them is counted elsewhere.
     pub remarks: Counters,
-    /// The control session with the other end; `None` when the connection has none (no `[connection.peer]`).
+    /// The control session with the peer; `None` when the connection has none (no `[connection.peer]`).
     pub session: Option<Session>,
     /// Evidence that the peer is configured differently; `None` while there is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub disagreement: Option<Disagreement>,
-    /// The papers' prototype at the other end; `None` when there is none (no `compat`).
+    /// The state of a peer that is the papers' prototype; `None` when it is not (no `compat`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub compat: Option<Compat>,
     /// Its paths, in the order of the configuration.
@@ -122,7 +122,7 @@ pub struct Connection {
 /// The control session of a connection.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Session {
-    /// Public key of the other end, in base64.
+    /// Public key of the peer, in base64.
     pub peer: String,
     /// Name of the `[[client]]` for which the connection was created; `None` for one of the configuration.
     pub client: Option<String>,
@@ -177,7 +177,7 @@ impl Disagreement {
                 "local and remote of a path are the wrong way round: remote is an address of this host; exchange the two"
             }
             Disagreement::PeerHasKeys => {
-                "the peer seems to have keys, and this end has none: write [connection.peer] here with the public key of the peer, or remove it \
+                "the peer seems to have keys, and this host has none: write [connection.peer] here with the public key of the peer, or remove it \
                  there"
             }
             Disagreement::PeerHasNoKeys => {
@@ -210,23 +210,23 @@ pub enum DataState {
     Aes256Gcm,
     /// Sealed with ChaCha20-Poly1305.
     Chacha20Poly1305,
-    /// Neither encrypted nor authenticated, since the other end does not seal.
+    /// Neither encrypted nor authenticated, since the peer does not seal.
     PlainPeer,
-    /// There is none, since the other end does not seal.
+    /// There is none, since the peer does not seal.
     Refused,
     /// A state of a later daemon.
     #[serde(other)]
     Unknown,
 }
 
-/// The papers' prototype at the other end of a connection.
+/// The state of a peer that is the papers' prototype.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Compat {
     /// Whose protocol is spoken: "mptsrv".
     pub protocol: String,
     /// Authentication of commands: "none", "nonce" or "sha256".
     pub authentication: String,
-    /// True if the other end is just being told of a path.
+    /// True while the peer is being notified of a path's state.
     pub telling: bool,
     /// Milliseconds since each path was heard, or taken into use.
     pub heard_ms: BTreeMap<String, u64>,
@@ -241,13 +241,13 @@ pub struct Compat {
 #[serde(rename_all = "snake_case")]
 #[strum(serialize_all = "snake_case")]
 pub enum SessionState {
-    /// No keys have been agreed yet, or the other end has not been heard for so long that they have expired.
+    /// No keys have been agreed yet, or the peer has not been heard for so long that they have expired.
     Connecting,
-    /// There are keys, but the other end has not created the connection yet.
+    /// There are keys, but the peer has not created the connection yet.
     Creating,
     /// Set up.
     Established,
-    /// The other end refused to create the connection; the log says why. Asked again later.
+    /// The peer refused to create the connection; the log says why. It is asked again later.
     Refused,
     /// A state of a later daemon.
     #[serde(other)]
@@ -261,9 +261,9 @@ pub enum SessionState {
 #[serde(rename_all = "snake_case")]
 #[strum(serialize_all = "snake_case")]
 pub enum SessionRole {
-    /// This end.
+    /// This host.
     Initiator,
-    /// The other end.
+    /// The peer.
     Responder,
     /// A role of a later daemon.
     #[serde(other)]
@@ -369,7 +369,7 @@ pub struct Path {
     pub remote: Option<SocketAddr>,
     /// The name of which `remote` is an address, if the configuration gives one.
     pub remote_name: Option<String>,
-    /// True if `remote` is where the session found the other end, and follows it.
+    /// True if `remote` is where the session found the peer, and follows it.
     pub remote_learned: bool,
     /// UDP ports it sends from: one, or the pool of an entropy path.
     pub source_ports: Vec<u16>,
@@ -377,7 +377,7 @@ pub struct Path {
     pub heard_from: Option<SocketAddr>,
     /// Share of the packets sent.
     pub weight: u16,
-    /// Share of the packets that the other end sends.
+    /// Share of the packets that the peer sends.
     pub weight_in: u16,
     /// Time for which packets from it are held, in microseconds: its delay is shorter than that of the longest path by this.
     pub lead_us: u64,
@@ -392,7 +392,7 @@ pub struct Path {
     /// True if traffic on it is paid for, so that it is probed less often.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub metered: bool,
-    /// True if it carries data only while no other path works, whatever its tier: it has reached its cap, or the other end wants it so.
+    /// True if it carries data only while no other path works, whatever its tier: it has reached its cap, or the peer wants it so.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub last_resort: bool,
     /// Its cap and the bytes that it has carried; `None` without a cap.
@@ -452,9 +452,9 @@ pub struct Cap {
 pub struct Liveness {
     /// Number of the path in the session, the same at both ends; `None` while it has none.
     pub id: Option<u16>,
-    /// True if the other end has proved lately that it hears us on it.
+    /// True if the peer has confirmed lately that it hears us on it.
     pub hears_us: bool,
-    /// True if we have heard the other end on it lately.
+    /// True if we have heard the peer on it lately.
     pub we_hear: bool,
     /// Smoothed round-trip time (RFC 6298) in microseconds; `None` before the first echo.
     pub rtt_us: Option<u64>,
@@ -462,15 +462,15 @@ pub struct Liveness {
     pub rtt_variation_us: Option<u64>,
     /// The shortest round-trip time in microseconds.
     pub rtt_minimum_us: Option<u64>,
-    /// After how long without a proof it is held for dead, in microseconds; 0: never (no keepalives).
+    /// The time without confirmation after which it is declared dead, in microseconds; 0: never (no keepalives).
     pub dead_after_us: u64,
     /// The number of times it died.
     pub flaps: u64,
-    /// Milliseconds since it was last proven, or found dead.
+    /// Milliseconds since it was last confirmed, or declared dead.
     pub since_ms: u64,
-    /// Data packets the other end says to have sent on it.
+    /// The number of data packets that the peer says it has sent on it.
     pub peer_sent: Option<u64>,
-    /// Data packets the other end says to have received on it.
+    /// The number of data packets that the peer says it has received on it.
     pub peer_received: Option<u64>,
 }
 
@@ -487,7 +487,7 @@ pub enum MtuSource {
     Interface,
     /// Padded probes of the session: one of this size was echoed.
     Probed,
-    /// An ICMP message of a router, believed for a while.
+    /// An ICMP message of a router, which counts for ten minutes.
     Reported,
     /// A source of a later daemon.
     #[serde(other)]
@@ -503,7 +503,7 @@ pub enum MtuSource {
 pub enum PathState {
     /// Carries packets, as far as its tier has its turn.
     Up,
-    /// Waits for a proof that the other end hears us on it.
+    /// Waits until the peer confirms that it hears us on it.
     Probing,
     /// Carries nothing.
     Down,
@@ -521,15 +521,15 @@ pub enum PathState {
 pub enum DownReason {
     /// By the configuration or by `mpt path down`.
     Administrative,
-    /// The name of its other end is not resolved.
+    /// The name of the peer's address is not resolved.
     Unresolved,
     /// Its interface is missing, down, without carrier or without the address.
     Interface,
-    /// The other end no longer proves that it hears us on it.
+    /// The peer no longer confirms that it hears us on it.
     Dead,
-    /// The other end has not proved yet that it hears us on it.
+    /// The peer has not confirmed yet that it hears us on it.
     Unproven,
-    /// The other end took it out of service.
+    /// The peer took it out of service.
     Peer,
     /// It has reached its cap.
     Cap,

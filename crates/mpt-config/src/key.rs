@@ -5,7 +5,7 @@ use toml_edit::Value;
 
 use super::syntax::form::Form;
 use super::syntax::reader::{Located, Table};
-use super::types::{DEFAULT_PORT, OtherEnd};
+use super::types::{DEFAULT_PORT, PeerKind};
 
 /// The effect of a reload when the value of a key differs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,7 +30,7 @@ pub(super) struct Around<'a> {
     /// True if there are several devices, of which one has to be named.
     pub(super) several_devices: bool,
     /// The kind of peer of the connection.
-    pub(super) other_end: OtherEnd,
+    pub(super) peer_kind: PeerKind,
     /// True if every path of the connection has a remote address or name.
     pub(super) knows_remotes: bool,
 }
@@ -41,7 +41,7 @@ impl Around<'static> {
         port: DEFAULT_PORT,
         device: Some("mpt0"),
         several_devices: false,
-        other_end: OtherEnd::Plain,
+        peer_kind: PeerKind::Plain,
         knows_remotes: true,
     };
 }

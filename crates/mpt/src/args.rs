@@ -160,7 +160,7 @@ pub(crate) enum Operation {
     },
     /// Generate a pre-shared key
     ///
-    /// Both ends use it besides their key pairs.
+    /// Both peers use it besides their key pairs.
     Genpsk(Generate),
     /// Make a configuration from the files of the papers' prototype
     Import {

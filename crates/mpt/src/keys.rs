@@ -18,7 +18,7 @@ pub(crate) fn private() -> Result<Zeroizing<String>, Failed> {
     Ok(PrivateKey::from_seed(*seed()?).to_base64())
 }
 
-/// A new key for both ends, as text.
+/// Returns a new pre-shared key, as text.
 pub(crate) fn preshared() -> Result<Zeroizing<String>, Failed> {
     Ok(PresharedKey::from_seed(*seed()?).to_base64())
 }

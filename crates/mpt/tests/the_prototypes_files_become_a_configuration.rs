@@ -341,7 +341,7 @@ fn several_files_become_several_connections() {
         .replace("10.1.1.3", "10.1.1.4")
         .replace("10.2.2.3", "10.2.2.4")
         .replace("192.168.7.0", "192.168.8.0");
-    // The third has the other end of the first, and never carries anything.
+    // The third has the peer of the first, and never carries anything.
     let files = [("a.conf", CONNECTION), ("b.conf", &other), ("c.conf", CONNECTION)];
     let (config, warnings) = imported(&original(INTERFACE, &files));
     let names: Vec<_> = config.connections.iter().map(|it| it.name.as_str()).collect();

@@ -6,7 +6,7 @@ use std::num::NonZeroU16;
 use mpt_api::{DownReason, Path, PathChange, PathState};
 use serde::Deserialize;
 
-/// Seconds over which loss is measured. The other end's count is late by some tenths of a second, which then matter little.
+/// Seconds over which loss is measured. The peer's count is late by some tenths of a second, which then matter little.
 const WINDOW: usize = 5;
 /// With fewer packets in any of these seconds there is no saying.
 const FEWEST: u64 = 20;
@@ -112,7 +112,7 @@ enum Quality {
 /// What is remembered of a path.
 #[derive(Debug, Default)]
 pub(crate) struct Watch {
-    /// Packets sent, and received by the other end's count, at the last looks.
+    /// Packets sent, and received by the peer's count, at the last looks.
     counts: VecDeque<(u64, u64)>,
     /// Looks in a row that speak for a change.
     row: u32,

@@ -15,7 +15,7 @@ use crate::rules::{Rules, Watch, Wish};
 const LOOK: Duration = Duration::from_secs(1);
 /// How long a daemon may take to answer.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// Until the other end of a connection, and its daemon, know of a change.
+/// The time after which the peer of a connection knows of a change.
 const SETTLE: Duration = Duration::from_millis(500);
 /// How late the end of the program is noticed.
 const NAP: Duration = Duration::from_millis(50);
@@ -94,7 +94,7 @@ impl<'a> Site<'a> {
     fn take_out(&mut self, name: &Name, why: &str) -> Result<(), Error> {
         let turn = self.turn;
         let _turn = turn.lock().unwrap_or_else(PoisonError::into_inner);
-        // As it is now: another change may just have been made at the other end.
+        // As it is now: another change may just have been made at the peer.
         let snapshot = self.show()?;
         let connection = snapshot.connections.iter().find(|it| it.name == name.0);
         let paths = connection.map_or(&[][..], |connection| &connection.paths);

@@ -1,4 +1,4 @@
-//! What the other end of a session asks: read whatever its release, bounded whatever it sends.
+//! Requests of the peer of a session are read whatever its release, and bounded whatever it sends.
 
 use mpt_api::Mapping;
 use mpt_api::session::{
@@ -157,7 +157,7 @@ fn bad_requests_are_told_why() {
 }
 
 #[test]
-fn what_the_other_end_says_does_not_steer_a_terminal() {
+fn what_the_peer_says_does_not_steer_a_terminal() {
     let failure = SessionFailure::new(SessionCode::Failed, "no\u{1b}[2J\nat \"all\"");
     assert_eq!(failure.to_string(), "no\\u{1b}[2J\\nat \"all\"", "quotes are read as they are");
 }

@@ -6,7 +6,7 @@ use mpt_api::{AtCap, CapCounts, CapPeriod, Mapping};
 use crate::compat::check as compat;
 use crate::parse::draft::{ConnectionDraft, Draft};
 use crate::syntax::reader::{Context, Located};
-use crate::types::{Connection, Late, OtherEnd, Path, USUAL_MTU};
+use crate::types::{Connection, Late, Path, PeerKind, USUAL_MTU};
 
 /// The weights are said to waste capacity when the paths together carry less than this share of their rates.
 const WASTE: f64 = 0.9;
@@ -160,7 +160,7 @@ fn caps(context: &Context<'_>, connection: &Connection, path: &Located<Path>) {
     if cap.period == CapPeriod::Day && path.cap_day != 1 {
         warn("cap_day", "has no effect on a cap for a day; leave it out");
     }
-    if connection.other_end() == OtherEnd::Plain
+    if connection.peer_kind() == PeerKind::Plain
         && path.cap_counts != CapCounts::Sent
         && path.at_cap != AtCap::Warn
     {

@@ -69,11 +69,11 @@ pub(in super::super) fn check(
         match (path.public, path.local, path.remote.address()) {
             (None, None, _) => error(
                 "local",
-                "missing: the other end knows paths by their addresses; write local = \"...\", or public = \"...\"".into(),
+                "missing: the peer knows paths by their addresses; write local = \"...\", or public = \"...\"".into(),
             ),
             (Some(public), _, Some(remote)) if public.is_ipv4() != remote.is_ipv4() => error(
                 "public",
-                format!("{public} is not of the family of remote {remote}; write the address that the other end has as its remote_ipaddr"),
+                format!("{public} is not of the family of remote {remote}; write the address that the peer has as its remote_ipaddr"),
             ),
             _ => {}
         }
@@ -86,7 +86,7 @@ pub(in super::super) fn check(
     }
 }
 
-/// What a connection has to be that is created, or makes the other end be.
+/// Checks a connection that the peer creates, or that it is asked to create.
 fn creation(context: &Context<'_>, compat: &Compat, lines: &Lines, paths: &[Located<Path>]) {
     if compat.create.is_none() {
         return;
@@ -119,7 +119,7 @@ fn creation(context: &Context<'_>, compat: &Compat, lines: &Lines, paths: &[Loca
     }
 }
 
-/// Fills in the address of this end in the tunnel.
+/// Fills in the address of this host in the tunnel.
 fn local(
     context: &Context<'_>,
     compat: &mut Compat,
@@ -194,14 +194,14 @@ pub(in super::super) fn conflicts(context: &Context<'_>, drafts: &[ConnectionDra
     }
 }
 
-/// Warns of what keeps nobody out, and of what the other end cannot do.
+/// Warns of a key that keeps nobody out, and of paths that the peer cannot tell apart.
 pub(in super::super) fn warn(context: &Context<'_>, draft: &ConnectionDraft) {
     let (Some(compat), Some(lines)) = (&draft.connection.compat, &draft.compat) else { return };
     if compat.auth_key_file == Some(AuthKeyFile::BuiltIn) {
         context.warn(
             lines.of("auth_key_file"),
             "connection.mptsrv.auth_key_file",
-            "\"default\" is known to everybody and keeps nobody out; give both ends a key of their own",
+            "\"default\" is known to everybody and keeps nobody out; give both hosts a key of their own",
         );
     }
     for (index, Located { value: path, lines }) in draft.paths.iter().enumerate() {
@@ -212,8 +212,8 @@ pub(in super::super) fn warn(context: &Context<'_>, draft: &ConnectionDraft) {
                 lines.header(),
                 "connection.path",
                 format!(
-                    "paths \"{}\" and \"{}\" have one address at this end; the prototype routes by the address of the \
-                     other end and would use one path only; write another local",
+                    "paths \"{}\" and \"{}\" have one address at this host; the prototype routes by the address of its \
+                     peer and would use one path only; write another local",
                     other.value.name, path.name
                 ),
             );

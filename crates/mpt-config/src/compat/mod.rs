@@ -1,5 +1,4 @@
-//! `[connection.mptsrv]`: what a connection needs to know of the other end when that is the papers' prototype
-//! (docs/compat.md).
+//! `[connection.mptsrv]`: the settings of a connection whose peer is the papers' prototype (docs/compat.md).
 
 pub(super) mod check;
 pub(super) mod parse;
@@ -15,7 +14,7 @@ const DEAD_KEEPALIVES: u32 = 3;
 /// The word for the key that is built into the prototype.
 pub(super) const BUILT_IN: &str = "default";
 /// The remedy where the file of a key is expected.
-pub(super) const KEY_FILE: &str = "the whole path of a file that holds the other end's auth_key, such as \
+pub(super) const KEY_FILE: &str = "the whole path of a file that holds the peer's auth_key, such as \
                         \"/etc/mpt/office.auth\"";
 
 /// The authentication of commands, as the file has it.
@@ -33,13 +32,13 @@ pub(super) const KINDS: [(&str, Kind); 3] =
 /// `compat = "mptsrv"` with its `[connection.mptsrv]`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Compat {
-    /// Address of this end in the tunnel: one of the device's.
+    /// Address of this host in the tunnel: one of the device's.
     pub local: IpAddr,
-    /// Address of the other end in the tunnel, of the same family.
+    /// Address of the peer in the tunnel, of the same family.
     pub remote: IpAddr,
     /// UDP port on which we take commands, at the local addresses of the paths.
     pub command_port: u16,
-    /// UDP port on which the other end does.
+    /// UDP port on which the peer takes commands.
     pub remote_command_port: u16,
     /// Authentication of commands, both ways.
     pub authentication: Authentication,
@@ -56,7 +55,7 @@ pub struct Compat {
 /// The part of a connection in creations (0xA3).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Create {
-    /// True if we ask the other end; else we answer it.
+    /// True if this host asks the peer to create; otherwise it answers when the peer asks.
     pub ask: bool,
     /// Digests with the key of creations.
     pub authentication: Authentication,

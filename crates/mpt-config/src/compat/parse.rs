@@ -30,7 +30,7 @@ pub(in super::super) fn compat(
         return None;
     }
     let Some(table) = table else {
-        let message = "missing; write [connection.mptsrv] with remote = \"...\", the other end's address in the tunnel";
+        let message = "missing; write [connection.mptsrv] with remote = \"...\", the peer's address in the tunnel";
         context.error(connection.line("compat"), "connection.mptsrv", message);
         return None;
     };

@@ -41,8 +41,8 @@ pub fn add_path(
         };
         let running = &mut draft.connections[index];
         let table = Table::named(context, entries, "connection.path");
-        let other_end = running.connection.other_end();
-        let around = Around { port: draft.daemon.port, other_end, ..Around::USUAL };
+        let peer_kind = running.connection.peer_kind();
+        let around = Around { port: draft.daemon.port, peer_kind, ..Around::USUAL };
         let path = parse::path(context, table, &around)?;
         running.paths.push(path);
         Some(index)

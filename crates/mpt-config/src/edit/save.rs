@@ -240,8 +240,8 @@ fn set<T: Keys>(table: &mut Table, key: &str, of: &T, around: &Around<'_>) {
 /// Returns what the keys of a connection and its tables follow; `port` is that of the daemon. The device is always written.
 fn around(connection: &Connection, port: u16) -> Around<'static> {
     let knows_remotes = connection.paths.iter().all(|path| path.remote != Remote::Sought);
-    let other_end = connection.other_end();
-    Around { port, device: None, other_end, knows_remotes, ..Around::USUAL }
+    let peer_kind = connection.peer_kind();
+    Around { port, device: None, peer_kind, knows_remotes, ..Around::USUAL }
 }
 
 /// The keys that do not have their value anyway, as a table.
@@ -265,7 +265,7 @@ fn connection_table(connection: &Connection, around: &Around<'_>) -> Table {
     whole
 }
 
-/// The table of the prototype at the other end, in place of the one before.
+/// Writes the table of a peer that is the prototype, in place of the one before.
 fn insert_compat(whole: &mut Table, connection: &Connection, around: &Around<'_>) {
     if let Some(compat) = &connection.compat {
         whole.insert(MPTSRV, Item::Table(table(compat, around)));

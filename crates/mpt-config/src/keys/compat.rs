@@ -41,7 +41,7 @@ impl Keys for Compat {
             INNER,
             "Address of the peer in the tunnel (its ip_local)."
         )
-        .required("remote = \"...\" with the other end's address in the tunnel")
+        .required("remote = \"...\" with the peer's address in the tunnel")
         .shown(Shown::Set("\"10.9.0.6\"")),
         &key(
             "local",

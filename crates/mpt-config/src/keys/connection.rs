@@ -56,7 +56,7 @@ impl Keys for Connection {
              packets from the device, and are the only source addresses accepted from the peer. 0.0.0.0/0 and ::/0 lead everything through the \
              tunnel but the outer packets themselves."
         )
-        .required("networks = [\"192.168.2.0/24\"], the networks behind the other end")
+        .required("networks = [\"192.168.2.0/24\"], the networks behind the peer")
         .shown(Shown::Set("[\"10.9.0.2\", \"fd00:9::2\", \"192.168.2.0/24\"]")),
         &field!(
             Connection.routes,
@@ -85,7 +85,7 @@ impl Keys for Connection {
              nothing is lost while one path works). With \"adaptive\" and \"packet\" the rates of the paths add up for a single TCP connection. By default it \
              is \"adaptive\" with [connection.peer] and sequence numbers, \"packet\" without."
         )
-        .follows(|it, around| Some(usual_mapping(around.other_end, it.sequence))),
+        .follows(|it, around| Some(usual_mapping(around.peer_kind, it.sequence))),
         &key(
             "seal",
             Choice(&SEALS),
@@ -97,7 +97,7 @@ impl Keys for Connection {
              By default it is \"on\" with [connection.peer]; without, nothing is sealed. It takes 20 bytes of each packet more than a sequence number does. \
              A change ends the session, which begins anew."
         )
-        .follows(|_, around| usual_seal(around.other_end))
+        .follows(|_, around| usual_seal(around.peer_kind))
         .shown(Shown::Example("\"require\"")),
         &field!(
             Connection.repair,

@@ -22,11 +22,11 @@ use super::syntax::form::{Text, text};
 use super::syntax::values;
 
 /// The remedy where a public key is expected.
-const PUBLIC_KEY: &str = "the 44 characters that `mpt pubkey` prints at the other end";
+const PUBLIC_KEY: &str = "the 44 characters that `mpt pubkey` prints at the peer";
 /// The remedy where a public key is missing.
 const PUBLIC_KEY_MISSING: &str =
-    "public_key = \"...\" with the 44 characters that `mpt pubkey` prints at the other end";
-const PSK_FILE: &str = "This file holds a key that both hosts have besides their key pairs (`mpt genpsk -o FILE`). It protects what is \
+    "public_key = \"...\" with the 44 characters that `mpt pubkey` prints at the peer";
+const PSK_FILE: &str = "This file holds a pre-shared key (`mpt genpsk -o FILE`), which both hosts have besides their key pairs. It protects what is \
                         recorded today from the computers of the future. By default there is none.";
 /// The remedy where there are several devices and none is named.
 pub(super) const ONE_DEVICE: &str = "device = \"...\" with the name of one [[device]]";

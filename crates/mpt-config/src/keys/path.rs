@@ -6,7 +6,7 @@ use mpt_api::{AtCap, CapCounts};
 use mpt_core::path::mtu::IPV4_MINIMUM;
 
 use super::super::key::{Keys, Part, Reload, Shown, field, key};
-use super::super::types::{Cap, DEFAULT_PORT, OtherEnd, Path, Priority, SourcePort};
+use super::super::types::{Cap, DEFAULT_PORT, Path, PeerKind, Priority, SourcePort};
 use super::NAME;
 use crate::syntax::form::{Boolean, Choice, Integer, PORT, Text, scalar, text};
 use crate::syntax::values::{self, Fault, RemoteHost, WrittenRemote};
@@ -15,12 +15,12 @@ use crate::types::remote::Remote;
 const LOCAL: Text<IpAddr> =
     text("an address of this host, or interface = \"...\"", values::endpoint, ToString::to_string);
 const PUBLIC: Text<IpAddr> = text(
-    "our address as the other end knows it, such as \"203.0.113.1\"",
+    "the address of this host as the peer knows it, such as \"203.0.113.1\"",
     values::endpoint,
     ToString::to_string,
 );
 const REMOTE: Text<WrittenRemote> =
-    text("the address of the other end, or its name", values::remote, ToString::to_string);
+    text("the address of the peer, or its name", values::remote, ToString::to_string);
 const SOURCE_PORT: Text<SourcePort> =
     scalar("\"random\", \"entropy\" or a port from 1 to 65535", values::source_port, |port| {
         match port {
@@ -50,9 +50,9 @@ fn rate(text: &str) -> Result<u64, Fault> {
 
 /// Ports from which a path sends unless the file says otherwise. Behind a NAT one binding has to serve both directions, a session answers where it
 /// was asked from, and a prototype sends from where it listens: so do we.
-fn usual_source_port(other_end: OtherEnd, nat: bool, local_port: u16) -> SourcePort {
-    match other_end {
-        OtherEnd::Plain if !nat => SourcePort::Random,
+fn usual_source_port(peer_kind: PeerKind, nat: bool, local_port: u16) -> SourcePort {
+    match peer_kind {
+        PeerKind::Plain if !nat => SourcePort::Random,
         _ => SourcePort::Fixed(local_port),
     }
 }
@@ -120,7 +120,7 @@ impl Keys for Path {
              with several links to choose from spread the flows; not through a NAT. With nat or [connection.peer] it sends by default from the port on \
              which it listens."
         )
-        .follows(|it, around| Some(usual_source_port(around.other_end, it.nat, it.local_port)))
+        .follows(|it, around| Some(usual_source_port(around.peer_kind, it.nat, it.local_port)))
         .at_reload(Reload::Replaced),
         &field!(
             Path.remote_port,
@@ -135,7 +135,7 @@ impl Keys for Path {
             "Packets are accepted only if the peer sends them from this UDP port. By default any port will do."
         )
         .follows(|it, around| {
-            let implied = around.other_end == OtherEnd::Prototype && !it.nat;
+            let implied = around.peer_kind == PeerKind::Prototype && !it.nat;
             implied.then_some(it.remote_port)
         })
         .at_reload(Reload::Replaced)

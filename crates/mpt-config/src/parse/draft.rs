@@ -25,9 +25,9 @@ pub(crate) struct ConnectionDraft {
     /// For each of the selectors, the key and the line it comes from.
     pub(crate) origins: Vec<(&'static str, usize)>,
     pub(crate) paths: Vec<Located<Path>>,
-    /// Where `connection.peer` stands, if it is there and good.
+    /// The place of `connection.peer`, if it is there and good.
     pub(crate) peer: Option<Lines>,
-    /// Where `connection.mptsrv` stands, if the other end is the prototype.
+    /// The place of `connection.mptsrv`, if the peer is the prototype.
     pub(crate) compat: Option<Lines>,
     /// True if it was checked before, and its selectors are there: a change at run time adds to it.
     pub(crate) is_running: bool,

@@ -14,7 +14,7 @@ use super::peers::Peer;
 use super::peers::parse as peers;
 use super::syntax::reader::{Context, Lines, Located, Table};
 use super::types::remote::Remote;
-use super::types::{Connection, Daemon, Device, OtherEnd, Path, SourcePort};
+use super::types::{Connection, Daemon, Device, Path, PeerKind, SourcePort};
 use draft::{ConnectionDraft, Draft};
 
 pub(super) fn file(context: &Context<'_>, mut root: Table<'_>) -> Draft {
@@ -47,7 +47,7 @@ pub(super) fn file(context: &Context<'_>, mut root: Table<'_>) -> Draft {
     draft
 }
 
-/// Reads the key of this end, if anything in the file needs it. `lines` are those of `[daemon]`.
+/// Reads the key of this host, if anything in the file needs it. `lines` are those of `[daemon]`.
 pub(super) fn private_key(context: &Context<'_>, draft: &mut Draft, lines: &Lines) {
     let peers = draft.connections.iter().filter_map(|it| it.peer.as_ref());
     let clients = draft.clients.iter().map(|it| &it.lines);
@@ -71,12 +71,12 @@ pub(super) fn connection(
     mut table: Table<'_>,
     around: &Around<'_>,
 ) -> Option<ConnectionDraft> {
-    let other_end = match (table.has("peer"), table.has("compat")) {
-        (true, _) => OtherEnd::Session,
-        (false, true) => OtherEnd::Prototype,
-        (false, false) => OtherEnd::Plain,
+    let peer_kind = match (table.has("peer"), table.has("compat")) {
+        (true, _) => PeerKind::Session,
+        (false, true) => PeerKind::Prototype,
+        (false, false) => PeerKind::Plain,
     };
-    let around = Around { other_end, ..*around };
+    let around = Around { peer_kind, ..*around };
     let (mut connection, whole): (Connection, _) = key::read(&mut table, &around);
     if around.several_devices {
         table.require("device", ONE_DEVICE);
@@ -110,7 +110,7 @@ pub(super) fn connection(
     })
 }
 
-/// A path. In a session the other end may be found.
+/// Reads a path. In a session the address of the peer may be left out, and is found.
 pub(super) fn path(
     context: &Context<'_>,
     mut table: Table<'_>,
@@ -123,9 +123,9 @@ pub(super) fn path(
             "local = \"...\" with an address of this host, or interface = \"...\"",
         );
     }
-    let is_found = around.other_end == OtherEnd::Session && !table.has("remote");
-    if around.other_end != OtherEnd::Session {
-        table.require("remote", "remote = \"...\" with the address of the other end");
+    let is_found = around.peer_kind == PeerKind::Session && !table.has("remote");
+    if around.peer_kind != PeerKind::Session {
+        table.require("remote", "remote = \"...\" with the address of the peer");
     }
     let lines = table.finish();
     if !whole || (path.remote == Remote::Sought && !is_found) {
@@ -156,7 +156,7 @@ fn check_path(context: &Context<'_>, Located { value: path, lines }: &Located<Pa
         } else if local == remote {
             error(
                 "remote",
-                format!("{remote} is the local address; write the address of the other end"),
+                format!("{remote} is the local address; write the address of the peer"),
             );
         }
     }
@@ -181,7 +181,7 @@ fn check_path(context: &Context<'_>, Located { value: path, lines }: &Located<Pa
         error(
             "source_port",
             format!(
-                "without remote the path has to send from the port it listens on, to which the other end sends; leave \
+                "without remote the path has to send from the port it listens on, to which the peer sends; leave \
                  source_port out, or write {}",
                 path.local_port
             ),

@@ -1,4 +1,4 @@
-//! What the other ends have to do with one another and with the rest of the file.
+//! Checks that tables of peers, clients and controllers agree with one another and with the rest of the file.
 
 use std::collections::HashMap;
 use std::fmt::Display;
@@ -67,12 +67,11 @@ pub(in super::super) fn check(context: &Context<'_>, draft: &Draft) {
     }
 }
 
-/// Nobody else may have the key of this end.
+/// Reports each peer, client or controller that has the key of this host.
 fn own_key(context: &Context<'_>, draft: &Draft) {
     let Some(own) = draft.daemon.private_key.as_ref().map(|key| key.public()) else { return };
     let error = |line: usize, key: &str| {
-        let message =
-            "is the key of this end; write the one that `mpt pubkey` prints at the other end";
+        let message = "is the key of this host; write the one that `mpt pubkey` prints at the peer";
         context.error(line, key, message);
     };
     for (peer, lines) in draft.connections.iter().filter_map(ConnectionDraft::peer) {
@@ -182,13 +181,13 @@ fn session(context: &Context<'_>, draft: &ConnectionDraft) {
             path.lines.of("remote"),
             "connection.path.remote",
             format!(
-                "missing, but {key} = true has this end begin; write remote = \"...\" with the address or name of the \
-                 other end, or {key} = false"
+                "missing, but {key} = true has this host begin; write remote = \"...\" with the address or name of the \
+                 peer, or {key} = false"
             ),
         );
     }
     if peer.create && !peer.initiate && says("initiate") {
-        let message = "false, but create = true has this end begin; write true";
+        let message = "false, but create = true has this host begin; write true";
         context.error(lines.of("initiate"), "connection.peer.initiate", message);
     }
     if !peer.create {
@@ -309,7 +308,7 @@ fn client(
             for address in addresses.iter().filter(|it| own.contains(&it.addr())) {
                 error(
                     "addresses",
-                    format!("{} is an address of this end; write another", address.addr()),
+                    format!("{} is an address of this host; write another", address.addr()),
                 );
             }
         }

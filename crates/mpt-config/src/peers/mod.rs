@@ -1,5 +1,5 @@
-//! Who may hold a session with this end: the other end of a connection, clients whose connections are created on demand, and
-//! controllers.
+//! The tables of those that may hold a session with this host: peers of connections, clients whose connections are created on
+//! demand, and controllers.
 
 pub(super) mod check;
 pub(super) mod parse;
@@ -13,22 +13,22 @@ use mpt_core::session::{PresharedKey, PublicKey};
 
 use super::types::reorder::Reorder;
 
-/// `[connection.peer]`: the other end of a connection, known by its key.
+/// `[connection.peer]`: the peer of a connection, known by its key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Peer {
-    /// Its public key. Never the one of this end.
+    /// Its public key. Never the one of this host.
     pub public_key: PublicKey,
-    /// A key that both ends were given besides, if any.
+    /// The pre-shared key, if there is one.
     pub psk: Option<PresharedKey>,
-    /// The file it is in.
+    /// The file that holds the pre-shared key.
     pub psk_file: Option<PathBuf>,
-    /// True if this end opens the session. Then every path has a remote address or name.
+    /// True if this host initiates the session. Then every path has a remote address or name.
     pub initiate: bool,
-    /// True if the other end is asked to create the connection. Then this end initiates.
+    /// True if the peer is asked to create the connection. Then this host initiates.
     pub create: bool,
     /// Intervals of the probes.
     pub timing: Timing,
-    /// True if the weights that the other end wishes (its `weight_in`) are taken over.
+    /// True if the weights that the peer wishes (its `weight_in`) are taken over.
     pub follow_weights: bool,
 }
 
@@ -43,16 +43,16 @@ pub struct Timing {
     pub dead: Option<Duration>,
 }
 
-/// `[[client]]`: an end that may have connections created here.
+/// `[[client]]`: a peer that may have connections created here.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Client {
     /// Unique name.
     pub name: String,
     /// Its public key. Differs from those of all other clients.
     pub public_key: PublicKey,
-    /// A key that both ends were given besides, if any.
+    /// The pre-shared key, if there is one.
     pub psk: Option<PresharedKey>,
-    /// The file it is in.
+    /// The file that holds the pre-shared key.
     pub psk_file: Option<PathBuf>,
     /// Name of the TUN device of its connections.
     pub device: String,
@@ -74,7 +74,7 @@ pub struct Client {
     pub repair: Repair,
     /// A connection goes when all its paths have been silent so long.
     pub silent: Duration,
-    /// Intervals of the probes from this end.
+    /// Intervals of the probes from this host.
     pub timing: Timing,
     /// The receive window of its connections.
     pub reorder: Reorder,
@@ -106,9 +106,9 @@ pub struct Controller {
     pub name: String,
     /// Its public key. Differs from those of all other controllers.
     pub public_key: PublicKey,
-    /// A key that both ends were given besides, if any.
+    /// The pre-shared key, if there is one.
     pub psk: Option<PresharedKey>,
-    /// The file it is in.
+    /// The file that holds the pre-shared key.
     pub psk_file: Option<PathBuf>,
     /// The requests that it may make, sorted.
     pub allow: Vec<Permission>,

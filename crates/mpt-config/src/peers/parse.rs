@@ -1,4 +1,4 @@
-//! The tables that name other ends, from the file to drafts.
+//! The tables that name peers, clients and controllers, from the file to drafts.
 
 use std::path::Path;
 
@@ -83,7 +83,7 @@ pub(in super::super) fn private_key(
     read_key(context, file, KeyKind::Private, line, "daemon.private_key_file")
 }
 
-/// Returns the key that both ends have besides their key pairs.
+/// Returns the pre-shared key that the file holds.
 fn psk(context: &Context<'_>, table: &Table<'_>, file: Option<&Path>) -> Option<PresharedKey> {
     let key = "psk_file";
     read_key(context, file?, KeyKind::Preshared, table.line(key), &table.path(key))

@@ -78,7 +78,7 @@ pub(crate) fn interface(text: &str) -> Result<String, Fault> {
     valid.then(|| text.to_owned()).ok_or_else(|| "is not an interface name".into())
 }
 
-/// Address of one end of a path.
+/// The address of this host or of the peer on a path.
 pub(crate) fn endpoint(text: &str) -> Result<IpAddr, Fault> {
     let address: IpAddr = text.parse().map_err(|_| Fault::from("is not an IP address"))?;
     if let IpAddr::V6(v6) = address
@@ -94,16 +94,16 @@ pub(crate) fn endpoint(text: &str) -> Result<IpAddr, Fault> {
     }
 }
 
-/// The other end of a path.
+/// The peer's address on a path, as the file has it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct WrittenRemote {
-    /// Where it is.
+    /// Its address or name.
     pub(crate) host: RemoteHost,
     /// Its port, if it is written behind that.
     pub(crate) port: Option<u16>,
 }
 
-/// Where the other end of a path is.
+/// An address, or a name that leads to one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum RemoteHost {
     /// An address.
@@ -362,7 +362,7 @@ mod tests {
     }
 
     #[test]
-    fn the_other_end_is_an_address_or_a_name_with_or_without_a_port() {
+    fn a_remote_is_an_address_or_a_name_with_or_without_a_port() {
         let address = |text: &str| RemoteHost::Address(text.parse().unwrap());
         let name = |text: &str| RemoteHost::Name(text.into());
         for text in ["192.0.2.1", "2001:db8::1", "1:2:3:4:5:6:7:8"] {

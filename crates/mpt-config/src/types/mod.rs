@@ -117,7 +117,7 @@ pub struct Connection {
     pub name: String,
     /// Name of the TUN device.
     pub device: String,
-    /// Networks behind the other end: routed to the device (with `routes`), allowed as inner source. Host bits are zero.
+    /// Networks behind the peer: routed to the device (with `routes`), allowed as inner source. Host bits are zero.
     pub networks: Vec<IpNet>,
     /// Which packets it takes, expanded: one for each `[[connection.select]]` and destination, and when the file has
     /// none, one for each network. Empty when the connection only receives.
@@ -159,9 +159,9 @@ pub struct Connection {
     pub routes: bool,
     /// Treatment of packets to `networks` while they cannot go through the tunnel.
     pub fallback: Fallback,
-    /// The other end, when it is known by its key: with it there is a session.
+    /// The peer, when it is known by its key: with it there is a session.
     pub peer: Option<Peer>,
-    /// The other end, when it is the papers' prototype. Never with `peer`.
+    /// The peer, when it is the papers' prototype. Never with `peer`.
     pub compat: Option<Compat>,
     /// Its paths, in the order of the file. Not empty; names differ.
     pub paths: Vec<Path>,
@@ -249,11 +249,11 @@ pub struct Path {
     /// Local address, of the family of `remote`; `None`: whatever the interface has. One of `local` and `interface` is
     /// set.
     pub local: Option<IpAddr>,
-    /// Our address as a prototype at the other end knows it; `None`: `local`. Only with `compat`.
+    /// Address of this host as the prototype knows it; `None`: `local`. Only with `compat`.
     pub public: Option<IpAddr>,
     /// Interface to which the sockets are bound.
     pub interface: Option<String>,
-    /// The other end: its address, or how the address is found.
+    /// The address of the peer, or the way in which it is found.
     pub remote: Remote,
     /// The port that is written in `remote`; already put into `remote_port`.
     pub port_of_remote: Option<u16>,
@@ -263,11 +263,11 @@ pub struct Path {
     pub source_port: SourcePort,
     /// Port to which it sends.
     pub remote_port: u16,
-    /// Port from which the other end sends; `None`: any.
+    /// Port from which the peer sends; `None`: any.
     pub remote_source_port: Option<u16>,
     /// Share of the packets sent, from 1.
     pub weight: u16,
-    /// Share of the packets that the other end sends, from 1.
+    /// Share of the packets that the peer sends, from 1.
     pub weight_in: u16,
     /// The word for its tier and whether it is up, where the file has one; already put into both.
     pub priority: Option<Priority>,
@@ -337,10 +337,10 @@ impl std::fmt::Display for Cap {
 
 /// The kind of peer of a connection, as far as defaults of the connection or its paths depend on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum OtherEnd {
-    /// Whatever speaks GRE in UDP.
+pub(super) enum PeerKind {
+    /// Anything that speaks GRE in UDP.
     Plain,
-    /// One of us, in a session.
+    /// An mptd, in a session.
     Session,
     /// The papers' prototype.
     Prototype,
@@ -392,9 +392,9 @@ impl Config {
 
 /// The mapping of a connection that names none. Only a session with numbered packets brings the reports that adaptive mapping learns from.
 #[must_use]
-pub(super) const fn usual_mapping(other_end: OtherEnd, sequence: bool) -> Mapping {
-    match (other_end, sequence) {
-        (OtherEnd::Session, true) => Mapping::Adaptive,
+pub(super) const fn usual_mapping(peer_kind: PeerKind, sequence: bool) -> Mapping {
+    match (peer_kind, sequence) {
+        (PeerKind::Session, true) => Mapping::Adaptive,
         _ => Mapping::Packet,
     }
 }
@@ -410,10 +410,10 @@ pub const fn usual_ecn(mapping: Mapping) -> Ecn {
 
 /// Returns the default sealing of a connection: with a session its data is sealed. `None` without a session: then there are no keys.
 #[must_use]
-pub(super) fn usual_seal(other_end: OtherEnd) -> Option<Seal> {
-    match other_end {
-        OtherEnd::Session => Some(Seal::On),
-        OtherEnd::Prototype | OtherEnd::Plain => None,
+pub(super) fn usual_seal(peer_kind: PeerKind) -> Option<Seal> {
+    match peer_kind {
+        PeerKind::Session => Some(Seal::On),
+        PeerKind::Prototype | PeerKind::Plain => None,
     }
 }
 
@@ -423,12 +423,12 @@ impl Connection {
         [&self.prompt, &self.protected, &self.unprotected].iter().all(|it| it.is_empty())
     }
 
-    /// Returns what is at the other end.
-    pub(super) fn other_end(&self) -> OtherEnd {
+    /// Returns the kind of its peer.
+    pub(super) fn peer_kind(&self) -> PeerKind {
         match (&self.peer, &self.compat) {
-            (Some(_), _) => OtherEnd::Session,
-            (None, Some(_)) => OtherEnd::Prototype,
-            (None, None) => OtherEnd::Plain,
+            (Some(_), _) => PeerKind::Session,
+            (None, Some(_)) => PeerKind::Prototype,
+            (None, None) => PeerKind::Plain,
         }
     }
 
@@ -442,7 +442,7 @@ impl Connection {
         self.sequence && self.mapping != Mapping::Flow
     }
 
-    /// True if a server is asked to create it at the other end.
+    /// True if the peer, a server, is asked to create it.
     pub fn is_created_on_demand(&self) -> bool {
         self.peer.as_ref().is_some_and(|peer| peer.create)
     }

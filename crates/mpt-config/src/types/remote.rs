@@ -2,7 +2,7 @@
 
 use std::net::IpAddr;
 
-/// The other end of a path: its address, or how the address is found.
+/// The address of the peer on a path, or the way in which it is found.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Remote {
     /// The address is written in the file.
@@ -14,8 +14,8 @@ pub enum Remote {
         /// The address to which the name leads; `None` until it is resolved.
         address: Option<IpAddr>,
     },
-    /// The session finds the other end, and follows it. Only with a peer; the path then sends from the port on which it
-    /// listens.
+    /// The session finds the address of the peer, and follows it. The connection then has a session, and the path sends from
+    /// the port on which it listens.
     Sought,
 }
 

@@ -95,7 +95,7 @@ fn a_bad_path_is_told_by_line_and_key() {
     );
     assert_eq!(
         add("name = \"sat\"\nlocal = \"10.0.3.1\"\n"),
-        "request:1: connection.path.remote: missing; write remote = \"...\" with the address of the other end"
+        "request:1: connection.path.remote: missing; write remote = \"...\" with the address of the peer"
     );
     assert_eq!(
         add("name = sat"),

@@ -217,17 +217,17 @@ bad! {
     empty_file: errors("") =>
         "mpt.toml:1: device: missing; write [[device]] with a name and addresses";
     no_networks: with("networks = [\"10.9.0.2\"]\n", "") =>
-        "mpt.toml:5: connection.networks: missing; write networks = [\"192.168.2.0/24\"], the networks behind the other end";
+        "mpt.toml:5: connection.networks: missing; write networks = [\"192.168.2.0/24\"], the networks behind the peer";
     no_name: with("name = \"dsl\"\n", "") =>
         "mpt.toml:8: connection.path.name: missing; write name = \"dsl\"";
     no_remote: with("remote = \"10.0.1.2\"\n", "") =>
-        "mpt.toml:8: connection.path.remote: missing; write remote = \"...\" with the address of the other end";
+        "mpt.toml:8: connection.path.remote: missing; write remote = \"...\" with the address of the peer";
     no_local: with("local = \"10.0.1.1\"\n", "") =>
         "mpt.toml:8: connection.path.local: missing; write local = \"...\" with an address of this host, or interface = \"...\"";
     no_paths: errors(&GOOD[..GOOD.find("[[connection.path]]").unwrap()]) =>
         "mpt.toml:5: connection.path: missing; write [[connection.path]] with a name, local and remote";
     not_an_address: with("remote = \"10.0.1.2\"", "remote = \"10.0.1.300\"") =>
-        "mpt.toml:11: connection.path.remote: \"10.0.1.300\" is not an IP address; write the address of the other end, or its name";
+        "mpt.toml:11: connection.path.remote: \"10.0.1.300\" is not an IP address; write the address of the peer, or its name";
     remote_with_another_port: with("remote = \"10.0.1.2\"", "remote = \"vpn.example.org:4755\"\nremote_port = 4754") =>
         "mpt.toml:12: connection.path.remote_port: 4754 is another port than that in remote, 4755; leave one of them out";
     ipv6_where_ipv4_belongs: with("remote = \"10.0.1.2\"", "remote = \"2001:db8::2\"") =>
@@ -237,7 +237,7 @@ bad! {
     any_address: with("local = \"10.0.1.1\"", "local = \"0.0.0.0\"") =>
         "mpt.toml:10: connection.path.local: \"0.0.0.0\" stands for any address; write an address of this host, or interface = \"...\"";
     remote_is_local: with("remote = \"10.0.1.2\"", "remote = \"10.0.1.1\"") =>
-        "mpt.toml:11: connection.path.remote: 10.0.1.1 is the local address; write the address of the other end";
+        "mpt.toml:11: connection.path.remote: 10.0.1.1 is the local address; write the address of the peer";
     link_local_without_interface: with("local = \"10.0.1.1\"\nremote = \"10.0.1.2\"", "local = \"fe80::1\"\nremote = \"fe80::2\"") =>
         "mpt.toml:8: connection.path.interface: missing: link-local addresses say nothing without it; write interface = \"...\"";
     host_bits: with("networks = [\"10.9.0.2\"]", "networks = [\"192.168.2.1/24\"]") =>
@@ -374,11 +374,11 @@ bad! {
     wrong_type_of_table: with("[daemon]", "daemon = 3") =>
         "mpt.toml:1: daemon: 3 is not a table; write [daemon]";
     no_public_key: with_keys("public_key = \"VNGkqZLC2v5RVRmzsu6nZ+ZGyP5RmIVDRDpZ5jWFKHo=\"\n", "") =>
-        "mpt.toml:13: connection.peer.public_key: missing; write public_key = \"...\" with the 44 characters that `mpt pubkey` prints at the other end";
+        "mpt.toml:13: connection.peer.public_key: missing; write public_key = \"...\" with the 44 characters that `mpt pubkey` prints at the peer";
     not_a_public_key: with_keys("VNGkqZLC2v5RVRmzsu6nZ+ZGyP5RmIVDRDpZ5jWFKHo=", "VNGkqZLC2v5RVRmz") =>
-        "mpt.toml:14: connection.peer.public_key: \"VNGkqZLC2v5RVRmz\" is not a public key (a key is 44 characters of base64, this text has 16); write the 44 characters that `mpt pubkey` prints at the other end";
+        "mpt.toml:14: connection.peer.public_key: \"VNGkqZLC2v5RVRmz\" is not a public key (a key is 44 characters of base64, this text has 16); write the 44 characters that `mpt pubkey` prints at the peer";
     the_key_of_this_end: with_keys("VNGkqZLC2v5RVRmzsu6nZ+ZGyP5RmIVDRDpZ5jWFKHo=", &PrivateKey::from_seed([7; 32]).public().to_string()) =>
-        "mpt.toml:14: connection.peer.public_key: is the key of this end; write the one that `mpt pubkey` prints at the other end";
+        "mpt.toml:14: connection.peer.public_key: is the key of this host; write the one that `mpt pubkey` prints at the peer";
     private_key_open_to_others: with_keys("[daemon]", "[daemon]\nprivate_key_file = \"/other\"") =>
         "mpt.toml:2: daemon.private_key_file: \"/other\" is open; close it";
     no_private_key: with_keys("[daemon]", "[daemon]\nprivate_key_file = \"/missing\"") =>
@@ -406,13 +406,13 @@ bad! {
     too_many_paths: with_keys("[[pool]]", &format!("{}[[pool]]", (0..128).map(|n| format!("[[connection.path]]\nname = \"p{n}\"\nlocal = \"10.0.1.1\"\n")).collect::<String>())) =>
         "mpt.toml:411: connection.path: connection \"branch\" has 129 paths, with [connection.peer] it has at most 128; write several connections";
     initiate_to_nowhere: with_keys("psk_file = \"/psk\"", "initiate = true") =>
-        "mpt.toml:27: connection.path.remote: missing, but initiate = true has this end begin; write remote = \"...\" with the address or name of the other end, or initiate = false";
+        "mpt.toml:27: connection.path.remote: missing, but initiate = true has this host begin; write remote = \"...\" with the address or name of the peer, or initiate = false";
     create_without_initiating: with_keys("create = true", "create = true\ninitiate = false") =>
-        "mpt.toml:16: connection.peer.initiate: false, but create = true has this end begin; write true";
+        "mpt.toml:16: connection.peer.initiate: false, but create = true has this host begin; write true";
     create_from_another_port: with_keys("remote = \"vpn.example.org\"", "remote = \"vpn.example.org\"\nsource_port = \"random\"") =>
         "mpt.toml:20: connection.path.source_port: the server of create = true answers to the port the path sends from, so it has to be the one it listens on; leave source_port out, or write 4754";
     learning_from_another_port: with_keys("local = \"10.0.1.1\"", "local = \"10.0.1.1\"\nsource_port = \"entropy\"") =>
-        "mpt.toml:30: connection.path.source_port: without remote the path has to send from the port it listens on, to which the other end sends; leave source_port out, or write 4754";
+        "mpt.toml:30: connection.path.source_port: without remote the path has to send from the port it listens on, to which the peer sends; leave source_port out, or write 4754";
     remote_port_of_nobody: with_keys("local = \"10.0.1.1\"", "local = \"10.0.1.1\"\nremote_port = 4755") =>
         "mpt.toml:30: connection.path.remote_port: has no effect without remote; leave it out, or write remote = \"...\"";
     no_listen: with_keys("listen = [\"10.0.1.1\"]\n", "") =>
@@ -442,7 +442,7 @@ bad! {
     client_key_twice: with_keys("D1mZT9kB9VZdUL3hrS1tQYvLyBzFcGL8k8XBTzu0Dws=", "yuKLRdlJKIAGv7PeoC46PsFX2ZmrY12rf33Uzxz7yVo=") =>
         "mpt.toml:40: client.public_key: yuKLRdlJKIAGv7PeoC46PsFX2ZmrY12rf33Uzxz7yVo= is the key of client \"anna\" already; write another";
     client_with_our_address: with_keys("[\"10.9.0.17/24\"]", "[\"10.9.0.1/24\"]") =>
-        "mpt.toml:42: client.addresses: 10.9.0.1 is an address of this end; write another";
+        "mpt.toml:42: client.addresses: 10.9.0.1 is an address of this host; write another";
     client_that_shares_its_address: with_keys("name = \"sensor\"", "name = \"sensor\"\nmax_connections = 2\n#") =>
         "mpt.toml:40: client.max_connections: 2 connections cannot share the fixed addresses; write 1, or pool = \"...\" instead of addresses\nmpt.toml:40: client.max_connections: 2 connections cannot share the networks behind the client; write 1, or leave networks out";
     client_with_too_many_paths: with_keys("pool = \"pool\"", "pool = \"pool\"\nmax_paths = 129") =>
@@ -454,7 +454,7 @@ bad! {
     client_silent_too_soon: with_keys("pool = \"pool\"", "pool = \"pool\"\nsilent = \"1 s\"") =>
         "mpt.toml:38: client.silent: \"1 s\" is out of range; write a time from \"30 s\" to \"1440 min\"";
     any_client: with_keys("public_key = \"yuKLRdlJKIAGv7PeoC46PsFX2ZmrY12rf33Uzxz7yVo=\"", "public_key = \"any\"") =>
-        "mpt.toml:35: client.public_key: \"any\" is not a public key (a key is 44 characters of base64, this text has 3); write the 44 characters that `mpt pubkey` prints at the other end";
+        "mpt.toml:35: client.public_key: \"any\" is not a public key (a key is 44 characters of base64, this text has 3); write the 44 characters that `mpt pubkey` prints at the peer";
     pool_without_room: with_keys("\"10.8.0.0/24\"", "\"10.8.0.0/31\"") =>
         "mpt.toml:32: pool.networks: 10.8.0.0/31 has no room for clients; write a larger network";
     pool_with_two_of_a_family: with_keys("\"10.8.0.0/24\"", "\"10.8.0.0/24\", \"10.7.0.0/24\"") =>

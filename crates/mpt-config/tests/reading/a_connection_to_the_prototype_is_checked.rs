@@ -169,7 +169,7 @@ fn mistakes_are_told() {
         (
             "local = \"10.2.2.2\"",
             "interface = \"eth0\"",
-            "connection.path.local: missing: the other end knows paths by their addresses",
+            "connection.path.local: missing: the peer knows paths by their addresses",
         ),
         (
             "local = \"10.2.2.2\"",
@@ -210,7 +210,7 @@ fn what_keeps_nobody_out_is_warned_of() {
     // A path that the prototype would not use.
     let one_address = GOOD.replace("10.2.2.2", "10.1.1.2").replace("local_port = 23456\n", "");
     let warnings = checked(&one_address).warnings;
-    assert!(warnings[0].to_string().contains("have one address at this end"), "{warnings:?}");
+    assert!(warnings[0].to_string().contains("have one address at this host"), "{warnings:?}");
 }
 
 #[test]

@@ -14,7 +14,7 @@ use crate::client::{self, Failed};
 const TEST_MS: u32 = 1000;
 
 /// Has the speed of each path measured, as `mpt measure` does, and takes delays from the probes of the session: half of
-/// the shortest round-trip time, and of its variation. The direction is that from the other end to here, since the
+/// the shortest round-trip time, and of its variation. The direction is that from the peer to here, since the
 /// window is the receiver's. Returns the mapping of the connection with its paths.
 pub(super) fn paths(connection: &str, daemon: &Daemon) -> Result<(Vec<Named>, Mapping), Failed> {
     let measure =

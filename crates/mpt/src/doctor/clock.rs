@@ -1,4 +1,4 @@
-//! Clocks. Keys need none; what is measured and captured at both ends is compared by them.
+//! Clocks. Keys need none; what is measured and captured at both peers is compared by them.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -33,7 +33,7 @@ pub(super) fn check(is_remote: bool, answer: &Result<Answer, Failed>, found: &mu
         (answer.took / 2).as_secs_f64(),
     );
     if apart > APART + answer.took / 2 {
-        let advice = "run an NTP client on both ends, such as systemd-timesyncd or chrony";
+        let advice = "run an NTP client on both hosts, such as systemd-timesyncd or chrony";
         found.add(Level::Warning, "clock", message, advice);
     } else {
         found.ok("clock", message);

@@ -52,7 +52,7 @@ pub(super) fn check(answer: &Result<Answer, Failed>, found: &mut Findings) {
                 "session",
                 session_message(connection, session.state),
                 format!(
-                    "check that UDP port {DEFAULT_PORT} is open at both ends, and that each end has the public key of the other one; docs/operations.md, section 12"
+                    "check that UDP port {DEFAULT_PORT} is open at both hosts, and that each of them has the public key of the other one; docs/operations.md, section 12"
                 ),
             );
         }

@@ -102,7 +102,7 @@ fn connection(
     let name = name(it, &mut seen.names, warnings);
     if !seen.remotes.insert(remote) {
         let what = format!(
-            "{remote} is the other end of a connection before it, which gets all packets: left out"
+            "{remote} is the peer of a connection before it, which gets all packets: the connection is left out"
         );
         warnings.add(&it.place, what);
         return;
@@ -140,7 +140,8 @@ fn connection(
         let _ = writeln!(toml, "local = {}", quoted(&local.to_string()));
     }
     let command_port = interface.command_port.unwrap_or_else(|| {
-        warnings.add(&interface.place, "no command port: 60456 is taken, tell the other end");
+        warnings
+            .add(&interface.place, "no command port: 60456 is taken, which the peer needs to know");
         60_456
     });
     let _ = writeln!(
@@ -222,7 +223,7 @@ fn paths<'o>(it: &'o Connection, warnings: &mut Warnings) -> Vec<&'o Path> {
         }
         if usable.iter().any(|other| other.remote == Some(remote)) {
             let what = format!(
-                "{remote} is the other end of a path before it; mptsrv uses one of them only, mptd both"
+                "{remote} is the remote address of a path before it; mptsrv uses one of them only, mptd both"
             );
             warnings.add(&path.place, what);
         }
@@ -231,7 +232,7 @@ fn paths<'o>(it: &'o Connection, warnings: &mut Warnings) -> Vec<&'o Path> {
     usable
 }
 
-/// Returns what is behind the other end.
+/// Returns the networks behind the peer.
 fn networks(it: &Connection, remote: IpAddr, warnings: &mut Warnings) -> Vec<IpNet> {
     let mut networks = vec![IpNet::from(remote)];
     for network in &it.networks {
@@ -339,7 +340,7 @@ fn timing(it: &Connection, paths: &[&Path], toml: &mut String, warnings: &mut Wa
     }
     if dead > 0 && dead <= keepalive {
         let what = format!(
-            "dead_time = {dead} s is not longer than keepalive_time = {keepalive} s: if the other end has the same, paths will go up and down"
+            "dead_time = {dead} s is not longer than keepalive_time = {keepalive} s: if the peer has the same, paths will go up and down"
         );
         warnings.add(&it.place, what);
     }
@@ -385,7 +386,7 @@ fn path(
     let _ = writeln!(toml, "remote = {}", quoted(&remote.to_string()));
     let remote_port = connection.remote_port;
     if connection.local_port == 0 {
-        warnings.add(&it.place, format!("no local_port, so the kernel chooses one that nobody knows: {DEFAULT_PORT} is taken, tell the other end"));
+        warnings.add(&it.place, format!("no local_port, so the kernel chooses one that nobody knows: {DEFAULT_PORT} is taken, which the peer needs to know"));
     } else {
         let _ = writeln!(toml, "local_port = {}", connection.local_port);
     }

@@ -89,7 +89,7 @@ pub(crate) fn setup(
 }
 
 impl Purpose {
-    /// The command for the other end, before its line.
+    /// Returns the command for the other host, which its line follows.
     pub(super) fn command(&self) -> &'static str {
         match self {
             Purpose::Clients => "mpt join",

@@ -49,7 +49,7 @@ pub(crate) fn connection(connection: &Connection) -> Vec<String> {
             "data is neither encrypted nor authenticated, because the peer does not seal".into(),
         ),
         Some(DataState::Refused) => problems.push(
-            "no data is carried, because the peer does not seal and this end requires it".into(),
+            "no data is carried, because the peer does not seal and this host requires it".into(),
         ),
         _ => {}
     }

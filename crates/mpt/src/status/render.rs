@@ -119,7 +119,7 @@ fn fact(lines: &mut Vec<Line>, style: Style, text: &str, width: usize) {
     }
 }
 
-/// Returns who is at the other end.
+/// Returns the peer, with the state of the session.
 fn peer(tunnel: &Tunnel) -> String {
     let Some(key) = &tunnel.peer else { return "peer without session: nothing confirms it".into() };
     let name = tunnel.client.as_ref().map_or_else(String::new, |client| format!("{client} "));

@@ -151,7 +151,7 @@ fn a_connection_that_refuses_plain_data_is_down() {
     snapshot.connections[0].session.as_mut().unwrap().data = Some(DataState::Refused);
     let summary = Summary::of(&snapshot);
     assert_eq!(summary.state, State::Down);
-    let expected = "no data is carried, because the peer does not seal and this end requires it";
+    let expected = "no data is carried, because the peer does not seal and this host requires it";
     assert_eq!(summary.connections[0].problems[0], expected);
 }
 

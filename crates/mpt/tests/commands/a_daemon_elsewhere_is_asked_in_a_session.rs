@@ -1,4 +1,4 @@
-//! `mpt --remote` against a daemon that plays a part at the other end of a steering session.
+//! `mpt --remote` against a daemon that plays a part in a steering session.
 
 use std::net::{SocketAddr, UdpSocket};
 use std::os::unix::fs::PermissionsExt;

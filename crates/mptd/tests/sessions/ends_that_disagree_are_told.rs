@@ -58,7 +58,7 @@ fn one_with_keys_and_one_without() {
     expect(&pair.a, &a, Disagreement::PeerHasNoKeys);
 
     let found = doctor(&pair.b, &b);
-    let sentence = "the peer seems to have keys, and this end has none";
+    let sentence = "the peer seems to have keys, and this host has none";
     assert!(found.contains(sentence), "{found}");
     let remedy = "-> write [connection.peer] here with the public key of the peer";
     assert!(found.contains(remedy), "{found}");
