@@ -14,6 +14,7 @@ mod shell;
 mod terminal;
 
 mod a_browser_draws_the_dashboard;
+mod a_capture_shows_what_the_manual_says;
 mod a_dry_run_shows_every_change;
 mod a_line_is_good_for_its_time;
 mod a_setting_that_cannot_be_made_is_explained;

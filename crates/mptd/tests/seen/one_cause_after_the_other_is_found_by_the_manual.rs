@@ -3,7 +3,9 @@
 use serde_json::Value;
 
 use crate::hosts::wait_for;
-use crate::operations::{TwoSites, check_and_start, only, quoted, section, wait_until_shown};
+use crate::operations::{
+    TwoSites, check_and_start, only, quoted, restart, section, wait_until_shown, without_session,
+};
 use crate::shell::Shell;
 
 /// Programs with which a command of the section may begin.
@@ -141,13 +143,7 @@ fn when_the_tunnel_is_up() {
 
     // Without a session the largest packet is that of the plain protocol.
     for (shell, end) in [(&mut at_a, 0), (&mut at_b, 1)] {
-        let config = TwoSites::config(end, &keys[1 - end]);
-        let (before, rest) = config.split_once("[connection.peer]\n").unwrap();
-        let (_, after) = rest.split_once("\n\n").unwrap();
-        shell.succeeds("kill $(pidof mptd)");
-        wait_for("the daemon has ended", || (shell.run("pidof mptd").0 != 0).then_some(()));
-        shell.write("/etc/mpt/mpt.toml", &format!("{before}{after}"));
-        shell.start("mptd");
+        restart(shell, &without_session(&TwoSites::config(end, &keys[1 - end])));
     }
     let ping = only(&quoted, "ping -M do").replace("ping ", "ping -c 1 -w 5 ");
     wait_until_shown(&mut at_a, &ping, &[" 1 received"]);

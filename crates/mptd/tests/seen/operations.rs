@@ -47,6 +47,21 @@ pub(crate) fn check_and_start(shell: &mut Shell, config: &str) {
     shell.start("mptd");
 }
 
+/// Ends the daemon of a host, and starts another one with this configuration.
+pub(crate) fn restart(shell: &mut Shell, config: &str) {
+    shell.succeeds("kill $(pidof mptd)");
+    wait_for("the daemon has ended", || (shell.run("pidof mptd").0 != 0).then_some(()));
+    shell.write("/etc/mpt/mpt.toml", config);
+    shell.start("mptd");
+}
+
+/// Returns a configuration without its `[connection.peer]`.
+pub(crate) fn without_session(config: &str) -> String {
+    let (before, rest) = config.split_once("[connection.peer]\n").expect(config);
+    let (_, after) = rest.split_once("\n\n").expect(config);
+    format!("{before}{after}")
+}
+
 pub(crate) fn wait_until_shown(shell: &mut Shell, command: &str, expected: &[&str]) -> String {
     wait_for(&format!("{expected:?} in {command}"), || {
         let (_, shown) = shell.run(command);
