@@ -1,4 +1,4 @@
-//! A real Prometheus scrapes `/metrics`, answers queries about it, and raises an alert when a path dies.
+//! A real Prometheus scrapes `/metrics`, answers queries about it, and raises the alerts of the manual: when a path dies, loses packets or nears its cap.
 
 use std::fs;
 use std::net::TcpListener;
@@ -8,7 +8,7 @@ use std::time::Duration;
 use serde_json::Value;
 
 use crate::dashboard::Dashboard;
-use crate::hosts::{Line, Pair, Stream, Way, wait_within};
+use crate::hosts::{Host, Line, Pair, Stream, Way, wait_within};
 use crate::support::{authenticate, start_with_session};
 
 /// The rules that docs/operations.md recommends.
@@ -24,6 +24,11 @@ const PATIENCE: Duration = Duration::from_secs(60);
 fn rules() -> &'static str {
     let rules = OPERATIONS.split("```yaml\n").nth(1).and_then(|it| it.split("```").next());
     rules.expect("the rules")
+}
+
+/// The query for the alerts of this name that fire.
+fn firing(alert: &str) -> String {
+    format!("ALERTS{{alertname='{alert}',alertstate='firing'}}")
 }
 
 /// Prometheus, killed when this is dropped.
@@ -93,18 +98,62 @@ fn and_alerts_when_a_path_dies() {
     stream.end();
 
     pair.swallow(2, Way::Both);
-    let alerts = prometheus.wait_for("ALERTS{alertname='MptPathDown',alertstate='firing'}");
+    let alerts = prometheus.wait_for(&firing("MptPathDown"));
     assert_eq!(alerts[0]["metric"]["path"], "line2", "{alerts:?}");
 
     pair.swallow(1, Way::Both);
-    let alerts = prometheus.wait_for("ALERTS{alertname='MptConnectionDown',alertstate='firing'}");
+    let alerts = prometheus.wait_for(&firing("MptConnectionDown"));
     assert_eq!(alerts[0]["metric"]["connection"], "tunnel", "{alerts:?}");
 
     a.kill();
-    prometheus.wait_for("ALERTS{alertname='MptDaemonDown',alertstate='firing'}");
+    prometheus.wait_for(&firing("MptDaemonDown"));
     // What was counted is still there. Which line carried it, the adaptive mapping decided.
     prometheus.wait_for("sum(mpt_path_sent_packets_total) > 0");
     prometheus.wait_for("mpt_path_sent_packets_total{path='line2'} >= 0");
+}
+
+/// Has a host lose one in ten of the datagrams that arrive on a line.
+fn lose_some(host: &Host, line: &str) {
+    let chain = "{ type filter hook input priority 0 ; }";
+    let rule = format!("iifname {line} udp dport 4754 numgen random mod 10 == 0 drop");
+    host.program("nft", "add table inet lossy");
+    host.program("nft", &format!("add chain inet lossy arriving {chain}"));
+    host.program("nft", &format!("add rule inet lossy arriving {rule}"));
+}
+
+#[test]
+#[ignore = "takes Prometheus: make seen-test"]
+fn and_alerts_while_a_path_loses_packets_and_one_is_near_its_cap() {
+    let pair = Pair::with_lines(2);
+    let mut configs = pair.configs();
+    let _identities = authenticate(&mut configs);
+    let state = tempfile::tempdir().unwrap();
+    configs[0].daemon().set("state_directory", state.path().to_str().unwrap());
+    configs[0].path("tunnel", "line1").set("cap", "2 MB/month");
+    for config in &mut configs {
+        // The other line carries nothing before, and everything after.
+        config.path("tunnel", "line2").set("tier", 1);
+    }
+    let [a, _b] = pair.start(&configs);
+    let dashboard = Dashboard::start(&a, &[]);
+    let prometheus = Prometheus::start(dashboard.origin.trim_start_matches("http://"));
+    let stream = Stream::start(&pair.a, &pair.b, "10.72.0.2:5001");
+    lose_some(&pair.b, "line2");
+    for (alert, path) in [("MptPathNearCap", "line1"), ("MptPathLossy", "line2")] {
+        let alerts = prometheus.wait_for(&firing(alert));
+        let paths: Vec<_> = alerts.iter().map(|it| &it["metric"]["path"]).collect();
+        assert_eq!(paths, [path], "{alerts:?}");
+    }
+
+    pair.b.program("nft", "delete table inet lossy");
+    prometheus.wait_for(&format!("absent({})", firing("MptPathLossy")));
+    configs[0].path("tunnel", "line1").set("cap", "1 GB/month");
+    a.reload(&configs[0]);
+    prometheus.wait_for(&format!("absent({})", firing("MptPathNearCap")));
+    // What the alerts compared is still there.
+    prometheus.wait_for("mpt_path_loss_ratio{path='line2'} <= 0.02");
+    prometheus.wait_for("mpt_path_cap_used_bytes{path='line1'} > 1.6e6");
+    stream.end();
 }
 
 /// The queries of all panels, for every connection.
