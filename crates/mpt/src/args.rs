@@ -359,7 +359,7 @@ pub(crate) enum Setting {
     Weight(NonZeroU16),
     WeightIn(NonZeroU16),
     Tier(u8),
-    /// In bit/s; 0 takes the bound away.
+    /// A bound in bit/s; 0 takes it away.
     MaxRate(u64),
     MinRate(u64),
     Priority(Priority),

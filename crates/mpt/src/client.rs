@@ -22,7 +22,7 @@ pub(crate) enum Failed {
     File(String),
     /// The command line names half a daemon.
     Usage(String),
-    /// So many things on this host do not work.
+    /// The doctor has found so many errors.
     Unwell(usize),
     /// The tunnel is in this state, which is not "up".
     State(State),
@@ -31,7 +31,7 @@ pub(crate) enum Failed {
 }
 
 impl Failed {
-    /// As documented in `--help`.
+    /// Returns the exit code that `--help` documents.
     pub(crate) fn exit_code(&self) -> u8 {
         match self {
             Failed::Daemon(Error::Refused(failure)) if failure.code == Code::Version => 4,

@@ -1,4 +1,4 @@
-//! What a running daemon knows of the paths of a connection.
+//! The measurements that a running daemon has of the paths of a connection.
 
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ use crate::client::{self, Failed};
 /// Length of the speed test of one path in one direction, in milliseconds.
 const TEST_MS: u32 = 1000;
 
-/// Has the speed of each path measured, as `mpt measure` does, and takes delays from the probes of the session: half of
+/// Measures the speed of each path, as `mpt measure` does, and takes delays from the probes of the session: half of
 /// the shortest round-trip time, and of its variation. The direction is that from the peer to here, since the
 /// window is the receiver's. Returns the mapping of the connection with its paths.
 pub(super) fn paths(connection: &str, daemon: &Daemon) -> Result<(Vec<Named>, Mapping), Failed> {

@@ -108,7 +108,7 @@ fn mtu(connection: &Connection, path: &Path, link: &LinkInfo, name: &str, found:
     found.ok("mtu", format!("{name}: {mtu} bytes outside, {inner} inside"));
 }
 
-/// Where the path leads; `None` where that is found out later, or cannot be.
+/// Returns the address to which the path leads; `None` where the session finds it, or its name is not resolved.
 fn remote(path: &Path, name: &str, found: &mut Findings) -> Option<IpAddr> {
     let Some(host) = path.remote.name() else { return path.remote.address() };
     let fits =

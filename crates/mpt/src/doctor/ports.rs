@@ -1,4 +1,4 @@
-//! Whether the ports on which the paths listen are free, or mptd's own.
+//! Checks that the ports on which the paths listen are free, or mptd's own.
 
 use std::collections::BTreeSet;
 use std::io::ErrorKind;
@@ -8,7 +8,7 @@ use mpt_config::{Config, SourcePort};
 
 use super::{Findings, Level};
 
-/// Where the configuration has the daemon listen.
+/// Returns the addresses and ports on which the configuration has the daemon listen.
 pub(super) fn listened_on(config: &Config) -> BTreeSet<SocketAddr> {
     let mut all: BTreeSet<SocketAddr> =
         config.daemon.listen.iter().map(|it| SocketAddr::new(*it, config.daemon.port)).collect();

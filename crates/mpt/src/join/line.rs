@@ -116,7 +116,7 @@ mod tests {
         assert!(Line::parse(&format!("  {text}\n")).is_ok_and(|read| read == line()));
     }
 
-    /// Whatever single character is changed or left out, the line is refused.
+    /// The line is refused whichever single character is changed or left out.
     #[test]
     fn a_damaged_line_is_refused() {
         let text = line().to_text();

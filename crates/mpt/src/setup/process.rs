@@ -12,7 +12,7 @@ pub(super) fn is_zombie(pid: u32) -> bool {
     status(pid).is_some_and(|status| status.starts_with('Z'))
 }
 
-/// What `/proc/PID/stat` has behind the name, from the state on. The name may hold anything but ends with the last parenthesis.
+/// Returns what `/proc/PID/stat` has behind the name, from the state on. The name may hold anything, but ends with the last parenthesis.
 fn status(pid: u32) -> Option<String> {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     Some(stat.rsplit_once(')')?.1.trim_start().to_owned())

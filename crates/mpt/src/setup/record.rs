@@ -1,4 +1,5 @@
-//! What was made on this host, so that it can be removed. It belongs to root alone: whatever it names is removed with root's rights.
+//! The record of what was made on this host, so that it can be removed. It belongs to root alone, because everything that it names is removed
+//! with root's rights.
 
 use std::fs;
 use std::io::{self, ErrorKind};
@@ -57,9 +58,9 @@ pub(crate) enum Made {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Record {
     pub(crate) role: Role,
-    /// Of a server: address or name by which clients reach it.
+    /// The address or name by which clients reach this host, if it is a server.
     pub(crate) address: String,
-    /// Of a server: networks that clients reach through it.
+    /// The networks that clients reach through this host, if it is a server.
     pub(crate) networks: Vec<ipnet::IpNet>,
     pub(crate) made: Vec<Made>,
     #[serde(skip)]

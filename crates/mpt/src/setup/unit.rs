@@ -7,7 +7,7 @@ use crate::client::Failed;
 
 /// The unit of the package.
 const PACKAGED: &str = include_str!("../../../../packaging/mptd.service");
-/// Where an administrator's own units are.
+/// The file of the unit, in the directory of the administrator's own units.
 const FILE: &str = "/etc/systemd/system/mptd.service";
 /// Directories that the unit hides from the daemon, and so from systemd when it starts the program.
 const HIDDEN: [&str; 5] = ["/home", "/root", "/run/user", "/tmp", "/var/tmp"];

@@ -1,4 +1,4 @@
-//! What is wrong, each in one sentence that says what to do.
+//! The problems of a tunnel, each in one sentence that says what to do.
 
 use mpt_api::snapshot::{
     Connection, ConnectionState, Daemon, DataState, DownReason, Path, PathState, SessionState,

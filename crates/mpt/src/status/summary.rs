@@ -1,4 +1,4 @@
-//! What a snapshot comes to: one state for the whole, one for each connection, and what is wrong in plain words.
+//! The summary of a snapshot: one state for the whole, one for each connection, and the problems in plain words.
 
 use std::net::SocketAddr;
 
@@ -107,7 +107,7 @@ pub(crate) struct Uplink {
     pub(crate) remote: Option<SocketAddr>,
     /// Path MTU in bytes, of outer packets.
     pub(crate) mtu: u16,
-    /// Where the MTU is from.
+    /// The source of the MTU.
     pub(crate) mtu_source: MtuSource,
     /// True if traffic on it is paid for.
     pub(crate) metered: bool,

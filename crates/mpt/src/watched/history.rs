@@ -1,4 +1,4 @@
-//! What was measured of each path in the last day, in three resolutions.
+//! The measurements of each path in the last day, in three resolutions.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -38,7 +38,7 @@ pub(crate) enum Measure {
 struct Point(u64, Values);
 
 impl Serialize for Point {
-    /// As a list of six numbers; the last ones are null where nothing was measured.
+    /// Writes a list of six numbers, of which the last ones are null where nothing was measured.
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let values = self.1.map(|value| value.is_finite().then_some(f64::from(value)));
         (self.0, values[0], values[1], values[2], values[3], values[4]).serialize(serializer)

@@ -1,4 +1,4 @@
-//! What a daemon counts and measures, as OpenMetrics.
+//! The counters and measurements of a daemon, as OpenMetrics.
 //!
 //! The names of all series follow from the daemon's own counters and the names of connections and paths, so their number is bounded by the
 //! configuration. A counter, once shown, stays: also with its last value while the daemon does not answer, and after its connection or path has been removed.
@@ -31,7 +31,7 @@ const RTT_BUCKETS: [f64; 12] =
 #[derive(Clone, Copy, Debug, Default)]
 struct Samples {
     sum: f64,
-    /// In each bucket, without those of the ones before.
+    /// The samples in each bucket, without those in the buckets before it.
     counts: [u64; RTT_BUCKETS.len()],
 }
 
@@ -208,7 +208,7 @@ struct Seen {
     gone: VecDeque<Connection>,
     /// Paths that were removed, with the names of their connections.
     gone_paths: VecDeque<(String, Path)>,
-    /// By the names of connection and path, as long as that one is shown.
+    /// The round-trip times by the names of connection and path, as long as the path is shown.
     round_trips: BTreeMap<(String, String), Samples>,
 }
 

@@ -9,7 +9,7 @@ use mpt_text::quantity;
 const WINDOW: u32 = 10;
 /// A change of the share of a path by so many points is told.
 const POINTS: f64 = 15.0;
-/// Where less is sent, in bit/s, shares are chance.
+/// The least rate, in bit/s, at which shares say something: below it they are chance.
 const ENOUGH: f64 = 1e6;
 /// The most connections that are followed.
 const MOST: usize = 1_000;

@@ -1,4 +1,4 @@
-//! What is kept of paths that come and go.
+//! The history keeps what it has of paths that come and go, within its bounds.
 
 use super::*;
 use crate::example;
