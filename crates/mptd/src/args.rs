@@ -7,11 +7,11 @@ use clap::{CommandFactory, Parser};
 use mpt_config::DEFAULT_FILE;
 use mpt_text::manual::{self, Section};
 
-/// Something failed while it ran, or it could not start.
+/// Exit code if something failed while it ran, or it could not start.
 pub const EXIT_FAILURE: u8 = 1;
-/// The command line is wrong. Given by clap.
+/// Exit code if the command line is wrong, which clap gives.
 pub const EXIT_USAGE: u8 = 2;
-/// The configuration file is not usable (EX_CONFIG of sysexits.h): starting again will not help.
+/// Exit code if the configuration file is not usable (EX_CONFIG of sysexits.h): starting again will not help.
 pub const EXIT_CONFIG: u8 = 78;
 
 /// The multipath tunnel daemon: carries IP packets between two hosts over several paths at once, as GRE in UDP (RFC 8086).
@@ -62,7 +62,7 @@ pub fn manual(directory: &Path, errors: &mut impl std::io::Write) -> std::io::Re
     }
 }
 
-/// `mptd --unblock`: removes what daemons left behind that were killed, and prints it.
+/// `mptd --unblock`: removes what killed daemons left behind, and prints it.
 pub fn unblock(
     out: &mut impl std::io::Write,
     errors: &mut impl std::io::Write,

@@ -1,6 +1,6 @@
 //! The control socket: clients of [`mpt_api`] on one side, a queue of [`Command`]s on the other.
 //!
-//! Whoever may connect is trusted: the socket belongs to the user and group of the daemon, mode 0660. Still nothing a client
+//! Every client that may connect is trusted: the socket belongs to the user and group of the daemon, mode 0660. Still nothing that a client
 //! does or fails to do holds up the daemon or other clients: their number, their lines and their time are bounded.
 
 use std::io;

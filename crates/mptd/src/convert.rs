@@ -1,4 +1,4 @@
-//! From the configuration's and the API's words to the engine's.
+//! Converts the configuration's and the API's words into the engine's.
 
 use std::net::SocketAddr;
 
@@ -61,7 +61,7 @@ pub(crate) fn connection(
     }
 }
 
-/// Whether data is sealed.
+/// Converts the setting for the sealing of data.
 #[must_use]
 pub(crate) fn seal(seal: mpt_api::Seal) -> Seal {
     match seal {

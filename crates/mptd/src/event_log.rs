@@ -26,7 +26,7 @@ pub(crate) struct EventLog {
     /// The cursor behind the newest event.
     newest: watch::Sender<u64>,
     waiting: Semaphore,
-    /// How many wait, by controller.
+    /// The number of requests that wait, by controller.
     of_one: Mutex<BTreeMap<String, usize>>,
 }
 
@@ -227,7 +227,7 @@ mod tests {
         }
     }
 
-    /// However many wait, requests of the same controller have their turn.
+    /// Other requests of a controller have their turn, however many of it wait.
     #[tokio::test(start_paused = true)]
     async fn only_two_of_one_controller_wait() {
         let (_, log) = log().await;

@@ -24,10 +24,10 @@ const JOURNAL_PREFIX: &str = "MPT";
 /// The name under which the journal has the entries.
 const JOURNAL_IDENTIFIER: &str = "mptd";
 
-/// What writes the log.
+/// The layer that writes the log.
 type Output = Box<dyn Layer<Registry> + Send + Sync>;
 
-/// Starts the log as `daemon` says, and returns what changes it when the configuration does. Called once.
+/// Starts the log as `daemon` says, and returns a function that changes it with the configuration. It is called once.
 pub fn start(daemon: &Daemon) -> impl Fn(&Daemon) + use<> {
     let (output, set_output) = reload::Layer::new(output(daemon.log_format));
     let (filter, set_filter) = reload::Layer::new(filter(daemon.log));
@@ -47,7 +47,7 @@ pub fn fatal(format: LogFormat, error: &dyn fmt::Display) {
     }
 }
 
-/// Returns what the environment (`RUST_LOG`) says, else everything from `level` up.
+/// Returns the filter of the environment (`RUST_LOG`), or else one that lets everything from `level` up pass.
 fn filter(level: LevelFilter) -> EnvFilter {
     EnvFilter::builder().with_default_directive(level.into()).from_env_lossy()
 }

@@ -39,14 +39,14 @@ pub enum Identity {
     Switched(String),
     /// Root, because the configuration says so.
     Root,
-    /// Root, since there is no usual user, or the directory of the configuration is not his.
+    /// Root, because there is no user `mpt`, or the directory of the configuration does not belong to it.
     StillRoot,
-    /// It was started as somebody else than root, and stays so.
+    /// Another user than root, as which it was started.
     Other,
 }
 
 impl Identity {
-    /// Tells whoever reads the log what to think of it.
+    /// Logs the user, and what it means.
     pub fn log(&self) {
         match self {
             Identity::Switched(user) => tracing::info!(user, "runs as this user"),
@@ -119,7 +119,7 @@ pub struct Confined {
 }
 
 impl Confined {
-    /// Tells whoever reads the log what is not enforced.
+    /// Logs which restrictions are not enforced.
     pub fn log(self) {
         match self.reach {
             Enforced::Fully => {}

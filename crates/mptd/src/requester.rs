@@ -1,6 +1,6 @@
-//! Who asks for a change, for the log.
+//! The requester of a change, for the log.
 
-/// Whoever asks for something: a command on this host, or a controller in a session.
+/// The requester of a change: a command on this host, or a controller in a session.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Requester {
     /// User of the process on this host.
@@ -11,7 +11,7 @@ pub(crate) struct Requester {
     pub(crate) controller: Option<String>,
 }
 
-/// What is asked for, as far as it has such parts.
+/// The subject of a request, as far as it has such parts.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Subject<'a> {
     /// Name of a connection.

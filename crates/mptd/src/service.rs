@@ -1,4 +1,4 @@
-//! What a service manager is told (sd_notify(3)): nothing, where there is none.
+//! Notifies the service manager (sd_notify(3)), where there is one.
 
 use std::time::Duration;
 

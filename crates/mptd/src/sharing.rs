@@ -1,4 +1,4 @@
-//! What a connection learns of its paths and what stays as the file says, in words: for `mptd --check`.
+//! Sentences of `mptd --check`: which settings a connection learns from its paths, and which stay as the file says.
 
 use std::time::Duration;
 
@@ -72,7 +72,7 @@ fn rates(connection: &Connection) -> String {
     format!("as measured, within bounds (max_rate, min_rate): {}", bounded.join(", "))
 }
 
-/// What becomes of lost packets with adaptive mapping.
+/// Says how lost packets are treated with adaptive mapping.
 fn repair(connection: &Connection) -> String {
     let said = match connection.repair {
         Repair::Off => "lost packets are not sent again (repair = \"off\")",
@@ -83,7 +83,7 @@ fn repair(connection: &Connection) -> String {
     said.into()
 }
 
-/// How long received packets are held, where the peer learns as well.
+/// Says how long received packets are held, where the peer learns as well.
 fn hold(connection: &Connection) -> String {
     let reorder = &connection.reorder;
     if reorder.window() == 0 || reorder.equalize == Equalize::Off {
@@ -107,7 +107,7 @@ fn hold(connection: &Connection) -> String {
     )
 }
 
-/// What the file says about when a path takes part, whatever is learnt.
+/// Says when a path takes part by the file, whatever is learnt.
 fn condition(path: &Path) -> Option<String> {
     let mut said = Vec::new();
     if !path.up {

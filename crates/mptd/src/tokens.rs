@@ -1,4 +1,4 @@
-//! Tokens with which hosts join as clients: who has used which, and for how long they are good.
+//! Tokens with which hosts join as clients: which host has used each, and for how long it is good.
 //!
 //! Only decisions are made here; the daemon puts them into effect. Tokens are in memory only: a daemon that is started again has none.
 
@@ -14,7 +14,7 @@ const MAX_TOKENS: usize = 64;
 /// Characters of the name that a host gives itself which become part of that of its `[[client]]`.
 const MAX_HOST: usize = 32;
 
-/// What the owner of a token gets.
+/// The settings of the client that a token makes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Wanted {
     /// Name of the `[[client]]`; `None`: as the host calls itself.
@@ -25,7 +25,7 @@ pub struct Wanted {
     pub networks: Vec<IpNet>,
     /// Networks behind the client.
     pub behind: Vec<IpNet>,
-    /// How long the token is good.
+    /// The time for which the token is good.
     pub lifetime: Duration,
 }
 
@@ -59,7 +59,7 @@ pub(crate) struct Tokens {
     held: Vec<Held>,
 }
 
-/// What becomes of a request to join.
+/// The verdict on a request to join.
 #[derive(Debug)]
 pub(crate) enum Judgement {
     /// The host has joined with this token already, and is told so again.
@@ -373,7 +373,7 @@ mod tests {
         );
     }
 
-    /// Whatever a host asks and however it calls itself, it becomes one client with a legal name, and the rest of the file stays as it is.
+    /// A host becomes one client with a legal name whatever it asks and however it calls itself, and the rest of the file stays as it is.
     #[test]
     fn fuzz_join_request() {
         const TEXT: &str = "[daemon]\nlisten = [\"192.0.2.1\"]\nprivate_key_file = \"/key\"\n\

@@ -1,4 +1,4 @@
-//! How much one path has carried in the present period. No clock, no file: time is an argument.
+//! The account of a path: how much it has carried in the present period. It has no clock and no file; time is an argument.
 
 use jiff::{Timestamp, Zoned};
 use mpt_api::{AtCap, CapCounts};
@@ -27,7 +27,7 @@ pub(crate) struct Account {
     uncertain: bool,
 }
 
-/// How far the traffic of a path has come on the way to its cap.
+/// The level that the traffic of a path has reached on the way to its cap.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Level {
     /// Below 80 percent.
@@ -134,7 +134,7 @@ impl Account {
         (self.level(path) == Level::Reached).then_some(path.at_cap)
     }
 
-    /// As it is shown; `None` without a cap. `saved`: the present count is in its file.
+    /// Returns the cap as it is shown; `None` without a cap. `saved` says that the present count is in its file.
     #[must_use]
     pub(crate) fn show(&self, path: &config::Path, saved: bool) -> Option<mpt_api::Cap> {
         let cap = path.cap?;

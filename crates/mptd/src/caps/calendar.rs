@@ -1,4 +1,4 @@
-//! When the periods of caps begin, by the calendar of this host.
+//! The beginnings of the periods of caps, by the calendar of this host.
 
 use jiff::civil::Date;
 use jiff::tz::TimeZone;

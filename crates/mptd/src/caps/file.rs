@@ -47,7 +47,7 @@ struct Content {
 /// The only version of the format so far.
 const FORMAT: u32 = 1;
 
-/// Where counts are kept, and held against other daemons.
+/// The files in which counts are kept, locked against other daemons.
 #[derive(Debug)]
 pub(crate) struct Store {
     directory: PathBuf,
@@ -55,7 +55,7 @@ pub(crate) struct Store {
     serial: u64,
 }
 
-/// What was found of earlier counts.
+/// The earlier counts that were found.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Found {
     /// The accounts of the better file.

@@ -10,7 +10,7 @@ use mpt_config::{self as config, Config};
 /// The addresses that can be given away.
 pub(super) struct Addresses<'a> {
     config: &'a Config,
-    /// Not to be given: those of the devices, the fixed ones of clients, those that clients hold.
+    /// The addresses that are not to be given: those of the devices, the fixed ones of clients, and those that clients hold.
     taken: BTreeSet<IpAddr>,
 }
 

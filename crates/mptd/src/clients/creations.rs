@@ -1,9 +1,9 @@
-//! How many connections are created in a second: in all, and for each client.
+//! The bounds of connections created in a second: in all, and for each client.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-/// How long a client waits for one more creation, when it has had all that it may have at once.
+/// The time after which a client may have one more creation when it has had all that it may have at once.
 const ONE_MORE: Duration = Duration::from_secs(1);
 
 /// Counts creations in the running second, and those of each client. There is an entry for each client that had a connection created lately.
@@ -17,7 +17,7 @@ pub(super) struct Creations {
 /// The share of one client.
 #[derive(Clone, Copy, Debug)]
 struct Client {
-    /// In the running second.
+    /// The number in the running second.
     count: u32,
     /// The time at which it may have all that it may have at once again.
     rested: Instant,

@@ -39,7 +39,7 @@ pub(crate) struct Held {
     pub(crate) owner: PublicKey,
     /// The pre-shared key that the client had when the connection was created.
     psk: Option<PresharedKey>,
-    /// Whose it is and what the client calls it.
+    /// The client to which it belongs, and the client's name for it.
     pub(crate) name: ClientConnection,
     /// The time at which it was created.
     pub(crate) since: Instant,
@@ -97,7 +97,7 @@ impl Clients {
 
     /// Judges a client's request for a connection, and holds it for the client if it is granted.
     ///
-    /// The same client asking for a connection of the same name gets what it had: its addresses and its key.
+    /// A client that asks again for a connection of the same name gets the addresses and the key that it had.
     ///
     /// # Errors
     ///

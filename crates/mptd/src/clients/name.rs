@@ -1,4 +1,4 @@
-//! How the connection of a client is named: by its client, and by what the client calls it.
+//! The name of a client's connection: that of the client, and the client's name for the connection.
 
 use std::fmt;
 

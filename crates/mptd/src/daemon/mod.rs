@@ -46,13 +46,14 @@ use system::{End, System};
 const COMMAND_QUEUE: usize = 32;
 /// Notices of the data thread that are worked on before others get their turn.
 const NOTICES: usize = 16;
-/// How often it is looked whether a server is to be asked again for a connection it refused, and whether a name is to be resolved again.
+/// The interval at which it is checked whether a server is to be asked again for a connection that it refused, and whether a name is to be
+/// resolved again.
 const ASK_AGAIN: Duration = Duration::from_secs(1);
 
 /// The running daemon.
 pub struct Daemon {
     file: PathBuf,
-    /// As the file says.
+    /// The configuration as the file has it.
     loaded: Config,
     /// The configuration with all changes made by hand since.
     running: Config,
@@ -301,7 +302,7 @@ impl Daemon {
         }
     }
 
-    /// Comes back when the data thread has ended by itself, which it never should.
+    /// Returns when the data thread has ended by itself, which it never should.
     async fn data_ended(&self) {
         while self.thread.as_ref().is_some_and(|thread| !thread.is_finished()) {
             tokio::time::sleep(Duration::from_millis(200)).await;

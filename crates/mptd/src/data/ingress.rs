@@ -61,7 +61,7 @@ impl Ingress {
         &self.buffers
     }
 
-    /// Whose packets share the memory.
+    /// Returns the shares of the memory by owner.
     pub(crate) fn shares_mut(&mut self) -> &mut Shares {
         self.buffers.shares_mut()
     }

@@ -85,15 +85,15 @@ pub(crate) struct DataPath<S: System = Linux> {
 /// ICMP errors about our own datagrams.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct IcmpCounters {
-    /// "Too big" about a packet of ours: believed, or followed up by probes.
+    /// "Too big" about a packet of this host, which lowers the path MTU or causes probes.
     pub(crate) too_big: u64,
-    /// Those of them that quote less than the whole GRE header, on paths without a session.
+    /// "Too big" with a quote of less than the whole GRE header, on paths without a session.
     pub(crate) short_quote: u64,
-    /// About no packet that we send.
+    /// Messages about no packet that this host sends.
     pub(crate) not_ours: u64,
-    /// The peer or a network is unreachable.
+    /// Messages that the peer or a network is unreachable.
     pub(crate) unreachable: u64,
-    /// Anything else.
+    /// All other messages.
     pub(crate) other: u64,
 }
 

@@ -1,13 +1,13 @@
-//! What this host's files say about names: `/etc/hosts` (hosts(5)) and the name servers of `/etc/resolv.conf` (resolv.conf(5)).
+//! The files of this host about names: `/etc/hosts` (hosts(5)) and the name servers of `/etc/resolv.conf` (resolv.conf(5)).
 
 use std::fs;
 use std::net::{IpAddr, SocketAddr, SocketAddrV6};
 
 /// The port of name servers.
 const PORT: u16 = 53;
-/// As many name servers are asked as the C library asks (`MAXNS`).
+/// The most name servers that are asked, as many as the C library asks (`MAXNS`).
 const SERVERS: usize = 3;
-/// Where local resolvers write the servers that they ask themselves: systemd-resolved and NetworkManager.
+/// The files in which local resolvers, systemd-resolved and NetworkManager, write the servers that they ask themselves.
 const BEHIND_LOCAL: [&str; 2] =
     ["/run/systemd/resolve/resolv.conf", "/run/NetworkManager/no-stub-resolv.conf"];
 
@@ -25,7 +25,7 @@ fn in_hosts(text: &str, name: &str) -> Vec<IpAddr> {
     addresses.collect()
 }
 
-/// What a resolver is told.
+/// The settings of a resolver.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Resolution {
     /// Name servers in the order in which they are asked.

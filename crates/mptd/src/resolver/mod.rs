@@ -1,7 +1,7 @@
 //! Addresses of names, asked for by sockets with our mark.
 //!
 //! With a default route through the tunnel, the questions of the C library's resolver go into the tunnel as well, or nowhere while the tunnel is
-//! down; but without the address of the other end it stays down. The C library's sockets cannot be marked, and rules for name servers and users would
+//! down; but without the address of the peer it stays down. The C library's sockets cannot be marked, and rules for name servers and users would
 //! open the way for other programs too, above all for systemd-resolved, which asks for everybody. So mptd asks by itself.
 //!
 //! `/etc/hosts` comes first, then DNS; what neither knows is left to the C library (mDNS, other sources of nsswitch.conf(5)).

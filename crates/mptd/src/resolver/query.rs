@@ -16,7 +16,7 @@ const ANSWER: Duration = Duration::from_secs(2);
 /// The longest answer by UDP, in bytes; longer ones come by TCP.
 const LONGEST: usize = 4096;
 
-/// How a question travels.
+/// The way that a question travels.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Way<'a> {
     /// The name server.

@@ -1,4 +1,4 @@
-//! Has the traffic of paths with a cap booked, kept, and acted upon.
+//! Books the traffic of paths with a cap, keeps the counts, and acts on them.
 
 pub(super) mod writer;
 
@@ -9,7 +9,7 @@ use super::{Daemon, Error};
 use writer::Writer;
 
 impl Daemon {
-    /// Books what the paths with a cap have carried, and does what follows. To be called once in every [`INTERVAL`](crate::caps::INTERVAL).
+    /// Books what the paths with a cap have carried, and acts on it. It is to be called once in every [`INTERVAL`](crate::caps::INTERVAL).
     pub(super) async fn count_caps(&mut self) -> Result<(), Error> {
         if !self.caps.is_needed(&self.running) {
             return Ok(());

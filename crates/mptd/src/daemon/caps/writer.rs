@@ -4,7 +4,7 @@ use tokio::task::JoinHandle;
 
 use crate::caps::Store;
 
-/// Where the counts are written. One write is made at a time, beside everything else: a disk may take its time.
+/// The state of the writer. One write is made at a time, beside everything else, because a disk may take its time.
 #[derive(Debug, Default)]
 pub(in crate::daemon) enum Writer {
     /// Nothing was opened yet.

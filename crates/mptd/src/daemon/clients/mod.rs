@@ -1,4 +1,4 @@
-//! What the administrator does with clients: lists, disconnects and revokes them.
+//! Commands of the administrator about clients: list, disconnect and revoke.
 
 mod joining;
 mod mtus;
@@ -15,7 +15,7 @@ use mpt_core::session::SessionId;
 use super::{Daemon, Error};
 use crate::clients::{Ending, Held, Review};
 
-/// How long a client waits that was refused, before it tries again.
+/// The time after which a client that was refused tries again.
 const COMES_BACK_AFTER: Duration = Duration::from_secs(5);
 
 impl Daemon {

@@ -1,4 +1,4 @@
-//! What fits the networks of clients: the route to a network of a client has an MTU of its own while less fits the client's connection than the
+//! The MTUs of routes to networks of clients: such a route has an MTU of its own while less fits the client's connection than the
 //! device takes. So the host refuses packets where they come from, and no other client's packets become smaller.
 
 use std::collections::{BTreeMap, HashMap, HashSet};

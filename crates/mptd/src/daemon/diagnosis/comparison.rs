@@ -1,11 +1,11 @@
-//! Compares the configurations of both ends by what arrives and what does not.
+//! Compares the configurations of the two hosts by what arrives and what does not.
 
 use std::time::Instant;
 
 use crate::daemon::{Daemon, Error};
 
 impl Daemon {
-    /// Looks whether the peers of connections are configured as these are. To be called every second.
+    /// Checks whether the peers of connections are configured as these are. It is to be called every second.
     pub(in crate::daemon) async fn look_for_disagreements(&mut self) -> Result<(), Error> {
         let now = Instant::now();
         if !self.disagreements.is_due(now) {

@@ -1,6 +1,6 @@
-//! Finds out that the configurations of both ends do not fit each other, from what arrives and what does not, and says so in a sentence.
+//! Detects that the configurations of the two hosts do not fit each other, from what arrives and what does not, and says so in a sentence.
 //!
-//! Nothing here is authentic: whoever can send packets to this host can have it look as if. So it is only said, and nothing follows from it.
+//! Nothing here is authentic, because anybody who can send packets to this host can feign it. So it is only reported, and changes nothing.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};

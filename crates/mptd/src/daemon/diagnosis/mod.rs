@@ -1,4 +1,4 @@
-//! Diagnosis: configurations of both ends that do not fit each other, found by what arrives.
+//! Diagnosis: configurations of the two hosts that do not fit each other, detected by what arrives.
 
 mod comparison;
 pub(super) mod disagreement;

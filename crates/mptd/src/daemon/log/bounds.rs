@@ -7,7 +7,7 @@ use mpt_core::session::PublicKey;
 use super::provoked::Subject;
 use crate::daemon::{Daemon, Error};
 
-/// How often the log says what was left out and refused.
+/// The interval at which the log says how much was left out and refused.
 const SUMMARY: Duration = Duration::from_secs(60);
 
 impl Daemon {

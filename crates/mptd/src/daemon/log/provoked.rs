@@ -9,7 +9,7 @@ use mpt_core::session::PublicKey;
 /// Lines about one subject between two summaries, at most.
 const LINES: u64 = 100;
 
-/// What lines are counted by.
+/// The subject by which lines are counted.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(in crate::daemon) enum Subject {
     /// A peer with a key, whichever connections it has.
@@ -18,12 +18,12 @@ pub(in crate::daemon) enum Subject {
     Connection(String),
 }
 
-/// What the daemon remembers of such lines: at most one entry for each key and each connection of the configuration.
+/// The counts of such lines: at most one entry for each key and each connection of the configuration.
 #[derive(Debug, Default)]
 pub(in crate::daemon) struct Provoked {
     /// The time at which the last summary was made.
     pub(super) summed_up: Option<Instant>,
-    /// What happened since then.
+    /// The lines and requests since then.
     pub(super) accounts: BTreeMap<Subject, Account>,
 }
 
@@ -38,7 +38,7 @@ pub(in crate::daemon) struct Account {
 }
 
 impl Account {
-    /// Returns what the log says of it, if there is something to say.
+    /// Returns the line of the summary about it, if there is something to say.
     pub(super) fn summary(self) -> Option<String> {
         let count = |count: u64, what: &str, end: &str| {
             let s = if count == 1 { "" } else { "s" };
@@ -52,7 +52,7 @@ impl Account {
 }
 
 impl Provoked {
-    /// Counts a line about a peer. Returns whether it is to be written.
+    /// Counts a line about a peer, and returns true if it is to be written.
     pub(in crate::daemon) fn line(&mut self, peer: PublicKey) -> bool {
         self.line_about(Subject::Peer(peer))
     }
@@ -63,7 +63,7 @@ impl Provoked {
         account.lines <= LINES
     }
 
-    /// Counts a request that the policy refuses. Returns whether it is the first of this peer since the last summary, and so worth a line of
+    /// Counts a request that the policy refuses. Returns true if it is the first of this peer since the last summary, which gets a line of
     /// its own.
     pub(in crate::daemon) fn deny(&mut self, peer: PublicKey) -> bool {
         let account = self.accounts.entry(Subject::Peer(peer)).or_default();

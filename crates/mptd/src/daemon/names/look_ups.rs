@@ -1,4 +1,4 @@
-//! Look-ups of the names of other ends.
+//! Look-ups of the names of peers' addresses.
 
 use std::collections::{HashMap, HashSet};
 use std::net::IpAddr;

@@ -1,6 +1,6 @@
-//! Names of other ends: resolved beside everything else, at the start, when a path is dead, and when the network changes.
+//! The names of peers' addresses, which are resolved beside everything else: at the start, when a path is dead, and when the network changes.
 //!
-//! Without a default route through the tunnel the C library is asked, with one [`crate::resolver`], whose questions stay outside.
+//! Without a default route through the tunnel the C library is asked. With one, [`crate::resolver`] is, whose questions stay outside.
 
 pub(super) mod look_ups;
 pub(super) mod unknown;
@@ -15,7 +15,7 @@ use super::Daemon;
 use look_ups::{Found, Outside};
 use unknown::is_unknown;
 
-/// How long a name is not asked for again.
+/// The time for which a name is not asked for again.
 const AGAIN: Duration = Duration::from_secs(10);
 /// Time after which a name is asked for again after a change of the network, which may have brought a resolver.
 const AGAIN_AFTER_CHANGE: Duration = Duration::from_secs(1);
@@ -106,7 +106,7 @@ impl Daemon {
     }
 }
 
-/// Of the addresses of a name, the one a path has already, or the first it could use: they come in the order of preference (RFC 6724).
+/// Returns the address of a name that a path has already, or else the first that it could use: they come in the order of preference (RFC 6724).
 fn choose(path: &Path, addresses: &[IpAddr]) -> Option<IpAddr> {
     let usable = |address: &IpAddr| {
         !address.is_unspecified()

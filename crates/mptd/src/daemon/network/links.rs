@@ -1,4 +1,4 @@
-//! Which interface each path runs over, and whether it can carry packets.
+//! The interface that each path runs over, and whether it can carry packets.
 
 use std::collections::{BTreeSet, HashMap};
 use std::net::IpAddr;
@@ -22,7 +22,7 @@ pub(in crate::daemon) struct Links {
 }
 
 impl Links {
-    /// As `events` begins.
+    /// Returns the links with which `events` begins.
     pub(in crate::daemon) fn new(events: &Events) -> Self {
         let mut links = Self::default();
         events.links().for_each(|link| links.set(link));
@@ -69,7 +69,7 @@ impl Links {
         self.links.insert(link.index, link.clone());
     }
 
-    /// Finds out which way packets leave whose local address is on an interface that only holds addresses, as on routers.
+    /// Finds the interface by which packets leave whose local address is on an interface that only holds addresses, as on routers.
     pub(in crate::daemon) async fn ask_routes(&mut self, netlink: &Netlink, config: &Config) {
         self.outgoing.clear();
         for path in config.connections.iter().flat_map(|connection| &connection.paths) {

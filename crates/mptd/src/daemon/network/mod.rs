@@ -23,11 +23,11 @@ const BATCH: usize = 256;
 /// Removals of rules and routes that are kept to be looked at one by one; if there are more, everything is looked at.
 const REMOVALS: usize = 256;
 
-/// What is known of the network, and what there is to do about it.
+/// The state of the network as far as it is known, and the changes that wait to be followed.
 #[derive(Debug)]
 pub(super) struct Network {
     state: Mutex<State>,
-    /// There is something to do, or the end has come.
+    /// Notified when there is something to do, or the end has come.
     woken: Notify,
 }
 
@@ -38,16 +38,16 @@ struct State {
     changes: Changes,
     /// The time at which the first thing changed since [`Network::changed`] last said so.
     dirty_since: Option<Instant>,
-    /// The kernel tells no more.
+    /// True if the kernel reports no more changes.
     ended: bool,
 }
 
-/// What has to be done that takes time.
+/// The changes whose following takes time.
 #[derive(Debug, Default)]
 pub(super) struct Changes {
     /// Interfaces that came into being: sockets bound to the one of that name before are bound to nothing.
     pub(super) appeared: BTreeSet<String>,
-    /// Removals of rules and routes with our owner: by us, by another daemon, or by somebody whose business it is not. At most
+    /// Removals of rules and routes with our owner: by this daemon, by another one, or by another program. At most
     /// [`REMOVALS`].
     pub(super) removals: Vec<netlink::Event>,
     /// Something else changed, too.
@@ -72,7 +72,7 @@ impl Changes {
 }
 
 impl Network {
-    /// Begins to follow, on a thread of its own. What it does at once it does by `data`, and tells by `tell`.
+    /// Begins to follow, on a thread of its own. It acts at once by `data`, and reports events by `tell`.
     pub(super) async fn follow(
         data: Handle,
         tell: broadcast::Sender<mpt_api::Event>,

@@ -1,4 +1,4 @@
-//! What happens in sessions and takes a decision: connections asked for here and elsewhere, controllers, monitors.
+//! Events of sessions that take a decision: requests for connections, here and at peers, and those of controllers and monitors.
 
 mod peers;
 pub(super) mod state;
@@ -21,7 +21,7 @@ use crate::clients::{Clients, Held};
 use crate::data::{ChangeError, ClientSession, LinkFacts, Wanted};
 use state::Opened;
 
-/// How long a client waits before it asks again for what the server refused or did not answer.
+/// The time after which a client repeats a request that the server refused or did not answer.
 const ASK_AGAIN: Duration = Duration::from_secs(10);
 /// Time after which a client asks again where the server was only too busy.
 const ASK_AGAIN_SOON: Duration = Duration::from_secs(1);
@@ -230,7 +230,7 @@ impl Daemon {
         Ok(())
     }
 
-    /// Answers a request of the other end of a session that it opened.
+    /// Answers a request of the peer of a session that the peer opened.
     async fn serve(&mut self, session: SessionId, body: &[u8]) -> Result<SessionReply, Error> {
         let request = match SessionRequest::parse(body) {
             Ok(request) => request,

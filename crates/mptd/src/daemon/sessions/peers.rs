@@ -9,11 +9,11 @@ use mpt_wire::control::Kind;
 
 use crate::daemon::{Daemon, Error};
 
-/// Sessions that a peer may open besides those of its connections: controllers, and what is asked for in vain, to be told why.
+/// The most sessions that a peer may open besides those of its connections: for controllers, and for requests that are refused with a reason.
 const SPARE_SESSIONS: usize = 16;
 
 impl Daemon {
-    /// Tells the data thread which peers may open sessions and how many, and where they are listened for.
+    /// Gives the data thread the peers that may open sessions, how many each may open, and the addresses on which they are expected.
     pub(in crate::daemon) async fn set_peers(&mut self, config: &Config) -> Result<(), Error> {
         let (peers, limits) = (peers(config), limits(config));
         let key = config.daemon.private_key.clone();

@@ -10,11 +10,11 @@ use mpt_wire::control::Kind;
 /// The state of sessions that the daemon keeps.
 #[derive(Debug, Default)]
 pub(in crate::daemon) struct Sessions {
-    /// Sessions that their peers opened, by who they are.
+    /// The sessions that their peers opened.
     pub(in crate::daemon) opened: BTreeMap<SessionId, Opened>,
-    /// Our requests that were not answered yet, each with the name of its connection.
+    /// The requests of this host that are not answered yet, each with the name of its connection.
     pub(in crate::daemon) asked: BTreeMap<(SessionId, u32), String>,
-    /// Connections that the server refused, and when to ask again.
+    /// The connections that the server refused, each with the time at which to ask again.
     pub(in crate::daemon) refused: BTreeMap<String, Instant>,
     /// The number of clients that have networks behind them that are routed.
     pub(in crate::daemon) routed: usize,

@@ -23,9 +23,9 @@ use crate::command::{Answer, Command};
 use crate::data::{Ended, Handle};
 use state::Ask;
 
-/// How often it is looked whether a test has ended.
+/// The interval at which a test of this host is checked for its end.
 const LOOK: Duration = Duration::from_millis(50);
-/// Time between two looks if a test has ended at the other end, where each takes a request.
+/// The interval at which a test of the peer is checked for its end, which takes a request each.
 const ASK: Duration = Duration::from_millis(250);
 /// Besides its duration a test takes at most so long: to find the rate, until everything has arrived, and until that is known here.
 const BESIDES: Duration = Duration::from_secs(20);
@@ -34,9 +34,9 @@ const LARGEST_WEIGHT: u16 = 1000;
 /// Weights are as small as possible while none of them is further than this from the ratio of the speeds, which are no more exact.
 const EXACT: f64 = 0.03;
 
-/// What a test takes besides its duration, at most: to find the rate.
+/// The longest time that a test takes besides its duration, to find the rate.
 const SEARCH: Duration = Duration::from_secs(5);
-/// Tests that the other end asks for have other numbers than our own.
+/// The first number of the tests that the peer asks for, which are apart from our own.
 const ASKED: u64 = 1 << 32;
 
 impl Daemon {
@@ -99,17 +99,17 @@ impl Daemon {
         })
     }
 
-    /// Asks the other end of a session for a measurement.
+    /// Sends a request of a measurement to the peer of a session.
     pub(super) async fn ask_peer(&mut self, ask: Ask) -> Result<(), Error> {
         let Ask { session, body, reply } = ask;
-        // Whoever gets no answer sees the sender gone.
+        // Without an answer the sender of the reply is gone.
         if let Ok(id) = self.data.call(move |data| data.request(session, body)).await? {
             self.measure.asked.insert((session, id), reply);
         }
         Ok(())
     }
 
-    /// The other end wants to know how fast a path is towards it.
+    /// Answers the peer, which asks how fast a path is towards it.
     pub(super) async fn serve_test(
         &mut self,
         session: SessionId,
@@ -157,7 +157,7 @@ impl Daemon {
         }
     }
 
-    /// The other end wants to know what it has found.
+    /// Answers the peer, which asks for the result of a test.
     pub(super) async fn serve_test_result(
         &self,
         session: SessionId,
@@ -185,7 +185,7 @@ struct Job {
     paths: Vec<String>,
     set: bool,
     duration: Duration,
-    /// Of the next test.
+    /// The number of the next test.
     number: u32,
 }
 
@@ -193,7 +193,7 @@ impl Job {
     async fn run(&mut self) -> Result<Measured, Failure> {
         let mut speeds = Vec::with_capacity(self.paths.len());
         for path in self.paths.clone() {
-            // First what needs the other end: it refuses while it measures by itself.
+            // The direction that needs the peer comes first, because the peer refuses while it measures by itself.
             let back = self.back(&path).await?;
             let there = self.there(&path).await?;
             tracing::info!(connection = self.connection, path, there, back, "measured, in bit/s");
@@ -219,13 +219,13 @@ impl Job {
         Ok(Measured { paths, set: self.set })
     }
 
-    /// The number that both ends know a path by, while there is one.
+    /// Returns the number of a path in the session, while it has one.
     async fn number(&self, path: &str) -> Result<Option<u16>, Failure> {
         let (connection, path) = (self.connection.clone(), path.to_owned());
         self.data.call(move |data| data.path_number(&connection, &path)).await.map_err(ended)
     }
 
-    /// Bits per second from here to the other end; `None`: it is down.
+    /// Measures the bits per second from here to the peer; `None` while the path is down.
     async fn there(&mut self, path: &str) -> Result<Option<u64>, Failure> {
         let Some(path) = self.number(path).await? else { return Ok(None) };
         let (session, number, duration) = (self.session, self.next_number().into(), self.duration);
@@ -248,7 +248,7 @@ impl Job {
         }
     }
 
-    /// Bits per second from the other end to here.
+    /// Measures the bits per second from the peer to here; `None` while the path is down.
     async fn back(&mut self, path: &str) -> Result<Option<u64>, Failure> {
         let Some(path) = self.number(path).await? else { return Ok(None) };
         let test = self.next_number();
@@ -277,7 +277,7 @@ impl Job {
         Ok(None)
     }
 
-    /// Asks the other end.
+    /// Asks the peer.
     async fn ask(
         &self,
         request: &SessionRequest,

@@ -9,13 +9,13 @@ use tokio::task::JoinHandle;
 use super::turns::TestTurns;
 use crate::command::Command;
 
-/// Requests to the other end that wait to be sent: a measurement makes one at a time.
+/// The most requests to the peer that wait to be sent: a measurement makes one at a time.
 pub(super) const ASKS: usize = 4;
 
-/// What became of a request to the other end.
+/// The peer's answer to a request, or why there is none.
 pub(in crate::daemon) type Reply = Result<Vec<u8>, RequestFailed>;
 
-/// A request to the other end of a session.
+/// A request to the peer of a session.
 #[derive(Debug)]
 pub(in crate::daemon) struct Ask {
     pub(in crate::daemon) session: SessionId,
@@ -28,17 +28,18 @@ pub(in crate::daemon) struct Ask {
 pub(in crate::daemon) struct Measure {
     pub(in crate::daemon) commands: mpsc::Sender<Command>,
     pub(in crate::daemon) asks: mpsc::Sender<Ask>,
-    /// Requests to the other end that are not answered yet.
+    /// The requests that the peer has not answered yet.
     pub(in crate::daemon) asked: BTreeMap<(SessionId, u32), oneshot::Sender<Reply>>,
     pub(in crate::daemon) task: Option<JoinHandle<()>>,
-    /// Of the peers that want a test of their own.
+    /// The turns of the peers that want a test of their own.
     pub(super) turns: TestTurns,
-    /// Numbers of our tests.
+    /// The number of our next test.
     pub(in crate::daemon) next: u32,
 }
 
 impl Measure {
-    /// With what [`Daemon::ask_peer`] is to be called with. `commands`: the queue of the daemon.
+    /// Returns the state without a measurement, and the queue of requests with which [`Daemon::ask_peer`] is to be called. `commands` is the queue of
+    /// the daemon.
     pub(in crate::daemon) fn new(commands: mpsc::Sender<Command>) -> (Self, mpsc::Receiver<Ask>) {
         let (asks, asked) = mpsc::channel(ASKS);
         let turns = TestTurns::default();
@@ -49,7 +50,7 @@ impl Measure {
         self.task.as_ref().is_some_and(|task| !task.is_finished())
     }
 
-    /// The other end has answered. Gives it back if it was not asked for a measurement.
+    /// Passes on an answer of the peer, and gives it back if it answers no request of a measurement.
     pub(in crate::daemon) fn answered(
         &mut self,
         session: SessionId,
@@ -58,7 +59,7 @@ impl Measure {
     ) -> Option<Reply> {
         match self.asked.remove(&(session, id)) {
             Some(waiting) => {
-                // Whoever measures may have been given up.
+                // The measurement may have been given up.
                 let _ = waiting.send(reply);
                 None
             }

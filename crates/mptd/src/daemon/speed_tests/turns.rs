@@ -1,4 +1,4 @@
-//! Whose turn it is to have a speed test: there is one at a time, and no peer has it all.
+//! The turns of peers that want a speed test: one test runs at a time, and no peer takes all the time.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -12,7 +12,7 @@ const AT_ONCE: Duration = Duration::from_secs(240);
 /// The part of the time that a peer's tests may take in the long run: one in so many.
 const SHARE: u32 = 4;
 
-/// The line of those that want a test, and the time that each has had. There is at most one entry for each key that may hold a session.
+/// The peers that wait for a test, and the time that each has had. There is at most one entry for each key that may hold a session.
 #[derive(Debug, Default)]
 pub(in crate::daemon) struct TestTurns {
     /// The time since which each waits, and the time at which it last asked.
@@ -22,7 +22,7 @@ pub(in crate::daemon) struct TestTurns {
 }
 
 impl TestTurns {
-    /// Returns whether it is the turn of `peer`, for a test that takes `duration`; `free`: no other test runs. A peer that is refused keeps its
+    /// Returns true if it is the turn of `peer` for a test that takes `duration`, where `free` says that no other test runs. A peer that is refused keeps its
     /// place while it goes on asking.
     pub(super) fn admit(
         &mut self,

@@ -30,7 +30,7 @@ fn is_direct(connection: &mpt_config::Connection) -> bool {
     connection.fallback == Fallback::Direct && connection.default_routes().next().is_some()
 }
 
-/// `mptd --unblock`: removes the rules and routes that daemons left behind that were killed, blocks of default routes included. Returns them as
+/// `mptd --unblock`: removes the rules and routes that killed daemons left behind, blocks of default routes included. Returns them as
 /// `ip` writes them. Those of running daemons stay.
 ///
 /// # Errors

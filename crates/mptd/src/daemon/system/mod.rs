@@ -497,7 +497,7 @@ fn needs(config: &Config) -> Needs {
     needs
 }
 
-/// Routes to what is behind the other end. The network of the device's own address has its route from the kernel.
+/// Returns the routes to the networks behind the peer. The network of the device's own address has its route from the kernel.
 fn routes<'a>(
     connection: &'a Connection,
     own: &'a [IpNet],

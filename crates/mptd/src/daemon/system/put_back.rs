@@ -1,4 +1,4 @@
-//! What to say, and how soon to act, when other programs remove rules, routes and addresses that the daemon needs.
+//! The answer to other programs that remove rules, routes and addresses which the daemon needs: how soon they are put back, and what the log says.
 
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
@@ -10,7 +10,7 @@ const PERIOD: Duration = Duration::from_secs(60);
 /// The time between two repairs in a struggle. What is removed is there again within a second.
 const PAUSE: Duration = Duration::from_millis(200);
 
-/// What was put back lately.
+/// The record of what was put back lately.
 #[derive(Debug, Default)]
 pub(in crate::daemon) struct PutBack {
     /// The time at which something was put back, within the last [`PERIOD`]; at most one more than [`FEW`].

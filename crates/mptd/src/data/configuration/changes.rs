@@ -132,7 +132,7 @@ impl<S: System> DataPath<S> {
         wanted.client.is_none() && self.is_exchanged(&wanted.config)
     }
 
-    /// What a client has wished for the paths of its connection since it was created stays, within its limits.
+    /// Keeps what a client has wished for the paths of its connection since it was created, within its limits.
     fn keep_wishes_of_client(&self, wanted: &Wanted, config: &mut ConnectionConfig) {
         let Some(client) = &wanted.client else { return };
         let Some(id) = self.node.tunnels().find_connection(&config.name) else { return };

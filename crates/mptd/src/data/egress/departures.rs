@@ -1,4 +1,4 @@
-//! From the queues of connections to the paths: segments of packets that have waited.
+//! The way from the queues of connections to the paths: segments of packets that have waited.
 
 use mpt_core::{Departure, Node};
 

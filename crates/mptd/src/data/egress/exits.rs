@@ -10,8 +10,8 @@ use crate::data::system::System;
 pub(crate) struct Exits<'a, S: System> {
     /// Beginning of the round.
     pub(crate) now: Instant,
-    /// By [`PathId`].
+    /// The paths by [`PathId`].
     pub(crate) paths: &'a mut [Option<PathIo>],
-    /// Those of the paths.
+    /// The sockets of the paths.
     pub(crate) sockets: &'a Sockets<S>,
 }

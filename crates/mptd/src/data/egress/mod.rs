@@ -1,4 +1,4 @@
-//! From the TUN device to the paths: one read gives a super-packet, which leaves as GRE in UDP segments gathered by path.
+//! The way from the TUN device to the paths: one read gives a super-packet, which leaves as GRE in UDP segments gathered by path.
 //!
 //! Nothing is copied: segments are sent as two pieces, their own headers (written behind the packet in the arena) and a slice of the packet
 //! as it was read. The arena is reused when everything in it has been handed to the kernel.
@@ -61,11 +61,11 @@ pub(crate) struct Stuck {
     pub(crate) outcome: Flushed,
 }
 
-/// Where the bytes of a packet are whose segments leave.
+/// The place of the bytes of a packet whose segments leave.
 enum Packet<'a> {
-    /// In the arena, where it was read.
+    /// The range in the arena into which it was read.
     Read(Range<usize>),
-    /// In the memory of packets that wait.
+    /// Bytes in the memory of packets that wait.
     Stored(&'a [u8]),
 }
 
@@ -316,7 +316,7 @@ impl Egress {
             self.gathered.push(entry);
         }
         if outbox.is_full() {
-            // At once: the other end works on it while the next packet is read.
+            // It is sent at once, so that the peer works on it while the next packet is read.
             let outcome =
                 path.flush(exits.now, channel, exits.sockets, &self.arena, &mut self.room);
             note(&mut self.stuck, id, channel, outcome);

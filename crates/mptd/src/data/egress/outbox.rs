@@ -413,7 +413,7 @@ mod tests {
     const HEADER: [u8; 12] = [0; 12];
     const PAYLOAD: [u8; 1400] = [0; 1400];
 
-    /// As many datagrams as may wait.
+    /// Returns a backlog of as many datagrams as may wait.
     fn full(now: Instant) -> Backlog {
         let mut backlog = Backlog::default();
         while backlog.push(now, &HEADER, &PAYLOAD, 0) {}

@@ -12,7 +12,7 @@ use crate::data::sessions::suites;
 use crate::data::system::token::Token;
 use crate::data::system::{Linux, System};
 
-/// What the control side has the data path do, between two rounds.
+/// A call of the control side, which the data path carries out between two rounds.
 type Call = Box<dyn FnOnce(&mut DataPath) + Send>;
 
 /// The control side's end of the data thread.

@@ -1,4 +1,4 @@
-//! An end that will not send a lost packet again says so, and the other end does not wait for it any longer.
+//! A host that will not send a lost packet again says so, and its peer no longer waits for it.
 
 use std::collections::BTreeSet;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! How much the paths with a cap carry, and how sparingly paths are used.
+//! The traffic of paths with a cap, and how sparingly paths are used.
 
 use std::collections::BTreeMap;
 use std::time::Instant;
@@ -70,7 +70,7 @@ impl<S: System> DataPath<S> {
         }
     }
 
-    /// Has a path used as its configuration and its cap say.
+    /// Sets how sparingly a path is used, as its configuration and its cap say.
     fn spare(&mut self, now: Instant, id: PathId, place: &Place, metered: bool) {
         let reached = self.capped.paths.get(place).and_then(|meter| meter.reached);
         let mut economy = if metered { Economy::METERED } else { Economy::NONE };

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use mpt_core::{PathId, Traffic};
 
-/// How often rates are taken.
+/// The interval at which rates are taken.
 pub(in crate::data) const RATE_PERIOD: Duration = Duration::from_secs(1);
 
 /// Traffic of every path over the last whole period.

@@ -24,7 +24,7 @@ const MIN_BUFFERS: usize = 2 * RESERVED;
 /// The share of a page that no waiting packet lies in.
 const NOBODY: ShareId = ShareId(u32::MAX);
 
-/// Where a packet lies: a handle, valid while its buffer is held.
+/// The place of a packet: a handle that is valid while its buffer is held.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct PacketRef {
     buffer: u32,
@@ -40,7 +40,7 @@ impl PacketRef {
     }
 }
 
-/// Who needs a page, or a whole buffer by its first page.
+/// The users of a page, or of a whole buffer by its first page.
 #[derive(Clone, Copy, Debug)]
 struct Hold {
     /// One for the round that received into the buffer, and one for each waiting packet.
@@ -53,7 +53,7 @@ struct Hold {
 #[derive(Debug)]
 pub(crate) struct Buffers {
     memory: Vec<u8>,
-    /// By page.
+    /// The users of each page.
     holds: Vec<Hold>,
     /// Free buffers, the most recently used on top: it is still in the cache.
     free: Vec<u32>,
@@ -84,7 +84,7 @@ impl Buffers {
         }
     }
 
-    /// Whose packets share the memory.
+    /// Returns the shares of the memory by owner.
     pub(crate) fn shares_mut(&mut self) -> &mut Shares {
         &mut self.shares
     }

@@ -14,12 +14,12 @@ pub(in crate::data) struct Pages {
     free: Vec<u8>,
     /// Divided buffers with free pages.
     partial: Vec<u32>,
-    /// Where each buffer stands in `partial`, if it does.
+    /// The place of each buffer in `partial`, if it has one.
     place: Vec<u32>,
 }
 
 impl Pages {
-    /// Of so many buffers none is divided.
+    /// Returns the pages of so many buffers, of which none is divided.
     pub(in crate::data) fn new(buffers: usize) -> Self {
         Self {
             free: vec![WHOLE; buffers],

@@ -21,7 +21,7 @@ pub(in crate::data) struct Buffer {
 #[derive(Debug, Default)]
 struct Class {
     free: Vec<Box<[u8]>>,
-    /// How many are in use.
+    /// The number in use.
     used: usize,
     /// The most that were in use at one time since [`Pool::trim`].
     peak: usize,

@@ -13,7 +13,7 @@ use mpt_core::session::PublicKey;
 /// A connection nobody has told of: its packets count for the first share.
 const UNKNOWN: u32 = 0;
 
-/// Whose packets share memory.
+/// The owner of packets that share memory with others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Owner {
     /// A connection of the configuration.
@@ -39,7 +39,7 @@ struct Share {
     /// Pages that packets of this share occupy.
     held: u32,
     open: Option<OpenPage>,
-    /// Whose it is. Without an owner it is free for the next one.
+    /// The owner; a share without one is free for the next owner.
     owner: Option<Owner>,
     /// Connections whose packets count for it.
     connections: u32,

@@ -22,7 +22,7 @@ pub(in crate::data) struct Waiting {
 /// The packets of one connection.
 #[derive(Debug, Default)]
 struct Queue {
-    /// By [`StoreId`], of which the engine begins none before all lower ones are taken.
+    /// The packets by [`StoreId`]; the engine begins no number before all lower ones are taken.
     places: Vec<Option<Waiting>>,
     /// The number of them that are taken.
     packets: usize,
@@ -33,7 +33,7 @@ struct Queue {
 /// The packets of all connections. Memory is needed only while packets wait: see [`Self::trim`].
 #[derive(Debug)]
 pub(in crate::data) struct Store {
-    /// By connection.
+    /// The queue of each connection.
     queues: Vec<Queue>,
     pool: Pool,
     limit: usize,

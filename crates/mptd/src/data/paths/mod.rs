@@ -47,9 +47,9 @@ pub(crate) struct PathIo {
     pub(crate) reported: Reported,
     /// The connection's next sequence number at the last two ticks of a second, the older one first.
     pub(crate) numbers: [u32; 2],
-    /// What monitors were told last of it.
+    /// The last event about it that monitors got.
     pub(crate) told: Option<EventKind>,
-    /// Messages sent: frames of the session, and what is said to a prototype.
+    /// Messages sent: frames of the session, and commands and keepalives to a prototype.
     pub(crate) messages: Messages,
     /// The socket at which packets of the peer arrive, besides the source ports.
     pub(crate) listening: SocketId,

@@ -1,4 +1,4 @@
-//! What ICMP says of path MTUs: the messages that routers and our own kernel put into the sockets' error queues.
+//! Path MTUs from ICMP: the messages that routers and our own kernel put into the sockets' error queues.
 //!
 //! Anybody can send such a message, from any address. Where the connection has a session, it only causes padded probes, and these find
 //! out whether it is true (`mpt_core::path::discovery`). Without a session, and without its probes (`keepalive = 0`), it is believed for a while, as far as it proves that its sender has
@@ -18,10 +18,10 @@ use crate::data::{DataPath, Notice};
 
 /// Errors taken from a socket in one round: a flood of ICMP messages must not hold up the packets.
 const ERRORS_PER_ROUND: usize = 16;
-/// How much of the datagram in question is looked at: its GRE header.
+/// Bytes of the datagram in question that are read: its GRE header.
 const QUOTE_LEN: usize = gre::MAX_HEADER_LEN;
 
-/// How much of a packet's GRE header a message quotes.
+/// The part of a packet's GRE header that a message quotes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Quote {
     /// All that the path's packets have, with a sequence number that was sent a moment ago.
@@ -98,7 +98,7 @@ impl<S: System> DataPath<S> {
         }
     }
 
-    /// Whether these first bytes of a UDP payload are ones that this path sends. The checksum, if there is one, cannot be verified over a
+    /// Compares the first bytes of a UDP payload with those that this path sends. The checksum, if there is one, cannot be verified over a
     /// part of the packet.
     fn quoted(&self, path: PathId, io: &PathIo, quote: &[u8]) -> Quote {
         let connection = self.node.tunnels().path(path).map(Path::connection);

@@ -12,14 +12,14 @@ pub(crate) struct Facts {
     pub(crate) control: u64,
     /// Handshakes that were not made for our key, or by no key that is known, or that do not open.
     pub(crate) strange: u64,
-    /// By name.
+    /// The facts about connections, by name.
     pub(crate) connections: BTreeMap<String, ConnectionFacts>,
 }
 
 /// Counts of a connection.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct ConnectionFacts {
-    /// Whether its session is established; `None` without one.
+    /// True if its session is established; `None` without one.
     pub(crate) established: Option<bool>,
     /// Packets received on its paths.
     pub(crate) received: u64,

@@ -51,7 +51,7 @@ pub(crate) enum Notice {
         /// Bytes that it carries.
         found: u16,
     },
-    /// ICMP lowered the path MTU of a path that no probes measure, or what it reported is no longer believed; for the log.
+    /// ICMP lowered the path MTU of a path that no probes measure, or that report has expired; for the log.
     PathMtuReported {
         /// Name of its connection.
         connection: String,
@@ -60,7 +60,7 @@ pub(crate) enum Notice {
         /// Bytes that ICMP reported, unless that is over.
         reported: Option<u16>,
     },
-    /// The other end of a path is at another address.
+    /// The peer is at another address on a path.
     PathMoved {
         /// Name of its connection.
         connection: String,
@@ -78,7 +78,7 @@ pub(crate) enum Notice {
     },
     /// A command of ours or of a prototype was carried out or refused.
     Prototype {
-        /// Which one, and what came of it.
+        /// The command, and what came of it.
         event: mpt_core::compat::Event,
     },
     /// A device was removed from the system by somebody else.

@@ -1,4 +1,4 @@
-//! What monitors are told of a path: each change once, however many parts of the daemon notice it.
+//! The events of paths for monitors: each change is one event, however many parts of the daemon notice it.
 //!
 //! A path that is taken down by hand is one change, and three parts of the daemon notice it: the command, the session, which suspends
 //! the path's probes, and the session again when the peer's last frames on it have arrived.

@@ -87,7 +87,7 @@ fn data_state(state: SealState) -> api::DataState {
     }
 }
 
-/// Whole microseconds; what is for ever is 0 in the API.
+/// Returns whole microseconds, or 0 for a duration without end, as the API has it.
 fn micros(duration: Duration) -> u64 {
     match duration {
         Duration::MAX => 0,

@@ -210,7 +210,7 @@ impl<S: System> DataPath<S> {
 }
 
 impl<S: System> DataPath<S> {
-    /// Where the MTU of a path is from.
+    /// Returns the source of the MTU of a path.
     fn mtu_source(&self, config: &config::Path, path: &Path, id: PathId) -> api::MtuSource {
         let io = self.paths.get(id.0 as usize).and_then(Option::as_ref);
         let session = self.node.sessions().session_of(path.connection());

@@ -1,4 +1,4 @@
-//! Connections whose other end is the papers' prototype, on the data thread: keepalives among the data, commands on sockets of their own.
+//! Connections whose peer is the papers' prototype, on the data thread: keepalives among the data, commands on sockets of their own.
 
 use std::collections::BTreeMap;
 use std::time::Instant;
@@ -88,7 +88,7 @@ impl<S: System> DataPath<S> {
         }
     }
 
-    /// Returns what is known of the prototype at the other end of a connection.
+    /// Returns what is known of the peer of a connection that is the prototype.
     pub(in crate::data) fn show_prototype(
         &self,
         config: &config::Connection,

@@ -10,7 +10,7 @@ use mpt_core::session::SessionId;
 #[derive(Debug, Default)]
 pub(crate) struct Sessions {
     pub(super) by_connection: BTreeMap<String, Entry>,
-    /// Where clients and controllers reach us, whether or not any is there.
+    /// The sockets on which clients and controllers reach this host, whether or not there are any.
     pub(super) listeners: Vec<SocketId>,
 }
 

@@ -26,7 +26,7 @@ use crate::convert;
 use entries::Entry;
 
 impl<S: System> DataPath<S> {
-    /// Sets the key of this end, and who may open sessions that no connection of the configuration has. Sessions of those who may no
+    /// Sets the key of this host, and the peers that may open sessions without a connection of the configuration. Sessions of those who may no
     /// longer have ended when it returns, and their peers have been sent a Goodbye.
     pub(crate) fn set_identity(
         &mut self,
@@ -183,7 +183,7 @@ impl<S: System> DataPath<S> {
         self.sessions.by_connection.get(connection).map(|entry| entry.id)
     }
 
-    /// Asks the other end of a session; gives the number by which the result comes.
+    /// Sends a request to the peer of a session, and returns the number with which the result comes.
     pub(crate) fn request(
         &mut self,
         session: SessionId,
@@ -202,12 +202,12 @@ impl<S: System> DataPath<S> {
         Some(self.node.sessions().session(session)?.peer)
     }
 
-    /// Answers a request of the other end.
+    /// Answers a request of the peer.
     pub(crate) fn answer(&mut self, session: SessionId, id: u32, body: Vec<u8>) {
         self.node.answer(self.system.now(), session, id, body);
     }
 
-    /// The other end has created the connection: its paths may carry data once they are proven.
+    /// Opens the session for data after the peer has created the connection: its paths carry data once they are confirmed.
     pub(crate) fn open_session(&mut self, session: SessionId) {
         self.node.open(self.system.now(), session);
     }

@@ -15,7 +15,7 @@ use crate::data::{ChangeError, Wanted};
 /// The command sockets.
 pub(in crate::data) struct Prototypes<S: System> {
     pub(in crate::data) sockets: Sockets<S>,
-    /// Where each path takes commands and sends its own.
+    /// The socket on which each path takes commands and sends its own.
     pub(in crate::data) by_path: BTreeMap<PathId, SocketId>,
     pub(in crate::data) buffer: Vec<u8>,
 }

@@ -51,7 +51,7 @@ fn count(transmit: &Transmit, paths: &mut [Option<PathIo>]) {
     }
 }
 
-/// Where a message goes, and from which of the data sockets.
+/// Returns the data socket from which a message goes, and its destination.
 fn addressed(transmit: &Transmit, paths: &[Option<PathIo>]) -> Option<(SocketId, SockAddr)> {
     match transmit.destination {
         Destination::Path(path) => {
@@ -63,7 +63,7 @@ fn addressed(transmit: &Transmit, paths: &[Option<PathIo>]) -> Option<(SocketId,
     }
 }
 
-/// Those of one socket at a time, in their order. At most [`MAX_BATCHES`].
+/// Sends messages, those of one socket at a time, in their order: at most [`MAX_BATCHES`].
 fn send_together(messages: &[Message], sockets: &Sockets<impl System>) {
     for (place, first) in messages.iter().enumerate() {
         let same = |it: &&Message| it.socket == first.socket;

@@ -1,4 +1,4 @@
-//! What a descriptor in the poller stands for.
+//! The tokens by which the poller names descriptors.
 
 /// The meaning of a poller token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
