@@ -8,36 +8,16 @@
 // Tables on standard output are what this program is for.
 #![allow(clippy::print_stdout)]
 
-mod bench;
-mod case;
-mod clients;
-mod cost;
-mod daemon;
-mod demo;
-mod document;
+mod console;
 mod emulator;
-mod experiment;
-mod failover;
-mod files;
-mod interfaces;
-mod interrupt;
-mod iperf;
-mod iperf_report;
-mod live;
+mod experiments;
 mod machine;
 mod manual;
-mod performance;
-mod ping;
-mod poll;
-mod process;
-mod progress;
-mod record;
-mod report;
-mod run;
-mod samples;
+mod measurements;
+mod processes;
+mod results;
 mod topology;
 mod traffic;
-mod usage;
 
 use std::fs::File;
 use std::process::ExitCode;
@@ -46,7 +26,9 @@ use anyhow::{Context, Result};
 use clap::{CommandFactory, Parser, Subcommand};
 use mpt_linux::netns;
 
-use interrupt::Interrupt;
+use console::interrupt::Interrupt;
+use experiments::{case, report, run};
+use measurements::{bench, clients, cost, demo, failover, performance};
 
 /// Tunnels over several paths, in network namespaces of this machine.
 #[derive(Debug, Parser)]

@@ -8,7 +8,7 @@ use mpt_linux::netns::{self, Namespace};
 use serde::{Deserialize, Serialize};
 
 use super::protocol::Lateness;
-use crate::interfaces;
+use crate::machine::interfaces;
 
 /// What has happened on all links so far.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]

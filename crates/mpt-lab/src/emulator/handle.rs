@@ -15,9 +15,9 @@ use serde::Serialize;
 use super::counters::{Counters, DeviceCounters, drops};
 use super::plan::{CablePlan, EmulatorPlan};
 use super::protocol::{self, Reply, Report};
-use crate::interrupt::Interrupt;
-use crate::poll::POLL;
-use crate::process::Process;
+use crate::console::interrupt::Interrupt;
+use crate::processes::Process;
+use crate::processes::poll::POLL;
 
 /// An answer takes milliseconds, on a machine that is overloaded on purpose up to some seconds.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -66,7 +66,7 @@ impl Emulator {
         Ok(emulator)
     }
 
-    /// Its process, for [`crate::usage::cpu_time`].
+    /// Its process, for [`crate::machine::usage::cpu_time`].
     pub(crate) fn pid(&self) -> u32 {
         self.process.id()
     }

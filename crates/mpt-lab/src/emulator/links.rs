@@ -9,8 +9,8 @@ use super::counters::Counters;
 use super::handle::Emulator;
 use super::kernel::Kernel;
 use super::plan::EmulatorPlan;
-use crate::case::Backend;
-use crate::interrupt::Interrupt;
+use crate::console::interrupt::Interrupt;
+use crate::experiments::case::Backend;
 
 /// Links of a plan; gone when this is dropped.
 #[derive(Debug)]

@@ -6,7 +6,7 @@ use std::process::{Child, Command, Output};
 use anyhow::{Context, Result, bail};
 use mpt_linux::netns::{self, Namespace};
 
-use crate::process::Process;
+use crate::processes::Process;
 
 /// A host; gone when this is dropped.
 #[derive(Debug)]

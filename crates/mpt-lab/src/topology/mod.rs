@@ -92,8 +92,8 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::interrupt::Interrupt;
-    use crate::iperf::{self, Load, Server};
+    use crate::console::interrupt::Interrupt;
+    use crate::traffic::iperf::{self, Load, Server};
 
     #[test]
     fn ends_face_each_other() {

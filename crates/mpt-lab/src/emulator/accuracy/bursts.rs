@@ -9,8 +9,8 @@ use mpt_link::{Bitrate, ByteCount, Params, QueueLimit};
 use super::rig::{self, Rig, address};
 use super::{Laboratory, Row};
 use crate::emulator::Kernel;
-use crate::iperf::{self, Load, Server, Transfer};
 use crate::topology::{End, Host};
+use crate::traffic::iperf::{self, Load, Server, Transfer};
 
 /// Rates, in Mbit/s.
 const RATES: [u64; 2] = [10, 100];

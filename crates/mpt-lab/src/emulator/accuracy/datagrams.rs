@@ -7,7 +7,7 @@ use anyhow::Result;
 
 use super::Laboratory;
 use super::rig::{Rig, address};
-use crate::poll::POLL;
+use crate::processes::poll::POLL;
 use crate::topology::End;
 use crate::traffic::datagrams::{Arrival, Pace, Plan, Receiver};
 

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use crate::interrupt::Interrupt;
+use crate::console::interrupt::Interrupt;
 
 /// What all measurements need.
 pub(super) struct Laboratory<'a> {

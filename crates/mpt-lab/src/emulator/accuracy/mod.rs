@@ -26,8 +26,8 @@ use anyhow::Result;
 use mpt_text::table::Table;
 use serde::{Deserialize, Serialize};
 
-use crate::interrupt::Interrupt;
-use crate::progress::Progress;
+use crate::console::interrupt::Interrupt;
+use crate::console::progress::Progress;
 use laboratory::Laboratory;
 pub(crate) use row::Row;
 

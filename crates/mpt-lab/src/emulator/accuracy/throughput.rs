@@ -8,8 +8,8 @@ use mpt_link::{Bitrate, Params, QueueLimit};
 use super::flow;
 use super::rig::{FRAME, Rig, TCP_PAYLOAD};
 use super::{Laboratory, Row};
+use crate::machine::usage::Machine;
 use crate::traffic::bulk::Flow;
-use crate::usage::Machine;
 
 /// The queue of limited links.
 const QUEUE: Duration = Duration::from_millis(20);

@@ -18,7 +18,7 @@ use mpt_linux::realtime::Awake;
 
 use super::counters::{Counters, DeviceCounters, drops};
 use super::plan::EmulatorPlan;
-use crate::poll::POLL;
+use crate::processes::poll::POLL;
 use crate::topology::Host;
 use network::Middle;
 use support::Disciplines;

@@ -1,0 +1,162 @@
+//! Processor time of everything that a measurement is made of.
+
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+
+use anyhow::Result;
+
+use super::metric;
+use crate::machine::usage;
+use crate::topology::End;
+
+/// The machine is saturated when its processors are idle for less than this part of the time. A machine that has nothing left is seldom
+/// idle for 0 %: every moment in which both ends wait for the same packet counts, and the kernel counts in steps of 10 ms.
+const IDLE: f64 = 0.05;
+/// A thread that runs for more than this part of the time is what limits the throughput.
+const BUSY: f64 = 0.95;
+/// In shorter times than this, 10 ms more or less say too little about a thread.
+const SHORTEST: f64 = 0.5;
+
+/// A process to watch.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Watched {
+    /// For reports, such as `mptd b`.
+    pub(super) name: String,
+    /// Its process id.
+    pub(super) pid: u32,
+    /// Its share of a processor, if that is a figure of its own.
+    pub(super) metric: Option<&'static str>,
+}
+
+impl Watched {
+    /// A program that makes traffic: what it uses up is missing elsewhere, and no figure of its own.
+    pub(super) fn traffic(name: &str, pid: u32) -> Self {
+        Self { name: name.into(), pid, metric: None }
+    }
+
+    /// A daemon at one end.
+    pub(super) fn daemon(name: &str, end: End, pid: u32) -> Self {
+        let metric = match end {
+            End::A => metric::CPU_DAEMON_A,
+            End::B => metric::CPU_DAEMON_B,
+        };
+        Self { name: format!("{name} {end}"), pid, metric: Some(metric) }
+    }
+
+    /// Returns what makes the links.
+    pub(super) fn emulator(pid: u32) -> Self {
+        Self { name: "emulator".into(), pid, metric: Some(metric::CPU_EMULATOR) }
+    }
+}
+
+/// Processor time used up to a moment.
+#[derive(Debug, Clone)]
+pub(super) struct Reading {
+    at: Instant,
+    /// Of all processors, idle and altogether.
+    machine: usage::Machine,
+    /// By name of the process and number and name of the thread.
+    threads: BTreeMap<(String, u32), (String, Duration)>,
+}
+
+/// Processor time used between two moments.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Used {
+    /// Part of the time in which the machine's processors were idle, 0 to 1.
+    pub(super) idle: f64,
+    /// Of each process: processor time per time.
+    pub(super) processes: BTreeMap<String, f64>,
+    /// The busiest thread, and its processor time per time.
+    pub(super) busiest: Option<(String, f64)>,
+}
+
+impl Reading {
+    /// Returns what has been used so far. Processes that have ended are left out.
+    pub(super) fn take(watched: &[Watched]) -> Result<Self> {
+        let mut threads = BTreeMap::new();
+        for process in watched {
+            for thread in usage::threads(process.pid).unwrap_or_default() {
+                threads.insert((process.name.clone(), thread.id), (thread.name, thread.time));
+            }
+        }
+        Ok(Self { at: Instant::now(), machine: usage::Machine::now()?, threads })
+    }
+
+    /// Returns how long ago it was taken.
+    pub(super) fn age(&self) -> Duration {
+        self.at.elapsed()
+    }
+
+    /// Returns what was used since `before`.
+    pub(super) fn since(&self, before: &Self) -> Used {
+        let seconds = self.at.duration_since(before.at).as_secs_f64().max(f64::MIN_POSITIVE);
+        let mut used = Used {
+            idle: self.machine.idle_since(before.machine),
+            processes: BTreeMap::new(),
+            busiest: None,
+        };
+        for (key, (name, time)) in &self.threads {
+            let then = before.threads.get(key).map_or(Duration::ZERO, |(_, time)| *time);
+            let share = time.saturating_sub(then).as_secs_f64() / seconds;
+            *used.processes.entry(key.0.clone()).or_default() += share;
+            if used.busiest.as_ref().is_none_or(|(_, most)| share > *most) {
+                used.busiest = Some((format!("{} ({name})", key.0), share));
+            }
+        }
+        if seconds < SHORTEST {
+            used.busiest = None;
+        }
+        used
+    }
+}
+
+impl Used {
+    /// True if the machine, or one thread of what was measured, had nothing left to give.
+    pub(super) fn is_saturated(&self) -> bool {
+        self.idle < IDLE || self.busy_thread().is_some()
+    }
+
+    /// The thread that had nothing left to give.
+    pub(super) fn busy_thread(&self) -> Option<&(String, f64)> {
+        self.busiest.as_ref().filter(|(_, share)| *share > BUSY)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn reading(at: Instant, idle: u64, total: u64, thread: u64) -> Reading {
+        let thread = ("worker".to_owned(), Duration::from_millis(thread));
+        let threads = BTreeMap::from([(("mptd b".to_owned(), 7), thread)]);
+        Reading { at, machine: usage::Machine { idle, total }, threads }
+    }
+
+    #[test]
+    fn what_was_used_is_the_difference() {
+        let start = Instant::now();
+        let before = reading(start, 100, 1000, 500);
+        let used = reading(start + Duration::from_secs(10), 1100, 3000, 5500).since(&before);
+        assert_eq!(used.idle, 0.5);
+        assert_eq!(used.processes["mptd b"], 0.5);
+        assert_eq!(used.busiest, Some(("mptd b (worker)".into(), 0.5)));
+        assert!(!used.is_saturated());
+    }
+
+    #[test]
+    fn a_busy_thread_or_machine_saturates() {
+        let start = Instant::now();
+        let before = reading(start, 0, 0, 0);
+        let end = start + Duration::from_secs(10);
+        assert!(reading(end, 1000, 2000, 9600).since(&before).is_saturated());
+        assert!(!reading(end, 1000, 2000, 9400).since(&before).is_saturated());
+        assert!(reading(end, 90, 2000, 0).since(&before).is_saturated());
+    }
+
+    #[test]
+    fn this_machine_can_be_read() {
+        let watched = [Watched::traffic("test", std::process::id())];
+        let reading = Reading::take(&watched).unwrap();
+        assert!(!reading.threads.is_empty() && reading.machine.total > 0);
+    }
+}

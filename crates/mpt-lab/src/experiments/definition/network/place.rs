@@ -1,0 +1,33 @@
+//! The place in a file that is read, and at which a mistake is reported.
+
+use std::path::Path;
+use std::time::Duration;
+
+use anyhow::Error;
+
+use crate::experiments::definition::source::{Source, Step, Tree};
+
+/// What a packet of a queue limit counts, where limits of different kinds are summed.
+pub(super) const FULL_PACKET: u64 = 1500;
+
+/// Where a mistake is to be reported.
+#[derive(Clone, Copy)]
+pub(super) struct Place<'a> {
+    pub(super) source: &'a Source<'a>,
+    pub(super) tree: &'a Tree<'a>,
+    pub(super) table: &'static str,
+    pub(super) index: usize,
+    pub(super) scale: f64,
+    pub(super) directory: Option<&'a Path>,
+    /// Of everything that is drawn when the file is read.
+    pub(super) seed: u64,
+    /// How long the traffic runs at most.
+    pub(super) span: Duration,
+}
+
+impl Place<'_> {
+    pub(super) fn error(&self, key: &str, message: impl AsRef<str>) -> Error {
+        let path = [Step::Key(self.table), Step::Index(self.index), Step::Key(key)];
+        self.source.error_at(self.tree, &path, message)
+    }
+}

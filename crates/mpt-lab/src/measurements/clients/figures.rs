@@ -1,0 +1,169 @@
+//! What a client costs, and the limits of it.
+
+use super::full::Full;
+use super::site;
+use super::stage::Measured;
+use crate::results::samples::Samples;
+
+/// In a quick run, on a machine that may be busy with anything.
+const WIDE: f64 = 3.0;
+/// Name of the sample that says how many clients there were.
+pub(super) const CLIENTS: &str = "clients";
+
+/// One line of the table.
+#[derive(Debug)]
+pub(super) struct Figure {
+    /// Name of its samples, and what it is, for people.
+    pub(super) title: &'static str,
+    pub(super) unit: &'static str,
+    limit: Limit,
+}
+
+/// What a figure has to keep.
+#[derive(Debug, Clone, Copy)]
+enum Limit {
+    /// It is shown only.
+    None,
+    /// Less is better.
+    AtMost(f64),
+    /// Share of the probes that are due in a second.
+    Probes(f64),
+}
+
+/// A figure with the limit that it has to keep in this run.
+#[derive(Debug)]
+pub(super) struct Judged {
+    pub(super) limit: Option<String>,
+    pub(super) kept: bool,
+}
+
+impl Figure {
+    /// Judges the median of the rounds; limits of a quick run are wide.
+    pub(super) fn judge(&self, samples: &Samples, quick: bool) -> Judged {
+        let wide = if quick { WIDE } else { 1.0 };
+        let value = samples.median(self.title).unwrap_or(f64::NAN);
+        let probes = samples.median(CLIENTS).unwrap_or(0.0) * site::PATHS as f64 * 10.0;
+        match self.limit {
+            Limit::None => Judged { limit: None, kept: true },
+            Limit::AtMost(limit) => {
+                let limit = limit * wide;
+                Judged { limit: Some(format!("<= {limit:.1}")), kept: value <= limit }
+            }
+            Limit::Probes(share) => {
+                let limit = probes * share / wide;
+                Judged { limit: Some(format!(">= {limit:.0}")), kept: value >= limit }
+            }
+        }
+    }
+}
+
+const fn told(title: &'static str, unit: &'static str) -> Figure {
+    Figure { title, unit, limit: Limit::None }
+}
+
+const fn at_most(title: &'static str, unit: &'static str, limit: f64) -> Figure {
+    Figure { title, unit, limit: Limit::AtMost(limit) }
+}
+
+/// In the order of the table, which is that of [`values`].
+pub(super) const FIGURES: &[Figure] = &[
+    told("time until all are connected", "s"),
+    at_most("clients lost meanwhile", "", 0.0),
+    at_most("memory of an idle client", "KB", 32.0),
+    told("CPU while only probes flow", "% of a core"),
+    Figure { title: "probes served per second, with data", unit: "", limit: Limit::Probes(0.95) },
+    told("cost of a packet from a client, one client", "us"),
+    told("cost of a packet from a client, all clients", "us"),
+    at_most("from a client: all against one", "x", 1.2),
+    told("cost of a packet to a client, one client", "us"),
+    told("cost of a packet to a client, all clients", "us"),
+    told("to a client: all against one", "x"),
+    told("the kernel alone: a datagram of a batch to one", "us"),
+    told("the kernel alone: a datagram to each in turn", "us"),
+    told("the kernel alone: in turn against a batch", "x"),
+    told("to one client, lengths that no batch can have", "us"),
+    told("to all clients, lengths that no batch can have", "us"),
+    at_most("lengths that no batch can have: all against one", "x", 1.2),
+    at_most("packets lost", "%", 1.0),
+];
+
+/// Memory of the daemon in the states that need the most of it, in the order of [`memory`].
+pub(super) const MEMORY: &[Figure] = &[
+    told("before the first client", "MB"),
+    told("all clients connected and idle", "MB"),
+    told("after bursts to every client over slower interfaces", "MB"),
+    told("packets that wait for earlier ones", "MB"),
+    told("meanwhile, the daemon", "MB"),
+    // Two thirds of what the unit allows (`MemoryMax`).
+    at_most("the most at any time", "MB", 700.0),
+];
+
+/// Adds the values of one round.
+pub(super) fn add(one: &Measured, all: &Measured, samples: &mut Samples) {
+    for (figure, value) in FIGURES.iter().zip(values(one, all)) {
+        samples.add(figure.title, value);
+    }
+}
+
+/// Adds the memory of one round.
+pub(super) fn add_memory(full: &Full, samples: &mut Samples) {
+    for (figure, value) in MEMORY.iter().zip(memory(full)) {
+        samples.add(figure.title, value as f64 / 1e6);
+    }
+}
+
+fn values(one: &Measured, all: &Measured) -> [f64; FIGURES.len()] {
+    let micro = |seconds: f64| seconds * 1e6;
+    [
+        all.connected.as_secs_f64(),
+        all.lost as f64,
+        all.memory / 1e3,
+        all.idle_cores * 100.0,
+        all.probes,
+        micro(one.up),
+        micro(all.up),
+        all.up / one.up,
+        micro(one.down),
+        micro(all.down),
+        all.down / one.down,
+        micro(all.kernel.batched),
+        micro(all.kernel.apart),
+        all.kernel.apart / all.kernel.batched,
+        micro(one.down_apart),
+        micro(all.down_apart),
+        all.down_apart / one.down_apart,
+        all.loss * 100.0,
+    ]
+}
+
+fn memory(full: &Full) -> [u64; MEMORY.len()] {
+    [full.empty, full.idle, full.queued, full.waiting, full.filled, full.peak]
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn titles_are_unique() {
+        let all = || FIGURES.iter().chain(MEMORY);
+        let titles: BTreeSet<_> = all().map(|figure| figure.title).collect();
+        assert_eq!(titles.len(), all().count());
+    }
+
+    #[test]
+    fn a_limit_is_kept_or_not() {
+        let memory = at_most("memory", "KB", 100.0);
+        let probes = Figure { title: "probes", unit: "", limit: Limit::Probes(0.95) };
+        let mut samples = Samples::default();
+        assert!(!memory.judge(&samples, false).kept, "not measured is not kept");
+        samples.add("memory", 150.0);
+        samples.add(CLIENTS, 100.0);
+        samples.add("probes", 1900.0);
+        assert!(!memory.judge(&samples, false).kept && memory.judge(&samples, true).kept);
+        assert!(probes.judge(&samples, false).kept);
+        assert_eq!(probes.judge(&samples, false).limit.unwrap(), ">= 1900");
+    }
+}

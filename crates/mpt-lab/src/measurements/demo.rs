@@ -1,0 +1,130 @@
+//! Two hosts, two paths, one tunnel: what it carries, against what the paths carry alone.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use anyhow::{Context, Result, bail};
+use clap::Args;
+use mpt_text::table::Table;
+
+use crate::console::interrupt::Interrupt;
+use crate::console::progress::Progress;
+use crate::measurements::live;
+use crate::processes::daemon::{self, Settings, Tunnel};
+use crate::topology::{End, PathSpec, Topology};
+use crate::traffic::iperf::{self, Load, Server, Transfer};
+
+/// The share of the paths' sum that the tunnel has to carry.
+const REQUIRED: f64 = 0.95;
+/// What making namespaces and starting daemons takes, for the progress bar.
+const PREPARATION: Duration = Duration::from_secs(1);
+/// What to do next.
+const LIVE: &str = "\
+See it live: make demo LAB=--live keeps such a tunnel, with traffic, and says how to look at it with mpt top and in a browser.
+Make one of your own: sudo mpt setup server, and mpt join on another host (README.md).";
+
+/// Options of `mpt-lab demo`.
+#[derive(Debug, Args)]
+pub(crate) struct Options {
+    /// Seconds that each of the three transfers takes
+    #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u64).range(1..))]
+    seconds: u64,
+    /// Rate of each path, in Mbit/s
+    #[arg(long, default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..))]
+    rate: u32,
+    /// Measure nothing, and keep a tunnel with traffic to look at until Ctrl-C
+    #[arg(long)]
+    live: bool,
+    /// The daemon to run [default: mptd beside this program]
+    #[arg(long, value_name = "FILE")]
+    mptd: Option<PathBuf>,
+}
+
+/// Runs the demonstration, prints its table and how to go on, and fails below 95 % efficiency.
+/// `laboratory`: the path of this executable.
+pub(crate) fn run(options: &Options, laboratory: &Path, interrupt: &Interrupt) -> Result<()> {
+    let program = daemon::program(options.mptd.clone(), laboratory)?;
+    if options.live {
+        return live::run(options.rate, &program, interrupt);
+    }
+    let each = Duration::from_secs(options.seconds);
+    let mut progress = Progress::new(PREPARATION + 3 * each);
+    progress.step("two hosts, two paths, two daemons", PREPARATION);
+
+    // A short name: the path of a UNIX socket has at most 107 bytes.
+    let scratch = tempfile::Builder::new().prefix("mpt-lab-").tempdir()?;
+    let path = PathSpec { shaped: Some(options.rate), segmentation_offload: true };
+    let topology = Topology::new(&[path; 2])?;
+    let tunnel =
+        Tunnel::start(&program, &topology, Settings::default(), scratch.path(), interrupt)?;
+    let _server = Server::start(topology.host(End::B), interrupt)?;
+    let transfer = |to| {
+        let load = Load::Tcp { flows: 1 };
+        iperf::transfer(topology.host(End::A), to, load, each, interrupt)
+    };
+
+    let mut alone = Vec::new();
+    for path in topology.paths() {
+        progress.step(&format!("TCP over {} alone", path.name), each);
+        alone.push(transfer(path.address(End::B))?);
+    }
+    progress.step("TCP through the tunnel, over both paths", each);
+    let together = transfer(Tunnel::address(End::B))?;
+    let shares = tunnel.daemon(End::A).packets_sent()?;
+    progress.finish();
+    tunnel.stop().context("the transfers went well, but the end did not")?;
+
+    let efficiency = together.bit_rate() / alone.iter().map(Transfer::bit_rate).sum::<f64>();
+    println!("{}", table(&alone, &together, &shares, efficiency));
+    if efficiency < REQUIRED {
+        bail!(
+            "the tunnel carries {:.1} % of what its paths carry alone, less than {:.0} %",
+            efficiency * 100.0,
+            REQUIRED * 100.0
+        );
+    }
+    println!("{LIVE}");
+    Ok(())
+}
+
+fn table(alone: &[Transfer], together: &Transfer, shares: &[u64], efficiency: f64) -> Table {
+    let rate = |transfer: &Transfer| format!("{:.1} Mbit/s", transfer.bit_rate() / 1e6);
+    let all: u64 = shares.iter().sum();
+    let mut table = Table::ruled(["one TCP flow (cubic)", "goodput", "tunnel packets"]);
+    for (number, (transfer, &share)) in alone.iter().zip(shares).enumerate() {
+        let percent = 100.0 * share as f64 / all.max(1) as f64;
+        let name = format!("path {} alone", number + 1);
+        table.row([name, rate(transfer), format!("{percent:.1} %")]);
+    }
+    table.row(["tunnel over both".into(), rate(together), "100 %".into()]);
+    table.row([
+        "efficiency, tunnel / (path 1 + path 2)".into(),
+        format!("{:.1} %", efficiency * 100.0),
+    ]);
+    table
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_table_shows_paths_tunnel_and_efficiency() {
+        let transfer = |mbit: f64| Transfer {
+            bytes: mbit * 1e6 / 8.0,
+            seconds: 1.0,
+            retransmits: 0,
+            packets: 0,
+            lost: 0,
+        };
+        let table = table(&[transfer(95.6), transfer(95.4)], &transfer(186.2), &[501, 499], 0.975);
+        insta::assert_snapshot!(table.to_string(), @"
+        one TCP flow (cubic)                         goodput  tunnel packets
+        --------------------------------------------------------------------
+        path 1 alone                             95.6 Mbit/s          50.1 %
+        path 2 alone                             95.4 Mbit/s          49.9 %
+        tunnel over both                        186.2 Mbit/s           100 %
+        efficiency, tunnel / (path 1 + path 2)        97.5 %
+        ");
+    }
+}

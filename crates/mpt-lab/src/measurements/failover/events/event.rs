@@ -1,0 +1,102 @@
+//! An event, and what is recorded around it.
+
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+
+use crate::measurements::failover::figure::Figure;
+use crate::measurements::failover::metronome::Beat;
+use crate::measurements::failover::record::Record;
+use crate::measurements::failover::rig::{Lab, Rig, RigSpec};
+use crate::topology::End;
+use crate::traffic::Moment;
+use crate::traffic::bulk::Arrived;
+
+/// Something that happens to a tunnel.
+#[derive(Debug)]
+pub(crate) struct Event {
+    /// For the command line and the JSON file.
+    pub(crate) name: &'static str,
+    /// For people.
+    pub(crate) what: &'static str,
+    /// True if it makes sense only with a control session.
+    pub(crate) session: bool,
+    /// What is told of it.
+    pub(crate) figures: &'static [Figure],
+    /// Lets it happen once and gives the figures' values, in their order. The number of the repetition, from 0, chooses among
+    /// variants.
+    pub(crate) run: fn(&Lab<'_>, u32) -> Result<Vec<f64>>,
+    /// About how long that takes.
+    pub(crate) takes: Duration,
+}
+
+/// How long TCP gets to fill its paths before anything happens.
+pub(super) const WARM_UP: Duration = Duration::from_millis(1500);
+/// How much of that is its normal rate.
+pub(super) const NORMAL: Duration = Duration::from_millis(700);
+/// How long is watched what comes of it.
+pub(super) const AFTERMATH: Duration = Duration::from_secs(2);
+/// What is on its way has arrived by then, even through a full queue.
+pub(super) const ARRIVE: Duration = Duration::from_millis(400);
+/// The rate of TCP is judged over that time, since cubic's goodput in 10 ms is either much or nothing.
+pub(super) const WINDOW: Duration = Duration::from_millis(100);
+
+/// What was recorded around one event.
+#[derive(Debug)]
+pub(super) struct Happened {
+    pub(super) record: Record,
+    pub(super) at: Moment,
+    /// The time at which the recording ended.
+    pub(super) end: Moment,
+}
+
+/// Sets two lines up, lets TCP flow, lets `event` happen and watches what comes of it.
+pub(super) fn with_tcp(
+    lab: &Lab<'_>,
+    spec: RigSpec,
+    event: impl FnOnce(&Rig<'_>) -> Result<Moment>,
+) -> Result<Happened> {
+    let rig = Rig::up(lab, spec)?;
+    let recording = rig.record(true, Beat::LIGHT)?;
+    lab.interrupt.sleep(WARM_UP)?;
+    let at = event(&rig)?;
+    lab.interrupt.sleep(AFTERMATH)?;
+    let end = Moment::now();
+    // What still stood in the queue of one path when a capture ends would look as if it had been given to a dead interface.
+    let record = recording.stop(ARRIVE).with_context(|| rig.logs())?;
+    rig.stop()?;
+    Ok(Happened { record, at, end })
+}
+
+impl Happened {
+    pub(super) fn goodput(&self) -> Result<&Arrived> {
+        self.record.goodput.as_ref().context("there was no TCP")
+    }
+
+    /// TCP's rate before the event, in bit/s.
+    pub(super) fn normal(&self) -> Result<f64> {
+        Ok(self.goodput()?.rate(self.at.before(NORMAL), self.at))
+    }
+
+    /// The longest times of TCP below 50 % and below 10 % of one of two equal paths, and the time until it has 90 % of that.
+    pub(super) fn tcp(&self) -> Result<[f64; 3]> {
+        let one_path = self.normal()? / 2.0;
+        let goodput = self.goodput()?;
+        Ok([
+            goodput.longest_below(one_path * 0.5, self.at, self.end),
+            goodput.longest_below(one_path * 0.1, self.at, self.end),
+            goodput.recovered(one_path * 0.9, self.at, self.end, WINDOW),
+        ])
+    }
+
+    /// The time until an end uses line 0 no more.
+    pub(super) fn stopped_using(&self, end: End, interface: u32) -> f64 {
+        self.record.stopped_using(end, interface, self.at)
+    }
+}
+
+/// Figures of [`Happened::tcp`].
+pub(super) const TCP_BELOW_HALF: Figure = Figure::told("TCP below 50 % of one path");
+pub(super) const TCP_BELOW_TENTH: Figure = Figure::told("TCP below 10 % of one path");
+
+pub(super) const TCP_RECOVERED: Figure = Figure::told("TCP at 90 % of one path after");
