@@ -3,37 +3,24 @@
 #![forbid(unsafe_code)]
 
 mod advise;
-mod args;
-mod candidates;
 mod client;
-mod completed_names;
-mod completions;
-mod dashboard;
+mod command_line;
 mod doctor;
-mod events;
 #[cfg(test)]
 #[path = "../tests/example/mod.rs"]
 mod example;
-mod import;
-mod join;
-mod json_lines;
-mod keys;
-mod manual;
-mod monitor;
+mod monitoring;
+mod output;
+mod provisioning;
 mod run;
-mod setup;
-mod show;
-mod status;
-mod steer;
-mod top;
-mod watched;
 
 use std::io::{self, BufWriter, Write};
 use std::process::ExitCode;
 
-use args::Args;
 use clap::FromArgMatches;
 use client::Failed;
+use command_line::args::{self, Args};
+use command_line::completions;
 use run::run;
 
 fn main() -> ExitCode {

@@ -9,16 +9,17 @@ use mpt_client::Client;
 use mpt_text::quantity;
 use mpt_text::table::{Column, Table};
 
-use crate::args::{
+use crate::client::{self, Failed, candidates};
+use crate::command_line::args::{
     self, Args, ClientOperation, ConnectionOperation, InterfaceOperation, Operation, PathOperation,
     Show, Target,
 };
-use crate::client::{self, Failed};
-use crate::json_lines::JsonLines;
-use crate::{
-    advise, candidates, dashboard, doctor, import, join, keys, manual, monitor, setup, show,
-    status, steer, top,
-};
+use crate::command_line::manual;
+use crate::monitoring::{dashboard, monitor, status, top};
+use crate::output::json_lines::JsonLines;
+use crate::output::{show, steer};
+use crate::provisioning::{import, join, keys, setup};
+use crate::{advise, doctor};
 
 /// Runs one command.
 pub(crate) fn run(args: &Args, out: &mut impl Write) -> Result<(), Failed> {

@@ -10,7 +10,7 @@ use mpt_text::table::{Column, Table};
 use serde::Serialize;
 
 use super::Named;
-use crate::args;
+use crate::command_line::args;
 
 /// The advice, as JSON or as text.
 #[derive(Debug, Serialize)]

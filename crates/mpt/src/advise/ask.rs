@@ -7,8 +7,8 @@ use mpt_api::{Command, Mapping, Reply};
 use mpt_core::advise::Path;
 
 use super::Named;
-use crate::args::Daemon;
 use crate::client::{self, Failed};
+use crate::command_line::args::Daemon;
 
 /// Length of the speed test of one path in one direction, in milliseconds.
 const TEST_MS: u32 = 1000;

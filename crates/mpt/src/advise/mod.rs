@@ -9,8 +9,8 @@ use std::io::{self, Write};
 
 use mpt_core::advise::{self, Path};
 
-use crate::args::{Advise, Daemon};
 use crate::client::Failed;
+use crate::command_line::args::{Advise, Daemon};
 
 use given::Given;
 pub(crate) use named::Named;

@@ -11,7 +11,7 @@ use mpt_core::path::mtu::IPV6_MINIMUM;
 
 use super::{Findings, Level};
 use crate::client::Failed;
-use crate::status::cap;
+use crate::monitoring::status::cap;
 
 /// Everything as the daemon knows it, and when it was asked.
 pub(super) struct Answer {

@@ -18,8 +18,8 @@ use std::path::Path;
 use mpt_config::USUAL_USER;
 use mpt_text::quantity;
 
-use crate::args::Daemon;
 use crate::client::{self, Failed};
+use crate::command_line::args::Daemon;
 use findings::{Findings, Level};
 
 /// Looks at everything and prints what was found.

@@ -1,0 +1,7 @@
+//! How the tunnel is: at one glance, live in a terminal or in a browser, and event by event.
+
+pub(super) mod dashboard;
+pub(super) mod monitor;
+pub(super) mod status;
+pub(super) mod top;
+mod watched;
