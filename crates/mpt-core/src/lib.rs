@@ -8,13 +8,9 @@
 #![forbid(unsafe_code)]
 
 mod adaptive;
-pub mod advise;
-mod bucket;
 pub mod compat;
-mod erase;
 mod fec;
 mod feedback;
-mod id;
 pub mod liveness;
 pub mod node;
 pub mod path;
@@ -22,21 +18,19 @@ pub mod queue;
 pub mod reorder;
 pub mod scheduler;
 mod seal;
-pub mod sequence;
 pub mod session;
-mod timers;
 pub mod tunnel;
 
 pub use adaptive::{QueueState, RepairCounters};
 pub use fec::FecCounters;
-pub use id::{ConnectionId, DeviceId, PathId, SocketId, StoreId};
 pub use node::{Lent, Node, PacketMemory, Span};
 pub use path::{DownReason, DownReasons, Estimate, Path, RateBounds, Transition};
 pub use scheduler::Mapping;
 pub use seal::Seal;
 pub use tunnel::{
     Accepted, AcceptedDatagram, Assignments, ConfigError, Connection, ConnectionConfig,
-    DatagramDrop, DatagramDrops, Departure, DeviceSink, Direction, InnerDrop, InnerDrops,
-    InnerPacket, Nowhere, Outgoing, PathConfig, PortRange, Protect, Remarks, Remote, Repair,
-    Selector, SelectorTable, Sources, Traffic, Transmit, Tunnels, check,
+    ConnectionId, DatagramDrop, DatagramDrops, Departure, DeviceId, DeviceSink, Direction,
+    InnerDrop, InnerDrops, InnerPacket, Nowhere, Outgoing, PathConfig, PathId, PortRange, Protect,
+    Remarks, Remote, Repair, Selector, SelectorTable, SocketId, Sources, StoreId, Traffic,
+    Transmit, Tunnels, advise, check, sequence,
 };

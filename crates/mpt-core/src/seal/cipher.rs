@@ -8,7 +8,7 @@ use zeroize::zeroize_stack;
 
 use super::TAG_LEN;
 use super::nonce::{IV_LEN, nonce};
-use crate::erase::STACK;
+use crate::session::keys::erase::STACK;
 
 /// Bytes of a key, of either suite.
 pub(super) const KEY_LEN: usize = 32;

@@ -9,7 +9,7 @@ use zeroize::{Zeroizing, zeroize_stack};
 use super::cipher::{Cipher, KEY_LEN};
 use super::nonce::IV_LEN;
 use super::{Opener, Sealer};
-use crate::erase::STACK;
+use crate::session::keys::erase::STACK;
 
 /// The salt of HKDF-Extract: names the protocol and the version of this derivation.
 const SALT: &[u8] = b"mpt sealed data 1";

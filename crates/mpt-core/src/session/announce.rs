@@ -8,8 +8,8 @@
 
 use std::time::{Duration, Instant};
 
-use crate::bucket::Bucket;
 use crate::sequence::Sequence;
+use crate::session::bucket::Bucket;
 
 /// Tables that are sent in a second, at most: a peer that changes what it says of its paths changes
 /// ours, and each of ours leaves on every path.

@@ -10,11 +10,12 @@
 )]
 
 pub mod announce;
+pub(crate) mod bucket;
 pub mod delay;
 mod engine;
 mod handshake;
 mod join_token;
-mod keys;
+pub(crate) mod keys;
 pub mod requests;
 pub mod speed;
 

@@ -9,19 +9,24 @@ mod config;
 pub(crate) mod connection;
 pub(crate) mod counters;
 pub(crate) mod filter;
+mod id;
 mod lookup;
 mod receive;
 mod send;
+pub mod sequence;
 pub(crate) mod sessions;
+pub(crate) mod timers;
 
 use std::time::Instant;
 
+pub use config::advise;
 pub use config::remote::Remote;
 pub use config::{ConfigError, ConnectionConfig, Direction, PathConfig, Protect, Repair};
 pub use connection::Connection;
 pub use counters::drops::{DatagramDrop, InnerDrop};
 pub use counters::{Accepted, DatagramDrops, InnerDrops, Remarks, Traffic};
 pub use filter::Sources;
+pub use id::{ConnectionId, DeviceId, PathId, SocketId, StoreId};
 pub use lookup::{Assignments, PortRange, Selector, SelectorTable, check};
 pub use receive::accepted::AcceptedDatagram;
 pub(crate) use receive::sink::ToDevice;
@@ -33,9 +38,8 @@ use self::connection::index;
 use self::send::turns::Turns;
 use crate::path::{Path, Paths, Transitions};
 use crate::seal::Openers;
-use crate::timers::Timers;
 use crate::tunnel::lookup::Tables;
-use crate::{ConnectionId, DeviceId, PathId};
+use crate::tunnel::timers::Timers;
 
 /// All connections of one daemon, and the tables by which packets find them. `P` is the caller's
 /// handle of a received packet, a few bytes.

@@ -47,7 +47,7 @@ pub use self::requests::shares::{
 };
 use self::shared::Shared;
 use super::{Admission, CookieSecret, JoinToken, PrivateKey, PublicKey, Random};
-use crate::timers::Timers;
+use crate::tunnel::timers::Timers;
 use crate::{ConnectionId, Tunnels};
 
 /// Bits of a session's number that say its place.

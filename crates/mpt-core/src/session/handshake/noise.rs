@@ -17,9 +17,9 @@ use snow::{Builder, HandshakeState, StatelessTransportState};
 use subtle::ConstantTimeEq;
 use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing, zeroize_stack};
 
-use crate::erase::STACK;
 use crate::seal::keys::Split;
 use crate::session::keys::Random;
+use crate::session::keys::erase::STACK;
 use crate::session::keys::{KEY_LEN, PresharedKey, PrivateKey, PublicKey};
 
 /// The initiator knows the responder's key, sends its own sealed, and a preshared key is mixed in

@@ -1,5 +1,6 @@
 //! Keys: those that people have, those that a handshake makes, and what is sealed with them.
 
+pub(crate) mod erase;
 mod key;
 mod random;
 mod replay;

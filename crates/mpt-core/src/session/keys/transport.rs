@@ -9,8 +9,8 @@ use snow::StatelessTransportState;
 use zeroize::zeroize_stack;
 
 use super::replay::ReplayWindow;
-use crate::erase::STACK;
 use crate::seal::keys::{Agreement, Keys, Split};
+use crate::session::keys::erase::STACK;
 
 /// How many path ids may be used under one pair of keys, per direction: it bounds the memory that
 /// a peer can make us spend, and Paths messages have room for as many.

@@ -1,5 +1,6 @@
-//! The configuration of connections and paths, and the mistakes that it can have.
+//! The configuration of connections and paths, the mistakes that it can have, and advice for it.
 
+pub mod advise;
 mod configure;
 pub(super) mod remote;
 

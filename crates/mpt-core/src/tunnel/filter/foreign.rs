@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use mpt_wire::{icmp, ip};
 
-use crate::bucket::Bucket;
+use crate::session::bucket::Bucket;
 use crate::tunnel::filter::Sources;
 
 /// ICMP errors from outside that a connection delivers per second.

@@ -4,7 +4,7 @@
 
 use std::time::{Duration, Instant};
 
-use crate::bucket::Bucket;
+use crate::session::bucket::Bucket;
 
 /// The factor is found anew after this time.
 const WINDOW: Duration = Duration::from_millis(100);

@@ -8,7 +8,7 @@
 
 use std::time::{Duration, Instant};
 
-use crate::bucket::Bucket;
+use crate::session::bucket::Bucket;
 
 /// Probes of a survey: a path that loses half a per cent in each direction answers all of them once in fifty times.
 pub(crate) const PROBES: u16 = 400;

@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 
 use rustc_hash::FxHashMap;
 
-use crate::bucket::Bucket;
 use crate::session::PublicKey;
+use crate::session::bucket::Bucket;
 use crate::session::engine::{Event, SessionId};
 
 /// Requests of one key that are taken per second in the long run.
