@@ -4,17 +4,12 @@
 pub mod args;
 mod caps;
 pub mod check;
-mod clients;
-pub mod command;
+pub mod clients;
 pub mod control;
 mod convert;
 pub mod daemon;
 pub mod data;
-mod event_log;
 pub mod logging;
 pub mod privileges;
-mod requester;
 mod resolver;
 pub mod service;
-mod sharing;
-pub mod tokens;

@@ -8,7 +8,7 @@ use mpt_api::{
     Code, Event, EventKind, Failure, MAX_REQUEST, PathChange, Reloaded, Reply, Request, Response,
     ResponseBody, to_line,
 };
-use mptd::command::Command;
+use mptd::control::command::Command;
 use mptd::control::{BindError, ControlSocket, MAX_CLIENTS, MAX_MONITORS};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 use tokio::net::UnixStream;

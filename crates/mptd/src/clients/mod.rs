@@ -1,4 +1,4 @@
-//! Connections that clients had created here: what the policy of the configuration grants them, and what they hold.
+//! Connections that clients had created here: what the policy of the configuration grants them, what they hold, and the tokens by which they join.
 //!
 //! Only decisions are made here; the daemon puts them into effect.
 
@@ -6,6 +6,7 @@ mod addresses;
 mod creations;
 mod name;
 mod review;
+pub mod tokens;
 
 use std::collections::BTreeMap;
 use std::net::Ipv4Addr;

@@ -31,11 +31,11 @@ use tokio::sync::{Notify, broadcast, mpsc};
 
 use crate::caps::Caps;
 use crate::clients::Clients;
-use crate::command::Command;
+use crate::clients::tokens::Tokens;
+use crate::control::command::Command;
 use crate::control::{ControlSocket, EVENT_BACKLOG, Server};
 use crate::data::{self, DataPath, Ended, Handle, Notice, Place, former};
 use crate::service;
-use crate::tokens::Tokens;
 pub use error::Error;
 use names::look_ups::Names;
 use network::Network;

@@ -11,8 +11,8 @@ use mpt_api::{Changed, Code, Failure, Token};
 use mpt_config::{self as config, Client, read_key_file};
 use mpt_core::session::{JOIN_SECRET_LEN, JoinToken, PublicKey, SessionId};
 
+use crate::clients::tokens::{Held, Judgement, Wanted};
 use crate::daemon::{Daemon, Error};
-use crate::tokens::{Held, Judgement, Wanted};
 
 impl Daemon {
     /// Makes a token, which is good from now on.

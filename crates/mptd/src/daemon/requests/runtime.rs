@@ -5,7 +5,7 @@ use std::time::Duration;
 use mpt_api::{Changed, Code, Failure, Mapping, PathChange};
 use mpt_config::{self as config, Config, ConfigErrors, diff, read_key_file};
 
-use crate::command::Change;
+use crate::control::command::Change;
 use crate::daemon::{Daemon, Error};
 
 impl Daemon {

@@ -4,8 +4,8 @@ use mpt_api::{Code, Failure, Request, Response};
 use mpt_core::session::SessionId;
 use mpt_wire::control::message::MAX_RESULT_LEN;
 
+use crate::control::requester::Requester;
 use crate::daemon::{Daemon, Error};
-use crate::requester::Requester;
 
 impl Daemon {
     /// Answers a request of a controller as far as it may ask for that. The answer goes out when it is there: nothing waits for it here.

@@ -19,7 +19,7 @@ use mpt_core::session::{SessionId, TestRefused};
 use tokio::sync::{mpsc, oneshot};
 
 use super::{Daemon, Error};
-use crate::command::{Answer, Command};
+use crate::control::command::{Answer, Command};
 use crate::data::{Ended, Handle};
 use state::Ask;
 

@@ -7,7 +7,7 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
 
 use super::turns::TestTurns;
-use crate::command::Command;
+use crate::control::command::Command;
 
 /// The most requests to the peer that wait to be sent: a measurement makes one at a time.
 pub(super) const ASKS: usize = 4;

@@ -3,6 +3,10 @@
 //! Every client that may connect is trusted: the socket belongs to the user and group of the daemon, mode 0660. Still nothing that a client
 //! does or fails to do holds up the daemon or other clients: their number, their lines and their time are bounded.
 
+pub mod command;
+mod event_log;
+pub(super) mod requester;
+
 use std::io;
 use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
@@ -21,10 +25,10 @@ use tokio::task::JoinSet;
 use tokio::time::timeout;
 use tracing::{debug, info, warn};
 
-use crate::command::{Answer, Change, Command};
-use crate::event_log::EventLog;
-use crate::requester::{Requester, Subject};
-use crate::tokens::Wanted;
+use crate::clients::tokens::Wanted;
+use crate::control::command::{Answer, Change, Command};
+use crate::control::event_log::EventLog;
+use crate::control::requester::{Requester, Subject};
 
 /// The most clients at one time; more are told that the daemon is busy.
 pub const MAX_CLIENTS: usize = 64;

@@ -37,7 +37,7 @@ pub enum Command {
     /// Makes a token with which a host may join.
     AddToken {
         /// The rights and networks of its owner.
-        wanted: crate::tokens::Wanted,
+        wanted: crate::clients::tokens::Wanted,
         /// The token, with its secret.
         reply: Answer<mpt_api::Token>,
     },

@@ -1,5 +1,8 @@
 //! The requester of a change, for the log.
 
+/// The target of the lines in the log, which filters name and the manual shows.
+const TARGET: &str = "mptd::requester";
+
 /// The requester of a change: a command on this host, or a controller in a session.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Requester {
@@ -30,7 +33,7 @@ impl Requester {
         let Subject { connection, path, interface, client } = subject;
         let (uid, pid, controller) = (self.uid, self.pid, self.controller.as_deref());
         let by = self.kind();
-        tracing::info!(connection, path, interface, client, uid, pid, controller, "{what} by {by}");
+        tracing::info!(target: TARGET, connection, path, interface, client, uid, pid, controller, "{what} by {by}");
     }
 
     /// Returns by what way it asks.

@@ -1,5 +1,7 @@
 //! `mptd --check`: whether a configuration file is good, and what a daemon will do with it.
 
+mod sharing;
+
 use std::io::{self, Write};
 use std::process::ExitCode;
 
@@ -7,7 +9,6 @@ use mpt_config as config;
 use mpt_linux::reverse_path;
 
 use crate::args::{Args, EXIT_CONFIG};
-use crate::sharing;
 
 /// Writes what is wrong with the file to `errors`. Writes the verdict to `out`, and for each connection what it learns and what stays as the file says.
 pub fn check(args: &Args, out: &mut impl Write, errors: &mut impl Write) -> io::Result<ExitCode> {
