@@ -5,19 +5,16 @@
 //! the nanosecond; that is what the hash of the trace shows.
 #![forbid(unsafe_code)]
 
-pub mod congestion;
 pub mod experiments;
 pub mod kernel;
-pub mod mptcp;
 pub mod network;
-pub mod ns3_2011;
-pub mod random;
-pub mod ranges;
 pub mod reordering;
 pub mod report;
 pub mod simulation;
 pub mod study;
 pub mod sweep;
-pub mod tcp;
-pub mod time;
+mod transport;
 pub mod tunnel;
+
+pub use kernel::{random, time};
+pub use transport::{congestion, mptcp, ns3_2011, ranges, tcp};

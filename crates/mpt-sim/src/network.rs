@@ -4,8 +4,8 @@ use std::time::{Duration, Instant};
 
 use mpt_link::{Bitrate, ByteCount, Capable, Change, Channel, Counters, Outcome, Params};
 
-use crate::random::derive;
-use crate::time::Time;
+use crate::kernel::random::derive;
+use crate::kernel::time::Time;
 
 /// One direction of a link, by its number in a [`Network`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

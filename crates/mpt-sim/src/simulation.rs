@@ -2,9 +2,9 @@
 
 use mpt_link::ByteCount;
 
+use crate::kernel::time::Time;
 use crate::kernel::{Event, Events};
 use crate::network::{Carried, LinkId, Network, Route};
-use crate::time::Time;
 
 /// A packet that an endpoint wants sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,10 +1,10 @@
 //! Figures 5 and 11: how full the buffer is (RBD).
 
-use crate::congestion::Control;
 use crate::report::{Figure, Report, Series, Style, Table};
 use crate::study::paper::{COLUMNS, ROWS};
 use crate::study::{Case, Outcome, Profile, control_name, treatment_name};
-use crate::tcp::Treatment;
+use crate::transport::congestion::Control;
+use crate::transport::tcp::Treatment;
 
 use super::{Experiment, Setting};
 

@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
-use crate::congestion::Control;
 use crate::report::{Figure, Report, Series, Style, Table};
 use crate::study::paper::ROWS;
 use crate::study::{Case, Outcome, Profile, control_name, median, treatment_name};
-use crate::tcp::Treatment;
+use crate::transport::congestion::Control;
+use crate::transport::tcp::Treatment;
 
 use super::{Experiment, Setting};
 

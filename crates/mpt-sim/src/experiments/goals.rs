@@ -6,11 +6,11 @@ use std::time::Duration;
 
 use mpt_link::{Bitrate, Redraw};
 
-use crate::congestion::Control;
-use crate::mptcp::{Options, Scheduler};
 use crate::report::{Report, Table};
 use crate::study::{Contest, Fluctuation, PathPlan, control_name, in_parallel, median};
-use crate::tcp::{Config, Treatment};
+use crate::transport::congestion::Control;
+use crate::transport::mptcp::{Options, Scheduler};
+use crate::transport::tcp::{Config, Treatment};
 
 use super::{Experiment, Setting};
 

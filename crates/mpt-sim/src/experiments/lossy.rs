@@ -4,14 +4,14 @@ use std::time::Duration;
 
 use mpt_link::{Bitrate, Loss, Probability, Redraw};
 
-use crate::congestion::Control;
-use crate::mptcp::Scheduler;
 use crate::report::{Report, Table};
 use crate::study::paper::ROWS;
 use crate::study::{
     Case, Fluctuation, Outcome, PathPlan, Profile, Spread, State, control_name, treatment_name,
 };
-use crate::tcp::Treatment;
+use crate::transport::congestion::Control;
+use crate::transport::mptcp::Scheduler;
+use crate::transport::tcp::Treatment;
 
 use super::{Experiment, Setting};
 

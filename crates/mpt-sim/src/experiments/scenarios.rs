@@ -5,7 +5,7 @@ use std::time::Duration;
 use crate::report::{Report, Table};
 use crate::study::paper::COLUMNS;
 use crate::study::{Case, Outcome, PathPlan, Profile, control_name, median};
-use crate::tcp::Treatment;
+use crate::transport::tcp::Treatment;
 
 use super::{Experiment, Setting};
 

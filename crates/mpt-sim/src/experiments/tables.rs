@@ -1,10 +1,10 @@
 //! Tables I and II.
 
-use crate::congestion::Control;
 use crate::report::{Report, Table};
 use crate::study::paper::{CELLS, COLUMNS, Cell, ROWS};
 use crate::study::{Case, Outcome, Profile, Spread, control_name, median, treatment_name};
-use crate::tcp::Treatment;
+use crate::transport::congestion::Control;
+use crate::transport::tcp::Treatment;
 
 use super::{Experiment, Setting};
 

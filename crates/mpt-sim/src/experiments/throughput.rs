@@ -2,13 +2,13 @@
 
 use std::time::Duration;
 
-use crate::congestion::Control;
 use crate::report::{Figure, Report, Series, Style, Table};
 use crate::study::paper::{CELLS, COLUMNS, ROWS};
 use crate::study::{
     Case, Outcome, PathPlan, Profile, control_name, in_parallel, median, treatment_name,
 };
-use crate::tcp::Treatment;
+use crate::transport::congestion::Control;
+use crate::transport::tcp::Treatment;
 
 use super::{Experiment, Setting};
 
@@ -62,7 +62,7 @@ fn rates(case: &Case) -> [Vec<(f64, f64)>; 2] {
         while seconds >= due {
             for path in 0..2 {
                 let packets = acknowledged[path] - before[path];
-                let rate = (packets * crate::mptcp::MSS * 8) as f64 / STEP / 1e6;
+                let rate = (packets * crate::transport::mptcp::MSS * 8) as f64 / STEP / 1e6;
                 points[path].push((due - STEP / 2.0, rate));
             }
             before = acknowledged;

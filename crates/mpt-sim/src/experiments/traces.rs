@@ -1,9 +1,9 @@
 //! Figures 6 to 9: congestion windows over time.
 
-use crate::congestion::Control;
 use crate::report::{Figure, Report, Series, Style};
 use crate::study::{Case, Profile, control_name, in_parallel, treatment_name};
-use crate::tcp::Treatment;
+use crate::transport::congestion::Control;
+use crate::transport::tcp::Treatment;
 
 use super::{Experiment, Setting};
 

@@ -4,10 +4,10 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::congestion::Control;
-use crate::mptcp::{self, Scheduler};
-use crate::ns3_2011::{self, Congestion};
-use crate::tcp::{Config, Treatment};
+use crate::transport::congestion::Control;
+use crate::transport::mptcp::{self, Scheduler};
+use crate::transport::ns3_2011::{self, Congestion};
+use crate::transport::tcp::{Config, Treatment};
 
 use super::{Outcome, PathPlan, Reproduction, Standard};
 

@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
-use crate::mptcp::{Options, Receiver, Sender};
+use crate::kernel::random::Stream;
+use crate::kernel::time::Time;
 use crate::network::Route;
-use crate::random::Stream;
 use crate::simulation::Simulation;
-use crate::time::Time;
+use crate::transport::mptcp::{Options, Receiver, Sender};
 
 use super::{PathPlan, join};
 
@@ -64,7 +64,9 @@ impl Contest {
             for (connection, flow) in simulation.flows().iter().enumerate() {
                 for (path, subflow) in flow.sender.subflows().iter().enumerate() {
                     let acknowledged = subflow.first();
-                    let bits = (acknowledged - before[connection][path]) * crate::mptcp::MSS * 8;
+                    let bits = (acknowledged - before[connection][path])
+                        * crate::transport::mptcp::MSS
+                        * 8;
                     before[connection][path] = acknowledged;
                     if sample > 0 {
                         let rate = bits as f64 / self.sample.as_secs_f64() / 1e6;

@@ -1,7 +1,7 @@
 //! What the paper prints: Tables I and II, cell by cell, and how a cell is graded.
 
-use crate::congestion::Control;
-use crate::tcp::Treatment;
+use crate::transport::congestion::Control;
+use crate::transport::tcp::Treatment;
 
 use super::case::{control_name, treatment_name};
 

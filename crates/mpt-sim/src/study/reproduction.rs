@@ -1,9 +1,9 @@
 //! Runs of the profile `ns3-2011`.
 
-use crate::ns3_2011::{Options, Receiver, Sender};
-use crate::random::Stream;
+use crate::kernel::random::Stream;
+use crate::kernel::time::Time;
 use crate::simulation::{Receiver as _, Simulation};
-use crate::time::Time;
+use crate::transport::ns3_2011::{Options, Receiver, Sender};
 
 use super::{Logged, Outcome, PathPlan, TIME_LIMIT, join};
 
@@ -49,7 +49,7 @@ impl Reproduction {
         Outcome {
             state: end.into(),
             seconds,
-            goodput: (delivered * crate::ns3_2011::MSS * 8) as f64 / seconds / 1e6,
+            goodput: (delivered * crate::transport::ns3_2011::MSS * 8) as f64 / seconds / 1e6,
             wire: vec![share(0), share(1)],
             logged: Some(Logged {
                 throughput: log.total() / 1e6,

@@ -1,8 +1,8 @@
 //! Runs of the profile `rfc`.
 
-use crate::mptcp::{MSS, Options, Receiver, Sender};
+use crate::kernel::time::Time;
 use crate::simulation::{Receiver as _, Simulation};
-use crate::time::Time;
+use crate::transport::mptcp::{MSS, Options, Receiver, Sender};
 
 use super::{Outcome, PathPlan, TIME_LIMIT, join};
 

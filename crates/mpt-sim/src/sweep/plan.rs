@@ -7,10 +7,10 @@ use mpt_link::{Bitrate, Loss, Probability, Redraw};
 use serde::{Deserialize, Serialize};
 use toml::Spanned;
 
-use crate::congestion::Control;
-use crate::mptcp::Scheduler;
 use crate::study::{Case, FILE, Fluctuation, PathPlan, Profile};
-use crate::tcp::Treatment;
+use crate::transport::congestion::Control;
+use crate::transport::mptcp::Scheduler;
+use crate::transport::tcp::Treatment;
 
 use super::Kind;
 use super::check::{Fault, combine, each, list, not_empty, one, read};

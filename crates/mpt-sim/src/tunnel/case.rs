@@ -9,7 +9,7 @@ use mpt_wire::gre;
 use mpt_wire::ip::Version;
 use serde::{Deserialize, Serialize};
 
-use crate::tcp::Config;
+use crate::transport::tcp::Config;
 
 use super::plan::{FlowPlan, Via};
 

@@ -6,7 +6,7 @@ use mpt_wire::ecn::Ecn;
 use mpt_wire::{ip, ipv4, tcp, udp};
 
 use crate::simulation::Packet as _;
-use crate::tcp::{Ack, Segment};
+use crate::transport::tcp::{Ack, Segment};
 
 /// The longest headers of an inner packet, in bytes: IPv4 without options, and TCP with 40 bytes of them.
 pub(super) const MAX_HEADERS: usize = ipv4::HEADER_LEN + tcp::MAX_HEADER_LEN;

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::time::Duration;
 
-use crate::time::Time;
+use crate::kernel::time::Time;
 
 use super::content::{Content, Echo, EchoKind, Inner};
 use super::flow::Way;

@@ -11,8 +11,8 @@ use mpt_core::{
 };
 use mpt_wire::ecn;
 
-use crate::random::derive;
-use crate::time::Time;
+use crate::kernel::random::derive;
+use crate::kernel::time::Time;
 
 use super::content::{Content, Inner, MAX_HEADERS, StreamPacket};
 use super::datagrams::{Datagram, Datagrams};

@@ -4,8 +4,8 @@ use std::time::{Duration, Instant};
 
 use mpt_link::FairLink;
 
+use crate::kernel::time::Time;
 use crate::network::{LinkId, Network, transmission};
-use crate::time::Time;
 
 /// A link that carries what happens when its packets arrive.
 pub(super) struct Fair<E> {

@@ -1,9 +1,9 @@
 //! A TCP flow between the hosts.
 
+use crate::kernel::time::Time;
 use crate::network::Route;
 use crate::simulation::{Receiver as _, Sender as _};
-use crate::tcp::{Config, Receiver, Sender, WireSizes};
-use crate::time::Time;
+use crate::transport::tcp::{Config, Receiver, Sender, WireSizes};
 
 use super::content::{Content, Inner, MAX_HEADERS};
 

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use mpt_core::{Mapping, RateBounds, Repair, reorder};
 
-use crate::congestion::Control;
-use crate::tcp::{Config, Treatment};
+use crate::transport::congestion::Control;
+use crate::transport::tcp::{Config, Treatment};
 
 use super::content::EchoKind;
 

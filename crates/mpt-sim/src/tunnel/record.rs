@@ -6,9 +6,9 @@ use std::time::Duration;
 use mpt_core::{FecCounters, RepairCounters};
 use mpt_link::Counters;
 
+use crate::kernel::time::Time;
 use crate::network::Route;
-use crate::tcp;
-use crate::time::Time;
+use crate::transport::tcp;
 
 use super::end::End;
 use super::world::World;

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use mpt_core::Repair;
 
-use crate::time::Time;
+use crate::kernel::time::Time;
 
 use super::case::Case;
 use super::flow::{Flow, Way};

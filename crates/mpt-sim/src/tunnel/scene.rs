@@ -5,9 +5,9 @@ use std::time::Duration;
 use mpt_core::path::mtu;
 use mpt_link::{Change, FairLink, FqCodelConfig};
 
+use crate::kernel::random::derive;
+use crate::kernel::time::Time;
 use crate::network::{Network, Route};
-use crate::random::derive;
-use crate::time::Time;
 
 use super::case::Path;
 use super::echo::Echoes;

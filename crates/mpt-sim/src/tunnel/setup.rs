@@ -10,7 +10,7 @@ use mpt_core::{ConnectionConfig, DeviceId, Direction, PathConfig, Remote, Select
 use mpt_wire::control::Kind;
 use mpt_wire::{ecn, gre};
 
-use crate::random::derive;
+use crate::kernel::random::derive;
 
 use super::content::host;
 use super::plan::TunnelPlan;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::time::Time;
+use crate::kernel::time::Time;
 
 use super::content::{Content, Inner, StreamPacket};
 use super::flow::Way;

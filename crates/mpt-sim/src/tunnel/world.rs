@@ -5,12 +5,12 @@ use std::time::Duration;
 use mpt_link::{ByteCount, Capable, Counters};
 use mpt_wire::ecn::Ecn;
 
+use crate::kernel::time::Time;
 use crate::kernel::{Event, Events};
 use crate::network::{Carried, LinkId, Network, Route};
 use crate::reordering::Reordering;
 use crate::simulation::Receiver as _;
 use crate::simulation::Sender as _;
-use crate::time::Time;
 
 use super::content::{Content, Inner};
 use super::datagrams::{Datagram, Datagrams};

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use mpt_link::{Bitrate, Change, Redraw};
 
-use crate::random::Stream;
+use crate::kernel::random::Stream;
 use crate::report::Report;
 use crate::tunnel::{Path, Record, Scene};
 

@@ -1,7 +1,7 @@
 //! Was the response to congestion due? What is remembered of it, and what the treatments conclude.
 
-use crate::congestion::Saved;
-use crate::time::Time;
+use crate::kernel::time::Time;
+use crate::transport::congestion::Saved;
 
 /// One response to congestion.
 #[derive(Clone, Debug)]

@@ -1,9 +1,12 @@
-//! The event kernel: what happens next.
+//! The event kernel: what happens next, in virtual time, with random numbers that are the same in each run.
+
+pub mod random;
+pub mod time;
 
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 
-use crate::time::Time;
+use crate::kernel::time::Time;
 
 /// What can happen in a simulation.
 pub trait Event {

@@ -1,6 +1,6 @@
 //! Cubic growth (RFC 9438).
 
-use crate::time::Time;
+use crate::kernel::time::Time;
 
 /// Multiplicative decrease, and scale in segments per second cubed (RFC 9438, 4.1 and 4.6).
 const BETA: f64 = 0.7;

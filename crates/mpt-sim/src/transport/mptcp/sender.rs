@@ -2,10 +2,10 @@
 
 use std::collections::VecDeque;
 
-use crate::congestion::View;
+use crate::kernel::time::Time;
 use crate::simulation::{self, Outgoing};
-use crate::tcp::{Ack, Segment, Subflow};
-use crate::time::Time;
+use crate::transport::congestion::View;
+use crate::transport::tcp::{Ack, Segment, Subflow};
 
 use super::scheduler::{Situation, Turn};
 use super::{Options, SIZES, Scheduler};

@@ -2,8 +2,8 @@
 
 use std::collections::VecDeque;
 
-use crate::ranges::Ranges;
-use crate::time::Time;
+use crate::kernel::time::Time;
+use crate::transport::ranges::Ranges;
 
 /// A segment that is not acknowledged yet.
 #[derive(Clone, Copy, Debug)]

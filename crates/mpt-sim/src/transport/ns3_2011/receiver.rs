@@ -4,9 +4,9 @@ use std::collections::VecDeque;
 
 use mpt_link::ByteCount;
 
+use crate::kernel::time::Time;
 use crate::reordering::Reordering;
 use crate::simulation::{self, Outgoing};
-use crate::time::Time;
 
 use super::packet::{ACK, ACK_BLOCKS, ACK_TIMESTAMPS, Blocks};
 use super::{Ack, Data, Options, PATHS, Treatment};

@@ -2,9 +2,9 @@
 
 use std::collections::VecDeque;
 
-use crate::ranges::Ranges;
+use crate::kernel::time::Time;
 use crate::simulation::{self, Outgoing};
-use crate::time::Time;
+use crate::transport::ranges::Ranges;
 
 use super::{Ack, BLOCKS, Block, Segment, WireSizes};
 
@@ -174,7 +174,7 @@ impl simulation::Receiver for Receiver {
 mod tests {
     use super::*;
     use crate::simulation::Receiver as _;
-    use crate::tcp::Ecn;
+    use crate::transport::tcp::Ecn;
 
     fn segment(sequence: u64, sent: u64) -> Segment {
         let timestamp = Time::from_nanos(sent);

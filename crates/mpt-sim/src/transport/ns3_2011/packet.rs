@@ -1,7 +1,7 @@
 //! Packets, their sizes, and the paths that they take.
 
+use crate::kernel::time::Time;
 use crate::simulation::Packet;
-use crate::time::Time;
 
 /// Payload of every packet, in bytes.
 pub const MSS: u64 = 1400;

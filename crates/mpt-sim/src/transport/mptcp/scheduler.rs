@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::tcp::Subflow;
+use crate::transport::tcp::Subflow;
 
 /// How fast BLEST's estimate of the blocked window adapts, and where it begins (Ferlin et al. 2016, section IV).
 const BLEST_STEP: f64 = 0.01;

@@ -1,7 +1,7 @@
 //! The sending half of one subflow: windows, losses, timers. What to send is the business of its owner.
 
-use crate::congestion::{View, Window};
-use crate::time::Time;
+use crate::kernel::time::Time;
+use crate::transport::congestion::{View, Window};
 
 use super::door::Door;
 use super::frto::{self, FRto};
@@ -486,7 +486,7 @@ impl Subflow {
     }
 
     /// The response was not due: nothing is lost, and the window is given back by `restore`.
-    fn undo(&mut self, restore: impl FnOnce(&mut Window, crate::congestion::Saved)) {
+    fn undo(&mut self, restore: impl FnOnce(&mut Window, crate::transport::congestion::Saved)) {
         let Some(episode) = self.episode.take() else { return };
         restore(&mut self.window, episode.saved);
         self.counters.undone += 1;

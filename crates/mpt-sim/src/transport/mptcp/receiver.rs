@@ -2,11 +2,11 @@
 
 use std::collections::VecDeque;
 
-use crate::ranges::Ranges;
+use crate::kernel::time::Time;
 use crate::reordering::Reordering;
 use crate::simulation::{self, Outgoing};
-use crate::tcp::{Ack, HalfReceiver, Segment};
-use crate::time::Time;
+use crate::transport::ranges::Ranges;
+use crate::transport::tcp::{Ack, HalfReceiver, Segment};
 
 use super::{Options, SIZES};
 

@@ -2,8 +2,8 @@
 
 use mpt_link::ByteCount;
 
+use crate::kernel::time::Time;
 use crate::simulation::Packet;
-use crate::time::Time;
 
 /// Most blocks of an acknowledgement: three fit beside timestamps (RFC 2018, section 3).
 pub const BLOCKS: usize = 3;

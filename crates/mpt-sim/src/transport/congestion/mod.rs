@@ -6,7 +6,7 @@ mod view;
 
 use serde::{Deserialize, Serialize};
 
-use crate::time::Time;
+use crate::kernel::time::Time;
 
 use cubic::Cubic;
 pub use view::View;

@@ -2,9 +2,9 @@
 
 use mpt_link::ByteCount;
 
-use crate::random::Stream;
+use crate::kernel::random::Stream;
+use crate::kernel::time::Time;
 use crate::simulation::{self, Outgoing};
-use crate::time::Time;
 
 use super::congestion::View;
 use super::dsack::{DSack, Verdict};

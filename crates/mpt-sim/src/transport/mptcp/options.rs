@@ -3,7 +3,7 @@
 use mpt_link::ByteCount;
 
 use super::Scheduler;
-use crate::tcp::{self, WireSizes};
+use crate::transport::tcp::{self, WireSizes};
 
 /// Payload of a segment, in bytes.
 pub const MSS: u64 = 1400;

@@ -1,7 +1,7 @@
 //! The sender of plain TCP.
 
+use crate::kernel::time::Time;
 use crate::simulation::{self, Outgoing};
-use crate::time::Time;
 
 use super::{Ack, Config, Segment, Subflow, WireSizes};
 

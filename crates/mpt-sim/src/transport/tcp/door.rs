@@ -4,7 +4,7 @@
 
 use std::time::Duration;
 
-use crate::time::Time;
+use crate::kernel::time::Time;
 
 use super::Ack;
 

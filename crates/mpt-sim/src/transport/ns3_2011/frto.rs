@@ -1,6 +1,6 @@
 //! What the simulator called F-RTO: the steps of RFC 5682 with nothing restored, and acknowledgements thrown away.
 
-use crate::random::Stream;
+use crate::kernel::random::Stream;
 
 use super::PATHS;
 
