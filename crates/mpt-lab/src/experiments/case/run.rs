@@ -9,15 +9,18 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use anyhow::{Context, Result, bail, ensure};
 
 use super::beside::{self, Window};
-use super::counters::{self, Counters};
-use super::cpu::{Reading, Used, Watched};
+use super::environment::{leftovers, settings};
 use super::method::{Adapter, Carrier};
 use super::network::Network;
+use super::observation::counters::{self, Counters};
+use super::observation::cpu::{Reading, Used, Watched};
+use super::observation::watch::Watch;
+use super::result::analysis;
+use super::spec::duration;
 use super::traffic::{self, Ends, Outcome, Running};
-use super::watch::Watch;
 use super::{
-    Action, CaseResult, CaseSpec, Event, Flag, Laboratory, Method, Series, Step, Traffic, analysis,
-    duration, environment, leftovers, metric, settings,
+    Action, CaseResult, CaseSpec, Event, Flag, Laboratory, Method, Series, Step, Traffic,
+    environment, metric,
 };
 use crate::console::interrupt::Interrupt;
 use crate::emulator;

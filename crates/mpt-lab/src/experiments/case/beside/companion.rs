@@ -6,7 +6,7 @@ use anyhow::Result;
 
 use crate::console::interrupt::Interrupt;
 use crate::experiments::case::CaseSpec;
-use crate::experiments::case::cpu::Watched;
+use crate::experiments::case::observation::cpu::Watched;
 use crate::experiments::case::traffic::{Ends, Outcome};
 use crate::traffic::Moment;
 

@@ -1,7 +1,7 @@
 //! Round-trip times of what is sent at regular intervals, before the traffic and beside it.
 
 use super::Window;
-use crate::experiments::case::analysis;
+use crate::experiments::case::result::analysis;
 use crate::experiments::case::traffic::Outcome;
 use mpt_report::statistics::percentile;
 

@@ -8,8 +8,9 @@ use anyhow::{Context, Result, anyhow};
 
 use super::{Companion, Window};
 use crate::console::interrupt::Interrupt;
+use crate::experiments::case::metric;
+use crate::experiments::case::result::analysis;
 use crate::experiments::case::traffic::{Ends, Outcome};
-use crate::experiments::case::{analysis, metric};
 use crate::traffic::bulk::{Arrived, Listener, Plan, Prepared};
 use crate::traffic::{Flag, Stop};
 

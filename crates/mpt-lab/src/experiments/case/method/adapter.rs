@@ -23,8 +23,8 @@ use mpt_linux::netlink::Netlink;
 use serde::Deserialize;
 
 use crate::console::interrupt::Interrupt;
-use crate::experiments::case::cpu::Watched;
 use crate::experiments::case::network;
+use crate::experiments::case::observation::cpu::Watched;
 use crate::processes::poll::POLL;
 use crate::processes::{self, Process};
 use crate::topology::{End, Host};

@@ -10,9 +10,9 @@ use std::path::Path;
 use anyhow::{Result, bail};
 use mpt_api::Snapshot;
 
-use super::counters::{self, Counters};
-use super::cpu::Watched;
 use super::network::{self, Network};
+use super::observation::counters::{self, Counters};
+use super::observation::cpu::Watched;
 use super::{Action, CaseSpec, Laboratory, Method};
 use crate::console::interrupt::Interrupt;
 use crate::topology::End;

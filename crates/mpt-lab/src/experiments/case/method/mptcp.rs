@@ -2,9 +2,9 @@
 
 use anyhow::{Result, bail};
 
-use crate::experiments::case::counters::Counters;
+use crate::experiments::case::environment::settings::set;
 use crate::experiments::case::network::{self, Network};
-use crate::experiments::case::settings::set;
+use crate::experiments::case::observation::counters::Counters;
 use crate::topology::End;
 
 /// The most subflows that the kernel's path manager takes besides the first one (`MPTCP_PM_ADDR_MAX`).

@@ -10,8 +10,8 @@ use toml::{Table, Value};
 
 use crate::console::interrupt::Interrupt;
 use crate::experiments::case::TunnelSpec;
-use crate::experiments::case::cpu::Watched;
 use crate::experiments::case::network::{self, Network};
+use crate::experiments::case::observation::cpu::Watched;
 use crate::processes::daemon::{self, Daemon};
 use crate::topology::End;
 

@@ -12,8 +12,9 @@ use nix::fcntl::{PosixFadviseAdvice, posix_fadvise};
 
 use super::{Ends, GRACE, Outcome, Running};
 use crate::console::interrupt::Interrupt;
-use crate::experiments::case::cpu::Watched;
-use crate::experiments::case::{Protocol, analysis, metric};
+use crate::experiments::case::observation::cpu::Watched;
+use crate::experiments::case::result::analysis;
+use crate::experiments::case::{Protocol, metric};
 use crate::processes::Talking;
 
 /// Port of the server: none that needs privileges.

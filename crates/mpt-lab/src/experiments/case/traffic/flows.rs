@@ -10,8 +10,9 @@ use anyhow::{Result, anyhow, bail};
 
 use super::{Ends, Outcome, Running};
 use crate::console::interrupt::Interrupt;
-use crate::experiments::case::cpu::Watched;
-use crate::experiments::case::{analysis, metric};
+use crate::experiments::case::metric;
+use crate::experiments::case::observation::cpu::Watched;
+use crate::experiments::case::result::analysis;
 use crate::processes::poll::POLL;
 use crate::traffic::Transport;
 use crate::traffic::bulk::{Arrived, Flow, Listener, Plan, Task};

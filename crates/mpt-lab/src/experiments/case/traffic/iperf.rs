@@ -8,8 +8,9 @@ use anyhow::{Context, Result};
 
 use super::{Ends, GRACE, Outcome, Running};
 use crate::console::interrupt::Interrupt;
-use crate::experiments::case::cpu::Watched;
-use crate::experiments::case::{analysis, metric};
+use crate::experiments::case::metric;
+use crate::experiments::case::observation::cpu::Watched;
+use crate::experiments::case::result::analysis;
 use crate::processes::Talking;
 use crate::traffic::iperf_report::{Interval, PORT, Report};
 

@@ -8,8 +8,9 @@ use anyhow::{Result, ensure};
 
 use super::{Ends, Outcome, Running};
 use crate::console::interrupt::Interrupt;
-use crate::experiments::case::cpu::Watched;
-use crate::experiments::case::{analysis, metric};
+use crate::experiments::case::metric;
+use crate::experiments::case::observation::cpu::Watched;
+use crate::experiments::case::result::analysis;
 use crate::traffic::datagrams::{Arrival, Arrivals, Pace, Plan, Receiver, Stream};
 use mpt_report::statistics::percentile;
 

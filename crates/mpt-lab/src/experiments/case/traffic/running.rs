@@ -8,8 +8,9 @@ use std::time::Duration;
 use anyhow::Result;
 
 use crate::console::interrupt::Interrupt;
-use crate::experiments::case::cpu::Watched;
-use crate::experiments::case::{Series, analysis, metric};
+use crate::experiments::case::observation::cpu::Watched;
+use crate::experiments::case::result::analysis;
+use crate::experiments::case::{Series, metric};
 use crate::topology::Host;
 
 /// What connecting, exchanging results and leaving may take on a slow machine and over a bad network.

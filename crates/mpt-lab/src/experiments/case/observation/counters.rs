@@ -6,17 +6,17 @@ use std::fs;
 use anyhow::{Context, Result};
 use mpt_api::{Snapshot, Traffic};
 
-use super::network::Network;
-use super::{CaseSpec, metric};
 use crate::emulator;
+use crate::experiments::case::network::Network;
+use crate::experiments::case::{CaseSpec, metric};
 use crate::machine::interfaces;
 use crate::topology::{End, Host};
 
 /// Counters by name, `host/thing/counter`.
-pub(super) type Counters = BTreeMap<String, u64>;
+pub(crate) type Counters = BTreeMap<String, u64>;
 
 /// Returns what each counter has grown by. Those that have not are left out, so that a result holds what happened.
-pub(super) fn growth(before: &Counters, after: &Counters) -> Counters {
+pub(crate) fn growth(before: &Counters, after: &Counters) -> Counters {
     let grown = |(name, &value): (&String, &u64)| {
         let growth = value.saturating_sub(before.get(name).copied().unwrap_or(0));
         (growth > 0).then(|| (name.clone(), growth))
@@ -25,7 +25,7 @@ pub(super) fn growth(before: &Counters, after: &Counters) -> Counters {
 }
 
 /// Reads the counters of a host's devices and sockets into `counters`.
-pub(super) fn of_host(host: &Host, end: End, counters: &mut Counters) -> Result<()> {
+pub(crate) fn of_host(host: &Host, end: End, counters: &mut Counters) -> Result<()> {
     let read = |name: &str| {
         // Shows the namespace of the thread that looks.
         let path = format!("/proc/thread-self/net/{name}");
@@ -87,7 +87,7 @@ fn sockets_of(table: &str, protocols: &[&str], end: End, counters: &mut Counters
 }
 
 /// Reads the counters of the links into `counters`.
-pub(super) fn of_links(
+pub(crate) fn of_links(
     network: &Network,
     channels: &[String],
     counters: &mut Counters,
@@ -127,7 +127,7 @@ pub(super) fn of_links(
 
 /// Counters that tell of packets lost where no link model lost them, in what [`growth`] gives. `cut`: the links whose carrier was
 /// taken away, where devices may drop.
-pub(super) fn hidden(grown: &Counters, cut: &[&str]) -> Vec<(String, u64)> {
+pub(crate) fn hidden(grown: &Counters, cut: &[&str]) -> Vec<(String, u64)> {
     let is_hidden = |name: &str| {
         let mut parts = name.split('/').skip(1);
         match parts.next().and_then(|thing| thing.strip_prefix("link ")) {
@@ -139,7 +139,7 @@ pub(super) fn hidden(grown: &Counters, cut: &[&str]) -> Vec<(String, u64)> {
 }
 
 /// Reads the counters of a daemon into `counters`.
-pub(super) fn of_daemon(snapshot: &Snapshot, end: End, counters: &mut Counters) {
+pub(crate) fn of_daemon(snapshot: &Snapshot, end: End, counters: &mut Counters) {
     let mut insert = |thing: &str, name: &str, value: u64| {
         counters.insert(format!("{end}/{thing}/{name}"), value);
     };
@@ -216,7 +216,7 @@ pub(super) fn of_daemon(snapshot: &Snapshot, end: End, counters: &mut Counters) 
 }
 
 /// Figures that follow from what the counters of a measurement grew by, in so many seconds.
-pub(super) fn figures(
+pub(crate) fn figures(
     spec: &CaseSpec,
     grown: &Counters,
     seconds: f64,

@@ -6,7 +6,7 @@ use std::time::Duration;
 use anyhow::{Context, Result, bail};
 use mpt_link::{Params, QueueLimit};
 
-use super::{CaseSpec, LinkSpec, NetworkSpec};
+use crate::experiments::case::{CaseSpec, LinkSpec, NetworkSpec};
 use crate::topology::Host;
 
 /// The most that a TCP socket may hold to be received, by default of Linux before 6.17, in bytes: that of the papers' machines.
@@ -26,7 +26,7 @@ const USUAL_CONGESTION: &str = "cubic";
 /// back with their queues full, if that is more. A flow is then never limited by its sockets.
 pub(super) fn tcp_buffers(network: &NetworkSpec) -> (u64, u64) {
     let mut in_flight = 0.0;
-    let rate = super::duration::forward_rate(network).unwrap_or(0) as f64;
+    let rate = crate::experiments::case::spec::duration::forward_rate(network).unwrap_or(0) as f64;
     let round_trip = |link: &LinkSpec| {
         let channels = link.forward.iter().chain(&link.backward);
         let channels = channels.filter_map(|&channel| network.channels.get(channel));
@@ -59,7 +59,7 @@ fn passage(params: &Params) -> Duration {
 }
 
 /// Gives a host its settings; to be called before anything runs there.
-pub(super) fn apply(host: &Host, spec: &CaseSpec) -> Result<()> {
+pub(crate) fn apply(host: &Host, spec: &CaseSpec) -> Result<()> {
     let (receive, send) = tcp_buffers(&spec.network);
     let settings = [
         ("ipv4/tcp_rmem", format!("4096 131072 {receive}")),
@@ -76,7 +76,7 @@ pub(super) fn apply(host: &Host, spec: &CaseSpec) -> Result<()> {
 }
 
 /// Writes settings of the network namespace: names relative to `/proc/sys/net`.
-pub(super) fn set(host: &Host, settings: &[(&str, String)]) -> Result<()> {
+pub(crate) fn set(host: &Host, settings: &[(&str, String)]) -> Result<()> {
     host.run(|| {
         for (name, value) in settings {
             // `/proc/sys/net` shows the namespace of the thread that looks.
@@ -88,7 +88,7 @@ pub(super) fn set(host: &Host, settings: &[(&str, String)]) -> Result<()> {
 }
 
 /// Switches receive packet steering on or off for every device of a host: on is to all processors.
-pub(super) fn steer(host: &Host, on: bool) -> Result<()> {
+pub(crate) fn steer(host: &Host, on: bool) -> Result<()> {
     let processors = std::thread::available_parallelism().map_or(1, usize::from);
     let mask = if on { mask(processors) } else { "0".into() };
     // sysfs shows the namespace in which it was mounted.
@@ -115,7 +115,7 @@ fn mask(processors: usize) -> String {
 }
 
 /// The congestion control to use where `wanted` is asked for, and why it is another one if it is.
-pub(super) fn congestion(wanted: &str) -> (String, Option<String>) {
+pub(crate) fn congestion(wanted: &str) -> (String, Option<String>) {
     let there = fs::read_to_string("/proc/sys/net/ipv4/tcp_available_congestion_control");
     let there = there.unwrap_or_default();
     if there.split_ascii_whitespace().any(|it| it == wanted) || load(wanted) {
@@ -137,7 +137,7 @@ fn load(congestion: &str) -> bool {
 
 /// Makes `congestion` that of every TCP connection of a host, for programs that do not choose
 /// themselves. The kernel refuses to make it the default of a namespace where it is restricted, but not as an attribute of routes.
-pub(super) fn congestion_of_routes(host: &Host, congestion: &str) -> Result<()> {
+pub(crate) fn congestion_of_routes(host: &Host, congestion: &str) -> Result<()> {
     for version in ["-4", "-6"] {
         let output = host.ip(&[version, "route", "show", "table", "main"])?;
         for route in output.lines() {

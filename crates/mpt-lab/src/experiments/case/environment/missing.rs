@@ -5,9 +5,9 @@ use std::fs::File;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use super::method::Adapter;
-use super::traffic::PYTHON;
-use super::{CaseSpec, Laboratory, Method, Protocol, Traffic, network};
+use crate::experiments::case::method::Adapter;
+use crate::experiments::case::traffic::PYTHON;
+use crate::experiments::case::{CaseSpec, Laboratory, Method, Protocol, Traffic, network};
 
 /// Where programs are looked for besides `PATH`, which does not lead there for everybody.
 const ALSO: &str = "/usr/local/sbin:/usr/sbin:/sbin";

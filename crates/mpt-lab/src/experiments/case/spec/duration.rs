@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::{CaseSpec, Method, NetworkSpec, Traffic};
+use crate::experiments::case::{CaseSpec, Method, NetworkSpec, Traffic};
 
 /// Namespaces, links and their end.
 const NETWORK: Duration = Duration::from_millis(1500);
@@ -23,7 +23,7 @@ pub(crate) fn expected_duration(spec: &CaseSpec) -> Duration {
 }
 
 /// The longest that the traffic may run.
-pub(super) fn longest(spec: &CaseSpec) -> Duration {
+pub(crate) fn longest(spec: &CaseSpec) -> Duration {
     match spec.traffic {
         Traffic::Download { limit, .. } => limit,
         _ => traffic(spec),
@@ -31,7 +31,7 @@ pub(super) fn longest(spec: &CaseSpec) -> Duration {
 }
 
 /// Returns how long the traffic runs.
-pub(super) fn traffic(spec: &CaseSpec) -> Duration {
+pub(crate) fn traffic(spec: &CaseSpec) -> Duration {
     match spec.traffic {
         Traffic::Tcp { duration, .. }
         | Traffic::Udp { duration, .. }

@@ -1,4 +1,6 @@
-//! What one measurement gave.
+//! What one measurement gave, and how its figures follow from what was observed.
+
+pub(super) mod analysis;
 
 use std::collections::BTreeMap;
 

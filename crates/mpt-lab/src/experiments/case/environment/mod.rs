@@ -1,4 +1,9 @@
-//! Where and by what something was measured.
+//! Where and by what something is measured: the machine, what it lacks, what is left on it, and the settings of its hosts.
+
+pub(super) mod laboratory;
+pub(super) mod leftovers;
+pub(super) mod missing;
+pub(super) mod settings;
 
 use std::collections::BTreeMap;
 use std::fs;

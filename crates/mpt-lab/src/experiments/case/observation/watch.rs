@@ -5,14 +5,15 @@ use std::time::Duration;
 
 use mpt_api::{Connection, Path, Snapshot};
 
-use super::{Series, analysis};
+use crate::experiments::case::Series;
+use crate::experiments::case::result::analysis;
 
 /// The most answers that are kept: ten minutes of ten in a second.
 const MOST: usize = 6000;
 
 /// Answers so far.
 #[derive(Debug)]
-pub(super) struct Watch {
+pub(crate) struct Watch {
     every: Duration,
     answers: Vec<Answer>,
 }
@@ -40,24 +41,24 @@ struct PathAnswer {
 }
 
 impl Watch {
-    pub(super) fn new(every: Duration) -> Self {
+    pub(crate) fn new(every: Duration) -> Self {
         Self { every, answers: Vec::new() }
     }
 
     /// True if the daemon is to be asked again, so long after the traffic began.
-    pub(super) fn is_due(&self, elapsed: Duration) -> bool {
+    pub(crate) fn is_due(&self, elapsed: Duration) -> bool {
         let next = self.answers.last().map_or(0.0, |last| last.at + self.every.as_secs_f64());
         self.answers.len() < MOST && elapsed.as_secs_f64() >= next
     }
 
     /// Takes an answer, which came so long after the traffic began.
-    pub(super) fn add(&mut self, elapsed: Duration, snapshot: &Snapshot) {
+    pub(crate) fn add(&mut self, elapsed: Duration, snapshot: &Snapshot) {
         let Some(connection) = snapshot.connections.first() else { return };
         self.answers.push(Answer::of(elapsed.as_secs_f64(), connection));
     }
 
     /// All of it over time, in intervals of [`analysis::STEP`], by names such as `path rate/path1`.
-    pub(super) fn series(&self, duration: Duration) -> BTreeMap<String, Series> {
+    pub(crate) fn series(&self, duration: Duration) -> BTreeMap<String, Series> {
         let step = analysis::STEP.as_secs_f64();
         // Half a step less than a whole one is taken for it.
         let steps = (duration.as_secs_f64() / step + 0.5) as usize;

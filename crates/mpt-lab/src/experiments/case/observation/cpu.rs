@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::Result;
 
-use super::metric;
+use crate::experiments::case::metric;
 use crate::machine::usage;
 use crate::topology::End;
 
@@ -19,23 +19,23 @@ const SHORTEST: f64 = 0.5;
 
 /// A process to watch.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Watched {
+pub(crate) struct Watched {
     /// For reports, such as `mptd b`.
-    pub(super) name: String,
+    pub(crate) name: String,
     /// Its process id.
-    pub(super) pid: u32,
+    pub(crate) pid: u32,
     /// Its share of a processor, if that is a figure of its own.
-    pub(super) metric: Option<&'static str>,
+    pub(crate) metric: Option<&'static str>,
 }
 
 impl Watched {
     /// A program that makes traffic: what it uses up is missing elsewhere, and no figure of its own.
-    pub(super) fn traffic(name: &str, pid: u32) -> Self {
+    pub(crate) fn traffic(name: &str, pid: u32) -> Self {
         Self { name: name.into(), pid, metric: None }
     }
 
     /// A daemon at one end.
-    pub(super) fn daemon(name: &str, end: End, pid: u32) -> Self {
+    pub(crate) fn daemon(name: &str, end: End, pid: u32) -> Self {
         let metric = match end {
             End::A => metric::CPU_DAEMON_A,
             End::B => metric::CPU_DAEMON_B,
@@ -44,14 +44,14 @@ impl Watched {
     }
 
     /// Returns what makes the links.
-    pub(super) fn emulator(pid: u32) -> Self {
+    pub(crate) fn emulator(pid: u32) -> Self {
         Self { name: "emulator".into(), pid, metric: Some(metric::CPU_EMULATOR) }
     }
 }
 
 /// Processor time used up to a moment.
 #[derive(Debug, Clone)]
-pub(super) struct Reading {
+pub(crate) struct Reading {
     at: Instant,
     /// Of all processors, idle and altogether.
     machine: usage::Machine,
@@ -61,18 +61,18 @@ pub(super) struct Reading {
 
 /// Processor time used between two moments.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Used {
+pub(crate) struct Used {
     /// Part of the time in which the machine's processors were idle, 0 to 1.
-    pub(super) idle: f64,
+    pub(crate) idle: f64,
     /// Of each process: processor time per time.
-    pub(super) processes: BTreeMap<String, f64>,
+    pub(crate) processes: BTreeMap<String, f64>,
     /// The busiest thread, and its processor time per time.
     pub(super) busiest: Option<(String, f64)>,
 }
 
 impl Reading {
     /// Returns what has been used so far. Processes that have ended are left out.
-    pub(super) fn take(watched: &[Watched]) -> Result<Self> {
+    pub(crate) fn take(watched: &[Watched]) -> Result<Self> {
         let mut threads = BTreeMap::new();
         for process in watched {
             for thread in usage::threads(process.pid).unwrap_or_default() {
@@ -83,12 +83,12 @@ impl Reading {
     }
 
     /// Returns how long ago it was taken.
-    pub(super) fn age(&self) -> Duration {
+    pub(crate) fn age(&self) -> Duration {
         self.at.elapsed()
     }
 
     /// Returns what was used since `before`.
-    pub(super) fn since(&self, before: &Self) -> Used {
+    pub(crate) fn since(&self, before: &Self) -> Used {
         let seconds = self.at.duration_since(before.at).as_secs_f64().max(f64::MIN_POSITIVE);
         let mut used = Used {
             idle: self.machine.idle_since(before.machine),
@@ -112,12 +112,12 @@ impl Reading {
 
 impl Used {
     /// True if the machine, or one thread of what was measured, had nothing left to give.
-    pub(super) fn is_saturated(&self) -> bool {
+    pub(crate) fn is_saturated(&self) -> bool {
         self.idle < IDLE || self.busy_thread().is_some()
     }
 
     /// The thread that had nothing left to give.
-    pub(super) fn busy_thread(&self) -> Option<&(String, f64)> {
+    pub(crate) fn busy_thread(&self) -> Option<&(String, f64)> {
         self.busiest.as_ref().filter(|(_, share)| *share > BUSY)
     }
 }

@@ -16,7 +16,7 @@ const NAMESPACES: &str = "/run/netns";
 
 /// Removes namespaces, processes in them, and directories of laboratories that no longer run. Those of others are left alone.
 /// What cannot be removed is left: it does not disturb, the names of this laboratory are its own.
-pub(super) fn remove() {
+pub(crate) fn remove() {
     for path in of_the_dead(Path::new(NAMESPACES)) {
         end_processes_in(&path);
         // Fails where it is no mount point any more, then the file alone is left.
@@ -29,7 +29,7 @@ pub(super) fn remove() {
 }
 
 /// A prefix for directories of this laboratory, by which a later one knows whose they were.
-pub(super) fn prefix() -> String {
+pub(crate) fn prefix() -> String {
     format!("{PREFIX}{}-", std::process::id())
 }
 

@@ -1,4 +1,8 @@
-//! What is observed of a measurement besides its traffic.
+//! What is observed of a measurement besides its traffic: counters, processor time, and the paths as the daemon sees them.
+
+pub(super) mod counters;
+pub(super) mod cpu;
+pub(super) mod watch;
 
 use std::time::Duration;
 

@@ -1,4 +1,6 @@
-//! What one measurement is made of, with nothing left open: the same specification gives the same measurement.
+//! What one measurement is made of, with nothing left open: the same specification gives the same measurement. How long it will take follows from it.
+
+pub(super) mod duration;
 
 use std::collections::BTreeMap;
 use std::time::Duration;
