@@ -8,9 +8,9 @@ use anyhow::{Result, ensure};
 use mpt_text::table::Table;
 
 use super::figure::{Figure, Grid, Spread};
+use super::formats::terminal::plain;
 use super::quantity::Quantity;
 use super::results::{Results, load};
-use super::terminal::plain;
 use crate::experiments::definition::Cell;
 
 /// What two directories have in common, and where they differ.

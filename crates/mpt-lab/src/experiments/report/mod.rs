@@ -3,21 +3,14 @@
 //!
 //! Whatever was limited by this machine or by the emulator is marked and never shown as a figure of the network.
 
-mod accuracy;
 mod compare;
-mod csv_files;
 mod figure;
-mod markdown;
+mod formats;
 mod notes;
-mod page;
-mod plots;
 mod quantity;
-mod remarks;
 mod results;
 #[cfg(test)]
 mod samples;
-mod sheet;
-mod terminal;
 mod verdict;
 
 use std::fmt;
@@ -69,8 +62,8 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     }
     writeln!(stdout, "{}", options.directory.join(PAGE).display())?;
     if let Some(file) = &options.docs {
-        let accuracy = accuracy::read(&options.directory)?;
-        let filled = markdown::fill(file, &all, accuracy.as_ref())?;
+        let accuracy = notes::accuracy::read(&options.directory)?;
+        let filled = formats::markdown::fill(file, &all, accuracy.as_ref())?;
         writeln!(stdout, "{}: {} tables written", file.display(), filled.written.len())?;
         for name in filled.left {
             let file = file.display();
@@ -120,7 +113,7 @@ pub(crate) fn write(out: &Path) -> Result<()> {
 
 fn write_all(out: &Path) -> Result<Vec<Results>> {
     let all = results::load(out)?;
-    let accuracy = accuracy::read(out)?;
+    let accuracy = notes::accuracy::read(out)?;
     ensure!(
         !all.is_empty() || accuracy.is_some(),
         "{}: no results of an experiment",
@@ -128,9 +121,9 @@ fn write_all(out: &Path) -> Result<Vec<Results>> {
     );
     for results in &all {
         results.write(out)?;
-        csv_files::write(&figure::Grid::new(results), &results.directory(out))?;
+        formats::csv_files::write(&figure::Grid::new(results), &results.directory(out))?;
     }
-    let page = page::page(&all, accuracy.as_ref());
+    let page = formats::page::page(&all, accuracy.as_ref());
     replace(&out.join(PAGE), page.into_string().as_bytes())?;
     Ok(all)
 }

@@ -6,8 +6,8 @@ use std::path::Path;
 use anyhow::{Context, Result};
 use csv::Writer;
 
-use super::figure::{Grid, Outcome, Repetition};
 use crate::experiments::case::{Backend, CaseResult};
+use crate::experiments::report::figure::{Grid, Outcome, Repetition};
 use crate::results::files::replace;
 
 /// Writes `cases.csv` (one line per planned measurement, all its metrics) and `series.csv` (one line per value over
@@ -15,7 +15,7 @@ use crate::results::files::replace;
 ///
 /// A measurement that was limited by the machine or the emulator, or that failed, has its state and no figures;
 /// `results.json` has what it measured.
-pub(super) fn write(grid: &Grid, directory: &Path) -> Result<()> {
+pub(crate) fn write(grid: &Grid, directory: &Path) -> Result<()> {
     let files = [("cases.csv", cases(grid)), ("series.csv", series(grid))];
     for (name, contents) in files {
         let path = directory.join(name);
@@ -107,9 +107,9 @@ fn sound_metric(repetition: &Repetition, name: &str) -> Option<f64> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::samples::{Sample, delays};
     use super::*;
     use crate::experiments::case::Flag;
+    use crate::experiments::report::samples::{Sample, delays};
 
     fn text(contents: Result<Vec<u8>>) -> String {
         String::from_utf8(contents.unwrap()).unwrap()

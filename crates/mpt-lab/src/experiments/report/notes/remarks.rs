@@ -4,13 +4,13 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use super::figure::Grid;
-use super::notes::count;
-use super::quantity::{Quantity, adds_up};
+use super::count;
 use crate::experiments::case::{Method, Traffic};
+use crate::experiments::report::figure::Grid;
+use crate::experiments::report::quantity::{Quantity, adds_up};
 
 /// Returns what a figure of the experiment is made of: `median of 3 repetitions, TCP for 30s`.
-pub(super) fn basis(grid: &Grid) -> String {
+pub(crate) fn basis(grid: &Grid) -> String {
     let traffic: BTreeSet<String> =
         grid.results.plan.cases.iter().map(|case| extent(&case.spec.traffic)).collect();
     let traffic = traffic.into_iter().collect::<Vec<_>>().join(" or ");
@@ -39,7 +39,7 @@ fn extent(traffic: &Traffic) -> String {
 }
 
 /// The remarks on the table of one metric, each a sentence.
-pub(super) fn of(grid: &Grid, metric: &str) -> Vec<String> {
+pub(crate) fn of(grid: &Grid, metric: &str) -> Vec<String> {
     if !adds_up(metric) {
         return Vec::new();
     }
@@ -93,8 +93,8 @@ fn beaten(grid: &Grid, metric: &str) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::samples::{Sample, delays};
     use super::*;
+    use crate::experiments::report::samples::{Sample, delays};
 
     #[test]
     fn a_cell_in_which_one_path_does_better_is_named() {

@@ -4,11 +4,11 @@ use std::fmt;
 
 use mpt_text::table::Table;
 
-use super::figure::Grid;
-use super::notes::{self, Tally};
-use super::results::Results;
 use super::sheet::{SUM, Sheet};
-use super::verdict::judge;
+use crate::experiments::report::figure::Grid;
+use crate::experiments::report::notes::{self, Tally};
+use crate::experiments::report::results::Results;
+use crate::experiments::report::verdict::judge;
 
 /// Writes the first metric's table and the verdicts.
 impl fmt::Display for Results {
@@ -70,13 +70,13 @@ fn table(sheet: &Sheet) -> Table {
 }
 
 /// Text from a file, without what a terminal would obey.
-pub(super) fn plain(text: &str) -> String {
+pub(crate) fn plain(text: &str) -> String {
     text.chars().map(|letter| if letter.is_control() { ' ' } else { letter }).collect()
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::samples::{Sample, delays};
+    use crate::experiments::report::samples::{Sample, delays};
 
     #[test]
     fn the_papers_table_with_ours_next_to_it() {

@@ -1,8 +1,8 @@
 //! The table of one metric of an experiment, before it is written in any format: one line per cell, the paper's
 //! figures beside ours.
 
-use super::figure::{Figure, Grid, Mark, Spread, is_path};
-use super::quantity::{Quantity, adds_up, percent, published};
+use crate::experiments::report::figure::{Figure, Grid, Mark, Spread, is_path};
+use crate::experiments::report::quantity::{Quantity, adds_up, percent, published};
 
 /// More single paths than this are shown as their sum only.
 const MANY_PATHS: usize = 3;

@@ -1,5 +1,8 @@
 //! What a reader must know beside the figures: where and how they were measured, and what was not as it should be.
 
+pub(super) mod accuracy;
+pub(super) mod remarks;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, UNIX_EPOCH};
 

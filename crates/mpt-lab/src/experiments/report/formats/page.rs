@@ -4,14 +4,14 @@ use maud::{Markup, PreEscaped, html};
 use mpt_report::{charts, document};
 use pulldown_cmark::{Event, Parser, Tag, TagEnd};
 
-use super::accuracy::{Accuracy, COMMAND, sentence};
-use super::figure::Grid;
 use super::markdown::capital;
-use super::notes::{self, Note, Tally, count};
 use super::plots;
-use super::results::Results;
 use super::sheet::{Entry, Here, SUM, Sheet};
-use super::verdict::{Status, Verdict, judge};
+use crate::experiments::report::figure::Grid;
+use crate::experiments::report::notes::accuracy::{Accuracy, COMMAND, sentence};
+use crate::experiments::report::notes::{self, Note, Tally, count};
+use crate::experiments::report::results::Results;
+use crate::experiments::report::verdict::{Status, Verdict, judge};
 
 /// Everything about one experiment.
 struct Chapter<'a> {
@@ -22,7 +22,7 @@ struct Chapter<'a> {
 }
 
 /// Writes the page.
-pub(super) fn page(all: &[Results], accuracy: Option<&Accuracy>) -> Markup {
+pub(crate) fn page(all: &[Results], accuracy: Option<&Accuracy>) -> Markup {
     let chapters: Vec<_> = all.iter().map(Chapter::new).collect();
     let title = match all {
         [one] => format!("{}: MPT laboratory", one.plan.name),
@@ -338,9 +338,9 @@ fn markdown(text: &str) -> Markup {
 
 #[cfg(test)]
 mod tests {
-    use super::super::samples::{Sample, delays, expectation};
     use super::*;
     use crate::experiments::case::Flag;
+    use crate::experiments::report::samples::{Sample, delays, expectation};
 
     fn shown(results: &Results) -> String {
         page(std::slice::from_ref(results), None).into_string()

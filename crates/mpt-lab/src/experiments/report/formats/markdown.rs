@@ -4,13 +4,12 @@ use std::path::Path;
 
 use anyhow::Result;
 
-use super::accuracy::{Accuracy, sentence};
-use super::figure::Grid;
-use super::notes::{self, Tally};
-use super::remarks;
-use super::results::{ACCURACY, Results};
 use super::sheet::{Line, Sheet};
-use super::verdict::judge;
+use crate::experiments::report::figure::Grid;
+use crate::experiments::report::notes::accuracy::{Accuracy, sentence};
+use crate::experiments::report::notes::{self, Tally, remarks};
+use crate::experiments::report::results::{ACCURACY, Results};
+use crate::experiments::report::verdict::judge;
 use crate::results::document::{self, Filled, escaped};
 
 /// Replaces the text between `<!-- results: NAME -->` and `<!-- end -->` in the file by the tables of the experiments.
@@ -18,7 +17,7 @@ use crate::results::document::{self, Filled, escaped};
 /// # Errors
 ///
 /// Fails when the file cannot be read or written, or when a marker has no counterpart: then nothing is written.
-pub(super) fn fill(file: &Path, all: &[Results], accuracy: Option<&Accuracy>) -> Result<Filled> {
+pub(crate) fn fill(file: &Path, all: &[Results], accuracy: Option<&Accuracy>) -> Result<Filled> {
     document::fill(file, |name| match name {
         ACCURACY => accuracy.map(emulator),
         _ => all.iter().find(|results| results.plan.name == name).map(tables),
@@ -135,8 +134,8 @@ pub(super) fn capital(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::samples::delays;
     use super::*;
+    use crate::experiments::report::samples::delays;
 
     #[test]
     fn tables_of_an_experiment() {

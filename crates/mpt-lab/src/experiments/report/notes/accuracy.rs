@@ -4,20 +4,20 @@ use std::path::Path;
 
 use anyhow::Result;
 
-use super::results::{ACCURACY, read as read_json};
-pub(super) use crate::emulator::accuracy::Accuracy;
+pub(crate) use crate::emulator::accuracy::Accuracy;
+use crate::experiments::report::results::{ACCURACY, read as read_json};
 
 /// How to get it.
-pub(super) const COMMAND: &str = "mpt-lab run emulator-accuracy";
+pub(crate) const COMMAND: &str = "mpt-lab run emulator-accuracy";
 
 /// Reads the result of the experiment; `None` when it was not run into this directory.
-pub(super) fn read(out: &Path) -> Result<Option<Accuracy>> {
+pub(crate) fn read(out: &Path) -> Result<Option<Accuracy>> {
     let path = out.join(ACCURACY).join("results.json");
     if path.exists() { read_json(&path).map(Some) } else { Ok(None) }
 }
 
 /// The verdict in one sentence.
-pub(super) fn sentence(accuracy: &Accuracy) -> String {
+pub(crate) fn sentence(accuracy: &Accuracy) -> String {
     let missed = accuracy.rows.iter().filter(|row| !row.pass).count();
     let all = accuracy.rows.len();
     let how = if accuracy.quick { " (measured in a shorter time)" } else { "" };

@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 
 use mpt_report::{Chart, Line, Point, Style, round_ticks};
 
-use super::figure::{Figure, Grid, Outcome, is_path};
-use super::quantity::{Quantity, adds_up};
 use super::sheet::SUM;
 use crate::experiments::case::{CaseResult, Series};
 use crate::experiments::definition::{Axis, Cell, Row};
+use crate::experiments::report::figure::{Figure, Grid, Outcome, is_path};
+use crate::experiments::report::quantity::{Quantity, adds_up};
 
 /// More charts over time than this would not be looked at; `series.csv` has all.
 const TIME_CHARTS: usize = 12;
@@ -306,8 +306,8 @@ fn evenly<T>(all: Vec<T>, most: usize) -> Vec<T> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::samples::{Sample, delays};
     use super::*;
+    use crate::experiments::report::samples::{Sample, delays};
 
     fn axis(values: &[&str]) -> Axis {
         let values = values.iter().map(|&value| value.to_owned()).collect();
