@@ -5,36 +5,27 @@
 //! used twice; [`Netlink::link`] finds it. Every request must run inside a Tokio runtime with its
 //! time and I/O drivers enabled.
 
-mod address;
-mod blocks;
 mod connection;
 mod error;
 mod event;
-mod guard;
-mod internet;
-mod link;
-mod notification;
+mod interfaces;
+mod ledger;
 mod numbers;
-mod owned;
-mod owner;
-mod path;
-mod route;
-mod rule;
-mod steering;
-mod uplink;
-mod veth;
+mod routing;
 
-pub use address::Address;
-pub use blocks::NUMBERS;
 pub use connection::Netlink;
 pub use error::Error;
 pub use event::{Event, Events};
-pub use internet::Internet;
-pub use link::LinkInfo;
-pub use owned::Owned;
-pub use owner::PROTOCOL;
-pub use path::PathRouting;
-pub use route::{Lookup, MAIN_TABLE, Query, Route, Via};
-pub use rule::{Action, BLOCK_RULE_PRIORITY, PATH_RULE_PRIORITY, Rule, TUNNEL_RULE_PRIORITY};
-pub use uplink::Uplink;
-pub use veth::VethEnd;
+pub use interfaces::address::Address;
+pub use interfaces::link::LinkInfo;
+pub use interfaces::veth::VethEnd;
+pub use ledger::Owned;
+pub use ledger::owner::PROTOCOL;
+pub use numbers::blocks::NUMBERS;
+pub use routing::internet::Internet;
+pub use routing::path::PathRouting;
+pub use routing::route::{Lookup, MAIN_TABLE, Query, Route, Via};
+pub use routing::rule::{
+    Action, BLOCK_RULE_PRIORITY, PATH_RULE_PRIORITY, Rule, TUNNEL_RULE_PRIORITY,
+};
+pub use routing::uplink::Uplink;

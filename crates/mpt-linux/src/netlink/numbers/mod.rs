@@ -7,14 +7,16 @@
 //! A block ([`super::Internet::blocks`]) or guard ([`super::Owned::add_guard`]) that was left behind
 //! does its work: it stays while a daemon starts, until [`super::Owned::remove_leftovers`].
 
+pub(super) mod blocks;
+
 use std::collections::BTreeSet;
 use std::io;
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixListener};
 
-use super::blocks::{BLOCK, NUMBERS, block};
 use super::error::tolerate_gone;
 use super::{Error, Netlink, Route, Rule};
+use blocks::{BLOCK, NUMBERS, block};
 
 /// A block of numbers that are ours as long as this value lives. Dropping it removes nothing.
 #[derive(Debug)]

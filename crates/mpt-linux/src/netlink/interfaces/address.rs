@@ -8,7 +8,7 @@ use netlink_packet_route::address::{
     AddressAttribute, AddressFlags, AddressHeaderFlags, AddressMessage,
 };
 
-use super::{Error, Netlink};
+use crate::netlink::{Error, Netlink};
 
 /// An address of an interface.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -22,7 +22,7 @@ pub struct Address {
 }
 
 impl Address {
-    pub(super) fn parse(message: &AddressMessage) -> Option<Self> {
+    pub(in crate::netlink) fn parse(message: &AddressMessage) -> Option<Self> {
         let mut local = None;
         let mut address = None;
         let mut flags = AddressFlags::from_bits_retain(message.header.flags.bits().into());
@@ -84,6 +84,6 @@ impl Netlink {
     }
 }
 
-pub(super) fn family(address: IpAddr) -> AddressFamily {
+pub(in crate::netlink) fn family(address: IpAddr) -> AddressFamily {
     if address.is_ipv4() { AddressFamily::Inet } else { AddressFamily::Inet6 }
 }

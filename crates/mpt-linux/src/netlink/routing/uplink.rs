@@ -21,8 +21,8 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use ipnet::IpNet;
 
-use super::blocks::NUMBERS;
-use super::{Error, MAIN_TABLE, Netlink, PATH_RULE_PRIORITY, Route, Rule, Via};
+use crate::netlink::numbers::blocks::NUMBERS;
+use crate::netlink::{Error, MAIN_TABLE, Netlink, PATH_RULE_PRIORITY, Route, Rule, Via};
 
 /// An interface to which sockets are bound, for one IP version.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -35,7 +35,7 @@ pub struct Uplink {
 
 impl Uplink {
     /// In the order in which the kernel tries them.
-    pub(super) fn rules(&self, mark: u32, table: u32) -> [Rule; 2] {
+    pub(in crate::netlink) fn rules(&self, mark: u32, table: u32) -> [Rule; 2] {
         let rule = |priority, table| Rule {
             mark: Some(mark),
             output: Some(self.interface.clone()),
@@ -56,7 +56,11 @@ impl Uplink {
     /// The interface's default route for `table`, as things are now: that of the main table, else
     /// that of any other. On a point-to-point interface everything is at the other end.
     /// [`Error::NoDefault`] where there is none.
-    pub(super) async fn route(&self, netlink: &Netlink, table: u32) -> Result<Route, Error> {
+    pub(in crate::netlink) async fn route(
+        &self,
+        netlink: &Netlink,
+        table: u32,
+    ) -> Result<Route, Error> {
         let link = netlink.link(&self.interface).await?;
         let destination = default(self.ipv6);
         let routes = netlink.routes_by(link.index, self.ipv6).await?;
@@ -84,7 +88,7 @@ impl Uplink {
 }
 
 /// The network of everything.
-pub(super) fn default(ipv6: bool) -> IpNet {
+pub(in crate::netlink) fn default(ipv6: bool) -> IpNet {
     let any: IpAddr =
         if ipv6 { Ipv6Addr::UNSPECIFIED.into() } else { Ipv4Addr::UNSPECIFIED.into() };
     IpNet::new_assert(any, 0)

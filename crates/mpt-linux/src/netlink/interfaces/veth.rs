@@ -5,7 +5,7 @@ use std::os::fd::{AsFd, AsRawFd};
 use netlink_packet_route::link::{InfoData, InfoKind, InfoVeth};
 use rtnetlink::{LinkMessageBuilder, LinkUnspec, LinkVeth};
 
-use super::{Error, Netlink};
+use crate::netlink::{Error, Netlink};
 use crate::netns::Namespace;
 
 /// One end of a veth pair.

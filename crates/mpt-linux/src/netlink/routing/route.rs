@@ -10,8 +10,8 @@ use netlink_packet_route::route::{
     RouteType, RouteVia,
 };
 
-use super::address::family;
-use super::{Error, Netlink, PROTOCOL};
+use crate::netlink::interfaces::address::family;
+use crate::netlink::{Error, Netlink, PROTOCOL};
 
 /// The table ordinary routes stand in (`RT_TABLE_MAIN`).
 pub const MAIN_TABLE: u32 = 254;
@@ -81,17 +81,17 @@ impl Route {
     }
 
     /// True if this route and another one differ in their MTU at most.
-    pub(super) fn is_but_for_mtu(&self, other: &Self) -> bool {
+    pub(in crate::netlink) fn is_but_for_mtu(&self, other: &Self) -> bool {
         *self == Self { mtu: self.mtu, ..other.clone() }
     }
 
     /// True if `shown` is how the kernel shows this route: it fills in the metric.
-    pub(super) fn is_shown_as(&self, shown: &Self) -> bool {
+    pub(in crate::netlink) fn is_shown_as(&self, shown: &Self) -> bool {
         let metric = self.metric.or(shown.metric);
         *shown == Self { metric, ..self.clone() }
     }
 
-    pub(super) fn message(&self) -> RouteMessage {
+    pub(in crate::netlink) fn message(&self) -> RouteMessage {
         let mut message = self.key();
         message
             .attributes
@@ -137,7 +137,7 @@ impl Route {
 
     /// The routes of a message: one for each next hop. `None` for what is not a unicast or
     /// unreachable route.
-    pub(super) fn parse(message: &RouteMessage) -> Option<Vec<Self>> {
+    pub(in crate::netlink) fn parse(message: &RouteMessage) -> Option<Vec<Self>> {
         let header = &message.header;
         let unspecified: IpAddr = match header.address_family {
             AddressFamily::Inet => Ipv4Addr::UNSPECIFIED.into(),

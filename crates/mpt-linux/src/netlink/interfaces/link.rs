@@ -4,7 +4,7 @@ use netlink_packet_route::AddressFamily;
 use netlink_packet_route::link::{LinkAttribute, LinkFlags, LinkMessage};
 use rtnetlink::{LinkMessageBuilder, LinkUnspec};
 
-use super::{Error, Netlink};
+use crate::netlink::{Error, Netlink};
 
 /// What we know of a network interface.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -33,7 +33,7 @@ pub struct LinkInfo {
 }
 
 impl LinkInfo {
-    pub(super) fn parse(message: &LinkMessage) -> Option<Self> {
+    pub(in crate::netlink) fn parse(message: &LinkMessage) -> Option<Self> {
         // Bridges announce their ports as links of a family of their own.
         if message.header.interface_family != AddressFamily::Unspec {
             return None;

@@ -8,9 +8,9 @@ use netlink_packet_route::route::RouteProtocol;
 use netlink_packet_route::rule::{RuleAction, RuleAttribute, RuleFlags, RuleMessage};
 use rtnetlink::IpVersion;
 
-use super::address::family;
-use super::owner::KERNEL;
-use super::{Error, MAIN_TABLE, Netlink, PROTOCOL};
+use crate::netlink::interfaces::address::family;
+use crate::netlink::ledger::owner::KERNEL;
+use crate::netlink::{Error, MAIN_TABLE, Netlink, PROTOCOL};
 
 /// Priority of the rules of paths: after the local table (0), before rules an administrator or a
 /// VPN usually adds (from 5000 on) and before the main table (32766).
@@ -88,7 +88,7 @@ impl Rule {
     /// It and [`Self::pass`] name the kernel as their owner, since systemd-networkd and others remove rules
     /// that they do not know, but not those of the kernel. They are told by their other properties, which
     /// no rule of the kernel has.
-    pub(super) fn block(mark: u32, ipv6: bool) -> Self {
+    pub(in crate::netlink) fn block(mark: u32, ipv6: bool) -> Self {
         Self {
             inverted: true,
             mark: Some(mark),
@@ -117,7 +117,7 @@ impl Rule {
         if is_pass || self.is_block() { KERNEL } else { PROTOCOL }
     }
 
-    /// True if this rule is a block, of this or any other daemon ([`super::Owned::add_block`]).
+    /// True if this rule is a block, of this or any other daemon ([`crate::netlink::Owned::add_block`]).
     pub fn is_block(&self) -> bool {
         self.mark.is_some_and(|mark| *self == Self::block(mark, self.ipv6))
     }
@@ -199,7 +199,7 @@ impl Rule {
     }
 
     /// A rule of this program, of this or any other daemon; `None` for those of others.
-    pub(super) fn parse_own(message: &RuleMessage, ipv6: bool) -> Option<Self> {
+    pub(in crate::netlink) fn parse_own(message: &RuleMessage, ipv6: bool) -> Option<Self> {
         let (rule, owner) = Self::parse(message, ipv6)?;
         (owner == rule.owner()).then_some(rule)
     }
@@ -243,7 +243,7 @@ impl Netlink {
 
     /// Adds a policy rule of ours, or takes over the equal one that a daemon left behind. An equal one of
     /// somebody else is an error.
-    pub(super) async fn add_or_adopt_rule(&self, rule: &Rule) -> Result<(), Error> {
+    pub(in crate::netlink) async fn add_or_adopt_rule(&self, rule: &Rule) -> Result<(), Error> {
         match self.add_rule(rule).await {
             Err(error) if error.is_exists() && self.own_rules().await?.contains(rule) => Ok(()),
             result => result,

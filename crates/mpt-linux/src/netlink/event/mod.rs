@@ -1,5 +1,7 @@
 //! What changes in the network, as it changes.
 
+mod notification;
+
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::io;
 use std::os::fd::AsFd;
@@ -14,7 +16,7 @@ use rtnetlink::packet_core::{NetlinkMessage, NetlinkPayload};
 use rtnetlink::sys::AsyncSocket;
 use tokio::runtime;
 
-use super::{Address, Error, LinkInfo, Netlink, Route, Rule, notification};
+use super::{Address, Error, LinkInfo, Netlink, Route, Rule};
 use crate::netns::{Namespace, run_in};
 
 /// Bytes of the kernel's buffer for notifications: some thousand of them, as when a switch with all its

@@ -3,9 +3,9 @@
 use ipnet::IpNet;
 use netlink_packet_route::route::{RouteFlags, RouteMessage};
 
-use super::guard::is_guard;
-use super::owner::PROTOCOL;
-use super::route::Route;
+use crate::netlink::ledger::owner::PROTOCOL;
+use crate::netlink::routing::guard::is_guard;
+use crate::netlink::routing::route::Route;
 
 /// Returns what a notification says: destination and table, unless it is about something else than routing
 /// of packets that leave, or about a route of ours.

@@ -17,7 +17,7 @@ use std::net::IpAddr;
 
 use ipnet::IpNet;
 
-use super::{Error, Netlink, Route, Via};
+use crate::netlink::{Error, Netlink, Route, Via};
 
 /// Which way the outer packets of a path go.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -40,7 +40,11 @@ impl PathRouting {
     }
 
     /// The route for `table`, as things are now.
-    pub(super) async fn route(&self, netlink: &Netlink, table: u32) -> Result<Route, Error> {
+    pub(in crate::netlink) async fn route(
+        &self,
+        netlink: &Netlink,
+        table: u32,
+    ) -> Result<Route, Error> {
         let index = netlink.link(&self.interface).await?.index;
         let (via, mtu) = match self.gateway {
             Some(gateway) => {

@@ -5,4 +5,4 @@
 pub const PROTOCOL: u8 = 109;
 
 /// The owner of the rules and routes that the kernel makes (`RTPROT_KERNEL`).
-pub(super) const KERNEL: u8 = 2;
+pub(in crate::netlink) const KERNEL: u8 = 2;

@@ -1,12 +1,12 @@
 //! Policy rules with a table of their own: what they have in common, whatever they steer.
 
-use super::error::tolerate_gone;
-use super::numbers::Present;
-use super::{Error, Internet, Netlink, PathRouting, Route, Rule, Uplink, Via};
+use crate::netlink::error::tolerate_gone;
+use crate::netlink::numbers::Present;
+use crate::netlink::{Error, Internet, Netlink, PathRouting, Route, Rule, Uplink, Via};
 
 /// Which packets are to take which way.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Steering {
+pub(in crate::netlink) enum Steering {
     Path(PathRouting),
     Uplink(Uplink),
     Internet(Internet),
@@ -14,18 +14,18 @@ pub(super) enum Steering {
 
 /// Rules and a table in place.
 #[derive(Debug)]
-pub(super) struct Installed {
-    pub(super) steering: Steering,
-    pub(super) table: u32,
-    pub(super) rules: Vec<Rule>,
+pub(in crate::netlink) struct Installed {
+    pub(in crate::netlink) steering: Steering,
+    pub(in crate::netlink) table: u32,
+    pub(in crate::netlink) rules: Vec<Rule>,
     /// True if what it steers can take packets: without, the route is left out.
-    pub(super) carries: bool,
+    pub(in crate::netlink) carries: bool,
     /// Paths of different connections may have the same addresses.
-    pub(super) users: usize,
+    pub(in crate::netlink) users: usize,
 }
 
 impl Installed {
-    pub(super) fn new(steering: Steering, mark: u32, table: u32) -> Self {
+    pub(in crate::netlink) fn new(steering: Steering, mark: u32, table: u32) -> Self {
         let rules = match &steering {
             Steering::Path(path) => vec![Rule::between(path.local, path.remote, table)],
             Steering::Uplink(uplink) => uplink.rules(mark, table).to_vec(),
@@ -35,7 +35,10 @@ impl Installed {
     }
 
     /// Makes it. Gives why its packets go nowhere as yet, if there is no route for them.
-    pub(super) async fn install(&self, netlink: &Netlink) -> Result<Option<Error>, Error> {
+    pub(in crate::netlink) async fn install(
+        &self,
+        netlink: &Netlink,
+    ) -> Result<Option<Error>, Error> {
         // The rules come last, so that no packet looks into a table that is not ready.
         if let Some(fallback) = self.fallback() {
             netlink.replace_route(&fallback).await?;
@@ -53,7 +56,7 @@ impl Installed {
     }
 
     /// Brings it up to date. Returns what somebody else had removed and is there again, as `ip` writes it.
-    pub(super) async fn refresh(
+    pub(in crate::netlink) async fn refresh(
         &self,
         netlink: &Netlink,
         present: &Present,
@@ -99,7 +102,11 @@ impl Installed {
     }
 
     /// Removes it; `present` are all routes of ours.
-    pub(super) async fn remove(&self, netlink: &Netlink, present: &[Route]) -> Result<(), Error> {
+    pub(in crate::netlink) async fn remove(
+        &self,
+        netlink: &Netlink,
+        present: &[Route],
+    ) -> Result<(), Error> {
         let mut result = Ok(());
         for rule in &self.rules {
             result = result.and(tolerate_gone(netlink.remove_rule(rule).await));

@@ -20,7 +20,7 @@
 use std::net::IpAddr;
 
 use super::uplink::default;
-use super::{Route, Rule, TUNNEL_RULE_PRIORITY};
+use crate::netlink::{Route, Rule, TUNNEL_RULE_PRIORITY};
 
 /// A default route into a tunnel, for one IP version.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -31,13 +31,13 @@ pub struct Internet {
     pub source: Option<IpAddr>,
     /// True if for IPv6.
     pub ipv6: bool,
-    /// True if what the device cannot take goes nowhere. [`super::Owned::add_block`] adds the rule.
+    /// True if what the device cannot take goes nowhere. [`crate::netlink::Owned::add_block`] adds the rule.
     pub blocks: bool,
 }
 
 impl Internet {
     /// In the order in which the kernel tries them.
-    pub(super) fn rules(&self, mark: u32, table: u32) -> [Rule; 2] {
+    pub(in crate::netlink) fn rules(&self, mark: u32, table: u32) -> [Rule; 2] {
         let into_tunnel = Rule {
             inverted: true,
             mark: Some(mark),
@@ -51,7 +51,7 @@ impl Internet {
         self.blocks.then(|| Route::last_resort(table, default(self.ipv6)))
     }
 
-    pub(super) fn route(&self, table: u32) -> Route {
+    pub(in crate::netlink) fn route(&self, table: u32) -> Route {
         let route = Route::out_of(self.interface, default(self.ipv6));
         Route { table, source: self.source, ..route }
     }

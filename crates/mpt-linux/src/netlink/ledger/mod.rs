@@ -1,4 +1,6 @@
-//! A ledger of what was created, so that exactly that is removed.
+//! A ledger of what was created, so that exactly that is removed, and the mark by which it is known as ours.
+
+pub(super) mod owner;
 
 use std::collections::BTreeSet;
 
@@ -6,7 +8,7 @@ use ipnet::IpNet;
 
 use super::error::tolerate_gone;
 use super::numbers::{Mark, Numbers, Present};
-use super::steering::{Installed, Steering};
+use super::routing::steering::{Installed, Steering};
 use super::{Error, Event, Internet, Netlink, PathRouting, Route, Rule, Uplink};
 
 /// Creates addresses, routes, rules and the routing of outer packets, and remembers them.

@@ -20,13 +20,13 @@ use ipnet::IpNet;
 use netlink_packet_route::AddressFamily;
 use netlink_packet_route::route::{RouteMessage, RouteProtocol, RouteType};
 
-use super::blocks::{NUMBERS, is_first_of_block};
-use super::owner::KERNEL;
-use super::{Error, MAIN_TABLE, Netlink, PROTOCOL, Route, Via};
+use crate::netlink::ledger::owner::KERNEL;
+use crate::netlink::numbers::blocks::{NUMBERS, is_first_of_block};
+use crate::netlink::{Error, MAIN_TABLE, Netlink, PROTOCOL, Route, Via};
 
 impl Route {
     /// Returns the guard of a network. `number` is the first of the daemon's block.
-    pub(super) fn guard(network: IpNet, number: u32) -> Self {
+    pub(in crate::netlink) fn guard(network: IpNet, number: u32) -> Self {
         let (via, metric) = (Via::Unreachable, Some(number));
         Self {
             destination: network.trunc(),
@@ -38,7 +38,7 @@ impl Route {
         }
     }
 
-    /// True if this route is a guard, of this or any other daemon ([`super::Owned::add_guard`]).
+    /// True if this route is a guard, of this or any other daemon ([`crate::netlink::Owned::add_guard`]).
     pub fn is_guard(&self) -> bool {
         (self.via == Via::Unreachable && self.table == MAIN_TABLE)
             && self.metric.is_some_and(is_first_of_block)
@@ -46,19 +46,19 @@ impl Route {
 
     /// The number of this program that tells whose the route is, if it has one: that of its table, or a
     /// guard's metric.
-    pub(super) fn number(&self) -> Option<u32> {
+    pub(in crate::netlink) fn number(&self) -> Option<u32> {
         let metric = self.metric.filter(|_| self.is_guard());
         metric.or_else(|| Some(self.table).filter(|table| NUMBERS.contains(table)))
     }
 
     /// The owner that the route has in the kernel (`rtm_protocol`).
-    pub(super) fn owner(&self) -> u8 {
+    pub(in crate::netlink) fn owner(&self) -> u8 {
         if self.is_guard() { KERNEL } else { PROTOCOL }
     }
 }
 
 /// True if a message is about a guard, of this or any other daemon.
-pub(super) fn is_guard(message: &RouteMessage) -> bool {
+pub(in crate::netlink) fn is_guard(message: &RouteMessage) -> bool {
     let header = &message.header;
     u8::from(header.protocol) == KERNEL
         && header.kind == RouteType::Unreachable
