@@ -68,7 +68,7 @@ fn run_one(args: &Args, out: &mut impl Write) -> Result<(), Failed> {
         Operation::Doctor { config } => return doctor::run(config, &args.daemon, json, out),
         Operation::Setup { operation } => return setup::run(operation, &args.daemon, out),
         Operation::Join(wanted) => {
-            return join::run(wanted, &setup::extra::Nothing, &args.daemon, out);
+            return join::run(wanted, &setup::step::extra::Nothing, &args.daemon, out);
         }
         Operation::Status(wanted) => return status::run(wanted, &args.daemon, json, out),
         Operation::Top(_) if json => {

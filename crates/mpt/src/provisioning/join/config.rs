@@ -8,9 +8,9 @@ use super::line::Line;
 use crate::client::Failed;
 use crate::command_line::args::{Daemon, quoted};
 use crate::provisioning::setup::args::{Fallback, Join};
+use crate::provisioning::setup::host::uplinks::Uplink;
 use crate::provisioning::setup::purpose::DEVICE;
 use crate::provisioning::setup::server::where_things_are;
-use crate::provisioning::setup::uplinks::Uplink;
 
 /// Name of the connection.
 pub(super) const CONNECTION: &str = "server";

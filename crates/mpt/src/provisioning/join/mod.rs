@@ -16,13 +16,13 @@ use crate::client::Failed;
 use crate::command_line::args::{Daemon, Status};
 use crate::monitoring::status;
 use crate::provisioning::setup::args::{Fallback, Join};
-use crate::provisioning::setup::dns::Dns;
-use crate::provisioning::setup::extra::Extra;
+use crate::provisioning::setup::host::dns::Dns;
+use crate::provisioning::setup::host::service::Service;
+use crate::provisioning::setup::host::uplinks::{self, Uplink};
 use crate::provisioning::setup::questions;
-use crate::provisioning::setup::record::{Made, Record, Role};
-use crate::provisioning::setup::service::Service;
+use crate::provisioning::setup::step::extra::Extra;
+use crate::provisioning::setup::step::record::{Made, Record, Role};
 use crate::provisioning::setup::step::{Step, must_be_free};
-use crate::provisioning::setup::uplinks::{self, Uplink};
 use line::Line;
 
 /// Joins, or shows how. The steps of `extra` are taken besides, before the daemon is started.

@@ -10,7 +10,7 @@ use mpt_core::session::{JoinToken, PrivateKey};
 
 use super::line::Line;
 use crate::client;
-use crate::provisioning::setup::uplinks::Uplink;
+use crate::provisioning::setup::host::uplinks::Uplink;
 
 /// The longest time that an uplink may take to lead to the server.
 const WITHIN: Duration = Duration::from_secs(5);

@@ -1,22 +1,14 @@
 //! `mpt setup`: makes this host a server that others can join by one line, and removes that again.
 
 pub(crate) mod args;
-pub(crate) mod dns;
-pub(crate) mod extra;
-mod kernel_setting;
-mod nat;
-mod process;
+pub(crate) mod host;
 pub(crate) mod purpose;
 pub(crate) mod questions;
-pub(crate) mod record;
 pub(crate) mod server;
-pub(crate) mod service;
 mod site;
 pub(crate) mod step;
 mod token;
 mod undo;
-mod unit;
-pub(crate) mod uplinks;
 
 use std::io::Write;
 

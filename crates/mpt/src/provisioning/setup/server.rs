@@ -7,13 +7,13 @@ use std::path::Path;
 use ipnet::{IpNet, Ipv4Net};
 
 use super::args;
-use super::nat;
+use super::host::nat;
+use super::host::service::Service;
+use super::host::uplinks::{self, Used};
 use super::purpose::{DEVICE, Purpose};
-use super::record::{Record, Role};
-use super::service::Service;
+use super::step::record::{Record, Role};
 use super::step::{Step, must_be_free};
 use super::token;
-use super::uplinks::{self, Used};
 use crate::client::Failed;
 use crate::command_line::args::{Daemon, quoted};
 use crate::doctor;

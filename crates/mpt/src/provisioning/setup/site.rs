@@ -6,11 +6,11 @@ use std::io::Write;
 use ipnet::IpNet;
 
 use super::args::{self, Join, Server, Site};
-use super::nat::Router;
+use super::host::nat::Router;
+use super::host::service::Service;
+use super::host::uplinks;
 use super::purpose::Purpose;
 use super::server;
-use super::service::Service;
-use super::uplinks;
 use crate::client::Failed;
 use crate::command_line::args::Daemon;
 use crate::provisioning::join;

@@ -10,7 +10,7 @@ use mpt_text::table::{Column, Table};
 
 use super::args;
 use super::purpose::Purpose;
-use super::record::{Record, Role};
+use super::step::record::{Record, Role};
 use crate::client::{self, Failed};
 use crate::command_line::args::Daemon;
 use crate::provisioning::join::line::Line;

@@ -10,10 +10,10 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
 use super::args;
-use super::dns;
-use super::kernel_setting;
-use super::process::{is_zombie, start_time};
-use super::record::{Made, Record};
+use super::host::dns;
+use super::host::kernel_setting;
+use super::host::process::{is_zombie, start_time};
+use super::step::record::{Made, Record};
 use super::step::run;
 use crate::client::Failed;
 

@@ -5,11 +5,11 @@ use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use super::purpose::DEVICE;
-use super::record::{Made, Record, Resolver};
 use super::service::Service;
-use super::step::{Step, run};
 use crate::client::Failed;
+use crate::provisioning::setup::purpose::DEVICE;
+use crate::provisioning::setup::step::record::{Made, Record, Resolver};
+use crate::provisioning::setup::step::{Step, run};
 
 /// The directory in which systemd looks for additions to the unit of the daemon.
 const DROP_IN: &str = "/etc/systemd/system/mptd.service.d";
@@ -111,7 +111,7 @@ impl Dns {
 }
 
 /// Restores the name servers of before.
-pub(super) fn undo(by: &Resolver) -> Result<(), Failed> {
+pub(crate) fn undo(by: &Resolver) -> Result<(), Failed> {
     match by {
         Resolver::Resolvconf { entry } => run("resolvconf", &["-d", entry]),
         // What is set for a link goes with it.

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use crate::client::Failed;
 
 /// Returns the file of a setting.
-pub(super) fn file(name: &str) -> PathBuf {
+pub(crate) fn file(name: &str) -> PathBuf {
     Path::new("/proc/sys").join(name.replace('.', "/"))
 }
 
@@ -16,7 +16,7 @@ pub(super) fn file(name: &str) -> PathBuf {
 /// # Errors
 ///
 /// The setting cannot be read; the kernel may lack it.
-pub(super) fn read(name: &str) -> Result<String, Failed> {
+pub(crate) fn read(name: &str) -> Result<String, Failed> {
     match fs::read_to_string(file(name)) {
         Ok(text) => Ok(text.trim().to_owned()),
         Err(error) => Err(Failed::File(format!("{name} cannot be read: {error}"))),
@@ -28,7 +28,7 @@ pub(super) fn read(name: &str) -> Result<String, Failed> {
 /// # Errors
 ///
 /// The setting has another value and cannot be written.
-pub(super) fn check(name: &str, value: &str) -> Result<(), Failed> {
+pub(crate) fn check(name: &str, value: &str) -> Result<(), Failed> {
     if read(name)? == value {
         return Ok(());
     }
@@ -41,7 +41,7 @@ pub(super) fn check(name: &str, value: &str) -> Result<(), Failed> {
 /// # Errors
 ///
 /// The setting has another value and cannot be written.
-pub(super) fn set(name: &str, value: &str) -> Result<(), Failed> {
+pub(crate) fn set(name: &str, value: &str) -> Result<(), Failed> {
     if read(name)? == value {
         return Ok(());
     }

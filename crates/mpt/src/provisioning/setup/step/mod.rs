@@ -1,15 +1,18 @@
 //! The steps of a set-up. Each step describes itself, notes in the record what it is about to make, and makes it.
 
+pub(crate) mod extra;
+pub(crate) mod record;
+
 use std::fs::{self, OpenOptions};
 use std::io::{ErrorKind, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use super::kernel_setting;
-use super::record::{Made, Record};
+use super::host::kernel_setting;
 use crate::client::Failed;
 use crate::provisioning::keys;
+use record::{Made, Record};
 
 /// One step.
 #[derive(Clone, Debug)]

@@ -3,12 +3,12 @@
 use std::fs;
 
 /// Returns the time at which a process was started, in ticks since the boot: tells it from a later one of the same number.
-pub(super) fn start_time(pid: u32) -> Option<u64> {
+pub(crate) fn start_time(pid: u32) -> Option<u64> {
     status(pid)?.split_whitespace().nth(19)?.parse().ok()
 }
 
 /// Returns true if a process has ended and its parent has not asked about it yet.
-pub(super) fn is_zombie(pid: u32) -> bool {
+pub(crate) fn is_zombie(pid: u32) -> bool {
     status(pid).is_some_and(|status| status.starts_with('Z'))
 }
 

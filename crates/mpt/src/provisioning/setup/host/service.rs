@@ -7,12 +7,12 @@ use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::args::{Place, Start};
 use super::process::start_time;
-use super::record::{Made, Record};
-use super::step::{self, Step};
 use super::unit;
 use crate::client::Failed;
+use crate::provisioning::setup::args::{Place, Start};
+use crate::provisioning::setup::step::record::{Made, Record};
+use crate::provisioning::setup::step::{self, Step};
 use mpt_client::{Client, Local};
 
 /// The longest time that the daemon may take to answer on its socket.

@@ -2,11 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
-use super::step::{self, Step};
 use crate::client::Failed;
+use crate::provisioning::setup::step::{self, Step};
 
 /// The unit of the package.
-const PACKAGED: &str = include_str!("../../../../../packaging/mptd.service");
+const PACKAGED: &str = include_str!("../../../../../../packaging/mptd.service");
 /// The file of the unit, in the directory of the administrator's own units.
 const FILE: &str = "/etc/systemd/system/mptd.service";
 /// Directories that the unit hides from the daemon, and so from systemd when it starts the program.
@@ -24,7 +24,7 @@ pub(super) fn is_there() -> bool {
 /// # Errors
 ///
 /// The program is where a service does not see it.
-pub(super) fn check(program: &Path) -> Result<(), Failed> {
+pub(crate) fn check(program: &Path) -> Result<(), Failed> {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-+".contains(c);
     let hidden = HIDDEN.iter().any(|directory| program.starts_with(directory));
     if hidden || !program.to_string_lossy().chars().all(is_plain) {
@@ -38,7 +38,7 @@ pub(super) fn check(program: &Path) -> Result<(), Failed> {
 }
 
 /// Returns the step that makes the unit.
-pub(super) fn step(program: &Path) -> Step {
+pub(crate) fn step(program: &Path) -> Step {
     let user = nix::unistd::User::from_name(mpt_config::USUAL_USER).ok().flatten();
     Step::File { path: PathBuf::from(FILE), text: text(program, user.is_some()) }
 }

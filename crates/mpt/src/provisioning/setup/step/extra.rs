@@ -2,7 +2,7 @@
 
 use ipnet::IpNet;
 
-use super::step::Step;
+use super::Step;
 use crate::client::Failed;
 
 /// Steps besides those of every client.

@@ -4,12 +4,12 @@ use std::path::Path;
 
 use ipnet::IpNet;
 
-use super::extra::Extra;
 use super::kernel_setting;
-use super::purpose::DEVICE;
 use super::service::Service;
-use super::step::Step;
 use crate::client::Failed;
+use crate::provisioning::setup::purpose::DEVICE;
+use crate::provisioning::setup::step::Step;
+use crate::provisioning::setup::step::extra::Extra;
 
 /// The nftables table that is made. Nothing else is in it, so that removing it removes exactly this.
 const TABLE: &str = "mpt_setup";
@@ -19,7 +19,7 @@ const FORWARDING: [&str; 2] = ["net.ipv4.ip_forward", "net.ipv6.conf.all.forward
 const DROP_IN: &str = "/etc/systemd/system/mptd.service.d";
 
 /// Returns what has to be made, so that it also holds after the next boot where systemd starts the daemon.
-pub(super) fn steps(pool: &IpNet, service: &Service, state: &Path) -> Vec<Step> {
+pub(crate) fn steps(pool: &IpNet, service: &Service, state: &Path) -> Vec<Step> {
     let file = state.join("rules.nft");
     let [ipv4, ipv6] = FORWARDING;
     let forwarding = match pool {
@@ -38,7 +38,7 @@ pub(super) fn steps(pool: &IpNet, service: &Service, state: &Path) -> Vec<Step> 
 
 /// Returns what has to be made for a router that forwards between its networks and these: no address is translated. A version of IP that none of them
 /// has is left alone, since a host that forwards IPv6 ignores the routers that it hears.
-pub(super) fn forwarding(networks: &[IpNet], service: &Service) -> Vec<Step> {
+pub(crate) fn forwarding(networks: &[IpNet], service: &Service) -> Vec<Step> {
     let ipv6 = networks.iter().any(|it| matches!(it, IpNet::V6(_)));
     let ipv4 = networks.iter().any(|it| matches!(it, IpNet::V4(_))) || !ipv6;
     let all = [ipv4, ipv6].into_iter().zip(FORWARDING);
@@ -50,9 +50,9 @@ pub(super) fn forwarding(networks: &[IpNet], service: &Service) -> Vec<Step> {
 
 /// The second router of a site, which passes packets on between its networks and those of the first one.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Router<'a> {
+pub(crate) struct Router<'a> {
     /// The way in which its daemon is started.
-    pub(super) service: &'a Service,
+    pub(crate) service: &'a Service,
 }
 
 impl Extra for Router<'_> {
