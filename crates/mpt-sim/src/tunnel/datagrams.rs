@@ -2,7 +2,7 @@
 
 use mpt_wire::ecn::Ecn;
 
-use super::content::Content;
+use super::traffic::content::Content;
 
 /// A datagram of the tunnel: what follows its UDP header.
 #[derive(Clone, Debug)]

@@ -6,26 +6,20 @@
 //! Only the bytes of the payload are missing, and the processors: nothing takes time but the links.
 
 mod case;
-mod content;
 mod datagrams;
-mod echo;
 mod end;
 mod fair;
-mod flow;
 mod outcome;
 mod plan;
-mod record;
 mod run;
 mod scene;
-mod setup;
-mod stream;
-mod waits;
+mod traffic;
 mod world;
 
 pub(crate) use case::WARM_UP;
 pub use case::{Case, HEADERS, Path, Profile};
-pub use content::EchoKind;
+pub use outcome::record::{LinkSample, Record, Sample, Trip};
 pub use outcome::{Occupancy, Outcome};
 pub use plan::{EchoPlan, FlowPlan, StreamPlan, TunnelPlan, Via};
-pub use record::{LinkSample, Record, Sample, Trip};
 pub use scene::Scene;
+pub use traffic::content::EchoKind;

@@ -7,7 +7,7 @@ use mpt_core::{Mapping, RateBounds, Repair, reorder};
 use crate::transport::congestion::Control;
 use crate::transport::tcp::{Config, Treatment};
 
-use super::content::EchoKind;
+use super::traffic::content::EchoKind;
 
 /// A tunnel.
 #[derive(Clone, Debug, PartialEq)]

@@ -7,10 +7,10 @@ use mpt_core::Repair;
 use crate::kernel::time::Time;
 
 use super::case::Case;
-use super::flow::{Flow, Way};
 use super::outcome::{Outcome, Rates};
 use super::plan::TunnelPlan;
 use super::scene::Scene;
+use super::traffic::flow::{Flow, Way};
 use super::world::SENDER;
 
 impl Case {

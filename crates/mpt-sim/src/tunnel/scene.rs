@@ -10,13 +10,13 @@ use crate::kernel::time::Time;
 use crate::network::{Network, Route};
 
 use super::case::Path;
-use super::echo::Echoes;
 use super::end::End;
 use super::fair::Fair;
-use super::flow::{Flow, Way};
+use super::outcome::record::{Record, Recorder};
 use super::plan::{EchoPlan, FlowPlan, StreamPlan, TunnelPlan, Via};
-use super::record::{Record, Recorder};
-use super::stream::Stream;
+use super::traffic::echo::Echoes;
+use super::traffic::flow::{Flow, Way};
+use super::traffic::stream::Stream;
 use super::world::{Happening, RECEIVER, SENDER, Tunnel, World};
 
 /// Packets that are sent back begin so long before the flows: what they take then is what they take without load.

@@ -12,15 +12,15 @@ use crate::reordering::Reordering;
 use crate::simulation::Receiver as _;
 use crate::simulation::Sender as _;
 
-use super::content::{Content, Inner};
 use super::datagrams::{Datagram, Datagrams};
-use super::echo::Echoes;
+use super::end::setup;
 use super::end::{End, Packet};
 use super::fair::Fair;
-use super::flow::{Flow, Way};
-use super::setup;
-use super::stream::Stream;
-use super::waits::Waits;
+use super::outcome::waits::Waits;
+use super::traffic::content::{Content, Inner};
+use super::traffic::echo::Echoes;
+use super::traffic::flow::{Flow, Way};
+use super::traffic::stream::Stream;
 
 /// The end that has data to send.
 pub(super) const SENDER: usize = 0;

@@ -1,4 +1,6 @@
-//! One end of the tunnel: a node with a connection and, where there is one, its session.
+//! One end of the tunnel: a node with a connection and, where there is one, its session; and what it is configured to be.
+
+pub(super) mod setup;
 
 use std::ops::Range;
 use std::time::Instant;
@@ -14,10 +16,9 @@ use mpt_wire::ecn;
 use crate::kernel::random::derive;
 use crate::kernel::time::Time;
 
-use super::content::{Content, Inner, MAX_HEADERS, StreamPacket};
 use super::datagrams::{Datagram, Datagrams};
 use super::plan::TunnelPlan;
-use super::setup;
+use super::traffic::content::{Content, Inner, MAX_HEADERS, StreamPacket};
 
 /// The payload of all packets.
 static PAYLOAD: [u8; 1 << 16] = [0; 1 << 16];

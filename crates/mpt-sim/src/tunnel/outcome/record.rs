@@ -10,8 +10,8 @@ use crate::kernel::time::Time;
 use crate::network::Route;
 use crate::transport::tcp;
 
-use super::end::End;
-use super::world::World;
+use crate::tunnel::end::End;
+use crate::tunnel::world::World;
 
 /// Time between two samples.
 const STEP: Duration = Duration::from_millis(20);
@@ -159,7 +159,7 @@ impl Record {
 }
 
 /// Takes samples.
-pub(super) struct Recorder {
+pub(in crate::tunnel) struct Recorder {
     begin: Time,
     next: Time,
     samples: Vec<Sample>,
@@ -167,12 +167,12 @@ pub(super) struct Recorder {
 
 impl Recorder {
     /// From `begin` on.
-    pub(super) fn new(begin: Time) -> Self {
+    pub(in crate::tunnel) fn new(begin: Time) -> Self {
         Self { begin, next: begin, samples: Vec::new() }
     }
 
     /// Takes the samples that are due by `until`, before which nothing more will happen.
-    pub(super) fn record_until(&mut self, until: Time, world: &mut World) {
+    pub(in crate::tunnel) fn record_until(&mut self, until: Time, world: &mut World) {
         while self.next <= until {
             self.samples.push(self.sample(world));
             self.next = self.next + STEP;
@@ -199,7 +199,7 @@ impl Recorder {
     }
 
     /// Everything that was seen.
-    pub(super) fn finish(self, world: &mut World) -> Record {
+    pub(in crate::tunnel) fn finish(self, world: &mut World) -> Record {
         let begin = self.begin.as_secs_f64();
         let trips = |trips: &[(Time, Option<Duration>)]| {
             let trip = |&(sent, took): &(Time, Option<Duration>)| Trip {

@@ -9,23 +9,23 @@ use super::flow::Way;
 
 /// Packets at a steady pace, both ways.
 #[derive(Debug)]
-pub(super) struct Stream {
+pub(in crate::tunnel) struct Stream {
     number: u8,
     protected: bool,
     size: u64,
     /// How its packets go.
-    pub(super) way: Way,
+    pub(in crate::tunnel) way: Way,
     /// Time between two of them.
-    pub(super) interval: Duration,
+    pub(in crate::tunnel) interval: Duration,
     /// By sending side and number: when each was sent, and how long it took to arrive.
-    pub(super) trips: [Vec<(Time, Option<Duration>)>; 2],
+    pub(in crate::tunnel) trips: [Vec<(Time, Option<Duration>)>; 2],
     /// Packets that arrived once more.
     pub(super) copies: u64,
 }
 
 impl Stream {
     /// Number `number` of the streams.
-    pub(super) fn new(
+    pub(in crate::tunnel) fn new(
         number: u8,
         protected: bool,
         size: u64,
@@ -37,7 +37,7 @@ impl Stream {
     }
 
     /// The next packet of a side, to be sent now.
-    pub(super) fn send(&mut self, now: Time, side: usize) -> Inner {
+    pub(in crate::tunnel) fn send(&mut self, now: Time, side: usize) -> Inner {
         let trips = &mut self.trips[side];
         let id = trips.len() as u32;
         trips.push((now, None));
@@ -47,7 +47,7 @@ impl Stream {
     }
 
     /// One of its packets has come.
-    pub(super) fn receive(&mut self, now: Time, packet: StreamPacket) {
+    pub(in crate::tunnel) fn receive(&mut self, now: Time, packet: StreamPacket) {
         let StreamPacket { side, id, .. } = packet;
         if let Some((sent, took)) = self.trips[usize::from(side)].get_mut(id as usize) {
             self.copies += u64::from(took.is_some());

@@ -9,7 +9,7 @@ use crate::simulation::Packet as _;
 use crate::transport::tcp::{Ack, Segment};
 
 /// The longest headers of an inner packet, in bytes: IPv4 without options, and TCP with 40 bytes of them.
-pub(super) const MAX_HEADERS: usize = ipv4::HEADER_LEN + tcp::MAX_HEADER_LEN;
+pub(in crate::tunnel) const MAX_HEADERS: usize = ipv4::HEADER_LEN + tcp::MAX_HEADER_LEN;
 
 /// Length of a TCP header with timestamps, in bytes.
 const TIMESTAMPED: usize = tcp::HEADER_LEN + 12;
@@ -28,7 +28,7 @@ const FIRST_SHELL: u16 = 50_000;
 
 /// What a packet holds. The simulated hosts read this; the tunnel reads the headers.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Content {
+pub(in crate::tunnel) enum Content {
     /// A frame of the tunnel's own control protocol.
     Control,
     /// Data of a flow.
@@ -43,15 +43,15 @@ pub(super) enum Content {
 
 /// A packet of a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct StreamPacket {
+pub(in crate::tunnel) struct StreamPacket {
     /// Whose.
-    pub(super) stream: u8,
+    pub(in crate::tunnel) stream: u8,
     /// The side that has sent it.
-    pub(super) side: u8,
+    pub(in crate::tunnel) side: u8,
     /// Its number.
-    pub(super) id: u32,
+    pub(in crate::tunnel) id: u32,
     /// Its DSCP asks for expedited forwarding.
-    pub(super) protected: bool,
+    pub(in crate::tunnel) protected: bool,
 }
 
 impl StreamPacket {
@@ -64,7 +64,7 @@ impl StreamPacket {
     }
 
     /// Reads it from an inner packet. `None` if it is another kind of packet.
-    pub(super) fn of(packet: &[u8]) -> Option<Self> {
+    pub(in crate::tunnel) fn of(packet: &[u8]) -> Option<Self> {
         let (header, rest) = packet.split_at_checked(ipv4::HEADER_LEN + udp::HEADER_LEN)?;
         let &[stream, side, protected, _, a, b, c, d] = rest.first_chunk::<{ Self::LEN }>()?;
         let is_udp = header.get(PROTOCOL) == Some(&ip::protocol::UDP);
@@ -82,15 +82,15 @@ const FIRST_STREAM: u16 = 16_384;
 
 /// A packet that is sent back.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Echo {
+pub(in crate::tunnel) struct Echo {
     /// Whose.
-    pub(super) source: u8,
+    pub(in crate::tunnel) source: u8,
     /// Its number.
-    pub(super) id: u32,
+    pub(in crate::tunnel) id: u32,
     /// True if it is the answer.
     pub(super) reply: bool,
     /// What it is.
-    pub(super) kind: EchoKind,
+    pub(in crate::tunnel) kind: EchoKind,
 }
 
 /// What packets that are sent back look like. All have 84 bytes.
@@ -104,7 +104,7 @@ pub enum EchoKind {
 
 impl Content {
     /// A number that tells this packet from others, for the hash of the trace.
-    pub(super) fn digest(&self) -> u64 {
+    pub(in crate::tunnel) fn digest(&self) -> u64 {
         let (flow, packet) = match self {
             Self::Control => (0, 0),
             Self::Data(flow, segment) => (*flow, segment.digest()),
@@ -122,7 +122,7 @@ impl Content {
 
 impl Content {
     /// The ECN field of its IP header.
-    pub(super) fn ecn(&self) -> Ecn {
+    pub(in crate::tunnel) fn ecn(&self) -> Ecn {
         match self {
             Self::Data(_, segment) if segment.ecn.congested => Ecn::Ce,
             Self::Data(_, segment) if segment.ecn.capable => Ecn::Ect0,
@@ -131,14 +131,14 @@ impl Content {
     }
 
     /// It has been marked on its way.
-    pub(super) fn mark(&mut self) {
+    pub(in crate::tunnel) fn mark(&mut self) {
         if let Self::Data(_, segment) = self {
             segment.ecn.congested = true;
         }
     }
 
     /// The number of the flow of a packet of a host, for links that tell flows apart.
-    pub(super) fn flow(&self) -> u64 {
+    pub(in crate::tunnel) fn flow(&self) -> u64 {
         match self {
             Self::Control => 0,
             Self::Data(flow, _) | Self::Ack(flow, _) => 1 + u64::from(*flow),
@@ -150,11 +150,11 @@ impl Content {
 
 /// A packet of the hosts behind the tunnel.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Inner {
+pub(in crate::tunnel) struct Inner {
     /// Bytes of the IP packet.
-    pub(super) size: u64,
+    pub(in crate::tunnel) size: u64,
     /// What it holds.
-    pub(super) content: Content,
+    pub(in crate::tunnel) content: Content,
 }
 
 impl Inner {
@@ -164,7 +164,7 @@ impl Inner {
     /// # Panics
     ///
     /// If the packet is no packet of a host, or is smaller than its headers.
-    pub(super) fn emit(&self, side: usize, buffer: &mut [u8]) -> usize {
+    pub(in crate::tunnel) fn emit(&self, side: usize, buffer: &mut [u8]) -> usize {
         let len = self.size as usize - ipv4::HEADER_LEN;
         let protocol = match self.content {
             Content::Echo(Echo { kind: EchoKind::Icmp, .. }) => ip::protocol::ICMP,
@@ -260,6 +260,6 @@ fn segment_header(
 }
 
 /// The address of the host behind an end of the tunnel.
-pub(super) fn host(side: usize) -> Ipv4Addr {
+pub(in crate::tunnel) fn host(side: usize) -> Ipv4Addr {
     Ipv4Addr::new(10, 0, side as u8, 1)
 }

@@ -9,7 +9,7 @@ const LONGEST: Duration = Duration::from_secs(60);
 
 /// How many packets have waited for how long.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Waits {
+pub(in crate::tunnel) struct Waits {
     /// Those that did not wait at all.
     none: u64,
     /// By whole [`RESOLUTION`]s, from (0, 1] on.
@@ -17,7 +17,7 @@ pub(super) struct Waits {
 }
 
 impl Waits {
-    pub(super) fn add(&mut self, wait: Duration) {
+    pub(in crate::tunnel) fn add(&mut self, wait: Duration) {
         if wait.is_zero() {
             self.none += 1;
             return;

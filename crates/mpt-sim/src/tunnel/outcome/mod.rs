@@ -1,4 +1,7 @@
-//! What a run gave.
+//! What a run gave, what was seen of it over time, and how long its packets waited.
+
+pub(super) mod record;
+pub(super) mod waits;
 
 use mpt_core::Connection;
 use mpt_core::reorder::Counters;

@@ -13,27 +13,27 @@ const SIZE: u64 = 84;
 
 /// Packets that the host behind end 0 sends at a distance, and that the other host sends back.
 #[derive(Debug)]
-pub(super) struct Echoes {
+pub(in crate::tunnel) struct Echoes {
     number: u8,
     kind: EchoKind,
     /// How its packets go.
-    pub(super) way: Way,
+    pub(in crate::tunnel) way: Way,
     /// Time between two of them.
-    pub(super) interval: Duration,
+    pub(in crate::tunnel) interval: Duration,
     /// By number: when each was sent, and how long it took to come back.
-    pub(super) trips: Vec<(Time, Option<Duration>)>,
+    pub(in crate::tunnel) trips: Vec<(Time, Option<Duration>)>,
     /// What the other host has still to send back.
     replies: VecDeque<Inner>,
 }
 
 impl Echoes {
     /// Number `number` of the sources of such packets.
-    pub(super) fn new(number: u8, kind: EchoKind, way: Way, interval: Duration) -> Self {
+    pub(in crate::tunnel) fn new(number: u8, kind: EchoKind, way: Way, interval: Duration) -> Self {
         Self { number, kind, way, interval, trips: Vec::new(), replies: VecDeque::new() }
     }
 
     /// The next packet, to be sent now.
-    pub(super) fn send(&mut self, now: Time) -> Inner {
+    pub(in crate::tunnel) fn send(&mut self, now: Time) -> Inner {
         let id = self.trips.len() as u32;
         self.trips.push((now, None));
         let (source, kind) = (self.number, self.kind);
@@ -42,7 +42,7 @@ impl Echoes {
     }
 
     /// One of its packets has come to one of the hosts.
-    pub(super) fn receive(&mut self, now: Time, echo: Echo) {
+    pub(in crate::tunnel) fn receive(&mut self, now: Time, echo: Echo) {
         if !echo.reply {
             let content = Content::Echo(Echo { reply: true, ..echo });
             self.replies.push_back(Inner { size: SIZE, content });
@@ -52,7 +52,7 @@ impl Echoes {
     }
 
     /// The next packet that the other host sends back.
-    pub(super) fn poll_reply(&mut self) -> Option<Inner> {
+    pub(in crate::tunnel) fn poll_reply(&mut self) -> Option<Inner> {
         self.replies.pop_front()
     }
 }

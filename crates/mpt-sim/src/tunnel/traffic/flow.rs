@@ -9,7 +9,7 @@ use super::content::{Content, Inner, MAX_HEADERS};
 
 /// How packets go from one host to the other.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Way {
+pub(in crate::tunnel) enum Way {
     /// Through the tunnel of this number.
     Tunnel(usize),
     /// Beside all tunnels.
@@ -18,24 +18,30 @@ pub(super) enum Way {
 
 /// A flow without end from the host behind end 0 to the host behind end 1.
 #[derive(Debug)]
-pub(super) struct Flow {
+pub(in crate::tunnel) struct Flow {
     /// Its number.
     number: u8,
     /// How its packets go.
-    pub(super) way: Way,
-    pub(super) sender: Sender,
-    pub(super) receiver: Receiver,
+    pub(in crate::tunnel) way: Way,
+    pub(in crate::tunnel) sender: Sender,
+    pub(in crate::tunnel) receiver: Receiver,
     /// Payload of a segment in bytes.
-    pub(super) mss: u64,
+    pub(in crate::tunnel) mss: u64,
     /// The time at which it begins.
-    pub(super) start: Time,
+    pub(in crate::tunnel) start: Time,
     /// The time at which the timer that is waited for goes off.
     timer: Time,
 }
 
 impl Flow {
     /// Flow `number`, in packets of at most `mtu` bytes.
-    pub(super) fn new(number: u8, way: Way, config: Config, mtu: u64, start: Time) -> Self {
+    pub(in crate::tunnel) fn new(
+        number: u8,
+        way: Way,
+        config: Config,
+        mtu: u64,
+        start: Time,
+    ) -> Self {
         let mss = mtu - WireSizes::ipv4(0, 0, 0).segment.0;
         let sizes = WireSizes::ipv4(mss, 0, 0);
         let (sender, receiver) = (Sender::new(config, sizes, None), Receiver::new(sizes));
@@ -43,12 +49,12 @@ impl Flow {
     }
 
     /// Bytes of payload delivered in order.
-    pub(super) fn delivered(&self) -> u64 {
+    pub(in crate::tunnel) fn delivered(&self) -> u64 {
         self.receiver.delivered() * self.mss
     }
 
     /// The next packet that its receiver sends.
-    pub(super) fn poll_ack(&mut self) -> Option<Inner> {
+    pub(in crate::tunnel) fn poll_ack(&mut self) -> Option<Inner> {
         let outgoing = self.receiver.poll_transmit()?;
         // Of the blocks of an acknowledgement, those count that its header has room for (RFC 2883, section 4).
         let size = outgoing.size.0.min(MAX_HEADERS as u64);
@@ -56,7 +62,7 @@ impl Flow {
     }
 
     /// The next packet that its sender sends.
-    pub(super) fn poll_data(&mut self, now: Time) -> Option<Inner> {
+    pub(in crate::tunnel) fn poll_data(&mut self, now: Time) -> Option<Inner> {
         if now < self.start {
             return None;
         }
@@ -66,7 +72,7 @@ impl Flow {
     }
 
     /// The timer that was waited for has gone off, or one that is waited for no more.
-    pub(super) fn handle_timer(&mut self, now: Time) {
+    pub(in crate::tunnel) fn handle_timer(&mut self, now: Time) {
         if self.timer == now {
             self.timer = Time::MAX;
         }
@@ -76,7 +82,7 @@ impl Flow {
     }
 
     /// Returns the time at which a timer has to be set, earlier than the one that is waited for.
-    pub(super) fn set_timer(&mut self, now: Time) -> Option<Time> {
+    pub(in crate::tunnel) fn set_timer(&mut self, now: Time) -> Option<Time> {
         let due = self.sender.next_timeout().filter(|&due| due < self.timer)?.max(now);
         self.timer = due;
         Some(due)

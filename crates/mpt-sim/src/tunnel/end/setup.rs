@@ -12,12 +12,12 @@ use mpt_wire::{ecn, gre};
 
 use crate::kernel::random::derive;
 
-use super::content::host;
-use super::plan::TunnelPlan;
+use crate::tunnel::plan::TunnelPlan;
+use crate::tunnel::traffic::content::host;
 
 pub(super) const DEVICE: DeviceId = DeviceId(0);
 /// MTU of every path.
-pub(super) const PATH_MTU: u16 = mtu::ETHERNET;
+pub(in crate::tunnel) const PATH_MTU: u16 = mtu::ETHERNET;
 /// The end that begins the handshake.
 const INITIATOR: usize = 0;
 /// The random numbers of the links are components of a seed from 0 on; those of the ends from here on.
@@ -30,7 +30,7 @@ pub(super) fn component(tunnel: usize, side: usize) -> u64 {
 }
 
 /// 32 bytes of a seed.
-pub(super) fn seed(seed: u64) -> [u8; 32] {
+pub(in crate::tunnel) fn seed(seed: u64) -> [u8; 32] {
     let mut bytes = [0; 32];
     for (index, word) in (0..).zip(bytes.chunks_mut(8)) {
         word.copy_from_slice(&derive(seed, index).to_be_bytes());
@@ -44,7 +44,7 @@ pub(super) fn identity(side: usize) -> PrivateKey {
 }
 
 /// The session of an end, with the daemon's default timers.
-pub(super) fn session(side: usize) -> SessionConfig {
+pub(in crate::tunnel) fn session(side: usize) -> SessionConfig {
     SessionConfig {
         name: NAME.to_owned(),
         kind: Kind::Connection,
@@ -61,7 +61,7 @@ pub(super) fn session(side: usize) -> SessionConfig {
 }
 
 /// The connection of an end.
-pub(super) fn connection(side: usize, plan: &TunnelPlan) -> ConnectionConfig {
+pub(in crate::tunnel) fn connection(side: usize, plan: &TunnelPlan) -> ConnectionConfig {
     let paths = plan.paths.iter().enumerate().map(|(index, &(_, weight))| {
         let (here, there) = (address(index, side), address(index, 1 - side));
         PathConfig {
