@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use crate::fq_codel::{Dequeued, FqCodel, FqCodelConfig};
+use crate::queue::fq_codel::{Dequeued, FqCodel, FqCodelConfig};
 use crate::{
     ByteCount, Capable, Change, Channel, Counters, Link, Outcome, Params, QueueLimit, Tally,
 };

@@ -39,29 +39,24 @@
 #![forbid(unsafe_code)]
 
 mod channel;
-mod codel;
 mod fair_link;
-mod fq_codel;
-mod jitter;
 mod link;
-mod loss;
 mod medium;
 mod params;
 mod queue;
 mod random;
 mod schedule;
 mod time;
-mod transmitter;
 mod units;
 
+pub use channel::jitter::{Distribution, Jitter, Redraw};
+pub use channel::loss::Loss;
 pub use channel::{Capable, Channel, Counters, Outcome, Tally};
 pub use fair_link::{Arrival, FairLink};
-pub use fq_codel::{Dequeued, FqCodel, FqCodelConfig};
-pub use jitter::{Distribution, Jitter, Redraw};
 pub use link::Link;
-pub use loss::Loss;
 pub use medium::Medium;
 pub use params::Params;
 pub use queue::QueueLimit;
+pub use queue::fq_codel::{Dequeued, FqCodel, FqCodelConfig};
 pub use schedule::Change;
 pub use units::{Bitrate, ByteCount, NoProbability, Probability};

@@ -1,4 +1,7 @@
-//! The queue before the transmitter: drop-tail.
+//! The queue before the transmitter: drop-tail, or one that serves flows in turns.
+
+mod codel;
+pub(super) mod fq_codel;
 
 use std::collections::VecDeque;
 use std::time::Duration;

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
 use crate::channel::Capable;
-use crate::codel::{Codel, Times, Verdict};
+use crate::queue::codel::{Codel, Times, Verdict};
 use crate::time::nanoseconds;
 use crate::{ByteCount, Tally};
 

@@ -1,15 +1,19 @@
 //! The model of a link, without the packets.
 
+pub(super) mod jitter;
+pub(super) mod loss;
+mod transmitter;
+
 use std::time::{Duration, Instant};
 
-use crate::jitter::JitterProcess;
-use crate::loss::LossProcess;
+use crate::channel::jitter::JitterProcess;
+use crate::channel::loss::LossProcess;
+use crate::channel::transmitter::Transmitter;
 use crate::medium::Access;
 use crate::queue::Queue;
 use crate::random::Random;
 use crate::schedule::Schedule;
 use crate::time::nanoseconds;
-use crate::transmitter::Transmitter;
 use crate::{ByteCount, Change, Medium, Params};
 
 /// The outcome for a packet.
