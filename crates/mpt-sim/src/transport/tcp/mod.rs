@@ -6,19 +6,14 @@
 //! acknowledgement; connections have no end; every segment is acknowledged at once.
 
 mod config;
-mod door;
-mod frto;
 mod hystart;
 mod marks;
-mod prr;
-mod rack;
 mod receiver;
+mod recovery;
 mod rtt;
-mod scoreboard;
 mod segment;
 mod sender;
 mod subflow;
-mod undo;
 
 pub use config::{Config, Treatment};
 pub use receiver::{HalfReceiver, Receiver};

@@ -3,15 +3,15 @@
 use crate::kernel::time::Time;
 use crate::transport::congestion::{View, Window};
 
-use super::door::Door;
-use super::frto::{self, FRto};
 use super::hystart::{self, HyStart};
 use super::marks::Marks;
-use super::prr::Prr;
-use super::rack::Rack;
+use super::recovery::door::Door;
+use super::recovery::frto::{self, FRto};
+use super::recovery::prr::Prr;
+use super::recovery::rack::Rack;
+use super::recovery::scoreboard::{Scoreboard, Sent};
+use super::recovery::undo::Episode;
 use super::rtt::RttEstimator;
-use super::scoreboard::{Scoreboard, Sent};
-use super::undo::Episode;
 use super::{Ack, Config, Ecn, Segment, Treatment};
 
 /// Segments above a gap that make it a loss (RFC 6675: DupThresh).
@@ -358,7 +358,7 @@ impl Subflow {
     fn take_in(&mut self, now: Time, ack: &Ack) -> Taken {
         let Self { board, rack, rtt, .. } = self;
         let (mut delivered, mut original) = (0, false);
-        let mut deliver = |it: super::scoreboard::Delivered| {
+        let mut deliver = |it: super::recovery::scoreboard::Delivered| {
             delivered += 1;
             original |= !it.sent.retransmitted;
             rack.delivered(now, ack.echo, &it, rtt);

@@ -3,7 +3,7 @@
 
 /// One recovery. Everything in segments.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Prr {
+pub(crate) struct Prr {
     /// What was outstanding when it began (RecoverFS).
     flight: u64,
     /// Delivered since (prr_delivered).
@@ -15,13 +15,13 @@ pub(super) struct Prr {
 }
 
 impl Prr {
-    pub(super) fn new(flight: u64) -> Self {
+    pub(crate) fn new(flight: u64) -> Self {
         Self { flight: flight.max(1), delivered: 0, sent: 0, budget: 0 }
     }
 
     /// An acknowledgement has told of `delivered` more. `threshold`: the window that recovery ends with. `safe`: it
     /// was cumulative, and told of no more losses (section 3.1, the slow-start bound; else the conservative one).
-    pub(super) fn acknowledged(
+    pub(crate) fn acknowledged(
         &mut self,
         delivered: u64,
         in_flight: u64,
@@ -43,11 +43,11 @@ impl Prr {
     }
 
     /// True if a segment may be sent.
-    pub(super) fn has_room(&self) -> bool {
+    pub(crate) fn has_room(&self) -> bool {
         self.budget > 0
     }
 
-    pub(super) fn sent(&mut self) {
+    pub(crate) fn sent(&mut self) {
         self.sent += 1;
         self.budget = self.budget.saturating_sub(1);
     }

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use crate::kernel::time::Time;
 
-use super::rtt::RttEstimator;
 use super::scoreboard::{Delivered, Scoreboard};
+use crate::transport::tcp::rtt::RttEstimator;
 
 /// Recoveries after which the reordering window is small again (7.2, step 4).
 const PERSISTENCE: u8 = 16;
@@ -15,7 +15,7 @@ const PERSISTENCE: u8 = 16;
 const DUPLICATES: u64 = 3;
 
 #[derive(Clone, Debug, Default)]
-pub(super) struct Rack {
+pub(crate) struct Rack {
     /// The most recently sent segment that has been delivered: when it was sent, and how many had been before.
     newest: (Time, u64),
     rtt: Duration,
@@ -28,21 +28,21 @@ pub(super) struct Rack {
     /// Duplicates reported before this number was acknowledged count once.
     round: u64,
     /// The time at which the next segment will be lost.
-    pub(super) timer: Option<Time>,
-    pub(super) probe: Probe,
+    pub(crate) timer: Option<Time>,
+    pub(crate) probe: Probe,
 }
 
 /// Tail loss probe.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Probe {
-    pub(super) timer: Option<Time>,
+pub(crate) struct Probe {
+    pub(crate) timer: Option<Time>,
     /// Of the last probe: the number after all data sent by then.
     end: Option<u64>,
 }
 
 impl Rack {
     /// Takes in that a segment was delivered; `echo` is the timestamp of the acknowledgement.
-    pub(super) fn delivered(&mut self, now: Time, echo: Time, it: &Delivered, rtt: &RttEstimator) {
+    pub(crate) fn delivered(&mut self, now: Time, echo: Time, it: &Delivered, rtt: &RttEstimator) {
         let Delivered { sequence, sent } = it;
         if sequence < &self.forward && !sent.retransmitted {
             self.reordering_seen = true;
@@ -58,7 +58,7 @@ impl Rack {
     }
 
     /// A segment came twice: reordering takes longer than was waited.
-    pub(super) fn duplicate(&mut self, first: u64, next: u64) {
+    pub(crate) fn duplicate(&mut self, first: u64, next: u64) {
         if first >= self.round {
             self.round = next;
             self.more_quarters += 1;
@@ -66,7 +66,7 @@ impl Rack {
         }
     }
 
-    pub(super) fn recovery_ended(&mut self) {
+    pub(crate) fn recovery_ended(&mut self) {
         self.persistence = self.persistence.saturating_sub(1);
         if self.persistence == 0 {
             self.more_quarters = 0;
@@ -74,7 +74,7 @@ impl Rack {
     }
 
     /// Finds what is lost by now, and when to look again.
-    pub(super) fn find_lost(
+    pub(crate) fn find_lost(
         &mut self,
         now: Time,
         board: &mut Scoreboard,
@@ -117,17 +117,17 @@ impl Rack {
 
 impl Probe {
     /// After data were sent or acknowledged: two round-trip times from now.
-    pub(super) fn arm(&mut self, now: Time, rtt: &RttEstimator, possible: bool) {
+    pub(crate) fn arm(&mut self, now: Time, rtt: &RttEstimator, possible: bool) {
         let armed = possible && self.end.is_none() && rtt.smoothed() > 0.0;
         self.timer = armed.then(|| now + Duration::from_secs_f64(2.0 * rtt.smoothed()));
     }
 
-    pub(super) fn sent(&mut self, end: u64) {
+    pub(crate) fn sent(&mut self, end: u64) {
         (self.timer, self.end) = (None, Some(end));
     }
 
     /// True if the probe has repaired a loss (7.4.2), which is responded to once.
-    pub(super) fn acknowledged(&mut self, next: u64, duplicate: bool) -> bool {
+    pub(crate) fn acknowledged(&mut self, next: u64, duplicate: bool) -> bool {
         let Some(end) = self.end else { return false };
         let repaired = next > end && !duplicate;
         if repaired || (duplicate && next >= end) {
@@ -136,7 +136,7 @@ impl Probe {
         repaired
     }
 
-    pub(super) fn timed_out(&mut self) {
+    pub(crate) fn timed_out(&mut self) {
         *self = Self::default();
     }
 }

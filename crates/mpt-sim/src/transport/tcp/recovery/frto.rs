@@ -5,7 +5,7 @@ const NEW_SEGMENTS: u8 = 2;
 
 /// Where the algorithm is after a time-out.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum FRto {
+pub(crate) enum FRto {
     #[default]
     Off,
     /// The first segment has been retransmitted (step 1).
@@ -19,7 +19,7 @@ pub(super) enum FRto {
 
 /// What an acknowledgement means.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Verdict {
+pub(crate) enum Verdict {
     /// Nothing yet, or the algorithm is off.
     Undecided,
     /// It was due, found by the first acknowledgement: recover as usual.
@@ -33,7 +33,7 @@ pub(super) enum Verdict {
 impl FRto {
     /// `advanced`: something new was acknowledged, `everything`: all that had been sent before the time-out,
     /// `original`: among what came was a segment sent once only.
-    pub(super) fn acknowledged(
+    pub(crate) fn acknowledged(
         &mut self,
         advanced: bool,
         everything: bool,
@@ -62,16 +62,16 @@ impl FRto {
     }
 
     /// True if a new segment may be sent whatever the window says.
-    pub(super) fn may_send(self) -> bool {
+    pub(crate) fn may_send(self) -> bool {
         matches!(self, Self::Forward(1..))
     }
 
     /// True if the window says what may be sent, and grows.
-    pub(super) fn leaves_the_window(self) -> bool {
+    pub(crate) fn leaves_the_window(self) -> bool {
         matches!(self, Self::Off | Self::Watching)
     }
 
-    pub(super) fn sent_new(&mut self) {
+    pub(crate) fn sent_new(&mut self) {
         if let Self::Forward(left) = self {
             *left = left.saturating_sub(1);
         }

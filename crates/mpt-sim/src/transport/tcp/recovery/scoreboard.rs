@@ -7,30 +7,30 @@ use crate::transport::ranges::Ranges;
 
 /// A segment that is not acknowledged yet.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Sent {
-    pub(super) data_sequence: u64,
+pub(crate) struct Sent {
+    pub(crate) data_sequence: u64,
     /// The time at which it was sent last.
-    pub(super) at: Time,
+    pub(crate) at: Time,
     /// How many segments the subflow had sent before.
-    pub(super) transmission: u64,
-    pub(super) sacked: bool,
+    pub(crate) transmission: u64,
+    pub(crate) sacked: bool,
     /// Believed lost. Then it is not in the network, unless it has been retransmitted since.
-    pub(super) lost: bool,
+    pub(crate) lost: bool,
     /// Retransmitted since it was believed lost.
-    pub(super) in_flight_again: bool,
+    pub(crate) in_flight_again: bool,
     /// Ever retransmitted.
-    pub(super) retransmitted: bool,
+    pub(crate) retransmitted: bool,
 }
 
 /// What an acknowledgement told of one segment for the first time.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Delivered {
-    pub(super) sequence: u64,
-    pub(super) sent: Sent,
+pub(crate) struct Delivered {
+    pub(crate) sequence: u64,
+    pub(crate) sent: Sent,
 }
 
 #[derive(Clone, Debug, Default)]
-pub(super) struct Scoreboard {
+pub(crate) struct Scoreboard {
     /// The first not acknowledged.
     first: u64,
     sent: VecDeque<Sent>,
@@ -46,56 +46,56 @@ pub(super) struct Scoreboard {
 }
 
 impl Scoreboard {
-    pub(super) fn first(&self) -> u64 {
+    pub(crate) fn first(&self) -> u64 {
         self.first
     }
 
-    pub(super) fn next(&self) -> u64 {
+    pub(crate) fn next(&self) -> u64 {
         self.first + self.sent.len() as u64
     }
 
-    pub(super) fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.sent.is_empty()
     }
 
     /// Segments sent and not acknowledged: FlightSize (RFC 5681).
-    pub(super) fn outstanding(&self) -> u64 {
+    pub(crate) fn outstanding(&self) -> u64 {
         self.sent.len() as u64
     }
 
     /// Estimate of what is in the network: pipe (RFC 6675).
-    pub(super) fn in_flight(&self) -> u64 {
+    pub(crate) fn in_flight(&self) -> u64 {
         (self.sent.len() as u64).saturating_sub(self.sacked() + self.lost)
     }
 
     /// Segments that have been received above the first missing.
-    pub(super) fn sacked(&self) -> u64 {
+    pub(crate) fn sacked(&self) -> u64 {
         self.sacked.count() + self.duplicates
     }
 
     /// Lost, and not retransmitted since.
-    pub(super) fn lost(&self) -> u64 {
+    pub(crate) fn lost(&self) -> u64 {
         self.lost
     }
 
-    pub(super) fn has_lost(&self) -> bool {
+    pub(crate) fn has_lost(&self) -> bool {
         self.lost > 0
     }
 
-    pub(super) fn get(&self, sequence: u64) -> Option<&Sent> {
+    pub(crate) fn get(&self, sequence: u64) -> Option<&Sent> {
         self.sent.get(sequence.checked_sub(self.first)? as usize)
     }
 
-    pub(super) fn iter(&self) -> impl Iterator<Item = (u64, &Sent)> {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (u64, &Sent)> {
         (self.first..).zip(&self.sent)
     }
 
-    pub(super) fn push(&mut self, sent: Sent) {
+    pub(crate) fn push(&mut self, sent: Sent) {
         self.sent.push_back(sent);
     }
 
     /// Takes a cumulative acknowledgement; `delivered` is told of what was not known to have come.
-    pub(super) fn acknowledge(&mut self, next: u64, mut delivered: impl FnMut(Delivered)) -> u64 {
+    pub(crate) fn acknowledge(&mut self, next: u64, mut delivered: impl FnMut(Delivered)) -> u64 {
         let next = next.min(self.next());
         let acknowledged = next.saturating_sub(self.first);
         for _ in 0..acknowledged {
@@ -120,7 +120,7 @@ impl Scoreboard {
     }
 
     /// Takes a block; `delivered` as above.
-    pub(super) fn sack(&mut self, from: u64, to: u64, mut delivered: impl FnMut(Delivered)) {
+    pub(crate) fn sack(&mut self, from: u64, to: u64, mut delivered: impl FnMut(Delivered)) {
         let (from, to) = (from.max(self.first), to.min(self.next()));
         let (first, sent, lost) = (self.first, &mut self.sent, &mut self.lost);
         self.sacked.insert(from, to, |from, to| {
@@ -137,20 +137,20 @@ impl Scoreboard {
     }
 
     /// Counts a duplicate, where there are no blocks.
-    pub(super) fn count_duplicate(&mut self) {
+    pub(crate) fn count_duplicate(&mut self) {
         self.duplicates = (self.duplicates + 1).min(self.outstanding().saturating_sub(1));
     }
 
-    pub(super) fn duplicates(&self) -> u64 {
+    pub(crate) fn duplicates(&self) -> u64 {
         self.duplicates
     }
 
-    pub(super) fn forget_duplicates(&mut self) {
+    pub(crate) fn forget_duplicates(&mut self) {
         self.duplicates = 0;
     }
 
     /// Believes lost what `threshold` segments above have been received (RFC 6675: IsLost).
-    pub(super) fn find_lost(&mut self, threshold: u64) {
+    pub(crate) fn find_lost(&mut self, threshold: u64) {
         let Some(limit) = self.sacked.highest(threshold) else { return };
         for sequence in self.looked_at..limit {
             self.lose(sequence);
@@ -159,7 +159,7 @@ impl Scoreboard {
     }
 
     /// Believes a segment lost, again where it was retransmitted.
-    pub(super) fn lose(&mut self, sequence: u64) {
+    pub(crate) fn lose(&mut self, sequence: u64) {
         let Some(index) = sequence.checked_sub(self.first) else { return };
         let Some(sent) = self.sent.get_mut(index as usize) else { return };
         if sent.sacked || (sent.lost && !sent.in_flight_again) {
@@ -171,7 +171,7 @@ impl Scoreboard {
     }
 
     /// Believes everything lost that is not known to have come.
-    pub(super) fn lose_all(&mut self) {
+    pub(crate) fn lose_all(&mut self) {
         self.duplicates = 0;
         for sequence in self.first..self.next() {
             self.lose(sequence);
@@ -179,7 +179,7 @@ impl Scoreboard {
     }
 
     /// Takes back every belief in losses.
-    pub(super) fn lose_none(&mut self) {
+    pub(crate) fn lose_none(&mut self) {
         for sent in &mut self.sent {
             (sent.lost, sent.in_flight_again) = (false, false);
         }
@@ -188,7 +188,7 @@ impl Scoreboard {
     }
 
     /// The first that is lost and not yet retransmitted.
-    pub(super) fn next_lost(&mut self) -> Option<u64> {
+    pub(crate) fn next_lost(&mut self) -> Option<u64> {
         if self.lost == 0 {
             return None;
         }
@@ -202,7 +202,7 @@ impl Scoreboard {
     }
 
     /// A segment is sent again.
-    pub(super) fn retransmit(
+    pub(crate) fn retransmit(
         &mut self,
         sequence: u64,
         now: Time,

@@ -5,10 +5,10 @@ use crate::transport::congestion::Saved;
 
 /// One response to congestion.
 #[derive(Clone, Debug)]
-pub(super) struct Episode {
+pub(crate) struct Episode {
     /// The window before it.
-    pub(super) saved: Saved,
-    pub(super) began: Time,
+    pub(crate) saved: Saved,
+    pub(crate) began: Time,
     /// What was retransmitted, with the number of reports that it was not needed. At most a window of them.
     retransmitted: Vec<(u64, u8)>,
     first: Option<(u64, Time)>,
@@ -17,11 +17,11 @@ pub(super) struct Episode {
 }
 
 impl Episode {
-    pub(super) fn new(saved: Saved, began: Time) -> Self {
+    pub(crate) fn new(saved: Saved, began: Time) -> Self {
         Self { saved, began, retransmitted: Vec::new(), first: None, closed: false }
     }
 
-    pub(super) fn retransmitted(&mut self, sequence: u64, now: Time) {
+    pub(crate) fn retransmitted(&mut self, sequence: u64, now: Time) {
         self.first.get_or_insert((sequence, now));
         match self.retransmitted.iter_mut().find(|(other, _)| *other == sequence) {
             // Sent twice: a report does not tell which of them was not needed.
@@ -30,13 +30,13 @@ impl Episode {
         }
     }
 
-    pub(super) fn has_retransmitted(&self) -> bool {
+    pub(crate) fn has_retransmitted(&self) -> bool {
         !self.retransmitted.is_empty()
     }
 
     /// A segment came twice. True once every retransmission has been reported (RFC 3708, with its precautions: what
     /// was not retransmitted was duplicated by the network, and then nothing can be concluded).
-    pub(super) fn reported(&mut self, sequence: u64) -> bool {
+    pub(crate) fn reported(&mut self, sequence: u64) -> bool {
         match self.retransmitted.iter_mut().find(|(other, _)| *other == sequence) {
             Some((_, reports)) => {
                 *reports += 1;
@@ -49,7 +49,7 @@ impl Episode {
 
     /// Everything below `next` has come, by a segment sent at `echo` (RFC 3522). True where that was before the
     /// first retransmission, which it covers.
-    pub(super) fn acknowledged(&mut self, next: u64, echo: Time) -> bool {
+    pub(crate) fn acknowledged(&mut self, next: u64, echo: Time) -> bool {
         match self.first {
             Some((sequence, at)) if next > sequence && !self.closed => {
                 self.closed = true;

@@ -6,14 +6,14 @@ use std::time::Duration;
 
 use crate::kernel::time::Time;
 
-use super::Ack;
+use crate::transport::tcp::Ack;
 
 /// T1 and T2, in round-trip times.
 const SUSPENSION: f64 = 1.0;
 const MEMORY: f64 = 2.0;
 
 #[derive(Clone, Debug, Default)]
-pub(super) struct Door {
+pub(crate) struct Door {
     /// One above the highest number of an acknowledgement.
     next_ack: u64,
     /// Congestion is not responded to before.
@@ -22,7 +22,7 @@ pub(super) struct Door {
 
 impl Door {
     /// True if this acknowledgement shows that packets, or acknowledgements, came out of order.
-    pub(super) fn observe(&mut self, now: Time, ack: &Ack, rtt: f64) -> bool {
+    pub(crate) fn observe(&mut self, now: Time, ack: &Ack, rtt: f64) -> bool {
         let event = ack.out_of_order || ack.number < self.next_ack;
         self.next_ack = self.next_ack.max(ack.number + 1);
         if event {
@@ -31,12 +31,12 @@ impl Door {
         event
     }
 
-    pub(super) fn is_suspended(&self, now: Time) -> bool {
+    pub(crate) fn is_suspended(&self, now: Time) -> bool {
         now < self.suspended
     }
 
     /// True if a response that began then is recent enough to be taken back.
-    pub(super) fn remembers(&self, now: Time, began: Time, rtt: f64) -> bool {
+    pub(crate) fn remembers(&self, now: Time, began: Time, rtt: f64) -> bool {
         now - began <= Duration::from_secs_f64(MEMORY * rtt)
     }
 }
