@@ -3,20 +3,14 @@
 //! What is measured is what hosts at both ends see, never what the emulator says of itself. The figures and what they
 //! must be are those of `docs/emulation.md`.
 
-mod bursts;
 mod datagrams;
-mod delay;
 mod flow;
-mod jitter;
 mod laboratory;
-mod loss;
 mod probe;
-mod rate;
+mod properties;
 mod rig;
 mod row;
 mod statistics;
-mod throughput;
-mod wakeup;
 
 use std::fmt;
 use std::path::Path;
@@ -29,6 +23,7 @@ use serde::{Deserialize, Serialize};
 use crate::console::interrupt::Interrupt;
 use crate::console::progress::Progress;
 use laboratory::Laboratory;
+use properties::{bursts, delay, jitter, loss, rate, throughput};
 pub(crate) use row::Row;
 
 /// How exact the emulator was found to be.

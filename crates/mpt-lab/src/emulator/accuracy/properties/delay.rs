@@ -5,10 +5,10 @@ use std::time::Duration;
 use anyhow::Result;
 use mpt_link::{Bitrate, Params, QueueLimit};
 
-use super::flow;
-use super::rig::Rig;
 use super::wakeup::Sleeper;
-use super::{Laboratory, Row, probe};
+use crate::emulator::accuracy::flow;
+use crate::emulator::accuracy::rig::Rig;
+use crate::emulator::accuracy::{Laboratory, Row, probe};
 use crate::traffic::bulk::Flow;
 use mpt_report::statistics::percentile;
 
@@ -18,11 +18,11 @@ const DELAYS: [u64; 3] = [1, 10, 50];
 const LIMITS: [f64; 2] = [80.0, 300.0];
 const LIMITS_WITH_SPIN: [f64; 2] = [30.0, 150.0];
 
-pub(super) fn rows(lab: &Laboratory<'_>) -> Result<(Vec<Row>, u64)> {
+pub(crate) fn rows(lab: &Laboratory<'_>) -> Result<(Vec<Row>, u64)> {
     measure(lab, false, LIMITS)
 }
 
-pub(super) fn rows_with_spin(lab: &Laboratory<'_>) -> Result<(Vec<Row>, u64)> {
+pub(crate) fn rows_with_spin(lab: &Laboratory<'_>) -> Result<(Vec<Row>, u64)> {
     measure(lab, true, LIMITS_WITH_SPIN)
 }
 

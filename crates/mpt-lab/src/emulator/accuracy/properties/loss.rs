@@ -3,10 +3,10 @@
 use anyhow::{Context, Result, ensure};
 use mpt_link::{Loss, Params, Probability};
 
-use super::datagrams::{batches, transfer};
-use super::rig::Rig;
-use super::statistics::{binomial_interval, block_bootstrap};
-use super::{Laboratory, Row};
+use crate::emulator::accuracy::datagrams::{batches, transfer};
+use crate::emulator::accuracy::rig::Rig;
+use crate::emulator::accuracy::statistics::{binomial_interval, block_bootstrap};
+use crate::emulator::accuracy::{Laboratory, Row};
 
 /// Sent in batches of 20, so that super-packets lose some of their segments.
 const SIZE: usize = 100;
@@ -18,7 +18,7 @@ const BURST: f64 = 5.0;
 /// Packets of a block of the bootstrap; states of the link last for some hundred.
 const BLOCK: usize = 2000;
 
-pub(super) fn rows(lab: &Laboratory<'_>) -> Result<(Vec<Row>, u64)> {
+pub(crate) fn rows(lab: &Laboratory<'_>) -> Result<(Vec<Row>, u64)> {
     let mean = Probability::new(MEAN).context("not a probability")?;
     let (lost, mut hidden_loss) = measure(lab, Loss::Bernoulli(mean))?;
     let number = lost.iter().filter(|&&lost| lost).count();

@@ -7,21 +7,21 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result};
 use mpt_linux::realtime;
 
-use super::super::lateness::Record;
-use super::super::protocol::Lateness;
+use crate::emulator::lateness::Record;
+use crate::emulator::protocol::Lateness;
 
 /// What is slept: as long as from one probe to the next.
-const SLEEP: Duration = super::probe::SPACING;
+const SLEEP: Duration = crate::emulator::accuracy::probe::SPACING;
 
 /// A thread that sleeps, with the precedence of an emulator that does not spin, until it is asked how late it woke up, or
 /// dropped.
-pub(super) struct Sleeper {
+pub(crate) struct Sleeper {
     wanted: Sender<()>,
     thread: JoinHandle<Record>,
 }
 
 impl Sleeper {
-    pub(super) fn start() -> Result<Self> {
+    pub(crate) fn start() -> Result<Self> {
         let (wanted, end) = channel();
         let record = Record::new()?;
         let sleeper = thread::Builder::new().name("sleeper".into());

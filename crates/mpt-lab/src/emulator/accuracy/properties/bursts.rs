@@ -6,9 +6,9 @@ use std::time::Duration;
 use anyhow::Result;
 use mpt_link::{Bitrate, ByteCount, Params, QueueLimit};
 
-use super::rig::{self, Rig, address};
-use super::{Laboratory, Row};
 use crate::emulator::Kernel;
+use crate::emulator::accuracy::rig::{self, Rig, address};
+use crate::emulator::accuracy::{Laboratory, Row};
 use crate::topology::{End, Host};
 use crate::traffic::iperf::{self, Load, Server, Transfer};
 
@@ -24,7 +24,7 @@ const CHANCE: u64 = 10;
 /// ever full, and loses nothing.
 const FLOWS: usize = 3;
 
-pub(super) fn rows(lab: &Laboratory<'_>) -> Result<(Vec<Row>, u64)> {
+pub(crate) fn rows(lab: &Laboratory<'_>) -> Result<(Vec<Row>, u64)> {
     let mut rows = Vec::new();
     let mut hidden_loss = 0;
     for megabits in RATES {

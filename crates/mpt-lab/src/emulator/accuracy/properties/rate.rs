@@ -5,9 +5,9 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 use mpt_link::{Bitrate, Params, QueueLimit};
 
-use super::datagrams::{batches, transfer};
-use super::rig::{FRAME, Rig, UDP_PAYLOAD};
-use super::{Laboratory, Row};
+use crate::emulator::accuracy::datagrams::{batches, transfer};
+use crate::emulator::accuracy::rig::{FRAME, Rig, UDP_PAYLOAD};
+use crate::emulator::accuracy::{Laboratory, Row};
 
 /// Rates asked for, in Mbit/s.
 const RATES: [u64; 4] = [10, 100, 300, 1000];
@@ -16,7 +16,7 @@ const LOAD: f64 = 1.5;
 /// What an error may be.
 const LIMIT: f64 = 0.002;
 
-pub(super) fn rows(lab: &Laboratory<'_>) -> Result<(Vec<Row>, u64)> {
+pub(crate) fn rows(lab: &Laboratory<'_>) -> Result<(Vec<Row>, u64)> {
     let mut rows = Vec::new();
     let mut hidden_loss = 0;
     for megabits in RATES {

@@ -6,16 +6,16 @@ use std::time::Duration;
 use anyhow::Result;
 use mpt_link::{Distribution, Jitter, Params, Redraw};
 
-use super::rig::Rig;
-use super::statistics::kolmogorov_smirnov;
-use super::{Laboratory, Row, probe};
+use crate::emulator::accuracy::rig::Rig;
+use crate::emulator::accuracy::statistics::kolmogorov_smirnov;
+use crate::emulator::accuracy::{Laboratory, Row, probe};
 
 /// Long enough that no delay is cut off at 0, in all probability.
 const DELAY: Duration = Duration::from_millis(40);
 /// Half the width of the uniform, and standard deviation of the normal distribution.
 const WIDTH: Duration = Duration::from_millis(8);
 
-pub(super) fn rows(lab: &Laboratory<'_>) -> Result<(Vec<Row>, u64)> {
+pub(crate) fn rows(lab: &Laboratory<'_>) -> Result<(Vec<Row>, u64)> {
     let width = WIDTH.as_secs_f64();
     let uniform = move |offset: f64| ((offset + width) / (2.0 * width)).clamp(0.0, 1.0);
     let normal = move |offset: f64| libm::erfc(-offset / width / SQRT_2) / 2.0;

@@ -5,9 +5,9 @@ use std::time::{Duration, Instant};
 use anyhow::Result;
 use mpt_link::{Bitrate, Params, QueueLimit};
 
-use super::flow;
-use super::rig::{FRAME, Rig, TCP_PAYLOAD};
-use super::{Laboratory, Row};
+use crate::emulator::accuracy::flow;
+use crate::emulator::accuracy::rig::{FRAME, Rig, TCP_PAYLOAD};
+use crate::emulator::accuracy::{Laboratory, Row};
 use crate::machine::usage::Machine;
 use crate::traffic::bulk::Flow;
 
@@ -19,7 +19,7 @@ const WARM_UP: Duration = Duration::from_secs(2);
 /// Share of what the rate leaves to TCP that counts as the full rate.
 const FULL: f64 = 0.98;
 
-pub(super) fn rows(lab: &Laboratory<'_>) -> Result<(Vec<Row>, u64)> {
+pub(crate) fn rows(lab: &Laboratory<'_>) -> Result<(Vec<Row>, u64)> {
     let mut rows = Vec::new();
     let unlimited = measure(lab, 1, None)?;
     rows.push(Row::new(
