@@ -5,19 +5,13 @@
 //! tunnel. Times are taken at the outer interfaces, from packets stamped by the kernel: from the event until no data
 //! packet is given to the dead path any more, and until the receiver delivers without waiting for what will not come.
 
-mod capture;
 mod configuration;
 mod events;
 mod figure;
-mod leftovers;
-mod metronome;
-mod nat;
 mod network;
-mod record;
+mod observation;
 mod report;
 mod rig;
-mod switches;
-mod watch;
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -8,11 +8,11 @@ use anyhow::{Context, Result};
 use mpt_api::{ConnectionState, PathChange, Snapshot};
 use tempfile::TempDir;
 
-use super::capture::Capture;
 use super::configuration::{self, Identity, Role};
-use super::metronome::{self, Beat};
 use super::network::{LineSpec, Middle, Network};
-use super::record::{Record, index};
+use super::observation::capture::Capture;
+use super::observation::metronome::{self, Beat};
+use super::observation::record::{Record, index};
 use crate::console::interrupt::Interrupt;
 use crate::processes::daemon::{self, Daemon, Tunnel};
 use crate::topology::End;

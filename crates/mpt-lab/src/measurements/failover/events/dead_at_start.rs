@@ -6,7 +6,7 @@ use anyhow::{Context, Result};
 
 use super::{Event, NORMAL, WARM_UP, WINDOW};
 use crate::measurements::failover::figure::Figure;
-use crate::measurements::failover::metronome::Beat;
+use crate::measurements::failover::observation::metronome::Beat;
 use crate::measurements::failover::rig::{Lab, Rig, RigSpec};
 use crate::topology::End;
 use crate::traffic::Moment;

@@ -5,8 +5,8 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 
 use crate::measurements::failover::figure::Figure;
-use crate::measurements::failover::metronome::Beat;
-use crate::measurements::failover::record::Record;
+use crate::measurements::failover::observation::metronome::Beat;
+use crate::measurements::failover::observation::record::Record;
 use crate::measurements::failover::rig::{Lab, Rig, RigSpec};
 use crate::topology::End;
 use crate::traffic::Moment;

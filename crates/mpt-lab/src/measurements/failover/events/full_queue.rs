@@ -10,10 +10,10 @@ use anyhow::{Context, Result};
 
 use super::Event;
 use crate::measurements::failover::figure::{Figure, Limit, Unit};
-use crate::measurements::failover::metronome::Beat;
 use crate::measurements::failover::network::{LineSpec, Middle};
+use crate::measurements::failover::observation::metronome::Beat;
+use crate::measurements::failover::observation::watch::Watch;
 use crate::measurements::failover::rig::{Lab, Rig, RigSpec};
-use crate::measurements::failover::watch::Watch;
 use crate::topology::End;
 
 /// Mbit/s; little, so that a full queue costs the machine little.

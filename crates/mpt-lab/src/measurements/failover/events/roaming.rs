@@ -7,9 +7,9 @@ use anyhow::{Context, Result};
 use super::{AFTERMATH, Event, TCP_BELOW_HALF, TCP_BELOW_TENTH, TCP_RECOVERED, WARM_UP};
 use super::{Happened, with_tcp};
 use crate::measurements::failover::figure::Figure;
-use crate::measurements::failover::metronome::Beat;
-use crate::measurements::failover::nat::Nat;
 use crate::measurements::failover::network::Middle;
+use crate::measurements::failover::network::nat::Nat;
+use crate::measurements::failover::observation::metronome::Beat;
 use crate::measurements::failover::rig::{Lab, Rig, RigSpec};
 use crate::traffic::Moment;
 

@@ -8,6 +8,9 @@
 //! Each `═══` is a veth pair. Queue and rate (a token bucket filter) are at `leftN` and `rightN`, in the middle: what the hosts
 //! send passes their own interfaces at once, and a line that breaks behind its queue loses what stands in it.
 
+pub(super) mod nat;
+mod switches;
+
 use std::net::{IpAddr, Ipv4Addr};
 use std::time::{Duration, Instant};
 
@@ -16,9 +19,9 @@ use ipnet::IpNet;
 use mpt_linux::netlink::VethEnd;
 use mpt_linux::netns;
 
-use super::switches::Switches;
 use crate::topology::{End, Host, Hosts, Side};
 use crate::traffic::Moment;
+use switches::Switches;
 
 /// The longest time that the kernel may take to see that a cable has two ends.
 const CARRIER: Duration = Duration::from_secs(5);

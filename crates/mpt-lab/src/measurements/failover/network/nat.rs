@@ -11,7 +11,7 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 use mpt_wire::gre;
 
-use super::network::Network;
+use super::Network;
 use crate::topology::End;
 use crate::traffic::Moment;
 use crate::traffic::buffer;
@@ -28,7 +28,7 @@ const DATAGRAM: usize = 2048;
 
 /// Address translation on every line of a network with a gap, host a inside and host b outside.
 #[derive(Debug)]
-pub(super) struct Nat {
+pub(crate) struct Nat {
     shared: Arc<Shared>,
     threads: Vec<JoinHandle<()>>,
 }
@@ -54,7 +54,7 @@ struct Translator {
 
 impl Nat {
     /// Translates from now on.
-    pub(super) fn start(network: &Network) -> Result<Self> {
+    pub(crate) fn start(network: &Network) -> Result<Self> {
         let shared = Arc::<Shared>::default();
         let mut threads = Vec::new();
         for line in 0..network.lines() {
@@ -91,7 +91,7 @@ impl Nat {
 
     /// Forgets all bindings and says when: what comes from outside is lost until something has come from inside, which gets other
     /// ports.
-    pub(super) fn rebind(&self) -> Moment {
+    pub(crate) fn rebind(&self) -> Moment {
         let moment = Moment::now();
         self.shared.generation.fetch_add(1, Ordering::SeqCst);
         moment

@@ -13,14 +13,14 @@ use crate::processes::daemon::Daemon;
 
 /// Counts how often a path of one daemon stops being up.
 #[derive(Debug)]
-pub(super) struct Watch {
+pub(crate) struct Watch {
     stop: Arc<AtomicBool>,
     reader: Option<JoinHandle<Result<u64>>>,
 }
 
 impl Watch {
     /// From now on.
-    pub(super) fn start(daemon: &Daemon) -> Result<Self> {
+    pub(crate) fn start(daemon: &Daemon) -> Result<Self> {
         let events = daemon.monitor()?;
         let stop = Arc::<AtomicBool>::default();
         let seen = Arc::clone(&stop);
@@ -30,7 +30,7 @@ impl Watch {
     }
 
     /// Returns how often it happened.
-    pub(super) fn stop(mut self) -> Result<u64> {
+    pub(crate) fn stop(mut self) -> Result<u64> {
         self.stop.store(true, Ordering::Relaxed);
         match self.reader.take().map(JoinHandle::join) {
             Some(Ok(count)) => count,

@@ -32,29 +32,29 @@ const BUFFER: usize = 32 * 1024 * 1024;
 
 /// A running capture on one host.
 #[derive(Debug)]
-pub(super) struct Capture {
+pub(crate) struct Capture {
     stop: Arc<AtomicBool>,
     reader: Option<JoinHandle<Result<Vec<Packet>>>>,
 }
 
 /// A data packet of the tunnel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Packet {
+pub(crate) struct Packet {
     /// The time at which it passed.
-    pub(super) at: Moment,
+    pub(crate) at: Moment,
     /// Kernel index of the interface.
-    pub(super) interface: u32,
+    pub(crate) interface: u32,
     /// Sent by this host.
     pub(super) outgoing: bool,
     /// GRE sequence number.
     pub(super) sequence: Option<u32>,
     /// The number of a metronome's packet inside.
-    pub(super) beat: Option<u64>,
+    pub(crate) beat: Option<u64>,
 }
 
 impl Capture {
     /// From now on: the tunnel's data packets that the host sends, and those of a metronome that it receives.
-    pub(super) fn start(host: &Host) -> Result<Self> {
+    pub(crate) fn start(host: &Host) -> Result<Self> {
         let socket = host.run(open_socket)??;
         let stop = Arc::new(AtomicBool::new(false));
         let seen = Arc::clone(&stop);
@@ -64,7 +64,7 @@ impl Capture {
     }
 
     /// Ends the capture.
-    pub(super) fn stop(mut self) -> Result<Vec<Packet>> {
+    pub(crate) fn stop(mut self) -> Result<Vec<Packet>> {
         self.stop.store(true, Ordering::Relaxed);
         match self.reader.take().map(JoinHandle::join) {
             Some(Ok(packets)) => packets,

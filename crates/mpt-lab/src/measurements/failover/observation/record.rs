@@ -20,20 +20,20 @@ const BEFORE: Duration = Duration::from_millis(20);
 
 /// Everything that was observed.
 #[derive(Debug, Default)]
-pub(super) struct Record {
+pub(crate) struct Record {
     /// Data packets at the outer interfaces of hosts a and b.
-    pub(super) packets: [Vec<Packet>; 2],
+    pub(crate) packets: [Vec<Packet>; 2],
     /// The TCP flow from a to b, if there was one.
-    pub(super) goodput: Option<Arrived>,
+    pub(crate) goodput: Option<Arrived>,
     /// The metronome from a to b, and that from b to a.
-    pub(super) beats: [Arrivals; 2],
+    pub(crate) beats: [Arrivals; 2],
 }
 
 impl Record {
     /// The time from the event until one end has stopped using the interface `dead`, in milliseconds: until the last data packet left by
     /// it, or was given to it in vain. A packet that was given to an interface without carrier shows in no capture, but its number is
     /// missing among those that left elsewhere. Infinite when nothing at all left since.
-    pub(super) fn stopped_using(&self, end: End, dead: u32, event: Moment) -> f64 {
+    pub(crate) fn stopped_using(&self, end: End, dead: u32, event: Moment) -> f64 {
         let sent = self.packets[index(end)].iter().filter(|packet| packet.outgoing);
         let sent: Vec<&Packet> = sent.filter(|packet| packet.at >= event.before(BEFORE)).collect();
         if !sent.iter().any(|packet| packet.at >= event && packet.interface != dead) {
@@ -46,7 +46,7 @@ impl Record {
     }
 
     /// The time from the event until one end delivers what arrives without waiting for packets that will not come, in milliseconds.
-    pub(super) fn stopped_waiting(&self, end: End, event: Moment) -> f64 {
+    pub(crate) fn stopped_waiting(&self, end: End, event: Moment) -> f64 {
         let mut waits: Vec<(Moment, f64)> = self.waits(end).collect();
         waits.retain(|&(at, wait)| at >= event && wait > WAITED);
         waits.sort_unstable_by_key(|&(at, _)| at);
@@ -62,7 +62,7 @@ impl Record {
     }
 
     /// The longest round trip through the tunnel from `start` until `end`, in milliseconds, as the sum of both ways.
-    pub(super) fn round_trip(&self, start: Moment, end: Moment) -> f64 {
+    pub(crate) fn round_trip(&self, start: Moment, end: Moment) -> f64 {
         let longest = |beats: &Arrivals| {
             let ways = beats.arrivals.iter().filter(|beat| (start..=end).contains(&beat.at));
             ways.map(|beat| beat.at.millis_since(beat.sent)).fold(0.0, f64::max)
@@ -83,7 +83,7 @@ impl Record {
 }
 
 /// Position of a host's packets in [`Record::packets`].
-pub(super) fn index(end: End) -> usize {
+pub(crate) fn index(end: End) -> usize {
     match end {
         End::A => 0,
         End::B => 1,

@@ -7,8 +7,8 @@ use anyhow::Result;
 use mpt_linux::netlink::Netlink;
 use procfs::process::Process;
 
-use super::rig::Rig;
 use crate::machine::usage;
+use crate::measurements::failover::rig::Rig;
 use crate::topology::End;
 
 /// Memory may grow by that much, in bytes: allocators keep what they once had.
@@ -23,7 +23,7 @@ const PAUSE: Duration = Duration::from_millis(200);
 
 /// What both daemons hold.
 #[derive(Debug)]
-pub(super) struct Holdings([Holding; 2]);
+pub(crate) struct Holdings([Holding; 2]);
 
 #[derive(Debug, Clone, Copy)]
 struct Holding {
@@ -38,12 +38,12 @@ struct Holding {
 
 impl Holdings {
     /// Returns what they hold now.
-    pub(super) fn of(rig: &Rig<'_>) -> Result<Self> {
+    pub(crate) fn of(rig: &Rig<'_>) -> Result<Self> {
         Ok(Self([holding(rig, End::A)?, holding(rig, End::B)?]))
     }
 
     /// Returns how many kinds of things the daemons go on to hold more of than of these; which, is told on standard error.
-    pub(super) fn left_over(&self, rig: &Rig<'_>) -> Result<f64> {
+    pub(crate) fn left_over(&self, rig: &Rig<'_>) -> Result<f64> {
         let mut more = Vec::new();
         for _ in 0..LOOKS {
             more = Self::of(rig)?.more_than(self);

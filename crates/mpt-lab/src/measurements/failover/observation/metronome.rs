@@ -17,26 +17,26 @@ pub(super) const SMALL: usize = 220;
 
 /// How often and how much.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Beat {
+pub(crate) struct Beat {
     /// Packets per second.
-    pub(super) rate: u32,
+    pub(crate) rate: u32,
     /// UDP payload in bytes.
-    pub(super) length: usize,
+    pub(crate) length: usize,
 }
 
 impl Beat {
     /// Measures beside other traffic, which it hardly disturbs.
-    pub(super) const LIGHT: Self = Self { rate: 500, length: SMALL };
+    pub(crate) const LIGHT: Self = Self { rate: 500, length: SMALL };
 
     /// A load of about so many Mbit/s of inner packets.
-    pub(super) fn load(megabits: u32) -> Self {
+    pub(crate) fn load(megabits: u32) -> Self {
         let length = 1372;
         Self { rate: megabits * 1_000_000 / (8 * (length as u32 + 28)), length }
     }
 }
 
 /// Starts a metronome from host `from`, which is that of end `end`, to host `to`.
-pub(super) fn start(from: &Host, to: &Host, end: End, beat: Beat) -> Result<Stream> {
+pub(crate) fn start(from: &Host, to: &Host, end: End, beat: Beat) -> Result<Stream> {
     let pace = Pace::Every(Duration::from_secs(1) / beat.rate);
     let plan = Plan { size: beat.length, pace, count: None, batches: false };
     // Receivers of the two directions have ports of their own.
@@ -46,7 +46,7 @@ pub(super) fn start(from: &Host, to: &Host, end: End, beat: Beat) -> Result<Stre
 }
 
 /// The number of a metronome's packet, from the beginning of an inner IPv4 packet.
-pub(super) fn number(packet: &[u8]) -> Option<u64> {
+pub(crate) fn number(packet: &[u8]) -> Option<u64> {
     let port = u16::from_be_bytes(packet.get(22..24)?.try_into().ok()?);
     let ours = packet[0] == 0x45 && packet[9] == protocol::UDP && (PORT..PORT + 3).contains(&port);
     let number = packet.get(28..36)?.try_into().ok()?;

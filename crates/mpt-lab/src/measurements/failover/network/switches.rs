@@ -12,13 +12,13 @@ use tokio::runtime;
 /// Network configuration of the namespace that holds the bridges. Every bridge has two ports and learns nothing, so that it
 /// floods: a frame goes out of the other port exactly if that port takes flooded frames, which one netlink message changes.
 #[derive(Debug)]
-pub(super) struct Switches {
+pub(crate) struct Switches {
     handle: Handle,
 }
 
 impl Switches {
     /// Connects to the configuration of `namespace`.
-    pub(super) async fn new(namespace: &Namespace) -> Result<Self> {
+    pub(crate) async fn new(namespace: &Namespace) -> Result<Self> {
         let runtime = runtime::Handle::current();
         let connect = || -> io::Result<Handle> {
             let _guard = runtime.enter();
@@ -51,7 +51,7 @@ impl Switches {
     }
 
     /// Whether the port takes frames from the other port of its bridge. Without, they are lost without a sound.
-    pub(super) async fn set_flow(&self, port: u32, flows: bool) -> Result<()> {
+    pub(crate) async fn set_flow(&self, port: u32, flows: bool) -> Result<()> {
         let message =
             LinkBridgePort::new(port).flood(flows).mcast_flood(flows).bcast_flood(flows).build();
         let set = self.handle.link().set_port(message).execute().await;

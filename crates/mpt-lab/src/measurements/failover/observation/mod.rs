@@ -1,0 +1,7 @@
+//! What is observed around an event: packets on the lines and through the tunnel, the daemons' own word, and what they hold.
+
+pub(super) mod capture;
+pub(super) mod leftovers;
+pub(super) mod metronome;
+pub(super) mod record;
+pub(super) mod watch;
