@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{self, Deserializer, MapAccess, Visitor};
 
-use super::units::{Limit, Quantity, Rate, Share, Size, Time};
+use super::syntax::units::{Limit, Quantity, Rate, Share, Size, Time};
 use crate::experiments::case::{Backend, Protocol};
 
 /// What does not vary.

@@ -9,8 +9,8 @@ use super::file::{Body, ExpectationFile, Header, PublishedFile, RowTable};
 use super::mode::Mode;
 use super::network::Network;
 use super::plan::{Cell, Expectation, Plan, PlannedCase, Published, Row};
-use super::source::Source;
-use super::template::{Template, header_step};
+use super::syntax::source::Source;
+use super::syntax::template::{Template, header_step};
 use super::{catalogue, observation, rows, traffic};
 use crate::experiments::case::{CaseSpec, Method, metric};
 
@@ -54,7 +54,7 @@ pub(super) fn read(
     check_metrics(&template)?;
     let repetitions = mode.repeat.unwrap_or(header.repetitions);
     if repetitions == 0 {
-        let key = [super::source::Step::Key("repetitions")];
+        let key = [super::syntax::source::Step::Key("repetitions")];
         let message = "0 measurements say nothing; write 1 or more";
         return Err(source.error_at(&template.header_tree, &key, message));
     }
@@ -185,7 +185,7 @@ fn check_metrics(template: &Template<'_>) -> Result<()> {
         if !metric::ALL.contains(&name.as_str()) {
             let message =
                 format!("\"{name}\" is not a metric; write one of {}", metric::ALL.join(", "));
-            let key = [super::source::Step::Key(key)];
+            let key = [super::syntax::source::Step::Key(key)];
             return Err(template.source.error_at(&template.header_tree, &key, message));
         }
     }

@@ -12,10 +12,8 @@ mod network;
 mod observation;
 mod plan;
 mod rows;
-mod source;
-mod template;
+mod syntax;
 mod traffic;
-mod units;
 
 #[cfg(test)]
 mod tests;

@@ -6,7 +6,7 @@ use anyhow::{Error, Result};
 
 use super::file::{BesideFile, BesideKind, Body, StepKind};
 use super::network::Network;
-use super::source::{Source, Step as Place, Tree};
+use super::syntax::source::{Source, Step as Place, Tree};
 use crate::experiments::case::{Beside, Method, Observation, Over, Step, Target};
 
 /// Shorter times between two messages would be bulk of their own.

@@ -6,7 +6,7 @@ use anyhow::{Error, Result};
 
 use super::file::{Body, MethodKind, RowTable, WeightsFile};
 use super::network::Network;
-use super::source::{Source, Step, Tree};
+use super::syntax::source::{Source, Step, Tree};
 use crate::experiments::case::{Method, NetworkSpec, TunnelSpec};
 
 /// Keys of `[[connection]]` that an experiment may set: those that have to do with how packets travel.

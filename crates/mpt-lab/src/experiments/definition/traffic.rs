@@ -6,7 +6,7 @@ use anyhow::{Error, Result};
 
 use super::file::{ActionKind, Body, EventFile, TrafficFile, TrafficKind};
 use super::network::Network;
-use super::source::{Source, Step, Tree};
+use super::syntax::source::{Source, Step, Tree};
 use crate::experiments::case::{Action, Event, Protocol, Traffic};
 
 /// Payload of a datagram where the file does not say: fits every tunnel over Ethernet.

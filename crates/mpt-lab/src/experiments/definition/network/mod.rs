@@ -12,7 +12,7 @@ use anyhow::Result;
 use mpt_core::path::mtu;
 
 use super::file::{Body, TrafficFile};
-use super::source::{Source, Step, Tree};
+use super::syntax::source::{Source, Step, Tree};
 use crate::experiments::case::{LinkSpec, MediumSpec, NetworkSpec};
 use place::{FULL_PACKET, Place};
 use sum::sum;

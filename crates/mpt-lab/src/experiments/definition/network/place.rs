@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use anyhow::Error;
 
-use crate::experiments::definition::source::{Source, Step, Tree};
+use crate::experiments::definition::syntax::source::{Source, Step, Tree};
 
 /// What a packet of a queue limit counts, where limits of different kinds are summed.
 pub(super) const FULL_PACKET: u64 = 1500;

@@ -6,7 +6,7 @@ use std::time::Duration;
 use anyhow::{Context, Error, Result};
 use mpt_link::Bitrate;
 
-use crate::experiments::definition::units::{Quantity, Rate, Time};
+use crate::experiments::definition::syntax::units::{Quantity, Rate, Time};
 
 /// Of a trace: an hour at ten values per second.
 pub(super) const MOST_POINTS: usize = 36_000;

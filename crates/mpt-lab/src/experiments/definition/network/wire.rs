@@ -13,7 +13,7 @@ use crate::experiments::case::{ChannelSpec, MediumSpec};
 use crate::experiments::definition::file::{
     BurstyFile, JitterFile, LossFile, PointFile, QueueFile, RedrawFile, Shape,
 };
-use crate::experiments::definition::units::Rate;
+use crate::experiments::definition::syntax::units::Rate;
 
 /// One direction.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -10,7 +10,7 @@ use std::time::Duration;
 use mpt_link::{Bitrate, Loss};
 
 use super::load::read;
-use super::source::Source;
+use super::syntax::source::Source;
 use super::*;
 use crate::experiments::case::{Method, Traffic};
 

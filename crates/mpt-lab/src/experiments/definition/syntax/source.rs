@@ -9,38 +9,38 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue, Deserializer};
 
 /// A table whose keys and values know where they stand.
-pub(super) type Tree<'a> = DeTable<'a>;
+pub(crate) type Tree<'a> = DeTable<'a>;
 /// A value that knows where it stands.
-pub(super) type Node<'a> = Spanned<DeValue<'a>>;
+pub(crate) type Node<'a> = Spanned<DeValue<'a>>;
 
 /// Where values stand that come from the command line.
 const COMMAND_LINE: Range<usize> = usize::MAX - 1..usize::MAX;
 
 /// The text of an experiment.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Source<'a> {
+pub(crate) struct Source<'a> {
     /// The file as it was named to the program.
-    pub(super) name: &'a str,
+    pub(crate) name: &'a str,
     /// What it says.
-    pub(super) text: &'a str,
+    pub(crate) text: &'a str,
 }
 
 impl<'a> Source<'a> {
     /// The text as a tree.
-    pub(super) fn parse(&self) -> Result<Tree<'a>, Error> {
+    pub(crate) fn parse(&self) -> Result<Tree<'a>, Error> {
         let tree = DeTable::parse(self.text).map_err(|error| self.toml(&Tree::new(), error))?;
         Ok(tree.into_inner())
     }
 
     /// A table as a type.
-    pub(super) fn read<T: DeserializeOwned>(&self, table: Tree<'_>) -> Result<T, Error> {
+    pub(crate) fn read<T: DeserializeOwned>(&self, table: Tree<'_>) -> Result<T, Error> {
         let span = 0..self.text.len();
         T::deserialize(Deserializer::from(Spanned::new(span, table.clone())))
             .map_err(|error| self.toml(&table, error))
     }
 
     /// An error at a place, displayed as `table1.toml:12: link.rate: "10" has no unit`.
-    pub(super) fn error(&self, at: &Range<usize>, key: &str, message: impl AsRef<str>) -> Error {
+    pub(crate) fn error(&self, at: &Range<usize>, key: &str, message: impl AsRef<str>) -> Error {
         let message = message.as_ref();
         let key = if key.is_empty() { String::new() } else { format!("{key}: ") };
         if *at == COMMAND_LINE {
@@ -50,7 +50,7 @@ impl<'a> Source<'a> {
     }
 
     /// An error at a key, which may be missing: then at the nearest table around it that is there.
-    pub(super) fn error_at(
+    pub(crate) fn error_at(
         &self,
         tree: &Tree<'_>,
         path: &[Step<'_>],
@@ -74,7 +74,7 @@ impl<'a> Source<'a> {
 
 /// A step from a table to what is in it.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Step<'a> {
+pub(crate) enum Step<'a> {
     /// To the value of a key.
     Key(&'a str),
     /// To an element of a list.

@@ -16,7 +16,7 @@ const LONGEST: Duration = Duration::from_secs(24 * 3600);
 const FASTEST: f64 = 1e12;
 
 /// A quantity with a unit.
-pub(super) trait Quantity: Sized {
+pub(crate) trait Quantity: Sized {
     /// For messages, with its article.
     const NAME: &'static str;
     /// For messages: how one is written.
@@ -48,7 +48,7 @@ pub(super) trait Quantity: Sized {
 
 /// Bits per second.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Rate(pub(super) Bitrate);
+pub(crate) struct Rate(pub(crate) Bitrate);
 
 impl Quantity for Rate {
     const NAME: &'static str = "a rate";
@@ -75,7 +75,7 @@ impl Quantity for Rate {
 
 /// Time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Time(pub(super) Duration);
+pub(crate) struct Time(pub(crate) Duration);
 
 impl Quantity for Time {
     const NAME: &'static str = "a time";
@@ -93,7 +93,7 @@ impl Quantity for Time {
 
 /// A share of packets.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(super) struct Share(pub(super) Probability);
+pub(crate) struct Share(pub(crate) Probability);
 
 impl Quantity for Share {
     const NAME: &'static str = "a share";
@@ -107,7 +107,7 @@ impl Quantity for Share {
 
 /// What may wait for a transmitter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Limit(pub(super) QueueLimit);
+pub(crate) struct Limit(pub(crate) QueueLimit);
 
 impl Quantity for Limit {
     const NAME: &'static str = "a queue limit";
@@ -136,7 +136,7 @@ impl Quantity for Limit {
 
 /// Bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Size(pub(super) u64);
+pub(crate) struct Size(pub(crate) u64);
 
 impl Quantity for Size {
     const NAME: &'static str = "a size";

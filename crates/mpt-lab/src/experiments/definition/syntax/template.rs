@@ -8,10 +8,10 @@ use serde::Deserialize;
 use toml::Spanned;
 use toml::de::DeValue;
 
-use super::file::Header;
-use super::plan::Cell;
 use super::source::{Node, Source, Step, Tree, assign, from_command_line, merge, moved};
-use super::{Mode, plan};
+use crate::experiments::definition::file::Header;
+use crate::experiments::definition::plan::Cell;
+use crate::experiments::definition::{Mode, plan};
 
 /// The keys of [`Header`], which do not vary.
 const HEADER: [&str; 10] = [
@@ -26,7 +26,7 @@ const HEADER: [&str; 10] = [
     "published",
     "expectation",
 ];
-/// The keys of [`super::file::Body`], which may.
+/// The keys of [`crate::experiments::definition::file::Body`], which may.
 const BODY: [&str; 8] =
     ["network", "channel", "link", "traffic", "measure", "beside", "event", "rows"];
 /// What makes the rest vary.
@@ -35,12 +35,12 @@ const VARYING: [&str; 3] = ["axis", "variables", "quick"];
 const MOST_CELLS: usize = 10_000;
 
 /// A file, ready to be read once for each cell.
-pub(super) struct Template<'a> {
-    pub(super) source: Source<'a>,
-    pub(super) header: Header,
+pub(crate) struct Template<'a> {
+    pub(crate) source: Source<'a>,
+    pub(crate) header: Header,
     /// Where the keys of the header stand.
-    pub(super) header_tree: Tree<'a>,
-    pub(super) axes: Vec<Axis<'a>>,
+    pub(crate) header_tree: Tree<'a>,
+    pub(crate) axes: Vec<Axis<'a>>,
     variables: Variables<'a>,
     body: Tree<'a>,
 }
@@ -48,11 +48,11 @@ pub(super) struct Template<'a> {
 type Variables<'a> = BTreeMap<String, Node<'a>>;
 
 /// What varies, with the values of this run.
-pub(super) struct Axis<'a> {
-    pub(super) name: String,
-    pub(super) label: String,
+pub(crate) struct Axis<'a> {
+    pub(crate) name: String,
+    pub(crate) label: String,
     /// All values of the file, for messages and for what the paper published.
-    pub(super) all: Vec<String>,
+    pub(crate) all: Vec<String>,
     values: Vec<AxisValue<'a>>,
     place: Range<usize>,
 }
@@ -75,7 +75,7 @@ struct AxisFile {
 impl<'a> Template<'a> {
     /// Reads what does not vary. `overrides` are keys and values of the command line: the values of an axis, a variable, or
     /// any key of the file by its full name, such as `traffic.duration`.
-    pub(super) fn read(
+    pub(crate) fn read(
         source: Source<'a>,
         overrides: &'a [(String, String)],
         mode: Mode,
@@ -124,7 +124,7 @@ impl<'a> Template<'a> {
     }
 
     /// Every cell with the file as it is there, in the order of the axes, the last of which varies fastest.
-    pub(super) fn cells(&self) -> Result<Vec<(Cell, Tree<'a>)>, Error> {
+    pub(crate) fn cells(&self) -> Result<Vec<(Cell, Tree<'a>)>, Error> {
         let mut cells = vec![(Cell::new(), self.variables.clone())];
         for axis in &self.axes {
             let with = |(cell, variables): &(Cell, Variables<'a>)| -> Vec<_> {
@@ -155,7 +155,7 @@ impl<'a> Template<'a> {
     }
 
     /// The axes as plans have them.
-    pub(super) fn plan_axes(&self) -> Vec<plan::Axis> {
+    pub(crate) fn plan_axes(&self) -> Vec<plan::Axis> {
         let labels = |axis: &Axis<'_>| axis.values.iter().map(|v| v.label.clone()).collect();
         let axis = |axis: &Axis<'_>| plan::Axis {
             name: axis.name.clone(),
@@ -441,6 +441,6 @@ fn put_in<'a>(text: &str, variables: &Variables<'a>) -> Result<PutIn<'a>, String
 }
 
 /// Where a key of the header stands.
-pub(super) fn header_step<'a>(table: &'a str, index: usize, key: &'a str) -> [Step<'a>; 3] {
+pub(crate) fn header_step<'a>(table: &'a str, index: usize, key: &'a str) -> [Step<'a>; 3] {
     [Step::Key(table), Step::Index(index), Step::Key(key)]
 }
