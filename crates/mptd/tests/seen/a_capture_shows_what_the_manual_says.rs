@@ -109,8 +109,7 @@ fn of_sealed_and_of_plain_data() {
     // Sealed packets have the outer addresses alone.
     assert!(decoded.contains("\t192.0.2.1\t"), "{decoded}");
     let plain = numbers_and_lengths(&decoded, "192.0.2.1,10.9.0.1");
-    let (with, without): (Vec<(u64, u64)>, Vec<(u64, u64)>) =
-        plain.into_iter().partition(|it| it.0 < before);
+    let (with, without): (Vec<_>, Vec<_>) = plain.into_iter().partition(|it| it.0 < before);
     assert!(with.iter().any(|it| it.1 > MTU), "batches of the interface: {with:?}");
     assert_eq!(without.iter().map(|it| it.1).max(), Some(MTU), "none: {without:?}");
 }
