@@ -19,7 +19,7 @@ fn whatever_it_changes() {
                 1 => connection.paths[usize::from(round % 2)].weight = 1 + round,
                 _ => {
                     connection.reorder.max_delay =
-                        Some(Duration::from_millis(200 + u64::from(round)))
+                        Some(Duration::from_millis(200 + u64::from(round)));
                 }
             }
             network.hosts[side].reload();
