@@ -1,10 +1,10 @@
-//! Which path carries the next packet.
+//! The choice of the path that carries the next packet.
 
 use super::{Adaptive, SILENCE};
 
 impl Adaptive {
-    /// The path for a packet that leaves now: the shortest with credit. A sparse packet takes the
-    /// shortest path whatever its credit: what it takes is missing to the bulk behind it.
+    /// Returns the path for a packet that leaves now: the shortest one with credit. A sparse packet
+    /// takes the shortest path even without credit, and the bulk behind it has that much less.
     #[inline]
     pub(super) fn choose(&mut self, now: i64, ipv6: bool, sparse: bool) -> Option<u16> {
         let blind = self.unreported.is_some_and(|since| now - since > SILENCE);
@@ -40,13 +40,14 @@ impl Adaptive {
         next
     }
 
-    /// Puts the paths of the active tier in order: by their delay, queues only as far as they stand for
-    /// more than we can shorten.
+    /// Sorts the paths of the active tier by their delay. A queue counts only above the threshold
+    /// at which the path is given less, since a shorter one is ours and passes.
     pub(super) fn reorder_paths(&mut self) {
         let active = self.paths.iter().flatten().filter(|path| path.member.up);
         let tier = active.map(|path| path.member.tier).min();
-        // Delays by both clocks compare with each other, but not with half a round-trip time: that of a
-        // path without data is put beside those with data by what the two kinds differ by on one path.
+        // Delays between the clocks of both ends compare with each other, but not with half of a
+        // round-trip time. One path that has both gives the difference of the two kinds, by which a
+        // path without data is compared with those that carry some.
         let both = |path: &super::Sender| Some((path.model.usual_delay()?, path.usual_rtt / 2.0));
         let offset =
             self.paths.iter().flatten().find_map(both).map_or(0.0, |(base, half)| base - half);
@@ -78,22 +79,25 @@ impl Adaptive {
     }
 }
 
-/// The part of the time that a queue of others takes for which bulk waits for shorter paths instead. Half of it: with all of
-/// it the others kept more than their share, since a flow that has just begun to use the path has less waiting.
+/// The share of the time that a queue of other traffic takes for which bulk waits for shorter paths
+/// instead. With all of it the other traffic kept more than its share, since a flow that has just
+/// begun to use the path has less data waiting.
 const OTHERS: f64 = 0.5;
 
-/// The paths that the next packet may take, the shortest first: a bulk flow is played out at one delay,
-/// whatever the path, so that a longer one costs it nothing.
+/// The paths that the next packet may take, the shortest first. A bulk flow is played out at one
+/// delay whatever the path, so a longer path costs it nothing.
 #[derive(Default)]
 struct Considered {
     place: usize,
-    /// What those before carry together, in bytes per microsecond.
+    /// The summed rate of the paths before, in bytes per microsecond.
     rate: f64,
 }
 
 impl Considered {
-    /// True if bulk takes this path, of which `waiting` bytes wait for all: not if a queue of others on it takes longer
-    /// than to wait for the shorter paths. A flow whose window does not fill those would be slower with it than without.
+    /// Returns true if bulk takes this path while `waiting` bytes wait in the queue of the tunnel.
+    /// It does not where the queue of other traffic on the path takes longer than waiting for the
+    /// shorter paths: a flow whose window does not fill those would be slower with the path than
+    /// without it.
     #[inline]
     fn is_worth_it(&mut self, path: &super::Sender, waiting: f64) -> bool {
         let worth = OTHERS * self.rate * path.foreign_queue <= waiting;

@@ -1,4 +1,4 @@
-//! One path of the sender: what is known of it, and what it was given.
+//! One path of the sender: its model, its role, and the counts of what was sent over it.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -11,116 +11,122 @@ use crate::scheduler::Member;
 use crate::sequence::Sequence;
 use crate::session::RttEstimate;
 
-/// A path that stands aside gets a copy of every so many packets.
+/// A path that carries no bulk gets a copy of one packet in this many.
 const ASIDE_EVERY: u32 = 32;
-/// RTTVAR is so many standard deviations of the delay in one direction, where both jitter alike: the mean
-/// deviation is 0.8 standard ones, and the round-trip time has 1.41 of those of one direction.
+/// RTTVAR in standard deviations of the one-way delay, where both directions jitter alike: a mean
+/// deviation is 0.8 standard deviations, and that of the round-trip time is 1.41 times that of one
+/// direction.
 const VARIATION: f64 = 1.13;
 /// Time between two copies on one path, in microseconds.
 const COPY_INTERVAL: i64 = 100;
-/// Time between two copies on a path that bulk avoids because of a queue, in microseconds: they show if it still stands.
+/// Time between two copies on a path that bulk avoids because of a queue, in microseconds. The
+/// copies show whether the queue still stands.
 const LOOK_INTERVAL: i64 = 5_000;
-/// With fewer packets counted, a survey says more.
+/// The number of counted packets below which a survey is the better estimate of the loss.
 const SURVEYED: u32 = 1_000;
-/// Packets sent again that are remembered.
+/// The number of repairs that are remembered per path.
 const MOST_RESENT: usize = 4_096;
 
-/// What a path is used for.
+/// The role of a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Role {
-    /// It carries what there is.
+    /// The path carries bulk.
     Bulk,
-    /// It gets copies until its loss is known.
+    /// The path gets copies until its loss is known.
     Trial,
-    /// It brings less than it costs, or that is not known yet, and carries its least rate all the same, as its owner
-    /// wants.
+    /// The path costs more than it adds, or this is not known yet, and carries bulk at its
+    /// `min_rate` as configured.
     Least,
-    /// It brings less than it costs. A few copies show when that changes.
+    /// The path costs more than it adds. A few copies show when that changes.
     Aside,
 }
 
 impl Role {
-    /// True if packets of bulk flows are given to the path, and not only copies.
+    /// Returns true if the path carries packets of bulk flows, and not only copies.
     pub(crate) const fn carries_bulk(self) -> bool {
         matches!(self, Self::Bulk | Self::Least)
     }
 }
 
-/// What was sent again over one path.
+/// The counters of repairs on one path.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RepairCounters {
-    /// Packets of the path that were lost on it, as far as their loss was judged.
+    /// Packets that were judged to be lost on the path.
     pub lost: u64,
-    /// Those of them that came after they were sent again.
+    /// Lost packets that arrived after they were sent again.
     pub repaired: u64,
-    /// Those of them that came by themselves, before a repair could have: they were only late.
+    /// Packets judged to be lost that arrived before a repair could have, so that they were only
+    /// late.
     pub late: u64,
-    /// Those of them that were not sent again: repairs had taken all they may.
+    /// Lost packets that were not sent again because repairs had used their whole share of the
+    /// bytes.
     pub refused: u64,
     /// Packets that were sent again over the path.
     pub sent: u64,
-    /// Their bytes, outer headers included.
+    /// The bytes of packets that were sent again over the path, outer headers included.
     pub bytes: u64,
 }
 
 /// One path of an adaptive sender. Times are microseconds of the sender's clock.
 #[derive(Clone, Debug)]
 pub(crate) struct Sender {
-    /// What the scheduler knows of it.
+    /// The configuration and state of the path, as the scheduler has it.
     pub(crate) member: Member,
     /// Bytes around an inner packet on this path.
     pub(crate) overhead: u32,
-    /// True if it carries IPv6.
+    /// True if the path carries IPv6.
     pub(crate) ipv6: bool,
     pub(crate) model: Model,
     pub(crate) pacer: Pacer,
-    /// Packets and bytes given to it.
+    /// Packets and bytes sent over the path.
     pub(crate) packets: u32,
     pub(crate) bytes: u64,
-    /// The highest number it was given.
+    /// The highest number sent over the path.
     pub(crate) last: Option<u32>,
-    /// Since the last report packets waited for it to have credit.
+    /// True if packets have waited for credit of the path since the last report.
     pub(crate) backlogged: bool,
     pub(crate) role: Role,
-    /// The usual round-trip time of its probes, in microseconds.
+    /// The usual round-trip time of the path's probes, in microseconds.
     pub(crate) usual_rtt: f64,
-    /// One-way delay without a queue, to be compared with that of other paths, in microseconds.
+    /// The one-way delay without a queue, in microseconds, comparable with that of other paths.
     pub(crate) delay: f64,
-    /// The queue that stands in it although it is given less, in microseconds: mostly that of others.
+    /// The queue that stands in the path although it is given less, in microseconds. It is mostly
+    /// that of other traffic.
     pub(crate) foreign_queue: f64,
-    /// Copies that it was given.
+    /// The log of copies sent over the path.
     pub(crate) copies: SentLog,
-    /// When it got the last copy.
+    /// The time of the last copy.
     pub(crate) copied: i64,
-    /// When it was given the latest number.
+    /// The time at which the highest number was sent.
     pub(crate) given_at: i64,
-    /// The highest number when the peer was last told that the path is quiet.
+    /// The highest number at the last end mark.
     pub(crate) marked: Option<u32>,
-    /// What left last of what it has delivered: when, and its number.
+    /// The send time and the number of the latest packet that the path has delivered.
     pub(crate) delivered: Option<(i64, u32)>,
-    /// What was sent again over it lately: when, and the number.
+    /// The send times and numbers of recent repairs over the path.
     pub(crate) resent: VecDeque<(i64, u32)>,
     pub(crate) repairs: RepairCounters,
-    /// Whether it loses packets by chance.
+    /// Whether the path loses packets at random.
     pub(crate) kind: Kind,
-    /// What a survey has shown of its loss, before there was data.
+    /// The loss that a survey has shown before there was data.
     pub(crate) surveyed: Option<f64>,
-    /// Since when it seems to.
+    /// The time since which the path seems to lose packets at random.
     pub(crate) lossy_since: Option<i64>,
     /// Where the present comparison of losses began.
     pub(crate) compared: Option<Compared>,
 }
 
-/// Whether a path loses packets by chance, as far as is known.
+/// Whether a path loses packets at random, as far as is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
-    /// Too few were counted yet.
+    /// Too few packets have been counted.
     Unknown,
     Clean,
     Lossy,
 }
 
-/// Packets of a path that were sent, that came, and that were held for lost, up to some time.
+/// Packets of a path that were sent, that arrived, and that were judged to be lost, up to some
+/// time.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Compared {
     pub(crate) sent: u32,
@@ -158,7 +164,7 @@ impl Sender {
         }
     }
 
-    /// The share of packets that it loses by chance, as far as is known.
+    /// Returns the share of packets that the path loses at random, as far as is known.
     pub(crate) fn loss(&self) -> f64 {
         match (self.model.loss(), self.surveyed) {
             ((counted, _), Some(surveyed)) if counted < SURVEYED => surveyed,
@@ -166,8 +172,8 @@ impl Sender {
         }
     }
 
-    /// True if packets may be lost on it by chance, as far as is known. A path that is tried and has neither
-    /// jitter nor lost a packet is a cable, which mostly loses none.
+    /// Returns true if the path may lose packets at random, as far as is known. A path on trial
+    /// that has no jitter and has lost no packet is taken for a cable, which mostly loses none.
     pub(crate) fn may_lose(&self) -> bool {
         match (self.kind, self.role) {
             (Kind::Clean, _) | (_, Role::Aside) => false,
@@ -176,18 +182,18 @@ impl Sender {
         }
     }
 
-    /// What its probes say of its round-trip time.
+    /// Takes the round-trip time that the probes have measured.
     pub(crate) fn set_rtt(&mut self, rtt: RttEstimate) {
         let micros = |time: Duration| time.as_micros() as f64;
         self.usual_rtt = micros(rtt.smoothed);
         self.model.set_jitter(micros(rtt.variation) / VARIATION);
-        // Where delays jitter, the least of many is none that packets have.
+        // Where delays jitter, hardly any packet has the least delay of many.
         let rtt = if self.model.sigma() > 0.0 { rtt.smoothed } else { rtt.minimum };
         self.model.set_rtt(micros(rtt));
     }
 
-    /// Gives it a packet of `size` inner bytes, after packets have waited for it for `waited` microseconds. Returns what
-    /// it had been given before.
+    /// Sends a packet of `size` inner bytes over the path, after packets have waited `waited`
+    /// microseconds for its credit. Returns what had been sent over the path before.
     #[inline]
     pub(crate) fn give(
         &mut self,
@@ -206,7 +212,8 @@ impl Sender {
         (before, size)
     }
 
-    /// Gives it a packet of `size` outer bytes that was sent before, while others have waited for `waited` microseconds.
+    /// Sends a repair of `size` outer bytes over the path, while other packets have waited for
+    /// `waited` microseconds.
     pub(crate) fn resend(&mut self, now: i64, (number, size): (u32, u32), waited: i64) {
         self.pacer.charge(now, size, self.model.rate(), waited);
         self.packets = self.packets.wrapping_add(1);
@@ -220,7 +227,7 @@ impl Sender {
         self.resent.push_back((now, number));
     }
 
-    /// True if a number was sent again over this path lately.
+    /// Returns true if a number was sent again over this path recently.
     pub(crate) fn has_resent(&self, number: u32) -> bool {
         self.resent.iter().any(|&(_, other)| other == number)
     }
@@ -234,7 +241,8 @@ impl Sender {
         self.resent.iter().filter(counts).count() as u32
     }
 
-    /// True if a copy of a packet that another path carries is sent on this one. `turn` counts packets.
+    /// Returns true if this path gets a copy of a packet that another path carries. `turn` counts
+    /// packets.
     pub(crate) fn wants_copy(&self, now: i64, turn: u32) -> bool {
         let (due, interval) = match self.role {
             Role::Bulk | Role::Least => (self.foreign_queue > 0.0, LOOK_INTERVAL),

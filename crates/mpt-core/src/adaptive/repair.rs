@@ -1,9 +1,9 @@
-//! What is lost is sent again: the sender judges by what the peer reports as missing, and by the path
-//! that it used.
+//! Repair: lost packets are sent again. The sender judges by what the peer reports as missing, and
+//! by the path that it used.
 //!
-//! A number is lost if its path has delivered what left later, or if it is overdue by the path's delay;
-//! `docs/repair.md` has the arithmetic. It is sent again at once over the path that is most likely to
-//! bring it in time, ahead of the queue, and charged to the pacer of that path.
+//! A number is lost if its path has delivered a packet that left later, or if it is overdue by the
+//! path's delay; `docs/repair.md` has the arithmetic. It is sent again at once over the path that
+//! is most likely to deliver it in time, ahead of the queue, and charged to the pacer of that path.
 
 mod judge;
 
@@ -19,42 +19,46 @@ use super::{Adaptive, Tag};
 use crate::feedback::Ranges;
 use crate::sequence::Sequence;
 
-/// What was kept too long is forgotten so much later, in microseconds: many at once.
+/// Time by which packets that were kept too long are forgotten later, in microseconds, so that many
+/// are forgotten at once.
 const SLACK: i64 = 100_000;
-/// Time after which a repair that was refused is tried again, in microseconds.
+/// Time after which a refused repair is tried again, in microseconds.
 const AFTER_REFUSAL: i64 = 20_000;
-/// How often a number is sent again at the most.
+/// The most often that a number is sent again.
 const TRIES: u8 = 3;
-/// Bytes that repairs may take before any loss or traffic has earned them some: the second tries of the first
-/// packets of a flow, each of which slow start depends on.
+/// Bytes that repairs may use before losses or traffic have added to them. They pay for second
+/// tries of the first packets of a flow, on each of which slow start depends.
 const ALLOWANCE: f64 = 16_000.0;
-/// After a loss packets are kept for so long, in microseconds: a line that loses packets mostly goes on to.
+/// Time for which packets are kept after a loss, in microseconds. A link that has lost a packet
+/// mostly loses more.
 const REMEMBERED: i64 = 600_000_000;
-/// Losses count as possible for so much longer, in microseconds: a path that is tried comes and goes, and the flow
-/// inside would see the hold come and go with it.
+/// Time for which losses count as possible after the last reason for it, in microseconds. A path on
+/// trial comes and goes, and without this time the hold of the inner flow would come and go with
+/// it.
 const LINGERS: i64 = 2_000_000;
-/// A path of which fewer packets were counted may lose some.
+/// The number of counted packets below which a path may lose packets, whatever it has shown.
 const KNOWN: u32 = 1_000;
-/// A path that loses a smaller share of its packets than this is held to lose none.
+/// The share of lost packets below which a path counts as one without loss.
 const LITTLE: f64 = 0.000_5;
-/// It has to lose more for so long, in microseconds: a queue that overflows loses many at once, and the cut that
-/// follows makes them no chance.
+/// Time for which a path has to lose more than [`LITTLE`] to count as lossy, in microseconds. A
+/// queue that overflows loses many packets at once, and the cut that follows ends it.
 const STAYS: i64 = 500_000;
-/// Packets of a path after which a bottleneck would have shown itself.
+/// Packets of a path within which a bottleneck would have shown itself.
 const BEGINNING: u32 = 20_000;
-/// A path that fell quiet for so long, in microseconds, is told of.
+/// Time without a packet after which an end mark is sent for a path, in microseconds.
 const QUIET: i64 = 5_000;
-/// Tries that are in time where there is one path, each of which takes a round-trip time.
+/// Tries that are in time where there is one path. Each takes a round-trip time.
 const TRIES_ALONE: u32 = 2;
-/// The same where there are more: a repair over a path that loses packets leaves over another one as well.
+/// Tries that are in time where there are more paths. There a repair over a lossy path leaves over
+/// another one as well.
 const TRIES_TOGETHER: u32 = 1;
-/// The allowance that is added to each of those round-trip times.
+/// The allowance that is added to the round-trip time of each try.
 const HELD_MORE: Duration = Duration::from_millis(2);
-/// With shorter round-trip times on all paths TCP makes up for a loss quickly by itself, and a hold would be many
-/// times what that takes: nothing is repaired.
+/// The round-trip time below which, on all paths, nothing is repaired. TCP recovers quickly there,
+/// and a hold would be many times as long as that takes.
 pub(crate) const QUICK: Duration = Duration::from_millis(5);
-/// What queues, jitter and waiting for the next report take besides: so many round-trip times, up to a time, where they
-/// are short; so many where they are long.
+/// The time that queues, jitter and the wait for the next report take besides, in round-trip times:
+/// [`SLACK_SHORT`] of them up to [`SLACK_MOST`], or [`SLACK_LONG`] of them where that is more.
 const SLACK_SHORT: f64 = 3.0;
 const SLACK_MOST: Duration = Duration::from_millis(35);
 const SLACK_LONG: f64 = 0.45;
@@ -72,17 +76,18 @@ pub(crate) struct Resend {
 #[derive(Clone, Copy, Debug)]
 struct Way {
     slot: u16,
-    /// The repair comes after the receiver has stopped waiting.
+    /// True if the repair arrives after the receiver has stopped waiting.
     late: bool,
     /// The logarithm of the path's loss to the base of four, rounded; 0 where the repair is late.
     class: i32,
-    /// When the repair comes, in microseconds.
+    /// The time at which the repair arrives, in microseconds.
     comes: f64,
-    /// When the path has credit, in microseconds.
+    /// The time at which the path has credit, in microseconds.
     next: i64,
 }
 
-/// Returns how long the receiver holds packets for a repair, by the round-trip time of the quickest of so many paths.
+/// Returns how long the receiver holds packets for a repair, from the round-trip time of the
+/// quickest path and the number of paths.
 pub(crate) fn held(rtt: Duration, paths: usize) -> Duration {
     let round = rtt + HELD_MORE;
     let queues = round.mul_f64(SLACK_SHORT).min(SLACK_MOST).max(round.mul_f64(SLACK_LONG));
@@ -90,7 +95,7 @@ pub(crate) fn held(rtt: Duration, paths: usize) -> Duration {
     round * tries + queues
 }
 
-/// Returns the same in microseconds, 0 without a path.
+/// Returns [`held`] in microseconds, 0 without a path.
 fn held_micros(rtt: f64, paths: usize) -> f64 {
     if !rtt.is_finite() {
         return 0.0;
@@ -99,7 +104,7 @@ fn held_micros(rtt: f64, paths: usize) -> f64 {
 }
 
 impl Adaptive {
-    /// Whether what is lost is sent again.
+    /// Sets whether lost packets are sent again.
     pub(crate) fn set_repair(&mut self, on: bool) {
         if self.repairs.on != on {
             let (unknown, mut refusals) =
@@ -112,17 +117,17 @@ impl Adaptive {
         }
     }
 
-    /// Whether what is lost is sent again, as far as this end is concerned.
+    /// Returns true if this end is configured to send lost packets again.
     pub(crate) fn is_repairing(&self) -> bool {
         self.repairs.on
     }
 
-    /// Of `probes` probes on a path, or their echoes, `lost` were lost: before there is data this is all that is
-    /// known of its losses.
+    /// Takes the result of a survey: `lost` of `probes` probes on a path, or their echoes, were
+    /// lost. Before there is data nothing else is known of its loss.
     pub(crate) fn set_surveyed(&mut self, now: Instant, slot: usize, probes: u16, lost: u16) {
         let now = self.micros(now);
         let Some(Some(path)) = self.paths.get_mut(slot) else { return };
-        // Half of them in each direction.
+        // Half of the losses are taken to be in each direction.
         path.surveyed = Some(f64::from(lost) / f64::from(probes) / 2.0);
         if path.kind == Kind::Unknown {
             path.kind = match lost {
@@ -132,18 +137,19 @@ impl Adaptive {
             };
         }
         if !self.may_lose_now() {
-            // Nothing was held yet that would notice.
+            // No flow is held yet that would notice the change.
             self.repairs.possible_at = now - LINGERS;
         }
         self.update_keeping(now);
     }
 
-    /// True if what is lost is sent again: the peer tells what it misses.
+    /// Returns true if lost packets are sent again, which takes a peer that reports what is
+    /// missing.
     pub(super) fn repairs_losses(&self) -> bool {
         self.repairs.on && self.repairs.heard
     }
 
-    /// What the flow inside waits for repairs, in microseconds.
+    /// Returns how long the inner flow waits for repairs, in microseconds.
     pub(super) fn repair_wait(&self) -> f64 {
         if !self.is_keeping() || !self.repairs_losses() || !self.may_lose() {
             return 0.0;
@@ -152,14 +158,16 @@ impl Adaptive {
         held_micros(rtt, self.order.len())
     }
 
-    /// True while what leaves is kept: losses were seen lately, or are not known yet.
+    /// Returns true while packets that leave are kept, because losses were seen recently or are not
+    /// known yet.
     #[inline]
     pub(crate) fn is_keeping(&self) -> bool {
         self.repairs.keeping
     }
 
-    /// The lowest number that may be sent again, and the share of packets that the worst path in use has
-    /// lost, in 65,535ths, or 1 where that is not known yet; `None` while nothing is kept.
+    /// Returns the lowest number that may be sent again, and the share of packets that the worst
+    /// path in use has lost, in 65,535ths, or 1 where that is not known yet. Returns `None` while
+    /// nothing is kept.
     pub(crate) fn kept_from(&self) -> Option<(u32, u16)> {
         let from = self.keeper.from().unwrap_or(self.next_number);
         let worst = self.in_use().map(|path| path.loss()).fold(0.0, f64::max);
@@ -174,7 +182,7 @@ impl Adaptive {
         self.is_keeping().then(|| self.keeper.from().unwrap_or(self.next_number))
     }
 
-    /// Forgets what has left: it is not sent again.
+    /// Forgets all packets that have left, so that none of them is sent again.
     pub(crate) fn forget_kept(&mut self) {
         self.keeper.forget_all();
     }
@@ -183,14 +191,14 @@ impl Adaptive {
         self.paths.iter().flatten().filter(|path| path.role.carries_bulk())
     }
 
-    /// True if a path in use has lost packets of late, or one that is in use or may soon be has not shown
-    /// yet that it does not.
+    /// Returns true if a path in use has lost packets recently, or if a path that is or may soon be
+    /// in use has not shown yet that it loses none.
     fn may_lose(&self) -> bool {
         self.repairs.lingers || self.may_lose_now()
     }
 
     fn may_lose_now(&self) -> bool {
-        // Before the first report no path has its role.
+        // Roles are given with the first report.
         let begins = self.bulk == 0;
         let unknown = |slot: &u16| {
             let path = self.paths.get(usize::from(*slot)).and_then(Option::as_ref);
@@ -199,24 +207,26 @@ impl Adaptive {
         self.repairs.loss_at.is_some() || self.order.iter().any(unknown)
     }
 
-    /// Takes the numbers of which the peer is to be told that they will not come.
+    /// Takes the numbers that the peer is to be told will not arrive.
     pub(crate) fn take_refusals(&mut self) -> Ranges {
         self.repairs.refusals.take()
     }
 
-    /// Returns how many numbers the peer was told of; one that it was told of again counts again.
+    /// Returns how many numbers were refused to the peer. A number that was refused twice counts
+    /// twice.
     pub(crate) fn refusals_told(&self) -> u64 {
         self.repairs.refusals.told()
     }
 
-    /// A number that is being repaired will not be sent again. The peer is told when it asks next.
+    /// Gives up a number that is being repaired. The peer is told when it asks for the number
+    /// again.
     fn give_up(&mut self, number: u32) {
         if let Ok(lost) = self.repairs.find(Sequence(number)) {
             lost.state = State::GivenUp;
         }
     }
 
-    /// Numbers that the peer asked for in vain.
+    /// Returns how many numbers the peer asked for in vain.
     pub(crate) fn asked_in_vain(&self) -> u64 {
         self.repairs.unknown
     }
@@ -228,7 +238,7 @@ impl Adaptive {
             let (counted, loss) = path.model.loss();
             let lossy = loss > LITTLE;
             path.lossy_since = if lossy { path.lossy_since.or(Some(now)) } else { None };
-            // Fewer may have been lost by a queue that overflows, which the model has not noticed yet.
+            // Fewer losses may be those of an overflowing queue that the model has not noticed yet.
             if counted >= KNOWN && !lossy {
                 path.kind = Kind::Clean;
             } else if counted >= KNOWN && path.lossy_since.is_some_and(|at| now - at >= STAYS) {
@@ -246,7 +256,8 @@ impl Adaptive {
         self.repairs.lingers = now - self.repairs.possible_at < LINGERS;
         let far =
             self.paths.iter().flatten().any(|path| path.model.rtt() >= QUICK.as_micros() as f64);
-        // What overflows is repaired like what is lost by chance: the flow inside is told by its own queue.
+        // Packets that overflow are repaired like those that are lost at random, since the inner
+        // flow gets its congestion signal from its own queue.
         let may_overflow =
             self.in_use().any(|path| path.model.is_bottleneck() || path.packets < BEGINNING);
         self.repairs.keeping = self.repairs.on && far && (may_overflow || self.may_lose());
@@ -333,7 +344,7 @@ impl Adaptive {
         path.is_none_or(|path| path.kind != Kind::Clean || path.loss() > LITTLE)
     }
 
-    /// The paths that may take repairs.
+    /// Returns the paths that may carry repairs.
     fn ways_in_use(&self) -> impl Iterator<Item = (u16, &super::path::Sender)> {
         self.order.iter().filter_map(|&slot| {
             let path = self.paths.get(usize::from(slot))?.as_ref()?;
@@ -341,7 +352,7 @@ impl Adaptive {
         })
     }
 
-    /// Until when a repair of what left at `left` comes in time.
+    /// Returns the time until which a repair of a packet that left at `left` arrives in time.
     fn due(&self, left: i64) -> f64 {
         let hold = self.ways_in_use().map(|(_, path)| path.delay).fold(0.0, f64::max);
         let rtt =
@@ -349,7 +360,7 @@ impl Adaptive {
         left as f64 + hold + held_micros(rtt, self.order.len())
     }
 
-    /// The paths that may take a repair of what left at `left`, the best first.
+    /// Returns the paths that may carry a repair of a packet that left at `left`, the best first.
     fn ways(&self, now: i64, left: i64, ipv6: bool) -> SmallVec<[Way; 4]> {
         let due = self.due(left);
         let mut ways: SmallVec<[Way; 4]> = self
@@ -369,7 +380,8 @@ impl Adaptive {
         ways
     }
 
-    /// Gives a repair to a path. Returns false if repairs have taken all they may.
+    /// Sends a repair over a path. Returns false if repairs have used their whole share of the
+    /// bytes.
     fn resend(&mut self, now: i64, slot: u16, number: u32, bytes: u32) -> bool {
         let waited = self.waited();
         let Some(Some(path)) = self.paths.get_mut(usize::from(slot)) else { return false };
@@ -382,7 +394,7 @@ impl Adaptive {
         true
     }
 
-    /// When the next repair may leave, or something that was kept is to be forgotten.
+    /// Returns the time at which the next repair may leave, or a kept packet is to be forgotten.
     pub(super) fn next_repair(&self) -> Option<i64> {
         let repair = self.repairs.pending.front().map(|_| self.repairs.blocked_until);
         let expiry = self.keeper.oldest().map(|at| at + AGE + SLACK);
@@ -390,7 +402,7 @@ impl Adaptive {
         [repair, expiry, told, self.next_end_mark()].into_iter().flatten().min()
     }
 
-    /// Forgets what was kept too long.
+    /// Forgets packets that were kept too long.
     pub(super) fn expire(&mut self, now: i64) {
         if self.keeper.oldest().is_some_and(|at| at + AGE + SLACK <= now) {
             self.keeper.forget_before(now - AGE);
@@ -403,7 +415,7 @@ impl Adaptive {
         paths.map(|path| path.given_at + QUIET).min()
     }
 
-    /// True once for each time that a path has fallen quiet: the peer is told what it was given.
+    /// Returns true once for each time that a path has fallen quiet, when an end mark is due.
     pub(crate) fn take_end_mark(&mut self, now: Instant) -> bool {
         let now = self.micros(now);
         if self.next_end_mark().is_none_or(|at| at > now) {

@@ -9,23 +9,23 @@ use crate::sequence::Sequence;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Lost {
     pub(super) number: Sequence,
-    /// The path that lost it, and when it left there.
+    /// The path that lost the number, and the time at which it left there.
     pub(super) slot: u16,
     pub(super) left: i64,
     pub(super) tries: u8,
     pub(super) state: State,
 }
 
-/// What is known of a number that is being repaired.
+/// The state of a number that is being repaired.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum State {
-    /// It is to be sent.
+    /// The repair waits to be sent.
     Pending,
-    /// It was sent again over a path.
+    /// The number was sent again over a path.
     Sent { slot: u16, time: i64 },
-    /// Repairs have taken all they may; not to be sent before.
+    /// Repairs have used their whole share of the bytes. The repair is not sent before this time.
     Refused { until: i64 },
-    /// It will not be sent again.
+    /// The number will not be sent again.
     GivenUp,
 }
 
@@ -33,32 +33,33 @@ pub(super) enum State {
 #[derive(Debug, Default)]
 pub(super) struct Repairs {
     pub(super) on: bool,
-    /// The peer has told what it misses.
+    /// True once the peer has reported what is missing.
     pub(super) heard: bool,
-    /// What leaves now is kept.
+    /// True while packets that leave are kept.
     pub(super) keeping: bool,
-    /// In the order of their numbers.
+    /// The numbers that are being repaired, in their order.
     pub(super) lost: VecDeque<Lost>,
-    /// Those of them that are to be sent.
+    /// The repairs that wait to be sent.
     pub(super) pending: VecDeque<u32>,
-    /// Bytes that may be sent again.
+    /// Bytes that repairs may use now.
     pub(super) tokens: f64,
-    /// Bytes sent up to which tokens were given.
+    /// The count of bytes sent up to which repairs have got their share.
     pub(super) credited: u64,
-    /// When a path last showed that it loses packets.
+    /// The time at which a path last showed that it loses packets.
     pub(super) loss_at: Option<i64>,
-    /// When losses were last possible, and true until `repair::LINGERS` later.
+    /// The time at which losses were last possible. They count as possible until `repair::LINGERS`
+    /// later.
     pub(super) possible_at: i64,
     pub(super) lingers: bool,
-    /// Numbers that the peer asked for in vain: they are not kept, or were never sent.
+    /// Numbers that the peer asked for in vain, since they are not kept or were never sent.
     pub(super) unknown: u64,
-    /// No path could take a repair before.
+    /// The time before which no path can carry a repair.
     pub(super) blocked_until: i64,
-    /// Numbers that the peer missed last, and that were not held for lost; and when that was: which
-    /// clock of the peer's, and its time.
+    /// Numbers that the last report named as missing and that were not judged to be lost, with the
+    /// life of the peer's clock and the time of that report.
     pub(super) watched: Vec<u32>,
     pub(super) watched_at: Option<(u32, i64)>,
-    /// What the peer is to be told.
+    /// The refusals that the peer is to be told.
     pub(super) refusals: Refusals,
 }
 
