@@ -1,5 +1,6 @@
-//! Which packets the owner keeps: those that wait in the queue, and those that have left and may have to
-//! be sent again. The bytes are the owner's; here are their places, and what numbers they left under.
+//! The packets that the owner keeps: those that wait in the queue, and those that have left and may
+//! have to be sent again. The owner has the bytes; this file has their places and the numbers under
+//! which they left.
 
 use std::collections::VecDeque;
 
@@ -7,28 +8,29 @@ use super::tag::Tag;
 use crate::StoreId;
 use crate::sequence::Sequence;
 
-/// What was sent longer ago than this, in microseconds, is of no use to anybody.
+/// The age after which a sent packet is forgotten, in microseconds, since no repair of it could
+/// arrive in time.
 pub(super) const AGE: i64 = 1_500_000;
-/// Bytes that are kept of what has left, for one connection.
+/// The most bytes of sent packets that are kept for one connection.
 pub(super) const MOST_BYTES: usize = 16 << 20;
-/// Packets and super-packets that are kept of what has left.
+/// The most sent packets and super-packets that are kept.
 const MOST_PACKETS: usize = 16_384;
-/// Batches of numbers that are kept.
+/// The most batches of numbers that are kept.
 const MOST_BATCHES: usize = 65_536;
 
-/// A packet or super-packet that the owner has.
+/// A packet or super-packet that the owner keeps.
 #[derive(Clone, Copy, Debug)]
 struct Packet {
     tag: Tag,
     /// Bytes of all of its segments.
     bytes: u32,
-    /// Batches of which it is.
+    /// The number of batches that refer to the packet.
     batches: u32,
-    /// Segments of it wait in the queue.
+    /// True while segments of the packet wait in the queue.
     waits: bool,
 }
 
-/// Consecutive numbers under which consecutive segments of a packet have left.
+/// A batch: consecutive numbers under which consecutive segments of a packet have left.
 #[derive(Clone, Copy, Debug)]
 struct Batch {
     first: Sequence,
@@ -36,20 +38,20 @@ struct Batch {
     /// The first segment.
     segment: u16,
     packet: StoreId,
-    /// When the first one left.
+    /// The time at which the first one left.
     time: i64,
-    /// Bytes of the largest.
+    /// The bytes of the largest segment.
     largest: u32,
-    /// They were marked "congestion experienced".
+    /// True if the segments were marked "congestion experienced".
     mark: bool,
 }
 
-/// What was sent under a number.
+/// The packet that was sent under a number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Kept {
     pub(crate) packet: StoreId,
     pub(crate) segment: u16,
-    /// Bytes at the most.
+    /// The bytes of the segment, at the most.
     pub(crate) bytes: u32,
     pub(crate) mark: bool,
 }
@@ -61,16 +63,16 @@ pub(super) struct Keeper {
     packets: Vec<Option<Packet>>,
     free: Vec<StoreId>,
     batches: VecDeque<Batch>,
-    /// Nothing needs these any more; the owner has still to be told.
+    /// Packets that nothing needs any more, and that the owner has still to forget.
     released: VecDeque<(StoreId, Tag)>,
-    /// Packets that have batches and do not wait, and their bytes.
+    /// The number and the bytes of packets that have batches and do not wait.
     kept: usize,
     bytes: usize,
 }
 
 impl Keeper {
-    /// Gives a packet a place. It is taken until [`Self::leave`], or until what is noted of it is
-    /// forgotten.
+    /// Gives a packet a place, which is taken until [`Self::leave`], or until the batches of the
+    /// packet are forgotten.
     pub(super) fn add(&mut self, bytes: u32, tag: Tag) -> StoreId {
         let id = self.free.pop().unwrap_or_else(|| {
             self.packets.push(None);
@@ -81,7 +83,7 @@ impl Keeper {
         id
     }
 
-    /// A segment of a packet left under a number, the highest so far.
+    /// Notes that a segment of a packet left under a number, the highest so far.
     pub(super) fn note(&mut self, time: i64, number: u32, kept: Kept) {
         let number = Sequence(number);
         let Kept { packet, segment, bytes, mark } = kept;
@@ -106,7 +108,8 @@ impl Keeper {
         self.batches.push_back(batch);
     }
 
-    /// No segment of a packet waits any more. Returns whether nothing needs it: its place is free then.
+    /// Notes that no segment of a packet waits any more. Returns true if nothing else needs the
+    /// packet, whose place is free then.
     pub(super) fn leave(&mut self, id: StoreId) -> bool {
         let place = &mut self.packets[id.0 as usize];
         let Some(packet) = place else { return true };
@@ -121,7 +124,8 @@ impl Keeper {
         true
     }
 
-    /// No segment of a packet waits any more; the owner is told by [`Self::take_released`].
+    /// Notes that no segment of a packet waits any more. The owner learns by
+    /// [`Self::take_released`] if nothing else needs the packet.
     pub(super) fn drop_rest(&mut self, id: StoreId, tag: Tag) {
         if self.leave(id) {
             self.free.pop();
@@ -129,7 +133,7 @@ impl Keeper {
         }
     }
 
-    /// Returns what was sent under a number, if it is kept.
+    /// Returns the packet that was sent under a number, if it is kept.
     pub(super) fn find(&self, number: u32) -> Option<Kept> {
         let number = Sequence(number);
         let place = self.batches.partition_point(|batch| !batch.first.is_after(number));
@@ -144,32 +148,32 @@ impl Keeper {
         })
     }
 
-    /// Returns what is needed to send a segment of a packet.
+    /// Returns the tag of a packet, which is needed to send a segment of it.
     pub(super) fn tag(&self, id: StoreId) -> Option<Tag> {
         Some(self.packets.get(id.0 as usize)?.as_ref()?.tag)
     }
 
-    /// The lowest number that is kept.
+    /// Returns the lowest number that is kept.
     pub(super) fn from(&self) -> Option<u32> {
         self.batches.front().map(|batch| batch.first.0)
     }
 
-    /// Returns the time at which the oldest of what is kept left.
+    /// Returns the time at which the oldest kept packet left.
     pub(super) fn oldest(&self) -> Option<i64> {
         self.batches.front().map(|batch| batch.time)
     }
 
-    /// Bytes of packets that are kept and do not wait.
+    /// Returns the bytes of packets that are kept and do not wait.
     pub(super) fn bytes(&self) -> usize {
         self.bytes
     }
 
-    /// True if the owner has packets.
+    /// Returns true if the owner keeps any packet.
     pub(super) fn holds_any(&self) -> bool {
         self.packets.len() > self.free.len()
     }
 
-    /// Forgets what left before `time`.
+    /// Forgets packets that left before `time`.
     pub(super) fn forget_before(&mut self, time: i64) {
         while self.batches.front().is_some_and(|batch| batch.time < time) {
             self.forget_oldest();
@@ -185,7 +189,7 @@ impl Keeper {
         }
     }
 
-    /// Forgets the oldest until at most so many bytes are kept.
+    /// Forgets the oldest packets until at most this many bytes are kept.
     pub(super) fn shrink(&mut self, bytes: usize) {
         while !self.batches.is_empty()
             && (self.bytes > bytes
@@ -196,7 +200,7 @@ impl Keeper {
         }
     }
 
-    /// Forgets all that has left.
+    /// Forgets all packets that have left.
     pub(super) fn forget_all(&mut self) {
         while !self.batches.is_empty() {
             self.forget_oldest();
@@ -216,14 +220,14 @@ impl Keeper {
         }
     }
 
-    /// A packet that the owner is to forget; its place is free then.
+    /// Returns a packet that the owner is to forget. Its place is free then.
     pub(super) fn take_released(&mut self) -> Option<(StoreId, Tag)> {
         let released = self.released.pop_front()?;
         self.free.push(released.0);
         Some(released)
     }
 
-    /// True if the owner is to forget packets.
+    /// Returns true if there are packets that the owner is to forget.
     pub(super) fn has_released(&self) -> bool {
         !self.released.is_empty()
     }

@@ -1,15 +1,16 @@
-//! What was sent when, over which path: one entry for a batch of consecutive numbers.
+//! The log of what was sent when and over which path, with one entry for each batch of consecutive
+//! numbers.
 
 use std::collections::VecDeque;
 
 use crate::feedback::PAUSE;
 use crate::sequence::Sequence;
 
-/// Entries that are kept at the most. With batches of a millisecond on four paths this is four
-/// seconds; older ones are of no use to anybody.
+/// The most entries that are kept. With batches of a millisecond on four paths they cover four
+/// seconds, longer than any report needs.
 const MOST: usize = 16_384;
-/// Packets that waited for times that differ by no more, in microseconds, waited for the same time: that is as precise
-/// as the peer is told of it.
+/// Waiting times that differ by no more than this count as equal, in microseconds. It is the
+/// precision with which the peer is told of them.
 const SAME: i64 = 100;
 
 /// A batch of consecutive numbers that left over one path at one time.
@@ -17,20 +18,20 @@ const SAME: i64 = 100;
 struct Entry {
     first: Sequence,
     count: u32,
-    /// The path, the time, and what had been sent over the path before this batch.
+    /// The path, the time, and the counts of what had been sent over the path before this batch.
     before: Sent,
-    /// How long that of its packets had waited in the queue that had for the least time, in microseconds.
+    /// The shortest time for which any of its packets had waited in the queue, in microseconds.
     waited: i64,
-    /// Bytes of the batch.
+    /// The bytes of the batch.
     bytes: u32,
 }
 
-/// What is known of one number that was sent.
+/// The log's entry for one number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Sent {
     /// The path that carried it.
     pub(crate) slot: u16,
-    /// When it left, in microseconds of the sender's clock.
+    /// The time at which it left, in microseconds of the sender's clock.
     pub(crate) time: i64,
     /// Packets sent over this path up to and with this one, modulo 2^32.
     pub(crate) packets: u32,
@@ -45,8 +46,8 @@ pub(crate) struct SentLog {
 }
 
 impl SentLog {
-    /// Notes one packet, which had waited in the queue for so many microseconds. `before` counts what was sent over the
-    /// path before it.
+    /// Notes one packet that had waited in the queue for `waited` microseconds. `before` counts
+    /// what was sent over the path before it.
     pub(crate) fn note(&mut self, number: u32, size: u32, waited: i64, before: Sent) {
         let number = Sequence(number);
         if let Some(last) = self.entries.back_mut()
@@ -65,7 +66,7 @@ impl SentLog {
         self.entries.push_back(Entry { first: number, count: 1, before, waited, bytes: size });
     }
 
-    /// Returns what is known of a number; `None` if it is too old, or was never sent.
+    /// Returns the entry of a number, or `None` if it is too old or was never sent.
     pub(crate) fn find(&self, number: u32) -> Option<Sent> {
         let number = Sequence(number);
         let place = self.entries.partition_point(|entry| !entry.first.is_after(number));
@@ -83,10 +84,11 @@ impl SentLog {
         })
     }
 
-    /// Batches that left at or after `time`, the latest first: first number, time, and how long that number had waited,
-    /// `most` of them at the most. Evenly spread in time, and so that a pause always lies between two that follow each
-    /// other, and so does the end of a burst that had to wait: what left between two of them left before the pause, or
-    /// evenly, and waited for no less than one of the two.
+    /// Returns at most `most` of the batches that left at or after `time`, the latest first, each
+    /// with its first number, its time, and the time for which that number had waited. They are
+    /// spread evenly in time. A pause, and the end of a burst that had to wait, always lie between
+    /// two neighbours, so a number between two of them left before the pause or evenly, and waited
+    /// no less than one of the two.
     pub(crate) fn anchors(
         &self,
         time: i64,
@@ -116,7 +118,7 @@ impl SentLog {
         recent.take(most).map(|entry| (entry.first.0, entry.before.time, entry.waited))
     }
 
-    /// Forgets what left before `time`.
+    /// Forgets batches that left before `time`.
     pub(crate) fn forget_before(&mut self, time: i64) {
         while self.entries.front().is_some_and(|entry| entry.before.time < time) {
             self.entries.pop_front();
@@ -132,7 +134,8 @@ mod tests {
         Sent { slot, time, packets, bytes }
     }
 
-    /// What a receiver makes of the anchors: within a pause of them the earlier one holds.
+    /// Returns the send time that a receiver derives from the anchors. Within a pause the earlier
+    /// anchor counts.
     fn time_of(anchors: &[(u32, i64, i64)], number: u32) -> i64 {
         let at = anchors.iter().position(|&(first, ..)| first <= number).expect("an earlier one");
         let (first, earlier, _) = anchors[at];

@@ -1,5 +1,6 @@
-//! The sending side of a connection with [`Mapping::Adaptive`](crate::Mapping::Adaptive): each path is
-//! given what it is known to carry, the shortest first, and what none has room for waits in a queue.
+//! The sending side of a connection with [`Mapping::Adaptive`](crate::Mapping::Adaptive). Each
+//! path, the shortest first, is given as much as it is known to carry. Packets for which no path
+//! has room wait in a queue.
 //!
 //! ```text
 //! packet ─► has a path credit? ─► yes: number, log, pacer ─► leaves now
@@ -44,25 +45,29 @@ use crate::scheduler::Member;
 use crate::session::RttEstimate;
 use crate::{RateBounds, StoreId};
 
-/// Bytes and packets that wait for credit at the most. The bound in time is the queue's target.
+/// The most bytes and packets that wait for credit. The queue's target bounds the time.
 const LIMITS: Limits = Limits { bytes: 16 << 20, packets: 4_096 };
-/// A flow is asked to send less when its packets have waited too long for a quarter of that, and for this time at
-/// least: one in slow start sends twice as much with each round-trip time that it is not asked.
+/// The least time for which packets of a flow have to wait too long before the flow gets a drop or
+/// a mark; a quarter of the target where that is more. A flow in slow start doubles its rate in
+/// each round-trip time without one.
 const LEAST_INTERVAL: Duration = Duration::from_millis(50);
-/// Packets of bulk flows may wait for this time at least: what waits is what a flow fills its paths with when one of them
-/// becomes longer or carries more. It costs nobody else time, since flows have turns.
+/// The least target of the queue, for which packets of bulk flows may wait. A flow fills its paths
+/// with the data that waits when one of them becomes longer or carries more. Other flows lose no
+/// time by it, since flows take turns.
 const LEAST_TARGET: Duration = Duration::from_millis(100);
-/// Packets wait for no longer than this, in microseconds, or this share of the round-trip time where that is more: CUBIC
-/// keeps its paths full with 0.43 of it, and what is dropped is sent again behind all that waits.
+/// The longest target, in microseconds; [`LONG_SHARE`] of the round-trip time where that is more.
+/// CUBIC keeps its paths full with 0.43 of it, and a dropped packet is sent again behind everything
+/// that waits.
 const LONG_TARGET: f64 = 200_000.0;
 const LONG_SHARE: f64 = 0.5;
-/// Paths with delays that differ by no more are equally long, in microseconds.
+/// Paths count as equally long where their delays differ by no more than this, in microseconds.
 const ALIKE: f64 = 4_000.0;
-/// Smaller packets are hardly bulk.
+/// The bytes of a packet from which on it may belong to a bulk flow.
 const LEAST_BULK: u32 = 500;
-/// Time after which it is tried again, in microseconds: a timer that is due at once would be due for ever.
+/// Time after which a packet that no path took is tried again, in microseconds. A timer that is due
+/// at once would be due for ever.
 const AFTER_REFUSAL: i64 = 100;
-/// Without any report for so long, in microseconds, the peer is taken not to make any.
+/// Time without any report after which the peer is taken not to send reports, in microseconds.
 const SILENCE: i64 = 1_500_000;
 
 /// A segment that leaves the queue.
@@ -73,14 +78,14 @@ pub(crate) struct Leaving {
     pub(crate) bytes: u32,
     pub(crate) slot: u16,
     pub(crate) mark: bool,
-    /// Nothing of the packet waits any more.
+    /// True if no segment of the packet waits any more.
     pub(crate) last: bool,
-    /// Nor is anything of it kept: the owner forgets it.
+    /// True if nothing of the packet is kept either, so that the owner forgets it.
     pub(crate) released: bool,
     pub(crate) tag: Tag,
 }
 
-/// When a number left.
+/// A number with the time at which it left.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Anchor {
     pub(crate) number: u32,
@@ -92,26 +97,26 @@ pub(crate) struct Anchor {
 /// The queue of an adaptive connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct QueueState {
-    /// Bytes that wait, inner headers included.
+    /// The bytes that wait, inner headers included.
     pub bytes: usize,
     /// Packets that wait, each segment of a super-packet by itself.
     pub segments: usize,
-    /// Flows that they belong to.
+    /// Flows to which the waiting packets belong.
     pub flows: usize,
-    /// Bytes of packets that have left and are kept, since they may have to be sent again.
+    /// Bytes of sent packets that are kept, since they may have to be sent again.
     pub kept_bytes: usize,
-    /// The owner keeps packets of this connection.
+    /// True if the owner keeps packets of this connection.
     pub holds_any: bool,
-    /// What has become of packets that waited.
+    /// The counters of packets that have waited.
     pub counters: Counters,
 }
 
-/// True for a packet of `bytes` inner bytes that is large enough to be one of a bulk flow.
+/// Returns true if a packet of `bytes` inner bytes is large enough to belong to a bulk flow.
 pub(crate) const fn is_bulk(bytes: u32) -> bool {
     bytes >= LEAST_BULK
 }
 
-/// The sender of one connection. Times inside are microseconds since its making.
+/// The sender of one connection. Its times are microseconds since it was made.
 #[derive(Debug)]
 pub(crate) struct Adaptive {
     origin: Instant,
@@ -123,22 +128,22 @@ pub(crate) struct Adaptive {
     order: SmallVec<[u16; 4]>,
     /// Paths in `order` that carry bulk.
     bulk: usize,
-    /// Some path is not in full use.
+    /// True while some path is on trial.
     trying: bool,
     peer: Peer,
-    /// When the oldest packet left that no report has followed.
+    /// The time at which the oldest packet left that no report has followed.
     unreported: Option<i64>,
-    /// Packets given out since [`Self::take_sent`].
+    /// Packets sent since [`Self::take_sent`].
     sent: u32,
-    /// The session looks seldom: it wants to know of the next packet.
+    /// True while the session looks seldom, and wants to know of the next packet.
     idle: bool,
-    /// When no path took what comes first in the queue.
+    /// The time at which no path took the first packet of the queue.
     refused_at: i64,
-    /// Anchors up to then were given out in the two messages before the last one, and in that.
+    /// The times up to which the last message but one and the last one had anchors.
     told: (i64, i64),
     keeper: Keeper,
     repairs: Repairs,
-    /// Behind the highest number given out.
+    /// The number after the highest one sent.
     next_number: u32,
 }
 
@@ -168,7 +173,7 @@ impl Adaptive {
         now.saturating_duration_since(self.origin).as_micros() as i64
     }
 
-    /// The moment of a time of [`Self::micros`].
+    /// Returns the instant of a time of [`Self::micros`].
     pub(crate) fn instant(&self, micros: i64) -> Instant {
         self.origin + Duration::from_micros(micros.max(0).unsigned_abs())
     }
@@ -185,21 +190,21 @@ impl Adaptive {
         self.reorder_paths();
     }
 
-    /// Sets what carries IPv6.
+    /// Sets whether a path carries IPv6.
     pub(crate) fn set_ipv6(&mut self, slot: usize, ipv6: bool) {
         if let Some(Some(path)) = self.paths.get_mut(slot) {
             path.ipv6 = ipv6;
         }
     }
 
-    /// Sets the bounds of what is learnt of a path.
+    /// Sets the bounds of the rate that is learnt of a path.
     pub(crate) fn set_bounds(&mut self, slot: usize, bounds: RateBounds) {
         if let Some(Some(path)) = self.paths.get_mut(slot) {
             path.model.set_bounds(bounds);
         }
     }
 
-    /// The round-trip time of a path by its probes.
+    /// Takes the round-trip time of a path that its probes have measured.
     pub(crate) fn set_rtt(&mut self, slot: usize, rtt: RttEstimate) {
         if let Some(Some(path)) = self.paths.get_mut(slot) {
             path.set_rtt(rtt);
@@ -207,18 +212,18 @@ impl Adaptive {
         }
     }
 
-    /// The paths, by slot, to be looked at.
+    /// Returns the paths with their slots.
     pub(crate) fn paths(&self) -> impl Iterator<Item = (usize, &Sender)> {
         self.paths.iter().enumerate().filter_map(|(slot, path)| Some((slot, path.as_ref()?)))
     }
 
-    /// True if a packet may leave without waiting behind another one.
+    /// Returns true if a packet may leave without waiting behind another one.
     #[inline]
     pub(crate) fn is_free(&self) -> bool {
         self.queue.is_empty()
     }
 
-    /// Gives a packet of `bytes` its path, if one has credit, and logs it under `number`.
+    /// Gives a packet of `bytes` its path, if one has credit, and logs the packet under `number`.
     #[inline]
     pub(crate) fn leave(
         &mut self,
@@ -233,15 +238,15 @@ impl Adaptive {
         Some(slot)
     }
 
-    /// True while a path has shown no bottleneck yet: the sender gives it ever more, to find it.
+    /// Returns true while a path has shown no bottleneck, and its rate grows to find one.
     #[inline]
     pub(crate) fn is_looking(&self, slot: u16) -> bool {
         let path = self.paths.get(usize::from(slot)).and_then(Option::as_ref);
         path.is_some_and(|path| !path.model.is_bottleneck())
     }
 
-    /// Gives copies of a packet of `bytes` bytes that has just left over `slot` to the paths that are
-    /// tried.
+    /// Sends copies of a packet of `bytes` bytes that has just left over `slot` over the paths on
+    /// trial.
     #[inline]
     pub(crate) fn copy(
         &mut self,
@@ -286,27 +291,27 @@ impl Adaptive {
         self.unreported.get_or_insert(now);
     }
 
-    /// Gives a packet of `bytes` bytes in all a place where the owner keeps it.
+    /// Gives a packet of `bytes` bytes in all a place at which the owner keeps it.
     pub(crate) fn add(&mut self, bytes: u32, tag: Tag) -> StoreId {
         self.keeper.add(bytes, tag)
     }
 
-    /// Makes room for `bytes` bytes of what has left, of which `most` may be kept now. Returns whether
-    /// there is.
+    /// Makes room for `bytes` bytes of sent packets, of which `most` may be kept now. Returns true
+    /// if there is room.
     pub(crate) fn make_room(&mut self, bytes: usize, most: usize) -> bool {
         let most = most.min(MOST_BYTES);
         self.keeper.shrink(most.saturating_sub(bytes));
         bytes <= most
     }
 
-    /// A segment has left under a number, and may have to be sent again.
+    /// Notes that a segment has left under a number, and may have to be sent again.
     pub(crate) fn keep(&mut self, now: Instant, number: u32, packet: StoreId, segment: (u16, u32)) {
         let time = self.micros(now);
         let (segment, bytes) = segment;
         self.keeper.note(time, number, Kept { packet, segment, bytes, mark: false });
     }
 
-    /// Nothing of a packet waits. Returns whether nothing of it is kept either.
+    /// Notes that nothing of a packet waits. Returns true if nothing of it is kept either.
     pub(crate) fn has_left(&mut self, packet: StoreId) -> bool {
         self.keeper.leave(packet)
     }
@@ -316,7 +321,7 @@ impl Adaptive {
         self.queue.push(now, packet).is_ok()
     }
 
-    /// The next segment that leaves the queue, if a path has credit for it.
+    /// Returns the next segment that leaves the queue, if a path has credit for it.
     pub(crate) fn take(&mut self, now: Instant, number: u32) -> Option<Leaving> {
         let head = self.queue.peek(now)?;
         let ipv6 = head.tag.protocol == gre::Protocol::IPV6;
@@ -335,13 +340,13 @@ impl Adaptive {
         Some(Leaving { packet, segment, bytes, slot, mark, last, released, tag })
     }
 
-    /// The packet whose segment would leave next.
+    /// Returns the packet whose segment would leave next.
     pub(crate) fn next_packet(&mut self, now: Instant) -> Option<StoreId> {
         self.queue.peek(now).map(|head| head.tag.packet)
     }
 
-    /// A packet that the owner is to forget: the queue has dropped the rest of it, or it was kept for
-    /// long enough.
+    /// Returns a packet that the owner is to forget, since the queue has dropped the rest of it or
+    /// it was kept for long enough.
     pub(crate) fn take_released(&mut self, now: Instant) -> Option<(StoreId, Tag)> {
         while let Some(dropped) = self.queue.pop_dropped() {
             if dropped.last {
@@ -355,24 +360,26 @@ impl Adaptive {
     /// Returns the time at which a segment may leave the queue, or something else is due; `None` while there is nothing.
     pub(crate) fn next_departure(&self) -> Option<Instant> {
         let next = (!self.queue.is_empty()).then(|| self.next_credit()).flatten();
-        // A path may have credit and not carry what comes first: the others' time comes soon enough.
+        // A path may have credit and be unable to carry the first packet. The time of the others
+        // comes soon enough.
         let next = next.map(|at| at.max(self.refused_at + AFTER_REFUSAL));
         next.into_iter().chain(self.next_repair()).min().map(|at| self.instant(at))
     }
 
-    /// For how long packets have waited for credit, in microseconds: as long as a pacer remembers, or not at all.
+    /// Returns how long packets have waited for credit, in microseconds: as long as a pacer
+    /// remembers, or 0.
     #[inline]
     fn waited(&self) -> i64 {
         if self.queue.is_empty() { 0 } else { pacer::LATE }
     }
 
-    /// Bytes that wait, inner headers included.
+    /// The bytes that wait, inner headers included.
     #[inline]
     pub(crate) fn waiting_bytes(&self) -> usize {
         self.queue.len_bytes()
     }
 
-    /// Returns what waits, and what has become of what waited.
+    /// Returns what waits, and the counters of packets that have waited.
     pub(crate) fn queue_state(&self) -> QueueState {
         let (bytes, segments) = (self.queue.len_bytes(), self.queue.len_segments());
         QueueState {
@@ -385,21 +392,22 @@ impl Adaptive {
         }
     }
 
-    /// Packets given out since the last call.
+    /// Returns the packets sent since the last call.
     pub(crate) fn take_sent(&mut self) -> u32 {
         self.idle = self.sent == 0;
         std::mem::take(&mut self.sent)
     }
 
-    /// True once when packets leave after a pause.
+    /// Returns true once when packets leave after a pause.
     #[inline]
     pub(crate) fn take_resumed(&mut self) -> bool {
         self.idle && self.sent > 0 && std::mem::take(&mut self.idle)
     }
 
-    /// Stamps for the peer: numbers, when they left, and how long they had waited.
+    /// Returns stamps for the peer: numbers, the times at which they left, and how long they had
+    /// waited.
     pub(crate) fn take_anchors(&mut self, most: usize) -> SmallVec<[Anchor; 64]> {
-        // Those of the message before once more, since that may be lost.
+        // The stamps of the message before are repeated, since that may have been lost.
         let (from, before) = self.told;
         let anchors: SmallVec<[(u32, i64, i64); 64]> = self.log.anchors(from, most).collect();
         if let Some(&(_, latest, _)) = anchors.first() {
@@ -413,7 +421,8 @@ impl Adaptive {
         anchors.into_iter().map(anchor).collect()
     }
 
-    /// The paths that carry bulk or may soon, and what they were given: slot, last number, packets.
+    /// Returns the paths that carry bulk or may soon, each with its slot, the last number and the
+    /// packets sent over it.
     pub(crate) fn sent_up_to(&self) -> impl Iterator<Item = (usize, u32, u32)> {
         let used = |slot: &usize, path: &Sender| {
             path.role != Role::Aside && self.order.contains(&(*slot as u16))
@@ -422,8 +431,8 @@ impl Adaptive {
         used.map(|(slot, path)| (slot, path.last.unwrap_or_default(), path.packets))
     }
 
-    /// Sets how long packets may wait by what the paths need: about one round-trip time, as a bulk flow
-    /// sees it, and half of one where that is long.
+    /// Sets how long packets may wait by what the paths need: about one round-trip time as a bulk
+    /// flow sees it, and half of one where that is long.
     fn set_target(&mut self) {
         let rtt = self.bulk_rtt() + self.repair_wait();
         let target = rtt.min(LONG_TARGET.max(LONG_SHARE * rtt));
@@ -431,8 +440,8 @@ impl Adaptive {
         self.queue.set_target(target, (target / 4).max(LEAST_INTERVAL));
     }
 
-    /// The round-trip time that a bulk flow sees: it is played out when the longest path would have
-    /// brought it, and its acknowledgements come over the shortest one.
+    /// Returns the round-trip time that a bulk flow sees. Its packets are played out when the
+    /// longest path would have brought them, and its acknowledgements arrive over the shortest one.
     fn bulk_rtt(&self) -> f64 {
         let used = self.order.iter().filter_map(|&slot| self.paths[usize::from(slot)].as_ref());
         let used = || used.clone().filter(|path| path.role != Role::Aside);

@@ -1,16 +1,16 @@
-//! When a path may send again.
+//! Pacing: the time at which a path may send again.
 
-/// A path that has been idle may send at most what it carries in this time at once, in microseconds.
+/// The credit of a path that has been idle, in microseconds of its rate.
 const BURST: f64 = 1_000.0;
-/// A path that packets have waited for may send at most what it carries in this time at once, in microseconds: the thread
-/// that sends them was late. It is the queue that is tolerated in any path.
+/// The credit of a path that packets have waited for, in microseconds of its rate, since the thread
+/// that sends them was late. It is as long as the queue that is tolerated in any path.
 pub(super) const LATE: i64 = 10_000;
 
 /// Spaces the packets of a path. Times are microseconds of the sender's clock, rates bytes per
 /// microsecond.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Pacer {
-    /// When what was sent so far will have left at the rate of the path.
+    /// The time at which everything sent so far will have left at the rate of the path.
     next: f64,
 }
 
@@ -19,7 +19,7 @@ impl Pacer {
         Self { next: f64::MIN }
     }
 
-    /// True if a packet may leave now.
+    /// Returns true if a packet may leave now.
     #[inline]
     pub(crate) fn has_credit(&self, now: i64) -> bool {
         self.next <= now as f64
@@ -30,20 +30,20 @@ impl Pacer {
         self.next.ceil() as i64
     }
 
-    /// A packet leaves now, after packets have waited for credit for `waited` microseconds: what the path could have
-    /// carried meanwhile is not lost.
+    /// Notes a packet that leaves now, after packets have waited `waited` microseconds for credit.
+    /// The path may make up for what it could have carried meanwhile.
     #[inline]
     pub(crate) fn charge(&mut self, now: i64, bytes: u32, rate: f64, waited: i64) {
         let unused = (waited as f64).clamp(BURST, LATE as f64);
         self.next = self.next.max(now as f64 - unused) + f64::from(bytes) / rate;
     }
 
-    /// Packets may leave from now on, whatever was said before.
+    /// Lets packets leave from now on, whatever was set before.
     pub(crate) fn release(&mut self, now: i64) {
         self.next = self.next.min(now as f64);
     }
 
-    /// Nothing leaves before `time`.
+    /// Lets no packet leave before `time`.
     pub(crate) fn hold_until(&mut self, time: i64) {
         self.next = self.next.max(time as f64);
     }
@@ -53,8 +53,9 @@ impl Pacer {
 mod tests {
     use super::*;
 
-    /// Returns what leaves in 100 ms of a path of 1 byte per microsecond, in packets of 100 bytes, if the thread wakes
-    /// every `interval` microseconds and packets have waited for `waited`.
+    /// Returns the bytes that leave in 100 ms over a path of 1 byte per microsecond, in packets of
+    /// 100 bytes, where the thread wakes every `interval` microseconds and packets have waited for
+    /// `waited`.
     fn sent(interval: i64, waited: i64) -> i64 {
         let mut pacer = Pacer::new();
         let mut bytes = 0;

@@ -1,17 +1,17 @@
 //! The clock and the counters of the peer, as its reports show them.
 
-/// What is known of the peer's clock and counters.
+/// The state of the peer's clock and counters.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Peer {
     pub(super) clock: Option<Clock>,
-    /// By slot: the last counters, and the bytes that they add up to.
+    /// By slot, the last counters, and the bytes that they add up to.
     pub(super) counters: Vec<Option<Counters>>,
 }
 
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Clock {
     pub(super) id: u32,
-    /// The last time, modulo 2^32 and as it goes on.
+    /// The time of the last report, modulo 2^32 and without wrapping.
     pub(super) last: u32,
     pub(super) micros: i64,
 }
@@ -26,7 +26,8 @@ pub(super) struct Counters {
 }
 
 impl Peer {
-    /// A time of the peer's clock as it goes on, if it is the clock of the last report.
+    /// Returns a time of the peer's clock without wrapping, if the clock is that of the last
+    /// report.
     pub(super) fn time_of(&self, clock: u32, time: u32) -> Option<i64> {
         let known = self.clock.filter(|known| known.id == clock)?;
         Some(known.unwrap(time))
@@ -34,7 +35,7 @@ impl Peer {
 }
 
 impl Clock {
-    /// A time of this clock, near to the last one.
+    /// Returns a time of this clock near the last one, without wrapping.
     pub(super) fn unwrap(&self, time: u32) -> i64 {
         self.micros + i64::from(time.wrapping_sub(self.last).cast_signed())
     }

@@ -1,9 +1,10 @@
-//! Numbers that are lost and will not be sent again, to be told to the peer, so that it does not wait for them.
+//! Refusals: numbers that are lost and will not be sent again. The peer is told of them, so that it
+//! does not wait for them.
 
 use crate::feedback::{MOST_RANGES, Ranges};
 use crate::sequence::Sequence;
 
-/// What the peer is to be told.
+/// The refusals that the peer is to be told.
 #[derive(Debug, Default)]
 pub(super) struct Refusals {
     ranges: Ranges,
@@ -11,7 +12,7 @@ pub(super) struct Refusals {
 }
 
 impl Refusals {
-    /// Adds a number. What finds no room is told when the peer asks for it again.
+    /// Adds a number. Without room it is dropped here, and refused when the peer asks for it again.
     pub(super) fn push(&mut self, number: Sequence) {
         if let Some((first, count)) = self.ranges.last_mut()
             && Sequence(*first) + u32::from(*count) == number
@@ -23,18 +24,18 @@ impl Refusals {
         }
     }
 
-    /// Returns what is to be told, and forgets it.
+    /// Returns the refusals that wait, and forgets them.
     pub(super) fn take(&mut self) -> Ranges {
         self.told += self.ranges.iter().map(|&(_, count)| u64::from(count)).sum::<u64>();
         std::mem::take(&mut self.ranges)
     }
 
-    /// Returns how many numbers were told; one that was told again counts again.
+    /// Returns how many numbers were refused. A number that was refused twice counts twice.
     pub(super) fn told(&self) -> u64 {
         self.told
     }
 
-    /// Forgets what is to be told.
+    /// Forgets the refusals that wait.
     pub(super) fn clear(&mut self) {
         self.ranges.clear();
     }

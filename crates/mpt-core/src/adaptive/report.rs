@@ -1,4 +1,4 @@
-//! What the peer's reports lead to.
+//! The handling of the peer's reports.
 
 use std::time::Instant;
 
@@ -8,7 +8,8 @@ use super::peer::{Clock, Counters};
 use crate::path::model::{Pause, Present, Report};
 use crate::sequence::Sequence;
 
-/// A packet that has come, and when, by the peer's clock in microseconds modulo 2^32.
+/// A packet that has arrived, with its time of arrival by the peer's clock in microseconds modulo
+/// 2^32.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Arrived {
     pub(crate) slot: u16,
@@ -16,7 +17,7 @@ pub(crate) struct Arrived {
     pub(crate) time: u32,
 }
 
-/// What has come on one path, all counters modulo 2^32.
+/// The counters of what has arrived on one path, all modulo 2^32.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Received {
     pub(crate) slot: usize,
@@ -24,25 +25,25 @@ pub(crate) struct Received {
     /// Of inner packets.
     pub(crate) bytes: u32,
     pub(crate) highest: u32,
-    /// A number, and the packets up to it: those of them that are missing are lost.
+    /// A number, and the count of packets that have arrived up to it. The missing ones are lost.
     pub(crate) settled: Option<(u32, u32)>,
-    /// Packets that came with "congestion experienced" in the outer header.
+    /// Packets that arrived with "congestion experienced" in the outer header.
     pub(crate) marked: u32,
 }
 
 /// A report of the peer.
 pub(crate) struct PeerReport<'a> {
-    /// Tells one life of the peer's clock from another.
+    /// The life of the peer's clock. It changes when the peer starts anew.
     pub(crate) clock: u32,
-    /// When it was made, by that clock in microseconds modulo 2^32.
+    /// The time of the report by that clock, in microseconds modulo 2^32.
     pub(crate) time: u32,
     pub(crate) arrived: &'a [Arrived],
     pub(crate) received: &'a [Received],
 }
 
 impl Adaptive {
-    /// A report of the peer has come. Reports that are lost, late or repeated do no harm: all counters go
-    /// on. One that lies harms the connection of its peer only.
+    /// Takes a report of the peer. Reports that are lost, late or repeated do no harm, since all
+    /// counters are cumulative. A false report harms the peer's own connection only.
     pub(crate) fn handle_report(&mut self, now: Instant, report: &PeerReport<'_>) {
         let micros = self.micros(now);
         let known = self.peer.clock.filter(|clock| clock.id == report.clock);
@@ -79,7 +80,7 @@ impl Adaptive {
         }
     }
 
-    /// Returns what is known of a number that was sent over a path, itself or as a copy.
+    /// Returns the log entry of a number that was sent over a path, as itself or as a copy.
     pub(super) fn sent(&self, slot: u16, number: u32) -> Option<Sent> {
         let own = self.log.find(number).filter(|sent| sent.slot == slot);
         own.or_else(|| self.paths.get(usize::from(slot))?.as_ref()?.copies.find(number))
@@ -90,7 +91,7 @@ impl Adaptive {
         let settled = settled.and_then(|(number, came)| {
             let sent = self.sent(slot as u16, number)?;
             let path = self.paths.get(slot)?.as_ref()?;
-            // Packets that were sent again have come since then under lower numbers.
+            // Repairs have arrived since then under lower numbers.
             let until = path.model.base_delay().map_or(now, |base| at - base as i64);
             let resent = path.resent_between(number, sent.time, until);
             Some((sent.packets.wrapping_add(resent), came))

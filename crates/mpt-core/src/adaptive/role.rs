@@ -1,26 +1,27 @@
-//! Which paths carry bulk: those that together bring a flow furthest.
+//! The choice of the paths that carry bulk: the set over which a flow reaches the most.
 //!
-//! A path that loses packets costs the flow more than it adds: TCP takes each loss for a sign to send
-//! less, whatever the other paths would carry. So a path is first given copies of packets that another
-//! path carries. They harm nobody, and show what the path loses. It carries bulk once it is known to
-//! bring more than it costs, and copies again when it no longer does.
+//! A path that loses packets may cost a flow more than it adds, since TCP sends less after each
+//! loss, whatever the other paths would carry. So a path is first given copies of packets that
+//! another path carries. They do no harm, and show the loss of the path. The path carries bulk once
+//! it is known to add more than it costs, and gets copies again when it no longer does.
 
 use smallvec::SmallVec;
 
 use super::Adaptive;
 use super::path::Role;
 
-/// Packets after which the loss of a path is known well enough: one that loses 0.5 % has lost none of
-/// them in one of 150 cases.
+/// Packets after which the loss of a path is known well enough. A path that loses 0.5 % has lost
+/// none of this many in one of 150 cases.
 const KNOWN: u32 = 1_000;
-/// Packets after which the loss of a path without jitter is known well enough: a line that loses packets by chance is mostly a radio link.
+/// Packets after which the loss of a path without jitter is known well enough. A link that loses
+/// packets at random is mostly a radio link, which jitters.
 const KNOWN_STILL: u32 = 150;
-/// The payload of a packet that counts, in bits.
+/// The payload of a packet in the estimate, in bits.
 const SEGMENT: f64 = 1_400.0 * 8.0;
-/// A set of paths has to be better by this factor to be preferred to one with less loss.
+/// The factor by which a set of paths has to be better to be preferred to one with less loss.
 const BETTER: f64 = 1.02;
 
-/// No path is held to lose less of the repairs.
+/// The least loss of repairs that is assumed of any path.
 const LEAST_LOSS: f64 = 0.001;
 
 /// A path that may carry bulk.
@@ -35,7 +36,7 @@ struct Candidate {
 }
 
 impl Adaptive {
-    /// Gives each path its role, by what is known now.
+    /// Gives each path its role by the present estimates.
     pub(super) fn assign_roles(&mut self) {
         let mut candidates: SmallVec<[Candidate; 8]> = SmallVec::new();
         for (place, &slot) in self.order.iter().enumerate() {
@@ -54,7 +55,7 @@ impl Adaptive {
         for count in 1..=candidates.len() {
             let set = &candidates[..count];
             let value = flow_rate(set, repairs);
-            // Without loss every path is worth having.
+            // Without loss every path adds to the flow.
             if value > best.0 * BETTER || candidates[count - 1].loss == 0.0 {
                 best = (value, count);
             }
@@ -77,11 +78,13 @@ impl Adaptive {
     }
 }
 
-/// Returns what a flow of TCP reaches over these paths, in bits per microsecond: what they carry, and no more
-/// than their loss lets it (Mathis et al. 1997: 1.22 segments per round-trip time and root of the loss).
+/// Returns the rate that a TCP flow reaches over these paths, in bits per microsecond: their summed
+/// rate, and at most what their loss allows (Mathis et al. 1997: 1.22 segments per round-trip time,
+/// divided by the root of the loss).
 ///
-/// Where losses are repaired, what counts is what remains: a packet that is lost on its path, then on the
-/// path with the least loss, and then on the two with the least (`docs/repair.md`). `paths` begins with these.
+/// Where losses are repaired, the loss that remains counts: of packets that are lost on their path,
+/// then on the path with the least loss, and then on the two with the least (`docs/repair.md`).
+/// `paths` begins with these two.
 fn flow_rate(paths: &[Candidate], repairs: bool) -> f64 {
     let rate: f64 = paths.iter().map(|it| it.rate).sum();
     let mean = paths.iter().map(|it| it.rate * it.loss).sum::<f64>() / rate.max(1e-9);

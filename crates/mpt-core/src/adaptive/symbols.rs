@@ -1,12 +1,12 @@
-//! What repair symbols of forward error correction need to know of the paths.
+//! The paths of repair symbols of forward error correction.
 
 use std::time::Instant;
 
 use super::Adaptive;
 
 impl Adaptive {
-    /// Returns the share of packets that is lost on the path that carries what cannot wait, the shortest one; 0 where
-    /// only one path works, since another one has to carry the symbols.
+    /// Returns the share of packets lost on the shortest path, which carries packets that cannot
+    /// wait. Returns 0 where only one path works, since the symbols need another one.
     pub(crate) fn loss_for_symbols(&self) -> f64 {
         if self.order.len() < 2 {
             return 0.0;
@@ -15,8 +15,9 @@ impl Adaptive {
         shortest.map_or(0.0, |path| path.loss())
     }
 
-    /// Returns the path for a symbol of packets that have left over the paths `used`: another one if there is
-    /// any, with the least loss, in steps of a factor of four, and then the shortest.
+    /// Returns the path for a symbol of packets that have left over the paths `used`. It is another
+    /// one if there is any, the one with the least loss in steps of a factor of four, and among
+    /// those the shortest.
     pub(crate) fn way_for_symbol(&self, used: &[u16]) -> Option<u16> {
         let ways = self.order.iter().filter_map(|&slot| {
             let path = self.paths.get(usize::from(slot))?.as_ref()?;
@@ -30,7 +31,7 @@ impl Adaptive {
         Some(best.3)
     }
 
-    /// A symbol of so many outer bytes leaves over a path: they are missing to the bulk behind it.
+    /// Sends a symbol of `bytes` outer bytes over a path. The bulk behind it has that much less.
     pub(crate) fn charge_symbol(&mut self, now: Instant, slot: u16, bytes: u32) {
         let (now, waited) = (self.micros(now), self.waited());
         if let Some(Some(path)) = self.paths.get_mut(usize::from(slot)) {
