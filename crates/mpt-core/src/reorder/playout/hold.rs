@@ -1,56 +1,58 @@
-//! How long after its departure bulk is played out.
+//! The hold: the time after its departure at which bulk is played out.
 //!
-//! Long enough for what the longest path in use brings, its jitter and the queue that its sender
-//! tolerates included: then each packet takes the same time, and the inner flow sees a line without
-//! jitter. The hold is set by what probes tell before a flow begins, since a rise while the flow is
-//! in slow start would end that (RFC 9406 takes a rise of an eighth for a queue).
+//! The hold covers the longest path in use, with its jitter and the queue that its sender
+//! tolerates. Then each packet takes the same time, and the inner flow sees a link without jitter.
+//! Probes set the hold before a flow begins, since a rise during slow start would end slow start
+//! (RFC 9406 takes a rise of an eighth for a queue).
 
 use std::time::Duration;
 
 use crate::path::model::observed::delay::{Delays, WANDER_ABOVE, tolerated};
 use crate::sequence::Sequence;
 
-/// Differences up to this one are left alone: the least that RFC 9406 takes for a queue.
+/// The difference of delays up to which nothing is held, in microseconds: the least that RFC 9406
+/// takes for a queue.
 const UNNOTICED: f64 = 4_000.0;
 /// Nearly all packets come within so many deviations after [`Delays::base`], which is a low quantile where delays jitter: 0.67 below the mean, and 3 above it.
 const LATEST: f64 = 3.67;
-/// Hardly any packet comes so many deviations before [`Delays::base`].
+/// Hardly any packet arrives this many deviations before [`Delays::base`].
 const LEAST: f64 = 2.0;
-/// From the least of what wanders to the mean, in deviations.
+/// The distance from the least to the mean of delays that wander, in deviations.
 const WANDERED: f64 = 2.5;
-/// From the base to the mean, in deviations.
+/// The distance from the base to the mean, in deviations.
 const MEAN: f64 = 0.67;
-/// Packets of data from which on they say more of a path than its probes.
+/// The number of data packets from which on they are a better estimate than probes.
 const ENOUGH: u32 = 64;
-/// The hold grows and shrinks by so much of the time that passes.
+/// The growth of the hold per time that passes.
 const GROWTH: f64 = 0.01;
+/// The shrinkage of the hold per time that passes.
 const SHRINKAGE: f64 = 0.03;
-/// It begins to shrink so long after a flow began, in microseconds: a round-trip time that falls in slow start makes the
-/// one before look like a queue as soon as it comes again.
+/// Time after the beginning of a flow for which the hold does not shrink, in microseconds. A round-trip time that falls
+/// in slow start makes the one before look like a queue when it occurs again.
 const SETTLES: i64 = 3_000_000;
-/// Differences of the hold up to this share of the longest path's threshold are chance.
+/// Differences of the hold up to this share of the longest path's threshold count as chance.
 const CHANCE: f64 = 0.25;
-/// What probes spread over, in deviations.
+/// The spread of probes, in deviations.
 const SPREAD: f64 = 5.0;
 
-/// Whether packets are lost on the paths by chance.
+/// Whether the paths lose packets at random.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Losses {
-    /// None are.
+    /// The paths lose none.
     #[default]
     None,
-    /// Too few packets were counted yet.
+    /// Too few packets have been counted.
     Possible,
-    /// Some are.
+    /// The paths lose some.
     Known,
 }
 
-/// What probes say of a path.
+/// The measurements of a path by probes.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Probed {
-    /// The least delay, less the receiver's reference: microseconds.
+    /// The least delay, less the receiver's reference, in microseconds.
     pub(super) least: i64,
-    /// What delays differ by.
+    /// The spread of the delays.
     pub(super) spread: Duration,
     /// The round-trip time.
     pub(super) rtt: Duration,
@@ -62,22 +64,22 @@ struct PathDelay {
     probed: Option<Probed>,
     data: Delays,
     samples: u32,
-    /// The peer gives it bulk, or may soon.
+    /// True if the peer sends bulk over the path, or may soon.
     counts: bool,
 }
 
-/// What is known of one path's delay.
+/// The estimates of one path's delay.
 #[derive(Clone, Copy, Debug)]
 struct Known {
     base: f64,
     sigma: f64,
-    /// What [`Delays::wander`] says.
+    /// The value of [`Delays::wander`].
     wander: f64,
     threshold: f64,
 }
 
 impl Known {
-    /// True if the delay jitters or wanders.
+    /// Returns true if the delay jitters or wanders.
     fn varies(&self) -> bool {
         self.sigma > 0.0 || self.wander > 0.0
     }
@@ -88,22 +90,23 @@ impl Known {
 pub(super) struct Hold {
     paths: Vec<Option<PathDelay>>,
     present: Option<f64>,
-    /// The same of what waits for the jitter of the shortest path only.
+    /// The hold of packets that wait for the jitter of the shortest path only.
     shortest: Option<f64>,
     changed: i64,
-    /// When it was set, nobody being there to notice.
+    /// The time at which the hold was last set while idle.
     set: i64,
-    /// In which intervals the peer tells when its packets left.
+    /// Sets the interval at which the peer sends send times.
     interval: f64,
-    /// What a repair of a lost packet takes, and whether any are lost.
+    /// The time that a repair takes, and whether packets are lost.
     repair_time: f64,
     losses: Losses,
-    /// The hold contains the time for repairs.
+    /// True if the hold contains the time for repairs.
     for_repairs: bool,
 }
 
 impl Probed {
-    /// The standard deviation of the delay, in microseconds; 0 where the spread may be chance.
+    /// Returns the standard deviation of the delay, in microseconds, or 0 where the spread may be
+    /// chance.
     fn sigma(&self) -> f64 {
         let spread = self.spread.as_micros() as f64;
         if spread > UNNOTICED { spread / SPREAD } else { 0.0 }
@@ -148,8 +151,8 @@ impl Hold {
         })
     }
 
-    /// What probes say of a path. Beside data its queue spreads them: what they spread over counts from
-    /// before there was any.
+    /// Takes the measurements of a path by probes. The queue of data spreads probes, so their
+    /// spread counts from before there was data.
     pub(super) fn set_probed(&mut self, slot: usize, probed: Probed) {
         let path = self.path(slot);
         let before = path.probed.filter(|_| path.samples > 0);
@@ -159,53 +162,53 @@ impl Hold {
         path.probed = Some(probed);
     }
 
-    /// What is lost is waited for so much longer than the hold, in microseconds.
+    /// Returns how much longer than the hold a lost number is waited for, in microseconds.
     pub(super) fn repair_time_beyond(&self) -> i64 {
         if self.for_repairs { 0 } else { self.repair_time as i64 }
     }
 
-    /// True where what is lost is sent again, and something may be.
+    /// Returns true if lost packets are sent again and some may be lost.
     pub(super) fn expects_repairs(&self) -> bool {
         self.losses != Losses::None && self.repair_time > 0.0
     }
 
-    /// What is lost is waited for so much longer, in microseconds.
+    /// Sets how much longer a lost number is waited for, in microseconds.
     pub(super) const fn set_repair_time(&mut self, time: f64, losses: Losses) {
         (self.repair_time, self.losses) = (time, losses);
     }
 
-    /// Whether the peer gives the path bulk, or may soon.
+    /// Sets whether the peer sends bulk over the path, or may soon.
     pub(super) fn set_counts(&mut self, slot: usize, counts: bool) {
         if let Some(Some(path)) = self.paths.get_mut(slot) {
             path.counts = counts;
         }
     }
 
-    /// The path is gone.
+    /// Removes a path.
     pub(super) fn remove(&mut self, slot: usize) {
         if let Some(path) = self.paths.get_mut(slot) {
             *path = None;
         }
     }
 
-    /// The packet of this number, which left at `sent`, came at `arrival` on this path.
+    /// Takes the packet of this number, which left at `sent` and arrived at `arrival` on this path.
     pub(super) fn record(&mut self, slot: usize, number: Sequence, sent: i64, arrival: i64) {
         let path = self.path(slot);
         path.data.record(number, sent, arrival - sent);
         path.samples = path.samples.saturating_add(1);
     }
 
-    /// Gives back the memory of what was measured of packets.
+    /// Gives back the memory of measured packets.
     pub(super) fn rest(&mut self) {
         self.paths.iter_mut().flatten().for_each(|path| path.data.rest());
     }
 
-    /// In which intervals the peer tells when its packets left.
+    /// Sets the interval at which the peer sends send times.
     pub(super) fn set_interval(&mut self, interval: Duration) {
         self.interval = interval.as_micros() as f64;
     }
 
-    /// Follows what is known by now: slowly, unless `idle`.
+    /// Follows the present estimates: slowly, or at once while `idle`.
     pub(super) fn update(&mut self, now: i64, idle: bool) {
         if idle {
             (self.present, self.shortest) = (None, None);
@@ -227,19 +230,20 @@ impl Hold {
             shortest.map(|(wanted, chance)| follow(self.shortest, wanted, chance, steps));
     }
 
-    /// What is known of the paths that the peer gives bulk.
+    /// Returns the estimates of the paths over which the peer sends bulk.
     fn counting(&self) -> impl Iterator<Item = Known> {
         let counting = self.paths.iter().flatten().filter(|path| path.counts);
         counting.filter_map(PathDelay::known)
     }
 
-    /// True if delays on a path that the peer gives bulk jitter or wander.
+    /// Returns true if the delays of a path over which the peer sends bulk jitter or wander.
     pub(super) fn jitters(&self) -> bool {
         self.counting().any(|known| known.varies())
     }
 
-    /// Whether the hold contains the time for repairs. That begins when nobody notices: a flow that began without it
-    /// has a window that fits the shorter time, and waits for what is repaired when it comes to that.
+    /// Returns whether the hold contains the time for repairs. That begins only while idle. A flow
+    /// that began without it has a window that fits the shorter time, and waits for repairs when
+    /// packets are lost.
     fn is_for_repairs(&self, idle: bool) -> bool {
         let bases = || self.counting().map(|known| known.base);
         let (least, most) =
@@ -253,14 +257,16 @@ impl Hold {
         wanted && (idle || self.for_repairs)
     }
 
-    /// The hold that the paths need, and what of it may be chance. `None`: they are equally long.
+    /// Returns the hold that the paths need, and how much of it may be chance. Returns `None` where
+    /// they are equally long.
     fn wanted(&self) -> Option<(f64, f64)> {
         let (mut least, mut most, mut latest) =
             (f64::INFINITY, f64::NEG_INFINITY, f64::NEG_INFINITY);
         let mut chance = 0.0;
         for Known { base, sigma, wander, threshold } in self.counting() {
             (least, most) = (least.min(base), most.max(base));
-            // The least of what wanders is as far below the mean as the threshold reaches above it.
+            // The least of delays that wander is as far below the mean as the threshold is above
+            // it.
             let last = base + LATEST * sigma + WANDERED * wander + threshold;
             if last > latest {
                 (latest, chance) = (last, CHANCE * threshold);
@@ -272,24 +278,25 @@ impl Hold {
             return None;
         }
         let repair_time = if repairs { self.repair_time } else { 0.0 };
-        // Until then the peer has told when the packet left.
+        // By then the peer has sent the send time of the packet.
         let told = self.shortest_wanted().filter(|_| jitters).map_or(latest, |(told, _)| told);
         Some(((latest + repair_time).max(told), chance))
     }
 
-    /// The hold; `None` where nothing is held.
+    /// Returns the hold, or `None` where nothing is held.
     pub(super) fn present(&self) -> Option<i64> {
         self.present.map(|hold| hold as i64)
     }
 
-    /// What the shortest path needs, for what waits for its own jitter only.
+    /// Returns the hold of packets that wait for the jitter of the shortest path only.
     pub(super) fn shortest(&self) -> Option<i64> {
         self.shortest.map(|hold| hold as i64)
     }
 
     fn shortest_wanted(&self) -> Option<(f64, f64)> {
         let shortest = self.counting().min_by(|a, b| a.base.total_cmp(&b.base))?;
-        // When a packet left is known an interval later. Where what tells it is late, the packet is, too.
+        // The send time of a packet is known one interval later. Where the message with it is late,
+        // the packet is late as well.
         let varies = shortest.varies();
         let told = if varies { self.interval } else { 0.0 };
         let chance = if varies { CHANCE * shortest.threshold } else { 0.0 };
@@ -297,15 +304,15 @@ impl Hold {
         Some((shortest.base + LATEST * shortest.sigma + wandered + told, chance))
     }
 
-    /// The least delay that packets of this path have.
+    /// Returns the least delay of packets of this path.
     pub(super) fn least(&self, slot: usize) -> Option<i64> {
         let known = self.paths.get(slot)?.as_ref()?.known()?;
         Some((known.base - LEAST * known.sigma) as i64)
     }
 }
 
-/// What follows from what was and what is wanted: it grows and shrinks by these steps at the most. What differs by less
-/// than `chance` stays.
+/// Returns the value that follows `present` on its way to `wanted`. It grows and shrinks by at most
+/// these steps, and stays where the difference is below `chance`.
 fn follow(present: Option<f64>, wanted: f64, chance: f64, (up, down): (f64, f64)) -> f64 {
     let Some(present) = present else { return wanted };
     if wanted > present + chance {

@@ -1,12 +1,14 @@
-//! Play-out by send time: bulk is delivered when a constant time has passed since it was sent.
+//! Play-out by send time: bulk is delivered a constant time after it was sent.
 //!
-//! Paths that differ and paths that jitter bring packets in any order and after any time. Numbers
-//! give the order back, but an inner TCP flow also looks at the time: it takes a packet that comes later
-//! than usual for a queue, and a gap that lasts for a loss. So bulk waits until its longest path would
-//! have brought it. A missing number is waited for exactly as long, whatever other paths brought
-//! meanwhile: what was lost costs nobody time, and what was sent again comes into its place.
+//! Paths that differ or jitter deliver packets in any order and after any time. Numbers restore the
+//! order, but an inner TCP flow also reacts to the time: it takes a packet that is later than usual
+//! for a sign of a queue, and a gap that lasts for a loss. So bulk waits until its longest path
+//! would have delivered it. A missing number is waited for exactly as long, whatever the other
+//! paths have delivered meanwhile. So a loss delays no other packet, and a repair arrives before
+//! its turn.
 //!
-//! What is not bulk is delivered as it comes, and marked, so that its copies are known.
+//! Packets that are not bulk are delivered as they arrive. Their numbers are kept, so that copies
+//! are recognized.
 
 mod bounds;
 mod class;
@@ -37,28 +39,32 @@ use super::loss::refused::Refused;
 use super::ring::{Ring, State};
 use crate::sequence::Sequence;
 
-/// What is due within this time is played out together with what is due, in microseconds.
+/// Packets that are due within this time are played out together with those that are due, in
+/// microseconds.
 const TOGETHER: i64 = 200;
-/// Without a packet that might have to wait for so long, in microseconds, nobody notices that the hold changes.
+/// Time without a packet that might have to wait, in microseconds, after which the hold may change
+/// at once, since no flow notices.
 const IDLE: i64 = 500_000;
-/// What is still under way on a path, or may be sent again, is waited for longer by so much, in microseconds: TCP takes a
-/// number that is skipped for a loss, and one that is late for none.
+/// The grace period of numbers that are still under way on a path or may be sent again, in
+/// microseconds. To TCP a number that is skipped is a loss, and one that is late is not.
 const GRACE: i64 = 200_000;
-/// What a packet has waited in the sender's queue is taken off its hold, up to this time in microseconds, by which the
-/// hold is longer for all: a flow in slow start sends in bursts, and takes what the later packets of a burst wait for a
-/// full path (HyStart, from 4 to 16 ms on).
+/// The time that a packet has waited in the sender's queue is taken off its hold, up to this many
+/// microseconds, and every hold is longer by as much. A flow in slow start sends in bursts, and
+/// HyStart takes a wait of 4 to 16 ms of the later packets for a full path.
 const HIDDEN: i64 = 20_000;
-/// The same of a packet before which no number is missing. The hold is longer than most packets need, since it is that of
-/// the latest ones and of repairs, and what is left of it hides a longer wait for nothing.
+/// The most that is taken off the hold of a packet before which no number is missing, in
+/// microseconds. The hold fits the latest packets and repairs, so it is longer than most packets
+/// need, and the rest of it hides a longer wait at no cost.
 const HIDDEN_IN_TURN: i64 = 150_000;
-/// Acknowledgements of flows that are held are delivered in batches of this time, in microseconds: TCP takes a train of
-/// acknowledgements, none of them 2 ms after the one before, that lasts for half of a round-trip time for a path that is
-/// full (HyStart). Of a flow that waits in the tunnel's queue, as every flow in slow start does, it shows no more than
-/// the rate of that queue.
+/// The interval at which acknowledgements of held flows are delivered, in microseconds. HyStart
+/// takes a train of acknowledgements that follow each other within 2 ms, for half of a round-trip
+/// time, for a full path. A flow in slow start waits in the tunnel's queue, and such a train shows
+/// no more than the rate of that queue.
 const BATCH: i64 = 3_000;
-/// Numbers that are looked at before a gap is taken for one.
+/// The most numbers that are examined in the search for a missing one.
 const LOOKED_AT: usize = 64;
-/// Packets whose delay is looked at when the peer tells when they left, at the most, and as a rule.
+/// The most packets whose delay is measured per message with send times, and the usual number of
+/// them.
 const SAMPLES: usize = 64;
 const WANTED: u32 = 24;
 
@@ -67,29 +73,29 @@ const WANTED: u32 = 24;
 pub(super) struct Waiting<P> {
     pub(super) packet: P,
     pub(super) path: u16,
-    /// When it left, as long as the peer has not told.
+    /// An estimate of its send time, which counts until the peer has sent the time.
     sent: i64,
-    /// When it came.
+    /// The time of its arrival.
     came: i64,
     flow: u32,
 }
 
-/// What becomes of a packet that has come.
+/// The decision about a packet that has arrived.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Turn {
-    /// It waits, if there is room.
+    /// The packet waits, if there is room.
     Waits,
-    /// It is delivered now, before others.
+    /// The packet is delivered now, before others.
     Passes,
-    /// It is delivered now, as the next number or after its time.
+    /// The packet is delivered now, as the next number or after its time.
     Due,
-    /// It came before.
+    /// The number has arrived before.
     Duplicate,
-    /// Its number is too far ahead.
+    /// The number is too far ahead.
     OutOfReach,
 }
 
-/// What is delivered next.
+/// The packet that is delivered next.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Next<P> {
     /// A packet with its number, in the order of the numbers.
@@ -100,12 +106,12 @@ pub(super) enum Next<P> {
     Passed(Sequence),
 }
 
-/// The packets of one connection that wait. Times are microseconds since it began.
+/// The packets of one connection that wait. Times are microseconds since play-out began.
 #[derive(Debug)]
 pub(crate) struct PlayOut<P> {
     origin: Instant,
     bounds: Bounds,
-    /// Of the difference of both clocks, so that delays are small numbers.
+    /// The reference of delays between both clocks, which makes them small numbers.
     reference: Option<u32>,
     times: SendTimes,
     hold: Hold,
@@ -117,26 +123,26 @@ pub(crate) struct PlayOut<P> {
     target: Sequence,
     bulk: Ring<Waiting<P>>,
     acknowledgements: Ring<Waiting<P>>,
-    /// What has waited and is wanted at once.
+    /// Packets that have waited and are wanted at once.
     hurried: VecDeque<Waiting<P>>,
     /// Numbers from `front` on that were delivered.
     passed: Passed,
     /// Numbers from `front` on that the peer will not send again.
     refused: Refused,
-    /// When the last packet came that was to wait, or might have been.
+    /// The arrival of the last packet that had to wait, or might have had to.
     waited: i64,
-    /// What is still to come on the paths.
+    /// The numbers that are still under way on the paths.
     under_way: UnderWay,
-    /// Packets of which the delay is to be known: path, number, arrival.
+    /// Packets whose delay is to be measured, each with its path, number and arrival.
     samples: Vec<(usize, Sequence, i64)>,
-    /// Of so many pairs of numbers one is looked at.
+    /// One pair of numbers in this many is measured.
     every: u32,
-    /// Packets since the peer told last.
+    /// Packets since the last message with send times.
     packets: u32,
 }
 
 impl<P: Copy> PlayOut<P> {
-    /// Nothing waits, and nothing is known.
+    /// A play-out in which nothing waits and nothing is known.
     pub(super) fn new(now: Instant, bounds: Bounds) -> Self {
         Self {
             origin: now,
@@ -161,7 +167,7 @@ impl<P: Copy> PlayOut<P> {
         }
     }
 
-    /// Other bounds hold from now on.
+    /// Sets the bounds, which count from now on.
     pub(super) const fn set_bounds(&mut self, bounds: Bounds) {
         self.bounds = bounds;
     }
@@ -170,7 +176,7 @@ impl<P: Copy> PlayOut<P> {
         &self.bounds
     }
 
-    /// True if a number is too far ahead to wait.
+    /// Returns true if a number is too far ahead to wait.
     pub(super) fn is_beyond(&self, number: Sequence) -> bool {
         number.ahead_of(self.front) >= self.bounds.window
     }
@@ -179,21 +185,23 @@ impl<P: Copy> PlayOut<P> {
         now.saturating_duration_since(self.origin).as_micros() as i64
     }
 
-    /// A delay by both clocks, `difference` being that of arrival and departure modulo 2^32, as a
-    /// number that compares with others.
+    /// Returns a delay between both clocks as a number that compares with others. `difference` is
+    /// arrival less departure, modulo 2^32.
     fn relative(&mut self, difference: u32) -> i64 {
         let reference = *self.reference.get_or_insert(difference);
         difference.wrapping_sub(reference).cast_signed().into()
     }
 
-    /// What probes say of a path: the least difference of arrival and departure by both clocks, in
-    /// microseconds modulo 2^32, what it spreads over, and the round-trip time.
+    /// Takes the measurements of a path by probes: the least difference of arrival and departure
+    /// between both clocks, in microseconds modulo 2^32, the spread of the difference, and the
+    /// round-trip time.
     pub(crate) fn set_probed(&mut self, slot: usize, least: u32, spread: Duration, rtt: Duration) {
         let least = self.relative(least);
         self.hold.set_probed(slot, Probed { least, spread, rtt });
     }
 
-    /// Whether the peer gives the path bulk, or may soon, and the last number that it was given.
+    /// Sets whether the peer sends bulk over the path, or may soon, and the last number that it has
+    /// sent there.
     pub(crate) fn set_used(&mut self, slot: usize, used: Option<u32>) {
         self.hold.set_counts(slot, used.is_some());
         if let Some(last) = used {
@@ -201,14 +209,14 @@ impl<P: Copy> PlayOut<P> {
         }
     }
 
-    /// The path is gone.
+    /// Removes a path.
     pub(super) fn remove_path(&mut self, slot: usize) {
         self.hold.remove(slot);
         self.under_way.remove(slot);
     }
 
-    /// The peer tells when numbers left, as it does in intervals of `interval`. `clock` is our time by the
-    /// clock that probes are measured with.
+    /// Takes send times from the peer, which sends them at intervals of `interval`. `clock` is the
+    /// present time by the clock that probes are measured with.
     pub(crate) fn handle_stamps(
         &mut self,
         now: Instant,
@@ -238,7 +246,7 @@ impl<P: Copy> PlayOut<P> {
         self.packets = 0;
     }
 
-    /// How long bulk waits follows what is known of the paths by now.
+    /// Lets the hold follow the present estimates of the paths.
     pub(crate) fn update_hold(&mut self, now: Instant) {
         let micros = self.micros(now);
         let idle = micros - self.waited > IDLE;
@@ -247,35 +255,36 @@ impl<P: Copy> PlayOut<P> {
         self.flows.set_hold(self.extra().as_micros() as i64);
     }
 
-    /// What is lost is waited for so much longer.
+    /// Sets how much longer than the hold a lost number is waited for.
     pub(crate) const fn set_repair_time(&mut self, time: Duration, losses: Losses) {
         self.hold.set_repair_time(time.as_micros() as f64, losses);
     }
 
-    /// Whether anything is held: paths differ, or jitter.
+    /// Returns true if packets are held, because paths differ or jitter or because lost packets are
+    /// sent again.
     #[inline]
     pub(super) fn holds(&self) -> bool {
         self.hold.present().is_some()
     }
 
-    /// True if delays on a path that the peer gives bulk jitter or wander.
+    /// Returns true if the delays of a path over which the peer sends bulk jitter or wander.
     pub(crate) fn jitters(&self) -> bool {
         self.hold.jitters()
     }
 
-    /// How long bulk takes from one end to the other beyond what the shortest path takes.
+    /// Returns how much longer bulk takes from one end to the other than the shortest path does.
     pub(super) fn extra(&self) -> Duration {
         let extra =
             self.hold.present().zip(self.hold.shortest()).map_or(0, |(hold, least)| hold - least);
         Duration::from_micros(extra.clamp(0, self.bounds.hold).unsigned_abs())
     }
 
-    /// How many packets wait.
+    /// Returns how many packets wait.
     pub(super) fn waiting(&self) -> usize {
         self.bulk.len() + self.acknowledgements.len() + self.hurried.len()
     }
 
-    /// The peer is idle: gives back what memory is not needed to know how long the next flow waits.
+    /// Gives back memory while the peer is idle, except what decides how long the next flow waits.
     pub(super) fn rest(&mut self) {
         if self.waiting() == 0 {
             if self.passed.end_after(self.front).is_none() {
@@ -290,14 +299,14 @@ impl<P: Copy> PlayOut<P> {
         }
     }
 
-    /// Begins with this number; nothing waits.
+    /// Begins with this number while nothing waits.
     pub(super) fn begin(&mut self, first: Sequence) {
         (self.front, self.target) = (first, first);
         self.passed.clear();
         self.refused.clear();
     }
 
-    /// The peer's numbers begin anew.
+    /// Starts again after the peer's numbers have begun anew.
     pub(super) fn restart(&mut self, first: Sequence) {
         self.times.clear();
         self.under_way.clear();
@@ -305,7 +314,7 @@ impl<P: Copy> PlayOut<P> {
         self.begin(first);
     }
 
-    /// A packet has come: what is to become of it.
+    /// Decides about a packet that has arrived.
     pub(super) fn arrive(
         &mut self,
         now: Instant,
@@ -354,8 +363,8 @@ impl<P: Copy> PlayOut<P> {
         }
     }
 
-    /// Keeps when a packet came, so that its delay is known when the peer tells when it left. Gives the
-    /// time.
+    /// Notes the arrival of a packet, so that its delay is known once the peer has sent its send
+    /// time. Returns the time.
     pub(super) fn sample(
         &mut self,
         now: Instant,
@@ -372,7 +381,8 @@ impl<P: Copy> PlayOut<P> {
         }
         self.under_way.came(path, number);
         self.packets += 1;
-        // Chosen by number: those that come together tell little of how delays differ.
+        // Packets are chosen by their numbers, since those that arrive together say little about
+        // how delays differ.
         if self.samples.len() < SAMPLES && (number.0 / 2).is_multiple_of(self.every) {
             self.samples.push((path, number, micros));
         }
@@ -392,12 +402,12 @@ impl<P: Copy> PlayOut<P> {
         }
     }
 
-    /// The packet that [`Self::arrive`] has let pass is delivered.
+    /// Notes that the packet that [`Self::arrive`] has let pass is delivered.
     pub(super) fn pass(&mut self, number: Sequence) {
         self.passed.insert(number);
     }
 
-    /// The packet that is to wait waits.
+    /// Stores the packet that has to wait.
     pub(super) fn wait(
         &mut self,
         now: Instant,
@@ -417,10 +427,10 @@ impl<P: Copy> PlayOut<P> {
         ring.insert(self.front, number, waiting, 0, State::Waits);
     }
 
-    /// What waits of a flow, up to this number, is wanted at once.
+    /// Lets the waiting packets of a flow up to this number be delivered at once.
     fn hurry(&mut self, flow: u32, last: Sequence) {
         if last.ahead_of(self.front) >= WINDOW {
-            // It was held before the numbers of the window became others.
+            // The number was held before the window moved to other numbers.
             return;
         }
         let mut number = self.front;
@@ -435,26 +445,28 @@ impl<P: Copy> PlayOut<P> {
         }
     }
 
-    /// When a packet left at the latest that came now on a path. It is played out too late rather than too
-    /// early, if the peer does not tell in time: one that is early shows TCP a round-trip time that no
-    /// other one will have, and what is usual looks like a queue.
+    /// Returns the latest time at which a packet can have left that arrived now on a path. Where
+    /// the peer's send time is late, the packet is played out too late rather than too early. A
+    /// packet that is early shows TCP a round-trip time that no other packet will have, and the
+    /// usual one then looks like a queue.
     fn guess(&self, path: usize, now: i64) -> i64 {
         let latest = self.hold.least(path).map(|least| now - least);
         let earliest = self.times.latest().unwrap_or(i64::MIN);
         latest.unwrap_or_else(|| now - self.hold.present().unwrap_or(0)).max(earliest)
     }
 
-    /// When a number left; `guess` counts as long as the peer has not told.
+    /// Returns the send time of a number, or `guess` as long as the peer has not sent it.
     fn left(&self, number: Sequence, guess: i64) -> Left {
         self.times.between(number).unwrap_or(Left { at: guess, waited: 0 })
     }
 
-    /// When a number is played out, if none before it is missing.
+    /// Returns the time at which a number is played out if none before it is missing.
     fn due(&self, number: Sequence, guess: i64) -> i64 {
         self.due_hiding(HIDDEN_IN_TURN, number, guess)
     }
 
-    /// The same with up to `hidden` of what it has waited in the sender's queue taken off its hold.
+    /// Returns the play-out time of a number with up to `hidden` of its wait in the sender's queue
+    /// taken off the hold.
     fn due_hiding(&self, hidden: i64, number: Sequence, guess: i64) -> i64 {
         let Some(present) = self.hold.present() else { return i64::MIN / 2 };
         let shortest = self.hold.shortest().unwrap_or(0);
@@ -462,8 +474,9 @@ impl<P: Copy> PlayOut<P> {
         at - waited.min(hidden) + (present + HIDDEN).min(shortest + self.bounds.hold)
     }
 
-    /// Until when the numbers before this one, whose time has come, are waited for: longer if the path of
-    /// one of them has a queue that nobody foresaw, or if they may be sent again and the hold does not contain that.
+    /// Returns the time until which the missing numbers before this one are waited for. It is later
+    /// if the path of one of them has an unexpected queue, or if they may be sent again and the
+    /// hold does not contain the time for that.
     fn patience(&self, number: Sequence, guess: i64, came: i64) -> i64 {
         if !self.is_missing_before(number) {
             return self.due(number, guess);
@@ -474,7 +487,7 @@ impl<P: Copy> PlayOut<P> {
         (due + grace.max(self.hold.repair_time_beyond())).min(came.saturating_add(self.bounds.stay))
     }
 
-    /// Whether a number before this one has not come. The first ones tell.
+    /// Returns true if a number before this one is missing. Only the first ones are examined.
     fn is_missing_before(&self, number: Sequence) -> bool {
         let mut from = self.front;
         for _ in 0..LOOKED_AT {
@@ -494,13 +507,13 @@ impl<P: Copy> PlayOut<P> {
         due + (-due).rem_euclid(BATCH)
     }
 
-    /// The peer will not send `count` numbers again, from `first` on: what comes behind them does not
-    /// wait for them any more. Returns how many of them are within reach.
+    /// Notes that the peer will not send `count` numbers again, from `first` on, so that later
+    /// numbers do not wait for them. Returns how many of them are within reach.
     pub(super) fn refuse(&mut self, first: Sequence, count: u32) -> u32 {
         self.refused.insert(self.front, first, count)
     }
 
-    /// When something is due; `None` while nothing waits.
+    /// Returns the time at which something is due, or `None` while nothing waits.
     pub(super) fn next_timeout(&self) -> Option<Instant> {
         let first = |ring: &Ring<Waiting<P>>| {
             let number = ring.lowest(self.front)?;
@@ -516,14 +529,14 @@ impl<P: Copy> PlayOut<P> {
         Some(self.origin + Duration::from_micros(due.max(0).unsigned_abs()))
     }
 
-    /// The next packet whose time has come; with `all`, the next one.
+    /// Returns the next packet whose time has come, or with `all` the next one in any case.
     pub(super) fn next(&mut self, now: Instant, all: bool) -> Option<Next<P>> {
         if let Some(waiting) = self.hurried.pop_front() {
             return Some(Next::Ahead(waiting));
         }
         let micros = self.micros(now) + TOGETHER;
         loop {
-            // What lies before the number whose turn it is, one after the other.
+            // The numbers before the one whose turn it is come one after the other.
             while self.front.is_before(self.target) {
                 let number = self.front;
                 self.front = number.next();
@@ -543,7 +556,8 @@ impl<P: Copy> PlayOut<P> {
                 return Some(Next::Ahead(waiting));
             }
             let Some(number) = self.bulk.lowest(self.front) else {
-                // The window learns what was delivered before its turn, so that no copy of it is.
+                // The window is told of numbers that were delivered before their turn, so that it
+                // drops their copies.
                 self.target = self.passed.end_after(self.front).filter(|_| all)?;
                 continue;
             };
@@ -564,14 +578,14 @@ impl<P: Copy> PlayOut<P> {
         }
     }
 
-    /// Where no bulk waits, numbers are not waited for longer than bulk would.
+    /// Moves on where no bulk waits, so that no number is waited for longer than bulk would be.
     pub(super) fn follow(&mut self, now: Instant) {
         if self.bulk.is_empty()
             && let Some(hold) = self.hold.present()
         {
             let micros = self.micros(now);
-            // Acknowledgements among them have left in their batch by then. A peer may name any number: the window does not
-            // move over more of them than it has, one by one.
+            // Acknowledgements among them have left in their batch by then. A peer may name any
+            // number, so the window moves by no more numbers than it has.
             if let Some(number) = self.times.latest_before(micros - hold - BATCH)
                 && number.is_after(self.target)
                 && number.ahead_of(self.front) < WINDOW

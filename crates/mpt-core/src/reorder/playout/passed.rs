@@ -1,4 +1,4 @@
-//! Numbers that were delivered before their turn.
+//! The numbers that were delivered before their turn.
 
 use crate::reorder::position::history::History;
 use crate::sequence::Sequence;
@@ -7,7 +7,7 @@ use crate::sequence::Sequence;
 #[derive(Debug, Default)]
 pub(super) struct Passed {
     numbers: Option<History>,
-    /// Beyond all of them.
+    /// The number after the last of them.
     end: Option<Sequence>,
 }
 
@@ -23,7 +23,7 @@ impl Passed {
         self.numbers.as_mut().is_some_and(|numbers| numbers.contains(number))
     }
 
-    /// The first number from `from` on and before `end` that is none of them.
+    /// Returns the first number from `from` on and before `end` that is none of them.
     pub(super) fn first_other(&self, from: Sequence, end: Sequence) -> Option<Sequence> {
         match &self.numbers {
             Some(numbers) => numbers.find(from, end, false),
@@ -31,7 +31,7 @@ impl Passed {
         }
     }
 
-    /// Forgets a number; whether it was there.
+    /// Forgets a number. Returns true if it was there.
     pub(super) fn take(&mut self, number: Sequence) -> bool {
         let Some(numbers) = &mut self.numbers else { return false };
         let known = numbers.contains(number);
@@ -41,7 +41,7 @@ impl Passed {
         known
     }
 
-    /// What lies beyond all of them, where one lies beyond `front`.
+    /// Returns the number after the last of them, if one of them lies beyond `front`.
     pub(super) fn end_after(&self, front: Sequence) -> Option<Sequence> {
         self.end.filter(|end| end.is_after(front))
     }

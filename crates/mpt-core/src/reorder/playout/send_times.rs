@@ -1,32 +1,33 @@
-//! When the peer sent which number, by its clock.
+//! The send times of numbers, by the peer's clock.
 //!
-//! Data packets have no room for a time stamp. So the peer tells of some numbers when they left
-//! (anchors), and the others are put between them.
+//! Data packets have no room for a time stamp. So the peer sends the send times of some numbers
+//! (anchors), and those of the others are interpolated.
 
 use std::collections::VecDeque;
 
 use crate::feedback::PAUSE;
 use crate::sequence::Sequence;
 
-/// Anchors that are kept: with 32 new ones in 20 ms, those of the last 600 ms.
+/// The most anchors that are kept. With 32 new ones in 20 ms they cover the last 600 ms.
 const MOST: usize = 1_024;
-/// Times that differ by no more, in microseconds, are the same.
+/// Times that differ by no more than this count as equal, in microseconds.
 const ROUNDING: i64 = 500;
 
-/// When a number left, and how long it had waited for that, in microseconds of the peer's clock.
+/// The send time of a number, and how long the number had waited in the queue, in microseconds of
+/// the peer's clock.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Left {
     pub(super) at: i64,
     pub(super) waited: i64,
 }
 
-/// A number and when it left.
+/// A number with its send time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Anchor {
     number: Sequence,
     sent: i64,
     waited: i64,
-    /// The peer has told all that there is to tell between the anchor before and this one.
+    /// True if the peer has no anchors between the one before and this one.
     joined: bool,
 }
 
@@ -37,13 +38,13 @@ pub(super) struct SendTimes {
 }
 
 impl SendTimes {
-    /// The peer says when a number left. What contradicts what it said before counts from now on.
+    /// Takes the send time of a number. Where it contradicts earlier ones, it replaces them.
     pub(super) fn note(&mut self, number: Sequence, Left { at: sent, waited }: Left) {
         let place = self.anchors.iter().rposition(|it| !it.number.is_after(number));
         let place = place.map_or(0, |place| place + 1);
         let before = place.checked_sub(1).map(|before| self.anchors[before]);
         let after = self.anchors.get(place).copied();
-        // Times of one message and another differ by what rounding makes.
+        // Times of two messages may differ by rounding.
         let earliest = before.map_or(i64::MIN, |it| it.sent);
         let latest = after.map_or(i64::MAX, |it| it.sent);
         let contradicts =
@@ -64,15 +65,16 @@ impl SendTimes {
             self.anchors.pop_front();
             place
         } else {
-            // It is older than all that is kept.
+            // The anchor is older than all that are kept.
             return;
         };
         let joined = self.anchors.get(place).is_some_and(|after| after.joined);
         self.anchors.insert(place, Anchor { number, sent, waited, joined });
     }
 
-    /// The peer has told of two numbers in one message, and of none between them. Between the first number of a message
-    /// and what was told before nothing is known as long as an earlier message may still come.
+    /// Notes two neighbouring anchors of one message, between which there are no others. Nothing is
+    /// known of the numbers before the first anchor of a message as long as an earlier message may
+    /// still arrive.
     pub(super) fn join(&mut self, one: Sequence, other: Sequence) {
         let (first, last) = if one.is_before(other) { (one, other) } else { (other, one) };
         let from = self.anchors.partition_point(|it| !it.number.is_after(first));
@@ -80,9 +82,9 @@ impl SendTimes {
         joined.take_while(|it| !it.number.is_after(last)).for_each(|it| it.joined = true);
     }
 
-    /// When a number left, if the peer has told of numbers on both sides of it. It counts as having waited as long as
-    /// that of the two that waited for less: what is played out early looks to TCP like a path that is shorter than any
-    /// packet will find it again.
+    /// Returns the send time of a number between two anchors. Its wait is the shorter one of
+    /// theirs: a packet that is played out early shows TCP a path that is shorter than any later
+    /// packet will find it.
     pub(super) fn between(&self, number: Sequence) -> Option<Left> {
         let place = self.anchors.partition_point(|it| !it.number.is_after(number));
         let before = self.anchors.get(place.checked_sub(1)?)?;
@@ -99,18 +101,18 @@ impl SendTimes {
         Some(Left { at: part(before.sent, after.sent), waited: before.waited.min(after.waited) })
     }
 
-    /// When the last number left that the peer has told of.
+    /// Returns the send time of the last anchor.
     pub(super) fn latest(&self) -> Option<i64> {
         Some(self.anchors.back()?.sent)
     }
 
-    /// The last number that is known to have left by then.
+    /// Returns the last number that is known to have left by then.
     pub(super) fn latest_before(&self, time: i64) -> Option<Sequence> {
         let place = self.anchors.partition_point(|it| it.sent <= time);
         Some(self.anchors.get(place.checked_sub(1)?)?.number)
     }
 
-    /// The peer's numbers begin anew.
+    /// Forgets all anchors, since the peer's numbers begin anew.
     pub(super) fn clear(&mut self) {
         self.anchors.clear();
     }

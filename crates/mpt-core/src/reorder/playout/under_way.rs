@@ -1,12 +1,12 @@
-//! What has left on a path and has not come.
+//! The numbers that have left on a path and have not arrived.
 
 use crate::sequence::Sequence;
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Path {
-    /// The last number that the peer has told it gave to the path.
+    /// The last number that the peer has reported to have sent over the path.
     told: Option<Sequence>,
-    /// The highest number that has come on it.
+    /// The highest number that has arrived on the path.
     came: Option<Sequence>,
 }
 
@@ -24,12 +24,12 @@ impl UnderWay {
         &mut self.paths[slot]
     }
 
-    /// The peer has given the path numbers up to this one.
+    /// Notes that the peer has sent numbers up to this one over the path.
     pub(super) fn told(&mut self, slot: usize, last: Sequence) {
         self.path(slot).told = Some(last);
     }
 
-    /// A number has come on the path.
+    /// Notes a number that has arrived on the path.
     pub(super) fn came(&mut self, slot: usize, number: Sequence) {
         let path = self.path(slot);
         if path.came.is_none_or(|came| number.is_after(came)) {
@@ -37,8 +37,8 @@ impl UnderWay {
         }
     }
 
-    /// Whether a path may still bring a number from `first` on and before `end`: it was given such numbers
-    /// or later ones, and has brought none that late.
+    /// Returns true if a path may still deliver a number from `first` on and before `end`: such
+    /// numbers or later ones were sent over it, and it has delivered none that late.
     pub(super) fn may_bring(&self, first: Sequence, end: Sequence) -> bool {
         self.paths.iter().any(|path| match (path.told, path.came) {
             (Some(told), Some(came)) => {
@@ -48,12 +48,12 @@ impl UnderWay {
         })
     }
 
-    /// The path is gone.
+    /// Removes a path.
     pub(super) fn remove(&mut self, slot: usize) {
         *self.path(slot) = Path::default();
     }
 
-    /// The numbers begin anew.
+    /// Forgets everything, since the numbers begin anew.
     pub(super) fn clear(&mut self) {
         self.paths.clear();
     }
