@@ -1,21 +1,24 @@
-//! The rate beside others who keep the queue of the path full, and how it is found out whether they do.
+//! The rate beside other traffic that keeps the queue of the path full, and the drain that shows
+//! whether it does.
 
 use super::drain::{Drain, Finding};
 use super::phase::{Known, Phase};
 use super::report::{Pause, Present, Report};
 use super::state::{LEAST_RATE, LEAST_STEP, Model};
 
-/// Beside others the path is drained this often at least, to see whether they are still there, in microseconds.
+/// The interval at which the path is drained beside other traffic, to see whether that is still
+/// there, in microseconds.
 const LOOK: i64 = 10_000_000;
-/// Beside others the rate grows by so many bytes per round-trip time in each: about twice as fast as that of a cubic flow, on
-/// the mean of the time between two losses, since only ours is drained now and then.
+/// The growth of the rate beside other traffic, in bytes per round-trip time in each round-trip
+/// time. It is about twice the mean growth of a cubic flow between two losses, since only our
+/// traffic is drained now and then.
 const GROWTH: f64 = 6.0 * 1_500.0;
-/// Without a queue for so long, the others are gone, in microseconds.
+/// Time without a queue after which the other traffic is taken to have ended, in microseconds.
 const GONE: i64 = 1_000_000;
 
 impl Model {
-    /// Somebody else keeps the queue full: as TCP does, the rate is cut when packets are lost, and grows by
-    /// some packets per round-trip time in each.
+    /// Handles a report while other traffic keeps the queue full. As in TCP, the rate is cut when
+    /// packets are lost, and otherwise grows by [`GROWTH`].
     pub(super) fn share(
         &mut self,
         (since, found): (Option<i64>, i64),
@@ -49,7 +52,7 @@ impl Model {
         None
     }
 
-    /// What was sent has come, or has not yet.
+    /// Handles a report while the path drains.
     pub(super) fn drain(
         &mut self,
         mut drain: Drain,

@@ -1,18 +1,19 @@
-//! The cuts of the rate when a queue stands: the path is given less than it delivers, or nothing until it has drained.
+//! The cut of the rate when a queue stands: the path is given less than it delivers, or nothing
+//! until it has drained.
 
 use super::drain::Drain;
 use super::phase::{Known, Phase};
 use super::report::{Pause, Present, Report};
 use super::state::{LEAST_RATE, LEAST_STEP, Model};
 
-/// A cut that follows another one within this time, without the queue having gone in between, is one in vain, in
-/// microseconds.
+/// Time within which a second cut shows that the first one was in vain, in microseconds, unless the
+/// queue has been empty in between.
 const SOON: i64 = 2_000_000;
-/// Beside others the path begins with this share of what it has carried at best.
+/// The share of its best rate with which a path begins beside other traffic.
 const FAIR: f64 = 0.5;
 
 impl Model {
-    /// A queue stands in the path: it is given less than it delivers, after what stands has drained.
+    /// Cuts the rate to less than the path delivers, once the queue that stands has drained.
     pub(super) fn cut(
         &mut self,
         report: &Report,
@@ -27,13 +28,14 @@ impl Model {
             return Some(self.begin_drain(FAIR * self.rates.best(), report, present));
         }
         self.cut_at = Some(now);
-        // In slow start a burst fills the queue after a pause, which says nothing of what the path carries. Later a flow
-        // does not pause, and the longer time is the surer one where delays jitter.
+        // In slow start a burst fills the queue after a pause, and the pause says nothing about the
+        // capacity. Later a flow does not pause, and the longer time is the safer measure where
+        // delays jitter.
         let delivered = match self.phase {
             Phase::Startup => self.rates.in_burst(),
             _ => self.rates.delivered(),
         };
-        // What is delivered may be little for other reasons: one cut takes a third at most of what it was.
+        // The delivered rate may be low for other reasons, so one cut takes at most 30 %.
         let least = 0.7 * self.rates.best().min(self.rate);
         self.rate = (0.99 * delivered).max(least).max(LEAST_RATE);
         if marked {
@@ -52,14 +54,15 @@ impl Model {
         Some(Pause::Until(until))
     }
 
-    /// Nothing is sent until all that was sent has come. `shared`: the rate beside others, if the queue is theirs.
+    /// Lets the path drain: nothing is sent until everything sent has arrived. `shared` is the rate
+    /// beside other traffic, for the case that the queue is not ours.
     pub(super) fn begin_drain(&mut self, shared: f64, report: &Report, present: &Present) -> Pause {
         let longest = self.rtt() + 2.0 * self.queue() + LEAST_STEP;
         let until = present.now + longest as i64;
         let drain = Drain::new(until, present.sent_bytes, (report.at, report.bytes), shared);
         self.phase = Phase::Draining(drain);
         self.over_since = None;
-        // What leaves after the pause, and before the next report, finds the queue as it is.
+        // Packets that leave after the pause and before the next report meet the queue as it is.
         self.rate = self.rate.min(0.9 * self.rates.delivered()).max(LEAST_RATE);
         Pause::Until(until)
     }

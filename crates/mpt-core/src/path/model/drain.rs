@@ -1,57 +1,60 @@
-//! Whose queue it is that stands in a path.
+//! The drain of a path, which shows whether the queue that stands in it is ours.
 //!
-//! A queue of ours alone is empty once all that we sent has come. So nothing is sent until then, and the next
-//! packets show whether the queue is gone. If it is, what came meanwhile came as fast as the path carries it.
-//! If it is not, others fill it, and to yield would be to starve.
+//! A queue of our packets alone is empty once everything that we sent has arrived. So nothing is
+//! sent until then, and the next packets show whether the queue is gone. If it is, packets arrived
+//! meanwhile at the capacity of the path. If it is not, other traffic fills it, and a sender that
+//! yields to it starves.
 //!
-//! A capacity that has fallen and a rival look alike otherwise: in both cases the queue grows, and less is
-//! delivered than was sent.
+//! Otherwise a capacity that has fallen and other traffic look alike: in both cases the queue
+//! grows, and less is delivered than was sent.
 
 use super::report::Report;
 
-/// A rate is taken over this time at least, in microseconds.
+/// The shortest time over which a rate is measured, in microseconds.
 const LEAST_SPAN: i64 = 15_000;
 /// Longest time for packets to show the queue after the path has drained, in microseconds.
 const LONGEST_LOOK: i64 = 1_000_000;
 
-/// A path that drains, and is then looked at.
+/// The state of a path that drains, and is then examined.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Drain {
-    /// Until then the path has drained, at the latest; then: until then it has shown its queue.
+    /// The latest time at which the path has drained, and then the latest time at which it has
+    /// shown its queue.
     until: i64,
-    /// Bytes sent on the path when it began.
+    /// Bytes sent on the path when the drain began.
     sent_bytes: u64,
-    /// When it began by the peer's clock, and the bytes that had come.
+    /// The time by the peer's clock at which the drain began, and the bytes that had arrived.
     began: (i64, u64),
-    /// The rate at which packets came meanwhile, as far as it is known.
+    /// The rate at which packets have arrived meanwhile, as far as it is known.
     capacity: Option<f64>,
     drained: bool,
-    /// The rate beside others.
+    /// The rate beside other traffic.
     shared: f64,
 }
 
-/// What a report shows.
+/// The result of a report.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Finding {
-    /// Nothing new: the path drains, or has not shown its queue yet.
+    /// Nothing new: the path drains, or has not shown its queue.
     Drains,
-    /// All has come: packets may be sent at what came meanwhile, to see the queue.
+    /// Everything has arrived. Packets may be sent at the rate at which they arrived, to see the
+    /// queue.
     Drained { capacity: f64 },
-    /// The queue is gone.
+    /// The queue is gone, so it was ours.
     Ours { capacity: f64 },
-    /// It is not.
+    /// The queue still stands, so it is that of other traffic.
     Theirs { rate: f64 },
 }
 
 impl Drain {
-    /// The path drains until `until` at the latest. `began`: when that begins by the peer's clock, and the bytes that
-    /// had come. `shared`: the rate beside others.
+    /// A drain until `until` at the latest. `began` is its beginning by the peer's clock with the
+    /// bytes that had arrived, and `shared` the rate beside other traffic.
     pub(super) const fn new(until: i64, sent_bytes: u64, began: (i64, u64), shared: f64) -> Self {
         Self { until, sent_bytes, began, capacity: None, drained: false, shared }
     }
 
-    /// A report, and the queue if it shows one of packets that left after the path had drained. A queue of `some` or
-    /// more is one.
+    /// Handles a report. `queue` is the queue that it shows of packets that left after the path had
+    /// drained, and counts as one from `some` on.
     pub(super) fn handle_report(
         &mut self,
         now: i64,
@@ -70,7 +73,7 @@ impl Drain {
         }
         let (span, bytes) = (report.at - self.began.0, report.bytes.saturating_sub(self.began.1));
         let all = report.sent_bytes >= self.sent_bytes;
-        // The last report is about a time in which the last packet came long ago.
+        // The last report may cover a time long after the last packet arrived.
         if span >= LEAST_SPAN && bytes > 0 && (!all || self.capacity.is_none()) {
             self.capacity = Some(bytes as f64 / span as f64);
         }

@@ -1,4 +1,4 @@
-//! The state of a path for people.
+//! The estimates of a path in the units that people read.
 
 use std::time::Duration;
 
@@ -7,20 +7,20 @@ use super::state::Model;
 /// The estimates that the sender of an adaptive connection has of a path.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Estimate {
-    /// The rate at which it is given packets, in bit/s, outer headers included.
+    /// The rate at which the path is given packets, in bit/s, outer headers included.
     pub rate: u64,
-    /// True once a bottleneck has shown itself: `rate` is what the path is held to carry. Until then it
-    /// is a limit that grows with what is delivered.
+    /// True once a bottleneck has shown itself, so that `rate` is the estimated capacity. Until
+    /// then it is a limit that grows with the delivered rate.
     pub bottleneck_seen: bool,
-    /// The rate at which packets come at the peer, in bit/s.
+    /// The rate at which packets arrive at the peer, in bit/s.
     pub delivered: u64,
-    /// The time that packets stand in its queue.
+    /// The time that packets wait in the path's queue.
     pub queue: Duration,
     /// The standard deviation of a packet's delay; zero below a millisecond.
     pub jitter: Duration,
-    /// The least round-trip time of its probes.
+    /// The least round-trip time of the path's probes.
     pub rtt: Duration,
-    /// The share of packets lost, of the latest two thousand or so.
+    /// The share of about the latest two thousand packets that was lost.
     pub loss: f64,
     /// The number of times the rate was cut since a queue stood.
     pub cuts: u64,

@@ -1,15 +1,16 @@
-//! The way of a report through the model: it is recorded, what it shows is judged, and the phase acts on it.
+//! The handling of a report: it is recorded and judged, and the phase acts on it.
 
 use super::observed::overflow::Verdict;
 use super::phase::Phase;
 use super::report::{Pause, Present, Report};
 use super::state::Model;
 
-/// A path that delivers more than its rate divided by this is in use.
+/// A path counts as in use if it delivers more than its rate divided by this.
 const PRESSES: f64 = 3.0;
 
 impl Model {
-    /// A report, after its delays. Says whether the path has to drain before anything more is sent.
+    /// Handles a report, after its delays were recorded. Returns whether the path has to drain
+    /// before anything more is sent.
     pub(crate) fn handle_report(&mut self, report: &Report, present: &Present) -> Option<Pause> {
         let pause = self.act_on(report, present);
         self.rate = self.bounded(self.rate);
@@ -36,13 +37,13 @@ impl Model {
             Some(since) if queue > threshold => Some(since),
             _ => over_now.then_some(now),
         };
-        // With jitter the level is made of packets of some time: it has to stand for as long again.
+        // With jitter the level is measured over some time, and has to stand for as long again.
         let patience = if self.delays.sigma() > 0.0 { self.step() } else { 0 };
         let over_now = over_now && self.over_since.is_some_and(|since| now >= since + patience);
         if fresh && queue < threshold / 2.0 {
             self.cut_at = None;
         }
-        // A path that is given little does not overflow by that.
+        // A path that is given little does not overflow from it.
         let presses = present.backlogged || PRESSES * self.rates.delivered() > self.rate;
         let marked = self.marks.record(report.marked, report.sent_at, self.delays.judged_from());
         let overflows = presses && (loss == Verdict::Overflows || marked);

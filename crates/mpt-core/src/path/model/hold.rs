@@ -1,17 +1,18 @@
-//! The rate of a path that is the bottleneck: a little below what the path carries, and a little more from time to
+//! The rate of a path with a known capacity: a little below that, and a little more from time to
 //! time.
 //!
-//! Several tunnels may have the same bottleneck, and each of them takes a standing queue for its own. They come to
-//! equal rates since each of them grows by the same number of bytes, whatever its rate, and since a queue is what
-//! each of them measures alike: the one that has more than [`OWN_QUEUE`] in it yields, and the other one does not.
+//! Several tunnels may share a bottleneck, and each takes a standing queue for its own. They
+//! converge to equal rates, since each grows by the same number of bytes whatever its rate, and
+//! since all measure the same queue: the tunnel with more than [`OWN_QUEUE`] in it yields, and the
+//! others do not.
 
 use super::phase::{Known, Phase};
 use super::report::{Pause, Present, Report};
 use super::state::{LEAST_RATE, Model};
 
-/// Bytes of ours that may stand in the queue of a path without a reason to yield: ten packets.
+/// The bytes of ours in the queue of a path up to which the path does not yield: ten packets.
 const OWN_QUEUE: f64 = 10.0 * 1_500.0;
-/// The share of the rate that is given up in each growth step while more stands there.
+/// The share of the rate that is given up in each growth step while more than [`OWN_QUEUE`] waits.
 const YIELD: f64 = 0.03;
 /// The rate grows by so many bytes per round-trip time in each,
 const GROWTH: f64 = 2.0 * 1_500.0;
@@ -22,16 +23,17 @@ const GROWTH_RTT: f64 = 40_000.0;
 const LEAST_GROWTH: f64 = 0.03;
 const LEAST_GROWTH_IN_JITTER: f64 = 0.1;
 const MOST_GROWTH: f64 = 0.2;
-/// After so many steps without a queue the rate grows by [`LEAP`], except where delays jitter: before the queue of such
-/// a leap is noticed, it overflows.
+/// Growth steps without a queue after which the rate grows by [`LEAP`], except where delays jitter,
+/// since the queue of such a leap would overflow before it is noticed.
 const CALM: u8 = 3;
 const LEAP: f64 = 2.0;
-/// The rate grows beyond the best rate of delivery by so much at most, in a step and in a leap.
+/// The most by which the rate may exceed the best delivered rate, after a step and after a leap.
 const BOUND: f64 = 1.2;
 const LEAP_BOUND: f64 = 1.5;
 
 impl Model {
-    /// A report. `fresh`: it shows the queue anew. `over_now`: a queue stands.
+    /// Handles a report. `fresh` is true if it shows the queue anew, and `over_now` if a queue
+    /// stands.
     pub(super) fn hold(
         &mut self,
         Known { was_over, mut calm, mut grow_at }: Known,
@@ -45,7 +47,7 @@ impl Model {
         let (now, queue, threshold) = (present.now, self.queue(), self.threshold());
         let fair = OWN_QUEUE / queue;
         if fresh && queue > threshold / 4.0 && self.rate > fair {
-            // It is full, whether the flow asks for more or not: the rest is for other paths.
+            // The path is full, whether the flow asks for more or not. The rest is for other paths.
             self.rate = self.rate.min(self.rates.best()).max(LEAST_RATE);
             if queue > threshold / 2.0 {
                 let passed = (now - self.grown_at).clamp(0, self.step()) as f64;

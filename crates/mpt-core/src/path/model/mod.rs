@@ -1,8 +1,8 @@
-//! What is learnt of a path from the peer's reports, and the rate that follows from it.
+//! The model of a path: its estimates from the peer's reports, and the rate that follows from them.
 //!
-//! The sender keeps the queue of a bottleneck short: as long as packets of a path come without delay
-//! the path is given more, and where a queue stands it is given less, until the queue has drained. What
-//! does not fit waits at the tunnel's own ingress, where it can be scheduled.
+//! The sender keeps the queue of a bottleneck short. As long as packets of a path arrive without
+//! delay the path is given more, and where a queue stands it is given less until the queue has
+//! drained. Packets that do not fit wait at the tunnel's own ingress, where they can be scheduled.
 //!
 //! A report passes the files in this order: `observed` records it, `handle` judges it, and the phase acts on it
 //! (`startup`, `hold`, `beside`) by a change of the rate or a `cut`. All of them work on one `state`.

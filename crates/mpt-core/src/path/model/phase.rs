@@ -1,23 +1,24 @@
-//! The phases of a path: it starts up, its rate is known, it drains, or others keep its queue full.
+//! The phases of a path: it starts up, its rate is known, it drains, or other traffic keeps its
+//! queue full.
 
 use super::drain::Drain;
 
 /// The phase of a path, with the state that only it needs.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Phase {
-    /// No bottleneck has shown itself: the rate grows with what is delivered.
+    /// No bottleneck has shown itself, and the rate grows with the delivered rate.
     Startup,
-    /// The rate is what the path is held to carry.
+    /// The rate is the estimated capacity.
     Known(Known),
-    /// The queue did not go when the rate was cut: nothing is sent until all that was sent has come, which shows
-    /// whose queue it is.
+    /// The queue stayed when the rate was cut. Nothing is sent until everything sent has arrived,
+    /// which shows whether the queue is ours.
     Draining(Drain),
-    /// Somebody else keeps the queue full: it says nothing, only loss does. The rate is cut and grows as
-    /// that of a flow of TCP.
+    /// Other traffic keeps the queue full, so the queue is no evidence and only loss counts. The
+    /// rate is cut and grows like that of a TCP flow.
     Shared {
-        /// Since when no queue stands; `None` while one does.
+        /// The time since which no queue stands, or `None` while one does.
         since: Option<i64>,
-        /// When it was found that the queue is not ours.
+        /// The time at which the queue was found not to be ours.
         found: i64,
     },
 }
@@ -27,9 +28,9 @@ pub(super) enum Phase {
 pub(super) struct Known {
     /// True if the latest report that shows the queue showed a standing one.
     pub(super) was_over: bool,
-    /// Growth steps in a row without one.
+    /// The number of growth steps in a row without a standing queue.
     pub(super) calm: u8,
-    /// When the next growth step is due.
+    /// The time at which the next growth step is due.
     pub(super) grow_at: i64,
 }
 

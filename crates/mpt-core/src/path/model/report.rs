@@ -1,19 +1,20 @@
-//! A report of the peer on a path, what the sender adds to it, and what follows for sending.
+//! A report of the peer on a path, the sender's own state with it, and the pause that may follow.
 
 /// A report of the peer on one path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Report {
-    /// When the peer made it, by its clock.
+    /// The time of the report, by the peer's clock.
     pub(crate) at: i64,
-    /// Bytes that have come on the path.
+    /// Bytes that have arrived on the path.
     pub(crate) bytes: u64,
-    /// When the highest number that has come left.
+    /// The send time of the highest number that has arrived.
     pub(crate) sent_at: i64,
     /// Bytes sent on the path up to that number.
     pub(crate) sent_bytes: u64,
-    /// Of the first so many packets of the path so many have come, and no more will: modulo 2^32.
+    /// The number of the path's first packets that are settled, and how many of them have arrived,
+    /// modulo 2^32. No more of them will arrive.
     pub(crate) settled: Option<(u32, u32)>,
-    /// Packets that came with "congestion experienced" in their outer header, modulo 2^32.
+    /// Packets that arrived with "congestion experienced" in their outer header, modulo 2^32.
     pub(crate) marked: u32,
 }
 
@@ -24,13 +25,13 @@ pub(crate) struct Present {
     pub(crate) now: i64,
     /// Bytes sent on the path so far.
     pub(crate) sent_bytes: u64,
-    /// Packets, modulo 2^32.
+    /// Packets sent on the path so far, modulo 2^32.
     pub(crate) sent_packets: u32,
-    /// Since the report before, packets have waited for the path to have credit.
+    /// True if packets have waited for credit of the path since the report before.
     pub(crate) backlogged: bool,
 }
 
-/// A change of sending that a report leads to.
+/// A pause in sending that follows from a report, or its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Pause {
     /// Nothing is sent on the path before this time.

@@ -2,22 +2,21 @@
 
 use super::state::{FIRST_INTERVAL, FIRST_WINDOW, Model};
 
-/// What a path is given too much in startup, until a report says so, fits into a queue of this time, in
-/// microseconds.
+/// The queue that holds the excess of startup until a report shows it, in microseconds.
 const QUEUE: f64 = 100_000.0;
-/// By what a path is given more in startup than it has delivered, within [`QUEUE`].
+/// The least factor by which the rate exceeds the delivered rate in startup.
 const LEAST_GROWTH: f64 = 1.5;
-/// The same at most.
+/// The greatest factor by which the rate exceeds the delivered rate in startup.
 const MOST_GROWTH: f64 = 3.0;
-/// The same by what it has delivered in bursts: a flow in slow start sends bursts that are faster than its
-/// rate, and what a burst waits for ends its slow start.
+/// The factor by which the rate exceeds the rate delivered in bursts. A flow in slow start sends
+/// bursts faster than its rate, and the wait of a burst would end its slow start.
 const PEAK: f64 = 1.2;
 
 impl Model {
-    /// Gives the path more than it has delivered, unless its queue `fills`.
+    /// Raises the rate above the delivered rate, unless the queue `fills`.
     pub(super) fn start_up(&mut self, fills: bool) {
         let growth = (1.0 + QUEUE / self.rtt()).clamp(LEAST_GROWTH, MOST_GROWTH);
-        // Jitter hides a queue for longer than it takes to overflow.
+        // Jitter hides a queue for longer than the queue takes to overflow.
         let growth = if self.sigma() > 0.0 { LEAST_GROWTH } else { growth };
         let factor = if fills { 1.0 } else { growth };
         let floor = FIRST_WINDOW / self.rtt().min(FIRST_INTERVAL);

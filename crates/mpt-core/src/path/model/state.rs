@@ -1,4 +1,4 @@
-//! The state of a path's model, and what follows from it alone.
+//! The state of a path's model, and the estimates that follow from it alone.
 
 use super::bounds::Bounds;
 use super::observed::delay::Delays;
@@ -10,28 +10,29 @@ use super::observed::window::Recent;
 use super::phase::Phase;
 use crate::sequence::Sequence;
 
-/// Bytes that a path of which nothing is known is given per round-trip time, or in [`FIRST_INTERVAL`].
+/// Bytes that an unknown path is given per round-trip time, or per [`FIRST_INTERVAL`] where that is
+/// shorter.
 pub(super) const FIRST_WINDOW: f64 = 32.0 * 1_500.0;
 /// The longest time that [`FIRST_WINDOW`] is spread over, in microseconds.
 pub(super) const FIRST_INTERVAL: f64 = 50_000.0;
-/// Rates are never below this: 64 kbit/s.
+/// The lowest rate of a path: 64 kbit/s.
 pub(super) const LEAST_RATE: f64 = 0.008;
-/// A growth step takes this long at least, in microseconds.
+/// The shortest growth step, in microseconds.
 pub(super) const LEAST_STEP: f64 = 100_000.0;
-/// What a path may carry of which nothing is known: 100 Mbit/s.
+/// The rate that an unknown path may carry: 100 Mbit/s.
 const LEAST_POSSIBLE: f64 = 12.5;
-/// The round-trip time of a path that has not been measured.
+/// The round-trip time of a path before any measurement, in microseconds.
 const UNKNOWN_RTT: f64 = 100_000.0;
-/// A round-trip time below this counts as this.
+/// The least round-trip time that counts, in microseconds.
 const LEAST_RTT: f64 = 100.0;
 /// Hardly any packet comes so many deviations before the base delay, which is a low quantile where delays jitter.
 const BELOW_BASE: f64 = 3.0;
-/// A packet that is late by less is not late, in microseconds.
+/// The lateness of a packet below which it is not late, in microseconds.
 const LEAST_LATENESS: f64 = 1_000.0;
 /// How long the greatest lateness counts, at least, in microseconds.
 const LATENESS_MEMORY: i64 = 10_000_000;
 
-/// The model of a path: what has been measured, the phase, and the rate that follows.
+/// The model of a path: its measurements, the phase, and the rate that follows.
 #[derive(Clone, Debug)]
 pub(crate) struct Model {
     pub(super) delays: Delays,
@@ -41,26 +42,26 @@ pub(crate) struct Model {
     pub(super) marks: Marks,
     pub(super) phase: Phase,
     pub(super) rate: f64,
-    /// Set by the owner of the path; `rate` is within them after each report.
+    /// The configured bounds. `rate` is within them after each report.
     pub(super) bounds: Bounds,
-    /// Of the probes; `None` before the first.
+    /// The least round-trip time of the probes, or `None` before the first.
     probed: Option<f64>,
-    /// Since when a queue stands.
+    /// The time since which a queue stands.
     pub(super) over_since: Option<i64>,
-    /// When the rate was cut, unless the queue has gone since.
+    /// The time of the last cut, unless the queue has gone since.
     pub(super) cut_at: Option<i64>,
-    /// Losses before were paid for.
+    /// The time before which losses have already led to a cut.
     pub(super) cut_until: i64,
-    /// When the rate last grew beside others.
+    /// The time at which the rate last grew beside other traffic.
     pub(super) grown_at: i64,
     pub(super) cuts: u64,
-    /// The greatest lateness of single packets, of those that left from [`Delays::judged_from`] on: what left before
-    /// waited in a queue that nobody knew yet.
+    /// The greatest lateness of single packets that left from [`Delays::judged_from`] on. Earlier
+    /// ones waited in a queue that was not known yet.
     lateness: Recent,
 }
 
 impl Model {
-    /// A path of which nothing is known.
+    /// An unknown path.
     pub(crate) fn new() -> Self {
         Self {
             delays: Delays::new(),
@@ -81,7 +82,7 @@ impl Model {
         }
     }
 
-    /// The probes' least round-trip time.
+    /// Takes the least round-trip time of the probes.
     pub(crate) fn set_rtt(&mut self, rtt: f64) {
         let rtt = rtt.max(LEAST_RTT);
         if self.probed.replace(rtt).is_none() {
@@ -89,18 +90,18 @@ impl Model {
         }
     }
 
-    /// What probes say of the standard deviation of the delay, in microseconds.
+    /// Takes the standard deviation of the delay that probes have measured, in microseconds.
     pub(crate) fn set_jitter(&mut self, sigma: f64) {
         self.delays.set_prior(sigma);
     }
 
-    /// The packet of this number, which left at `sent`, took `delay` by both clocks.
+    /// Takes the packet of this number, which left at `sent` and took `delay` between both clocks.
     pub(crate) fn record_delay(&mut self, number: Sequence, sent: i64, delay: i64) {
         self.delays.record(number, sent, delay);
     }
 
-    /// What left before `time`, and the first `packets` packets of the path, say nothing of the present queue, or of the
-    /// loss at the present rate.
+    /// Excludes packets that left before `time`, and the first `packets` packets of the path, from
+    /// the estimates of the present queue and of the loss at the present rate.
     pub(super) fn judge_from(&mut self, time: i64, packets: u32) {
         self.delays.judge_from(time);
         self.lateness = Recent::greatest(LATENESS_MEMORY);
@@ -108,23 +109,24 @@ impl Model {
         self.overflow.judge_from(packets);
     }
 
-    /// The rate at which the path is given packets.
+    /// Returns the rate at which the path is given packets.
     pub(crate) fn rate(&self) -> f64 {
         self.rate
     }
 
-    /// True once the path has shown what it carries: a queue of it has stood.
+    /// Returns true once the path has shown its capacity by a standing queue.
     pub(crate) fn is_bottleneck(&self) -> bool {
         !matches!(self.phase, Phase::Startup)
     }
 
-    /// True while others keep the queue of the path full.
+    /// Returns true while other traffic keeps the queue of the path full.
     pub(crate) fn is_shared(&self) -> bool {
         matches!(self.phase, Phase::Shared { .. })
     }
 
-    /// Returns what the path may carry at best, as far as is known: twice its rate, which grows while packets
-    /// wait. Where no bottleneck has shown itself it is four times what it has delivered, or 100 Mbit/s.
+    /// Returns the highest rate that the path may carry, as far as is known: twice its rate, which
+    /// grows while packets wait. Where no bottleneck has shown itself it is four times the
+    /// delivered rate, or 100 Mbit/s.
     pub(crate) fn possible_rate(&self) -> f64 {
         self.bounded(match self.phase {
             Phase::Startup => (4.0 * self.rates.best()).max(LEAST_POSSIBLE).max(self.rate),
@@ -137,27 +139,29 @@ impl Model {
         self.bounds.clamp(rate).max(LEAST_RATE)
     }
 
-    /// The round-trip time without queues.
+    /// Returns the round-trip time without queues.
     pub(crate) fn rtt(&self) -> f64 {
         self.probed.unwrap_or(UNKNOWN_RTT)
     }
 
-    /// The time of a growth step, in microseconds.
+    /// Returns the length of a growth step, in microseconds.
     pub(super) fn step(&self) -> i64 {
         LEAST_STEP.max(self.rtt()) as i64
     }
 
-    /// The time in which most packets come where no queue stands, by both clocks; `None` without data.
+    /// Returns the time within which most packets arrive where no queue stands, between both
+    /// clocks, or `None` without data.
     pub(crate) fn usual_delay(&self) -> Option<f64> {
         Some(self.delays.base()? + 2.0 * self.delays.sigma())
     }
 
-    /// The time before which hardly any packet comes, by both clocks; `None` without data.
+    /// Returns the time before which hardly any packet arrives, between both clocks, or `None`
+    /// without data.
     pub(crate) fn least_delay(&self) -> Option<f64> {
         Some(self.delays.base()? - BELOW_BASE * self.delays.sigma())
     }
 
-    /// The least time in which packets come, by both clocks; `None` without data.
+    /// Returns the least delay of packets, between both clocks, or `None` without data.
     pub(crate) fn base_delay(&self) -> Option<f64> {
         self.delays.base()
     }
@@ -167,50 +171,50 @@ impl Model {
         self.delays.presumed_base()
     }
 
-    /// Returns what the standing queue may be known wrong by, since few packets show it.
+    /// Returns the error of the standing queue's estimate, which few packets show.
     pub(crate) fn chance(&self) -> f64 {
         self.delays.chance()
     }
 
-    /// A packet that left at `sent` came by so much later than the least delay and the queue say, in
-    /// microseconds.
+    /// Notes that a packet that left at `sent` arrived `lateness` microseconds later than the least
+    /// delay and the queue account for.
     pub(crate) fn record_late(&mut self, now: i64, sent: i64, lateness: f64) {
         if lateness >= LEAST_LATENESS && sent >= self.delays.judged_from() {
             self.lateness.record(now, lateness);
         }
     }
 
-    /// Returns how late packets have come of late, in microseconds above the least delay and the queue.
+    /// Returns the recent lateness of packets, in microseconds above the least delay and the queue.
     pub(crate) fn lateness(&self) -> f64 {
         self.lateness.value().unwrap_or(0.0)
     }
 
-    /// True if enough packets have shown how much their delays differ.
+    /// Returns true if enough packets have shown how much their delays differ.
     pub(crate) fn knows_jitter(&self) -> bool {
         self.delays.knows_jitter()
     }
 
-    /// The time that packets stand in the path's queue.
+    /// Returns the time that packets wait in the path's queue.
     pub(crate) fn queue(&self) -> f64 {
         self.delays.queue()
     }
 
-    /// The queue from which on the path is given less.
+    /// Returns the queue from which on the path is given less.
     pub(crate) fn threshold(&self) -> f64 {
         self.delays.threshold(self.rtt())
     }
 
-    /// Packets over which loss was counted, and the share that was lost.
+    /// Returns the number of packets over which loss was counted, and the share that was lost.
     pub(crate) fn loss(&self) -> (u32, f64) {
         (self.losses.counted(), self.losses.share())
     }
 
-    /// The standard deviation of a packet's delay, 0 below a millisecond.
+    /// Returns the standard deviation of a packet's delay, or 0 below a millisecond.
     pub(crate) fn sigma(&self) -> f64 {
         self.delays.sigma()
     }
 
-    /// What is measured starts afresh: the path is another one, or was idle for long.
+    /// Starts the measurements afresh, since the path is another one or was idle for long.
     pub(crate) fn restart(&mut self) {
         self.rates.restart();
         self.losses.restart();
