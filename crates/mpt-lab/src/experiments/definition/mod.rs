@@ -1,7 +1,7 @@
 //! Experiments: what is measured, written down as files that a user copies and changes.
 //!
-//! A file is read in three steps: its text becomes a tree of values that know their lines ([`source`]), variables are put
-//! in for each cell ([`template`]), and each cell's tree becomes types ([`mod@file`]) that are checked and turned into
+//! A file is read in three steps. Its text becomes a tree of values that know their lines, and variables are put in for
+//! each cell (both in [`syntax`]). Then each cell's tree becomes types ([`mod@file`]) that are checked and turned into
 //! measurements ([`network`], [`rows`], [`traffic`]). Everything is checked before anything is created.
 
 mod catalogue;
