@@ -1,37 +1,38 @@
-//! Which flows that are not TCP are bulk: those keep their order, the others are wanted at once.
+//! The classification of flows that are not TCP: bulk flows keep their order, and the others are
+//! wanted at once.
 
-/// A flow of so many large packets in a period is bulk.
+/// The number of large packets in a period that make a flow bulk.
 const MANY: u32 = 20;
 /// The period, in microseconds.
 const PERIOD: i64 = 1_000_000;
-/// Flows that are told apart. Two that share a place count as one.
+/// The number of flows that are distinguished. Two flows that share a place count as one.
 const PLACES: usize = 256;
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Flow {
     /// `None`: no flow has this place.
     tag: Option<u32>,
-    /// When the present period began, and large packets since.
+    /// The beginning of the present period, and the large packets since.
     began: i64,
     large: u32,
     bulk: bool,
 }
 
-/// The flows seen of late. Times are microseconds.
+/// The flows that were seen recently. Times are microseconds.
 #[derive(Debug, Default)]
 pub(super) struct Datagrams {
-    /// None before the first packet.
+    /// The places of flows. There are none before the first packet.
     flows: Vec<Flow>,
 }
 
 impl Datagrams {
-    /// Gives the memory back: no flow counts as bulk.
+    /// Gives back the memory, so that no flow counts as bulk.
     pub(super) fn rest(&mut self) {
         self.flows = Vec::new();
     }
 
-    /// Notes a packet of a flow. Returns true if the flow is bulk: in this period or the one before it
-    /// has had many large packets.
+    /// Notes a packet of a flow. Returns true if the flow is bulk, which is so if it had many large
+    /// packets in this period or the one before.
     pub(super) fn is_bulk(&mut self, now: i64, flow: u32, large: bool) -> bool {
         if self.flows.is_empty() {
             self.flows = vec![Flow::default(); PLACES];

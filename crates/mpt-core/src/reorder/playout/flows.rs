@@ -1,52 +1,55 @@
-//! Which TCP flows are bulk: those wait for their play-out, the others are wanted at once.
+//! The classification of TCP flows: bulk flows wait for their play-out, and the others are wanted
+//! at once.
 
 use crate::sequence::Sequence;
 
-/// A flow with fewer packets per second is no bulk.
+/// The number of packets per second below which a flow is sparse.
 const SPARSE: u32 = 20;
-/// For so long it has to have fewer, in microseconds, and for twice the time that bulk waits besides: a flow in
-/// slow start sends little in its first round-trip times, and they contain what it waits.
+/// Time for which a flow has to be sparse, in microseconds, besides twice the time that bulk waits.
+/// A flow in slow start sends little in its first round-trip times, which contain the hold.
 const PERIOD: i64 = 1_000_000;
-/// So many packets in a row, none of them later than the one before by more than this time in microseconds, are
-/// what TCP sends at once in slow start (RFC 6928: ten): the flow is no sparse one, however long its rounds are.
+/// The number of packets in a row, each within [`CLOSE`] of the one before, that mark a flow as
+/// bulk. TCP sends ten at once in slow start (RFC 6928), however long its rounds are.
 const BURST: u32 = 8;
+/// The longest time between two packets of a burst, in microseconds.
 const CLOSE: i64 = 20_000;
-/// Flows that are told apart. Two that share a place share a class, too, which costs one of them time
-/// and nobody order.
+/// The number of flows that are distinguished. Two flows that share a place share a class, which
+/// costs one of them time and neither its order.
 const PLACES: usize = 256;
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Flow {
     /// `None`: no flow has this place.
     tag: Option<u32>,
-    /// When the present period began, and packets since.
+    /// The beginning of the present period, and the packets since.
     began: i64,
     packets: u32,
-    /// When the last packet came, and how many have come close to one another up to it.
+    /// The arrival of the last packet, and the number of packets in a row up to it.
     last: i64,
     burst: u32,
     sparse: bool,
-    /// The last number of it that was held.
+    /// The last number of the flow that was held.
     held: Option<Sequence>,
 }
 
 /// Whether a packet waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Wait {
-    /// It does.
+    /// The packet waits.
     Yes,
-    /// It is wanted at once.
+    /// The packet is wanted at once.
     No,
-    /// It is wanted at once, and packets of its flow up to this number still wait.
+    /// The packet is wanted at once, and packets of its flow up to this number still wait.
     NoLonger(Sequence),
 }
 
-/// The flows seen of late.
+/// The flows that were seen recently.
 #[derive(Debug)]
 pub(super) struct Flows {
-    /// None before the first packet.
+    /// The places of flows. There are none before the first packet.
     flows: Vec<Flow>,
-    /// For so long a flow has to be sparse, in microseconds, and with fewer packets than that.
+    /// Time for which a flow has to be sparse, in microseconds, and the number of packets below
+    /// which it is.
     period: i64,
     sparse: u32,
 }
@@ -56,18 +59,19 @@ impl Flows {
         Self { flows: Vec::new(), period: PERIOD, sparse: SPARSE }
     }
 
-    /// Bulk waits for so long, in microseconds, beyond what the shortest path takes.
+    /// Sets how long bulk waits beyond the delay of the shortest path, in microseconds.
     pub(super) fn set_hold(&mut self, extra: i64) {
         self.period = PERIOD + 2 * extra;
         self.sparse = (i64::from(SPARSE) * self.period / PERIOD) as u32;
     }
 
-    /// Gives the memory back: every flow counts as new.
+    /// Gives back the memory, so that every flow counts as new.
     pub(super) fn rest(&mut self) {
         self.flows = Vec::new();
     }
 
-    /// Whether a packet of this flow waits. `front`: the first number that has not been played out.
+    /// Returns whether a packet of this flow waits. `front` is the first number that has not been
+    /// played out.
     pub(super) fn wait(&mut self, now: i64, flow: u32, number: Sequence, front: Sequence) -> Wait {
         if self.flows.is_empty() {
             self.flows = vec![Flow::default(); PLACES];
@@ -80,7 +84,7 @@ impl Flows {
         it.burst = if now - it.last <= CLOSE { it.burst + 1 } else { 1 };
         it.last = now;
         if it.packets >= self.sparse || it.burst >= BURST {
-            // It is bulk, whatever the period brings.
+            // The flow is bulk, whatever the rest of the period brings.
             (it.sparse, it.began, it.packets) = (false, now, 1);
         } else if now - it.began >= self.period {
             (it.sparse, it.began, it.packets) = (true, now, 1);

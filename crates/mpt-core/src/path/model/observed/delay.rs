@@ -1,49 +1,53 @@
 //! The delay of the data on a path: its base, its jitter, and the queue that stands in it.
 //!
-//! Delays are those of single packets, arrival by the peer's clock less departure by ours. The
-//! difference of the clocks is in all of them alike, and goes out with the base.
+//! Delays are those of single packets: arrival by the peer's clock less departure by ours. The
+//! difference of the clocks is the same in all of them, and cancels out with the base.
 
 use std::collections::VecDeque;
 
 use super::window::Recent;
 use crate::sequence::Sequence;
 
-/// Samples that are kept.
+/// The most samples that are kept.
 const MOST: usize = 512;
-/// How long the least delay counts, at least, in microseconds.
+/// The shortest time for which the least delay counts, in microseconds.
 const MEMORY: i64 = 10_000_000;
 /// Jitter below this is that of batches and clocks, in microseconds.
 const STILL: f64 = 1_000.0;
-/// A standing queue is never taken for one below this, in microseconds.
+/// The queue below which none is taken to stand, in microseconds.
 const LEAST_THRESHOLD: f64 = 10_000.0;
-/// Packets that left within this time of each other show jitter, and hardly a change of the queue, in
-/// microseconds.
+/// Time within which two packets have to leave for their delays to show jitter and hardly a change
+/// of the queue, in microseconds.
 const NEIGHBOURS: i64 = 5_000;
-/// Differences from which on they say more than probes.
+/// The number of differences from which on they are a better estimate than probes.
 const KNOWN: usize = 64;
-/// With fewer nothing is said at all.
+/// The number of differences below which there is no estimate.
 const FEWEST: usize = 8;
-/// Packets that left so many deviations before the latest that has come have come.
+/// Packets that left this many deviations before the latest one that has arrived have arrived as
+/// well.
 const SETTLED: f64 = 4.0;
-/// Probes differ by so much more than neighbours where delays wander. What they spread over is up to 1.7 times what
-/// follows from neighbours by chance, and a path that only jitters must not be taken for one that wanders.
+/// The factor by which the spread of probes exceeds that of neighbours where delays wander. By
+/// chance it is up to 1.7 times as large, and a path that only jitters must not be taken for one
+/// that wanders.
 const WANDERS: f64 = 2.0;
-/// The base of delays that jitter lies so many deviations below their mean: it is their lower quartile.
+/// The distance of the base of delays that jitter below their mean, in deviations: it is their
+/// lower quartile.
 const BELOW_MEAN: f64 = 0.67;
-/// The deviation of a path of which none is known, in microseconds.
+/// The assumed deviation of a path before any measurement, in microseconds.
 const UNKNOWN: f64 = 5_000.0;
-/// Samples from which on the jitter is known.
+/// The number of samples from which on the jitter is known.
 const ENOUGH_SAMPLES: usize = 32;
 
-/// Delays that wander stay below so many deviations above their mean, nearly always.
+/// Delays that wander nearly always stay below this many deviations above their mean.
 pub(crate) const WANDER_ABOVE: f64 = 3.0;
 
-/// The longest queue that is tolerated in a path of this round-trip time and jitter; all in microseconds.
+/// Returns the longest queue that is tolerated in a path of this round-trip time and jitter, all in
+/// microseconds.
 pub(crate) fn tolerated(rtt: f64, sigma: f64) -> f64 {
     LEAST_THRESHOLD.max(rtt / 10.0).max(sigma)
 }
 
-/// One packet: when it left, and how long it took, in microseconds.
+/// One packet with its send time and its delay, in microseconds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Sample {
     number: Sequence,
@@ -51,22 +55,22 @@ struct Sample {
     delay: f64,
 }
 
-/// What is known of the delays of one path. All times are microseconds.
+/// The estimates of the delays of one path. All times are microseconds.
 #[derive(Clone, Debug)]
 pub(crate) struct Delays {
     samples: VecDeque<Sample>,
-    /// The least of the levels of late.
+    /// The least of the recent levels.
     base: Recent,
     /// A low quantile of the latest delays that can be judged.
     level: Option<f64>,
     sigma: f64,
-    /// Delays of this path jitter: a quantile of many counts, not the least.
+    /// True if delays of this path jitter, so that a quantile of many counts and not the least.
     jitters: bool,
-    /// What the level may differ by chance.
+    /// The random error of the level.
     chance: f64,
-    /// Nothing that left before says anything about the present queue.
+    /// The send time before which packets say nothing about the present queue.
     judged_from: i64,
-    /// What probes say of the deviation, before data does.
+    /// The deviation that probes have measured, before there is data.
     prior: f64,
     scratch: Vec<f64>,
 }
@@ -86,27 +90,27 @@ impl Delays {
         }
     }
 
-    /// The packet of this number, which left at `sent`, took `delay`.
+    /// Takes the packet of this number, which left at `sent` and took `delay`.
     pub(crate) fn record(&mut self, number: Sequence, sent: i64, delay: i64) {
         let delay = delay as f64;
         if self.samples.len() == MOST {
             self.samples.pop_front();
         }
-        // Nearly in order: a packet that was overtaken goes a few places back.
+        // Packets come nearly in order: one that was overtaken goes a few places back.
         let before = self.samples.iter().rposition(|it| !it.number.is_after(number));
         let place = before.map_or(0, |at| at + 1);
         self.samples.insert(place, Sample { number, sent, delay });
     }
 
-    /// The samples of a report are complete. `horizon`: everything that left up to then and will come
-    /// has come, but for what is late by more than `base + queue + 2 sigma`; it is the peer's time of
-    /// the report by its clock. Returns whether the level is known anew.
+    /// Notes that the samples of a report are complete. Everything that left up to `horizon` less
+    /// `base + queue + 2 sigma` and will arrive has arrived; `horizon` is the time of the report by
+    /// the peer's clock. Returns true if the level was measured anew.
     pub(crate) fn update(&mut self, now: i64, horizon: i64, rtt: f64) -> bool {
         self.update_sigma(horizon);
         let margin = self.level.map_or(f64::INFINITY, |level| level + 2.0 * self.sigma);
         let jitters = self.sigma >= if self.jitters { STILL } else { 2.0 * STILL };
         if jitters != self.jitters {
-            // Levels of the two kinds do not compare.
+            // Levels of the two kinds do not compare with each other.
             (self.jitters, self.level, self.base) = (jitters, None, Recent::least(MEMORY));
         }
         let enough = if !jitters {
@@ -137,16 +141,17 @@ impl Delays {
         true
     }
 
-    /// What probes say of the standard deviation. It counts until data says more: while there is data,
-    /// the queue of the path spreads probes, too.
+    /// Takes the standard deviation that probes have measured. It counts until data gives a better
+    /// estimate, since the queue of data spreads probes as well.
     pub(crate) fn set_prior(&mut self, sigma: f64) {
         if self.samples.is_empty() {
             self.prior = sigma;
         }
     }
 
-    /// Takes the deviation from packets that left next to each other, of which all have come: those that
-    /// come next to each other have similar delays, since both came early or late.
+    /// Measures the deviation by packets that left next to each other, long enough ago for all to
+    /// have arrived. Packets that arrive next to each other have similar delays, since both were
+    /// early or late.
     fn update_sigma(&mut self, horizon: i64) {
         let spread = SETTLED * self.sigma.max(self.prior).max(UNKNOWN);
         let least = self.samples.iter().map(|it| it.delay).fold(f64::INFINITY, f64::min);
@@ -159,7 +164,7 @@ impl Delays {
             }
         }
         if self.scratch.len() < KNOWN {
-            // Too few say nothing against what is known.
+            // Too few differences do not change a known estimate.
             self.sigma = self.sigma.max(self.prior);
             if self.scratch.len() < FEWEST {
                 return;
@@ -172,29 +177,30 @@ impl Delays {
         self.sigma = if self.scratch.len() < KNOWN { sigma.max(self.sigma) } else { sigma };
     }
 
-    /// Gives back the memory of the packets; what is known of them stays.
+    /// Gives back the memory of the packets and keeps the estimates.
     pub(crate) fn rest(&mut self) {
         self.samples = VecDeque::new();
         self.scratch = Vec::new();
     }
 
-    /// Only packets that leave from `time` on say something about the queue.
+    /// Lets only packets that leave from `time` on count for the queue.
     pub(crate) fn judge_from(&mut self, time: i64) {
         self.judged_from = time;
     }
 
-    /// Returns the time from which on packets that leave say something about the queue.
+    /// Returns the time from which on packets that leave count for the queue.
     pub(crate) const fn judged_from(&self) -> i64 {
         self.judged_from
     }
 
-    /// The delay without a queue, by both clocks; `None` without samples.
+    /// Returns the delay without a queue, between both clocks, or `None` without samples.
     pub(crate) fn base(&self) -> Option<f64> {
         self.base.value()
     }
 
-    /// The delay without a queue as far as some packets tell, by both clocks, rather too much than too little;
-    /// `None` without samples. Before [`Self::base`] is known, which takes many packets where delays jitter.
+    /// Returns an early estimate of the delay without a queue, between both clocks, rather too high
+    /// than too low, or `None` without samples. It serves until [`Self::base`] is known, which
+    /// takes many packets where delays jitter.
     pub(crate) fn presumed_base(&self) -> Option<f64> {
         if self.base().is_some() || self.samples.is_empty() {
             return self.base();
@@ -204,7 +210,7 @@ impl Delays {
         Some(mean + (2.0 / count.sqrt() - BELOW_MEAN) * self.sigma())
     }
 
-    /// The standard deviation of a packet's delay, 0 where it is below a millisecond.
+    /// Returns the standard deviation of a packet's delay, or 0 where it is below a millisecond.
     pub(crate) fn sigma(&self) -> f64 {
         if self.samples.is_empty() && self.prior >= 2.0 * STILL {
             self.prior
@@ -215,12 +221,12 @@ impl Delays {
         }
     }
 
-    /// Returns what the level may differ by at random.
+    /// Returns the random error of the level.
     pub(crate) fn chance(&self) -> f64 {
         self.chance
     }
 
-    /// True if enough neighbours have shown how much delays differ.
+    /// Returns true if enough neighbours have shown how much delays differ.
     pub(crate) fn knows_jitter(&self) -> bool {
         self.samples.len() > ENOUGH_SAMPLES
     }
@@ -233,8 +239,9 @@ impl Delays {
         }
     }
 
-    /// The standard deviation of what makes delays differ more slowly than from packet to packet: a radio
-    /// link that changes its mind every 100 ms. Probes see it and neighbours do not. 0 where there is none.
+    /// Returns the standard deviation of slow changes of the delay, such as those of a radio link
+    /// that changes every 100 ms, or 0 where there are none. Probes show them, and neighbouring
+    /// packets do not.
     pub(crate) fn wander(&self) -> f64 {
         let sigma = self.sigma();
         if self.prior < 2.0 * STILL || self.prior < WANDERS * sigma {
@@ -243,8 +250,8 @@ impl Delays {
         (self.prior * self.prior - sigma * sigma).sqrt()
     }
 
-    /// A queue longer than this is ours to shorten: what wanders is not. `rtt` is the round-trip time of
-    /// the path.
+    /// Returns the queue above which the path is given less, since a delay that wanders is no
+    /// queue. `rtt` is the round-trip time of the path.
     pub(crate) fn threshold(&self, rtt: f64) -> f64 {
         tolerated(rtt, self.sigma()) + WANDER_ABOVE * self.wander()
     }

@@ -1,15 +1,15 @@
-//! How many packets of a path are lost by chance.
+//! The share of packets that a path loses at random.
 
 use std::collections::VecDeque;
 
-/// Packets over which loss is counted: the latest that many, or somewhat more.
+/// The number of the latest packets over which loss is counted; somewhat more may count.
 const COUNTED: u32 = 2_000;
 /// The longest time over which it is counted, in microseconds.
 const MEMORY: i64 = 20_000_000;
-/// A queue that is found to stand may have overflowed for so long, in microseconds.
+/// Time for which a queue that is found to stand may have overflowed before, in microseconds.
 const OVERFLOWED: i64 = 300_000;
 
-/// What had been counted at some time.
+/// The counters at some time.
 #[derive(Clone, Copy, Debug, Default)]
 struct Point {
     at: i64,
@@ -20,11 +20,12 @@ struct Point {
 /// The loss of a path. Counters wrap.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Losses {
-    /// By report, the oldest first.
+    /// The counters by report, the oldest first.
     points: VecDeque<Point>,
-    /// What the last report said: packets of the path that have settled, and those of them that came.
+    /// The counters of the last report: packets of the path that are settled, and those of them
+    /// that have arrived.
     last: Option<(u32, u32)>,
-    /// A queue has overflowed, or may have, before this packet of the path.
+    /// The packet of the path before which a queue has overflowed, or may have.
     overflowed: Option<u32>,
 }
 
@@ -33,7 +34,8 @@ impl Losses {
         Self::default()
     }
 
-    /// Of the first `sent` packets of the path (modulo 2^32) `received` have come, and no more will.
+    /// Records that `received` of the first `sent` packets of the path have arrived, both modulo
+    /// 2^32, and that no more of them will.
     pub(crate) fn record(&mut self, now: i64, sent: u32, received: u32) {
         let Some((last_sent, last_received)) = self.last.replace((sent, received)) else {
             return self.points.push_back(Point { at: now, sent: 0, lost: 0 });
@@ -58,7 +60,7 @@ impl Losses {
             self.points.pop_front();
         }
         while self.points.len() > 1_024 {
-            // Every other one is enough.
+            // Every second one is enough.
             let mut keep = false;
             self.points.retain(|_| {
                 keep = !keep;
@@ -74,19 +76,20 @@ impl Losses {
         (last.sent.wrapping_sub(first.sent), last.lost.wrapping_sub(first.lost))
     }
 
-    /// Packets that were counted.
+    /// Returns the number of packets over which loss was counted.
     pub(crate) fn counted(&self) -> u32 {
         self.total().0
     }
 
-    /// The share that was lost.
+    /// Returns the share of packets that was lost.
     pub(crate) fn share(&self) -> f64 {
         let (sent, lost) = self.total();
         if sent == 0 { 0.0 } else { f64::from(lost) / f64::from(sent) }
     }
 
-    /// A queue has overflowed, or may have: what was lost of late, and will have been lost up to the `sent`-th
-    /// packet of the path, says nothing about chance. Where nothing was lost, nothing has overflowed.
+    /// Notes that a queue has overflowed, or may have. Packets lost recently, and up to the
+    /// `sent`-th packet of the path, do not count as random losses. Where nothing was lost, no
+    /// queue has overflowed.
     pub(crate) fn judge_from(&mut self, sent: u32) {
         self.overflowed = Some(sent);
         let Some(&last) = self.points.back() else { return };

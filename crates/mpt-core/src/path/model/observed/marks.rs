@@ -1,39 +1,41 @@
-//! "Congestion experienced" in outer headers (RFC 3168): a queue of the path says that it stands before any delay
-//! shows it.
+//! "Congestion experienced" in outer headers (RFC 3168), by which a queue of the path announces
+//! itself before any delay shows it.
 //!
-//! The mark reaches the inner flow as well (RFC 6040), which takes it for a loss. So a path that marks is kept below
-//! the rate at which it did, for so long that a flow can live with it.
+//! The mark reaches the inner flow as well (RFC 6040), which reacts to it as to a loss. So a path
+//! that marks is kept below the rate at which it did, for long enough that a flow recovers between
+//! two marks.
 
-/// How long a mark limits the rate, in microseconds: a CUBIC flow that is told once in this time to send less has
-/// grown again to what it sent.
+/// Time for which a mark limits the rate, in microseconds. A CUBIC flow that gets one mark in this
+/// time has grown to its former rate again.
 const MEMORY: i64 = 5_000_000;
-/// The share of the rate of delivery at a mark that does not make the queue stand again.
+/// The share of the delivered rate at a mark at which no queue stands again.
 const BELOW: f64 = 0.97;
 
-/// What marks have shown.
+/// The limit that follows from marks.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Marks {
     /// Marked packets that were reported, modulo 2^32.
     reported: Option<u32>,
-    /// Until when the rate is limited, in microseconds, and to what.
+    /// The time until which the rate is limited, in microseconds, and the limit.
     limit: Option<(i64, f64)>,
 }
 
 impl Marks {
-    /// Records a report of `marked` packets in all, the latest of which left at `sent_at`. Returns true if there are new
-    /// ones that were not paid for: marks on what left before `judged_from` were.
+    /// Records a report of `marked` packets in all, whose highest number left at `sent_at`. Returns
+    /// true if there are new marks that have not led to a cut yet. Marks on packets that left
+    /// before `judged_from` have.
     pub(crate) fn record(&mut self, marked: u32, sent_at: i64, judged_from: i64) -> bool {
         let before = self.reported.replace(marked).unwrap_or(0);
         let is_new = marked.wrapping_sub(before).cast_signed() > 0;
         is_new && sent_at >= judged_from
     }
 
-    /// Marks cut the rate of a path that has delivered at `best` at most.
+    /// Limits the rate after marks on a path whose best delivered rate is `best`.
     pub(crate) fn set_limit(&mut self, now: i64, best: f64) {
         self.limit = Some((now + MEMORY, BELOW * best));
     }
 
-    /// Returns what the rate is not to exceed at present, because of marks.
+    /// Returns the present limit of the rate because of marks.
     pub(crate) fn limit(&self, now: i64) -> f64 {
         self.limit.filter(|&(until, _)| now < until).map_or(f64::INFINITY, |(_, limit)| limit)
     }

@@ -1,43 +1,46 @@
-//! Whether a queue shorter than any delay shows overflows: packets are lost because too many are sent.
+//! The detection of an overflowing queue that is too short for any delay to show it: packets are
+//! lost because too many are sent.
 
 use std::collections::VecDeque;
 
 use super::window::Recent;
 
-/// Loss is looked at over this time, or a round-trip time, in microseconds.
+/// The shortest time over which loss is judged, in microseconds; it is a round-trip time where that
+/// is longer.
 const SPAN: f64 = 100_000.0;
-/// Fewer packets in that time say nothing.
+/// The number of packets in that time below which there is no verdict.
 const FEWEST: u32 = 40;
-/// How long the least loss counts, at least, in microseconds.
+/// The shortest time for which the least loss counts, in microseconds.
 const MEMORY: i64 = 10_000_000;
-/// Fewer losses may be chance.
+/// The number of losses below which they may be chance.
 const SOME: u32 = 8;
-/// A loss of so many times the least, and so much, is no chance.
+/// The multiple of the least loss that, with [`MORE`] added, may be chance.
 const TIMES: f64 = 2.0;
+/// The share of packets that is added to [`TIMES`] the least loss.
 const MORE: f64 = 0.05;
-/// A loss of so much more is no chance where others keep the queue full.
+/// The additional loss that is not chance while other traffic keeps the queue full.
 const LITTLE_MORE: f64 = 0.005;
-/// Reports that are kept.
+/// The most reports that are kept.
 const MOST: usize = 64;
 
-/// What the latest packets say.
+/// The verdict about the latest packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Verdict {
-    /// No more are lost than always.
+    /// No more packets are lost than usual.
     Usual,
-    /// More are, but few.
+    /// More packets are lost than usual, but few.
     More,
     /// A queue overflows.
     Overflows,
 }
 
-/// The loss of the latest packets, compared with the least of late.
+/// The loss of the latest packets, compared with the least recent loss.
 #[derive(Clone, Debug)]
 pub(crate) struct Overflow {
-    /// By report: time, packets sent up to one that has settled, and those of them that came.
+    /// By report, the time, the settled packets, and those of them that have arrived.
     points: VecDeque<(i64, u32, u32)>,
     least: Recent,
-    /// Packets before this one are known to suffer from what has been cut since.
+    /// The packet before which losses have already led to a cut.
     from: Option<u32>,
 }
 
@@ -46,8 +49,8 @@ impl Overflow {
         Self { points: VecDeque::new(), least: Recent::least(MEMORY), from: None }
     }
 
-    /// Of the first `sent` packets of the path `received` have come (both modulo 2^32), and no more will.
-    /// `rtt` is the round-trip time in microseconds.
+    /// Records that `received` of the first `sent` packets of the path have arrived, both modulo
+    /// 2^32, and that no more of them will. `rtt` is the round-trip time in microseconds.
     pub(crate) fn record(&mut self, now: i64, sent: u32, received: u32, rtt: f64) -> Verdict {
         if self.from.is_some_and(|from| sent.wrapping_sub(from).cast_signed() < 0) {
             return Verdict::Usual;
@@ -80,13 +83,14 @@ impl Overflow {
         }
     }
 
-    /// The rate is cut: packets up to the `sent`-th of the path were sent too fast.
+    /// Notes that the rate was cut, so that packets up to the `sent`-th of the path were sent too
+    /// fast.
     pub(crate) fn judge_from(&mut self, sent: u32) {
         self.points.clear();
         self.from = Some(sent);
     }
 
-    /// The peer counts anew.
+    /// Starts again after the peer's counters have begun anew.
     pub(crate) fn restart(&mut self) {
         (self.points, self.from) = (VecDeque::new(), None);
     }
