@@ -195,7 +195,7 @@ impl<E: Clone + PartialEq> Announcer<E> {
     }
 }
 
-/// What a table that arrived is.
+/// The kind of a table that has arrived.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
     /// One that is known, or older than the one that is known: to be ignored. It is acknowledged
@@ -228,7 +228,7 @@ struct Latest {
 }
 
 impl Heard {
-    /// Nothing heard yet.
+    /// The state before any table has arrived.
     #[must_use]
     pub const fn new() -> Self {
         Self { latest: None }

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-/// How often something may happen: so many times at once, and one more time for each interval that
+/// A token bucket: it allows a burst of events at once, and one more event for each interval that
 /// passes. It takes 16 bytes and no timer.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Bucket {

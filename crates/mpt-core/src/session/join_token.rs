@@ -13,9 +13,9 @@ pub const JOIN_SECRET_LEN: usize = 16;
 
 /// The length of the part of the hash that names a token, bytes.
 const ID_LEN: usize = 8;
-/// What the name of a token is derived from, besides its secret.
+/// The label from which, with its secret, the name of a token is derived.
 const ID_LABEL: &[u8] = b"mpt join id";
-/// What the pre-shared key of a token is derived from, besides its secret.
+/// The label from which, with its secret, the pre-shared key of a token is derived.
 const KEY_LABEL: &[u8] = b"mpt join key";
 
 /// A token, as both ends derive it from its secret. The name goes into the sealed Hello of the

@@ -1,4 +1,4 @@
-//! How fast one path is in our sending direction.
+//! The speed test of one path in our sending direction.
 //!
 //! [`SpeedTest`] says when to send frames of the largest size, and learns from the peer's reports how
 //! many have arrived. It doubles the rate until the peer receives clearly less than is sent, then goes
@@ -25,7 +25,7 @@ const LONGEST_SEARCH: Duration = Duration::from_secs(5);
 const KEEPS_UP: f64 = 0.85;
 /// provided that so many frames are missing: fewer can be lost by chance, or late.
 const MISSING: f64 = 4.0;
-/// How much more is sent than gets through while it is measured.
+/// The factor by which more is sent than arrives during the measurement.
 const EXCESS: f64 = 1.1;
 /// Above this share of what is sent, the path would have carried more.
 const WITH_EASE: f64 = 0.95;
@@ -39,10 +39,9 @@ const BETWEEN_PROBES: Duration = Duration::from_millis(10);
 const MAX_PROBES: usize = 1024;
 /// Frames are sent in bursts at this distance, or one by one where they are rarer.
 const TICK: Duration = Duration::from_micros(500);
-/// As much as fits into this at the present rate is one burst at most.
+/// The longest burst, in time at the present rate.
 const LONGEST_BURST: Duration = Duration::from_millis(2);
-/// What could not be sent because this process had to wait is made up for, in several bursts; but
-/// not when it waited longer than this.
+/// The longest wait of this process whose data is made up for, in several bursts.
 const LONGEST_LAG: Duration = Duration::from_millis(20);
 /// Frames in one burst, so that data has its turn.
 const MAX_BURST: u32 = 128;
@@ -55,12 +54,12 @@ const LONGEST_DRAIN: Duration = Duration::from_secs(5);
 /// A path without any report for so long is broken.
 const BROKEN: Duration = Duration::from_secs(3);
 
-/// What got through.
+/// The data that has arrived.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Throughput {
     /// Bytes of outer IP packets.
     pub bytes: u64,
-    /// In this time.
+    /// The time in which it has arrived.
     pub duration: Duration,
 }
 
@@ -88,7 +87,7 @@ struct Sample {
     received: u64,
 }
 
-/// What happened between two samples.
+/// The difference of two samples.
 #[derive(Clone, Copy, Debug)]
 struct Flow {
     /// Frames per second that left,
@@ -105,7 +104,7 @@ struct Flow {
 }
 
 impl Flow {
-    /// None if that is too short to tell.
+    /// Returns the difference of two samples, or `None` if they are too close to each other.
     fn between(first: &Sample, last: &Sample) -> Option<Self> {
         let left = last.probe.at.saturating_duration_since(first.probe.at);
         let arrived = last.at.saturating_duration_since(first.at);
@@ -140,7 +139,7 @@ impl Flow {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
-    /// Which rate it takes is looked for.
+    /// The test searches for the rate that the path takes.
     Search,
     /// It is measured.
     Hold {

@@ -1,4 +1,4 @@
-//! How long packets take: there and back, one way, and by how much that varies.
+//! The delays of packets: the round-trip time, the one-way delay, and their variation.
 
 mod one_way;
 pub mod rtt;

@@ -11,12 +11,12 @@ use std::time::{Duration, Instant};
 
 use super::variation::Variation;
 
-/// How long a sample counts at least, and at most twice that; in time with samples. Within it two
-/// clocks that differ by 50 millionths drift apart by a millisecond.
+/// The shortest time for which a sample counts while there are samples; the longest is twice that.
+/// Within twice this time two clocks that differ by 50 millionths drift apart by a millisecond.
 const MEMORY: Duration = Duration::from_secs(10);
 
-/// How many samples show what delays there are, about: the spread of normally distributed ones is five
-/// deviations then.
+/// The number of samples that show about all delays there are: the spread of normally distributed
+/// ones is five deviations then.
 const ENOUGH: u16 = 64;
 
 /// The usual delay is so many variations above the least of some hundred: with normally distributed
@@ -37,7 +37,7 @@ const STRAY: u32 = 4_000;
 pub struct OneWay {
     /// The time at which this period began, and what came in it.
     present: Option<(Instant, Range)>,
-    /// What came in the one before.
+    /// The range of the interval before.
     before: Option<Range>,
     variation: Variation,
 }
@@ -62,7 +62,7 @@ impl Range {
 }
 
 impl OneWay {
-    /// Without any sample.
+    /// A measurement without any sample.
     #[must_use]
     pub const fn new() -> Self {
         Self { present: None, before: None, variation: Variation::new() }

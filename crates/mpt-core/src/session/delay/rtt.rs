@@ -6,11 +6,11 @@ use std::time::Duration;
 /// probes are far finer than any of the timers made from them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Rtt {
-    /// None until the first sample.
+    /// The estimate, or `None` until the first sample.
     estimate: Option<Estimate>,
 }
 
-/// What is known of a round-trip time.
+/// The estimate of a round-trip time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Estimate {
     /// SRTT.

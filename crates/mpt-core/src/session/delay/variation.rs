@@ -10,7 +10,7 @@ const LATEST: u8 = 32;
 /// So many are needed: a frame that came late makes itself and both neighbours differ.
 const ENOUGH: usize = 7;
 
-/// How far the latest delays were from the mean of their neighbours, in microseconds.
+/// The distance of the latest delays from the mean of their neighbours, in microseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(in crate::session) struct Variation {
     deviations: [u32; LATEST as usize],

@@ -60,7 +60,7 @@ const MAX_SESSIONS: usize = (1 << SLOT_BITS) - (1 << 12);
 pub struct Sessions {
     shared: Shared,
     sessions: Vec<Option<Box<Session>>>,
-    /// How often each place has been taken.
+    /// The number of times that each place has been taken.
     generations: Vec<u16>,
     free: Vec<u32>,
     count: usize,
@@ -75,8 +75,8 @@ pub struct Sessions {
 }
 
 impl Sessions {
-    /// Without identity, peers and sessions. All randomness comes from `seed`, which has to be
-    /// unpredictable.
+    /// An engine without identity, peers and sessions. All randomness comes from `seed`, which has
+    /// to be unpredictable.
     #[must_use]
     pub(crate) fn new(seed: [u8; 32]) -> Self {
         let mut shared = Shared::new(seed);

@@ -1,4 +1,4 @@
-//! What all sessions of a [`Sessions`](super::Sessions) have in common.
+//! The state that all sessions of a [`Sessions`](super::Sessions) share.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -21,7 +21,7 @@ use crate::session::{Fingerprint, Pending, PrivateKey, PublicKey, Random};
 /// Events about paths are dropped while so many wait: their owner does not fetch them.
 const MAX_EVENTS: usize = 16_384;
 
-/// What all sessions have in common.
+/// The state that all sessions share.
 #[derive(Debug)]
 pub(super) struct Shared {
     pub(super) random: Random,
@@ -29,10 +29,10 @@ pub(super) struct Shared {
     pub(super) identity: Option<PrivateKey>,
     pub(super) public: Option<PublicKey>,
     pub(super) outbox: Outbox,
-    /// What happened to paths: for the owner of the tunnels, at once.
+    /// Events of paths, for the owner of the tunnels to take at once.
     pub(super) path_events: VecDeque<PathEvent>,
-    /// What happened to sessions, but for requests: what is not true any more is taken out, so that
-    /// there are only a few for each session.
+    /// Events of sessions, except requests. Outdated ones are taken out, so that there are only a
+    /// few for each session.
     pub(super) events: VecDeque<Event>,
     /// Requests that wait for the owner.
     pub(super) shares: Shares,
@@ -112,7 +112,7 @@ impl Shared {
         }
     }
 
-    /// What an owner who does not listen may miss.
+    /// Adds an event that an owner who does not poll may miss.
     pub(super) fn tell(&mut self, event: PathEvent) {
         if self.path_events.len() < MAX_EVENTS {
             self.path_events.push_back(event);

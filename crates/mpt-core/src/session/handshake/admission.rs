@@ -1,9 +1,9 @@
-//! Which initiations are worth the work: the defence of a responder against floods.
+//! The admission of initiations, which defends a responder against floods.
 //!
-//! Whoever knows the public key can send initiations, from any address. So under load only those
-//! get an answer that show a cookie, which proves their address; of these each source has a budget;
-//! and there is a limit for all together, of which sources that ask seldom have one half to
-//! themselves. Nothing here grows with the number of senders.
+//! Anybody who knows the public key can send initiations, from any address. So under load only
+//! initiations with a cookie, which proves their address, are answered. Each source has a budget of
+//! these, and there is a limit for all together, half of which is reserved for sources that ask
+//! seldom. Nothing here grows with the number of senders.
 
 use std::net::IpAddr;
 use std::time::{Duration, Instant};
@@ -11,10 +11,9 @@ use std::time::{Duration, Instant};
 use super::mac;
 use crate::session::keys::Random;
 
-/// How many initiations are worked on. At about 0.25 ms for each, the defaults
-/// keep a flood from addresses that are not the senders' own at a hundredth of one core and any
-/// flood at a quarter, and let a thousand clients return within a second or two after the server
-/// was away.
+/// The limits of initiations. At about 0.25 ms for each, the defaults keep a flood from forged
+/// addresses at a hundredth of one core and any flood at a quarter, and let a thousand clients
+/// return within a second or two after the server was away.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AdmissionLimits {
     /// More initiations than this in a second are load: then a cookie is asked for.

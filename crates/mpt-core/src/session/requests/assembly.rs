@@ -9,7 +9,7 @@ pub(super) struct Assembly {
     result: Vec<u8>,
     /// By cell: how many of its bytes are there.
     filled: Vec<u16>,
-    /// How many cells are not complete.
+    /// The number of incomplete cells.
     missing: usize,
     /// The first cell that was never asked for.
     next: usize,

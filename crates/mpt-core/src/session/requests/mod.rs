@@ -20,8 +20,8 @@ pub use requester::{
 };
 pub use responder::{Action, MAX_KEPT, Responder, TooLong};
 
-/// How many results the responder keeps, thus how many requests are on their way or worked on at a
-/// time.
+/// The number of results that the responder keeps, and so of requests that are under way or worked
+/// on at a time.
 pub const RESULTS: usize = SPAN as usize;
 /// [`RESULTS`] as a difference between two ids.
 const SPAN: u32 = 8;

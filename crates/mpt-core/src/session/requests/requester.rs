@@ -9,10 +9,10 @@ use mpt_wire::control::message::{MAX_CHUNK_LEN, MAX_REQUEST_LEN, MAX_RESULT_LEN}
 use super::SPAN;
 use super::assembly::Assembly;
 
-/// How many requests may be unanswered at a time, those that wait included: what the requester has
-/// to keep, up to this many results of 1 MiB.
+/// The most requests that may be unanswered at a time, those that wait included. It bounds what the
+/// requester has to keep to this many results of 1 MiB.
 pub const MAX_OUTSTANDING: usize = 16;
-/// How many pieces of one result are asked for at a time.
+/// The number of pieces of one result that are asked for at a time.
 pub const WINDOW: usize = 8;
 /// A request is repeated after this at first,
 pub const FIRST_REPEAT: Duration = Duration::from_millis(200);
@@ -35,7 +35,7 @@ pub enum RequestError {
 /// The reason for which a request has failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, thiserror::Error)]
 pub enum Failure {
-    /// Nothing of a result came. Whether the request was run is unknown.
+    /// Nothing of a result arrived. Whether the request was run is unknown.
     #[error("no answer")]
     Unanswered,
     /// A part of the result came, so the request was run.
@@ -65,8 +65,8 @@ struct Pending {
     id: u32,
     body: Vec<u8>,
     gives_up: Instant,
-    /// What is being asked for, at most [`WINDOW`] cells: just the first while the length of the
-    /// result is unknown.
+    /// The cells that are being asked for, at most [`WINDOW`]; only the first while the length of
+    /// the result is unknown.
     asks: Vec<Ask>,
     /// Once a piece of the result came.
     assembly: Option<Assembly>,

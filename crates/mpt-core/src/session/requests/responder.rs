@@ -7,8 +7,8 @@ use mpt_wire::control::message::{MAX_CHUNK_LEN, MAX_RESULT_LEN};
 
 use super::{RESULTS, SPAN};
 
-/// How many bytes of results the responder keeps at most: twice the longest result, so that one is
-/// not dropped as soon as the next is there.
+/// The most bytes of results that the responder keeps: twice the longest result, so that one is not
+/// dropped as soon as the next is there.
 pub const MAX_KEPT: usize = 2 * MAX_RESULT_LEN as usize;
 /// Ids that are further apart than this belong to different series: the requester has lost its
 /// memory, and counts from another random number. More requests than anybody makes while the keys
@@ -20,16 +20,16 @@ const SERIES: u32 = 1 << 14;
 #[error("the result is longer than {MAX_RESULT_LEN} bytes")]
 pub struct TooLong;
 
-/// What to do about a request that arrived.
+/// The decision about a request that has arrived.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Action<'a> {
     /// Run it, and give its result to [`Responder::finish`].
     Run,
     /// Send this [`Message::Result`].
     Send(Message<'a>),
-    /// Nothing: [`RESULTS`] requests are unfinished. The requester repeats it.
+    /// The request is ignored, since [`RESULTS`] requests are unfinished. The requester repeats it.
     Refuse,
-    /// Nothing: it is being worked on, or it is too old.
+    /// The request is ignored, since it is being worked on or too old.
     Ignore,
 }
 

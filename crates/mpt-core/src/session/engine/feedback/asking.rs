@@ -1,4 +1,4 @@
-//! What is missing of the peer's data, and what it keeps of it.
+//! The requests for missing numbers of the peer's data, and the numbers that the peer keeps.
 //!
 //! A peer that says what it keeps is asked for what is missing: with each report, and while something is
 //! missing every few milliseconds besides. Each of these messages has all that is missing, so that one
@@ -30,7 +30,7 @@ const AT_ONCE: Duration = Duration::from_millis(1);
 const KEPT_FOR: Duration = Duration::from_secs(2);
 /// Time between two answers that say what will not come. The peer asks again for what it was not told of.
 const BETWEEN_REFUSALS: Duration = Duration::from_millis(4);
-/// Of the bytes that come, one in so many may be spent on asking.
+/// One byte of requests may be sent per this many bytes that arrive.
 const SHARE: u64 = 100;
 /// Bytes that may be spent on asking at once.
 const BURST: u64 = 8_000;
@@ -100,7 +100,8 @@ impl Session {
         }
     }
 
-    /// What is missing, for a message that is sent now; `None` if the peer is not asked.
+    /// Returns the missing numbers for a message that is sent now, or `None` if the peer is not
+    /// asked.
     pub(crate) fn take_missing<P: Copy>(
         &mut self,
         now: Instant,

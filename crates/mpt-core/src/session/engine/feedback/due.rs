@@ -3,18 +3,18 @@
 
 use std::time::{Duration, Instant};
 
-/// When the two halves of the exchange are due.
+/// The times at which the two halves of the exchange are due.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Learning {
     /// The time at which the peer is told what has left.
     pub(crate) depart_at: Option<Instant>,
-    /// How often the peer was told beforehand that it will be.
+    /// The number of announcements that were sent to the peer beforehand.
     pub(crate) announced: u8,
     /// Reports that the peer wants.
     pub(crate) reports: Option<Reports>,
-    /// What the peer is asked for.
+    /// The request for missing numbers.
     pub(crate) asking: Option<Asking>,
-    /// When the peer was last told what will not come.
+    /// The time at which refusals were last sent to the peer.
     pub(crate) refused: Option<Instant>,
 }
 
@@ -33,7 +33,7 @@ impl Learning {
     }
 }
 
-/// When the peer is asked.
+/// The times at which the peer is asked.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Asking {
     pub(crate) until: Instant,

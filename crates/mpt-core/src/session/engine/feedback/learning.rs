@@ -49,7 +49,7 @@ impl Session {
         self.ask(now, shared, tunnels);
     }
 
-    /// What the peer was told of the paths beforehand has changed.
+    /// Announces the paths again, since they have changed.
     pub(crate) fn announce_again(&mut self, now: Instant) {
         (self.learning.announced, self.learning.depart_at) = (0, Some(now));
     }

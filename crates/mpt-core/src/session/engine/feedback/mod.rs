@@ -1,5 +1,5 @@
-//! What both ends tell each other of the data on an adaptive connection: what has left, what has come,
-//! what is missing, and symbols by which it is restored.
+//! The feedback about data on an adaptive connection: what has left, what has arrived, what is
+//! missing, and symbols by which missing packets are restored.
 
 pub(crate) mod asking;
 pub(crate) mod budget;

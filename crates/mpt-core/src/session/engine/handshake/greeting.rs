@@ -1,4 +1,4 @@
-//! What this end says of itself in a handshake.
+//! The announcement of this end in a handshake.
 
 use mpt_wire::control::hello::{Hello, MAX_NAME_LEN, Name, Welcome};
 use mpt_wire::control::{Capabilities, Capability, Challenge, Sealing};
@@ -27,7 +27,7 @@ impl Session {
     }
 }
 
-/// As much of a name as a Hello has room for.
+/// Returns as much of a name as a Hello has room for.
 pub(crate) fn hello_name(name: &str) -> Name {
     let mut end = name.len().min(MAX_NAME_LEN);
     while !name.is_char_boundary(end) {

@@ -1,4 +1,4 @@
-//! How far the handshakes of a session are.
+//! The progress of the handshakes of a session.
 
 use std::time::{Duration, Instant};
 
@@ -19,7 +19,7 @@ pub(crate) struct Attempt {
     pub(crate) older: Option<Initiation>,
     /// The challenge for the next initiation: the responder has refused that of this one.
     pub(crate) refused: Option<Challenge>,
-    /// What all initiations of this handshake say about sealed data.
+    /// The statement about sealed data in all initiations of this handshake.
     pub(crate) sealing: Option<Sealing>,
     /// The time at which this initiation was made.
     pub(crate) made: Instant,

@@ -1,4 +1,5 @@
-//! When this end begins a handshake, and when its own has precedence over the peer's.
+//! The times at which this end begins a handshake, and the rule by which its own has precedence
+//! over the peer's.
 
 use std::time::{Duration, Instant};
 

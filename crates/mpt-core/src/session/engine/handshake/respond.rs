@@ -26,7 +26,7 @@ pub(crate) enum Target {
     New,
 }
 
-/// Where an initiation came from, and how to answer there.
+/// The source of an initiation, and the way to answer there.
 #[derive(Clone, Copy)]
 struct Sender<'a> {
     socket: SocketId,

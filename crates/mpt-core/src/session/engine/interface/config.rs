@@ -1,4 +1,5 @@
-//! What the owner of a [`Sessions`](crate::session::engine::Sessions) tells it: sessions, peers and limits.
+//! The configuration of a [`Sessions`](crate::session::engine::Sessions): sessions, peers and
+//! limits.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -22,12 +23,12 @@ pub struct SessionId(pub u32);
 /// gives them.
 pub type SessionPathId = u16;
 
-/// What a session is to be.
+/// The configuration of a session.
 #[derive(Clone, Debug)]
 pub struct SessionConfig {
     /// Tells the sessions with one peer apart, and is told to the peer: at most 32 bytes go there.
     pub name: String,
-    /// What it is for.
+    /// The purpose of the session.
     pub kind: Kind,
     /// The public key of the other end.
     pub peer: PublicKey,
@@ -49,11 +50,11 @@ pub struct SessionConfig {
     /// The largest weight that is used for what we send because the peer wishes it; larger wishes
     /// count as this. 0: its wishes are not followed.
     pub largest_wish: u16,
-    /// Where to reach the peer of a session without connection (a steering one).
+    /// The address of the peer of a session without connection (a steering one).
     pub remote: Option<(SocketId, SocketAddr)>,
 }
 
-/// Who may open sessions that are not configured.
+/// A peer that may open sessions that are not configured.
 #[derive(Clone, Debug)]
 pub struct Peer {
     /// Its public key.

@@ -144,7 +144,7 @@ impl Session {
         }
     }
 
-    /// What others have changed of the connection.
+    /// Follows changes that others have made to the connection.
     pub(crate) fn follow_connection<P: Copy>(&mut self, tunnels: &Tunnels<P>) {
         if let Some(connection) = self.link.connection().and_then(|id| tunnels.connection(id)) {
             self.identity.key = connection.config().key;

@@ -1,4 +1,4 @@
-//! What became of the frames of the control protocol.
+//! The counters of frames of the control protocol.
 
 use crate::tunnel::counters::counters;
 
@@ -7,7 +7,7 @@ counters! {
     pub struct SessionCounters {
         /// No frame of any type, or authentic with something in it that cannot be.
         malformed,
-        /// Of another version of the protocol.
+        /// Frames of another version of the protocol.
         bad_version,
         /// Handshake frames not made for our key: damaged, or from somebody who does not know it.
         bad_mac,

@@ -1,4 +1,4 @@
-//! What comes out of a [`Sessions`](crate::session::engine::Sessions): frames to send, and events.
+//! The output of a [`Sessions`](crate::session::engine::Sessions): frames to send, and events.
 
 use std::net::SocketAddr;
 
@@ -11,7 +11,7 @@ use crate::session::engine::SessionId;
 use crate::session::requests::{Failure, RequestError};
 use crate::{ConnectionId, DeviceId, PathId, SocketId};
 
-/// Where a frame goes.
+/// The destination of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Destination {
     /// Over a path, as its data does: from its (base) socket to its remote address.
@@ -29,7 +29,7 @@ pub enum Destination {
 /// [`CONTROL`](mpt_wire::gre::Protocol::CONTROL) without sequence number.
 #[derive(Debug)]
 pub struct Transmit {
-    /// Where to.
+    /// The destination.
     pub destination: Destination,
     /// The GRE key.
     pub key: Option<u32>,
@@ -37,10 +37,10 @@ pub struct Transmit {
     pub frame: Vec<u8>,
 }
 
-/// What a session has found out about a path: whoever has the sockets follows it at once.
+/// A finding of a session about a path, which the owner of the sockets follows at once.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PathEvent {
-    /// What is held of a path has changed.
+    /// The state of a path has changed.
     State {
         /// The session.
         session: SessionId,
@@ -57,9 +57,9 @@ pub enum PathEvent {
     Moved {
         /// The path.
         path: PathId,
-        /// Where its packets arrive now, and from where they are to be sent.
+        /// The socket at which its packets arrive now, and from which they have to be sent.
         socket: SocketId,
-        /// Where they come from and go to.
+        /// The address from which they arrive and to which they are sent.
         remote: SocketAddr,
     },
     /// A search has found that a path carries other outer packets than it was used with; it has been
@@ -76,7 +76,7 @@ pub enum PathEvent {
     },
 }
 
-/// What happened that is for others to know or to decide.
+/// An event that others have to know or to decide about.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Event {
     /// The two ends have keys: for the first time, or after the peer was gone or has forgotten the
@@ -101,7 +101,7 @@ pub enum Event {
         session: SessionId,
         /// To be given with the answer.
         id: u32,
-        /// What the peer asks.
+        /// The request of the peer.
         body: Vec<u8>,
     },
     /// The answer to [`Node::request`](crate::Node::request) has come.
@@ -132,9 +132,8 @@ pub enum Event {
         /// There is no data. Otherwise it is neither encrypted nor authenticated.
         refused: bool,
     },
-    /// None of the paths of a session that the peer opened was usable for long: its connection
-    /// should be removed, and then the session by
-    /// [`Node::close_session`](crate::Node::close_session).
+    /// No path of a session that the peer opened was usable for a long time. Its connection should
+    /// be removed, and then the session by [`Node::close_session`](crate::Node::close_session).
     Expired {
         /// The session.
         session: SessionId,
@@ -157,7 +156,7 @@ pub enum RequestRefused {
 /// The reason for which a request has no result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RequestFailed {
-    /// None came, or not all of it.
+    /// No result arrived, or not all of it.
     #[error(transparent)]
     Unanswered(#[from] Failure),
     /// The session is over.

@@ -1,4 +1,4 @@
-//! What the owner of the sessions configures, is told and sees.
+//! The interface to the owner of the sessions: configuration, events and views.
 
 pub(crate) mod config;
 pub(crate) mod configure;

@@ -1,4 +1,5 @@
-//! What the owner of a [`Sessions`] takes from it: frames, events and the requests of peers, with their answers.
+//! The output that the owner of a [`Sessions`] takes: frames, events, and the requests of peers,
+//! with their answers.
 
 use std::time::Instant;
 
@@ -54,14 +55,16 @@ impl Sessions {
         self.shared.outbox.recycle(frame);
     }
 
-    /// What happened to sessions; then the requests of peers, one of each in turn, as long as fewer than [`MAX_HANDED`](crate::session::engine::MAX_HANDED) are unanswered.
+    /// Returns the next event of a session, and then the next request of a peer, one of each peer
+    /// in turn, as long as fewer than [`MAX_HANDED`](crate::session::engine::MAX_HANDED) are
+    /// unanswered.
     pub(crate) fn poll_event(&mut self) -> Option<Event> {
         let shared = &mut self.shared;
         shared.events.pop_front().or_else(|| shared.shares.next())
     }
 
-    /// What happened to paths. An owner in whose hands the tunnels are has to follow that at once;
-    /// the rest may wait here, within bounds, until it has time for it.
+    /// Returns the next event of a path. The owner of the tunnels has to follow it at once. The
+    /// other events may wait here, within bounds.
     #[inline]
     pub(crate) fn poll_path_event(&mut self) -> Option<PathEvent> {
         self.shared.path_events.pop_front()

@@ -1,4 +1,5 @@
-//! Who may open sessions that are not configured, and what becomes of the sessions of those who may no longer.
+//! The peers that may open sessions that are not configured, and the end of the sessions of those
+//! that may no longer.
 
 use std::time::Instant;
 

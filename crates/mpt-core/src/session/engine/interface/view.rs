@@ -20,21 +20,21 @@ pub struct SessionView {
     pub id: SessionId,
     /// Its name: that of the configuration, or the one the peer gave.
     pub name: String,
-    /// What it is for.
+    /// The purpose of the session.
     pub kind: Kind,
     /// The other end.
     pub peer: PublicKey,
     /// True if the peer opened it, without its being configured.
     pub dynamic: bool,
-    /// Since when it has had keys without interruption; `None` while it has none.
+    /// The time since which it has had keys without interruption; `None` while it has none.
     pub established: Option<Instant>,
     /// The time at which the keys in use were agreed.
     pub keys_since: Option<Instant>,
     /// True if this end began the handshake that made them.
     pub initiator: bool,
-    /// How the data of its connection is.
+    /// The state of sealing of its connection's data.
     pub seal: SealState,
-    /// How often keys were agreed.
+    /// The number of completed handshakes.
     pub handshakes: u64,
     /// Its connection.
     pub connection: Option<ConnectionId>,
@@ -44,7 +44,7 @@ pub struct SessionView {
     pub announced: bool,
     /// True if traffic flows, so that paths are probed often.
     pub active: bool,
-    /// Where a session without connection was last heard from.
+    /// The address from which a session without connection was last heard.
     pub remote: Option<SocketAddr>,
     /// Its paths.
     pub paths: Vec<PathView>,
@@ -57,7 +57,7 @@ pub struct PathView {
     pub path: PathId,
     /// Its name in frames under the present keys; `None` while the peer has not told it.
     pub id: Option<SessionPathId>,
-    /// What is held of the sending direction.
+    /// The state of the sending direction.
     pub state: State,
     /// The time at which that became so.
     pub since: Instant,
@@ -75,17 +75,17 @@ pub struct PathView {
     pub rtt_variation: Option<Duration>,
     /// The shortest one.
     pub rtt_minimum: Option<Duration>,
-    /// How long silence may last before the path is dead.
+    /// The time without confirmation after which the path is dead.
     pub dead_after: Duration,
-    /// How often it died.
+    /// The number of times that the path died.
     pub flaps: u32,
-    /// Where the search for its MTU stands.
+    /// The phase of the search for its MTU.
     pub mtu_phase: Phase,
     /// True if a probe as large as the path MTU in use was echoed.
     pub mtu_confirmed: bool,
-    /// Where its packets go; `None` while that is not known.
+    /// The address to which its packets are sent; `None` while that is not known.
     pub remote: Option<SocketAddr>,
-    /// What the peer says of it; `None` before it said anything.
+    /// The state that the peer has announced; `None` before that.
     pub peer_state: Option<PathState>,
     /// The weight that the peer says to send with on it, 0 for nothing.
     pub peer_weight: Option<u16>,

@@ -6,7 +6,7 @@ use crate::seal::keys::{Agreement, Keys};
 use crate::seal::{Opener, Seal, Sealer};
 use crate::session::Transport;
 
-/// What a session wants and knows of sealed data.
+/// The configuration and state of a session's sealed data.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Policy {
     pub(crate) seal: Seal,
@@ -20,16 +20,16 @@ pub(crate) struct Policy {
     pub(crate) told: Option<SealState>,
 }
 
-/// How the data of a session is.
+/// The state of sealing of a session's data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SealState {
-    /// Not sealed, as this end wants it.
+    /// Data is not sealed, as this end is configured.
     Off,
     /// There are no keys yet.
     Waiting,
     /// Sealed with this suite.
     Sealed(mpt_wire::control::Suite),
-    /// Not sealed, since the peer does not seal.
+    /// Data is not sealed, since the peer does not seal.
     PlainPeer,
     /// The peer does not seal, which is not accepted: there is no data.
     Refused,
@@ -43,7 +43,7 @@ pub(crate) struct DataKeys {
     pub(crate) opener: Option<Box<Opener>>,
 }
 
-/// What both ends have agreed on for an epoch.
+/// The agreement of both ends for an epoch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Agreed {
     pub(crate) suite: mpt_wire::control::Suite,

@@ -10,16 +10,16 @@ use crate::session::{Fingerprint, Response, Transport};
 pub(crate) const REKEY_AFTER: Duration = Duration::from_secs(120);
 /// and by the other one after this, if nothing came.
 pub(crate) const REKEY_BY_RESPONDER_AFTER: Duration = Duration::from_secs(150);
-/// Nothing is sent under older keys.
+/// The age of keys from which on nothing is sent under them.
 pub(crate) const SEND_FOR: Duration = Duration::from_secs(180);
-/// Nothing is received under older keys.
+/// The age of keys from which on nothing is received under them.
 pub(crate) const RECEIVE_FOR: Duration = Duration::from_secs(240);
 /// A responder keeps keys for so long that no frame has come under yet: a queue of some seconds may
 /// stand before every frame of the handshake.
 pub(crate) const CONFIRM_AS_RESPONDER: Duration = Duration::from_secs(10);
 /// An initiator tries for so long to have new keys confirmed.
 pub(crate) const CONFIRM_AS_INITIATOR: Duration = Duration::from_secs(5);
-/// How often it sends a frame under them meanwhile.
+/// The interval at which the initiator sends a frame under unconfirmed keys.
 pub(crate) const CONFIRM_INTERVAL: Duration = Duration::from_millis(250);
 
 /// The keys of one handshake.
@@ -29,13 +29,13 @@ pub(crate) struct Epoch {
     pub(crate) since: Instant,
     /// Grows from one handshake of the session to the next.
     pub(crate) ordinal: u64,
-    /// As responder: what to answer to further copies of the initiation.
+    /// At the responder, the answer to further copies of the initiation.
     pub(crate) answer: Option<(Fingerprint, Response)>,
-    /// As responder: the time of the challenge that the initiation has shown.
+    /// At the responder, the time of the challenge that the initiation has shown.
     pub(crate) challenge: Option<u64>,
     /// The keys of sealed data that came of the same handshake.
     pub(crate) data: DataKeys,
-    /// As initiator: when to send another frame to have them confirmed.
+    /// At the initiator, the time of the next frame that has the keys confirmed.
     pub(crate) confirm_at: Instant,
     /// The peer restores data packets from symbols of forward error correction.
     pub(crate) restores: bool,
@@ -63,7 +63,7 @@ impl Epoch {
     }
 }
 
-/// Which keys of a session a frame came under.
+/// The keys of a session under which a frame arrived.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Place {
     Current,
@@ -77,7 +77,7 @@ pub(crate) struct Keys {
     pub(crate) policy: Policy,
     pub(crate) current: Option<Epoch>,
     pub(crate) previous: Option<Epoch>,
-    /// Not confirmed: no frame has come under them. In the order of their making.
+    /// Unconfirmed epochs, under which no frame has arrived, in the order of their making.
     pub(crate) candidates: Vec<Epoch>,
 }
 

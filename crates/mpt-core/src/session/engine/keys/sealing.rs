@@ -143,7 +143,7 @@ impl Session {
         changed
     }
 
-    /// How its data is.
+    /// Returns the state of sealing of its data.
     pub(crate) fn seal_state(&self) -> SealState {
         let agreement = self.keys.current.as_ref().map(|epoch| epoch.data.agreement);
         match (self.keys.policy.seal, agreement) {

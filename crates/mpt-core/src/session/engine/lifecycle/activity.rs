@@ -1,4 +1,5 @@
-//! How often a session probes: often while data flows on its connection, seldom while it is idle.
+//! The probe interval of a session: short while data flows on its connection, long while it is
+//! idle.
 
 use std::time::Instant;
 

@@ -1,4 +1,4 @@
-//! How long a session lasts that the peer has opened.
+//! The lifetime of a session that the peer has opened.
 
 use std::time::{Duration, Instant};
 

@@ -1,4 +1,4 @@
-//! What a session is, and what it does when its time has come.
+//! A session: its state, and the work that is due at its timers.
 
 pub(crate) mod activity;
 pub(crate) mod lifetime;

@@ -1,4 +1,4 @@
-//! Who began a session, and what only sessions of that origin have.
+//! The origin of a session, and the state that only sessions of that origin have.
 
 use std::time::{Duration, Instant};
 

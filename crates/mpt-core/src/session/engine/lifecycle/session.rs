@@ -1,4 +1,4 @@
-//! What is known of one session.
+//! The state of one session.
 
 use std::time::Instant;
 
@@ -44,7 +44,7 @@ pub(crate) struct Session {
     pub(crate) traffic: Traffic,
 }
 
-/// What a session is for, and with whom: what both ends recognize it by.
+/// The identity of a session, by which both ends recognize it: its purpose and its peer.
 #[derive(Debug)]
 pub(crate) struct Identity {
     pub(crate) name: String,
@@ -56,7 +56,7 @@ pub(crate) struct Identity {
     pub(crate) key: Option<u32>,
 }
 
-/// What this end grants a session.
+/// The rights that this end grants a session.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Terms {
     /// Timers of the paths.
@@ -65,7 +65,7 @@ pub(crate) struct Terms {
     pub(crate) largest_wish: u16,
 }
 
-/// What a new session is made of.
+/// The parts of a new session.
 pub(crate) struct Beginning {
     pub(crate) identity: Identity,
     pub(crate) terms: Terms,

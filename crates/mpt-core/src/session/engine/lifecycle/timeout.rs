@@ -1,4 +1,4 @@
-//! What a session does when its time has come.
+//! The work of a session that is due at its timers.
 
 use std::time::{Duration, Instant};
 

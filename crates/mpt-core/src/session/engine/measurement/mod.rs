@@ -1,4 +1,5 @@
-//! What a session measures of its paths by frames of its own: their delays, losses and speed.
+//! The measurements that a session makes of its paths by frames of its own: delays, losses and
+//! speed.
 
 pub(crate) mod leads;
 pub(crate) mod speed_tests;

@@ -17,27 +17,27 @@ use crate::session::engine::{SessionId, SessionPathId, Sessions};
 use crate::session::speed::{SpeedTest, Throughput};
 use crate::{PathId, Tunnels};
 
-/// What to test.
+/// The order of a speed test.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TestConfig {
     /// Tells it from other tests of the session.
     pub number: u64,
     /// The path.
     pub path: PathId,
-    /// How long it is measured: at most [`MAX_DURATION`](crate::session::speed::MAX_DURATION), besides
-    /// up to 5 s to find the rate, and up to 5 s until everything has arrived.
+    /// The time of the measurement, at most [`MAX_DURATION`](crate::session::speed::MAX_DURATION).
+    /// Up to 5 s to find the rate, and up to 5 s until everything has arrived, come on top of it.
     pub duration: Duration,
     /// The most to be sent, in bits per second; at most
     /// [`MAX_RATE`](crate::session::speed::MAX_RATE) anyway.
     pub limit: Option<u64>,
 }
 
-/// What is known of a test.
+/// The state of a test.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TestView {
     /// True if it has ended.
     pub finished: bool,
-    /// What got through, so far; `None` if that is not known, as when the path broke.
+    /// The data that has arrived so far; `None` if that is not known, as when the path broke.
     pub throughput: Option<Throughput>,
 }
 

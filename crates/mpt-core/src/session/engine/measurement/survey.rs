@@ -106,7 +106,7 @@ impl Survey {
         }
     }
 
-    /// When there is something to do for it.
+    /// Returns the time at which the survey has something to do.
     pub(crate) fn next_timeout(&self) -> Option<Instant> {
         match self {
             Self::Running(running) => Some(running.next),

@@ -6,12 +6,13 @@ use super::source::Source;
 use crate::session::engine::send::allowance::Allowance;
 use crate::session::engine::{Destination, SessionPathId};
 
-/// Where the peer of a session without paths is.
+/// The address of the peer of a session without paths.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Anchor {
     pub(crate) source: Source,
     pub(crate) path_id: SessionPathId,
-    /// How much may be sent there: it is proved if it is configured or has answered a challenge.
+    /// The allowance of the address, which is proved if it is configured or has answered a
+    /// challenge.
     pub(crate) allowance: Allowance,
 }
 

@@ -7,20 +7,20 @@ use mpt_wire::control::PathEntry;
 use super::peer_table::PeerTable;
 use crate::session::announce::{Announcer, Heard};
 
-/// What both ends have said of their paths.
+/// The announcements of both ends about their paths.
 #[derive(Debug)]
 pub(crate) struct Tables {
     /// The table of this end, which there is while there is a connection, and what the peer has
     /// acknowledged of it.
     pub(crate) own: Option<Announcer<PathEntry>>,
-    /// Which of the peer's tables have come.
+    /// The tables of the peer that have arrived.
     pub(crate) heard: Heard,
     /// The latest one of them.
     pub(crate) peer: Option<PeerTable>,
 }
 
 impl Tables {
-    /// Nothing was said yet.
+    /// The state before any announcement.
     pub(crate) fn new() -> Self {
         Self { own: None, heard: Heard::new(), peer: None }
     }

@@ -1,4 +1,4 @@
-//! How the peer of a session is reached: by the paths of a connection, or at an address while there is none.
+//! The way to the peer of a session: the paths of a connection, or an address while there is none.
 
 use std::time::Instant;
 
@@ -9,7 +9,7 @@ use crate::ConnectionId;
 use crate::session::engine::SessionPathId;
 use crate::session::engine::send::allowance::Allowance;
 
-/// What a session reaches its peer by.
+/// The way by which a session reaches its peer.
 #[derive(Debug)]
 pub(crate) enum Link {
     /// The session has a connection, whose paths lead to the peer.

@@ -34,15 +34,15 @@ pub(crate) struct SessionPath {
     pub(crate) liveness: Liveness,
     /// The timers where nothing is to be spared.
     timing: Timing,
-    /// How sparingly our owner would like it to be used.
+    /// The economy that is configured for the path.
     economy: Economy,
-    /// Whether it carries so much data that its probes do not matter.
+    /// True while the path carries so much data that its probes do not matter.
     busy: bool,
     /// Bytes of data that it had carried, and when.
     weighed: (u64, Instant),
-    /// What outer packets it carries.
+    /// The sizes of outer packets that the path carries.
     pub(crate) discovery: Discovery,
-    /// What it loses, and what its delays differ by.
+    /// The loss of the path, and the variation of its delays.
     pub(crate) survey: Survey,
     /// Authenticated frames received on it.
     pub(crate) frames: u32,
@@ -52,7 +52,7 @@ pub(crate) struct SessionPath {
     pub(crate) cut_off: bool,
     /// Down by the administrator, its cap or its interface.
     pub(crate) down: bool,
-    /// What the peer said of it last.
+    /// The last announcement of the peer about the path.
     pub(crate) peer: Option<PathEntry>,
     /// Data packets the peer sent and received on it, as it says.
     pub(crate) peer_traffic: (u64, u64),
@@ -64,7 +64,7 @@ pub(crate) struct SessionPath {
     suspended: bool,
     sockets: Vec<SocketId>,
     local: Option<std::net::IpAddr>,
-    /// Where it goes, while that is known.
+    /// The remote address of the path, while that is known.
     pub(crate) remote: Option<SocketAddr>,
 }
 
@@ -102,7 +102,7 @@ impl SessionPath {
         this
     }
 
-    /// Whether it is that path of the tunnels.
+    /// Returns true if this is that path of the tunnels.
     pub(crate) fn is(&self, id: PathId, path: &Path) -> bool {
         self.id == id && self.name == path.name()
     }
@@ -165,13 +165,14 @@ impl SessionPath {
         }
     }
 
-    /// How sparingly the peer would like it to be used.
+    /// Returns the economy that the peer has asked for.
     fn economy_of_peer(&self) -> Economy {
         self.peer.map_or(Economy::NONE, |entry| entry.economy)
     }
 
-    /// Whether what was confirmed of it with its sockets so far holds for those of `config`. Order and repetition mean nothing. A path that
-    /// learns its remote address collects the sockets on which it was heard; one that goes is no longer needed.
+    /// Returns true if confirmations with its sockets so far also hold for those of `config`. Order
+    /// and repetition do not matter. A path that learns its remote address collects the sockets on
+    /// which it was heard, and a socket that is removed is no longer needed.
     fn has_same_sockets(&self, config: &PathConfig) -> bool {
         let is_within =
             |these: &[SocketId], those: &[SocketId]| these.iter().all(|it| those.contains(it));
@@ -193,13 +194,13 @@ impl SessionPath {
         }
     }
 
-    /// Whether the peer asked not to send on it.
+    /// Returns true if the peer has asked not to send on the path.
     pub(crate) fn is_refused(&self) -> bool {
         self.peer.is_some_and(|entry| entry.state.is_down())
     }
 
-    /// Whether the peer said that its interface is gone: unlike a path that was taken out of use, it
-    /// brings nothing any more.
+    /// Returns true if the peer has announced that its interface is gone. Unlike a path that was
+    /// taken out of use, such a path delivers nothing any more.
     fn peer_lost_interface(&self) -> bool {
         self.peer.is_some_and(|entry| entry.state == PathState::INTERFACE_DOWN)
     }
@@ -218,7 +219,7 @@ impl SessionPath {
         if keys.is_initiator() { Some(self.own_id) } else { self.peer_id }
     }
 
-    /// Where a frame that came from there is answered to.
+    /// Returns the address to which a frame from there is answered.
     pub(crate) fn answer_to(&self, socket: SocketId, remote: SocketAddr) -> Destination {
         if self.goes_to(remote) && self.sockets.first() == Some(&socket) {
             Destination::Path(self.id)
@@ -234,7 +235,7 @@ impl SessionPath {
         self.liveness.handle_frame(now);
     }
 
-    /// Whether its frames come from another place than they go to.
+    /// Returns true if its frames arrive from another address than they are sent to.
     pub(crate) fn is_elsewhere(&self, socket: SocketId, remote: SocketAddr) -> bool {
         !self.goes_to(remote) || !self.sockets.contains(&socket)
     }
@@ -245,8 +246,8 @@ impl SessionPath {
         })
     }
 
-    /// Whether a frame from there is from the other end of this path, as far as that is known. The
-    /// port is not: there may be a NAT.
+    /// Returns true if a frame from there is from the peer's end of this path, as far as that is
+    /// known. The port is not compared, since there may be a NAT.
     pub(crate) fn is_from(&self, source: Source) -> bool {
         let same =
             |remote: SocketAddr| remote.ip().to_canonical() == source.remote.ip().to_canonical();
@@ -279,12 +280,12 @@ impl SessionPath {
         Candidate::challenge(&mut self.candidate, now, source, token)
     }
 
-    /// Whether an echo from there answers the challenge.
+    /// Returns true if an echo from there answers the challenge.
     pub(crate) fn meets_challenge(&self, now: Instant, source: Source, token: u64) -> bool {
         self.candidate.is_some_and(|it| it.is_met(now, source, token))
     }
 
-    /// What we tell the peer of it. `carries`: whether it is sent on now.
+    /// Returns the announcement of the path. `carries` is true if data is sent on it now.
     pub(crate) fn entry(&self, wire_id: SessionPathId, path: &Path, carries: bool) -> PathEntry {
         let reasons = path.down_reasons();
         let taken = [DownReason::Administrative, DownReason::Cap];

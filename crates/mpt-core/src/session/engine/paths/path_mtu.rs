@@ -21,8 +21,8 @@ use crate::session::engine::{PathEvent, Sessions};
 use crate::{ConnectionId, Path, PathId, Tunnels};
 
 impl Sessions {
-    /// Whether the session of a connection finds the MTUs of its paths. Not so without a session, nor
-    /// where its probes are switched off.
+    /// Returns true if the session of a connection finds the MTUs of its paths. It does not without
+    /// a session, nor where probes are switched off.
     #[must_use]
     pub fn finds_path_mtus(&self, connection: ConnectionId) -> bool {
         let slot = self.by_connection.get(&connection);

@@ -1,5 +1,5 @@
-//! Which paths carry data: what liveness, the peer and the owner of the tunnels say, brought
-//! together for the tunnels, and told to the peer.
+//! The states of paths: those of liveness, of the peer and of the owner of the tunnels are
+//! combined, applied to the tunnels, and announced to the peer.
 
 use std::time::Instant;
 

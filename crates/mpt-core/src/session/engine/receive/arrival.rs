@@ -25,7 +25,7 @@ pub(crate) struct Arrival {
     pub(crate) path: Option<usize>,
     /// True if it came from where that path goes.
     pub(crate) at_home: bool,
-    /// Where it is answered.
+    /// The destination of an answer.
     pub(crate) reply: Reply,
 }
 

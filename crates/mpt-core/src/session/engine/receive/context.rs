@@ -1,11 +1,11 @@
-//! What frames are handled with.
+//! The context in which frames are handled.
 
 use std::time::Instant;
 
 use crate::Tunnels;
 use crate::session::engine::shared::Shared;
 
-/// What a frame that has come may read and change besides its session.
+/// The state that a frame may read and change besides its session.
 pub(crate) struct Context<'a, P, S> {
     pub(crate) now: Instant,
     pub(crate) shared: &'a mut Shared,

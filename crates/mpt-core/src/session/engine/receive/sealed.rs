@@ -12,10 +12,10 @@ use crate::session::engine::lifecycle::session::Session;
 use crate::session::engine::paths::source::Source;
 use crate::session::{OpenError, Opened};
 
-/// What a frame leads to for the session as a whole.
+/// The effect of a frame on the session as a whole.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Outcome {
-    /// Nothing more.
+    /// The frame has no further effect.
     Done,
     /// The peer said goodbye.
     Goodbye(Reason),

@@ -1,4 +1,4 @@
-//! What the messages of a frame tell of the data, which means something only together.
+//! The messages of a frame about the data, which have a meaning only together.
 
 use mpt_wire::control::{ArrivedEntry, Entries, MissingEntry, ReceivedEntry, SentEntry};
 
@@ -6,7 +6,7 @@ use super::context::Context;
 use crate::DeviceSink;
 use crate::session::engine::lifecycle::session::Session;
 
-/// What a frame tells of the data.
+/// The statements of a frame about the data.
 #[derive(Debug, Default)]
 pub(crate) struct Told<'a> {
     /// The clock of the frame's times, and its time.

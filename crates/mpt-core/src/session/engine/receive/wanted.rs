@@ -1,8 +1,8 @@
-//! What the messages of a frame ask this end for.
+//! The requests in the messages of a frame.
 
 use mpt_wire::control::Reason;
 
-/// What the messages of a frame ask for, all together.
+/// The requests of all messages of a frame together.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Wanted {
     /// The probe that is to be answered.

@@ -59,8 +59,8 @@ impl Session {
         self.requests.responder = responder;
     }
 
-    /// Where to answer a frame that came from an address that is not proved, if the peer can be
-    /// reached by another.
+    /// Returns the path on which to answer a frame from an unproved address, if the peer can be
+    /// reached by another one.
     fn way_elsewhere(&mut self, arrival: &Arrival) -> Option<(SessionPathId, Destination)> {
         if arrival.reply.allowance.is_unlimited() {
             return None;

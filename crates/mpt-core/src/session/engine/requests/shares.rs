@@ -1,4 +1,4 @@
-//! What each peer may have of the owner's time: requests wait here and are handed out by turns.
+//! The shares of peers in the owner's time: requests wait here and are handed out in turns.
 //!
 //! A peer is a public key: its sessions share one rate. A request that is refused is not lost, since
 //! the requester repeats it until it is answered.
@@ -41,7 +41,7 @@ pub(crate) struct Shares {
 struct Account {
     requests: Bucket,
     parts: Bucket,
-    /// In the order of their arrival: each session has at most
+    /// The waiting requests in the order of their arrival. Each session has at most
     /// [`RESULTS`](crate::session::requests::RESULTS) unfinished ones.
     waiting: VecDeque<(SessionId, u32, Vec<u8>)>,
     handed: usize,

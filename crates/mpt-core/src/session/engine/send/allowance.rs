@@ -1,7 +1,7 @@
-//! How much may be sent to an address.
+//! The amount that may be sent to an address.
 
-/// How much may be sent to an address of the peer. To an address that is not proved no more is sent than
-/// came from there, since its owner may have asked for nothing.
+/// The amount that may be sent to an address of the peer. To an unproved address no more is sent
+/// than has arrived from there, since its owner may have asked for nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Allowance {
     /// The address is proved.

@@ -1,4 +1,4 @@
-//! What a session sends under its keys.
+//! The frames that a session sends under its keys.
 
 use std::time::Instant;
 
@@ -179,7 +179,7 @@ impl Session {
         self.tables.sent(now);
     }
 
-    /// What we received of a path, and of others in turn.
+    /// Returns the report of a path, and of the others in turn.
     fn report<P: Copy>(
         &mut self,
         place: Place,

@@ -10,7 +10,7 @@ use crate::session::engine::lifecycle::session::Session;
 use crate::session::engine::shared::Shared;
 use crate::session::engine::{Destination, SessionPathId};
 
-/// Where a frame is answered.
+/// The destination of the answer to a frame.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Reply {
     pub(crate) place: Place,
