@@ -112,7 +112,7 @@ pub(crate) struct Sender {
     pub(crate) surveyed: Option<f64>,
     /// The time since which the path seems to lose packets at random.
     pub(crate) lossy_since: Option<i64>,
-    /// Where the present comparison of losses began.
+    /// The beginning of the present comparison of losses.
     pub(crate) compared: Option<Compared>,
 }
 

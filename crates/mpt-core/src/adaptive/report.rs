@@ -22,7 +22,7 @@ pub(crate) struct Arrived {
 pub(crate) struct Received {
     pub(crate) slot: usize,
     pub(crate) packets: u32,
-    /// Of inner packets.
+    /// The bytes of inner packets.
     pub(crate) bytes: u32,
     pub(crate) highest: u32,
     /// A number, and the count of packets that have arrived up to it. The missing ones are lost.

@@ -1,5 +1,5 @@
-//! What is missing: numbers that have not come although later ones have, or the peer says that it sent
-//! them.
+//! The missing numbers: those that have not arrived although later ones have, or although the peer
+//! has announced them.
 
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
@@ -11,12 +11,12 @@ use crate::sequence::Sequence;
 pub(crate) const LONGEST_HOLD: Duration = Duration::from_millis(1_500);
 /// Time between two moments that are remembered.
 const STEP: Duration = Duration::from_millis(5);
-/// Where nothing fits for so long, the numbering has begun anew.
+/// The time without a number that fits after which the numbering is taken to have begun anew.
 const LOST_TRACK: Duration = Duration::from_secs(1);
 /// H: numbers farther from one another than this cannot be judged.
 const REACH: i32 = LEN as i32;
 
-/// Which of the latest 65,536 numbers have come.
+/// The record of which of the latest 65,536 numbers have arrived.
 #[derive(Debug)]
 pub(crate) struct Gaps {
     history: History,
@@ -24,14 +24,14 @@ pub(crate) struct Gaps {
     from: Sequence,
     /// Behind the highest number that came, or that the peer says it sent.
     end: Sequence,
-    /// How far `end` was at moments of late, the oldest first.
+    /// The values of `end` at recent times, the oldest first.
     moments: VecDeque<(Instant, Sequence)>,
     /// The time at which a number last fitted.
     fitted: Instant,
 }
 
 impl Gaps {
-    /// Nothing is missing before `next`.
+    /// A record in which nothing is missing before `next`.
     pub(crate) fn new(now: Instant, next: u32) -> Self {
         let next = Sequence(next);
         Self {
@@ -127,7 +127,7 @@ impl Gaps {
         self.forget_old(now);
     }
 
-    /// What was passed too long ago is no longer waited for.
+    /// Gives up numbers that were passed too long ago.
     fn forget_old(&mut self, now: Instant) {
         while let Some(&(at, end)) = self.moments.front()
             && at + LONGEST_HOLD < now

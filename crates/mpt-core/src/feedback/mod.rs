@@ -18,10 +18,10 @@ const SAMPLES: usize = 32;
 const SETTLED_AFTER: Duration = Duration::from_millis(250);
 /// The time after which a late packet counts as lost on a path of which no packet has come after one of a higher number.
 const IN_ORDER: Duration = Duration::from_millis(20);
-/// As many as a report mostly has.
+/// The usual number of samples in a report.
 const WANTED: u32 = 24;
 
-/// What has come on one path. Counters wrap.
+/// The counters of arrivals on one path. They wrap.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Seen {
     pub(crate) packets: u32,
@@ -32,7 +32,7 @@ pub(crate) struct Seen {
     pub(crate) settled: Option<(u32, u32)>,
     /// The highest number when the present period began, and the packets up to it.
     settling: (u32, u32),
-    /// When that was.
+    /// The time of that arrival.
     since: Option<Instant>,
     /// Packets of this path overtake each other.
     reorders: bool,
@@ -55,16 +55,16 @@ pub(crate) struct Sample {
     pub(crate) at: Instant,
 }
 
-/// What has come on the paths of a connection since the last report.
+/// The arrivals on the paths of a connection since the last report.
 #[derive(Debug, Default)]
 pub(crate) struct Observer {
     /// By slot.
     paths: Vec<Option<Seen>>,
     samples: Vec<Sample>,
-    /// Of so many pairs of numbers one is a sample.
+    /// One pair of numbers in this many is a sample.
     every: u32,
     packets: u32,
-    /// What is missing, while the peer sends again what is lost.
+    /// The missing numbers, while the peer sends lost packets again.
     gaps: Option<Box<Gaps>>,
     /// It is known that something is missing.
     asking: bool,

@@ -48,7 +48,7 @@ const ECHO_WITHIN_UNKNOWN: Duration = Duration::from_secs(1);
 const SPACING: (Duration, Duration) = (Duration::from_millis(20), Duration::from_millis(250));
 /// Size of the packet that asks whether the path works at all.
 const SMALL: u16 = 256;
-/// How long a verdict is put off at least while nothing at all is heard of the path.
+/// The shortest time for which a verdict is put off while nothing at all arrives on the path.
 const PUT_OFF: Duration = Duration::from_millis(200);
 /// While a search goes on, the size in use is raised in steps of at least this many bytes.
 const RAISE_STEP: u16 = 32;
@@ -89,7 +89,7 @@ impl Bounds {
     }
 }
 
-/// What is known of the path's liveness when a size is judged.
+/// The path's liveness at the time at which a size is judged.
 #[derive(Clone, Copy, Debug)]
 pub struct Heard {
     /// The time at which the peer last confirmed that it hears us on the path.
@@ -128,7 +128,7 @@ pub struct Discovery {
     /// The size that an ICMP message gave, tried first when the size in use is not echoed.
     hint: Option<u16>,
     next_hint: Instant,
-    /// When to ask whether the path works at all, and when it last answered that.
+    /// The time at which to ask whether the path works at all, and that of its last answer.
     ask_at: Option<Instant>,
     answered: Option<Instant>,
     test: Option<Test>,
@@ -172,7 +172,7 @@ impl Discovery {
         self.in_use
     }
 
-    /// Where the search stands.
+    /// Returns the phase of the search.
     #[must_use]
     pub fn phase(&self) -> Phase {
         self.phase
@@ -372,7 +372,7 @@ impl Discovery {
         self.tested_again = false;
     }
 
-    /// None of the probes of this size was echoed.
+    /// Rules out a size of which no probe was echoed.
     fn rule_out(&mut self, now: Instant, size: u16) {
         if u32::from(size) < self.too_large {
             self.tested_again = false;
@@ -388,7 +388,7 @@ impl Discovery {
         self.advance(now);
     }
 
-    /// What the path carries presumably, if nothing was echoed.
+    /// Returns the size that the path presumably carries if nothing was echoed.
     fn floor(&self) -> u16 {
         let Bounds { min, base, .. } = self.bounds;
         if u32::from(base) < self.too_large { base } else { min }

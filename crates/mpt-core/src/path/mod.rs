@@ -19,7 +19,7 @@ use mpt_wire::control::Economy;
 
 use crate::{ConnectionId, PathConfig, PathId, Traffic};
 
-/// What is added to the tier of a path that is a last resort.
+/// The number that is added to the tier of a path that is a last resort.
 const AFTER_ALL_TIERS: u16 = 1 + u8::MAX as u16;
 
 /// Why a path is down. A path is up when no reason is left.
@@ -79,7 +79,7 @@ impl DownReasons {
         DownReason::ALL.into_iter().find(|&reason| self.contains(reason))
     }
 
-    /// With the reason added or taken away.
+    /// Returns the reasons with one added or taken away.
     #[must_use]
     pub fn with(self, reason: DownReason, present: bool) -> Self {
         let bit = Self::bit(reason);
@@ -101,8 +101,9 @@ impl DownReasons {
 
 /// A path of a connection.
 ///
-/// In the order of declaration and on one cache line of its own, but for the configuration: with
-/// thousands of paths in use, what a packet costs is the lines it touches.
+/// The fields keep the order of their declaration, on one cache line of their own except for the
+/// configuration. With thousands of paths in use, the cost of a packet is the lines that it
+/// touches.
 #[derive(Clone, Debug)]
 #[repr(C, align(64))]
 pub struct Path {
@@ -112,11 +113,11 @@ pub struct Path {
     pub(crate) slot: u16,
     pub(crate) heard_port: Option<NonZeroU16>,
     pub(crate) down: DownReasons,
-    /// Nothing arrives on it any more, says its control session.
+    /// True if nothing arrives on it any more, according to its control session.
     pub(crate) silent: bool,
     /// The peer announced that it gives it none of its packets.
     pub(crate) unused: bool,
-    /// How sparingly it is to be used, as its owner says.
+    /// The configured economy of the path.
     pub(crate) economy: Economy,
     /// The economy that the peer asks for.
     pub(crate) economy_of_peer: Economy,

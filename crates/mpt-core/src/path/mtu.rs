@@ -11,12 +11,12 @@ pub const ETHERNET: u16 = 1500;
 /// Smallest MTU of an IPv6 link (RFC 8200, section 5): below it, IPv6 cannot be carried.
 pub const IPV6_MINIMUM: u16 = ipv6::MIN_MTU as u16;
 
-/// What an IPv4 host can receive at least (RFC 791, section 3.1). A path MTU below it is taken for
-/// an error or an attack.
+/// The least size that every IPv4 host can receive (RFC 791, section 3.1). A path MTU below it is
+/// taken for an error or an attack.
 pub const IPV4_MINIMUM: u16 = ipv4::MIN_ACCEPTED_LEN as u16;
 
-/// What a sealed packet has around the inner one instead of a GRE header as it is configured: a header
-/// with key and number, and the tag.
+/// The overhead of a sealed packet in place of the configured GRE header: a header with key and
+/// number, and the tag.
 pub const SEALED: u16 = (seal::HEADER_LEN + seal::TAG_LEN) as u16;
 
 /// The smallest path MTU believed, in bytes of the outer packet.

@@ -9,7 +9,7 @@ use crate::{DeviceId, PathId, Tunnels};
 /// section 6.3).
 pub const BELIEVED_FOR: Duration = Duration::from_secs(600);
 
-/// What ICMP reported of one path, if anything.
+/// The MTU that ICMP has reported of one path, if any.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Reported {
     until: Option<Instant>,

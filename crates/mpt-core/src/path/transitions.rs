@@ -14,7 +14,7 @@ pub struct Transition {
     pub from: Option<DownReasons>,
     /// Why it is down now, empty if it is up.
     pub to: DownReasons,
-    /// How long the former state lasted; zero for a path that is new.
+    /// The duration of the former state; zero for a new path.
     pub lasted: Duration,
 }
 

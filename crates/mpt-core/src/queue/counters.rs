@@ -1,6 +1,6 @@
-//! What became of the segments.
+//! The counters of segments.
 
-/// What became of the segments of one queue since it exists.
+/// The counters of the segments of one queue since it exists.
 ///
 /// Each segment of a packet that was taken ends in `left`, `dropped`, `overflowed` or `cleared`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -9,7 +9,7 @@ pub struct Counters {
     pub left: u64,
     /// Bytes of those.
     pub left_bytes: u64,
-    /// Those of `left` that left with a mark.
+    /// Segments that left with a mark, also counted in `left`.
     pub marked: u64,
     /// Segments dropped because their flow had a standing queue.
     pub dropped: u64,

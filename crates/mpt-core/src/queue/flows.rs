@@ -17,13 +17,13 @@ const NONE: u16 = u16::MAX;
 /// The list that a flow stands in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum List {
-    /// Of the sparse flows. They go first.
+    /// The list of sparse flows, which go first.
     New,
-    /// Of the bulk flows.
+    /// The list of bulk flows.
     Old,
 }
 
-/// Which of its amounts makes a flow the fattest.
+/// The amount by which a flow is the fattest.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum By {
     Bytes,
@@ -46,8 +46,8 @@ pub(super) struct Flow {
     next: u16,
 }
 
-/// What waits of a flow. It stands apart from [`Flow`] because the search for the fattest flow reads
-/// nothing else.
+/// The amount of a flow that waits. It stands apart from [`Flow`] because the search for the
+/// fattest flow reads nothing else.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Load {
     pub(super) bytes: usize,

@@ -1,4 +1,4 @@
-//! When a bulk flow is told to send less: the drop law.
+//! The drop law: the times at which a bulk flow gets a drop or a mark.
 
 use std::time::{Duration, Instant};
 
@@ -15,21 +15,23 @@ use std::time::{Duration, Instant};
 /// time tells the sender nothing new, and half as much again leaves room for the reaction to reach
 /// the queue. Two to five drops in 12 s keep one CUBIC flow (RFC 9438) at full use of its paths.
 ///
-/// As in RFC 8289 section 4.2 a flow of which only one segment waits has no standing queue.
+/// The parameters of the law. As in RFC 8289 section 4.2 a flow of which only one segment waits has
+/// no standing queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Law {
     /// The sojourn time that is still allowed.
     pub(super) target: Duration,
-    /// How long the sojourn time may exceed `target`.
+    /// The time for which the sojourn time may exceed `target`.
     pub(super) interval: Duration,
 }
 
-/// What the law remembers of one flow.
+/// The state of one flow in the law.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Standing {
-    /// Since when the sojourn time of the head is above the target, as far as it was looked at.
+    /// The time since which the sojourn time of the head is above the target, as far as it was
+    /// examined.
     above_since: Option<Instant>,
-    /// Until when no further segment is dropped or marked.
+    /// The time until which no further segment is dropped or marked.
     paused_until: Option<Instant>,
 }
 

@@ -1,4 +1,4 @@
-//! What a queue gives out: segments that leave, and those that it dropped.
+//! The output of a queue: segments that leave, and those that it dropped.
 
 use std::time::Duration;
 

@@ -9,10 +9,10 @@ use crate::StoreId;
 /// The end of a chain.
 const NONE: u32 = u32::MAX;
 
-/// Where a packet is.
+/// The place of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stage {
-    /// In the queue.
+    /// The packet is in the queue.
     Waiting,
     /// Its last segment has left, and the owner knows.
     Left,

@@ -1,24 +1,26 @@
-//! What the receive window is told by its owner.
+//! The configuration of the receive window.
 
 use std::time::Duration;
 
-/// How a connection's receive window works.
+/// The configuration of a connection's receive window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Config {
-    /// How many numbers, from the next one due, packets are stored for. 0 switches reordering off:
-    /// packets are delivered as they come and only duplicates are dropped. Without one there are
-    /// [`USUAL_WINDOW`], or as many as play-out has room for where bulk is held until its time.
+    /// The window: the number of numbers, from the next one due, for which packets are stored. 0
+    /// switches reordering off, so that packets are delivered as they arrive and only duplicates
+    /// are dropped. `None` stands for [`USUAL_WINDOW`], or for the window of play-out while bulk is
+    /// held until its time.
     pub window: Option<u16>,
-    /// How long a packet is stored at the most. Beyond [`MAX_DELAY_LIMIT`] it counts as that limit.
-    /// Without one it is [`USUAL_MAX_DELAY`], or as long as the paths' measured delays and repairs
-    /// need where bulk is held until its time.
+    /// The longest time for which a packet is stored, at most [`MAX_DELAY_LIMIT`]. `None` stands
+    /// for [`USUAL_MAX_DELAY`], or for the time that measured delays and repairs need while bulk is
+    /// held until its time.
     pub max_delay: Option<Duration>,
     /// True if a missing number is given up as soon as the other packets prove it lost. Otherwise
     /// only `max_delay` ends the waiting, which is the papers' plain rule.
     pub early_release: bool,
-    /// What happens to a packet whose number has been given up.
+    /// The treatment of a packet whose number has been given up.
     pub late: Late,
-    /// What is held on paths that are shorter than others ([`super::EqualizedBuffer`]).
+    /// The packets that are held on paths that are shorter than others
+    /// ([`super::EqualizedBuffer`]).
     pub equalize: Equalize,
 }
 
@@ -57,7 +59,7 @@ impl Default for Config {
     }
 }
 
-/// What happens to a packet that arrives after its number has been given up.
+/// The treatment of a packet that arrives after its number has been given up.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Late {
     /// It is delivered at once, out of order: to TCP a dropped late packet is a loss.
@@ -67,12 +69,12 @@ pub enum Late {
     Drop,
 }
 
-/// Which packets are held on a shorter path, until they are as late as on the longest one.
+/// The packets that are held on a shorter path, until they are as late as on the longest one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Equalize {
     /// None.
     Off,
-    /// Those of TCP connections, which would take the longer path for a queue.
+    /// Packets of TCP connections, which would take the longer path for a queue.
     #[default]
     Tcp,
     /// All.

@@ -64,7 +64,8 @@ use self::ring::{Ring, Slot, State};
 pub use self::sink::{Sink, Verdict};
 use crate::sequence::Sequence;
 
-/// How long packets have to come without any progress, at least, before the window is moved.
+/// The shortest time for which packets have to arrive without any progress before the window is
+/// moved.
 const MIN_STALL: Duration = Duration::from_secs(1);
 
 /// The receive window of one connection. `P` is the handle of a packet.
@@ -84,17 +85,18 @@ pub struct ReorderBuffer<P> {
     gap: bool,
     /// There are `strays`.
     straying: bool,
-    /// When [`ReorderBuffer::handle_timeout`] has something to do, in nanoseconds as all times here.
-    /// Never while nothing waits, and only then.
+    /// The time at which [`ReorderBuffer::handle_timeout`] has something to do, in nanoseconds as
+    /// all times here. It is [`NEVER`] while nothing waits, and only then.
     deadline: u64,
-    /// When the first packet came that did not advance the window, after the last that did.
+    /// The arrival of the first packet that did not advance the window, after the last one that
+    /// did.
     stalled_since: u64,
     clock: Clock,
     history: History,
     evidence: Evidence,
     counters: Counters,
 
-    /// What has to happen before the number due is judged again.
+    /// The event after which the number due is judged again.
     waiting: Waiting,
     /// The latest time known, at least while packets wait.
     latest: u64,
@@ -108,9 +110,9 @@ pub struct ReorderBuffer<P> {
     before_restart: Option<BeforeRestart>,
     /// The numbers are authentic, so that the window never is where no packets are.
     trusted: bool,
-    /// Of a peer that begins anew without saying so.
+    /// The detection of restarts, for a peer that does not announce them.
     restarts: Option<Restarts>,
-    /// When the window was last put where it is otherwise than by packets in order.
+    /// The time at which the window was last moved otherwise than by packets in order.
     positioned: u64,
     /// Waiting times of the packets that were stored.
     delays: Box<Histogram>,
@@ -118,13 +120,14 @@ pub struct ReorderBuffer<P> {
     usable_evidence: bool,
     /// Packets come when it is their turn: nothing is waited for here.
     direct: bool,
-    /// How long numbers that are known to be lost are waited for since packets behind them came.
+    /// The time for which numbers that are known to be lost are waited for after packets behind
+    /// them have arrived.
     repair_time: u64,
     /// Numbers that the peer will not send again.
     refused: Refused,
 }
 
-/// What has to happen before the number due is judged again, if it stays due.
+/// The event after which the number due is judged again, if it stays due.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Waiting {
     /// A packet of this path, or the deadline.
@@ -543,7 +546,7 @@ impl<P: Copy> ReorderBuffer<P> {
         self.rest();
     }
 
-    /// Nothing waits.
+    /// Sets the state in which nothing waits.
     fn rest(&mut self) {
         self.refused.forget_before(self.due);
         (self.waiting, self.deadline) = (Waiting::Any, NEVER);

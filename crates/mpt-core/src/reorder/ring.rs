@@ -1,11 +1,11 @@
-//! Where packets wait: slots addressed by number, and a bitmap of the filled ones.
+//! The store of waiting packets: slots addressed by number, and a bitmap of the filled ones.
 
 use crate::sequence::Sequence;
 
 /// The smallest number of slots, one word of the bitmap.
 const SMALLEST: usize = 64;
 
-/// What is still to become of a packet in the window.
+/// The state of a packet in the window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum State {
     /// It waits, and is counted when it is delivered.
@@ -20,7 +20,7 @@ pub(super) enum State {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Slot<P> {
     pub(super) packet: P,
-    /// When it came, in nanoseconds of the buffer's clock.
+    /// The time of its arrival, in nanoseconds of the buffer's clock.
     pub(super) arrival: u64,
     /// Distance to the next packet of the chain of records (see [`Ring`]), 0 at its end.
     next_record: u16,
@@ -34,16 +34,16 @@ pub(super) struct Slot<P> {
 /// connection uses memory for the delay differences it really has, and growing costs a constant
 /// time per packet in the long run (each of at most ten doublings copies what is stored).
 ///
-/// Which of the stored packets is the oldest is known without a search: a packet that came after
-/// one of a higher number can never become the oldest, because the older one also leaves later. So
-/// only the packets that were the highest at their arrival matter (the *records*), and these are
-/// chained in their slots, ascending both in number and in time.
+/// The store finds its oldest packet without a search. A packet that arrived after one of a higher
+/// number can never become the oldest, because the older one also leaves later. So only packets
+/// that were the highest at their arrival matter (the *records*). They are chained in their slots,
+/// ascending both in number and in time.
 #[derive(Debug)]
 pub(super) struct Ring<P> {
     slots: Vec<Slot<P>>,
     filled: Vec<u64>,
     len: u32,
-    /// Those of them that were delivered already.
+    /// The stored packets that were delivered already.
     passed: u32,
     /// First and last of the chain of records, valid while there are packets. The last one is the
     /// highest number stored.

@@ -1,9 +1,9 @@
-//! What goes out of the receive window: packets, and what became of the one that came in.
+//! The output of the receive window: packets, and the verdict about the one that came in.
 
 #[cfg(doc)]
 use super::{EqualizedBuffer, ReorderBuffer};
 
-/// Where packets go. `P` is a small handle, not the bytes.
+/// The receiver of packets. `P` is a small handle, not the bytes.
 pub trait Sink<P> {
     /// The packet has to wait. Returns the handle that stays valid until it is delivered or
     /// discarded, or `None` when no more bytes may be kept: then the window is emptied and the
@@ -19,7 +19,7 @@ pub trait Sink<P> {
     fn discard(&mut self, packet: P);
 }
 
-/// What became of a packet on arrival.
+/// The verdict about a packet on its arrival.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
     /// Delivered, directly after the number before.
@@ -30,7 +30,7 @@ pub enum Verdict {
     Stored,
     /// Its number had been given up; delivered at once.
     Late,
-    /// As [`Verdict::Late`], but dropped for strict order.
+    /// Late as in [`Verdict::Late`], and dropped for strict order.
     LateDropped,
     /// Came before; dropped.
     Duplicate,
@@ -38,7 +38,7 @@ pub enum Verdict {
     Overflow,
     /// Too far from the window; delivered at once.
     Stray,
-    /// As [`Verdict::Stray`], but dropped for strict order.
+    /// Stray as in [`Verdict::Stray`], and dropped for strict order.
     StrayDropped,
 }
 

@@ -10,7 +10,7 @@
 /// remembered.
 #[derive(Clone, Debug)]
 pub struct Rendezvous {
-    /// In the order of the slots.
+    /// The candidates in the order of the slots.
     candidates: Vec<Candidate>,
     /// Flow hash and slot, by the low bits of the hash.
     recent: Vec<Option<(u64, usize)>>,
@@ -27,7 +27,7 @@ struct Candidate {
 }
 
 impl Rendezvous {
-    /// Without paths.
+    /// A mapping without paths.
     pub fn new() -> Self {
         Self { candidates: Vec::new(), recent: vec![None; RECENT] }
     }

@@ -1,4 +1,4 @@
-//! Which path carries the next packet.
+//! The choice of the path that carries the next packet.
 //!
 //! A connection has one scheduler for what it sends. The scheduler decides in two steps: tiers
 //! choose which paths take part at all, the mapping chooses among them. Paths are known by their
@@ -11,7 +11,7 @@ pub use flow::Rendezvous;
 pub(crate) use flow::identity as flow_identity;
 pub use weighted::Weighted;
 
-/// How a connection maps packets to paths.
+/// The mapping of a connection's packets to paths.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Mapping {
     /// Every packet by itself, in the order of Algorithm 1 (almasi2017, section 4.2).
@@ -26,7 +26,7 @@ pub enum Mapping {
     Duplicate,
 }
 
-/// What a path contributes to the choice.
+/// The properties of a path that count in the choice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Member {
     /// Share of the path, at least 1.
@@ -57,7 +57,7 @@ pub struct Scheduler {
 #[derive(Clone, Debug)]
 enum Policy {
     Packet(Weighted),
-    /// What is used until the peer reports.
+    /// The weighted mapping that is used until the peer reports.
     Adaptive(Box<Weighted>),
     Flow(Box<Rendezvous>),
     Duplicate(Vec<usize>),

@@ -28,7 +28,7 @@ pub struct Weighted {
     now: Option<Entry>,
     /// Slots that take part (weight not 0).
     active: u16,
-    /// Those of them that have got their share of this round.
+    /// The paths that have got their share of this round.
     finished: u16,
 }
 

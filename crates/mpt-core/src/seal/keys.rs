@@ -13,9 +13,9 @@ use crate::session::keys::erase::STACK;
 
 /// The salt of HKDF-Extract: names the protocol and the version of this derivation.
 const SALT: &[u8] = b"mpt sealed data 1";
-/// What comes out is a key,
+/// The label of a derived key.
 const KEY: &[u8] = b"key";
-/// or an IV.
+/// The label of a derived IV.
 const IV: &[u8] = b"iv";
 
 /// The two keys that a Noise handshake ends with: of what the initiator sends, and of what the
@@ -28,14 +28,14 @@ pub(crate) struct Split {
 
 type Secret = Zeroizing<[u8; KEY_LEN]>;
 
-/// What both ends of a handshake know and agree on.
+/// The facts on which both ends of a handshake agree.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Agreement {
     /// The suite that seals both directions.
     pub(crate) suite: Suite,
-    /// What the end that began the handshake said of itself.
+    /// The announcement of the initiator.
     pub(crate) initiator: Sealing,
-    /// What the other one said.
+    /// The announcement of the responder.
     pub(crate) responder: Sealing,
 }
 
@@ -121,7 +121,7 @@ fn expand(prk: &Prk, label: &[u8], context: &[u8], out: &mut [u8]) -> Option<()>
     prk.expand(&info, Len(out.len())).ok()?.fill(out).ok()
 }
 
-/// How many bytes HKDF is to give.
+/// The number of bytes that HKDF has to give.
 struct Len(usize);
 
 impl KeyType for Len {

@@ -36,13 +36,13 @@ pub(crate) const TAG_LEN: usize = 16;
 /// Bytes of the GRE header in front of each sealed packet: with a key and a number.
 pub(crate) const HEADER_LEN: usize = 12;
 
-/// Whether the data of a connection is sealed.
+/// The configuration of sealing of a connection's data.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Seal {
     /// Never.
     #[default]
     Off,
-    /// Where the peer seals, too. A peer that has sealed once has to go on.
+    /// Data is sealed where the peer seals as well. A peer that has sealed once has to go on.
     On,
     /// Always: with a peer that does not seal there is no data.
     Require,

@@ -23,7 +23,7 @@ const LAST: u64 = u64::MAX - 1;
 pub(crate) struct Sealer {
     cipher: Cipher,
     suite: Suite,
-    /// What the peer finds its keys by.
+    /// The data index by which the peer finds its keys.
     index: u32,
     /// No number below it is sealed any more.
     next: Cell<u64>,
@@ -31,7 +31,7 @@ pub(crate) struct Sealer {
     end: Cell<u64>,
     /// A first packet was sealed, so that `end` does not move any more.
     used: Cell<bool>,
-    /// Of packets that may have to be sent again.
+    /// The tags of packets that may have to be sent again.
     tags: RefCell<Tags>,
     /// Packets that were not sealed again, since they were others than before.
     differing: Cell<u64>,

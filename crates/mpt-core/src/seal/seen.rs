@@ -1,4 +1,4 @@
-//! Which numbers have come, at all and on each path.
+//! The record of which numbers have arrived, at all and on each path.
 
 use smallvec::SmallVec;
 

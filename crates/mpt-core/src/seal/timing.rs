@@ -1,5 +1,6 @@
-//! How long it takes to refuse a packet tells nothing about why its tag is wrong. A packet that was seen before is refused before its tag is looked
-//! at (docs/protocol.md, section 28.7): that takes less time, and the same time whatever its tag is.
+//! The time that a refusal takes reveals nothing about why the tag is wrong. A packet that was seen
+//! before is refused before its tag is examined (docs/protocol.md, section 28.7). That takes less
+//! time, and the same time whatever the tag is.
 //!
 //! A difference is one of the medians of interleaved measurements. A busy machine can make one where there is none, but not again and again; so only what
 //! is found in every one of several attempts counts. The last test shows on a comparison that stops at the first wrong byte that such a difference is

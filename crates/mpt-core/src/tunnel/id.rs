@@ -17,7 +17,7 @@ pub struct PathId(pub u32);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct SocketId(pub u32);
 
-/// Where the owner keeps a packet that waits in a connection's queue: a small number, free for
-/// another packet after its release. Each connection counts its own.
+/// The place at which the owner keeps a packet that waits in a connection's queue: a small number
+/// that another packet may have after its release. Each connection counts its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct StoreId(pub u32);

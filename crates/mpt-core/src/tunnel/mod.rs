@@ -78,7 +78,7 @@ pub struct Tunnels<P> {
 }
 
 impl<P: Copy> Tunnels<P> {
-    /// Without connections. `flow_seed` makes the mapping of flows to paths and source
+    /// Tunnels without connections. `flow_seed` makes the mapping of flows to paths and source
     /// ports unpredictable from outside; the same seed gives the same mapping.
     pub fn new(flow_seed: u64) -> Self {
         Self {

@@ -1,5 +1,5 @@
-//! Which numbers are lost: the judgement of what the peer reports as missing, and what is learnt from
-//! those that came after all.
+//! The judgement which of the numbers that the peer reports as missing are lost, and the lateness
+//! that is learnt from those that arrive after all.
 
 use std::time::Instant;
 
@@ -25,10 +25,11 @@ const PER_SENT: f64 = 0.002;
 const BURST: f64 = 524_288.0;
 /// Standard deviations of a delay, above the least delays, after which a packet is not expected any more.
 const DEVIATIONS: f64 = 4.7;
-/// The same on a path that loses more than this: there what is so late is lost rather than late.
+/// The deviations on a path that loses packets, where a packet that is so late is lost rather than
+/// late.
 const DEVIATIONS_LOSSY: f64 = 3.8;
 const MUCH: f64 = 0.005;
-/// What may be expected of a path whose jitter is not known, in microseconds.
+/// The lateness that is expected of a path of unknown jitter, in microseconds.
 const UNKNOWN_JITTER: f64 = 40_000.0;
 /// Missing numbers that are watched: the oldest, which are the latest to come.
 const WATCHED: usize = 64;
@@ -41,17 +42,17 @@ const LEAST_LATENESS: f64 = 5_000.0;
 /// The greatest lateness, in microseconds, of such a path.
 const MOST_LATENESS: f64 = 320_000.0;
 
-/// What the peer misses.
+/// The numbers that the peer misses.
 pub(crate) struct Lack<'a> {
     /// Tells one life of the peer's clock from another.
     pub(crate) clock: u32,
-    /// When it was told, by that clock in microseconds modulo 2^32.
+    /// The time of the report, by that clock in microseconds modulo 2^32.
     pub(crate) time: u32,
     /// The highest number that came on each path, by slot.
     pub(crate) highest: &'a [(u16, u32)],
-    /// What has not come, in ascending order: first number and count.
+    /// The missing numbers in ascending order, each with the first number and the count.
     pub(crate) missing: &'a [(u32, u16)],
-    /// Nothing else is missing up to the highest number of all.
+    /// True if nothing else is missing up to the highest number of all.
     pub(crate) complete: bool,
 }
 
@@ -129,8 +130,9 @@ impl Adaptive {
         self.watch(at, lack);
     }
 
-    /// What was missing at `before`, by the peer's clock, and has come without having been sent again was late: by so much later than its
-    /// path's least delay has it to be missing before it counts as lost.
+    /// Learns the lateness of numbers that were missing at `before`, by the peer's clock, and have
+    /// arrived without a repair. A number has to be missing for that much longer than its path's
+    /// least delay before it counts as lost.
     fn learn_lateness(&mut self, now: i64, before: Option<i64>, lack: &Lack<'_>) {
         let watched = std::mem::take(&mut self.repairs.watched);
         if let (Some(at), Some(covered)) = (before, lack.covered()) {
@@ -158,8 +160,9 @@ impl Adaptive {
         }
     }
 
-    /// Of the first `sent` packets of a path `came` have come. Where far fewer are lost than were held for
-    /// lost, packets overtake one another there: a repair came before the packet itself.
+    /// Compares losses: `came` of the first `sent` packets of a path have arrived. Where far fewer
+    /// are lost than were judged to be, packets overtake one another, and repairs arrived before
+    /// the packets themselves.
     pub(in crate::adaptive) fn compare_losses(
         &mut self,
         now: i64,
@@ -317,8 +320,9 @@ impl Adaptive {
         }
     }
 
-    /// Whether what left over a path at `left`, and is missing at `at` by the peer's clock, will not come
-    /// any more. `number`: the one under which it left for the first time.
+    /// Returns true if a packet that left over a path at `left`, and is missing at `at` by the
+    /// peer's clock, will not arrive any more. `number` is the one under which it left for the
+    /// first time.
     fn is_lost(&self, at: Option<i64>, number: Option<Sequence>, slot: u16, left: i64) -> bool {
         let Some(Some(path)) = self.paths.get(usize::from(slot)) else { return true };
         if !path.member.up {

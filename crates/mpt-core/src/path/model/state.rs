@@ -29,7 +29,7 @@ const LEAST_RTT: f64 = 100.0;
 const BELOW_BASE: f64 = 3.0;
 /// The lateness of a packet below which it is not late, in microseconds.
 const LEAST_LATENESS: f64 = 1_000.0;
-/// How long the greatest lateness counts, at least, in microseconds.
+/// The shortest time for which the greatest lateness counts, in microseconds.
 const LATENESS_MEMORY: i64 = 10_000_000;
 
 /// The model of a path: its measurements, the phase, and the rate that follows.

@@ -1,4 +1,4 @@
-//! How long packets waited: a histogram with a logarithmic scale and a fixed size.
+//! A histogram of waiting times, with a logarithmic scale and a fixed size.
 
 use std::time::Duration;
 

@@ -1,8 +1,8 @@
-//! What became of the packets.
+//! The counters of packets.
 
 pub(super) mod delays;
 
-/// What became of the packets of one connection since it exists.
+/// The counters of the packets of one connection since it exists.
 ///
 /// Each packet is counted once in `in_order`, `after_gap`, `late`, `duplicate`, `overflow` or
 /// `stray`: on arrival, except that a packet which has to wait is counted on delivery, as
@@ -25,7 +25,7 @@ pub struct Counters {
     /// Delivered before numbers that were still to come, since it is wanted at once: it belongs to no bulk flow, or its
     /// class does not wait.
     pub ahead: u64,
-    /// Those of `late` and `stray` that were dropped, for strict order.
+    /// Late and stray packets that were dropped for strict order.
     pub dropped: u64,
     /// Stored packets dropped because the buffer was taken down.
     pub discarded: u64,

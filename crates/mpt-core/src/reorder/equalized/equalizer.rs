@@ -17,8 +17,8 @@ use smallvec::SmallVec;
 /// Differences up to this one are left alone: the least growth of the round-trip time that HyStart
 /// takes for a queue.
 const UNNOTICED: Duration = Duration::from_millis(4);
-/// What is due within this time is released together with what is due: a timer for each packet
-/// would cost more than so little delay matters.
+/// The time within which packets are released together with those that are due. A timer for each
+/// packet would cost more than so little delay matters.
 const TOGETHER: Duration = Duration::from_micros(200);
 
 /// A packet that came early.

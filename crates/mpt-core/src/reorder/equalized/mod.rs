@@ -20,11 +20,11 @@ use equalizer::{Equalizer, Held};
 pub struct EqualizedBuffer<P> {
     buffer: ReorderBuffer<P>,
     equalizer: Equalizer<P>,
-    /// How many packets were held.
+    /// The number of packets that were held.
     equalized: u64,
-    /// What has come, while the peer wants to know it.
+    /// The record of arrivals, while the peer wants it.
     observer: Option<Box<Observer>>,
-    /// What waits until its time since it was sent has passed, where the peer tells when that was.
+    /// The play-out by send time, where the peer sends send times.
     playout: Option<Box<PlayOut<P>>>,
     /// The latter has packets wait, instead of the lines and the window.
     playing: bool,
@@ -167,8 +167,9 @@ impl<P: Copy> EqualizedBuffer<P> {
         self.equalizer.set_lead(path, lead);
     }
 
-    /// What is lost is waited for so long, since the peer sends it again. Where packets are lost by chance
-    /// all bulk is held for as long, so that it takes the same time whether one of them is lost or not.
+    /// Sets how long lost packets are waited for, since the peer sends them again. Where packets
+    /// are lost at random all bulk is held for as long, so that it takes the same time whether a
+    /// packet is lost or not.
     pub fn set_repair_time(&mut self, time: Option<Duration>, losses: Losses) {
         self.buffer.set_repair_time(time.unwrap_or_default());
         if let Some(playout) = &mut self.playout {

@@ -1,4 +1,5 @@
-//! Whether the number due is lost, judged by what the paths brought since.
+//! The judgement whether the number due is lost, by the packets that the paths have delivered
+//! since.
 //!
 //! - A path that has **passed** the number (brought a higher one) cannot bring it any more, once it
 //!   has been past it for its *lag*, the time by which its numbers come late (`paths/lag.rs`; 0 if it is
@@ -36,7 +37,7 @@ pub(in crate::reorder) struct Evidence {
     paths: Vec<Path>,
     /// Highest number of all paths.
     top: Sequence,
-    /// Nothing has to be noted about silent paths while no number is above this one.
+    /// The number up to which nothing has to be noted about silent paths.
     watch: Sequence,
     max_delay: u64,
     /// Announcements that have not taken effect, if there are any.
@@ -61,7 +62,7 @@ struct Announced {
     weight: u16,
 }
 
-/// What the evidence says about the number due.
+/// The judgement about the number due.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::reorder) enum Judgement {
     /// It is lost, and so are those after it that did not come, up to but without this number.
@@ -109,7 +110,7 @@ impl Evidence {
         }
     }
 
-    /// Nothing more is expected of the path, whatever was announced for it and has not taken effect.
+    /// Expects nothing more of the path, whatever was announced for it and has not taken effect.
     pub(in crate::reorder) fn down(&mut self, path: usize) {
         let announced = self.changes.as_ref().map_or(&[][..], |it| &it.announced);
         let weight = announced.iter().rev().find(|it| it.path == path).map(|it| it.weight);
@@ -155,7 +156,7 @@ impl Evidence {
         changes.announced.insert(place, Announced { first, path, weight });
     }
 
-    /// What was announced for the path and has not taken effect does not count.
+    /// Withdraws announcements for the path that have not taken effect.
     pub(in crate::reorder) fn withdraw(&mut self, path: usize) {
         if let Some(changes) = &mut self.changes {
             changes.announced.retain(|announced| announced.path != path);
@@ -323,7 +324,7 @@ impl Evidence {
         }
     }
 
-    /// What was announced for the number `first` holds from now on.
+    /// Lets the announcement for the number `first` take effect.
     #[cold]
     fn change(&mut self, announced: &mut Vec<Announced>, first: Sequence, now: u64) {
         let together = announced.partition_point(|a| !a.first.is_after(first));

@@ -1,14 +1,15 @@
-//! How far a path is from being first-in-first-out: the time by which its numbers come late.
+//! The lag of a path: how far it is from first-in-first-out, as the time by which its numbers
+//! arrive late.
 //!
 //! The lag is not the largest time by which a number came late in the last seconds, but the
 //! [`RANK`]-th largest. One packet held up for long (a retry of a radio link), or a replayed one,
 //! would otherwise make every lost packet cost as much for the whole time it is remembered. The
 //! price is that a few packets more are late while a lag is learnt.
 //!
-//! In the first moments of a TCP flow that price is high: what comes late ends its slow start, or
-//! shows it delays that are shorter than all later ones, and it takes seconds to make up for that.
-//! So where the delays of a path are known to differ (a session measures them, `Lag::expect`), the
-//! path is reckoned with twice that difference until its numbers have shown what its lag is.
+//! In the first moments of a TCP flow that price is high: a late packet ends slow start, or shows
+//! the flow delays that are shorter than all later ones, and the flow takes seconds to recover. So
+//! where the delays of a path are known to differ (a session measures them, `Lag::expect`), twice
+//! that difference is assumed until the path's numbers have shown its lag.
 
 use crate::reorder::clock::NEVER;
 use crate::sequence::Sequence;
@@ -18,14 +19,14 @@ const DEPTH: usize = 64;
 /// The smallest time between two of them. 64 of these are 8 ms; with a lag known, the distance is a
 /// sixteenth of it, so that the memory reaches back four times the lag.
 const FINEST: u64 = 128_000;
-/// Which of the largest is taken.
+/// The rank of the lag that is taken among the largest.
 const RANK: usize = 4;
-/// How long a lag is remembered at least, and at most twice that.
+/// The shortest time for which a lag is remembered; the longest is twice that.
 const MEMORY: u64 = 10_000_000_000;
 
 /// No difference of delays up to this one is worth mentioning: it is the machine's.
 const UNMENTIONED: u64 = 1_000_000;
-/// What is expected at the most, whatever queues there were.
+/// The longest lag that is expected, whatever queues there were.
 const MOST_EXPECTED: u64 = 50_000_000;
 /// A path has shown that it is first-in-first-out by so many numbers in order,
 const ENOUGH_IN_ORDER: u16 = 256;
@@ -35,14 +36,14 @@ const ENOUGH_LATE: u16 = 1024;
 /// and that such are rare by so many in all.
 const ENOUGH: u16 = 4096;
 
-/// When a path reached which number, and by how much numbers below came later than that. On a path
-/// that is first-in-first-out nothing is remembered: recording begins when a number comes late, and
+/// The times at which a path reached numbers, and by how much lower numbers arrived later. On a
+/// first-in-first-out path nothing is recorded: recording begins when a number arrives late, and
 /// ends when none has for long enough.
 #[derive(Debug)]
 #[repr(C)] // `recording` first, see `Path`
 pub(in crate::reorder) struct Lag {
     recording: bool,
-    /// How many numbers came late, and how many did not, while recording.
+    /// The numbers that arrived late, and those that did not, while recording.
     late: u16,
     in_order: u16,
     /// The lag to be reckoned with before there are enough of both; 0: none.

@@ -65,8 +65,8 @@ impl<P: Copy> ReorderBuffer<P> {
         self.judge_anew(now);
     }
 
-    /// Whether the paths' packets are evidence at all. Off where one path is several (entropy
-    /// ports).
+    /// Sets whether the paths' packets are evidence at all. They are not where one path is several
+    /// (entropy ports).
     pub fn set_evidence(&mut self, usable: bool) {
         self.usable_evidence = usable;
         self.apply(self.config);

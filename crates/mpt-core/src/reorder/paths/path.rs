@@ -1,4 +1,4 @@
-//! What one path's numbers tell about the numbers still to come on it.
+//! The evidence of one path's numbers about the numbers still to arrive on it.
 
 use super::lag::Lag;
 use super::patience::Patience;
@@ -11,8 +11,8 @@ const BLOCK: u8 = 16;
 const ENOUGH: u8 = 4;
 /// From this spacing on a path is assumed to begin with a whole one.
 const RARE: u32 = 64;
-/// How far beyond twice the largest spacing the other paths have to come before the clock of the
-/// path's silence starts. Not needed for the verdict, but it makes the test for it rare.
+/// The distance beyond twice the largest spacing that the other paths have to reach before the
+/// clock of the path's silence starts. The verdict does not need it, but it makes the test rare.
 const SLACK: u32 = 64;
 
 /// A path's statistics. What every packet needs stands in the first 64 bytes.
@@ -32,9 +32,10 @@ pub(in crate::reorder) struct Path {
     in_block: u8,
     /// The highest number it brought.
     pub(in crate::reorder) highest: Sequence,
-    /// When that came; before, when the path came up.
+    /// The arrival of that number; before there is one, the time at which the path came up.
     highest_at: u64,
-    /// Since when the others are beyond what this path should have brought by then.
+    /// The time since which the other paths are beyond the number that this path should have
+    /// delivered.
     pub(in crate::reorder) passed_since: u64,
     /// Smallest and largest spacing between its numbers, of this block and the one before.
     smallest: [u32; 2],
@@ -47,11 +48,11 @@ pub(in crate::reorder) struct Path {
     pub(in crate::reorder) weight: u16,
     /// The first number of the present weights, when its statistics began anew with it.
     renewed: Option<Sequence>,
-    /// Where it was before a restart of the peer, while it brought nothing since.
+    /// The path's position before a restart of the peer, while it has delivered nothing since.
     before_restart: Option<BeforeRestart>,
 }
 
-/// What the weights say about a path's spacings.
+/// A path's spacings by the weights.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::reorder) struct Share {
     smallest: u32,
@@ -245,8 +246,9 @@ impl Path {
 
     /// Below this distance from its highest number the path cannot have another one.
     ///
-    /// What was seen last may miss the smallest spacing, which with weights 51:50 occurs once in 51
-    /// numbers; the weights know it, if they are right, and then they are not far off.
+    /// Returns the smallest spacing. The spacings seen last may miss it, since with weights 51:50
+    /// it occurs once in 51 numbers. The weights give it if they are right, and then they are not
+    /// far off.
     #[inline]
     pub(in crate::reorder) fn smallest_spacing(&self) -> u32 {
         let seen = self.smallest[0].min(self.smallest[1]);
@@ -268,7 +270,7 @@ impl Path {
         self.highest + self.largest_spacing().saturating_mul(2).min(1 << 20)
     }
 
-    /// When the others come to this number, the clock of the path's silence starts.
+    /// Returns the number of the other paths at which the clock of this path's silence starts.
     #[inline]
     pub(in crate::reorder) fn overdue(&self) -> Sequence {
         self.due() + SLACK

@@ -1,20 +1,20 @@
-//! How long a path is waited for: by how much its numbers come after higher ones of other paths.
+//! The grace period of a path: by how much its numbers arrive after higher ones of other paths.
 //!
 //! The numbers alone prove a loss only when the path that lost one brings the next. At a low rate
 //! that takes long, and a TCP flow whose window is full sends nothing until it is over: it would
 //! wait for the maximum delay. But a path is as far behind the others as its delay is longer, which
 //! changes slowly, so a number that is overdue by more than a quarter as much again will not come.
 
-/// How many numbers a path must have brought before its delay is relied upon.
+/// The numbers that a path must have delivered before its delay is relied upon.
 const ENOUGH: u8 = 4;
-/// What is waited beyond five quarters of the largest delay behind the others: packets read in
-/// batches, a late thread. A TCP flow over short links whose window is full waits as well: with 2 ms
-/// in its place, 5 % of loss on the slow path cost a tenth of the goodput.
+/// The margin beyond five quarters of the largest delay behind the others, for packets read in
+/// batches and a late thread. A TCP flow over short links whose window is full waits for it as
+/// well: with 2 ms in its place, 5 % of loss on the slow path cost a tenth of the goodput.
 const MARGIN: u64 = 500_000;
-/// How long a delay is remembered at least, and at most twice that; in time with packets waiting.
+/// The shortest time for which a delay is remembered while packets wait; the longest is twice that.
 const MEMORY: u64 = 10_000_000_000;
 
-/// How far a path's numbers come behind those of other paths.
+/// The delay of a path's numbers behind those of other paths.
 #[derive(Debug)]
 pub(in crate::reorder) struct Patience {
     /// The largest of this period, and of the one before.

@@ -1,4 +1,4 @@
-//! How far play-out reaches, and for how long: by itself, within what is configured.
+//! The bounds of play-out in numbers and in time: its own, within those that are configured.
 
 use std::time::Duration;
 
@@ -16,12 +16,12 @@ pub(crate) struct Bounds {
     pub(super) window: i32,
     /// The longest hold behind the shortest path, in microseconds, at most [`LONGEST`].
     pub(super) hold: i64,
-    /// How long a packet waits after it came, in microseconds.
+    /// The longest time that a packet waits after its arrival, in microseconds.
     pub(super) stay: i64,
 }
 
 impl Bounds {
-    /// What a configuration allows.
+    /// Returns the bounds that a configuration allows.
     pub(crate) fn of(config: Config) -> Self {
         let set = config.max_delay.map(|it| it.min(MAX_DELAY_LIMIT).as_micros() as i64);
         Self {

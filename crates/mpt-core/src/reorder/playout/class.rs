@@ -1,9 +1,10 @@
-//! What a packet is to the play-out: whether it waits, and whose order it keeps.
+//! The class of a packet in the play-out: whether it waits, and among which packets it keeps its
+//! order.
 
 use mpt_wire::ip::{self, protocol};
 use mpt_wire::tcp;
 
-/// What a packet is to the play-out.
+/// The class of a packet in the play-out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Class {
     /// It carries TCP payload, or is the answer to a TCP SYN: a sender takes a later packet that comes

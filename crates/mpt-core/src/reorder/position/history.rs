@@ -1,8 +1,8 @@
-//! Which of the last 65,536 numbers were delivered.
+//! The history of the last 65,536 numbers: which of them were delivered.
 
 use crate::sequence::Sequence;
 
-/// How far back the history reaches, whatever the window is.
+/// The length of the history, whatever the window is.
 pub(crate) const LEN: u32 = 1 << 16;
 /// H, the distance from the number due within which a number can be judged.
 pub(in crate::reorder) const HORIZON: i32 = LEN as i32;
@@ -16,8 +16,8 @@ const WORDS: usize = LEN as usize / 64;
 #[repr(C)] // kept small, see `ReorderBuffer`
 pub(crate) struct History {
     recent: u64,
-    /// Which 64 numbers `recent` stands for, that is, its first one divided by 64. The word in
-    /// `words` is out of date.
+    /// The block of 64 numbers that `recent` stands for: its first number divided by 64. The word
+    /// in `words` is out of date.
     block: u32,
     words: Box<[u64; WORDS]>,
 }

@@ -1,5 +1,5 @@
-//! Where the window stands, otherwise than by packets in order: at the first number of a new life of
-//! the peer, or where packets are when it was wrong.
+//! Moves of the window other than by packets in order: to the first number of a new life of the
+//! peer, or to where packets are when its position was wrong.
 
 pub(crate) mod history;
 pub(super) mod restarts;
@@ -14,14 +14,14 @@ use history::HORIZON;
 use restarts::{BeforeRestart, Restarts};
 
 impl<P: Copy> ReorderBuffer<P> {
-    /// What comes next from the peer begins with the number `first`, as announced by a control
-    /// session: delivers what waits and forgets everything.
+    /// Starts again at the number `first`, with which the next packets of the peer begin, as a
+    /// control session has announced. Delivers what waits and forgets everything.
     ///
-    /// With 0 the peer's numbers begin a new life, as they always do with 0. Then the window
-    /// remembers where it stood, and for as long as a wrong position would last, packets that belong
-    /// there (the last ones before the restart, from a slow path) are late packets and do not move
-    /// it. With any other number it is only this end that has begun anew; a window that is near that
-    /// number already stays as it is.
+    /// A `first` of 0 begins a new life of the peer's numbers, which always begins with 0. Then the
+    /// window remembers its old position. For as long as a wrong position would last, packets that
+    /// belong there (the last ones before the restart, from a slow path) are late packets and do
+    /// not move the window. With any other number only this end has begun anew, and a window that
+    /// is near that number stays as it is.
     pub fn restart(&mut self, now: Instant, first: u32, sink: &mut impl Sink<P>) {
         let now = self.clock.nanos(now);
         self.latest = now;
@@ -38,9 +38,10 @@ impl<P: Copy> ReorderBuffer<P> {
         self.gap = false;
     }
 
-    /// Whether the peer may begin with 0 again and never says so (the papers' prototype). Then three
-    /// different numbers up to 50 that come within a second, when the window has been beyond them for
-    /// longer than that, are the first of a new life. Who forges them costs order, no delivery.
+    /// Sets whether the peer may begin with 0 again without an announcement (the papers'
+    /// prototype). Then three different numbers up to 50 that arrive within a second, while the
+    /// window has been beyond them for longer, are the first of a new life. Forged ones cost order,
+    /// but no delivery.
     pub fn expect_restarts(&mut self, expected: bool) {
         self.restarts = expected.then(Restarts::default);
     }

@@ -6,7 +6,7 @@ use crate::sequence::Sequence;
 #[derive(Clone, Copy, Debug)]
 pub(in crate::reorder) struct BeforeRestart {
     pub(in crate::reorder) due: Sequence,
-    /// Until when it matters.
+    /// The time until which it matters.
     pub(in crate::reorder) until: u64,
 }
 
@@ -20,7 +20,7 @@ const AGREEING: usize = 3;
 pub(in crate::reorder) struct Restarts {
     numbers: [Sequence; AGREEING],
     len: usize,
-    /// When the first of them came, in nanoseconds of the buffer's clock.
+    /// The arrival of the first of them, in nanoseconds of the buffer's clock.
     since: u64,
 }
 

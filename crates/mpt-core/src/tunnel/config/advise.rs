@@ -1,5 +1,5 @@
-//! Which receive window and maximum delay suit these paths, and what one TCP flow through the tunnel
-//! will carry then. Arithmetic only, nothing here is used for packets.
+//! Advice on the receive window and the maximum delay for given paths, and the throughput of one
+//! TCP flow through the tunnel with them. This is arithmetic only, and no packet passes it.
 //!
 //! The window has to hold the numbers that the faster paths bring while a number of the slowest path
 //! is on its way: the packet rate of all paths together times the *spread*, by which the slowest
@@ -12,7 +12,7 @@
 //! ([`crate::reorder::Equalize`]), the numbers in the window are fewer, and the advice is on the safe
 //! side; only the maximum delay has to be that long there, too.
 //!
-//! The same on every machine: the operations are those of IEEE 754.
+//! The results are the same on every machine, since the operations are those of IEEE 754.
 
 use std::time::Duration;
 
@@ -40,7 +40,7 @@ pub const LARGEST_WEIGHT: u16 = 1000;
 /// No smaller window is recommended: it costs nothing, and a queue may come from anywhere.
 const LEAST_WINDOW: u64 = 64;
 
-/// What a window leaves that is too small.
+/// The throughput that a window leaves that is too small.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Model {
     /// Share of the paths for a window as large as the span.
@@ -65,18 +65,18 @@ impl Model {
     }
 }
 
-/// What is known of a path, in the direction of the data.
+/// The properties of a path, in the direction of the data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Path {
-    /// What it carries, in bits per second of whole frames.
+    /// The rate of the path, in bits per second of whole frames.
     pub rate: u64,
-    /// How long a packet takes without any queue, one way.
+    /// The one-way delay without any queue.
     pub delay: Duration,
     /// Standard deviation of that.
     pub jitter: Duration,
 }
 
-/// What suits some paths.
+/// The settings that suit some paths.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Advice {
     /// Weights in the ratio of the rates, by path.
@@ -87,7 +87,7 @@ pub struct Advice {
     pub window: u16,
     /// The longest that a packet should wait there.
     pub max_delay: Duration,
-    /// What one TCP flow will carry, in bits per second of payload.
+    /// The throughput of one TCP flow, in bits per second of payload.
     pub throughput: f64,
 }
 
@@ -100,16 +100,16 @@ pub enum AdviceError {
     /// More than a connection can have.
     #[error("there are more than {} paths", ConnectionConfig::MAX_PATHS)]
     TooManyPaths,
-    /// Not from 1 bit/s to [`MAX_RATE`].
+    /// The rate is not from 1 bit/s to [`MAX_RATE`].
     #[error("path {}: a rate must be from 1 bit/s to 1 Tbit/s", index + 1)]
     Rate {
-        /// Of the path, from 0.
+        /// The index of the path, from 0.
         index: usize,
     },
     /// Delay or jitter is above [`MAX_DELAY_LIMIT`].
     #[error("path {}: delay and jitter must be an hour at most", index + 1)]
     Delay {
-        /// Of the path, from 0.
+        /// The index of the path, from 0.
         index: usize,
     },
 }

@@ -83,7 +83,7 @@ pub struct PathConfig {
     pub sockets: Vec<SocketId>,
     /// The source address of its outer packets, where known.
     pub local: Option<IpAddr>,
-    /// Where it leads.
+    /// The remote end of the path.
     pub remote: Remote,
     /// The UDP source port of received packets; `None` accepts any (a peer with entropy source
     /// ports, or behind a NAT).
@@ -136,9 +136,9 @@ pub enum Repair {
 /// The packets from the device that forward error correction protects: those of DSCP EF, and others.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Protect {
-    /// Those that are protected besides.
+    /// Packets that are protected besides.
     pub on: Vec<Selector>,
-    /// Those that are not, whatever else is said.
+    /// Packets that are not protected, whatever else is configured.
     pub off: Vec<Selector>,
 }
 

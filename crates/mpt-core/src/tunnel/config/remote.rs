@@ -1,4 +1,4 @@
-//! Where a path leads.
+//! The remote end of a path.
 
 use std::net::SocketAddr;
 

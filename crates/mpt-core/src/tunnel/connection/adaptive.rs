@@ -1,4 +1,4 @@
-//! What a connection with adaptive mapping does otherwise: packets may wait in its queue.
+//! Sending on a connection with adaptive mapping, where packets may wait in its queue.
 
 use std::time::Instant;
 
@@ -19,7 +19,8 @@ use crate::tunnel::{InnerDrop, Transmit};
 use crate::{Mapping, PathId, RateBounds, Repair, StoreId};
 
 impl<P: Copy> Connection<P> {
-    /// As [`Self::encapsulate`], with what no path has room for put into the queue.
+    /// Encapsulates packets as [`Self::encapsulate`] does, and puts those into the queue for which
+    /// no path has room.
     pub(super) fn encapsulate_adaptive(
         &mut self,
         now: Instant,

@@ -1,4 +1,4 @@
-//! What a connection accepts of the datagrams that come for it.
+//! The checks of datagrams that arrive for a connection.
 
 use std::time::Instant;
 

@@ -1,4 +1,5 @@
-//! Whether a packet from the peer waits for those that are missing before it, as the configuration says.
+//! The class of a packet from the peer: whether it waits for packets that are missing before it, as
+//! configured.
 
 use mpt_wire::ip;
 

@@ -81,8 +81,8 @@ impl<P: Copy> Connection<P> {
         }
     }
 
-    /// What comes on a path comes earlier than on the longest one by `lead`. Copies of one packet
-    /// are not made equally late: the first one is wanted at once.
+    /// Sets by how much packets of a path arrive earlier than on the longest path. Copies of one
+    /// packet are not made equally late, since the first one is wanted at once.
     pub(crate) fn set_lead(&mut self, slot: usize, lead: Duration) {
         let equal = matches!(self.config.mapping, Mapping::Packet | Mapping::Adaptive);
         if let Some(reorder) = &mut self.reorder {
@@ -137,7 +137,7 @@ impl<P: Copy> Connection<P> {
         }
     }
 
-    /// What follows from the paths.
+    /// Updates what follows from the paths.
     pub(crate) fn refresh_paths(&mut self, paths: &Paths) {
         let entropy = self.known_paths(paths).any(|path| path.config.entropy);
         self.tally.entropy = entropy;

@@ -37,9 +37,9 @@ use crate::{ConnectionConfig, ConnectionId, DeviceId, Direction, Mapping, PathId
 
 /// A connection. `P` is the handle of a received packet.
 ///
-/// In the order of declaration: what every packet to be sent touches is on the first two cache
-/// lines, what every received one touches on the third. With thousands of connections in use, that
-/// is what a packet costs.
+/// The fields keep the order of their declaration. Those that every sent packet touches are on the
+/// first two cache lines, and those that every received one touches on the third. With thousands of
+/// connections in use, these lines are the cost of a packet.
 #[derive(Debug)]
 #[repr(C, align(64))]
 pub struct Connection<P> {
@@ -85,19 +85,19 @@ pub(crate) struct Tally {
     entropy: bool,
     /// Paths that are measured, with [`Mapping::Adaptive`] only.
     pub(crate) adaptive: Option<Box<Adaptive>>,
-    /// Where not every path carries IPv6.
+    /// The paths that carry IPv6, where not every path does.
     ipv6: Option<Box<Ipv6Paths>>,
-    /// What seals the packets to be sent, where there are keys.
+    /// The sealer of packets to be sent, where there are keys.
     sealer: Option<Box<Sealer>>,
     /// A 64-bit number that the connection had come to when its keys were last taken away or exchanged.
     reached: u64,
     /// The peer does not seal, and data is plain although sealing is wanted.
     plain_peer: bool,
-    /// What makes the symbols of forward error correction, where the peer restores packets from them.
+    /// The encoder of forward error correction, where the peer restores packets from its symbols.
     encoder: Option<Box<RefCell<Encoder>>>,
-    /// What restores packets from the peer's symbols, while some come.
+    /// The restorer of packets from the peer's symbols, while some arrive.
     restorer: Option<Box<Restorer>>,
-    /// What former ones have counted.
+    /// The counts of former restorers.
     corrected: FecCounters,
 }
 
@@ -124,10 +124,10 @@ pub(crate) struct Envelope {
     pub(crate) protected: bool,
 }
 
-/// What a connection needs to know of a datagram besides its bytes.
+/// The facts about a datagram that a connection needs besides its bytes.
 pub(crate) struct Arrival {
     pub(crate) gre: gre::Repr,
-    /// Where in the datagram the inner packet is.
+    /// The offset of the inner packet in the datagram.
     pub(crate) payload: usize,
     pub(crate) outer_ecn: ecn::Ecn,
     /// It was sealed, and is open now.

@@ -1,4 +1,4 @@
-//! How the packets of a connection are protected, and what a sealed one looks like.
+//! The protection of a connection's packets, and the form of a sealed one.
 
 use mpt_wire::gre;
 
@@ -9,7 +9,7 @@ use crate::seal::Sealer;
 /// number. There it is always 0: the IP versions 4 and 6 begin with 0100 and 0110.
 pub(crate) const UNORDERED: u8 = 0x80;
 
-/// How the packets of a connection are protected.
+/// The protection of a connection's packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Protection {
     /// By nothing.
@@ -21,7 +21,8 @@ pub(super) enum Protection {
 }
 
 impl Protection {
-    /// As it is configured; `plain_peer`: the peer does not seal, and may do so.
+    /// The configured protection. `plain_peer` is true if the peer does not seal and is allowed not
+    /// to.
     pub(super) fn new(config: &ConnectionConfig, plain_peer: bool) -> Self {
         match (config.seal.is_wanted() && !plain_peer, config.checksum) {
             (true, _) => Self::Sealed,

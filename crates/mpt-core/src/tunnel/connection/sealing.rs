@@ -1,4 +1,4 @@
-//! What a connection whose data is sealed does otherwise.
+//! Sending and receiving on a connection whose data is sealed.
 
 use std::time::Instant;
 

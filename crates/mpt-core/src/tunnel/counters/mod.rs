@@ -120,14 +120,14 @@ counters! {
 }
 
 counters! {
-    /// What a connection accepted from the network and how it reached the device, besides what the
-    /// reorder buffer counts.
+    /// The counters of packets that a connection has accepted from the network, besides those of
+    /// the reorder buffer.
     pub struct Accepted {
         /// Handed to the reorder buffer, whose counters say how each ended.
         sequenced,
-        /// Without a sequence number: delivered at once.
+        /// Packets without a sequence number, delivered at once.
         unsequenced,
-        /// With a sequence number on a connection that uses none: delivered at once.
+        /// Packets with a sequence number on a connection that uses none, delivered at once.
         sequence_ignored,
     }
 }

@@ -1,4 +1,5 @@
-//! What may come out of a tunnel: packets of the connection's own networks, and errors about what was sent into it.
+//! The filter of packets that come out of a tunnel: those of the connection's own networks, and
+//! errors about packets sent into it, may pass.
 
 pub(super) mod foreign;
 pub(super) mod scope;

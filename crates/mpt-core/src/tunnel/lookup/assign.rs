@@ -1,4 +1,4 @@
-//! Which path a datagram from the network belongs to.
+//! The assignment of datagrams from the network to paths.
 //!
 //! One exact rule: local socket, remote address, remote port where the path names one, and GRE key
 //! or its absence name one path of one connection. Two paths that a datagram could both belong to
@@ -14,10 +14,10 @@ use crate::{DatagramDrop, PathConfig, PathId, SocketId};
 #[derive(Clone, Debug, Default)]
 pub struct Assignments {
     tuples: FxHashMap<Tuple, PathId>,
-    /// How many tuples a sender is in, whatever their keys: tells a wrong key from an unknown
-    /// sender.
+    /// The number of tuples that a sender is in, whatever their keys. It tells a wrong key from an
+    /// unknown sender.
     senders: FxHashMap<Sender, u32>,
-    /// How many tuples name a port, and how many do not.
+    /// The numbers of tuples that name a port, and that do not.
     with_port: usize,
     without_port: usize,
     /// The last answer: datagrams of one receive batch mostly come from the same place.

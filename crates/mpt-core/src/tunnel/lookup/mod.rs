@@ -23,7 +23,7 @@ pub(crate) struct Tables {
     multicast: Vec<Option<ConnectionId>>,
 }
 
-/// What is in the way of a connection.
+/// A conflict of a connection with another one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Conflict {
     Selectors(ConnectionId),

@@ -1,4 +1,4 @@
-//! Which connection carries a packet from a TUN device.
+//! The selection of the connection that carries a packet from a TUN device.
 //!
 //! Of all selectors that match, the one with the highest precedence wins: longest destination
 //! prefix, then longest source prefix, then protocol named, then ports named (destination ports
@@ -24,12 +24,14 @@ use rustc_hash::FxHashMap;
 
 use crate::{ConnectionId, DeviceId};
 
-/// What a packet must be like to travel on a connection. A field that is `None` matches anything.
+/// The properties that a packet must have to travel on a connection. A field that is `None` matches
+/// anything.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Selector {
-    /// Where the packet goes. Bits beyond the prefix length are ignored, here and in `source`.
+    /// The destination of the packet. Bits beyond the prefix length are ignored, here and in
+    /// `source`.
     pub destination: IpNet,
-    /// Where it comes from; of the same IP version.
+    /// The source of the packet, of the same IP version.
     pub source: Option<IpNet>,
     /// The upper-layer protocol, after IPv6 extension headers.
     pub protocol: Option<u8>,

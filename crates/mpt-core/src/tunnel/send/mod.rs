@@ -28,7 +28,7 @@ pub struct InnerPacket<'a> {
     pub summary: ip::Summary,
     /// Says whether its TCP checksum has to follow a change.
     pub checksum: ChecksumState,
-    /// How many packets it is to become, at least one.
+    /// The number of packets to make of it, at least one.
     pub segments: u16,
     /// Bytes of the largest of them, headers included.
     pub largest: usize,
@@ -46,16 +46,16 @@ impl<'a> InnerPacket<'a> {
     }
 }
 
-/// How to send a packet or super-packet.
+/// The way to send a packet or super-packet.
 #[derive(Clone, Copy, Debug)]
 pub struct Outgoing<'a> {
     /// The connection that carries it.
     pub connection: ConnectionId,
     /// GRE header; where there is a sequence number, that of the [`Transmit`] takes its place.
     pub gre: gre::Repr,
-    /// What seals the packets, if they are sealed.
+    /// The sealing of the packets, if they are sealed.
     pub(crate) sealing: Option<Sealing<'a>>,
-    /// What protects the packets, if they are protected.
+    /// The encoder that protects the packets, if they are protected.
     pub(crate) protection: Option<&'a RefCell<Encoder>>,
     /// TOS or traffic class of the outer header, DSCP and ECN, as far as the packet decides:
     /// [`Self::tos_of`] a datagram may differ.
@@ -63,7 +63,8 @@ pub struct Outgoing<'a> {
     /// Hash of the flow, for entropy source ports and the IPv6 flow label. 0 where no path of the
     /// connection uses entropy and the mapping is not by flow.
     pub flow_hash: u32,
-    /// What leaves now, by ascending segment: at least one for each where `stored` is `None`.
+    /// The transmits that leave now, by ascending segment: at least one for each where `stored` is
+    /// `None`.
     pub transmits: &'a [Transmit],
     /// The packet waits in the queue of the connection with the segments that do not leave now: the
     /// owner keeps its bytes under this id until a [`Departure`] releases it.
@@ -75,13 +76,13 @@ pub struct Outgoing<'a> {
 pub struct Departure<'a> {
     /// The packet, as [`Outgoing::stored`] named it.
     pub packet: StoreId,
-    /// How to send the segments that leave now. None does where the rest was dropped.
+    /// The way to send the segments that leave now. None leaves where the rest was dropped.
     pub outgoing: Outgoing<'a>,
     /// No segment is left: the owner forgets the packet, and its id is free for another one.
     pub released: bool,
 }
 
-/// What seals packets that are to be sent.
+/// The sealing of packets that are to be sent.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Sealing<'a> {
     sealer: &'a Sealer,

@@ -1,5 +1,5 @@
-//! What a control session tells about its connection: which paths work, what the peer announces,
-//! and whether there is traffic at all.
+//! The information of a control session about its connection: which paths work, what the peer
+//! announces, and whether there is traffic at all.
 
 use std::time::{Duration, Instant};
 
@@ -66,8 +66,8 @@ impl<P: Copy> Tunnels<P> {
         self.set_timer(id);
     }
 
-    /// What comes next from the peer begins with the sequence number `first`: what waits in the
-    /// reorder buffer is delivered, and the window starts there. See
+    /// Starts the receive window at the number `first`, with which the next packets of the peer
+    /// begin. Packets that wait in the reorder buffer are delivered. See
     /// [`ReorderBuffer::restart`](crate::reorder::ReorderBuffer::restart).
     pub fn restart_receive<S: DeviceSink<P>>(
         &mut self,

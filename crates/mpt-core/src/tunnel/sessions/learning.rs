@@ -1,4 +1,4 @@
-//! What sessions and the data of adaptive connections tell each other.
+//! The exchange between sessions and the data of adaptive connections.
 
 use std::time::{Duration, Instant};
 
@@ -13,7 +13,7 @@ use crate::tunnel::Tunnels;
 use crate::tunnel::connection::index;
 use crate::{ConnectionId, PathId};
 
-/// What probes say of a path on which the peer sends.
+/// The measurements by probes of a path on which the peer sends.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct PathDelay {
     pub(crate) path: PathId,
@@ -78,7 +78,7 @@ impl<P: Copy> Tunnels<P> {
         self.tails.pop()
     }
 
-    /// What is lost on a connection is waited for so long, since the peer sends it again.
+    /// Sets how long lost packets of a connection are waited for, since the peer sends them again.
     pub(crate) fn set_repair_time(
         &mut self,
         id: ConnectionId,
@@ -183,7 +183,7 @@ impl<P: Copy> Tunnels<P> {
         reorder.and_then(|it| it.playout_mut()).is_some_and(|playout| playout.jitters())
     }
 
-    /// What probes say of the paths, for a peer that tells when its numbers leave.
+    /// Takes the measurements of the paths by probes, for a peer that sends send times.
     pub(crate) fn set_path_delays(
         &mut self,
         now: Instant,
@@ -241,7 +241,8 @@ impl<P: Copy> Tunnels<P> {
         adaptive.is_some_and(|it| it.is_repairing())
     }
 
-    /// Of `probes` probes on a path, or their echoes, `lost` were lost.
+    /// Takes the result of a survey: `lost` of `probes` probes on a path, or their echoes, were
+    /// lost.
     pub(crate) fn set_path_surveyed(&mut self, now: Instant, id: PathId, probes: u16, lost: u16) {
         let Some(path) = self.paths.at(id) else { return };
         let (connection, slot) = (path.connection, usize::from(path.slot));

@@ -1,4 +1,5 @@
-//! What sessions and the data of connections tell each other: announcements, measurements, repair and keys.
+//! The exchange between sessions and the data of connections: announcements, measurements, repair
+//! and keys.
 
 mod announced;
 mod correction;

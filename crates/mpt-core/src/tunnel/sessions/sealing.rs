@@ -55,8 +55,8 @@ impl<P: Copy> Tunnels<P> {
         }
     }
 
-    /// As [`Self::decapsulate`], for a sealed packet. Nothing changes before it is known to be
-    /// authentic.
+    /// Decapsulates a sealed packet; see [`Self::decapsulate`]. Nothing changes before the packet
+    /// is known to be authentic.
     pub(in crate::tunnel) fn decapsulate_sealed(
         &mut self,
         socket: SocketId,

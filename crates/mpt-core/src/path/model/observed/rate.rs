@@ -1,4 +1,4 @@
-//! How much a path delivers.
+//! The rate at which a path delivers.
 
 use std::collections::VecDeque;
 
@@ -10,17 +10,17 @@ const MOST: usize = 64;
 const LEAST_SPAN: f64 = 100_000.0;
 /// Shortest time over which the rate of bursts is taken, in microseconds.
 const SHORT_SPAN: f64 = 20_000.0;
-/// How long the greatest rate counts, at least, in microseconds.
+/// The shortest time for which the greatest rate counts, in microseconds.
 const MEMORY: i64 = 2_000_000;
 
-/// What one report says of a path.
+/// The counters of one report on a path.
 #[derive(Clone, Copy, Debug)]
 struct Point {
-    /// When the peer made it, by its clock.
+    /// The time of the report, by the peer's clock.
     at: i64,
     /// Bytes that had come.
     received: u64,
-    /// When the highest number that had come left, by our clock.
+    /// The send time of the highest number that had arrived, by our clock.
     sent_at: i64,
 }
 
