@@ -1,4 +1,4 @@
-//! What the sender of a connection with adaptive mapping knows, and what waits there.
+//! The state of the sender of a connection with adaptive mapping: its estimates, and its queue.
 
 use serde::{Deserialize, Serialize};
 
@@ -18,7 +18,7 @@ pub struct Estimate {
     pub jitter_us: u64,
     /// The least round-trip time in microseconds.
     pub rtt_us: u64,
-    /// Of the latest two thousand packets or so, how many of a million were lost.
+    /// Packets lost per million, of about the latest two thousand.
     pub lost_per_million: u32,
     /// The number of times the rate was cut since a queue stood.
     pub cuts: u64,

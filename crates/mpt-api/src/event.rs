@@ -1,4 +1,4 @@
-//! What happens, as it happens.
+//! Events, in the order in which they happen.
 
 use std::net::SocketAddr;
 use std::time::SystemTime;
@@ -95,7 +95,7 @@ pub enum EventKind {
         connection: String,
         /// Name of the path.
         path: String,
-        /// Where it is now.
+        /// The new address.
         remote: SocketAddr,
     },
     /// A path has carried most of what it may.
@@ -205,7 +205,7 @@ pub enum EventKind {
 #[serde(rename_all = "snake_case")]
 #[strum(serialize_all = "snake_case")]
 pub enum LossReason {
-    /// Nothing was heard of the peer on any path.
+    /// No packet of the peer has arrived on any path.
     Silent,
     /// The peer's daemon ended.
     PeerShutDown,

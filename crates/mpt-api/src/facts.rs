@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use strum::{Display, IntoStaticStr, VariantNames};
 
-/// Which way a connection carries packets, seen from this host.
+/// The direction in which a connection carries packets, seen from this host.
 #[derive(
     Clone,
     Copy,
@@ -92,7 +92,7 @@ pub enum Repair {
     Auto,
     /// They are sent again as with `auto`, and every packet waits for those before it.
     All,
-    /// Nothing: they are lost.
+    /// Lost packets are not sent again.
     Off,
 }
 
@@ -120,7 +120,8 @@ pub enum Late {
     Drop,
 }
 
-/// Which packets the receiver holds on a shorter path, until they are as late as on the longest one.
+/// The packets that the receiver holds on a shorter path, until they are as late as on the longest
+/// one.
 #[derive(
     Clone,
     Copy,
@@ -179,7 +180,7 @@ pub enum Ecn {
 pub enum Seal {
     /// Never.
     Off,
-    /// Where the peer seals, too. A peer that has sealed once has to go on.
+    /// Data is sealed where the peer seals as well. A peer that has sealed once has to go on.
     On,
     /// Always: without it there is no data.
     Require,
@@ -248,7 +249,7 @@ pub enum CapPeriod {
     Unknown,
 }
 
-/// Which traffic counts towards a cap.
+/// The traffic that counts towards a cap.
 #[derive(
     Clone,
     Copy,
@@ -299,7 +300,7 @@ pub enum AtCap {
     Backup,
     /// It carries nothing.
     Stop,
-    /// Nothing, besides the warning.
+    /// Nothing happens besides the warning.
     Warn,
     /// An action of a later daemon.
     #[serde(other)]

@@ -1,4 +1,4 @@
-//! What a client asks.
+//! The requests of a client.
 
 use std::num::NonZeroU16;
 use std::time::Duration;

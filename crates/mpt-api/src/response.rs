@@ -1,4 +1,4 @@
-//! What the daemon answers.
+//! The answers of the daemon.
 
 use serde::{Deserialize, Serialize};
 use strum::{Display, IntoStaticStr, VariantNames};
@@ -127,7 +127,7 @@ pub struct Failure {
 #[serde(rename_all = "snake_case")]
 #[strum(serialize_all = "snake_case")]
 pub enum Code {
-    /// Not JSON, not a known command, or a value out of range.
+    /// The request is not JSON, not a known command, or has a value out of range.
     BadRequest,
     /// The client speaks another version of the API.
     Version,

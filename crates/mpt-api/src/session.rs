@@ -202,7 +202,7 @@ pub struct Created {
     /// The server's own inner addresses.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub server_addresses: Vec<IpNet>,
-    /// Of the networks behind the client, those the server lets through.
+    /// The networks behind the client that the server lets through.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub networks: Vec<IpNet>,
     /// The most paths the connection may have; 0: as many as the protocol allows.
@@ -230,7 +230,7 @@ pub struct SessionFailure {
 #[serde(rename_all = "snake_case")]
 #[strum(serialize_all = "snake_case")]
 pub enum SessionCode {
-    /// Not a request, or a value out of range.
+    /// The body is not a request, or has a value out of range.
     BadRequest,
     /// A request that this host does not know, or not in this session.
     Unsupported,

@@ -82,7 +82,7 @@ pub struct Connection {
     pub networks: Vec<IpNet>,
     /// GRE key (RFC 2890), when it uses one.
     pub key: Option<u32>,
-    /// Which way it carries packets.
+    /// The direction in which it carries packets.
     pub direction: Direction,
     /// The way in which it spreads them over its paths.
     pub mapping: Mapping,
@@ -222,7 +222,7 @@ pub enum DataState {
 /// The state of a peer that is the papers' prototype.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Compat {
-    /// Whose protocol is spoken: "mptsrv".
+    /// The protocol that is spoken: "mptsrv".
     pub protocol: String,
     /// Authentication of commands: "none", "nonce" or "sha256".
     pub authentication: String,
@@ -312,7 +312,7 @@ pub struct Reorder {
     pub early_release: bool,
     /// Treatment of late packets.
     pub late_policy: Late,
-    /// Which packets are held on shorter paths.
+    /// The packets that are held on shorter paths.
     pub equalize: Equalize,
     /// Packets held or waiting now.
     pub waiting: u64,
@@ -400,7 +400,7 @@ pub struct Path {
     pub cap: Option<Cap>,
     /// Path MTU in bytes: the largest outer IP packet.
     pub mtu: u16,
-    /// Where the MTU is from.
+    /// The source of the MTU.
     pub mtu_source: MtuSource,
     /// Milliseconds until a reported MTU is forgotten; `None` where it is from elsewhere.
     pub mtu_expires_ms: Option<u64>,
@@ -435,7 +435,7 @@ pub struct Cap {
     pub received: u64,
     /// The period.
     pub period: CapPeriod,
-    /// Which bytes count.
+    /// The bytes that count.
     pub counts: CapCounts,
     /// Treatment of the path at its cap.
     pub at_cap: AtCap,
@@ -474,7 +474,7 @@ pub struct Liveness {
     pub peer_received: Option<u64>,
 }
 
-/// Where a path MTU is from.
+/// The source of a path MTU.
 #[derive(
     Clone, Copy, Debug, Display, IntoStaticStr, PartialEq, Eq, VariantNames, Serialize, Deserialize,
 )]

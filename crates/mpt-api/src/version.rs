@@ -3,7 +3,7 @@
 /// Version of this API, carried by every message.
 pub const VERSION: u32 = 2;
 
-/// Where the daemon listens unless its configuration says otherwise.
+/// The socket at which the daemon listens unless its configuration names another one.
 pub const DEFAULT_SOCKET: &str = "/run/mpt/mptd.sock";
 
 /// Longest request line in bytes, without its newline. The daemon answers a longer one with an error and hangs up.

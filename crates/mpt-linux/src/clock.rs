@@ -2,7 +2,8 @@
 
 use std::mem::MaybeUninit;
 
-/// Whether the clock is kept right by a time service (adjtimex(2)); `None` where the system does not tell.
+/// Returns whether a time service keeps the clock right (adjtimex(2)), or `None` where the system
+/// does not tell.
 #[must_use]
 pub fn is_synchronised() -> Option<bool> {
     let mut state = MaybeUninit::<libc::timex>::zeroed();

@@ -23,7 +23,7 @@ use nix::sched::{CloneFlags, setns, unshare};
 use nix::unistd::{getegid, geteuid};
 use thiserror::Error;
 
-/// Where named namespaces are bind mounted, as `ip-netns(8)` expects.
+/// The directory in which named namespaces are bind mounted, as `ip-netns(8)` expects.
 const DIRECTORY: &str = "/run/netns";
 
 /// The network namespace of the thread that opens it.
@@ -41,7 +41,7 @@ pub enum NamespaceError {
     /// The system refused.
     #[error("{attempt}: {source}")]
     Refused {
-        /// What was attempted.
+        /// The operation that failed.
         attempt: String,
         /// The system's answer.
         #[source]
@@ -50,12 +50,12 @@ pub enum NamespaceError {
     /// The system does not let this user have a user namespace.
     #[error("{attempt}: {source}; {hint}")]
     NoUserNamespace {
-        /// What was attempted.
+        /// The operation that failed.
         attempt: &'static str,
         /// The system's answer.
         #[source]
         source: io::Error,
-        /// What forbids it, and what to do.
+        /// The reason why it is forbidden, with the remedy.
         hint: &'static str,
     },
     /// `unshare(CLONE_NEWUSER)` needs a process of one thread.
@@ -226,7 +226,7 @@ pub fn run_in<R: Send>(
     })
 }
 
-/// Who [`become_root`] made of us.
+/// The result of [`become_root`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Privilege {
     /// Root already; nothing was changed.

@@ -8,7 +8,7 @@ use std::time::Duration;
 /// Most events one [`Poller::wait`] gives.
 pub const MAX_EVENTS: usize = 64;
 
-/// What happened on a descriptor.
+/// The events on a descriptor.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Event {
     /// The token the descriptor was added with.
@@ -21,7 +21,7 @@ pub struct Event {
     pub error: bool,
 }
 
-/// Which events to wait for; errors are always reported.
+/// The events to wait for. Errors are always reported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Interest {
     /// Something to read.

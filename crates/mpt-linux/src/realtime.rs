@@ -9,7 +9,8 @@ const LOWEST: libc::c_int = 1;
 /// The nicest value to the thread itself (`setpriority(2)`).
 const HIGHEST: libc::c_int = -20;
 
-/// Where the kernel takes how long a processor may need to wake up (its `power/pm_qos_interface`).
+/// The file by which the kernel is told how long a processor may take to wake up (its
+/// `power/pm_qos_interface`).
 const WAKE_UP: &str = "/dev/cpu_dma_latency";
 
 /// All processors of the machine stay awake as long as this lives: who has nothing to do polls, and is counted as idle all the

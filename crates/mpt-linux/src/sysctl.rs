@@ -14,8 +14,8 @@ pub fn reverse_path_filter(interface: &str) -> Option<u8> {
     read(interface).zip(read("all")).map(|(own, all)| own.max(all))
 }
 
-/// Whether packets that come in for others are passed on (`net.ipv4.ip_forward`, `net.ipv6.conf.all.forwarding`). `None` where the system does
-/// not tell.
+/// Returns whether the host forwards packets (`net.ipv4.ip_forward`,
+/// `net.ipv6.conf.all.forwarding`), or `None` where the system does not tell.
 #[must_use]
 pub fn forwarding(ipv6: bool) -> Option<bool> {
     let file = if ipv6 { "ipv6/conf/all/forwarding" } else { "ipv4/ip_forward" };

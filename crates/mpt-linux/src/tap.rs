@@ -39,7 +39,7 @@ impl Tap {
         Ok(Self { file, offloads })
     }
 
-    /// Which super-packets the kernel hands over and takes.
+    /// Returns the kinds of super-packets that the kernel hands over and takes.
     #[must_use]
     pub fn offloads(&self) -> Offloads {
         self.offloads

@@ -31,9 +31,9 @@ pub(super) enum Kind {
 pub(super) struct Template {
     pub(super) ip: Ip,
     pub(super) transport: Transport,
-    /// Where the transport header starts.
+    /// The offset of the transport header.
     pub(super) transport_start: u32,
-    /// Where the payload starts.
+    /// The offset of the payload.
     pub(super) header_len: u32,
     /// Payload bytes of every segment but the last.
     pub(super) segment_len: u32,
@@ -177,7 +177,8 @@ impl Segmenter {
         self.header_len() + self.payload(index).len()
     }
 
-    /// Where in the super-packet the payload of packet `index` is: what follows the headers written by [`Self::segment`].
+    /// Returns the range of the payload of packet `index` in the super-packet. It follows the
+    /// headers written by [`Self::segment`].
     pub(super) fn payload(&self, index: u16) -> Range<usize> {
         debug_assert!(index < self.count);
         match &self.kind {

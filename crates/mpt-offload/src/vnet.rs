@@ -18,7 +18,7 @@ pub const NEEDS_CSUM: u8 = 1;
 /// The checksum is there and was found right.
 pub const DATA_VALID: u8 = 2;
 
-/// Not a super-packet.
+/// The packet is no super-packet.
 pub const GSO_NONE: u8 = 0;
 /// TCP over IPv4.
 pub const GSO_TCPV4: u8 = 1;
@@ -40,9 +40,9 @@ pub struct VnetHeader {
     pub hdr_len: u16,
     /// Payload bytes of every segment but the last.
     pub gso_size: u16,
-    /// Where summing starts, in bytes from the IP header.
+    /// The offset at which summing starts, in bytes from the IP header.
     pub csum_start: u16,
-    /// Where the checksum field is, in bytes from `csum_start`.
+    /// The offset of the checksum field, in bytes from `csum_start`.
     pub csum_offset: u16,
 }
 

@@ -39,7 +39,7 @@ const V4_SOURCE_QUENCH: u8 = 4;
 const V4_REDIRECT: u8 = 5;
 const V4_TIME_EXCEEDED: u8 = 11;
 const V4_PARAMETER_PROBLEM: u8 = 12;
-/// Of "destination unreachable": fragmentation needed and DF set.
+/// The code of "destination unreachable" for: fragmentation needed and DF set.
 const V4_FRAGMENTATION_NEEDED: u8 = 4;
 
 const V6_DESTINATION_UNREACHABLE: u8 = 1;
@@ -58,8 +58,8 @@ const HOPS: u8 = 64;
 /// (RFC 1191 section 4) or ICMPv6 "packet too big" (RFC 4443 section 3.2), from `reply_source` to
 /// the source of `packet`. Gives its length, at most [`MAX_TOO_BIG_LEN`].
 ///
-/// As much of the packet is quoted as the RFCs and `buffer` allow. Whether an IPv4 packet has DF
-/// set is not asked: who cannot fragment it has nothing else to say.
+/// As much of the packet is quoted as the RFCs and `buffer` allow. DF of an IPv4 packet is not
+/// examined, since a host that cannot fragment the packet has no other answer.
 ///
 /// `None`, and nothing written, where no error may be sent (RFC 1812 section 4.3.2.7, RFC 4443
 /// section 2.4 (e)): about an ICMP error or redirect, about a fragment other than the first, about

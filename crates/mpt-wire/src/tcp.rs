@@ -102,7 +102,7 @@ impl BitOr for Flags {
     }
 }
 
-/// In the letters of tcpdump.
+/// The notation of tcpdump.
 impl fmt::Display for Flags {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.0 & Flags::ALL == 0 {
@@ -407,7 +407,7 @@ impl<'a> Repr<'a> {
     }
 }
 
-/// In the words of tcpdump.
+/// The notation of tcpdump.
 impl fmt::Display for Repr<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Repr { source_port, destination_port, flags, sequence, window, .. } = self;

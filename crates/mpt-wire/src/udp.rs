@@ -181,7 +181,7 @@ impl Repr {
     }
 }
 
-/// In the words of tcpdump.
+/// The notation of tcpdump.
 impl fmt::Display for Repr {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Repr { source_port, destination_port, payload_len } = self;

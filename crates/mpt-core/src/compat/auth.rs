@@ -1,5 +1,5 @@
-//! How the prototype authenticates commands: a nonce of the responder, and a digest with the key at
-//! its end.
+//! The prototype's authentication of commands: a nonce of the responder, and a digest with the key
+//! at its end.
 
 use std::fmt;
 
@@ -58,7 +58,7 @@ impl Key {
     }
 }
 
-/// In a time that does not depend on the keys.
+/// The comparison takes a time that does not depend on the keys.
 impl PartialEq for Key {
     fn eq(&self, other: &Self) -> bool {
         self.0.ct_eq(&other.0).into()
@@ -74,10 +74,10 @@ impl fmt::Debug for Key {
     }
 }
 
-/// How commands of a connection are authenticated, both ways.
+/// The authentication of a connection's commands, in both directions.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Authentication {
-    /// Not at all (type 0).
+    /// Commands are not authenticated (type 0).
     #[default]
     None,
     /// By a nonce (type 1): who cannot see the answers cannot command.

@@ -1,4 +1,4 @@
-//! What a connection to a prototype is configured to be.
+//! The configuration of a connection to a prototype.
 
 use std::net::IpAddr;
 use std::time::Duration;
@@ -17,13 +17,13 @@ pub struct Config {
     pub remote: IpAddr,
     /// UDP port on which the other end takes commands.
     pub command_port: u16,
-    /// How commands are authenticated.
+    /// The authentication of commands.
     pub authentication: Authentication,
     /// Distance of the keepalives that we send on every path; zero: none.
     pub keepalive: Duration,
     /// A path on which nothing was heard so long is taken out of use; zero: never.
     pub dead: Duration,
-    /// Whether it takes part in creations.
+    /// Whether the connection takes part in creations.
     pub create: Option<Create>,
     /// Its paths, in the order in which they are tried for commands.
     pub paths: Vec<PathConfig>,
@@ -44,7 +44,7 @@ pub struct PathConfig {
     pub usable: bool,
 }
 
-/// Whether and how a connection takes part in creations, and what it says of itself.
+/// The part of a connection in creations, and its description of itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Create {
     /// Digests with the key of creations: that of the server's `conf.template`.
@@ -61,6 +61,6 @@ pub struct Create {
     pub window: u16,
     /// The longest a packet waits in it.
     pub max_delay: Duration,
-    /// Of each path, in the order of the configuration: what we send, what the other end sends.
+    /// The weights of each path in the order of the configuration: of this end, and of the peer.
     pub weights: Vec<(u16, u16)>,
 }

@@ -3,7 +3,8 @@
 use crate::tunnel::counters::counters;
 
 counters! {
-    /// Of one connection; those of messages that belong to no connection are kept apart.
+    /// The counters of one connection. Those of messages that belong to no connection are kept
+    /// apart.
     pub struct Counters {
         /// Keepalives sent.
         keepalives_sent,

@@ -1,9 +1,10 @@
 //! Creation of a connection (0xA3): the client of a prototype describes its connection, the server answers with its own, both as the
 //! text of a configuration file.
 //!
-//! Nothing is created here that the configuration does not have already. A connection that answers says to a
-//! client what the file says, and refuses one that wants something else; a connection that asks has a prototype make its end, and
-//! tells where that end differs from the file.
+//! Only connections that the configuration has already are created. A connection that answers
+//! describes itself to a client as the file does, and refuses a client that wants something else. A
+//! connection that asks has a prototype create its end, and reports where that end differs from the
+//! file.
 
 use std::fmt::Write;
 use std::net::IpAddr;
@@ -21,7 +22,7 @@ const MAX_TEXT: usize = MAX_DATAGRAM_LEN - HEADER_LEN - 4 - DIGEST_LEN;
 pub const MAX_PATHS: usize = 3;
 /// The largest window that does not make the reader crash, in packets.
 const LARGEST_WINDOW: u16 = 10_000;
-/// What the reader skips before it begins, and more.
+/// The text at the beginning, which is longer than what the reader skips.
 const BANNER: &str = ";;;;;;; mpt\n";
 
 /// Return codes of the prototype.
@@ -30,7 +31,7 @@ pub(super) mod code {
     pub(in super::super) const OK: u8 = 0;
     /// The two ends would not authenticate each other's commands.
     pub(super) const AUTHENTICATION: u8 = 3;
-    /// Not understood, or not this connection.
+    /// The request was not understood, or concerns another connection.
     pub(super) const UNKNOWN: u8 = 4;
     /// It exists already: just what was wanted.
     pub(in super::super) const EXISTS: u8 = 5;
@@ -133,7 +134,7 @@ fn value<'t>(text: &'t str, section: &str, key: &str) -> Option<&'t str> {
     found
 }
 
-/// Whole seconds, as far as the reader's 8 bits allow; 0 is none.
+/// Returns whole seconds, as far as the reader's 8 bits allow; 0 means none.
 fn seconds(time: Duration) -> u64 {
     time.as_millis().div_ceil(1000).min(255) as u64
 }

@@ -3,18 +3,18 @@
 use super::create::code;
 use crate::PathId;
 
-/// How a path is now.
+/// The state of a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PathEvent {
     /// The path.
     pub path: PathId,
-    /// Nothing has been heard on it for too long.
+    /// True if nothing has arrived on the path for too long.
     pub silent: bool,
     /// The peer said that it is down.
     pub told_down: bool,
 }
 
-/// What happened that is for others to know.
+/// An event that others have to know.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Event {
     /// A connection was to be created, by us or by the peer.
@@ -23,7 +23,7 @@ pub enum Event {
         connection: String,
         /// True if we asked; else we answered.
         asked: bool,
-        /// What came of it.
+        /// The outcome of the command.
         outcome: Outcome,
         /// The data port of the peer, if it gave one.
         data_port: Option<u16>,
@@ -36,12 +36,12 @@ pub enum Event {
         path: String,
         /// True if it is up.
         up: bool,
-        /// What came of it.
+        /// The outcome of the command.
         outcome: Outcome,
     },
 }
 
-/// What came of a command.
+/// The outcome of a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
     /// The peer carried it out.

@@ -6,15 +6,15 @@ use std::time::{Duration, Instant};
 use super::Config;
 use crate::PathId;
 
-/// How often a message is sent at most.
+/// The most often that a message is sent.
 const TRANSMISSIONS: u8 = 6;
-/// How long each waits for its answer.
+/// The time for which each transmission waits for its answer.
 const WAIT: Duration = Duration::from_millis(500);
 
 /// The state of a path, to be told to the peer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Announcement {
-    /// Which path.
+    /// The path that the exchange concerns.
     pub(super) path: PathId,
     /// True if it is up.
     pub(super) up: bool,
@@ -41,13 +41,13 @@ pub(super) struct Exchange {
     pub(super) announcement: Option<Announcement>,
     /// The path over which it goes.
     pub(super) carrier: PathId,
-    /// Whether round 2 has come: then this is the peer's nonce.
+    /// The nonce of the peer, once round 2 has arrived.
     pub(super) nonce: Option<u32>,
     sent: u8,
     next: Instant,
 }
 
-/// What to do with an exchange.
+/// The next step of an exchange.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Step {
     /// Wait.

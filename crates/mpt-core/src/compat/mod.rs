@@ -44,7 +44,7 @@ pub struct Compat {
     connections: Vec<Connection>,
     random: Random,
     waiting: Waiting,
-    /// Of messages that belong to no connection.
+    /// The counters of messages that belong to no connection.
     counters: Counters,
     next: Option<Instant>,
 }
@@ -56,12 +56,13 @@ pub struct View {
     pub counters: Counters,
     /// True if a command of ours is on its way.
     pub busy: bool,
-    /// When each path was last heard, or taken into use, in the order of the configuration.
+    /// The time since each path was last heard, or taken into use, in the order of the
+    /// configuration.
     pub heard: Vec<(String, Duration)>,
 }
 
 impl Compat {
-    /// Without connections. The seed is that of nonces, so nobody else may know it.
+    /// An engine without connections. Nonces come from the seed, so nobody else may know it.
     pub fn new(seed: [u8; 32]) -> Self {
         Self {
             connections: Vec::new(),
@@ -102,7 +103,8 @@ impl Compat {
         self.reckon(now);
     }
 
-    /// What came on the data port behind a GRE header over a path, and is no IP packet.
+    /// Handles a payload that arrived on the data port behind a GRE header over a path, and is no
+    /// IP packet.
     pub fn handle_data(&mut self, now: Instant, path: PathId, payload: &[u8]) {
         let Self { connections, waiting, counters, .. } = self;
         let of_path = |it: &&mut Connection| it.has_path(path);
@@ -166,7 +168,7 @@ impl Compat {
         self.waiting.events.pop_front()
     }
 
-    /// Of messages that belong to no connection.
+    /// The counters of messages that belong to no connection.
     pub fn counters(&self) -> &Counters {
         &self.counters
     }

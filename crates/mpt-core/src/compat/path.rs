@@ -1,11 +1,11 @@
-//! What is known of one path, and when something is to be done about it.
+//! The state of one path, and its timers.
 
 use std::time::{Duration, Instant};
 
 use super::PathConfig;
 
-/// How long after the peer said that a path is down a keepalive proves nothing: it may have been
-/// sent before. The prototype sends them at whole seconds.
+/// The time after the peer has announced a path as down in which a keepalive is no confirmation,
+/// since it may have been sent before. The prototype sends them at whole seconds.
 const HOLD: Duration = Duration::from_secs(2);
 /// Pause after an attempt to prove such a path that was not answered.
 const PROOF_PAUSE: Duration = Duration::from_secs(10);
@@ -16,7 +16,7 @@ pub(super) struct Path {
     pub(super) config: PathConfig,
     /// The time at which a keepalive was last heard; at first when the path was taken into use.
     pub(super) heard: Instant,
-    /// Nothing was heard for too long.
+    /// True if nothing has arrived for too long.
     pub(super) silent: bool,
     /// The peer said that it is down, and when it may be asked whether it still is.
     pub(super) told_down: Option<Instant>,

@@ -11,7 +11,7 @@ const MAX_WAITING: usize = 1024;
 /// Events that may wait for the owner. A peer without authentication can cause them at any rate; the oldest make room.
 const MAX_EVENTS: usize = 256;
 
-/// Where a message goes.
+/// The destination of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Destination {
     /// From the data socket of a path to its remote data port.
@@ -35,13 +35,13 @@ pub enum Destination {
 /// A UDP payload to be sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Transmit {
-    /// Where to.
+    /// The destination.
     pub destination: Destination,
     /// The payload.
     pub bytes: Vec<u8>,
 }
 
-/// What waits for the caller.
+/// The output that waits for the caller.
 #[derive(Debug, Default)]
 pub(super) struct Waiting {
     pub(super) transmits: VecDeque<Transmit>,

@@ -1,9 +1,9 @@
-//! What has become of repair symbols.
+//! The counters of repair symbols.
 
 use crate::tunnel::counters::counters;
 
 counters! {
-    /// What forward error correction has done for a connection.
+    /// The counters of a connection's forward error correction.
     pub struct FecCounters {
         /// Repair symbols that were sent.
         fec_symbols_sent,
@@ -16,7 +16,7 @@ counters! {
         fec_symbols_received,
         /// Packets that were restored from repair symbols.
         fec_recovered,
-        /// Those of them that came by themselves later.
+        /// Recovered packets that arrived by themselves later.
         fec_recovered_early,
         /// Repair symbols that were ignored: longer than any packet that is protected.
         fec_too_long,

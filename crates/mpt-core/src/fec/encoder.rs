@@ -35,10 +35,10 @@ impl Group {
     }
 }
 
-/// How often a symbol is sent, by the share of packets that are lost on the path that carries them.
+/// The rate of symbols, by the share of packets lost on the path that carries them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Strength {
-    /// None is sent: next to nothing is lost.
+    /// No symbol is sent, since next to nothing is lost.
     Off,
     /// One is sent for so many packets.
     EveryNth(usize),

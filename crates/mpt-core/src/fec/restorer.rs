@@ -36,7 +36,7 @@ struct Held {
     parity: Vec<u8>,
 }
 
-/// Where a parity of a group comes from: a symbol, and the other group in that.
+/// The source of a group's parity: a symbol, and the other group in it.
 #[derive(Clone, Copy, Debug)]
 struct Source {
     symbol: usize,

@@ -21,7 +21,7 @@ struct Place {
 pub(super) struct Store {
     bytes: Box<[u8]>,
     places: VecDeque<Place>,
-    /// Where the next packet begins.
+    /// The place at which the next packet begins.
     next: usize,
 }
 

@@ -1,4 +1,4 @@
-//! What evidence, and its absence, make of the state of a path.
+//! The judgement of a path's state by evidence and its absence.
 
 use std::time::Instant;
 

@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use super::state::Change;
 
-/// What was reported to the owner last, and when that became different.
+/// The state that was last reported to the owner, and the time at which it changed.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Notices {
     reported: Option<Change>,
@@ -12,7 +12,7 @@ pub(super) struct Notices {
 }
 
 impl Notices {
-    /// Nothing was reported yet.
+    /// The notices before any report.
     pub(super) fn new(now: Instant) -> Self {
         Self { reported: None, changed: now }
     }

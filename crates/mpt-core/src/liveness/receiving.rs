@@ -9,7 +9,8 @@ use super::watch::Watch;
 pub(super) enum Receiving {
     /// Frames arrive.
     Heard(Watch),
-    /// Nothing has arrived for as long as the peer may be silent on a path that works, or ever.
+    /// No packet has arrived for as long as the peer may be silent on a path that works, or none
+    /// has ever.
     Silent(Watch),
 }
 

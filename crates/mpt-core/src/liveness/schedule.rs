@@ -1,4 +1,5 @@
-//! When a path is probed, and until when each direction may be without evidence.
+//! The schedule of a path: the times of its probes, and those until which each direction may be
+//! without evidence.
 
 use std::time::{Duration, Instant};
 

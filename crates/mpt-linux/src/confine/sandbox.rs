@@ -1,5 +1,5 @@
-//! What a process may reach, by landlock (`Documentation/userspace-api/landlock.rst` of the kernel): files (Linux 5.13), TCP (6.7), signals and
-//! abstract UNIX sockets (6.12).
+//! Restriction of a process by landlock (`Documentation/userspace-api/landlock.rst` of the kernel):
+//! files (Linux 5.13), TCP (6.7), signals and abstract UNIX sockets (6.12).
 
 use std::path::{Path, PathBuf};
 
@@ -13,7 +13,8 @@ use super::Error;
 /// The newest version of landlock whose rights are known here; what an older kernel lacks is left out.
 const KNOWN: ABI = ABI::V6;
 
-/// What a process may still reach. Everything else that would have to be opened or connected is refused; what is open already stays open.
+/// The files and ports that a process may still reach. Opening or connecting to anything else is
+/// refused. What is open already stays open.
 #[derive(Clone, Debug, Default)]
 pub struct Sandbox {
     files: Vec<(PathBuf, BitFlags<AccessFs>)>,
@@ -21,14 +22,14 @@ pub struct Sandbox {
     abstract_sockets: bool,
 }
 
-/// How much of it the kernel enforces.
+/// The extent to which the kernel enforces the restriction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Enforced {
     /// Everything that is known here.
     Fully,
-    /// What a kernel of its age can: the rest is allowed.
+    /// The kernel enforces what its version can, and allows the rest.
     Partly,
-    /// Nothing: the kernel has no landlock.
+    /// The kernel enforces nothing, since it has no landlock.
     Not,
 }
 

@@ -14,15 +14,17 @@ use tokio::time::timeout;
 use super::Error;
 use crate::netns::{Namespace, run_in};
 
-/// How long an answer is waited for. The kernel answers at once unless others hold its lock for the network configuration: to take down many
-/// namespaces at a time takes it seconds. An answer that does not come at all could not be decoded by the netlink crates, which drop it.
+/// The time for which an answer is waited for. The kernel answers at once unless others hold its
+/// lock for the network configuration; taking down many namespaces takes it seconds. An answer that
+/// the netlink crates cannot decode does not arrive at all, since they drop it.
 const ANSWER: Duration = Duration::from_secs(20);
 
 /// A connection to the kernel's network configuration in one network namespace. Clones share it.
 #[derive(Clone, Debug)]
 pub struct Netlink {
     pub(super) handle: Handle,
-    /// Where it is. `None` without `/proc`, which tells: a process in a root that has nothing is in no second namespace.
+    /// The namespace of the connection, or `None` without `/proc`, which names it. A process in a
+    /// root that has nothing is in no second namespace.
     namespace: Option<Arc<Namespace>>,
 }
 

@@ -1,4 +1,4 @@
-//! What can go wrong between us and the kernel's network configuration.
+//! Errors of the kernel's network configuration.
 
 use std::fmt::Display;
 use std::io;
@@ -16,7 +16,7 @@ pub enum Error {
     /// The kernel refused, or its answer did not come.
     #[error("{attempt}: {source}")]
     Refused {
-        /// What was attempted, e.g. `add address 10.0.0.1/24 to mpt0`.
+        /// The operation that failed, for example `add address 10.0.0.1/24 to mpt0`.
         attempt: String,
         /// The kernel's answer.
         #[source]

@@ -1,4 +1,4 @@
-//! What the kernel can do with UDP.
+//! The UDP features of the kernel.
 
 use std::io;
 use std::os::fd::AsRawFd;

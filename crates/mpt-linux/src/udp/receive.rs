@@ -18,7 +18,7 @@ pub struct Received {
     pub len: usize,
     /// Length of each datagram but the last; `len` when there is only one.
     pub datagram_len: usize,
-    /// Who sent them.
+    /// The sender of the datagrams.
     pub source: SocketAddr,
     /// Outer traffic class (DSCP and ECN); the kernel gathers only datagrams in which it is equal.
     pub tos: u8,

@@ -7,7 +7,7 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 
 use socket2::{Domain, Protocol, Socket, Type};
 
-/// Where to bind and how.
+/// The address and options of a socket.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SocketConfig {
     /// Local address and port; port 0 lets the kernel choose.
@@ -151,7 +151,7 @@ pub(super) fn set_int(
     if done < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
 }
 
-/// Beyond the system's limit where we may (CAP_NET_ADMIN), up to it otherwise.
+/// Sets the size of a buffer: beyond the system's limit with CAP_NET_ADMIN, and up to it otherwise.
 fn set_buffer(socket: &Socket, force: libc::c_int, bytes: usize) {
     let value = libc::c_int::try_from(bytes).unwrap_or(libc::c_int::MAX);
     if set_int(socket.as_raw_fd(), libc::SOL_SOCKET, force, value).is_ok() {

@@ -1,4 +1,5 @@
-//! What kind of packet is it: one that can be merged with others of its flow, or one that only has to keep its place.
+//! The kind of a packet: one that can be merged with others of its flow, or one that only has to
+//! keep its place.
 
 use mpt_wire::ip::protocol;
 
@@ -52,7 +53,7 @@ pub(super) enum Reason {
     Control,
     /// No right checksum.
     Checksum,
-    /// Nothing that fits came before or after.
+    /// No packet that fits came before or after.
     Alone,
 }
 
@@ -60,9 +61,9 @@ pub(super) enum Reason {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Candidate {
     pub(super) flow: Flow,
-    /// Where the transport header starts: after 20 or 40 bytes.
+    /// The offset of the transport header: 20 or 40 bytes.
     pub(super) transport_start: usize,
-    /// Where the payload starts.
+    /// The offset of the payload.
     pub(super) header_len: usize,
     pub(super) payload_len: usize,
 }

@@ -1,4 +1,4 @@
-//! Which transport protocols a coalescer may merge.
+//! The transport protocols that a coalescer may merge.
 
 /// The transport protocols of which the receiving device takes super-packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

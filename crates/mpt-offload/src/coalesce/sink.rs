@@ -1,4 +1,4 @@
-//! Where finished packets go, and the pieces they are given in.
+//! The receiver of finished packets, and the pieces in which it gets them.
 
 use crate::vnet::VnetHeader;
 
@@ -6,7 +6,7 @@ use crate::vnet::VnetHeader;
 /// hold of full-sized TCP segments.
 pub const MAX_PIECES: usize = 64;
 
-/// Where finished packets go.
+/// The receiver of finished packets.
 pub trait Sink<H> {
     /// Write one packet or super-packet: `vnet`, then `header`, then the bytes of all `pieces` in order.
     fn write(&mut self, vnet: &VnetHeader, header: &[u8], pieces: &[Piece<H>]);

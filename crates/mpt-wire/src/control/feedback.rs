@@ -1,5 +1,5 @@
-//! What the two ends of an adaptive connection tell each other about its data: the sender what left
-//! when, the receiver what came when.
+//! The feedback of an adaptive connection: the sender reports what left when, and the receiver what
+//! arrived when.
 
 use super::entry::Entry;
 use crate::bytes::{u16_at, u32_at};

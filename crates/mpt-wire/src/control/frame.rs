@@ -123,7 +123,7 @@ mod kind {
     pub(super) const SEALED: u8 = 4;
 }
 
-/// Where the fields are.
+/// The offsets of the fields.
 mod field {
     use super::*;
 
@@ -184,10 +184,10 @@ pub enum Error {
     /// Longer than the longest frame of its type.
     #[error("longer than a control frame of its type")]
     Length,
-    /// Of another version of the protocol.
+    /// The frame is of another version of the protocol.
     #[error("control frame of an unknown version")]
     Version,
-    /// Of a type that this version does not have.
+    /// The frame is of a type that this version does not have.
     #[error("control frame of an unknown type")]
     Type,
 }

@@ -1,5 +1,5 @@
-//! What the two ends tell each other in a handshake: a Hello in the initiation, a Welcome in the
-//! response. Both have one length, padded with zeros, and travel sealed.
+//! The payloads of a handshake: a Hello in the initiation, and a Welcome in the response. Both have
+//! one length, padded with zeros, and travel sealed.
 //!
 //! ```text
 //!  0                   1                   2                   3
@@ -51,10 +51,10 @@ pub const MAX_NAME_LEN: usize = 32;
 
 const KEY_PRESENT: u8 = 0x01;
 const ATTACHED: u8 = 0x01;
-/// In a Hello and in a Welcome: the bytes of a [`Sealing`] are there.
+/// The flag in a Hello and in a Welcome that the bytes of a [`Sealing`] are present.
 const SEALING_PRESENT: u8 = 0x02;
 
-/// Where the fields of a Hello are.
+/// The offsets of the fields of a Hello.
 mod hello_at {
     pub(super) const KIND: usize = 0;
     pub(super) const FLAGS: usize = 1;
@@ -68,7 +68,7 @@ mod hello_at {
     pub(super) const CHALLENGE: usize = 112;
 }
 
-/// Where the fields of a Welcome are.
+/// The offsets of the fields of a Welcome.
 mod welcome_at {
     pub(super) const FLAGS: usize = 0;
     pub(super) const CAPABILITY_COUNT: usize = 1;

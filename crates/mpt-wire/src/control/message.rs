@@ -146,7 +146,7 @@ pub enum Message<'a> {
     Request {
         /// Counts the requests of a session in this direction.
         id: u32,
-        /// Where in the result the wanted piece starts: at most [`MAX_RESULT_LEN`].
+        /// The offset of the wanted piece in the result, at most [`MAX_RESULT_LEN`].
         offset: u32,
         /// The request, always whole: at most [`MAX_REQUEST_LEN`] bytes.
         body: &'a [u8],
@@ -155,7 +155,7 @@ pub enum Message<'a> {
     Result {
         /// That of the request.
         id: u32,
-        /// Where in the result the piece starts.
+        /// The offset of the piece in the result.
         offset: u32,
         /// The length of the whole result: at most [`MAX_RESULT_LEN`].
         total: u32,
@@ -253,7 +253,7 @@ pub struct PathEntry {
 pub struct Economy(pub u8);
 
 impl Economy {
-    /// Nothing is spared.
+    /// The path is used without restraint.
     pub const NONE: Economy = Economy(0);
     /// The path is to carry data only while no other path works.
     pub const LAST_RESORT: Economy = Economy(1);
@@ -362,7 +362,7 @@ impl Entry for PathEntry {
 /// The entries of a received message: read from its bytes as they are asked for.
 #[derive(Clone, Copy)]
 pub struct Entries<'a, E> {
-    /// Whole entries.
+    /// The bytes of whole entries.
     bytes: &'a [u8],
     entry: PhantomData<E>,
 }

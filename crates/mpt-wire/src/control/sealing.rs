@@ -1,5 +1,5 @@
-//! What an end says in a handshake about sealed data: its data index, the ciphers it takes, and the
-//! number from which it counts. A Hello and a Welcome carry the same 16 bytes.
+//! The announcement of sealed data in a handshake: the data index of an end, the ciphers that it
+//! takes, and the number from which it counts. A Hello and a Welcome carry the same 16 bytes.
 //!
 //! ```text
 //!  0                   1                   2                   3

@@ -1,5 +1,5 @@
-//! What both IP versions share: the version, protocol numbers, and the [`Summary`] of a packet that
-//! classification works on.
+//! The common parts of both IP versions: the version, protocol numbers, and the [`Summary`] of a
+//! packet that classification works on.
 
 mod flow_hash;
 mod malformed;

@@ -22,7 +22,7 @@ pub const ESP: u8 = 50;
 pub const AUTHENTICATION: u8 = 51;
 /// ICMPv6 (RFC 4443).
 pub const ICMPV6: u8 = 58;
-/// Nothing follows (RFC 8200 section 4.7).
+/// No next header (RFC 8200 section 4.7).
 pub const NO_NEXT_HEADER: u8 = 59;
 /// IPv6 destination options (RFC 8200 section 4.6).
 pub const DESTINATION_OPTIONS: u8 = 60;

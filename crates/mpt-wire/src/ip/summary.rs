@@ -171,7 +171,7 @@ impl Summary {
     }
 }
 
-/// In the words of tcpdump.
+/// The notation of tcpdump.
 impl fmt::Display for Summary {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let name = match self.version {
@@ -189,7 +189,7 @@ impl fmt::Display for Summary {
     }
 }
 
-/// Where the chain of extension headers ends.
+/// The end of the chain of extension headers.
 struct UpperLayer {
     protocol: u8,
     offset: usize,

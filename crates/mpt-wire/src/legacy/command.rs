@@ -27,7 +27,7 @@ use crate::bytes::{array_at, u8_at, u32_at};
 pub const HEADER_LEN: usize = 40;
 /// Length of a digest in bytes.
 pub const DIGEST_LEN: usize = 32;
-/// Where the digest is, where there is one.
+/// The offset of the digest, where there is one.
 pub const DIGEST_AT: usize = 8;
 /// Length of the payload of round 1: the length of that of round 3.
 pub const ANNOUNCED_LEN: usize = 4;
@@ -66,7 +66,7 @@ pub enum Code {
     Create,
 }
 
-/// Whose turn it is.
+/// The round of the exchange.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Round {
     /// The initiator announces the command.
@@ -82,7 +82,7 @@ pub enum Round {
 /// The authentication of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Authentication {
-    /// Not at all.
+    /// Commands are not authenticated.
     None,
     /// By a number of the responder that the initiator repeats: 0 in round 1.
     Nonce(u32),
@@ -123,7 +123,7 @@ pub struct Header {
     pub argument: u8,
     /// Authentication of the message.
     pub authentication: Authentication,
-    /// Whose turn it is.
+    /// The round of the exchange.
     pub round: Round,
     /// Tunnel address of the initiator.
     pub initiator: IpAddr,

@@ -28,6 +28,7 @@ const DEVIATIONS: f64 = 4.7;
 /// The deviations on a path that loses packets, where a packet that is so late is lost rather than
 /// late.
 const DEVIATIONS_LOSSY: f64 = 3.8;
+/// The share of lost packets above which [`DEVIATIONS_LOSSY`] counts.
 const MUCH: f64 = 0.005;
 /// The lateness that is expected of a path of unknown jitter, in microseconds.
 const UNKNOWN_JITTER: f64 = 40_000.0;

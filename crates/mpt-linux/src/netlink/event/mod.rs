@@ -1,4 +1,4 @@
-//! What changes in the network, as it changes.
+//! Events of changes in the network.
 
 mod notification;
 
@@ -182,7 +182,7 @@ async fn snapshot(netlink: &Netlink) -> Result<(Vec<LinkInfo>, Vec<Address>), Er
     Ok((netlink.links().await?, netlink.addresses().await?))
 }
 
-/// What has been told so far.
+/// The state that has been reported so far.
 #[derive(Debug, Default)]
 struct State {
     links: HashMap<u32, LinkInfo>,
@@ -348,7 +348,8 @@ mod tests {
         })
     }
 
-    /// What somebody knows who only listens: name, running and MTU of each link, and the addresses.
+    /// The state that a listener knows from events: the name, running state and MTU of each link,
+    /// and the addresses.
     #[derive(Debug, Default, PartialEq)]
     struct Listener {
         links: HashMap<u32, (String, bool, u32)>,

@@ -6,7 +6,7 @@ use rtnetlink::{LinkMessageBuilder, LinkUnspec};
 
 use crate::netlink::{Error, Netlink};
 
-/// What we know of a network interface.
+/// The properties of a network interface.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LinkInfo {
     /// Kernel index, never used twice in one namespace.
@@ -17,10 +17,11 @@ pub struct LinkInfo {
     pub up: bool,
     /// Operational: up, carrier present, not dormant (`IFF_RUNNING`, RFC 2863 `ifOperStatus`).
     pub running: bool,
-    /// Whatever is given to it reaches the one other end (`IFF_POINTOPOINT`), or needs no neighbour
-    /// to be found (`IFF_NOARP`).
+    /// True if every packet reaches the one other end (`IFF_POINTOPOINT`), or needs no neighbour to
+    /// be found (`IFF_NOARP`).
     pub point_to_point: bool,
-    /// Nothing leaves the host by it (`IFF_LOOPBACK`, or a dummy): it only holds addresses.
+    /// True if no packet leaves the host by it (`IFF_LOOPBACK`, or a dummy), so that it only holds
+    /// addresses.
     pub holds_addresses: bool,
     /// Largest IP packet, in bytes.
     pub mtu: u32,
@@ -110,7 +111,7 @@ impl Netlink {
             .await
     }
 
-    /// Whether an interface of this name exists.
+    /// Returns true if an interface of this name exists.
     pub async fn link_exists(&self, name: &str) -> Result<bool, Error> {
         match self.link(name).await {
             Ok(_) => Ok(true),

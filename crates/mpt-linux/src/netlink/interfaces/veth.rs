@@ -13,7 +13,7 @@ use crate::netns::Namespace;
 pub struct VethEnd<'a> {
     /// Name of the interface, 1 to 15 bytes.
     pub name: &'a str,
-    /// Where it is.
+    /// The namespace of this end.
     pub namespace: &'a Namespace,
 }
 

@@ -13,8 +13,8 @@ use super::{Error, Event, Internet, Netlink, PathRouting, Route, Rule, Uplink};
 
 /// Creates addresses, routes, rules and the routing of outer packets, and remembers them.
 ///
-/// Nothing is removed by dropping it, since that takes the kernel's answers: call
-/// [`Self::remove_all`] when the daemon ends or its start-up fails.
+/// Dropping it removes nothing, since removal takes the kernel's answers: call [`Self::remove_all`]
+/// when the daemon ends or its start-up fails.
 #[derive(Debug)]
 pub struct Owned {
     netlink: Netlink,
@@ -22,7 +22,7 @@ pub struct Owned {
     numbers: Option<Numbers>,
     /// Likewise.
     mark: Option<Mark>,
-    /// In the order of creation.
+    /// The objects in the order of their creation.
     objects: Vec<Object>,
 }
 
@@ -50,7 +50,8 @@ impl Owned {
         self.objects.is_empty()
     }
 
-    /// As [`Netlink::add_address`]. An address that is there already is an error and stays.
+    /// Adds an address; see [`Netlink::add_address`]. An address that exists already is an error
+    /// and stays.
     pub async fn add_address(&mut self, interface: u32, net: IpNet) -> Result<(), Error> {
         self.netlink.add_address(interface, net).await?;
         self.objects.push(Object::Address { interface, net });
@@ -66,7 +67,7 @@ impl Owned {
         self.remove_one(this).await
     }
 
-    /// As [`Netlink::add_route`]. A route that is there already is an error and stays.
+    /// Adds a route; see [`Netlink::add_route`]. A route that exists already is an error and stays.
     pub async fn add_route(&mut self, route: Route) -> Result<(), Error> {
         self.netlink.add_route(&route).await?;
         self.objects.push(Object::Route(route));
@@ -115,7 +116,7 @@ impl Owned {
         }
     }
 
-    /// As [`Netlink::add_rule`]. A rule that is there already is an error and stays.
+    /// Adds a rule; see [`Netlink::add_rule`]. A rule that exists already is an error and stays.
     pub async fn add_rule(&mut self, rule: Rule) -> Result<(), Error> {
         self.netlink.add_rule(&rule).await?;
         self.objects.push(Object::Rule(rule));

@@ -1,4 +1,4 @@
-//! Whose rules and routes are whose.
+//! The owners of rules and routes.
 
 /// Marks the routes (`rtm_protocol`) and rules (`FRA_PROTOCOL`) that we created: `ip route show
 /// proto 109`. Not assigned in the kernel's `rtnetlink.h` nor in iproute2's `rt_protos`.

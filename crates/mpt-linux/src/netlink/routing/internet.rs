@@ -36,7 +36,7 @@ pub struct Internet {
 }
 
 impl Internet {
-    /// In the order in which the kernel tries them.
+    /// Returns the rules in the order in which the kernel tries them.
     pub(in crate::netlink) fn rules(&self, mark: u32, table: u32) -> [Rule; 2] {
         let into_tunnel = Rule {
             inverted: true,

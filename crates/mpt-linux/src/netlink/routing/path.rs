@@ -19,7 +19,7 @@ use ipnet::IpNet;
 
 use crate::netlink::{Error, Netlink, Route, Via};
 
-/// Which way the outer packets of a path go.
+/// The route of a path's outer packets.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct PathRouting {
     /// Local address of the path.

@@ -19,14 +19,15 @@ pub const MAIN_TABLE: u32 = 254;
 /// A route.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Route {
-    /// What it leads to.
+    /// The destination of the route.
     pub destination: IpNet,
-    /// Where it leads.
+    /// The next hop of the route.
     pub via: Via,
     /// Routing table, [`MAIN_TABLE`] for the ordinary one.
     pub table: u32,
-    /// Of several routes to one destination the lowest is taken. `None`: the kernel's default, 0
-    /// for IPv4 and 1024 for IPv6 (so that is what a listed IPv6 route says).
+    /// The metric. Of several routes to one destination the one with the lowest is taken. `None`
+    /// stands for the kernel's default, 0 for IPv4 and 1024 for IPv6, which is what a listed IPv6
+    /// route has.
     pub metric: Option<u32>,
     /// Bytes of the largest IP packet; `None`: that of the interface.
     pub mtu: Option<u32>,
@@ -34,7 +35,7 @@ pub struct Route {
     pub source: Option<IpAddr>,
 }
 
-/// Where a route leads.
+/// The next hop of a route.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Via {
     /// Out of an interface.
@@ -187,7 +188,7 @@ impl Route {
     }
 }
 
-/// As `ip route` writes it.
+/// The notation of `ip route`.
 impl fmt::Display for Route {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.via {
@@ -232,7 +233,7 @@ impl Query {
     }
 }
 
-/// How a packet would go.
+/// The route that a packet would take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Lookup {
     /// The interface it would leave by.
@@ -329,7 +330,7 @@ impl Netlink {
         Ok(self.lookup_route(query).await?.interface)
     }
 
-    /// With an MTU of 0 where only the interface has one.
+    /// Looks up a route. The MTU is 0 where only the interface has one.
     async fn lookup_route(&self, query: Query) -> Result<Lookup, Error> {
         let destination = query.destination;
         let mut request = RouteMessage::default();

@@ -39,7 +39,7 @@ pub struct Rule {
     pub input: Option<String>,
     /// Name of the interface its socket is bound to.
     pub output: Option<String>,
-    /// What becomes of them.
+    /// The action for matching packets.
     pub action: Action,
     /// Routes found there do not count when their prefix has at most so many bits; 0: no default
     /// route.
@@ -48,7 +48,7 @@ pub struct Rule {
     pub ipv6: bool,
 }
 
-/// What a rule does with its packets.
+/// The action of a rule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Action {
     /// They look into this table. Where it has no route, the next rule is tried.
@@ -205,7 +205,7 @@ impl Rule {
     }
 }
 
-/// As `ip rule` writes it.
+/// The notation of `ip rule`.
 impl fmt::Display for Rule {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: {}from ", self.priority, if self.inverted { "not " } else { "" })?;

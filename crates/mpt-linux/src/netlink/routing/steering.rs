@@ -4,7 +4,7 @@ use crate::netlink::error::tolerate_gone;
 use crate::netlink::numbers::Present;
 use crate::netlink::{Error, Internet, Netlink, PathRouting, Route, Rule, Uplink, Via};
 
-/// Which packets are to take which way.
+/// The steering of packets to their routes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in crate::netlink) enum Steering {
     Path(PathRouting),

@@ -34,7 +34,7 @@ pub struct Uplink {
 }
 
 impl Uplink {
-    /// In the order in which the kernel tries them.
+    /// Returns the rules in the order in which the kernel tries them.
     pub(in crate::netlink) fn rules(&self, mark: u32, table: u32) -> [Rule; 2] {
         let rule = |priority, table| Rule {
             mark: Some(mark),
