@@ -54,11 +54,8 @@ fn we_answer_a_prototype_that_asks() {
         ] {
             assert_eq!(done["adopted"][key], value, "{done}");
         }
-        assert!(
-            daemon.log().contains("the peer asks for the connection and gets it"),
-            "{}",
-            daemon.log()
-        );
+        let logged = "the peer asks for the connection and gets it";
+        wait_for("it is logged", || daemon.log().contains(logged).then_some(()));
         prototype.tell("path down 10.71.1.2 10.71.1.1");
         let told = prototype.wait_for("it has told us", |it| it["told"] == 0);
         assert_eq!(told["code"], 0, "{told}");
