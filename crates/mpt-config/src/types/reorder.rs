@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use mpt_api::{Equalize, Late};
+use mpt_core::reorder::{USUAL_MAX_DELAY, USUAL_WINDOW};
 
 /// Receive window of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,11 +19,6 @@ pub struct Reorder {
     /// Which packets are held on shorter paths.
     pub equalize: Equalize,
 }
-
-/// The window in packets where nothing is measured and none is set.
-const USUAL_WINDOW: u16 = 16_384;
-/// The longest time that a packet waits where nothing is measured and none is set.
-const USUAL_MAX_DELAY: Duration = Duration::from_millis(300);
 
 impl Reorder {
     /// Returns the window in packets where nothing is measured; 0: off.
