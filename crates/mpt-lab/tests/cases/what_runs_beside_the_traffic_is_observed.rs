@@ -108,7 +108,7 @@ fn two_connections_share_the_paths() {
     });
     let mut method = tunnel(4, 4, true);
     method["second_connection"] = json!(true);
-    let measured = observed(method, 6, &[rival]);
+    let measured = observed(method, 12, &[rival]);
     let [ours, theirs] = [measured.metric("goodput_counted_mbit"), measured.metric("rival_mbit")];
     assert!(ours > 5.0 && theirs > 5.0 && ours + theirs < 40.0, "{ours}, {theirs}");
 }
