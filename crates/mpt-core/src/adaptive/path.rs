@@ -106,7 +106,7 @@ pub(crate) struct Sender {
     /// The send times and numbers of recent repairs over the path.
     pub(crate) resent: VecDeque<(i64, u32)>,
     pub(crate) repairs: RepairCounters,
-    /// Whether the path loses packets at random.
+    /// The kind of the path by its losses.
     pub(crate) kind: Kind,
     /// The loss that a survey has shown before there was data.
     pub(crate) surveyed: Option<f64>,
@@ -116,7 +116,7 @@ pub(crate) struct Sender {
     pub(crate) compared: Option<Compared>,
 }
 
-/// Whether a path loses packets at random, as far as is known.
+/// The kind of a path by its losses: whether it loses packets at random, as far as is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     /// Too few packets have been counted.

@@ -23,7 +23,7 @@ pub struct Config {
     pub keepalive: Duration,
     /// A path on which nothing was heard so long is taken out of use; zero: never.
     pub dead: Duration,
-    /// Whether the connection takes part in creations.
+    /// The part of the connection in creations, if it takes any.
     pub create: Option<Create>,
     /// Its paths, in the order in which they are tried for commands.
     pub paths: Vec<PathConfig>,

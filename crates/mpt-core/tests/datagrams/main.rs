@@ -1,4 +1,4 @@
-//! What arrives from outside and from inside: whose it is, what is refused, and how that is counted; one file per behaviour.
+//! Packets from outside and from inside: the connection that they belong to, the reasons to refuse them, and the counters; one file per behaviour.
 
 #[path = "../common/mod.rs"]
 mod common;

@@ -1,4 +1,4 @@
-//! What two ends tell each other beside the data, without a session around it; one file per behaviour.
+//! The exchange of two ends beside the data, without a session around it; one file per behaviour.
 
 mod a_speed_test_finds_what_a_link_carries;
 mod both_ends_agree_on_the_last_table_of_paths;

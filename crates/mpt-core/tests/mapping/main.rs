@@ -1,4 +1,4 @@
-//! Which path a packet takes, and the number that it gets there; one file per behaviour.
+//! The mapping of packets to paths, and the numbers that they get; one file per behaviour.
 
 #[path = "../common/mod.rs"]
 mod common;

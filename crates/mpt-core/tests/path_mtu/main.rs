@@ -1,4 +1,4 @@
-//! How large packets may be, and how that is found out; one file per behaviour.
+//! The path MTU: the largest packets that a path carries, and the search for them; one file per behaviour.
 
 #[path = "../common/mod.rs"]
 mod common;

@@ -1,4 +1,4 @@
-//! What an emulated link does to packets; one file per behaviour.
+//! The effects of an emulated link on packets; one file per behaviour.
 
 mod common;
 

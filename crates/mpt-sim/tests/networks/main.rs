@@ -1,4 +1,4 @@
-//! What the tunnel carries over networks of all kinds, in virtual time; one file per behaviour.
+//! The throughput of the tunnel over networks of all kinds, in virtual time; one file per behaviour.
 
 mod a_call_keeps_its_packets_where_paths_lose_some;
 mod a_shared_link_and_marks_are_no_reason_to_carry_less;

@@ -1,4 +1,4 @@
-//! How the tunnel is: at one glance, live in a terminal or in a browser, and event by event.
+//! The state of the tunnel: at one glance, live in a terminal or in a browser, and event by event.
 
 pub(super) mod dashboard;
 pub(super) mod monitor;

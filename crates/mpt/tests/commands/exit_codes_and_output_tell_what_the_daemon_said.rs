@@ -104,7 +104,7 @@ fn show_says_what_is_learnt_of_paths_and_what_waits_for_room_on_them() {
     }
 }
 
-/// As before a server has assigned an address.
+/// This is the state before a server has assigned an address.
 #[test]
 fn show_says_where_there_is_no_address_and_no_network() {
     let mut snapshot = snapshot();

@@ -393,7 +393,7 @@ fn agreed(
     })
 }
 
-/// What is asked for, within what is allowed.
+/// Returns the lower of what is asked for and what is allowed, of which each may be left open.
 fn least<T: Ord>(asked: Option<T>, allowed: Option<T>) -> Option<T> {
     asked.into_iter().chain(allowed).min()
 }

@@ -35,7 +35,7 @@ const CHANCE: f64 = 0.25;
 /// The spread of probes, in deviations.
 const SPREAD: f64 = 5.0;
 
-/// Whether the paths lose packets at random.
+/// The losses of the paths: whether packets are lost at random.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Losses {
     /// The paths lose none.

@@ -85,7 +85,7 @@ const SETTLE: Duration = Duration::from_secs(1);
 const WIREGUARD: &str = "wireguard-go";
 /// UDP packets per second at which the CPU time of a packet is measured.
 const MODERATE: f64 = 50_000.0;
-/// How long the queue of a tunnel takes at most to drain after a flood. Small flows overtake what waits there, so the next iperf3 would begin
+/// The longest time that the queue of a tunnel takes to drain after a flood. Small flows overtake what waits there, so the next iperf3 would begin
 /// before, and its server would take the last packets of the flood for the first of its client, which then waits for an answer for ever.
 const DRAINS: Duration = Duration::from_millis(500);
 

@@ -1,4 +1,4 @@
-//! What a run gave, what was seen of it over time, and how long its packets waited.
+//! The outcome of a run: its figures, their course over time, and the waiting times of its packets.
 
 pub(super) mod record;
 pub(super) mod waits;

@@ -35,7 +35,7 @@ impl<S: System> DataPath<S> {
         Some(event)
     }
 
-    /// True if a path is down only because the peer does not confirm it.
+    /// Returns true if a path is down only because the peer does not confirm it.
     pub(crate) fn is_unconfirmed(&self, connection: &str, path: &str) -> bool {
         let id = self.find_path(connection, path).ok();
         let path = id.and_then(|id| self.node.tunnels().path(id));

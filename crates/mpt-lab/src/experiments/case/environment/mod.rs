@@ -1,4 +1,4 @@
-//! Where and by what something is measured: the machine, what it lacks, what is left on it, and the settings of its hosts.
+//! The environment of a measurement: the machine, the programs that it lacks, leftovers on it, and the settings of its hosts.
 
 pub(super) mod laboratory;
 pub(super) mod leftovers;

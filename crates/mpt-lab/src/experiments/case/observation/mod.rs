@@ -1,4 +1,4 @@
-//! What is observed of a measurement besides its traffic: counters, processor time, and the paths as the daemon sees them.
+//! The observations of a measurement besides its traffic: counters, processor time, and the paths as the daemon sees them.
 
 pub(super) mod counters;
 pub(super) mod cpu;

@@ -1,4 +1,4 @@
-//! What one measurement gave, and how its figures follow from what was observed.
+//! The result of one measurement, and the way from observations to its figures.
 
 pub(super) mod analysis;
 

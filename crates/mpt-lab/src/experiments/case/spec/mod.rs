@@ -1,4 +1,4 @@
-//! What one measurement is made of, with nothing left open: the same specification gives the same measurement. How long it will take follows from it.
+//! The specification of one measurement, with nothing left open: the same specification gives the same measurement. How long it will take follows from it.
 
 pub(super) mod duration;
 

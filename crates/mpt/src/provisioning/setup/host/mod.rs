@@ -1,4 +1,4 @@
-//! What a setup finds and changes on this host: uplinks, settings of the kernel, address translation, names, processes, and the
+//! The parts of this host that a setup reads and changes: uplinks, settings of the kernel, address translation, names, processes, and the
 //! service of the daemon.
 
 pub(crate) mod dns;
