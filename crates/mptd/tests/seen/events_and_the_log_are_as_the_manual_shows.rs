@@ -65,7 +65,7 @@ fn for_people_programs_and_a_program_per_event() {
 
     for (monitor, down, up) in [
         (0, "Z b line1: down (administrative), ", "Z b line1: up, "),
-        (1, "\nline1 down\r\n", "\nline1 up\r\n"),
+        (1, "line1 down\r\n", "line1 up\r\n"),
         (2, r#""state":"down","down":"administrative""#, r#""state":"up","down":null"#),
     ] {
         let said = wait_until_shown(&mut at_a, &format!("cat /run/monitor-{monitor}"), &[down]);
