@@ -452,7 +452,7 @@ impl Adaptive {
             let sigma = path.model.sigma();
             jitters |= sigma > 0.0;
             longer = path.delay + path.foreign_queue - shortest.delay;
-            latest = latest.max(longer + 1.67 * sigma + path.model.threshold());
+            latest = latest.max(path.latest() + path.foreign_queue - shortest.delay);
         }
         if !jitters && longer <= ALIKE {
             return longest_rtt;

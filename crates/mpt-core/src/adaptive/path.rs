@@ -26,6 +26,11 @@ const LOOK_INTERVAL: i64 = 5_000;
 const SURVEYED: u32 = 1_000;
 /// The number of repairs that are remembered per path.
 const MOST_RESENT: usize = 4_096;
+/// The number of numbers held for lost that are remembered per path.
+const MOST_JUDGED: usize = 4_096;
+/// Nearly all packets arrive within so many deviations after [`Sender::delay`], which is two above the base of delays that jitter: the receiver
+/// waits for 3.67 above the base.
+const LATEST: f64 = 1.67;
 
 /// The role of a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -114,6 +119,8 @@ pub(crate) struct Sender {
     pub(crate) lossy_since: Option<i64>,
     /// The beginning of the present comparison of losses.
     pub(crate) compared: Option<Compared>,
+    /// The numbers that were judged to be lost since then.
+    pub(crate) judged: VecDeque<Sequence>,
 }
 
 /// The kind of a path by its losses: whether it loses packets at random, as far as is known.
@@ -125,13 +132,11 @@ pub(crate) enum Kind {
     Lossy,
 }
 
-/// Packets of a path that were sent, that arrived, and that were judged to be lost, up to some
-/// time.
+/// Packets of a path that were sent up to some time, and those of them that arrived.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Compared {
     pub(crate) sent: u32,
     pub(crate) came: u32,
-    pub(crate) judged: u64,
 }
 
 impl Sender {
@@ -161,6 +166,7 @@ impl Sender {
             surveyed: None,
             lossy_since: None,
             compared: None,
+            judged: VecDeque::new(),
         }
     }
 
@@ -225,6 +231,28 @@ impl Sender {
             self.resent.pop_front();
         }
         self.resent.push_back((now, number));
+    }
+
+    /// Notes that a number, which left over this path, was judged to be lost.
+    pub(crate) fn note_judged(&mut self, number: Sequence) {
+        self.repairs.lost += 1;
+        if self.judged.len() == MOST_JUDGED {
+            self.judged.pop_front();
+        }
+        self.judged.push_back(number);
+    }
+
+    /// Forgets the numbers up to `last` that were judged to be lost, and returns how many there were.
+    pub(crate) fn take_judged(&mut self, last: Sequence) -> u32 {
+        let before = self.judged.len();
+        self.judged.retain(|number| number.is_after(last));
+        (before - self.judged.len()) as u32
+    }
+
+    /// Returns the time within which nearly all packets arrive where no more than the tolerated queue stands, comparable with that of other
+    /// paths. The receiver plays bulk out when the last of the paths has reached it.
+    pub(crate) fn latest(&self) -> f64 {
+        self.delay + LATEST * self.model.sigma() + self.model.threshold()
     }
 
     /// Returns true if a number was sent again over this path recently.

@@ -47,6 +47,9 @@ const STAYS: i64 = 500_000;
 const BEGINNING: u32 = 20_000;
 /// Time without a packet after which an end mark is sent for a path, in microseconds.
 const QUIET: i64 = 5_000;
+/// How much earlier than its path has credit a repair may leave, in microseconds. Bulk that keeps the best path busy would otherwise send
+/// repairs over a worse one, or later than the receiver waits.
+const ADVANCE: i64 = 5_000;
 /// Tries that are in time where there is one path. Each takes a round-trip time.
 const TRIES_ALONE: u32 = 2;
 /// Tries that are in time where there are more paths. There a repair over a lossy path leaves over
@@ -292,17 +295,16 @@ impl Adaptive {
                 continue;
             }
             let ways = self.ways(now, lost.left, tag.protocol == mpt_wire::gre::Protocol::IPV6);
-            let credit = |way: &Way| {
-                let path = self.paths.get(usize::from(way.slot)).and_then(Option::as_ref);
-                path.is_some_and(|path| path.pacer.has_credit(now))
-            };
-            let Some(&Way { slot: best, .. }) = ways.iter().find(|way| credit(way)) else {
+            let soon = |way: &&Way| way.next <= now + ADVANCE;
+            let Some(&Way { slot: best, .. }) = ways.iter().find(soon) else {
                 let next = ways.iter().map(|way| way.next).min();
-                self.repairs.blocked_until = next.unwrap_or(now + SLACK).max(now + 1);
+                self.repairs.blocked_until =
+                    next.map_or(now + SLACK, |it| it - ADVANCE).max(now + 1);
                 return None;
             };
             let twice = lost.tries >= 1 || self.may_lose_a_repair(best);
-            let others = ways.iter().filter(|way| twice && way.slot != best && credit(way)).take(1);
+            let others =
+                ways.iter().filter(|way| twice && way.slot != best && way.next <= now).take(1);
             let chosen: SmallVec<[u16; 4]> =
                 std::iter::once(best).chain(others.map(|way| way.slot)).collect();
             self.repairs.pending.pop_front();
@@ -352,9 +354,10 @@ impl Adaptive {
         })
     }
 
-    /// Returns the time until which a repair of a packet that left at `left` arrives in time.
+    /// Returns the time until which a repair of a packet that left at `left` arrives in time, by the peer's clock.
     fn due(&self, left: i64) -> f64 {
-        let hold = self.ways_in_use().map(|(_, path)| path.delay).fold(0.0, f64::max);
+        let hold =
+            self.ways_in_use().map(|(_, path)| path.latest()).fold(f64::NEG_INFINITY, f64::max);
         let rtt =
             self.ways_in_use().map(|(_, path)| path.model.rtt()).fold(f64::INFINITY, f64::min);
         left as f64 + hold + held_micros(rtt, self.order.len())

@@ -94,10 +94,10 @@ impl Adaptive {
             // Repairs have arrived since then under lower numbers.
             let until = path.model.base_delay().map_or(now, |base| at - base as i64);
             let resent = path.resent_between(number, sent.time, until);
-            Some((sent.packets.wrapping_add(resent), came))
+            Some((number, sent.packets.wrapping_add(resent), came))
         });
-        if let Some((sent, came)) = settled {
-            self.compare_losses(now, slot, sent, came);
+        if let Some((last, sent, came)) = settled {
+            self.compare_losses(now, slot, last, sent, came);
         }
         let sent = self.sent(slot as u16, highest);
         let Some(Some(path)) = self.paths.get_mut(slot) else { return };
@@ -122,7 +122,7 @@ impl Adaptive {
             bytes: outer,
             sent_at: sent.time,
             sent_bytes: sent.bytes,
-            settled,
+            settled: settled.map(|(_, sent, came)| (sent, came)),
             marked,
         };
         let present = Present {

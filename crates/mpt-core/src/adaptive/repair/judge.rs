@@ -37,7 +37,7 @@ const WATCHED: usize = 64;
 /// Packets of a path after which those that are lost are compared with those that were held for lost.
 const COMPARED: u32 = 500;
 /// The least count of packets held for lost from which that comparison is drawn.
-const FEW: u64 = 8;
+const FEW: u32 = 8;
 /// The least lateness, in microseconds, of a path on which packets overtake one another.
 const LEAST_LATENESS: f64 = 5_000.0;
 /// The greatest lateness, in microseconds, of such a path.
@@ -161,26 +161,27 @@ impl Adaptive {
         }
     }
 
-    /// Compares losses: `came` of the first `sent` packets of a path have arrived. Where far fewer
-    /// are lost than were judged to be, packets overtake one another, and repairs arrived before
-    /// the packets themselves.
+    /// Compares losses: `came` of the first `sent` packets of a path, the last of which is number `last`, have arrived, and no more of them will.
+    /// Where far fewer are lost than were judged to be, packets overtake one another, and repairs arrived before the packets themselves. Only
+    /// the same packets compare: while the rate doubles in each round-trip time, the latest packets are as many as all before.
     pub(in crate::adaptive) fn compare_losses(
         &mut self,
         now: i64,
         slot: usize,
+        last: u32,
         sent: u32,
         came: u32,
     ) {
         let Some(Some(path)) = self.paths.get_mut(slot) else { return };
-        let present = Compared { sent, came, judged: path.repairs.lost };
-        let former = *path.compared.get_or_insert(present);
+        let present = Compared { sent, came };
+        let former = path.compared.unwrap_or(present);
         let sent = sent.wrapping_sub(former.sent);
-        if sent < COMPARED {
+        if path.compared.is_some() && sent < COMPARED {
             return;
         }
         path.compared = Some(present);
-        let lost = u64::from(sent.saturating_sub(came.wrapping_sub(former.came)));
-        let judged = present.judged - former.judged;
+        let judged = path.take_judged(Sequence(last));
+        let lost = sent.saturating_sub(came.wrapping_sub(former.came));
         if judged >= FEW && judged > 2 * lost {
             let lateness = (2.0 * path.model.lateness()).clamp(LEAST_LATENESS, MOST_LATENESS);
             path.model.record_late(now, now, lateness);
@@ -307,7 +308,7 @@ impl Adaptive {
                     return self.repairs.refusals.push(number);
                 };
                 if let Some(Some(path)) = self.paths.get_mut(usize::from(slot)) {
-                    path.repairs.lost += 1;
+                    path.note_judged(number);
                     let bytes = f64::from(kept.bytes + path.overhead);
                     self.repairs.tokens = (self.repairs.tokens + PER_LOST * bytes).min(BURST);
                 }

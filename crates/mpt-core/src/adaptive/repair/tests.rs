@@ -458,6 +458,50 @@ fn what_comes_late_again_and_again_is_not_held_for_lost() {
     assert_eq!(resent, 0);
 }
 
+/// In slow start the latest packets are as many as all before. Each lost one is held for lost at once, and the losses of the path are known
+/// a while later.
+#[test]
+fn losses_while_the_rate_grows_are_not_taken_for_packets_that_come_late() {
+    let mut scene = Scene::new(1, 0);
+    scene.warm_up();
+    let (mut came, mut settled) = (60, None);
+    for count in [500, 1_500, 4_500] {
+        let mut later = 0;
+        for packet in 0..count {
+            let number = scene.send();
+            later = number;
+            came += 1;
+            if packet % 100 == 50 {
+                let after = scene.send();
+                // As soon as the path has credit again.
+                let mut asks = (0..20).map(|_| scene.miss(&[(0, after)], &[(number, 1)]));
+                let resent = asks.find(|resent| !resent.is_empty());
+                assert_eq!(resent, Some(vec![(number, vec![0])]));
+                scene.now += Duration::from_millis(5);
+                scene.miss(&[(0, after)], &[]);
+                // The repair came in its place.
+                (came, later) = (came + 1, after);
+            }
+        }
+        scene.report(&[], &[Received { settled, packets: came, ..received(0, later) }]);
+        settled = Some((later, came));
+    }
+    let lateness = scene.adaptive.paths[0].as_ref().expect("set").model.lateness();
+    assert_eq!(lateness, 0.0);
+}
+
+#[test]
+fn what_comes_in_time_does_not_depend_on_when_the_clock_of_the_peer_began() {
+    let waits = [0, 20].map(|seconds| {
+        let mut scene = Scene::new(1, 0);
+        scene.now += Duration::from_secs(seconds);
+        scene.warm_up();
+        scene.adaptive.due(0) - scene.adaptive.paths[0].as_ref().expect("set").delay
+    });
+    assert!(waits[0] > 20_000.0, "{waits:?}");
+    assert_eq!(waits[0], waits[1]);
+}
+
 proptest! {
     /// Whatever a peer asks for: repairs stay within the budget, and each number within its tries.
     #[test]
