@@ -22,7 +22,8 @@ use crate::session::engine::lifecycle::session::Session;
 use crate::session::engine::shared::Shared;
 use crate::{ConnectionId, Tunnels};
 
-/// Time between two messages while something is missing.
+/// Time between two messages while something is missing and at least half of [`BURST`] is left. With a quarter left it is twice as long, and four
+/// times with less: a slow start that has carried little yet is better asked late than not at all for a while.
 const INTERVAL: Duration = Duration::from_millis(5);
 /// Time after which the peer is asked where nothing was missing before: other paths may fill the gap.
 const AT_ONCE: Duration = Duration::from_millis(1);
@@ -32,8 +33,8 @@ const KEPT_FOR: Duration = Duration::from_secs(2);
 const BETWEEN_REFUSALS: Duration = Duration::from_millis(4);
 /// One byte of requests may be sent per this many bytes that arrive.
 const SHARE: u64 = 100;
-/// Bytes that may be spent on asking at once.
-const BURST: u64 = 8_000;
+/// Bytes that may be spent on asking at once, and before anything has arrived.
+const BURST: u64 = 24_000;
 /// Bytes around the messages of a frame: IPv6, UDP, GRE, header and tag of a sealed frame.
 pub(crate) const AROUND: u64 = {
     let gre = gre::Repr::control(Some(0)).header_len();
@@ -116,7 +117,7 @@ impl Session {
             return None;
         }
         let missing: Ranges = tunnels.observer_mut(id)?.missing(now)?.take(MOST_RANGES).collect();
-        asking.at = (!missing.is_empty()).then_some(now + INTERVAL);
+        asking.at = (!missing.is_empty()).then_some(now + asking.interval());
         asking.last = now;
         Some(missing)
     }
@@ -288,6 +289,17 @@ impl Session {
         };
         self.send(shared, place, wire_id, destination, write, MAX_PAYLOAD_LEN);
         Ok(())
+    }
+}
+
+impl Asking {
+    /// Returns the time until the next message while something is missing.
+    fn interval(&self) -> Duration {
+        match self.tokens {
+            tokens if tokens >= BURST / 2 => INTERVAL,
+            tokens if tokens >= BURST / 4 => 2 * INTERVAL,
+            _ => 4 * INTERVAL,
+        }
     }
 }
 
