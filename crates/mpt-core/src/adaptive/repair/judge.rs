@@ -10,7 +10,7 @@ use super::super::keep::AGE;
 use super::super::log::Sent;
 use super::super::path::Compared;
 use super::super::repairs::{Lost, State};
-use super::TRIES;
+use super::{KNOWN, TRIES};
 use crate::sequence::Sequence;
 
 /// Numbers that are being repaired at a time.
@@ -25,8 +25,8 @@ const PER_SENT: f64 = 0.002;
 const BURST: f64 = 524_288.0;
 /// Standard deviations of a delay, above the least delays, after which a packet is not expected any more.
 const DEVIATIONS: f64 = 4.7;
-/// The deviations on a path that loses packets, where a packet that is so late is lost rather than
-/// late.
+/// The deviations on a path that loses packets, where a packet that is so late is lost rather than late, and on one of which that is not known
+/// yet: slow start depends on each of the first packets, and few of them are so late.
 const DEVIATIONS_LOSSY: f64 = 3.8;
 /// The share of lost packets above which [`DEVIATIONS_LOSSY`] counts.
 const MUCH: f64 = 0.005;
@@ -345,7 +345,9 @@ impl Adaptive {
         // What stands in the queue is known by packets of some time, and may have grown since.
         let threshold = model.threshold();
         let margin = if passed { threshold / 2.0 } else { threshold.max(model.rtt() / 4.0) };
-        let deviations = if model.loss().1 > MUCH { DEVIATIONS_LOSSY } else { DEVIATIONS };
+        let (counted, loss) = model.loss();
+        let lossy = counted < KNOWN || loss > MUCH;
+        let deviations = if lossy { DEVIATIONS_LOSSY } else { DEVIATIONS };
         let unknown = if known { 0.0 } else { UNKNOWN_JITTER };
         let jitter = (deviations * sigma + model.chance()).max(unknown);
         waited > jitter.max(lateness) + margin
