@@ -153,7 +153,7 @@ impl Run {
         }
     }
 
-    /// Refuses what an experiment has no use for.
+    /// Rejects options that an experiment does not use.
     fn check(&self, experiment: &Experiment) -> Result<()> {
         let Experiment { name, parts, .. } = experiment;
         if let Some(unknown) = self.only.iter().find(|it| !parts.contains(&it.as_str())) {
@@ -208,7 +208,7 @@ fn report(directory: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Every `of`-th case from `first` (0 to `of` - 1) on.
+/// A part of the cases: every `of`-th from `first` (0 to `of` - 1) on.
 #[derive(Clone, Copy, Debug)]
 struct Part {
     first: usize,

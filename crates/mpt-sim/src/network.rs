@@ -12,42 +12,42 @@ use crate::kernel::time::Time;
 pub struct LinkId(usize);
 
 impl LinkId {
-    /// Its place among the links of the network, from 0.
+    /// Returns its place among the links of the network, from 0.
     pub fn index(self) -> usize {
         self.0
     }
 }
 
-/// Where the packets of one path go: over one link there, and one link back.
+/// The route of the packets of one path: over one link there, and over one link back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Route {
-    /// From the sender to the receiver of data.
+    /// The link from the sender to the receiver of data.
     pub forward: LinkId,
-    /// Back.
+    /// The link from the receiver to the sender of data.
     pub backward: LinkId,
-    /// A constant delay besides that of the link, in either direction: what paths that share a link do not share.
+    /// A constant delay besides that of the link, in either direction: the part that paths that share a link do not share.
     pub detour: Duration,
 }
 
 impl Route {
-    /// Over two links by their numbers, without a detour.
+    /// Returns the route over two links by their numbers, without a detour.
     pub const fn over(forward: usize, backward: usize) -> Self {
         let (forward, backward) = (LinkId(forward), LinkId(backward));
         Self { forward, backward, detour: Duration::ZERO }
     }
 }
 
-/// All links of a simulation.
+/// The links of a simulation.
 #[derive(Clone, Debug)]
 pub struct Network {
-    /// What [`Time::ZERO`] is for the links.
+    /// The instant that stands for [`Time::ZERO`] in the model of links.
     epoch: Instant,
     channels: Vec<Channel>,
     highest_rates: Vec<Option<Bitrate>>,
 }
 
 impl Network {
-    /// Without links.
+    /// Returns a network without links.
     pub fn new() -> Self {
         // Any moment would do: only differences count.
         #[expect(clippy::disallowed_methods)]
@@ -55,8 +55,7 @@ impl Network {
         Self { epoch, channels: Vec::new(), highest_rates: Vec::new() }
     }
 
-    /// Adds one direction of a link. `stream` numbers its random numbers: two directions of the same stream see the
-    /// same wandering delay.
+    /// Adds one direction of a link. `stream` is the number of its random stream: two directions of the same stream see the same wandering delay.
     pub fn add(&mut self, params: Params, seed: u64, stream: u64) -> LinkId {
         self.highest_rates.push(params.rate);
         self.channels.push(Channel::new(self.epoch, params, [], derive(seed, stream)));
@@ -70,7 +69,7 @@ impl Network {
         Route { forward, backward, detour: Duration::ZERO }
     }
 
-    /// Sends a packet; tells when it arrives, and when once more. Nothing where it does not.
+    /// Sends a packet. Returns the time at which it arrives, and the time at which a copy of it does; `None` if it does not.
     pub fn send(
         &mut self,
         now: Time,
@@ -81,7 +80,7 @@ impl Network {
         (at, copy)
     }
 
-    /// Sends a packet that may be one that can be marked, and tells if it is marked.
+    /// Sends a packet that may be capable of marks. Returns whether it is marked, too.
     pub fn send_capable(
         &mut self,
         now: Time,
@@ -103,7 +102,7 @@ impl Network {
         self.channels[link.0].counters()
     }
 
-    /// Packets that wait for the transmitter of a link.
+    /// Returns the number of packets that wait for the transmitter of a link.
     pub fn waiting(&mut self, now: Time, link: LinkId) -> u64 {
         let instant = self.instant(now);
         self.channels[link.0].waiting(instant).packets
@@ -131,23 +130,23 @@ impl Network {
         self.epoch + time.as_duration()
     }
 
-    /// The moment of this [`Network::instant`].
+    /// Returns the time of this [`Network::instant`].
     pub fn time(&self, at: Instant) -> Time {
         Time::ZERO + at.saturating_duration_since(self.epoch)
     }
 
-    /// Number of directions.
+    /// Returns the number of directions.
     pub fn links(&self) -> usize {
         self.channels.len()
     }
 
-    /// The highest rate a link has or was told to have; `None` for no limit.
+    /// Returns the highest rate that a link has, or has been given by a change; `None` for no limit.
     pub fn highest_rate(&self, link: LinkId) -> Option<Bitrate> {
         self.highest_rates[link.0]
     }
 }
 
-/// Returns how long so many bytes take to be transmitted.
+/// Returns the time that this many bytes take to be transmitted.
 pub(crate) fn transmission(bytes: u64, rate: Option<Bitrate>) -> Duration {
     rate.map_or(Duration::ZERO, |rate| {
         Duration::from_secs_f64(bytes as f64 * 8.0 / rate.bits_per_second() as f64)
@@ -160,7 +159,7 @@ impl Default for Network {
     }
 }
 
-/// What has come out of each link, and the check that none carries more than its rate allows.
+/// The bytes that each link has delivered, and the check that none carries more than its rate allows.
 #[derive(Clone, Debug)]
 pub(crate) struct Carried {
     bytes: Vec<u64>,
@@ -168,21 +167,21 @@ pub(crate) struct Carried {
 }
 
 impl Carried {
-    /// Nothing yet. `checked`: whether the rates are checked, packet by packet.
+    /// Returns counters of zero. With `checked`, the rates are checked packet by packet.
     pub(crate) fn new(network: &Network, checked: bool) -> Self {
         Self { bytes: vec![0; network.links()], checked }
     }
 
-    /// Bytes that have come out of a link.
+    /// Returns the bytes that have come out of a link.
     pub(crate) fn bytes(&self, link: LinkId) -> u64 {
         self.bytes[link.index()]
     }
 
-    /// A packet of `size` bytes comes out of a link.
+    /// Counts a packet of `size` bytes that leaves a link.
     ///
     /// # Panics
     ///
-    /// If the link cannot have carried so much by now: then the model is wrong.
+    /// Panics if the link cannot have carried so much by now: then the model is wrong.
     pub(crate) fn add(&mut self, now: Time, network: &Network, link: LinkId, size: u32) {
         let carried = &mut self.bytes[link.index()];
         *carried += u64::from(size);

@@ -9,66 +9,66 @@ use crate::network::{Carried, LinkId, Network, Route};
 /// A packet that an endpoint wants sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Outgoing<P> {
-    /// On which of the endpoint's paths, counted from 0.
+    /// The endpoint's path that it is sent on, counted from 0.
     pub path: usize,
-    /// What it takes on the wire, headers included.
+    /// Its size on the wire, headers included.
     pub size: ByteCount,
-    /// What is in it.
+    /// The packet itself.
     pub packet: P,
 }
 
-/// What packets have in common.
+/// The interface of packets of any protocol.
 pub trait Packet: Copy {
-    /// A number that tells this packet from others, for the hash of the trace.
+    /// Returns a number that distinguishes this packet from others, for the hash of the trace.
     fn digest(&self) -> u64;
 }
 
-/// The end that has data to send. No I/O, no clock: time is an argument, packets are return values.
+/// The end that has data to send. It does no I/O and reads no clock: time is an argument, packets are return values.
 pub trait Sender {
-    /// What it sends.
+    /// The type of its data packets.
     type Data: Packet;
-    /// What it gets back.
+    /// The type of the acknowledgements that it receives.
     type Ack: Packet;
 
-    /// An acknowledgement came in on this path.
+    /// Handles an acknowledgement that came in on this path.
     fn handle_ack(&mut self, now: Time, path: usize, ack: &Self::Ack);
-    /// Time has come to [`Sender::next_timeout`].
+    /// Handles the timeout announced by [`Sender::next_timeout`].
     fn handle_timeout(&mut self, now: Time);
-    /// The next packet to be sent; to be called until there is none, after every other call.
+    /// Returns the next packet to be sent. It is called until there is none, after every other call.
     fn poll_transmit(&mut self, now: Time) -> Option<Outgoing<Self::Data>>;
-    /// When it wants to be called without a packet.
+    /// Returns the time at which [`Sender::handle_timeout`] has to be called.
     fn next_timeout(&self) -> Option<Time>;
-    /// Packets of application data that it has to deliver in all; `None` for endless.
+    /// Returns the number of packets of application data to be delivered in all; `None` for an endless flow.
     fn total(&self) -> Option<u64>;
-    /// True if it has given up: nothing will come of it any more.
+    /// True if the sender has given up and makes no more progress.
     fn is_dead(&self) -> bool {
         false
     }
 }
 
-/// The other end.
+/// The end that receives data.
 pub trait Receiver {
-    /// What it gets.
+    /// The type of data packets that it receives.
     type Data: Packet;
-    /// What it answers.
+    /// The type of its acknowledgements.
     type Ack: Packet;
 
-    /// A packet came in on this path.
+    /// Handles a data packet that came in on this path.
     fn handle_data(&mut self, now: Time, path: usize, data: &Self::Data);
-    /// The next packet to be sent; to be called until there is none, after every other call.
+    /// Returns the next packet to be sent. It is called until there is none, after every other call.
     fn poll_transmit(&mut self) -> Option<Outgoing<Self::Ack>>;
-    /// Packets of application data delivered, each once and in order.
+    /// Returns the number of packets of application data delivered, each once and in order.
     fn delivered(&self) -> u64;
 }
 
-/// How a run ended.
+/// The reason for the end of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
     /// Everything was delivered.
     Finished,
-    /// Simulated time was over.
+    /// The limit of simulated time was reached.
     TimeOver,
-    /// A sender has given up, or nothing was left to happen.
+    /// A sender has given up, or no event was left.
     NoProgress,
 }
 
@@ -121,7 +121,7 @@ where
     S: Sender,
     R: Receiver<Data = S::Data, Ack = S::Ack>,
 {
-    /// Without flows. `checked`: whether the invariants of links are checked, packet by packet.
+    /// Returns a simulation without flows. With `checked`, the invariants of links are checked packet by packet.
     pub fn new(network: Network, checked: bool) -> Self {
         let carried = Carried::new(&network, checked);
         Self { events: Events::new(), network, flows: Vec::new(), carried }
@@ -135,8 +135,7 @@ where
         self.flows.push(Flow { sender, receiver, finished, routes, start, wake });
     }
 
-    /// Goes on until all flows that have an end are at it, at most until `limit`. Shows each flow to `observe` after
-    /// everything that happened to it.
+    /// Runs until all flows that have an end have reached it, at most until `limit`. Calls `observe` with each flow after every event of it.
     pub fn run(&mut self, limit: Time, mut observe: impl FnMut(Time, usize, &Flow<S, R>)) -> End {
         loop {
             if self.events.next_time().is_some_and(|next| next > limit) {
@@ -156,37 +155,37 @@ where
         }
     }
 
-    /// The network, with its counters.
+    /// Returns the network, with its counters.
     pub fn network(&self) -> &Network {
         &self.network
     }
 
-    /// The network, to change it.
+    /// Returns the network, to change it.
     pub fn network_mut(&mut self) -> &mut Network {
         &mut self.network
     }
 
-    /// The flows, as they were added.
+    /// Returns the flows, in the order in which they were added.
     pub fn flows(&self) -> &[Flow<S, R>] {
         &self.flows
     }
 
-    /// Virtual time.
+    /// Returns the virtual time.
     pub fn now(&self) -> Time {
         self.events.now()
     }
 
-    /// Number of events handled.
+    /// Returns the number of events handled.
     pub fn handled(&self) -> u64 {
         self.events.handled()
     }
 
-    /// See [`Events::trace`].
+    /// Returns the hash of the events; see [`Events::trace`].
     pub fn trace(&self) -> u64 {
         self.events.trace()
     }
 
-    /// Bytes that have come out of a link.
+    /// Returns the bytes that have come out of a link.
     pub fn carried(&self, link: LinkId) -> u64 {
         self.carried.bytes(link)
     }
@@ -230,7 +229,7 @@ where
         while let Some(Outgoing { path, size, packet }) = flow.receiver.poll_transmit() {
             let Route { backward, detour, .. } = flow.routes[path];
             let (at, copy) = self.network.send(now, backward, size);
-            // A copy takes nothing of the rate.
+            // A copy takes no share of the rate.
             for (at, size) in [(at, size.0 as u32), (copy, 0)] {
                 let Some(at) = at else { continue };
                 let (flow, path) = (number as u16, path as u8);

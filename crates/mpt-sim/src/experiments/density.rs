@@ -1,4 +1,4 @@
-//! Figures 5 and 11: how full the buffer is (RBD).
+//! Figures 5 and 11: the occupancy of the buffer (RBD).
 
 use crate::report::{Figure, Report, Series, Style, Table};
 use crate::study::paper::{COLUMNS, ROWS};
@@ -8,10 +8,10 @@ use crate::transport::tcp::Treatment;
 
 use super::{Experiment, Setting};
 
-/// Packets in the buffer, up to which a figure goes.
+/// Largest number of packets in the buffer that a figure shows.
 const FIGURE_5: usize = 10;
 const FIGURE_11: usize = 250;
-/// Columns of the tables: up to so many packets.
+/// Columns of the tables, by the largest number of packets.
 const COLUMNS_OF_TABLE: [usize; 6] = [0, 5, 10, 50, 100, 200];
 
 pub(super) fn untreated(experiment: &Experiment, setting: &Setting<'_>) -> Report {

@@ -10,11 +10,14 @@ use crate::transport::tcp::Treatment;
 
 use super::{Experiment, Setting};
 
-/// Milliseconds. 250 is not in the paper: it tells on which side of 200 the cliff is.
+/// Differences of the delays, in milliseconds. The paper lacks 250, which shows on which side of
+/// 200 the cliff is.
 const DIFFERENCES: [u64; 8] = [0, 50, 100, 200, 250, 300, 400, 500];
-/// Up to here the paper finds a substantial gain, beyond less than 20 % with coupled control.
+/// The difference up to which the paper finds a substantial gain, in milliseconds; beyond it the
+/// gain with coupled control is less than 20 %.
 const CLIFF: u64 = 200;
-/// What counts as substantial: the paper's smallest is F-RTO's 20 % (FC-CC, 0.60 over 0.50).
+/// Least gain that counts as substantial: the paper's smallest is F-RTO's 20 % (FC-CC, 0.60 over
+/// 0.50).
 const SUBSTANTIAL: f64 = 0.2;
 
 pub(super) fn uncoupled(experiment: &Experiment, setting: &Setting<'_>) -> Report {

@@ -1,4 +1,4 @@
-//! An experiment and how it is run.
+//! The description of an experiment, and the settings with which it is run.
 
 use crate::report::Report;
 use crate::study::{Case, Outcome, in_parallel};
@@ -8,30 +8,30 @@ use crate::study::{Case, Outcome, in_parallel};
 pub struct Experiment {
     /// Its name on the command line.
     pub name: &'static str,
-    /// What it is.
+    /// Its title in reports.
     pub title: &'static str,
     /// Seeds per case, unless asked for others.
     pub seeds: u64,
-    /// The names of what [`Setting::only`] chooses from; none where there is no choice.
+    /// The names that [`Setting::only`] chooses from; empty if there is no choice.
     pub parts: &'static [&'static str],
     pub(super) run: fn(&Experiment, &Setting<'_>) -> Report,
 }
 
-/// How experiments are run.
+/// The settings with which an experiment is run.
 pub struct Setting<'a> {
     /// Seeds per case; `None` for the experiment's own.
     pub seeds: Option<u64>,
-    /// The first seed.
+    /// The first seed of each case.
     pub first_seed: u64,
-    /// Which of [`Experiment::parts`] are run; all of them where none is named. Others have no parts.
+    /// The chosen ones of [`Experiment::parts`]; all of them if empty. Experiments without parts ignore it.
     pub only: &'a [String],
-    /// Which of the [`METHODS`](super::METHODS) are run; all of them where none is named. Experiments without parts have none.
+    /// The chosen ones of the [`METHODS`](super::METHODS); all of them if empty. Experiments without parts have no methods.
     pub methods: &'a [String],
     /// True if [`Report::traces`] is wanted.
     pub trace: bool,
-    /// Is told how many runs there will be.
+    /// Called with the number of runs before they begin.
     pub expect: &'a (dyn Fn(u64) + Sync),
-    /// Is called after every run, from any thread.
+    /// Called after every run, from any thread.
     pub progress: &'a (dyn Fn() + Sync),
 }
 
@@ -49,7 +49,7 @@ impl Experiment {
         Report::new(self.name, self.title, self.seeds(setting))
     }
 
-    /// Runs every case that exists with each seed: the outcomes of each case, `None` where it does not exist.
+    /// Runs every case that exists with each seed. Returns the outcomes of each case, `None` if it does not exist.
     pub(super) fn run_all(
         &self,
         setting: &Setting<'_>,

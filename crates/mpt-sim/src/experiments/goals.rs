@@ -22,7 +22,7 @@ const CONTROLS: [Control; 6] = [
     Control::Olia,
     Control::Balia,
 ];
-/// As large as the paths of this experiment ever need.
+/// Receive buffer in segments: as large as the paths of this experiment ever need.
 const BUFFER: u64 = 20_000;
 
 pub(super) fn run(experiment: &Experiment, setting: &Setting<'_>) -> Report {
@@ -47,8 +47,8 @@ fn link(megabits: u64, delay: u64) -> PathPlan {
     PathPlan { rate: rate.unwrap_or(base.rate), ..base }
 }
 
-/// A link that several connections share. A queue that drops what comes last drops the flows that grow; among several
-/// flows that jitter, each gets its share of the losses, as the models behind the controllers have it.
+/// Returns a link that several connections share. A queue that drops the last arrival drops the flows that grow; among several flows that jitter,
+/// each gets its share of the losses, as the models behind the controllers have it.
 fn shared(megabits: u64) -> PathPlan {
     let fluctuation = Some(Fluctuation { share: 0.25, redraw: Redraw::EveryPacket });
     PathPlan { fluctuation, ..link(megabits, 20) }
@@ -74,7 +74,7 @@ fn contest(links: &[PathPlan], connections: Vec<(Options, Vec<usize>)>, seed: u6
     }
 }
 
-/// Runs with every seed; median of a quantity of the rates: by connection, by subflow, by sample.
+/// Runs with every seed. Returns the median of a quantity of the rates by connection, by subflow and by sample.
 fn measure(
     seeds: u64,
     setting: &Setting<'_>,

@@ -15,7 +15,7 @@ use crate::transport::tcp::Treatment;
 
 use super::{Experiment, Setting};
 
-/// Losses of both paths.
+/// Returns the losses of both paths.
 fn losses() -> [(&'static str, Loss); 5] {
     let random = |share| Probability::new(share).map_or(Loss::None, Loss::Bernoulli);
     let bursts = Probability::new(0.01).and_then(|mean| Loss::bursts(mean, 4.0));

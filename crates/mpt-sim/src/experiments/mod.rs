@@ -17,7 +17,7 @@ pub use networks::METHODS;
 use crate::report::Report;
 pub use experiment::{Experiment, Setting};
 
-/// All of them: the study in the order of the paper, then the tunnel.
+/// All experiments: the study in the order of the paper, then the tunnel.
 pub const ALL: [Experiment; 29] = {
     const fn of(
         name: &'static str,

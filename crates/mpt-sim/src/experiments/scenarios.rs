@@ -12,7 +12,7 @@ use super::{Experiment, Setting};
 pub(super) fn run(experiment: &Experiment, setting: &Setting<'_>) -> Report {
     let [constant, fluctuating] = [PathPlan::constant, PathPlan::study];
     let [near, far] = [10, 200].map(Duration::from_millis);
-    // What both paths carry in 80 s: before queues overflow for the first time.
+    // The volume of both paths in 80 s: before queues overflow for the first time.
     let short = 6_800;
     let scenarios = [
         ("1: 10/10 ms, constant", [constant(near), constant(near)], None, "1.0"),

@@ -8,7 +8,7 @@ use crate::transport::tcp::Treatment;
 
 use super::{Experiment, Setting};
 
-/// All cells in the profile of the paper's simulator, then in that of the RFCs, which has one row more.
+/// The runs of all cells in the profile of the paper's simulator, then in that of the RFCs, which has one row more.
 struct Runs {
     ns3: Vec<Vec<Outcome>>,
     rfc: Vec<(Treatment, Control, Vec<Outcome>)>,
@@ -32,7 +32,7 @@ fn run_all(experiment: &Experiment, setting: &Setting<'_>) -> Runs {
     Runs { ns3, rfc }
 }
 
-/// Mean of the distances of the medians from the paper.
+/// Returns the mean of the distances of the medians from the paper.
 fn error(
     runs: &[Vec<Outcome>],
     found: impl Fn(&Outcome) -> f64,
@@ -44,7 +44,7 @@ fn error(
     distances.sum::<f64>() / CELLS.len() as f64
 }
 
-/// Of Eifel, whose runs differ much by seed: in how many of its cells the paper's value is one that some seed gives.
+/// Returns in how many of Eifel's cells some seed gives the paper's value. Eifel's runs differ much by seed.
 fn reached(
     runs: &[Vec<Outcome>],
     found: impl Fn(&Outcome) -> f64,
@@ -63,7 +63,7 @@ fn percent(share: f64) -> String {
     format!("{:.1}", 100.0 * share)
 }
 
-/// Median, and range of a quantity.
+/// Returns the median and the range of a quantity.
 fn with_range(outcomes: &[Outcome], digits: usize, of: impl Fn(&Outcome) -> f64) -> String {
     let Spread { least, median, most } = Spread::of(outcomes.iter().map(of));
     format!("{median:.digits$} [{least:.digits$}-{most:.digits$}]")

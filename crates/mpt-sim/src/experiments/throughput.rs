@@ -12,10 +12,10 @@ use crate::transport::tcp::Treatment;
 
 use super::{Experiment, Setting};
 
-/// Seconds that one point of figure 4 is the mean of.
+/// Seconds over which one point of figure 4 is the mean.
 const STEP: f64 = 5.0;
 
-/// Figure 4: (a) equal and constant delays, (b) any other.
+/// Makes figure 4: (a) equal and constant delays, (b) any other.
 pub(super) fn over_time(experiment: &Experiment, setting: &Setting<'_>) -> Report {
     let [near, far] = [10, 200].map(Duration::from_millis);
     let networks = [
@@ -87,7 +87,7 @@ fn rates(case: &Case) -> [Vec<(f64, f64)>; 2] {
     points
 }
 
-/// Figure 10.
+/// Makes figure 10.
 pub(super) fn bars(experiment: &Experiment, setting: &Setting<'_>) -> Report {
     let mut report = experiment.report(setting);
     let mut six = ROWS.to_vec();

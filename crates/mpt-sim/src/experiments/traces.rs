@@ -7,7 +7,7 @@ use crate::transport::tcp::Treatment;
 
 use super::{Experiment, Setting};
 
-/// One point per so many seconds: more could not be told apart.
+/// Seconds between two points: more points could not be told apart.
 const STEP: f64 = 1.0;
 
 pub(super) fn dsack(experiment: &Experiment, setting: &Setting<'_>) -> Report {
@@ -26,7 +26,7 @@ pub(super) fn frto(experiment: &Experiment, setting: &Setting<'_>) -> Report {
     run(experiment, setting, Treatment::FRto, [Control::FullyCoupled, Control::Lia])
 }
 
-/// The first seed: a trace is one run.
+/// Runs each case with the first seed: a trace is one run.
 fn run(
     experiment: &Experiment,
     setting: &Setting<'_>,
@@ -62,7 +62,7 @@ fn run(
     report
 }
 
-/// Window of each subflow over time.
+/// Returns the window of each subflow over time.
 fn windows(case: &Case) -> [Vec<(f64, f64)>; 2] {
     let mut trace = [Vec::new(), Vec::new()];
     let mut next = 0.0;

@@ -1,4 +1,4 @@
-//! The event kernel: what happens next, in virtual time, with random numbers that are the same in each run.
+//! The event kernel: events in virtual time, with random numbers that are the same in each run.
 
 pub mod random;
 pub mod time;
@@ -8,13 +8,13 @@ use std::collections::BinaryHeap;
 
 use crate::kernel::time::Time;
 
-/// What can happen in a simulation.
+/// An event of a simulation.
 pub trait Event {
-    /// A number that tells this event from others, for the hash of the trace. It must not depend on the machine.
+    /// Returns a number that distinguishes this event from others, for the hash of the trace. It must not depend on the machine.
     fn digest(&self) -> u64;
 }
 
-/// Events to come, by time; of equal times, the one scheduled first comes first.
+/// Future events, ordered by time; events of equal times keep the order in which they were scheduled.
 #[derive(Clone, Debug)]
 pub struct Events<E> {
     heap: BinaryHeap<Scheduled<E>>,
@@ -32,7 +32,7 @@ struct Scheduled<E> {
 }
 
 impl<E: Event> Events<E> {
-    /// None yet, at time zero.
+    /// Returns an empty queue at time zero.
     pub fn new() -> Self {
         Self { heap: BinaryHeap::new(), now: Time::ZERO, scheduled: 0, handled: 0, trace: OFFSET }
     }
@@ -41,14 +41,14 @@ impl<E: Event> Events<E> {
     ///
     /// # Panics
     ///
-    /// In the past: then the model is wrong, and so would be everything after it.
+    /// Panics if `at` is in the past: then the model is wrong, and so would be everything after it.
     pub fn schedule(&mut self, at: Time, event: E) {
         assert!(at >= self.now, "an event at {at:?}, which was before {:?}", self.now);
         self.heap.push(Scheduled { at, order: self.scheduled, event });
         self.scheduled += 1;
     }
 
-    /// The next event; from then on it is its time. `None` when nothing will happen any more.
+    /// Returns the next event and advances the time to it; `None` if there is none.
     pub fn pop(&mut self) -> Option<E> {
         let Scheduled { at, event, .. } = self.heap.pop()?;
         self.now = at;
@@ -62,17 +62,17 @@ impl<E: Event> Events<E> {
         self.heap.peek().map(|next| next.at)
     }
 
-    /// The time of the latest event.
+    /// Returns the time of the latest event.
     pub fn now(&self) -> Time {
         self.now
     }
 
-    /// Number of events so far.
+    /// Returns the number of events so far.
     pub fn handled(&self) -> u64 {
         self.handled
     }
 
-    /// Hash of all events so far and their times: equal for equal runs, on every machine.
+    /// Returns the hash of all events so far and their times: equal for equal runs, on every machine.
     pub fn trace(&self) -> u64 {
         self.trace
     }
@@ -84,7 +84,7 @@ impl<E: Event> Default for Events<E> {
     }
 }
 
-/// As FNV-1a (offset basis), with words for bytes and a multiplier that spreads them.
+/// Offset basis of FNV-1a. The hash has words for bytes and a multiplier that spreads them.
 const OFFSET: u64 = 0xcbf2_9ce4_8422_2325;
 
 fn fold(hash: u64, word: u64) -> u64 {

@@ -8,20 +8,20 @@ use rand_pcg::rand_core::{Rng, SeedableRng};
 pub struct Stream(Pcg64);
 
 impl Stream {
-    /// The stream of `component` in the run that has this seed.
+    /// Returns the stream of `component` in the run that has this seed.
     pub fn new(seed: u64, component: u64) -> Self {
         Self(Pcg64::seed_from_u64(derive(seed, component)))
     }
 
-    /// Uniform in [0, 1), a multiple of 2^-53.
+    /// Returns a number uniform in [0, 1), a multiple of 2^-53.
     pub fn unit(&mut self) -> f64 {
         const SCALE: f64 = 1.0 / (1_u64 << 53) as f64;
         (self.0.next_u64() >> 11) as f64 * SCALE
     }
 }
 
-/// The seed of `component` in the run that has this seed: SplitMix64 (Steele, Lea, Flood 2014) of both, so that
-/// neighbouring seeds have nothing in common.
+/// Returns the seed of `component` in the run that has this seed: SplitMix64 (Steele, Lea, Flood 2014) of both, so that neighbouring seeds have
+/// nothing in common.
 pub fn derive(seed: u64, component: u64) -> u64 {
     mix(mix(seed).wrapping_add(component))
 }

@@ -10,25 +10,25 @@ pub struct Time(u64);
 impl Time {
     /// The start of every simulation.
     pub const ZERO: Self = Self(0);
-    /// Never.
+    /// The end of time, for timers that never fire.
     pub const MAX: Self = Self(u64::MAX);
 
-    /// That many nanoseconds after the start.
+    /// Returns the time that many nanoseconds after the start.
     pub const fn from_nanos(nanoseconds: u64) -> Self {
         Self(nanoseconds)
     }
 
-    /// Nanoseconds since the start.
+    /// Returns the nanoseconds since the start.
     pub const fn as_nanos(self) -> u64 {
         self.0
     }
 
-    /// Seconds since the start.
+    /// Returns the seconds since the start.
     pub fn as_secs_f64(self) -> f64 {
         self.0 as f64 * 1e-9
     }
 
-    /// Time since the start.
+    /// Returns the time since the start.
     pub const fn as_duration(self) -> Duration {
         Duration::from_nanos(self.0)
     }

@@ -1,11 +1,11 @@
-//! One page that needs nothing else.
+//! The reports as one page that needs nothing else.
 
 use maud::{Markup, html};
 use mpt_report::{charts, document, plain_table};
 
 use super::Report;
 
-/// All reports on one page, their figures inside.
+/// Returns all reports on one page, their figures inside.
 pub fn page(title: &str, reports: &[Report]) -> String {
     let lead = "Everything in virtual time, on links of the laboratory's model.";
     let content = html! {

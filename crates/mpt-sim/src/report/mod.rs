@@ -1,4 +1,4 @@
-//! What an experiment hands over, and how it is shown: text, JSON, SVG, one HTML page.
+//! The report of an experiment, and its output as text, JSON, SVG and one HTML page.
 
 mod html;
 mod parts;

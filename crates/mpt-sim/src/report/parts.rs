@@ -1,4 +1,4 @@
-//! What a report consists of.
+//! The parts of a report.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,11 +7,11 @@ use serde::{Deserialize, Serialize};
 pub struct Report {
     /// Its name on the command line.
     pub name: String,
-    /// What it is.
+    /// Its title.
     pub title: String,
     /// Seeds per case.
     pub seeds: u64,
-    /// What was found, in sentences.
+    /// The findings, in sentences.
     pub findings: Vec<String>,
     /// Tables.
     pub tables: Vec<Table>,
@@ -28,7 +28,7 @@ pub struct Report {
 /// A table. The first column names the rows.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Table {
-    /// What it shows.
+    /// Its title.
     pub title: String,
     /// Names of the columns.
     pub heading: Vec<String>,
@@ -39,23 +39,23 @@ pub struct Table {
 /// A figure.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Figure {
-    /// Its file, without ending.
+    /// Name of its file, without extension.
     pub name: String,
-    /// What it shows.
+    /// Its title.
     pub title: String,
     /// Label of the horizontal axis.
     pub x: String,
     /// Label of the vertical axis.
     pub y: String,
-    /// What is drawn.
+    /// The lines, or the groups of bars.
     pub series: Vec<Series>,
-    /// How.
+    /// The style of drawing.
     pub style: Style,
-    /// Of bars: what stands below x = 0, 1, ...; nothing for the numbers themselves.
+    /// Labels below x = 0, 1, ... of bars; if empty, the numbers are printed.
     pub groups: Vec<String>,
 }
 
-/// How a figure is drawn.
+/// The style of a figure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Style {
@@ -68,14 +68,14 @@ pub enum Style {
 /// A line, or the bars of one colour.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Series {
-    /// In the legend.
+    /// Its name in the legend.
     pub name: String,
-    /// x and y.
+    /// Its points, x and y.
     pub points: Vec<(f64, f64)>,
 }
 
 impl Report {
-    /// Empty.
+    /// Returns an empty report.
     pub fn new(name: &str, title: &str, seeds: u64) -> Self {
         Self {
             name: name.to_owned(),
@@ -91,7 +91,7 @@ impl Report {
 }
 
 impl Table {
-    /// Without rows.
+    /// Returns a table without rows.
     pub fn new<'a>(title: &str, heading: impl IntoIterator<Item = &'a str>) -> Self {
         let heading = heading.into_iter().map(str::to_owned).collect();
         Self { title: title.to_owned(), heading, rows: Vec::new() }

@@ -8,12 +8,12 @@ use super::{Figure, Series, Style};
 const COLOURS: usize = 7;
 
 impl Figure {
-    /// The figure as an SVG file.
+    /// Returns the figure as an SVG file.
     pub fn file(&self) -> String {
         self.chart().file()
     }
 
-    /// The figure for a page.
+    /// Returns the figure for a page.
     pub fn chart(&self) -> Chart {
         let ends = self.series.iter().flat_map(|series| &series.points).map(|&(x, _)| x);
         let last = ends.filter(|x| x.is_finite()).fold(0.0, f64::max);

@@ -1,4 +1,4 @@
-//! For terminals.
+//! The report as text for terminals.
 
 use std::fmt;
 

@@ -16,7 +16,7 @@ pub const FILE: u64 = 35_714;
 /// A receive buffer that limits nothing: ten times what both paths of the study hold.
 const LARGE_BUFFER: u64 = 10_000;
 
-/// Whose Multipath TCP.
+/// An implementation of Multipath TCP.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Profile {
@@ -30,9 +30,9 @@ pub enum Profile {
 /// One run of the study in either profile.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Case {
-    /// Whose Multipath TCP.
+    /// The implementation of Multipath TCP.
     pub profile: Profile,
-    /// What is made of reordering.
+    /// Treatment of reordering.
     pub treatment: Treatment,
     /// Congestion control.
     pub control: Control,
@@ -42,16 +42,16 @@ pub struct Case {
     pub packets: u64,
     /// Lower limit of the retransmission timer; `None` for the profile's own (0.2 s, 1 s).
     pub minimum_rto: Option<Duration>,
-    /// Of the profile `rfc`; the other has round robin.
+    /// The scheduler of the profile `rfc`; the other profile always uses round robin.
     pub scheduler: Scheduler,
-    /// Packets that the receiver of the profile `rfc` takes before their turn; `None` for no limit that matters.
+    /// Packets that the receiver of the profile `rfc` buffers ahead of their turn; `None` for a buffer that does not limit.
     pub receive_buffer: Option<u64>,
-    /// Of all random numbers.
+    /// Seed of all random numbers.
     pub seed: u64,
 }
 
 impl Case {
-    /// The network of Tables I and II (10 and 200 ms), 50 MB.
+    /// Returns the network of Tables I and II (10 and 200 ms), with 50 MB.
     pub fn study(profile: Profile, treatment: Treatment, control: Control, seed: u64) -> Self {
         Self {
             profile,
@@ -79,7 +79,7 @@ impl Case {
         self.profile == Profile::Rfc || self.reproduction().is_some()
     }
 
-    /// Runs it; `None` where the profile has not got what it asks for.
+    /// Runs it. Returns `None` if the profile lacks what the case asks for.
     pub fn run(&self) -> Option<Outcome> {
         match self.profile {
             Profile::Ns3 => Some(self.reproduction()?.run()),
@@ -87,7 +87,7 @@ impl Case {
         }
     }
 
-    /// As a run of the profile `ns3-2011`.
+    /// Returns the case as a run of the profile `ns3-2011`; `None` if that profile lacks the treatment or the congestion control.
     pub fn reproduction(&self) -> Option<Reproduction> {
         let treatment = match self.treatment {
             Treatment::None => ns3_2011::Treatment::None,
@@ -112,7 +112,7 @@ impl Case {
         Some(Reproduction { options, paths: self.paths, seed: self.seed })
     }
 
-    /// As a run of the profile `rfc`.
+    /// Returns the case as a run of the profile `rfc`.
     pub fn standard(&self) -> Standard {
         let standard = Config::standard(self.control, self.treatment);
         let tcp =
@@ -128,8 +128,8 @@ impl Case {
 }
 
 impl Outcome {
-    /// The throughput that the study would report: what its simulator logged, where it is that one; what was
-    /// delivered elsewhere. In Mbit/s.
+    /// Returns the throughput that the study would report, in Mbit/s: the logged one if it is the study's simulator, otherwise that of the delivered
+    /// data.
     pub fn throughput(&self) -> f64 {
         self.logged.as_ref().map_or(self.goodput, |logged| logged.throughput)
     }
@@ -145,7 +145,7 @@ impl Profile {
     }
 }
 
-/// The paper's names, where it has one.
+/// Returns the paper's name of a treatment, or the field's if it has none.
 pub const fn treatment_name(treatment: Treatment) -> &'static str {
     match treatment {
         Treatment::None => "NoPR",
@@ -157,7 +157,7 @@ pub const fn treatment_name(treatment: Treatment) -> &'static str {
     }
 }
 
-/// The paper's names, where it has one.
+/// Returns the paper's name of a congestion control, or the field's if it has none.
 pub const fn control_name(control: Control) -> &'static str {
     match control {
         Control::Reno => "Un-CC",

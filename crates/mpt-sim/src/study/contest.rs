@@ -10,10 +10,10 @@ use crate::transport::mptcp::{Options, Receiver, Sender};
 
 use super::{PathPlan, join};
 
-/// The random stream that spreads starts and detours; links take those from 0 on.
+/// Number of the random stream that spreads starts and detours; links have the streams from 0 on.
 const SPREAD_STREAM: u64 = 1 << 33;
-/// Connections start within this time, and have detours of up to this: without, drop-tail queues would prefer
-/// whoever comes first in every round (phase effects, Floyd and Jacobson 1992).
+/// Range of the connections' starts, and of their detours: without these, drop-tail queues would prefer the one that comes first in every round
+/// (phase effects, Floyd and Jacobson 1992).
 const LATEST_START: Duration = Duration::from_secs(2);
 const LONGEST_DETOUR: Duration = Duration::from_millis(3);
 
@@ -22,19 +22,19 @@ const LONGEST_DETOUR: Duration = Duration::from_millis(3);
 pub struct Contest {
     /// The links.
     pub links: Vec<PathPlan>,
-    /// Each connection: what it is, and the link of each of its subflows.
+    /// The options of each connection, and the link of each of its subflows.
     pub connections: Vec<(Options, Vec<usize>)>,
-    /// What is not measured, and what is.
+    /// Time before the measurement begins.
     pub warm_up: Duration,
-    /// How long is measured.
+    /// Duration of the measurement.
     pub measured: Duration,
-    /// How long one sample is.
+    /// Duration of one sample.
     pub sample: Duration,
-    /// Of all random numbers.
+    /// Seed of all random numbers.
     pub seed: u64,
 }
 
-/// What each subflow got: by connection, by subflow, by sample, in Mbit/s.
+/// Throughput of each subflow in Mbit/s: by connection, by subflow, by sample.
 pub type Rates = Vec<Vec<Vec<f64>>>;
 
 impl Contest {

@@ -1,4 +1,4 @@
-//! What a run gives.
+//! The outcome of a run of the study.
 
 use std::time::Duration;
 
@@ -6,13 +6,13 @@ use serde::{Deserialize, Serialize};
 
 use crate::simulation::End;
 
-/// No run is longer than this, in simulated time: ten times what 50 MB take at a tenth of one path.
+/// Limit of simulated time of every run: ten times what 50 MB take at a tenth of one path.
 pub const TIME_LIMIT: Duration = Duration::from_secs(100_000);
 
-/// What one run gave.
+/// The outcome of one run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Outcome {
-    /// How it ended.
+    /// The reason for the end of the run.
     pub state: State,
     /// Simulated seconds.
     pub seconds: f64,
@@ -20,7 +20,7 @@ pub struct Outcome {
     pub goodput: f64,
     /// Share of each path's rate that was used, data packets with headers, retransmissions too.
     pub wire: Vec<f64>,
-    /// What the simulator of 2011 logged, where it is that profile.
+    /// The figures that the simulator of 2011 logged; `None` in the profile `rfc`.
     pub logged: Option<Logged>,
     /// Packets that had to wait in the receiver's buffer, as a share of those delivered: OOO-R.
     pub out_of_order: f64,
@@ -32,9 +32,9 @@ pub struct Outcome {
     pub retransmissions: u64,
     /// Packets dropped by queues, there and back.
     pub queue_drops: u64,
-    /// Events of the run, and the hash of its trace.
+    /// Events of the run.
     pub events: u64,
-    /// Equal for equal runs.
+    /// Hash of the trace: equal for equal runs.
     pub trace: u64,
 }
 
@@ -47,15 +47,15 @@ pub struct Logged {
     pub utilisation: Vec<f64>,
 }
 
-/// How a run ended.
+/// The reason for the end of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum State {
     /// Everything was delivered.
     Finished,
-    /// Simulated time was over.
+    /// The limit of simulated time was reached.
     TimeOver,
-    /// Nothing would have happened any more.
+    /// No more progress was made: a sender had given up, or no event was left.
     NoProgress,
 }
 

@@ -1,4 +1,4 @@
-//! What the paper prints: Tables I and II, cell by cell, and how a cell is graded.
+//! The paper's Tables I and II, cell by cell, and the grades of cells.
 
 use crate::transport::congestion::Control;
 use crate::transport::tcp::Treatment;
@@ -38,7 +38,7 @@ impl Cell {
         format!("{} {}", treatment_name(self.treatment), control_name(self.control))
     }
 
-    /// Eifel's runs differ so much by seed that only the range can be graded.
+    /// Returns true if only the range can be graded, since Eifel's runs differ much by seed.
     pub fn by_range(&self) -> bool {
         self.treatment == Treatment::Eifel
     }

@@ -3,8 +3,8 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
-/// Runs `run` for every case, on as many threads as there are cores; gives the results in the order of the cases.
-/// `progress` is called after each, from any thread.
+/// Runs `run` for every case, on as many threads as there are cores, and returns the results in the order of the cases. `progress` is called after
+/// each, from any thread.
 pub fn in_parallel<C: Sync, R: Send>(
     cases: &[C],
     run: impl Fn(&C) -> R + Sync,

@@ -13,7 +13,7 @@ pub struct PathPlan {
     pub rate: Bitrate,
     /// Propagation delay, one way.
     pub delay: Duration,
-    /// What the delay does.
+    /// Changes of the delay; `None` if it is constant.
     pub fluctuation: Option<Fluctuation>,
     /// Packets that may wait, the one in transmission not counted.
     pub queue: usize,
@@ -24,19 +24,19 @@ pub struct PathPlan {
 /// A delay that changes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Fluctuation {
-    /// By which share of it, up and down, uniformly.
+    /// Largest deviation as a share of the delay, up and down; uniformly distributed.
     pub share: f64,
-    /// When.
+    /// The times at which the delay is drawn anew.
     pub redraw: Redraw,
 }
 
 impl PathPlan {
-    /// A path of the study: 0.5 Mbit/s, 100 packets of queue, +-5 % of delay drawn anew every second.
+    /// Returns a path of the study: 0.5 Mbit/s, 100 packets of queue, +-5 % of delay drawn anew every second.
     pub fn study(delay: Duration) -> Self {
         Self { fluctuation: Some(Fluctuation::STUDY), ..Self::constant(delay) }
     }
 
-    /// A path of the study without fluctuation.
+    /// Returns a path of the study without fluctuation.
     pub fn constant(delay: Duration) -> Self {
         Self {
             rate: const { Bitrate::new(500_000).unwrap() },
@@ -64,11 +64,11 @@ impl PathPlan {
 }
 
 impl Fluctuation {
-    /// What fits Tables I and II: +-5 %, drawn anew once a second (docs/simulation.md).
+    /// The fluctuation that fits Tables I and II: +-5 %, drawn anew once a second (docs/simulation.md).
     pub const STUDY: Self = Self { share: 0.05, redraw: Redraw::Every(Duration::from_secs(1)) };
 }
 
-/// A network of these paths, which share nothing. The delay of both directions of a path changes together.
+/// Returns a network of these paths, which share nothing. The delay of both directions of a path changes together.
 pub fn join(paths: &[PathPlan], seed: u64) -> (Network, Vec<Route>) {
     let mut network = Network::new();
     let routes = (0..)

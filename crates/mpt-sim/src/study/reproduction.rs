@@ -7,7 +7,7 @@ use crate::transport::ns3_2011::{Options, Receiver, Sender};
 
 use super::{Logged, Outcome, PathPlan, TIME_LIMIT, join};
 
-/// The random stream of the sender; links take those from 0 on.
+/// Number of the random stream of the sender; links have the streams from 0 on.
 const SENDER_STREAM: u64 = 1 << 32;
 
 /// One run of the profile `ns3-2011`.
@@ -17,7 +17,7 @@ pub struct Reproduction {
     pub options: Options,
     /// Its two paths: SF-0 and SF-1.
     pub paths: [PathPlan; 2],
-    /// Of all random numbers.
+    /// Seed of all random numbers.
     pub seed: u64,
 }
 
@@ -27,7 +27,7 @@ impl Reproduction {
         self.run_with(|_, _| {})
     }
 
-    /// Runs it, and shows the sender to `observe` after every event.
+    /// Runs it, and calls `observe` with the sender after every event.
     pub fn run_with(&self, mut observe: impl FnMut(Time, &Sender)) -> Outcome {
         let (network, routes) = join(&self.paths, self.seed);
         let mut simulation = Simulation::new(network, true);

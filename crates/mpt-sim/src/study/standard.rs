@@ -13,7 +13,7 @@ pub struct Standard {
     pub options: Options,
     /// Its paths.
     pub paths: Vec<PathPlan>,
-    /// Of all random numbers.
+    /// Seed of all random numbers.
     pub seed: u64,
 }
 
@@ -23,7 +23,7 @@ impl Standard {
         self.run_with(|_, _| {})
     }
 
-    /// Runs it, and shows the sender to `observe` after every event.
+    /// Runs it, and calls `observe` with the sender after every event.
     pub fn run_with(&self, mut observe: impl FnMut(Time, &Sender)) -> Outcome {
         let (network, routes) = join(&self.paths, self.seed);
         let mut simulation = Simulation::new(network, true);

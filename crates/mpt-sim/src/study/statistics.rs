@@ -1,9 +1,9 @@
-//! What many runs say together.
+//! Statistics over many runs.
 
 use mpt_report::statistics;
 use serde::{Deserialize, Serialize};
 
-/// The middle value, or the mean of the two middle ones. NaN without values.
+/// Returns the middle value, or the mean of the two middle ones; NaN without values.
 pub fn median(values: impl IntoIterator<Item = f64>) -> f64 {
     Spread::of(values).median
 }
@@ -20,7 +20,7 @@ pub struct Spread {
 }
 
 impl Spread {
-    /// NaN without values.
+    /// Returns the spread of these values; NaN without values.
     pub fn of(values: impl IntoIterator<Item = f64>) -> Self {
         let values: Vec<f64> = values.into_iter().collect();
         let nan_without = |value: Option<f64>| value.unwrap_or(f64::NAN);

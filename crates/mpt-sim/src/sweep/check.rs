@@ -1,4 +1,4 @@
-//! What plans have in common: TOML tables of values to be combined, and how faults in them are told.
+//! The common part of plans: TOML tables of values to be combined, and the faults that are found in them.
 
 use std::fmt;
 use std::ops::RangeInclusive;
@@ -7,12 +7,12 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use toml::Spanned;
 
-/// What is wrong with a plan, and where.
+/// A fault in a plan.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fault {
     /// Line of the file, from 1.
     pub line: usize,
-    /// What is wrong; names the key.
+    /// Description of the fault, with the name of the key.
     pub what: String,
 }
 
@@ -22,7 +22,7 @@ impl fmt::Display for Fault {
     }
 }
 
-/// A value for each of both paths. An array by itself would take the first two of more.
+/// A value for each of both paths. It is no array, which would take the first two of more.
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(try_from = "Vec<T>")]
 pub(super) struct Pair<T>(pub(super) [T; 2]);
@@ -36,7 +36,7 @@ impl<T> TryFrom<Vec<T>> for Pair<T> {
     }
 }
 
-/// Reads a plan; a fault is told with its line and key.
+/// Reads a plan. A fault has its line and key.
 pub(super) fn read<T: DeserializeOwned>(text: &str) -> Result<T, Fault> {
     toml::from_str(text).map_err(|error| {
         let line = error.span().map_or(1, |span| line(text, span.start));
@@ -49,12 +49,12 @@ pub(super) fn read<T: DeserializeOwned>(text: &str) -> Result<T, Fault> {
     })
 }
 
-/// The values of a key that may be missing.
+/// Returns the values of a key that may be missing.
 pub(super) fn list<T>(values: &Option<Spanned<Vec<T>>>) -> Option<&Vec<T>> {
     values.as_ref().map(Spanned::get_ref)
 }
 
-/// Every key with every value; without values, as it is.
+/// Combines every key with every value; without values, `keys` stays as it is.
 pub(super) fn combine<K: Copy, T: Copy>(
     keys: &mut Vec<K>,
     values: Option<&Vec<T>>,
@@ -73,12 +73,12 @@ pub(super) fn combine<K: Copy, T: Copy>(
         .collect();
 }
 
-/// Line of a byte, from 1.
+/// Returns the line of a byte, from 1.
 fn line(text: &str, at: usize) -> usize {
     1 + text.bytes().take(at).filter(|&byte| byte == b'\n').count()
 }
 
-/// A list that is there has values.
+/// Checks that a list, if it is there, has values.
 pub(super) fn not_empty<T>(
     text: &str,
     key: &str,
@@ -93,7 +93,7 @@ pub(super) fn not_empty<T>(
     }
 }
 
-/// A list of pairs that is there has values, whose members are all within the range.
+/// Checks that a list of pairs, if it is there, has values, whose members are all within the range.
 pub(super) fn pairs<T: PartialOrd + fmt::Display>(
     text: &str,
     key: &str,
@@ -108,7 +108,7 @@ pub(super) fn pairs<T: PartialOrd + fmt::Display>(
     }
 }
 
-/// A list that is there has values, which are all within the range.
+/// Checks that a list, if it is there, has values, which are all within the range.
 pub(super) fn each<T: PartialOrd + fmt::Display>(
     text: &str,
     key: &str,
@@ -123,7 +123,7 @@ pub(super) fn each<T: PartialOrd + fmt::Display>(
     }
 }
 
-/// A value that is there is within the range.
+/// Checks that a value, if it is there, is within the range.
 pub(super) fn one<T: PartialOrd + fmt::Display>(
     text: &str,
     key: &str,

@@ -1,10 +1,10 @@
-//! What a plan is about.
+//! The kinds of plans.
 
 use serde::Deserialize;
 
 use super::check::{self, Fault};
 
-/// What a plan is about.
+/// The subject of a plan.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Kind {
@@ -16,11 +16,11 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// Of a plan; the study's, unless it says otherwise.
+    /// Returns the kind of a plan; that of the study by default.
     ///
     /// # Errors
     ///
-    /// Returns what is no TOML, and kinds that do not exist.
+    /// Returns a fault if the text is no TOML, or the kind does not exist.
     pub fn of(text: &str) -> Result<Self, Fault> {
         #[derive(Deserialize)]
         struct Head {

@@ -15,7 +15,7 @@ use crate::transport::tcp::Treatment;
 use super::Kind;
 use super::check::{Fault, combine, each, list, not_empty, one, read};
 
-/// Every combination of the values of its keys is a case. What a profile has not got is left out.
+/// A plan of the study. Every combination of the values of its keys is a case. What a profile has not got is left out.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Plan {
@@ -32,27 +32,27 @@ pub struct Plan {
     packets: Option<Spanned<u64>>,
     #[serde(default)]
     schedulers: Option<Spanned<Vec<Scheduler>>>,
-    /// In packets.
+    /// Receive buffers in packets.
     #[serde(default)]
     receive_buffers: Option<Spanned<Vec<u64>>>,
     #[serde(default, rename = "minimum-rtos-ms")]
     minimum_rtos: Option<Spanned<Vec<u64>>>,
-    /// Of both paths.
+    /// Rate of both paths, in kbit/s.
     #[serde(default, rename = "rates-kbit")]
     rates: Option<Spanned<Vec<u64>>>,
-    /// In packets, of both paths.
+    /// Queue of both paths, in packets.
     #[serde(default)]
     queues: Option<Spanned<Vec<usize>>>,
     #[serde(default, rename = "losses-percent")]
     losses: Option<Spanned<Vec<f64>>>,
     #[serde(default, rename = "fluctuation-percent")]
     fluctuation: Option<Spanned<f64>>,
-    /// How often the delay changes; 0 for every packet.
+    /// Time between changes of the delay, in ms; 0 changes it for every packet.
     #[serde(default, rename = "redraw-ms")]
     redraw: Option<Spanned<u64>>,
 }
 
-/// A case by the values that make it: what results are found by.
+/// The values that make a case; results are found by them.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Key {
     profile: Profile,
@@ -71,7 +71,7 @@ pub struct Key {
     seed: u64,
 }
 
-/// Values that make sense, and why they are bounded: a day of simulated traffic, and links that exist.
+/// Ranges of values: they are bounded to a day of simulated traffic, and to links that exist.
 const SEEDS: RangeInclusive<u64> = 1..=10_000;
 const PACKETS: RangeInclusive<u64> = 1..=1_000_000_000;
 const MILLISECONDS: RangeInclusive<u64> = 0..=60_000;
@@ -86,7 +86,7 @@ impl Plan {
     ///
     /// # Errors
     ///
-    /// Unknown keys, empty lists, values that cannot be: the first of them.
+    /// Returns the first fault: an unknown key, an empty list, or an impossible value.
     pub fn parse(text: &str) -> Result<Self, Fault> {
         let plan: Self = read(text)?;
         plan.check(text)?;
@@ -110,7 +110,7 @@ impl Plan {
         one(text, "redraw-ms", self.redraw.as_ref(), &MILLISECONDS)
     }
 
-    /// All combinations that exist.
+    /// Returns all combinations that exist.
     pub fn cases(&self) -> Vec<(Key, Case)> {
         let mut keys = vec![Key {
             profile: Profile::Rfc,

@@ -11,12 +11,12 @@ use serde::{Deserialize, Serialize};
 use crate::study::in_parallel;
 use crate::{study, tunnel};
 
-/// What a sweep runs.
+/// A unit of work of a sweep.
 pub trait Job: Sync {
-    /// What comes of it.
+    /// The type of its result.
     type Outcome: Serialize + DeserializeOwned + Send;
 
-    /// Runs it; `None` for what does not exist.
+    /// Runs it. Returns `None` for a combination that does not exist.
     fn outcome(&self) -> Option<Self::Outcome>;
 }
 
@@ -43,12 +43,12 @@ struct Line<K, O> {
     outcome: O,
 }
 
-/// Runs every case whose key is not among the results in `path` and appends it there; gives their number. Calls
-/// `progress` for each case, new or not.
+/// Runs every case whose key is not among the results in `path` and appends it there. Returns their number. `progress` is called for each case, new
+/// or not.
 ///
 /// # Errors
 ///
-/// A file that cannot be read or written, or has other things in it.
+/// Fails if the file cannot be read or written, or has other contents.
 pub fn run<K, J: Job>(
     cases: &[(K, J)],
     path: &Path,
@@ -79,7 +79,7 @@ fn write<K: Serialize, J: Job>(file: &Mutex<File>, key: &K, job: &J) -> io::Resu
     file.lock().unwrap_or_else(PoisonError::into_inner).write_all(&line)
 }
 
-/// The keys that are there, and how many bytes of the file are whole lines.
+/// Returns the keys that are there, and the length of the whole lines of the file in bytes.
 fn read<K: DeserializeOwned, O: DeserializeOwned>(path: &Path) -> io::Result<(Vec<K>, u64)> {
     let text = match fs::read_to_string(path) {
         Ok(text) => text,

@@ -13,30 +13,30 @@ use crate::tunnel::{Case, Path, Profile};
 use super::Kind;
 use super::check::{Fault, Pair, combine, each, list, not_empty, one, pairs, read};
 
-/// Every combination of the values of its keys is a case.
+/// A plan of the tunnel. Every combination of the values of its keys is a case.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct TunnelPlan {
     #[serde(rename = "kind")]
     _kind: Kind,
     profiles: Spanned<Vec<Profile>>,
-    /// Of both paths, as everything in pairs.
+    /// Rates of both paths, in Mbit/s. All pairs are in the order of the paths.
     #[serde(rename = "rates-mbit")]
     rates: Spanned<Vec<Pair<u16>>>,
     #[serde(rename = "delays-ms")]
     delays: Spanned<Vec<Pair<u64>>>,
     seeds: Spanned<u64>,
-    /// Standard deviations.
+    /// Standard deviations of the delays, in ms.
     #[serde(default, rename = "jitters-ms")]
     jitters: Option<Spanned<Vec<Pair<f64>>>>,
     #[serde(default, rename = "losses-percent")]
     losses: Option<Spanned<Vec<f64>>>,
-    /// Longest wait for the transmitter.
+    /// Longest waits for the transmitter, in ms.
     #[serde(default, rename = "queues-ms")]
     queues: Option<Spanned<Vec<u64>>>,
     #[serde(default)]
     weights: Option<Spanned<Vec<Pair<u16>>>>,
-    /// In packets.
+    /// Receive windows in packets.
     #[serde(default)]
     windows: Option<Spanned<Vec<u16>>>,
     #[serde(default, rename = "max-delays-ms")]
@@ -45,12 +45,12 @@ pub struct TunnelPlan {
     early_release: Option<Spanned<Vec<bool>>>,
     #[serde(default)]
     late: Option<Spanned<Vec<Late>>>,
-    /// Simulated.
+    /// Simulated time of a run, in seconds.
     #[serde(default)]
     seconds: Option<Spanned<u64>>,
 }
 
-/// What becomes of late packets, by its name in the daemon's configuration.
+/// The treatment of late packets, by its name in the daemon's configuration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 enum Late {
@@ -58,7 +58,7 @@ enum Late {
     Drop,
 }
 
-/// A case by the values that make it: what results are found by. `None` is the profile's own.
+/// The values that make a case; results are found by them. `None` is the profile's own value.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TunnelKey {
     profile: Profile,
@@ -67,7 +67,7 @@ pub struct TunnelKey {
     jitters_ms: [f64; 2],
     loss_percent: f64,
     queue_ms: u64,
-    /// `None` for the ratio of the rates.
+    /// Weights of the paths; `None` for the ratio of the rates.
     weights: Option<[u16; 2]>,
     window: Option<u16>,
     max_delay_ms: Option<u64>,
@@ -77,7 +77,7 @@ pub struct TunnelKey {
     seed: u64,
 }
 
-/// Values that make sense, and why they are bounded: an hour of simulated traffic, and links that exist.
+/// Ranges of values: they are bounded to an hour of simulated traffic, and to links that exist.
 const SEEDS: RangeInclusive<u64> = 1..=10_000;
 const SECONDS: RangeInclusive<u64> = 4..=3600;
 const MILLISECONDS: RangeInclusive<u64> = 0..=60_000;
@@ -91,7 +91,7 @@ impl TunnelPlan {
     ///
     /// # Errors
     ///
-    /// Unknown keys, empty lists, values that cannot be: the first of them.
+    /// Returns the first fault: an unknown key, an empty list, or an impossible value.
     pub fn parse(text: &str) -> Result<Self, Fault> {
         let plan: Self = read(text)?;
         not_empty(text, "profiles", Some(&plan.profiles))?;
@@ -110,7 +110,7 @@ impl TunnelPlan {
         Ok(plan)
     }
 
-    /// All combinations.
+    /// Returns all combinations.
     pub fn cases(&self) -> Vec<(TunnelKey, Case)> {
         let mut keys = vec![TunnelKey {
             profile: Profile::Ours,

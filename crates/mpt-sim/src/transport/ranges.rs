@@ -3,13 +3,13 @@
 /// A set of numbers, kept as sorted runs that do not touch.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Ranges {
-    /// From, and up to (exclusive).
+    /// The runs: the first number of each, and the one after its last.
     runs: Vec<(u64, u64)>,
     count: u64,
 }
 
 impl Ranges {
-    /// Adds the numbers from `from` up to `to`; tells `added` the runs of those that were not there.
+    /// Adds the numbers from `from` up to `to`; calls `added` with the runs of those that were not there.
     pub fn insert(&mut self, from: u64, to: u64, mut added: impl FnMut(u64, u64)) {
         if from >= to {
             return;
@@ -63,18 +63,18 @@ impl Ranges {
         self.run_of(number).is_some()
     }
 
-    /// The run that a number is in.
+    /// Returns the run that a number is in.
     pub fn run_of(&self, number: u64) -> Option<(u64, u64)> {
         let index = self.runs.partition_point(|run| run.1 <= number);
         self.runs.get(index).copied().filter(|run| run.0 <= number)
     }
 
-    /// The lowest run.
+    /// Returns the lowest run.
     pub fn first(&self) -> Option<(u64, u64)> {
         self.runs.first().copied()
     }
 
-    /// The runs, from the lowest.
+    /// Returns the runs, from the lowest.
     pub fn runs(&self) -> &[(u64, u64)] {
         &self.runs
     }
@@ -84,12 +84,12 @@ impl Ranges {
         self.count
     }
 
-    /// One above the highest.
+    /// Returns the number above the highest one.
     pub fn end(&self) -> Option<u64> {
         self.runs.last().map(|run| run.1)
     }
 
-    /// The `rank`-th highest, from 1.
+    /// Returns the `rank`-th highest number, from 1.
     pub fn highest(&self, rank: u64) -> Option<u64> {
         let mut left = rank;
         for &(from, to) in self.runs.iter().rev() {

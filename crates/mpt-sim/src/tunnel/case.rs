@@ -1,4 +1,4 @@
-//! What is simulated.
+//! One flow through one tunnel: the description of a run.
 
 use std::time::Duration;
 
@@ -18,37 +18,37 @@ const GRE: usize =
     gre::Repr { protocol: gre::Protocol::IPV4, checksum: false, key: None, sequence: Some(0) }
         .header_len();
 
-/// What an inner packet has around it on a link: GRE with a sequence number, UDP, IPv4, and Ethernet without its checksum
-/// (14 bytes, as the laboratory's emulator counts).
+/// Headers around an inner packet on a link: GRE with a sequence number, UDP, IPv4, and Ethernet without its checksum (14 bytes, as the laboratory's
+/// emulator counts).
 pub const HEADERS: ByteCount = ByteCount(14 + mtu::overhead(Version::V4, GRE as u16) as u64);
 
-/// A flow counts as settled from here on: the laboratory's `goodput_3_to_10_mbit` begins there, too.
+/// Time from which a flow counts as settled: the laboratory's `goodput_3_to_10_mbit` begins there, too.
 const SETTLED_FROM: Duration = Duration::from_secs(3);
 
-/// What a session has before the flow begins: the handshake over a path of 320 ms takes about a second, and some twenty
-/// probes on each path follow.
+/// Time that a session has before the flow begins: the handshake over a path of 320 ms takes about a second, and some twenty probes on each path
+/// follow.
 pub(crate) const WARM_UP: Duration = Duration::from_secs(3);
 
-/// One run.
+/// The description of one run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Case {
     /// The paths, one link each way.
     pub paths: Vec<Path>,
-    /// How both ends put packets in order.
+    /// Reordering at both ends.
     pub reorder: reorder::Config,
-    /// How both ends map packets to paths.
+    /// Mapping of packets to paths at both ends.
     pub mapping: Mapping,
-    /// True if the ends have a session: handshake, probes and all that follows from them.
+    /// True if the ends have a session: a handshake, probes and all that follows from them.
     pub session: bool,
-    /// How long the ends know each other, at the most, before the flow begins.
+    /// Longest time that the ends have a session before the flow begins.
     pub warm_up: Duration,
     /// The flow through the tunnel.
     pub tcp: Config,
     /// Simulated time from the beginning of the flow on.
     pub duration: Duration,
-    /// From when on the flow counts as settled.
+    /// Time from which the flow counts as settled.
     pub settled_from: Duration,
-    /// Of all random numbers.
+    /// Seed of all random numbers.
     pub seed: u64,
 }
 
@@ -61,31 +61,31 @@ pub struct Path {
     pub delay: Duration,
     /// Standard deviation of the delay, normal.
     pub jitter: Duration,
-    /// When the random part of the delay changes. Where each packet has its own, packets overtake each other; where it
-    /// holds for a while, they stay in order.
+    /// The times at which the random part of the delay changes. If each packet has its own, packets overtake each other; if it holds for a while,
+    /// they stay in order.
     pub redraw: Redraw,
     /// Random loss, in both directions.
     pub loss: Loss,
-    /// How long packets may wait for the transmitter.
+    /// Longest wait for the transmitter.
     pub queue: Duration,
     /// The wait above which the queue marks packets, or drops those that cannot be marked.
     pub mark_above: Option<Duration>,
     /// True if the queue serves flows in turns and keeps each of them short (FQ-CoDel, RFC 8290), whatever `queue` says.
     pub fair: bool,
-    /// Distance of the grants of a link that sends in slots; zero for one that sends at any time.
+    /// Interval of the grants of a link that sends in slots; zero for one that sends at any time.
     pub slot: Duration,
     /// Share of the packets, in both directions.
     pub weight: u16,
 }
 
-/// Whose settings.
+/// A set of settings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Profile {
-    /// The papers': a window of 10,000 and 300 ms (imareen2025), a gap is given up when a packet has waited for that
-    /// long, late packets are dropped, no session.
+    /// The papers' settings: a window of 10,000 and 300 ms (imareen2025), a gap is given up when a packet has waited for that long, late packets are
+    /// dropped, no session.
     Paper,
-    /// Our defaults, and a session.
+    /// The daemon's defaults, and a session.
     Ours,
 }
 
@@ -111,7 +111,7 @@ impl Profile {
 }
 
 impl Path {
-    /// A path without jitter and loss, with a queue of 100 ms (imareen2025). The weight is the rate in Mbit/s.
+    /// Returns a path without jitter and loss, with a queue of 100 ms (imareen2025). The weight is the rate in Mbit/s.
     pub fn new(megabits: u16, delay: Duration) -> Self {
         Self {
             rate: Bitrate::from_megabits(u64::from(megabits))
@@ -154,7 +154,7 @@ impl Path {
 }
 
 impl Case {
-    /// A flow of 10 s, as Linux has them by default, over these paths.
+    /// Returns a flow of 10 s, as Linux has them by default, over these paths.
     pub fn new(profile: Profile, paths: Vec<Path>, seed: u64) -> Self {
         Self {
             paths,

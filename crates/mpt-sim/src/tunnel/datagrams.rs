@@ -4,16 +4,16 @@ use mpt_wire::ecn::Ecn;
 
 use super::traffic::content::Content;
 
-/// A datagram of the tunnel: what follows its UDP header.
+/// A datagram of the tunnel: the bytes behind its UDP header.
 #[derive(Clone, Debug)]
 pub(super) struct Datagram {
-    /// Its bytes, up to the payload of an inner packet, which nobody reads.
+    /// Its bytes, up to the payload of an inner packet, which nothing reads.
     pub(super) head: Vec<u8>,
-    /// How many bytes it has in all.
+    /// Its length in bytes.
     pub(super) len: usize,
     /// Its sequence number, 0 where it has none.
     pub(super) number: u32,
-    /// What it holds.
+    /// Its content.
     pub(super) content: Content,
     /// The ECN field of its outer IP header.
     pub(super) ecn: Ecn,
@@ -27,7 +27,7 @@ pub(super) struct Datagrams {
 }
 
 impl Datagrams {
-    /// Adds one; `fill` writes its head into an empty buffer.
+    /// Adds a datagram; `fill` writes its head into an empty buffer.
     pub(super) fn add(
         &mut self,
         (len, number, content, ecn): (usize, u32, Content, Ecn),
@@ -44,23 +44,23 @@ impl Datagrams {
         id
     }
 
-    /// Adds another one that is the same.
+    /// Adds a copy of a datagram.
     pub(super) fn duplicate(&mut self, id: u32) -> u32 {
         let Datagram { head, len, number, content, ecn } = self.get(id).clone();
         self.add((len, number, content, ecn), |buffer| *buffer = head)
     }
 
-    /// The one of this number.
+    /// Returns the datagram of this number.
     pub(super) fn get(&self, id: u32) -> &Datagram {
         &self.slots[id as usize]
     }
 
-    /// A link has marked it.
+    /// Marks a datagram, as a link has done.
     pub(super) fn mark(&mut self, id: u32) {
         self.slots[id as usize].ecn = Ecn::Ce;
     }
 
-    /// It has arrived, or will not.
+    /// Frees the number of a datagram that has arrived, or will not.
     pub(super) fn release(&mut self, id: u32) {
         self.free.push(id);
     }

@@ -7,23 +7,23 @@ use mpt_link::FairLink;
 use crate::kernel::time::Time;
 use crate::network::{LinkId, Network, transmission};
 
-/// A link that carries what happens when its packets arrive.
+/// A link whose packets carry the events of their arrival.
 pub(super) struct Fair<E> {
-    /// In whose place it is.
+    /// The link that it replaces.
     pub(super) id: LinkId,
     pub(super) link: FairLink<E>,
-    /// The time at which the timer that is waited for goes off.
+    /// The time of the next timer event that is scheduled.
     timer: Time,
 }
 
 impl<E: Clone> Fair<E> {
-    /// In the place of another link.
+    /// Returns a link that replaces another one.
     pub(super) fn new(id: LinkId, link: FairLink<E>) -> Self {
         Self { id, link, timer: Time::MAX }
     }
 
-    /// Returns what happens now, since a packet has arrived.
-    /// Whether it was marked is told, too.
+    /// Returns the event of a packet that arrives now, and whether the packet was marked; `None` if
+    /// none arrives.
     pub(super) fn poll(&mut self, now: Time, instant: Instant) -> Option<(E, bool)> {
         if self.timer == now {
             self.timer = Time::MAX;

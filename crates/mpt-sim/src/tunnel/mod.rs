@@ -1,9 +1,9 @@
 //! The tunnel in virtual time: two nodes of `mpt-core`, joined by links of `mpt-link`, carry one TCP flow from a host
 //! behind the one to a host behind the other.
 //!
-//! It is the code of the daemon that decides about every packet: sessions are opened, paths are probed, real headers are
-//! made and read, numbers are dealt out to the paths, and the receive window puts them in order, acknowledgements too.
-//! Only the bytes of the payload are missing, and the processors: nothing takes time but the links.
+//! The code of the daemon decides about every packet: sessions are opened, paths are probed, real headers are made and read, numbers are dealt out to
+//! the paths, and the receive window puts them in order, acknowledgements too. Only the bytes of the payload are missing, and the processors: nothing
+//! takes time but the links.
 
 mod case;
 mod datagrams;

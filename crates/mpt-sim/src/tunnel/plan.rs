@@ -1,4 +1,4 @@
-//! What runs over the links.
+//! Plans of tunnels and traffic over the links.
 
 use std::time::Duration;
 
@@ -14,35 +14,35 @@ use super::traffic::content::EchoKind;
 pub struct TunnelPlan {
     /// The links of its paths, and their weights.
     pub paths: Vec<(usize, u16)>,
-    /// The bounds of what is learnt of its paths, in their order; those that are missing have none.
+    /// The bounds of the learnt rates of its paths, in their order; missing entries mean no bounds.
     pub rates: Vec<RateBounds>,
-    /// How both ends put packets in order.
+    /// Reordering at both ends.
     pub reorder: reorder::Config,
-    /// How both ends map packets to paths.
+    /// Mapping of packets to paths at both ends.
     pub mapping: Mapping,
     /// True if the ends have a session.
     pub session: bool,
-    /// Whether both ends send lost packets again.
+    /// Repair of lost packets at both ends.
     pub repair: Repair,
 }
 
-/// How packets go from one host to the other.
+/// The way of packets from one host to the other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Via {
-    /// Through the tunnel of this number.
+    /// The packets go through the tunnel of this number.
     Tunnel(usize),
-    /// Over the link of this number, beside all tunnels.
+    /// The packets go over the link of this number, beside all tunnels.
     Link(usize),
 }
 
 /// A flow without end.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct FlowPlan {
-    /// How its packets go.
+    /// The way of its packets.
     pub via: Via,
     /// Its sender.
     pub tcp: Config,
-    /// How long after the beginning it begins.
+    /// Time from the beginning of the simulation to that of the flow.
     pub start: Duration,
 }
 
@@ -50,14 +50,15 @@ pub struct FlowPlan {
 const MINIMUM_RTO: Duration = Duration::from_millis(200);
 
 impl FlowPlan {
-    /// A flow as Linux has them by default (cubic with HyStart, RACK-TLP, responses taken back).
+    /// Returns a flow as Linux has them by default (cubic with HyStart, RACK-TLP, responses taken
+    /// back).
     pub fn linux(via: Via) -> Self {
         let standard = Config::standard(Control::Cubic, Treatment::RackTlp);
         let tcp = Config { minimum_rto: MINIMUM_RTO, linux: true, ..standard };
         Self { via, tcp, start: Duration::ZERO }
     }
 
-    /// The only flow on its links: see [`Config::trains`].
+    /// Makes it the only flow on its links: see [`Config::trains`].
     #[must_use]
     pub fn single(mut self) -> Self {
         self.tcp.trains = true;
@@ -68,18 +69,18 @@ impl FlowPlan {
 /// Sparse packets that are sent back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EchoPlan {
-    /// How they go.
+    /// The way of its packets.
     pub via: Via,
-    /// What they look like.
+    /// The kind of its packets.
     pub kind: EchoKind,
     /// Time between two of them.
     pub interval: Duration,
 }
 
-/// Small packets at a steady pace, both ways, that nobody sends again.
+/// Small packets at a steady pace in both directions, never sent again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StreamPlan {
-    /// How they go.
+    /// The way of its packets.
     pub via: Via,
     /// Bytes of each IP packet.
     pub size: u64,

@@ -18,17 +18,16 @@ impl Case {
     ///
     /// # Panics
     ///
-    /// If the paths make no tunnel (none, too many, a weight of 0), or the model is wrong: an invariant does not hold.
+    /// Panics if the paths make no tunnel (none, too many, a weight of 0), or the model is wrong: an invariant does not hold.
     pub fn run(&self) -> Outcome {
         self.run_with(|_, _| {})
     }
 
-    /// Runs it, and shows how many bytes have been delivered to `observe` after every event since the flow began. Times
-    /// are counted from there.
+    /// Runs it, and calls `observe` after every event with the time since the flow began, and the bytes that have been delivered.
     ///
     /// # Panics
     ///
-    /// As [`Case::run`].
+    /// Panics like [`Case::run`].
     pub fn run_with(&self, mut observe: impl FnMut(Time, u64)) -> Outcome {
         let scene = self.scene();
         let mut world = scene.world();
@@ -62,7 +61,7 @@ impl Case {
         Outcome::of(&world, rates)
     }
 
-    /// The tunnel, and nothing that uses it yet.
+    /// Returns the tunnel, and nothing that uses it yet.
     fn scene(&self) -> Scene {
         let paths = self.paths.iter().enumerate().map(|(link, path)| (link, path.weight)).collect();
         let Self { reorder, mapping, session, .. } = *self;

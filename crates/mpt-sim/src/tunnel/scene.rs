@@ -19,10 +19,10 @@ use super::traffic::flow::{Flow, Way};
 use super::traffic::stream::Stream;
 use super::world::{Happening, RECEIVER, SENDER, Tunnel, World};
 
-/// Packets that are sent back begin so long before the flows: what they take then is what they take without load.
+/// Time from the first packets that are sent back to the beginning of the flows; their round-trip times in it are those without load.
 const UNLOADED: Duration = Duration::from_secs(1);
 
-/// What is simulated.
+/// The description of a simulation.
 #[derive(Clone, Debug)]
 pub struct Scene {
     /// The links, each alike in both directions.
@@ -35,13 +35,13 @@ pub struct Scene {
     pub echoes: Vec<EchoPlan>,
     /// The streams, which begin a second before the flows, too.
     pub streams: Vec<StreamPlan>,
-    /// Changes of links: how long after the beginning, which link, and what.
+    /// Changes of links: the time after the beginning, the link, and the change.
     pub changes: Vec<(Duration, usize, Change)>,
-    /// How long the ends of the tunnels know each other before the beginning.
+    /// Longest time that the ends of the tunnels have a session before the beginning.
     pub warm_up: Duration,
     /// Simulated time from the beginning on.
     pub duration: Duration,
-    /// Of all random numbers.
+    /// Seed of all random numbers.
     pub seed: u64,
 }
 
@@ -50,8 +50,8 @@ impl Scene {
     ///
     /// # Panics
     ///
-    /// If the links make no tunnel (none, too many, a weight of 0), a number is that of nothing, or the model is wrong: an
-    /// invariant does not hold.
+    /// Panics if the links make no tunnel (none, too many, a weight of 0), a number has no tunnel or link, or the model is wrong: an invariant does
+    /// not hold.
     pub fn run(&self) -> Record {
         let mut world = self.world();
         let begin = Time::ZERO + self.warm_up;
@@ -95,7 +95,7 @@ impl Scene {
         recorder.finish(&mut world)
     }
 
-    /// Links, and tunnels over them whose ends do not know each other yet.
+    /// Returns the links, and tunnels over them whose ends have no session yet.
     pub(super) fn world(&self) -> World {
         let mut network = Network::new();
         for (stream, link) in (0..).zip(&self.links) {
@@ -135,7 +135,7 @@ impl Scene {
         World::new(network, fair, tunnels)
     }
 
-    /// The route over each link.
+    /// Returns the route over each link.
     fn routes(&self) -> Vec<Route> {
         let links = 0..self.links.len();
         links.map(|link| Route::over(2 * link, 2 * link + 1)).collect()

@@ -1,4 +1,4 @@
-//! What happens: tunnels, flows and links, driven by one queue of events.
+//! The simulated world: tunnels, flows and links, driven by one queue of events.
 
 use std::time::Duration;
 
@@ -26,12 +26,12 @@ use super::traffic::stream::Stream;
 pub(super) const SENDER: usize = 0;
 pub(super) const RECEIVER: usize = 1;
 
-/// What a datagram has around it on a link: UDP and IPv4, which count for the path MTU, ...
+/// Headers around a datagram on a link that count for the path MTU: UDP and IPv4, in bytes.
 const OUTER: u64 = 8 + 20;
-/// ... and Ethernet without its checksum, as the laboratory's emulator counts.
+/// Length of an Ethernet header without its checksum in bytes, as the laboratory's emulator counts it.
 const ETHERNET: u64 = 14;
 
-/// The number of the first tunnel among the flows that links tell apart.
+/// The number of the first tunnel among the flows that links distinguish.
 const FIRST_TUNNEL: u64 = 1000;
 
 /// Everything that is simulated.
@@ -48,11 +48,11 @@ pub(super) struct World {
     datagrams: Datagrams,
 }
 
-/// A tunnel, and what is counted of the packets that come to the host behind end 1.
+/// A tunnel, and the counters of packets that come to the host behind end 1.
 pub(super) struct Tunnel {
     pub(super) ends: [End; 2],
     pub(super) routes: Vec<Route>,
-    /// The time at which the timers of the ends that are waited for go off.
+    /// The times of the next timer events of the ends that are scheduled.
     timeouts: [Time; 2],
     pub(super) waits: Waits,
     pub(super) occupancy: Reordering,
@@ -61,7 +61,7 @@ pub(super) struct Tunnel {
     pub(super) delivered: u64,
 }
 
-/// What can happen.
+/// An event.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Happening {
     /// A flow begins.
@@ -72,7 +72,7 @@ pub(super) enum Happening {
     Timeout { tunnel: u8, side: u8 },
     /// A packet that is to be sent back is sent.
     Echo { source: u8 },
-    /// Both hosts send a packet of a stream.
+    /// The hosts on both sides send a packet of a stream.
     Stream { stream: u8 },
     /// A datagram comes to an end.
     Arrival { tunnel: u8, side: u8, path: u8, datagram: u32, copy: bool, digest: u64 },
@@ -97,7 +97,7 @@ impl Event for Happening {
 }
 
 impl Happening {
-    /// The datagram that arrives.
+    /// Returns the datagram that arrives.
     fn datagram(&self) -> Option<u32> {
         match *self {
             Self::Arrival { datagram: id, .. } | Self::Plain { packet: id, .. } => Some(id),
@@ -119,7 +119,7 @@ impl Tunnel {
         }
     }
 
-    /// The link by which an end sends on a path.
+    /// Returns the link by which an end sends on a path.
     fn link(&self, side: usize, path: usize) -> LinkId {
         let Route { forward, backward, .. } = self.routes[path];
         if side == SENDER { forward } else { backward }
@@ -127,7 +127,7 @@ impl Tunnel {
 }
 
 impl World {
-    /// At time zero; the handshakes of the tunnels begin.
+    /// Returns a world at time zero, in which the handshakes of the tunnels begin.
     pub(super) fn new(network: Network, fair: Vec<Fair<Happening>>, tunnels: Vec<Tunnel>) -> Self {
         let carried = Carried::new(&network, true);
         let (events, datagrams) = (Events::new(), Datagrams::default());
@@ -159,7 +159,7 @@ impl World {
         self.streams.push(stream);
     }
 
-    /// Bytes that were given to all links.
+    /// Returns the bytes that were given to all links.
     pub(super) fn offered(&self) -> u64 {
         let routes = self.tunnels.iter().flat_map(|tunnel| &tunnel.routes);
         let links = routes.flat_map(|route| [route.forward, route.backward]);
@@ -182,7 +182,7 @@ impl World {
         }
     }
 
-    /// Lets the next event happen.
+    /// Handles the next event.
     pub(super) fn step(&mut self) {
         let Some(event) = self.events.pop() else { return };
         let now = self.events.now();
@@ -254,7 +254,7 @@ impl World {
         }
     }
 
-    /// A datagram has come to an end of a tunnel.
+    /// Receives a datagram at an end of a tunnel.
     fn arrive(&mut self, now: Time, tunnel: usize, side: usize, path: usize, id: u32, copy: bool) {
         let tunnel = &mut self.tunnels[tunnel];
         let datagram = self.datagrams.get(id);
@@ -270,7 +270,7 @@ impl World {
         self.datagrams.release(id);
     }
 
-    /// What has come out of an end of a tunnel goes to the host behind.
+    /// Hands the packets that have come out of an end of a tunnel to the host behind it.
     fn deliver(&mut self, now: Time, number: usize, side: usize) {
         let tunnel = &mut self.tunnels[number];
         let out = tunnel.ends[side].take_out();
@@ -287,7 +287,7 @@ impl World {
         self.tunnels[number].ends[side].give_back(out);
     }
 
-    /// A packet has come to a host.
+    /// Receives a packet at a host.
     fn hand_over(&mut self, now: Time, content: Content) {
         match content {
             Content::Control => {}
@@ -296,7 +296,7 @@ impl World {
             }
             Content::Ack(flow, ack) => {
                 self.flows[usize::from(flow)].sender.handle_ack(now, 0, &ack);
-                // After each: a window that several have opened at once would look unused.
+                // Sends after each packet: a window that several have opened at once would look unused.
                 self.transmit(now);
             }
             Content::Echo(echo) => {
@@ -308,7 +308,7 @@ impl World {
         }
     }
 
-    /// What the hosts have to send goes on its way.
+    /// Sends the packets that the hosts have.
     fn transmit(&mut self, now: Time) {
         for flow in 0..self.flows.len() {
             let way = self.flows[flow].way;
@@ -337,7 +337,7 @@ impl World {
         }
     }
 
-    /// A packet goes over a link beside all tunnels.
+    /// Sends a packet over a link beside all tunnels.
     fn send_beside(&mut self, now: Time, side: usize, route: Route, inner: Inner) {
         let Inner { size, content } = inner;
         let link = if side == SENDER { route.forward } else { route.backward };
@@ -354,7 +354,7 @@ impl World {
         });
     }
 
-    /// What leaves an end of a tunnel now goes on its links.
+    /// Sends the datagrams that leave an end of a tunnel now on its links.
     fn poll(&mut self, now: Time, number: usize, side: usize) {
         let instant = self.network.instant(now);
         let end = &mut self.tunnels[number].ends[side];
@@ -385,7 +385,7 @@ impl World {
         self.tunnels[number].ends[side].give_back_outbox(outbox);
     }
 
-    /// A datagram of a flow goes on a link. `arrives` is what happens when it, or a copy of it, arrives.
+    /// Sends a datagram of a flow on a link. `arrives` makes the event of its arrival, or of that of a copy.
     fn launch(
         &mut self,
         now: Time,
@@ -416,7 +416,7 @@ impl World {
         }
     }
 
-    /// What a link has dropped will not arrive.
+    /// Releases the datagrams that a link has dropped.
     fn forget_dropped(&mut self, fair: usize) {
         for event in self.fair[fair].link.take_dropped() {
             event.datagram().into_iter().for_each(|id| self.datagrams.release(id));

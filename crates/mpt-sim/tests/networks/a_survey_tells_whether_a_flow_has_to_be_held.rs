@@ -1,5 +1,5 @@
-//! Before there is any data, a survey shows whether paths lose packets. Over clean paths the first flow is not held for repairs; over paths
-//! that lose packets it is, from its first packet on.
+//! A survey before there is any data shows whether paths lose packets. Over clean paths the first flow is not held for repairs; over paths that lose
+//! packets it is, from its first packet on.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use mpt_link::Probability;
 use mpt_sim::tunnel::{Case, Path, Profile};
 
 const SEEDS: u64 = 8;
-/// What takes three round-trip times to send from nothing, in bytes.
+/// Size of a page that takes three round-trip times to send from nothing, in bytes.
 const PAGE: u64 = 60_000;
 
 /// Seconds until a flow over two paths of 50 Mbit/s and 20 ms that lose this share of their packets has delivered a page.

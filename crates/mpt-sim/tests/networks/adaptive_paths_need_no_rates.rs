@@ -1,4 +1,4 @@
-//! With adaptive mapping and nothing configured but addresses, one flow fills paths of unequal rates and delays, and a path that loses packets does
+//! One flow with adaptive mapping, and nothing configured but addresses, fills paths of unequal rates and delays, and a path that loses packets does
 //! not drag the others down.
 
 use std::time::Duration;
@@ -71,7 +71,7 @@ fn a_path_that_loses_packets_leaves_the_other_what_it_carries() {
     assert!(reached >= 275.0, "{reached} Mbit/s, seed {SEED}");
 }
 
-/// Without repair these carry 5 Mbit/s.
+/// Two lossy paths carry their sum; without repair they carry 5 Mbit/s.
 #[test]
 fn paths_that_lose_half_a_per_cent_carry_their_sum() {
     let mut lossy = path(50, 20);

@@ -32,7 +32,7 @@ fn run(rates: RateBounds) -> Record {
     scene.run()
 }
 
-/// What a link was given in each second from `from` to `to`, in Mbit/s.
+/// Returns the rate given to a link in each second from `from` to `to`, in Mbit/s.
 fn given(record: &Record, link: usize, from: usize, to: usize) -> Vec<f64> {
     let bytes = |second: usize| record.samples[50 * second].links[link].counters.offered.bytes;
     (from..to).map(|second| (bytes(second + 1) - bytes(second)) as f64 * 8.0 / 1e6).collect()

@@ -59,7 +59,7 @@ fn by_second(case: &Case) -> Vec<u64> {
     delivered
 }
 
-/// As in tables 2 and 3 of imareen2025: with a large difference it takes seconds more.
+/// The papers' settings have a transient, which takes seconds more with a large difference, as in tables 2 and 3 of imareen2025.
 #[test]
 fn the_papers_settings_have_a_transient() {
     let [none, large] = [0, 50].map(|difference| {

@@ -1,4 +1,4 @@
-//! What `sweep.smk` makes in parts is what one sweep makes.
+//! The parts of a sweep that `sweep.smk` runs give the same results as one sweep.
 
 use std::collections::BTreeSet;
 use std::fs;

@@ -1,4 +1,4 @@
-//! Beyond 200 ms of difference, coupled control uses one path only: because the retransmission timer may be 0.2 s.
+//! Coupled control uses one path only beyond 200 ms of difference, because the retransmission timer may be 0.2 s.
 
 use std::time::Duration;
 

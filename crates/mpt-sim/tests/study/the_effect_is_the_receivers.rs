@@ -1,4 +1,4 @@
-//! What the paper calls reordering is made by a receiver that does not acknowledge what is ahead of the connection.
+//! The reordering of the paper is made by a receiver that does not acknowledge what is ahead of the connection.
 
 use std::time::Duration;
 

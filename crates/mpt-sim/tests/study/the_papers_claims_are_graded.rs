@@ -1,5 +1,4 @@
-//! What the paper says of its figures 12 to 14, in the profile `ns3-2011`; docs/simulation.md says by how much each
-//! row differs.
+//! The paper's claims on its figures 12 to 14, in the profile `ns3-2011`; docs/simulation.md says by how much each row differs.
 
 use std::time::Duration;
 

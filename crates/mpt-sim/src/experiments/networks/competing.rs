@@ -1,4 +1,4 @@
-//! Others on the same link: a flow beside the tunnel, and a second tunnel.
+//! Other traffic on the same link: a flow beside the tunnel, and a second tunnel.
 
 use std::time::Duration;
 
@@ -11,15 +11,15 @@ use super::super::{Experiment, Setting};
 use super::method::Method;
 use super::runs::{self, is_chosen, mean, seeds};
 
-/// In Mbit/s.
+/// Rate of every link, in Mbit/s.
 const RATE: u16 = 50;
 const DELAY: Duration = Duration::from_millis(20);
-/// When the rival begins.
+/// Time at which the rival begins.
 const RIVAL: Duration = Duration::from_secs(5);
 const DURATION: Duration = Duration::from_secs(21);
-/// Goodput counts from here, in seconds, ...
+/// Beginning of the interval over which goodput is measured, in seconds.
 const FROM: f64 = 10.0;
-/// ... to here.
+/// End of the interval over which goodput is measured, in seconds.
 const TO: f64 = 20.0;
 const PING_INTERVAL: Duration = Duration::from_millis(50);
 
@@ -27,11 +27,12 @@ const PING_INTERVAL: Duration = Duration::from_millis(50);
 pub(in super::super) const NAMES: [&str; 4] =
     ["one-of-two", "only-link", "fair-link", "two-tunnels"];
 
-/// What a run gave: Mbit/s of both, and ping through the first tunnel.
+/// The result of a run: goodput of both flows in Mbit/s, and round-trip times of ping through the
+/// first tunnel in ms.
 struct Measured {
     ours: f64,
     other: f64,
-    /// Of ours, before the other begins.
+    /// Goodput of the first flow before the other begins, in Mbit/s.
     before: f64,
     unloaded: f64,
     p50: f64,

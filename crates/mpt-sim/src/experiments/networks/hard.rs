@@ -1,4 +1,4 @@
-//! One flow over links that do not stay as they are, or are built otherwise than a queue of 100 ms in front of a wire.
+//! One flow over links that change, or that are built otherwise than a queue of 100 ms in front of a wire.
 
 use std::time::Duration;
 
@@ -14,32 +14,31 @@ use super::method::Method;
 use super::one_flow::{Measured, Row, Span, tables};
 use super::runs::{self, is_chosen, seeds};
 
-/// What is special about the links.
+/// The property that makes the links special.
 #[derive(Clone, Copy)]
 enum Twist {
     /// The delay wanders: its random part holds for 100 ms, and packets stay in order.
     Wander,
-    /// Packets wait for so many milliseconds at the most.
+    /// The longest wait in the queue, in milliseconds.
     Queue(u64),
     /// The queue serves flows in turns and keeps each of them short (FQ-CoDel).
     FairQueue,
     /// The queue is FQ-CoDel, with a flow whose segments can be marked.
     FairQueueAndMarks,
-    /// Waits above 5 ms mark, with such a flow; what cannot be marked is dropped.
+    /// Packets that wait longer than 5 ms are marked, with a flow whose segments can be marked; others are dropped.
     Marks,
     /// Every 100 ms each link has another rate, from 60 to 140 % of its own.
     Jumps,
-    /// What is sent leaves at the end of milliseconds, as by the grants of an LTE cell.
+    /// Packets leave only at the end of each millisecond, as by the grants of an LTE cell.
     Slots,
-    /// Once in 15 s, first at 5 s, the second link has another delay (up to 15 ms more or less) and another rate (50 to
-    /// 150 % of its own), as satellites change.
+    /// Every 15 s, first at 5 s, the second link changes its delay (by up to 15 ms) and its rate (to 50 to 150 % of its own), as satellites change.
     Handovers,
 }
 
 /// Links that are special.
 struct Hard {
     name: &'static str,
-    /// Over which of the thirteen networks.
+    /// The name of the one of the thirteen networks whose links are changed.
     network: &'static str,
     twist: Twist,
 }
@@ -48,7 +47,7 @@ const fn hard(name: &'static str, network: &'static str, twist: Twist) -> Hard {
     Hard { name, network, twist }
 }
 
-/// All of them.
+/// All networks with special links.
 static ALL: [Hard; 12] = [
     hard("wander_5", "jit_5", Twist::Wander),
     hard("wander_20", "jit_20", Twist::Wander),
@@ -77,12 +76,12 @@ pub(in super::super) const NAMES: [&str; 12] = {
 
 /// Time between two jumps, and between two values of a delay that wanders.
 const OFTEN: Duration = Duration::from_millis(100);
-/// One millisecond, the transmission time interval of LTE (3GPP TS 36.211).
+/// Length of a slot: one millisecond, the transmission time interval of LTE (3GPP TS 36.211).
 const SLOT: Duration = Duration::from_millis(1);
-/// Starlink assigns satellites anew every 15 s (arXiv 2310.09242).
+/// Time between two handovers: Starlink assigns satellites anew every 15 s (arXiv 2310.09242).
 const HANDOVERS: Duration = Duration::from_secs(15);
 const FIRST_HANDOVER: Duration = Duration::from_secs(5);
-/// By how much a delay changes then, up or down.
+/// Largest change of a delay at a handover, up or down.
 const HANDOVER_DELAY: Duration = Duration::from_millis(15);
 /// The wait above which packets are marked.
 const MARK_ABOVE: Duration = Duration::from_millis(5);

@@ -1,4 +1,4 @@
-//! What a remote shell waits for: a sparse TCP flow, idle and beside bulk.
+//! The round-trip times of a remote shell: a sparse TCP flow, idle and beside bulk data.
 
 use std::time::Duration;
 
@@ -15,10 +15,10 @@ use super::runs::{self, is_chosen, mean, seeds};
 /// The networks on which it is measured.
 pub(in super::super) const NAMES: [&str; 4] = ["baseline", "rtt_120", "fiber_lte", "lte_starlink"];
 
-/// Ten keys a second.
+/// Time between two keys: ten keys a second.
 const INTERVAL: Duration = Duration::from_millis(100);
 const DURATION: Duration = Duration::from_secs(12);
-/// From here to there, in seconds, echoes count.
+/// Interval over which echoes count, from and to, in seconds.
 const FROM: f64 = 3.0;
 const TO: f64 = 10.0;
 

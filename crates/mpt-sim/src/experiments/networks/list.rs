@@ -1,4 +1,4 @@
-//! Networks of two paths: thirteen that are public, and more that lose packets.
+//! Networks of two paths: thirteen of a public report, and more that lose packets.
 //!
 //! The thirteen are those of a public report (mqvpn, 2026-06-18, 16 netem profiles), so that others can be compared. Every link
 //! has a drop-tail queue of 100 ms in front, delay and jitter hold for each packet by itself and in both directions, and
@@ -10,7 +10,7 @@ use mpt_link::{Loss, Probability};
 
 use crate::tunnel::Path;
 
-/// What there is of a network.
+/// A network of two paths.
 pub(super) struct Network {
     /// Its name.
     pub(super) name: &'static str,
@@ -22,7 +22,7 @@ pub(super) struct Network {
 /// Rate in Mbit/s, delay one way and its standard deviation in ms, and loss in percent.
 type Uplink = (u16, u64, u64, f64);
 
-/// The thirteen.
+/// The thirteen networks of the report.
 pub(super) static ALL: [Network; 13] = [
     both("baseline", (50, 20, 0, 0.0)),
     of("rtt_70", (50, 20, 0, 0.0), (50, 70, 0, 0.0)),
@@ -60,7 +60,7 @@ pub(in super::super) const NAMES: [&str; 13] = {
     names
 };
 
-/// The network of this name.
+/// Returns the network of this name.
 pub(super) fn find(name: &str) -> Option<&'static Network> {
     ALL.iter().chain(&LOSSY).find(|network| network.name == name)
 }
@@ -79,7 +79,7 @@ impl Network {
         self
     }
 
-    /// Its links. Weights are in proportion to the rates.
+    /// Returns its links. Weights are in proportion to the rates.
     pub(super) fn links(&self) -> Vec<Path> {
         let link = |&(rate, delay, jitter, loss): &Uplink| Path {
             jitter: Duration::from_millis(jitter),

@@ -1,4 +1,5 @@
-//! One flow over each of the networks that lose packets, by every method: what repair has to reach.
+//! One flow over each of the networks that lose packets, by every method, and the demands on
+//! repair.
 
 use std::time::Duration;
 
@@ -10,7 +11,7 @@ use super::musts::{self, Must};
 use super::one_flow::{self, Span, Task};
 use super::runs::{is_chosen, seeds};
 
-/// The names of the networks: of those with a demand.
+/// The names of the networks with a demand.
 pub(in super::super) const NAMES: [&str; 11] = {
     let mut names = [""; 11];
     let mut index = 0;

@@ -19,7 +19,7 @@ pub(super) enum Method {
     Adaptive,
 }
 
-/// All of them, in the order of the tables.
+/// All methods, in the order of the tables.
 pub(super) const ALL: [Method; 5] =
     [Method::Alone(0), Method::Alone(1), Method::Weights, Method::Equal, Method::Adaptive];
 
@@ -55,7 +55,7 @@ impl Method {
         }
     }
 
-    /// Its tunnel over `links`, if it has one.
+    /// Returns its tunnel over `links`, if it has one.
     pub(super) fn tunnel(self, links: &[Path]) -> Option<TunnelPlan> {
         let mapping = match self {
             Self::Alone(_) => return None,
@@ -69,7 +69,7 @@ impl Method {
         Some(TunnelPlan { paths, rates: Vec::new(), reorder, mapping, session: true, repair })
     }
 
-    /// One flow of `duration` over `links`, and ping beside it.
+    /// Returns a scene of one flow of `duration` over `links`, with ping beside it.
     pub(super) fn scene(self, links: Vec<Path>, duration: Duration, seed: u64) -> Scene {
         let via = match self {
             Self::Alone(link) => Via::Link(link),

@@ -1,15 +1,15 @@
-//! What a tunnel that measures has to carry.
+//! Throughputs that a tunnel that measures its paths has to reach.
 
 /// A demand, in Mbit/s.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Must {
-    /// At least this.
+    /// At least this rate.
     AtLeast(f64),
-    /// At least this share of what the better path carries alone.
+    /// At least this share of the rate that the better path carries alone.
     OfTheBetterPath(f64),
 }
 
-/// Share of the better path that is left to it where losses end what a flow can do.
+/// Share of the better path that is demanded where losses limit a flow.
 const NEARLY_ALL: f64 = 0.97;
 
 /// Demands by the name of the network.
@@ -42,19 +42,19 @@ pub(super) static LOSSY: [(&str, Must); 11] = [
     ("slow_loss_5", Must::AtLeast(98.0)),
     ("one_loss_1", Must::AtLeast(180.0)),
     ("both_loss_3", Must::AtLeast(165.0)),
-    // Six tenths of what headers leave of the rates.
+    // Six tenths of the goodput that the rates allow with headers.
     ("far_loss_1", Must::AtLeast(56.1)),
     ("bursts_5", Must::AtLeast(70.0)),
     ("bursts_20", Must::AtLeast(70.0)),
 ];
 
 impl Must {
-    /// The demand on the network of this name.
+    /// Returns the demand on the network of this name.
     pub(super) fn of(musts: &Musts, name: &str) -> Option<Self> {
         musts.iter().find(|(it, _)| *it == name).map(|(_, must)| *must)
     }
 
-    /// The rate that meets it, where `better` is what the better path carries alone. `None` where that is not known.
+    /// Returns the rate that meets the demand, where the better path carries `better` alone; `None` where that is not known.
     pub(super) fn rate(self, better: Option<f64>) -> Option<f64> {
         match self {
             Self::AtLeast(rate) => Some(rate),

@@ -15,14 +15,14 @@ use super::method::Method;
 use super::musts::Must;
 use super::runs::{self, mean};
 
-/// How long a flow lasts, and which part of it counts.
+/// The duration of a flow, and the interval over which its goodput is measured.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Span {
-    /// How long it lasts.
+    /// Duration of the flow.
     pub(super) duration: Duration,
-    /// Where the part begins that counts, in seconds.
+    /// Beginning of the measured interval, in seconds.
     pub(super) from: f64,
-    /// Where it ends, in seconds.
+    /// End of the measured interval, in seconds.
     pub(super) to: f64,
 }
 
@@ -75,9 +75,9 @@ pub(super) fn run(experiment: &Experiment, setting: &Setting<'_>, tasks: &[Task]
     report
 }
 
-/// What a run gave.
+/// The result of a run.
 pub(super) struct Measured {
-    /// In Mbit/s.
+    /// Goodput in Mbit/s.
     goodput: f64,
     /// Round-trip times of ping in ms: median without load, then median and 95 % beside the flow.
     unloaded: f64,
@@ -106,11 +106,11 @@ impl Measured {
 
 /// The runs over a network, by method and seed.
 pub(super) struct Row {
-    /// Of the network.
+    /// Name of the network.
     pub(super) name: &'static str,
-    /// What it could carry, in Mbit/s.
+    /// Upper limit of goodput over the network, in Mbit/s.
     pub(super) limit: f64,
-    /// What is demanded of a tunnel that measures.
+    /// Demand on a tunnel that measures its paths, if there is one.
     pub(super) must: Option<Must>,
     pub(super) cells: Vec<(Method, Vec<Measured>)>,
 }
@@ -121,14 +121,14 @@ impl Row {
         Some(mean(cell, |it| it.goodput))
     }
 
-    /// The rate that is demanded.
+    /// Returns the demanded rate.
     fn must(&self) -> Option<f64> {
         let alone = [0, 1].map(|path| self.mean(Method::Alone(path)));
         let better = alone[0].zip(alone[1]).map(|(a, b)| a.max(b));
         self.must?.rate(better)
     }
 
-    /// The demand that is not met, in a sentence.
+    /// Returns the demand that is not met, in a sentence.
     pub(super) fn miss(&self) -> Option<String> {
         let (must, reached) = (self.must()?, self.mean(Method::Adaptive)?);
         (reached < must)
@@ -136,7 +136,7 @@ impl Row {
     }
 }
 
-/// Goodput, ping, losses and what the seeds make.
+/// Returns the tables of goodput, ping, losses and the spread over the seeds.
 pub(super) fn tables(methods: &[Method], rows: &[Row]) -> Vec<Table> {
     let names = || methods.iter().map(|method| method.name());
     let title = "Mbit/s from 3 to 10 s unless said otherwise, mean of the seeds (percent of the sum of the rates less headers); what adaptive must carry";

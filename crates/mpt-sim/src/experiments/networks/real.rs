@@ -8,7 +8,7 @@ use super::musts::{self, Must};
 use super::one_flow::{self, Span, Task};
 use super::runs::{is_chosen, seeds};
 
-/// Seeds where a few random losses decide what a run gives.
+/// Seeds of networks in which a few random losses decide the result of a run.
 const SEEDS_OF_LOSSES: u64 = 20;
 
 pub(in super::super) fn run(experiment: &Experiment, setting: &Setting<'_>) -> Report {

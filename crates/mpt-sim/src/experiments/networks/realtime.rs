@@ -1,4 +1,4 @@
-//! A call over two paths that lose packets: what is lost of it, what protection takes, and how late it makes packets.
+//! A call over two paths that lose packets: its losses, the overhead of protection, and the delay that it adds.
 
 use std::time::Duration;
 
@@ -18,35 +18,35 @@ const LOSSES: [f64; 3] = [0.005, 0.02, 0.08];
 /// The network on which the demands are made.
 const JUDGED: &str = "loss_2";
 
-/// 200 packets of 200 bytes per second, each way.
+/// Time between two packets of a call: 200 packets of 200 bytes per second, each way.
 const INTERVAL: Duration = Duration::from_millis(5);
 const SIZE: u64 = 200;
 const DURATION: Duration = Duration::from_secs(60);
-/// From here to there, in seconds, packets count.
+/// Interval over which packets count, from and to, in seconds.
 const FROM: f64 = 5.0;
 const TO: f64 = 59.0;
 
-/// What is due of protection: the loss that remains, what it takes, both in percent, and what it adds to the delay of 99 % of the
-/// packets, in milliseconds.
+/// Limits for protection. In the order of the constants: the remaining loss and the overhead, both in percent, and the delay that it adds for 99 % of
+/// the packets, in milliseconds.
 const MOST_LOST: f64 = 0.1;
 const MOST_BYTES: f64 = 40.0;
 const MOST_DELAY: f64 = 10.0;
 
-/// What comes so much later than the median is of no use to a call, in milliseconds.
+/// Delay above the median from which a packet is of no use to a call, in milliseconds.
 const LATE: f64 = 20.0;
 
-/// How a call is carried.
+/// The way in which a call is carried.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Way {
-    /// Over paths that lose nothing.
+    /// The paths lose nothing.
     Clean,
-    /// Nothing is done about losses.
+    /// Losses are neither repaired nor protected against.
     Bare,
     /// Lost packets are sent again.
     Repaired,
     /// Symbols follow the packets, and nothing is sent again.
     Protected,
-    /// Both.
+    /// Lost packets are sent again, and symbols follow the packets.
     Both,
     /// Every packet travels over both paths.
     Duplicate,
@@ -74,7 +74,7 @@ impl Way {
 
 type Case = (usize, Way);
 
-/// What became of a call.
+/// The result of a call.
 struct Measured {
     /// The share of packets that did not arrive, in percent.
     lost: f64,
@@ -132,7 +132,7 @@ pub(in super::super) fn run(experiment: &Experiment, setting: &Setting<'_>) -> R
                 let late = mean(cell, |it| it.p99) - of(Way::Clean, |it| it.p99);
                 let lost = mean(cell, |it| it.lost);
                 let name = way.name();
-                // Repairs, and what the ends tell each other for them, are no part of it.
+                // Repairs, and the frames of the ends for them, are not counted.
                 let without = if way == Way::Both { Way::Repaired } else { Way::Bare };
                 let symbols = 100.0 * (mean(cell, |it| it.bytes) - of(without, |it| it.bytes));
                 let due = [

@@ -5,7 +5,7 @@ use crate::tunnel::{Record, Scene};
 
 use super::super::{Experiment, Setting};
 
-/// What was measured of each case by seed, and the traces where they are wanted.
+/// The measurements of each case by seed, and the traces if they are wanted.
 pub(super) struct Runs<M> {
     pub(super) cases: Vec<Vec<M>>,
     pub(super) traces: Vec<String>,
@@ -36,7 +36,7 @@ pub(super) fn run<C: Sync, M: Send>(
     Runs { cases, traces: traces.into_iter().flatten().collect() }
 }
 
-/// Seeds of an experiment whose cases all have as many.
+/// Returns the number of seeds of an experiment whose cases all have as many.
 pub(super) fn seeds(experiment: &Experiment, setting: &Setting<'_>) -> u64 {
     setting.seeds.unwrap_or(experiment.seeds)
 }
@@ -46,7 +46,7 @@ pub(super) fn is_chosen(setting: &Setting<'_>, name: &str) -> bool {
     setting.only.is_empty() || setting.only.iter().any(|it| it == name)
 }
 
-/// The mean over the seeds. NaN without any.
+/// Returns the mean over the seeds; NaN without any.
 pub(super) fn mean<M>(cell: &[M], of: impl Fn(&M) -> f64) -> f64 {
     cell.iter().map(of).sum::<f64>() / cell.len() as f64
 }

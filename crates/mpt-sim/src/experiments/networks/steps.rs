@@ -12,31 +12,31 @@ use super::super::{Experiment, Setting};
 use super::method::Method;
 use super::runs::{self, mean, seeds};
 
-/// In Mbit/s.
+/// Rates in Mbit/s: of both paths, and of the second one between the steps.
 const FAST: u16 = 100;
 const SLOW: u16 = 30;
 const DELAY: Duration = Duration::from_millis(20);
-/// When the second path falls, and when it is back.
+/// Times of the steps: the second path slows down, and is fast again.
 const DOWN: Duration = Duration::from_secs(5);
 const UP: Duration = Duration::from_secs(10);
 const DURATION: Duration = Duration::from_secs(18);
-/// From here on the flow counts as settled.
+/// Time in seconds from which the flow counts as settled.
 const SETTLED: f64 = 3.0;
 /// Share of a rate that is payload.
 const PAYLOAD: f64 = 0.935;
-/// Share of the new rate that counts as having reached it, ...
+/// Share of the new rate from which it counts as reached.
 const REACHED: f64 = 0.9;
-/// ... over so long, in seconds, ...
+/// Interval over which a rate is averaged, in seconds.
 const WINDOW: f64 = 0.5;
-/// ... for so long.
+/// Time for which the new rate has to be held, in seconds.
 const HELD: f64 = 3.0;
 
 /// The only part.
 pub(in super::super) const NAMES: [&str; 1] = ["step"];
 
-/// What a run gave.
+/// The result of a run.
 struct Measured {
-    /// Mbit/s before, while the path is slow, and after; from a second after each step on.
+    /// Goodput in Mbit/s before the first step, while the path is slow, and after the second step; from a second after each step on.
     goodput: [f64; 3],
     /// Seconds after which nine tenths of the new rate are reached and held.
     down: Option<f64>,
@@ -97,7 +97,7 @@ pub(in super::super) fn run(experiment: &Experiment, setting: &Setting<'_>) -> R
     report
 }
 
-/// The longest time over the seeds.
+/// Returns the longest time over the seeds.
 fn slowest(cell: &[Measured], of: impl Fn(&Measured) -> Option<f64>) -> String {
     let longest = cell.iter().map(of).try_fold(0.0, |longest: f64, it| Some(longest.max(it?)));
     longest.map_or_else(|| "never".to_owned(), |seconds| format!("{seconds:.2}"))
@@ -128,10 +128,10 @@ impl Measured {
     }
 }
 
-/// Seconds from `from` on after which the flow has nine tenths of `limit` in each half second of the next three, as long
-/// as these end by `to`.
+/// Returns the seconds from `from` on after which the flow has nine tenths of `limit` in each half second of the next three, as long as these end by
+/// `to`.
 fn reached(record: &Record, from: f64, to: f64, limit: f64) -> Option<f64> {
-    /// Windows begin at every so many seconds.
+    /// Time between the beginnings of windows, in seconds.
     const GRID: f64 = 0.02;
     let windows = |from: f64, to: f64| {
         let count = libm::round((to - WINDOW - from) / GRID) as u32;

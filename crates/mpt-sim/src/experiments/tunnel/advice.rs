@@ -52,8 +52,8 @@ pub(in super::super) fn run(experiment: &Experiment, setting: &Setting<'_>) -> R
     report
 }
 
-/// By the advice, with half of that window, and by the papers' rules for the window with the usual maximum delay and
-/// with that of the rule of thumb.
+/// Returns the cases of a network: with the window of the advice, with half of it, and with the papers' rules for the window with the usual maximum
+/// delay and with that of the rule of thumb.
 fn cases(profile: Profile, network: Network) -> [Case; 4] {
     let path = |&(rate, delay, jitter): &(u16, u64, u64)| Path {
         jitter: Duration::from_millis(jitter),

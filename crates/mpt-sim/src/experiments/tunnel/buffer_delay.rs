@@ -11,7 +11,7 @@ use crate::tunnel::{Case, Path, Profile};
 use super::super::{Experiment, Setting};
 use super::grid::{Grid, late_percent, run_all};
 
-/// In ms.
+/// Maximum buffer delays, in ms.
 const MAX_DELAYS: [u64; 9] = [1, 5, 10, 20, 50, 100, 200, 300, 500];
 /// Delay of the second path, one way, in ms.
 const DELAYS: [u64; 4] = [0, 10, 20, 50];

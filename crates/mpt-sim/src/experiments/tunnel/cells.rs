@@ -30,7 +30,7 @@ const CELLS: [([u16; 2], u64, f64, Option<u16>); 14] = [
     ([50, 50], 10, 0.001, None),
     ([100, 10], 10, 0.001, None),
 ];
-/// As in the laboratory.
+/// Duration of a flow, as in the laboratory.
 const DURATION: Duration = Duration::from_secs(10);
 
 pub(in super::super) fn run(experiment: &Experiment, setting: &Setting<'_>) -> Report {

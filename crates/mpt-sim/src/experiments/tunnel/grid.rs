@@ -6,7 +6,7 @@ use crate::tunnel::{Case, Outcome};
 
 use super::super::{Experiment, Setting};
 
-/// Runs every case with each seed: the outcomes of each case.
+/// Runs every case with each seed. Returns the outcomes of each case.
 pub(super) fn run_all(
     experiment: &Experiment,
     setting: &Setting<'_>,
@@ -24,15 +24,15 @@ pub(super) fn run_all(
 
 /// A quantity of every case: rows of columns, medians over the seeds.
 pub(super) struct Grid<'a> {
-    /// What the rows are.
+    /// Names of the rows.
     pub(super) rows: &'a [String],
     pub(super) columns: &'a [String],
-    /// Row by row.
+    /// Outcomes by case, row by row.
     pub(super) outcomes: &'a [Vec<Outcome>],
 }
 
 impl Grid<'_> {
-    /// Of each row, of each column.
+    /// Returns the medians by row and column.
     pub(super) fn medians(&self, of: impl Fn(&Outcome) -> f64) -> Vec<Vec<f64>> {
         let rows = self.outcomes.chunks(self.columns.len());
         rows.map(|row| row.iter().map(|cell| median(cell.iter().map(&of))).collect()).collect()
@@ -53,7 +53,7 @@ impl Grid<'_> {
         table
     }
 
-    /// The columns stand at equal distances.
+    /// Returns the figure of a quantity. The columns stand at equal distances.
     pub(super) fn figure(
         &self,
         name: String,
@@ -78,7 +78,7 @@ impl Grid<'_> {
     }
 }
 
-/// Share of the packets that came late, in percent.
+/// Returns the share of the packets that came late, in percent.
 pub(super) fn late_percent(outcome: &Outcome) -> f64 {
     100.0 * outcome.late as f64 / outcome.packets.max(1) as f64
 }

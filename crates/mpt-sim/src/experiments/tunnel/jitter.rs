@@ -9,7 +9,7 @@ use crate::tunnel::{Case, Path, Profile};
 use super::super::{Experiment, Setting};
 use super::grid::{Grid, late_percent, run_all};
 
-/// Delay and its standard deviation, in ms: the paper's.
+/// The paper's steps: delay and its standard deviation, in ms.
 const STEPS: [(u64, u64); 5] = [(10, 2), (20, 4), (30, 6), (40, 8), (50, 10)];
 
 /// A network of a column.

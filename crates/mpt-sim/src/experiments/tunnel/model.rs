@@ -20,25 +20,25 @@ struct Cells {
     windows: [u16; 7],
 }
 
-/// Those that the constants are fitted to.
+/// The cells that the constants are fitted to.
 const FIT: Cells = Cells {
     name: "fitted to",
     rates: [[100, 100], [100, 50], [50, 50], [20, 10]],
     delays: [[0, 5], [0, 20], [0, 50], [20, 40]],
     windows: [25, 50, 100, 200, 400, 800, 1600],
 };
-/// Those that the model is judged by: not one value in common.
+/// The cells that the model is judged by. No value occurs in [`FIT`].
 const JUDGE: Cells = Cells {
     name: "judged by",
     rates: [[80, 40], [100, 10], [30, 30], [60, 20]],
     delays: [[0, 10], [0, 30], [10, 50], [5, 45]],
     windows: [35, 70, 150, 300, 600, 1200, 2400],
 };
-/// The transient at 50 ms takes some 14 s.
+/// Duration of a run: the transient at 50 ms takes some 14 s.
 const DURATION: Duration = Duration::from_secs(30);
 const SETTLED_FROM: Duration = Duration::from_secs(18);
 
-/// One cell: what the model looks at, and what the simulator gave.
+/// One cell: the inputs of the model, and the result of the simulator.
 #[derive(Clone, Copy)]
 struct Point {
     span: f64,
@@ -53,7 +53,7 @@ impl Point {
         self.window >= self.span + self.spacing
     }
 
-    /// Of the capacity.
+    /// Returns the error of the model, as a share of the capacity.
     fn error(&self, model: &Model) -> f64 {
         model.share_of_paths(self.span, self.spacing, self.window) - self.share
     }
@@ -125,8 +125,8 @@ fn case(rates: [u16; 2], delays: [u64; 2], window: u16, late: Late) -> Case {
     case
 }
 
-/// Least squares of the relative error over the cells whose window is too small: the share is linear in both
-/// parameters, so that the minimum is where two linear equations hold.
+/// Fits the model by least squares of the relative error over the cells whose window is too small. The share is linear in both parameters, so that
+/// the minimum is where two linear equations hold.
 fn fit(points: &[Point]) -> Model {
     let mut sums = [0.0; 5];
     for point in points.iter().filter(|point| !point.fits()) {
@@ -164,7 +164,7 @@ fn row(name: &str, points: &[Point]) -> Vec<String> {
     ]
 }
 
-/// Every cell: window over what it would have to be, against the share.
+/// Returns a figure of every cell: its window as a share of the needed one, against its share of the capacity.
 fn figure(experiment: &Experiment, sets: &[(&str, Vec<Point>)]) -> Figure {
     let series = sets.iter().map(|(name, points)| {
         let place = |point: &Point| (point.window / (point.span + point.spacing), point.share);

@@ -10,11 +10,11 @@ use crate::tunnel::{Case, Path, Profile};
 use super::super::{Experiment, Setting};
 use super::grid::{Grid, late_percent, run_all};
 
-/// The paper's.
+/// Receive windows of the paper, in packets.
 const WINDOWS: [u16; 10] = [25, 50, 100, 200, 400, 800, 1600, 3200, 6400, 10_000];
 /// Delay of the second path, one way, in ms; the paper's, and none.
 const DELAYS: [u64; 6] = [0, 10, 20, 30, 40, 50];
-/// The transient of imareen2025's tables 2 and 3 is over by then.
+/// Duration of a run: the transient of imareen2025's tables 2 and 3 is over by then.
 const DURATION: Duration = Duration::from_secs(20);
 
 pub(in super::super) fn run(experiment: &Experiment, setting: &Setting<'_>) -> Report {

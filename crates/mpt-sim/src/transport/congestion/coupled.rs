@@ -2,7 +2,7 @@
 
 use super::View;
 
-/// Stands in for a round-trip time before the first sample, in seconds.
+/// Substitute for a round-trip time before the first sample, in seconds.
 const UNKNOWN_RTT: f64 = 1.0;
 
 pub(super) fn total(flows: &[View]) -> f64 {
@@ -21,7 +21,7 @@ fn total_rate(flows: &[View]) -> f64 {
     flows.iter().map(rate).sum()
 }
 
-/// RFC 6356, section 3: min(alpha / total, 1 / window).
+/// Returns the increase of LIA (RFC 6356, section 3): min(alpha / total, 1 / window).
 pub(super) fn lia(own: usize, flows: &[View]) -> f64 {
     let best = flows.iter().map(|flow| rate(flow) / rtt(flow)).fold(0.0, f64::max);
     let sum = total_rate(flows);
@@ -29,7 +29,7 @@ pub(super) fn lia(own: usize, flows: &[View]) -> f64 {
     (best / (sum * sum)).min(1.0 / flows[own].window)
 }
 
-/// Khalili et al. 2012, section 3: (w/rtt^2) / (sum w/rtt)^2 + alpha / w.
+/// Returns the increase of OLIA (Khalili et al. 2012, section 3): (w/rtt^2) / (sum w/rtt)^2 + alpha / w.
 pub(super) fn olia(own: usize, flows: &[View]) -> f64 {
     let sum = total_rate(flows);
     let flow = &flows[own];
@@ -58,7 +58,7 @@ fn lag(own: usize, flows: &[View]) -> f64 {
     flows.iter().map(rate).fold(0.0, f64::max) / rate(&flows[own])
 }
 
-/// Peng et al. 2016: x/(rtt (sum x)^2) (1 + alpha)/2 (4 + alpha)/5.
+/// Returns the increase of BALIA (Peng et al. 2016): x/(rtt (sum x)^2) (1 + alpha)/2 (4 + alpha)/5.
 pub(super) fn balia_increase(own: usize, flows: &[View]) -> f64 {
     let (sum, alpha) = (total_rate(flows), lag(own, flows));
     rate(&flows[own]) / (rtt(&flows[own]) * sum * sum)
@@ -66,7 +66,7 @@ pub(super) fn balia_increase(own: usize, flows: &[View]) -> f64 {
         * ((4.0 + alpha) / 5.0)
 }
 
-/// The share of the window that is given up: min(alpha, 1.5) / 2.
+/// Returns the share of the window that BALIA gives up: min(alpha, 1.5) / 2.
 pub(super) fn balia_decrease(own: usize, flows: &[View]) -> f64 {
     lag(own, flows).min(1.5) / 2.0
 }

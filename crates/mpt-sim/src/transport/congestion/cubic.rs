@@ -17,10 +17,10 @@ pub(super) struct Cubic {
 #[derive(Clone, Debug)]
 struct Epoch {
     start: Time,
-    /// Seconds until the window is where it was: K.
+    /// Seconds until the window reaches its earlier size again: K.
     return_time: f64,
     origin: f64,
-    /// What Reno with this decrease would have: W_est.
+    /// The window that Reno would have with this decrease, in segments: W_est.
     reno: f64,
 }
 
@@ -52,7 +52,7 @@ impl Cubic {
         increase.max(0.0)
     }
 
-    /// The window after a congestion event (4.6), with fast convergence (4.7).
+    /// Returns the window after a congestion event (4.6), with fast convergence (4.7).
     pub(super) fn reduce(&mut self, window: f64) -> f64 {
         self.epoch = None;
         self.highest = if window < self.highest { window * (1.0 + BETA) / 2.0 } else { window };

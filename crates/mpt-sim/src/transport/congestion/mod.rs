@@ -14,7 +14,7 @@ pub use view::View;
 /// Smallest slow-start threshold (RFC 5681, equation 4).
 const LEAST_THRESHOLD: f64 = 2.0;
 
-/// A rule for the windows.
+/// A congestion control algorithm.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Control {
@@ -42,11 +42,11 @@ pub struct Window {
     cubic: Cubic,
     /// Segments acknowledged between the last two losses, and since the last.
     between_losses: (f64, f64),
-    /// Share of the window by which it grows per round-trip time at least; nothing after the first reduction.
+    /// Least growth per round-trip time as a share of the window; 0 after the first reduction.
     least_growth: f64,
 }
 
-/// A window as it was, to be restored where a reduction was not due.
+/// The state of a window before a reduction, to be restored if the reduction was not due.
 #[derive(Clone, Debug)]
 pub struct Saved {
     window: f64,
@@ -55,19 +55,19 @@ pub struct Saved {
 }
 
 impl Window {
-    /// Begins with `initial` segments, in slow start up to `threshold`.
+    /// Returns a window of `initial` segments, in slow start up to `threshold`.
     pub fn new(control: Control, initial: f64, threshold: f64) -> Self {
         let (cubic, between_losses) = (Cubic::default(), (0.0, 0.0));
         Self { control, window: initial, threshold, cubic, between_losses, least_growth: 0.0 }
     }
 
-    /// Until its first reduction it grows by at least this share of itself per round-trip time.
+    /// Makes the window grow by at least this share of itself per round-trip time until its first reduction.
     #[must_use]
     pub fn with_least_growth(self, least_growth: f64) -> Self {
         Self { least_growth, ..self }
     }
 
-    /// In segments.
+    /// Returns the window in segments.
     pub fn get(&self) -> f64 {
         self.window
     }
@@ -77,17 +77,17 @@ impl Window {
         self.window < self.threshold
     }
 
-    /// The window is as large as it should be.
+    /// Ends slow start: the window is as large as it should be.
     pub fn end_slow_start(&mut self) {
         self.threshold = self.window;
     }
 
-    /// Slow-start threshold, in segments.
+    /// Returns the slow-start threshold, in segments.
     pub fn threshold(&self) -> f64 {
         self.threshold
     }
 
-    /// See [`View::between_losses`].
+    /// Returns the segments between losses; see [`View::between_losses`].
     pub fn between_losses(&self) -> f64 {
         self.between_losses.0.max(self.between_losses.1)
     }
@@ -100,7 +100,7 @@ impl Window {
     /// Grows by an acknowledgement of `segments`. `flows` has all subflows, this one at `own`.
     pub fn grow(&mut self, now: Time, segments: u64, own: usize, flows: &[View]) {
         if self.window < self.threshold {
-            // No further than the threshold; what is left over is worth less than a segment.
+            // Growth ends at the threshold; the rest is worth less than a segment.
             let grown = self.window + segments as f64;
             self.window = grown.min(self.threshold.max(self.window + 1.0));
             return;
@@ -117,11 +117,11 @@ impl Window {
         self.window += growth.max(segments * self.least_growth);
     }
 
-    /// The response to congestion with `flight` segments outstanding.
+    /// Responds to congestion with `flight` segments outstanding.
     pub fn reduce(&mut self, flight: u64, own: usize, flows: &[View]) -> Saved {
         let saved =
             Saved { window: self.window, threshold: self.threshold, cubic: self.cubic.clone() };
-        // What is not used is not known to be there (RFC 5681, 3.1).
+        // Only the used part of the window is known to be there (RFC 5681, 3.1).
         let used = self.window.min(flight as f64);
         let reduced = match self.control {
             Control::Reno | Control::Lia | Control::Olia => used / 2.0,
@@ -136,12 +136,12 @@ impl Window {
         saved
     }
 
-    /// After a time-out the window is one segment.
+    /// Reduces the window to one segment, as after a time-out.
     pub fn collapse(&mut self) {
         self.window = 1.0;
     }
 
-    /// Not below `segments`.
+    /// Limits the window to `segments`.
     pub fn at_most(&mut self, segments: f64) {
         self.window = self.window.min(segments);
     }
@@ -153,7 +153,7 @@ impl Window {
         self.cubic = saved.cubic;
     }
 
-    /// Takes a reduction back by slow start up to the window that was.
+    /// Takes a reduction back by slow start up to the earlier window.
     pub fn restore_slowly(&mut self, saved: Saved) {
         self.threshold = self.threshold.max(saved.window);
         self.cubic = saved.cubic;

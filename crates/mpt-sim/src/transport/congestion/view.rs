@@ -1,6 +1,6 @@
 //! The view that the subflows of a connection have of each other.
 
-/// What the subflows of a connection know of each other.
+/// The state of one subflow that the other subflows of its connection see.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct View {
     /// Congestion window.

@@ -2,8 +2,8 @@
 //! on it; numbers of the connection travel beside (data sequence mapping, DATA_ACK); one receive window is shared,
 //! relative to DATA_ACK.
 //!
-//! Not modelled: address advertisement, priorities, fallback, checksums, opportunistic retransmission. Data of a subflow
-//! that timed out are sent again on others.
+//! The model lacks address advertisement, priorities, fallback, checksums and opportunistic retransmission. Data of a subflow that timed out are sent
+//! again on others.
 
 mod options;
 mod receiver;

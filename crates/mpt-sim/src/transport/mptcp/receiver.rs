@@ -16,7 +16,7 @@ pub struct Receiver {
     subflows: Vec<HalfReceiver>,
     /// The next number of the connection.
     next: u64,
-    /// What came before its turn.
+    /// Received numbers ahead of `next`.
     store: Ranges,
     buffer: u64,
     reordering: Reordering,
@@ -24,7 +24,7 @@ pub struct Receiver {
 }
 
 impl Receiver {
-    /// Of the connection that has these options, on `paths` subflows.
+    /// Returns the receiver of a connection with these options on `paths` subflows.
     pub fn new(options: &Options, paths: usize) -> Self {
         Self {
             subflows: vec![HalfReceiver::default(); paths],

@@ -1,42 +1,43 @@
-//! Which subflow takes the next segment.
+//! Schedulers: the choice of the subflow for the next segment.
 
 use serde::{Deserialize, Serialize};
 
 use crate::transport::tcp::Subflow;
 
-/// How fast BLEST's estimate of the blocked window adapts, and where it begins (Ferlin et al. 2016, section IV).
+/// Step and start of lambda, BLEST's factor on its estimate of the blocked window (Ferlin et al. 2016, section IV).
 const BLEST_STEP: f64 = 0.01;
 const BLEST_START: f64 = 1.0;
 /// Hysteresis of ECF: beta (Lim et al. 2017, section 4).
 const ECF_BETA: f64 = 0.25;
 
-/// A rule.
+/// A scheduling rule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Scheduler {
-    /// Each in turn, of those whose window has room.
+    /// The subflows whose window has room take turns.
     RoundRobin,
-    /// The one of the shortest round-trip time whose window has room.
+    /// The subflow of the shortest round-trip time whose window has room.
     MinRtt,
-    /// The shortest round-trip time as with `MinRtt`, but a slow one is not used where it would block the shared window (Ferlin et al., IFIP Networking
-    /// 2016).
+    /// The subflow of the shortest round-trip time as with `MinRtt`, but a slow one is not used where it would block the shared window (Ferlin et
+    /// al., IFIP Networking 2016).
     Blest,
-    /// The shortest round-trip time as with `MinRtt`, but a slow one is not used where waiting for the fast one is faster (Lim et al., CoNEXT 2017).
+    /// The subflow of the shortest round-trip time as with `MinRtt`, but a slow one is not used where waiting for the fast one is faster (Lim et al.,
+    /// CoNEXT 2017).
     Ecf,
-    /// Every segment on every subflow.
+    /// Every segment is sent on every subflow.
     Redundant,
 }
 
-/// What a scheduler remembers.
+/// The state of a scheduler.
 #[derive(Clone, Debug)]
 pub(super) struct Turn {
     rule: Scheduler,
-    /// Round robin: whose turn it is.
+    /// Round robin: the subflow whose turn it is.
     next: usize,
-    /// BLEST: the factor lambda, and whether the window has blocked since it was looked at.
+    /// BLEST: the factor lambda, and whether the window has blocked since the last look at it.
     lambda: f64,
     blocked: bool,
-    /// ECF: whether it waits.
+    /// ECF: true while it waits.
     waiting: bool,
 }
 
@@ -54,12 +55,12 @@ impl Turn {
         Self { rule, next: 0, lambda: BLEST_START, blocked: false, waiting: false }
     }
 
-    /// The shared window did not let a segment out.
+    /// Notes that the shared window did not let a segment out.
     pub(super) fn was_blocked(&mut self) {
         self.blocked = true;
     }
 
-    /// The subflow for the next segment; `None` to wait.
+    /// Returns the subflow for the next segment; `None` to wait.
     pub(super) fn pick(&mut self, subflows: &[Subflow], situation: Situation) -> Option<usize> {
         match self.rule {
             Scheduler::RoundRobin | Scheduler::Redundant => {

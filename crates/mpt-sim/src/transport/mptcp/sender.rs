@@ -17,19 +17,19 @@ pub struct Sender {
     subflows: Vec<Subflow>,
     views: Vec<View>,
     turn: Turn,
-    /// Everything of the connection below has been received.
+    /// The number below which everything of the connection has been received.
     first: u64,
-    /// The next number of the connection; for the redundant scheduler, of each subflow.
+    /// The next number of the connection; with the redundant scheduler, that of each subflow.
     next: Vec<u64>,
-    /// The shared receive window ends here.
+    /// The end of the shared receive window.
     limit: u64,
-    /// To be sent once more: of which subflow they were, and their numbers.
+    /// Data to be sent once more: the subflow that had it, and its number.
     reinjections: VecDeque<(usize, u64)>,
     reinjected: u64,
 }
 
 impl Sender {
-    /// Of the connection that has these options, on `paths` subflows.
+    /// Returns the sender of a connection with these options on `paths` subflows.
     pub fn new(options: Options, paths: usize) -> Self {
         let subflows: Vec<Subflow> = (0..paths).map(|own| Subflow::new(options.tcp, own)).collect();
         let pointers = if options.scheduler == Scheduler::Redundant { paths } else { 1 };
@@ -51,12 +51,12 @@ impl Sender {
         &self.subflows
     }
 
-    /// Segments sent once more on another subflow.
+    /// Returns the number of segments sent once more on another subflow.
     pub fn reinjected(&self) -> u64 {
         self.reinjected
     }
 
-    /// Data of a subflow that timed out goes to the others.
+    /// Gives the data of a subflow that timed out to the others.
     fn reinject(&mut self, path: usize) {
         let (first, limit) = (self.first, self.options.receive_buffer as usize);
         let numbers = self.subflows[path].unacknowledged().filter(|&number| number >= first);
@@ -104,7 +104,7 @@ impl Sender {
     fn poll_redundant(&mut self, now: Time) -> Option<(usize, Segment)> {
         let end = self.options.total.unwrap_or(u64::MAX).min(self.limit);
         for (path, (next, subflow)) in self.next.iter_mut().zip(&mut self.subflows).enumerate() {
-            // What has come by another path need not be sent.
+            // Data that has come by another path need not be sent.
             *next = (*next).max(self.first);
             if *next < end && subflow.has_room() {
                 *next += 1;

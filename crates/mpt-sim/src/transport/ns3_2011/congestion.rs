@@ -1,17 +1,17 @@
 //! Congestion control, equations (1) to (6) of the paper. Windows are in packets.
 
-/// How windows grow and shrink.
+/// The growth and decrease of windows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Congestion {
-    /// Each subflow for itself: equations (1) and (2).
+    /// Each subflow is controlled by itself: equations (1) and (2).
     Uncoupled,
-    /// The sum of the windows counts: (3) and (4).
+    /// The sum of the windows controls growth and decrease: equations (3) and (4).
     FullyCoupled,
-    /// The growth is shared (RFC 6356): (5) and (6), decrease by (2).
+    /// The growth is shared (RFC 6356): equations (5) and (6), decrease by (2).
     Coupled,
 }
 
-/// What congestion control looks at of one subflow.
+/// The state of one subflow that congestion control uses.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct View {
     pub(super) window: f64,
@@ -22,7 +22,7 @@ pub(super) struct View {
 }
 
 impl Congestion {
-    /// Growth by one acknowledgement in congestion avoidance.
+    /// Returns the growth by one acknowledgement in congestion avoidance.
     pub(super) fn increase(self, own: usize, flows: &[View]) -> f64 {
         let total: f64 = flows.iter().map(|flow| flow.window).sum();
         match self {
@@ -32,7 +32,7 @@ impl Congestion {
         }
     }
 
-    /// The window after a congestion event.
+    /// Returns the window after a congestion event.
     pub(super) fn decreased(self, own: usize, flows: &[View]) -> f64 {
         let window = flows[own].window;
         match self {
@@ -43,7 +43,7 @@ impl Congestion {
     }
 }
 
-/// Equation (6), of smoothed windows.
+/// Returns alpha of equation (6), of smoothed windows.
 fn alpha(flows: &[View]) -> f64 {
     let total: f64 = flows.iter().map(|flow| flow.smoothed).sum();
     let best = flows.iter().map(|flow| flow.smoothed / (flow.rtt * flow.rtt)).fold(0.0, f64::max);

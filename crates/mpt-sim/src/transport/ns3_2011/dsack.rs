@@ -1,4 +1,4 @@
-//! What the simulator called D-SACK: duplicates are counted for a hole, wherever it is.
+//! The simulator's variant of D-SACK: duplicates are counted for a hole, wherever it is.
 
 use super::PATHS;
 use super::packet::Blocks;
@@ -10,10 +10,10 @@ pub(super) struct DSack {
     last_preferred: u64,
 }
 
-/// What the blocks of an acknowledgement mean.
+/// The meaning of the blocks of an acknowledgement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Verdict {
-    /// Nothing.
+    /// The blocks have no consequence.
     None,
     /// A retransmission was not needed: this subflow returns to its saved window.
     Return(usize),
@@ -44,7 +44,7 @@ impl DSack {
         if spurious { Verdict::Return(hole) } else { Verdict::Duplicate(hole) }
     }
 
-    /// The subflow whose first outstanding packet is missing.
+    /// Returns the subflow whose first outstanding packet is missing.
     fn hole(&mut self, subflows: &[Subflow; PATHS]) -> Option<usize> {
         let first = |path: usize| {
             let packet = subflows[path].outstanding.front()?;

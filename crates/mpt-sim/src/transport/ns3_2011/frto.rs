@@ -1,20 +1,20 @@
-//! What the simulator called F-RTO: the steps of RFC 5682 with nothing restored, and acknowledgements thrown away.
+//! The simulator's variant of F-RTO: the steps of RFC 5682 with nothing restored, and acknowledgements thrown away.
 
 use crate::kernel::random::Stream;
 
 use super::PATHS;
 
-/// Where the steps are. One state for all subflows, as it was.
+/// The step of the algorithm. All subflows share one state, as in the original.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Step {
     /// No time-out yet, or the last was found spurious.
     #[default]
     Idle,
-    /// After a time-out, before the first acknowledgement; it was of this subflow's number `recover`.
+    /// A time-out of this subflow's number `recover` has occurred, and no acknowledgement has followed yet.
     First { recover: u64 },
     /// New data have been sent.
     Second,
-    /// Recovers as usual. Now duplicates let the window grow, too.
+    /// Recovery is conventional. Now duplicates let the window grow, too.
     Conventional,
 }
 
@@ -27,11 +27,11 @@ pub(super) struct FRto {
     stream: Stream,
 }
 
-/// What the window does after an acknowledgement.
+/// The effect of an acknowledgement on the window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Consequence {
     Nothing,
-    /// It becomes 3 packets.
+    /// The window becomes 3 packets.
     Three,
 }
 
@@ -59,8 +59,8 @@ impl FRto {
         true
     }
 
-    /// An acknowledgement of `next` came; `duplicate` when of nothing new. `retransmitted_up_to` is one above the
-    /// highest number retransmitted, `can_send` tells whether new data may be sent.
+    /// Handles an acknowledgement of `next`. It is a `duplicate` if it acknowledges nothing new. `retransmitted_up_to` is one above the highest
+    /// number retransmitted, and `can_send` is true if new data may be sent.
     pub(super) fn acknowledged(
         &mut self,
         next: u64,

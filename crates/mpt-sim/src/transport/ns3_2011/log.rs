@@ -1,4 +1,4 @@
-//! The throughput that the study reports: not what was delivered, but windows over round-trip times.
+//! The throughput that the study reports: windows over round-trip times instead of delivered data.
 
 use super::{MSS, PATHS};
 
@@ -27,19 +27,19 @@ impl Mean {
 }
 
 impl ThroughputLog {
-    /// The window of subflow `own` grew. `subflows` has the window in packets and round-trip time in seconds of each.
+    /// Logs that the window of subflow `own` grew. `subflows` has the window in packets and round-trip time in seconds of each.
     pub(super) fn grown(&mut self, own: usize, subflows: [(f64, f64); PATHS]) {
         let rates = subflows.map(|(window, rtt)| window * (MSS * 8) as f64 / rtt);
         self.of_subflows[own].add(rates[own]);
         self.of_all.add(rates.iter().sum());
     }
 
-    /// "L-Utilization" times the rate of the link: the mean of a subflow's entries, in bit/s.
+    /// Returns "L-Utilization" times the rate of the link: the mean of a subflow's entries, in bit/s.
     pub fn subflow(&self, path: usize) -> f64 {
         self.of_subflows[path].value()
     }
 
-    /// "gThroughput": the mean of the sums, in bit/s.
+    /// Returns "gThroughput": the mean of the sums, in bit/s.
     pub fn total(&self) -> f64 {
         self.of_all.value()
     }

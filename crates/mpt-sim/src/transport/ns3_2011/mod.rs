@@ -1,9 +1,8 @@
 //! The profile `ns3-2011`: the Multipath TCP of the simulator behind Alheid et al. 2014, as it behaved.
 //!
-//! What it does differs from the RFCs in nearly everything that matters, and each such difference is named where it is
-//! made. Above all its receiver does not acknowledge what is in sequence on its subflow but ahead of the connection:
-//! that makes duplicate acknowledgements out of a difference in delay. Numbers of this profile say what the paper
-//! saw; they are not Multipath TCP. The profile `rfc` is.
+//! This profile differs from the RFCs in nearly everything that matters, and each such difference is named where it is made. Above all its receiver
+//! does not acknowledge what is in sequence on its subflow but ahead of the connection: that makes duplicate acknowledgements out of a difference in
+//! delay. Its numbers are those of the paper; they are not those of Multipath TCP, which is the profile `rfc`.
 
 mod congestion;
 mod dsack;

@@ -1,13 +1,13 @@
-//! What differs from run to run.
+//! Options of a run.
 
 use std::time::Duration;
 
 use super::Congestion;
 
-/// What was made of packet reordering. Only the names are those of the published algorithms.
+/// The treatment of packet reordering. Only the names are those of the published algorithms.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Treatment {
-    /// Nothing.
+    /// Reordering is not treated.
     None,
     /// Duplicates are counted for a hole found across subflows; slow start back to the saved window.
     DSack,
@@ -15,16 +15,16 @@ pub enum Treatment {
     Eifel,
     /// Duplicates are ignored: only the timer recovers.
     TcpDoor,
-    /// As TCP-DOOR, and runs of acknowledgements are thrown away.
+    /// TCP-DOOR, with runs of acknowledgements thrown away.
     FRto,
 }
 
-/// What differs from run to run.
+/// Options of a run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Options {
-    /// What is made of reordering.
+    /// Treatment of reordering.
     pub treatment: Treatment,
-    /// How windows grow and shrink.
+    /// Congestion control.
     pub congestion: Congestion,
     /// Packets to be delivered.
     pub packets: u64,
@@ -41,7 +41,7 @@ pub struct Options {
 }
 
 impl Options {
-    /// As in the study, 50 MB.
+    /// Returns the options of the study, with 50 MB to be delivered.
     pub const fn study(treatment: Treatment, congestion: Congestion) -> Self {
         Self {
             treatment,

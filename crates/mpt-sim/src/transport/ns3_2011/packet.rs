@@ -9,17 +9,18 @@ pub const MSS: u64 = 1400;
 /// Headers of a data packet: IP 20, PPP 2, TCP with options 40.
 pub(super) const DATA_HEADER: u64 = 62;
 
-/// What timestamps add to it.
+/// Bytes that timestamps add to the headers of a data packet.
 pub(super) const TIMESTAMPS: u64 = 20;
 
-/// An acknowledgement; with timestamps; with the blocks of D-SACK.
+/// Sizes of an acknowledgement in bytes: a plain one, one with timestamps, and one with the blocks
+/// of D-SACK.
 pub(super) const ACK: u64 = 42;
 
 pub(super) const ACK_TIMESTAMPS: u64 = 67;
 
 pub(super) const ACK_BLOCKS: u64 = 87;
 
-/// Paths: the study has two, and this code was never asked for more.
+/// Number of paths: the study has two, and the original code was never used with more.
 pub(crate) const PATHS: usize = 2;
 
 /// A data packet. Sequence numbers count packets.
@@ -44,10 +45,10 @@ pub struct Ack {
     pub(super) blocks: Option<Blocks>,
 }
 
-/// What D-SACK reports, in numbers of the connection.
+/// The blocks of a D-SACK report, in numbers of the connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Blocks {
-    /// The packet that came.
+    /// The number of the packet that came.
     pub(super) own: u64,
     /// The lowest contiguous packets in the buffer, from and up to (exclusive).
     pub(super) lowest: (u64, u64),

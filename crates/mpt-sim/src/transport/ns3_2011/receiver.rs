@@ -1,4 +1,4 @@
-//! The receiver: the one whose acknowledgements make the paper's effect.
+//! The receiver, whose acknowledgements make the paper's effect.
 
 use std::collections::VecDeque;
 
@@ -18,9 +18,9 @@ pub struct Receiver {
     hold: bool,
     /// The next number expected on each subflow.
     next: [u64; PATHS],
-    /// The next number of the connection: all before have been delivered.
+    /// The number of the connection below which everything has been delivered.
     data_next: u64,
-    /// What came before its turn, from `data_next` on: path and number there.
+    /// Packets ahead of their turn, from `data_next` on: each with its path and its number there.
     store: VecDeque<Option<(usize, u64)>>,
     waiting: usize,
     reordering: Reordering,
@@ -28,7 +28,7 @@ pub struct Receiver {
 }
 
 impl Receiver {
-    /// Of the connection that has these options.
+    /// Returns the receiver of a connection with these options.
     pub fn new(options: &Options) -> Self {
         Self {
             treatment: options.treatment,
@@ -47,7 +47,7 @@ impl Receiver {
         &self.reordering
     }
 
-    /// Next of the connection, and so of its subflow: both kinds of numbers rise together.
+    /// Delivers a packet that is next of the connection, and so of its subflow: both kinds of numbers rise together.
     fn deliver(&mut self, path: usize, data: &Data) {
         self.next[path] += 1;
         self.data_next += 1;
@@ -70,7 +70,7 @@ impl Receiver {
         self.acknowledge(path, self.echo(data), None);
     }
 
-    /// Keeps what came before its turn.
+    /// Stores a packet that came before its turn.
     fn keep(&mut self, path: usize, data: &Data) {
         let index = (data.data_sequence - self.data_next) as usize;
         if self.store.len() <= index {
@@ -97,7 +97,7 @@ impl Receiver {
         (self.treatment == Treatment::Eifel).then_some(data.timestamp)
     }
 
-    /// The lowest contiguous packets of the store.
+    /// Returns the lowest contiguous packets of the store.
     fn lowest_block(&self) -> (u64, u64) {
         let from = self.store.iter().position(Option::is_some).unwrap_or(self.store.len());
         let length = self.store.iter().skip(from).take_while(|entry| entry.is_some()).count();
@@ -105,7 +105,7 @@ impl Receiver {
         (from, from + length as u64)
     }
 
-    /// Ahead of the connection.
+    /// Handles a packet ahead of the connection.
     fn handle_ahead(&mut self, path: usize, data: &Data) {
         let in_sequence = data.sequence == self.next[path];
         self.keep(path, data);
@@ -115,13 +115,13 @@ impl Receiver {
                 self.acknowledge(path, None, Some(blocks));
             }
             Treatment::Eifel => self.acknowledge(path, self.echo(data), None),
-            // Held, and nobody told.
+            // Held without an acknowledgement.
             _ if in_sequence => {}
             _ => self.acknowledge(path, None, None),
         }
     }
 
-    /// As RFC 8684 has it: each subflow gets on by itself.
+    /// Advances each subflow by itself, as RFC 8684 has it.
     fn advance_subflows(&mut self) {
         for path in 0..PATHS {
             while self.store.contains(&Some((path, self.next[path]))) {

@@ -13,7 +13,7 @@ use super::packet::{DATA_HEADER, TIMESTAMPS};
 use super::subflow::Subflow;
 use super::{Ack, Data, MSS, Options, PATHS, ThroughputLog, Treatment};
 
-/// Duplicates that make a retransmission.
+/// Duplicates that cause a retransmission.
 const DUPLICATES: u8 = 3;
 
 /// Sends the data of one connection.
@@ -32,7 +32,7 @@ pub struct Sender {
 }
 
 impl Sender {
-    /// Of the connection that has these options. `stream` is used for F-RTO only.
+    /// Returns the sender of a connection with these options. Only F-RTO uses `stream`.
     pub fn new(options: Options, stream: Stream) -> Self {
         Self {
             options,
@@ -46,22 +46,22 @@ impl Sender {
         }
     }
 
-    /// The throughput that the study reports.
+    /// Returns the log of the throughput that the study reports.
     pub fn log(&self) -> &ThroughputLog {
         &self.log
     }
 
-    /// Congestion window of a subflow in packets.
+    /// Returns the congestion window of a subflow in packets.
     pub fn window(&self, path: usize) -> f64 {
         self.subflows[path].window
     }
 
-    /// Packets that a subflow has got acknowledged.
+    /// Returns the number of packets of a subflow that have been acknowledged.
     pub fn acknowledged(&self, path: usize) -> u64 {
         self.subflows[path].first
     }
 
-    /// Packets sent again.
+    /// Returns the number of packets sent again.
     pub fn retransmissions(&self) -> u64 {
         self.retransmissions
     }
@@ -88,7 +88,7 @@ impl Sender {
         );
     }
 
-    /// The response to congestion, and the retransmission of `sequence`.
+    /// Responds to congestion, and retransmits `sequence`.
     fn respond(&mut self, path: usize, sequence: u64) {
         let window = self.options.congestion.decreased(path, &self.views());
         let keep_larger = self.options.treatment == Treatment::DSack;

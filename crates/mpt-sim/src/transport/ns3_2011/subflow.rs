@@ -24,9 +24,9 @@ const WINDOW_GAIN: f64 = 0.125;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Outstanding {
     pub(super) data_sequence: u64,
-    /// Duplicates counted for it, ever.
+    /// Number of duplicates ever counted for it.
     pub(super) duplicates: u8,
-    /// How many blocks of D-SACK it was in.
+    /// Number of D-SACK blocks that contained it.
     pub(super) reports: u8,
     /// The time at which it was retransmitted first.
     pub(super) retransmitted: Option<Time>,
@@ -36,18 +36,18 @@ pub(super) struct Outstanding {
 
 #[derive(Clone, Debug)]
 pub(super) struct Subflow {
-    /// Of what has been sent, the first not acknowledged.
+    /// The first number that is not acknowledged.
     pub(super) first: u64,
     pub(super) outstanding: VecDeque<Outstanding>,
     pub(super) window: f64,
     pub(super) smoothed_window: f64,
-    /// In bytes.
+    /// Slow-start threshold, in bytes.
     pub(super) threshold: f64,
     /// Window and threshold before the last congestion response; 0 once D-SACK has come back to it.
     pub(super) saved: (f64, f64),
-    /// Where D-SACK's slow start is on its way back to the saved window.
+    /// True while D-SACK's slow start is on its way back to the saved window.
     pub(super) returning: bool,
-    /// To be retransmitted.
+    /// Number of the packet to be retransmitted next.
     pub(super) retransmission: Option<u64>,
     /// One above the highest number ever retransmitted.
     pub(super) retransmitted_up_to: u64,
@@ -81,7 +81,7 @@ impl Subflow {
         }
     }
 
-    /// The next number to be sent.
+    /// Returns the next number to be sent.
     pub(super) fn next(&self) -> u64 {
         self.first + self.outstanding.len() as u64
     }
@@ -99,7 +99,7 @@ impl Subflow {
         self.outstanding.get_mut(index as usize)
     }
 
-    /// Takes the next packet, and gives its number.
+    /// Sends the next packet, and returns its number.
     pub(super) fn send(&mut self, now: Time, data_sequence: u64) -> u64 {
         let sequence = self.next();
         self.outstanding.push_back(Outstanding {
@@ -113,7 +113,7 @@ impl Subflow {
         sequence
     }
 
-    /// Marks a packet retransmitted, and gives its number in the connection.
+    /// Marks a packet retransmitted, and returns its number in the connection.
     pub(super) fn retransmit(&mut self, now: Time, sequence: u64) -> Option<u64> {
         let packet = self.get(sequence)?;
         packet.timed = None;
@@ -124,7 +124,7 @@ impl Subflow {
         Some(data_sequence)
     }
 
-    /// Takes an acknowledgement of everything below `next`.
+    /// Handles an acknowledgement of everything below `next`.
     pub(super) fn acknowledge(&mut self, now: Time, next: u64) {
         self.timer = None;
         // The sample is that of the oldest packet timed.
@@ -140,7 +140,8 @@ impl Subflow {
         }
     }
 
-    /// What congestion does besides the window: threshold, back-off. Saves what was.
+    /// Responds to congestion: saves window and threshold, then sets window, threshold and
+    /// back-off, and ends a return of D-SACK.
     pub(super) fn respond(&mut self, window: f64, keep_larger: bool, threshold_in_packets: bool) {
         let (saved_window, saved_threshold) = self.saved;
         self.saved = if keep_larger {
@@ -157,7 +158,7 @@ impl Subflow {
         self.backoff = (self.backoff * 2.0).min(MOST_BACKOFF);
     }
 
-    /// D-SACK's way back: whether the window is still below the saved one.
+    /// Returns true while D-SACK's window is still below the saved one.
     pub(super) fn is_returning(&mut self) -> bool {
         if self.returning && self.window >= self.saved.0 {
             (self.returning, self.saved) = (false, (0.0, 0.0));
@@ -170,7 +171,7 @@ impl Subflow {
         self.smoothed_window += WINDOW_GAIN * (self.window - self.smoothed_window);
     }
 
-    /// Arms the timer unless it is.
+    /// Arms the timer if it is not armed.
     pub(super) fn arm(&mut self, now: Time) {
         let timeout = self.timeout();
         self.timer.get_or_insert_with(|| now + timeout);

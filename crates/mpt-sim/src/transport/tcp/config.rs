@@ -1,4 +1,4 @@
-//! What a sender is set to.
+//! The configuration of a TCP sender.
 
 use std::time::Duration;
 
@@ -6,46 +6,45 @@ use serde::{Deserialize, Serialize};
 
 use crate::transport::congestion::Control;
 
-/// What a sender makes of packets that come out of order.
+/// The sender's treatment of packets that come out of order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Treatment {
-    /// Three duplicates are a loss.
+    /// Three duplicates count as a loss.
     None,
     /// A retransmission reported as duplicate takes the response back, by slow start (RFC 2883, RFC 3708).
     #[serde(rename = "d-sack")]
     DSack,
-    /// Timestamps tell whether the original came (RFC 3522); then the window is restored.
+    /// Timestamps show whether the original came (RFC 3522); then the window is restored.
     Eifel,
     /// Out-of-order events suspend the response, and take back a recent one (Wang and Zhang 2002).
     TcpDoor,
-    /// New data after a time-out tell whether it was due (RFC 5682).
+    /// New data after a time-out show whether it was due (RFC 5682).
     #[serde(rename = "f-rto")]
     FRto,
-    /// Losses are told by time, the wait adapts to reordering, the tail is probed (RFC 8985).
+    /// Losses are detected by time, the wait adapts to reordering, and the tail is probed (RFC 8985).
     RackTlp,
 }
 
-/// What a sender is set to.
+/// The configuration of a TCP sender.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Config {
-    /// How the window grows and shrinks.
+    /// Congestion control.
     pub control: Control,
-    /// What is made of reordering.
+    /// Treatment of reordering.
     pub treatment: Treatment,
-    /// What Linux adds or does otherwise: the window shrinks over a round-trip time (RFC 6937); the lower limit of the
-    /// timer is one of the variation's part; a time-out is not trusted (RFC 5682); a response to congestion that turns
-    /// out not to have been due is taken back at once, whatever the treatment, by reports of duplicates (RFC 3708) and
-    /// by timestamps (RFC 3522); slow start ends when the round-trip time grows (HyStart); and before the first loss
-    /// cubic grows by at least a twentieth per round-trip time.
+    /// True for Linux' additions and deviations: the window shrinks over a round-trip time (RFC 6937); the lower limit of the timer is one of the
+    /// variation's part; a time-out is not trusted (RFC 5682); a response to congestion that turns out not to have been due is taken back at once,
+    /// whatever the treatment, by reports of duplicates (RFC 3708) and by timestamps (RFC 3522); slow start ends when the round-trip time grows
+    /// (HyStart); and before the first loss cubic grows by at least a twentieth per round-trip time.
     pub linux: bool,
-    /// With [`Self::linux`], a train of acknowledgements that lasts for half of a round-trip time ends slow start, too. The
-    /// simulated receiver acknowledges each segment, and that of Linux every second one: beside other flows, acknowledgements
-    /// look closer to each other than they are on real machines, and slow start ends too soon. So this is for single flows.
+    /// True if a train of acknowledgements that lasts for half of a round-trip time ends slow start, too; needs [`Self::linux`]. The simulated
+    /// receiver acknowledges each segment, and that of Linux every second one: beside other flows, acknowledgements look closer to each other than
+    /// they are on real machines, and slow start ends too soon. So this is for single flows.
     pub trains: bool,
     /// True if segments can be marked instead of dropped (RFC 3168).
     pub ecn: bool,
-    /// True if the receiver reports blocks (RFC 2018). Without, recovery is that of RFC 6582.
+    /// True if the receiver reports blocks (RFC 2018). Otherwise recovery is that of RFC 6582.
     pub sack: bool,
     /// Segments that may be sent at the start: 10 (RFC 6928).
     pub initial_window: f64,

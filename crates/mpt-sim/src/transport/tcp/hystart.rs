@@ -2,44 +2,44 @@
 //! and Rhee, Taming the elephants: New TCP slow start, Computer Networks 2011; the thresholds of the first rule are those
 //! of RFC 9406, section 4.3, and those of the second one are those of Linux).
 
-/// Samples of a round that are looked at (RFC 9406: N_RTT_SAMPLE).
+/// Number of samples of a round that decide (RFC 9406: N_RTT_SAMPLE).
 const SAMPLES: u32 = 8;
 /// Least and largest growth, in seconds, and the share of the round-trip time in between (MIN_RTT_THRESH,
 /// MAX_RTT_THRESH, MIN_RTT_DIVISOR).
 const LEAST_GROWTH: f64 = 0.004;
 const LARGEST_GROWTH: f64 = 0.016;
 const DIVISOR: f64 = 8.0;
-/// Smaller windows are not looked at, in segments.
+/// Smallest window at which slow start may end, in segments.
 const LEAST_WINDOW: f64 = 16.0;
 /// Acknowledgements that follow each other within this time, in seconds, are a train: half of `hystart_ack_delta_us`, since
 /// the simulated receiver acknowledges each segment, and that of Linux every second one.
 const TRAIN_GAP: f64 = 0.001;
-/// What a train lasts longer where the sender does not pace, in seconds: the time of four of its super-packets, at most
-/// this (`hystart_ack_delay`).
+/// Additional duration of a train where the sender does not pace, in seconds: the time of four of its super-packets, at most this
+/// (`hystart_ack_delay`).
 const TRAIN_SLACK: f64 = 0.001;
 
 #[derive(Clone, Debug)]
 pub(super) struct HyStart {
-    /// Trains are looked at.
+    /// True if trains end slow start, too.
     trains: bool,
-    /// The round ends when this segment is acknowledged.
+    /// The segment whose acknowledgement ends the round.
     end: u64,
     /// Least sample of the round.
     least: f64,
     samples: u32,
-    /// When the round began, and the last acknowledgement of the train that began with it; `None` before the first
-    /// round that is looked at.
+    /// Times of the beginning of the round, and of the last acknowledgement of the train that began with it, in seconds; `None` before the first
+    /// round.
     train: Option<(f64, f64)>,
 }
 
 /// An acknowledgement.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Sample {
-    /// When it came, in seconds.
+    /// The time at which it came, in seconds.
     pub(super) now: f64,
     /// The round-trip time that it shows, in seconds.
     pub(super) rtt: f64,
-    /// The least ever, in seconds.
+    /// The least round-trip time ever, in seconds.
     pub(super) base: f64,
     /// The window, in segments.
     pub(super) window: f64,
@@ -50,12 +50,12 @@ pub(super) struct Sample {
 }
 
 impl HyStart {
-    /// Slow start begins. With `trains`, a train of acknowledgements ends it, too.
+    /// Begins slow start. With `trains`, a train of acknowledgements ends it, too.
     pub(super) const fn new(trains: bool) -> Self {
         Self { trains, end: 0, least: f64::INFINITY, samples: 0, train: None }
     }
 
-    /// Takes an acknowledgement of new data. Whether slow start is over.
+    /// Handles an acknowledgement of new data. Returns whether slow start is over.
     pub(super) fn take(&mut self, sample: Sample) -> bool {
         let Sample { now, rtt, base, window, first, next } = sample;
         if first > self.end {
@@ -92,8 +92,7 @@ impl HyStart {
 mod tests {
     use super::*;
 
-    /// Rounds of 20 segments, the first samples of which are these, with acknowledgements `gap` apart: in which round
-    /// slow start ends.
+    /// Returns the round in which slow start ends. Rounds have 20 segments, the first samples of which are these, with acknowledgements `gap` apart.
     fn ends(rounds: &[f64], window: f64, gap: f64) -> Option<usize> {
         let mut hystart = HyStart::new(true);
         let (mut base, mut now) = (f64::INFINITY, 0.0);

@@ -2,18 +2,18 @@
 
 use super::Ecn;
 
-/// What the sender of a subflow knows of marks.
+/// The sender's state of explicit congestion notification.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Marks {
-    /// Marks of segments below this one have been answered.
+    /// The segment below which marks have been answered.
     answered: u64,
-    /// The next new segment says that the window has been reduced.
+    /// True if the next new segment says that the window has been reduced.
     tell: bool,
 }
 
 impl Marks {
-    /// An acknowledgement says whether there is congestion, with everything below `first` acknowledged and `next` the next
-    /// segment to be sent. Returns whether the window is to be reduced.
+    /// Handles the congestion flag of an acknowledgement, with everything below `first` acknowledged and `next` the next segment to be sent. Returns
+    /// whether the window is to be reduced.
     pub(super) fn reduces(&mut self, congestion: bool, first: u64, next: u64) -> bool {
         let due = congestion && first >= self.answered;
         if due {

@@ -8,7 +8,7 @@ use crate::transport::ranges::Ranges;
 
 use super::{Ack, BLOCKS, Block, Segment, WireSizes};
 
-/// Blocks remembered in the order in which they changed; more are not reported.
+/// Number of blocks remembered in the order in which they changed; more are not reported.
 const RECENT: usize = 8;
 
 /// Segments of a super-packet: 64 KiB at the most.
@@ -24,22 +24,22 @@ pub struct HalfReceiver {
     echo: Time,
     highest_transmission: Option<u64>,
     acks: u64,
-    /// A segment was marked, and the sender has not answered that yet.
+    /// True if a segment was marked, and the sender has not answered that yet.
     congestion: bool,
 }
 
 impl HalfReceiver {
-    /// All segments below have come.
+    /// Returns the number below which all segments have come.
     pub fn next(&self) -> u64 {
         self.next
     }
 
-    /// Segments above [`HalfReceiver::next`] that have come.
+    /// Returns the number of segments above [`HalfReceiver::next`] that have come.
     pub fn above(&self) -> u64 {
         self.above.count()
     }
 
-    /// Takes a segment; gives its acknowledgement, without the part of the connection.
+    /// Handles a segment. Returns its acknowledgement, without the part of the connection.
     pub fn handle(&mut self, segment: &Segment) -> Ack {
         let sequence = segment.sequence;
         // RFC 7323, 4.3: segments above a gap do not count.
@@ -124,13 +124,13 @@ pub struct Receiver {
 }
 
 impl Receiver {
-    /// Has nothing yet.
+    /// Returns a receiver that has nothing yet.
     pub fn new(sizes: WireSizes) -> Self {
         Self { half: HalfReceiver::default(), sizes, acks: VecDeque::new() }
     }
 
-    /// What has come in sequence since acknowledgements were last taken came at one time: it is acknowledged once, as
-    /// Linux does with the super-packet that it makes of it (GRO).
+    /// Merges the acknowledgements of segments that came in sequence at one time into one, as Linux acknowledges the super-packet that it makes of
+    /// them (GRO).
     pub fn merge_acks(&mut self) {
         if self.acks.len() < 2 {
             return;

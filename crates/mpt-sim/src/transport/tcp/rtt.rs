@@ -2,34 +2,34 @@
 
 use std::time::Duration;
 
-/// Timer before the first sample (RFC 6298, 2.1).
+/// Timeout before the first sample (RFC 6298, 2.1).
 const INITIAL: Duration = Duration::from_secs(1);
-/// Timer where the handshake took more than one attempt, in seconds (5.7).
+/// Timeout after a handshake of more than one attempt, in seconds (5.7).
 const AFTER_LOST_SYN: f64 = 3.0;
-/// Longest timer, back-off included (2.5).
+/// Longest timeout, back-off included (2.5).
 const LONGEST: Duration = Duration::from_secs(60);
-/// Resolution that the variation is never counted below: G.
+/// Least value that the variation counts as, in seconds: G.
 const GRANULARITY: f64 = 0.001;
 
 /// Estimates of one subflow.
 #[derive(Clone, Debug)]
 pub struct RttEstimator {
-    /// Seconds; 0 before the first sample.
+    /// Smoothed round-trip time in seconds; 0 before the first sample.
     smoothed: f64,
     variation: f64,
     least: f64,
-    /// The least since the handshake.
+    /// Least round-trip time since the handshake, in seconds.
     least_of_data: f64,
     latest: f64,
     backoff: u32,
     minimum: Duration,
-    /// The minimum is one of the variation's part, not of the sum.
+    /// True if the minimum is one of the variation's part, not of the sum.
     minimum_of_variation: bool,
 }
 
 impl RttEstimator {
-    /// No sample yet; the timer is never below `minimum`. `minimum_of_variation`: it is longer than the round-trip time
-    /// by that, as in Linux.
+    /// Returns an estimator without a sample. The timeout is never below `minimum`; with `minimum_of_variation` it exceeds the round-trip time by at
+    /// least that, as in Linux.
     pub fn new(minimum: Duration, minimum_of_variation: bool) -> Self {
         Self {
             smoothed: 0.0,
@@ -43,12 +43,12 @@ impl RttEstimator {
         }
     }
 
-    /// The first segment had to be sent again, so that there is no measurement: 3 s to begin with (5.7).
+    /// Discards the measurement since the first segment had to be sent again: the timeout is 3 s to begin with (5.7).
     pub fn distrust(&mut self) {
         (self.smoothed, self.variation, self.backoff) = (AFTER_LOST_SYN, 0.0, 0);
     }
 
-    /// Takes a measurement; ends the back-off.
+    /// Adds a measurement, and ends the back-off.
     pub fn sample(&mut self, measured: Duration) {
         let measured = measured.as_secs_f64();
         if self.smoothed == 0.0 {
@@ -63,7 +63,7 @@ impl RttEstimator {
         self.backoff = 0;
     }
 
-    /// Doubles the timer (5.5).
+    /// Doubles the timeout (5.5).
     pub fn back_off(&mut self) {
         self.backoff += 1;
     }
@@ -73,7 +73,7 @@ impl RttEstimator {
         self.backoff
     }
 
-    /// The retransmission timeout.
+    /// Returns the retransmission timeout.
     pub fn timeout(&self) -> Duration {
         let base = if self.smoothed == 0.0 {
             INITIAL
@@ -87,33 +87,33 @@ impl RttEstimator {
         doubled.min(LONGEST)
     }
 
-    /// Smoothed, in seconds; 0 before the first sample.
+    /// Returns the smoothed round-trip time, in seconds; 0 before the first sample.
     pub fn smoothed(&self) -> f64 {
         self.smoothed
     }
 
-    /// Variation in seconds.
+    /// Returns the variation in seconds.
     pub fn variation(&self) -> f64 {
         self.variation
     }
 
-    /// The least ever measured, in seconds.
+    /// Returns the least round-trip time ever measured, in seconds.
     pub fn least(&self) -> f64 {
         self.least
     }
 
-    /// The handshake is over: [`Self::least_of_data`] begins anew.
+    /// Ends the handshake: [`Self::least_of_data`] begins anew.
     pub fn begin_data(&mut self) {
         self.least_of_data = f64::INFINITY;
     }
 
-    /// The least measured since the handshake, in seconds: CUBIC in Linux begins when the connection is established, and
-    /// its HyStart has not seen what the handshake took.
+    /// Returns the least round-trip time since the handshake, in seconds: CUBIC in Linux begins when the connection is established, and its HyStart
+    /// has not seen the round-trip time of the handshake.
     pub fn least_of_data(&self) -> f64 {
         self.least_of_data
     }
 
-    /// The latest measured, in seconds.
+    /// Returns the latest round-trip time, in seconds.
     pub fn latest(&self) -> f64 {
         self.latest
     }

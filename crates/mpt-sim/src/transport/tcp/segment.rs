@@ -1,4 +1,4 @@
-//! What goes over the network.
+//! Segments and acknowledgements.
 
 use mpt_link::ByteCount;
 
@@ -11,7 +11,7 @@ pub const BLOCKS: usize = 3;
 /// A data segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Segment {
-    /// Opens the subflow, and carries no data.
+    /// True if it opens the subflow, and carries no data.
     pub syn: bool,
     /// Its number on the subflow, in segments.
     pub sequence: u64,
@@ -19,57 +19,57 @@ pub struct Segment {
     pub data_sequence: u64,
     /// The time at which it was sent (RFC 7323: TSval).
     pub timestamp: Time,
-    /// How many segments the subflow had sent before, retransmissions included (TCP-DOOR: packet sequence number).
+    /// Number of segments that the subflow had sent before, retransmissions included (TCP-DOOR: packet sequence number).
     pub transmission: u64,
-    /// What it says about congestion.
+    /// Its explicit congestion notification.
     pub ecn: Ecn,
 }
 
 /// Explicit congestion notification (RFC 3168).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Ecn {
-    /// The segment can be marked (ECT).
+    /// True if the segment can be marked (ECT).
     pub capable: bool,
-    /// It has been (CE).
+    /// True if it has been marked (CE).
     pub congested: bool,
-    /// The sender has slowed down (CWR).
+    /// True if the sender has slowed down (CWR).
     pub reduced: bool,
 }
 
-/// Segments received, from and up to (exclusive).
+/// A block of received segments, from and up to (exclusive).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Block {
-    /// The first.
+    /// The first number.
     pub from: u64,
-    /// One above the last.
+    /// The number above the last one.
     pub to: u64,
 }
 
 /// An acknowledgement.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Ack {
-    /// All segments of the subflow below have been received.
+    /// The number below which all segments of the subflow have been received.
     pub next: u64,
-    /// Of what is above, the most recently received first; empty blocks are at the end.
+    /// Blocks received above `next`, the most recently received first; empty blocks are at the end.
     pub blocks: [Block; BLOCKS],
     /// The segment that came a second time (RFC 2883).
     pub duplicate: Option<u64>,
-    /// Timestamp of the segment that moved `next` last, or repeats (RFC 7323: TSecr).
+    /// Timestamp of the segment that moved `next` last, or of the one that it repeats (RFC 7323: TSecr).
     pub echo: Time,
-    /// How many acknowledgements the receiver of the subflow had sent before (TCP-DOOR).
+    /// Number of acknowledgements that the receiver of the subflow had sent before (TCP-DOOR).
     pub number: u64,
-    /// A segment was overtaken by one sent later (TCP-DOOR).
+    /// True if a segment was overtaken by one sent later (TCP-DOOR).
     pub out_of_order: bool,
-    /// All segments of the connection below have been received (RFC 8684: DATA_ACK).
+    /// The number below which all segments of the connection have been received (RFC 8684: DATA_ACK).
     pub data_next: u64,
-    /// The connection takes segments below this number.
+    /// The end of the receive window: the connection takes segments below this number.
     pub limit: u64,
-    /// A segment was marked, and the sender has not said since that it has slowed down (RFC 3168: ECE).
+    /// True if a segment was marked, and the sender has not said since that it has slowed down (RFC 3168: ECE).
     pub congestion: bool,
 }
 
 impl Ack {
-    /// The blocks that are not empty.
+    /// Returns the blocks that are not empty.
     pub fn sacked(&self) -> impl Iterator<Item = Block> {
         self.blocks.into_iter().filter(|block| block.from < block.to)
     }
@@ -87,22 +87,22 @@ impl Packet for Ack {
     }
 }
 
-/// What segments take on the wire.
+/// Sizes of segments on the wire, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WireSizes {
     /// A full segment.
     pub segment: ByteCount,
     /// An acknowledgement without blocks, or the segment that opens a subflow.
     pub ack: ByteCount,
-    /// Each block more; the option itself counts as two bytes and two of padding.
+    /// Each further block; the option itself counts as two bytes and two of padding.
     pub block: ByteCount,
 }
 
 impl WireSizes {
-    /// TCP with timestamps over IPv4, `mss` bytes of payload, `framing` bytes of the link, `options` more bytes in
-    /// both directions.
+    /// Returns the sizes of TCP with timestamps over IPv4, with `mss` bytes of payload, `framing` bytes of the link, and `options` more bytes in both
+    /// directions.
     pub const fn ipv4(mss: u64, framing: u64, options: u64) -> Self {
-        /// IP 20, TCP 20, timestamps 12.
+        /// Bytes of headers: IP 20, TCP 20, timestamps 12.
         const HEADERS: u64 = 52;
         Self {
             segment: ByteCount(mss + HEADERS + framing + options),

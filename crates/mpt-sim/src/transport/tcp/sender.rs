@@ -15,7 +15,7 @@ pub struct Sender {
 }
 
 impl Sender {
-    /// `total` segments; `None` for endless.
+    /// Returns a sender of `total` segments; `None` for endless.
     pub fn new(config: Config, sizes: WireSizes, total: Option<u64>) -> Self {
         Self { subflow: Subflow::new(config, 0), total, sent: 0, sizes }
     }

@@ -1,4 +1,4 @@
-//! The sending half of one subflow: windows, losses, timers. What to send is the business of its owner.
+//! The sending half of one subflow: windows, losses, timers. Its owner decides what to send.
 
 use crate::kernel::time::Time;
 use crate::transport::congestion::{View, Window};
@@ -21,7 +21,7 @@ const LEAST_GROWTH: f64 = 0.05;
 /// Time-outs of the same segment after which a subflow is dead (RFC 1122, 4.2.3.5: at least 100 s; Linux: 15).
 const MOST_TIMEOUTS: u32 = 15;
 
-/// What has happened to a subflow.
+/// Counters of a subflow.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
     /// Segments sent, retransmissions included.
@@ -44,22 +44,22 @@ pub struct Counters {
 enum State {
     /// The first segment has still to be sent.
     New,
-    /// It has been sent.
+    /// The first segment has been sent.
     Connecting,
     Open,
     /// Fast recovery, until everything below is acknowledged.
     Recovery(u64),
-    /// After a time-out, the same.
+    /// Recovery after a time-out, until everything below is acknowledged.
     Loss(u64),
 }
 
-/// What an acknowledgement told, in segments.
+/// The content of an acknowledgement, in segments.
 struct Taken {
-    /// Acknowledged cumulatively.
+    /// Segments acknowledged cumulatively.
     acknowledged: u64,
-    /// Not known before to have come.
+    /// Segments not known before to have been delivered.
     delivered: u64,
-    /// Something sent once only was among them.
+    /// True if a segment that was sent only once was among them.
     original: bool,
 }
 
@@ -73,24 +73,24 @@ pub struct Subflow {
     board: Scoreboard,
     rtt: RttEstimator,
     state: State,
-    /// Where the last recovery ended.
+    /// The number at which the last recovery ended.
     recover: u64,
     episode: Option<Episode>,
     timer: Option<Time>,
-    /// To be retransmitted whatever the window says.
+    /// Number of a segment to be retransmitted whatever the window allows.
     urgent: Option<u64>,
     door: Door,
     frto: FRto,
     rack: Rack,
     hystart: HyStart,
-    /// In fast recovery, as Linux has it.
+    /// State of fast recovery as Linux has it; `None` outside of one.
     prr: Option<Prr>,
     marks: Marks,
     counters: Counters,
 }
 
 impl Subflow {
-    /// Subflow number `own` of its connection. Nothing sent yet.
+    /// Returns subflow number `own` of its connection, which has sent nothing yet.
     pub fn new(config: Config, own: usize) -> Self {
         Self {
             config,
@@ -120,12 +120,12 @@ impl Subflow {
         View { window, rtt: self.rtt.smoothed(), between_losses }
     }
 
-    /// Congestion window in segments.
+    /// Returns the congestion window in segments.
     pub fn window(&self) -> f64 {
         self.window.get()
     }
 
-    /// The round-trip time.
+    /// Returns the estimator of the round-trip time.
     pub fn rtt(&self) -> &RttEstimator {
         &self.rtt
     }
@@ -135,17 +135,17 @@ impl Subflow {
         &self.counters
     }
 
-    /// Estimate of the segments in the network.
+    /// Returns the estimate of the segments in the network.
     pub fn in_flight(&self) -> u64 {
         self.board.in_flight()
     }
 
-    /// Segments sent and not acknowledged.
+    /// Returns the number of segments sent and not acknowledged.
     pub fn outstanding(&self) -> u64 {
         self.board.outstanding()
     }
 
-    /// All segments below have been acknowledged.
+    /// Returns the number below which all segments have been acknowledged.
     pub fn first(&self) -> u64 {
         self.board.first()
     }
@@ -165,7 +165,7 @@ impl Subflow {
         self.rtt.backoff() > MOST_TIMEOUTS
     }
 
-    /// Numbers in the connection of everything that is not acknowledged.
+    /// Returns the numbers in the connection of everything that is not acknowledged.
     pub fn unacknowledged(&self) -> impl Iterator<Item = u64> {
         self.board.iter().filter(|(_, sent)| !sent.sacked).map(|(_, sent)| sent.data_sequence)
     }
@@ -209,8 +209,7 @@ impl Subflow {
         Segment { syn: false, sequence, data_sequence, timestamp: now, transmission, ecn }
     }
 
-    /// The next retransmission, if one is due and the window has room; at the start, the segment that opens the
-    /// subflow.
+    /// Returns the next retransmission, if one is due and the window has room; at the start, the segment that opens the subflow.
     pub fn poll_retransmit(&mut self, now: Time) -> Option<Segment> {
         match self.state {
             State::New => return Some(self.connect(now)),
@@ -262,7 +261,7 @@ impl Subflow {
         [self.timer, self.rack.timer, self.rack.probe.timer].into_iter().flatten().min()
     }
 
-    /// Time has come to [`Subflow::next_timeout`]. `flows` has all subflows of the connection.
+    /// Handles the timeout announced by [`Subflow::next_timeout`]. `flows` has all subflows of the connection.
     pub fn handle_timeout(&mut self, now: Time, flows: &[View]) {
         let due = |timer: Option<Time>| timer.is_some_and(|timer| timer <= now);
         if due(self.timer) && !self.is_connected() {
@@ -282,7 +281,7 @@ impl Subflow {
         }
     }
 
-    /// Takes an acknowledgement; tells how many segments it acknowledged cumulatively.
+    /// Handles an acknowledgement. Returns the number of segments that it acknowledged cumulatively.
     pub fn handle_ack(&mut self, now: Time, ack: &Ack, flows: &[View]) -> u64 {
         if !self.is_connected() {
             self.state = State::Open;
@@ -374,7 +373,7 @@ impl Subflow {
         }
         if acknowledged > 0 {
             if self.state == State::Open {
-                // What made them has come.
+                // The segments that caused them have come.
                 board.forget_duplicates();
             }
             rtt.sample(now - ack.echo);
@@ -439,7 +438,7 @@ impl Subflow {
             let first = self.board.first();
             let partial =
                 advanced && matches!(self.state, State::Recovery(recover) if first < recover);
-            // Duplicates of what was retransmitted without need are none (3.2, step 1).
+            // Duplicates of segments that were retransmitted without need do not count (3.2, step 1).
             let fresh = self.board.first() > self.recover || self.recover == 0;
             let duplicates = self.state == State::Open && self.board.duplicates() >= DUPLICATES;
             if partial || (fresh && duplicates) {
@@ -448,7 +447,7 @@ impl Subflow {
         }
     }
 
-    /// Enters recovery if something is lost and it is not in it.
+    /// Enters recovery if something is lost and it is not in recovery yet.
     fn recover(&mut self, now: Time, flows: &[View]) {
         if self.state != State::Open || !self.board.has_lost() {
             return;
@@ -461,7 +460,7 @@ impl Subflow {
         self.respond(now, flows);
     }
 
-    /// The response to congestion, and what is remembered to take it back.
+    /// Responds to congestion, and remembers what is needed to take the response back.
     fn respond(&mut self, now: Time, flows: &[View]) {
         if self.config.treatment == Treatment::TcpDoor && self.door.is_suspended(now) {
             self.episode = None;
@@ -485,7 +484,7 @@ impl Subflow {
         self.rack.recovery_ended();
     }
 
-    /// The response was not due: nothing is lost, and the window is given back by `restore`.
+    /// Takes back a response that was not due: nothing is lost, and `restore` gives the window back.
     fn undo(&mut self, restore: impl FnOnce(&mut Window, crate::transport::congestion::Saved)) {
         let Some(episode) = self.episode.take() else { return };
         restore(&mut self.window, episode.saved);
@@ -497,7 +496,7 @@ impl Subflow {
         self.urgent = None;
     }
 
-    /// TCP-DOOR: the window is restored, what is lost goes on being retransmitted.
+    /// Takes back a recent response (TCP-DOOR): the window is restored, and lost segments go on being retransmitted.
     fn take_back_recent(&mut self, now: Time) {
         let (door, rtt) = (&self.door, self.rtt.smoothed());
         let recent = |episode: &mut Episode| door.remembers(now, episode.began, rtt);

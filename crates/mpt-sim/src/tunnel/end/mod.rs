@@ -1,4 +1,4 @@
-//! One end of the tunnel: a node with a connection and, where there is one, its session; and what it is configured to be.
+//! One end of the tunnel: a node with a connection and, where there is one, its session; and its configuration.
 
 pub(super) mod setup;
 
@@ -23,7 +23,7 @@ use super::traffic::content::{Content, Inner, MAX_HEADERS, StreamPacket};
 /// The payload of all packets.
 static PAYLOAD: [u8; 1 << 16] = [0; 1 << 16];
 
-/// Where the TOS field is in an IPv4 header.
+/// Offset of the TOS field in an IPv4 header.
 const TOS: usize = 1;
 
 /// A packet that has come out of a link.
@@ -33,19 +33,19 @@ pub(super) struct Packet {
     pub(super) content: Content,
 }
 
-/// A datagram that leaves: on which path, and its number among the [`Datagrams`].
+/// A datagram that leaves: its path, and its number among the [`Datagrams`].
 pub(super) type Leaving = (usize, u32);
 
-/// One end of the tunnel.
+/// One end of the tunnel, with its connection and session.
 pub(super) struct End {
     node: Node<Packet>,
     connection: ConnectionId,
     paths: Vec<PathId>,
     side: usize,
     memory: Memory,
-    /// A packet of the host behind: headers, and a payload that nobody looks at.
+    /// A packet of the host behind: headers, and a payload that nothing reads.
     inner: Vec<u8>,
-    /// Packets that wait in the queue of the connection, or may have to be sent again, by [`mpt_core::StoreId`].
+    /// Packets that wait in the queue of the connection or may have to be sent again, by [`mpt_core::StoreId`].
     stored: Vec<Stored>,
     outbox: Vec<Leaving>,
     refused: u64,
@@ -59,7 +59,7 @@ struct Stored {
     inner: Inner,
 }
 
-/// Where a datagram lies while it is received, and what has come out of the tunnel since it was last looked at.
+/// The buffer of a datagram while it is received, and the packets that have come out of the tunnel since they were last taken.
 struct Memory {
     bytes: Vec<u8>,
     len: usize,
@@ -73,7 +73,7 @@ impl PacketMemory<Packet> for Memory {
         &mut self.bytes[..self.len]
     }
 
-    /// A mark of the outer header has become one of the inner header by now (RFC 6040).
+    /// Returns the packet of an accepted datagram. A mark of the outer header has become one of the inner header by now (RFC 6040).
     fn accept(&mut self, mut datagram: Packet, _: ConnectionId, inner: Range<usize>) -> Packet {
         if ecn::Ecn::from_tos(self.bytes[inner.start + TOS]) == ecn::Ecn::Ce {
             datagram.content.mark();
@@ -96,16 +96,16 @@ impl DeviceSink<Packet> for Memory {
         self.out.push(packet);
     }
 
-    /// A duplicate, or late where late packets are dropped: counted by the window.
+    /// Ignores a duplicate, or a late packet that is dropped: the window counts them.
     fn discard(&mut self, _: Packet) {}
 }
 
 impl End {
-    /// End 0 or 1 of tunnel number `tunnel`. A session begins with its handshake at once.
+    /// Makes end 0 or 1 of tunnel number `tunnel`. A session begins with its handshake at once.
     ///
     /// # Panics
     ///
-    /// If the paths are none or too many, or a weight is 0.
+    /// Panics if there are no paths or too many, or a weight is 0.
     pub(super) fn new(
         now: Instant,
         tunnel: usize,
@@ -144,32 +144,32 @@ impl End {
         }
     }
 
-    /// The largest packet that the tunnel carries, in bytes.
+    /// Returns the largest packet that the tunnel carries, in bytes.
     pub(super) fn mtu(&self) -> u16 {
         self.node.tunnels().inner_mtu(setup::DEVICE)
     }
 
-    /// The connection.
+    /// Returns the connection.
     pub(super) fn connection(&self) -> Option<&Connection<Packet>> {
         self.node.tunnels().connection(self.connection)
     }
 
-    /// Packets that are held or wait in the receive window.
+    /// Returns the number of packets that are held or wait in the receive window.
     pub(super) fn waiting(&self) -> usize {
         self.connection().and_then(Connection::equalized).map_or(0, EqualizedBuffer::waiting)
     }
 
-    /// Packets that wait in the queue of the connection.
+    /// Returns the number of packets that wait in the queue of the connection.
     pub(super) fn queued(&self) -> usize {
         self.connection().and_then(Connection::queue).map_or(0, |queue| queue.segments)
     }
 
-    /// Which end it is: that of the sender of data is 0.
+    /// Returns the number of this end; the sender of data is at end 0.
     pub(super) fn side(&self) -> usize {
         self.side
     }
 
-    /// Adds what was sent again over all paths.
+    /// Adds the repairs of all paths to `sum`.
     pub(super) fn add_repairs(&self, mut sum: RepairCounters) -> RepairCounters {
         for (_, path) in self.connection().into_iter().flat_map(Connection::repairs) {
             sum.lost += path.lost;
@@ -187,12 +187,12 @@ impl End {
         self.connection().map(Connection::corrected).unwrap_or_default()
     }
 
-    /// Packets of the host behind that the tunnel has not taken: every path was down.
+    /// Returns the number of packets of the host behind this end that the tunnel has not taken because every path was down.
     pub(super) fn refused(&self) -> u64 {
         self.refused
     }
 
-    /// The host behind sends a packet. What leaves is in the outbox.
+    /// Sends a packet of the host behind. The datagrams that leave are in the outbox.
     pub(super) fn send(&mut self, now: Instant, inner: Inner, wire: &mut Datagrams) {
         let headers = inner.emit(self.side, &mut self.inner);
         let packet = InnerPacket::whole(&mut self.inner[..inner.size as usize])
@@ -213,16 +213,16 @@ impl End {
         }
     }
 
-    /// A datagram has come over a path.
+    /// Receives a datagram that has come over a path.
     ///
     /// # Panics
     ///
-    /// If it is data and refused.
+    /// Panics if the datagram is data and the tunnel refuses it.
     pub(super) fn receive(&mut self, now: Instant, at: Time, path: usize, datagram: &Datagram) {
         let Datagram { head, len, content, ecn, .. } = datagram;
         self.memory.bytes[..head.len()].copy_from_slice(head);
         if let Content::Stream(_) = content {
-            // A symbol may cover it.
+            // The payload has to be zero, since a symbol may cover it.
             self.memory.bytes[head.len()..*len].fill(0);
         }
         (self.memory.len, self.memory.now) = (*len, at);
@@ -237,13 +237,13 @@ impl End {
         self.node.next_timeout()
     }
 
-    /// Does what was due.
+    /// Handles the timers that are due.
     pub(super) fn handle_timeout(&mut self, now: Instant) {
         self.node.handle_timeout(now, &mut self.memory);
     }
 
-    /// Puts into the outbox what leaves by now besides what has just been sent: packets that have waited, and frames of
-    /// the session. To be called after every other call.
+    /// Puts the further datagrams that leave by now into the outbox: packets that have waited, and frames of the session. It has to be called after
+    /// every other call.
     pub(super) fn poll(&mut self, now: Instant, wire: &mut Datagrams) {
         while let Some(departure) = self.node.poll_departure(now) {
             let Stored { headers, headers_len, inner } = &self.stored[departure.packet.0 as usize];
@@ -268,7 +268,7 @@ impl End {
         std::mem::take(&mut self.outbox)
     }
 
-    /// Saves an allocation for every packet.
+    /// Takes an empty outbox back, which saves an allocation for every packet.
     pub(super) fn give_back_outbox(&mut self, mut outbox: Vec<Leaving>) {
         outbox.clear();
         self.outbox = outbox;
@@ -279,7 +279,7 @@ impl End {
         std::mem::take(&mut self.memory.out)
     }
 
-    /// Saves an allocation for every packet.
+    /// Takes an empty list back, which saves an allocation for every packet.
     pub(super) fn give_back(&mut self, mut out: Vec<Packet>) {
         out.clear();
         self.memory.out = out;

@@ -1,4 +1,4 @@
-//! What the ends of a tunnel are configured to be.
+//! The configuration of the ends of a tunnel.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
@@ -20,16 +20,16 @@ pub(super) const DEVICE: DeviceId = DeviceId(0);
 pub(in crate::tunnel) const PATH_MTU: u16 = mtu::ETHERNET;
 /// The end that begins the handshake.
 const INITIATOR: usize = 0;
-/// The random numbers of the links are components of a seed from 0 on; those of the ends from here on.
+/// First component of a seed that the ends take random numbers from; those of the links are the components from 0 on.
 const FIRST_COMPONENT: u64 = 1 << 32;
 const NAME: &str = "tunnel";
 
-/// The component of a seed that an end takes its random numbers from.
+/// Returns the component of a seed that an end takes its random numbers from.
 pub(super) fn component(tunnel: usize, side: usize) -> u64 {
     FIRST_COMPONENT + 2 * tunnel as u64 + side as u64
 }
 
-/// 32 bytes of a seed.
+/// Returns 32 bytes of a seed.
 pub(in crate::tunnel) fn seed(seed: u64) -> [u8; 32] {
     let mut bytes = [0; 32];
     for (index, word) in (0..).zip(bytes.chunks_mut(8)) {
@@ -38,12 +38,12 @@ pub(in crate::tunnel) fn seed(seed: u64) -> [u8; 32] {
     bytes
 }
 
-/// The key of an end. Whose it is says nothing about what it costs, so all runs have the same.
+/// Returns the key of an end. It has no effect on costs, so all runs have the same.
 pub(super) fn identity(side: usize) -> PrivateKey {
     PrivateKey::from_seed(seed(side as u64))
 }
 
-/// The session of an end, with the daemon's default timers.
+/// Returns the configuration of the session of an end, with the daemon's default timers.
 pub(in crate::tunnel) fn session(side: usize) -> SessionConfig {
     SessionConfig {
         name: NAME.to_owned(),
@@ -60,7 +60,7 @@ pub(in crate::tunnel) fn session(side: usize) -> SessionConfig {
     }
 }
 
-/// The connection of an end.
+/// Returns the configuration of the connection of an end.
 pub(in crate::tunnel) fn connection(side: usize, plan: &TunnelPlan) -> ConnectionConfig {
     let paths = plan.paths.iter().enumerate().map(|(index, &(_, weight))| {
         let (here, there) = (address(index, side), address(index, 1 - side));
@@ -105,12 +105,12 @@ pub(in crate::tunnel) fn connection(side: usize, plan: &TunnelPlan) -> Connectio
     }
 }
 
-/// The socket of a path, the same number at both ends.
+/// Returns the socket of a path, the same number at both ends.
 pub(super) fn socket(path: usize) -> SocketId {
     SocketId(path as u32)
 }
 
-/// The address of an end on a path. Paths are 256 at the most.
+/// Returns the address of an end on a path. There are at most 256 paths.
 pub(super) fn address(path: usize, side: usize) -> SocketAddr {
     let address = Ipv4Addr::new(172, 16, path as u8, 1 + side as u8);
     SocketAddr::new(IpAddr::V4(address), gre::PORT)

@@ -13,12 +13,12 @@ use crate::study::State;
 use super::end::End;
 use super::world::{RECEIVER, World};
 
-/// What one run gave.
+/// The outcome of one run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Outcome {
     /// [`State::TimeOver`], as it should be; [`State::NoProgress`] where nothing was delivered after the transient.
     pub state: State,
-    /// What the paths could carry of TCP payload, in Mbit/s.
+    /// Capacity of the paths for TCP payload, in Mbit/s.
     pub capacity: f64,
     /// TCP payload delivered, in Mbit/s: over the whole run.
     pub goodput: f64,
@@ -32,27 +32,27 @@ pub struct Outcome {
     pub wait_most_ms: f64,
     /// Packets with data that came out of the paths.
     pub packets: u64,
-    /// Those of them that came after their numbers had been given up.
+    /// Packets with data that came after their numbers had been given up.
     pub late: u64,
-    /// Those of them that were dropped.
+    /// Late packets that were dropped.
     pub late_dropped: u64,
-    /// Numbers given up because the evidence said that they are lost.
+    /// Numbers given up because evidence showed that they are lost.
     pub lost: u64,
     /// Numbers given up because a packet had waited the maximum delay.
     pub expired: u64,
     /// Numbers given up because the window was full.
     pub skipped: u64,
-    /// How full the receive window was.
+    /// Occupancy of the receive window.
     pub occupancy: Occupancy,
     /// Segments that TCP sent again.
     pub retransmissions: u64,
-    /// Those of them that had not been lost.
+    /// Segments that TCP sent again although they had not been lost.
     pub needless: u64,
-    /// Times that TCP took something for a loss, by acknowledgements.
+    /// Losses that TCP detected by acknowledgements.
     pub recoveries: u64,
-    /// Times that it took its response back.
+    /// Responses to congestion that TCP took back.
     pub undone: u64,
-    /// Times that TCP's timer ran out.
+    /// Time-outs of TCP.
     pub timeouts: u64,
     /// Packets dropped by queues, there and back.
     pub queue_drops: u64,
@@ -65,12 +65,12 @@ pub struct Outcome {
     pub trace: u64,
 }
 
-/// How many packets waited when a packet with data had come.
+/// Number of waiting packets at the arrival of a packet with data.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Occupancy {
     /// The median.
     pub p50: usize,
-    /// 99 % of the packets found, or made it, no more.
+    /// The number that 99 % of the packets found, or made it, or fewer.
     pub p99: usize,
     /// The most.
     pub most: usize,
@@ -79,7 +79,7 @@ pub struct Occupancy {
     pub density: Vec<f64>,
 }
 
-/// In Mbit/s.
+/// Rates in Mbit/s.
 pub(super) struct Rates {
     pub(super) capacity: f64,
     pub(super) goodput: f64,
@@ -87,7 +87,7 @@ pub(super) struct Rates {
 }
 
 impl Outcome {
-    /// What was counted of the first flow and the first tunnel.
+    /// Returns the outcome of the first flow and the first tunnel.
     pub(super) fn of(world: &World, Rates { capacity, goodput, settled }: Rates) -> Self {
         let (tunnel, flow) = (&world.tunnels[0], &world.flows[0]);
         let reorder = tunnel.ends[RECEIVER].connection().and_then(Connection::reorder);

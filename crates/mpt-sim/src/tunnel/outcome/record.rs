@@ -1,4 +1,4 @@
-//! What was seen of a run, over time.
+//! The record of a run over time.
 
 use std::fmt::Write as _;
 use std::time::Duration;
@@ -18,24 +18,24 @@ const STEP: Duration = Duration::from_millis(20);
 /// Samples of a row of [`Record::csv`].
 const ROW: usize = 5;
 
-/// What was seen of a run. Times are seconds since the flows could begin.
+/// The record of a run. Times are in seconds since the flows could begin.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Record {
-    /// One every 20 ms, from the beginning to the end.
+    /// Samples, one every 20 ms, from the beginning to the end.
     pub samples: Vec<Sample>,
     /// The packets that were sent back, of each source.
     pub echoes: Vec<Vec<Trip>>,
     /// The packets of each stream, by the side that has sent them.
     pub streams: Vec<[Vec<Trip>; 2]>,
-    /// What forward error correction has done at each end of each tunnel.
+    /// Counters of forward error correction at each end of each tunnel.
     pub corrected: Vec<[FecCounters; 2]>,
     /// Bytes that were given to all links, in both directions.
     offered: u64,
-    /// What happened to each flow.
+    /// Counters of each flow.
     pub flows: Vec<tcp::Counters>,
     /// Packets that the tunnels did not take since all paths were down, and those that queues of tunnels dropped.
     pub refused: u64,
-    /// What the tunnels sent again, and what they held for lost, in the direction of the data.
+    /// Packets that the tunnels sent again, or held for lost, in the direction of the data.
     pub repairs: RepairCounters,
     /// Events of the run.
     pub events: u64,
@@ -46,13 +46,13 @@ pub struct Record {
 /// The state at one time. Quantities but for lengths of queues and windows are sums since the start.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Sample {
-    /// When.
+    /// Time of the sample, in seconds.
     pub at: f64,
     /// Bytes of payload that each flow has delivered in order.
     pub delivered: Vec<u64>,
     /// Congestion window of each flow, in segments.
     pub windows: Vec<f64>,
-    /// Of each link, from the senders of data to their receivers.
+    /// State of each link, from the senders of data to their receivers.
     pub links: Vec<LinkSample>,
     /// Packets that wait in the queues of the tunnels, before they have numbers.
     pub queued: usize,
@@ -63,23 +63,23 @@ pub struct Sample {
 /// One direction of a link.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LinkSample {
-    /// What has become of all packets.
+    /// Counters of the packets of the link.
     pub counters: Counters,
-    /// How long a packet that came now would wait for the transmitter.
+    /// Time that a packet that came now would wait for the transmitter.
     pub queue: Duration,
 }
 
 /// A packet that was sent back.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Trip {
-    /// When it was sent.
+    /// The time at which it was sent, in seconds.
     pub at: f64,
-    /// How long it took, in milliseconds. `None` if it was lost, or was still on its way at the end.
+    /// Its travel time in milliseconds. `None` if it was lost, or was still on its way at the end.
     pub took_ms: Option<f64>,
 }
 
 impl Record {
-    /// The mean rate at which a flow delivered payload between two times, in Mbit/s.
+    /// Returns the mean rate at which a flow delivered payload between two times, in Mbit/s.
     pub fn goodput(&self, flow: usize, from: f64, to: f64) -> f64 {
         let bytes = |at: f64| {
             let index = libm::round(at / STEP.as_secs_f64()) as usize;
@@ -89,7 +89,7 @@ impl Record {
         (bytes(to) - bytes(from)) as f64 * 8.0 / (to - from) / 1e6
     }
 
-    /// The times of packets that were sent between two times and came back, in milliseconds, shortest first.
+    /// Returns the round-trip times of packets that were sent between two times and came back, in milliseconds, shortest first.
     pub fn trips(&self, source: usize, from: f64, to: f64) -> Vec<f64> {
         let trips = self.echoes.get(source).into_iter().flatten();
         let chosen = trips.filter(|trip| (from..to).contains(&trip.at));
@@ -98,18 +98,18 @@ impl Record {
         times
     }
 
-    /// Bytes that were given to all links, in both directions, frames of sessions included.
+    /// Returns the bytes that were given to all links, in both directions, frames of sessions included.
     pub fn offered(&self) -> u64 {
         self.offered
     }
 
-    /// Packets that links have lost or whose queues were full, from senders of data to their receivers.
+    /// Returns the number of packets that links have lost or whose queues were full, from senders of data to their receivers.
     pub fn lost_in_links(&self) -> u64 {
         let last = self.samples.last().into_iter().flat_map(|sample| &sample.links);
         last.map(|link| link.counters.lost.packets + link.counters.queue_full.packets).sum()
     }
 
-    /// A table of comma-separated values with a row for each 100 ms.
+    /// Returns a table of comma-separated values with a row for each 100 ms.
     pub fn csv(&self) -> String {
         let mut text = String::from("seconds");
         if let Some(first) = self.samples.first() {
@@ -158,7 +158,7 @@ impl Record {
     }
 }
 
-/// Takes samples.
+/// A recorder of samples.
 pub(in crate::tunnel) struct Recorder {
     begin: Time,
     next: Time,
@@ -166,7 +166,7 @@ pub(in crate::tunnel) struct Recorder {
 }
 
 impl Recorder {
-    /// From `begin` on.
+    /// Returns a recorder that begins at `begin`.
     pub(in crate::tunnel) fn new(begin: Time) -> Self {
         Self { begin, next: begin, samples: Vec::new() }
     }
@@ -198,7 +198,7 @@ impl Recorder {
         }
     }
 
-    /// Everything that was seen.
+    /// Returns the record.
     pub(in crate::tunnel) fn finish(self, world: &mut World) -> Record {
         let begin = self.begin.as_secs_f64();
         let trips = |trips: &[(Time, Option<Duration>)]| {

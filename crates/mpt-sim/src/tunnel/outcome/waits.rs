@@ -1,18 +1,18 @@
-//! How long packets wait in the receive window.
+//! Waiting times of packets in the receive window.
 
 use std::time::Duration;
 
-/// Waits are told apart to this.
+/// Resolution of the waiting times.
 const RESOLUTION: Duration = Duration::from_micros(100);
-/// Longer waits count as this long, which bounds memory to a few megabytes.
+/// Largest waiting time that is recorded; longer ones count as this long, which bounds memory to a few megabytes.
 const LONGEST: Duration = Duration::from_secs(60);
 
-/// How many packets have waited for how long.
+/// A histogram of waiting times.
 #[derive(Clone, Debug, Default)]
 pub(in crate::tunnel) struct Waits {
-    /// Those that did not wait at all.
+    /// Number of packets that did not wait at all.
     none: u64,
-    /// By whole [`RESOLUTION`]s, from (0, 1] on.
+    /// Number of packets by whole [`RESOLUTION`]s of waiting, from (0, 1] on.
     counts: Vec<u64>,
 }
 

@@ -1,4 +1,4 @@
-//! What packets hold, and their headers.
+//! The contents of packets, and their headers.
 
 use std::net::Ipv4Addr;
 
@@ -26,7 +26,7 @@ const SHELL: u16 = 22;
 /// The port of the first one that uses it; those of the others follow.
 const FIRST_SHELL: u16 = 50_000;
 
-/// What a packet holds. The simulated hosts read this; the tunnel reads the headers.
+/// The content of a packet. The simulated hosts read it; the tunnel reads the headers.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::tunnel) enum Content {
     /// A frame of the tunnel's own control protocol.
@@ -44,18 +44,18 @@ pub(in crate::tunnel) enum Content {
 /// A packet of a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::tunnel) struct StreamPacket {
-    /// Whose.
+    /// Number of its stream.
     pub(in crate::tunnel) stream: u8,
     /// The side that has sent it.
     pub(in crate::tunnel) side: u8,
     /// Its number.
     pub(in crate::tunnel) id: u32,
-    /// Its DSCP asks for expedited forwarding.
+    /// True if its DSCP asks for expedited forwarding.
     pub(in crate::tunnel) protected: bool,
 }
 
 impl StreamPacket {
-    /// The beginning of its payload, behind the UDP header.
+    /// Length of the record at the beginning of its payload, behind the UDP header.
     const LEN: usize = 8;
 
     fn emit(self) -> [u8; Self::LEN] {
@@ -73,7 +73,7 @@ impl StreamPacket {
     }
 }
 
-/// Where the protocol is in an IPv4 header.
+/// Offset of the protocol field in an IPv4 header.
 const PROTOCOL: usize = 9;
 /// The TOS of packets that ask for expedited forwarding (RFC 3246).
 const EXPEDITED: u8 = 46 << 2;
@@ -83,27 +83,27 @@ const FIRST_STREAM: u16 = 16_384;
 /// A packet that is sent back.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::tunnel) struct Echo {
-    /// Whose.
+    /// Number of its source.
     pub(in crate::tunnel) source: u8,
     /// Its number.
     pub(in crate::tunnel) id: u32,
     /// True if it is the answer.
     pub(super) reply: bool,
-    /// What it is.
+    /// Its kind.
     pub(in crate::tunnel) kind: EchoKind,
 }
 
-/// What packets that are sent back look like. All have 84 bytes.
+/// The kinds of packets that are sent back. All have 84 bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EchoKind {
-    /// Those of ping.
+    /// Packets of ping.
     Icmp,
-    /// Those of a remote shell: a TCP segment with 32 bytes of payload, echoed by another one.
+    /// Packets of a remote shell: a TCP segment with 32 bytes of payload, echoed by another one.
     Tcp,
 }
 
 impl Content {
-    /// A number that tells this packet from others, for the hash of the trace.
+    /// Returns a number that distinguishes this packet from others, for the hash of the trace.
     pub(in crate::tunnel) fn digest(&self) -> u64 {
         let (flow, packet) = match self {
             Self::Control => (0, 0),
@@ -121,7 +121,7 @@ impl Content {
 }
 
 impl Content {
-    /// The ECN field of its IP header.
+    /// Returns the ECN field of its IP header.
     pub(in crate::tunnel) fn ecn(&self) -> Ecn {
         match self {
             Self::Data(_, segment) if segment.ecn.congested => Ecn::Ce,
@@ -130,14 +130,14 @@ impl Content {
         }
     }
 
-    /// It has been marked on its way.
+    /// Marks the packet, as a queue on its way does.
     pub(in crate::tunnel) fn mark(&mut self) {
         if let Self::Data(_, segment) = self {
             segment.ecn.congested = true;
         }
     }
 
-    /// The number of the flow of a packet of a host, for links that tell flows apart.
+    /// Returns the number of the flow of a packet of a host, by which links distinguish flows.
     pub(in crate::tunnel) fn flow(&self) -> u64 {
         match self {
             Self::Control => 0,
@@ -153,17 +153,17 @@ impl Content {
 pub(in crate::tunnel) struct Inner {
     /// Bytes of the IP packet.
     pub(in crate::tunnel) size: u64,
-    /// What it holds.
+    /// Its content.
     pub(in crate::tunnel) content: Content,
 }
 
 impl Inner {
-    /// Writes the headers of the packet, sent by the host behind end `side`, to the beginning of `buffer`; gives their
-    /// length. The payload is left as it is: nobody reads it.
+    /// Writes the headers of the packet, sent by the host behind end `side`, to the beginning of `buffer`, and returns their length. The payload is
+    /// left as it is, since nothing reads it.
     ///
     /// # Panics
     ///
-    /// If the packet is no packet of a host, or is smaller than its headers.
+    /// Panics if the packet is no packet of a host, or is smaller than its headers.
     pub(in crate::tunnel) fn emit(&self, side: usize, buffer: &mut [u8]) -> usize {
         let len = self.size as usize - ipv4::HEADER_LEN;
         let protocol = match self.content {
@@ -198,7 +198,7 @@ impl Inner {
                 let ports = (FIRST_PORT + u16::from(flow), SERVICE);
                 segment_header(buffer, ports, flags, [segment.data_sequence, 0], header)
             }
-            // Whatever it has is options.
+            // Everything behind the header counts as options.
             Content::Ack(flow, ack) => {
                 let ports = (SERVICE, FIRST_PORT + u16::from(flow));
                 let echo = if ack.congestion { tcp::Flags::ECE.0 } else { 0 };
@@ -232,8 +232,7 @@ impl Inner {
     }
 }
 
-/// Writes a TCP header of `len` bytes, options of no meaning included, and gives that length. Sequence and
-/// acknowledgement number count segments.
+/// Writes a TCP header of `len` bytes, options of no meaning included, and returns that length. Sequence and acknowledgement number count segments.
 fn segment_header(
     buffer: &mut [u8],
     (source_port, destination_port): (u16, u16),
@@ -259,7 +258,7 @@ fn segment_header(
     len
 }
 
-/// The address of the host behind an end of the tunnel.
+/// Returns the address of the host behind an end of the tunnel.
 pub(in crate::tunnel) fn host(side: usize) -> Ipv4Addr {
     Ipv4Addr::new(10, 0, side as u8, 1)
 }

@@ -8,31 +8,31 @@ use crate::kernel::time::Time;
 use super::content::{Content, Echo, EchoKind, Inner};
 use super::flow::Way;
 
-/// Bytes of each of its packets: those of ping.
+/// Bytes of each packet, as ping has them.
 const SIZE: u64 = 84;
 
-/// Packets that the host behind end 0 sends at a distance, and that the other host sends back.
+/// Packets that the host behind end 0 sends at an interval, and that the other host sends back.
 #[derive(Debug)]
 pub(in crate::tunnel) struct Echoes {
     number: u8,
     kind: EchoKind,
-    /// How its packets go.
+    /// The way of its packets.
     pub(in crate::tunnel) way: Way,
     /// Time between two of them.
     pub(in crate::tunnel) interval: Duration,
-    /// By number: when each was sent, and how long it took to come back.
+    /// By number: the time at which each was sent, and its round-trip time.
     pub(in crate::tunnel) trips: Vec<(Time, Option<Duration>)>,
-    /// What the other host has still to send back.
+    /// Packets that the other host has still to send back.
     replies: VecDeque<Inner>,
 }
 
 impl Echoes {
-    /// Number `number` of the sources of such packets.
+    /// Returns source number `number` of such packets.
     pub(in crate::tunnel) fn new(number: u8, kind: EchoKind, way: Way, interval: Duration) -> Self {
         Self { number, kind, way, interval, trips: Vec::new(), replies: VecDeque::new() }
     }
 
-    /// The next packet, to be sent now.
+    /// Returns the next packet, to be sent now.
     pub(in crate::tunnel) fn send(&mut self, now: Time) -> Inner {
         let id = self.trips.len() as u32;
         self.trips.push((now, None));
@@ -41,7 +41,7 @@ impl Echoes {
         Inner { size: SIZE, content }
     }
 
-    /// One of its packets has come to one of the hosts.
+    /// Receives one of its packets at one of the hosts.
     pub(in crate::tunnel) fn receive(&mut self, now: Time, echo: Echo) {
         if !echo.reply {
             let content = Content::Echo(Echo { reply: true, ..echo });
@@ -51,7 +51,7 @@ impl Echoes {
         }
     }
 
-    /// The next packet that the other host sends back.
+    /// Returns the next packet that the other host sends back.
     pub(in crate::tunnel) fn poll_reply(&mut self) -> Option<Inner> {
         self.replies.pop_front()
     }

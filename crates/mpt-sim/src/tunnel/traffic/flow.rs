@@ -7,12 +7,12 @@ use crate::transport::tcp::{Config, Receiver, Sender, WireSizes};
 
 use super::content::{Content, Inner, MAX_HEADERS};
 
-/// How packets go from one host to the other.
+/// The way of packets from one host to the other.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::tunnel) enum Way {
-    /// Through the tunnel of this number.
+    /// The packets go through the tunnel of this number.
     Tunnel(usize),
-    /// Beside all tunnels.
+    /// The packets go over this route, beside all tunnels.
     Route(Route),
 }
 
@@ -21,7 +21,7 @@ pub(in crate::tunnel) enum Way {
 pub(in crate::tunnel) struct Flow {
     /// Its number.
     number: u8,
-    /// How its packets go.
+    /// The way of its packets.
     pub(in crate::tunnel) way: Way,
     pub(in crate::tunnel) sender: Sender,
     pub(in crate::tunnel) receiver: Receiver,
@@ -29,12 +29,12 @@ pub(in crate::tunnel) struct Flow {
     pub(in crate::tunnel) mss: u64,
     /// The time at which it begins.
     pub(in crate::tunnel) start: Time,
-    /// The time at which the timer that is waited for goes off.
+    /// The time of the next timer event that is scheduled.
     timer: Time,
 }
 
 impl Flow {
-    /// Flow `number`, in packets of at most `mtu` bytes.
+    /// Returns flow `number`, in packets of at most `mtu` bytes.
     pub(in crate::tunnel) fn new(
         number: u8,
         way: Way,
@@ -48,20 +48,20 @@ impl Flow {
         Self { number, way, sender, receiver, mss, start, timer: Time::MAX }
     }
 
-    /// Bytes of payload delivered in order.
+    /// Returns the bytes of payload delivered in order.
     pub(in crate::tunnel) fn delivered(&self) -> u64 {
         self.receiver.delivered() * self.mss
     }
 
-    /// The next packet that its receiver sends.
+    /// Returns the next packet that its receiver sends.
     pub(in crate::tunnel) fn poll_ack(&mut self) -> Option<Inner> {
         let outgoing = self.receiver.poll_transmit()?;
-        // Of the blocks of an acknowledgement, those count that its header has room for (RFC 2883, section 4).
+        // The blocks of an acknowledgement count as far as its header has room for them (RFC 2883, section 4).
         let size = outgoing.size.0.min(MAX_HEADERS as u64);
         Some(Inner { size, content: Content::Ack(self.number, outgoing.packet) })
     }
 
-    /// The next packet that its sender sends.
+    /// Returns the next packet that its sender sends.
     pub(in crate::tunnel) fn poll_data(&mut self, now: Time) -> Option<Inner> {
         if now < self.start {
             return None;
@@ -71,7 +71,7 @@ impl Flow {
         Some(Inner { size: outgoing.size.0, content })
     }
 
-    /// The timer that was waited for has gone off, or one that is waited for no more.
+    /// Handles a timer event, which may be one that is not waited for any more.
     pub(in crate::tunnel) fn handle_timer(&mut self, now: Time) {
         if self.timer == now {
             self.timer = Time::MAX;

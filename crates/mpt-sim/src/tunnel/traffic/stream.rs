@@ -1,4 +1,4 @@
-//! Packets of a voice or video call: both hosts send small ones at a steady pace, and nobody sends any again.
+//! Packets of a voice or video call: both hosts send small ones at a steady pace, and none is sent again.
 
 use std::time::Duration;
 
@@ -13,18 +13,18 @@ pub(in crate::tunnel) struct Stream {
     number: u8,
     protected: bool,
     size: u64,
-    /// How its packets go.
+    /// The way of its packets.
     pub(in crate::tunnel) way: Way,
     /// Time between two of them.
     pub(in crate::tunnel) interval: Duration,
-    /// By sending side and number: when each was sent, and how long it took to arrive.
+    /// By sending side and number: the time at which each was sent, and its travel time.
     pub(in crate::tunnel) trips: [Vec<(Time, Option<Duration>)>; 2],
     /// Packets that arrived once more.
     pub(super) copies: u64,
 }
 
 impl Stream {
-    /// Number `number` of the streams.
+    /// Returns stream number `number`.
     pub(in crate::tunnel) fn new(
         number: u8,
         protected: bool,
@@ -36,7 +36,7 @@ impl Stream {
         Self { number, protected, size, way, interval, trips, copies: 0 }
     }
 
-    /// The next packet of a side, to be sent now.
+    /// Returns the next packet of a side, to be sent now.
     pub(in crate::tunnel) fn send(&mut self, now: Time, side: usize) -> Inner {
         let trips = &mut self.trips[side];
         let id = trips.len() as u32;
@@ -46,7 +46,7 @@ impl Stream {
         Inner { size: self.size, content }
     }
 
-    /// One of its packets has come.
+    /// Receives one of its packets.
     pub(in crate::tunnel) fn receive(&mut self, now: Time, packet: StreamPacket) {
         let StreamPacket { side, id, .. } = packet;
         if let Some((sent, took)) = self.trips[usize::from(side)].get_mut(id as usize) {

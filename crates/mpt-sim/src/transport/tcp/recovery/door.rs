@@ -16,7 +16,7 @@ const MEMORY: f64 = 2.0;
 pub(crate) struct Door {
     /// One above the highest number of an acknowledgement.
     next_ack: u64,
-    /// Congestion is not responded to before.
+    /// The time before which the sender does not respond to congestion.
     suspended: Time,
 }
 

@@ -1,38 +1,38 @@
-//! Forward RTO recovery (RFC 5682): new data after a time-out tell whether it was due.
+//! Forward RTO recovery (RFC 5682): new data after a time-out show whether it was due.
 
-/// New segments that are sent to find out (step 2b).
+/// Number of new segments that are sent for the decision (step 2b).
 const NEW_SEGMENTS: u8 = 2;
 
-/// Where the algorithm is after a time-out.
+/// The state of the algorithm after a time-out.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum FRto {
     #[default]
     Off,
     /// The first segment has been retransmitted (step 1).
     Retransmitted,
-    /// The first acknowledgement covered it; so many new segments may be sent (step 2b).
+    /// The first acknowledgement covered it; this many new segments may be sent (step 2b).
     Forward(u8),
-    /// As Linux has it: whatever was sent once only and comes now shows that the time-out was not due (the enhanced
-    /// algorithm of section 3). Meanwhile everything is retransmitted as usual.
+    /// Linux' state: the arrival of anything that was sent only once shows that the time-out was not due (the enhanced algorithm of section 3).
+    /// Meanwhile everything is retransmitted as usual.
     Watching,
 }
 
-/// What an acknowledgement means.
+/// The conclusion from an acknowledgement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Verdict {
-    /// Nothing yet, or the algorithm is off.
+    /// The acknowledgement decides nothing, or the algorithm is off.
     Undecided,
-    /// It was due, found by the first acknowledgement: recover as usual.
+    /// The time-out was due, as the first acknowledgement shows: recovery goes on as usual.
     Due,
-    /// It was due, found by the second: the window is at most 3 segments (step 3a).
+    /// The time-out was due, as the second acknowledgement shows: the window is at most 3 segments (step 3a).
     DueLate,
-    /// It was not (step 3b).
+    /// The time-out was not due (step 3b).
     Spurious,
 }
 
 impl FRto {
-    /// `advanced`: something new was acknowledged, `everything`: all that had been sent before the time-out,
-    /// `original`: among what came was a segment sent once only.
+    /// Handles an acknowledgement after a time-out. `advanced`: something new was acknowledged; `everything`: all that had been sent before the
+    /// time-out was; `original`: a segment that was sent only once was among it.
     pub(crate) fn acknowledged(
         &mut self,
         advanced: bool,

@@ -1,4 +1,4 @@
-//! Loss recovery: what is known to have arrived, what counts as lost and when, what is sent then, and whether the response was due.
+//! Loss recovery: the segments known to have arrived, the detection of losses, the transmissions that follow, and whether the response was due.
 
 pub(super) mod door;
 pub(super) mod frto;

@@ -1,16 +1,16 @@
-//! Proportional rate reduction (RFC 6937): in recovery what is sent follows what is delivered, so that the window
-//! shrinks over a round-trip time, and what is lost is not repaired faster than the network takes it.
+//! Proportional rate reduction (RFC 6937): in recovery, sending follows delivery, so that the window shrinks over a round-trip time, and lost data is
+//! not repaired faster than the network takes it.
 
-/// One recovery. Everything in segments.
+/// The state of one recovery, in segments.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Prr {
-    /// What was outstanding when it began (RecoverFS).
+    /// Segments outstanding when recovery began (RecoverFS).
     flight: u64,
-    /// Delivered since (prr_delivered).
+    /// Segments delivered since then (prr_delivered).
     delivered: u64,
-    /// Sent since (prr_out).
+    /// Segments sent since then (prr_out).
     sent: u64,
-    /// What may be sent now (sndcnt).
+    /// Segments that may be sent now (sndcnt).
     budget: u64,
 }
 
@@ -19,8 +19,8 @@ impl Prr {
         Self { flight: flight.max(1), delivered: 0, sent: 0, budget: 0 }
     }
 
-    /// An acknowledgement has told of `delivered` more. `threshold`: the window that recovery ends with. `safe`: it
-    /// was cumulative, and told of no more losses (section 3.1, the slow-start bound; else the conservative one).
+    /// Handles an acknowledgement of `delivered` more segments. `threshold` is the window that recovery ends with. `safe` is true if the
+    /// acknowledgement was cumulative, and reported no more losses (section 3.1, the slow-start bound; otherwise the conservative one).
     pub(crate) fn acknowledged(
         &mut self,
         delivered: u64,
@@ -57,7 +57,7 @@ impl Prr {
 mod tests {
     use super::*;
 
-    /// Takes acknowledgements of one segment each; what was sent after each, all that may be.
+    /// Handles acknowledgements of one segment each. Returns the segments sent after each: all that may be.
     fn sent(prr: &mut Prr, acks: usize, in_flight: &mut u64, threshold: u64, safe: bool) -> u64 {
         let mut sent = 0;
         for _ in 0..acks {

@@ -1,4 +1,4 @@
-//! Losses told by time, and probes of the tail (RACK-TLP, RFC 8985).
+//! Loss detection by time, and probes of the tail (RACK-TLP, RFC 8985).
 //!
 //! The probe is always a retransmission of the last segment (RFC 8985 would send new data where there are any).
 
@@ -11,21 +11,21 @@ use crate::transport::tcp::rtt::RttEstimator;
 
 /// Recoveries after which the reordering window is small again (7.2, step 4).
 const PERSISTENCE: u8 = 16;
-/// Segments above a gap that leave no time for reordering, as long as none was seen.
+/// Segments above a gap that prove a loss at once, as long as no reordering was seen.
 const DUPLICATES: u64 = 3;
 
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Rack {
-    /// The most recently sent segment that has been delivered: when it was sent, and how many had been before.
+    /// The most recently sent segment that has been delivered: the time at which it was sent, and the number of segments before.
     newest: (Time, u64),
     rtt: Duration,
-    /// One above the highest delivered.
+    /// The number above the highest delivered one.
     forward: u64,
     reordering_seen: bool,
     /// Quarters of the least round-trip time that reordering may take: RACK.reo_wnd_mult less 1.
     more_quarters: u32,
     persistence: u8,
-    /// Duplicates reported before this number was acknowledged count once.
+    /// The number until whose acknowledgement reported duplicates count once.
     round: u64,
     /// The time at which the next segment will be lost.
     pub(crate) timer: Option<Time>,
@@ -36,12 +36,12 @@ pub(crate) struct Rack {
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Probe {
     pub(crate) timer: Option<Time>,
-    /// Of the last probe: the number after all data sent by then.
+    /// The number after all data sent by the time of the last probe; `None` if no probe is outstanding.
     end: Option<u64>,
 }
 
 impl Rack {
-    /// Takes in that a segment was delivered; `echo` is the timestamp of the acknowledgement.
+    /// Takes into account that a segment was delivered; `echo` is the timestamp of the acknowledgement.
     pub(crate) fn delivered(&mut self, now: Time, echo: Time, it: &Delivered, rtt: &RttEstimator) {
         let Delivered { sequence, sent } = it;
         if sequence < &self.forward && !sent.retransmitted {
@@ -49,7 +49,7 @@ impl Rack {
         }
         self.forward = self.forward.max(sequence + 1);
         let measured = now - sent.at;
-        // It was the original (6.2, step 2).
+        // The acknowledgement is for the original (6.2, step 2).
         if sent.retransmitted && (echo < sent.at || measured.as_secs_f64() < rtt.least()) {
             return;
         }
@@ -57,7 +57,7 @@ impl Rack {
         self.newest = self.newest.max((sent.at, sent.transmission));
     }
 
-    /// A segment came twice: reordering takes longer than was waited.
+    /// Handles a segment that came twice: reordering takes longer than the reordering window.
     pub(crate) fn duplicate(&mut self, first: u64, next: u64) {
         if first >= self.round {
             self.round = next;
@@ -73,7 +73,7 @@ impl Rack {
         }
     }
 
-    /// Finds what is lost by now, and when to look again.
+    /// Finds the segments that are lost by now, and the time of the next look.
     pub(crate) fn find_lost(
         &mut self,
         now: Time,
@@ -116,7 +116,7 @@ impl Rack {
 }
 
 impl Probe {
-    /// After data were sent or acknowledged: two round-trip times from now.
+    /// Arms the timer two round-trip times from now, after data were sent or acknowledged.
     pub(crate) fn arm(&mut self, now: Time, rtt: &RttEstimator, possible: bool) {
         let armed = possible && self.end.is_none() && rtt.smoothed() > 0.0;
         self.timer = armed.then(|| now + Duration::from_secs_f64(2.0 * rtt.smoothed()));

@@ -1,4 +1,4 @@
-//! What a subflow has sent, and what it knows of it (RFC 6675).
+//! The scoreboard of a subflow: its outstanding segments, and their states (RFC 6675).
 
 use std::collections::VecDeque;
 
@@ -11,18 +11,18 @@ pub(crate) struct Sent {
     pub(crate) data_sequence: u64,
     /// The time at which it was sent last.
     pub(crate) at: Time,
-    /// How many segments the subflow had sent before.
+    /// Number of segments that the subflow had sent before.
     pub(crate) transmission: u64,
     pub(crate) sacked: bool,
-    /// Believed lost. Then it is not in the network, unless it has been retransmitted since.
+    /// True if it is held for lost. Then it is not in the network, unless it has been retransmitted since.
     pub(crate) lost: bool,
-    /// Retransmitted since it was believed lost.
+    /// True if it has been retransmitted since it was held for lost.
     pub(crate) in_flight_again: bool,
-    /// Ever retransmitted.
+    /// True if it has ever been retransmitted.
     pub(crate) retransmitted: bool,
 }
 
-/// What an acknowledgement told of one segment for the first time.
+/// A segment whose delivery an acknowledgement reported for the first time.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Delivered {
     pub(crate) sequence: u64,
@@ -31,17 +31,17 @@ pub(crate) struct Delivered {
 
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Scoreboard {
-    /// The first not acknowledged.
+    /// The first number that is not acknowledged.
     first: u64,
     sent: VecDeque<Sent>,
     sacked: Ranges,
-    /// Lost, and not retransmitted since.
+    /// Segments held for lost and not retransmitted since.
     lost: u64,
-    /// Everything below that can be told lost by what is above has been looked at.
+    /// The number below which everything has been examined that the segments above can prove lost.
     looked_at: u64,
-    /// Nothing below is lost and waits for its retransmission.
+    /// The number below which nothing is lost and waits for its retransmission.
     hint: u64,
-    /// Without blocks: duplicates since the first moved. Each is a segment that has left the network.
+    /// Duplicates since `first` moved, where there are no blocks. Each is a segment that has left the network.
     duplicates: u64,
 }
 
@@ -58,22 +58,22 @@ impl Scoreboard {
         self.sent.is_empty()
     }
 
-    /// Segments sent and not acknowledged: FlightSize (RFC 5681).
+    /// Returns the number of segments sent and not acknowledged: FlightSize (RFC 5681).
     pub(crate) fn outstanding(&self) -> u64 {
         self.sent.len() as u64
     }
 
-    /// Estimate of what is in the network: pipe (RFC 6675).
+    /// Returns the estimate of the segments in the network: pipe (RFC 6675).
     pub(crate) fn in_flight(&self) -> u64 {
         (self.sent.len() as u64).saturating_sub(self.sacked() + self.lost)
     }
 
-    /// Segments that have been received above the first missing.
+    /// Returns the number of segments that have been received above the first missing one.
     pub(crate) fn sacked(&self) -> u64 {
         self.sacked.count() + self.duplicates
     }
 
-    /// Lost, and not retransmitted since.
+    /// Returns the number of segments that are held for lost and not retransmitted since.
     pub(crate) fn lost(&self) -> u64 {
         self.lost
     }
@@ -94,7 +94,7 @@ impl Scoreboard {
         self.sent.push_back(sent);
     }
 
-    /// Takes a cumulative acknowledgement; `delivered` is told of what was not known to have come.
+    /// Handles a cumulative acknowledgement; calls `delivered` with the segments that were not known to have come.
     pub(crate) fn acknowledge(&mut self, next: u64, mut delivered: impl FnMut(Delivered)) -> u64 {
         let next = next.min(self.next());
         let acknowledged = next.saturating_sub(self.first);
@@ -119,7 +119,7 @@ impl Scoreboard {
         acknowledged
     }
 
-    /// Takes a block; `delivered` as above.
+    /// Handles a block; calls `delivered` like [`Self::acknowledge`].
     pub(crate) fn sack(&mut self, from: u64, to: u64, mut delivered: impl FnMut(Delivered)) {
         let (from, to) = (from.max(self.first), to.min(self.next()));
         let (first, sent, lost) = (self.first, &mut self.sent, &mut self.lost);
@@ -149,7 +149,7 @@ impl Scoreboard {
         self.duplicates = 0;
     }
 
-    /// Believes lost what `threshold` segments above have been received (RFC 6675: IsLost).
+    /// Marks segments as lost if `threshold` segments above have been received (RFC 6675: IsLost).
     pub(crate) fn find_lost(&mut self, threshold: u64) {
         let Some(limit) = self.sacked.highest(threshold) else { return };
         for sequence in self.looked_at..limit {
@@ -158,7 +158,7 @@ impl Scoreboard {
         self.looked_at = self.looked_at.max(limit);
     }
 
-    /// Believes a segment lost, again where it was retransmitted.
+    /// Marks a segment as lost, again if it was retransmitted.
     pub(crate) fn lose(&mut self, sequence: u64) {
         let Some(index) = sequence.checked_sub(self.first) else { return };
         let Some(sent) = self.sent.get_mut(index as usize) else { return };
@@ -170,7 +170,7 @@ impl Scoreboard {
         self.hint = self.hint.min(sequence);
     }
 
-    /// Believes everything lost that is not known to have come.
+    /// Marks everything as lost that is not known to have come.
     pub(crate) fn lose_all(&mut self) {
         self.duplicates = 0;
         for sequence in self.first..self.next() {
@@ -178,7 +178,7 @@ impl Scoreboard {
         }
     }
 
-    /// Takes back every belief in losses.
+    /// Marks all segments as not lost.
     pub(crate) fn lose_none(&mut self) {
         for sent in &mut self.sent {
             (sent.lost, sent.in_flight_again) = (false, false);
@@ -187,7 +187,7 @@ impl Scoreboard {
         self.looked_at = self.first;
     }
 
-    /// The first that is lost and not yet retransmitted.
+    /// Returns the first segment that is lost and not yet retransmitted.
     pub(crate) fn next_lost(&mut self) -> Option<u64> {
         if self.lost == 0 {
             return None;
@@ -201,7 +201,7 @@ impl Scoreboard {
         None
     }
 
-    /// A segment is sent again.
+    /// Notes that a segment is sent again.
     pub(crate) fn retransmit(
         &mut self,
         sequence: u64,

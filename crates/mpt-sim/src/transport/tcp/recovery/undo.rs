@@ -1,4 +1,4 @@
-//! Was the response to congestion due? What is remembered of it, and what the treatments conclude.
+//! The record of a response to congestion, and the treatments' conclusions on whether it was due.
 
 use crate::kernel::time::Time;
 use crate::transport::congestion::Saved;
@@ -9,10 +9,10 @@ pub(crate) struct Episode {
     /// The window before it.
     pub(crate) saved: Saved,
     pub(crate) began: Time,
-    /// What was retransmitted, with the number of reports that it was not needed. At most a window of them.
+    /// The retransmitted numbers, each with the count of reports that it was not needed; at most a window of them.
     retransmitted: Vec<(u64, u8)>,
     first: Option<(u64, Time)>,
-    /// What was found out can no longer be trusted, or has been.
+    /// True if the conclusion has been drawn, or can no longer be trusted.
     closed: bool,
 }
 
@@ -34,8 +34,8 @@ impl Episode {
         !self.retransmitted.is_empty()
     }
 
-    /// A segment came twice. True once every retransmission has been reported (RFC 3708, with its precautions: what
-    /// was not retransmitted was duplicated by the network, and then nothing can be concluded).
+    /// Handles the report of a segment that came twice. Returns true once every retransmission has been reported (RFC 3708, with its precautions: a
+    /// segment that was not retransmitted was duplicated by the network, and then nothing can be concluded).
     pub(crate) fn reported(&mut self, sequence: u64) -> bool {
         match self.retransmitted.iter_mut().find(|(other, _)| *other == sequence) {
             Some((_, reports)) => {
@@ -47,8 +47,8 @@ impl Episode {
         !self.closed && self.retransmitted.iter().all(|&(_, reports)| reports == 1)
     }
 
-    /// Everything below `next` has come, by a segment sent at `echo` (RFC 3522). True where that was before the
-    /// first retransmission, which it covers.
+    /// Handles the acknowledgement of everything below `next`, by a segment sent at `echo` (RFC 3522). Returns true if that was before the first
+    /// retransmission, which it covers.
     pub(crate) fn acknowledged(&mut self, next: u64, echo: Time) -> bool {
         match self.first {
             Some((sequence, at)) if next > sequence && !self.closed => {
