@@ -94,7 +94,7 @@ fn main() -> ExitCode {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("mpt-lab: {error:#}");
-            // As shells tell of a program that SIGINT has ended.
+            // The exit code is the one that shells give for a program ended by SIGINT.
             if error.is::<run::Interrupted>() {
                 ExitCode::from(130)
             } else if error.is::<report::Incomparable>() {
@@ -120,7 +120,7 @@ fn start(command: Command) -> Result<()> {
             | Command::Manual(_)
     );
     if !reads_and_writes_only {
-        // Before anything else, because it has to be done while there is only one thread.
+        // This comes first, because it has to be done while there is only one thread.
         netns::become_root()?;
         check_tun()?;
     }
@@ -144,7 +144,7 @@ fn start(command: Command) -> Result<()> {
     }
 }
 
-/// The daemons' errors would say the same, but later.
+/// Checks for the TUN driver. The daemons' errors would say the same, but later.
 fn check_tun() -> Result<()> {
     File::options().read(true).write(true).open("/dev/net/tun").map(drop).context(
         "/dev/net/tun cannot be opened: run as root, or let everybody open it \

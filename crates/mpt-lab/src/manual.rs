@@ -1,4 +1,4 @@
-//! Manual pages and shell completions of the laboratory. For whoever makes packages.
+//! Manual pages and shell completions of the laboratory, for makers of packages.
 
 use std::path::PathBuf;
 

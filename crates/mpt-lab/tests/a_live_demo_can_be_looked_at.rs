@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
-/// What `mpt status --json` prints.
+/// Returns the output of `mpt status --json`.
 fn status(program: &str, socket: &str) -> serde_json::Value {
     let mut mpt = Command::new(program);
     let output = mpt.args(["--socket", socket, "status", "--json"]).output().unwrap();

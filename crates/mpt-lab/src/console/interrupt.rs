@@ -10,10 +10,10 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
 use crate::processes::poll::POLL;
 
-/// Set once the user, or whoever supervises the program, wants it to end.
+/// A flag that is set once the user, or whoever supervises the program, wants it to end.
 ///
-/// Everything that waits asks it again and again ([`Interrupt::check`]) and returns the error; the
-/// owners of processes and namespaces then clean up as they are dropped.
+/// Waiting code checks it again and again ([`Interrupt::check`]) and returns its error; the owners
+/// of processes and namespaces then clean up as they are dropped.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Interrupt(Arc<AtomicBool>);
 
@@ -27,7 +27,7 @@ impl Interrupt {
         Ok(Self(flag))
     }
 
-    /// Waits; an error as soon as a signal arrives.
+    /// Waits. Returns an error as soon as a signal arrives.
     pub(crate) fn sleep(&self, time: Duration) -> Result<()> {
         let end = Instant::now() + time;
         loop {
@@ -39,7 +39,7 @@ impl Interrupt {
         }
     }
 
-    /// An error once a signal has arrived.
+    /// Returns an error once a signal has arrived.
     pub(crate) fn check(&self) -> Result<()> {
         if self.0.load(Ordering::Relaxed) {
             bail!("interrupted");

@@ -1,4 +1,4 @@
-//! The person who has started the laboratory: what interrupts it, and what says how far it has come.
+//! The person who has started the laboratory: interruption of a run, and its progress.
 
 pub(super) mod interrupt;
 pub(super) mod progress;

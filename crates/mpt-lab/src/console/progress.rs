@@ -1,4 +1,4 @@
-//! Says what is going on: a bar on a terminal, plain lines elsewhere.
+//! Progress on standard error: a bar on a terminal, plain lines elsewhere.
 
 use std::fmt;
 use std::io::{IsTerminal, stderr};
@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 
-/// How often the bar moves. Rarely, because the machine is being measured.
+/// Interval of the bar's movements. It is long, because the machine is being measured.
 const REDRAW: Duration = Duration::from_millis(250);
 
 /// Progress through steps whose durations are known about beforehand, on standard error.
@@ -20,17 +20,17 @@ pub(crate) struct Progress {
     bar: Option<ProgressBar>,
 }
 
-/// The step that is being made.
+/// The present step.
 #[derive(Debug)]
 struct Step {
-    /// What the steps before it were expected to take.
+    /// Expected duration of the steps before it.
     before: Duration,
     expected: Duration,
     begun: Instant,
 }
 
 impl Progress {
-    /// `total`: how long all of it will take.
+    /// Begins progress through steps that are expected to take `total`.
     pub(crate) fn new(total: Duration) -> Self {
         let now = Instant::now();
         let step = Step { before: Duration::ZERO, expected: Duration::ZERO, begun: now };
@@ -70,14 +70,14 @@ impl Drop for Progress {
     }
 }
 
-/// A bar that a thread of its own moves until it is finished.
+/// Returns a bar that a thread of its own moves until it is finished.
 fn bar(total: Duration, step: Arc<Mutex<Step>>) -> ProgressBar {
     let target = ProgressDrawTarget::stderr_with_hz(5);
     let bar = ProgressBar::with_draw_target(Some(millis(total)), target);
     let style = ProgressStyle::with_template("[{bar:30}] {percent:>3} %  {left} left  {msg}");
-    // The template is a constant: were it wrong, the usual bar would do.
+    // The template is a constant: if it were wrong, the usual bar would do.
     let style = style.unwrap_or_else(|_| ProgressStyle::default_bar());
-    // The bar counts expected time, so what is left of it is what is left.
+    // The bar counts expected time, so the rest of the bar is the remaining time.
     let left = |state: &ProgressState, text: &mut dyn fmt::Write| {
         let left = state.len().unwrap_or_default().saturating_sub(state.pos()) / 1000;
         // Nothing can be done about a terminal that takes no text.
@@ -96,7 +96,7 @@ fn bar(total: Duration, step: Arc<Mutex<Step>>) -> ProgressBar {
 }
 
 impl Step {
-    /// A step that takes longer than expected waits at its end.
+    /// Returns the position. A step that takes longer than expected waits at its end.
     fn position(&self) -> Duration {
         self.before + self.begun.elapsed().min(self.expected)
     }

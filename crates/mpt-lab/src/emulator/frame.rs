@@ -1,4 +1,4 @@
-//! What a frame read from a TAP device stands for.
+//! The frames that a frame read from a TAP device stands for.
 
 use std::ops::Range;
 
@@ -15,7 +15,7 @@ const LONGEST_ETHERNET: usize = ETHERNET + 2 * VLAN;
 /// Bytes of an IP header in which its ECN field and its checksum are.
 const MARKABLE: usize = 12;
 
-/// How a frame is cut into the frames that it stands for. Anything that is no super-packet of IP stands for itself.
+/// The way in which a frame is cut into the frames that it stands for. Anything that is no super-packet of IP stands for itself.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Shape {
     /// Bytes of the frame, without the virtio-net header.
@@ -32,13 +32,13 @@ pub(super) struct Shape {
 struct Cut {
     /// Bytes in front of the IP header.
     ethernet: usize,
-    /// As seen from the IP header on.
+    /// The virtio-net header, with offsets counted from the IP header on.
     vnet: VnetHeader,
     segmenter: Segmenter,
 }
 
 impl Shape {
-    /// Looks at a virtio-net header and the frame behind it.
+    /// Reads a virtio-net header and the frame behind it.
     pub(super) fn of(bytes: &mut [u8]) -> Self {
         let frame = bytes.get(VnetHeader::LEN..).unwrap_or_default();
         let (length, ethernet) = (frame.len(), ethernet_header(frame).unwrap_or(0));
@@ -48,7 +48,7 @@ impl Shape {
         Self { length, cut: Cut::of(bytes), ethernet, flow, ecn }
     }
 
-    /// A number that packets of one flow have in common, and of which those of two flows differ nearly always.
+    /// Returns a number that packets of one flow have in common, and that differs between two flows nearly always.
     pub(super) fn flow(&self) -> u64 {
         self.flow
     }
@@ -63,14 +63,13 @@ impl Shape {
         self.cut.as_ref().map_or(1, |cut| cut.segmenter.count())
     }
 
-    /// Bytes of one of them, Ethernet header included.
+    /// Returns the bytes of one of its segments, Ethernet header included.
     pub(super) fn segment_length(&self, index: u16) -> usize {
         self.cut.as_ref().map_or(self.length, |cut| cut.ethernet + cut.segmenter.segment_len(index))
     }
 
-    /// Writes the headers, virtio-net header first, of the frame that stands for some of them to `headers`, which is
-    /// cleared before; gives the range of `bytes` that follows. All of them are the frame as it came, unless they are
-    /// `marked` "congestion experienced".
+    /// Writes the headers, virtio-net header first, of the frame that stands for some of its segments to `headers`, which is cleared before. Returns
+    /// the range of `bytes` that follows. All segments together are the frame as it came, unless they are `marked` "congestion experienced".
     pub(super) fn run(
         &self,
         bytes: &[u8],
@@ -121,13 +120,13 @@ impl Cut {
             vnet.csum_start = vnet.csum_start.checked_sub(ethernet as u16)?;
         }
         let transport = transport_start(&vnet, packet)?;
-        // A super-packet that cannot be cut passes whole, as one frame: the kernel made it, the kernel gets it.
+        // A super-packet that cannot be cut passes whole, as one frame: it comes from the kernel and goes to the kernel.
         let segmenter = Segmenter::new(&vnet, packet, transport).ok()?;
         Some(Self { ethernet, vnet, segmenter })
     }
 }
 
-/// Bytes in front of the IP header; `None` where none follows.
+/// Returns the bytes in front of the IP header; `None` where none follows.
 fn ethernet_header(frame: &[u8]) -> Option<usize> {
     let kind = |at: usize| Some(u16::from_be_bytes([*frame.get(at)?, *frame.get(at + 1)?]));
     let mut length = ETHERNET;
@@ -141,8 +140,8 @@ fn ethernet_header(frame: &[u8]) -> Option<usize> {
     None
 }
 
-/// Where the transport header begins. The kernel says so where the checksum is left to others; else there are no
-/// extension headers, or it is not cut.
+/// Returns the offset of the transport header, if it is known. The kernel tells it where the checksum is left to others; otherwise there are no
+/// extension headers, or the packet is not cut.
 fn transport_start(vnet: &VnetHeader, packet: &[u8]) -> Option<usize> {
     if vnet.needs_checksum() {
         return Some(vnet.csum_start.into());
@@ -157,7 +156,7 @@ pub(super) mod tests {
 
     use super::*;
 
-    /// A TCP super-packet over IPv4 with `payload` bytes, in segments of 1000, as a TAP device gives it.
+    /// Returns a TCP super-packet over IPv4 with `payload` bytes, in segments of 1000, as a TAP device gives it.
     pub(crate) fn super_packet(payload: usize, tags: usize) -> Vec<u8> {
         let ethernet = ETHERNET + VLAN * tags;
         let vnet = VnetHeader {

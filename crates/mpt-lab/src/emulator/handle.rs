@@ -19,7 +19,7 @@ use crate::console::interrupt::Interrupt;
 use crate::processes::Process;
 use crate::processes::poll::POLL;
 
-/// An answer takes milliseconds, on a machine that is overloaded on purpose up to some seconds.
+/// Longest time for an answer: it takes milliseconds, and on a machine that is overloaded on purpose up to some seconds.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 /// A running emulator: a process of its own, which ends with the laboratory however that ends, and its devices with it.
@@ -66,12 +66,12 @@ impl Emulator {
         Ok(emulator)
     }
 
-    /// Its process, for [`crate::machine::usage::cpu_time`].
+    /// Returns its process id, for [`crate::machine::usage::cpu_time`].
     pub(crate) fn pid(&self) -> u32 {
         self.process.id()
     }
 
-    /// The schedules of all channels begin.
+    /// Starts the schedules of all channels.
     ///
     /// # Errors
     ///
@@ -80,7 +80,7 @@ impl Emulator {
         self.expect_done(&protocol::Command::StartSchedule)
     }
 
-    /// Changes a channel from now on; what is on its way already is left alone.
+    /// Changes a channel from now on; packets on their way are left alone.
     ///
     /// # Errors
     ///
@@ -89,7 +89,7 @@ impl Emulator {
         self.expect_done(&protocol::Command::Change(channel, change))
     }
 
-    /// Plugs a cable in or pulls it out, at both ends. What is on its way is lost.
+    /// Plugs a cable in or pulls it out, at both ends. Packets on their way are lost.
     ///
     /// # Errors
     ///
@@ -151,7 +151,7 @@ impl Emulator {
                 Err(RecvTimeoutError::Disconnected) => bail!("the emulator has ended"),
                 Err(RecvTimeoutError::Timeout) => {}
             }
-            // An answer that nobody takes would be taken for that to the next question; after an interrupt there is none.
+            // An answer that is not read would be taken for that to the next command. After an interrupt there is no next one.
             self.interrupt.check()?;
             ensure!(
                 asked.elapsed() < PATIENCE,
@@ -162,7 +162,7 @@ impl Emulator {
     }
 }
 
-/// Its answers, read by a thread of its own, so that one that does not come does not hold us.
+/// Returns its answers, read by a thread of its own, so that a missing answer does not block the laboratory.
 fn lines(pipe: ChildStdout) -> Result<Receiver<String>> {
     let (sender, receiver) = mpsc::channel();
     let work = move || {

@@ -1,4 +1,4 @@
-//! How late frames are.
+//! The lateness of frames.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! Links, whoever makes them.
+//! Links of either backend.
 
 use std::path::Path;
 
@@ -15,9 +15,9 @@ use crate::experiments::case::Backend;
 /// Links of a plan; gone when this is dropped.
 #[derive(Debug)]
 pub(crate) enum Links {
-    /// Made by our emulator.
+    /// The links are made by the emulator.
     Emulator(Box<Emulator>),
-    /// Made by the kernel.
+    /// The links are made by the kernel.
     Kernel(Box<Kernel>),
 }
 
@@ -42,7 +42,7 @@ impl Links {
         })
     }
 
-    /// The emulator's process, if there is one.
+    /// Returns the process id of the emulator, if there is one.
     pub(crate) fn pid(&self) -> Option<u32> {
         match self {
             Self::Emulator(emulator) => Some(emulator.pid()),
@@ -50,11 +50,11 @@ impl Links {
         }
     }
 
-    /// The schedules of all channels begin.
+    /// Starts the schedules of all channels.
     ///
     /// # Errors
     ///
-    /// Fails when whoever makes them is gone.
+    /// Fails when the backend is gone.
     pub(crate) fn start_schedule(&self) -> Result<()> {
         match self {
             Self::Emulator(emulator) => emulator.start_schedule(),
@@ -62,7 +62,7 @@ impl Links {
         }
     }
 
-    /// Changes a channel from now on; what is on its way already is left alone.
+    /// Changes a channel from now on; packets on their way are left alone.
     ///
     /// # Errors
     ///
@@ -74,7 +74,7 @@ impl Links {
         }
     }
 
-    /// Plugs a cable in or pulls it out, at both ends. What is on its way is lost.
+    /// Plugs a cable in or pulls it out, at both ends. Packets on their way are lost.
     ///
     /// # Errors
     ///

@@ -1,7 +1,7 @@
 //! Emulated links: rate, queue, delay, jitter, loss and duplication between namespaces of this machine.
 //!
-//! The model is `mpt-link`'s. [`Emulator`] carries the packets in user space, wherever there are TAP devices; [`Kernel`]
-//! has the kernel do it (`tbf`, `netem`), where it can. [`Links`] is either. `docs/emulation.md` tells how exact they are.
+//! The model is `mpt-link`'s. [`Emulator`] carries the packets in user space, wherever there are TAP devices; [`Kernel`] has the kernel do it (`tbf`,
+//! `netem`), where it can. [`Links`] is either. `docs/emulation.md` shows how exact they are.
 
 pub(crate) mod accuracy;
 mod counters;

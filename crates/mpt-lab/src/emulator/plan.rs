@@ -1,4 +1,4 @@
-//! What is to be emulated, as data: it goes to the emulator's process as JSON.
+//! The network to be emulated, as data: it goes to the emulator's process as JSON.
 
 use std::collections::HashSet;
 use std::path::PathBuf;
@@ -14,46 +14,46 @@ pub(crate) const MOST_HOPS: usize = 4;
 /// A network of emulated links.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct EmulatorPlan {
-    /// The same seed makes the same random decisions for the same packets.
+    /// The seed of the random decisions. The same seed makes the same decisions for the same packets.
     pub(crate) seed: u64,
-    /// Never sleeps: more exact, for a whole processor.
+    /// True if the emulator never sleeps: more exact, at the price of a whole processor.
     #[serde(default)]
     pub(crate) spin: bool,
-    /// Frame by frame, without super-packets: for tests. Kernels that cannot do better are found out anyway.
+    /// True to move frames one by one, without super-packets: for tests. Kernels that cannot do better are found out anyway.
     #[serde(default)]
     pub(crate) plain: bool,
     /// The transmitters. Cables name them by their index.
     pub(crate) channels: Vec<ChannelPlan>,
-    /// What joins the hosts.
+    /// The cables between the hosts.
     pub(crate) cables: Vec<CablePlan>,
 }
 
-/// One transmitter with its queue and what its wire does to packets; by default a perfect one.
+/// One transmitter with its queue and its wire; by default a perfect one.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct ChannelPlan {
-    /// What it is like in the beginning.
+    /// The parameters at the beginning.
     pub(crate) params: Params,
-    /// Changes, that long after the command to start.
+    /// Changes, each with its time after the command to start.
     #[serde(default)]
     pub(crate) schedule: Vec<(Duration, Change)>,
-    /// A half-duplex medium: each direction of each cable is a station that has to get access.
+    /// A half-duplex medium, if the channel is one: each direction of each cable is a station that has to get access.
     #[serde(default)]
     pub(crate) medium: Option<Medium>,
-    /// Its queue serves flows in turns and keeps each of them short (FQ-CoDel, RFC 8290) instead of having the limit and
-    /// the marks of its parameters.
+    /// True if its queue serves flows in turns and keeps each of them short (FQ-CoDel, RFC 8290) instead of having the limit and the marks of its
+    /// parameters.
     #[serde(default)]
     pub(crate) fair: bool,
 }
 
-/// Two devices, and what lies between them in either direction.
+/// Two devices, and the channels between them in either direction.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct CablePlan {
-    /// For messages and reports.
+    /// Its name in messages and reports.
     pub(crate) name: String,
     /// Its devices.
     pub(crate) ends: [EndPlan; 2],
-    /// Indices of the channels that frames pass from the first end to the second, one after the other. None is a perfect
-    /// wire. A channel may be part of several directions and cables, which then share rate and queue.
+    /// Indices of the channels that frames pass from the first end to the second, one after the other. An empty list is a perfect wire. A channel may
+    /// be part of several directions and cables, which then share rate and queue.
     pub(crate) forward: Vec<usize>,
     /// Indices of the channels that frames pass from the second end to the first.
     pub(crate) backward: Vec<usize>,
@@ -62,7 +62,7 @@ pub(crate) struct CablePlan {
 /// A device.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct EndPlan {
-    /// Where it is made: a path ([`mpt_linux::netns::Namespace::path`]).
+    /// The path of the namespace in which it is made ([`mpt_linux::netns::Namespace::path`]).
     pub(crate) namespace: PathBuf,
     /// Its name, 1 to 15 bytes.
     pub(crate) device: String,
@@ -70,15 +70,15 @@ pub(crate) struct EndPlan {
     pub(crate) mtu: u16,
 }
 
-/// How precise a schedule is kept is the model's business; that it has a sane end is ours.
+/// Longest schedule. The model decides how precisely it is kept; this is a sane limit.
 const LONGEST_SCHEDULE: Duration = Duration::from_secs(24 * 60 * 60);
 
 impl EmulatorPlan {
-    /// What cannot be: channels that do not exist, two devices of one name.
+    /// Rejects plans that are impossible: channels that do not exist, two devices of one name.
     ///
     /// # Errors
     ///
-    /// Name the cable or channel.
+    /// Returns an error that names the cable or channel.
     pub(crate) fn check(&self) -> Result<()> {
         let mut devices = HashSet::new();
         for cable in &self.cables {

@@ -7,19 +7,19 @@ use super::frame::Shape;
 /// Sizes of buffers: acknowledgments, frames of the usual MTU, small super-packets, anything.
 const SIZES: [usize; 4] = [256, 2048, 16 * 1024, READ_LEN];
 
-/// Bytes of all buffers together. 1 Gbit/s for 4 seconds, or 10 Gbit/s for 400 ms.
+/// Bytes of all buffers together: 1 Gbit/s for 4 seconds, or 10 Gbit/s for 400 ms.
 pub(super) const MOST_BYTES: usize = 512 * 1024 * 1024;
 
 /// The frames on their way.
 #[derive(Debug)]
 pub(super) struct Pool {
     frames: Vec<Frame>,
-    /// Indices of frames that are none at present.
+    /// Indices of unused frames.
     free: Vec<u32>,
     /// Buffers that are not in use, by [`SIZES`].
     spare: [Vec<Box<[u8]>>; SIZES.len()],
     allocated: usize,
-    /// Bytes that may be allocated.
+    /// Most bytes that may be allocated.
     most: usize,
 }
 
@@ -32,30 +32,30 @@ pub(super) struct FrameId(u32);
 pub(super) struct Frame {
     buffer: Box<[u8]>,
     length: usize,
-    /// What it stands for.
+    /// The frames that it stands for.
     pub(super) shape: Shape,
-    /// Which way it goes.
+    /// Its direction.
     pub(super) direction: u32,
     /// The number of times it is still to be used.
     uses: u32,
 }
 
 impl Frame {
-    /// Its bytes, virtio-net header first.
+    /// Returns its bytes, virtio-net header first.
     pub(super) fn bytes(&self) -> &[u8] {
         &self.buffer[..self.length]
     }
 }
 
 impl Pool {
-    /// `most`: bytes of all buffers together, see [`MOST_BYTES`].
+    /// Returns an empty pool of at most `most` bytes of buffers, see [`MOST_BYTES`].
     pub(super) fn new(most: usize) -> Self {
         let spare = Default::default();
         Self { frames: Vec::new(), free: Vec::new(), spare, allocated: 0, most }
     }
 
-    /// Takes a frame that has been read into the first `length` bytes of `buffer`, which has [`READ_LEN`] bytes before
-    /// and after. The frame is to be used once ([`Self::release`]). `None`: no more memory may be used.
+    /// Takes a frame that has been read into the first `length` bytes of `buffer`, which has [`READ_LEN`] bytes before and after. The frame is to be
+    /// used once ([`Self::release`]). Returns `None` if no more memory may be used.
     pub(super) fn take(
         &mut self,
         buffer: &mut Box<[u8]>,
@@ -84,12 +84,12 @@ impl Pool {
         &self.frames[id.0 as usize]
     }
 
-    /// It is to be used once more.
+    /// Adds a use of the frame.
     pub(super) fn retain(&mut self, id: FrameId) {
         self.frames[id.0 as usize].uses += 1;
     }
 
-    /// It has been used once. After the last time its buffer serves for another frame.
+    /// Ends a use of the frame. After the last one its buffer serves for another frame.
     pub(super) fn release(&mut self, id: FrameId) {
         let frame = &mut self.frames[id.0 as usize];
         frame.uses -= 1;
@@ -101,7 +101,7 @@ impl Pool {
         }
     }
 
-    /// Frames that are still to be used.
+    /// Returns the number of frames that are still to be used.
     #[cfg(test)]
     pub(super) fn in_use(&self) -> usize {
         self.frames.len() - self.free.len()

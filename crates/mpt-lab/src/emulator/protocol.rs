@@ -1,4 +1,4 @@
-//! What the laboratory and its emulator say to each other: one JSON value per line. The first line to the emulator is its
+//! The messages between the laboratory and its emulator: one JSON value per line. The first line to the emulator is its
 //! [`EmulatorPlan`](super::EmulatorPlan); the end of its input ends it.
 
 use std::time::Duration;
@@ -9,62 +9,62 @@ use serde::{Deserialize, Serialize};
 /// A command. Each is answered by one [`Reply`].
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) enum Command {
-    /// The schedules begin now.
+    /// Starts the schedules.
     StartSchedule,
-    /// A channel changes now.
+    /// Changes a channel.
     Change(usize, Change),
-    /// A cable is plugged in or pulled out at both ends.
+    /// Plugs a cable in or pulls it out, at both ends.
     Carrier(usize, bool),
-    /// What has happened so far?
+    /// Asks for the counters so far.
     Report,
 }
 
 /// An answer.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) enum Reply {
-    /// Done. (The first one: all devices are up.)
+    /// The command has been carried out. (The first one: all devices are up.)
     Done,
-    /// It cannot be done, and why.
+    /// The command failed for this reason.
     Failed(String),
-    /// What has happened so far.
+    /// The counters so far.
     Report(Box<Report>),
 }
 
-/// What the emulator itself has counted.
+/// The counters of the emulator itself.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub(super) struct Report {
-    /// Of each channel.
+    /// The counters of each channel.
     pub(super) channels: Vec<mpt_link::Counters>,
-    /// Of both ends of each cable.
+    /// The counters of both ends of each cable.
     pub(super) cables: Vec<[EndReport; 2]>,
-    /// How late frames were.
+    /// The lateness of frames.
     pub(super) lateness: Lateness,
 }
 
 /// Frames that one device should have got but did not.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct EndReport {
-    /// Dropped by us because the cable was out.
+    /// Frames that the emulator dropped because the cable was out.
     pub(super) cut: u64,
-    /// Refused by the kernel.
+    /// Frames that the kernel refused.
     pub(super) refused: u64,
-    /// Refused by the kernel because the device was down. It counts them as dropped by the device as well.
+    /// Frames that the kernel refused because the device was down. It counts them as dropped by the device as well.
     pub(super) down: u64,
-    /// Dropped by us because too many were on their way.
+    /// Frames that the emulator dropped because too many were on their way.
     pub(super) overflow: u64,
 }
 
-/// How long after its due time a frame (or super-packet) was given to the kernel.
+/// Percentiles of lateness: the time from the due time of a frame (or super-packet) until it was given to the kernel.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Lateness {
     /// Number of frames and super-packets.
     pub(crate) frames: u64,
-    /// Not exceeded by half of them.
+    /// Lateness that half of them do not exceed.
     pub(crate) p50: Duration,
-    /// Not exceeded by 99 % of them.
+    /// Lateness that 99 % of them do not exceed.
     pub(crate) p99: Duration,
-    /// Not exceeded by 99.9 % of them.
+    /// Lateness that 99.9 % of them do not exceed.
     pub(crate) p999: Duration,
-    /// The latest.
+    /// Largest lateness.
     pub(crate) max: Duration,
 }

@@ -1,4 +1,4 @@
-//! The emulator's process: one thread that moves frames between TAP devices. `docs/emulation.md` tells why it is made so.
+//! The emulator's process: one thread that moves frames between TAP devices. `docs/emulation.md` gives the reasons for its form.
 
 use std::fs::File;
 use std::io::{ErrorKind, IoSlice, Read, Write, stdin, stdout};
@@ -19,17 +19,17 @@ use super::lateness::Record;
 use super::plan::{EmulatorPlan, EndPlan};
 use super::protocol::{Command, EndReport, Reply, Report};
 
-/// Frames read from a device before others get their turn. With 8, 2 x 1000 Mbit/s leave more of the machine idle than
-/// with more: what is read is still in the cache when it is written.
+/// Frames read from a device before others get their turn. With 8, 2 x 1000 Mbit/s leave more of the machine idle than with more: frames are still in
+/// the cache when they are written.
 const BATCH: usize = 8;
 /// Frames written before devices are read again.
 const WRITES: usize = 64;
-/// A sleep that is to last longer than this ends [`WATCH`] early, and the rest is spent watching the clock: the kernel wakes
-/// who has slept long about that much too late. Where frames are due more often, it would cost more than it mends.
+/// Duration of a sleep above which it ends [`WATCH`] early, and the rest is spent watching the clock: the kernel wakes a thread that has slept long
+/// about that much too late. Where frames are due more often, it would cost more than it mends.
 const LONG_SLEEP: Duration = Duration::from_micros(300);
 const WATCH: Duration = Duration::from_micros(40);
-/// Frames that a device keeps for us. The kernel drops more without a word to the sender, so there is room for all that
-/// TCP sends without an answer: 16,384 ordinary frames are 24 MB.
+/// Frames that a device keeps for the emulator. The kernel drops more without a word to the sender, so there is room for all that TCP sends without
+/// an answer: 16,384 ordinary frames are 24 MB.
 const DEVICE_QUEUE: u32 = 16_384;
 /// Bytes of the longest command: a plan of some thousand links.
 const LONGEST_COMMAND: usize = 16 * 1024 * 1024;
@@ -41,7 +41,7 @@ const COMMANDS: u64 = u64::MAX;
 ///
 /// # Errors
 ///
-/// Fails when the laboratory cannot be understood. What concerns the plan only it is told.
+/// Fails when the laboratory cannot be understood. A fault of the plan is reported to the laboratory.
 pub(crate) fn run() -> Result<()> {
     let mut commands = Commands::open()?;
     let Some(plan) = commands.next_line()? else { return Ok(()) };
@@ -57,23 +57,23 @@ pub(crate) fn run() -> Result<()> {
 
 struct Server {
     engine: Engine,
-    /// Those of cable n are 2n and 2n + 1: a frame of direction n comes from device n, and goes to `n ^ 1`.
+    /// The devices. Those of cable n are 2n and 2n + 1: a frame of direction n comes from device n, and goes to `n ^ 1`.
     devices: Vec<Device>,
     poller: Poller,
     lateness: Record,
-    /// Never sleep.
+    /// True if the emulator never sleeps.
     spin: bool,
-    /// What is read.
+    /// Buffer for reading frames.
     buffer: Box<[u8]>,
-    /// Headers of what is written.
+    /// Buffer for the headers of written frames.
     headers: Vec<u8>,
 }
 
 struct Device {
     tap: Tap,
-    /// Refused by the kernel.
+    /// Frames that the kernel refused.
     refused: u64,
-    /// Refused by the kernel because the device was down.
+    /// Frames that the kernel refused because the device was down.
     down: u64,
 }
 
@@ -246,7 +246,7 @@ fn open(end: &EndPlan, plain: bool) -> Result<Tap> {
     Ok(tap)
 }
 
-/// What the laboratory says, line by line.
+/// The commands of the laboratory, line by line.
 struct Commands {
     file: File,
     read: Vec<u8>,

@@ -6,7 +6,7 @@ use anyhow::{Context, Result};
 use procfs::FromRead;
 use procfs::net::{DeviceStatus, InterfaceDeviceStatus};
 
-/// All interfaces of the network namespace of this thread, by name.
+/// Returns all interfaces of the network namespace of this thread, by name.
 pub(crate) fn here() -> Result<HashMap<String, DeviceStatus>> {
     let path = "/proc/thread-self/net/dev";
     let status =
@@ -14,7 +14,8 @@ pub(crate) fn here() -> Result<HashMap<String, DeviceStatus>> {
     Ok(status.0)
 }
 
-/// Packets that an interface dropped or that were damaged: those received, and those sent.
+/// Returns the packets that an interface dropped or that were damaged: those received, and those
+/// sent.
 pub(crate) fn drops(status: &DeviceStatus) -> [u64; 2] {
     [status.recv_errs + status.recv_drop, status.sent_errs + status.sent_drop]
 }

@@ -23,7 +23,7 @@ pub(crate) struct Facts {
     kernel: String,
     processor: String,
     cores: usize,
-    /// In MB (10^6 bytes).
+    /// Memory in MB (10^6 bytes).
     memory: u64,
     /// Processes that wanted to run, averaged over the last minute: other work falsifies figures.
     load: String,
@@ -31,7 +31,7 @@ pub(crate) struct Facts {
     programs: Vec<String>,
 }
 
-/// Asks the machine. To be called before the measurement, whose own load is of no interest. `programs`: those that the
+/// Returns the facts of the machine. It has to be called before the measurement, whose own load is of no interest. `programs` are those that the
 /// measurement runs, with the argument that shows their version.
 pub(crate) fn facts(programs: &[&Path]) -> Facts {
     let memory = Meminfo::current().map_or(0, |memory| memory.mem_total / 1_000_000);
@@ -68,7 +68,7 @@ impl fmt::Display for Facts {
     }
 }
 
-/// The commit of the working directory's repository, if it is one.
+/// Returns the commit of the working directory's repository, if it is one.
 fn commit() -> String {
     let git = |arguments: &[&str]| first_line(Command::new("git").args(arguments));
     let commit = git(&["rev-parse", "--short=10", "HEAD"]);
@@ -89,7 +89,7 @@ pub(crate) fn processors() -> (usize, String) {
     CpuInfo::current().map_or_else(|_| (1, ARCH.to_owned()), |info| model(&info))
 }
 
-/// The key differs: x86 has "model name", several ARM kernels "Model" or only numbers.
+/// Returns the number and model of the processors. The key differs: x86 has "model name", several ARM kernels "Model" or only numbers.
 fn model(info: &CpuInfo) -> (usize, String) {
     let keys = ["model name", "Model", "Hardware", "CPU part"];
     let of_first = |key: &&str| info.cpus.first().and_then(|cpu| cpu.get(*key));

@@ -1,4 +1,4 @@
-//! What processes and the machine have used: processor time and memory, as `/proc` tells it.
+//! Processor time and memory of processes and of the machine, read from `/proc`.
 
 use std::time::Duration;
 
@@ -9,8 +9,7 @@ use procfs::{CpuTime, CurrentSI, KernelStats};
 /// Bytes of a kernel's kB.
 const KIBIBYTE: u64 = 1024;
 
-/// CPU time, user and system, of all threads of a process since it started. The kernel gives it in
-/// ticks, usually of 10 ms.
+/// Returns the CPU time, user and system, of all threads of a process since it started. The kernel gives it in ticks, usually of 10 ms.
 pub(crate) fn cpu_time(pid: u32) -> Result<Duration> {
     let stat =
         process(pid)?.stat().with_context(|| format!("cannot read the CPU time of {pid}"))?;
@@ -24,11 +23,11 @@ pub(crate) struct Thread {
     pub(crate) id: u32,
     /// Its name.
     pub(crate) name: String,
-    /// User and system.
+    /// User and system time.
     pub(crate) time: Duration,
 }
 
-/// The threads of a process; those that end meanwhile are left out.
+/// Returns the threads of a process; those that end meanwhile are left out.
 pub(crate) fn threads(pid: u32) -> Result<Vec<Thread>> {
     let tasks =
         process(pid)?.tasks().with_context(|| format!("cannot read the threads of {pid}"))?;
@@ -42,14 +41,14 @@ pub(crate) fn threads(pid: u32) -> Result<Vec<Thread>> {
 /// Time of all processors together since the machine started, in ticks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Machine {
-    /// Idle, and waiting for disks.
+    /// Time spent idle, and waiting for disks.
     pub(crate) idle: u64,
-    /// Altogether.
+    /// Time altogether.
     pub(crate) total: u64,
 }
 
 impl Machine {
-    /// Until now.
+    /// Reads the times until now.
     pub(crate) fn now() -> Result<Self> {
         let stats = KernelStats::current().context("cannot read the CPU time of the machine")?;
         Ok(Self::of(&stats.total))
@@ -62,7 +61,7 @@ impl Machine {
         Self { idle, total: idle + time.user + time.nice + time.system + rest }
     }
 
-    /// Part of the time since `earlier` in which the processors were idle, 0 to 1; 1 where no time has passed.
+    /// Returns the part of the time since `earlier` in which the processors were idle, 0 to 1; 1 where no time has passed.
     pub(crate) fn idle_since(self, earlier: Self) -> f64 {
         let total = self.total.saturating_sub(earlier.total);
         let idle = self.idle.saturating_sub(earlier.idle);
@@ -73,13 +72,13 @@ impl Machine {
 /// Memory of a process, in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Memory {
-    /// Resident now.
+    /// Memory resident now.
     pub(crate) resident: u64,
-    /// The most that was ever resident.
+    /// Largest memory that was ever resident.
     pub(crate) peak: u64,
 }
 
-/// Memory of a process.
+/// Returns the memory of a process.
 pub(crate) fn memory(pid: u32) -> Result<Memory> {
     let status = process(pid)?.status();
     let status = status.with_context(|| format!("cannot read the memory of process {pid}"))?;

@@ -1,4 +1,5 @@
-//! Two hosts, two paths, one tunnel: what it carries, against what the paths carry alone.
+//! The demonstration: two hosts, two paths, one tunnel, and its throughput compared with that of
+//! the paths alone.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -16,9 +17,9 @@ use crate::traffic::iperf::{self, Load, Server, Transfer};
 
 /// The share of the paths' sum that the tunnel has to carry.
 const REQUIRED: f64 = 0.95;
-/// What making namespaces and starting daemons takes, for the progress bar.
+/// Time to make namespaces and start daemons, for the progress bar.
 const PREPARATION: Duration = Duration::from_secs(1);
-/// What to do next.
+/// Suggestions for the next steps.
 const LIVE: &str = "\
 See it live: make demo LAB=--live keeps such a tunnel, with traffic, and says how to look at it with mpt top and in a browser.
 Make one of your own: sudo mpt setup server, and mpt join on another host (README.md).";

@@ -16,7 +16,7 @@ const TRANSFER: Duration = Duration::from_secs(3600);
 /// The pause after a transfer that has failed, such as while no path is up.
 const PAUSE: Duration = Duration::from_secs(2);
 
-/// Keeps a sealed tunnel over two paths of so many Mbit/s and of half as many, and says how to look at it. Ends in order when it is interrupted.
+/// Keeps a sealed tunnel over a path of `rate` Mbit/s and one of half as many, and says how to look at it. Ends in order when it is interrupted.
 pub(crate) fn run(rate: u32, program: &Path, interrupt: &Interrupt) -> Result<()> {
     let scratch = tempfile::Builder::new().prefix("mpt-lab-").tempdir()?;
     let path = |rate: u32| PathSpec { shaped: Some(rate.max(1)), segmentation_offload: true };

@@ -24,8 +24,8 @@ pub(crate) struct Options {
 ///
 /// # Errors
 ///
-/// Names the file that cannot be read, understood or written, and the marker that has no results: each of these leaves the
-/// document as it was, but for the last.
+/// Fails with the name of the file that cannot be read, understood or written, or of the marker that has no results. Except for the last, the
+/// document stays as it was.
 pub(crate) fn run(options: &Options) -> Result<()> {
     let file = &options.file;
     let directory = file.with_extension("");
@@ -36,7 +36,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         tables.extend(made);
     }
     let filled = document::fill(file, |name| tables.get(name).cloned())?;
-    // Not `println!`, which panics when nobody reads any more.
+    // `println!` would panic when the reader has gone.
     writeln!(io::stdout(), "{}: {} tables written", file.display(), filled.written.len())?;
     ensure!(
         filled.left.is_empty(),

@@ -27,37 +27,37 @@ const STOP: Duration = Duration::from_secs(5);
 /// The longest time that it may take to answer on its control socket while it is busy.
 const ANSWER: Duration = Duration::from_secs(5);
 
-/// How a tunnel differs from the daemon's defaults.
+/// The differences of a tunnel from the daemon's defaults.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Settings {
-    /// Size of the reorder window, in packets; `None`: the default.
+    /// Size of the reorder window, in packets; `None` for the default.
     pub(crate) window: Option<u16>,
-    /// What the session of the two ends does; `None`: they have none.
+    /// The session of the two ends; `None` if they have none.
     pub(crate) session: Option<Session>,
 }
 
-/// What the session of the two ends does.
+/// The session of the two ends.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Session {
-    /// How it protects data.
+    /// The protection of data.
     pub(crate) data: Data,
-    /// How packets are spread over the paths.
+    /// The mapping of packets to paths.
     pub(crate) mapping: Mapping,
 }
 
-/// How packets are spread over the paths where there is a session.
+/// The mapping of packets to paths where there is a session.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Mapping {
-    /// As the daemon does where nothing is said.
+    /// The daemon's default.
     Usual,
-    /// Each by itself, in proportion to the weights.
+    /// Each packet by itself, in proportion to the weights.
     Packet,
 }
 
-/// How the data of a session is protected.
+/// The protection of a session's data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Data {
-    /// Not at all.
+    /// The data are not protected.
     Plain,
     /// Sealed with AES-256-GCM.
     Aes256Gcm,
@@ -66,7 +66,7 @@ pub(crate) enum Data {
 }
 
 impl Data {
-    /// Returns what the daemons say of it.
+    /// Returns the state that the daemons report.
     fn state(self) -> DataState {
         match self {
             Self::Plain => DataState::Plain,
@@ -117,7 +117,7 @@ impl Tunnel {
         Ok(tunnel)
     }
 
-    /// The daemon at one end.
+    /// Returns the daemon at one end.
     pub(crate) fn daemon(&self, end: End) -> &Daemon {
         match end {
             End::A => &self.a,
@@ -125,7 +125,7 @@ impl Tunnel {
         }
     }
 
-    /// The inner address of one end.
+    /// Returns the inner address of one end.
     pub(crate) fn address(end: End) -> IpAddr {
         IpAddr::from([10, 72, 0, end.number()])
     }
@@ -179,7 +179,7 @@ impl Daemon {
         &self.socket
     }
 
-    /// Everything it tells on its control socket.
+    /// Returns the snapshot of its control socket.
     pub(crate) fn snapshot(&self) -> Result<Snapshot> {
         match self.request(mpt_api::Command::Show)? {
             Reply::Snapshot(snapshot) => Ok(*snapshot),
@@ -187,14 +187,14 @@ impl Daemon {
         }
     }
 
-    /// A stream of its events from now on, one line each, after the line that it begins. Reads time out soon.
+    /// Returns a stream of its events from now on, one line each, after the line that it begins with. Reads time out soon.
     pub(crate) fn monitor(&self) -> Result<UnixStream> {
         let stream = self.ask(mpt_api::Command::Monitor)?;
         stream.set_read_timeout(Some(POLL))?;
         Ok(stream)
     }
 
-    /// Asks it something on its control socket.
+    /// Sends a request to its control socket.
     pub(crate) fn request(&self, command: mpt_api::Command) -> Result<Reply> {
         let stream = self.ask(command)?;
         let line = mpt_api::read_line(&mut BufReader::new(stream), mpt_api::MAX_RESPONSE)?
@@ -217,7 +217,7 @@ impl Daemon {
         Ok(stream)
     }
 
-    /// Packets sent so far on each path, in the order of the paths.
+    /// Returns the packets sent so far on each path, in the order of the paths.
     pub(crate) fn packets_sent(&self) -> Result<Vec<u64>> {
         let snapshot = self.snapshot()?;
         let connection = snapshot.connections.first().context("mptd has no connection")?;
@@ -279,7 +279,7 @@ impl Daemon {
         }
     }
 
-    /// The last lines of its log.
+    /// Returns the last lines of its log.
     pub(crate) fn log_tail(&self) -> String {
         let log = fs::read_to_string(&self.log).unwrap_or_default();
         let lines: Vec<_> = log.lines().collect();
@@ -289,18 +289,17 @@ impl Daemon {
 
 impl Drop for Daemon {
     fn drop(&mut self) {
-        // It is killed right after, should it not have left.
+        // It is killed right after if it has not left.
         self.process.terminate(STOP);
     }
 }
 
-/// The key of an end. Always the same ones: they protect nothing, and the same keys make the same
-/// measurement.
+/// Returns the key of an end. The keys are always the same: they protect nothing, and the same keys make the same measurement.
 pub(crate) fn key(end: End) -> PrivateKey {
     PrivateKey::from_seed([end.number(); 32])
 }
 
-/// Writes the private key of an end into a file of the directory, and gives its path.
+/// Writes the private key of an end into a file of the directory, and returns its path.
 pub(crate) fn private_key(directory: &Path, end: End) -> Result<PathBuf> {
     let file = directory.join(format!("{end}.key"));
     fs::write(&file, key(end).to_base64().as_bytes()).context("cannot write a key file")?;
@@ -308,8 +307,8 @@ pub(crate) fn private_key(directory: &Path, end: End) -> Result<PathBuf> {
     Ok(file)
 }
 
-/// The configuration of one end: one connection over all paths, every key that is not named here
-/// at its default. `key`: the file of its private key, where there is a session.
+/// Returns the configuration of one end: one connection over all paths, every key that is not named here at its default. `key` is the file of its
+/// private key, if there is a session.
 fn configuration(
     topology: &Topology,
     end: End,
@@ -353,7 +352,7 @@ fn configuration(
     text
 }
 
-/// The mptd to run: `given`, or the one beside the `laboratory`'s own executable.
+/// Returns the mptd to run: `given`, or the one beside the `laboratory`'s own executable.
 pub(crate) fn program(given: Option<PathBuf>, laboratory: &Path) -> Result<PathBuf> {
     let program = match given {
         Some(program) => program,

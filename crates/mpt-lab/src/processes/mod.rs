@@ -15,7 +15,7 @@ use nix::unistd::Pid;
 use crate::console::interrupt::Interrupt;
 use crate::processes::poll::POLL;
 
-/// What a process printed and how it ended.
+/// The output of a process, and its exit status.
 #[derive(Debug)]
 pub(crate) struct Finished {
     /// Exit status.
@@ -53,17 +53,17 @@ impl Talking {
         self.process.id()
     }
 
-    /// Returns how it ended; `None` while it runs.
+    /// Returns its exit status; `None` while it runs.
     pub(crate) fn ended(&mut self) -> Result<Option<ExitStatus>> {
         self.process.ended()
     }
 
-    /// As [`Process::terminate`].
+    /// Ends it as [`Process::terminate`] does.
     pub(crate) fn terminate(&mut self, patience: Duration) -> Option<ExitStatus> {
         self.process.terminate(patience)
     }
 
-    /// As [`finish`].
+    /// Waits for its end as [`finish`] does.
     pub(crate) fn finish(mut self, limit: Duration, interrupt: &Interrupt) -> Result<Finished> {
         let start = Instant::now();
         let status = loop {
@@ -103,7 +103,7 @@ impl Process {
         let _ = self.0.wait();
     }
 
-    /// Asks it to end (SIGTERM) and waits for that. `None`: it had to be killed, or is beyond reach.
+    /// Asks it to end (SIGTERM) and waits for that. Returns `None` if it had to be killed, or is beyond reach.
     pub(crate) fn terminate(&mut self, patience: Duration) -> Option<ExitStatus> {
         let pid = Pid::from_raw(i32::try_from(self.0.id()).ok()?);
         if let Ok(Some(status)) = self.0.try_wait() {

@@ -1,6 +1,7 @@
-//! How often what cannot be awaited is looked at.
+//! The interval of polling.
 
 use std::time::Duration;
 
-/// How often a waiting loop looks again. Coarse, because the machine is busy being measured.
+/// Interval at which a waiting loop looks again. It is coarse, because the machine is busy being
+/// measured.
 pub(crate) const POLL: Duration = Duration::from_millis(20);

@@ -11,7 +11,7 @@ const BEGIN: &str = "<!-- results: ";
 const BEGIN_CLOSE: &str = " -->";
 const END: &str = "<!-- end -->";
 
-/// What was put into a document.
+/// The markers of a document, after it was filled.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Filled {
     /// Names of the markers whose tables were written.
@@ -20,7 +20,7 @@ pub(crate) struct Filled {
     pub(crate) left: Vec<String>,
 }
 
-/// Replaces the text between `<!-- results: NAME -->` and `<!-- end -->` in the file by what `tables` gives for the name.
+/// Replaces the text between `<!-- results: NAME -->` and `<!-- end -->` in the file by what `tables` returns for the name.
 ///
 /// # Errors
 ///
@@ -72,7 +72,7 @@ fn begins(line: &str) -> Option<&str> {
     line.trim().strip_prefix(BEGIN)?.strip_suffix(BEGIN_CLOSE).map(str::trim)
 }
 
-/// Text from a file as the text of one cell of a table: nothing in it is Markdown, HTML or a new line.
+/// Returns text from a file as the text of one cell of a table: nothing in it is Markdown, HTML or a new line.
 pub(crate) fn escaped(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for letter in text.chars() {

@@ -12,7 +12,7 @@ use crate::results::document::escaped;
 use crate::results::files::replace;
 use crate::results::samples::Samples;
 
-/// Everything that one command measured, and how.
+/// The measurements of one command, and the way in which they were made.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Record {
     /// The command that measures it again.
@@ -21,7 +21,7 @@ pub(crate) struct Record {
     pub(crate) machine: Facts,
     /// The number of times everything was measured.
     pub(crate) rounds: u32,
-    /// How long one measurement takes, such as `TCP for 5 s`.
+    /// Extent of one measurement, such as `TCP for 5 s`.
     pub(crate) extent: String,
     /// The values, one per round.
     pub(crate) samples: Samples,
@@ -33,7 +33,7 @@ pub(crate) struct Record {
     pub(crate) failed: Vec<Failure>,
 }
 
-/// One failure of what was to be measured.
+/// One failure of a measurement.
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Failure {
     /// The round, from 1.
@@ -70,7 +70,7 @@ impl Record {
         Ok(Some(record))
     }
 
-    /// The paragraph above each table: when, where, by what, and how often.
+    /// Returns the paragraph above each table: the time, the machine, the programs and the number of rounds.
     pub(crate) fn heading(&self) -> String {
         let spread = match self.rounds {
             1 => "measured once".to_owned(),
@@ -90,7 +90,7 @@ impl Record {
         heading
     }
 
-    /// One sentence about the runs that were repeated and one about the measurements that failed, where there are any.
+    /// Returns one sentence about the runs that were repeated and one about the measurements that failed, where there are any.
     pub(crate) fn failures(&self) -> Vec<String> {
         let list = |one: &str, several: &str, failures: &[Failure]| {
             let all: Vec<_> = failures.iter().map(Failure::to_string).collect();
@@ -104,7 +104,7 @@ impl Record {
     }
 }
 
-/// A value with the smallest and the largest of the rounds, if there are several.
+/// Returns a value with the smallest and the largest of the rounds, if there are several.
 pub(crate) fn spread(value: Option<f64>, each: &[f64]) -> String {
     let Some(value) = value else { return "not measured".into() };
     let least = each.iter().copied().min_by(f64::total_cmp);
@@ -117,7 +117,7 @@ pub(crate) fn spread(value: Option<f64>, each: &[f64]) -> String {
     }
 }
 
-/// Three significant digits.
+/// Returns a number with three significant digits.
 pub(crate) fn number(value: f64) -> String {
     match value.abs() {
         0.0..1.0 => format!("{value:.3}"),

@@ -25,23 +25,23 @@ impl Samples {
         }
     }
 
-    /// The values of that name, in the order of the rounds.
+    /// Returns the values of this name, in the order of the rounds.
     pub(crate) fn values(&self, name: &str) -> &[f64] {
         self.0.get(name).map_or(&[], Vec::as_slice)
     }
 
-    /// The median of the values of that name; `None` when nothing was measured.
+    /// Returns the median of the values of this name; `None` when nothing was measured.
     pub(crate) fn median(&self, name: &str) -> Option<f64> {
         statistics::median(self.0.get(name)?)
     }
 
-    /// The largest of the values whose name ends like that.
+    /// Returns the largest of the values whose name ends like this.
     pub(crate) fn largest(&self, ending: &str) -> Option<f64> {
         let values = self.0.iter().filter(|(name, _)| name.ends_with(ending));
         values.flat_map(|(_, values)| values).copied().max_by(f64::total_cmp)
     }
 
-    /// Every name.
+    /// Returns every name.
     pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
         self.0.keys().map(String::as_str)
     }

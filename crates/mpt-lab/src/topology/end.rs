@@ -5,14 +5,14 @@ use std::fmt;
 /// One of the two hosts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum End {
-    /// Where the traffic comes from.
+    /// The source of the traffic.
     A,
-    /// Where it goes to.
+    /// The destination of the traffic.
     B,
 }
 
 impl End {
-    /// The last byte of its addresses.
+    /// Returns the last byte of its addresses.
     pub(crate) fn number(self) -> u8 {
         match self {
             Self::A => 1,
@@ -20,7 +20,7 @@ impl End {
         }
     }
 
-    /// The one opposite.
+    /// Returns the opposite end.
     pub(crate) fn other(self) -> Self {
         match self {
             Self::A => Self::B,

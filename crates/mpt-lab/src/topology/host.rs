@@ -15,14 +15,14 @@ pub(crate) struct Host {
 }
 
 impl Host {
-    /// A host without any interface but the loopback, which is down.
+    /// Returns a host without any interface but the loopback, which is down.
     pub(crate) fn new(name: impl fmt::Display) -> Result<Self> {
         // The process id keeps laboratories that run at the same time apart.
         let namespace = Namespace::create(&format!("mpt-lab-{}-{name}", std::process::id()))?;
         Ok(Self { namespace })
     }
 
-    /// Where it lives.
+    /// Returns its namespace.
     pub(crate) fn namespace(&self) -> &Namespace {
         &self.namespace
     }
@@ -32,7 +32,7 @@ impl Host {
         Ok(netns::run_in(&self.namespace, work)?)
     }
 
-    /// Starts a program on this host; it is killed when what this gives back is dropped.
+    /// Starts a program on this host; it is killed when the returned process is dropped.
     pub(crate) fn spawn(&self, command: Command) -> Result<Process> {
         self.spawn_child(command).map(Process)
     }
@@ -44,7 +44,7 @@ impl Host {
         started.with_context(|| format!("cannot run {}", program.display()))
     }
 
-    /// Runs `ip` and gives back what it says.
+    /// Runs `ip` and returns its output.
     pub(crate) fn ip(&self, arguments: &[&str]) -> Result<String> {
         self.call("ip", arguments)
     }

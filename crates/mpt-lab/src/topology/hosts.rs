@@ -1,4 +1,4 @@
-//! Two hosts, and what configures their interfaces.
+//! Two hosts, and the configuration of their interfaces.
 
 use std::fmt;
 
@@ -26,14 +26,14 @@ pub(crate) struct Side {
 }
 
 impl Side {
-    /// A host of that name; `runtime` is the one that will wait for its netlink.
+    /// Makes a host of this name; `runtime` is the one that will wait for its netlink.
     pub(crate) fn new(name: impl fmt::Display, runtime: &Runtime) -> Result<Self> {
         let host = Host::new(name)?;
         let netlink = runtime.block_on(async { Netlink::connect_in(host.namespace()) })?;
         Ok(Self { netlink, host })
     }
 
-    /// Kernel index of an interface.
+    /// Returns the kernel index of an interface.
     pub(crate) async fn index(&self, interface: &str) -> Result<u32> {
         Ok(self.netlink.link(interface).await?.index)
     }
@@ -49,7 +49,7 @@ impl Side {
 }
 
 impl Hosts {
-    /// Two hosts with these names, without interfaces.
+    /// Makes two hosts with these names, without interfaces.
     pub(crate) fn new(a: impl fmt::Display, b: impl fmt::Display) -> Result<Self> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         Ok(Self { a: Side::new(a, &runtime)?, b: Side::new(b, &runtime)?, runtime })

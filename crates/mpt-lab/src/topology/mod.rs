@@ -14,10 +14,10 @@ pub(crate) use end::End;
 pub(crate) use host::Host;
 pub(crate) use hosts::{Hosts, Side};
 
-/// What one path is like.
+/// The properties of one path.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct PathSpec {
-    /// Rate in Mbit/s of a token bucket at either end; `None`: as fast as the machine.
+    /// Rate in Mbit/s of a token bucket at either end; `None` for as fast as the machine.
     pub(crate) shaped: Option<u32>,
     /// True if its devices take TCP super-packets (TSO, GSO).
     pub(crate) segmentation_offload: bool,
@@ -32,7 +32,7 @@ pub(crate) struct Path {
 }
 
 impl Path {
-    /// The address of one of its ends.
+    /// Returns the address of one of its ends.
     pub(crate) fn address(&self, end: End) -> IpAddr {
         IpAddr::from([10, 71, self.number, end.number()])
     }
@@ -66,7 +66,7 @@ impl Topology {
         self.hosts.host(end)
     }
 
-    /// The paths, in the order of their specifications.
+    /// Returns the paths, in the order of their specifications.
     pub(crate) fn paths(&self) -> &[Path] {
         &self.paths
     }

@@ -1,4 +1,4 @@
-//! Room for what arrives while others have their turn.
+//! The size of receive buffers, for packets that arrive while other sockets have their turn.
 
 use std::os::fd::AsFd;
 
@@ -6,7 +6,7 @@ use anyhow::{Context, Result};
 use nix::sys::socket::setsockopt;
 use nix::sys::socket::sockopt::{RcvBuf, RcvBufForce};
 
-/// Gives a socket a receive buffer of so many bytes, or as many as the system lets its user have.
+/// Gives a socket a receive buffer of `bytes`, or as many as the system lets its user have.
 pub(crate) fn enlarge(socket: &impl AsFd, bytes: usize) -> Result<()> {
     let forced = setsockopt(socket, RcvBufForce, &bytes);
     // Only root of the whole machine may force it.

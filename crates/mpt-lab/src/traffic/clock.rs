@@ -9,13 +9,13 @@ use nix::sys::time::TimeSpec;
 pub(crate) struct Moment(pub(crate) u64);
 
 impl Moment {
-    /// This moment.
+    /// Returns the present moment.
     pub(crate) fn now() -> Self {
         let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         Self(u64::try_from(since.as_nanos()).unwrap_or(u64::MAX))
     }
 
-    /// A time stamp of the kernel (`SCM_TIMESTAMPNS`).
+    /// Converts a time stamp of the kernel (`SCM_TIMESTAMPNS`).
     pub(crate) fn stamped(stamp: TimeSpec) -> Self {
         Self(u64::try_from(Duration::from(stamp).as_nanos()).unwrap_or(u64::MAX))
     }
@@ -25,12 +25,12 @@ impl Moment {
         (i128::from(self.0) - i128::from(earlier.0)) as f64 / 1e6
     }
 
-    /// This moment and `time` more.
+    /// Returns the moment after `time`.
     pub(crate) fn after(self, time: Duration) -> Self {
         Self(self.0.saturating_add(u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)))
     }
 
-    /// `time` before this moment.
+    /// Returns the moment `time` before this one.
     pub(crate) fn before(self, time: Duration) -> Self {
         Self(self.0.saturating_sub(u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)))
     }

@@ -1,4 +1,4 @@
-//! iperf3: the real traffic, and what its JSON report says about it.
+//! Traffic by iperf3, and its JSON report.
 
 use std::net::IpAddr;
 use std::process::{Command, Stdio};
@@ -14,10 +14,10 @@ use crate::processes::{self, Process};
 use crate::topology::Host;
 use crate::traffic::iperf_report::{PORT, Report};
 
-/// What connecting, exchanging results and leaving may take on a slow machine.
+/// Longest time for connecting, exchanging results and leaving on a slow machine.
 const GRACE: Duration = Duration::from_secs(20);
 
-/// What to send.
+/// The traffic to send.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Load {
     /// Parallel TCP flows as fast as they go. The congestion control is always cubic: the default
@@ -30,15 +30,15 @@ pub(crate) enum Load {
     Udp {
         /// UDP payload, in bytes.
         payload: u16,
-        /// Packets per second to offer; `None`: as fast as it goes.
+        /// Packets per second to offer; `None` for as fast as it goes.
         rate: Option<f64>,
     },
 }
 
-/// What arrived.
+/// The data that arrived.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Transfer {
-    /// Bytes of payload the receiver got.
+    /// Bytes of payload that the receiver got.
     pub(crate) bytes: f64,
     /// Duration as the receiver saw it, in seconds.
     pub(crate) seconds: f64,
@@ -51,22 +51,22 @@ pub(crate) struct Transfer {
 }
 
 impl Transfer {
-    /// Goodput at the receiver, in bit/s.
+    /// Returns the goodput at the receiver, in bit/s.
     pub(crate) fn bit_rate(&self) -> f64 {
         self.bytes * 8.0 / self.seconds
     }
 
-    /// Packets sent, per second.
+    /// Returns the packets sent, per second.
     pub(crate) fn offered(&self) -> f64 {
         self.packets as f64 / self.seconds
     }
 
-    /// Packets received, per second.
+    /// Returns the packets received, per second.
     pub(crate) fn received(&self) -> f64 {
         self.packets.saturating_sub(self.lost) as f64 / self.seconds
     }
 
-    /// Share of the packets that were lost, 0 to 1.
+    /// Returns the share of the packets that were lost, 0 to 1.
     pub(crate) fn loss(&self) -> f64 {
         if self.packets == 0 { 1.0 } else { self.lost as f64 / self.packets as f64 }
     }

@@ -1,4 +1,4 @@
-//! The report of `iperf3 -J`: what both kinds of traffic by iperf3 read of it.
+//! The report of `iperf3 -J`, as far as both kinds of traffic by iperf3 read it.
 
 use anyhow::{Context, Result, bail};
 use serde::Deserialize;
@@ -29,11 +29,11 @@ pub(crate) struct Interval {
 /// A flow in an interval.
 #[derive(Debug, Deserialize)]
 pub(crate) struct Stream {
-    /// Microseconds.
+    /// Round-trip time in microseconds.
     pub(crate) rtt: Option<f64>,
 }
 
-/// The whole time.
+/// The sums over the whole time.
 #[derive(Debug, Default, Deserialize)]
 pub(crate) struct End {
     #[serde(default)]
@@ -57,7 +57,7 @@ pub(crate) struct Udp {
     pub(crate) out_of_order: u64,
 }
 
-/// All flows together.
+/// The sums over all flows.
 #[derive(Debug, Default, Deserialize)]
 pub(crate) struct Sum {
     pub(crate) start: f64,
@@ -65,7 +65,7 @@ pub(crate) struct Sum {
     pub(crate) bytes: f64,
     pub(crate) retransmits: Option<u64>,
     pub(crate) packets: Option<u64>,
-    /// Negative where more packets came than were sent in the time.
+    /// Lost packets; negative where more packets came than were sent in the time.
     pub(crate) lost_packets: Option<i64>,
 }
 

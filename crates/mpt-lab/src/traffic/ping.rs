@@ -22,7 +22,7 @@ pub(crate) fn command(to: IpAddr, count: u32, interval: Duration, patience: Dura
     command.args(["-n", "-D", "-i", &interval.as_secs_f64().to_string()]);
     command.args(["-W", &patience.as_secs().to_string(), "-c", &count.to_string()]);
     command.arg(to.to_string());
-    // The decimal point is a comma elsewhere.
+    // In other locales the decimal point is a comma.
     command.env("LC_ALL", "C");
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     command
@@ -31,7 +31,7 @@ pub(crate) fn command(to: IpAddr, count: u32, interval: Duration, patience: Dura
 /// Round-trip times of one run.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct RoundTrips {
-    /// In milliseconds, ascending.
+    /// Times in milliseconds, ascending.
     sorted: Vec<f64>,
 }
 
@@ -59,7 +59,7 @@ pub(crate) fn ping(
     let finished = processes::finish(host.spawn_child(command)?, limit, interrupt)
         .with_context(|| format!("ping {to}"))?;
     let times = parse(&finished.stdout);
-    // One lost reply in a hundred would say that the path is not idle, or not healthy.
+    // One lost reply in a hundred means that the path is not idle, or not healthy.
     if times.sorted.len() < (count as usize * 99).div_ceil(100) {
         bail!(
             "ping {to}: {} of {count} replies; {}",
@@ -70,7 +70,7 @@ pub(crate) fn ping(
     Ok(times)
 }
 
-/// Round-trip times of all replies.
+/// Parses the round-trip times of all replies.
 fn parse(output: &str) -> RoundTrips {
     let mut sorted: Vec<f64> =
         output.lines().filter_map(Reply::read).map(|reply| reply.time).collect();
@@ -78,14 +78,14 @@ fn parse(output: &str) -> RoundTrips {
     RoundTrips { sorted }
 }
 
-/// A reply as `ping` tells it.
+/// A reply as `ping` prints it.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Reply {
     /// Number of its request, from 1.
     pub(crate) number: u32,
     /// The time at which it came, where `ping` was asked to tell (`-D`).
     pub(crate) at: Option<Moment>,
-    /// Milliseconds since its request.
+    /// Time since its request, in milliseconds.
     pub(crate) time: f64,
 }
 
@@ -102,7 +102,7 @@ impl Reply {
     }
 }
 
-/// "[1700000000.123456]": seconds since 1970.
+/// Parses "[1700000000.123456]": seconds since 1970.
 fn moment(line: &str) -> Option<Moment> {
     let (seconds, _) = line.strip_prefix('[')?.split_once(']')?;
     let (seconds, fraction) = seconds.split_once('.')?;

@@ -1,13 +1,13 @@
-//! The end of threads.
+//! The signal that ends threads.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Tells threads to end, at the latest when it is dropped.
+/// A signal that makes threads end, at the latest when it is dropped.
 #[derive(Debug, Default)]
 pub(crate) struct Stop(Flag);
 
-/// What such a thread looks at.
+/// The flag that such a thread checks.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Flag(Arc<AtomicBool>);
 
@@ -17,7 +17,7 @@ impl Stop {
         self.0.0.store(true, Ordering::Relaxed);
     }
 
-    /// For a thread.
+    /// Returns the flag for a thread.
     pub(crate) fn flag(&self) -> Flag {
         self.0.clone()
     }

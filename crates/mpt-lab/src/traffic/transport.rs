@@ -16,7 +16,7 @@ const CONNECT: Duration = Duration::from_secs(10);
 /// Connections that may wait to be accepted.
 const BACKLOG: i32 = 1024;
 
-/// What carries a flow.
+/// The transport of a flow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Transport {
     /// One TCP connection.
@@ -32,10 +32,10 @@ pub(crate) struct Unconnected {
     to: SocketAddr,
 }
 
-/// What is set on a socket before it connects.
+/// The options of a socket before it connects.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Options<'a> {
-    /// The address it sends from.
+    /// The address that it sends from.
     pub(crate) from: Option<IpAddr>,
     /// Congestion control; `None` for that of the host.
     pub(crate) congestion: Option<&'a str>,
@@ -74,7 +74,7 @@ impl Transport {
         at.run(listen)?.with_context(|| format!("cannot listen at {local}"))
     }
 
-    /// A socket of a host, for a connection that may be made later and elsewhere.
+    /// Prepares a socket of a host, for a connection that may be made later and elsewhere.
     pub(crate) fn prepare(
         self,
         from: &Host,
@@ -84,7 +84,7 @@ impl Transport {
         from.run(|| self.prepare_here(to, options))?
     }
 
-    /// A socket at the host of this thread, for a connection that may be made later and elsewhere.
+    /// Prepares a socket at the host of this thread, for a connection that may be made later and elsewhere.
     pub(crate) fn prepare_here(self, to: SocketAddr, options: Options<'_>) -> Result<Unconnected> {
         let prepare = || {
             let socket = self.socket(to)?;

@@ -1,4 +1,4 @@
-//! Specifications, and what their measurements give.
+//! Specifications of measurements, and their results.
 
 use std::path::Path;
 use std::process::{Command, Output};
@@ -65,7 +65,7 @@ pub(crate) fn spec(links: &[Link], method: Value, traffic: Value) -> Value {
     })
 }
 
-/// With something that happens that many milliseconds after the traffic began.
+/// Adds an event that many milliseconds after the beginning of the traffic.
 pub(crate) fn with_event(mut spec: Value, after: u64, action: &str, link: usize) -> Value {
     let event = json!({ "after": milliseconds(after), "action": { "do": action, "link": link } });
     spec["events"].as_array_mut().unwrap().push(event);
@@ -136,7 +136,7 @@ impl Case {
         command
     }
 
-    /// What it wrote.
+    /// Returns the result that it wrote.
     pub(crate) fn result(&self) -> Measured {
         let text = std::fs::read(self.directory.path().join("out.json")).unwrap();
         Measured(serde_json::from_slice(&text).unwrap())
@@ -176,7 +176,7 @@ impl Measured {
             .collect()
     }
 
-    /// What was done otherwise than asked. (How busy the machine was besides is not this test's business.)
+    /// Returns the deviations from what was asked for. How busy the machine was besides is not this test's business.
     pub(crate) fn deviations(&self) -> Vec<String> {
         let flags = self.0["flags"].as_array().unwrap().iter();
         let deviations = flags.filter(|flag| flag["kind"] == "deviation");

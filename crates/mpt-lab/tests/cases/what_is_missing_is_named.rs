@@ -1,4 +1,4 @@
-//! Nothing is made before everything is there.
+//! Nothing is made before all programs are there.
 
 use crate::support::{Case, Link, download, ping, plain, spec, tcp};
 

@@ -1,4 +1,4 @@
-//! What is left of a laboratory that is interrupted.
+//! The leftovers of a laboratory that is interrupted.
 
 use std::fs;
 use std::io::{BufRead, BufReader};

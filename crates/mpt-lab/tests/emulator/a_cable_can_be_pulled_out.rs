@@ -6,8 +6,8 @@ use serde_json::json;
 
 use crate::harness::{Emulator, Hosts, introduce, receive};
 
-/// Whether both ends have a carrier, as soon as they agree with `expected`, and at the latest after two seconds: the
-/// kernel tells of changes once a second at most.
+/// Returns whether both ends have a carrier, as soon as they agree with `expected`, and at the latest after two seconds: the kernel tells of changes
+/// once a second at most.
 fn carriers(hosts: &Hosts, expected: bool) -> [bool; 2] {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     runtime.block_on(async {

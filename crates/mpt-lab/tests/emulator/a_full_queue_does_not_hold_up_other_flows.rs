@@ -5,11 +5,11 @@ use serde_json::json;
 
 use crate::harness::{Emulator, Hosts, introduce, receive};
 
-/// Of 1000 bytes on the wire with their headers.
+/// Size of a datagram of 1000 bytes on the wire with its headers.
 const SIZE: usize = 958;
 const COUNT: usize = 80;
 
-/// How long a datagram takes that is sent behind so many others of another flow, 1 ms each.
+/// Returns the delay of a datagram that is sent behind many others of another flow, 1 ms each.
 fn delay(fair: bool) -> Duration {
     let hosts = Hosts::new();
     let queue = QueueLimit::Time(Duration::from_millis(200));

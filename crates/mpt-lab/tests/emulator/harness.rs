@@ -88,14 +88,15 @@ pub(crate) struct Emulator {
 }
 
 impl Emulator {
-    /// Channels of these parameters and the given cables, whose ends get their addresses.
+    /// Starts an emulator with channels of these parameters and the given cables, whose ends get
+    /// their addresses.
     pub(crate) fn start(hosts: &Hosts, channels: &[Params], cables: &[Value], plain: bool) -> Self {
         let channels: Vec<Value> =
             channels.iter().map(|params| json!({"params": params})).collect();
         Self::with_channels(hosts, &channels, cables, plain)
     }
 
-    /// The same with whole channels.
+    /// Starts an emulator with whole channels and the given cables.
     pub(crate) fn with_channels(
         hosts: &Hosts,
         channels: &[Value],
@@ -149,14 +150,14 @@ impl Emulator {
         report
     }
 
-    /// Packets of one channel: offered, dropped before the queue, lost, sent twice.
+    /// Returns the packets of one channel: offered, dropped before the queue, lost, sent twice.
     pub(crate) fn packets(&mut self, channel: usize) -> [u64; 4] {
         let report = self.report();
         ["offered", "queue_full", "lost", "duplicated"]
             .map(|kind| report["channels"][channel][kind]["packets"].as_u64().unwrap())
     }
 
-    /// How late anything was so far, at most.
+    /// Returns the largest lateness so far.
     pub(crate) fn latest(&mut self) -> Duration {
         serde_json::from_value(self.report()["lateness"]["max"].clone()).unwrap()
     }

@@ -1,4 +1,4 @@
-//! What emulated links promise, one behaviour per file. Needs root.
+//! The promises of emulated links, one behaviour per file. The tests need root.
 
 mod a_cable_can_be_pulled_out;
 mod a_full_queue_does_not_hold_up_other_flows;

@@ -3,7 +3,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// How long anything may take on a busy machine.
+/// Longest time that anything may take on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 /// The emulator among the children of `pid`.

@@ -11,10 +11,10 @@ use crate::processes::poll::POLL;
 use crate::topology::End;
 use crate::traffic::datagrams::{Arrival, Pace, Plan, Receiver};
 
-/// After the last of them was sent, how long they may be on their way.
+/// Longest time that datagrams may be on their way after the last of them was sent.
 const PATIENCE: Duration = Duration::from_millis(500);
 
-/// Sends a stream over a cable from host a to host b; gives what arrived, in the order of arrival.
+/// Sends a stream over a cable from host a to host b, and returns the datagrams that arrived, in the order of arrival.
 pub(super) fn transfer(
     lab: &Laboratory<'_>,
     rig: &Rig,
@@ -30,7 +30,7 @@ pub(super) fn transfer(
     Ok(stream.finish(PATIENCE)?.arrivals)
 }
 
-/// So many datagrams of `size` bytes each, `rate` in a second, sent and received in super-packets where the kernel can.
+/// Returns the plan of `count` datagrams of `size` bytes, `rate` in a second, sent and received in super-packets where the kernel can.
 pub(super) fn batches(size: usize, rate: f64, count: u64) -> Plan {
     let pace = Pace::Every(Duration::from_secs_f64(1.0 / rate));
     Plan { size, pace, count: Some(count), batches: true }

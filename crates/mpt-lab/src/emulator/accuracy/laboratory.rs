@@ -1,11 +1,11 @@
-//! The things that all measurements of the accuracy need.
+//! The common needs of all measurements of the accuracy.
 
 use std::path::Path;
 use std::time::Duration;
 
 use crate::console::interrupt::Interrupt;
 
-/// What all measurements need.
+/// The laboratory of the accuracy measurements.
 pub(super) struct Laboratory<'a> {
     pub(super) executable: &'a Path,
     pub(super) interrupt: &'a Interrupt,

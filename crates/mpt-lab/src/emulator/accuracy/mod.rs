@@ -1,7 +1,6 @@
-//! How exact the emulator is on this machine: an experiment like the others, whose verdict stands in their reports.
+//! The accuracy of the emulator on this machine: an experiment like the others, whose verdict stands in their reports.
 //!
-//! What is measured is what hosts at both ends see, never what the emulator says of itself. The figures and what they
-//! must be are those of `docs/emulation.md`.
+//! The hosts at both ends are measured, never the emulator's own statements. The figures and their limits are those of `docs/emulation.md`.
 
 mod datagrams;
 mod flow;
@@ -26,12 +25,12 @@ use laboratory::Laboratory;
 use properties::{bursts, delay, jitter, loss, rate, throughput};
 pub(crate) use row::Row;
 
-/// How exact the emulator was found to be.
+/// The measured accuracy of the emulator.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Accuracy {
-    /// Measured in a shorter time, and so less well.
+    /// True if it was measured in a shorter time, and so less well.
     pub(crate) quick: bool,
-    /// Figure by figure.
+    /// The figures.
     pub(crate) rows: Vec<Row>,
 }
 
@@ -54,7 +53,7 @@ impl fmt::Display for Accuracy {
     }
 }
 
-/// A measurement: its name, how long it takes (full and quick, in seconds), and what makes rows and counts hidden loss.
+/// A measurement: its name, its duration (full and quick, in seconds), and the function that makes rows and counts hidden loss.
 type Step = (&'static str, [u64; 2], fn(&Laboratory<'_>) -> Result<(Vec<Row>, u64)>);
 
 const STEPS: [Step; 7] = [
@@ -76,7 +75,7 @@ pub(crate) fn expected(quick: bool) -> Duration {
 ///
 /// # Errors
 ///
-/// Fails when something cannot be measured at all; a figure that is not what it must be is none.
+/// Fails when something cannot be measured at all; a figure beyond its limit is no failure.
 pub(crate) fn measure(quick: bool, laboratory: &Path, interrupt: &Interrupt) -> Result<Accuracy> {
     let lab = Laboratory { executable: laboratory, interrupt, quick };
     let mut progress = Progress::new(expected(quick));

@@ -12,11 +12,10 @@ use crate::traffic::datagrams::{Pace, Plan};
 
 /// Bytes of a datagram's payload.
 const SIZE: usize = 64;
-/// Mean time between two of them; drawn between half and one and a half of it, so that nothing falls into step.
+/// Mean time between two of them; each time is drawn between half and one and a half of it, so that nothing falls into step.
 pub(super) const SPACING: Duration = Duration::from_millis(2);
 
-/// Sends that many datagrams over a cable from host a to host b; gives their delays in seconds, in the order of arrival.
-/// All of them must arrive.
+/// Sends `count` datagrams over a cable from host a to host b, and returns their delays in seconds, in the order of arrival. All of them must arrive.
 pub(super) fn delays(
     lab: &Laboratory<'_>,
     rig: &Rig,

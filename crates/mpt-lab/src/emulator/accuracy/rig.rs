@@ -13,7 +13,7 @@ use crate::topology::{End, Host, Hosts};
 
 /// The usual MTU, in bytes.
 pub(super) const MTU: u16 = 1500;
-/// Bytes of an Ethernet frame of that MTU, and what TCP (with time stamps) and UDP over IPv4 carry in it.
+/// Bytes of an Ethernet frame of that MTU, and the payload that TCP (with time stamps) and UDP over IPv4 carry in it.
 pub(super) const FRAME: f64 = 1514.0;
 pub(super) const TCP_PAYLOAD: f64 = 1448.0;
 pub(super) const UDP_PAYLOAD: usize = 1472;
@@ -27,7 +27,7 @@ pub(super) struct Rig {
 }
 
 impl Rig {
-    /// One cable for each pair of parameters: of its way from a to b, and of the way back.
+    /// Lays one cable for each pair of parameters: those of its way from a to b, and of the way back.
     pub(super) fn new(lab: &Laboratory<'_>, cables: &[[Params; 2]], spin: bool) -> Result<Self> {
         let hosts = hosts()?;
         let plan = plan(&hosts, cables, spin);
@@ -48,7 +48,7 @@ impl Rig {
         self.emulator.counters()
     }
 
-    /// A datagram each way, so that the hosts know each other's link addresses before anything is measured.
+    /// Sends a datagram each way, so that the hosts know each other's link addresses before anything is measured.
     fn introduce(&self, cable: usize) -> Result<()> {
         let socket = |end| {
             let address = SocketAddr::new(address(cable, end), 0);
@@ -57,7 +57,7 @@ impl Rig {
         let (a, b) = (socket(End::A)?, socket(End::B)?);
         b.set_read_timeout(Some(Duration::from_millis(200)))?;
         a.set_read_timeout(Some(Duration::from_millis(200)))?;
-        // Either may be lost.
+        // The datagrams may be lost.
         for _ in 0..20 {
             a.send_to(&[0], b.local_addr()?)?;
             if let Ok((_, from)) = b.recv_from(&mut [0; 8]) {
@@ -76,7 +76,7 @@ pub(super) fn hosts() -> Result<Hosts> {
     Hosts::new("accuracy-a", "accuracy-b")
 }
 
-/// The plan of [`Rig::new`].
+/// Returns the plan of [`Rig::new`].
 pub(super) fn plan(hosts: &Hosts, cables: &[[Params; 2]], spin: bool) -> EmulatorPlan {
     let channel = |&params| ChannelPlan { params, ..ChannelPlan::default() };
     let end = |end, number| EndPlan {
@@ -113,7 +113,7 @@ fn device(cable: usize) -> String {
     format!("cable{cable}")
 }
 
-/// The address of an end of a cable.
+/// Returns the address of an end of a cable.
 pub(super) fn address(cable: usize, end: End) -> IpAddr {
     IpAddr::from([10, 72, cable as u8, end.number()])
 }

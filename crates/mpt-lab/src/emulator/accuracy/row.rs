@@ -5,13 +5,13 @@ use serde::{Deserialize, Serialize};
 /// One figure.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Row {
-    /// What it is.
+    /// Its name.
     pub(crate) figure: String,
-    /// What it must be.
+    /// Its limit, for reports.
     pub(crate) must: String,
-    /// What it was, with its unit.
+    /// The measured value, with its unit.
     pub(crate) measured: String,
-    /// True if it is what it must be.
+    /// True if it keeps its limit.
     pub(crate) pass: bool,
 }
 

@@ -1,11 +1,11 @@
-//! Whether samples are what was asked for.
+//! Statistical tests of samples against the configured distribution.
 
 use std::ops::RangeInclusive;
 
 /// Probability mass that a 99.9 % interval leaves beyond each of its ends.
 const TAIL: f64 = 0.0005;
 
-/// The smallest and largest number of successes that a 99.9 % interval of the binomial distribution holds. Exact.
+/// Returns the smallest and largest number of successes that a 99.9 % interval of the binomial distribution holds. The interval is exact.
 pub(super) fn binomial_interval(trials: usize, probability: f64) -> RangeInclusive<usize> {
     let ln_factorial: Vec<f64> = std::iter::once(0.0)
         .chain((1..=trials).scan(0.0, |sum, number| {
@@ -34,8 +34,8 @@ pub(super) fn binomial_interval(trials: usize, probability: f64) -> RangeInclusi
     end(&mut (0..=trials))..=end(&mut (0..=trials).rev())
 }
 
-/// A 99.9 % interval of the mean of a series whose neighbours depend on each other, by resampling blocks of it (Künsch
-/// 1989, without overlap). `block` is to be much longer than the dependence.
+/// Returns a 99.9 % interval of the mean of a series whose neighbours depend on each other, by resampling blocks of it (Künsch 1989, without
+/// overlap). `block` has to be much longer than the dependence.
 pub(super) fn block_bootstrap(series: &[bool], block: usize, seed: u64) -> RangeInclusive<f64> {
     const RESAMPLES: usize = 20_000;
     let sums: Vec<u32> = series
@@ -54,8 +54,8 @@ pub(super) fn block_bootstrap(series: &[bool], block: usize, seed: u64) -> Range
     means[beyond]..=means[RESAMPLES - 1 - beyond]
 }
 
-/// The Kolmogorov-Smirnov test: the probability that samples of a distribution differ from it as much as these do
-/// (asymptotic, with the correction of Stephens 1970).
+/// Returns the probability that samples of a distribution differ from it as much as these do: the Kolmogorov-Smirnov test (asymptotic, with the
+/// correction of Stephens 1970).
 pub(super) fn kolmogorov_smirnov(samples: &[f64], cumulative: impl Fn(f64) -> f64) -> f64 {
     let mut sorted = samples.to_vec();
     sorted.sort_by(f64::total_cmp);

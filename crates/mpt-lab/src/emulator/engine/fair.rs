@@ -1,5 +1,5 @@
-//! Channels whose queue serves flows in turns (FQ-CoDel, RFC 8290). What becomes of a segment is decided when it leaves the
-//! queue, so each of them travels alone.
+//! Channels whose queue serves flows in turns (FQ-CoDel, RFC 8290). The fate of a segment is decided when it leaves the queue, so each of them
+//! travels alone.
 
 use std::time::Instant;
 
@@ -12,7 +12,7 @@ use crate::emulator::pool::{FrameId, Pool};
 struct Waiting {
     frame: FrameId,
     index: u16,
-    /// Channels it has passed with this one.
+    /// Number of channels that it has passed, this one included.
     hops: u8,
     /// True if a channel before has marked it.
     marked: bool,
@@ -23,7 +23,7 @@ struct Waiting {
 pub(super) struct Passed {
     pub(super) frame: FrameId,
     pub(super) index: u16,
-    /// Channels it has passed.
+    /// Number of channels that it has passed.
     pub(super) hops: u8,
     /// True if it is marked "congestion experienced".
     pub(super) marked: bool,
@@ -40,7 +40,7 @@ impl Fair {
         Self(FairLink::new(now, params, FqCodelConfig::default(), [], seed))
     }
 
-    /// A segment of `size` comes at `now`, after `hops` channels with this one.
+    /// Sends a segment of `size` at `now`, after `hops` channels with this one.
     pub(super) fn send(
         &mut self,
         now: Instant,
@@ -55,7 +55,7 @@ impl Fair {
         self.release_dropped(pool);
     }
 
-    /// The next segment that has arrived by `now`. Its frame is to be released.
+    /// Returns the next segment that has arrived by `now`. Its frame is to be released.
     pub(super) fn poll(&mut self, now: Instant, pool: &mut Pool) -> Option<Passed> {
         let arrived = self.0.poll_stamped(now);
         self.release_dropped(pool);
@@ -82,7 +82,7 @@ impl Fair {
     }
 }
 
-/// Whether a frame can be marked.
+/// Returns whether a frame can be marked.
 pub(super) fn capable(pool: &Pool, frame: FrameId) -> Capable {
     if pool.get(frame).shape.understands_ecn() { Capable::Yes } else { Capable::No }
 }

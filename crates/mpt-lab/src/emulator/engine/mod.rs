@@ -1,8 +1,8 @@
-//! What becomes of frames, and when: the model of the links at work on super-packets. Pure: time is an argument.
+//! The fate of frames over time: the model of the links at work on super-packets. It is pure: time is an argument.
 //!
-//! Rate, queue and loss are decided for each segment of a super-packet. What survives goes on in *runs* of consecutive
-//! segments, as few as possible: a receiver gets super-packets, as it would from its network card. A run is due when its
-//! last segment is, so it must not be long ([`run`]).
+//! Rate, queue and loss are decided for each segment of a super-packet. The surviving segments go on in *runs* of consecutive segments, as few as
+//! possible: a receiver gets super-packets, as it would from its network card. A run is due when its last segment is, so it must not be long
+//! ([`run`]).
 
 mod fair;
 mod run;
@@ -23,11 +23,11 @@ use run::{Growing, Run, Segment};
 #[derive(Debug)]
 pub(super) struct Engine {
     channels: Vec<Hop>,
-    /// Which of them serve flows in turns.
+    /// The indices of the channels that serve flows in turns.
     fair: Vec<usize>,
     schedules: Vec<Vec<(Duration, Change)>>,
     directions: Vec<Direction>,
-    /// Whether each cable is plugged in.
+    /// True for each cable that is plugged in.
     plugged: Vec<bool>,
     due: Due,
     pool: Pool,
@@ -41,10 +41,10 @@ struct Due {
     pushed: u64,
 }
 
-/// What a frame passes.
+/// A channel that a frame passes.
 #[derive(Debug)]
 enum Hop {
-    /// A queue that is served in the order of arrival: what becomes of a packet is known when it comes.
+    /// A queue that is served in the order of arrival: the fate of a packet is known when it comes.
     Plain(Box<Channel>),
     /// A queue that serves flows in turns.
     Fair(Box<Fair>),
@@ -54,18 +54,18 @@ enum Hop {
 #[derive(Debug)]
 struct Direction {
     hops: Vec<usize>,
-    /// Dropped because the cable was out.
+    /// Frames dropped because the cable was out.
     cut: u64,
-    /// Dropped because there was no more memory.
+    /// Frames dropped because there was no more memory.
     overflow: u64,
 }
 
-/// What is to be given to a device now. To be given back to [`Engine::delivered`].
+/// Segments to be given to a device now. The delivery has to be given back to [`Engine::delivered`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Delivery {
-    /// To which end of which direction: directions 2n and 2n + 1 are those of cable n, forward and backward.
+    /// The direction at whose end they leave: directions 2n and 2n + 1 are those of cable n, forward and backward.
     pub(super) direction: usize,
-    /// Which segments.
+    /// The segments of the frame.
     pub(super) segments: Range<u16>,
     /// The time at which it was due.
     pub(super) due: Instant,
@@ -75,7 +75,7 @@ pub(super) struct Delivery {
 }
 
 impl Engine {
-    /// A checked plan, begun at `now`.
+    /// Returns the engine of a checked plan, begun at `now`.
     pub(super) fn new(plan: &EmulatorPlan, now: Instant) -> Self {
         // A seed for each channel: those of neighbouring plan seeds must not be neighbours.
         let mut seeds = fastrand::Rng::with_seed(plan.seed);
@@ -108,7 +108,7 @@ impl Engine {
         }
     }
 
-    /// The schedules begin.
+    /// Starts the schedules.
     pub(super) fn start_schedule(&mut self, now: Instant) {
         for (channel, schedule) in self.channels.iter_mut().zip(&self.schedules) {
             for &(after, change) in schedule {
@@ -117,7 +117,7 @@ impl Engine {
         }
     }
 
-    /// Changes a channel. `false`: there is no such channel.
+    /// Changes a channel. Returns `false` if there is no such channel.
     pub(super) fn change(&mut self, now: Instant, channel: usize, change: Change) -> bool {
         let channel = self.channels.get_mut(channel);
         channel.map(|channel| channel.change(now, change)).is_some()
@@ -135,14 +135,14 @@ impl Engine {
         self.channels.iter().map(Hop::counters)
     }
 
-    /// Frames of a direction dropped because the cable was out, and for want of memory.
+    /// Returns the frames of a direction that were dropped because the cable was out, and for want of memory.
     pub(super) fn dropped(&self, direction: usize) -> (u64, u64) {
         self.directions
             .get(direction)
             .map_or((0, 0), |direction| (direction.cut, direction.overflow))
     }
 
-    /// A frame that was read into the first `length` bytes of `buffer`, a buffer for [`Pool::take`], sets off at `now`.
+    /// Sends a frame that was read into the first `length` bytes of `buffer`, a buffer for [`Pool::take`], at `now`.
     pub(super) fn send(
         &mut self,
         now: Instant,
@@ -200,7 +200,7 @@ impl Engine {
         None
     }
 
-    /// What has passed a channel that serves flows in turns is due at once.
+    /// Moves on the segments that have passed a channel that serves flows in turns; they are due at once.
     fn poll_fair(&mut self, now: Instant) {
         for position in 0..self.fair.len() {
             let index = self.fair[position];
@@ -215,12 +215,12 @@ impl Engine {
         }
     }
 
-    /// The frame that is delivered.
+    /// Returns the frame that is delivered.
     pub(super) fn frame(&self, delivery: &Delivery) -> &Frame {
         self.pool.get(delivery.frame)
     }
 
-    /// The frame is not needed any longer.
+    /// Releases the frame of a delivery.
     pub(super) fn delivered(&mut self, delivery: &Delivery) {
         self.pool.release(delivery.frame);
     }

@@ -6,26 +6,26 @@ use mpt_link::{Bitrate, ByteCount, Jitter, Params, Redraw};
 
 use crate::emulator::pool::FrameId;
 
-/// A run may take this long on the wire, or as long as its first segment has waited for the transmitter. Its first segments
-/// arrive late by as much, which TCP on a link that nobody waits for would take for a longer round-trip time; where many
-/// wait the system call per run counts (docs/emulation.md has both measured).
+/// Longest time of a run on the wire, unless its first segment has waited longer for the transmitter. The first segments arrive late by as much,
+/// which TCP on an idle link would take for a longer round-trip time; on a busy link the system call per run counts (docs/emulation.md has both
+/// measured).
 const SHORT_RUN: Duration = Duration::from_micros(100);
-/// It may always have as many segments: on slow links, too, runs are what TCP answers to, and so what it sends next.
+/// Number of segments that a run may always have: on slow links, too, TCP answers to runs, which decides what it sends next.
 const SHORT_RUN_SEGMENTS: u16 = 8;
-/// But no run takes longer than this on the wire, unless it is one segment: they would be bursts that overflow later queues.
+/// Longest time of a run of several segments on the wire: longer ones would be bursts that overflow later queues.
 const LONGEST_RUN: Duration = Duration::from_millis(1);
 
 /// Consecutive segments of a frame that arrive together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Run {
-    /// Nanoseconds since the start.
+    /// Due time in nanoseconds since the start.
     pub(super) due: u64,
-    /// Of those due at the same time, the first to have been pushed is the first to arrive.
+    /// Order of insertion: runs due at the same time arrive in this order.
     pub(super) order: u64,
     pub(super) frame: FrameId,
     pub(super) first: u16,
     pub(super) end: u16,
-    /// Channels it has passed.
+    /// Number of channels that it has passed.
     pub(super) hops: u8,
     /// True if a channel has marked it "congestion experienced".
     pub(super) marked: bool,
@@ -57,11 +57,11 @@ pub(super) struct Segment {
 }
 
 impl Growing {
-    /// A run of one segment, which was sent at `sent`.
+    /// Returns a run of one segment, which was sent at `sent`.
     pub(super) fn new(segment: Segment, sent: Instant, params: &Params) -> Self {
         let Segment { index, size, at, marked } = segment;
         let begun = at.checked_sub(serialization(size, params)).unwrap_or(at);
-        // A jitter that holds for a while counts as waiting, too.
+        // A jitter that holds for a while counts as a wait, too.
         let waited = begun.saturating_duration_since(sent).saturating_sub(params.delay);
         let longest = waited.clamp(SHORT_RUN, LONGEST_RUN);
         Self { first: index, end: index + 1, marked, begun, at, longest }
@@ -82,7 +82,7 @@ impl Growing {
             return at == self.at;
         }
         if !params.slot.is_zero() {
-            // What leaves at the end of one slot does not wait for that of the next one.
+            // Packets that leave at the end of one slot do not wait for that of the next one.
             return at == self.at;
         }
         let few = self.end - self.first < SHORT_RUN_SEGMENTS;

@@ -1,4 +1,4 @@
-//! What becomes of super-packets, segment by segment.
+//! The fate of super-packets, segment by segment.
 
 use mpt_link::{Bitrate, Distribution, Jitter, Loss, Params, Probability, QueueLimit, Redraw};
 use mpt_linux::tap::READ_LEN;
@@ -32,7 +32,7 @@ impl Bench {
         Self { engine: Engine::new(&plan, start), start, buffer }
     }
 
-    /// A super-packet of `segments` segments of 1054 bytes.
+    /// Sends a super-packet of `segments` segments of 1054 bytes.
     fn send(&mut self, after: Duration, segments: usize) {
         let bytes = super_packet(segments * 1000, 0);
         self.buffer[..bytes.len()].copy_from_slice(&bytes);
@@ -57,7 +57,7 @@ fn rate(bits_per_second: u64) -> Params {
     Params { rate: Bitrate::new(bits_per_second), ..Params::default() }
 }
 
-/// 1054 bytes take that many nanoseconds at 1 Gbit/s.
+/// Transmission time of 1054 bytes at 1 Gbit/s, in nanoseconds.
 const SEGMENT: u64 = 8432;
 
 #[test]
@@ -236,11 +236,11 @@ fn memory_is_bounded_and_counted() {
     assert_eq!(bench.engine.channels().next().unwrap().offered.packets, 3 * 60);
 }
 
-/// Of 1054 bytes at 100 Mbit/s, in nanoseconds.
+/// Duration of a segment of 1054 bytes at 100 Mbit/s, in nanoseconds.
 const SLOW_SEGMENT: u64 = 10 * SEGMENT;
 
 impl Bench {
-    /// The next super-packets are of a transport that understands ECN, or that does not.
+    /// Sends a super-packet of the flow from `port`, of a transport that understands ECN or does not.
     fn send_of(&mut self, port: u8, segments: usize, understands_ecn: bool) {
         let mut bytes = super_packet(segments * 1000, 0);
         // The source port, behind the virtio-net, Ethernet and IP headers.
@@ -252,7 +252,7 @@ impl Bench {
         self.engine.send(self.start, 0, &mut self.buffer, bytes.len());
     }
 
-    /// Ports of the flows, segments, marks and times of what is delivered.
+    /// Returns the ports of the flows, segments, marks and times of the deliveries.
     fn arrivals(&mut self) -> Vec<(u8, Range<u16>, bool, u64)> {
         let end = self.start + Duration::from_secs(1000);
         let mut arrivals = Vec::new();
@@ -298,7 +298,7 @@ fn a_mark_stays_on_the_way_through_further_channels() {
 }
 
 impl Bench {
-    /// A channel of 100 Mbit/s that serves flows in turns, with `params` besides.
+    /// Returns a channel of 100 Mbit/s that serves flows in turns, with `params` besides.
     fn fair(params: Params) -> Self {
         let params = Params { rate: Bitrate::new(100_000_000), ..params };
         let plan = EmulatorPlan {
@@ -348,7 +348,7 @@ fn a_fair_queue_keeps_flows_short_by_marks_or_drops() {
         let (marked, dropped) = (counters.marked.packets, counters.queue_full.packets);
         let (some, other) = if understands_ecn { (marked, dropped) } else { (dropped, marked) };
         assert!(some > 20, "{some}");
-        // Beyond 10,240 packets it drops whatever comes.
+        // Beyond 10,240 packets it drops every arrival.
         assert!(other == 0 || understands_ecn, "{other}");
     }
 }

@@ -1,5 +1,5 @@
-//! Links made by the kernel: `tbf` for rate and queue, `netem` for delay, jitter, loss and duplication, in a namespace
-//! between the hosts. Exact where it is there, but not all there is in a plan, and not on every kernel.
+//! Links made by the kernel: `tbf` for rate and queue, `netem` for delay, jitter, loss and duplication, in a namespace between the hosts. They are
+//! exact where they exist, but lack some properties of plans, and some kernels lack them.
 
 mod network;
 mod qdisc;
@@ -23,7 +23,7 @@ use crate::topology::Host;
 use network::Middle;
 use support::Disciplines;
 
-/// Networks made by this process so far: each has a namespace of its own.
+/// Number of networks made by this process so far: each has a namespace of its own.
 static NETWORKS: AtomicUsize = AtomicUsize::new(0);
 
 /// Links made by the kernel; gone when this is dropped.
@@ -32,7 +32,7 @@ pub(crate) struct Kernel {
     plan: EmulatorPlan,
     network: Arc<Network>,
     stop: Arc<AtomicBool>,
-    /// As with the other backend.
+    /// Keeps the processors awake, as with the other backend.
     _awake: Option<Awake>,
 }
 
@@ -47,12 +47,12 @@ struct Network {
 #[derive(Debug, Clone)]
 struct Channel {
     params: Params,
-    /// The cable, 0 for forward or 1 for backward, and its MTU.
+    /// The number of its cable, its direction (0 for forward, 1 for backward), and the cable's MTU.
     place: Option<(usize, usize, u16)>,
 }
 
 impl Kernel {
-    /// Whether this kernel can realise the plan.
+    /// Checks that this kernel can realise the plan.
     ///
     /// # Errors
     ///
@@ -104,11 +104,11 @@ impl Kernel {
         Ok(Self { plan: plan.clone(), network, stop: Arc::default(), _awake: Awake::keep().ok() })
     }
 
-    /// The schedules of all channels begin.
+    /// Starts the schedules of all channels.
     ///
     /// # Errors
     ///
-    /// Fails when there can be no thread that follows them.
+    /// Fails when no thread can be made to follow them.
     pub(crate) fn start_schedule(&self) -> Result<()> {
         let schedules = self.plan.channels.iter().map(|channel| &channel.schedule).enumerate();
         let mut changes: Vec<(Duration, usize, Change)> = schedules
@@ -161,7 +161,7 @@ impl Kernel {
     ///
     /// # Errors
     ///
-    /// Fails when one of the namespaces is gone, or `tc` does not tell.
+    /// Fails when one of the namespaces is gone, or `tc` reports nothing.
     pub(crate) fn counters(&self) -> Result<Counters> {
         let Network { host, middles, channels } = &*self.network;
         let channels = channels.lock().unwrap_or_else(PoisonError::into_inner);
@@ -201,7 +201,7 @@ impl Drop for Kernel {
 }
 
 impl Network {
-    /// Tells the kernel what a channel is like, after a change if there is one.
+    /// Sets the parameters of a channel in the kernel, after a change if there is one.
     fn change(&self, number: usize, change: Option<Change>) -> Result<()> {
         let mut channels = self.channels.lock().unwrap_or_else(PoisonError::into_inner);
         let channel = channels.get_mut(number);
@@ -266,7 +266,7 @@ mod tests {
         IpAddr::from([10, 74, 0, end.number()])
     }
 
-    /// Two hosts with a cable of these parameters from the first to the second.
+    /// Returns two hosts with a cable of these parameters from the first to the second.
     fn hosts(test: &str, params: Params) -> ([Host; 2], EmulatorPlan) {
         let hosts = [End::A, End::B].map(|end| Host::new(format!("{test}-{end}")).unwrap());
         let ends = hosts.each_ref().map(|host| EndPlan {
@@ -289,8 +289,7 @@ mod tests {
         socket
     }
 
-    /// Sends that many datagrams of 1000 bytes at once; gives the number that arrive, and the time from the first to the
-    /// last.
+    /// Sends `count` datagrams of 1000 bytes at once. Returns the number that arrive, and the time from the first to the last.
     fn burst(from: &UdpSocket, to: &UdpSocket, count: usize) -> (usize, Duration) {
         let to_address: SocketAddr = to.local_addr().unwrap();
         (0..count).for_each(|_| assert_eq!(from.send_to(&[0; 1000], to_address).unwrap(), 1000));

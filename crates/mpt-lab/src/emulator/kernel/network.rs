@@ -1,11 +1,11 @@
-//! Cables through a namespace of ours, in which their qdiscs are.
+//! Cables through a namespace of the laboratory, in which their qdiscs are.
 //!
 //! ```text
 //!  device -- a [bridge] x -- y [bridge] b -- device
 //! ```
 //!
-//! Frames from the first end pass the queue of `x` (rate), then that of `b` (wire); those from the second `y`, then `a`.
-//! Not on the hosts themselves: there, TCP would know how full the queue is, and stop.
+//! Frames from the first end pass the queue of `x` (rate), then that of `b` (wire); those from the second `y`, then `a`. The queues are not on the
+//! hosts themselves: there, TCP would know how full they are, and stop.
 
 use anyhow::Result;
 use mpt_linux::netlink::{Netlink, VethEnd};
@@ -17,9 +17,9 @@ use crate::topology::Host;
 /// Devices of a cable in the middle namespace.
 #[derive(Debug, Clone)]
 pub(super) struct Middle {
-    /// Facing the first and the second end.
+    /// The devices that face the first and the second end.
     pub(super) outer: [String; 2],
-    /// Between the bridges, on the side of the first and of the second end.
+    /// The devices between the bridges, on the side of the first and of the second end.
     pub(super) inner: [String; 2],
 }
 
@@ -29,12 +29,12 @@ impl Middle {
         Self { outer: ["a", "b"].map(name), inner: ["x", "y"].map(name) }
     }
 
-    /// The device with the token bucket of a direction: 0 forward, 1 backward.
+    /// Returns the device with the token bucket of a direction: 0 forward, 1 backward.
     pub(super) fn rate(&self, direction: usize) -> &str {
         &self.inner[direction]
     }
 
-    /// The device with the `netem` of a direction.
+    /// Returns the device with the `netem` of a direction.
     pub(super) fn wire(&self, direction: usize) -> &str {
         &self.outer[1 - direction]
     }
@@ -48,7 +48,7 @@ impl Middle {
         {
             host.ip(&["link", "add", bridge, "type", "bridge", "mcast_snooping", "0"])?;
             for device in [&self.outer[side], &self.inner[side], bridge] {
-                // Nobody here has anything to say of its own.
+                // The device has no addresses of its own.
                 host.ip(&["link", "set", device, "addrgenmode", "none"])?;
                 if device != bridge {
                     host.ip(&["link", "set", device, "master", bridge])?;
@@ -81,7 +81,7 @@ impl Middle {
         Ok(())
     }
 
-    /// Takes both ends their carrier, or gives it back.
+    /// Takes the carrier away from both ends, or gives it back.
     pub(super) fn set_carrier(&self, host: &Host, carrier: bool) -> Result<()> {
         let state = if carrier { "up" } else { "down" };
         self.outer.iter().try_for_each(|device| host.ip(&["link", "set", device, state]).map(drop))

@@ -4,17 +4,17 @@ use std::time::Duration;
 
 use mpt_link::{Distribution, Jitter, Loss, Params, Probability, QueueLimit};
 
-/// No queue but the one asked for may lose packets, in packets ...
+/// Limit in packets of queues other than the one asked for, which may not lose any.
 const ENDLESS_PACKETS: &str = "1000000";
-/// ... and in bytes.
+/// Limit in bytes of queues other than the one asked for, which may not lose any.
 const ENDLESS_BYTES: &str = "1000000000";
-/// A bucket holds what is sent in this time: long enough for the kernel's timers, short enough not to be a burst.
+/// Time whose data a bucket holds: long enough for the kernel's timers, short enough not to be a burst.
 const BUCKET: Duration = Duration::from_micros(250);
 /// The smallest bucket, in bytes: 32 kbit, as everywhere in this laboratory.
 const SMALLEST_BUCKET: u64 = 4000;
 
-/// Rate and queue: a token bucket filter as the root of `device`, and the queue inside where it is limited in packets.
-/// Nothing where there is no rate.
+/// Returns the commands for rate and queue: a token bucket filter as the root of `device`, and the queue inside where it is limited in packets. There
+/// are none without a rate.
 pub(super) fn token_bucket(device: &str, params: &Params, mtu: u16) -> Vec<Vec<String>> {
     let Some(rate) = params.rate else { return Vec::new() };
     let rate = rate.bits_per_second();
@@ -45,8 +45,8 @@ pub(super) fn token_bucket(device: &str, params: &Params, mtu: u16) -> Vec<Vec<S
     commands
 }
 
-/// Delay, jitter, loss and duplication: a `netem` as the root of `device`, with a queue inside that keeps the order where
-/// that is asked for. Nothing for a perfect wire.
+/// Returns the commands for delay, jitter, loss and duplication: a `netem` as the root of `device`, with a queue inside that keeps the order where
+/// that is asked for. There are none for a perfect wire.
 pub(super) fn netem(device: &str, params: &Params) -> Vec<Vec<String>> {
     if !needs_netem(params) {
         return Vec::new();

@@ -1,4 +1,4 @@
-//! What the kernel counted.
+//! The counters of the kernel.
 
 use anyhow::{Context, Result, bail};
 use mpt_link::{Counters, Tally};
@@ -6,7 +6,7 @@ use serde::Deserialize;
 
 use crate::topology::Host;
 
-/// The root qdisc of a device, as `tc -s -j qdisc` tells of it.
+/// The root qdisc of a device, as `tc -s -j qdisc` reports it.
 #[derive(Debug, Clone, Deserialize)]
 struct Qdisc {
     kind: String,

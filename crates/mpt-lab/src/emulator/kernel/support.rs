@@ -1,4 +1,4 @@
-//! What the kernel can do of a plan.
+//! Support of a plan by the kernel.
 
 use mpt_link::{Change, Jitter, Params, Redraw};
 
@@ -62,7 +62,7 @@ fn states(channel: &ChannelPlan) -> impl Iterator<Item = Params> {
     std::iter::once(channel.params).chain(changed)
 }
 
-/// Parameters after a change.
+/// Returns the parameters after a change.
 pub(super) fn applied(mut params: Params, change: Change) -> Params {
     match change {
         Change::Rate(rate) => params.rate = rate,

@@ -27,11 +27,11 @@ pub(crate) struct Options {
     adapters: Option<PathBuf>,
 }
 
-/// Measures one case and writes its result, also where the measurement failed: then it says why, and this is an error besides.
+/// Measures one case and writes its result. If the measurement fails, the result says why, and this is an error besides.
 ///
 /// # Errors
 ///
-/// An unreadable specification, something missing, an interrupt, or a failed measurement.
+/// Fails for an unreadable specification, missing programs, an interrupt, or a failed measurement.
 pub(crate) fn run(options: &Options, laboratory: &Path, interrupt: &Interrupt) -> Result<()> {
     let text = fs::read(&options.spec)
         .with_context(|| format!("cannot read {}", options.spec.display()))?;

@@ -4,8 +4,8 @@
 //! CaseSpec -> network (two namespaces, links) -> method (daemons, kernel MPTCP, another tunnel) -> traffic, events -> CaseResult
 //! ```
 //!
-//! Everything that is made belongs to a value that removes it when it is dropped, so that every way out cleans up; what a laboratory
-//! that was killed left behind, [`environment::leftovers`] removes before the next one begins.
+//! Everything that is made belongs to a value that removes it when it is dropped, so that every way out cleans up. [`environment::leftovers`] removes
+//! the leftovers of a laboratory that was killed before the next one begins.
 
 mod beside;
 mod command;

@@ -22,7 +22,7 @@ pub(super) struct Network {
     links: Links,
     hosts: Hosts,
     names: Vec<String>,
-    /// Of each link: the channels that swallow everything when it is a black hole, and what they lose otherwise.
+    /// The channels of each link that lose everything when it is a black hole, with their loss otherwise.
     holes: Vec<Vec<(usize, Loss)>>,
 }
 
@@ -31,7 +31,7 @@ impl Network {
     ///
     /// # Errors
     ///
-    /// A specification that cannot be, or a backend that cannot do it.
+    /// Returns an error if the specification is impossible, or the backend cannot realise it.
     pub(super) fn new(spec: &CaseSpec, lab: &Laboratory, interrupt: &Interrupt) -> Result<Self> {
         let links = &spec.network.links;
         ensure!(!links.is_empty(), "a network without links");
@@ -51,7 +51,7 @@ impl Network {
         self.hosts.host(end)
     }
 
-    /// Names of the links, and of their devices at either host.
+    /// Returns the names of the links, and of their devices at either host.
     pub(super) fn names(&self) -> &[String] {
         &self.names
     }
@@ -66,7 +66,7 @@ impl Network {
         self.links.counters()
     }
 
-    /// Does what can be done to a link; `false` for an action that is not about links.
+    /// Carries out an action on a link. Returns `false` for an action that is not about links.
     pub(super) fn act(&self, action: &Action) -> Result<bool> {
         match *action {
             Action::CarrierLost { link } => self.links.set_carrier(link, false)?,
@@ -101,13 +101,13 @@ impl Network {
     }
 }
 
-/// Address of a host on a link; `version` is 4 or 6.
+/// Returns the address of a host on a link; `version` is 4 or 6.
 pub(super) fn address(link: usize, end: End, version: u8) -> IpAddr {
     let number = u8::try_from(link + 1).unwrap_or(u8::MAX);
     inside(71, number, end, version)
 }
 
-/// An address of the laboratory: `10.<block>.<number>.<end>`, or the same as of a unique local IPv6 network (RFC 4193).
+/// Returns an address of the laboratory: `10.<block>.<number>.<end>`, or the corresponding one of a unique local IPv6 network (RFC 4193).
 pub(super) fn inside(block: u8, number: u8, end: End, version: u8) -> IpAddr {
     if version == 6 {
         let end = u16::from(end.number());

@@ -32,20 +32,20 @@ use crate::traffic::Moment;
 /// The longest time that host b may take to answer the first time: addresses have to be resolved and tunnels agree on keys. Fastd, whose first
 /// attempt fails on a busy machine, makes the next one about 20 seconds later.
 const ANSWER: Duration = Duration::from_secs(60);
-/// Lateness of the emulator that does no harm to a measurement of delays: what the emulator has to keep when the machine is not busy.
+/// Largest lateness of the emulator for a measurement of delays: the one that it has to keep when the machine is not busy.
 const LATE_FOR_DELAYS: Duration = Duration::from_micros(300);
-/// Lateness of the emulator that does no harm to a measurement of throughput: the emulator itself lets go of packets in bursts as long.
+/// Largest lateness of the emulator for a measurement of throughput: the emulator itself lets go of packets in bursts as long.
 const LATE_FOR_THROUGHPUT: Duration = Duration::from_millis(1);
-/// Part of the largest delay that is allowed where it is more.
+/// Lateness that is allowed as a part of the largest delay, if that is more.
 const LATE_PART: f64 = 0.05;
-/// When the congestion control of a program that does not tell it is looked at: after that part of the expected time.
+/// Part of the expected time after which the congestion control of a program that does not tell it is looked up.
 const LOOK_AT: f64 = 0.3;
-/// How often the processor time is read: that takes some itself.
+/// Interval at which the processor time is read; reading takes some itself.
 const READ: Duration = Duration::from_millis(250);
-/// How much longer than it should the traffic may take before it is given up.
+/// Longest time beyond the expected one after which the traffic is given up.
 const OVERTIME: Duration = Duration::from_secs(90);
 
-/// What a measurement gave, before it is judged.
+/// The observations of a measurement, before they are judged.
 #[derive(Debug, Default)]
 struct Measured {
     outcome: Outcome,
@@ -60,7 +60,7 @@ struct Measured {
 ///
 /// # Errors
 ///
-/// An interrupt only: a measurement that fails for another reason is a result with [`Flag::Failed`].
+/// Fails only after an interrupt: a measurement that fails for another reason is a result with [`Flag::Failed`].
 pub(crate) fn run(spec: &CaseSpec, lab: &Laboratory, interrupt: &Interrupt) -> Result<CaseResult> {
     leftovers::remove();
     let began = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
@@ -123,7 +123,7 @@ fn measure(
     })
 }
 
-/// What no network could do.
+/// Rejects specifications that no network can realise.
 fn check(spec: &CaseSpec) -> Result<()> {
     let links = spec.network.links.len();
     for event in &spec.events {
@@ -138,7 +138,7 @@ fn check(spec: &CaseSpec) -> Result<()> {
     Ok(())
 }
 
-/// Everything is there, the traffic can start.
+/// A measurement whose traffic can start.
 #[derive(Debug, Clone, Copy)]
 struct Run<'a> {
     spec: &'a CaseSpec,
@@ -198,7 +198,7 @@ impl Run<'_> {
         Ok(Measured { outcome, counters, used: Some(used), processors, lateness, version })
     }
 
-    /// Sets the congestion control of the programs that do not set it themselves, and gives what it is.
+    /// Sets the congestion control of the programs that do not set it themselves, and returns it.
     fn set_congestion(self, flags: &mut Vec<Flag>) -> Result<String> {
         let (Traffic::Tcp { congestion, .. } | Traffic::Download { congestion, .. }) =
             &self.spec.traffic
@@ -213,7 +213,7 @@ impl Run<'_> {
         Ok(congestion)
     }
 
-    /// Addresses are resolved and tunnels have agreed on keys when the traffic starts: nobody measures that here.
+    /// Waits until addresses are resolved and tunnels have agreed on keys, which the measurement does not cover.
     fn wait_for_an_answer(self) -> Result<()> {
         let mut addresses = vec![self.carrier.address(End::B)];
         if matches!(self.carrier, Carrier::Mptcp { .. }) {
@@ -240,7 +240,7 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Reads all counters; gives the daemons' version, and what the links say.
+    /// Reads all counters. Returns the daemons' version, and the counters of the links.
     fn count(self, counters: &mut Counters) -> Result<(Option<String>, emulator::Counters)> {
         for end in [End::A, End::B] {
             counters::of_host(self.network.host(end), end, counters)?;
@@ -251,7 +251,7 @@ impl Run<'_> {
         Ok((self.carrier.read(counters)?, links))
     }
 
-    /// Lets happen what has to, looks after what the traffic does not tell, and waits for its end.
+    /// Carries out the events, records what the traffic does not report, and waits for its end.
     fn attend(
         self,
         mut running: Box<dyn Running>,
@@ -293,7 +293,7 @@ impl Run<'_> {
             let next =
                 events.peek().map_or(POLL, |event| event.after.saturating_sub(began.elapsed()));
             thread::sleep(next.min(POLL));
-            // Again and again, because processes that have ended have no figures any more.
+            // The figures are read again and again, because processes that have ended have none.
             if last.age() >= READ {
                 last = Reading::take(watched)?;
             }
@@ -325,14 +325,14 @@ impl Run<'_> {
         self.carrier.act(action, self.network)
     }
 
-    /// TCP segments that host a has sent again so far.
+    /// Returns the number of TCP segments that host a has sent again so far.
     fn retransmissions(self) -> Result<u64> {
         let mut counters = Counters::new();
         counters::of_host(self.network.host(End::A), End::A, &mut counters)?;
         Ok(counters.get("a/tcp/RetransSegs").copied().unwrap_or(0))
     }
 
-    /// The congestion control of the connection on which host a has sent most; `None` while there is none.
+    /// Returns the congestion control of the connection on which host a has sent most; `None` while there is none.
     fn congestion_that_runs(self) -> Result<Option<String>> {
         let mut command = self.network.host(End::A).namespace().command("ss")?;
         command.args(["-tinHO", "state", "established"]);
@@ -341,7 +341,7 @@ impl Run<'_> {
     }
 }
 
-/// From lines of `ss -tiO`: the congestion control of the connection that has sent most.
+/// Returns the congestion control of the connection that has sent most, from lines of `ss -tiO`.
 fn congestion_in(output: &str) -> Option<String> {
     let sent = |line: &str| -> Option<u64> {
         line.split_ascii_whitespace()
@@ -382,7 +382,7 @@ fn observe(spec: &CaseSpec, counters: &Counters, outcome: &mut Outcome) {
     counters::figures(spec, counters, seconds, |name, value| outcome.metric(name, Some(value)));
 }
 
-/// Shares of processors as figures.
+/// Returns the shares of processors as figures.
 fn processor_metrics(used: &Used, watched: &[Watched]) -> BTreeMap<String, f64> {
     let share = |process: &Watched| {
         Some((process.metric?.to_owned(), 100.0 * used.processes.get(&process.name)?))
@@ -392,14 +392,14 @@ fn processor_metrics(used: &Used, watched: &[Watched]) -> BTreeMap<String, f64> 
     metrics
 }
 
-/// Processor time of both daemons for each gigabyte that arrived; `None` where there are no daemons or nothing arrived.
+/// Returns the processor time of both daemons for each gigabyte that arrived; `None` where there are no daemons or nothing arrived.
 fn cpu_per_gigabyte(metrics: &BTreeMap<String, f64>) -> Option<f64> {
     let percent = metrics.get(metric::CPU_DAEMON_A)? + metrics.get(metric::CPU_DAEMON_B)?;
     let gigabytes_per_second = metrics.get(metric::GOODPUT)? / 8e3;
     (gigabytes_per_second > 0.0).then(|| percent / 100.0 / gigabytes_per_second)
 }
 
-/// Says why the figures are not what they seem to be.
+/// Adds flags where the figures are not what they seem to be.
 fn judge(spec: &CaseSpec, measured: &Measured, flags: &mut Vec<Flag>) {
     let deviations = measured.outcome.deviations.iter();
     flags.extend(deviations.map(|what| Flag::Deviation { what: what.clone() }));
@@ -419,7 +419,7 @@ fn judge(spec: &CaseSpec, measured: &Measured, flags: &mut Vec<Flag>) {
     });
     let mut hidden = counters::hidden(&measured.counters, &cut.collect::<Vec<_>>());
     if let Method::Adapter { name } = &spec.method {
-        // How its program reads its socket is part of what a foreign tunnel is.
+        // A foreign tunnel includes the way in which its program reads its socket.
         hidden.retain(|(counter, packets)| {
             let own = counter.ends_with("/udp/RcvbufErrors");
             if own {

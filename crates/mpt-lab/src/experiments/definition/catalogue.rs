@@ -1,5 +1,5 @@
-//! The experiments that come with the laboratory: the tables and figures of the papers, what the simulator is compared with,
-//! and networks of which nothing is configured.
+//! The experiments that come with the laboratory: the tables and figures of the papers, the comparisons with the simulator, and networks of which
+//! nothing is configured.
 
 /// Names and texts, in the order of the papers.
 macro_rules! catalogue {
@@ -63,12 +63,12 @@ catalogue![
     "repair-cost",
 ];
 
-/// Names of all experiments of the catalogue.
+/// Returns the names of all experiments of the catalogue.
 pub(crate) fn names() -> impl Iterator<Item = &'static str> {
     CATALOGUE.iter().map(|(name, _)| *name)
 }
 
-/// The file of an experiment of the catalogue.
+/// Returns the file of an experiment of the catalogue.
 pub(crate) fn text(name: &str) -> Option<&'static str> {
     CATALOGUE.iter().find(|(other, _)| *other == name).map(|(_, text)| *text)
 }

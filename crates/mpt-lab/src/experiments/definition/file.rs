@@ -1,4 +1,4 @@
-//! What an experiment's file holds once its variables are put in: types and their names, nothing else.
+//! The contents of an experiment's file with its variables put in: types and their names, nothing else.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -10,7 +10,7 @@ use serde::de::{self, Deserializer, MapAccess, Visitor};
 use super::syntax::units::{Limit, Quantity, Rate, Share, Size, Time};
 use crate::experiments::case::{Backend, Protocol};
 
-/// What does not vary.
+/// The keys that do not vary.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Header {
@@ -56,7 +56,7 @@ pub(super) struct PublishedFile {
     pub(super) only: BTreeMap<String, String>,
 }
 
-/// `[[expectation]]`.
+/// `[[expectation]]`: a condition on the figures.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct ExpectationFile {
@@ -75,7 +75,7 @@ pub(super) struct ExpectationFile {
     pub(super) goal: bool,
 }
 
-/// What may vary.
+/// The keys that may vary.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Body {
@@ -94,7 +94,7 @@ pub(super) struct Body {
     pub(super) rows: Vec<RowFile>,
 }
 
-/// `[network]`.
+/// `[network]`: the backend of the links, the scale and the seed, and receive steering.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(super) struct NetworkFile {
@@ -110,7 +110,7 @@ impl Default for NetworkFile {
     }
 }
 
-/// One direction of a link: what its transmitter and its wire are like.
+/// One direction of a link: its transmitter and its wire.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(super) struct Shape {
@@ -129,7 +129,7 @@ pub(super) struct Shape {
 }
 
 impl Shape {
-    /// What is not said here is as in `other`.
+    /// Fills the keys that are not set here from `other`.
     pub(super) fn or(&self, other: &Self) -> Self {
         Self {
             rate: self.rate.or(other.rate),
@@ -194,8 +194,7 @@ macro_rules! shaped {
 }
 
 shaped! {
-    /// `[[link]]`: between the hosts, with a device at each. What is said of it holds for both directions, what is said in
-    /// `forward` and `backward` for one.
+    /// `[[link]]`: between the hosts, with a device at each. Its own keys hold for both directions, those in `forward` and `backward` for one.
     LinkFile {
         name: Option<String>,
         count: Option<u16>,
@@ -234,7 +233,7 @@ pub(super) struct PointFile {
     pub(super) duplication: Option<Share>,
 }
 
-/// `redraw`: the rate is drawn again every so often, from an equal distribution within a share of it.
+/// `redraw`: the rate is drawn again at an interval, from an equal distribution within a share of it.
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct RedrawFile {
@@ -297,7 +296,7 @@ pub(super) struct TrafficFile {
     pub(super) limit: Option<Time>,
 }
 
-/// `[measure]`: which part of the time counts, what is asked meanwhile, and how often it is done.
+/// `[measure]`: the part of the time that counts, the observations meanwhile, and the number of repetitions.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(super) struct MeasureFile {
@@ -343,7 +342,7 @@ pub(super) struct BesideFile {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum BesideKind {
-    /// Nothing, so that an axis may have cells without it.
+    /// No companion, so that an axis may have cells without one.
     None,
     Ping,
     Echo,
@@ -355,9 +354,9 @@ pub(super) enum BesideKind {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum TrafficKind {
-    /// By iperf3.
+    /// TCP by iperf3.
     Tcp,
-    /// By flows of the laboratory.
+    /// TCP by flows of the laboratory.
     Bulk,
     Udp,
     Rtp,
@@ -365,7 +364,7 @@ pub(super) enum TrafficKind {
     Download,
 }
 
-/// `[[event]]`.
+/// `[[event]]`: something that happens while the traffic runs.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct EventFile {
@@ -391,7 +390,7 @@ pub(super) enum ActionKind {
 #[derive(Clone, Debug, Default)]
 pub(super) struct RowFile(pub(super) RowTable);
 
-/// What a row may say; what it does not say comes from the preset of its name.
+/// The keys of a row; missing ones come from the preset of its name.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct RowTable {
@@ -415,13 +414,13 @@ pub(super) struct RowTable {
     pub(super) quick: Option<bool>,
 }
 
-/// How a row uses the links.
+/// The method by which a row uses the links.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum MethodKind {
-    /// One link alone.
+    /// A single link.
     Plain,
-    /// One link that is worth all of them.
+    /// A single link with the rate of all of them.
     SingleSum,
     Mptcp,
     Tunnel,
@@ -433,7 +432,7 @@ pub(super) enum MethodKind {
 pub(super) enum WeightsFile {
     Rates,
     Equal,
-    /// None is configured.
+    /// No weight is configured.
     None,
     List(Vec<u16>),
 }

@@ -1,4 +1,4 @@
-//! From a file to a plan.
+//! Reading a file into a plan.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -17,13 +17,13 @@ use crate::experiments::case::{CaseSpec, Method, metric};
 /// The most measurements of one experiment: more are a mistake in its axes.
 const MOST_CASES: usize = 100_000;
 
-/// The plan of an experiment of the catalogue, or of a file.
+/// Reads the plan of an experiment of the catalogue, or of a file.
 ///
 /// `overrides` are axes, variables or keys of the file with other values.
 ///
 /// # Errors
 ///
-/// There is no such experiment, or the file is wrong: then the error says where and what to write instead.
+/// Returns an error if there is no such experiment, or the file is wrong: then it says where and what to write instead.
 pub(crate) fn load(name_or_file: &str, overrides: &[(String, String)], mode: Mode) -> Result<Plan> {
     if let Some(text) = catalogue::text(name_or_file) {
         let file = format!("{name_or_file}.toml");
@@ -106,7 +106,7 @@ pub(super) fn read(
                 repetition: 0,
             };
             let case = PlannedCase { cell: cell.clone(), row: row.name, spec };
-            // Where a cell says how often, the quick run and the command line still decide.
+            // If a cell sets the number of repetitions, the quick run and the command line still decide.
             let own = body.measure.repetitions.filter(|_| mode.repeat.is_none() && !mode.quick);
             once.push((case, own.unwrap_or(repetitions)));
         }
@@ -158,7 +158,7 @@ fn wanted(row: &RowTable, cell: &Cell, quick: bool) -> bool {
     there && (!quick || row.quick.unwrap_or(true))
 }
 
-/// Whether an axis has these values; an error is what it has.
+/// Checks that an axis has these values; the error names the ones that it has.
 fn check_values(template: &Template<'_>, axis: &str, values: &[String]) -> Result<(), String> {
     let Some(found) = template.axes.iter().find(|other| other.name == axis) else {
         let names: Vec<_> = template.axes.iter().map(|axis| axis.name.as_str()).collect();
@@ -192,7 +192,7 @@ fn check_metrics(template: &Template<'_>) -> Result<()> {
     Ok(())
 }
 
-/// Figures of the paper for the cells of this run.
+/// Returns the figures of the paper for the cells of this run.
 fn published(
     template: &Template<'_>,
     header: &Header,
@@ -220,7 +220,7 @@ fn published(
     Ok(all)
 }
 
-/// The cells and values of a table of figures; an error is a key and what is wrong there.
+/// Returns the cells and values of a table of figures; an error is a key and what is wrong there.
 fn figures(
     template: &Template<'_>,
     file: &PublishedFile,
@@ -292,7 +292,7 @@ fn expectations(
     Ok(all)
 }
 
-/// Every combination of the values that an expectation is about.
+/// Returns every combination of the values that an expectation is about.
 fn cells(file: &ExpectationFile) -> Vec<Cell> {
     let mut cells = vec![BTreeMap::new()];
     for (axis, values) in &file.only {

@@ -1,4 +1,4 @@
-//! Experiments: what is measured, written down as files that a user copies and changes.
+//! Experiments: the descriptions of measurements, as files that a user copies and changes.
 //!
 //! A file is read in three steps. Its text becomes a tree of values that know their lines, and variables are put in for
 //! each cell (both in [`syntax`]). Then each cell's tree becomes types ([`mod@file`]) that are checked and turned into

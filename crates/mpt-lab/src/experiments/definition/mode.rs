@@ -1,10 +1,10 @@
-//! How an experiment is read.
+//! The mode in which an experiment is read.
 
-/// How much of an experiment is run.
+/// The extent to which an experiment is run.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Mode {
-    /// Fewer values of each axis, shorter, once.
+    /// True for fewer values of each axis, for a shorter time, once.
     pub(crate) quick: bool,
-    /// Repetitions, instead of what the file says.
+    /// Number of repetitions, instead of the one of the file.
     pub(crate) repeat: Option<u32>,
 }

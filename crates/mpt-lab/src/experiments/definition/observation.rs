@@ -1,4 +1,4 @@
-//! What a file says is observed besides the traffic.
+//! The observations that a file asks for besides the traffic.
 
 use std::time::Duration;
 
@@ -9,9 +9,9 @@ use super::network::Network;
 use super::syntax::source::{Source, Step as Place, Tree};
 use crate::experiments::case::{Beside, Method, Observation, Over, Step, Target};
 
-/// Shorter times between two messages would be bulk of their own.
+/// Shortest time between two messages: shorter ones would make them bulk of their own.
 const SHORTEST_INTERVAL: Duration = Duration::from_millis(10);
-/// More often the daemon has better things to do.
+/// Shortest interval at which the daemon is asked: more questions would keep it from its work.
 const SHORTEST_WATCH: Duration = Duration::from_millis(50);
 /// The word for the second connection in `over`.
 const SECOND_CONNECTION: &str = "second-connection";
@@ -72,7 +72,7 @@ pub(super) fn observation(
     Ok(observation)
 }
 
-/// Something beside the traffic of a row; `None` where the row does not have what it needs.
+/// Returns a companion of the traffic of a row; `None` where the row does not have what it needs.
 fn beside(
     file: &BesideFile,
     network: &Network,

@@ -1,4 +1,4 @@
-//! An experiment, worked out: every measurement it is made of, and what the paper published.
+//! An experiment, worked out: all its measurements, and the figures that the paper published.
 
 use std::collections::BTreeMap;
 
@@ -15,15 +15,15 @@ pub(crate) type Cell = BTreeMap<String, String>;
 pub(crate) struct Plan {
     /// Name of the experiment, such as `imareen2023-table1`.
     pub(crate) name: String,
-    /// One line.
+    /// Its title, in one line.
     pub(crate) title: String,
-    /// The paper and the place in it, such as `imareen2023, Table I`; empty for experiments of our own.
+    /// The paper and the place in it, such as `imareen2023, Table I`; empty for experiments that are not from a paper.
     pub(crate) source: String,
-    /// What is measured and why, how it differs from the paper: paragraphs of Markdown.
+    /// Its description in paragraphs of Markdown: what is measured and why, and how it differs from the paper.
     pub(crate) about: String,
-    /// What varies, in the order of the file.
+    /// The axes, in the order of the file.
     pub(crate) axes: Vec<Axis>,
-    /// What is measured in each cell, in the order of the file.
+    /// The rows of each cell, in the order of the file.
     pub(crate) rows: Vec<Row>,
     /// The metric that tables show first; see [`crate::experiments::case::metric`].
     pub(crate) metric: String,
@@ -31,24 +31,24 @@ pub(crate) struct Plan {
     pub(crate) also: Vec<String>,
     /// Series over time to plot, such as `goodput`.
     pub(crate) plots: Vec<String>,
-    /// A run fails when an expectation that is no goal is not met.
+    /// True if a run fails when an expectation that is no goal is not met.
     #[serde(default)]
     pub(crate) strict: bool,
-    /// All measurements. Several may have the same specification, and are then made once.
+    /// All measurements. Several may have the same specification, and are then measured once.
     pub(crate) cases: Vec<PlannedCase>,
-    /// What the paper published.
+    /// The figures that the paper published.
     pub(crate) published: Vec<Published>,
-    /// What the figures must show.
+    /// The expectations that the figures must meet.
     pub(crate) expectations: Vec<Expectation>,
 }
 
-/// What varies.
+/// An axis: a quantity that varies.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Axis {
     /// Name in the file.
     pub(crate) name: String,
-    /// For headings, such as `delay of path 1, each way`.
+    /// Label for headings, such as `delay of path 1, each way`.
     pub(crate) label: String,
     /// Its values of this run, as the file writes them.
     pub(crate) values: Vec<String>,
@@ -60,7 +60,7 @@ pub(crate) struct Axis {
 pub(crate) struct Row {
     /// Name in the file, such as `path1`, `mptcp`, `single-sum`, `paper`, `ours`.
     pub(crate) name: String,
-    /// For tables, such as `tunnel, our defaults`.
+    /// Its label in tables, such as `tunnel, our defaults`.
     pub(crate) label: String,
 }
 
@@ -68,11 +68,11 @@ pub(crate) struct Row {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct PlannedCase {
-    /// Where it stands.
+    /// Its cell.
     pub(crate) cell: Cell,
     /// Name of its row.
     pub(crate) row: String,
-    /// What is measured.
+    /// The specification of the measurement.
     pub(crate) spec: CaseSpec,
 }
 
@@ -80,9 +80,9 @@ pub(crate) struct PlannedCase {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Published {
-    /// Its cell; axes that are not named: the same for all their values.
+    /// Its cell. It applies to all values of axes that are not named.
     pub(crate) cell: Cell,
-    /// The row it is laid beside.
+    /// The row beside which it is shown.
     pub(crate) row: String,
     /// The metric.
     pub(crate) metric: String,
@@ -90,34 +90,34 @@ pub(crate) struct Published {
     pub(crate) value: f64,
 }
 
-/// What the figures must show, in every cell: `row / (sum of over)`, or `row - sum` where `difference` is set, lies
-/// between the limits. Medians over the repetitions are compared.
+/// A condition on the figures of every cell: `row / (sum of over)`, or `row - sum` where `difference` is set, lies between the limits. Medians over
+/// the repetitions are compared.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Expectation {
-    /// For the report: what it means.
+    /// Its meaning, for the report.
     pub(crate) what: String,
     /// The row that is judged.
     pub(crate) row: String,
     /// The metric that is judged.
     pub(crate) metric: String,
-    /// The rows it is compared with, summed; none: the figure itself is judged.
+    /// The rows with whose sum it is compared; if empty, the figure itself is judged.
     pub(crate) over: Vec<String>,
-    /// Compare by difference instead of by ratio.
+    /// True to compare by difference instead of by ratio.
     pub(crate) difference: bool,
     /// Lower limit.
     pub(crate) at_least: Option<f64>,
     /// Upper limit.
     pub(crate) at_most: Option<f64>,
-    /// Only in the cells that have these values.
+    /// Values of axes to which the expectation is restricted.
     pub(crate) only: Cell,
-    /// A wish, not a demand: reported, never failed.
+    /// True for a wish instead of a demand: it is reported, and never fails a run.
     pub(crate) goal: bool,
 }
 
 impl CaseSpec {
-    /// Names a measurement by what it is made of: equal specifications have equal fingerprints, in all runs of the same
-    /// version. 16 hexadecimal digits, for file names.
+    /// Returns a name of the measurement that follows from its specification: equal specifications have equal fingerprints, in all runs of the same
+    /// version. It has 16 hexadecimal digits, for file names.
     pub(crate) fn fingerprint(&self) -> String {
         use std::hash::Hasher;
         // Maps are ordered, so equal specifications are equal texts. A specification always has one.

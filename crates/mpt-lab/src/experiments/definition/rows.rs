@@ -1,4 +1,4 @@
-//! What is measured in each cell: rows by their names, and what a file changes of them.
+//! The rows of an experiment: presets by their names, and a file's changes to them.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use super::network::Network;
 use super::syntax::source::{Source, Step, Tree};
 use crate::experiments::case::{Method, NetworkSpec, TunnelSpec};
 
-/// Keys of `[[connection]]` that an experiment may set: those that have to do with how packets travel.
+/// Keys of `[[connection]]` that an experiment may set: those that affect how packets travel.
 const CONNECTION_KEYS: [&str; 15] = [
     "checksum",
     "copy_dscp",
@@ -36,7 +36,7 @@ const LARGEST_WEIGHT: u64 = 65_535;
 /// Adapters that come with the laboratory.
 const ADAPTERS: [&str; 3] = ["openvpn", "wireguard-go", "fastd"];
 
-/// A row with everything that the preset of its name adds.
+/// Returns a row with everything that the preset of its name adds.
 pub(super) fn complete(file: &RowTable, links: &[&str]) -> RowTable {
     let mut row = preset(&file.name, links).unwrap_or_default();
     row.name.clone_from(&file.name);
@@ -94,7 +94,7 @@ fn preset(name: &str, links: &[&str]) -> Option<RowTable> {
         "single-sum" => row("one link of the summed rate", MethodKind::SingleSum),
         "paper" => tunnel("tunnel, paper's settings", false, &drop_late),
         "paper-no-reorder" => tunnel("tunnel, paper's settings, no reordering", false, &unordered),
-        // The papers measured plain data, spread by the weights that they give: so is what is laid beside their figures.
+        // The papers measured plain data, spread by the weights that they give; the rows beside their figures do the same.
         "ours" => {
             let as_there = [("seal", "off".into()), ("mapping", "packet".into())];
             tunnel("tunnel, our defaults", true, &as_there)
@@ -107,7 +107,7 @@ fn preset(name: &str, links: &[&str]) -> Option<RowTable> {
     })
 }
 
-/// Where a mistake is to be reported.
+/// The place at which a mistake is reported.
 struct Place<'a> {
     source: &'a Source<'a>,
     tree: &'a Tree<'a>,
@@ -170,7 +170,7 @@ pub(super) fn method(
         }
         MethodKind::SingleSum => {
             let sum = network.single_sum(&links).map_err(|why| place.error("method", why))?;
-            // Nothing that happens to one of the links happens to their sum.
+            // An event of one of the links is no event of their sum.
             (sum, Vec::new(), Method::Plain)
         }
         MethodKind::Mptcp => (part(), links, Method::Mptcp),
@@ -206,12 +206,12 @@ fn tunnel(
             let message = format!("{window} is not a window; write packets from 0 to 65535");
             return Err(place.error("connection", message));
         };
-        // As the rates are: it holds what arrives within a time.
+        // The window is scaled like the rates: it holds the arrivals within a time.
         let scaled = (packets as f64 / body.network.scale).ceil() as i64;
         *window = toml::Value::Integer(scaled);
     }
     let there = row.weights.clone().unwrap_or(WeightsFile::Rates);
-    // A list is of what this end sends; the other one has the same unless it is said.
+    // A list is for what this end sends; the other end has the same unless it is given.
     let back = row.weights_back.clone().unwrap_or_else(|| there.clone());
     let weights = |key: &str, weights: &WeightsFile, backward| -> Result<Vec<u64>> {
         Ok(match weights {
@@ -242,7 +242,7 @@ fn tunnel(
         let message = "\"none\" is for both directions or for neither; write the same in both";
         return Err(place.error("weights_back", message));
     }
-    // An end follows what the other one wishes to receive, and without a wish that is what the other one sends.
+    // An end follows the other one's wish for what it receives; without a wish it follows what the other one sends.
     let paths = |out: &[u64], into: &[u64]| {
         let path = |(&out, &into): (&u64, &u64)| {
             let mut path: BTreeMap<String, toml::Value> = row.path.clone();
@@ -283,7 +283,7 @@ fn known<'a>(
     Ok(())
 }
 
-/// The smallest weights in the ratio of the rates; where they are too large, the nearest that fit.
+/// Returns the smallest weights in the ratio of the rates; where they are too large, the nearest that fit.
 fn reduced(rates: &[u64]) -> Vec<u64> {
     mpt_core::advise::weights(rates, u16::MAX).into_iter().map(u64::from).collect()
 }

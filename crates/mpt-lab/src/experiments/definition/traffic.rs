@@ -9,11 +9,12 @@ use super::network::Network;
 use super::syntax::source::{Source, Step, Tree};
 use crate::experiments::case::{Action, Event, Protocol, Traffic};
 
-/// Payload of a datagram where the file does not say: fits every tunnel over Ethernet.
+/// Payload of a datagram where the file does not set it: it fits every tunnel over Ethernet.
 const USUAL_SIZE: u16 = 1200;
 /// Sizes that fit a UDP datagram and the counters in it.
 const SIZES: std::ops::RangeInclusive<u16> = 64..=1472;
-/// More flows than any of the papers has (35), and than one host makes sense of.
+/// Most flows of a measurement: more than any of the papers has (35), and than one host makes sense
+/// of.
 const MOST_FLOWS: u16 = 256;
 
 /// The traffic of a file. Where the rates are scaled down, so is what is sent.
@@ -133,7 +134,7 @@ impl Place<'_> {
     }
 }
 
-/// Keys that a kind of traffic has.
+/// Returns the keys that a kind of traffic has.
 fn keys(kind: TrafficKind) -> &'static [&'static str] {
     match kind {
         TrafficKind::Tcp | TrafficKind::Bulk => &["duration", "flows", "congestion", "ecn"],
@@ -144,7 +145,7 @@ fn keys(kind: TrafficKind) -> &'static [&'static str] {
     }
 }
 
-/// Every key, and whether the file has it.
+/// Returns every key, and whether the file has it.
 fn given(file: &TrafficFile) -> [(&'static str, bool); 12] {
     [
         ("duration", file.duration.is_some()),

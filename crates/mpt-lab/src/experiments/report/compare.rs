@@ -1,4 +1,4 @@
-//! Two directories of results: which cells differ by more than their spread.
+//! The comparison of two directories of results: the cells that differ by more than their spread.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -13,14 +13,14 @@ use super::quantity::Quantity;
 use super::results::{Results, load};
 use crate::experiments::definition::Cell;
 
-/// What two directories have in common, and where they differ.
+/// The common figures of two directories, and their differences.
 #[derive(Debug, Default)]
 pub(super) struct Comparison {
-    /// Figures that both have.
+    /// Number of figures that both have.
     pub(super) compared: usize,
-    /// Those of them that differ.
+    /// The common figures that differ.
     pub(super) different: Vec<Difference>,
-    /// Figures that only one of them has: never measured, or not a result of the network.
+    /// Figures that only one of them has: those of the other were not measured, or are not results of the network.
     pub(super) one_sided: usize,
 }
 
@@ -40,7 +40,7 @@ pub(super) struct Difference {
 ///
 /// # Errors
 ///
-/// Fails when a directory cannot be read, or nothing stands in both.
+/// Fails when a directory cannot be read, or no experiment is in both.
 pub(super) fn compare(a: &Path, b: &Path, tolerance: f64) -> Result<Comparison> {
     let (all_a, all_b) = (load(a)?, load(b)?);
     let mut comparison = Comparison::default();
@@ -91,7 +91,7 @@ impl Comparison {
     }
 }
 
-/// `None`: they cannot be compared.
+/// Returns whether two figures differ; `None` if they cannot be compared.
 fn differ(a: &Figure, b: &Figure, tolerance: f64) -> Option<bool> {
     let (Figure::Sound { spread: a, .. }, Figure::Sound { spread: b, .. }) = (a, b) else {
         return None;

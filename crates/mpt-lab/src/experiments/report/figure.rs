@@ -1,4 +1,4 @@
-//! From single measurements to figures: what became of each repetition, and the median of the sound ones.
+//! From single measurements to figures: the outcome of each repetition, and the median of the sound ones.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,7 +8,7 @@ use crate::experiments::case::{CaseResult, CaseSpec, Flag};
 use crate::experiments::definition::{Cell, Expectation};
 use mpt_report::statistics::median;
 
-/// The rows of plain TCP over one link alone: `path1`, `path2`, …
+/// Returns true for the rows of plain TCP over one link alone: `path1`, `path2`, …
 pub(super) fn is_path(row: &str) -> bool {
     row.strip_prefix("path").is_some_and(|number| number.parse::<u16>().is_ok())
 }
@@ -18,20 +18,20 @@ fn within(place: &Cell, cell: &Cell) -> bool {
     place.iter().all(|(axis, value)| cell.get(axis) == Some(value))
 }
 
-/// What became of one repetition.
+/// The outcome of one repetition.
 #[derive(Clone, Debug)]
 pub(super) enum Outcome<'a> {
-    /// Not measured yet.
+    /// It has not been measured yet.
     Missing,
-    /// Ended without a figure.
+    /// It ended without a figure.
     Failed(String),
-    /// Measured, but it says something about this machine or the emulator instead of the network.
+    /// It was measured, but it says something about this machine or the emulator instead of the network.
     Limited(Limit),
-    /// A result.
+    /// It gave a result.
     Sound(&'a CaseResult),
 }
 
-/// What limited a measurement instead of the network.
+/// The limit of a measurement that was not the network's.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Limit {
     /// The processors, of which this part of the time was idle.
@@ -86,12 +86,12 @@ pub(super) struct Spread {
     pub(super) median: f64,
     pub(super) min: f64,
     pub(super) max: f64,
-    /// How many values there are.
+    /// Number of values.
     pub(super) count: usize,
 }
 
 impl Spread {
-    /// `None` without values.
+    /// Returns the spread of these values; `None` without values.
     pub(super) fn of(values: &[f64]) -> Option<Self> {
         let median = median(values)?;
         let min = values.iter().copied().fold(f64::INFINITY, f64::min);
@@ -99,7 +99,7 @@ impl Spread {
         Some(Self { median, min, max, count: values.len() })
     }
 
-    /// From the smallest to the largest.
+    /// Returns the distance of the smallest value to the largest.
     pub(super) fn width(&self) -> f64 {
         self.max - self.min
     }
@@ -108,11 +108,11 @@ impl Spread {
 /// One metric of one row in one cell.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Figure {
-    /// The row is not part of this cell, or the metric not part of this traffic.
+    /// The row is not part of this cell, or the metric is not part of this traffic.
     Absent,
     /// There is no sound value.
     Marked(Mark),
-    /// There is.
+    /// There is a sound value.
     Sound {
         spread: Spread,
         /// Repetitions that were planned; some of them may be without a sound value.
@@ -120,7 +120,7 @@ pub(super) enum Figure {
     },
 }
 
-/// Why there is no figure.
+/// The reason why there is no figure.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Mark {
     NotMeasured,
@@ -129,7 +129,7 @@ pub(super) enum Mark {
 }
 
 impl Mark {
-    /// Returns what stands in the table instead of the figure.
+    /// Returns the word that the table has instead of the figure.
     pub(super) fn word(&self) -> &'static str {
         match self {
             Self::NotMeasured => "not measured",
@@ -139,7 +139,7 @@ impl Mark {
         }
     }
 
-    /// Why, as a sentence.
+    /// Returns the reason as a sentence.
     pub(super) fn sentence(&self) -> String {
         match self {
             Self::NotMeasured => "not measured".to_owned(),
@@ -162,11 +162,11 @@ impl Figure {
 #[derive(Debug)]
 pub(super) struct Grid<'a> {
     pub(super) results: &'a Results,
-    /// In the order of the axes' values.
+    /// The cells, in the order of the axes' values.
     pub(super) cells: Vec<Cell>,
     /// The number of times everything was to be measured, at most.
     pub(super) repetitions: usize,
-    /// By index of the cell, then by name of the row.
+    /// Repetitions by index of the cell, then by name of the row.
     places: Vec<BTreeMap<&'a str, Vec<Repetition<'a>>>>,
 }
 
@@ -175,7 +175,7 @@ pub(super) struct Grid<'a> {
 pub(super) struct Repetition<'a> {
     pub(super) spec: &'a CaseSpec,
     pub(super) fingerprint: String,
-    /// What it gave, sound or not.
+    /// Its result, sound or not; `None` if there is none.
     pub(super) case: Option<&'a CaseResult>,
     pub(super) outcome: Outcome<'a>,
 }
@@ -201,12 +201,12 @@ impl<'a> Grid<'a> {
         Self { results, cells, repetitions, places }
     }
 
-    /// All repetitions of a row in a cell.
+    /// Returns all repetitions of a row in a cell.
     pub(super) fn at(&self, cell: usize, row: &str) -> &[Repetition<'a>] {
         self.places[cell].get(row).map_or(&[], Vec::as_slice)
     }
 
-    /// All measurements in the order of the tables, each with its cell and row.
+    /// Returns all measurements in the order of the tables, each with its cell and row.
     pub(super) fn every(&self) -> impl Iterator<Item = (usize, &'a str, &Repetition<'a>)> {
         let rows = &self.results.plan.rows;
         let places =
@@ -217,7 +217,7 @@ impl<'a> Grid<'a> {
         })
     }
 
-    /// One metric of a row in a cell.
+    /// Returns one metric of a row in a cell.
     pub(super) fn figure(&self, cell: usize, row: &str, metric: &str) -> Figure {
         let repetitions = self.at(cell, row);
         let sound = repetitions.iter().filter_map(|repetition| match repetition.outcome {
@@ -227,7 +227,7 @@ impl<'a> Grid<'a> {
         if let Some(spread) = Spread::of(&sound.collect::<Vec<_>>()) {
             return Figure::Sound { spread, planned: repetitions.len() };
         }
-        // What went wrong weighs more than what has not been tried.
+        // A failure matters more than a repetition that was not tried.
         let mark = repetitions.iter().find_map(|repetition| match &repetition.outcome {
             Outcome::Failed(why) => Some(Mark::Failed(why.clone())),
             _ => None,
@@ -277,12 +277,12 @@ impl<'a> Grid<'a> {
         Some((found.value, if adds_up(metric) { scale } else { 1.0 }))
     }
 
-    /// The rows that are single paths.
+    /// Returns the rows that are single paths.
     pub(super) fn path_rows(&self) -> impl Iterator<Item = &'a str> {
         self.results.plan.rows.iter().map(|row| row.name.as_str()).filter(|name| is_path(name))
     }
 
-    /// The cells that an expectation is about.
+    /// Returns the cells that an expectation is about.
     pub(super) fn cells_of(&self, expectation: &Expectation) -> Vec<usize> {
         let concerned = |&index: &usize| {
             within(&expectation.only, &self.cells[index])
@@ -291,7 +291,7 @@ impl<'a> Grid<'a> {
         (0..self.cells.len()).filter(concerned).collect()
     }
 
-    /// A cell for people: `delay 50ms, rate 10mbit`.
+    /// Returns a cell as a text: `delay 50ms, rate 10mbit`.
     pub(super) fn name(&self, cell: usize) -> String {
         let axes = self.results.plan.axes.iter();
         let parts = axes.filter_map(|axis| {
@@ -301,7 +301,7 @@ impl<'a> Grid<'a> {
     }
 }
 
-/// The distinct places of the cases, without those that only leave open what others name: those belong to several.
+/// Returns the distinct places of the cases, without those that only leave open what others name: those belong to several.
 fn cells(results: &Results) -> Vec<Cell> {
     let distinct: BTreeSet<&Cell> = results.plan.cases.iter().map(|case| &case.cell).collect();
     let open =

@@ -1,7 +1,7 @@
-//! From plans and measurements to what people read: `results.json` and CSV files of each experiment, one page over all
-//! of them, tables for documents and for the terminal, and the comparison of two runs.
+//! Reports of plans and measurements: `results.json` and CSV files of each experiment, one page over all of them, tables for documents and for the
+//! terminal, and the comparison of two runs.
 //!
-//! Whatever was limited by this machine or by the emulator is marked and never shown as a figure of the network.
+//! Figures that were limited by this machine or by the emulator are marked, and never shown as figures of the network.
 
 mod compare;
 mod figure;
@@ -52,10 +52,10 @@ pub(crate) struct CompareOptions {
 ///
 /// # Errors
 ///
-/// Names the file that cannot be read, understood or written.
+/// Fails with the name of the file that cannot be read, understood or written.
 pub(crate) fn run(options: &Options) -> Result<()> {
     let all = write_all(&options.directory)?;
-    // Not `println!`, which panics when nobody reads any more.
+    // `println!` would panic when the reader has gone.
     let mut stdout = io::stdout().lock();
     for results in &all {
         writeln!(stdout, "{results}")?;
@@ -73,7 +73,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     Ok(())
 }
 
-/// Two directories cannot be compared; `compare` then ends with 2 like diff(1).
+/// The error when two directories cannot be compared; `compare` then ends with 2 like diff(1).
 #[derive(Debug)]
 pub(crate) struct Incomparable;
 
@@ -106,7 +106,7 @@ pub(crate) fn compare(options: &CompareOptions) -> Result<()> {
 ///
 /// # Errors
 ///
-/// Names the file that cannot be read, understood or written.
+/// Fails with the name of the file that cannot be read, understood or written.
 pub(crate) fn write(out: &Path) -> Result<()> {
     write_all(out).map(drop)
 }

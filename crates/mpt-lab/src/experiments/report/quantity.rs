@@ -1,14 +1,14 @@
-//! What metrics are called and how figures are written.
+//! Names of metrics, and the format of their figures.
 
 pub(super) use mpt_report::number;
 
 use crate::experiments::case::metric;
 
-/// What a metric is called in reports, and its unit.
+/// The name of a metric in reports, and its unit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Quantity {
     pub(super) label: String,
-    /// Empty: a count.
+    /// Its unit; empty for a count.
     pub(super) unit: &'static str,
 }
 
@@ -64,7 +64,7 @@ impl Quantity {
         Self { label: label.to_owned(), unit }
     }
 
-    /// For headings: `goodput, Mbit/s`.
+    /// Returns its name and unit for headings: `goodput, Mbit/s`.
     pub(super) fn heading(&self) -> String {
         if self.unit.is_empty() {
             self.label.clone()
@@ -73,18 +73,18 @@ impl Quantity {
         }
     }
 
-    /// A figure.
+    /// Returns a figure as a text.
     pub(super) fn number(&self, value: f64) -> String {
         let is_count = self.unit.is_empty() && value.fract() == 0.0 && value.abs() < 1000.0;
         if is_count { format!("{value:.0}") } else { number(value) }
     }
 
-    /// A figure with its unit.
+    /// Returns a figure with its unit.
     pub(super) fn show(&self, value: f64) -> String {
         format!("{} {}", self.number(value), self.unit).trim_end().to_owned()
     }
 
-    /// A limit with its unit: without digits that nobody wrote.
+    /// Returns a limit with its unit, without digits that its author did not write.
     pub(super) fn limit(&self, value: f64) -> String {
         format!("{} {}", published(value), self.unit).trim_end().to_owned()
     }
@@ -95,23 +95,23 @@ pub(super) fn adds_up(metric: &str) -> bool {
     matches!(metric, metric::GOODPUT | metric::GOODPUT_3_TO_10 | metric::GOODPUT_COUNTED)
 }
 
-/// A published figure or a limit: with the digits that somebody wrote.
+/// Returns a published figure or a limit, with the digits that its author wrote.
 pub(super) fn published(value: f64) -> String {
     if value.abs() >= 1000.0 { number(value) } else { value.to_string() }
 }
 
-/// A ratio as a percentage.
+/// Returns a ratio as a percentage.
 pub(super) fn percent(ratio: f64) -> String {
     format!("{:.1} %", ratio * 100.0)
 }
 
-/// A limit of a ratio: without digits that nobody wrote.
+/// Returns a limit of a ratio, without digits that its author did not write.
 pub(super) fn percent_limit(ratio: f64) -> String {
     let tenths = (ratio * 1000.0).round();
     if tenths % 10.0 == 0.0 { format!("{:.0} %", tenths / 10.0) } else { percent(ratio) }
 }
 
-/// A difference always shows its sign.
+/// Returns a difference, always with its sign.
 pub(super) fn signed(value: f64) -> String {
     let sign = if value > 0.0 { "+" } else { "" };
     format!("{sign}{}", number(value))

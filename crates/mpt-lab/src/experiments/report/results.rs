@@ -1,4 +1,4 @@
-//! An experiment and what was measured of it: read from a directory, judged sound or refused with the name of the file.
+//! An experiment and its measurements: read from a directory, judged sound or refused with the name of the file.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -12,20 +12,20 @@ use crate::experiments::case::CaseResult;
 use crate::experiments::definition::Plan;
 use crate::results::files::replace;
 
-/// Where the results of single measurements lie.
+/// Directory of the results of single measurements.
 pub(super) const CASES: &str = "cases";
-/// Where the emulator's own experiment lies: it has neither plan nor cases.
+/// Directory of the emulator's own experiment, which has neither plan nor cases.
 pub(super) const ACCURACY: &str = "emulator-accuracy";
 const PLAN: &str = "plan.json";
 const RESULTS: &str = "results.json";
 
-/// An experiment with everything measured of it; `results.json` is this.
+/// An experiment with all its measurements; `results.json` is this.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Results {
-    /// What was to be measured.
+    /// The plan of the measurements.
     pub(crate) plan: Plan,
-    /// What was, by the fingerprint of its specification.
+    /// The results, by the fingerprint of their specifications.
     pub(crate) cases: BTreeMap<String, CaseResult>,
 }
 
@@ -33,7 +33,7 @@ pub(crate) struct Results {
 ///
 /// # Errors
 ///
-/// Names the file that cannot be read, or that holds something else than its name says.
+/// Returns an error that names the file that cannot be read, or that holds something else than its name says.
 pub(crate) fn results(plan: Plan, out: &Path) -> Result<Results> {
     let mut cases = BTreeMap::new();
     let fingerprints: BTreeSet<_> = plan.cases.iter().map(|case| case.spec.fingerprint()).collect();
@@ -94,12 +94,12 @@ impl Results {
         replace(&self.directory(out).join(RESULTS), &json)
     }
 
-    /// Where the experiment's files are.
+    /// Returns the directory of the experiment's files.
     pub(super) fn directory(&self, out: &Path) -> PathBuf {
         out.join(&self.plan.name)
     }
 
-    /// Everything that the rest of the report relies on.
+    /// Checks everything that the rest of the report relies on.
     fn check(&self) -> Result<()> {
         check_plan(&self.plan)?;
         for (fingerprint, case) in &self.cases {
@@ -158,7 +158,7 @@ mod tests {
     use super::super::samples::delays;
     use super::*;
 
-    /// The error of reading a directory after something was done to it.
+    /// Returns the error of reading a directory after `spoil` has changed it.
     fn refused(spoil: impl FnOnce(&Path)) -> String {
         let out = tempfile::tempdir().unwrap();
         delays().write(out.path());
@@ -166,7 +166,7 @@ mod tests {
         format!("{:#}", load(out.path()).unwrap_err())
     }
 
-    /// The plan as JSON with something replaced.
+    /// Replaces the plan on disk by the one that `edit` makes of its JSON.
     fn edited(out: &Path, edit: impl FnOnce(&mut serde_json::Value)) {
         let file = out.join("imareen2023-table1/plan.json");
         let mut plan = read(&file).unwrap();
@@ -188,7 +188,7 @@ mod tests {
         sample.write(out.path());
         fs::create_dir(out.path().join("something else")).unwrap();
         assert_eq!(load(out.path()).unwrap(), std::slice::from_ref(&sample.results));
-        // `results.json` alone is as good.
+        // `results.json` alone is enough.
         let copy = tempfile::tempdir().unwrap();
         sample.results.write(copy.path()).unwrap();
         assert_eq!(load(copy.path()).unwrap(), [sample.results]);

@@ -15,7 +15,7 @@ use crate::results::files::replace;
 #[derive(Debug)]
 pub(super) struct Sample {
     pub(super) results: Results,
-    /// Every measurement gets a seed of its own, hence a fingerprint of its own.
+    /// Seed of the next measurement. Every measurement gets a seed of its own, hence a fingerprint of its own.
     seed: u64,
 }
 
@@ -23,7 +23,7 @@ pub(super) fn cell(axes: &[(&str, &str)]) -> Cell {
     axes.iter().map(|&(axis, value)| (axis.to_owned(), value.to_owned())).collect()
 }
 
-/// An expectation of goodput over other rows.
+/// Returns an expectation of goodput over other rows.
 pub(super) fn expectation(row: &str, over: &[&str], at_least: f64) -> Expectation {
     Expectation {
         what: format!("{row} is good"),
@@ -86,7 +86,7 @@ impl Sample {
         self
     }
 
-    /// Repetitions that were planned and not measured.
+    /// Adds repetitions that were planned and not measured.
     pub(super) fn planned(mut self, at: &[(&str, &str)], row: &str, count: usize) -> Self {
         for _ in 0..count {
             self.plan_case(at, row);
@@ -94,7 +94,7 @@ impl Sample {
         self
     }
 
-    /// Repetitions, each with its goodput.
+    /// Adds repetitions, each with its goodput.
     pub(super) fn measured(mut self, at: &[(&str, &str)], row: &str, goodputs: &[f64]) -> Self {
         for &goodput in goodputs {
             let spec = self.plan_case(at, row);
@@ -103,7 +103,7 @@ impl Sample {
         self
     }
 
-    /// A repetition with a goodput and something to say about it.
+    /// Adds a repetition with a goodput and a flag.
     pub(super) fn flagged(
         mut self,
         at: &[(&str, &str)],
@@ -116,7 +116,7 @@ impl Sample {
         self
     }
 
-    /// Everything planned so far is at this scale.
+    /// Sets the scale of everything planned so far.
     pub(super) fn scaled(mut self, scale: f64) -> Self {
         let cases = std::mem::take(&mut self.results.cases);
         for case in &mut self.results.plan.cases {
@@ -200,7 +200,7 @@ fn result(spec: CaseSpec, goodput: f64) -> CaseResult {
     }
 }
 
-/// A table of delays with two paths and two tunnels, everything sound but for one cell that the machine limited.
+/// Returns a table of delays with two paths and two tunnels, everything sound but for one cell that the machine limited.
 pub(super) fn delays() -> Sample {
     let mut sample = Sample::new("imareen2023-table1")
         .axis("delay", &["0ms", "10ms", "50ms"])

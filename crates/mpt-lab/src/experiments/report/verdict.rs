@@ -1,4 +1,4 @@
-//! Whether the figures show what they must.
+//! The verdict on the expectations.
 
 use super::figure::{Figure, Grid, Mark};
 use super::quantity::{Quantity, number, percent, percent_limit, signed};
@@ -12,7 +12,7 @@ pub(super) enum Status {
     Missed,
     /// A cell lies outside the limits of a goal, which is not demanded.
     GoalMissed,
-    /// No cell lies outside, but not all of them could be judged.
+    /// No cell lies outside the limits, but not all of them could be judged.
     Open,
     /// All cells lie between the limits.
     Met,
@@ -34,7 +34,7 @@ impl Status {
 pub(super) struct Verdict<'a> {
     pub(super) expectation: &'a Expectation,
     pub(super) status: Status,
-    /// The cell nearest to a limit or farthest beyond it, and what is judged there.
+    /// The cell nearest to a limit or farthest beyond it, and the value that is judged there.
     pub(super) worst: Option<(usize, f64)>,
     /// Cells that could be judged, and how many of them lie outside the limits.
     pub(super) judged: usize,
@@ -116,7 +116,7 @@ impl<'a> Verdict<'a> {
         format!("{judged} {}", limits.collect::<Vec<_>>().join(", "))
     }
 
-    /// A value as this expectation judges it.
+    /// Returns a value as this expectation judges it.
     fn show(&self, value: f64, limit: bool) -> String {
         let quantity = Quantity::of(&self.expectation.metric);
         match (self.expectation.over.is_empty(), self.expectation.difference) {
@@ -201,7 +201,7 @@ mod tests {
     use super::*;
     use crate::experiments::case::Flag;
 
-    /// Path 10 + 90, and a tunnel with this goodput in cells `0`, `1`, …
+    /// Returns paths of 10 and 90, and a tunnel with this goodput in cells `0`, `1`, …
     fn sample(ours: &[f64]) -> Sample {
         let names: Vec<String> = (0..=ours.len()).map(|cell| cell.to_string()).collect();
         let names: Vec<&str> = names.iter().map(String::as_str).collect();
@@ -214,7 +214,7 @@ mod tests {
         sample
     }
 
-    /// The first expectation: its status, the worst cell and value, and what is found.
+    /// Returns the first verdict: its status, the worst cell and value, and the finding.
     fn judged(sample: &Sample) -> (Status, Option<(usize, f64)>, String) {
         let grid = Grid::new(&sample.results);
         let verdict = judge(&grid).remove(0);

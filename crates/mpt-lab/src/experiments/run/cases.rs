@@ -17,7 +17,7 @@ use crate::experiments::definition::{Plan, PlannedCase};
 use crate::processes::Talking;
 use crate::processes::poll::POLL;
 
-/// A measurement that takes that much longer than expected, and this on top, is given up: something hangs.
+/// Factor on the expected time, and time on top, after which a measurement is given up: something hangs.
 const PATIENCE: (u32, Duration) = (3, Duration::from_secs(150));
 /// The longest time that an interrupted measurement may take to remove what it made.
 const FAREWELL: Duration = Duration::from_secs(10);
@@ -31,13 +31,13 @@ pub(super) fn expected(measurements: &[Measurement], jobs: usize) -> Duration {
 /// A measurement to be made.
 #[derive(Clone, Debug)]
 pub(crate) struct Measurement {
-    /// The first place it has, such as `imareen2023-table1 delay=10ms ours`.
+    /// The name of its first place, such as `imareen2023-table1 delay=10ms ours`.
     pub(crate) name: String,
-    /// What is measured.
+    /// Its specification.
     pub(crate) spec: CaseSpec,
 }
 
-/// Every measurement of some plans once, in their order.
+/// Returns every measurement of some plans once, in their order.
 pub(crate) fn distinct(plans: &[Plan]) -> Vec<Measurement> {
     let mut seen = BTreeSet::new();
     let mut all = Vec::new();
@@ -62,11 +62,11 @@ struct Running {
     began: Instant,
 }
 
-/// Makes all measurements; gives those that have no figure, as text.
+/// Makes all measurements. Returns those that have no figure, as text.
 ///
 /// # Errors
 ///
-/// An interrupt, when all processes are gone; results that cannot be written.
+/// Fails after an interrupt, when all processes are gone, and when results cannot be written.
 pub(super) fn measure(
     store: &Store,
     measurements: &[Measurement],
@@ -77,7 +77,7 @@ pub(super) fn measure(
     let mut loads: Vec<Load> = measurements.iter().map(|it| Load::of(&it.spec)).collect();
     let mut waiting: Vec<&Measurement> = measurements.iter().collect();
     let total = schedule::total(&loads, jobs);
-    // What runs beside something else takes less of the whole time than of its own.
+    // A measurement beside others takes less of the whole time than its own duration.
     let alone: Duration = loads.iter().map(|load| load.expected).sum();
     let share = total.as_secs_f64() / alone.as_secs_f64().max(f64::MIN_POSITIVE);
     let mut progress = Progress::new(total);
@@ -135,7 +135,7 @@ fn spawn(laboratory: &Laboratory, spec: &Path, out: &Path) -> Result<Child> {
     command.spawn().with_context(|| format!("cannot start {}", laboratory.laboratory.display()))
 }
 
-/// Looks at what a measurement left; why it has no figure, as text.
+/// Reads the result of a measurement. Returns the reason why it has no figure, as text.
 fn finish(
     store: &Store,
     mut case: Running,

@@ -23,7 +23,7 @@ pub(crate) struct ListOptions {
 
 /// Prints every experiment with the time it takes.
 pub(crate) fn list(options: &ListOptions) -> Result<()> {
-    // Not `println!`, which panics when nobody reads any more.
+    // `println!` would panic when the reader has gone.
     let mut stdout = io::stdout().lock();
     if options.names {
         for name in std::iter::once(ACCURACY).chain(definition::names()) {

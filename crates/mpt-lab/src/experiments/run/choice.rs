@@ -8,9 +8,9 @@ use clap::Args;
 
 use crate::experiments::definition::{self, Mode, Plan};
 
-/// The experiment that is no file: how exact the links are.
+/// The experiment on the accuracy of the links, which is no file.
 pub(crate) const ACCURACY: &str = "emulator-accuracy";
-/// All experiments.
+/// The name that stands for all experiments.
 pub(super) const ALL: &str = "all";
 
 /// What of an experiment is measured.
@@ -36,7 +36,7 @@ pub(super) fn assignment(text: &str) -> Result<(String, String), String> {
 }
 
 impl Choice {
-    /// The plan of an experiment, with only the rows that are wanted.
+    /// Returns the plan of an experiment, with only the rows that are wanted.
     pub(crate) fn plan(&self, name: &str) -> Result<Plan> {
         let mode = Mode { quick: self.quick, repeat: self.repeat };
         let mut plan = definition::load(name, &self.set, mode)?;
@@ -59,7 +59,7 @@ impl Choice {
     }
 }
 
-/// The plans of all experiments that are asked for.
+/// Returns the plans of all experiments that are asked for.
 pub(crate) fn plans(asked: &[String], choice: &Choice) -> Result<Vec<Plan>> {
     let all = |name| if name == ALL { definition::names().collect() } else { vec![name] };
     let mut names: Vec<&str> = asked.iter().flat_map(|name| all(name.as_str())).collect();
@@ -77,7 +77,7 @@ pub(crate) fn plans(asked: &[String], choice: &Choice) -> Result<Vec<Plan>> {
     Ok(plans)
 }
 
-/// A duration for people, rounded: "52 min".
+/// Returns a rounded duration as a text: "52 min".
 pub(crate) fn time(duration: Duration) -> String {
     let seconds = duration.as_secs();
     match seconds {

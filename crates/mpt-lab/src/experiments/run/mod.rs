@@ -61,7 +61,7 @@ pub(crate) struct Options {
     adapters: Option<PathBuf>,
 }
 
-/// The user, or whoever supervises the program, wanted it to end; what was measured until then is reported.
+/// The error when the user, or whoever supervises the program, wanted it to end; what was measured until then is reported.
 #[derive(Debug)]
 pub(crate) struct Interrupted;
 
@@ -77,7 +77,7 @@ impl std::error::Error for Interrupted {}
 ///
 /// # Errors
 ///
-/// An experiment that cannot be run, before anything is created; [`Interrupted`]; measurements that gave no figure.
+/// Fails for an experiment that cannot be run, before anything is created; with [`Interrupted`]; and for measurements that gave no figure.
 pub(crate) fn run(options: &Options, laboratory: &Path, interrupt: &Interrupt) -> Result<()> {
     let plans = plans(&options.names, &options.choice)?;
     let checks = options.names.iter().any(|name| name == ALL || name == ACCURACY);
@@ -127,7 +127,7 @@ pub(crate) fn run(options: &Options, laboratory: &Path, interrupt: &Interrupt) -
     }
     let failures = failures?;
     reported?;
-    // Not `println!`, which panics when nobody reads any more.
+    // `println!` would panic when the reader has gone.
     let mut stdout = io::stdout().lock();
     let mut unmet = 0;
     for plan in plans {
@@ -147,7 +147,7 @@ pub(crate) fn run(options: &Options, laboratory: &Path, interrupt: &Interrupt) -
     }
 }
 
-/// Measures how exact the links are; reports have it at their top.
+/// Measures the accuracy of the links; reports have it at their top.
 fn check_emulator(
     quick: bool,
     verdict: &Path,
@@ -170,7 +170,7 @@ fn check_emulator(
     store::write(verdict, &accuracy)
 }
 
-/// Year, month and day (UTC), for the name of a directory.
+/// Returns year, month and day (UTC), for the name of a directory.
 fn today() -> String {
     let now = humantime::format_rfc3339_seconds(SystemTime::now()).to_string();
     now.split('T').next().unwrap_or("today").to_owned()

@@ -26,7 +26,7 @@ pub(crate) fn new(options: &NewOptions) -> Result<()> {
     };
     let stem = options.name.strip_suffix(".toml").unwrap_or(&options.name);
     let path = PathBuf::from(format!("{stem}.toml"));
-    // Never over a file that is there.
+    // An existing file is never overwritten.
     let mut file =
         File::create_new(&path).with_context(|| format!("{} cannot be made", path.display()))?;
     file.write_all(text.as_bytes()).with_context(|| path.display().to_string())?;

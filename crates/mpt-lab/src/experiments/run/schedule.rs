@@ -1,31 +1,31 @@
-//! Which measurement is made when: one after the other, or light ones beside each other.
+//! The schedule of measurements: one after the other, or light ones beside each other.
 
 use std::time::Duration;
 
 use crate::experiments::case::{self, CaseSpec};
 
-/// What may run at one time, in bit/s: at twice 100 Mbit/s this machine is idle most of the time and the emulator keeps its
-/// delays (see docs/emulation.md). A measurement of faster links has the machine for itself.
+/// Most load at one time, in bit/s: at twice 100 Mbit/s this machine is idle most of the time and the emulator keeps its delays (see
+/// docs/emulation.md). A measurement of faster links has the machine for itself.
 const TOGETHER: u64 = 220_000_000;
 
-/// A measurement as the schedule sees it.
+/// The properties of a measurement that the schedule uses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Load {
-    /// What its links carry together, in bit/s.
+    /// The rate that its links carry together, in bit/s.
     pub(super) rate: u64,
-    /// How long it is expected to take.
+    /// Its expected duration.
     pub(super) expected: Duration,
 }
 
 impl Load {
     pub(super) fn of(spec: &CaseSpec) -> Self {
-        // Links without a limit carry what the machine does.
+        // Links without a limit carry as much as the machine can.
         let rate = case::forward_rate(&spec.network).unwrap_or(u64::MAX);
         Self { rate, expected: case::expected_duration(spec) }
     }
 }
 
-/// The first of those that wait that may start beside those that run.
+/// Returns the first of the waiting measurements that may start beside the running ones.
 pub(super) fn next(waiting: &[Load], running: &[Load], jobs: usize) -> Option<usize> {
     if running.is_empty() {
         return (!waiting.is_empty()).then_some(0);

@@ -1,4 +1,4 @@
-//! What a run leaves on disk.
+//! The files of a run.
 //!
 //! ```text
 //! OUT/cases/<fingerprint>.json    one result each; whole or not at all
@@ -16,7 +16,7 @@ use serde::de::DeserializeOwned;
 use crate::experiments::case::{CaseResult, CaseSpec, Flag};
 use crate::experiments::definition::Plan;
 
-/// Names of what is there, under the directory of a run.
+/// The names of files under the directory of a run.
 #[derive(Clone, Debug)]
 pub(crate) struct Store {
     out: PathBuf,
@@ -33,12 +33,12 @@ impl Store {
         Ok(Self { out: out.to_owned() })
     }
 
-    /// Where the result of a measurement is.
+    /// Returns the file of a measurement's result.
     pub(crate) fn case(&self, fingerprint: &str) -> PathBuf {
         self.out.join("cases").join(format!("{fingerprint}.json"))
     }
 
-    /// Where its specification is.
+    /// Returns the file of its specification.
     pub(crate) fn spec(&self, fingerprint: &str) -> PathBuf {
         self.out.join("specs").join(format!("{fingerprint}.json"))
     }

@@ -19,7 +19,7 @@ pub(crate) fn read(directory: &Path, samples: &mut Samples) -> Result<()> {
     visit(directory, "", samples)
 }
 
-/// `<group>/<function>/<parameter>/new/estimates.json`, with as many levels as the id has.
+/// Reads `<group>/<function>/<parameter>/new/estimates.json`, with as many levels as the id has.
 fn visit(directory: &Path, name: &str, samples: &mut Samples) -> Result<()> {
     let Ok(entries) = fs::read_dir(directory) else { return Ok(()) };
     for entry in entries {
@@ -61,7 +61,7 @@ struct Interval {
     upper_bound: f64,
 }
 
-/// The median of the times per iteration, in nanoseconds.
+/// Returns the median of the times per iteration, in nanoseconds.
 fn parse(estimates: &str) -> Result<Estimate> {
     Ok(serde_json::from_str::<Estimates>(estimates)?.median)
 }

@@ -1,55 +1,55 @@
-//! The figures that count, and what they must reach.
+//! The figures that count, and their targets.
 
 use crate::results::samples::Samples;
 
 /// One line of the table.
 #[derive(Debug)]
 pub(super) struct Figure {
-    /// Its name in `bench.json`; lasting.
+    /// Its name in `bench.json`, which never changes.
     pub(super) name: &'static str,
-    /// What it is, for people.
+    /// Its title in tables.
     pub(super) title: &'static str,
     pub(super) unit: &'static str,
-    /// How it follows from what was measured.
+    /// The way in which it follows from the samples.
     pub(super) value: Value,
-    /// What it has to reach; `None`: it is shown only.
+    /// Its target; `None` if it is only shown.
     pub(super) target: Option<Target>,
 }
 
-/// How a figure follows from the samples. Each name stands for the median of its samples.
+/// The way in which a figure follows from the samples. Each name stands for the median of its samples.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Value {
     /// The sample itself.
     Of(&'static str),
     /// The first divided by the second.
     Ratio(&'static str, &'static str),
-    /// The first less the second.
+    /// The first minus the second.
     Difference(&'static str, &'static str),
-    /// The largest of all samples whose name ends like that.
+    /// The largest of all samples whose names end in this.
     Largest(&'static str),
 }
 
 /// Limits of a figure.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Target {
-    /// More is better.
+    /// The value has to be at least this.
     AtLeast {
         /// The run fails below this.
         must: f64,
-        /// What we are here for.
+        /// The value that is aimed at.
         goal: f64,
     },
-    /// Less is better.
+    /// The value has to be at most this.
     AtMost {
         /// The run fails above this.
         must: f64,
-        /// What we are here for.
+        /// The value that is aimed at.
         goal: f64,
     },
 }
 
 impl Value {
-    /// The figure; `None` when something it is made of was not measured.
+    /// Returns the figure; `None` when something it is made of was not measured.
     pub(super) fn from(self, samples: &Samples) -> Option<f64> {
         match self {
             Self::Of(name) => samples.median(name),
@@ -59,7 +59,7 @@ impl Value {
         }
     }
 
-    /// The figure of each round; empty where rounds say nothing about it, and where a failure leaves open which values belong together.
+    /// Returns the figure of each round; empty where rounds say nothing about it, and where a failure leaves open which values belong together.
     pub(super) fn each(self, samples: &Samples) -> Vec<f64> {
         let both = |a, b, figure: fn(f64, f64) -> f64| {
             let (first, second) = (samples.values(a), samples.values(b));
@@ -88,7 +88,7 @@ impl Target {
         }
     }
 
-    /// The limit as a reader sees it, such as `>= 0.2`.
+    /// Returns the limit as a reader sees it, such as `>= 0.2`.
     pub(super) fn limit(self, limit: f64) -> String {
         match self {
             Self::AtLeast { .. } => format!(">= {limit}"),
@@ -96,7 +96,7 @@ impl Target {
         }
     }
 
-    /// Which of the limits the value reaches.
+    /// Returns the name of the limit that the value reaches.
     pub(super) fn word(self, value: Option<f64>) -> &'static str {
         match value {
             Some(value) if self.reached(value, self.goal()) => "goal",
@@ -135,7 +135,7 @@ const fn figure(
 
 use Value::{Difference, Largest, Of, Ratio};
 
-/// First the figures with a target, then those they are made of.
+/// The figures with a target, and then those they are made of.
 #[rustfmt::skip] // one figure per line or two, as in a table
 pub(super) const FIGURES: &[Figure] = &[
     figure("tcp_against_veth_tso", "one TCP flow, one path, against plain veth with TSO", "ratio",

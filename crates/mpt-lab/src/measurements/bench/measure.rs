@@ -1,4 +1,4 @@
-//! One stage after the other: sets it up, measures, takes it down.
+//! The stages of a benchmark, one after the other: each is set up, measured and taken down.
 
 use std::net::IpAddr;
 use std::path::PathBuf;
@@ -20,28 +20,28 @@ use crate::topology::{End, PathSpec, Topology};
 use crate::traffic::iperf::{self, Load, Server, Transfer};
 use crate::traffic::ping;
 
-/// How long and how often things are measured.
+/// Durations and numbers of measurements.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Pace {
-    /// One TCP transfer.
+    /// Duration of one TCP transfer.
     tcp: Duration,
-    /// One attempt of the search for the highest UDP rate.
+    /// Duration of one attempt of the search for the highest UDP rate.
     udp: Duration,
-    /// At most that many attempts.
+    /// Most attempts of the search.
     udp_attempts: u32,
-    /// Echo requests.
+    /// Number of echo requests.
     pings: u32,
 }
 
 impl Pace {
-    /// For figures to publish.
+    /// The pace for figures to publish.
     pub(super) const FULL: Self = Self {
         tcp: Duration::from_secs(5),
         udp: Duration::from_secs(2),
         udp_attempts: 10,
         pings: 300,
     };
-    /// To see whether all of it works.
+    /// The pace to see whether all of it works.
     pub(super) const QUICK: Self = Self {
         tcp: Duration::from_secs(1),
         udp: Duration::from_secs(1),
@@ -60,13 +60,13 @@ impl Pace {
         )
     }
 
-    /// About how long a stage takes.
+    /// Returns the approximate duration of a stage.
     pub(super) fn stage(self, stage: &Stage) -> Duration {
         let preparation = Duration::from_secs(1);
         preparation + stage.measures.iter().map(|&measure| self.measure(measure)).sum::<Duration>()
     }
 
-    /// About how long one measurement takes.
+    /// Returns the approximate duration of one measurement.
     fn measure(self, measure: Measure) -> Duration {
         match measure {
             Measure::IdleMemory => SETTLE,
@@ -78,7 +78,7 @@ impl Pace {
     }
 }
 
-/// After its start a daemon is left alone that long before it counts as idle.
+/// Time after its start at which a daemon counts as idle.
 const SETTLE: Duration = Duration::from_secs(1);
 
 /// The adapter of the laboratory for WireGuard in user space.
@@ -89,7 +89,7 @@ const MODERATE: f64 = 50_000.0;
 /// before, and its server would take the last packets of the flood for the first of its client, which then waits for an answer for ever.
 const DRAINS: Duration = Duration::from_millis(500);
 
-/// The run.
+/// The state of a run.
 #[derive(Debug)]
 pub(super) struct Bench<'a> {
     /// The daemon's executable.
@@ -97,15 +97,15 @@ pub(super) struct Bench<'a> {
     pub(super) pace: Pace,
     pub(super) progress: Progress,
     pub(super) interrupt: &'a Interrupt,
-    /// What has been measured.
+    /// The results so far.
     pub(super) record: Record,
 }
 
-/// What a stage consists of while it lasts. The order is that of the end: daemons before hosts.
+/// The parts of a stage while it lasts. The order of the fields is that of their ends: daemons before hosts.
 struct Setup {
     tunnel: Option<Tunnel>,
     _adapter: Option<adapter::Running>,
-    /// `None` only while it is started again.
+    /// The server of iperf3; `None` only while it is started again.
     server: Option<Server>,
     topology: Topology,
     to: IpAddr,
@@ -157,7 +157,7 @@ impl Bench<'_> {
         Ok(())
     }
 
-    /// Records a failure. Gives the interruption as an error, if that was the reason.
+    /// Records a failure. Returns the interruption as an error, if that was the reason.
     fn failed(&mut self, round: u32, what: String, error: &Error) -> Result<()> {
         self.interrupt.check()?;
         self.record.failed.push(Failure { round, what, why: format!("{error:#}") });
@@ -200,7 +200,7 @@ impl Bench<'_> {
         }
     }
 
-    /// MB (10^6 bytes), the larger of the two ends.
+    /// Measures idle memory in MB (10^6 bytes), the larger of the two ends.
     fn idle_memory(&mut self, step: &mut Step<'_>, setup: &Setup) -> Result<()> {
         self.interrupt.sleep(SETTLE)?;
         let tunnel = setup.tunnel.as_ref().context("no daemon")?;
@@ -212,7 +212,7 @@ impl Bench<'_> {
         Ok(())
     }
 
-    /// Milliseconds.
+    /// Measures the round-trip time, in milliseconds.
     fn ping(&mut self, step: &mut Step<'_>, setup: &Setup) -> Result<()> {
         let host = setup.topology.host(End::A);
         let times = ping::ping(host, setup.to, self.pace.pings, self.interrupt)?;
@@ -221,7 +221,7 @@ impl Bench<'_> {
         Ok(())
     }
 
-    /// Gbit/s of goodput; CPU seconds per GB (10^9 bytes of goodput) of each daemon.
+    /// Measures Gbit/s of goodput, and CPU seconds per GB (10^9 bytes of goodput) of each daemon.
     fn tcp(&mut self, step: &mut Step<'_>, setup: &mut Setup, flows: u8) -> Result<()> {
         let duration = self.pace.tcp;
         let sent = self.transfer(step, setup, Load::Tcp { flows }, duration)?;
@@ -235,7 +235,7 @@ impl Bench<'_> {
         Ok(())
     }
 
-    /// Thousands of packets per second.
+    /// Measures the highest UDP rate in thousands of packets per second.
     fn udp(&mut self, step: &mut Step<'_>, setup: &mut Setup, payload: u16) -> Result<()> {
         let duration = self.pace.udp;
         let rate = search::highest_rate(self.pace.udp_attempts, |rate| {
@@ -252,7 +252,7 @@ impl Bench<'_> {
         Ok(())
     }
 
-    /// Microseconds per packet that arrived, both daemons together.
+    /// Measures the CPU time of UDP in microseconds per packet that arrived, both daemons together.
     fn udp_cpu(&mut self, step: &mut Step<'_>, setup: &mut Setup, payload: u16) -> Result<()> {
         let load = Load::Udp { payload, rate: Some(MODERATE) };
         let sent = self.transfer(step, setup, load, self.pace.tcp)?;
@@ -318,8 +318,7 @@ fn cpu_times(setup: &Setup) -> Result<Option<[Duration; 2]>> {
     Ok(Some([of(End::A)?, of(End::B)?]))
 }
 
-/// The weights are equal: when a path carried clearly less than its share, what was measured was
-/// not what the stage is called.
+/// Checks the shares of the paths. The weights are equal: if a path carried clearly less than its share, the measurement was not that of the stage.
 fn check_shares(tunnel: &Tunnel) -> Result<()> {
     let packets = tunnel.daemon(End::A).packets_sent()?;
     let all: u64 = packets.iter().sum();

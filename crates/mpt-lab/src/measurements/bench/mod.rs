@@ -1,8 +1,7 @@
-//! The speed table: what the tunnel reaches on this machine, against the same machine without it.
+//! The speed table: the speed of the tunnel on this machine, against the same machine without it.
 //!
-//! Every figure is the median of several rounds. A round measures everything once, so that what is
-//! compared was measured within minutes of each other; the report gives ratios of medians of one
-//! run, never of different runs.
+//! Every figure is the median of several rounds. A round measures everything once, so that compared figures were measured within minutes of each
+//! other; the report gives ratios of medians of one run, never of different runs.
 
 pub(crate) mod criterion;
 mod figures;
@@ -78,7 +77,7 @@ pub(crate) fn run(options: &Options, laboratory: &Path, interrupt: &Interrupt) -
     for round in 1..=rounds {
         for stage in &stages {
             bench.stage(stage, round)?;
-            // What was measured is kept, whatever becomes of the rest.
+            // The measurements are kept even if the rest fails.
             bench.record.store(&directory, SAMPLES)?;
         }
     }
@@ -100,7 +99,7 @@ pub(crate) fn run(options: &Options, laboratory: &Path, interrupt: &Interrupt) -
     Ok(())
 }
 
-/// Everything for which the run fails.
+/// Returns everything for which the run fails.
 fn wrong(missed: &[&str], record: &Record) -> Vec<String> {
     let mut wrong = Vec::new();
     if !missed.is_empty() {
@@ -113,7 +112,7 @@ fn wrong(missed: &[&str], record: &Record) -> Vec<String> {
     wrong
 }
 
-/// `given`, or the directory above that of this executable: `target` of `target/release/mpt-lab`.
+/// Returns `given`, or the directory above that of this executable: `target` of `target/release/mpt-lab`.
 fn target(given: Option<PathBuf>, laboratory: &Path) -> Result<PathBuf> {
     if let Some(given) = given {
         return Ok(given);

@@ -1,15 +1,14 @@
-//! Repetition of what fails now and then for a reason that is not the tunnel's.
+//! Repetition of measurements that fail now and then for a reason that is not the tunnel's.
 
 use anyhow::{Error, Result};
 
 use crate::console::interrupt::Interrupt;
 
-/// How often what failed is made again.
+/// Number of repetitions after a failure.
 const REPETITIONS: u32 = 2;
 
-/// Calls `attempt` until it succeeds, at most once and [`REPETITIONS`] times more, and gives the result of the last call. Its argument is
-/// the number of failures before. `repeated` gets the reason of every failure that a repetition follows. After an interruption nothing is
-/// repeated.
+/// Calls `attempt` until it succeeds, at most once and [`REPETITIONS`] times more, and returns the result of the last call. Its argument is the
+/// number of failures before. `repeated` gets the reason of every failure that a repetition follows. After an interruption nothing is repeated.
 pub(super) fn until_success<T>(
     interrupt: &Interrupt,
     mut attempt: impl FnMut(u32) -> Result<T>,
@@ -37,7 +36,7 @@ mod tests {
     use super::*;
     use crate::processes;
 
-    /// Attempts of which the first `failures` fail: the result, the attempts made and the reasons told.
+    /// Makes attempts of which the first `failures` fail. Returns the result, the attempts made and the reasons reported.
     fn attempts(failures: u32) -> (Result<u32>, u32, Vec<String>) {
         let (mut made, mut reasons) = (0, Vec::new());
         let attempt = |number| {

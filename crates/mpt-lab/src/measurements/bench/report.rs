@@ -1,4 +1,4 @@
-//! The result: a table for people, JSON for programs.
+//! The report: a table for people, JSON for programs.
 
 use std::fmt;
 use std::path::Path;
@@ -14,7 +14,7 @@ use crate::results::record::{Record, number};
 /// Name of the file with every single value. It is written anew after each stage.
 pub(super) const SAMPLES: &str = "samples";
 
-/// All figures of one run.
+/// The figures of one run.
 #[derive(Debug)]
 pub(super) struct Report {
     facts: String,
@@ -26,10 +26,10 @@ pub(super) struct Report {
 #[derive(Debug, Serialize)]
 struct Entry {
     name: &'static str,
-    /// `null`: not measured.
+    /// The value; `null` if it was not measured.
     value: Option<f64>,
     unit: &'static str,
-    /// `null`: the figure has no target.
+    /// The limit; `null` if the figure has no target.
     must: Option<f64>,
     goal: Option<f64>,
     /// True if the must is reached; a figure without one always passes, one that should have been
@@ -46,7 +46,8 @@ impl Report {
         Self { facts, failures: record.failures(), lines }
     }
 
-    /// Names of the figures that miss their must, or should have been measured and were not.
+    /// Returns the names of the figures that miss their must, or should have been measured and were
+    /// not.
     pub(super) fn missed(&self) -> Vec<&'static str> {
         let missed = self.lines.iter().filter(|&&(figure, value)| !pass(figure.target, value));
         missed.map(|(figure, _)| figure.name).collect()

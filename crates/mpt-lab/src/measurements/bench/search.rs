@@ -1,17 +1,17 @@
-//! The highest rate at which almost nothing is lost.
+//! Search for the highest rate at which almost nothing is lost.
 
 use anyhow::Result;
 
 /// Share of the packets that may be lost.
 const LOSS: f64 = 0.01;
-/// Steps upwards are not larger: the first guess is mostly a good one.
+/// Largest factor between two steps upwards: the first guess is mostly a good one.
 const STRIDE: f64 = 1.2;
-/// The search ends when the rate is known this well.
+/// Precision of the rate at which the search ends, as a factor.
 const PRECISION: f64 = 1.04;
-/// What was sent counts as what was asked for from here on; below, the sender was the limit.
+/// Share of the requested rate from which the sender has kept up; below it, the sender was the limit.
 const KEPT_UP: f64 = 0.97;
 
-/// What became of one attempt.
+/// The result of one attempt.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Attempt {
     /// Packets sent, per second.
@@ -22,12 +22,12 @@ pub(super) struct Attempt {
     pub(super) loss: f64,
 }
 
-/// Looks for the highest rate at which less than 1 % is lost, in at most `attempts` attempts, and
-/// gives the packets per second that were received then: 0 when no attempt was good enough.
+/// Looks for the highest rate at which less than 1 % is lost, in at most `attempts` attempts, and returns the packets per second that were received
+/// then: 0 when no attempt was good enough.
 ///
-/// `attempt` sends at the given rate in packets per second; `None` is as fast as it goes. The first
-/// attempt is that; after it the rate is bisected, on a logarithmic scale, between what was good and
-/// what was too fast. A rate is too fast when it fails twice: one hiccup of the machine is no limit.
+/// `attempt` sends at the given rate in packets per second; `None` is as fast as it goes. The first attempt is that one; after it the rate is
+/// bisected, on a logarithmic scale, between a good rate and one that was too fast. A rate is too fast when it fails twice: one hiccup of the machine
+/// is no limit.
 pub(super) fn highest_rate(
     attempts: u32,
     mut attempt: impl FnMut(Option<f64>) -> Result<Attempt>,
@@ -37,7 +37,7 @@ pub(super) fn highest_rate(
         return Ok(first.received);
     }
     let (mut good, mut best, mut too_fast) = (None, 0.0_f64, first.offered);
-    // A receiver that is run over may receive far less than it could.
+    // An overloaded receiver may receive far less than it could.
     let mut rate = (first.received * 0.95).max(too_fast / 8.0).min(too_fast / PRECISION);
     let mut failed = false;
     for _ in 1..attempts {
@@ -71,7 +71,7 @@ mod tests {
 
     use super::*;
 
-    /// A receiver that takes `capacity` and loses the rest, behind a sender that gives `most`.
+    /// Returns a receiver that takes `capacity` and loses the rest, behind a sender that sends at most `most`.
     fn channel(capacity: f64, most: f64) -> impl FnMut(Option<f64>) -> Result<Attempt> {
         move |rate| {
             let offered = rate.unwrap_or(most).min(most);
@@ -93,7 +93,7 @@ mod tests {
 
     #[test]
     fn a_receiver_that_collapses_under_load_is_still_found_out() {
-        // Above 100 it receives next to nothing.
+        // Above 100 the receiver receives next to nothing.
         let collapse = |rate: Option<f64>| {
             let offered = rate.unwrap_or(1000.0);
             let received = if offered > 100.0 { 10.0 } else { offered };

@@ -1,8 +1,8 @@
-//! What is measured, in which set-up.
+//! The stages of the benchmark: set-ups, and what is measured in each.
 
 use crate::processes::daemon::{Data, Mapping, Session, Settings};
 
-/// One set-up of hosts, paths and, perhaps, daemons, and what is measured in it.
+/// One set-up of hosts, paths and, perhaps, daemons, and its measurements.
 #[derive(Debug)]
 pub(super) struct Stage {
     /// First half of its samples' names.
@@ -11,18 +11,18 @@ pub(super) struct Stage {
     pub(super) paths: usize,
     /// True if the paths' devices take TCP super-packets (TSO and GSO).
     pub(super) segmentation_offload: bool,
-    /// What carries the traffic.
+    /// The carrier of the traffic.
     pub(super) carrier: Carrier,
-    /// What is measured, in this order.
+    /// The measurements, in this order.
     pub(super) measures: &'static [Measure],
 }
 
-/// What carries the traffic.
+/// The carrier of the traffic.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Carrier {
     /// The first path.
     Path,
-    /// Our tunnel, over all paths.
+    /// A tunnel of mpt, over all paths.
     Tunnel(Settings),
     /// WireGuard in user space, over the first path.
     WireguardGo,
@@ -69,7 +69,7 @@ use Measure::{IdleMemory, Ping, Tcp, Udp, UdpCpu};
 
 const ONE_FLOW: Measure = Tcp { flows: 1 };
 const FOUR_FLOWS: Measure = Tcp { flows: 4 };
-/// What is compared between plain and sealed data.
+/// The measurements that are compared between plain and sealed data.
 const SEALING: &[Measure] = &[ONE_FLOW, Udp { payload: 64 }, UdpCpu { payload: 64 }];
 const DEFAULT: Carrier = Carrier::Tunnel(Settings { window: None, session: None });
 const WINDOW_10000: Carrier = Carrier::Tunnel(Settings { window: Some(10_000), session: None });
@@ -78,7 +78,7 @@ const PLAIN: Carrier = with_session(Data::Plain);
 const AES: Carrier = with_session(Data::Aes256Gcm);
 const CHACHA20: Carrier = with_session(Data::Chacha20Poly1305);
 
-/// What a user gets who configures keys and addresses alone.
+/// The tunnel of a user who configures keys and addresses alone.
 const USUAL: Carrier = session(Data::Aes256Gcm, Mapping::Usual);
 const USUAL_PLAIN: Carrier = session(Data::Plain, Mapping::Usual);
 
@@ -90,7 +90,7 @@ const fn session(data: Data, mapping: Mapping) -> Carrier {
     Carrier::Tunnel(Settings { window: None, session: Some(Session { data, mapping }) })
 }
 
-/// One round. What is compared stands close together.
+/// The stages of one round. Compared stages are close together.
 pub(super) const STAGES: &[Stage] = &[
     Stage {
         name: "veth",
@@ -235,7 +235,7 @@ pub(super) const STAGES: &[Stage] = &[
 ];
 
 impl Measure {
-    /// Second half of its samples' names; the samples of one measure may add a third.
+    /// Returns the second half of its samples' names; the samples of one measure may add a third.
     pub(super) fn name(self) -> String {
         match self {
             IdleMemory => "idle-memory".into(),

@@ -1,4 +1,4 @@
-//! The tables of `docs/performance.md`, made from what was measured.
+//! The tables of `docs/performance.md`, made from measurements.
 
 use std::path::Path;
 
@@ -11,7 +11,7 @@ use crate::results::record::{Record, number, spread};
 
 /// Name of the results that are kept for the document.
 pub(super) const STORED: &str = "bench";
-/// Tables by the names of their markers: none when nothing is kept in the directory.
+/// Returns the tables by the names of their markers: none when nothing is kept in the directory.
 pub(crate) fn tables(directory: &Path) -> Result<Vec<(String, String)>> {
     let record = Record::load(directory, STORED)?;
     let tables = record.map(|record| {
@@ -57,7 +57,7 @@ fn measured(record: &Record) -> String {
     text
 }
 
-/// Every benchmark of `cargo bench`.
+/// Returns the table of every benchmark of `cargo bench`.
 fn criterion(record: &Record) -> String {
     let mut text = format!(
         "Measured with `{}` on {}; one run of each benchmark: the median, and the 95 % confidence interval of the median.\n\n\

@@ -24,7 +24,7 @@ use super::site::{self, PATHS};
 const DEVICE: DeviceId = DeviceId(0);
 /// Name of the connection.
 const NAME: &str = "office";
-/// Distance of the probes on each path, whether data flow or not.
+/// Probe interval of each path, whether data flow or not.
 const KEEPALIVE: Duration = Duration::from_millis(100);
 
 /// A client as the control engine makes it, without device and sockets.
@@ -43,7 +43,7 @@ pub(super) struct Client {
 }
 
 impl Client {
-    /// The client of that number, which begins to connect at once.
+    /// Returns the client of this number, which begins to connect at once.
     pub(super) fn new(now: Instant, number: u16) -> Result<Self> {
         let mut seed = [3; 32];
         seed[..2].copy_from_slice(&number.to_be_bytes());
@@ -78,32 +78,32 @@ impl Client {
         self.inner.is_some() && self.paths.iter().all(up)
     }
 
-    /// A datagram from the server has arrived on one of the paths.
+    /// Handles a datagram from the server that has arrived on one of the paths.
     pub(super) fn handle_datagram(&mut self, now: Instant, path: usize, datagram: &mut [u8]) {
         let (socket, remote) = (SocketId(path as u32), site::server_address(path).into());
         let mut memory = Lent(datagram);
         let (ecn, datagram) = (ecn::Ecn::NotEct, memory.whole());
-        // What is refused is counted, and not received.
+        // A refused datagram is counted, and not received.
         let _ = self.node.handle_datagram(now, socket, remote, ecn, datagram, &mut memory);
     }
 
-    /// Data packets received.
+    /// Returns the number of data packets received.
     pub(super) fn received(&self) -> u64 {
         let connection = self.node.tunnels().connection(self.connection);
         connection.map_or(0, |it| it.accepted().total())
     }
 
-    /// What was to happen by now happens.
+    /// Handles the timers that are due.
     pub(super) fn handle_timeout(&mut self, now: Instant) {
         self.node.handle_timeout(now, &mut Nowhere);
     }
 
-    /// Returns the time at which that is to be called next.
+    /// Returns the time at which [`Self::handle_timeout`] is to be called next.
     pub(super) fn next_timeout(&self) -> Option<Instant> {
         self.node.next_timeout()
     }
 
-    /// Does what the daemon's control side does with what the engine cannot decide.
+    /// Does the work of the daemon's control side: the decisions that the engine cannot take.
     pub(super) fn handle_events(&mut self, now: Instant) -> Result<()> {
         // Its sockets never change.
         while self.node.poll_path_event().is_some() {}
@@ -111,7 +111,7 @@ impl Client {
             let node::Event::Session(event) = event else { continue };
             match event {
                 Event::Result { result: Ok(result), .. } => self.created(now, &result)?,
-                // A busy server lets a request go unanswered: it is asked again.
+                // A busy server lets a request go unanswered; then the client asks again.
                 Event::Established { .. } | Event::Result { result: Err(_), .. }
                     if self.inner.is_none() =>
                 {
@@ -124,7 +124,7 @@ impl Client {
         Ok(())
     }
 
-    /// The next control datagram to send, and its path.
+    /// Returns the next control datagram to send, and its path.
     pub(super) fn poll_transmit(&mut self) -> Option<(usize, &[u8])> {
         let transmit = self.node.poll_transmit()?;
         let Destination::Path(path) = transmit.destination else { return None };
@@ -135,7 +135,7 @@ impl Client {
         Some((path, &self.datagram))
     }
 
-    /// A data packet for the server's sink, as it leaves on the path that is chosen for it; `None` while there is none.
+    /// Returns a data packet for the server's sink, as it leaves on the path that is chosen for it; `None` while there is none.
     pub(super) fn data(
         &mut self,
         now: Instant,
@@ -166,7 +166,7 @@ impl Client {
         Some((path, &self.datagram))
     }
 
-    /// The server has made the connection, or not.
+    /// Handles the server's answer to the creation of the connection.
     fn created(&mut self, now: Instant, result: &[u8]) -> Result<()> {
         let created = match serde_json::from_slice(result)? {
             SessionReply::Ok(SessionResult::Created(created)) => created,
@@ -203,7 +203,7 @@ fn create() -> Create {
     }
 }
 
-/// The names of the paths in the session: the initiator gives them, from 1 on.
+/// Returns the names of the paths in the session: the initiator gives them, from 1 on.
 fn names(paths: &[PathId]) -> Vec<(Option<SessionPathId>, PathId)> {
     (1..).map(Some).zip(paths.iter().copied()).collect()
 }

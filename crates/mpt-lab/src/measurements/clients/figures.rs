@@ -1,32 +1,32 @@
-//! What a client costs, and the limits of it.
+//! The costs of a client, and their limits.
 
 use super::full::Full;
 use super::site;
 use super::stage::Measured;
 use crate::results::samples::Samples;
 
-/// In a quick run, on a machine that may be busy with anything.
+/// Factor on the limits in a quick run, whose machine may be busy with anything.
 const WIDE: f64 = 3.0;
-/// Name of the sample that says how many clients there were.
+/// Name of the sample with the number of clients.
 pub(super) const CLIENTS: &str = "clients";
 
 /// One line of the table.
 #[derive(Debug)]
 pub(super) struct Figure {
-    /// Name of its samples, and what it is, for people.
+    /// Name of its samples, and its title in tables.
     pub(super) title: &'static str,
     pub(super) unit: &'static str,
     limit: Limit,
 }
 
-/// What a figure has to keep.
+/// The limit of a figure.
 #[derive(Debug, Clone, Copy)]
 enum Limit {
-    /// It is shown only.
+    /// No limit: the figure is only shown.
     None,
-    /// Less is better.
+    /// The value has to be at most this.
     AtMost(f64),
-    /// Share of the probes that are due in a second.
+    /// The value has to be at least this share of the probes that are due in a second.
     Probes(f64),
 }
 
@@ -65,7 +65,7 @@ const fn at_most(title: &'static str, unit: &'static str, limit: f64) -> Figure 
     Figure { title, unit, limit: Limit::AtMost(limit) }
 }
 
-/// In the order of the table, which is that of [`values`].
+/// The figures, in the order of the table, which is that of [`values`].
 pub(super) const FIGURES: &[Figure] = &[
     told("time until all are connected", "s"),
     at_most("clients lost meanwhile", "", 0.0),

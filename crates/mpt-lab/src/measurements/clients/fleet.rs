@@ -1,4 +1,4 @@
-//! All clients in one thread: their sockets, their timers, and the packets they send.
+//! The clients in one thread: their sockets, their timers, and the packets they send.
 
 use std::collections::BTreeSet;
 use std::io::ErrorKind;
@@ -22,45 +22,45 @@ const BATCH: usize = 16;
 const TIMERS: usize = 64;
 /// The longest wait, so that an interrupt is noticed.
 const LOOK: Duration = Duration::from_millis(20);
-/// Packets are sent in little bursts of what is due.
+/// Duration of the little bursts in which packets are sent.
 const BURST: Duration = Duration::from_millis(1);
-/// No datagram of the server is longer.
+/// Size of the buffer for a datagram of the server, in bytes.
 const DATAGRAM: usize = 2048;
-/// Descriptors for everything else.
+/// File descriptors for everything else.
 const OTHERS: u64 = 256;
-/// Clients that begin to connect in one second: fewer than a busy server can take, or those that it keeps waiting, and that try
-/// again, would be all that it hears.
+/// Clients that begin to connect in one second: fewer than a busy server can take. Otherwise it would hear only those that it keeps waiting, and that
+/// try again.
 const STARTS: f64 = 250.0;
-/// Source ports of inner packets: as many flows, whoever sends them.
+/// Source ports of inner packets: this many flows, whichever client sends them.
 const FLOWS: u64 = 1000;
 
 /// Clients of one concentrator.
 #[derive(Debug)]
 pub(super) struct Fleet {
     clients: Vec<Client>,
-    /// How many there will be.
+    /// Number of clients at the end.
     count: u16,
     begun: Instant,
-    /// Those of a client together, in the order of its paths.
+    /// The sockets; those of a client are together, in the order of its paths.
     sockets: Vec<UdpSocket>,
     poller: Poller,
     timers: BTreeSet<(Instant, usize)>,
-    /// What stands in `timers`, by client.
+    /// The entries of `timers`, by client.
     due: Vec<Option<Instant>>,
-    /// Flows go on from one run to the next.
+    /// Number of the next flow, which goes on from one run to the next.
     flow: u64,
 }
 
-/// Packets to send, in turns, to the server's sink.
+/// A load of packets to the server's sink, sent by the clients in turns.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Load {
-    /// Packets per second, of all together.
+    /// Packets per second of all clients together.
     pub(super) rate: u32,
     pub(super) numbers: Numbers,
 }
 
 impl Fleet {
-    /// So many clients on `host`, which begin to connect, one after the other, when they run.
+    /// Returns `count` clients on `host`, which begin to connect, one after the other, when they run.
     pub(super) fn new(host: &Host, count: u16) -> Result<Self> {
         let wanted = u64::from(count) * PATHS as u64 + OTHERS;
         let (soft, hard) = getrlimit(Resource::RLIMIT_NOFILE)?;
@@ -90,12 +90,12 @@ impl Fleet {
         self.clients.iter().filter(|client| client.is_up()).count()
     }
 
-    /// Data packets received by all.
+    /// Returns the number of data packets received by all clients.
     pub(super) fn received(&self) -> u64 {
         self.clients.iter().map(|client| client.received()).sum()
     }
 
-    /// Lets all of them live for `time`, and stops early once `enough` says so. Gives the number of packets sent.
+    /// Runs all clients for `time`, and stops early once `enough` says so. Returns the number of packets sent.
     pub(super) fn run(
         &mut self,
         time: Duration,
@@ -146,7 +146,7 @@ impl Fleet {
         }
     }
 
-    /// Those whose turn has come.
+    /// Starts the clients whose turn has come.
     fn start_clients(&mut self, now: Instant) -> Result<()> {
         let due = STARTS * (now - self.begun).as_secs_f64();
         while self.clients.len() < usize::from(self.count) && self.clients.len() as f64 <= due {
@@ -157,13 +157,13 @@ impl Fleet {
         Ok(())
     }
 
-    /// One packet of the next client, over the path that it chooses.
+    /// Sends one packet of the next client, over the path that it chooses.
     fn send(&mut self, now: Instant, numbers: Numbers) -> Result<()> {
         let number = (self.flow % self.clients.len() as u64) as usize;
         let source_port = 10_000 + (self.flow % FLOWS) as u16;
         self.flow += 1;
         if let Some((path, datagram)) = self.clients[number].data(now, source_port, numbers) {
-            // What the kernel refuses is lost, as on any line.
+            // A packet that the kernel refuses is lost, as on any line.
             let _ = self.sockets[number * PATHS + path].send(datagram);
         }
         // The first packet after a pause wakes the probes.
@@ -213,7 +213,7 @@ impl Fleet {
     }
 }
 
-/// Made on the host of the clients.
+/// Opens the sockets of all clients. It has to run on their host.
 fn sockets(count: u16) -> Result<Vec<UdpSocket>> {
     let mut sockets = Vec::new();
     for client in 0..count {

@@ -1,4 +1,4 @@
-//! Memory of a daemon whose buffers are all full: what the limit of its service (`MemoryMax`) has to leave room for.
+//! Memory of a daemon whose buffers are all full, for which the limit of its service (`MemoryMax`) has to leave room.
 //!
 //! First each client gets bursts over interfaces that are slower, so that datagrams wait for them. Then every client leaves gaps in
 //! its numbers, so that its packets wait for those that never come, over the whole of its window, until the daemon holds
@@ -19,7 +19,7 @@ use super::stage::{CONNECT, SETTLE, clients};
 use crate::console::interrupt::Interrupt;
 use crate::machine::usage;
 
-/// What each path carries while its queue is being filled (tc-tbf(8)).
+/// The shaping of each path while its queue is being filled (tc-tbf(8)).
 const SLOW: [&str; 6] = ["rate", "100mbit", "burst", "32kbit", "limit", "8mb"];
 /// Packets to one client at once: more than both its paths may hold back (256 KiB each).
 const BURST: usize = 420;
@@ -27,7 +27,7 @@ const BURST: usize = 420;
 const PAYLOAD: usize = 1372;
 /// The number of times each client gets a burst.
 const ROUNDS: usize = 2;
-/// Between bursts the clients live on, and what waits for the interface leaves or is dropped: so each has the daemon's room for itself.
+/// Pause between bursts, in which packets that wait for the interface leave or are dropped, so that each client has the daemon's room for itself.
 const PAUSE: Duration = Duration::from_millis(5);
 /// Bytes of packets from clients: more than the default `buffer_limit` of 64 MiB.
 const FILL: usize = 68 << 20;
@@ -37,17 +37,17 @@ const RATE: u32 = 12_000;
 /// Resident memory of the daemon in bytes, one state after the other.
 #[derive(Debug)]
 pub(super) struct Full {
-    /// Before the first client.
+    /// Memory before the first client.
     pub(super) empty: u64,
-    /// All clients connected.
+    /// Memory with all clients connected.
     pub(super) idle: u64,
-    /// After bursts to every client over interfaces that are slower.
+    /// Memory after bursts to every client over interfaces that are slower.
     pub(super) queued: u64,
-    /// Bytes of packets that wait for earlier ones, as the daemon says.
+    /// Bytes of packets that wait for earlier ones, as the daemon reports them.
     pub(super) waiting: u64,
-    /// While they wait.
+    /// Memory while they wait.
     pub(super) filled: u64,
-    /// At any time.
+    /// Largest memory at any time.
     pub(super) peak: u64,
 }
 

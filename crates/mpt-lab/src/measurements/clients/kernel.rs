@@ -1,4 +1,4 @@
-//! What the kernel alone takes for the datagrams of the measurement: the least that any daemon can cost.
+//! The kernel's own cost of the measurement's datagrams: the least that any daemon can cost.
 
 use std::io::IoSlice;
 use std::net::{SocketAddr, SocketAddrV4, UdpSocket as Receiver};
@@ -18,17 +18,17 @@ use crate::console::interrupt::Interrupt;
 
 /// Port of the receiver: RFC 863.
 const PORT: u16 = 9;
-/// GRE with key and sequence number.
+/// Length of a datagram in bytes, with a GRE header with key and sequence number.
 const DATAGRAM: usize = INNER + 12;
-/// Datagrams leave in bursts of what is due, as the packets of the measurement do.
+/// Interval of the bursts in which datagrams leave, as the packets of the measurement do.
 const BURST: Duration = Duration::from_millis(1);
 
 /// CPU seconds of the sending thread for each datagram.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Kernel {
-    /// All to one client, as batches (`UDP_SEGMENT`).
+    /// CPU seconds for each packet, all to one client, as batches (`UDP_SEGMENT`).
     pub(super) batched: f64,
-    /// To all of them in turn, many with one call (`sendmmsg`).
+    /// CPU seconds for each packet, to all clients in turn, many with one call (`sendmmsg`).
     pub(super) apart: f64,
 }
 
@@ -70,7 +70,8 @@ pub(super) fn measure(
     })
 }
 
-/// CPU time of this thread for each datagram, as `send` takes them: it is told how many are due.
+/// Returns the CPU time of this thread for each datagram; `send` is called with the number of
+/// datagrams that are due.
 fn cost(
     rate: u32,
     each: Duration,
@@ -88,7 +89,7 @@ fn cost(
     Ok((on_processor()? - before).as_secs_f64() / sent.max(1) as f64)
 }
 
-/// As many batches as a client has paths.
+/// Sends `due` datagrams in as many batches as a client has paths.
 fn batched(socket: &UdpSocket, due: usize) {
     let (bytes, remote) = ([0; DATAGRAM * MAX_BATCHES], address(0));
     for path in 0..PATHS {
@@ -116,7 +117,7 @@ fn address(client: u16) -> SockAddr {
     SocketAddr::from(SocketAddrV4::new(site::client_address(client, 0), PORT)).into()
 }
 
-/// CPU time of this thread, in which the kernel counts nanoseconds.
+/// Returns the CPU time of this thread, in which the kernel counts nanoseconds.
 fn on_processor() -> Result<Duration> {
     let path = "/proc/thread-self/schedstat";
     let used = Schedstat::from_file(path).with_context(|| format!("cannot read {path}"))?;

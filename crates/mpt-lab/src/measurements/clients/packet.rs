@@ -1,4 +1,4 @@
-//! Packets made by hand.
+//! Packets made by the measurement itself.
 
 use std::net::{Ipv4Addr, SocketAddrV4};
 
@@ -14,22 +14,23 @@ pub(super) const INNER: usize = HEADERS + PAYLOAD;
 /// Length of an inner packet that waits for others, in bytes: those that fit into a window of 16,384 with gaps of [`STEP`] fill the
 /// share that one of 1,000 clients has of 64 MiB.
 pub(super) const HELD: usize = 860;
-/// Distance of the numbers of such packets: each page of what the daemon keeps for a window is touched.
+/// Distance of the numbers of such packets: each page of the memory that the daemon has for a window is touched.
 pub(super) const STEP: u32 = 190;
-/// By how much the lengths differ at most where no two packets in a row are equal.
+/// Largest difference of the lengths where no two packets in a row are equal.
 const SPREAD: usize = 144;
 
-/// How long packets are.
+/// The lengths of packets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Lengths {
-    /// All the same: those to one client can leave as one batch, cut by the kernel or the device (`UDP_SEGMENT`).
+    /// All lengths are equal: packets to one client can leave as one batch, cut by the kernel or the device (`UDP_SEGMENT`).
     Equal,
-    /// Each longer than the one before, from the beginning again in the end: no two can leave as one. On average as long as the others.
+    /// Each packet is longer than the one before, and after the longest comes the shortest: no two can leave as one. The average is that of the equal
+    /// lengths.
     Growing,
 }
 
 impl Lengths {
-    /// UDP payload of the packet of that number, in bytes.
+    /// Returns the UDP payload of the packet of this number, in bytes.
     pub(super) fn payload(self, number: u64) -> usize {
         match self {
             Self::Equal => PAYLOAD,
@@ -55,7 +56,7 @@ pub(super) fn inner(packet: &mut [u8], from: SocketAddrV4, to: SocketAddrV4) {
     packet[24..26].copy_from_slice(&((length - 20) as u16).to_be_bytes());
 }
 
-/// RFC 791: the complement of the sum of the header's words.
+/// Returns the checksum of a header (RFC 791): the complement of the sum of the header's words.
 fn header_checksum(header: &[u8]) -> u16 {
     let words =
         header.chunks_exact(2).map(|word| u32::from(u16::from_be_bytes([word[0], word[1]])));
@@ -66,7 +67,7 @@ fn header_checksum(header: &[u8]) -> u16 {
     !(sum as u16)
 }
 
-/// The address `number` places after the beginning of a network of 65,536.
+/// Returns the address `number` places after the beginning of a network of 65,536.
 pub(super) fn address(network: [u8; 2], number: u16) -> Ipv4Addr {
     let [high, low] = number.to_be_bytes();
     Ipv4Addr::new(network[0], network[1], high, low)

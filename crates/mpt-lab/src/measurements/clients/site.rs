@@ -35,17 +35,17 @@ pub(super) struct Site {
     _scratch: TempDir,
 }
 
-/// How long the concentrator lets packets from clients wait for earlier ones.
+/// The time that the concentrator lets packets from clients wait for earlier ones.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Waiting {
-    /// As it does by default.
+    /// The daemon's default.
     Default,
-    /// As long as a configuration may say.
+    /// The longest time that a configuration may have.
     Long,
 }
 
 impl Site {
-    /// A concentrator that lets so many clients connect.
+    /// Starts a concentrator that lets `count` clients connect.
     pub(super) fn new(
         program: &Path,
         count: u16,
@@ -81,28 +81,28 @@ impl Site {
     }
 }
 
-/// The server's address on one of the paths.
+/// Returns the server's address on one of the paths.
 pub(super) fn server_address(path: usize) -> SocketAddrV4 {
     SocketAddrV4::new(Ipv4Addr::new(10, 71, path as u8 + 1, 2), gre::PORT)
 }
 
-/// The address of a client on one of the paths.
+/// Returns the address of a client on one of the paths.
 pub(super) fn client_address(client: u16, path: usize) -> Ipv4Addr {
     // 0 would be the network's own.
     packet::address([10, 81 + path as u8], client + 1)
 }
 
-/// The server's address inside the tunnel.
+/// Returns the server's inner address.
 pub(super) fn inner_address() -> Ipv4Addr {
     Ipv4Addr::new(10, 96, 0, 1)
 }
 
-/// The server's public key.
+/// Returns the server's public key.
 pub(super) fn server_public() -> PublicKey {
     server_key().public()
 }
 
-/// The key of a client. Keys of the laboratory protect nothing.
+/// Returns the key of a client. Keys of the laboratory protect nothing.
 pub(super) fn client_key(client: u16) -> PrivateKey {
     let mut seed = [2; 32];
     // In the middle: some bits of the first and the last byte of a key are always the same.
@@ -135,7 +135,8 @@ fn connect() -> Result<Hosts> {
     Ok(hosts)
 }
 
-/// Everybody may connect at once, every path is probed ten times a second even when nothing flows, and data is plain: that is what is measured.
+/// Returns the configuration of the server: all clients may connect at once, every path is probed ten times a second even when nothing flows, and
+/// data is plain, which is what is measured.
 fn configuration(count: u16, waiting: Waiting, key: &Path, socket: &Path) -> String {
     let listen: Vec<_> = (0..PATHS).map(|path| server_address(path).ip().to_string()).collect();
     let inner = inner_address();

@@ -1,4 +1,4 @@
-//! One concentrator with so many clients, and what they cost it.
+//! One concentrator with a number of clients, and their cost.
 
 use std::net::{SocketAddr, UdpSocket};
 use std::path::Path;
@@ -20,15 +20,15 @@ use crate::machine::usage;
 
 /// The longest time that all clients together may take to connect.
 pub(super) const CONNECT: Duration = Duration::from_secs(60);
-/// After something new that long is waited until it counts as usual.
+/// Time to wait after a change until the state counts as usual.
 pub(super) const SETTLE: Duration = Duration::from_secs(1);
 /// Flows of the packets to clients, as many as of those from them.
 const FLOWS: u16 = 1000;
 
-/// What was found.
+/// The results.
 #[derive(Debug)]
 pub(super) struct Measured {
-    /// From the first handshake until every path of every client was up.
+    /// Time from the first handshake until every path of every client was up.
     pub(super) connected: Duration,
     /// Bytes of the daemon's memory for each client while nothing but probes flows.
     pub(super) memory: f64,
@@ -38,15 +38,15 @@ pub(super) struct Measured {
     pub(super) probes: f64,
     /// CPU seconds for each packet from a client.
     pub(super) up: f64,
-    /// CPU seconds for each packet to a client, all of one length,
+    /// CPU seconds for each packet to a client, where all have one length.
     pub(super) down: f64,
-    /// and where no two in a row are.
+    /// CPU seconds for each packet to a client, where no two in a row have one length.
     pub(super) down_apart: f64,
-    /// What the kernel alone takes for datagrams to them.
+    /// Costs of the kernel alone for datagrams to the clients.
     pub(super) kernel: Kernel,
-    /// Share of the packets, both ways, that did not arrive.
+    /// Share of the packets, in both directions, that did not arrive.
     pub(super) loss: f64,
-    /// Clients that were not up, at either end, after everything.
+    /// Clients that were not up at both ends in the end.
     pub(super) lost: usize,
 }
 
@@ -83,7 +83,7 @@ pub(super) fn measure(
     live(&mut fleet, each, None)?;
     let idle_cores = (usage::cpu_time(pid)? - before).as_secs_f64() / begun.elapsed().as_secs_f64();
 
-    // Nobody reads it: what does not fit is dropped by the kernel, behind everything that is measured.
+    // The sink is not read: the kernel drops packets that do not fit, behind everything that is measured.
     let sink = (site::inner_address(), SINK);
     let load = Load { rate, numbers: Numbers::InTurn };
     let _sink = site.server().run(|| UdpSocket::bind(sink))?.context("cannot bind the sink")?;
@@ -113,13 +113,13 @@ pub(super) fn measure(
     Ok(Measured { connected, memory, idle_cores, probes, up, down, down_apart, kernel, loss, lost })
 }
 
-/// Packets to clients, and what they cost.
+/// The packets to clients, and their cost.
 struct Down {
     sent: u64,
     received: u64,
-    /// CPU seconds of the daemon, probes included,
+    /// CPU seconds of the daemon, probes included.
     used: f64,
-    /// in so many seconds.
+    /// Duration in seconds.
     time: f64,
 }
 
@@ -146,7 +146,7 @@ fn send_down(
     Ok(Down { sent, received, used: used.as_secs_f64(), time })
 }
 
-/// What the daemon has counted.
+/// Counters of the daemon.
 #[derive(Debug, Clone, Copy)]
 struct Counts {
     /// Connections that are up.
@@ -167,7 +167,7 @@ impl Counts {
     }
 }
 
-/// Packets from the server's own kernel to the clients, in turns.
+/// A source of packets from the server's own kernel to the clients, in turns.
 struct Source {
     stop: Arc<AtomicBool>,
     sent: Arc<AtomicU64>,
@@ -221,7 +221,7 @@ impl Drop for Source {
     }
 }
 
-/// The inner address of every client.
+/// Returns the inner address of every client.
 pub(super) fn clients(snapshot: &Snapshot) -> Result<Vec<std::net::IpAddr>> {
     let address = |it: &mpt_api::Connection| it.networks.first().map(|network| network.addr());
     let addresses: Option<Vec<_>> = snapshot.connections.iter().map(address).collect();

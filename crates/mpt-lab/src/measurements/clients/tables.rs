@@ -10,7 +10,7 @@ use crate::results::record::{Record, spread};
 
 /// Name of the results that are kept for the document.
 pub(super) const STORED: &str = "clients";
-/// Tables by the names of their markers: none when nothing is kept in the directory.
+/// Returns the tables by the names of their markers: none when nothing is kept in the directory.
 pub(crate) fn tables(directory: &Path) -> Result<Vec<(String, String)>> {
     let record = Record::load(directory, STORED)?;
     let tables = record.map(|record| {

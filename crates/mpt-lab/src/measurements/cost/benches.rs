@@ -10,9 +10,9 @@ use crate::console::interrupt::Interrupt;
 use crate::measurements::bench::criterion;
 use crate::results::samples::Samples;
 
-/// About how long all of them take.
+/// Approximate duration of all benchmarks.
 pub(super) const DURATION: Duration = Duration::from_secs(60);
-/// How long one benchmark is run, for people.
+/// Duration of one benchmark, for tables.
 pub(super) const EXTENT: &str = "0.5 s";
 const ARGUMENTS: [&str; 6] =
     ["--bench", "--noplot", "--warm-up-time", "0.2", "--measurement-time", "0.5"];

@@ -1,7 +1,7 @@
-//! What one property of the daemon costs: a build with it and one without, in turns.
+//! The cost of one property of the daemon: a build with it and one without, in turns.
 //!
-//! Each pair measures both, the one that goes first alternating, so that what changes on the machine meanwhile changes both.
-//! The result is the ratio within a pair; its spread over the pairs says how much of it is the machine.
+//! Each pair measures both, the one that goes first alternating, so that changes on the machine meanwhile affect both. The result is the ratio within
+//! a pair; its spread over the pairs says how much of it is the machine.
 
 mod benches;
 mod flow;
@@ -104,7 +104,7 @@ pub(crate) fn run(options: &Options, laboratory: &Path, interrupt: &Interrupt) -
     Ok(())
 }
 
-/// Who goes first alternates.
+/// Returns the order of a pair: the first one alternates.
 fn order(pair: u32) -> [usize; 2] {
     if pair.is_multiple_of(2) { [0, 1] } else { [1, 0] }
 }

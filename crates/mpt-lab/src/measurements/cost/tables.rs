@@ -1,4 +1,4 @@
-//! What a property costs, as a table of a document and of the terminal.
+//! The cost of a property, as a table of a document and of the terminal.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -12,7 +12,7 @@ use mpt_report::statistics;
 
 /// First parts of the samples' names.
 pub(super) const SIDES: [&str; 2] = ["with", "without"];
-/// Names of the results that are kept begin with it.
+/// First part of the names of the results that are kept.
 const STORED: &str = "cost-";
 
 /// Name of a property's results.
@@ -20,7 +20,7 @@ pub(super) fn stored(property: &str) -> String {
     format!("{STORED}{property}")
 }
 
-/// Tables by the names of their markers: one for each property of which results are kept in the directory.
+/// Returns the tables by the names of their markers: one for each property of which results are kept in the directory.
 pub(crate) fn tables(directory: &Path) -> Result<Vec<(String, String)>> {
     let mut tables = Vec::new();
     if !directory.exists() {
@@ -99,7 +99,7 @@ fn markdown(record: &Record) -> String {
     text
 }
 
-/// The ratio of each benchmark.
+/// Returns the ratio of each benchmark.
 fn benches(record: &Record) -> Vec<f64> {
     let names = record.samples.names().filter_map(|name| name.strip_prefix("with/bench/"));
     let ratio = |id: &str| {
@@ -110,7 +110,7 @@ fn benches(record: &Record) -> Vec<f64> {
     names.filter_map(ratio).collect()
 }
 
-/// The table for a terminal.
+/// Returns the table for a terminal.
 pub(super) fn terminal(record: &Record) -> Table {
     let mut table = Table::ruled(["figure", "with", "without", "with / without"]);
     for Line { figure, with, without, ratio } in lines(record) {

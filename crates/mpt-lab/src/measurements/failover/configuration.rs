@@ -7,27 +7,28 @@ use super::network::Network;
 use crate::processes::daemon::Tunnel;
 use crate::topology::End;
 
-/// What an end proves itself with, and whom it expects.
+/// The key of an end, and the key of the peer that it expects.
 #[derive(Debug)]
 pub(super) struct Identity {
-    /// Its private key's file.
+    /// File of its private key.
     pub(super) file: PathBuf,
-    /// The other end's public key, in base64.
+    /// Public key of the peer, in base64.
     pub(super) peer: String,
 }
 
-/// What an end knows of the other.
+/// The configuration of the peer at an end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Role {
-    /// Its addresses, which stay.
+    /// The peer's addresses, which stay.
     Peer,
-    /// Its addresses, while its own may change.
+    /// The peer's addresses, while the own ones may change.
     Client,
-    /// Its key only.
+    /// Only the peer's key.
     Server,
 }
 
-/// One connection over all lines, every key that is not named here at its default.
+/// Returns the configuration of one connection over all lines, with every key that is not named
+/// here at its default.
 pub(super) fn text(
     network: &Network,
     end: End,

@@ -1,14 +1,14 @@
-//! What is told of an event, and what it must not exceed.
+//! The figures of an event, and their limits.
 
 use mpt_report::statistics;
 
-/// By how much the times of the table may be exceeded in a quick run, whose machine may be busy with anything.
+/// Factor on the times of the table in a quick run, whose machine may be busy with anything.
 const WIDE: f64 = 4.0;
 
 /// One figure of an event, of which every repetition gives a value.
 #[derive(Debug)]
 pub(super) struct Figure {
-    /// What it is.
+    /// Its name.
     pub(super) name: &'static str,
     pub(super) unit: Unit,
     pub(super) limit: Limit,
@@ -21,7 +21,7 @@ pub(super) struct Figure {
 pub(super) enum Unit {
     /// Milliseconds.
     Milliseconds,
-    /// A number of things.
+    /// A number of things or events.
     Count,
     /// A share; 1 is all.
     Share,
@@ -38,19 +38,19 @@ impl Unit {
     }
 }
 
-/// What the values of a figure must keep.
+/// The limit of the values of a figure.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Limit {
-    /// It is only told.
+    /// No limit: the figure is only shown.
     Told,
-    /// At most so much.
+    /// Upper limits.
     AtMost {
-        /// The median.
+        /// Limit of the median.
         median: f64,
-        /// Every value.
+        /// Limit of every value.
         worst: f64,
     },
-    /// Every value at least so much.
+    /// Lower limit of every value.
     AtLeast(f64),
 }
 
@@ -62,24 +62,24 @@ pub(super) struct Summary {
 }
 
 impl Figure {
-    /// A time that is only told.
+    /// Returns a time without a limit.
     pub(super) const fn told(name: &'static str) -> Self {
         Self { name, unit: Unit::Milliseconds, limit: Limit::Told, session: false }
     }
 
-    /// A time with the limits of its median and of every value, in milliseconds.
+    /// Returns a time with the limits of its median and of every value, in milliseconds.
     pub(super) const fn time(name: &'static str, median: f64, worst: f64) -> Self {
         let limit = Limit::AtMost { median, worst };
         Self { name, unit: Unit::Milliseconds, limit, session: false }
     }
 
-    /// Something that must not happen.
+    /// Returns a count of something that must not happen.
     pub(super) const fn none(name: &'static str) -> Self {
         let limit = Limit::AtMost { median: 0.0, worst: 0.0 };
         Self { name, unit: Unit::Count, limit, session: false }
     }
 
-    /// A share that has to be reached; 0: it is only told.
+    /// Returns a share that has to be reached; 0 means that it is only shown.
     pub(super) const fn share(name: &'static str, least: f64) -> Self {
         let limit = if least > 0.0 { Limit::AtLeast(least) } else { Limit::Told };
         Self { name, unit: Unit::Share, limit, session: false }
@@ -90,7 +90,7 @@ impl Figure {
         Self { session: true, ..self }
     }
 
-    /// The limit for one run: times are wide in a quick one, and without a session some figures have none.
+    /// Returns the limit for one run: times are wide in a quick one, and without a session some figures have none.
     pub(super) fn limit(&self, quick: bool, session: bool) -> Limit {
         match (self.limit, self.unit) {
             _ if self.session && !session => Limit::Told,
@@ -102,7 +102,7 @@ impl Figure {
         }
     }
 
-    /// Median and worst of `values`; `None` without any.
+    /// Returns median and worst of `values`; `None` without any.
     pub(super) fn summary(&self, values: &[f64]) -> Option<Summary> {
         let median = statistics::median(values)?;
         let ascending = |a: &f64, b: &f64| a.total_cmp(b);
@@ -127,7 +127,7 @@ impl Limit {
 }
 
 impl Unit {
-    /// A value for people.
+    /// Returns a value as a text.
     pub(super) fn show(self, value: f64) -> String {
         match self {
             _ if value.is_infinite() => "never".into(),

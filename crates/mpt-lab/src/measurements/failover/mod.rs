@@ -1,9 +1,9 @@
-//! What happens to traffic when paths break, come back, move or are taken out of use.
+//! The effects on traffic when paths break, come back, move or are taken out of use.
 //!
-//! Two hosts, lines of 100 Mbit/s through a namespace in between that can cut carriers, lose packets and translate addresses, a daemon at
-//! either end, TCP and a metronome of numbered UDP packets through the tunnel. Every event happens many times, each time to a new
-//! tunnel. Times are taken at the outer interfaces, from packets stamped by the kernel: from the event until no data
-//! packet is given to the dead path any more, and until the receiver delivers without waiting for what will not come.
+//! The network has two hosts, lines of 100 Mbit/s through a namespace in between that can cut carriers, lose packets and translate addresses, a
+//! daemon at either end, and TCP and a metronome of numbered UDP packets through the tunnel. Every event happens many times, each time to a new
+//! tunnel. Times are taken at the outer interfaces, from packets stamped by the kernel: from the event until no data packet is given to the dead path
+//! any more, and until the receiver delivers without waiting for what will not come.
 
 mod configuration;
 mod events;
@@ -55,7 +55,7 @@ fn names() -> clap::builder::PossibleValuesParser {
     EVENTS.iter().map(|event| event.name).collect::<Vec<_>>().into()
 }
 
-/// Lets everything happen, prints the table, and fails when a limit is missed. `laboratory`: the path of this executable.
+/// Carries out all events, prints the table, and fails when a limit is missed. `laboratory` is the path of this executable.
 pub(crate) fn run(options: &Options, laboratory: &Path, interrupt: &Interrupt) -> Result<()> {
     let program = daemon::program(options.mptd.clone(), laboratory)?;
     let session = !options.r#static;
@@ -91,7 +91,7 @@ pub(crate) fn run(options: &Options, laboratory: &Path, interrupt: &Interrupt) -
     Ok(())
 }
 
-/// A repetition that fails is told and counted, and the others go on; an interrupt ends everything.
+/// Repeats an event. A repetition that fails is reported and counted, and the others go on; an interrupt ends everything.
 fn repeated(
     event: &'static Event,
     repeat: u32,

@@ -16,18 +16,18 @@ pub(super) struct Report {
     pub(super) results: Vec<Results>,
 }
 
-/// One event's.
+/// The results of one event.
 #[derive(Debug)]
 pub(super) struct Results {
     pub(super) event: &'static Event,
     /// Values of all repetitions, figure by figure.
     pub(super) values: Vec<Vec<f64>>,
-    /// Why repetitions failed altogether.
+    /// Reasons for which repetitions failed altogether.
     pub(super) failures: Vec<String>,
 }
 
 impl Report {
-    /// Names of what missed its limit: "event: figure".
+    /// Returns the names of figures that missed their limit: "event: figure".
     pub(super) fn missed(&self) -> Vec<String> {
         let mut missed = Vec::new();
         for results in &self.results {
@@ -53,7 +53,7 @@ impl Report {
         })
     }
 
-    /// Everything, for programs.
+    /// Returns the report as JSON.
     pub(super) fn json(&self) -> serde_json::Result<String> {
         #[derive(Serialize)]
         struct File<'a> {
@@ -76,7 +76,7 @@ impl Report {
             median: Option<f64>,
             worst: Option<f64>,
             limit: Option<String>,
-            /// `null`: never.
+            /// The values; `null` is never.
             values: Vec<Option<f64>>,
         }
         let finite = |value: f64| value.is_finite().then_some(value);

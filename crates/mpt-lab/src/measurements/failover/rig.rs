@@ -22,24 +22,24 @@ use crate::traffic::datagrams::Stream;
 /// TCP port of the flow at host b.
 const STREAM: u16 = 4710;
 
-/// What every event needs to know.
+/// The settings of all events.
 #[derive(Debug)]
 pub(super) struct Lab<'a> {
     /// The daemon's executable.
     pub(super) program: PathBuf,
-    /// True if the ends have a control session; without, only carrier and administrator decide.
+    /// True if the ends have a control session; otherwise only carrier and administrator decide.
     pub(super) session: bool,
     pub(super) interrupt: &'a Interrupt,
 }
 
-/// What an event needs.
+/// The network that an event needs.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct RigSpec {
     /// Lines, each of them a path.
     pub(super) lines: u8,
-    /// What they are like.
+    /// The properties of the lines.
     pub(super) line: LineSpec,
-    /// What is between the hosts.
+    /// The middle between the hosts.
     pub(super) middle: Middle,
     /// True if host a is a client whose addresses change: host b learns them.
     pub(super) roaming: bool,
@@ -78,7 +78,7 @@ impl<'a> Rig<'a> {
         Ok(Self { daemons: [None, None], network, spec, scratch, lab })
     }
 
-    /// Hosts, lines and daemons, with every path up.
+    /// Returns hosts, lines and daemons, with every path up.
     pub(super) fn up(lab: &'a Lab<'a>, spec: RigSpec) -> Result<Self> {
         let mut rig = Self::new(lab, spec)?;
         rig.start_both()?;
@@ -141,7 +141,7 @@ impl<'a> Rig<'a> {
         Ok(())
     }
 
-    /// The daemon at one end.
+    /// Returns the daemon at one end.
     pub(super) fn daemon(&self, end: End) -> Result<&Daemon> {
         self.daemons[index(end)].as_ref().context("the daemon does not run")
     }
@@ -177,7 +177,7 @@ impl<'a> Rig<'a> {
         Ok(())
     }
 
-    /// The last lines of both logs, for errors.
+    /// Returns the last lines of both logs, for errors.
     pub(super) fn logs(&self) -> String {
         let tail = |(daemon, end): (&Option<Daemon>, &str)| {
             let log = daemon.as_ref().map(Daemon::log_tail).unwrap_or_default();
@@ -188,12 +188,12 @@ impl<'a> Rig<'a> {
 }
 
 impl Recording {
-    /// Bytes that the TCP flow has carried so far.
+    /// Returns the bytes that the TCP flow has carried so far.
     pub(super) fn received(&self) -> u64 {
         self.stream.as_ref().map_or(0, Flow::received)
     }
 
-    /// Ends the traffic, gives what is on its way `time` to arrive, and says what was observed. An error when TCP did not survive.
+    /// Ends the traffic, gives packets on their way `time` to arrive, and returns the record. Returns an error when TCP did not survive.
     pub(super) fn stop(self, time: Duration) -> Result<Record> {
         let goodput = self.stream.map(Flow::finish).transpose()?;
         let [a, b] = self.metronomes;
@@ -203,8 +203,8 @@ impl Recording {
     }
 }
 
-/// Key file of one end, and the public key of the other. The keys are drawn anew by no one: they protect nothing, and the same keys
-/// make runs comparable.
+/// Returns the key file of one end, and the public key of the other. The keys are always the same: they protect nothing, and the same keys make runs
+/// comparable.
 fn identity(directory: &Path, end: End) -> Result<Identity> {
     let peer = daemon::key(end.other()).public().to_string();
     Ok(Identity { file: daemon::private_key(directory, end)?, peer })

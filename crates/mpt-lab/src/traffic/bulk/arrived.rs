@@ -1,4 +1,4 @@
-//! What a receiver has got, and when.
+//! The data that a receiver has got, over time.
 
 use std::time::Duration;
 
@@ -7,24 +7,24 @@ use crate::traffic::Moment;
 /// Length of a bin.
 pub(super) const BIN: Duration = Duration::from_millis(10);
 
-/// What arrived, in order and complete, as the application saw it.
+/// The data that arrived, in order and complete, as the application saw it.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Arrived {
     /// The time at which the first bin begins: before the connection was set up.
     pub(crate) start: Moment,
     /// Bytes in each bin of [`BIN`].
     pub(crate) bins: Vec<u32>,
-    /// When it ended, since the start.
+    /// The time at which it ended, since the start.
     pub(crate) end: Duration,
 }
 
 impl Arrived {
-    /// All bytes.
+    /// Returns the number of all bytes.
     pub(crate) fn bytes(&self) -> u64 {
         self.bins.iter().map(|&bytes| u64::from(bytes)).sum()
     }
 
-    /// Bytes in each interval of `step`, which is a number of bins, from the start until the end.
+    /// Returns the bytes in each interval of `step`, which is a number of bins, from the start until the end.
     pub(crate) fn in_steps(&self, step: Duration) -> Vec<f64> {
         let together = (step.as_nanos() / BIN.as_nanos()).max(1) as usize;
         let count = (self.end.as_secs_f64() / step.as_secs_f64() + 0.5) as usize;
@@ -35,7 +35,7 @@ impl Arrived {
         steps
     }
 
-    /// The mean in bit/s from `start` until `end`, in whole bins.
+    /// Returns the mean in bit/s from `start` until `end`, in whole bins.
     pub(crate) fn rate(&self, start: Moment, end: Moment) -> f64 {
         let bins = self.between(start, end);
         bits(bins) / (bins.len() as f64 * BIN.as_secs_f64())
@@ -76,7 +76,7 @@ impl Arrived {
         before.as_secs_f64() * 1e3 + self.reached(rate, start.after(before), window)
     }
 
-    /// The bins that begin from `start` on and end before `end`.
+    /// Returns the bins that begin from `start` on and end before `end`.
     fn between(&self, start: Moment, end: Moment) -> &[u32] {
         let bin = BIN.as_nanos() as u64;
         let first = start.0.saturating_sub(self.start.0).div_ceil(bin) as usize;
@@ -94,7 +94,7 @@ fn bits(bins: &[u32]) -> f64 {
 mod tests {
     use super::*;
 
-    /// Bins of 1250 bytes are 1 Mbit/s.
+    /// Returns the arrivals of these rates in Mbit/s: bins of 1250 bytes are 1 Mbit/s.
     fn goodput(megabits: &[u32]) -> Arrived {
         let bins: Vec<u32> = megabits.iter().map(|rate| rate * 1250).collect();
         let end = BIN * u32::try_from(bins.len()).unwrap();

@@ -23,7 +23,7 @@ impl Task {
         }
     }
 
-    /// After which time it is over, whatever has been sent.
+    /// Returns the time after which it is over, whatever has been sent.
     fn limit(self) -> Duration {
         match self {
             Self::Endless => Duration::MAX,
@@ -41,7 +41,7 @@ pub(super) fn send(mut stream: &TcpStream, task: Task, began: Instant, stop: &Fl
         match stream.write(&chunk[..length]) {
             Ok(written) => left -= written as u64,
             Err(error) if is_late(&error) => {}
-            // The receiver has left on time, and unread data reset the connection.
+            // The receiver has left on time, and unread data have reset the connection.
             Err(_) if over() => break,
             Err(error) => return Err(error).context("TCP broke at the sender"),
         }
@@ -71,7 +71,7 @@ pub(super) fn receive(
             Err(error) => return Err(error).context("TCP broke at the receiver"),
         };
         let now = began.elapsed();
-        // What comes after the time is on its way still, and belongs to nothing.
+        // Data that comes after the time was still on its way, and is not counted.
         if ended || over() {
             arrived.end = now.min(task.limit());
             return Ok(arrived);

@@ -19,10 +19,10 @@ use crate::topology::Host;
 pub(crate) use arrived::Arrived;
 pub(crate) use task::Task;
 
-/// How often the threads look whether they have to end.
+/// Interval at which the threads check whether they have to end.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// What a flow is like.
+/// The properties of a flow.
 #[derive(Debug, Clone)]
 pub(crate) struct Plan {
     pub(crate) transport: Transport,
@@ -51,7 +51,7 @@ pub(crate) struct Prepared {
 /// A running flow; it ends when this is dropped.
 #[derive(Debug)]
 pub(crate) struct Flow {
-    /// Kept, because every further subflow of Multipath TCP is a connection to it.
+    /// The listener, which is kept because every further subflow of Multipath TCP is a connection to it.
     _listener: Arc<Listener>,
     stop: Stop,
     received: Arc<AtomicU64>,
@@ -60,7 +60,7 @@ pub(crate) struct Flow {
 }
 
 impl Plan {
-    /// One TCP connection by cubic that sends until it is stopped.
+    /// Returns the plan of one TCP connection by cubic that sends until it is stopped.
     pub(crate) fn cubic() -> Self {
         let (transport, task) = (Transport::Tcp, Task::Endless);
         Self { transport, congestion: "cubic".into(), buffer: None, task }
@@ -74,7 +74,7 @@ impl Listener {
         Ok(Arc::new(Self { socket, address, plan }))
     }
 
-    /// A flow from host `from`, and from an address of its own if one is given, that starts when it is told to.
+    /// Prepares a flow from host `from`, and from an address of its own if one is given, that starts with [`Prepared::start`].
     pub(crate) fn prepare(
         self: &Arc<Self>,
         from: &Host,
@@ -120,7 +120,7 @@ impl Prepared {
 }
 
 impl Flow {
-    /// Bytes received so far.
+    /// Returns the bytes received so far.
     pub(crate) fn received(&self) -> u64 {
         self.received.load(Ordering::Relaxed)
     }
@@ -130,7 +130,7 @@ impl Flow {
         self.receiver.as_ref().is_none_or(JoinHandle::is_finished)
     }
 
-    /// Ends it and gives what has arrived; an error when it broke before.
+    /// Ends it and returns what has arrived; an error when it broke before.
     pub(crate) fn finish(mut self) -> Result<Arrived> {
         self.stop.now();
         let sent = self.sender.take().map(JoinHandle::join);

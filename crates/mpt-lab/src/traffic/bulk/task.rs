@@ -2,13 +2,13 @@
 
 use std::time::Duration;
 
-/// How much is sent.
+/// The amount of data to send.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Task {
-    /// As much as goes until [`Flow::finish`](super::Flow::finish). A connection that ends before is an error.
+    /// As much as possible until [`Flow::finish`](super::Flow::finish). A connection that ends before is an error.
     Endless,
-    /// As much as goes in this time.
+    /// As much as possible in this time.
     Time(Duration),
-    /// So many bytes, given up after that time.
+    /// This number of bytes, given up after this time.
     Bytes(u64, Duration),
 }

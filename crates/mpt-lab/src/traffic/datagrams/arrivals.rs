@@ -1,4 +1,4 @@
-//! What has become of a stream.
+//! The fate of a stream's datagrams.
 
 use std::collections::HashSet;
 use std::time::Duration;
@@ -16,21 +16,21 @@ pub(crate) struct Arrival {
     pub(crate) at: Moment,
 }
 
-/// What has become of a stream.
+/// The fate of a stream's datagrams.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Arrivals {
-    /// How many were sent.
+    /// Number of datagrams that were sent.
     pub(crate) sent: u64,
-    /// Those that arrived, in the order in which they did.
+    /// The datagrams that arrived, in the order of arrival.
     pub(crate) arrivals: Vec<Arrival>,
     /// The time at which the first was sent.
     pub(crate) began: Moment,
-    /// When no more were due.
+    /// The time at which no more were due.
     pub(crate) ended: Moment,
 }
 
 impl Arrival {
-    /// From the beginning of a datagram.
+    /// Reads it from the beginning of a datagram.
     pub(super) fn read(datagram: &[u8], at: Moment) -> Option<Self> {
         let (number, sent) = datagram.get(..HEADER)?.split_at(8);
         let number = u64::from_be_bytes(number.try_into().ok()?);
@@ -76,8 +76,7 @@ impl Arrivals {
         }
     }
 
-    /// The first moment from `start` on at which datagrams arrive again and keep coming for `steadily` without a pause longer
-    /// than `pause`.
+    /// Returns the first moment from `start` on at which datagrams arrive again and keep coming for `steadily` without a pause longer than `pause`.
     pub(crate) fn steady_from(
         &self,
         start: Moment,
@@ -103,7 +102,7 @@ impl Arrivals {
 mod tests {
     use super::*;
 
-    /// Numbers, each sent at its own millisecond, and the millisecond at which it arrived; 100 were sent.
+    /// Returns arrivals: numbers, each sent at its own millisecond, and the millisecond at which it arrived; 100 were sent.
     fn arrivals(arrivals: &[(u64, u64)]) -> Arrivals {
         let millis = |at: u64| Moment(at * 1_000_000);
         let arrival = |&(number, at)| Arrival { number, sent: millis(number), at: millis(at) };

@@ -17,20 +17,19 @@ use super::arrivals::Arrival;
 use super::{HEADER, Moment, Pace, Plan};
 use crate::traffic::Flag;
 
-/// Where datagrams leave more often than every [`OFTEN`], those due within this time leave together: small sleeps are long on a
-/// busy machine.
+/// Time within which datagrams leave together, where they leave more often than every [`OFTEN`]: small sleeps are long on a busy machine.
 const TOGETHER: Duration = Duration::from_micros(500);
 const OFTEN: Duration = Duration::from_millis(2);
 /// Time between two batches of super-packets.
 const PERIOD: Duration = Duration::from_millis(1);
-/// The most that a socket may give to the kernel at once, in bytes: below the longest UDP datagram.
+/// Most bytes that a socket may give to the kernel at once: below the longest UDP datagram.
 const LONGEST: usize = 64_000;
 /// Most datagrams that the kernel sends as one batch (`UDP_MAX_SEGMENTS`, 64 before Linux 6.9).
 const MOST: usize = 64;
-/// How often what has arrived is fetched. Time stamps are the kernel's.
+/// Interval at which arrived datagrams are fetched. Time stamps are the kernel's.
 const FETCH: Duration = Duration::from_millis(5);
 
-/// Sends each datagram at its time, and gives back when the last one was due.
+/// Sends each datagram at its time, and returns the time at which the last one was due.
 pub(super) fn send(
     socket: &UdpSocket,
     to: SocketAddr,
@@ -70,7 +69,7 @@ pub(super) fn send(
             due = times.next();
         }
         match socket.send_to(&payload[..batch * size], to) {
-            // A path that is gone, a full queue: lost, as any other.
+            // The datagram is lost, as any other: the path is gone, or a queue is full.
             Ok(_) => {}
             Err(error) if error.kind() == ErrorKind::PermissionDenied => return Err(error.into()),
             Err(_) => {}
@@ -80,7 +79,7 @@ pub(super) fn send(
     Ok(Moment::now())
 }
 
-/// When datagrams are due, since the start.
+/// The due times of datagrams, since the start.
 struct Times {
     pace: Pace,
     number: u32,
@@ -93,7 +92,7 @@ impl Times {
         Self { pace, number: 0, due: Duration::ZERO, random: fastrand::Rng::with_seed(1) }
     }
 
-    /// Of the datagram after the one that was asked for last; the first is due at the start.
+    /// Returns the due time of the next datagram; the first is due at the start.
     fn next(&mut self) -> Duration {
         match self.pace {
             Pace::Every(interval) => {
@@ -128,7 +127,7 @@ pub(super) fn receive(socket: &UdpSocket, plan: Plan, stop: &Flag) -> Result<Vec
                 _ => None,
             });
             let (at, length) = (stamp.unwrap_or_else(Moment::now), message.bytes);
-            // Whoever sends datagrams of another size is somebody else.
+            // Datagrams of another size are from other senders.
             let datagrams = buffer[..length].chunks(plan.size).filter(|it| it.len() == plan.size);
             arrivals.extend(datagrams.filter_map(|datagram| Arrival::read(datagram, at)));
         }

@@ -21,7 +21,7 @@ use crate::topology::Host;
 pub(crate) use arrivals::{Arrival, Arrivals};
 pub(crate) use plan::{HEADER, Pace, Plan};
 
-/// Room for what arrives between two looks: 1 Gbit/s for a quarter of a second.
+/// Size of the receive buffer in bytes, for arrivals between two looks: 1 Gbit/s for a quarter of a second.
 const BUFFER: usize = 32 * 1024 * 1024;
 
 /// A receiver that waits for a stream.
@@ -92,7 +92,7 @@ impl Stream {
         self.sender.as_ref().is_none_or(JoinHandle::is_finished)
     }
 
-    /// Sends no more, gives what is on its way `time` to arrive, and tells what has.
+    /// Ends the sending, gives datagrams on their way `time` to arrive, and returns those that have.
     pub(crate) fn finish(mut self, time: Duration) -> Result<Arrivals> {
         self.stop_sending.now();
         let ended = self.sender.take().and_then(|thread| thread.join().ok());

@@ -7,24 +7,24 @@ use anyhow::{Result, ensure};
 /// Bytes of a number and a time, which every datagram begins with.
 pub(crate) const HEADER: usize = 16;
 
-/// What a stream is like.
+/// The properties of a stream.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Plan {
     /// Payload of each datagram in bytes, [`HEADER`] at least.
     pub(crate) size: usize,
     pub(crate) pace: Pace,
-    /// How many are sent; `None` for as many as go until [`Stream::finish`](super::Stream::finish).
+    /// Number of datagrams; `None` for as many as go until [`Stream::finish`](super::Stream::finish).
     pub(crate) count: Option<u64>,
-    /// They are sent and received in super-packets where the kernel can.
+    /// True to send and receive them in super-packets where the kernel can.
     pub(crate) batches: bool,
 }
 
-/// When datagrams leave.
+/// The times at which datagrams leave.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Pace {
-    /// At regular intervals.
+    /// Regular intervals.
     Every(Duration),
-    /// After times drawn between half and one and a half of this one, so that nothing falls into step.
+    /// Intervals drawn between half and one and a half of this time, so that nothing falls into step.
     Around(Duration),
 }
 

@@ -1,5 +1,5 @@
-//! Whether a link is as gentle to TCP as a token bucket filter behind the first hop, which sends packet by packet: what
-//! arrives in bursts is lost in bursts.
+//! The losses of TCP over a link, compared with those over a token bucket filter behind the first hop. The filter sends packet by packet; packets
+//! that arrive in bursts are lost in bursts.
 
 use std::time::Duration;
 
@@ -14,14 +14,14 @@ use crate::traffic::iperf::{self, Load, Server, Transfer};
 
 /// Rates, in Mbit/s.
 const RATES: [u64; 2] = [10, 100];
-/// How long a packet waits in a full queue.
+/// Waiting time of a packet in a full queue.
 const QUEUE: Duration = Duration::from_millis(50);
-/// Retransmissions may be that many times those through the filter ...
+/// Largest ratio of the retransmissions to those through the filter, without [`CHANCE`].
 const RATIO: u64 = 2;
-/// ... and a few more: how often cubic fills the queue in the time is a matter of chance.
+/// Retransmissions that may be added to [`RATIO`]: how often cubic fills the queue in the time is a matter of chance.
 const CHANCE: u64 = 10;
-/// How many flows go through the filter, of which the median counts: now and then one leaves slow start before the queue is
-/// ever full, and loses nothing.
+/// Number of flows through the filter, of which the median counts: now and then one leaves slow start before the queue is ever full, and loses
+/// nothing.
 const FLOWS: usize = 3;
 
 pub(crate) fn rows(lab: &Laboratory<'_>) -> Result<(Vec<Row>, u64)> {

@@ -1,4 +1,4 @@
-//! How exact delays are.
+//! The accuracy of delays.
 
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ use mpt_report::statistics::percentile;
 
 /// Delays asked for, in milliseconds.
 const DELAYS: [u64; 3] = [1, 10, 50];
-/// What an error may be, in microseconds: at the median, and not exceeded by 99 %.
+/// Largest errors in microseconds: of the median, and of the 99th percentile.
 const LIMITS: [f64; 2] = [80.0, 300.0];
 const LIMITS_WITH_SPIN: [f64; 2] = [30.0, 150.0];
 

@@ -1,4 +1,4 @@
-//! Whether jitter is distributed as asked for.
+//! The distribution of jitter, compared with the configured one.
 
 use std::f64::consts::SQRT_2;
 use std::time::Duration;
@@ -10,7 +10,7 @@ use crate::emulator::accuracy::rig::Rig;
 use crate::emulator::accuracy::statistics::kolmogorov_smirnov;
 use crate::emulator::accuracy::{Laboratory, Row, probe};
 
-/// Long enough that no delay is cut off at 0, in all probability.
+/// Mean delay: long enough that no delay is cut off at 0, in all probability.
 const DELAY: Duration = Duration::from_millis(40);
 /// Half the width of the uniform, and standard deviation of the normal distribution.
 const WIDTH: Duration = Duration::from_millis(8);

@@ -1,4 +1,4 @@
-//! Whether as many packets are lost as asked for.
+//! The share of lost packets, compared with the configured one.
 
 use anyhow::{Context, Result, ensure};
 use mpt_link::{Loss, Params, Probability};
@@ -8,7 +8,8 @@ use crate::emulator::accuracy::rig::Rig;
 use crate::emulator::accuracy::statistics::{binomial_interval, block_bootstrap};
 use crate::emulator::accuracy::{Laboratory, Row};
 
-/// Sent in batches of 20, so that super-packets lose some of their segments.
+/// Payload of a datagram in bytes. Datagrams are sent in batches of 20, so that super-packets lose
+/// some of their segments.
 const SIZE: usize = 100;
 const RATE: f64 = 20_000.0;
 const COUNT: u64 = 100_000;
@@ -44,7 +45,7 @@ pub(crate) fn rows(lab: &Laboratory<'_>) -> Result<(Vec<Row>, u64)> {
     Ok((vec![bernoulli, gilbert_elliott], hidden_loss))
 }
 
-/// Whether each packet was lost.
+/// Returns for each packet whether it was lost, and the hidden loss.
 fn measure(lab: &Laboratory<'_>, loss: Loss) -> Result<(Vec<bool>, u64)> {
     let rig = Rig::new(lab, &[[Params { loss, ..Params::default() }, Params::default()]], false)?;
     let before = rig.counters()?;
@@ -56,7 +57,7 @@ fn measure(lab: &Laboratory<'_>, loss: Loss) -> Result<(Vec<bool>, u64)> {
     let counted = after.channels[0].lost.packets - before.channels[0].lost.packets;
     let offered = after.channels[0].offered.packets - before.channels[0].offered.packets;
     let number = lost.iter().filter(|&&lost| lost).count() as u64;
-    // Other frames of the hosts (neighbour discovery) may be lost besides.
+    // Other frames of the hosts (neighbour discovery) may be lost, too.
     let others = offered - COUNT;
     ensure!(
         (number..=number + others).contains(&counted),

@@ -1,4 +1,4 @@
-//! How exact rates are.
+//! The accuracy of rates.
 
 use std::time::Duration;
 
@@ -11,9 +11,9 @@ use crate::emulator::accuracy::{Laboratory, Row};
 
 /// Rates asked for, in Mbit/s.
 const RATES: [u64; 4] = [10, 100, 300, 1000];
-/// Offered, as a share of the rate.
+/// Offered load as a share of the rate.
 const LOAD: f64 = 1.5;
-/// What an error may be.
+/// Largest relative error.
 const LIMIT: f64 = 0.002;
 
 pub(crate) fn rows(lab: &Laboratory<'_>) -> Result<(Vec<Row>, u64)> {

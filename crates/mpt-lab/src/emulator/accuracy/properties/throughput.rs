@@ -1,4 +1,4 @@
-//! What the emulator carries, and what it leaves of the machine.
+//! The throughput of the emulator, and the processor time that it leaves.
 
 use std::time::{Duration, Instant};
 
@@ -14,7 +14,7 @@ use crate::traffic::bulk::Flow;
 /// The queue of limited links.
 const QUEUE: Duration = Duration::from_millis(20);
 const DELAY: Duration = Duration::from_millis(5);
-/// Slow start is not what is measured.
+/// Time before the measurement, in which slow start ends.
 const WARM_UP: Duration = Duration::from_secs(2);
 /// Share of what the rate leaves to TCP that counts as the full rate.
 const FULL: f64 = 0.98;
@@ -52,12 +52,12 @@ pub(crate) fn rows(lab: &Laboratory<'_>) -> Result<(Vec<Row>, u64)> {
 struct Measured {
     /// Goodput of all flows, in bit/s.
     rate: f64,
-    /// Share of the machine.
+    /// Idle share of the machine.
     idle: f64,
     hidden_loss: u64,
 }
 
-/// One flow over each of some links.
+/// Measures one flow over each of some links.
 fn measure(lab: &Laboratory<'_>, links: usize, rate: Option<Bitrate>) -> Result<Measured> {
     let queue = rate.map_or(QueueLimit::Unlimited, |_| QueueLimit::Time(QUEUE));
     let params = Params { rate, queue, delay: DELAY, ..Params::default() };

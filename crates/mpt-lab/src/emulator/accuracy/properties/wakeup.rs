@@ -1,4 +1,4 @@
-//! How late this machine wakes up who sleeps, with no emulator in between: what of an error of a delay is not its own.
+//! The delay with which this machine wakes up a sleeping thread, with no emulator in between: the part of a delay's error that is not the emulator's.
 
 use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
 use std::thread::{self, JoinHandle};
@@ -10,11 +10,10 @@ use mpt_linux::realtime;
 use crate::emulator::lateness::Record;
 use crate::emulator::protocol::Lateness;
 
-/// What is slept: as long as from one probe to the next.
+/// Duration of a sleep: the time from one probe to the next.
 const SLEEP: Duration = crate::emulator::accuracy::probe::SPACING;
 
-/// A thread that sleeps, with the precedence of an emulator that does not spin, until it is asked how late it woke up, or
-/// dropped.
+/// A thread that sleeps, with the precedence of an emulator that does not spin, until its lateness is asked for, or it is dropped.
 pub(crate) struct Sleeper {
     wanted: Sender<()>,
     thread: JoinHandle<Record>,
@@ -37,9 +36,9 @@ impl Sleeper {
 }
 
 fn sleep(mut record: Record, end: &Receiver<()>) -> Record {
-    // Who may not have it is as late as the emulator, which may not have it either.
+    // Without this right the sleeper is as late as the emulator, which lacks the right as well.
     let _ = realtime::take_precedence();
-    // Once at least, also where the machine is so busy that it is to end before it has begun.
+    // At least one sleep, also if the machine is so busy that the end comes before the beginning.
     loop {
         let began = Instant::now();
         thread::sleep(SLEEP);

@@ -1,4 +1,4 @@
-//! Something that runs beside the traffic, and the part of the time that counts.
+//! A companion of the traffic, and the part of the time that counts.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use crate::experiments::case::observation::cpu::Watched;
 use crate::experiments::case::traffic::{Ends, Outcome};
 use crate::traffic::Moment;
 
-/// Something that runs beside the traffic; it ends when this is dropped.
+/// A companion of the traffic; it ends when this is dropped.
 pub(crate) trait Companion {
     /// The traffic begins now.
     fn begin(&mut self, _ends: Ends<'_>) -> Result<()> {
@@ -31,18 +31,19 @@ pub(crate) trait Companion {
     ) -> Result<()>;
 }
 
-/// Which part of the time counts.
+/// The part of the time that counts.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Window {
     /// The time at which the traffic began.
     pub(crate) began: Moment,
-    /// How long it was expected to run.
+    /// Expected duration of the traffic.
     pub(crate) duration: Duration,
     /// The part of it that counts, in seconds since its beginning.
     pub(crate) counts: (f64, f64),
 }
 
-/// What begins so shortly before the traffic does is not alone any more when it ends.
+/// Time before the traffic, in seconds: what begins so shortly before it is not alone any more when
+/// it ends.
 pub(super) const APPROACH: f64 = 0.3;
 
 impl Window {
@@ -51,7 +52,7 @@ impl Window {
         Self { began, duration, counts: (from.as_secs_f64(), to.as_secs_f64()) }
     }
 
-    /// Seconds since the traffic began.
+    /// Returns the seconds since the traffic began.
     pub(crate) fn seconds(&self, at: Moment) -> f64 {
         at.millis_since(self.began) / 1e3
     }

@@ -20,7 +20,7 @@ use crate::traffic::{Flag, Moment, Options, Stop, Transport};
 const PORT: u16 = 5310;
 /// Bytes of a message: a key and its line in a shell's own encryption.
 const SIZE: usize = 64;
-/// How often the threads look whether they have to end.
+/// Interval at which threads check whether they have to end.
 const LOOK: Duration = Duration::from_millis(50);
 /// The longest time that the last answers may take.
 const PATIENCE: Duration = Duration::from_secs(3);
@@ -32,7 +32,7 @@ pub(super) struct Echoes {
     stop_receiving: Stop,
     stream: TcpStream,
     writer: JoinHandle<Vec<Moment>>,
-    /// When each message was back.
+    /// The times at which messages came back.
     reader: JoinHandle<Vec<Moment>>,
     answering: JoinHandle<()>,
 }
@@ -100,7 +100,7 @@ impl Companion for Echoes {
     }
 }
 
-/// Sends messages until it is to end; gives when each was sent.
+/// Sends messages until it is to end. Returns the time at which each was sent.
 fn write(
     mut stream: &TcpStream,
     interval: Duration,
@@ -110,7 +110,7 @@ fn write(
     let start = Instant::now();
     let mut sent = Vec::new();
     while !stop.is_set() {
-        // From the start and not from the one before, so that lateness does not add up.
+        // Due times count from the start and not from the last message, so that lateness does not add up.
         let due = interval.mul_f64(sent.len() as f64);
         thread::sleep(due.saturating_sub(start.elapsed()));
         let now = Moment::now();
@@ -123,7 +123,7 @@ fn write(
     sent
 }
 
-/// Takes messages until it is to end and all are back; gives when each was.
+/// Receives messages until it is to end and all are back. Returns the time at which each was.
 fn read(mut stream: &TcpStream, stop: &Flag, sent: &AtomicUsize) -> Vec<Moment> {
     let (mut back, mut bytes) = (Vec::new(), 0);
     let mut buffer = [0; 64 * SIZE];

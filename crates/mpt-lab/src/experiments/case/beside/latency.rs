@@ -1,33 +1,33 @@
-//! Round-trip times of what is sent at regular intervals, before the traffic and beside it.
+//! Round-trip times of messages that are sent at regular intervals, before the traffic and beside it.
 
 use super::Window;
 use crate::experiments::case::result::analysis;
 use crate::experiments::case::traffic::Outcome;
 use mpt_report::statistics::percentile;
 
-/// Something that was sent.
+/// A message that was sent.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Sample {
     /// Seconds since the traffic began; negative before.
     pub(super) at: f64,
-    /// Milliseconds until the answer came; `None` without any.
+    /// Time until the answer came, in milliseconds; `None` if none came.
     pub(super) time: Option<f64>,
 }
 
 /// Names of the figures.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Names {
-    /// The series over time.
+    /// The series of times.
     pub(super) series: &'static str,
-    /// The median before the traffic.
+    /// The metric of the median before the traffic.
     pub(super) idle: &'static str,
-    /// Median and 95th percentile beside it.
+    /// The metrics of the median and the 95th percentile beside the traffic.
     pub(super) p50: &'static str,
     pub(super) p95: &'static str,
-    /// By how much these are above the median before the traffic.
+    /// The metrics of the increase over the median before the traffic.
     pub(super) p50_added: &'static str,
     pub(super) p95_added: &'static str,
-    /// Share that was never answered, beside it.
+    /// The metric of the share that was never answered beside the traffic.
     pub(super) lost: &'static str,
 }
 

@@ -1,4 +1,4 @@
-//! What runs beside the traffic of a measurement: pings, echoes over TCP, a web page, another flow.
+//! Companions of the traffic of a measurement: pings, echoes over TCP, a web page, another flow.
 
 mod companion;
 mod echo;

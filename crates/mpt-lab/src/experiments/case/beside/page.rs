@@ -23,12 +23,12 @@ const PORT: u16 = 5330;
 const CONNECTIONS: usize = 6;
 /// Objects of a page.
 const OBJECTS: usize = 30;
-/// Bytes of the smallest and of the largest.
+/// Bytes of the smallest and of the largest object.
 const LEAST: f64 = 10e3;
 const MOST: f64 = 300e3;
-/// Bytes of a request; its first eight say how many bytes the object has.
+/// Bytes of a request; its first eight are the size of the object in bytes.
 const REQUEST: usize = 400;
-/// How often threads look whether they have to end.
+/// Interval at which threads check whether they have to end.
 const LOOK: Duration = Duration::from_millis(50);
 
 /// A client and its server.
@@ -36,7 +36,7 @@ const LOOK: Duration = Duration::from_millis(50);
 pub(super) struct Loading {
     stop: Stop,
     client: JoinHandle<Result<Vec<Load>>>,
-    /// Dropped last: it serves until then.
+    /// The server, which serves until this is dropped, so it is dropped last.
     _server: Server,
 }
 
@@ -46,7 +46,7 @@ struct Server {
     thread: Option<JoinHandle<()>>,
 }
 
-/// A page that was loaded, or not to its end.
+/// A page that was loaded, completely or in part.
 #[derive(Debug, Clone, Copy)]
 struct Load {
     began: Moment,
@@ -93,17 +93,17 @@ impl Companion for Loading {
     }
 }
 
-/// Bytes of the objects: evenly spread on a logarithmic scale, large and small ones mixed.
+/// Returns the bytes of the objects: evenly spread on a logarithmic scale, large and small ones mixed.
 fn objects() -> Vec<u64> {
     let size = |number: usize| {
         let share = number as f64 / (OBJECTS - 1) as f64;
         (LEAST * (MOST / LEAST).powf(share)).round() as u64
     };
-    // Seven and thirty have no common factor, so each comes once.
+    // Seven and thirty have no common factor, so each size comes once.
     (0..OBJECTS).map(|number| size(number * 7 % OBJECTS)).collect()
 }
 
-/// What loads pages; it works at its host.
+/// The client that loads pages; it works at its host.
 #[derive(Debug, Clone, Copy)]
 struct Browser {
     transport: Transport,
@@ -117,7 +117,7 @@ impl Browser {
         while !stop.is_set() {
             let (began, start) = (Moment::now(), Instant::now());
             self.load(stop)?;
-            // One that is cut short has taken as long at least.
+            // A load that is cut short has taken at least as long.
             loads.push(Load { began, seconds: start.elapsed().as_secs_f64() });
             let end = Instant::now() + pause;
             while !stop.is_set() && Instant::now() < end {
@@ -158,7 +158,7 @@ impl Browser {
     }
 }
 
-/// Reads so many bytes, or what comes until it has to end.
+/// Reads `size` bytes, or fewer if it has to end. Returns their number.
 fn take(stream: &mut TcpStream, size: u64, stop: &Flag) -> Result<u64> {
     let mut buffer = vec![0; 64 * 1024];
     let mut arrived = 0;

@@ -16,7 +16,7 @@ use crate::traffic::{Flag, Stop};
 
 /// TCP port at host b.
 const PORT: u16 = 5320;
-/// How often its thread looks whether it has to end.
+/// Interval at which its thread checks whether it has to end.
 const LOOK: Duration = Duration::from_millis(20);
 
 /// A rival that begins some time after the traffic.
@@ -79,7 +79,7 @@ impl Companion for Rival {
     }
 }
 
-/// Waits, sends until it has to end, and gives what arrived; `None` where it had to end before.
+/// Waits, sends until it has to end, and returns what arrived; `None` if it had to end before.
 fn run(flow: Prepared, after: Duration, stop: &Flag) -> Result<Option<Arrived>> {
     let began = Instant::now();
     while began.elapsed() < after {

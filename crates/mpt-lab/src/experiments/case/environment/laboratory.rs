@@ -5,7 +5,7 @@ use std::path::PathBuf;
 /// The programs that a measurement is made with.
 #[derive(Debug, Clone)]
 pub(crate) struct Laboratory {
-    /// This program.
+    /// Path of this program.
     pub(crate) laboratory: PathBuf,
     /// The daemon.
     pub(crate) mptd: PathBuf,

@@ -1,4 +1,4 @@
-//! What laboratories that were killed left behind.
+//! Leftovers of laboratories that were killed.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -9,9 +9,9 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use procfs::process::{Process, all_processes};
 
-/// How every name of a namespace or directory of a laboratory begins; its process id follows, then `-`.
+/// Prefix of every name of a namespace or directory of a laboratory; its process id follows, then `-`.
 const PREFIX: &str = "mpt-lab-";
-/// Where namespaces have their names.
+/// Directory with the names of namespaces.
 const NAMESPACES: &str = "/run/netns";
 
 /// Removes namespaces, processes in them, and directories of laboratories that no longer run. Those of others are left alone.
@@ -19,7 +19,7 @@ const NAMESPACES: &str = "/run/netns";
 pub(crate) fn remove() {
     for path in of_the_dead(Path::new(NAMESPACES)) {
         end_processes_in(&path);
-        // Fails where it is no mount point any more, then the file alone is left.
+        // Fails if it is no mount point any more; then only the file is left.
         let _ = umount2(&path, MntFlags::MNT_DETACH);
         let _ = fs::remove_file(&path);
     }
@@ -28,7 +28,7 @@ pub(crate) fn remove() {
     }
 }
 
-/// A prefix for directories of this laboratory, by which a later one knows whose they were.
+/// Returns a prefix for directories of this laboratory, by which a later one knows their owner.
 pub(crate) fn prefix() -> String {
     format!("{PREFIX}{}-", std::process::id())
 }
@@ -41,7 +41,7 @@ fn of_the_dead(directory: &Path) -> Vec<std::path::PathBuf> {
     dead.map(|entry| entry.path()).collect()
 }
 
-/// The process id in a name such as `mpt-lab-4711-a`.
+/// Returns the process id in a name such as `mpt-lab-4711-a`.
 fn owner(name: &str) -> Option<u32> {
     name.strip_prefix(PREFIX)?.split_once('-')?.0.parse().ok()
 }
@@ -50,7 +50,7 @@ fn is_dead(pid: u32) -> bool {
     i32::try_from(pid).map_or(true, |pid| Process::new(pid).is_err())
 }
 
-/// Daemons and traffic outlive a laboratory that is killed.
+/// Ends the processes in a namespace: daemons and traffic outlive a laboratory that is killed.
 fn end_processes_in(namespace: &Path) {
     let identity = |path: &Path| fs::metadata(path).map(|it| (it.dev(), it.ino())).ok();
     let Some(namespace) = identity(namespace) else { return };
@@ -80,7 +80,7 @@ mod tests {
     #[test]
     fn only_what_the_dead_had_is_found() {
         let directory = tempfile::tempdir().unwrap();
-        // Above the largest process id that Linux gives.
+        // Larger than any process id of Linux.
         let dead = format!("mpt-lab-{}-x", 1 << 23);
         for name in [&dead, &format!("{}x", prefix()), "mpt-lab-abcdef", "something"] {
             fs::create_dir(directory.path().join(name)).unwrap();

@@ -1,4 +1,4 @@
-//! What measurements need and this machine lacks, before anything is made.
+//! Needs of measurements that this machine lacks, found before anything is made.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
@@ -9,15 +9,16 @@ use crate::experiments::case::method::Adapter;
 use crate::experiments::case::traffic::PYTHON;
 use crate::experiments::case::{CaseSpec, Laboratory, Method, Protocol, Traffic, network};
 
-/// Where programs are looked for besides `PATH`, which does not lead there for everybody.
+/// Directories in which programs are looked for besides `PATH`, which does not contain them for all
+/// users.
 const ALSO: &str = "/usr/local/sbin:/usr/sbin:/sbin";
 
-/// Everything that these measurements need and that is not there, each with how to get it.
+/// Returns everything that these measurements need and that is missing, each with how to get it.
 pub(crate) fn missing<'a>(
     specs: impl IntoIterator<Item = &'a CaseSpec>,
     lab: &Laboratory,
 ) -> Vec<String> {
-    // By program, so that each is told once.
+    // Ordered by program, so that each is named once.
     let mut programs = BTreeMap::from([("ip", "iproute2"), ("tc", "iproute2"), ("ss", "iproute2")]);
     programs.extend([("unshare", "util-linux"), ("ping", "iputils-ping")]);
     let mut adapters = BTreeMap::new();

@@ -14,7 +14,7 @@ use mpt_linux::realtime::Awake;
 use super::{Backend, Environment};
 use crate::machine;
 
-/// Where and by what something is measured here, but for the programs.
+/// Returns the environment of a measurement on this machine, without the versions of programs.
 pub(crate) fn environment(backend: Backend) -> Environment {
     let version = env!("CARGO_PKG_VERSION");
     Environment {
@@ -29,7 +29,7 @@ pub(crate) fn environment(backend: Backend) -> Environment {
     }
 }
 
-/// Programs, given with the arguments that make them tell their versions, and what they tell.
+/// Returns the versions of programs, which are given with the arguments that print them.
 pub(super) fn versions(programs: &[(&str, &[&str])]) -> BTreeMap<String, String> {
     let programs = programs.iter().map(|(program, arguments)| {
         let name = program.rsplit('/').next().unwrap_or(program);
@@ -38,17 +38,17 @@ pub(super) fn versions(programs: &[(&str, &[&str])]) -> BTreeMap<String, String>
     programs.collect()
 }
 
-/// The first line that a program says of itself; empty when it says nothing.
+/// Returns the first line of a program's output; empty if there is none.
 pub(super) fn version_of(program: &str, arguments: &[&str]) -> String {
     let output = Command::new(program).args(arguments).stdin(Stdio::null()).output();
     let Ok(output) = output else { return String::new() };
-    // Some tell it on standard error.
+    // Some programs print it on standard error.
     let text = [output.stdout, output.stderr].concat();
     let text = String::from_utf8_lossy(&text);
     text.lines().find(|line| !line.trim().is_empty()).unwrap_or_default().trim().to_owned()
 }
 
-/// Such as `2 x Some Model, kept awake`.
+/// Returns a text such as `2 x Some Model, kept awake`.
 fn processors(awake: bool) -> String {
     let (count, model) = machine::processors();
     format!("{count} x {model}{}", if awake { ", kept awake" } else { "" })

@@ -9,21 +9,21 @@ use mpt_link::{Params, QueueLimit};
 use crate::experiments::case::{CaseSpec, LinkSpec, NetworkSpec};
 use crate::topology::Host;
 
-/// The most that a TCP socket may hold to be received, by default of Linux before 6.17, in bytes: that of the papers' machines.
+/// Largest receive buffer of a TCP socket, in bytes: the default of Linux before 6.17, and that of the papers' machines.
 const RECEIVE_BUFFER: u64 = 6 << 20;
-/// The most that a TCP socket may hold to be sent, by default of Linux before 6.17, in bytes.
+/// Largest send buffer of a TCP socket, in bytes: the default of Linux before 6.17.
 const SEND_BUFFER: u64 = 4 << 20;
-/// Packets in a socket's buffer take up to this many times the memory of their payload.
+/// Largest memory of packets in a socket's buffer, in times of their payload.
 const OVERHEAD: u64 = 4;
-/// No socket gets more than this, in bytes: 2 Gbit/s for half a second.
+/// Largest buffer of a socket, in bytes: 2 Gbit/s for half a second.
 const LARGEST_BUFFER: u64 = 512 << 20;
 /// Bytes in a packet, for queues limited in packets.
 const PACKET: u64 = 1514;
 /// Congestion control where the one that was asked for does not exist.
 const USUAL_CONGESTION: &str = "cubic";
 
-/// The most that TCP sockets of either host may hold, in bytes: the usual, or what all links together hold on the way there and
-/// back with their queues full, if that is more. A flow is then never limited by its sockets.
+/// Returns the largest buffers of TCP sockets of either host, in bytes: the usual, or what all links together hold on the way there and back with
+/// their queues full, if that is more. A flow is then never limited by its sockets.
 pub(super) fn tcp_buffers(network: &NetworkSpec) -> (u64, u64) {
     let mut in_flight = 0.0;
     let rate = crate::experiments::case::spec::duration::forward_rate(network).unwrap_or(0) as f64;
@@ -58,18 +58,18 @@ fn passage(params: &Params) -> Duration {
     params.delay.saturating_add(queue)
 }
 
-/// Gives a host its settings; to be called before anything runs there.
+/// Applies the settings to a host. It has to be called before anything runs there.
 pub(crate) fn apply(host: &Host, spec: &CaseSpec) -> Result<()> {
     let (receive, send) = tcp_buffers(&spec.network);
     let settings = [
         ("ipv4/tcp_rmem", format!("4096 131072 {receive}")),
         ("ipv4/tcp_wmem", format!("4096 16384 {send}")),
-        // A flow must not know what one before it has found out about the network.
+        // A flow must not know what an earlier one has found out about the network.
         ("ipv4/tcp_no_metrics_save", "1".into()),
-        // Nobody advertises anything here, and soliciting would be packets that nobody counted on.
+        // No host advertises anything here, and soliciting would send packets that no figure accounts for.
         ("ipv6/conf/all/accept_ra", "0".into()),
         ("ipv6/conf/default/router_solicitations", "0".into()),
-        // Ours asks for it and answers it, or does neither.
+        // Both hosts ask for it and answer it, or neither does.
         ("ipv4/tcp_ecn", u8::from(spec.ecn).to_string()),
     ];
     set(host, &settings)
@@ -79,7 +79,7 @@ pub(crate) fn apply(host: &Host, spec: &CaseSpec) -> Result<()> {
 pub(crate) fn set(host: &Host, settings: &[(&str, String)]) -> Result<()> {
     host.run(|| {
         for (name, value) in settings {
-            // `/proc/sys/net` shows the namespace of the thread that looks.
+            // `/proc/sys/net` shows the namespace of the thread that reads it.
             fs::write(format!("/proc/sys/net/{name}"), value)
                 .with_context(|| format!("cannot set net/{name} to {value}"))?;
         }
@@ -87,7 +87,7 @@ pub(crate) fn set(host: &Host, settings: &[(&str, String)]) -> Result<()> {
     })?
 }
 
-/// Switches receive packet steering on or off for every device of a host: on is to all processors.
+/// Switches receive packet steering on or off for every device of a host. If it is on, all processors take part.
 pub(crate) fn steer(host: &Host, on: bool) -> Result<()> {
     let processors = std::thread::available_parallelism().map_or(1, usize::from);
     let mask = if on { mask(processors) } else { "0".into() };
@@ -104,7 +104,7 @@ pub(crate) fn steer(host: &Host, on: bool) -> Result<()> {
     Ok(())
 }
 
-/// All processors, as the kernel reads bit masks: hexadecimal, groups of 32 bits, the highest first.
+/// Returns the mask of all processors, as the kernel reads it: hexadecimal, groups of 32 bits, the highest first.
 fn mask(processors: usize) -> String {
     let groups = processors.div_ceil(32).max(1);
     let group = |group: usize| {
@@ -114,7 +114,7 @@ fn mask(processors: usize) -> String {
     (0..groups).rev().map(group).collect::<Vec<_>>().join(",")
 }
 
-/// The congestion control to use where `wanted` is asked for, and why it is another one if it is.
+/// Returns the congestion control to use where `wanted` is asked for, and why it is another one if it is.
 pub(crate) fn congestion(wanted: &str) -> (String, Option<String>) {
     let there = fs::read_to_string("/proc/sys/net/ipv4/tcp_available_congestion_control");
     let there = there.unwrap_or_default();
@@ -151,7 +151,7 @@ pub(crate) fn congestion_of_routes(host: &Host, congestion: &str) -> Result<()> 
     Ok(())
 }
 
-/// Without these keys and their values.
+/// Returns `words` without these keys and their values.
 fn without<'a>(words: Vec<&'a str>, keys: &[&str]) -> Vec<&'a str> {
     let mut kept = Vec::new();
     let mut words = words.into_iter();

@@ -1,7 +1,7 @@
 //! Tunnels by other programs, described by TOML files.
 //!
-//! A file says which programs are needed, what to write and run before, how to start each end, which device appears, and how it gets
-//! its address. In every text these are put in:
+//! A file says which programs are needed, which files to write and commands to run before, how to start each end, which device appears, and how it
+//! gets its address. In every text these variables are replaced:
 //!
 //! | name | value |
 //! |---|---|
@@ -29,13 +29,13 @@ use crate::processes::poll::POLL;
 use crate::processes::{self, Process};
 use crate::topology::{End, Host};
 
-/// Second byte of the addresses inside.
+/// Second byte of the inner addresses.
 const INSIDE: u8 = 73;
 /// The longest time that a command may take.
 const COMMAND: Duration = Duration::from_secs(20);
 /// The longest time that the device may take to appear.
 const DEVICE: Duration = Duration::from_secs(20);
-/// For how long a command that configures it is tried again when it fails: where there is a device, the program may not listen yet.
+/// Time for which a command that configures it is tried again when it fails: where there is a device, the program may not listen yet.
 const CONFIGURE: Duration = Duration::from_secs(5);
 /// The adapters that come with the laboratory.
 const OURS: [(&str, &str); 3] = [
@@ -48,13 +48,13 @@ const OURS: [(&str, &str); 3] = [
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Adapter {
-    /// What it is, for people.
+    /// Description for reports.
     pub(in crate::experiments::case) about: String,
-    /// Programs that have to be there.
+    /// Programs that have to be installed.
     pub(in crate::experiments::case) programs: Vec<String>,
-    /// The packages of Debian that have them.
+    /// The packages of Debian that contain them.
     pub(in crate::experiments::case) packages: Vec<String>,
-    /// Arguments that make the first of the programs tell its version.
+    /// Arguments with which the first of the programs prints its version.
     pub(in crate::experiments::case) version: Vec<String>,
     /// Commands to run once, before anything else.
     #[serde(default)]
@@ -63,7 +63,7 @@ pub(crate) struct Adapter {
     b: EndCommands,
 }
 
-/// What is done at one end.
+/// The commands of one end.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct EndCommands {
@@ -86,7 +86,7 @@ pub(crate) struct Running {
     ends: Vec<(Process, PathBuf)>,
 }
 
-/// The address of an end inside.
+/// Returns the inner address of an end.
 pub(crate) fn address(end: End) -> IpAddr {
     network::inside(INSIDE, 0, end, 4)
 }
@@ -96,7 +96,7 @@ impl Adapter {
     ///
     /// # Errors
     ///
-    /// Name the file and what is wrong with it, or the adapters that there are.
+    /// Returns an error that names the file and what is wrong with it, or the adapters that there are.
     pub(crate) fn load(name: &str, directory: Option<&Path>) -> Result<Self> {
         let plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
         ensure!(!name.is_empty() && name.chars().all(plain), "\"{name}\" is no name of an adapter");
@@ -213,11 +213,11 @@ impl Running {
     }
 }
 
-/// What is put into the texts of a file.
+/// The variables that are put into the texts of a file.
 #[derive(Debug)]
 struct Variables {
     device: String,
-    /// By name, a name that begins with another one first.
+    /// Values by name; a name that begins with another one comes first.
     values: [(&'static str, String); 7],
 }
 

@@ -1,4 +1,4 @@
-//! How the traffic uses the links: over one, over all by Multipath TCP, or through a tunnel.
+//! The ways in which traffic uses the links: over one, over all by Multipath TCP, or through a tunnel.
 
 pub(crate) mod adapter;
 mod mptcp;
@@ -19,19 +19,19 @@ use crate::topology::End;
 
 pub(super) use adapter::Adapter;
 
-/// What carries the traffic; whatever it has started ends when this is dropped.
+/// The carrier of the traffic; whatever it has started ends when this is dropped.
 #[derive(Debug)]
 pub(super) enum Carrier {
     /// The first link alone.
     Plain,
     /// Multipath TCP over all links.
     Mptcp {
-        /// How many links there are.
+        /// The number of links.
         links: usize,
     },
-    /// Our tunnel.
+    /// A tunnel of mpt.
     Tunnel(tunnel::Tunnel),
-    /// Somebody else's tunnel.
+    /// A tunnel by another program.
     Adapter(adapter::Running),
 }
 
@@ -60,7 +60,7 @@ impl Carrier {
         })
     }
 
-    /// The address of an end that the traffic is to use.
+    /// Returns the address of an end that the traffic is to use.
     pub(super) fn address(&self, end: End) -> IpAddr {
         match self {
             Self::Plain | Self::Mptcp { .. } => network::address(0, end, 4),
@@ -69,7 +69,7 @@ impl Carrier {
         }
     }
 
-    /// The address of an end on the second connection of our tunnel, if it has one.
+    /// Returns the address of an end on the second connection of mpt's tunnel, if it has one.
     pub(super) fn second_address(&self, end: End) -> Option<IpAddr> {
         match self {
             Self::Tunnel(tunnel) => tunnel.second_address(end),
@@ -77,7 +77,7 @@ impl Carrier {
         }
     }
 
-    /// Everything that the daemon of host a tells, where there is one of ours.
+    /// Returns the snapshot of the daemon of host a, if the carrier is a tunnel of mpt.
     pub(super) fn snapshot(&self) -> Result<Option<Snapshot>> {
         match self {
             Self::Tunnel(tunnel) => tunnel.daemon(End::A).snapshot().map(Some),
@@ -85,7 +85,7 @@ impl Carrier {
         }
     }
 
-    /// The daemons.
+    /// Returns the daemons.
     pub(super) fn processes(&self) -> Vec<Watched> {
         match self {
             Self::Plain | Self::Mptcp { .. } => Vec::new(),
@@ -94,7 +94,7 @@ impl Carrier {
         }
     }
 
-    /// Reads what the daemons have counted, and gives the version of ours.
+    /// Reads the counters of the daemons. Returns the version of mptd.
     pub(super) fn read(&self, counters: &mut Counters) -> Result<Option<String>> {
         let Self::Tunnel(tunnel) = self else { return Ok(None) };
         let mut version = None;
@@ -106,7 +106,7 @@ impl Carrier {
         Ok(version)
     }
 
-    /// Does what an administrator can do.
+    /// Carries out an action of an administrator.
     pub(super) fn act(&self, action: &Action, network: &Network) -> Result<()> {
         let (link, up) = match *action {
             Action::PathDown { link } => (link, false),
@@ -117,7 +117,7 @@ impl Carrier {
         tunnel.set_path(link, up, network)
     }
 
-    /// Why a figure is not that of this method, from what the counters grew by; an error where it did not happen at all.
+    /// Returns the reasons why a figure is not that of this method, from the growth of the counters; an error if the method was not used at all.
     pub(super) fn check(&self, grown: &Counters) -> Result<Vec<String>> {
         match self {
             Self::Mptcp { links } => mptcp::check(*links, grown),

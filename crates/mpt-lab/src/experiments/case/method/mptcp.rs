@@ -26,7 +26,7 @@ pub(super) fn configure(network: &Network) -> Result<()> {
     Ok(())
 }
 
-/// Whether it was Multipath TCP, and over how many of the links; `grown` is what the counters grew by.
+/// Checks that Multipath TCP was used, and over how many of the links; `grown` is the growth of the counters.
 pub(super) fn check(links: usize, grown: &Counters) -> Result<Vec<String>> {
     let counter = |name: &str| grown.get(&format!("a/mptcpext/{name}")).copied().unwrap_or(0);
     let connections = counter("MPCapableSYNACKRX");

@@ -1,4 +1,4 @@
-//! A tunnel of ours: a daemon at either end.
+//! A tunnel of mpt: a daemon at either end.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -17,10 +17,10 @@ use crate::topology::End;
 
 /// Name of connection and device.
 const NAME: &str = daemon::Tunnel::NAME;
-/// Second byte of the addresses inside.
+/// Second byte of the inner addresses.
 const INSIDE: u8 = 72;
-/// Second byte of the addresses inside a second connection, its name and that of its device, and the GRE key by which its packets are told from those of
-/// the first.
+/// Second byte of the inner addresses of a second connection, its name and that of its device, and the GRE key that distinguishes its packets from
+/// those of the first.
 const SECOND_INSIDE: u8 = 74;
 const SECOND_NAME: &str = "mpt1";
 const SECOND_KEY: i64 = 1;
@@ -64,18 +64,18 @@ impl Tunnel {
         Ok(tunnel)
     }
 
-    /// The address of an end inside.
+    /// Returns the inner address of an end.
     pub(super) fn address(&self, end: End) -> IpAddr {
         network::inside(INSIDE, 0, end, self.inner)
     }
 
-    /// The address of an end inside the second connection, if there is one.
+    /// Returns the inner address of an end on the second connection, if there is one.
     pub(super) fn second_address(&self, end: End) -> Option<IpAddr> {
         let address = || network::inside(SECOND_INSIDE, 0, end, self.inner);
         self.second_connection.then(address)
     }
 
-    /// The daemon at one end.
+    /// Returns the daemon at one end.
     pub(super) fn daemon(&self, end: End) -> &Daemon {
         match end {
             End::A => &self.daemons[0],
@@ -103,7 +103,7 @@ impl Tunnel {
     }
 }
 
-/// The configuration of the daemon at one end; `key` is the file of its private key, with which there is a session.
+/// Returns the configuration of the daemon at one end; `key` is the file of its private key, with which there is a session.
 fn configuration(
     spec: &TunnelSpec,
     links: &[String],
@@ -150,7 +150,7 @@ fn configuration(
     file
 }
 
-/// The paths of each connection at one end.
+/// Returns the paths of each connection at one end.
 fn paths(spec: &TunnelSpec, links: &[String], end: End) -> Vec<Value> {
     let keys = match end {
         End::A => &spec.paths_a,
@@ -226,7 +226,7 @@ mod tests {
         assert_eq!(b["connection"].as_array().map(Vec::len), Some(1));
     }
 
-    /// What the row that has to find out everything is given, in the experiments that fail when a demand is missed.
+    /// The row that has to find out everything gets only addresses and keys, in the experiments that fail when a demand is missed.
     #[test]
     fn where_nothing_is_configured_there_are_addresses_and_keys() {
         let mut configurations = 0;

@@ -1,4 +1,4 @@
-//! Counters of everything that can count, before and after a measurement.
+//! Counters of the hosts, daemons and links, before and after a measurement.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -27,7 +27,7 @@ pub(crate) fn growth(before: &Counters, after: &Counters) -> Counters {
 /// Reads the counters of a host's devices and sockets into `counters`.
 pub(crate) fn of_host(host: &Host, end: End, counters: &mut Counters) -> Result<()> {
     let read = |name: &str| {
-        // Shows the namespace of the thread that looks.
+        // The file shows the namespace of the thread that reads it.
         let path = format!("/proc/thread-self/net/{name}");
         fs::read_to_string(&path).with_context(|| format!("cannot read {path}"))
     };
@@ -63,8 +63,8 @@ pub(crate) fn of_host(host: &Host, end: End, counters: &mut Counters) -> Result<
     Ok(())
 }
 
-/// `/proc/net/snmp` and `/proc/net/netstat`: pairs of lines, names and values, each after the protocol and a colon. (`procfs` knows
-/// the first of them only, and not by the kernel's names.)
+/// Reads `/proc/net/snmp` and `/proc/net/netstat`: pairs of lines, names and values, each after the protocol and a colon. (`procfs` knows the first
+/// of them only, and not by the kernel's names.)
 fn sockets_of(table: &str, protocols: &[&str], end: End, counters: &mut Counters) {
     let lines: Vec<&str> = table.lines().collect();
     for pair in lines.chunks_exact(2) {
@@ -125,8 +125,8 @@ pub(crate) fn of_links(
     Ok(counted)
 }
 
-/// Counters that tell of packets lost where no link model lost them, in what [`growth`] gives. `cut`: the links whose carrier was
-/// taken away, where devices may drop.
+/// Returns the counters of packets lost where no link model lost them, from what [`growth`] returns. `cut` are the links whose carrier was taken
+/// away, where devices may drop.
 pub(crate) fn hidden(grown: &Counters, cut: &[&str]) -> Vec<(String, u64)> {
     let is_hidden = |name: &str| {
         let mut parts = name.split('/').skip(1);
@@ -154,7 +154,7 @@ pub(crate) fn of_daemon(snapshot: &Snapshot, end: End, counters: &mut Counters) 
             insert("tunnel", &format!("device drop {name}"), value);
         }
     }
-    // Of a second connection nothing is told: its names would be those of the first.
+    // A second connection is not counted: its names would be those of the first.
     for connection in snapshot.connections.iter().take(1) {
         traffic("tunnel", &connection.sent, "sent", &mut insert);
         traffic("tunnel", &connection.received, "received", &mut insert);
@@ -215,7 +215,7 @@ pub(crate) fn of_daemon(snapshot: &Snapshot, end: End, counters: &mut Counters) 
     }
 }
 
-/// Figures that follow from what the counters of a measurement grew by, in so many seconds.
+/// Calls `figure` with the figures that follow from the growth of the counters during a measurement of `seconds`.
 pub(crate) fn figures(
     spec: &CaseSpec,
     grown: &Counters,
@@ -238,7 +238,7 @@ pub(crate) fn figures(
     }
     let sent = sum("a/path ", "/sent_bytes") - sum("a/path ", "/repair sent_bytes");
     if sent > 0.0 {
-        // Of the links' own frames; those of the paths are their payload, so this is slightly too much.
+        // These are the links' own frames; those of the paths are their payload, so this is slightly too much.
         let lost =
             sum("links/", " forward/lost_bytes") + sum("links/", " forward/queue_full_bytes");
         let repaired = sum("a/path ", "/repair sent_bytes");

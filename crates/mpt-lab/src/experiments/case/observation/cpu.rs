@@ -9,32 +9,32 @@ use crate::experiments::case::metric;
 use crate::machine::usage;
 use crate::topology::End;
 
-/// The machine is saturated when its processors are idle for less than this part of the time. A machine that has nothing left is seldom
-/// idle for 0 %: every moment in which both ends wait for the same packet counts, and the kernel counts in steps of 10 ms.
+/// Idle part of the time below which the machine counts as saturated. A machine that has nothing left is seldom idle for 0 %: every moment in which
+/// both ends wait for the same packet counts, and the kernel counts in steps of 10 ms.
 const IDLE: f64 = 0.05;
-/// A thread that runs for more than this part of the time is what limits the throughput.
+/// Part of the time above which a thread limits the throughput.
 const BUSY: f64 = 0.95;
-/// In shorter times than this, 10 ms more or less say too little about a thread.
+/// Shortest time in seconds for which the processor time of a thread is judged: in shorter ones 10 ms more or less matter too much.
 const SHORTEST: f64 = 0.5;
 
 /// A process to watch.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Watched {
-    /// For reports, such as `mptd b`.
+    /// Its name in reports, such as `mptd b`.
     pub(crate) name: String,
     /// Its process id.
     pub(crate) pid: u32,
-    /// Its share of a processor, if that is a figure of its own.
+    /// The metric of its share of a processor, if it has one.
     pub(crate) metric: Option<&'static str>,
 }
 
 impl Watched {
-    /// A program that makes traffic: what it uses up is missing elsewhere, and no figure of its own.
+    /// Returns a program that makes traffic. The processor time that it uses is missing elsewhere, and is no figure of its own.
     pub(crate) fn traffic(name: &str, pid: u32) -> Self {
         Self { name: name.into(), pid, metric: None }
     }
 
-    /// A daemon at one end.
+    /// Returns a daemon at one end.
     pub(crate) fn daemon(name: &str, end: End, pid: u32) -> Self {
         let metric = match end {
             End::A => metric::CPU_DAEMON_A,
@@ -53,9 +53,9 @@ impl Watched {
 #[derive(Debug, Clone)]
 pub(crate) struct Reading {
     at: Instant,
-    /// Of all processors, idle and altogether.
+    /// Time of all processors, idle and altogether.
     machine: usage::Machine,
-    /// By name of the process and number and name of the thread.
+    /// Processor time by name of the process and number and name of the thread.
     threads: BTreeMap<(String, u32), (String, Duration)>,
 }
 
@@ -64,7 +64,7 @@ pub(crate) struct Reading {
 pub(crate) struct Used {
     /// Part of the time in which the machine's processors were idle, 0 to 1.
     pub(crate) idle: f64,
-    /// Of each process: processor time per time.
+    /// Processor time of each process, per time.
     pub(crate) processes: BTreeMap<String, f64>,
     /// The busiest thread, and its processor time per time.
     pub(super) busiest: Option<(String, f64)>,
@@ -116,7 +116,7 @@ impl Used {
         self.idle < IDLE || self.busy_thread().is_some()
     }
 
-    /// The thread that had nothing left to give.
+    /// Returns the thread that had nothing left to give.
     pub(crate) fn busy_thread(&self) -> Option<&(String, f64)> {
         self.busiest.as_ref().filter(|(_, share)| *share > BUSY)
     }

@@ -8,23 +8,23 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-/// What is observed of a measurement besides its traffic, and which part of the time counts.
+/// The observations of a measurement besides its traffic, and the part of the time that counts.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Observation {
-    /// What runs beside the traffic.
+    /// The companions of the traffic.
     pub(crate) beside: Vec<Beside>,
-    /// How long it runs alone before the traffic begins.
+    /// Time for which they run alone before the traffic begins.
     pub(crate) lead: Duration,
-    /// The part of the traffic's time that counts: from, to.
+    /// The part of the traffic's time that counts: its beginning and its end.
     pub(crate) counts: (Duration, Duration),
-    /// How often the daemon at host `a` is asked what it knows of its paths, if it is.
+    /// Interval at which the daemon at host `a` is asked for its paths; `None` for never.
     pub(crate) watch: Option<Duration>,
     /// Rates that are to be reached again after a change of the links.
     pub(crate) targets: Vec<Target>,
 }
 
-/// Something that runs beside the traffic, through the same tunnel unless it says otherwise.
+/// A companion of the traffic, through the same tunnel unless it says otherwise.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", tag = "kind", deny_unknown_fields)]
 pub(crate) enum Beside {
@@ -45,16 +45,16 @@ pub(crate) enum Beside {
     },
     /// A TCP flow from `a` to `b` that is not part of the traffic.
     Rival {
-        /// Which way it goes.
+        /// The way of its packets.
         over: Over,
-        /// How long after the traffic it begins.
+        /// Time from the beginning of the traffic to its own.
         after: Duration,
         /// Its congestion control.
         congestion: String,
     },
 }
 
-/// Which way a rival goes.
+/// The way of a rival's packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub(crate) enum Over {
@@ -68,23 +68,23 @@ pub(crate) enum Over {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Target {
-    /// Which metric the time becomes.
+    /// The direction of the change, which decides the metric of the time.
     pub(crate) step: Step,
-    /// When the change happens, since the traffic began.
+    /// Time of the change, since the traffic began.
     pub(crate) after: Duration,
-    /// Until when the rate has to have been held.
+    /// Time until which the rate has to have been held.
     pub(crate) until: Duration,
-    /// What the paths carry of payload then, in bit/s.
+    /// The payload rate that the paths carry then, in bit/s.
     pub(crate) rate: u64,
 }
 
-/// Which way a rate has gone.
+/// The direction of a change of rate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Step {
-    /// It has fallen.
+    /// The rate has fallen.
     Down,
-    /// It has risen.
+    /// The rate has risen.
     Up,
 }
 

@@ -1,4 +1,5 @@
-//! What the daemon at host a knows of its paths, asked again and again while the traffic runs.
+//! The paths as the daemon at host a reports them, asked for again and again while the traffic
+//! runs.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -18,10 +19,10 @@ pub(crate) struct Watch {
     answers: Vec<Answer>,
 }
 
-/// What the daemon said.
+/// An answer of the daemon.
 #[derive(Debug)]
 struct Answer {
-    /// Seconds since the traffic began.
+    /// Time since the traffic began, in seconds.
     at: f64,
     /// Bytes in the queue of the connection.
     queue: f64,
@@ -32,11 +33,11 @@ struct Answer {
 struct PathAnswer {
     /// Bytes sent so far.
     sent: f64,
-    /// In Mbit/s: what the path is given at most.
+    /// The rate limit of the path, in Mbit/s.
     limit: f64,
-    /// In milliseconds: what stands in its queue.
+    /// The length of its queue, in milliseconds.
     queue: f64,
-    /// In milliseconds.
+    /// Its round-trip time, in milliseconds.
     rtt: f64,
 }
 
@@ -51,13 +52,14 @@ impl Watch {
         self.answers.len() < MOST && elapsed.as_secs_f64() >= next
     }
 
-    /// Takes an answer, which came so long after the traffic began.
+    /// Adds an answer, which came `elapsed` after the traffic began.
     pub(crate) fn add(&mut self, elapsed: Duration, snapshot: &Snapshot) {
         let Some(connection) = snapshot.connections.first() else { return };
         self.answers.push(Answer::of(elapsed.as_secs_f64(), connection));
     }
 
-    /// All of it over time, in intervals of [`analysis::STEP`], by names such as `path rate/path1`.
+    /// Returns all of it over time, in intervals of [`analysis::STEP`], by names such as `path
+    /// rate/path1`.
     pub(crate) fn series(&self, duration: Duration) -> BTreeMap<String, Series> {
         let step = analysis::STEP.as_secs_f64();
         // Half a step less than a whole one is taken for it.
@@ -112,7 +114,7 @@ impl Watch {
         self.answers.get(next.saturating_sub(1)).map_or(0.0, value)
     }
 
-    /// A value at that time, on the straight line between the answers before and after it.
+    /// Returns a value at this time, on the straight line between the answers before and after it.
     fn interpolated(&self, time: f64, value: impl Fn(&Answer) -> f64) -> f64 {
         let next = self.answers.partition_point(|answer| answer.at <= time);
         let before = self.answers.get(next.saturating_sub(1));

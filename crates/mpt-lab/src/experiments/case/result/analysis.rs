@@ -1,4 +1,4 @@
-//! From what was observed to the figures that papers print.
+//! The analysis of observations: the figures that papers print.
 
 use std::time::Duration;
 
@@ -6,12 +6,11 @@ use std::time::Duration;
 pub(crate) const STEP: Duration = Duration::from_millis(100);
 /// Steps in a second.
 const STEPS: usize = 10;
-/// A second whose throughput is at least this part of the stable one counts as stable: that of a flow in congestion avoidance varies by
-/// some percent.
+/// Part of the stable throughput from which a second counts as stable: the throughput of a flow in congestion avoidance varies by some percent.
 const STABLE: f64 = 0.95;
 
-/// Sums of values at equal intervals of [`STEP`], from values over intervals of about that length: each is spread evenly over its
-/// interval. An incomplete interval at the end is left out.
+/// Returns sums of values at equal intervals of [`STEP`], from values over intervals of about that length: each is spread evenly over its interval.
+/// An incomplete interval at the end is left out.
 pub(crate) fn at_equal_intervals(intervals: &[(f64, f64, f64)]) -> Vec<f64> {
     let step = STEP.as_secs_f64();
     let end = intervals.iter().map(|&(_, end, _)| end).fold(0.0, f64::max);
@@ -29,28 +28,28 @@ pub(crate) fn at_equal_intervals(intervals: &[(f64, f64, f64)]) -> Vec<f64> {
             if let Some(bin) = bins.get_mut(bin) {
                 *bin += value * (until - from) / length;
             }
-            // Rounding must not let it stand still.
+            // Rounding must not stop the progress.
             from = until.max(from + step * 1e-6);
         }
     }
     bins
 }
 
-/// Mean of a series over seconds 3 to 10, or over what it has of them; `None` when that is less than a second.
+/// Returns the mean of a series over seconds 3 to 10, or over the part of them that it covers; `None` when that is less than a second.
 pub(crate) fn seconds_3_to_10(series: &[f64]) -> Option<f64> {
     let part = series.get(3 * STEPS..series.len().min(10 * STEPS))?;
     (part.len() >= STEPS).then(|| mean(part))
 }
 
-/// Mean of a series between two times in seconds; `None` where it does not cover a second of them.
+/// Returns the mean of a series between two times in seconds; `None` where it does not cover a second of them.
 pub(crate) fn between(series: &[f64], (from, to): (f64, f64)) -> Option<f64> {
     let step = |time: f64| (time / STEP.as_secs_f64()).round() as usize;
     let part = series.get(step(from)..series.len().min(step(to)))?;
     (part.len() >= STEPS).then(|| mean(part))
 }
 
-/// Seconds after `from` from which on every half second of the next three has nine tenths of `rate` on average, as long as
-/// these three seconds end by `to`.
+/// Returns the seconds after `from` from which on every half second of the next three has nine tenths of `rate` on average, as long as these three
+/// seconds end by `to`.
 pub(crate) fn reached(series: &[f64], (from, to): (f64, f64), rate: f64) -> Option<f64> {
     const WINDOW: usize = STEPS / 2;
     const HELD: usize = 3 * STEPS;
@@ -65,10 +64,10 @@ pub(crate) fn reached(series: &[f64], (from, to): (f64, f64), rate: f64) -> Opti
     Some((begin - from) as f64 * STEP.as_secs_f64())
 }
 
-/// Length of the transient at the start in whole seconds: "the time interval in which the initial throughput was smaller than the
-/// throughput in the stable state" (imareen2025, section 5.3), which the paper gives in whole seconds, those of iperf3's report. Stable
-/// is the median of the seconds of the second half; a second belongs to the transient until the first one that reaches 95 % of it.
-/// `None` for a series of less than four seconds.
+/// Returns the length of the transient at the start in whole seconds: "the time interval in which the initial throughput was smaller than the
+/// throughput in the stable state" (imareen2025, section 5.3), which the paper gives in whole seconds, those of iperf3's report. Stable is the median
+/// of the seconds of the second half; a second belongs to the transient until the first one that reaches 95 % of it. `None` for a series of less than
+/// four seconds.
 pub(crate) fn transient(series: &[f64]) -> Option<f64> {
     let seconds: Vec<f64> = series.chunks_exact(STEPS).map(mean).collect();
     if seconds.len() < 4 {
@@ -92,28 +91,28 @@ pub(crate) fn longest_gap(series: &[f64]) -> Option<f64> {
     gaps.map(|gap| gap.len() as f64 * STEP.as_millis() as f64).reduce(f64::max)
 }
 
-/// "Expected absolute value of the total packet delay variation" (imareen2023, equation 1): the variations of the inter-packet delay at
-/// the nodes of the route sum up to the difference of the delays of two successive packets from end to end. The unit is that of the
-/// delays. `None` for less than two packets.
+/// Returns the "expected absolute value of the total packet delay variation" (imareen2023, equation 1): the variations of the inter-packet delay at
+/// the nodes of the route sum up to the difference of the delays of two successive packets from end to end. The unit is that of the delays. `None`
+/// for less than two packets.
 pub(crate) fn jitter(delays: impl IntoIterator<Item = f64>) -> Option<f64> {
     let delays: Vec<f64> = delays.into_iter().collect();
     let variations: Vec<f64> = delays.windows(2).map(|pair| (pair[1] - pair[0]).abs()).collect();
     (!variations.is_empty()).then(|| mean(&variations))
 }
 
-/// Mean of values; 0 for none.
+/// Returns the mean of values; 0 for none.
 pub(crate) fn mean(values: &[f64]) -> f64 {
     if values.is_empty() { 0.0 } else { values.iter().sum::<f64>() / values.len() as f64 }
 }
 
-/// Standard deviation of all values (not of a sample), as `ping` gives it; 0 for none.
+/// Returns the standard deviation of all values (not of a sample), as `ping` gives it; 0 for none.
 pub(crate) fn standard_deviation(values: &[f64]) -> f64 {
     let mean = mean(values);
     let squares: Vec<f64> = values.iter().map(|value| (value - mean).powi(2)).collect();
     self::mean(&squares).sqrt()
 }
 
-/// Bytes in intervals of [`STEP`], as Mbit/s.
+/// Converts bytes in intervals of [`STEP`] to Mbit/s.
 pub(crate) fn megabits(bins: &[f64]) -> Vec<f64> {
     bins.iter().map(|bytes| bytes * 8.0 / 1e6 / STEP.as_secs_f64()).collect()
 }

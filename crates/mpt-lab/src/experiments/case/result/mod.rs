@@ -8,27 +8,27 @@ use serde::{Deserialize, Serialize};
 
 use super::CaseSpec;
 
-/// What one measurement gave, with everything needed to judge it: one JSON file each.
+/// The result of one measurement, with everything needed to judge it: one JSON file each.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct CaseResult {
-    /// What was measured.
+    /// The specification of the measurement.
     pub(crate) spec: CaseSpec,
     /// Single figures by name; [`metric`] has the names and units.
     pub(crate) metrics: BTreeMap<String, f64>,
     /// Figures over time by name.
     pub(crate) series: BTreeMap<String, Series>,
-    /// Counters of both daemons' connections, paths and reorder buffers, the TAPs, the links and the hosts' sockets:
-    /// what they grew by during the measurement. Names are `host/thing/counter`.
+    /// Growth of counters during the measurement: those of both daemons' connections, paths and reorder buffers, the TAPs, the links and the hosts'
+    /// sockets. Names are `host/thing/counter`.
     pub(crate) counters: BTreeMap<String, u64>,
-    /// Why a figure is not what it seems to be. One that was limited by the machine or by the emulator must not be
-    /// presented as a figure of the network.
+    /// Reasons why a figure is not what it seems to be. One that was limited by the machine or by the emulator must not be presented as a figure of
+    /// the network.
     pub(crate) flags: Vec<Flag>,
-    /// Where and by what it was measured.
+    /// The environment of the measurement.
     pub(crate) environment: Environment,
-    /// Seconds since 1970 when it began.
+    /// Time at which it began, in seconds since 1970.
     pub(crate) began: u64,
-    /// How long it took, in seconds, building and removing the network included.
+    /// Duration in seconds, building and removing the network included.
     pub(crate) took: f64,
 }
 
@@ -44,11 +44,11 @@ pub(crate) struct Series {
     pub(crate) values: Vec<f64>,
 }
 
-/// Why a figure is not what it seems to be.
+/// A reason why a figure is not what it seems to be.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", tag = "kind", deny_unknown_fields)]
 pub(crate) enum Flag {
-    /// The machine had nothing left to give.
+    /// The processors were saturated.
     CpuSaturated {
         /// Part of the time in which the machine's processors were idle.
         idle: f64,
@@ -62,22 +62,22 @@ pub(crate) enum Flag {
     HiddenLoss {
         /// Name of the counter.
         counter: String,
-        /// What it grew by.
+        /// Its growth.
         packets: u64,
     },
-    /// Something was done otherwise than the experiment asks.
+    /// The measurement differs from what the experiment asks for.
     Deviation {
-        /// What, as a sentence.
+        /// The deviation, as a sentence.
         what: String,
     },
     /// The measurement ended without a figure.
     Failed {
-        /// Why.
+        /// The reason.
         why: String,
     },
 }
 
-/// Where and by what a figure was measured.
+/// The environment of a measurement.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Environment {
@@ -85,9 +85,9 @@ pub(crate) struct Environment {
     pub(crate) mpt: String,
     /// Release of the kernel.
     pub(crate) kernel: String,
-    /// Model of the processor, how many there are, and whether they were kept awake.
+    /// Model and number of the processors, and whether they were kept awake.
     pub(crate) processors: String,
-    /// Name and version of what made the links.
+    /// Name and version of the backend that made the links.
     pub(crate) emulator: String,
     /// Versions of the programs that made the traffic.
     pub(crate) programs: BTreeMap<String, String>,
@@ -113,9 +113,9 @@ pub(crate) mod metric {
     pub(crate) const PING_P50: &str = "ping_p50_ms";
     /// Round-trip time of echo requests beside the traffic, 95th percentile, milliseconds.
     pub(crate) const PING_P95: &str = "ping_p95_ms";
-    /// By how much [`PING_P50`] is above [`PING_IDLE`].
+    /// Increase of [`PING_P50`] over [`PING_IDLE`].
     pub(crate) const PING_P50_ADDED: &str = "ping_p50_added_ms";
-    /// By how much [`PING_P95`] is above [`PING_IDLE`].
+    /// Increase of [`PING_P95`] over [`PING_IDLE`].
     pub(crate) const PING_P95_ADDED: &str = "ping_p95_added_ms";
     /// Echo requests beside the traffic that were not answered, in percent.
     pub(crate) const PING_LOST: &str = "ping_lost_percent";
@@ -125,9 +125,9 @@ pub(crate) mod metric {
     pub(crate) const ECHO_P50: &str = "echo_p50_ms";
     /// Round-trip time of short messages over TCP beside the traffic, 95th percentile, milliseconds.
     pub(crate) const ECHO_P95: &str = "echo_p95_ms";
-    /// By how much [`ECHO_P50`] is above [`ECHO_IDLE`].
+    /// Increase of [`ECHO_P50`] over [`ECHO_IDLE`].
     pub(crate) const ECHO_P50_ADDED: &str = "echo_p50_added_ms";
-    /// By how much [`ECHO_P95`] is above [`ECHO_IDLE`].
+    /// Increase of [`ECHO_P95`] over [`ECHO_IDLE`].
     pub(crate) const ECHO_P95_ADDED: &str = "echo_p95_added_ms";
     /// Short messages beside the traffic that never came back, in percent.
     pub(crate) const ECHO_LOST: &str = "echo_lost_percent";
@@ -139,7 +139,7 @@ pub(crate) mod metric {
     pub(crate) const PAGE_RATIO: &str = "page_ratio";
     /// TCP segments that host `a` sent again, of all that it sent, in percent; without those that a queue of the tunnel dropped.
     pub(crate) const RETRANSMITTED: &str = "retransmitted_percent";
-    /// What host `a` gave to its links, Mbit/s of Ethernet frames.
+    /// Rate that host `a` gave to its links, Mbit/s of Ethernet frames.
     pub(crate) const LINKS: &str = "links_mbit";
     /// Bytes of repairs beyond 1.3 times those that the links lost, in percent of the bytes that host `a` sent.
     pub(crate) const REPAIR_EXCESS: &str = "repair_excess_percent";
@@ -157,7 +157,7 @@ pub(crate) mod metric {
     pub(crate) const RTT_MAX: &str = "rtt_max_ms";
     /// See [`RTT_MIN`]; standard deviation.
     pub(crate) const RTT_SD: &str = "rtt_sd_ms";
-    /// What TCP took for its round-trip time (RFC 6298: SRTT), mean over the measurement, milliseconds.
+    /// Round-trip time as TCP estimated it (RFC 6298: SRTT), mean over the measurement, milliseconds.
     pub(crate) const TCP_RTT: &str = "tcp_rtt_ms";
     /// Expected absolute variation of the inter-packet delay, milliseconds (imareen2023, eq. 1).
     pub(crate) const JITTER: &str = "jitter_ms";
@@ -169,7 +169,7 @@ pub(crate) mod metric {
     pub(crate) const DELAY_P50: &str = "delay_p50_ms";
     /// One-way delay that 99 % of the datagrams of a stream did not exceed, milliseconds.
     pub(crate) const DELAY_P99: &str = "delay_p99_ms";
-    /// Seconds a download took.
+    /// Seconds that a download took.
     pub(crate) const DOWNLOAD_TIME: &str = "download_s";
     /// The longest time without anything arriving after the first packet, milliseconds; of a TCP flow in steps of 100 ms.
     pub(crate) const LONGEST_GAP: &str = "longest_gap_ms";
@@ -183,7 +183,7 @@ pub(crate) mod metric {
     pub(crate) const CPU_EMULATOR: &str = "cpu_emulator_percent";
     /// Part of the time in which all processors of the machine together were busy, in percent.
     pub(crate) const CPU_MACHINE: &str = "cpu_machine_percent";
-    /// All of them.
+    /// All metrics.
     pub(crate) const ALL: &[&str] = &[
         GOODPUT,
         GOODPUT_3_TO_10,

@@ -1,16 +1,16 @@
-//! How long a measurement will take.
+//! The expected duration of a measurement.
 
 use std::time::Duration;
 
 use crate::experiments::case::{CaseSpec, Method, NetworkSpec, Traffic};
 
-/// Namespaces, links and their end.
+/// Time to make and remove namespaces and links.
 const NETWORK: Duration = Duration::from_millis(1500);
-/// Two daemons, or another tunnel, until their paths are up.
+/// Time until the paths of two daemons, or of another tunnel, are up.
 const TUNNEL: Duration = Duration::from_millis(1500);
-/// Connecting, exchanging results.
+/// Time to connect and to exchange results.
 const TRAFFIC: Duration = Duration::from_millis(700);
-/// Of the rate of the links, what a download that is known nothing else about may be expected to get.
+/// Share of the links' rate that a download is expected to get if nothing else is known.
 const SHARE: f64 = 0.85;
 
 /// Returns how long a measurement will take, set-up and removal of everything included: for progress bars.

@@ -12,33 +12,33 @@ use super::Observation;
 
 /// One measurement: a network, a way to use it, and traffic over it.
 ///
-/// It goes from host `a` to host `b`: `forward` is the direction from `a` to `b`.
+/// The traffic goes from host `a` to host `b`: `forward` is the direction from `a` to `b`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct CaseSpec {
-    /// The links between the two hosts, and what they are like.
+    /// The links between the two hosts, and their properties.
     pub(crate) network: NetworkSpec,
-    /// What makes the links.
+    /// The backend that makes the links.
     pub(crate) backend: Backend,
-    /// How the traffic uses them.
+    /// The method by which the traffic uses them.
     pub(crate) method: Method,
     /// The traffic.
     pub(crate) traffic: Traffic,
-    /// What happens meanwhile.
+    /// The events during the traffic.
     pub(crate) events: Vec<Event>,
-    /// What is observed besides.
+    /// The observations besides the traffic.
     #[serde(default, skip_serializing_if = "Observation::is_usual")]
     pub(crate) observation: Observation,
     /// True if TCP connections of the hosts understand ECN.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(crate) ecn: bool,
-    /// Receive packet steering (RPS) on all devices of both hosts.
+    /// True to steer received packets (RPS) on all devices of both hosts.
     pub(crate) receive_steering: bool,
-    /// By what the rates of the paper were divided (delays are kept, windows scaled with the rate); 1 for none.
+    /// The divisor of the paper's rates (delays are kept, windows scaled with the rate); 1 for none.
     pub(crate) scale: f64,
-    /// Seed of everything random in the links.
+    /// Seed of all random decisions of the links.
     pub(crate) seed: u64,
-    /// Counts from 0; the seed of each repetition is another one.
+    /// Number of the repetition, from 0; each has another seed.
     pub(crate) repetition: u32,
 }
 
@@ -46,7 +46,7 @@ pub(crate) struct CaseSpec {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct NetworkSpec {
-    /// Transmitters, each with a queue, that the links lead through.
+    /// The transmitters, each with a queue, through which the links lead.
     pub(crate) channels: Vec<ChannelSpec>,
     /// The links, each with a device of its name at both hosts.
     pub(crate) links: Vec<LinkSpec>,
@@ -56,17 +56,17 @@ pub(crate) struct NetworkSpec {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct ChannelSpec {
-    /// For reports.
+    /// Name in reports.
     pub(crate) name: String,
-    /// What it is like.
+    /// Its parameters.
     pub(crate) params: Params,
-    /// What changes, and how long after the traffic began.
+    /// Changes, each with its time after the beginning of the traffic.
     #[serde(default)]
     pub(crate) schedule: Vec<(Duration, Change)>,
-    /// Set for a medium shared by stations that take turns.
+    /// The medium, if stations share it and take turns.
     #[serde(default)]
     pub(crate) medium: Option<MediumSpec>,
-    /// Set for a queue that serves flows in turns and keeps each of them short (FQ-CoDel, RFC 8290).
+    /// True for a queue that serves flows in turns and keeps each of them short (FQ-CoDel, RFC 8290).
     // Left out where it is not set, so that measurements without it keep their names.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(crate) fair: bool,
@@ -76,7 +76,7 @@ pub(crate) struct ChannelSpec {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct MediumSpec {
-    /// Paid before a station's transmissions, whenever another one had the medium or the burst is used up.
+    /// Time before a station's transmissions, whenever another one had the medium or the burst is used up.
     pub(crate) access: Duration,
     /// The longest a station transmits on one access.
     pub(crate) burst: Duration,
@@ -96,25 +96,25 @@ pub(crate) struct LinkSpec {
     pub(crate) mtu: u16,
 }
 
-/// What makes the links.
+/// The backend that makes the links.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Backend {
-    /// Our emulator in user space.
+    /// The emulator of the laboratory, in user space.
     Emulator,
     /// The kernel's `tbf` and `netem` on a bridge between the hosts.
     Kernel,
 }
 
-/// How the traffic uses the links.
+/// The method by which the traffic uses the links.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", tag = "kind", deny_unknown_fields)]
 pub(crate) enum Method {
-    /// Over the first link alone, without a tunnel. (A specification has only the links that it uses.)
+    /// The traffic goes over the first link alone, without a tunnel. (A specification has only the links that it uses.)
     Plain,
     /// Multipath TCP of the kernel over all links.
     Mptcp,
-    /// A tunnel of ours over all links.
+    /// A tunnel of mpt over all links.
     Tunnel(TunnelSpec),
     /// A tunnel by another program, described by the adapter of this name.
     Adapter {
@@ -123,17 +123,17 @@ pub(crate) enum Method {
     },
 }
 
-/// A tunnel of ours.
+/// The specification of a tunnel of mpt.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct TunnelSpec {
-    /// IP version inside, 4 or 6.
+    /// Inner IP version, 4 or 6.
     pub(crate) inner: u8,
-    /// IP version outside, 4 or 6.
+    /// Outer IP version, 4 or 6.
     pub(crate) outer: u8,
-    /// A control session between the ends (liveness, measured paths); without it as in the papers.
+    /// True for a control session between the ends (liveness, measured paths); without it the tunnel is that of the papers.
     pub(crate) session: bool,
-    /// A second connection between the same daemons, over the same paths.
+    /// True for a second connection between the same daemons, over the same paths.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(crate) second_connection: bool,
     /// Keys of `[[connection]]` for both ends, as in the daemon's configuration; what is not named has its default.
@@ -155,11 +155,11 @@ pub(crate) enum Traffic {
     Tcp {
         /// Number of flows.
         flows: u16,
-        /// How long they send.
+        /// Duration.
         duration: Duration,
         /// Congestion control, set explicitly for the flow.
         congestion: String,
-        /// By flows of the laboratory, of which it is known when they began; otherwise by iperf3.
+        /// True for flows of the laboratory, of which it is known when they began; otherwise the flows are those of iperf3.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         own: bool,
     },
@@ -167,7 +167,7 @@ pub(crate) enum Traffic {
     Udp {
         /// Bits per second of payload.
         rate: u64,
-        /// How long it sends.
+        /// Duration.
         duration: Duration,
         /// Payload of each datagram, in bytes.
         size: u16,
@@ -178,16 +178,16 @@ pub(crate) enum Traffic {
         rate: u64,
         /// Payload of each datagram, in bytes.
         size: u16,
-        /// How long it sends.
+        /// Duration.
         duration: Duration,
-        /// From `b` to `a` as well.
+        /// True to send from `b` to `a` as well.
         // Left out where it is not set, so that measurements without it keep their names.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         both_ways: bool,
     },
     /// Echo requests.
     Ping {
-        /// How many.
+        /// Number of requests.
         count: u32,
         /// Time between two of them.
         interval: Duration,
@@ -200,12 +200,12 @@ pub(crate) enum Traffic {
         bytes: u64,
         /// Congestion control of the server's host.
         congestion: String,
-        /// Given up after this time; what had arrived counts.
+        /// Time after which it is given up; the part that had arrived counts.
         limit: Duration,
     },
 }
 
-/// How a file is fetched.
+/// The protocol by which a file is fetched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Protocol {
@@ -215,17 +215,17 @@ pub(crate) enum Protocol {
     Http,
 }
 
-/// Something that happens while the traffic runs.
+/// An event while the traffic runs.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Event {
-    /// How long after the traffic began.
+    /// Time since the traffic began.
     pub(crate) after: Duration,
-    /// What.
+    /// The action.
     pub(crate) action: Action,
 }
 
-/// What can happen.
+/// The action of an event.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", tag = "do", deny_unknown_fields)]
 pub(crate) enum Action {

@@ -43,16 +43,16 @@ struct Fetching {
     bytes: u64,
 }
 
-/// What the client has handed out.
+/// The data that the client has handed out.
 #[derive(Debug, Clone, PartialEq)]
 struct Received {
     /// Bytes in each interval of [`analysis::STEP`] since the start.
     bins: Vec<u64>,
-    /// When the last of them came, since the start.
+    /// The time at which the last of them came, since the start.
     end: Duration,
 }
 
-/// Client and server, each with what makes it tell its version.
+/// Returns client and server, each with the arguments that print its version.
 pub(super) fn programs(protocol: Protocol) -> Vec<(&'static str, &'static [&'static str])> {
     match protocol {
         Protocol::Ftp => {
@@ -119,7 +119,7 @@ impl super::Ready for Ready {
         let mut command = Command::new("curl");
         command.args(["-sS", "-g", "-o", "-", "--max-time", &limit.as_secs_f64().to_string()]);
         command.arg(format!("{scheme}://{}/{FILE}", host_and_port(ends)));
-        // Proxies of the machine are none of the laboratory's.
+        // Proxies of the machine do not concern the laboratory.
         command.args(["--noproxy", "*"]);
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let began = Instant::now();
@@ -170,7 +170,7 @@ impl Running for Fetching {
     }
 }
 
-/// How long it took, when it is complete.
+/// Records how long a download took if it is complete, and a deviation otherwise.
 pub(super) fn finish(outcome: &mut Outcome, arrived: u64, whole: u64, time: Duration) {
     if arrived >= whole {
         outcome.metric(metric::DOWNLOAD_TIME, Some(time.as_secs_f64()));

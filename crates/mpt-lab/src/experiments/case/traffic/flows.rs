@@ -1,5 +1,5 @@
-//! Bulk data by flows of our own: over Multipath TCP, which iperf3 speaks from 3.19 on only and servers and clients of FTP and
-//! HTTP hardly ever; and over TCP where it has to be known when the flow began.
+//! Bulk data by flows of the laboratory: over Multipath TCP, which iperf3 supports only from 3.19 on and servers and clients of FTP and HTTP hardly
+//! ever; and over TCP where the time of a flow's beginning has to be known.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -72,7 +72,7 @@ impl super::Ready for Ready {
         let Self { listener, flows, task } = *self;
         let prepare = |_| listener.prepare(ends.a, Some(ends.from));
         let prepared = (0..flows).map(prepare).collect::<Result<Vec<_>>>()?;
-        // All at once: to connect takes a round-trip time each.
+        // The flows connect at the same time, since each needs a round-trip time.
         let flows = thread::scope(|scope| {
             let started = prepared.into_iter().map(|flow| scope.spawn(|| flow.start()));
             let started: Vec<_> = started.collect();

@@ -1,4 +1,4 @@
-//! TCP and UDP by iperf3: what arrived, from the server's report; what was sent again, from the client's.
+//! TCP and UDP by iperf3: arrivals from the server's report, retransmissions from the client's.
 
 use std::fs;
 use std::process::{Command, Stdio};
@@ -147,7 +147,7 @@ impl Running for Test {
     }
 }
 
-/// The sums of all intervals, by `value`, in equal ones.
+/// Returns the sums of all intervals, by `value`, in equal ones.
 fn sums(report: &Report, value: impl Fn(&Interval) -> f64) -> Vec<f64> {
     let intervals = report.intervals.iter();
     let intervals: Vec<_> = intervals.map(|it| (it.sum.start, it.sum.end, value(it))).collect();
@@ -156,7 +156,7 @@ fn sums(report: &Report, value: impl Fn(&Interval) -> f64) -> Vec<f64> {
 
 fn tcp(client: &Report, server: &Report) -> Result<Outcome> {
     let mut outcome = Outcome::default();
-    // What the client was told by the server; while the sender's last bytes are on their way the time goes on.
+    // The client's figures of the server are used; the server's time goes on while the sender's last bytes are on their way.
     let received = client.end.sum_received.as_ref().context("its report has no result")?;
     let sent = client.end.sum_sent.as_ref().context("its report has no result")?;
     let seconds = received.end - received.start;

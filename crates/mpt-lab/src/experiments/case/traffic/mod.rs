@@ -51,7 +51,7 @@ pub(super) fn prepare(
     })
 }
 
-/// The programs of this traffic, each with what makes it tell its version.
+/// Returns the programs of this traffic, each with the arguments that print its version.
 pub(super) fn programs(
     traffic: &Traffic,
     method: &Method,

@@ -83,7 +83,7 @@ impl Running for Streaming {
     }
 }
 
-/// Figures of both ways together; the series and the goodput are those of the way from a to b, which is the first.
+/// Returns the figures of both ways together; the series and the goodput are those of the way from a to b, which is the first.
 fn outcome(ways: &[Arrivals], size: usize) -> Result<Outcome> {
     let mut outcome = Outcome::default();
     let mut all = Vec::new();

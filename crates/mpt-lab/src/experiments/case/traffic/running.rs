@@ -1,4 +1,4 @@
-//! Traffic from its preparation to what it tells at the end.
+//! Traffic from its preparation to its outcome.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -13,33 +13,33 @@ use crate::experiments::case::result::analysis;
 use crate::experiments::case::{Series, metric};
 use crate::topology::Host;
 
-/// What connecting, exchanging results and leaving may take on a slow machine and over a bad network.
+/// Longest time for connecting, exchanging results and leaving on a slow machine and over a bad network.
 pub(crate) const GRACE: Duration = Duration::from_secs(30);
 
-/// Between whom.
+/// The ends of the traffic.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Ends<'a> {
-    /// Sends.
+    /// The host that sends.
     pub(crate) a: &'a Host,
-    /// Receives.
+    /// The host that receives.
     pub(crate) b: &'a Host,
     /// Address of `a`.
     pub(crate) from: IpAddr,
     /// Address of `b`.
     pub(crate) to: IpAddr,
-    /// For files.
+    /// Directory for files.
     pub(crate) directory: &'a Path,
     pub(crate) interrupt: &'a Interrupt,
 }
 
-/// What traffic tells when it is over.
+/// The outcome of traffic.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Outcome {
     /// See [`metric`].
     pub(crate) metrics: BTreeMap<String, f64>,
     /// Values over time.
     pub(crate) series: BTreeMap<String, Series>,
-    /// What was done otherwise than asked, as sentences.
+    /// Deviations from what was asked for, as sentences.
     pub(crate) deviations: Vec<String>,
 }
 
@@ -48,10 +48,10 @@ pub(crate) trait Running {
     /// True if it is over.
     fn ended(&mut self) -> Result<bool>;
 
-    /// Its processes: a processor that they use up is missing elsewhere.
+    /// Returns its processes: a processor that they use up is missing elsewhere.
     fn processes(&self) -> Vec<Watched>;
 
-    /// What it tells, when it is over.
+    /// Returns its outcome when it is over.
     fn outcome(self: Box<Self>, interrupt: &Interrupt) -> Result<Outcome>;
 
     /// True if the laboratory has to look after congestion control and retransmissions itself.
@@ -78,7 +78,7 @@ impl Outcome {
         self.series.insert(name.into(), Series { unit: unit.into(), step, values });
     }
 
-    /// Everything that follows from the bytes that arrived in each interval of [`analysis::STEP`].
+    /// Adds everything that follows from the bytes that arrived in each interval of [`analysis::STEP`].
     pub(super) fn goodput(&mut self, bins: &[f64]) {
         let series = analysis::megabits(bins);
         self.metric(metric::GOODPUT_3_TO_10, analysis::seconds_3_to_10(&series));

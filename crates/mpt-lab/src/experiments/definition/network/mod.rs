@@ -18,14 +18,14 @@ use place::{FULL_PACKET, Place};
 use sum::sum;
 use wire::{Wire, wire};
 
-/// What every IPv4 host must accept (RFC 791), and what our devices carry at most.
+/// MTUs of a link: from the one that every IPv4 host must accept (RFC 791) to the largest one of the laboratory's devices.
 const MTUS: std::ops::RangeInclusive<u16> = mtu::IPV4_MINIMUM..=9200;
-/// A session has at most 128 paths, and a machine like ours is busy with far fewer.
+/// Most links: a session has at most 128 paths, and the laboratory's machine is busy with far fewer.
 const MOST_LINKS: usize = 64;
-/// Interfaces have names of at most 15 bytes, and ends may be told apart by a suffix.
+/// Longest name of a link: interfaces have names of at most 15 bytes, and a suffix may distinguish the ends.
 const LONGEST_NAME: usize = 12;
 
-/// All that a file says of links.
+/// The links and channels of a file.
 #[derive(Debug)]
 pub(super) struct Network {
     shared: Vec<Shared>,
@@ -148,12 +148,12 @@ impl Network {
         Ok(Self { shared, links })
     }
 
-    /// Names of all links.
+    /// Returns the names of all links.
     pub(super) fn names(&self) -> Vec<&str> {
         self.links.iter().map(|link| link.name.as_str()).collect()
     }
 
-    /// Rates of links from `a` to `b`, or from `b` to `a`; where a link has none, that of the slowest channel on its way.
+    /// Returns the rates of links from `a` to `b`, or from `b` to `a`; where a link has none, that of the slowest channel on its way.
     pub(super) fn rates(&self, links: &[usize], backward: bool) -> Option<Vec<u64>> {
         let rate = |&index: &usize| {
             let link = &self.links[index];
@@ -165,8 +165,8 @@ impl Network {
         links.iter().map(rate).collect()
     }
 
-    /// The network of some of the links, with nothing in it that they do not use. Of a single link the name is always the
-    /// same, so that measurements of equal links are equal.
+    /// Returns the network of some of the links, with nothing in it that they do not use. A single link always gets the same name, so that
+    /// measurements of equal links are equal.
     pub(super) fn part(&self, links: &[usize]) -> NetworkSpec {
         let mut network = NetworkSpec { channels: Vec::new(), links: Vec::new() };
         // For each shared channel its indices, forward and backward.
@@ -207,8 +207,8 @@ impl Network {
         network
     }
 
-    /// One link that is worth several: the sum of their rates and queues, the average loss by rate, the largest jitter, and the
-    /// largest time that a full packet takes forth (a slow link's transmission is part of it). An error is why there is none.
+    /// Returns one link with the rate of several: the sum of their rates and queues, the average loss by rate, the largest jitter, and the largest
+    /// time that a full packet takes forth (a slow link's transmission is part of it). An error says why there is none.
     pub(super) fn single_sum(&self, links: &[usize]) -> Result<NetworkSpec, String> {
         let all: Vec<&Link> = links.iter().map(|&index| &self.links[index]).collect();
         if all.iter().any(|link| !link.via.is_empty()) {

@@ -7,10 +7,10 @@ use anyhow::Error;
 
 use crate::experiments::definition::syntax::source::{Source, Step, Tree};
 
-/// What a packet of a queue limit counts, where limits of different kinds are summed.
+/// Bytes that a packet of a queue limit counts as, where limits of different kinds are summed.
 pub(super) const FULL_PACKET: u64 = 1500;
 
-/// Where a mistake is to be reported.
+/// The place at which a mistake is reported.
 #[derive(Clone, Copy)]
 pub(super) struct Place<'a> {
     pub(super) source: &'a Source<'a>,
@@ -19,9 +19,9 @@ pub(super) struct Place<'a> {
     pub(super) index: usize,
     pub(super) scale: f64,
     pub(super) directory: Option<&'a Path>,
-    /// Of everything that is drawn when the file is read.
+    /// Seed of everything that is drawn when the file is read.
     pub(super) seed: u64,
-    /// How long the traffic runs at most.
+    /// Longest duration of the traffic.
     pub(super) span: Duration,
 }
 

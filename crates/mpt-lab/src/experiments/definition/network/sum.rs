@@ -1,4 +1,4 @@
-//! One link that is worth several.
+//! The single link that replaces several.
 
 use std::time::Duration;
 
@@ -7,7 +7,8 @@ use mpt_link::{Bitrate, ByteCount, Distribution, Loss, Params, QueueLimit};
 use super::FULL_PACKET;
 use super::wire::Wire;
 
-/// `packet`: the length in bytes of the packets whose time of transmission counts.
+/// Returns the sum of several wires. `packet` is the length in bytes of the packets whose time of
+/// transmission counts.
 pub(super) fn sum(wires: &[&Wire], packet: u64) -> Result<Wire, String> {
     if wires.iter().any(|wire| !wire.schedule.is_empty()) {
         return Err("links that change in time have no sum".into());
@@ -58,7 +59,8 @@ fn transmission(packet: u64, rate: f64) -> Duration {
     Duration::from_secs_f64(packet as f64 * 8.0 / rate)
 }
 
-/// Limits of one kind are added (times do not add: the longest); of several kinds, as bytes.
+/// Returns the sum of queue limits. Limits of one kind are added (of times, the longest counts);
+/// limits of several kinds are added as bytes.
 fn summed_queue(wires: &[&Wire]) -> QueueLimit {
     let limits = wires.iter().map(|wire| wire.params.queue);
     let same = limits.clone().reduce(|sum, limit| match (sum, limit) {

@@ -8,10 +8,10 @@ use mpt_link::Bitrate;
 
 use crate::experiments::definition::syntax::units::{Quantity, Rate, Time};
 
-/// Of a trace: an hour at ten values per second.
+/// Most points of a trace: an hour at ten values per second.
 pub(super) const MOST_POINTS: usize = 36_000;
 
-/// A trace of rates: lines of a time and a rate, separated by a comma. Numbers without a unit are seconds and Mbit/s.
+/// Reads a trace of rates: lines of a time and a rate, separated by a comma. Numbers without a unit are seconds and Mbit/s.
 pub(super) fn read_trace(file: &str, directory: Option<&Path>) -> Result<Vec<(Duration, Rate)>> {
     let directory =
         directory.context("an experiment of the catalogue has no directory for trace files")?;
@@ -60,7 +60,7 @@ pub(super) struct Redrawn {
 }
 
 impl Redrawn {
-    /// The rates from the start until `end`. Equal seeds give equal rates.
+    /// Returns the rates from the start until `end`. Equal seeds give equal rates.
     pub(super) fn until(self, end: Duration, seed: u64) -> Vec<(Duration, Bitrate)> {
         let Self { rate, every, within } = self;
         let mut random = fastrand::Rng::with_seed(seed);

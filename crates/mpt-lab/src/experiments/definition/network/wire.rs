@@ -111,7 +111,7 @@ fn duplicates(schedule: &[(Duration, Change)]) -> bool {
     schedule.iter().any(|(_, change)| matches!(change, Change::Duplication(_)))
 }
 
-/// The key `redraw`; a share of 0 is none.
+/// Reads the key `redraw`; a share of 0 means none.
 fn redrawn(shape: &Shape, rate: Option<Bitrate>, place: Place<'_>) -> Result<Option<Redrawn>> {
     let Some(RedrawFile { every, within }) = shape.redraw else { return Ok(None) };
     let within = within.0.value();
@@ -174,7 +174,7 @@ fn scaled_queue(limit: QueueLimit, scale: f64) -> QueueLimit {
     }
 }
 
-/// A jitter of 0 is none.
+/// Reads a jitter; 0 means none.
 fn jitter(file: JitterFile, place: Place<'_>) -> Result<Option<Jitter>> {
     let distribution = match (file.normal, file.uniform) {
         (Some(deviation), None) => Distribution::Normal { deviation: deviation.0 },

@@ -1,4 +1,4 @@
-//! The text of an experiment: where things stand in it, variables whose values are put in, and quantities with their units.
+//! The text of an experiment: the places of its values, variables that are replaced, and quantities with their units.
 
 pub(super) mod source;
 pub(super) mod template;

@@ -1,4 +1,4 @@
-//! The text of an experiment and where things stand in it.
+//! The text of an experiment, and the places of its keys and values.
 
 use std::ops::Range;
 
@@ -8,12 +8,12 @@ use serde::de::DeserializeOwned;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue, Deserializer};
 
-/// A table whose keys and values know where they stand.
+/// A table whose keys and values have their places in the text.
 pub(crate) type Tree<'a> = DeTable<'a>;
-/// A value that knows where it stands.
+/// A value with its place in the text.
 pub(crate) type Node<'a> = Spanned<DeValue<'a>>;
 
-/// Where values stand that come from the command line.
+/// The place of values that come from the command line.
 const COMMAND_LINE: Range<usize> = usize::MAX - 1..usize::MAX;
 
 /// The text of an experiment.
@@ -21,25 +21,25 @@ const COMMAND_LINE: Range<usize> = usize::MAX - 1..usize::MAX;
 pub(crate) struct Source<'a> {
     /// The file as it was named to the program.
     pub(crate) name: &'a str,
-    /// What it says.
+    /// Its text.
     pub(crate) text: &'a str,
 }
 
 impl<'a> Source<'a> {
-    /// The text as a tree.
+    /// Parses the text into a tree.
     pub(crate) fn parse(&self) -> Result<Tree<'a>, Error> {
         let tree = DeTable::parse(self.text).map_err(|error| self.toml(&Tree::new(), error))?;
         Ok(tree.into_inner())
     }
 
-    /// A table as a type.
+    /// Reads a table as a type.
     pub(crate) fn read<T: DeserializeOwned>(&self, table: Tree<'_>) -> Result<T, Error> {
         let span = 0..self.text.len();
         T::deserialize(Deserializer::from(Spanned::new(span, table.clone())))
             .map_err(|error| self.toml(&table, error))
     }
 
-    /// An error at a place, displayed as `table1.toml:12: link.rate: "10" has no unit`.
+    /// Returns an error at a place, displayed as `table1.toml:12: link.rate: "10" has no unit`.
     pub(crate) fn error(&self, at: &Range<usize>, key: &str, message: impl AsRef<str>) -> Error {
         let message = message.as_ref();
         let key = if key.is_empty() { String::new() } else { format!("{key}: ") };
@@ -49,7 +49,7 @@ impl<'a> Source<'a> {
         anyhow!("{}:{}: {key}{message}", self.name, Lines::of(self.text).line(at.start))
     }
 
-    /// An error at a key, which may be missing: then at the nearest table around it that is there.
+    /// Returns an error at a key. If the key is missing, the place is the nearest table around it that is there.
     pub(crate) fn error_at(
         &self,
         tree: &Tree<'_>,
@@ -75,13 +75,13 @@ impl<'a> Source<'a> {
 /// A step from a table to what is in it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Step<'a> {
-    /// To the value of a key.
+    /// The step to the value of a key.
     Key(&'a str),
-    /// To an element of a list.
+    /// The step to an element of a list.
     Index(usize),
 }
 
-/// Where the innermost of the steps stands that exists.
+/// Returns the place of the innermost of the steps that exists.
 fn place(tree: &Tree<'_>, path: &[Step<'_>]) -> Range<usize> {
     let mut at = 0..0;
     let Some((Step::Key(first), rest)) = path.split_first() else { return at };
@@ -130,7 +130,7 @@ fn inside(value: &Node<'_>, offset: usize) -> Option<String> {
     }
 }
 
-/// A value of the command line: as TOML would read it, else a text.
+/// Returns a value of the command line: as TOML would read it, otherwise as a text.
 pub(super) fn from_command_line(text: &str) -> Node<'_> {
     let value = match DeValue::parse(text) {
         Ok(value) => value.into_inner(),
@@ -139,7 +139,7 @@ pub(super) fn from_command_line(text: &str) -> Node<'_> {
     moved(Spanned::new(COMMAND_LINE, value), &COMMAND_LINE)
 }
 
-/// The same value at another place, with all that is in it.
+/// Returns the same value at another place, with all that is in it.
 pub(super) fn moved<'a>(node: Node<'a>, place: &Range<usize>) -> Node<'a> {
     let value = match node.into_inner() {
         DeValue::Array(elements) => {
@@ -156,8 +156,8 @@ pub(super) fn moved<'a>(node: Node<'a>, place: &Range<usize>) -> Node<'a> {
     Spanned::new(place.clone(), value)
 }
 
-/// Puts a value at a key, `table.key` with as many tables as there are dots, which are made where they are missing. An
-/// error names the key that is not a table.
+/// Sets a value at a key, `table.key` with as many tables as there are dots, which are made where they are missing. An error names the key that is
+/// not a table.
 pub(super) fn assign<'a>(
     tree: &mut Tree<'a>,
     path: &'a str,

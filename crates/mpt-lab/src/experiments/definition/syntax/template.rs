@@ -1,4 +1,4 @@
-//! What varies: axes and variables, and a file with their values put in where it says `"$name"`.
+//! Axes and variables, and a file with their values put in where it says `"$name"`.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -26,10 +26,10 @@ const HEADER: [&str; 10] = [
     "published",
     "expectation",
 ];
-/// The keys of [`crate::experiments::definition::file::Body`], which may.
+/// The keys of [`crate::experiments::definition::file::Body`], which may vary.
 const BODY: [&str; 8] =
     ["network", "channel", "link", "traffic", "measure", "beside", "event", "rows"];
-/// What makes the rest vary.
+/// The keys that make the rest vary.
 const VARYING: [&str; 3] = ["axis", "variables", "quick"];
 /// The most cells of one experiment: more are a mistake in its axes.
 const MOST_CELLS: usize = 10_000;
@@ -38,7 +38,7 @@ const MOST_CELLS: usize = 10_000;
 pub(crate) struct Template<'a> {
     pub(crate) source: Source<'a>,
     pub(crate) header: Header,
-    /// Where the keys of the header stand.
+    /// The tree of the header, with the places of its keys.
     pub(crate) header_tree: Tree<'a>,
     pub(crate) axes: Vec<Axis<'a>>,
     variables: Variables<'a>,
@@ -47,11 +47,11 @@ pub(crate) struct Template<'a> {
 
 type Variables<'a> = BTreeMap<String, Node<'a>>;
 
-/// What varies, with the values of this run.
+/// An axis with its values of this run.
 pub(crate) struct Axis<'a> {
     pub(crate) name: String,
     pub(crate) label: String,
-    /// All values of the file, for messages and for what the paper published.
+    /// All values of the file, for messages and for the published figures.
     pub(crate) all: Vec<String>,
     values: Vec<AxisValue<'a>>,
     place: Range<usize>,
@@ -123,7 +123,7 @@ impl<'a> Template<'a> {
         Ok(template)
     }
 
-    /// Every cell with the file as it is there, in the order of the axes, the last of which varies fastest.
+    /// Returns every cell with the file as it is there, in the order of the axes, the last of which varies fastest.
     pub(crate) fn cells(&self) -> Result<Vec<(Cell, Tree<'a>)>, Error> {
         let mut cells = vec![(Cell::new(), self.variables.clone())];
         for axis in &self.axes {
@@ -154,7 +154,7 @@ impl<'a> Template<'a> {
         cells.into_iter().map(put_in).collect()
     }
 
-    /// The axes as plans have them.
+    /// Returns the axes for the plan.
     pub(crate) fn plan_axes(&self) -> Vec<plan::Axis> {
         let labels = |axis: &Axis<'_>| axis.values.iter().map(|v| v.label.clone()).collect();
         let axis = |axis: &Axis<'_>| plan::Axis {
@@ -165,7 +165,7 @@ impl<'a> Template<'a> {
         self.axes.iter().map(axis).collect()
     }
 
-    /// No name stands for two things.
+    /// Checks that no name stands for two things.
     fn check_names(&self) -> Result<(), Error> {
         let mut names: BTreeMap<&str, &str> =
             self.variables.keys().map(|name| (name.as_str(), "variables")).collect();
@@ -195,7 +195,7 @@ impl<'a> Template<'a> {
 }
 
 impl<'a> Axis<'a> {
-    /// Takes those of the values that a list names; a value that the file does not have stands for itself.
+    /// Keeps only the values that a list names; a value that the file does not have stands for itself.
     fn restrict(&mut self, list: &'a str) -> Result<(), String> {
         let simple = self
             .values
@@ -224,8 +224,8 @@ impl<'a> Axis<'a> {
     }
 }
 
-/// The first of a list of values, and what comes after its comma. A label may have commas, too: of those that the list may
-/// begin with it is the longest.
+/// Returns the first of a list of values, and the text after its comma. A label may have commas, too: of those that the list may begin with it is the
+/// longest.
 fn first_of<'a>(list: &'a str, values: &[AxisValue<'a>]) -> (&'a str, Option<&'a str>) {
     let list = list.trim_start();
     let end = |label: &str| {
@@ -337,7 +337,7 @@ fn take_list<'a>(
     }
 }
 
-/// A value by itself, which is that of the variable of the axis' name; or a table of a label and variables.
+/// Reads a value by itself, which is that of the variable of the axis' name; or a table of a label and variables.
 fn axis_value<'a>(source: &Source<'_>, axis: &str, node: Node<'a>) -> Result<AxisValue<'a>, Error> {
     let place = node.span();
     if let Some(label) = scalar(node.get_ref()) {
@@ -361,7 +361,7 @@ fn axis_value<'a>(source: &Source<'_>, axis: &str, node: Node<'a>) -> Result<Axi
     Ok(AxisValue { label, variables, place })
 }
 
-/// A text, number or truth value as the file writes it.
+/// Returns a text, number or truth value as the file writes it.
 fn scalar(value: &DeValue<'_>) -> Option<String> {
     match value {
         DeValue::String(text) => Some(text.clone().into_owned()),
@@ -402,7 +402,7 @@ fn substitute<'a>(
                 source.error(&place, key, message)
             })?;
             *node = match put_in {
-                // What is wrong with it is wrong where it was written.
+                // A fault of the value is reported where the value was written.
                 PutIn::Value(value) => value,
                 PutIn::Text(text) => {
                     moved(Spanned::new(place.clone(), DeValue::String(text.into())), &place)
@@ -419,7 +419,7 @@ enum PutIn<'a> {
     Text(String),
 }
 
-/// An error is the name that is not known.
+/// Replaces the variables of a text. An error is the name that is not known.
 fn put_in<'a>(text: &str, variables: &Variables<'a>) -> Result<PutIn<'a>, String> {
     if let Some(name) = text.strip_prefix('$')
         && !name.starts_with('{')
@@ -440,7 +440,7 @@ fn put_in<'a>(text: &str, variables: &Variables<'a>) -> Result<PutIn<'a>, String
     Ok(PutIn::Text(out))
 }
 
-/// Where a key of the header stands.
+/// Returns the steps to a key of the header.
 pub(crate) fn header_step<'a>(table: &'a str, index: usize, key: &'a str) -> [Step<'a>; 3] {
     [Step::Key(table), Step::Index(index), Step::Key(key)]
 }

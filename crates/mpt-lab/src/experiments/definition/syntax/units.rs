@@ -12,22 +12,22 @@ use serde::de::{self, Deserialize, Deserializer, Visitor};
 
 /// The longest time in a file: longer ones are misspelt units.
 const LONGEST: Duration = Duration::from_secs(24 * 3600);
-/// The highest rate in a file, bits per second: far above what any of our links carries.
+/// The highest rate in a file, bits per second: far above the rate of any link of the laboratory.
 const FASTEST: f64 = 1e12;
 
 /// A quantity with a unit.
 pub(crate) trait Quantity: Sized {
-    /// For messages, with its article.
+    /// Its name in messages, with its article.
     const NAME: &'static str;
-    /// For messages: how one is written.
+    /// An example in messages.
     const EXAMPLE: &'static str;
-    /// Units in small letters, and what a number is multiplied by.
+    /// Units in small letters, each with its factor.
     const UNITS: &'static [(&'static str, f64)];
 
-    /// From base units; the index is that of the unit. An error says what is wrong.
+    /// Makes a quantity of base units; the index is that of the unit. An error says what is wrong.
     fn new(value: f64, unit: usize) -> Result<Self, String>;
 
-    /// From a text.
+    /// Parses a text.
     fn parse(text: &str) -> Result<Self, String> {
         let instead = |what: &str| format!("\"{text}\" {what}; write {}", Self::EXAMPLE);
         let (number, unit) = split(text.trim());
@@ -46,7 +46,7 @@ pub(crate) trait Quantity: Sized {
     }
 }
 
-/// Bits per second.
+/// A rate in bits per second.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Rate(pub(crate) Bitrate);
 
@@ -73,7 +73,7 @@ impl Quantity for Rate {
     }
 }
 
-/// Time.
+/// A time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Time(pub(crate) Duration);
 
@@ -105,7 +105,7 @@ impl Quantity for Share {
     }
 }
 
-/// What may wait for a transmitter.
+/// A limit of the queue of a transmitter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Limit(pub(crate) QueueLimit);
 
@@ -134,7 +134,7 @@ impl Quantity for Limit {
     }
 }
 
-/// Bytes.
+/// A size in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Size(pub(crate) u64);
 

@@ -2,7 +2,7 @@
 
 use super::{GOOD, full};
 
-/// What is changed in the good file, and what the error must say.
+/// Changes to the good file, each with the error that follows.
 const BAD: &[(&str, &str, &str)] = &[
     (
         "title = \"Two links\"",

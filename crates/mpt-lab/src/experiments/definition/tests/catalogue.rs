@@ -15,7 +15,7 @@ fn every_experiment_of_the_catalogue_is_right() {
     }
 }
 
-/// The experiments on networks of which nothing is configured, and in how many cells each has the row that finds it out.
+/// The experiments on networks of which nothing is configured, with the number of cells in which each has the adaptive row.
 const NOTHING_CONFIGURED: [(&str, usize); 11] = [
     ("real-networks", 13),
     ("papers-cells", 14),
@@ -30,7 +30,7 @@ const NOTHING_CONFIGURED: [(&str, usize); 11] = [
     ("repair-cost", 4),
 ];
 
-/// Nothing but addresses and keys is said of the paths of the row that has to find it out.
+/// The row that has to find everything out gets only the addresses and keys of its paths.
 #[test]
 fn networks_of_which_nothing_is_configured_are_that() {
     for (name, cells) in NOTHING_CONFIGURED {
@@ -52,7 +52,7 @@ fn networks_of_which_nothing_is_configured_are_that() {
     }
 }
 
-/// Where a few random losses decide what a run gives, there are more of them.
+/// Networks in which a few random losses decide the result of a run are measured more often.
 #[test]
 fn lossy_cells_of_the_real_networks_are_measured_five_times() {
     let plan = load("real-networks", &[], Mode::default()).unwrap();

@@ -9,7 +9,7 @@ use crate::experiments::case::ChannelSpec;
 
 const MS: Duration = Duration::from_millis(1);
 
-/// The way forward over the second link of the good file, which gets these keys in place of its queue.
+/// Returns the way forward over the second link of the good file, which gets these keys in place of its queue.
 fn channel(keys: &str) -> ChannelSpec {
     let second = "rate = \"20mbit\"\nqueue = \"100packets\"";
     let text = GOOD.replace(second, &format!("rate = \"20mbit\"\n{keys}"));

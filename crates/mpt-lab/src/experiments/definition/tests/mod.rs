@@ -1,4 +1,4 @@
-//! What becomes of files.
+//! Reading of files.
 
 mod bad;
 mod catalogue;
@@ -14,7 +14,7 @@ use super::syntax::source::Source;
 use super::*;
 use crate::experiments::case::{Method, Traffic};
 
-/// A small experiment that everything is right about.
+/// A small experiment without mistakes.
 const GOOD: &str = r#"title = "Two links"
 rows = ["path1", "ours"]
 [variables]

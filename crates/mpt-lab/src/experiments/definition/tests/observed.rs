@@ -1,4 +1,4 @@
-//! What a file says is observed besides its traffic.
+//! The observations that a file asks for besides its traffic.
 
 use std::time::Duration;
 

@@ -13,8 +13,8 @@ use crate::results::files::replace;
 /// Writes `cases.csv` (one line per planned measurement, all its metrics) and `series.csv` (one line per value over
 /// time).
 ///
-/// A measurement that was limited by the machine or the emulator, or that failed, has its state and no figures;
-/// `results.json` has what it measured.
+/// Writes the files. A measurement that was limited by the machine or the emulator, or that failed, has its state and no figures; `results.json` has
+/// what it measured.
 pub(crate) fn write(grid: &Grid, directory: &Path) -> Result<()> {
     let files = [("cases.csv", cases(grid)), ("series.csv", series(grid))];
     for (name, contents) in files {
@@ -69,7 +69,7 @@ fn series(grid: &Grid) -> Result<Vec<u8>> {
         let place = place(grid, cell, row, repetition);
         for (name, series) in &case.series {
             for (index, value) in series.values.iter().enumerate() {
-                // The end of the interval: what is told of it is known then.
+                // The time is the end of the interval, when its value is known.
                 let time = format!("{:.3}", (index as f64 + 1.0) * series.step);
                 let value = value.to_string();
                 let ours = [name, &series.unit, &time, &value];
@@ -84,7 +84,7 @@ fn axes<'g>(grid: &'g Grid) -> impl Iterator<Item = &'g str> {
     grid.results.plan.axes.iter().map(|axis| axis.name.as_str())
 }
 
-/// Values of the axes, row, repetition, fingerprint.
+/// Returns the values of the axes, row, repetition and fingerprint.
 fn place(grid: &Grid, cell: usize, row: &str, repetition: &Repetition) -> Vec<String> {
     let values = axes(grid).map(|axis| grid.cells[cell].get(axis).cloned().unwrap_or_default());
     let mut place: Vec<String> = values.collect();

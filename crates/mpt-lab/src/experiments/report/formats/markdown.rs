@@ -24,7 +24,7 @@ pub(crate) fn fill(file: &Path, all: &[Results], accuracy: Option<&Accuracy>) ->
     })
 }
 
-/// Everything of an experiment that belongs into a document.
+/// Returns everything of an experiment that belongs into a document.
 fn tables(results: &Results) -> String {
     let grid = Grid::new(results);
     let plan = &results.plan;
@@ -62,7 +62,7 @@ fn tables(results: &Results) -> String {
     text
 }
 
-/// The emulator's own experiment.
+/// Returns the table of the emulator's own experiment.
 fn emulator(accuracy: &Accuracy) -> String {
     let mut text =
         format!("{}\n\n| figure | must | measured | |\n|---|---|---|---|\n", sentence(accuracy));
@@ -75,7 +75,7 @@ fn emulator(accuracy: &Accuracy) -> String {
     text
 }
 
-/// One line: when, where, by what.
+/// Returns one line with the time, the machine and the programs of the measurement.
 fn measured(grid: &Grid) -> String {
     let facts = notes::environment(grid.results.cases.values());
     let of = |name: &str| {
@@ -125,7 +125,7 @@ fn cells(sheet: &Sheet, line: &Line) -> Vec<String> {
     cells
 }
 
-/// For the beginning of a sentence.
+/// Returns the text with a capital, for the beginning of a sentence.
 pub(super) fn capital(text: &str) -> String {
     let mut letters = text.chars();
     let first = letters.next().map(|first| first.to_uppercase().to_string());

@@ -43,7 +43,7 @@ pub(crate) fn page(all: &[Results], accuracy: Option<&Accuracy>) -> Markup {
     )
 }
 
-/// The verdict on the emulator, before anything that it had a part in.
+/// Returns the verdict on the emulator, which comes before anything that it had a part in.
 fn emulator(accuracy: Option<&Accuracy>) -> Markup {
     let Some(accuracy) = accuracy else {
         return html! {
@@ -238,7 +238,8 @@ fn table(sheet: &Sheet, experiment: &str) -> Markup {
     }
 }
 
-/// The heading of a line, which spans all lines of the same value, unless it is the last axis.
+/// Returns the heading of a line, which spans all lines of the same value, unless it is the last
+/// axis.
 fn axis_value(sheet: &Sheet, number: usize, axis: usize) -> Markup {
     let start = |number: usize| &sheet.lines[number].values[..=axis];
     let value = &sheet.lines[number].values[axis];
@@ -318,12 +319,13 @@ fn class(status: Status) -> &'static str {
     }
 }
 
-/// Paragraphs of Markdown as HTML. HTML in them stays text, and links lead to the web or nowhere.
+/// Converts paragraphs of Markdown to HTML. HTML in them stays text, and links lead to the web or
+/// nowhere.
 fn markdown(text: &str) -> Markup {
     let web = |url: &str| url.starts_with("https://") || url.starts_with("http://");
     let events = Parser::new(text).filter_map(|event| match event {
         Event::Html(html) | Event::InlineHtml(html) => Some(Event::Text(html)),
-        // Pictures would be loaded from elsewhere.
+        // Pictures are left out, since they would be loaded from elsewhere.
         Event::Start(Tag::Image { .. }) | Event::End(TagEnd::Image) => None,
         Event::Start(Tag::Link { link_type, dest_url, title, id }) => {
             let dest_url = if web(&dest_url) { dest_url } else { "#".into() };

@@ -1,4 +1,4 @@
-//! Which charts an experiment gets: its figures over the last axis, and what happened over time.
+//! The charts of an experiment: its figures over the last axis, and its series over time.
 
 use std::collections::BTreeMap;
 
@@ -10,19 +10,19 @@ use crate::experiments::definition::{Axis, Cell, Row};
 use crate::experiments::report::figure::{Figure, Grid, Outcome, is_path};
 use crate::experiments::report::quantity::{Quantity, adds_up};
 
-/// More charts over time than this would not be looked at; `series.csv` has all.
+/// Most charts over time of an experiment; `series.csv` has all series.
 const TIME_CHARTS: usize = 12;
-/// Points of a line over time: more than a panel has pixels.
+/// Most points of a line over time: more than a panel has pixels.
 const TIME_POINTS: usize = 240;
-/// Where the largest distance of two neighbours is more than this many times the smallest, figures stand at equal
-/// distances, as on the papers' axes of window sizes.
+/// Ratio of the largest distance of two neighbours to the smallest above which figures stand at equal distances, as on the papers' axes of window
+/// sizes.
 const UNEVEN: f64 = 12.0;
-/// Colours of the style sheet for what has none of its own.
+/// Number of colours of the style sheet for rows that have none of their own.
 const OTHERS: usize = 4;
-/// The row of ours where nothing is configured; no experiment has it beside `ours`.
+/// The row of mpt in which nothing is configured; no experiment has it beside `ours`.
 pub(super) const ADAPTIVE: &str = "adaptive";
 
-/// The first metric over the last axis that varies: one chart for each place on the other axes.
+/// Returns the charts of the first metric over the last axis that varies: one for each place on the other axes.
 pub(super) fn over_axis(grid: &Grid) -> Vec<Chart> {
     let plan = &grid.results.plan;
     let Some(axis) = plan.axes.iter().rev().find(|axis| axis.values.len() > 1) else {
@@ -48,8 +48,8 @@ pub(super) fn over_axis(grid: &Grid) -> Vec<Chart> {
     charts.filter(|chart| !chart.is_empty()).collect()
 }
 
-/// A series over time: one chart for each cell, or for some of them, with a line for each row. Of a series of each path, such as
-/// `path rate` with `path rate/path1` and so on, one chart for each row, with a line for each path.
+/// Returns the charts of a series over time: one for each cell, or for some of them, with a line for each row. Of a series of each path, such as
+/// `path rate` with `path rate/path1` and so on, there is one chart for each row, with a line for each path.
 pub(super) fn over_time(grid: &Grid, series: &str) -> Vec<Chart> {
     let of_cell = |cell: usize| {
         let mut charts: Vec<Chart> = of_rows(grid, cell, series).into_iter().collect();
@@ -61,7 +61,7 @@ pub(super) fn over_time(grid: &Grid, series: &str) -> Vec<Chart> {
     evenly(charts.filter(|chart| !chart.is_empty()).collect(), TIME_CHARTS)
 }
 
-/// One chart of a cell, with a line for each row that has the series.
+/// Returns one chart of a cell, with a line for each row that has the series.
 fn of_rows(grid: &Grid, cell: usize, series: &str) -> Option<Chart> {
     let lines = grid.results.plan.rows.iter().filter_map(|row| {
         let found = sound(grid, cell, &row.name)?.series.get(series)?;
@@ -74,7 +74,7 @@ fn of_rows(grid: &Grid, cell: usize, series: &str) -> Option<Chart> {
     in_time(title, series, lines.collect())
 }
 
-/// One chart of a row in a cell, with a line for each path that has the series.
+/// Returns one chart of a row in a cell, with a line for each path that has the series.
 fn of_paths(grid: &Grid, cell: usize, row: &Row, series: &str) -> Option<Chart> {
     let found = sound(grid, cell, &row.name)?.series.iter();
     let of_path = found.filter_map(|(name, found)| {
@@ -91,7 +91,7 @@ fn of_paths(grid: &Grid, cell: usize, row: &Row, series: &str) -> Option<Chart> 
     in_time(title, series, lines.collect())
 }
 
-/// A chart of series that have the same unit, each with its class and label; `None` without any.
+/// Returns a chart of series that have the same unit, each with its class and label; `None` without any.
 fn in_time(title: String, series: &str, lines: Vec<(String, String, &Series)>) -> Option<Chart> {
     let unit = &lines.first()?.2.unit;
     let y_label = if unit.is_empty() { series.to_owned() } else { format!("{series}, {unit}") };
@@ -105,7 +105,7 @@ fn in_time(title: String, series: &str, lines: Vec<(String, String, &Series)>) -
     Some(Chart { title, x_label, y_label, ticks, lines, style: Style::Lines, panel: true })
 }
 
-/// The class that gives a row its colour: the same in all charts.
+/// Returns the class that gives a row its colour: the same in all charts.
 pub(super) fn class(grid: &Grid, row: &str) -> String {
     const OWN: [&str; 7] =
         ["ours", ADAPTIVE, "paper", "paper-no-reorder", "mptcp", "single-sum", SUM];
@@ -187,9 +187,9 @@ fn chart(
     }
 }
 
-/// Puts the points of different lines beside each other, where nothing but points tells them apart.
+/// Puts the points of different lines beside each other, where only points distinguish them.
 fn spread_out(lines: &mut [Line]) {
-    /// Part of the distance between two positions.
+    /// Width of the points of a position, as a part of the distance between two positions.
     const WIDTH: f64 = 0.4;
     let step = WIDTH / lines.len().max(1) as f64;
     let middle = (lines.len() as f64 - 1.0) / 2.0;
@@ -200,7 +200,7 @@ fn spread_out(lines: &mut [Line]) {
     }
 }
 
-/// Where the values of an axis stand.
+/// The positions of the values of an axis.
 #[derive(Debug)]
 struct Positions {
     ticks: Vec<(f64, String)>,
@@ -254,7 +254,7 @@ impl Positions {
     }
 }
 
-/// `50ms` is 50 and `ms`.
+/// Splits a quantity: `50ms` is 50 and `ms`.
 fn quantity(text: &str) -> Option<(f64, &str)> {
     let end = text.find(|letter: char| !letter.is_ascii_digit() && letter != '.');
     let (number, unit) = text.split_at(end.unwrap_or(text.len()));
@@ -272,7 +272,7 @@ fn is_even(numbers: &[f64]) -> bool {
     smallest > 0.0 && largest <= UNEVEN * smallest
 }
 
-/// The first sound repetition.
+/// Returns the first sound repetition.
 fn sound<'a>(grid: &Grid<'a>, cell: usize, row: &str) -> Option<&'a CaseResult> {
     grid.at(cell, row).iter().find_map(|repetition| match repetition.outcome {
         Outcome::Sound(case) => Some(case),
@@ -280,7 +280,7 @@ fn sound<'a>(grid: &Grid<'a>, cell: usize, row: &str) -> Option<&'a CaseResult> 
     })
 }
 
-/// Means of neighbours, so that there are no more points than can be seen; each in the middle of its interval.
+/// Returns means of neighbours, so that there are no more points than can be seen; each is in the middle of its interval.
 fn thinned(series: &Series) -> Vec<Point> {
     let together = series.values.len().div_ceil(TIME_POINTS).max(1);
     let chunks = series.values.chunks(together).enumerate();
@@ -292,7 +292,7 @@ fn thinned(series: &Series) -> Vec<Point> {
     points.collect()
 }
 
-/// At most so many of them, the first and the last among them.
+/// Returns at most `most` of them, the first and the last included, at even distances.
 fn evenly<T>(all: Vec<T>, most: usize) -> Vec<T> {
     let count = all.len();
     if count <= most {

@@ -1,10 +1,9 @@
-//! The table of one metric of an experiment, before it is written in any format: one line per cell, the paper's
-//! figures beside ours.
+//! The table of one metric of an experiment, before it is written in any format: one line per cell, the paper's figures beside the measured ones.
 
 use crate::experiments::report::figure::{Figure, Grid, Mark, Spread, is_path};
 use crate::experiments::report::quantity::{Quantity, adds_up, percent, published};
 
-/// More single paths than this are shown as their sum only.
+/// Most single paths that are shown; more are shown as their sum only.
 const MANY_PATHS: usize = 3;
 
 /// A table.
@@ -27,7 +26,7 @@ pub(super) struct Column {
     pub(super) published: bool,
 }
 
-/// Stands for the sum of the paths among rows.
+/// The name of the sum of the paths among rows.
 pub(super) const SUM: &str = "sum of paths";
 
 /// A cell of the experiment is a line of the table.
@@ -44,26 +43,26 @@ pub(super) struct Entry {
     /// The paper's figure, empty for none.
     pub(super) published: String,
     pub(super) here: Here,
-    /// In relation to the sum of the paths.
+    /// Its relation to the sum of the paths.
     pub(super) efficiency: Option<String>,
 }
 
-/// What was measured.
+/// The measured value, or the mark that replaces it.
 #[derive(Clone, Debug)]
 pub(super) enum Here {
     Nothing,
     Mark(Mark),
     Figure {
         median: String,
-        /// Smallest and largest of several.
+        /// Smallest and largest of several values.
         spread: Option<String>,
-        /// How many repetitions were sound, where not all were.
+        /// Number of sound repetitions, if not all were sound.
         sound: Option<String>,
     },
 }
 
 impl Sheet {
-    /// `None` when there is nothing to show of this metric.
+    /// Returns the table of this metric; `None` when there is nothing to show.
     pub(super) fn new(grid: &Grid, metric: &str) -> Option<Self> {
         let columns = columns(grid, metric);
         if columns.is_empty() {
@@ -87,7 +86,7 @@ impl Sheet {
 }
 
 impl Entry {
-    /// Everything in one text: `101.2 (99.8 to 102.0) 97.2 %`; without the range where there is no room for it.
+    /// Returns everything in one text: `101.2 (99.8 to 102.0) 97.2 %`; without the range where there is no room for it.
     pub(super) fn text(&self, with_range: bool) -> String {
         let mut text = match &self.here {
             Here::Nothing => String::new(),

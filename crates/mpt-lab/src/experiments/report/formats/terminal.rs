@@ -1,4 +1,4 @@
-//! The paper's table with our figures next to it, for the terminal.
+//! The paper's table with the measured figures next to it, for the terminal.
 
 use std::fmt;
 
@@ -69,7 +69,7 @@ fn table(sheet: &Sheet) -> Table {
     table
 }
 
-/// Text from a file, without what a terminal would obey.
+/// Returns text from a file without control characters that a terminal would obey.
 pub(crate) fn plain(text: &str) -> String {
     text.chars().map(|letter| if letter.is_control() { ' ' } else { letter }).collect()
 }

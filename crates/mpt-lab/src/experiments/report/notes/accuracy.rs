@@ -1,4 +1,4 @@
-//! Whether the emulator of links is to be believed: its own experiment, told at the top of every report.
+//! The verdict on the emulator of links: the result of its own experiment, at the top of every report.
 
 use std::path::Path;
 
@@ -7,7 +7,7 @@ use anyhow::Result;
 pub(crate) use crate::emulator::accuracy::Accuracy;
 use crate::experiments::report::results::{ACCURACY, read as read_json};
 
-/// How to get it.
+/// The command that measures it.
 pub(crate) const COMMAND: &str = "mpt-lab run emulator-accuracy";
 
 /// Reads the result of the experiment; `None` when it was not run into this directory.
@@ -16,7 +16,7 @@ pub(crate) fn read(out: &Path) -> Result<Option<Accuracy>> {
     if path.exists() { read_json(&path).map(Some) } else { Ok(None) }
 }
 
-/// The verdict in one sentence.
+/// Returns the verdict in one sentence.
 pub(crate) fn sentence(accuracy: &Accuracy) -> String {
     let missed = accuracy.rows.iter().filter(|row| !row.pass).count();
     let all = accuracy.rows.len();

@@ -1,4 +1,4 @@
-//! What a reader must know beside the figures: where and how they were measured, and what was not as it should be.
+//! Notes for the reader beside the figures: where and how they were measured, and what was not as it should be.
 
 pub(super) mod accuracy;
 pub(super) mod remarks;
@@ -10,18 +10,18 @@ use super::figure::{Grid, Outcome, Repetition};
 use super::quantity::published;
 use crate::experiments::case::{Backend, CaseResult, Flag};
 
-/// Something that happened in several measurements, and in which.
+/// A note on several measurements.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Note {
     pub(super) what: String,
-    /// Row, cell and repetition of each.
+    /// Row, cell and repetition of each measurement.
     places: Vec<String>,
 }
 
 impl Note {
     /// Returns how many measurements, and the first of them: `2 measurements: ours, delay 0ms; ours, delay 50ms`.
     pub(super) fn places(&self) -> String {
-        /// More would not be read.
+        /// Most places that are named; more would not be read.
         const NAMED: usize = 6;
         let named = self.places.iter().take(NAMED).cloned().collect::<Vec<_>>().join("; ");
         let more = if self.places.len() > NAMED { "; …" } else { "" };
@@ -29,12 +29,12 @@ impl Note {
     }
 }
 
-/// `1 repetition`, `3 repetitions`.
+/// Returns `1 repetition`, `3 repetitions`.
 pub(super) fn count(number: usize, of: &str) -> String {
     format!("{number} {of}{}", if number == 1 { "" } else { "s" })
 }
 
-/// How many measurements came to what.
+/// Numbers of measurements by outcome.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Tally {
     pub(super) sound: usize,
@@ -57,7 +57,7 @@ impl Tally {
         tally
     }
 
-    /// `24 sound, 1 failed`.
+    /// Returns a sentence such as `24 sound, 1 failed`.
     pub(super) fn sentence(&self) -> String {
         let parts = [
             (self.sound, "sound"),
@@ -82,7 +82,7 @@ pub(super) fn deviations(grid: &Grid) -> Vec<Note> {
     }))
 }
 
-/// Measurements without a figure, and why.
+/// Returns the measurements without a figure, and the reasons.
 pub(super) fn marked(grid: &Grid) -> Vec<Note> {
     gather(grid.every().filter_map(|(cell, row, repetition)| {
         let why = match &repetition.outcome {
@@ -106,7 +106,7 @@ pub(super) fn backends(grid: &Grid) -> String {
     names.into_iter().collect::<Vec<_>>().join(" and ")
 }
 
-/// By what the papers' rates were divided.
+/// Returns the scale of the papers' rates, in words.
 pub(super) fn scales(grid: &Grid) -> String {
     let mut scales: Vec<f64> = grid.results.plan.cases.iter().map(|case| case.spec.scale).collect();
     scales.sort_by(f64::total_cmp);
@@ -124,7 +124,7 @@ pub(super) fn scales(grid: &Grid) -> String {
     }
 }
 
-/// Where, when and by what: one line per fact, with all values that it had.
+/// Returns the place, time and means of the measurements: one line per fact, with all values that it had.
 pub(super) fn environment<'a>(
     cases: impl Iterator<Item = &'a CaseResult>,
 ) -> Vec<(String, BTreeSet<String>)> {
@@ -153,7 +153,7 @@ pub(super) fn environment<'a>(
     facts.into_iter().map(|((_, name), values)| (name, values)).collect()
 }
 
-/// The day (UTC) of a time in seconds since 1970.
+/// Returns the day (UTC) of a time in seconds since 1970.
 pub(super) fn date(seconds: u64) -> String {
     /// The last second of the year 9999, the last that can be written with four digits.
     const LAST: u64 = 253_402_300_799;
@@ -162,7 +162,7 @@ pub(super) fn date(seconds: u64) -> String {
     text.split('T').next().unwrap_or_default().to_owned()
 }
 
-/// Row, cell and repetition, for people.
+/// Returns row, cell and repetition as a text.
 fn place(grid: &Grid, cell: usize, row: &str, repetition: &Repetition) -> String {
     let mut parts = vec![row.to_owned()];
     parts.extend(Some(grid.name(cell)).filter(|name| !name.is_empty()));
@@ -172,7 +172,7 @@ fn place(grid: &Grid, cell: usize, row: &str, repetition: &Repetition) -> String
     parts.join(", ")
 }
 
-/// Brings together what is the same, in the order in which it first came.
+/// Brings equal notes together, in the order in which they first came.
 fn gather(said: impl Iterator<Item = (String, String)>) -> Vec<Note> {
     let mut notes: Vec<Note> = Vec::new();
     for (what, place) in said {

@@ -21,7 +21,7 @@ pub(crate) fn basis(grid: &Grid) -> String {
     }
 }
 
-/// The kind of traffic and how much of it one measurement sends.
+/// Returns the kind of traffic and how much of it one measurement sends.
 fn extent(traffic: &Traffic) -> String {
     let time = |duration: &Duration| humantime::format_duration(*duration).to_string();
     match traffic {
@@ -38,7 +38,7 @@ fn extent(traffic: &Traffic) -> String {
     }
 }
 
-/// The remarks on the table of one metric, each a sentence.
+/// Returns the remarks on the table of one metric, each a sentence.
 pub(crate) fn of(grid: &Grid, metric: &str) -> Vec<String> {
     if !adds_up(metric) {
         return Vec::new();
@@ -59,7 +59,7 @@ pub(crate) fn of(grid: &Grid, metric: &str) -> Vec<String> {
     remarks
 }
 
-/// The cells in which the best path alone carries more than a tunnel of ours over all paths.
+/// Returns the cells in which the best path alone carries more than a tunnel of mpt over all paths.
 fn beaten(grid: &Grid, metric: &str) -> Option<String> {
     let quantity = Quantity::of(metric);
     let mut places = Vec::new();

@@ -9,7 +9,7 @@ use crate::measurements::failover::figure::Figure;
 use crate::measurements::failover::rig::{Lab, RigSpec};
 use crate::topology::End;
 
-/// Black hole.
+/// A black hole on one path.
 pub(super) static EVENT: Event = Event {
     name: "black-hole",
     what: "path silently drops everything",

@@ -12,14 +12,15 @@ use crate::measurements::failover::rig::{Lab, Rig, RigSpec};
 use crate::topology::End;
 
 const DARK: Duration = Duration::from_secs(1);
-/// TCP waits with its next attempt for as long as the pause lasted, and then once more.
+/// Time of observation: TCP waits with its next attempt for as long as the pause lasted, and then
+/// once more.
 const WATCHED: Duration = Duration::from_secs(4);
-/// The metronome is steady when it has had no longer pause...
+/// Longest pause of a steady metronome.
 const PAUSE: Duration = Duration::from_millis(50);
-/// ...for that long.
+/// Time without a longer pause after which the metronome counts as steady.
 const STEADY: Duration = Duration::from_millis(300);
 
-/// All paths down and back.
+/// The event of all paths going down and coming back.
 pub(super) static EVENT: Event = Event {
     name: "blackout",
     what: "all paths down and back",
@@ -33,7 +34,7 @@ pub(super) static EVENT: Event = Event {
     takes: Duration::from_secs(8),
 };
 
-/// By turns carrier and black hole.
+/// Lets the paths lose their carrier and be black holes by turns.
 fn run(lab: &Lab<'_>, repetition: u32) -> Result<Vec<f64>> {
     let mut rig = Rig::up(lab, RigSpec::USUAL)?;
     let before = Holdings::of(&rig)?;

@@ -1,4 +1,4 @@
-//! One host loses the carrier of a path; the other one, behind a switch, keeps it and has to be told.
+//! The loss of a path's carrier at one host; the other one, behind a switch, keeps it and has to be told.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use crate::measurements::failover::rig::{Lab, RigSpec};
 use crate::topology::End;
 use anyhow::Result;
 
-/// Carrier lost on one path.
+/// The loss of the carrier of one path.
 pub(super) static EVENT: Event = Event {
     name: "carrier",
     what: "carrier lost at one end",
@@ -16,7 +16,7 @@ pub(super) static EVENT: Event = Event {
     figures: &[
         Figure::time("local end sends elsewhere", 50.0, 150.0),
         Figure::time("local end waits no longer", 50.0, 150.0),
-        // It cannot know earlier than the news takes to it.
+        // The peer cannot know earlier than the notification takes to reach it.
         Figure::time("peer sends elsewhere, less one RTT", 50.0, 150.0).by_session(),
         Figure::time("peer waits no longer, less one RTT", 50.0, 150.0).by_session(),
         Figure::told("RTT then"),
@@ -28,7 +28,7 @@ pub(super) static EVENT: Event = Event {
     takes: Duration::from_secs(5),
 };
 
-/// By turns at the end that sends TCP's data and at the one that sends its acknowledgements.
+/// Takes the carrier by turns at the end that sends TCP's data and at the one that sends its acknowledgements.
 fn run(lab: &Lab<'_>, repetition: u32) -> Result<Vec<f64>> {
     let local = if repetition.is_multiple_of(2) { End::A } else { End::B };
     let mut interfaces = [0; 2];

@@ -13,16 +13,16 @@ use crate::measurements::failover::rig::{Lab, Rig, RigSpec};
 use crate::topology::End;
 use crate::traffic::Moment;
 
-/// Paths, by turns.
+/// Numbers of paths, by turns.
 const LINES: [u8; 3] = [8, 16, 32];
-/// Mbit/s of all of them together.
+/// Rate of all of them together, in Mbit/s.
 const RATE: u32 = 160;
 const CHURN: Duration = Duration::from_secs(6);
-/// A change every so often.
+/// Time between two changes.
 const CHANGE: Duration = Duration::from_millis(40);
 const WATCHED: Duration = Duration::from_secs(5);
 
-/// 8 to 32 paths churning.
+/// The event of 8 to 32 paths that come and go.
 pub(super) static EVENT: Event = Event {
     name: "churn",
     what: "8, 16 and 32 paths churning",
@@ -86,7 +86,7 @@ fn run(lab: &Lab<'_>, repetition: u32) -> Result<Vec<f64>> {
     ])
 }
 
-/// Carrier at either end, or everything.
+/// Breaks or repairs a line: the carrier at either end, or everything.
 fn set(rig: &Rig<'_>, line: usize, kind: usize, works: bool) -> Result<()> {
     match kind {
         0 => rig.network.set_carrier(line, End::A, works)?,

@@ -13,7 +13,7 @@ use crate::traffic::Moment;
 
 const WATCHED: Duration = Duration::from_millis(2500);
 
-/// First path dead at start.
+/// The event of a first path that is dead at the start.
 pub(super) static EVENT: Event = Event {
     name: "dead-at-start",
     what: "first path dead at start",
@@ -36,7 +36,7 @@ fn run(lab: &Lab<'_>, _repetition: u32) -> Result<Vec<f64>> {
     rig.wait_until_usable()?;
     let usable = Moment::now().millis_since(start);
 
-    // Alone, since TCP loses packets of its neighbours.
+    // There is no TCP flow, since TCP loses packets of its neighbours.
     let recording = rig.record(false, Beat::LIGHT)?;
     lab.interrupt.sleep(Duration::from_millis(500))?;
     let record = recording.stop(Duration::from_millis(100))?;

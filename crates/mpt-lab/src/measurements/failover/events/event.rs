@@ -1,4 +1,4 @@
-//! An event, and what is recorded around it.
+//! An event, and the record around it.
 
 use std::time::Duration;
 
@@ -15,33 +15,32 @@ use crate::traffic::bulk::Arrived;
 /// Something that happens to a tunnel.
 #[derive(Debug)]
 pub(crate) struct Event {
-    /// For the command line and the JSON file.
+    /// Name for the command line and the JSON file.
     pub(crate) name: &'static str,
-    /// For people.
+    /// Description for tables.
     pub(crate) what: &'static str,
     /// True if it makes sense only with a control session.
     pub(crate) session: bool,
-    /// What is told of it.
+    /// The figures of the event.
     pub(crate) figures: &'static [Figure],
-    /// Lets it happen once and gives the figures' values, in their order. The number of the repetition, from 0, chooses among
-    /// variants.
+    /// Lets it happen once and returns the figures' values, in their order. The number of the repetition, from 0, chooses among variants.
     pub(crate) run: fn(&Lab<'_>, u32) -> Result<Vec<f64>>,
-    /// About how long that takes.
+    /// Approximate duration of that.
     pub(crate) takes: Duration,
 }
 
-/// How long TCP gets to fill its paths before anything happens.
+/// Time for TCP to fill its paths before anything happens.
 pub(super) const WARM_UP: Duration = Duration::from_millis(1500);
-/// How much of that is its normal rate.
+/// Part of [`WARM_UP`] over which the normal rate is measured.
 pub(super) const NORMAL: Duration = Duration::from_millis(700);
-/// How long is watched what comes of it.
+/// Time of observation after the event.
 pub(super) const AFTERMATH: Duration = Duration::from_secs(2);
-/// What is on its way has arrived by then, even through a full queue.
+/// Time after which packets on their way have arrived, even through a full queue.
 pub(super) const ARRIVE: Duration = Duration::from_millis(400);
-/// The rate of TCP is judged over that time, since cubic's goodput in 10 ms is either much or nothing.
+/// Time over which the rate of TCP is averaged, since cubic's goodput in 10 ms is either much or nothing.
 pub(super) const WINDOW: Duration = Duration::from_millis(100);
 
-/// What was recorded around one event.
+/// The record around one event.
 #[derive(Debug)]
 pub(super) struct Happened {
     pub(super) record: Record,
@@ -62,7 +61,7 @@ pub(super) fn with_tcp(
     let at = event(&rig)?;
     lab.interrupt.sleep(AFTERMATH)?;
     let end = Moment::now();
-    // What still stood in the queue of one path when a capture ends would look as if it had been given to a dead interface.
+    // A packet that still stood in the queue of one path when a capture ends would look as if it had been given to a dead interface.
     let record = recording.stop(ARRIVE).with_context(|| rig.logs())?;
     rig.stop()?;
     Ok(Happened { record, at, end })
@@ -73,7 +72,7 @@ impl Happened {
         self.record.goodput.as_ref().context("there was no TCP")
     }
 
-    /// TCP's rate before the event, in bit/s.
+    /// Returns TCP's rate before the event, in bit/s.
     pub(super) fn normal(&self) -> Result<f64> {
         Ok(self.goodput()?.rate(self.at.before(NORMAL), self.at))
     }

@@ -15,10 +15,10 @@ use crate::traffic::Moment;
 const FLAPS: u32 = 100;
 /// Time without and time with carrier.
 const HALF: Duration = Duration::from_millis(40);
-/// How long is watched what comes of it: a path that has flapped has to prove itself for some seconds.
+/// Time of observation after the flaps: a path that has flapped has to prove itself for some seconds.
 const WATCHED: Duration = Duration::from_secs(5);
 
-/// 100 flaps in a row.
+/// The event of 100 flaps in a row.
 pub(super) static EVENT: Event = Event {
     name: "flaps",
     what: "100 flaps of carrier in a row",

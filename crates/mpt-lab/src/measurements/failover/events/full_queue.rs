@@ -1,4 +1,4 @@
-//! A queue of two seconds fills in front of a path: what passes it is late, and the path is not dead.
+//! The event of a queue of two seconds that fills in front of a path: packets are late, and the path is not dead.
 
 use std::net::UdpSocket;
 use std::sync::Arc;
@@ -16,17 +16,17 @@ use crate::measurements::failover::observation::watch::Watch;
 use crate::measurements::failover::rig::{Lab, Rig, RigSpec};
 use crate::topology::End;
 
-/// Mbit/s; little, so that a full queue costs the machine little.
+/// Rate in Mbit/s; it is low, so that a full queue costs the machine little.
 const RATE: u32 = 20;
 const QUEUE: Duration = Duration::from_secs(2);
-/// The queue fills with one and a half times what leaves it, which takes twice its length...
+/// Time in which the queue fills: it gets one and a half times the rate, which takes twice its length.
 const FILLING: Duration = Duration::from_secs(4);
-/// ...and then is kept full.
+/// Time for which the queue is kept full.
 const FULL: Duration = Duration::from_secs(4);
-/// Until it is empty again.
+/// Time until the queue is empty again.
 const EMPTYING: Duration = Duration::from_secs(3);
 
-/// Late is not dead.
+/// The event of a full queue: a late path is not dead.
 pub(super) static EVENT: Event = Event {
     name: "full-queue",
     what: "2 s of queue in front of a path",
@@ -67,14 +67,14 @@ fn run(lab: &Lab<'_>, _repetition: u32) -> Result<Vec<f64>> {
     Ok(vec![fallen as f64, delays.fold(0.0, f64::max), queued.as_secs_f64() * 1000.0])
 }
 
-/// Packets on the path itself, beside the tunnel. Each carries the time at which it was sent, since the start of the filler.
+/// A filler of the queue: packets on the path itself, beside the tunnel. Each carries the time at which it was sent, since the start of the filler.
 struct Filler {
     stop: Arc<AtomicBool>,
     sender: Option<JoinHandle<()>>,
     receiver: Option<JoinHandle<Duration>>,
 }
 
-/// How long the receiver waits before it looks whether it is to stop.
+/// Interval at which the receiver checks whether it is to stop.
 const LOOK: Duration = Duration::from_millis(100);
 
 impl Filler {

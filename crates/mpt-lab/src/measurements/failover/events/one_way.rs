@@ -9,7 +9,8 @@ use crate::measurements::failover::figure::Figure;
 use crate::measurements::failover::rig::{Lab, RigSpec};
 use crate::topology::End;
 
-/// TCP's data no longer pass, its acknowledgements do. The other direction may go on.
+/// The event in which TCP's data no longer pass, and its acknowledgements do. The other direction
+/// may go on.
 pub(super) static TOWARDS_B: Event = Event {
     name: "one-way-data",
     what: "only the direction of TCP's data broken",
@@ -19,7 +20,7 @@ pub(super) static TOWARDS_B: Event = Event {
     takes: Duration::from_secs(5),
 };
 
-/// The reverse.
+/// The event in which TCP's acknowledgements no longer pass, and its data do.
 pub(super) static TOWARDS_A: Event = Event {
     name: "one-way-acks",
     what: "only the direction of TCP's acknowledgements broken",

@@ -13,7 +13,7 @@ use crate::topology::End;
 /// Time between two changes.
 const STEP: Duration = Duration::from_millis(700);
 
-/// Planned path down under UDP traffic.
+/// The planned end of a path under UDP traffic.
 pub(super) static EVENT: Event = Event {
     name: "planned",
     what: "planned path down and up, UDP of 25 Mbit/s each way",
@@ -23,7 +23,7 @@ pub(super) static EVENT: Event = Event {
     takes: Duration::from_secs(5),
 };
 
-/// At one end and then at the other.
+/// Takes the path out of use at one end and then at the other.
 fn run(lab: &Lab<'_>, _repetition: u32) -> Result<Vec<f64>> {
     let rig = Rig::up(lab, RigSpec::USUAL)?;
     let recording = rig.record(false, Beat::load(25))?;

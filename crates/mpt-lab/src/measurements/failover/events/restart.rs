@@ -11,15 +11,15 @@ use crate::measurements::failover::rig::{Lab, Rig, RigSpec};
 use crate::topology::End;
 use crate::traffic::Moment;
 
-/// How long the daemon is gone.
+/// Time for which the daemon is gone.
 const GONE: Duration = Duration::from_millis(700);
 const WATCHED: Duration = Duration::from_secs(4);
-/// The metronome is steady when it has had no longer pause...
+/// Longest pause of a steady metronome.
 const PAUSE: Duration = Duration::from_millis(50);
-/// ...for that long.
+/// Time without a longer pause after which the metronome counts as steady.
 const STEADY: Duration = Duration::from_millis(300);
 
-/// By SIGKILL, as a crash.
+/// A restart after SIGKILL, as after a crash.
 pub(super) static KILLED: Event = Event {
     name: "restart-killed",
     what: "server killed and started again",
@@ -29,7 +29,7 @@ pub(super) static KILLED: Event = Event {
     takes: Duration::from_secs(8),
 };
 
-/// In order.
+/// A restart after an orderly end.
 pub(super) static TERMINATED: Event = Event {
     name: "restart",
     what: "server ended and started again",

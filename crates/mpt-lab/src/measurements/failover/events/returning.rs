@@ -11,12 +11,12 @@ use crate::measurements::failover::rig::{Lab, Rig, RigSpec};
 use crate::topology::End;
 use crate::traffic::Moment;
 
-/// How long the path is dead: until TCP has settled on the other one.
+/// Time for which the path is dead: until TCP has settled on the other one.
 const DEAD: Duration = Duration::from_secs(2);
-/// How long is watched what comes of its return.
+/// Time of observation after its return.
 const WATCHED: Duration = Duration::from_millis(2500);
 
-/// With TCP: until it has both paths again.
+/// The return with TCP, until it has both paths again.
 pub(super) static TCP: Event = Event {
     name: "return",
     what: "path returns, TCP",
@@ -29,7 +29,7 @@ pub(super) static TCP: Event = Event {
     takes: Duration::from_secs(8),
 };
 
-/// With UDP that leaves room on either path: nothing is lost by the return.
+/// The return with UDP that leaves room on either path: nothing is lost by the return.
 pub(super) static UDP: Event = Event {
     name: "return-udp",
     what: "path returns, UDP of 50 Mbit/s",
@@ -39,7 +39,8 @@ pub(super) static UDP: Event = Event {
     takes: Duration::from_secs(7),
 };
 
-/// By turns carrier and black hole; without a session only carrier.
+/// Breaks or repairs the path, by turns by its carrier and as a black hole; without a session only
+/// by its carrier.
 fn set(rig: &Rig<'_>, lab: &Lab<'_>, repetition: u32, works: bool) -> Result<Moment> {
     if repetition.is_multiple_of(2) || !lab.session {
         rig.network.set_carrier(0, End::A, works)

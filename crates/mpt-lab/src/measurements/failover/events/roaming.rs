@@ -13,12 +13,13 @@ use crate::measurements::failover::observation::metronome::Beat;
 use crate::measurements::failover::rig::{Lab, Rig, RigSpec};
 use crate::traffic::Moment;
 
-/// The metronome is steady when it has had no longer pause...
+/// Longest pause of a steady metronome.
 const PAUSE: Duration = Duration::from_millis(50);
-/// ...for that long.
+/// Time without a longer pause after which the metronome counts as steady.
 const STEADY: Duration = Duration::from_millis(300);
 
-/// A NAT forgets its bindings on both paths and makes new ones with the next packet from inside.
+/// The event of a NAT that forgets its bindings on both paths and makes new ones with the next
+/// packet from inside.
 pub(super) static REBINDING: Event = Event {
     name: "nat-rebinding",
     what: "NAT rebinding on both paths",
@@ -28,7 +29,7 @@ pub(super) static REBINDING: Event = Event {
     takes: Duration::from_secs(6),
 };
 
-/// The client's interfaces get other addresses.
+/// The event of new addresses on the client's interfaces.
 pub(super) static ADDRESS: Event = Event {
     name: "address-change",
     what: "client address change on both paths",

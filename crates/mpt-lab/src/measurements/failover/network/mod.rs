@@ -5,8 +5,8 @@
 //! pathN ═══ aN [bridge "leftN"] leftN ═══ rightN [bridge "rightN"] bN ═══ pathN
 //! ```
 //!
-//! Each `═══` is a veth pair. Queue and rate (a token bucket filter) are at `leftN` and `rightN`, in the middle: what the hosts
-//! send passes their own interfaces at once, and a line that breaks behind its queue loses what stands in it.
+//! Each `═══` is a veth pair. Queue and rate (a token bucket filter) are at `leftN` and `rightN`, in the middle: packets of the hosts pass their own
+//! interfaces at once, and a line that breaks behind its queue loses the packets in it.
 
 pub(super) mod nat;
 mod switches;
@@ -26,27 +26,27 @@ use switches::Switches;
 /// The longest time that the kernel may take to see that a cable has two ends.
 const CARRIER: Duration = Duration::from_secs(5);
 
-/// What every line of a network is like.
+/// The properties of every line of a network.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct LineSpec {
     /// Rate in each direction, in Mbit/s.
     pub(super) rate: u32,
-    /// How long a packet waits at most in the queue in front of it.
+    /// Longest wait of a packet in the queue in front of it.
     pub(super) queue: Duration,
 }
 
 impl LineSpec {
-    /// As in the demonstration.
+    /// The line of the demonstration.
     pub(super) const USUAL: Self = Self { rate: 100, queue: Duration::from_millis(100) };
 }
 
-/// What is in the middle.
+/// The middle between the hosts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Middle {
     /// Bridges, as in the picture above.
     Bridges,
-    /// Nothing yet: `aN` has the address to which host a sends, `bN` the one from which host b hears it. Somebody has to carry the
-    /// packets from one to the other.
+    /// Nothing yet: `aN` has the address to which host a sends, `bN` the one from which host b hears it. Another program has to carry the packets
+    /// from one to the other.
     Gap,
 }
 
@@ -114,12 +114,12 @@ impl Network {
         format!("path{}", line + 1)
     }
 
-    /// Address of a host on a line.
+    /// Returns the address of a host on a line.
     pub(super) fn address(&self, line: usize, end: End) -> IpAddr {
         address(self.kind, number(line), end)
     }
 
-    /// The address at which a host finds the other one, or what stands for it.
+    /// Returns the address at which a host finds the other one, or the address that stands for it.
     pub(super) fn remote(&self, line: usize, end: End) -> IpAddr {
         match self.kind {
             Middle::Bridges => self.address(line, end.other()),
@@ -127,33 +127,33 @@ impl Network {
         }
     }
 
-    /// Kernel index of a host's interface on a line.
+    /// Returns the kernel index of a host's interface on a line.
     pub(super) fn index(&self, line: usize, end: End) -> Result<u32> {
         self.hosts.runtime().block_on(self.hosts.side(end).index(&Self::interface(line)))
     }
 
-    /// Takes the carrier of a line away from one host, or gives it back, and says when. The other host keeps its own.
+    /// Takes the carrier of a line away from one host, or gives it back, and returns the time. The other host keeps its own.
     pub(super) fn set_carrier(&self, line: usize, end: End, there: bool) -> Result<Moment> {
         let moment = Moment::now();
         self.hosts.runtime().block_on(self.switches.set_up(self.port(line, end), there))?;
         Ok(moment)
     }
 
-    /// Lets a line lose every packet towards one host, behind its queue and without a sound, or none, and says when.
+    /// Lets a line lose every packet towards one host, behind its queue and without a trace, or none. Returns the time.
     pub(super) fn set_flow(&self, line: usize, towards: End, flows: bool) -> Result<Moment> {
         let moment = Moment::now();
         self.hosts.runtime().block_on(self.switches.set_flow(self.port(line, towards), flows))?;
         Ok(moment)
     }
 
-    /// Lets a line lose every packet in both directions, or none, and says when.
+    /// Lets a line lose every packet in both directions, or none. Returns the time.
     pub(super) fn set_flow_both(&self, line: usize, flows: bool) -> Result<Moment> {
         let moment = self.set_flow(line, End::A, flows)?;
         self.set_flow(line, End::B, flows)?;
         Ok(moment)
     }
 
-    /// Exchanges the address of host a on a line, as a network to which it roams would, and says when.
+    /// Exchanges the address of host a on a line, as a network to which it roams would. Returns the time.
     pub(super) fn renumber(&self, line: usize, last_byte: u8) -> Result<Moment> {
         let old = self.address(line, End::A);
         let new = IpAddr::from([10, 71, number(line), last_byte]);
@@ -225,7 +225,7 @@ impl Network {
         Ok(())
     }
 
-    /// A line whose carrier is not there yet would lose the first packets.
+    /// Waits for the carriers: a line without one would lose the first packets.
     async fn wait_for_carriers(&self) -> Result<()> {
         for end in [End::A, End::B] {
             for line in &self.lines {
@@ -253,7 +253,7 @@ fn address(kind: Middle, number: u8, end: End) -> IpAddr {
     Ipv4Addr::new(10, net, number, end.number()).into()
 }
 
-/// The address in the middle of a line with a gap, on the side of that end.
+/// Returns the address in the middle of a line with a gap, on the side of this end.
 fn gap_address(number: u8, end: End) -> IpAddr {
     let net = if end == End::B { 73 } else { 71 };
     Ipv4Addr::new(10, net, number, end.other().number()).into()

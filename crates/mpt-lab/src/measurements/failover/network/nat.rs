@@ -16,14 +16,14 @@ use crate::topology::End;
 use crate::traffic::Moment;
 use crate::traffic::buffer;
 
-/// Outer sockets of one line: one for each binding there will ever be. They are made beforehand, because a socket belongs to the
-/// namespace of the thread that makes it.
+/// Number of outer sockets of one line: one for each binding there will ever be. They are made beforehand, because a socket belongs to the namespace
+/// of the thread that makes it.
 const BINDINGS: usize = 8;
-/// How often a thread without packets looks whether it has to end.
+/// Interval at which a thread without packets checks whether it has to end.
 const LOOK: Duration = Duration::from_millis(20);
-/// Room for what arrives while others have their turn.
+/// Size of the socket buffers, for packets that arrive while other sockets have their turn, in bytes.
 const BUFFER: usize = 4 * 1024 * 1024;
-/// No datagram on the lines is longer.
+/// Size of the longest datagram on the lines, in bytes.
 const DATAGRAM: usize = 2048;
 
 /// Address translation on every line of a network with a gap, host a inside and host b outside.
@@ -36,7 +36,7 @@ pub(crate) struct Nat {
 #[derive(Debug, Default)]
 struct Shared {
     stop: AtomicBool,
-    /// Bindings of an earlier generation are forgotten.
+    /// The present generation: bindings of an earlier one are forgotten.
     generation: AtomicU64,
 }
 
@@ -44,16 +44,16 @@ struct Shared {
 struct Translator {
     inside: Arc<UdpSocket>,
     spare: Vec<Arc<UdpSocket>>,
-    /// By client.
+    /// The bindings by client.
     bindings: HashMap<SocketAddr, (u64, Arc<UdpSocket>)>,
-    /// Kept open: a NAT drops what comes to a binding that it has forgotten, and says nothing.
+    /// Sockets of forgotten bindings, which are kept open: a NAT drops what comes to such a binding without an answer.
     forgotten: Vec<Arc<UdpSocket>>,
     readers: Vec<JoinHandle<()>>,
     shared: Arc<Shared>,
 }
 
 impl Nat {
-    /// Translates from now on.
+    /// Starts to translate.
     pub(crate) fn start(network: &Network) -> Result<Self> {
         let shared = Arc::<Shared>::default();
         let mut threads = Vec::new();
@@ -89,8 +89,7 @@ impl Nat {
         Ok(Self { shared, threads })
     }
 
-    /// Forgets all bindings and says when: what comes from outside is lost until something has come from inside, which gets other
-    /// ports.
+    /// Forgets all bindings, and returns the time. Packets from outside are lost until one has come from inside, which gets other ports.
     pub(crate) fn rebind(&self) -> Moment {
         let moment = Moment::now();
         self.shared.generation.fetch_add(1, Ordering::SeqCst);
@@ -102,7 +101,7 @@ impl Drop for Nat {
     fn drop(&mut self) {
         self.shared.stop.store(true, Ordering::Relaxed);
         for thread in self.threads.drain(..) {
-            // A panic of it has been shown.
+            // A panic of the thread has been shown already.
             let _ = thread.join();
         }
     }
@@ -116,7 +115,7 @@ impl Translator {
             match inside.recv_from(&mut buffer) {
                 Ok((length, client)) => {
                     if let Some(outside) = self.binding(client) {
-                        // What the kernel refuses is lost, as on any line.
+                        // A datagram that the kernel refuses is lost, as on any line.
                         let _ = outside.send(&buffer[..length]);
                     }
                 }
@@ -129,7 +128,7 @@ impl Translator {
         }
     }
 
-    /// The outer socket for a client; `None` when there are no more.
+    /// Returns the outer socket for a client; `None` when there are no more.
     fn binding(&mut self, client: SocketAddr) -> Option<&UdpSocket> {
         let now = self.shared.generation.load(Ordering::SeqCst);
         if self.bindings.get(&client).is_none_or(|(generation, _)| *generation != now) {
@@ -162,7 +161,7 @@ fn back(outside: &UdpSocket, inside: &UdpSocket, client: SocketAddr, born: u64, 
     }
 }
 
-/// No packet in time, or an answer to an earlier one that nobody listens.
+/// Returns true if no packet came in time, or an earlier one was answered by an error.
 fn is_nothing(kind: ErrorKind) -> bool {
     matches!(
         kind,

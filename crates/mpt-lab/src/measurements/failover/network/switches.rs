@@ -1,4 +1,4 @@
-//! The bridges between the hosts, and what can be done to them.
+//! The bridges between the hosts, and changes to them.
 
 use std::io;
 
@@ -50,7 +50,7 @@ impl Switches {
         self.handle.link().set_port(learning).execute().await.context(context)
     }
 
-    /// Whether the port takes frames from the other port of its bridge. Without, they are lost without a sound.
+    /// Sets whether the port takes frames from the other port of its bridge. If it does not, they are lost without a trace.
     pub(crate) async fn set_flow(&self, port: u32, flows: bool) -> Result<()> {
         let message =
             LinkBridgePort::new(port).flood(flows).mcast_flood(flows).bcast_flood(flows).build();

@@ -1,4 +1,4 @@
-//! What passes the outer interfaces of a host, with the kernel's time stamps.
+//! Capture of the packets at the outer interfaces of a host, with the kernel's time stamps.
 
 use std::io::IoSliceMut;
 use std::os::fd::AsRawFd;
@@ -19,15 +19,15 @@ use super::metronome;
 use crate::topology::Host;
 use crate::traffic::{Moment, buffer};
 
-/// Everything, whatever its protocol (`ETH_P_ALL`): only so are sent packets seen.
+/// All protocols (`ETH_P_ALL`); sent packets are seen only so.
 const ALL: u16 = 3;
-/// Sent by this host (`PACKET_OUTGOING`).
+/// Type of packets sent by this host (`PACKET_OUTGOING`).
 const OUTGOING: u8 = 4;
 /// Bytes kept of each packet: outer headers with the longest GRE header, inner headers, number of a metronome.
 const KEPT: u32 = 20 + 8 + 16 + 20 + 8 + 8;
-/// How often the packets are fetched. Rarely, because the time stamps are the kernel's and the machine is busy being measured.
+/// Interval at which the packets are fetched. It is long, because the time stamps are the kernel's and the machine is busy being measured.
 const FETCH: Duration = Duration::from_millis(5);
-/// Room for the packets of some fetches.
+/// Size of the buffer in bytes, for the packets of some fetches.
 const BUFFER: usize = 32 * 1024 * 1024;
 
 /// A running capture on one host.
@@ -44,7 +44,7 @@ pub(crate) struct Packet {
     pub(crate) at: Moment,
     /// Kernel index of the interface.
     pub(crate) interface: u32,
-    /// Sent by this host.
+    /// True if this host sent it.
     pub(super) outgoing: bool,
     /// GRE sequence number.
     pub(super) sequence: Option<u32>,
@@ -53,7 +53,7 @@ pub(crate) struct Packet {
 }
 
 impl Capture {
-    /// From now on: the tunnel's data packets that the host sends, and those of a metronome that it receives.
+    /// Starts to capture: the tunnel's data packets that the host sends, and those of a metronome that it receives.
     pub(crate) fn start(host: &Host) -> Result<Self> {
         let socket = host.run(open_socket)??;
         let stop = Arc::new(AtomicBool::new(false));
@@ -90,8 +90,8 @@ fn open_socket() -> Result<Socket> {
     Ok(socket)
 }
 
-/// Lets the kernel choose, so that the busy machine is not made busier: UDP from or to the tunnel's port, and of that what leaves
-/// and what arrives with the length of a metronome's packet. Only the length may err: [`parse`] looks closer.
+/// Returns a filter of the kernel, which saves work on the busy machine: UDP from or to the tunnel's port, and of that the packets that leave and
+/// those that arrive with the length of a metronome's packet. Only the length may err: [`parse`] looks closer.
 fn filter() -> Vec<SockFilter> {
     // Classic BPF: codes of linux/bpf_common.h, ancillary data of linux/filter.h.
     const LOAD_BYTE: u16 = 0x30;
@@ -130,7 +130,7 @@ fn read(socket: &Socket, stop: &AtomicBool) -> Result<Vec<Packet>> {
     let mut buffer = [0; KEPT as usize];
     let mut control = nix::cmsg_space!(nix::sys::time::TimeSpec, u32);
     loop {
-        // Looked at first: what arrived before it was set is read.
+        // The flag is read first: packets that arrived before it was set are still read.
         let last = stop.load(Ordering::Relaxed);
         loop {
             let mut parts = [IoSliceMut::new(&mut buffer)];
@@ -179,7 +179,7 @@ fn read(socket: &Socket, stop: &AtomicBool) -> Result<Vec<Packet>> {
     }
 }
 
-/// GRE sequence number and metronome's number of the beginning of an IPv4 packet; `None` for anything but data of the tunnel.
+/// Returns the GRE sequence number and the metronome's number of the beginning of an IPv4 packet; `None` for anything but data of the tunnel.
 fn parse(packet: &[u8]) -> Option<(Option<u32>, Option<u64>)> {
     if *packet.first()? != 0x45 || *packet.get(9)? != protocol::UDP {
         return None;
@@ -195,7 +195,7 @@ fn parse(packet: &[u8]) -> Option<(Option<u32>, Option<u64>)> {
 mod tests {
     use super::*;
 
-    /// Outer IPv4 and UDP headers, then `gre`.
+    /// Returns outer IPv4 and UDP headers, then `gre`.
     fn datagram(gre: &[u8]) -> Vec<u8> {
         let mut packet = vec![0; 28];
         (packet[0], packet[9]) = (0x45, protocol::UDP);

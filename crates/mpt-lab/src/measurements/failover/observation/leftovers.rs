@@ -1,4 +1,4 @@
-//! What a daemon holds, to see that it holds no more after many changes than before.
+//! The resources that a daemon holds, to see that it holds no more after many changes than before.
 
 use std::thread;
 use std::time::Duration;
@@ -11,17 +11,17 @@ use crate::machine::usage;
 use crate::measurements::failover::rig::Rig;
 use crate::topology::End;
 
-/// Memory may grow by that much, in bytes: allocators keep what they once had.
+/// Growth of memory that is allowed, in bytes: allocators keep what they once had.
 const GROWTH: u64 = 8 * 1024 * 1024;
-/// Packets may wait for a busy interface at the moment of the look, in bytes.
+/// Packets that may wait for a busy interface at the moment of the look, in bytes.
 const WAITING: u64 = 1024 * 1024;
 
-/// What is only on its way out (a control connection that the daemon has yet to close, memory to be given back) is gone after so many
-/// looks, one every [`PAUSE`]; what is left over stays.
+/// Number of looks, one every [`PAUSE`], after which resources on their way out are gone (a control connection that the daemon has yet to close,
+/// memory to be given back); the rest stays.
 const LOOKS: u32 = 10;
 const PAUSE: Duration = Duration::from_millis(200);
 
-/// What both daemons hold.
+/// The resources that both daemons hold.
 #[derive(Debug)]
 pub(crate) struct Holdings([Holding; 2]);
 

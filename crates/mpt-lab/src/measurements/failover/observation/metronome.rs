@@ -1,4 +1,4 @@
-//! Numbered UDP packets at a steady rate through the tunnel, every one of them accounted for.
+//! A metronome: numbered UDP packets at a steady rate through the tunnel, every one of them accounted for.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -15,7 +15,7 @@ const PORT: u16 = 4700;
 /// UDP payload of a beat that only measures, in bytes: no other packet of the measurements has its length.
 pub(super) const SMALL: usize = 220;
 
-/// How often and how much.
+/// Rate and size of a metronome's packets.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Beat {
     /// Packets per second.
@@ -25,10 +25,10 @@ pub(crate) struct Beat {
 }
 
 impl Beat {
-    /// Measures beside other traffic, which it hardly disturbs.
+    /// A beat that measures beside other traffic, which it hardly disturbs.
     pub(crate) const LIGHT: Self = Self { rate: 500, length: SMALL };
 
-    /// A load of about so many Mbit/s of inner packets.
+    /// Returns a load of about this many Mbit/s of inner packets.
     pub(crate) fn load(megabits: u32) -> Self {
         let length = 1372;
         Self { rate: megabits * 1_000_000 / (8 * (length as u32 + 28)), length }

@@ -1,4 +1,4 @@
-//! The observations around an event: packets on the lines and through the tunnel, the daemons' own word, and what they hold.
+//! The observations around an event: packets on the lines and through the tunnel, the daemons' own reports, and the resources that they hold.
 
 pub(super) mod capture;
 pub(super) mod leftovers;

@@ -1,4 +1,4 @@
-//! What was observed around one event, and the times that follow from it.
+//! The record around one event, and the times that follow from it.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -9,13 +9,12 @@ use crate::traffic::Moment;
 use crate::traffic::bulk::Arrived;
 use crate::traffic::datagrams::Arrivals;
 
-/// A packet that spent longer than this between the receiver's outer interface and its tunnel device has waited for another one;
-/// shorter times are those of a busy machine.
+/// Time in milliseconds between the receiver's outer interface and its tunnel device above which a packet has waited for another one; shorter times
+/// are those of a busy machine.
 const WAITED: f64 = 20.0;
-/// What begins to wait when nothing has waited for so long has nothing to do with the event any more: even what stood in a full queue
-/// has arrived by then.
+/// Time without a wait after which later waits have nothing to do with the event any more: even packets of a full queue have arrived by then.
 const CALM: Duration = Duration::from_millis(300);
-/// How far back the first missing number is looked for: what was sent together may be captured in any order.
+/// Time before which the first missing number is not looked for: packets that were sent together may be captured in any order.
 const BEFORE: Duration = Duration::from_millis(20);
 
 /// Everything that was observed.
@@ -82,7 +81,7 @@ impl Record {
     }
 }
 
-/// Position of a host's packets in [`Record::packets`].
+/// Returns the position of a host's packets in [`Record::packets`].
 pub(crate) fn index(end: End) -> usize {
     match end {
         End::A => 0,

@@ -1,4 +1,4 @@
-//! A daemon's own word on what happens to its paths.
+//! The events of the paths as a daemon reports them.
 
 use std::io::{BufRead, BufReader, ErrorKind};
 use std::os::unix::net::UnixStream;
@@ -19,7 +19,7 @@ pub(crate) struct Watch {
 }
 
 impl Watch {
-    /// From now on.
+    /// Starts to watch.
     pub(crate) fn start(daemon: &Daemon) -> Result<Self> {
         let events = daemon.monitor()?;
         let stop = Arc::<AtomicBool>::default();
@@ -50,7 +50,7 @@ fn count(stream: UnixStream, stop: &AtomicBool) -> Result<u64> {
     let mut lines = BufReader::new(stream);
     let (mut line, mut count) = (Vec::new(), 0);
     loop {
-        // What was read of a line before the time was out stays in `line`.
+        // The part of a line that was read before the time was out stays in `line`.
         match lines.read_until(b'\n', &mut line) {
             Ok(0) => bail!("mptd hung up"),
             Ok(_) => {
