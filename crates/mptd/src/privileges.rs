@@ -35,13 +35,13 @@ struct Choice {
 /// The user that the daemon has become.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Identity {
-    /// This user, instead of root.
+    /// The daemon is this user, instead of root.
     Switched(String),
-    /// Root, because the configuration says so.
+    /// The daemon is root, because the configuration says so.
     Root,
     /// Root, because there is no user `mpt`, or the directory of the configuration does not belong to it.
     StillRoot,
-    /// Another user than root, as which it was started.
+    /// The daemon is another user than root, as which it was started.
     Other,
 }
 

@@ -4,17 +4,17 @@ use std::time::Duration;
 
 use sd_notify::NotifyState;
 
-/// Packets flow.
+/// Reports that packets flow.
 pub fn ready() {
     tell(&NotifyState::Ready);
 }
 
-/// It is about to end.
+/// Reports that the daemon is about to end.
 pub(crate) fn stopping() {
     tell(&NotifyState::Stopping);
 }
 
-/// It is alive.
+/// Reports that the daemon is alive.
 pub(crate) fn alive() {
     tell(&NotifyState::Watchdog);
 }

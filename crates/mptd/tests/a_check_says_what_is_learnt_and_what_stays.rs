@@ -31,7 +31,7 @@ remote = "198.51.100.2"
 LTE
 "#;
 
-/// What `--check` prints of the connection with these lines in its table and in those of its paths.
+/// Returns the output of `--check` for the connection with these lines in its table and in those of its paths.
 fn said(connection: &str, dsl: &str, lte: &str) -> String {
     let directory = tempfile::tempdir().unwrap();
     let (key, file) = (directory.path().join("key"), directory.path().join("mpt.toml"));

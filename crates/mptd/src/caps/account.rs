@@ -108,7 +108,7 @@ impl Account {
         self.add(other.sent, other.received);
     }
 
-    /// Bytes that count.
+    /// Returns the bytes that count.
     #[must_use]
     pub(crate) fn used(&self, counts: CapCounts) -> u64 {
         match counts {

@@ -15,7 +15,7 @@ pub(super) struct Addresses<'a> {
 }
 
 impl<'a> Addresses<'a> {
-    /// All but the `held` ones and those that the configuration names.
+    /// Returns all addresses but the `held` ones and those that the configuration names.
     pub(super) fn new(config: &'a Config, held: BTreeSet<IpAddr>) -> Self {
         let devices = config.devices.iter().flat_map(|device| &device.addresses);
         let fixed = config.clients.iter().filter_map(|client| match &client.addresses {

@@ -24,8 +24,8 @@ struct Client {
 }
 
 impl Creations {
-    /// Returns whether one more is allowed now for a client that may have so many connections; it is counted if so. One client has at most half
-    /// of the creations of a second (and one at least), and in the long run one per second.
+    /// Returns whether one more is allowed now for a client that may have this many connections; it is counted if so. One client has at most half of
+    /// the creations of a second (and one at least), and in the long run one per second.
     pub(super) fn admit(
         &mut self,
         now: Instant,

@@ -215,7 +215,7 @@ impl Clients {
     ///
     /// # Errors
     ///
-    /// It is the last one, or the session has no connection.
+    /// Fails if it is the last one, or the session has no connection.
     pub(crate) fn delete_path(
         &mut self,
         session: SessionId,

@@ -53,7 +53,7 @@ impl Held {
     }
 }
 
-/// All tokens.
+/// The tokens.
 #[derive(Debug, Default)]
 pub(crate) struct Tokens {
     held: Vec<Held>,
@@ -140,7 +140,7 @@ impl Tokens {
     ///
     /// # Errors
     ///
-    /// Why the host does not become a client.
+    /// Returns the reason why the host does not become a client.
     pub(crate) fn judge(
         &self,
         now: Instant,

@@ -13,7 +13,7 @@ pub type Answer<T> = oneshot::Sender<Result<T, Failure>>;
 pub enum Command {
     /// Everything as it stands now.
     Show {
-        /// Only this connection and its device; may not exist ([`mpt_api::Code::NotFound`]).
+        /// The connection to which the answer is restricted, with its device; may not exist ([`mpt_api::Code::NotFound`]).
         connection: Option<String>,
         /// The snapshot.
         reply: Answer<Snapshot>,
@@ -92,7 +92,7 @@ pub enum Change {
     SetInterface {
         /// Name of the interface.
         interface: String,
-        /// Up or down.
+        /// True for up, false for down.
         up: bool,
     },
     /// Creates a connection.

@@ -76,8 +76,8 @@ impl EventLog {
         self.newest.send_replace(newest);
     }
 
-    /// Gives the events behind `after`, without it only the cursor for those to come. Where there are none yet, waits so long for one, unless
-    /// too many wait already.
+    /// Returns the events behind `after`, or without it only the cursor for those to come. Where there are none yet, it waits for one for the given
+    /// time, unless too many wait already.
     pub(crate) async fn since(
         &self,
         after: Option<u64>,

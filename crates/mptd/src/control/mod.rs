@@ -466,7 +466,7 @@ fn refuse(stream: &UnixStream) {
     let _ = stream.try_write(to_line(&Response::error(failure)).as_bytes());
 }
 
-/// Makes the directory of the socket if it is missing, and gives it then.
+/// Makes the directory of the socket if it is missing, and returns it if so.
 fn make_parent(path: &Path) -> io::Result<Option<PathBuf>> {
     let Some(parent) = path.parent().filter(|parent| !parent.as_os_str().is_empty()) else {
         return Ok(None);

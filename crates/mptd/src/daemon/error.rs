@@ -8,7 +8,7 @@ use thiserror::Error;
 use crate::control::BindError;
 use crate::data::{ChangeError, Ended};
 
-/// Why the daemon could not start, or could not apply a change.
+/// The reason why the daemon could not start, or could not apply a change.
 #[derive(Debug, Error)]
 #[expect(missing_docs, reason = "the messages say it")]
 pub enum Error {

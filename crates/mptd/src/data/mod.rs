@@ -224,7 +224,7 @@ impl<S: System> DataPath<S> {
         self.node.limit_queues(self.store.room());
     }
 
-    /// Somebody removed a device of ours from the system: it never comes back to this descriptor.
+    /// Handles the removal of a device of this daemon from the system: it never comes back to this descriptor.
     fn lose_device(&mut self, id: DeviceId) {
         let Some(device) = self.devices.get_mut(usize::from(id.0)).and_then(Option::take) else {
             return;

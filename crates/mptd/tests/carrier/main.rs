@@ -1,4 +1,4 @@
-//! How fast the daemon follows its interfaces. Apart from all other tests, so that none of them is measured.
+//! The time in which the daemon follows its interfaces. It is apart from all other tests, so that none of them is measured.
 #[path = "../hosts/mod.rs"]
 mod hosts;
 

@@ -11,11 +11,11 @@ use crate::hosts::{Daemon, Host, Pair};
 use crate::support::{drain, gre, udp_packet, wait_for_daemon_drop, wait_for_drop, wait_for_echo};
 
 const TCP_BYTES: usize = 8_000_000;
-/// How often each is sent.
+/// Number of times that each datagram is sent.
 const TIMES: u64 = 25;
-/// Where `a` listens.
+/// The address at which `a` listens.
 const TARGET: &str = "10.71.1.1:4754";
-/// How long nothing comes before nothing more is expected.
+/// Time without a packet after which no more is expected.
 const SILENCE: Duration = Duration::from_millis(200);
 
 #[test]

@@ -8,7 +8,7 @@ use crate::hosts::traffic::{duplicates, receive_until_quiet, send_numbered};
 use crate::hosts::{Daemon, Pair, wait_for};
 
 const FAST_DATAGRAMS: u64 = 4000;
-/// More than a socket's send buffer, the queue behind it, and our own backlog together hold.
+/// Number of datagrams for the slow line: more than a socket's send buffer, the queue behind it, and the daemon's own backlog together hold.
 const SLOW_DATAGRAMS: u64 = 16_000;
 
 #[test]

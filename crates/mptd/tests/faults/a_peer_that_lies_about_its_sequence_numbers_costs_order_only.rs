@@ -47,7 +47,7 @@ impl Scene {
         }
     }
 
-    /// What came out, once everything that was sent has been counted.
+    /// Returns the packets that came out, once everything that was sent has been counted, and the counters.
     fn end(self) -> (Vec<u32>, Reorder) {
         let sent = u64::from(self.sent);
         let reorder = wait_for("every packet is counted", || {

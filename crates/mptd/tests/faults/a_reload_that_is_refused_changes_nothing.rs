@@ -6,7 +6,7 @@ use nix::sys::signal::Signal;
 use crate::hosts::{Config, Daemon, Pair, wait_for};
 use crate::support::{Picture, Stream};
 
-/// What has to stay: the host, and of each connection its paths with their ports and peers.
+/// Returns the state that has to stay: the host, and the paths of each connection with their ports and peers.
 fn state(pair: &Pair, daemon: &Daemon) -> (Picture, Vec<(String, Vec<mpt_api::Path>)>) {
     let mut connections: Vec<_> =
         daemon.show().connections.into_iter().map(|it| (it.name, it.paths)).collect();

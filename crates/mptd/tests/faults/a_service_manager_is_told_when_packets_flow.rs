@@ -10,7 +10,7 @@ use nix::unistd::Pid;
 
 use crate::hosts::{PATIENCE, Pair, wait_for};
 
-/// As the manager would set it.
+/// Interval of the watchdog, as the manager would set it.
 const WATCHDOG: Duration = Duration::from_millis(400);
 
 #[test]

@@ -1,4 +1,4 @@
-//! However the daemon ends, or fails to start, the host is as it was before.
+//! The host is as it was before, however the daemon ends or fails to start.
 
 use std::os::unix::net::UnixListener;
 use std::thread;

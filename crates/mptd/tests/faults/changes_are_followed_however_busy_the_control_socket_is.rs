@@ -8,7 +8,7 @@ use crate::internet::{SOON, batch, both, deletion, hosts, rules, way_to_server, 
 
 /// Programs that ask at the same time.
 const PROGRAMS: usize = 4;
-/// How often the rules are removed.
+/// Number of times that the rules are removed.
 const TIMES: usize = 5;
 
 #[test]

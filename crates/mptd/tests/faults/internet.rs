@@ -175,7 +175,7 @@ pub(crate) fn unblock(host: &Host) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// Nothing leaves in clear after a crash, though the next start fails.
+/// No packet leaves in clear after a crash, though the next start fails.
 pub(crate) fn a_start_after_a_crash_fails((pair, configs): (Pair, [Config; 2])) {
     let [mut a, _b] = pair.start(&configs);
     let flood = Flood::start(&pair.a);
@@ -188,7 +188,7 @@ pub(crate) fn a_start_after_a_crash_fails((pair, configs): (Pair, [Config; 2])) 
     flood.assert_nothing_in_clear();
 }
 
-/// Nothing leaves in clear while reloads change the addresses of the device.
+/// No packet leaves in clear while reloads change the addresses of the device.
 pub(crate) fn a_reload_changes_the_addresses((pair, mut configs): (Pair, [Config; 2])) {
     let [a, _b] = pair.start(&configs);
     let flood = Flood::start(&pair.a);

@@ -23,7 +23,7 @@ struct NameServer {
     threads: Vec<JoinHandle<()>>,
 }
 
-/// By what a name server gives the answer itself.
+/// The transport by which a name server gives the answer itself.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Answers {
     Udp,

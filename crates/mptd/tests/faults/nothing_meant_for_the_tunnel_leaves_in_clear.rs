@@ -1,5 +1,5 @@
-//! With a default route through the tunnel and `fallback = "block"`, its default, nothing meant for the tunnel leaves by another way, whatever
-//! somebody does to rules, routes, the device or the daemon.
+//! No packet that is meant for the tunnel leaves by another way with a default route through the tunnel and `fallback = "block"`, its default,
+//! whatever somebody does to rules, routes, the device or the daemon.
 
 use std::thread;
 use std::time::Duration;
@@ -188,7 +188,7 @@ fn until_a_command_opens_what_a_crash_has_blocked() {
     b.stop();
 }
 
-/// Who removes our rules again and again gets them back each time, at a bounded rate, and one warning that says what to do.
+/// Rules that are removed again and again come back each time, at a bounded rate, with one warning that says what to do.
 #[test]
 fn even_if_somebody_removes_the_rules_again_and_again() {
     let (pair, configs) = hosts();

@@ -1,5 +1,5 @@
-//! What is meant for an ordinary network of a connection does not leave by the default route of the uplinks, whatever somebody does to
-//! routes, rules, the device or the daemon. With `fallback = "direct"` it may.
+//! Packets that are meant for an ordinary network of a connection do not leave by the default route of the uplinks, whatever somebody does to routes,
+//! rules, the device or the daemon. With `fallback = "direct"` they may.
 
 use std::thread;
 use std::time::Duration;
@@ -16,7 +16,7 @@ use crate::support::Picture;
 /// The networks of the server, of which the other end is the way.
 const NETWORKS: [&str; 2] = ["203.0.113.0/24", "2001:db8:9::/48"];
 
-/// As [`hosts`], but only the server's networks lead into the tunnel.
+/// Returns hosts like [`hosts`], but only the server's networks lead into the tunnel.
 fn hosts_with_networks() -> (Pair, [Config; 2]) {
     let (pair, mut configs) = hosts();
     let networks = [&["10.72.0.2", "fd00:72::2"][..], &NETWORKS].concat();

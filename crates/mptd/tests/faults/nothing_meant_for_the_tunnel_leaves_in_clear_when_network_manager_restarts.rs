@@ -13,7 +13,7 @@ use tempfile::TempDir;
 use crate::hosts::{Config, Host, Pair, wait_for, wait_within};
 use crate::internet::{Flood, both, hosts, rules, way_to_server, within_a_second};
 
-/// Where `scripts/setup test` unpacks it. It is not installed, since it would take over the network of the machine.
+/// Directory into which `scripts/setup test` unpacks it. It is not installed, since it would take over the network of the machine.
 const UNPACKED: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../target/network-manager");
 
 /// The time in which it starts, and in which it activates a profile.

@@ -12,7 +12,7 @@ use tempfile::TempDir;
 use crate::hosts::{Config, Host, Pair, wait_for, wait_within};
 use crate::internet::{Flood, batch, both, deletion, hosts, rules, way_to_server, within_a_second};
 
-/// Where Debian has it.
+/// Path of the program in Debian.
 const NETWORKD: &str = "/lib/systemd/systemd-networkd";
 
 /// The time in which it configures two interfaces.

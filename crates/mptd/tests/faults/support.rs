@@ -1,4 +1,4 @@
-//! What a peer that is no mptd sends, and what a host looks like.
+//! Packets of a peer that is no mptd, and pictures of a host.
 
 use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
 use std::thread;

@@ -50,7 +50,7 @@ fn assert_rights(process: u32, uid: u32, capabilities: &str) -> usize {
     threads
 }
 
-/// Neither a core dump nor the files below `/proc` show the memory to a user without privileges.
+/// Asserts that neither a core dump nor the files below `/proc` show the memory to a user without privileges.
 fn assert_hidden(process: u32) {
     let limits = fs::read_to_string(format!("/proc/{process}/limits")).unwrap();
     let core = limits.lines().find_map(|line| line.strip_prefix("Max core file size")).unwrap();

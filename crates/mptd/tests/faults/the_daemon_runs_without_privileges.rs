@@ -9,7 +9,7 @@ use nix::unistd::Pid;
 
 use crate::hosts::wait_for;
 
-/// As an ordinary user with a loopback interface; says its own process id first, then what `ip` sees when mptd has ended.
+/// The test as a script of an ordinary user with a loopback interface. It prints its own process id first, then what `ip` shows when mptd has ended.
 const SCRIPT: &str = r#"
     set -e
     mount -t tmpfs tmpfs "$1"

@@ -10,7 +10,7 @@ use socket2::{Domain, Protocol, SockRef, Socket, Type};
 use crate::hosts::{Config, Daemon, Host, PATIENCE, Pair, wait_for};
 use crate::support::{Stream, wait_for_daemon_drop, wait_for_echo};
 
-/// What `ip` says.
+/// Returns the MTU that `ip` shows.
 pub(crate) fn device_mtu(host: &Host) -> u32 {
     let text = host.ip("-o link show dev mpt0");
     let mut words = text.split_whitespace();

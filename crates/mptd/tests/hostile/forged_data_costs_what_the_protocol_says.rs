@@ -18,7 +18,7 @@ use crate::kit::{Program, alone};
 const RATE: u32 = 87;
 /// max_delay + max(1 s, 3 max_delay), at the default of 300 ms.
 const HEALING: Duration = Duration::from_millis(1300);
-/// What a busy machine may add to that.
+/// Time that a busy machine may add to that.
 const LATE: Duration = Duration::from_secs(1);
 
 /// Sends numbered datagrams until it is stopped; gives back when each was sent.
@@ -37,10 +37,10 @@ fn send(socket: &UdpSocket, stop: &AtomicBool) -> Vec<Instant> {
     sent
 }
 
-/// What became of a stream from `a` to `b` beside an attack.
+/// The fate of a stream from `a` to `b` beside an attack.
 struct Outcome {
     sent: usize,
-    /// When the packets that never arrived were sent.
+    /// The times at which the packets that never arrived were sent.
     lost: Vec<Instant>,
     /// The time of the attack.
     forged: Range<Instant>,

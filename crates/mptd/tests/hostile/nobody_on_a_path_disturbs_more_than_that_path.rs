@@ -12,7 +12,7 @@ use crate::hosts::{Daemon, Pulse, wait_for};
 use crate::kit::{Program, alone};
 use crate::scene::{RATE, Scene, assert_fast, seconds};
 
-/// What an attacker makes of sealed data.
+/// The changes that an attacker makes to sealed data.
 const SEALED_DATA: [&str; 7] =
     ["data", "reflect_data", "alter_data", "relabel_data", "cut_data", "swap_data", "turn_data"];
 /// Seconds between two kinds, in which the counters are looked at.
@@ -133,8 +133,8 @@ fn but_plain_data_can_be_changed_on_its_way() {
     }
 }
 
-/// What lets control through and drops data is not found where weights say what goes there: the counters of both ends differ, which an
-/// operator sees.
+/// A middlebox that lets control through and drops data is not found where weights decide the paths of data: the counters of both ends differ, which
+/// an operator sees.
 #[test]
 fn and_its_data_can_be_dropped_unnoticed() {
     let _alone = alone();

@@ -17,9 +17,9 @@ pub(crate) const RATE: u32 = 10_000;
 const KINDS: u32 = 71;
 /// Time for one kind where `HOSTILE_SECONDS` is not given.
 const SHORT: f64 = 0.4;
-/// By how much a daemon may grow while it is attacked. What it keeps for its peers it has before.
+/// Growth of a daemon's memory that is allowed while it is attacked, in bytes. What it keeps for its peers it has before.
 const GROWTH: u64 = 8 << 20;
-/// What a daemon may write into its log while it is attacked: at once, and per second (it is reloaded twice in each).
+/// Bytes that a daemon may write into its log while it is attacked: at once, and per second (it is reloaded twice in each).
 const LOG: [u64; 2] = [32 << 10, 4 << 10];
 /// The longest time without a packet of a correct peer. A machine with two busy cores needs some of it for itself.
 const GAP: Duration = Duration::from_secs(1);
@@ -47,26 +47,26 @@ pub(crate) struct Scene {
     pub(crate) outside: Host,
 }
 
-/// What is measured while something goes on.
+/// The measurements while something goes on.
 pub(crate) struct Watch {
     pulses: [Pulse; 2],
     since: Instant,
     memory: [u64; 2],
     log: [u64; 2],
     pub(crate) counters: Snapshot,
-    /// What the receiver had dropped, whatever the reason.
+    /// The packets that the receiver had dropped, whatever the reason.
     pub(crate) refused: u64,
-    /// How often each path of each end had died.
+    /// The number of times that each path of each end had died.
     flaps: [Vec<u64>; 2],
 }
 
 impl Scene {
-    /// Data is sealed. `change` may change what is in the file of `b`.
+    /// Returns a scene in which data is sealed. `change` may change the file of `b`.
     pub(crate) fn new(change: impl FnOnce(&mut Config)) -> Self {
         Self::with(|_| {}, change)
     }
 
-    /// Data is plain, and both lines carry equal shares of it.
+    /// Returns a scene in which data is plain, and both lines carry equal shares of it.
     pub(crate) fn plain() -> Self {
         let plain = |config: &mut Config| {
             config.connection("tunnel").set("seal", "off").set("mapping", "packet");
@@ -74,7 +74,7 @@ impl Scene {
         Self::with(plain, |_| {})
     }
 
-    /// Both lines carry equal shares of the data.
+    /// Returns a scene in which both lines carry equal shares of the data.
     pub(crate) fn with_equal_shares() -> Self {
         let equal = |config: &mut Config| {
             config.connection("tunnel").set("mapping", "packet");
@@ -181,7 +181,7 @@ impl Scene {
         }
     }
 
-    /// Only what must be true even of a daemon whose paths are attacked from within.
+    /// Asserts only what must be true even of a daemon whose paths are attacked from within.
     pub(crate) fn assert_bounded(&self, watch: &Watch, what: &str) {
         let grown = |now: [u64; 2], before: [u64; 2]| {
             [0, 1].map(|end| now[end].saturating_sub(before[end]))
@@ -197,12 +197,12 @@ impl Scene {
         }
     }
 
-    /// The counters of the receiver.
+    /// Returns the counters of the receiver.
     pub(crate) fn counters(&self) -> Snapshot {
         self.daemons[1].show()
     }
 
-    /// What the receiver has dropped, whatever the reason, of data and of frames.
+    /// Returns the number of data packets and frames that the receiver has dropped, whatever the reason.
     pub(crate) fn refused(&self) -> u64 {
         let now = self.counters();
         let of_tunnel = now.connections.iter().filter(|it| it.name == "tunnel");

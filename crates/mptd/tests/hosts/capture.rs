@@ -1,4 +1,4 @@
-//! What passes the interfaces of a host.
+//! Capture of the packets at the interfaces of a host.
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -14,13 +14,13 @@ use socket2::{Domain, Protocol, Socket, Type};
 
 use super::Host;
 
-/// Everything, whatever its protocol (`ETH_P_ALL`).
+/// All protocols (`ETH_P_ALL`).
 const ALL: u16 = 3;
-/// Sent by this host (`PACKET_OUTGOING`).
+/// Type of packets sent by this host (`PACKET_OUTGOING`).
 const OUTGOING: u8 = 4;
-/// How long after the last packet a capture is taken to be complete.
+/// Time after the last packet at which a capture is taken to be complete.
 const QUIET: Duration = Duration::from_millis(100);
-/// The same where packets never cease.
+/// Time after which a capture ends where packets never cease.
 const ENOUGH: Duration = Duration::from_secs(1);
 
 /// A running capture.
@@ -34,9 +34,9 @@ pub(crate) struct Capture {
 pub(crate) struct Captured {
     /// Kernel index of the interface.
     pub(crate) index: u32,
-    /// Whether it left through it.
+    /// True if it left through it.
     pub(crate) outgoing: bool,
-    /// From the IP header on.
+    /// Its bytes from the IP header on.
     pub(crate) packet: Vec<u8>,
 }
 
@@ -51,7 +51,7 @@ pub(crate) struct Datagram {
     pub(crate) tos: u8,
     /// IPv6 flow label; 0 over IPv4.
     pub(crate) flow_label: u32,
-    /// As on the wire; 0: none.
+    /// The checksum on the wire; 0 if there is none.
     pub(crate) udp_checksum: u16,
     pub(crate) gre: gre::Repr,
     /// Bytes of its GRE header.
@@ -81,19 +81,19 @@ impl Capture {
         self.reader.join().unwrap()
     }
 
-    /// The same, but only the GRE-in-UDP datagrams that this host sent, in the order in which they left.
+    /// Ends the capture like [`Self::stop`], and returns the GRE-in-UDP datagrams that this host sent, in the order in which they left.
     pub(crate) fn sent(self) -> Vec<Datagram> {
         self.stop().iter().filter(|it| it.outgoing).filter_map(Datagram::parse).collect()
     }
 }
 
 impl Datagram {
-    /// Whether it is a frame of the control protocol.
+    /// Returns true if it is a frame of the control protocol.
     pub(crate) fn is_control(&self) -> bool {
         self.gre.protocol == gre::Protocol::CONTROL
     }
 
-    /// `None` for anything but UDP to port 4754.
+    /// Parses a packet; `None` for anything but UDP to port 4754.
     pub(crate) fn parse(captured: &Captured) -> Option<Self> {
         let packet = &captured.packet;
         let (source, destination, tos, header): (IpAddr, IpAddr, u8, usize) = match packet[0] >> 4 {

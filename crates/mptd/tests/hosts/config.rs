@@ -90,14 +90,14 @@ impl Config {
         Section(named(&mut self.0, "controller", name))
     }
 
-    /// A path over a line of a [`super::Pair`], by IPv4; `end` is 1 at `a` and 2 at `b`.
+    /// Adds a path over a line of a [`super::Pair`], by IPv4; `end` is 1 at `a` and 2 at `b`.
     pub(crate) fn lay_path(&mut self, connection: &str, line: usize, end: u8) -> Section<'_> {
         self.path(connection, &format!("line{line}"))
             .set("local", format!("10.71.{line}.{end}"))
             .set("remote", format!("10.71.{line}.{}", 3 - end))
     }
 
-    /// The same by IPv6.
+    /// Adds a path like [`Self::lay_path`], by IPv6.
     pub(crate) fn lay_path_v6(&mut self, connection: &str, line: usize, end: u8) -> Section<'_> {
         self.path(connection, &format!("line{line}"))
             .set("local", format!("fd00:71:{line}::{end}"))

@@ -49,8 +49,8 @@ impl Daemon {
         Self::start_in_script(host, config, &account, script, &[names.as_os_str()])
     }
 
-    /// The same, with everything that belongs to it given to a user of the system, and with a node of the TUN driver that is root's and has this
-    /// mode.
+    /// Starts it like [`Self::start_with_names`], with everything that belongs to it given to a user of the system, and with a node of the TUN driver
+    /// that is root's and has this mode.
     pub(crate) fn start_with_names_as(
         host: &Host,
         config: &Config,
@@ -264,7 +264,7 @@ impl Daemon {
         self.monitor_with_times().map(|(_, event)| event)
     }
 
-    /// The same with their times in milliseconds.
+    /// Returns the events of [`Self::monitor`] with their times in milliseconds.
     pub(crate) fn monitor_with_times(&self) -> impl Iterator<Item = (u64, EventKind)> + use<> {
         let mut stream = UnixStream::connect(socket(&self.directory)).unwrap();
         stream.set_read_timeout(Some(PATIENCE)).unwrap();
@@ -297,7 +297,7 @@ impl Daemon {
         self.write_file(&config.text(&socket(&self.directory)));
     }
 
-    /// The same, and has it read. Returns what the reload says it changed.
+    /// Writes a configuration like [`Self::write_config`], and has it read. Returns the changes that the reload reports.
     pub(crate) fn reload(&self, config: &Config) -> mpt_api::Reloaded {
         self.write_config(config);
         match self.request(mpt_api::Command::Reload) {
@@ -323,12 +323,12 @@ impl Daemon {
         to.to_str().unwrap().to_owned()
     }
 
-    /// Its control socket.
+    /// Returns the path of its control socket.
     pub(crate) fn socket(&self) -> PathBuf {
         socket(&self.directory)
     }
 
-    /// What it has logged.
+    /// Returns its log so far.
     pub(crate) fn log(&self) -> String {
         fs::read_to_string(self.directory.path().join("log")).unwrap_or_default()
     }

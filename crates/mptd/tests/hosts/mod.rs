@@ -62,7 +62,7 @@ pub(crate) use keys::{Identity, Preshared};
 pub(crate) use pulse::{Beats, Pulse};
 pub(crate) use stream::Stream;
 
-/// How long anything that has to happen may take on a busy machine.
+/// Longest time for anything that has to happen on a busy machine.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(15);
 
 /// A network namespace with its loopback interface up.
@@ -139,7 +139,7 @@ impl Host {
         self.runtime.block_on(self.netlink.link(interface)).unwrap().index
     }
 
-    /// What `ip` says here: an opinion other than ours, and the way to what netlink of ours lacks.
+    /// Runs `ip` here and returns its output: a source other than the project's own code, and the way to what its netlink lacks.
     pub(crate) fn ip(&self, arguments: &str) -> String {
         self.program("ip", arguments)
     }
@@ -189,15 +189,14 @@ impl Host {
     }
 }
 
-/// What a line between the hosts of a [`Pair`] is like.
+/// The properties of a line between the hosts of a [`Pair`].
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Line {
-    /// Rate in Mbit/s of a token bucket filter at either end; `None`: as fast as the machine.
+    /// Rate in Mbit/s of a token bucket filter at either end; `None` for as fast as the machine.
     pub(crate) rate: Option<u32>,
-    /// Whether its devices take super-packets and packets without checksum. Without, a capture shows each packet as a real
-    /// Ethernet would carry it.
+    /// True if its devices take super-packets and packets without checksum. Otherwise a capture shows each packet as a real Ethernet would carry it.
     pub(crate) offloads: bool,
-    /// Whether a bridge joins two cables, so that one end does not see what happens to the other.
+    /// True if a bridge joins two cables, so that one end does not see what happens to the other.
     pub(crate) bridged: bool,
 }
 
@@ -228,7 +227,7 @@ impl Line {
 pub(crate) struct Pair {
     pub(crate) a: Host,
     pub(crate) b: Host,
-    /// Where the bridges are, if there are any: `bridge1` with the ports `a1` and `b1`, ...
+    /// The host of the bridges, if there are any: `bridge1` with the ports `a1` and `b1`, ...
     middle: Option<Host>,
     lines: usize,
 }
@@ -287,7 +286,7 @@ impl Pair {
         pair
     }
 
-    /// As many equal lines of the default kind.
+    /// Returns a pair with `count` lines of the default kind.
     pub(crate) fn with_lines(count: usize) -> Self {
         Self::new(&vec![Line::default(); count])
     }
@@ -345,7 +344,7 @@ impl Pair {
         Self::configs_of(self.lines)
     }
 
-    /// The same for a pair of so many lines that is still to be made.
+    /// Returns the configurations of [`Self::configs`] for a pair of `lines` lines that is still to be made.
     pub(crate) fn configs_of(lines: usize) -> [Config; 2] {
         [1, 2].map(|end| {
             let peer = 3 - end;
@@ -387,7 +386,7 @@ pub(crate) fn wait_for<T>(what: &str, ask: impl FnMut() -> Option<T>) -> T {
     wait_within(PATIENCE, what, ask)
 }
 
-/// The same with another limit.
+/// Asks like [`wait_for`], with another limit.
 pub(crate) fn wait_within<T>(limit: Duration, what: &str, mut ask: impl FnMut() -> Option<T>) -> T {
     let start = Instant::now();
     let answers = iter::from_fn(|| {

@@ -10,9 +10,9 @@ use super::Host;
 
 /// Time between two datagrams.
 const BEAT: Duration = Duration::from_millis(1);
-/// Bytes of one.
+/// Bytes of a datagram.
 const LENGTH: usize = 200;
-/// What is still on its way after the last one was sent has arrived then: longer than any packet waits in a window.
+/// Time after the last datagram in which all others arrive: longer than any packet waits in a window.
 const REST: Duration = Duration::from_millis(700);
 
 /// A running sender with its receiver.
@@ -22,12 +22,12 @@ pub(crate) struct Pulse {
     receiver: JoinHandle<Vec<(Instant, u64)>>,
 }
 
-/// What became of the datagrams.
+/// The fate of the datagrams.
 #[derive(Debug)]
 pub(crate) struct Beats {
-    /// When number 0, 1, ... was sent.
+    /// The times at which number 0, 1, ... were sent.
     pub(crate) sent: Vec<Instant>,
-    /// Arrivals in their order: when, and which number.
+    /// Arrivals in their order, each with its time and number.
     pub(crate) arrived: Vec<(Instant, u64)>,
 }
 

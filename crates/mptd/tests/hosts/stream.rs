@@ -16,7 +16,7 @@ const STALL: Duration = Duration::from_secs(130);
 
 /// A TCP connection that carries some 50 Mbit/s of noise until it is told to end, whatever happens meanwhile.
 pub(crate) struct Stream {
-    /// Of the sender.
+    /// Port of the sender.
     port: u16,
     stop: Arc<AtomicBool>,
     received: Arc<AtomicU64>,

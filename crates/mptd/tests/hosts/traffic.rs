@@ -130,12 +130,12 @@ fn receive_one(socket: &UdpSocket) -> Option<u64> {
     Some(number)
 }
 
-/// How often the sequence of numbers goes back.
+/// Returns the number of times that the sequence of numbers goes back.
 pub(crate) fn inversions(numbers: &[u64]) -> usize {
     numbers.windows(2).filter(|pair| pair[1] < pair[0]).count()
 }
 
-/// How many numbers came more than once.
+/// Returns the number of repeated numbers.
 pub(crate) fn duplicates(numbers: &[u64]) -> usize {
     let mut sorted = numbers.to_vec();
     sorted.sort_unstable();

@@ -9,7 +9,7 @@ use crate::hosts::traffic::{deliver, tcp_both_ways};
 use crate::hosts::{Config, Daemon, Identity, Pair, wait_for};
 use crate::prototype::{COMMAND_PORT, OUR_COMMAND_PORT, PORT, Setup, counter};
 
-/// What `mpt import` would have made of the files of the prototype at host `b`.
+/// Returns the configuration that `mpt import` would have made of the files of the prototype at host `b`.
 fn imported() -> Config {
     let mut config = Config::default();
     config.device("mpt0").set("addresses", vec!["10.72.0.2/24"]);

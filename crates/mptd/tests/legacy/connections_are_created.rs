@@ -62,7 +62,7 @@ fn we_answer_a_prototype_that_asks() {
     }
 }
 
-/// Without the switch nothing of a creation is read, and nothing answered.
+/// A creation is neither read nor answered without the switch.
 #[test]
 fn nobody_is_answered_without_the_switch() {
     let pair = Pair::with_lines(2);

@@ -16,10 +16,10 @@ use crate::hosts::{Config, Daemon, Host, PATIENCE, Pair};
 const SCRIPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/legacy/mptsrv.py");
 /// The data port of both ends.
 pub(crate) const PORT: u16 = 23_456;
-/// The command ports: of the prototype, and ours.
+/// The command port of the prototype, and that of mptd.
 pub(crate) const COMMAND_PORT: u16 = 60_456;
 pub(crate) const OUR_COMMAND_PORT: u16 = 60_457;
-/// As in the captures of the real one: 64 characters, of which 32 count.
+/// The key, as in the captures of the real prototype: 64 characters, of which 32 count.
 pub(crate) const KEY: &str = "00112233445566778899AABBCCDDEEFF0123456789ABCDEF0123456789ABCDEF";
 pub(crate) const OK: u64 = 0x00;
 pub(crate) const DOWN: u64 = 0x80;
@@ -30,33 +30,34 @@ pub(crate) struct Prototype {
     process: Child,
     input: ChildStdin,
     heard: Arc<Mutex<Vec<Value>>>,
-    /// Where our file with the key is.
+    /// Directory of mptd's file with the key.
     directory: TempDir,
 }
 
-/// How the two ends are configured.
+/// The configuration of the two ends.
 #[derive(Clone, Debug)]
 pub(crate) struct Setup {
     /// `auth_type`.
     pub(crate) authentication: u8,
-    /// Packets; 0: off, then the prototype does not number either.
+    /// Size of the window in packets; 0 for off, then the prototype does not number either.
     pub(crate) window: u32,
-    /// Seconds.
+    /// Interval of the keepalives, in seconds.
     pub(crate) keepalive: u64,
-    /// Seconds.
+    /// Time without a packet after which a path is dead, in seconds.
     pub(crate) dead: u64,
-    /// Whether the connection is created first; the prototype does not know it before.
+    /// The creation that comes first, if there is one; the prototype does not know the connection
+    /// before.
     pub(crate) create: Option<Creation>,
     /// Weights of the prototype's paths.
     pub(crate) weights: Vec<u32>,
 }
 
-/// Who asks for the creation.
+/// The end that asks for the creation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Creation {
-    /// We do.
+    /// The creation is asked for by mptd.
     Ours,
-    /// The prototype does.
+    /// The creation is asked for by the prototype.
     Theirs,
 }
 
@@ -90,7 +91,7 @@ impl Setup {
         (daemon, prototype)
     }
 
-    /// What mptd gets.
+    /// Returns the configuration of mptd.
     fn config(&self, key_file: &str) -> Config {
         let mut config = Config::default();
         config.device("mpt0").set("addresses", vec!["10.72.0.1/24"]);

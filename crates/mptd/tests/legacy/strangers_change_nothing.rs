@@ -1,4 +1,4 @@
-//! What the prototype takes from anybody: commands and data with addresses that are not the other end's, rounds out of order, creations.
+//! Messages that the prototype takes from anybody: commands and data with addresses that are not the peer's, rounds out of order, creations.
 
 use std::net::UdpSocket;
 

@@ -45,7 +45,7 @@ fn we_stop_and_begin_again() {
     }
 }
 
-/// In the prototype the other end's "up" undoes what its own administrator decided.
+/// An "up" of the peer does not undo a local administrator's decision, as it does in the prototype.
 #[test]
 fn what_our_administrator_takes_down_stays_down() {
     let pair = Pair::with_lines(2);

@@ -50,7 +50,7 @@ fn the_prototype_stops_and_begins_again() {
     }
 }
 
-/// What the prototype itself would never announce.
+/// The last path is announced too, which the prototype itself would never do.
 #[test]
 fn the_last_path_is_announced_too() {
     let pair = Pair::with_lines(2);
@@ -64,7 +64,7 @@ fn the_last_path_is_announced_too() {
     done(&daemon, 3);
 }
 
-/// While it is busy it does not answer: the command is repeated, at most six times in three seconds.
+/// A busy prototype does not answer: the command is repeated, at most six times in three seconds.
 #[test]
 fn a_busy_prototype_is_asked_again() {
     let pair = Pair::with_lines(2);

@@ -16,7 +16,7 @@ use crate::support::{authenticate, wait_until_down};
 const SCREEN: (u32, u32) = (1280, 900);
 const PHONE: (u32, u32) = (360, 740);
 
-/// Whether a chart has pixels in the colours of the uplinks.
+/// Returns a script that tells whether a chart has pixels in the colours of the uplinks.
 fn drawn(chart: usize) -> String {
     format!(
         "(() => {{ const it = document.getElementById('chart{chart}'); \
@@ -27,7 +27,7 @@ fn drawn(chart: usize) -> String {
     )
 }
 
-/// Whether a chart has marks of events on its time axis, in the colour for what is bad.
+/// Returns a script that tells whether a chart has marks of events on its time axis, in the colour for what is bad.
 fn marked(chart: usize) -> String {
     format!(
         "(() => {{ const it = document.getElementById('chart{chart}'); \

@@ -1,5 +1,5 @@
-//! What `mpt setup` and `mpt join` do with `--dry-run` is nothing, and what they say they would do is what they do without it, to the last line of
-//! the files.
+//! A dry run of `mpt setup` and `mpt join` does nothing, and what they say they would do is what they do without `--dry-run`, to the last line of the
+//! files.
 
 use std::fs;
 

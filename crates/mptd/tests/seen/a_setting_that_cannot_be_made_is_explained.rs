@@ -1,4 +1,4 @@
-//! Where `/proc/sys` is read-only, as in most containers, `mpt setup` says which setting it cannot make, why, and what to do, and changes
+//! A host whose `/proc/sys` is read-only, like most containers: `mpt setup` says which setting it cannot make, why, and what to do, and changes
 //! nothing. Once the setting is made from outside, the same command succeeds there.
 
 use std::process::{Command, Output, Stdio};
@@ -72,7 +72,7 @@ fn the_second_router_of_a_site_is_told_before_its_line_is_used() {
     assert!(output.status.success(), "{output:?}");
 }
 
-/// Which version of IP the networks have is known only from the server.
+/// A host is not refused before the server has said which versions of IP the networks have.
 #[test]
 fn what_only_the_server_can_tell_costs_no_line() {
     let scene = Scene::new(1);

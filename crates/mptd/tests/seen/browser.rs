@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use crate::hosts::wait_within;
 
-/// How long a browser may take to start and to draw on a busy machine.
+/// Longest time for a browser to start and to draw on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Chromium with one page, ended when this is dropped.

@@ -17,7 +17,7 @@ pub(crate) fn mpt(daemon: &Daemon, arguments: &[&str]) -> Command {
     mpt_at(&daemon.socket(), arguments)
 }
 
-/// The same for whatever answers on this control socket.
+/// Returns the program with its arguments, to ask whatever answers on this control socket.
 pub(crate) fn mpt_at(socket: &Path, arguments: &[&str]) -> Command {
     let mut command = Command::new(program());
     command.arg("--socket").arg(socket).args(arguments).stdin(Stdio::null());

@@ -10,7 +10,7 @@ use crate::hosts::{Daemon, wait_for};
 /// The process, killed when this is dropped.
 pub(crate) struct Dashboard {
     process: Child,
-    /// Where it serves, such as `http://127.0.0.1:40123`.
+    /// Its origin, such as `http://127.0.0.1:40123`.
     pub(crate) origin: String,
 }
 
@@ -20,7 +20,7 @@ impl Dashboard {
         Dashboard::start_at(&daemon.socket(), arguments)
     }
 
-    /// The same for whatever answers on this control socket.
+    /// Starts it like [`Dashboard::start`], for whatever answers on this control socket.
     pub(crate) fn start_at(socket: &Path, arguments: &[&str]) -> Dashboard {
         let mut command = mpt_at(socket, &["dashboard", "--listen", "127.0.0.1:0"]);
         let mut process = command.args(arguments).stdout(Stdio::piped()).spawn().unwrap();

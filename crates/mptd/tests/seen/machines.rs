@@ -12,7 +12,7 @@ use tempfile::TempDir;
 use crate::command_line::program;
 use crate::hosts::Host;
 
-/// Where the server is on the Internet, and the router beside it.
+/// The addresses of the server and of the router beside it on the Internet.
 pub(crate) const SERVER: &str = "203.0.113.10";
 pub(crate) const ROUTER: &str = "203.0.113.1";
 
@@ -45,21 +45,21 @@ impl Machine {
         self.command(arguments).output().unwrap()
     }
 
-    /// What a command prints that has to succeed.
+    /// Runs a command that has to succeed, and returns its output.
     pub(crate) fn succeeds(&self, arguments: &[&str]) -> String {
         let output = self.mpt(arguments);
         assert!(output.status.success(), "mpt {arguments:?}: {output:?}");
         String::from_utf8(output.stdout).unwrap()
     }
 
-    /// What a command says that has to fail with this exit code.
+    /// Runs a command that has to fail with this exit code, and returns its errors.
     pub(crate) fn fails(&self, code: i32, arguments: &[&str]) -> String {
         let output = self.mpt(arguments);
         assert_eq!(output.status.code(), Some(code), "mpt {arguments:?}: {output:?}");
         String::from_utf8(output.stderr).unwrap()
     }
 
-    /// Everything that mpt may have left here: files, devices, rules, settings.
+    /// Returns everything that mpt may have left here: files, devices, rules, settings.
     pub(crate) fn traces(&self) -> String {
         let files = fs::read_dir(&self.directory).unwrap().map(|it| it.unwrap().file_name());
         let forwarding =

@@ -1,4 +1,4 @@
-//! What people and their tools see of a running tunnel: real daemons, and the real command line beside them.
+//! A running tunnel as people and their tools see it: real daemons, and the real command line beside them.
 #[path = "../hosts/mod.rs"]
 mod hosts;
 #[path = "../sessions/support.rs"]

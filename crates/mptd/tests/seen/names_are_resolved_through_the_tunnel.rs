@@ -42,7 +42,7 @@ impl System {
         machine.command(arguments).env("PATH", self.path()).output().unwrap()
     }
 
-    /// How the programs were called, except to see whether they work.
+    /// Returns the calls of the programs, except those that see whether they work.
     fn calls(&self) -> Vec<String> {
         let calls = fs::read_to_string(self.directory.path().join("calls")).unwrap_or_default();
         calls.lines().filter(|it| *it != "resolvectl status").map(str::to_owned).collect()
@@ -113,7 +113,7 @@ fn not_where_nothing_can_do_it() {
     drop(system);
 }
 
-/// What a terminal is to run for `mpt` on a machine.
+/// Returns the command with which a terminal runs `mpt` on a machine.
 fn at_a_terminal(machine: &Machine, system: &System, arguments: &[&str]) -> Command {
     let mut command = Command::new("ip");
     command.args(["netns", "exec", machine.host.namespace.name(), "env"]);

@@ -1,5 +1,5 @@
-//! Where standard input is no terminal, `mpt setup` and `mpt join` ask nothing: a command that lacks something says at once how to give it, and
-//! changes nothing; a command that can go on without it names the default and the flag for another one.
+//! Commands whose standard input is no terminal: `mpt setup` and `mpt join` ask nothing. A command that lacks something says at once how to give it,
+//! and changes nothing; a command that can go on without it names the default and the flag for another one.
 
 use std::io::Read;
 use std::process::{Child, Command, Output, Stdio};

@@ -17,7 +17,7 @@ const OPERATIONS: &str = include_str!("../../../../docs/operations.md");
 /// The dashboard for Grafana.
 const GRAFANA: &str = include_str!("../../../../packaging/grafana/mpt.json");
 
-/// How long Prometheus may take to start and to scrape a few times on a busy machine.
+/// Longest time for Prometheus to start and to scrape a few times on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// The text of the rules.

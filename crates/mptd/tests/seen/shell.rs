@@ -9,7 +9,7 @@ use std::process::{Child, ChildStdin, ChildStdout, Stdio};
 use crate::command_line::program;
 use crate::hosts::Host;
 
-/// What stands after the output of each command, before its exit code.
+/// Mark between the output of each command and its exit code.
 const DONE: &str = "::done::";
 /// Makes the directories that belong to the host alone. A failure ends the shell.
 const PREPARE: &str = "set -e\n\
@@ -61,7 +61,7 @@ impl Shell {
         }
     }
 
-    /// What a command prints that has to succeed.
+    /// Runs a command that has to succeed, and returns its output.
     pub(crate) fn succeeds(&mut self, command: &str) -> String {
         let (code, printed) = self.run(command);
         assert_eq!(code, 0, "{command}: {printed}");

@@ -80,13 +80,13 @@ impl Terminal {
     }
 }
 
-/// What was written to a terminal since it is recorded.
+/// The output to a terminal since it is recorded.
 pub(crate) struct Recording {
     file: PathBuf,
 }
 
 impl Recording {
-    /// The number of bytes, with the sequences for colours and places.
+    /// Returns the number of bytes, with the sequences for colours and places.
     pub(crate) fn bytes(&self) -> usize {
         usize::try_from(std::fs::metadata(&self.file).unwrap().len()).unwrap()
     }

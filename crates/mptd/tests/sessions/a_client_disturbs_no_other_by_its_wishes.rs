@@ -1,4 +1,4 @@
-//! What one client asks for its own connection changes nothing for the others, who share the server's sockets with it.
+//! The requests of one client for its own connection change nothing for the others, who share the server's sockets with it.
 
 use std::net::UdpSocket;
 use std::thread;

@@ -31,7 +31,7 @@ fn with_controller(pair: &Pair, controller: &Identity) -> ([Daemon; 2], [Identit
     (pair.start(&configs), identities)
 }
 
-/// Whether the path `line2` is said to be down, or up.
+/// Returns true if the event says that the path `line2` has this state.
 fn says(event: &EventKind, wanted: PathState) -> bool {
     matches!(event, EventKind::PathChanged { path, state, .. } if path == "line2" && *state == wanted)
 }

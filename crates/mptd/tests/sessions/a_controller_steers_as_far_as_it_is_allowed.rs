@@ -9,10 +9,10 @@ use crate::concentrator::{admit, client, created, server};
 use crate::hosts::{Capture, Config, Daemon, Identity, Line, Pair, Preshared};
 use crate::support::{authenticate, control};
 
-/// Where the daemon of `b` is asked.
+/// The address at which the daemon of `b` is asked.
 const B: &str = "10.71.1.2:4754";
 
-/// Who asks the daemon of `b`, and how.
+/// Returns the target of the daemon of `b`, asked with this key.
 fn target(daemon: &Identity, own: &Identity) -> Target {
     Target {
         address: B.parse::<SocketAddr>().unwrap(),

@@ -1,5 +1,5 @@
-//! What a `[[client]]` may have no longer, its live connection has no longer when the reload has returned. What can change in place
-//! does, and the session goes on; what cannot ends with a reason, and the client asks again.
+//! A narrowed policy of a `[[client]]` holds for its live connection when the reload has returned. What can change in place does, and the session
+//! goes on; what cannot ends with a reason, and the client asks again.
 
 use std::thread;
 use std::time::Duration;

@@ -79,7 +79,7 @@ impl Scene {
     }
 }
 
-/// Nothing is lost but what was sent into the hole before it was noticed.
+/// Asserts that no datagram was lost but those sent into the hole before it was noticed.
 fn assert_lost_only_between(beats: &Beats, [start, end]: [Instant; 2]) {
     let all = beats.lost(beats.sent[0], Instant::now());
     let then = beats.lost(start - MARGIN, end);

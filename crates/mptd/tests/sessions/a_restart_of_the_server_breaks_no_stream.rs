@@ -42,7 +42,7 @@ fn restart(
     down.end();
 }
 
-/// Both ends have the connection in their files.
+/// Tests two ends that have the connection in their files.
 fn of_two_sites(signal: Signal) {
     let pair = Pair::with_lines(2);
     let mut configs = pair.configs();

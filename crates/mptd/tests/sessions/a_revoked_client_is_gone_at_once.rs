@@ -10,9 +10,9 @@ use crate::concentrator::{assigned, created, find};
 use crate::hosts::{Capture, Config, Daemon, Datagram, Identity, Preshared, wait_for};
 use crate::two_clients::{Forger, Office, count_arriving};
 
-/// What may still pass after a reload has returned.
+/// Time for which packets may still pass after a reload has returned.
 const GRACE: Duration = Duration::from_secs(1);
-/// How long it is watched that nothing passes: longer than a refused client waits before it tries again.
+/// Time of observation that nothing passes: longer than a refused client waits before it tries again.
 const WATCHED: Duration = Duration::from_secs(8);
 
 /// Changes the server's file while datagrams flow between it and both clients: those of anna end, those of bob do not. If her public

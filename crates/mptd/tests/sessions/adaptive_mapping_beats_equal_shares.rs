@@ -1,4 +1,4 @@
-//! With `mapping = "adaptive"` and nothing else but addresses and keys, one TCP connection gets more over two very different paths than packets in
+//! One TCP connection with `mapping = "adaptive"`, and nothing else but addresses and keys, gets more over two very different paths than packets in
 //! equal shares could carry, and a ping beside it waits little.
 //!
 //! On lines without any delay it does not reach the sum reliably (`docs/adaptive.md`); `mpt-lab run real-networks` has lines with delays.
@@ -13,13 +13,13 @@ use mpt_api::Mapping;
 use crate::hosts::{Host, Line, PATIENCE, Pair, wait_for};
 use crate::support::authenticate;
 
-/// Mbit/s of the two lines.
+/// Rates of the two lines, in Mbit/s.
 const RATES: [u32; 2] = [50, 12];
-/// What is left for TCP of equal shares, twice the slower line, without the headers of the tunnel and the lines.
+/// Rate that equal shares leave for TCP, in Mbit/s: twice the slower line, without the headers of the tunnel and the lines.
 const EQUAL_SHARES: f64 = 22.4;
-/// What a queue in front of a line holds, in milliseconds.
+/// Length of the queue in front of a line, in milliseconds.
 const QUEUE: u32 = 100;
-/// Of the flow.
+/// Duration of the flow.
 const DURATION: Duration = Duration::from_secs(9);
 
 #[test]

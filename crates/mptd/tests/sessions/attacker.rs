@@ -51,7 +51,7 @@ impl Attacker {
         }
     }
 
-    /// What came to its own address, until nothing more comes, for three seconds at most.
+    /// Returns the packets that came to its own address, until nothing more comes, for three seconds at most.
     pub(crate) fn answers(&self) -> Vec<Vec<u8>> {
         self.own.set_read_timeout(Some(Duration::from_millis(300))).unwrap();
         let mut buffer = [0; 4096];

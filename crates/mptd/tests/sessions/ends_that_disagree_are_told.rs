@@ -7,7 +7,7 @@ use mpt_api::Disagreement;
 use crate::hosts::{Config, Daemon, Host, Identity, Pair, wait_within};
 use crate::support::authenticate;
 
-/// More than it may take to look twice, and to be patient.
+/// More time than two looks and the grace period may take.
 const LONGEST: std::time::Duration = std::time::Duration::from_secs(40);
 
 fn start(host: &Host, config: &Config) -> Daemon {
@@ -30,7 +30,7 @@ fn expect(host: &Host, daemon: &Daemon, expected: Disagreement) {
     assert!(found.contains(&finding), "{finding} is not in {found}");
 }
 
-/// What `mpt doctor` says on this host.
+/// Returns the output of `mpt doctor` on this host.
 fn doctor(host: &Host, daemon: &Daemon) -> String {
     let program = std::path::Path::new(env!("CARGO_BIN_EXE_mptd")).with_file_name("mpt");
     assert!(program.exists(), "{} is missing: cargo build -p mpt", program.display());

@@ -16,10 +16,9 @@ use crate::support::{authenticate, control};
 
 /// Bytes before a control frame: the GRE header.
 const HEADER: usize = 4;
-/// Where MAC 1 of an initiation ends: what follows, the time of a cookie and MAC 2, is only looked at
-/// under load.
+/// Offset of the end of MAC 1 in an initiation: the rest, the time of a cookie and MAC 2, is only looked at under load.
 const MAC1_END: usize = INITIATION - MAC_LEN - 8;
-/// Between two frames: their number is what matters here, not their rate.
+/// Pause between two frames: their number is what matters here, not their rate.
 const PAUSE: Duration = Duration::from_micros(300);
 
 /// Two ends with a session and traffic, and the attacker.

@@ -1,4 +1,4 @@
-//! Whose a connection is decides the key of its client, never a name that reads alike.
+//! The key of a client decides which connections are its own, never a name that reads alike.
 
 use mpt_api::session::{Create, PathSpec, SessionReply, SessionRequest, SessionResult};
 

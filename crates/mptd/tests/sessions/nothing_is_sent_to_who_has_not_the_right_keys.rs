@@ -1,4 +1,4 @@
-//! Who has a wrong key, or none, gets no data, sends none, and is not answered with a single packet.
+//! A peer with a wrong key, or none, gets no data, sends none, and is not answered with a single packet.
 
 use mpt_api::{DownReason, SessionState};
 use mpt_wire::control::frame::{COOKIE_LEN, INITIATION_LEN, RESPONSE_LEN};

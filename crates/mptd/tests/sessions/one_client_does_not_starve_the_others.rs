@@ -16,24 +16,24 @@ use crate::abuser::Abuser;
 use crate::concentrator::{admit, client, created, server};
 use crate::hosts::{Daemon, Host, Identity, Line, PATIENCE, Pair, Pulse, wait_for};
 
-/// Of the victim's line, in Mbit/s.
+/// Rate of the victim's line, in Mbit/s.
 const RATE: u32 = 200;
 /// Frames of the attacker per millisecond, at most.
 const BURST: u32 = 10;
-/// How long each load lasts, each time.
+/// Duration of each load, each time.
 const ROUND: Duration = Duration::from_secs(3);
-/// How often the loads alternate.
+/// Number of alternations of the loads.
 const ROUNDS: usize = 3;
-/// How often the comparison is made until it is as it has to be: what else runs on the machine meets one of the loads only by chance.
+/// Most comparisons until one is as it has to be: other work of the machine meets one of the loads only by chance.
 const ATTEMPTS: usize = 3;
 /// Different frames of a load, made beforehand: so both loads cost the attacker the same.
 const PREPARED: u64 = 4096;
 /// Sessions of the attacker.
 const SESSIONS: usize = 4;
-/// Where the victim's stream goes.
+/// Destination of the victim's stream.
 const STREAM: &str = "10.72.0.2:5001";
 
-/// What the attacker sends.
+/// The frames that the attacker sends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Load {
     /// Frames that ask for nothing.
@@ -42,7 +42,7 @@ enum Load {
     Abuse,
 }
 
-/// What the victim had.
+/// The traffic of the victim.
 #[derive(Debug, Default)]
 struct Share {
     bytes: u64,
@@ -101,7 +101,7 @@ fn one_client_does_not_starve_the_others() {
     assert!(lines < 1000, "{lines} lines in the log");
 }
 
-/// What the victim had beside each load; an error if abuse cost it more than it may.
+/// Compares the victim's traffic beside each load; returns an error if abuse cost it more than it may.
 fn compare(pair: &Pair, b: &Daemon, attackers: &mut [Abuser]) -> Result<(), String> {
     let before = memory(b);
     let (mut base, mut under) = (Share::default(), Share::default());

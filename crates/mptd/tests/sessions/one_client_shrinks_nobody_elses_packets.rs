@@ -1,4 +1,4 @@
-//! What one client says of the MTU of its paths concerns its own connection alone.
+//! A client's statements on the MTU of its paths concern its own connection alone.
 
 use std::time::Duration;
 

@@ -34,7 +34,7 @@ struct Scene {
     narrow: Host,
     server: Daemon,
     anna: Daemon,
-    /// Of the second client.
+    /// The configuration of the second client.
     config: Config,
     _identities: [Identity; 3],
 }

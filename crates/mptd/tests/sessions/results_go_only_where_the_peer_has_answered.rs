@@ -8,7 +8,7 @@ use mpt_wire::control::{Kind, Message};
 use crate::abuser::Abuser;
 use crate::hosts::{Config, Daemon, Identity, Pair, wait_for};
 
-/// Of an answer's parts.
+/// Number of an answer's parts.
 const PARTS: u32 = 8;
 
 const SHOW: &[u8] = br#"{"version":2,"command":"show"}"#;

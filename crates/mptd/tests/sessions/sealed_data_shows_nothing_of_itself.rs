@@ -12,7 +12,7 @@ use crate::hosts::traffic::{deliver, expect_silence, tcp_both_ways};
 use crate::hosts::{Capture, Captured, Daemon, Datagram, Identity, Line, Pair, pcap, wait_for};
 use crate::support::authenticate;
 
-/// What is sent, often enough in a row.
+/// The text that is sent, often enough in a row.
 const SECRET: &[u8] = b"nobody but the other end is to read this line. ";
 
 #[test]
@@ -110,7 +110,7 @@ fn an_end_that_does_not_seal_is_shown_and_gets_no_data_where_it_is_required() {
     });
 }
 
-/// With `seal = "on"`, its default, a peer that says "off" is plain: data flows, and the log, `mpt show`, `mpt status` and `mpt doctor` warn of it.
+/// A peer that says "off" is plain with `seal = "on"`, its default: data flows, and the log, `mpt show`, `mpt status` and `mpt doctor` warn of it.
 #[test]
 fn an_end_that_does_not_seal_is_plain_with_a_warning_where_it_is_not_required() {
     let pair = Pair::with_lines(1);

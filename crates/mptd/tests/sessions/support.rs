@@ -31,7 +31,7 @@ pub(crate) fn start_with_session(pair: &Pair) -> [Daemon; 2] {
     pair.start(&configs)
 }
 
-/// The same, and both paths carry equal shares of the data.
+/// Starts daemons like [`start_with_session`]; both paths carry equal shares of the data.
 pub(crate) fn start_with_equal_shares(pair: &Pair) -> [Daemon; 2] {
     let mut configs = pair.configs();
     let _identities = authenticate(&mut configs);

@@ -1,5 +1,4 @@
-//! Whoever reads the memory of a daemon whose session has ended, and has recorded the session's frames, opens none of them: every piece of the
-//! memory is tried as a key.
+//! The keys of an ended session are gone: the memory of the daemon opens no recorded frame of it. Every piece of the memory is tried as a key.
 
 use std::collections::HashSet;
 use std::fs::{self, File};
@@ -15,11 +14,11 @@ use mpt_wire::control::frame::{self, Frame};
 use crate::hosts::{Capture, Config, Daemon, Datagram, Pair, Preshared};
 use crate::support::authenticate;
 
-/// Length of every key, bytes.
+/// Length of every key, in bytes.
 const KEY: usize = 32;
-/// How much of the memory is read at once, bytes.
+/// Size of a piece of memory that is read at once, in bytes.
 const PIECE: usize = 1 << 20;
-/// How long the keys of an ended session may stay. A session without a connection ends after 10 s.
+/// Longest time that the keys of an ended session may stay. A session without a connection ends after 10 s.
 const SOON: Duration = Duration::from_secs(30);
 
 /// A sealed frame of somebody who listens.
@@ -127,7 +126,7 @@ fn look(
     }
 }
 
-/// Without the connection.
+/// Returns the configuration without the connection.
 fn emptied(config: &Config) -> Config {
     let mut config = config.clone();
     config.remove("tunnel", None);

@@ -9,7 +9,7 @@ use crate::hosts::traffic::tcp_both_ways;
 use crate::hosts::{Daemon, Identity, Line, Pair, Stream};
 use crate::support::start_with_equal_shares;
 
-/// Of the lines, in Mbit/s.
+/// Rates of the lines, in Mbit/s.
 const RATES: [u32; 2] = [20, 50];
 
 fn lines() -> Pair {

@@ -8,7 +8,7 @@ use mpt_wire::gre;
 use crate::concentrator::{self, admit, assigned, created};
 use crate::hosts::{Config, Daemon, Host, Identity, Line, Pair, Pulse};
 
-/// Where the server listens for anna and for bob.
+/// The addresses at which the server listens for anna and for bob.
 const LISTEN: [&str; 2] = ["10.71.1.2", "10.71.9.2"];
 
 /// The hosts and what the daemons on them are started with.
@@ -128,7 +128,7 @@ fn inner(source: (IpAddr, u16), destination: (IpAddr, u16)) -> Vec<u8> {
     packet
 }
 
-/// How many datagrams come until none does for a second, for five seconds at most.
+/// Returns the number of datagrams that come until none does for a second, for five seconds at most.
 pub(crate) fn count_arriving(socket: &UdpSocket) -> usize {
     use std::time::{Duration, Instant};
     socket.set_read_timeout(Some(Duration::from_secs(1))).unwrap();

@@ -1,4 +1,4 @@
-//! With each other's keys in their files, two ends agree on a session, prove every path in both directions, and carry data.
+//! Two ends with each other's keys in their files agree on a session, prove every path in both directions, and carry data.
 
 use std::net::SocketAddr;
 

@@ -11,10 +11,10 @@ const SCAPY: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/foreign/gre_peer
 /// Pings in each direction.
 const PINGS: usize = 6;
 
-/// What the two ends have agreed on.
+/// The agreement of the two ends.
 #[derive(Clone, Copy)]
 struct Agreement {
-    /// Whether the outer packets are IPv6.
+    /// True if the outer packets are IPv6.
     v6: bool,
     key: Option<u32>,
     numbered: bool,
@@ -85,7 +85,7 @@ impl Agreement {
     }
 }
 
-/// As docs/operations.md has them.
+/// Returns the commands of docs/operations.md.
 fn commands(agreed: Agreement, local: &str, remote: &str) -> Vec<String> {
     let (family, kind) = if agreed.v6 { ("-6 ", "ip6gre") } else { ("", "gre") };
     let key = agreed.key.map_or(String::new(), |key| format!(" key {key}"));
@@ -110,7 +110,7 @@ fn line(child: &mut Child) -> String {
     line.trim().to_owned()
 }
 
-/// Until so many answers have come.
+/// Pings an address until [`PINGS`] answers have come.
 fn pings(host: &crate::hosts::Host, address: &str) {
     let mut command = host.namespace.command("ping").unwrap();
     let deadline = PATIENCE.as_secs().to_string();

@@ -7,11 +7,11 @@ use crate::caps::Store;
 /// The state of the writer. One write is made at a time, beside everything else, because a disk may take its time.
 #[derive(Debug, Default)]
 pub(in crate::daemon) enum Writer {
-    /// Nothing was opened yet.
+    /// No file has been opened yet.
     #[default]
     Closed,
     /// The next write can be made.
     Ready(Store),
-    /// A write is being made.
+    /// A write is in progress.
     Writing(JoinHandle<(Store, std::io::Result<()>)>),
 }

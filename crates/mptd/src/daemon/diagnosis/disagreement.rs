@@ -13,7 +13,7 @@ use crate::data::{ConnectionFacts, Facts};
 const LOOK: Duration = Duration::from_secs(5);
 /// The longest time that a session may take before it is asked why there is none.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// A disagreement of which nothing was seen for so long is over.
+/// Time without a sign of a disagreement after which it is over.
 const OVER: Duration = Duration::from_secs(60);
 
 /// The disagreements that are known.

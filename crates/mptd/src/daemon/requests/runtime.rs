@@ -81,7 +81,7 @@ impl Daemon {
         self.go_on_with(next).await
     }
 
-    /// All paths on an interface, whether they name it or have its address.
+    /// Sets all paths on an interface up or down, whether they name it or have its address.
     async fn set_interface(&mut self, interface: &str, up: bool) -> Result<Changed, Failure> {
         let links = self.network.links();
         let on_it = |path: &config::Path| {

@@ -395,7 +395,7 @@ impl Daemon {
         }
     }
 
-    /// Removes the connection that a client had created in a session, if there is one, and says so; gives its name. The session stays.
+    /// Removes the connection that a client had created in a session, if there is one, and says so. Returns its name. The session stays.
     pub(super) async fn remove_connection(
         &mut self,
         session: SessionId,

@@ -27,7 +27,7 @@ use state::Ask;
 const LOOK: Duration = Duration::from_millis(50);
 /// The interval at which a test of the peer is checked for its end, which takes a request each.
 const ASK: Duration = Duration::from_millis(250);
-/// Besides its duration a test takes at most so long: to find the rate, until everything has arrived, and until that is known here.
+/// Longest time of a test besides its duration: to find the rate, until everything has arrived, and until that is known here.
 const BESIDES: Duration = Duration::from_secs(20);
 /// The largest weight proposed. It tells paths apart whose speeds are as 1 to 1000.
 const LARGEST_WEIGHT: u16 = 1000;

@@ -50,7 +50,7 @@ impl Measure {
         self.task.as_ref().is_some_and(|task| !task.is_finished())
     }
 
-    /// Passes on an answer of the peer, and gives it back if it answers no request of a measurement.
+    /// Passes on an answer of the peer, or returns it if it answers no request of a measurement.
     pub(in crate::daemon) fn answered(
         &mut self,
         session: SessionId,

@@ -9,7 +9,7 @@ use mpt_core::session::PublicKey;
 const PLACE: Duration = Duration::from_secs(2);
 /// The time that a peer's tests may take at once.
 const AT_ONCE: Duration = Duration::from_secs(240);
-/// The part of the time that a peer's tests may take in the long run: one in so many.
+/// Share of the time that a peer's tests may take in the long run, as its reciprocal.
 const SHARE: u32 = 4;
 
 /// The peers that wait for a test, and the time that each has had. There is at most one entry for each key that may hold a session.

@@ -56,7 +56,7 @@ struct Needs {
 pub(super) enum End {
     /// A signal asked for it.
     AskedFor,
-    /// It could not start.
+    /// The test could not start.
     NotStarted,
     /// Something failed while it ran.
     Failure,
@@ -284,8 +284,8 @@ impl System {
         self.complaints = complaints;
     }
 
-    /// Gives every path the routing it needs as things are now, and takes away what none needs. Every one is tried; gives the first error. Paths
-    /// that have no way to go are no error.
+    /// Gives every path the routing it needs as things are now, and takes away what none needs. Every path is tried; the first error is returned.
+    /// Paths that have no way to go are no error.
     async fn route_paths(
         &mut self,
         config: &Config,

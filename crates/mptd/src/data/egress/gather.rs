@@ -62,7 +62,7 @@ fn bring_forward<T>(all: &mut [T], wanted: impl Fn(&T) -> bool) -> usize {
     count
 }
 
-/// Sends the first of these channels, as many as can leave at once; gives how many that were.
+/// Sends the first of these channels, as many as can leave at once. Returns how many that were.
 fn flush_ready(
     group: &[(PathId, usize)],
     paths: &mut [Option<PathIo>],

@@ -34,7 +34,7 @@ use outbox::{Flushed, MAX_WAITING};
 const ARENA_LEN: usize = 1 << 20;
 /// A round reads no further once this much of the arena is used: what is sent while still in the cache is sent faster.
 const ROUND_BYTES: usize = 224 * 1024;
-/// Packets one round reads from a device before the sockets get their turn.
+/// Packets that one round reads from a device before the sockets get their turn.
 const ROUND_PACKETS: usize = 32;
 /// Largest ICMP message we write: RFC 4443 section 2.4 (c), one IPv6 minimum MTU.
 const ICMP_LEN: usize = 1280;
@@ -57,7 +57,7 @@ pub(crate) struct Stuck {
     pub(crate) path: PathId,
     /// Its source port.
     pub(crate) channel: usize,
-    /// What to do.
+    /// The task that follows.
     pub(crate) outcome: Flushed,
 }
 
@@ -277,7 +277,8 @@ impl Egress {
         }
     }
 
-    /// Bytes of the arena for something new. Where it is full, what is gathered is flushed, and what lies behind `end` overwritten.
+    /// Returns the range of the arena for `len` new bytes. If it is full, the gathered datagrams are flushed, and the bytes behind `end` are
+    /// overwritten.
     #[inline]
     fn room_for<S: System>(
         &mut self,

@@ -29,13 +29,13 @@ pub(crate) struct SendCounters {
     pub(crate) bytes: u64,
     /// Batches they were in: `sent / batches` is what `UDP_SEGMENT` gains.
     pub(crate) batches: u64,
-    /// Dropped because the socket stayed full for longer than [`MAX_WAIT`] or more than [`MAX_BACKLOG`] waited.
+    /// Datagrams dropped because the socket stayed full for longer than [`MAX_WAIT`] or more than [`MAX_BACKLOG`] waited.
     pub(crate) full: u64,
-    /// Dropped by the queue below the socket (`ENOBUFS`).
+    /// Datagrams dropped by the queue below the socket (`ENOBUFS`).
     pub(crate) queue_dropped: u64,
-    /// Larger than the device's MTU.
+    /// Datagrams larger than the device's MTU.
     pub(crate) too_big: u64,
-    /// Refused for another reason: no route, device down, peer address invalid.
+    /// Datagrams refused for another reason: no route, device down, peer address invalid.
     pub(crate) failed: u64,
 }
 
@@ -76,18 +76,18 @@ pub(crate) struct Ready {
     pub(crate) tos: u8,
     /// Bytes of every datagram but the last.
     pub(crate) datagram_len: usize,
-    /// It has no more pieces than these.
+    /// Most pieces that it may have.
     pub(crate) most_pieces: usize,
 }
 
 /// The task of the caller after a flush.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Flushed {
-    /// Nothing waits.
+    /// No datagram waits.
     Done,
     /// Datagrams wait for room: call [`Outbox::retry`] when the socket is writable.
     Waiting,
-    /// The device's MTU is smaller than a datagram; the socket's error queue says how small.
+    /// The device's MTU is smaller than a datagram; the socket's error queue has the MTU.
     TooBig,
 }
 
@@ -198,7 +198,7 @@ impl Outbox {
         (count > 0 && self.backlog.is_empty()).then_some(ready)
     }
 
-    /// The pieces of what is gathered, at the beginning of `pieces`; gives how many there are.
+    /// Writes the pieces of the gathered datagrams to the beginning of `pieces`. Returns how many there are.
     pub(crate) fn pieces<'a>(&self, arena: &'a [u8], pieces: &mut [IoSlice<'a>]) -> usize {
         let mut used = 0;
         for datagram in &self.datagrams[..self.count] {
@@ -266,7 +266,7 @@ impl Outbox {
         outcome
     }
 
-    /// Bytes that wait for room in the socket.
+    /// Returns the bytes that wait for room in the socket.
     pub(crate) fn waiting(&self) -> usize {
         self.backlog.data.len()
     }
@@ -337,7 +337,7 @@ impl Backlog {
         count as u64
     }
 
-    /// Removes the oldest `count` datagrams; gives their bytes.
+    /// Removes the oldest `count` datagrams. Returns their bytes.
     fn pop(&mut self, count: usize) -> usize {
         let bytes = self.datagrams.drain(..count).map(|waiting| waiting.len as usize).sum();
         self.data.drain(..bytes);
@@ -347,7 +347,7 @@ impl Backlog {
         bytes
     }
 
-    /// Bytes of memory that it has, used or not.
+    /// Returns the bytes of memory that it has, used or not.
     fn memory(&self) -> usize {
         self.data.capacity() + self.datagrams.capacity() * size_of::<Waiting>()
     }

@@ -28,7 +28,7 @@ pub(crate) struct Handle {
 pub struct Ended;
 
 impl Handle {
-    /// Runs `call` on the data thread between two rounds and gives its result.
+    /// Runs `call` on the data thread between two rounds, and returns its result.
     pub(crate) async fn call<R: Send + 'static>(
         &self,
         call: impl FnOnce(&mut DataPath) -> R + Send + 'static,

@@ -33,7 +33,7 @@ fn and_used_again() {
 }
 
 impl Network {
-    /// All that is sent on a line is lost, both ways, or nothing.
+    /// Makes a line lose everything that is sent on it, both ways, or nothing.
     fn cut(&mut self, line: usize, cut: bool) {
         let probability = if cut { Probability::ONE } else { Probability::ZERO };
         let now = self.now();

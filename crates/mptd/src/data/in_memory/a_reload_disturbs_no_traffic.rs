@@ -53,7 +53,7 @@ fn which_takes_a_path_away() {
     assert_eq!(numbers, (0..sent).collect::<Vec<_>>());
 }
 
-/// What waits for nothing takes the shorter line again as soon as it is there, and overtakes what is on the longer one.
+/// Packets that wait for nothing take the shorter line again as soon as it is there, and overtake those on the longer one.
 #[test]
 fn which_takes_a_path_away_that_was_chosen_by_what_it_carries() {
     let (mut numbers, sent) = take_a_path_away("adaptive");

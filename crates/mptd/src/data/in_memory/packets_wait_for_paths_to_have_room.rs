@@ -1,4 +1,4 @@
-//! With adaptive mapping what the paths have no room for waits, leaves later, whole and once, and takes no more memory than it may.
+//! Packets for which the paths have no room wait with adaptive mapping, leave later, whole and once, and take no more memory than they may.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -21,7 +21,7 @@ fn queue(network: &Network) -> (usize, u64) {
     (state.bytes, vain)
 }
 
-/// Bytes of memory of the packets that wait at the first host.
+/// Returns the bytes of memory of the packets that wait at the first host.
 fn memory(network: &Network) -> usize {
     network.hosts[0].data.store.used()
 }
@@ -113,7 +113,7 @@ fn super_packets_leave_in_pieces() {
     assert!(dropped < 100, "{dropped} of 1200");
 }
 
-/// What stays too long is marked instead of dropped where its transport understands that.
+/// A packet that stays too long is marked instead of dropped, where its transport understands that.
 #[test]
 fn a_flow_that_understands_marks_is_marked() {
     let mut network = adapted(3, &[4]);
@@ -214,7 +214,7 @@ fn no_more_waits_than_there_is_memory_for() {
     check_arrivals(&network, dropped);
 }
 
-/// While every path is down nothing leaves; what waited leaves afterwards.
+/// No packet leaves while every path is down; those that waited leave afterwards.
 #[test]
 fn packets_outlast_a_short_outage() {
     let mut network = adapted(8, &[10]);

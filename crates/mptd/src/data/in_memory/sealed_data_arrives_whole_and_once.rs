@@ -156,7 +156,7 @@ fn a_reload_that_does_not_concern_it_loses_nothing_and_keeps_the_keys() {
     assert_eq!(drops(&network, 1), []);
 }
 
-/// Nothing is sent plain from the moment on in which the file says so, and everything again when it says otherwise.
+/// No data is sent plain from the moment on in which the file says so, and all of it is again when the file says otherwise.
 #[test]
 fn a_reload_switches_it_on_and_off() {
     let mut network = Network::new(3, &[line(5), line(20)], "");

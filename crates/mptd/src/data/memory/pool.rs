@@ -64,7 +64,7 @@ impl Pool {
         class.free.push(buffer.memory);
     }
 
-    /// Bytes of all buffers in use.
+    /// Returns the bytes of all buffers in use.
     pub(in crate::data) fn used(&self) -> usize {
         self.used
     }
@@ -78,7 +78,7 @@ impl Pool {
         }
     }
 
-    /// Bytes of all buffers, in use or not.
+    /// Returns the bytes of all buffers, in use or not.
     #[cfg(test)]
     pub(in crate::data) fn memory(&self) -> usize {
         let free: usize =

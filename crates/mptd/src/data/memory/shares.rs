@@ -61,7 +61,7 @@ pub(in crate::data) struct Shares {
 }
 
 impl Shares {
-    /// Nobody holds any of `capacity` pages.
+    /// Returns shares of `capacity` pages, none of which is held.
     pub(in crate::data) fn new(capacity: u32) -> Self {
         Self {
             capacity,
@@ -84,7 +84,7 @@ impl Shares {
         ShareId(self.of.get(connection.0 as usize).copied().unwrap_or(UNKNOWN))
     }
 
-    /// Adds `pages` to a share, if it may hold so many.
+    /// Adds `pages` to a share, if it may hold that many.
     #[inline]
     pub(in crate::data) fn take(&mut self, id: ShareId, pages: u32) -> bool {
         let share = &mut self.shares[id.0 as usize];
@@ -178,7 +178,7 @@ mod tests {
         Owner::Client(PublicKey::from([number; 32]))
     }
 
-    /// Takes pages in turns until nobody gets one; gives what each of the connections' shares has then.
+    /// Takes pages in turns until no share gets one. Returns the pages of each of the connections' shares.
     fn fill(shares: &mut Shares, connections: &[u32]) -> Vec<u32> {
         let ids: Vec<ShareId> = connections.iter().map(|&it| shares.of(ConnectionId(it))).collect();
         while ids.iter().filter(|&&id| shares.take(id, 1)).count() > 0 {}

@@ -26,7 +26,7 @@ struct Queue {
     places: Vec<Option<Waiting>>,
     /// The number of them that are taken.
     packets: usize,
-    /// None was taken since [`Store::trim`].
+    /// True if none was taken since [`Store::trim`].
     idle: bool,
 }
 
@@ -47,7 +47,7 @@ impl Waiting {
 }
 
 impl Store {
-    /// Nothing waits.
+    /// Returns a store in which nothing waits.
     pub(in crate::data) fn new() -> Self {
         Self { queues: Vec::new(), pool: Pool::default(), limit: LIMIT }
     }
@@ -118,13 +118,13 @@ impl Store {
         }
     }
 
-    /// Bytes of memory of the packets that wait.
+    /// Returns the bytes of memory of the packets that wait.
     #[cfg(test)]
     pub(in crate::data) fn used(&self) -> usize {
         self.pool.used()
     }
 
-    /// Bytes of memory that it has for packets, used or not.
+    /// Returns the bytes of memory that it has for packets, used or not.
     #[cfg(test)]
     pub(in crate::data) fn memory(&self) -> usize {
         self.pool.memory()

@@ -114,14 +114,14 @@ impl PathIo {
         (self.channels[0].socket, &self.destination)
     }
 
-    /// Every socket it uses, once for each use.
+    /// Returns every socket it uses, once for each use.
     #[must_use]
     pub(crate) fn sockets(&self) -> Vec<SocketId> {
         let sources = self.channels.iter().map(|channel| channel.socket);
         std::iter::once(self.listening).chain(sources).collect()
     }
 
-    /// Which source port carries this flow: always the same one, so that routers on the way keep its order (RFC 8086 section 3.2.1).
+    /// Returns the source port of this flow: always the same one, so that routers on the way keep its order (RFC 8086 section 3.2.1).
     #[inline]
     #[must_use]
     pub(crate) fn channel_of(&self, flow_hash: u32) -> usize {
@@ -163,7 +163,7 @@ impl PathIo {
         }
     }
 
-    /// Bytes that wait for room in its sockets.
+    /// Returns the bytes that wait for room in its sockets.
     #[must_use]
     pub(crate) fn waiting(&self) -> usize {
         self.channels.iter().map(|channel| channel.outbox.waiting()).sum()

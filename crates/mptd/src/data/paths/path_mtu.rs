@@ -164,7 +164,7 @@ impl<S: System> DataPath<S> {
         }
     }
 
-    /// Once in a second: forgets what was believed for long enough, and notes which sequence numbers are recent.
+    /// Runs once in a second: drops reported MTUs that are old enough, and notes which sequence numbers are recent.
     pub(in crate::data) fn tick_path_mtus(&mut self, now: Instant) {
         let mut over = Vec::new();
         for (index, io) in self.paths.iter_mut().enumerate() {

@@ -15,7 +15,7 @@ pub(crate) enum Notice {
     DeviceMtu {
         /// The device's name.
         device: String,
-        /// Bytes.
+        /// The MTU in bytes.
         mtu: u16,
     },
     /// A path's state changed, or its first one is known; for the log.
@@ -46,9 +46,9 @@ pub(crate) enum Notice {
         connection: String,
         /// Its name.
         path: String,
-        /// Bytes that it was used with.
+        /// The path MTU in bytes that it was used with.
         before: u16,
-        /// Bytes that it carries.
+        /// The path MTU in bytes that it carries.
         found: u16,
     },
     /// ICMP lowered the path MTU of a path that no probes measure, or that report has expired; for the log.
@@ -57,7 +57,7 @@ pub(crate) enum Notice {
         connection: String,
         /// Its name.
         path: String,
-        /// Bytes that ICMP reported, unless that is over.
+        /// The path MTU in bytes that ICMP reported, unless that is over.
         reported: Option<u16>,
     },
     /// The peer is at another address on a path.
@@ -101,7 +101,7 @@ pub(in crate::data) struct Notices {
     states: VecDeque<Notice>,
     /// Wakes the control side.
     wake: Arc<Notify>,
-    /// It was woken and has not asked yet.
+    /// True if it was woken and has not asked yet.
     pub(super) woken: bool,
 }
 
@@ -117,7 +117,7 @@ enum Thing {
 }
 
 impl Notices {
-    /// Nothing waits. `wake` is notified whenever something does.
+    /// Returns an empty set of notices. `wake` is notified whenever a notice waits.
     pub(in crate::data) fn new(wake: Arc<Notify>) -> Self {
         Self { waiting: BTreeMap::new(), states: VecDeque::new(), wake, woken: false }
     }

@@ -13,7 +13,7 @@ use crate::data::DataPath;
 use crate::data::system::System;
 
 impl<S: System> DataPath<S> {
-    /// Our own public key in base64, if we have one.
+    /// Returns this host's public key in base64, if it has one.
     pub(crate) fn public_key(&self) -> Option<String> {
         self.node.sessions().public_key().map(|key| key.to_string())
     }

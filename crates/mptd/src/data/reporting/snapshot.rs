@@ -31,12 +31,12 @@ impl<S: System> DataPath<S> {
         self.next_rates = now + RATE_PERIOD;
     }
 
-    /// Bytes of packet buffers in use and the most there may be.
+    /// Returns the bytes of packet buffers in use and the most there may be.
     pub(crate) fn buffer_bytes(&self) -> (u64, u64) {
         (self.ingress.buffers().used() as u64, self.ingress.buffers().limit() as u64)
     }
 
-    /// Packets dropped before their connection was known.
+    /// Returns the packets dropped before their connection was known.
     pub(crate) fn drops(&self) -> api::Counters {
         let (ingress, egress) = (self.ingress.counters(), self.egress.counters());
         let mut drops = counters(

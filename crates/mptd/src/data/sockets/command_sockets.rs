@@ -24,7 +24,7 @@ pub(in crate::data) struct Prototypes<S: System> {
 pub(in crate::data) struct CommandSockets(pub(in crate::data) BTreeMap<(String, String), SocketId>);
 
 impl<S: System> Prototypes<S> {
-    /// None yet.
+    /// Returns a set without sockets.
     pub(in crate::data) fn new() -> Self {
         Self { sockets: Sockets::of(Token::Command), by_path: BTreeMap::new(), buffer: Vec::new() }
     }

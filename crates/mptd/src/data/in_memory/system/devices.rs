@@ -9,7 +9,7 @@ use mpt_linux::tun::{Offloads, VNET_HEADER_LEN};
 
 use crate::data::system::SuperPacketDevice;
 
-/// What lies between the host and the daemon.
+/// The two queues between the host and the daemon.
 #[derive(Debug, Default)]
 pub(in crate::data::in_memory) struct Queues {
     /// Packets that the host sends, each behind its virtio-net header, which the daemon has still to read.
@@ -30,7 +30,7 @@ impl SuperPacketDevice for MemoryDevice {
         &self.name
     }
 
-    /// Every packet is on its own, so that each can be told from the others.
+    /// Returns no offloads: every packet is on its own, so that each can be told from the others.
     fn offloads(&self) -> Offloads {
         Offloads { tso: false, uso: false }
     }

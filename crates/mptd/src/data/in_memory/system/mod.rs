@@ -31,7 +31,7 @@ pub(super) struct Memory {
 }
 
 impl Memory {
-    /// Without devices and sockets, by this clock.
+    /// Returns a system without devices and sockets, with this clock.
     pub(super) fn new(clock: Rc<Cell<Instant>>) -> Self {
         Self { clock, sockets: Rc::default(), devices: Rc::default() }
     }

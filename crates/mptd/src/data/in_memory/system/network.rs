@@ -23,9 +23,9 @@ use crate::data::{DataPath, LinkFacts, Wanted};
 /// The index of a host, and of the direction in which it sends.
 pub(in crate::data::in_memory) type Side = usize;
 
-/// What may wait to be put in order.
+/// Limit of the packets that wait to be put in order, in bytes.
 const BUFFER_LIMIT: usize = 64 << 20;
-/// Of outer IP and UDP headers.
+/// Bytes of outer IP and UDP headers.
 const HEADERS: usize = 28;
 
 /// One host.
@@ -35,9 +35,9 @@ pub(in crate::data::in_memory) struct Host {
     pub(in crate::data::in_memory) config: Config,
     device: Rc<RefCell<Queues>>,
     sent: u64,
-    /// What the packets that it sends are like; the port is that of the call.
+    /// The form of the packets that it sends; the port is that of the call.
     pub(in crate::data::in_memory) form: Form,
-    /// What came out of the tunnel, in this order.
+    /// The packets that came out of the tunnel, in this order.
     pub(in crate::data::in_memory) received: Vec<Numbered>,
 }
 
@@ -45,9 +45,9 @@ pub(in crate::data::in_memory) struct Host {
 pub(in crate::data::in_memory) struct Network {
     pub(in crate::data::in_memory) hosts: [Host; 2],
     clock: Rc<Cell<Instant>>,
-    /// By address of sender and receiver.
+    /// The links, by address of sender and receiver.
     links: BTreeMap<(IpAddr, IpAddr), Link<Datagram>>,
-    /// What came onto the lines since this was switched on.
+    /// The datagrams on the lines since this was switched on; `None` if it is off.
     pub(in crate::data::in_memory) captured: Option<Vec<Datagram>>,
     seed: u64,
     lives: u64,
@@ -176,7 +176,7 @@ impl Network {
         }
     }
 
-    /// Sends a super-packet of so many packets.
+    /// Sends a super-packet of `count` packets.
     pub(in crate::data::in_memory) fn send_together(&mut self, side: Side, port: u16, count: u64) {
         self.hosts[side].give(port, count);
         self.run(Duration::ZERO);

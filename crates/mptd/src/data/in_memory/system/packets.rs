@@ -10,7 +10,7 @@ use mpt_wire::{ip, ipv4};
 /// IPv4 and UDP headers.
 const HEADERS: usize = ipv4::HEADER_LEN + 8;
 
-/// What packets of a flow have in common.
+/// The common properties of the packets of a flow.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::data::in_memory) struct Form {
     pub(in crate::data::in_memory) from: Ipv4Addr,
@@ -22,7 +22,7 @@ pub(in crate::data::in_memory) struct Form {
     pub(in crate::data::in_memory) ecn: Ecn,
 }
 
-/// What came out of a tunnel.
+/// A packet that came out of a tunnel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::data::in_memory) struct Numbered {
     /// Source port of the UDP header.
@@ -31,7 +31,7 @@ pub(in crate::data::in_memory) struct Numbered {
     pub(in crate::data::in_memory) ecn: Ecn,
 }
 
-/// A UDP datagram, as a device gives it, or the super-packet of several of these numbers.
+/// Returns a UDP datagram, as a device gives it, or the super-packet of several of these numbers.
 pub(super) fn numbered(form: &Form, numbers: std::ops::Range<u64>) -> Vec<u8> {
     let count = numbers.end - numbers.start;
     let payload = form.payload * count as usize;
