@@ -1,17 +1,17 @@
-//! What goes wrong.
+//! The errors of a request.
 
 use std::fmt;
 
 use mpt_api::{Failure, Reply};
 
-/// Why a request was not carried out, or not known to be. [`fmt::Display`] says it for people, with what to look at.
+/// The reason why a request was not carried out, or not known to be. [`fmt::Display`] says it for people, with what to look at.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Error {
-    /// The daemon says no.
+    /// The daemon refused the request.
     Refused(Failure),
-    /// The daemon is not there, went away, or does not talk to us. What was asked of it may have been done.
+    /// The daemon is not there, went away, or does not answer this program. What was asked of it may have been done.
     Unreachable(String),
-    /// The daemon says something else than expected.
+    /// The daemon's answer is not the expected one.
     NotUnderstood(String),
     /// An argument cannot be used: an address, a key file, a request too long for a session.
     Unusable(String),

@@ -22,7 +22,7 @@ pub fn private_key(file: &Path) -> Result<PrivateKey, Error> {
 ///
 /// # Errors
 ///
-/// As [`private_key`].
+/// Fails as [`private_key`] does.
 pub fn preshared_key(file: &Path) -> Result<PresharedKey, Error> {
     key(file, KeyKind::Preshared, "pre-shared key")
 }

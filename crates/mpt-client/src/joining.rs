@@ -12,12 +12,12 @@ use crate::session::{Lost, Session};
 /// The longest time that the server may take to write the client down.
 const ANSWER_WITHIN: Duration = Duration::from_secs(10);
 
-/// Why a host has not become a client.
+/// The reason why a host has not become a client.
 #[derive(Debug)]
 pub enum NotJoined {
-    /// This way does not lead to the server, or the server does not answer to this token.
+    /// The server is not reached this way, or does not answer to this token.
     Silent(String),
-    /// The server says no, and why.
+    /// The server refused the host, with a reason.
     Refused(SessionFailure),
     /// The answer did not come: the host may have become a client all the same. To ask again with the same key is safe.
     Unknown(String),

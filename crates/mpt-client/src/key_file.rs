@@ -11,7 +11,7 @@ use crate::KeyFileError;
 /// The remedy where a name leads to something else than a key.
 const NAME_A_KEY_FILE: &str = "write the name of a key file";
 
-/// More than any key file has, in bytes: a key has 44 characters.
+/// Largest number of bytes that are read: more than any key file has, since a key has 44 characters.
 const LONGEST: u64 = 4096;
 
 /// Reads the text of a key file.
@@ -97,7 +97,7 @@ mod tests {
         assert!(error.starts_with(expected), "{error}");
     }
 
-    /// As after `mpt setup` on a host that has the daemon's user.
+    /// A key file as after `mpt setup` on a host that has the daemon's user.
     #[test]
     fn root_reads_the_key_of_the_user_to_whom_the_directory_belongs() {
         let (directory, file) = written(0o600);

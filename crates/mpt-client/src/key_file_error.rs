@@ -1,8 +1,8 @@
-//! Why a key file is not used, and the remedy, which depends on the kind of key.
+//! The reasons why a key file is not used, and the remedy, which depends on the kind of key.
 
 use std::path::Path;
 
-/// Why a key file is not used.
+/// The reason why a key file is not used.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum KeyFileError {
     /// There is no such file.

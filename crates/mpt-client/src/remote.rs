@@ -38,7 +38,7 @@ pub fn address(text: &str) -> Result<SocketAddr, Error> {
 #[derive(Debug)]
 pub struct Remote {
     target: Target,
-    /// None after something went wrong: the next call begins anew.
+    /// The session; `None` after something went wrong: the next call begins anew.
     session: Option<Session>,
     /// The events of the daemon; `None` before they are asked for.
     events: Option<Heard>,
@@ -112,12 +112,12 @@ impl Remote {
         }
     }
 
-    /// Asks, and waits so long for the answer, besides the time for a session if there is none. A session itself gives up on
-    /// an answer of which nothing came for 30 s.
+    /// Sends a command, and waits for at most `patience` for the answer, besides the time for a session if there is none. A session itself gives up
+    /// on an answer of which nothing came for 30 s.
     ///
     /// # Errors
     ///
-    /// As [`Self::call`].
+    /// Fails as [`Self::call`] does.
     pub fn call_within(&mut self, command: Command, patience: Duration) -> Result<Reply, Error> {
         if command == Command::Monitor {
             let Events { cursor, .. } = self.events_after(None, 0)?;

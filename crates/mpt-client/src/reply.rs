@@ -1,10 +1,10 @@
-//! What an answer comes to.
+//! The result of an answer.
 
 use mpt_api::{Reply, ResponseBody};
 
 use crate::Error;
 
-/// Returns what an answer to a request comes to.
+/// Returns the reply or the error of an answer to a request.
 pub(crate) fn reply(body: ResponseBody) -> Result<Reply, Error> {
     match body {
         ResponseBody::Result(reply) => Ok(reply),

@@ -13,23 +13,23 @@ use nix::sys::socket::{setsockopt, sockopt};
 
 use crate::Target;
 
-/// The only socket there is.
+/// The only socket.
 const SOCKET: SocketId = SocketId(0);
-/// No datagram of the control protocol is longer: 1,200 bytes and a GRE header.
+/// Size of the buffer for a datagram, in bytes. The control protocol has at most 1,200 bytes and a GRE header.
 const DATAGRAM: usize = 2048;
 /// The shortest time that a socket can wait.
 const SHORTEST_WAIT: Duration = Duration::from_millis(1);
 
-/// Why there is no session or no result.
+/// The reason why there is no session or no result.
 #[derive(Debug)]
 pub(crate) enum Lost {
-    /// No socket, or no randomness.
+    /// A socket or random numbers could not be had.
     Socket(io::Error),
     /// The daemon did not agree on keys in time.
     NoKeys {
         /// The last error of the network.
         trouble: Option<io::Error>,
-        /// It answered, but not with what can be opened.
+        /// True if the daemon answered, but with nothing that can be opened.
         disagree: bool,
     },
     /// The request does not fit a session.
@@ -48,7 +48,7 @@ pub(crate) enum Lost {
 pub(crate) struct Session {
     socket: UdpSocket,
     address: SocketAddr,
-    /// Without connections: nothing but the session goes on here.
+    /// The node, which has no connections: nothing but the session goes on here.
     node: Node<Span>,
     id: SessionId,
     buffer: Box<[u8; DATAGRAM]>,

@@ -1,5 +1,5 @@
-//! What a reload has to change: the shortest list of steps from one checked configuration to another, so that nothing the
-//! change does not concern is touched.
+//! The changes of a reload: the shortest list of steps from one checked configuration to another, so that nothing the change does not concern is
+//! touched.
 //!
 //! Things are known by their names: a device, a connection, a path within its connection. The difference is taken between
 //! the two files, so what was changed by hand since (`mpt path set`) stays unless the file changes that very key.
@@ -20,7 +20,7 @@ pub(super) const MPTSRV: &str = "mptsrv";
 /// The steps from one configuration to another.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Plan {
-    /// To be made in this order: whatever goes frees its names, addresses and tuples before anything comes.
+    /// The changes, in the order in which they have to be made: removals free their names, addresses and tuples before additions.
     pub changes: Vec<Change>,
     /// Keys that changed but take effect only when the daemon is started again.
     pub restart: Vec<String>,
@@ -52,7 +52,7 @@ pub enum Change {
     },
     /// The daemon's own values that can change in flight.
     UpdateDaemon {
-        /// As it is to be.
+        /// The new values.
         daemon: Box<Daemon>,
         /// The keys that differ.
         changed: Vec<&'static str>,
@@ -73,7 +73,7 @@ pub enum Change {
     /// A connection gets other values, all of which can change in flight: everything but its name, device and key. Its
     /// paths have steps of their own; sequence numbers go on.
     UpdateConnection {
-        /// As it is to be.
+        /// The new values.
         connection: Box<Connection>,
         /// The keys that differ; those of its peer as "peer.keepalive", other tables by their names.
         changed: Vec<String>,
@@ -84,7 +84,7 @@ pub enum Change {
     UpdatePath {
         /// Name of its connection.
         connection: String,
-        /// As it is to be.
+        /// The new values.
         path: Box<Path>,
         /// The keys that differ.
         changed: Vec<&'static str>,
@@ -93,7 +93,7 @@ pub enum Change {
     AddPath {
         /// Name of its connection.
         connection: String,
-        /// As it is to be.
+        /// The new path.
         path: Box<Path>,
     },
 }
@@ -101,9 +101,9 @@ pub enum Change {
 /// The fate of a client, pool or controller.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Step {
-    /// It comes.
+    /// It is added.
     Added,
-    /// It goes.
+    /// It is removed.
     Removed,
     /// These keys of it change.
     Changed(Vec<&'static str>),

@@ -51,7 +51,7 @@ pub(super) trait Keys: Sized + 'static {
     /// The keys, in the order of the example.
     const KEYS: &'static [&'static dyn Part<Self>];
 
-    /// Every default, and something that stands for no value where there is no default.
+    /// Returns a value with every default, and something that stands for no value where there is no default.
     fn usual() -> Self;
 }
 
@@ -102,22 +102,22 @@ pub struct KeyDoc {
     pub reload: Reload,
     /// Its form in the example.
     pub(super) shown: Shown,
-    /// Of a group that is explained elsewhere: what the example says of the group, in place of its keys' texts.
+    /// Text of the example about a group that is explained elsewhere, in place of its keys' texts.
     pub(super) note: Option<&'static str>,
 }
 
 /// The form of a key in the example.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Shown {
-    /// With its default, commented.
+    /// The key has its default, commented.
     Usual,
-    /// With its default in this notation, commented.
+    /// The key has its default in this notation, commented.
     UsualAs(&'static str),
-    /// With this value, as an example.
+    /// The key has this value as an example.
     Example(&'static str),
-    /// With this value, not commented.
+    /// The key has this value, not commented.
     Set(&'static str),
-    /// In another place, with this value.
+    /// The key is in another place, with this value.
     Apart(&'static str),
 }
 
@@ -125,9 +125,9 @@ pub(super) enum Shown {
 enum Usual<T: 'static, V> {
     /// The one of [`Keys::usual`].
     Same,
-    /// There is none: the file has to hold the key. `vital`: without it there is no `T` at all.
+    /// There is no default: the file has to hold the key. If it is `vital`, there is no `T` at all without it.
     Required { write: &'static str, vital: bool },
-    /// It follows others.
+    /// The default follows from other keys.
     Follows(fn(&T, &Around<'_>) -> Option<V>),
 }
 
@@ -291,9 +291,9 @@ impl<T: Keys, V, F> Field<T, V, F> {
 
 /// The keys of a `U` that is a part of a `T`.
 pub(super) struct Within<T, U> {
-    /// Where it is.
+    /// Returns the part.
     pub(super) get: fn(&T) -> &U,
-    /// Where it is, to be changed.
+    /// Returns the part, to be changed.
     pub(super) get_mut: fn(&mut T) -> &mut U,
     /// Text of the example about the keys, where it differs from their own documentation.
     pub(super) note: Option<&'static str>,

@@ -1,4 +1,5 @@
-//! From the text of a file to a checked configuration, or to everything that is wrong with it.
+//! Reads and checks the text of a file: the result is a configuration, or everything that is wrong
+//! with it.
 
 use std::path::Path as FilePath;
 
@@ -11,7 +12,7 @@ use super::syntax::diagnostic::{ConfigErrors, Diagnostic};
 use super::syntax::reader::{Context, KeyReader, Table};
 use super::types::Config;
 
-/// Where the daemon looks unless it is told otherwise.
+/// The file that the daemon reads by default.
 pub const DEFAULT_FILE: &str = "/etc/mpt/mpt.toml";
 
 /// A file without errors.
@@ -36,7 +37,7 @@ pub fn load(path: &FilePath) -> Result<Checked, ConfigErrors> {
 ///
 /// # Errors
 ///
-/// As [`load`].
+/// Fails as [`load`] does.
 pub fn load_with(path: &FilePath, keys: KeyReader<'_>) -> Result<Checked, ConfigErrors> {
     let file = path.display().to_string();
     let unreadable = |message: String| {
@@ -66,7 +67,7 @@ pub fn load_with(path: &FilePath, keys: KeyReader<'_>) -> Result<Checked, Config
 ///
 /// # Errors
 ///
-/// As [`load`].
+/// Fails as [`load`] does.
 pub fn check_text(file: &str, text: &str) -> Result<Checked, ConfigErrors> {
     check_text_with(file, text, &read_key_file)
 }
@@ -75,7 +76,7 @@ pub fn check_text(file: &str, text: &str) -> Result<Checked, ConfigErrors> {
 ///
 /// # Errors
 ///
-/// As [`load`].
+/// Fails as [`load`] does.
 pub fn check_text_with(
     file: &str,
     text: &str,

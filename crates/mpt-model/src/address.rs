@@ -3,15 +3,15 @@
 /// A source address as the responder sees it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Address {
-    /// Where the initiator is at first.
+    /// The initiator's first address.
     Home,
-    /// Where the initiator is after it has roamed.
+    /// The initiator's address after it has roamed.
     Away,
-    /// Where the attacker is, and receives.
+    /// The attacker's address, at which it receives.
     Attacker,
 }
 
 impl Address {
-    /// All of them. The attacker can send from each.
+    /// All addresses. The attacker can send from each.
     pub const ALL: [Self; 3] = [Self::Home, Self::Away, Self::Attacker];
 }

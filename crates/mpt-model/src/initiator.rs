@@ -16,7 +16,7 @@ pub struct Attempt {
 /// The initiator.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Initiator {
-    /// Where it is.
+    /// Its address.
     pub address: Address,
     /// The handshake that it has begun.
     pub attempt: Option<Attempt>,
@@ -24,7 +24,7 @@ pub struct Initiator {
     pub cookie: Option<(u8, Address)>,
     /// The keys that it has agreed last.
     pub keys: Option<u8>,
-    /// A frame has come under them.
+    /// True if a frame has come under them.
     pub confirmed: bool,
     /// The counter of its next frame.
     pub counter: u8,
@@ -124,7 +124,7 @@ impl Initiator {
         Some(Message::Confirmation { keys, counter: self.counter })
     }
 
-    /// Another frame, as there are some whenever the path is probed.
+    /// Sends another frame, as there are some whenever the path is probed.
     pub(crate) fn send_frame(&mut self) -> Vec<Message> {
         self.confirmation().into_iter().collect()
     }

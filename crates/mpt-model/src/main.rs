@@ -7,7 +7,7 @@ use std::time::Instant;
 use mpt_model::{Bounds, Handshake, Rules};
 use stateright::{Checker, Model};
 
-/// What is checked, by name.
+/// The runs of the check, by name.
 const RUNS: [(&str, Bounds); 4] = [
     ("an attacker who repeats four messages", Bounds { replays: 4, ..QUIET }),
     (

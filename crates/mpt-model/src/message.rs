@@ -1,4 +1,4 @@
-//! What travels between the two ends.
+//! The messages between the two ends.
 
 use crate::Address;
 
@@ -52,7 +52,7 @@ pub enum Message {
     },
     /// To the responder: the answer to a probe.
     Echo {
-        /// That of the probe.
+        /// The token of the probe.
         token: u8,
     },
 }

@@ -1,4 +1,4 @@
-//! Both ends, the network between them and the attacker, as the checker sees them.
+//! The model as the checker sees it: both ends, the network between them and the attacker.
 
 use std::collections::BTreeSet;
 
@@ -8,7 +8,7 @@ use crate::initiator::Initiator;
 use crate::responder::{Answers, Responder, Wrong};
 use crate::{Address, Initiation, Message, Rules};
 
-/// What may happen, and how often.
+/// Bounds on the number of events.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Bounds {
     /// Messages that the attacker delivers.
@@ -32,7 +32,7 @@ pub struct Bounds {
 }
 
 impl Bounds {
-    /// Nothing but one handshake.
+    /// Returns the bounds of one handshake, without other events.
     #[must_use]
     pub const fn quiet(made: u8) -> Self {
         Self {
@@ -53,7 +53,7 @@ impl Bounds {
 pub struct Handshake {
     /// The rules of the responder.
     pub rules: Rules,
-    /// What may happen.
+    /// The bounds on events.
     pub bounds: Bounds,
 }
 
@@ -83,9 +83,9 @@ pub struct State {
     pub flight: BTreeSet<(Address, Message)>,
     /// Messages that the attacker has heard, as long as it may deliver any.
     pub heard: BTreeSet<Message>,
-    /// What may still happen.
+    /// The events that may still happen.
     pub left: Bounds,
-    /// What has happened and must not.
+    /// The violation that has happened, if any.
     pub wrong: Option<Wrong>,
 }
 

@@ -7,10 +7,9 @@ use crate::{Address, Initiation, Message};
 /// The rules of the responder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Rules {
-    /// Those of the document.
+    /// The rules of the document.
     Document,
-    /// The admission of version 1: every initiation gets keys, and the oldest of so many unconfirmed
-    /// ones go.
+    /// The admission of version 1: every initiation gets keys, and the oldest go if there are more than this many unconfirmed ones.
     OldestGoes(usize),
     /// An address is followed as soon as a fresh frame comes from there.
     FollowUnproved,
@@ -27,12 +26,12 @@ pub struct Keys {
     pub challenge: Option<u8>,
 }
 
-/// What an initiation has changed that it must not change, if anything.
+/// A change by an initiation that must not happen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Wrong {
     /// An unchallenged initiation has removed keys.
     Displaced,
-    /// One with a good challenge got no keys.
+    /// An initiation with a good challenge got no keys.
     Refused,
 }
 
@@ -55,11 +54,11 @@ pub struct Responder {
     pub oldest: u8,
     /// The number of the next keys.
     pub next_keys: u8,
-    /// MAC 2 is demanded.
+    /// True if MAC 2 is demanded.
     pub load: bool,
     /// The frames that have come, as bits by their counter.
     pub seen: u32,
-    /// Where the initiator's path goes.
+    /// The address to which the initiator's path leads.
     pub address: Address,
     /// The address that has been sent a probe.
     pub candidate: Option<(u8, Address)>,
@@ -68,7 +67,7 @@ pub struct Responder {
     next_token: u8,
 }
 
-/// Where an answer goes.
+/// Answers, with the addresses that they go to.
 pub(crate) type Answers = Vec<(Address, Message)>;
 
 impl Responder {
@@ -91,15 +90,14 @@ impl Responder {
         }
     }
 
-    /// Another life: nothing is remembered, and cookies of the one before are worth nothing. Its path
-    /// goes where it is configured to go.
+    /// Restarts the responder: nothing is remembered, and cookies from before are worth nothing. Its path goes where it is configured to go.
     pub(crate) fn restart(&mut self) {
         let fresh = Self::new(self.load, self.time);
         let (next_keys, next_token) = (self.next_keys, self.next_token);
         *self = Self { next_keys, next_token, seen: self.seen, ..fresh };
     }
 
-    /// All keys: those in use, those before and those unconfirmed.
+    /// Returns all keys: those in use, those before and those unconfirmed.
     pub(crate) fn keys(&self) -> impl Iterator<Item = &Keys> {
         [&self.current, &self.previous].into_iter().flatten().chain(&self.unconfirmed)
     }

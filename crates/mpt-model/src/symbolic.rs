@@ -31,7 +31,7 @@ pub struct Case {
 pub struct Query {
     /// The query in the language of Verifpal.
     pub text: String,
-    /// Why an attack is expected, or `None` if none is.
+    /// The reason why an attack is expected; `None` if none is.
     pub broken: Option<String>,
 }
 
@@ -40,7 +40,7 @@ impl Case {
     ///
     /// # Errors
     ///
-    /// A sentence that names the file and what is wrong with it.
+    /// Returns a sentence that names the file and what is wrong with it.
     pub fn read(file: &Path) -> Result<Self, String> {
         let shown = file.display();
         let own = fs::read_to_string(file).map_err(|error| format!("{shown}: {error}"))?;

@@ -5,7 +5,7 @@
 use mpt_model::{Bounds, Handshake, Rules};
 use stateright::{Checker, Model};
 
-/// Nothing but one handshake.
+/// Bounds of one handshake, without other events.
 const QUIET: Bounds = Bounds::quiet(8);
 
 /// The properties that do not hold.

@@ -15,15 +15,15 @@ const PANEL: (f64, f64) = (400.0, 250.0);
 const MARGIN: (f64, f64, f64, f64) = (52.0, 14.0, 12.0, 44.0);
 /// Width of a letter of a tick's label, roughly.
 const LETTER: f64 = 6.0;
-/// More points than this are a line without markers.
+/// Number of points above which a line has no markers.
 const MANY_POINTS: usize = 40;
-/// About as many ticks as this on an axis without given values.
+/// Approximate number of ticks on an axis without given values.
 const TICKS: f64 = 5.0;
-/// Larger figures are none, and differences between them would not be finite.
+/// Largest value of a point that is drawn: differences between larger ones would not be finite.
 const LARGEST: f64 = 1e100;
 /// Half the height of a marker.
 const MARKER: f64 = 3.6;
-/// Of the distance of two positions, what the bars there take.
+/// Share of the distance of two positions that the bars there take.
 const BARS: f64 = 0.8;
 /// Height of a line of a legend, and room for its mark.
 const LEGEND: f64 = 18.0;
@@ -32,7 +32,7 @@ const LEGEND_MARK: f64 = 22.0;
 /// A chart.
 #[derive(Clone, Debug)]
 pub struct Chart {
-    /// What it shows: the caption, and what is read out instead of the picture.
+    /// Its title: the caption, and the text that is read out instead of the picture.
     pub title: String,
     /// Label of the horizontal axis.
     pub x_label: String,
@@ -40,15 +40,15 @@ pub struct Chart {
     pub y_label: String,
     /// Positions on the horizontal axis, each with its label.
     pub ticks: Vec<(f64, String)>,
-    /// What is drawn.
+    /// The lines, or the bars.
     pub lines: Vec<Line>,
-    /// How.
+    /// The style of drawing.
     pub style: Style,
-    /// One of several beside each other.
+    /// True if it is one of several beside each other.
     pub panel: bool,
 }
 
-/// How a chart is drawn.
+/// The style of a chart.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Style {
     /// Lines through the points.
@@ -69,18 +69,18 @@ pub struct Line {
     pub printed: bool,
     /// True if there is something between two points.
     pub joined: bool,
-    /// `None` is a gap.
+    /// The points; `None` is a gap.
     pub points: Vec<Option<Point>>,
 }
 
 /// A point of a line.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Point {
-    /// Where it stands on the horizontal axis.
+    /// Its position on the horizontal axis.
     pub x: f64,
-    /// And on the vertical one.
+    /// Its position on the vertical axis.
     pub y: f64,
-    /// Smallest and largest, where there are several.
+    /// Smallest and largest value, where there are several.
     pub range: Option<(f64, f64)>,
 }
 
@@ -91,7 +91,7 @@ impl Point {
     }
 }
 
-/// From figures to positions.
+/// The mapping from figures to positions.
 struct Frame {
     width: f64,
     height: f64,
@@ -222,7 +222,7 @@ impl Chart {
         shown
     }
 
-    /// For those who do not see it.
+    /// Returns the text for readers who do not see the picture.
     fn spoken(&self) -> String {
         let labels = self.lines.iter().map(|line| line.label.as_str()).collect::<Vec<_>>();
         let (y, x) = (&self.y_label, &self.x_label);
@@ -278,7 +278,7 @@ impl Line {
         }
     }
 
-    /// Of the group that it is drawn in.
+    /// Returns the classes of the group that it is drawn in.
     pub(crate) fn classes(&self) -> String {
         format!("{}{}", self.class, if self.printed { " printed" } else { "" })
     }

@@ -1,5 +1,5 @@
-//! What the laboratory and the simulator report with: medians and percentiles, charts as SVG, plain tables, and the page
-//! around them, one file that needs nothing else.
+//! Reports of the laboratory and the simulator: medians and percentiles, charts as SVG, plain tables, and the page around them, one file that needs
+//! nothing else.
 #![forbid(unsafe_code)]
 
 mod chart;

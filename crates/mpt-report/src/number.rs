@@ -1,9 +1,9 @@
-//! How figures are written.
+//! The notation of figures.
 
-/// From here on figures are written with an exponent.
+/// Value from which figures are written with an exponent.
 const HUGE: f64 = 1e15;
 
-/// A measured figure: about as many digits as the papers print.
+/// Returns a measured figure with about as many digits as the papers print.
 pub fn number(value: f64) -> String {
     match value.abs() {
         0.0 => "0".to_owned(),

@@ -1,6 +1,6 @@
 //! Lines of a text by the offsets that its parser reports.
 
-/// Where each line of a text begins.
+/// The beginnings of the lines of a text.
 #[derive(Clone, Debug)]
 pub struct Lines {
     /// Offset of the first byte of each line.

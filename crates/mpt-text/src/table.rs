@@ -13,18 +13,18 @@ pub struct Table {
 /// One column: how its cells are aligned, and its heading.
 #[derive(Clone, Debug)]
 pub enum Column {
-    /// Left-aligned.
+    /// A left-aligned column.
     Word(String),
-    /// Right-aligned.
+    /// A right-aligned column.
     Number(String),
 }
 
 /// The style that distinguishes the heading from the rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Look {
-    /// Nothing; every line is indented by two spaces.
+    /// The heading is not marked; every line is indented by two spaces.
     Indented,
-    /// A line of dashes.
+    /// A line of dashes follows the heading.
     Ruled,
 }
 

@@ -77,7 +77,7 @@ fn the_index_names_every_document() {
     }
 }
 
-/// What a stranger looks for stands in this order.
+/// The README answers a stranger's questions in this order.
 #[test]
 fn the_readme_begins_with_the_product() {
     let readme = fs::read_to_string(root().join("README.md")).unwrap();

@@ -78,12 +78,12 @@ impl Host {
         command.output().unwrap()
     }
 
-    /// What was found, as (check, level, message, advice).
+    /// Returns the findings as (check, level, message, advice).
     fn findings(&self, config: &str) -> Vec<[String; 4]> {
         Self::parse(self.doctor(config, &["--json"]))
     }
 
-    /// The same where the TUN driver's node is root's and has this mode.
+    /// Returns the findings where the TUN driver's node is root's and has this mode.
     fn findings_with_node(&self, config: &str, mode: &str) -> Vec<[String; 4]> {
         const SCRIPT: &str = r#"
             mount -t tmpfs tmpfs /mnt
@@ -318,7 +318,7 @@ fn with_daemon(host: &Host) {
     });
 }
 
-/// What mptd makes for a network and a default route, with the table 1836056576.
+/// The things that mptd makes for a network and a default route, with the table 1836056576.
 const MADE: [&str; 10] = [
     "tuntap add mpt0 mode tun",
     "link set mpt0 mtu 1400 up",

@@ -1,4 +1,4 @@
-//! Warnings: what is allowed but probably not meant.
+//! Warnings about what is allowed but probably not meant.
 
 use ipnet::IpNet;
 use mpt_api::{AtCap, CapCounts, CapPeriod, Mapping};
@@ -135,7 +135,7 @@ fn paths(context: &Context<'_>, draft: &ConnectionDraft) {
     }
 }
 
-/// What is said of a cap has to have one, and to be known at both ends.
+/// Warns about settings of a cap where there is no cap, about settings without an effect, and about a cap whose peer is not told that it is reached.
 fn caps(context: &Context<'_>, connection: &Connection, path: &Located<Path>) {
     let Located { value: path, lines } = path;
     let warn = |key: &str, message: &str| {

@@ -1,4 +1,4 @@
-//! What the tables of a file have to do with one another: names, references, tuples, MTU.
+//! Checks of the tables of a file against one another: names, references, tuples, MTU.
 
 pub(super) mod advice;
 mod bounds;
@@ -96,7 +96,7 @@ fn devices(context: &Context<'_>, devices: &[Located<Device>]) {
     }
 }
 
-/// All that one connection needs by itself, and its selectors.
+/// Checks everything that one connection needs by itself, and its selectors.
 fn connection_alone(
     context: &Context<'_>,
     draft: &mut ConnectionDraft,

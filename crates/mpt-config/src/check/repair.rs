@@ -1,4 +1,4 @@
-//! Where lost packets can be sent again, and waited for: not with every mapping.
+//! Checks of repair: lost packets cannot be sent again, and waited for, with every mapping.
 
 use mpt_api::{Mapping, Repair};
 

@@ -1,4 +1,4 @@
-//! Which packets a connection takes: from the tables of the file to selectors, and whether they contradict one another.
+//! The packets that a connection takes: from the tables of the file to selectors, and whether they contradict one another.
 
 use std::collections::hash_map::Entry;
 use std::collections::{BTreeSet, HashMap};
@@ -106,7 +106,7 @@ fn family(net: &IpNet) -> &'static str {
     }
 }
 
-/// Every selector of every connection, with the key and the line it comes from.
+/// Returns every selector of every connection, with the key and the line it comes from.
 fn all_selectors(
     drafts: &[ConnectionDraft],
 ) -> impl Iterator<Item = (&Connection, &Selector, &'static str, usize)> {

@@ -1,4 +1,4 @@
-//! What a connection to the prototype has to be besides.
+//! Further checks of a connection to the prototype.
 
 use std::net::IpAddr;
 

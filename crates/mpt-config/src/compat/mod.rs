@@ -36,17 +36,17 @@ pub struct Compat {
     pub local: IpAddr,
     /// Address of the peer in the tunnel, of the same family.
     pub remote: IpAddr,
-    /// UDP port on which we take commands, at the local addresses of the paths.
+    /// UDP port on which this host takes commands, at the local addresses of the paths.
     pub command_port: u16,
     /// UDP port on which the peer takes commands.
     pub remote_command_port: u16,
     /// Authentication of commands, both ways.
     pub authentication: Authentication,
-    /// Where the key comes from.
+    /// The source of the key.
     pub auth_key_file: Option<AuthKeyFile>,
-    /// Distance of the keepalives; zero: none.
+    /// Interval of the keepalives; zero for none.
     pub keepalive: Duration,
-    /// A path on which nothing is heard so long is down; zero: never.
+    /// Time without a packet after which a path is down; zero for never.
     pub dead: Duration,
     /// Its part in creations; `None`: it takes none.
     pub create: Option<Create>,
@@ -59,16 +59,16 @@ pub struct Create {
     pub ask: bool,
     /// Digests with the key of creations.
     pub authentication: Authentication,
-    /// Where that key comes from.
+    /// The source of that key.
     pub key_file: AuthKeyFile,
 }
 
-/// Where the key of commands comes from.
+/// The source of the key of commands.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum AuthKeyFile {
-    /// It is built into the prototype, and known to everybody.
+    /// The key that is built into the prototype, and known to everybody.
     BuiltIn,
-    /// This file.
+    /// The key in this file.
     File(PathBuf),
 }
 

@@ -11,7 +11,7 @@ use super::super::key::{Keys, Part, Shown, field, key};
 use crate::syntax::form::{Choice, PORT, Text, text, time_or_zero};
 use crate::syntax::values::{self, Fault};
 
-/// That of the prototype's sample configuration.
+/// Command port of the prototype's sample configuration.
 const COMMAND_PORT: u16 = 60_456;
 const INNER: Text<IpAddr> =
     text("an address in the tunnel, such as \"10.9.0.2\"", values::endpoint, ToString::to_string);

@@ -8,7 +8,8 @@ use super::super::key::{Keys, Part, Shown, field};
 use super::super::peers::Timing;
 use crate::syntax::form::{time, time_or_zero};
 
-/// Shorter than NATs forget a UDP binding (RFC 4787, REQ-5: not before 2 minutes; many do after 30 s).
+/// Probe interval of an idle path: shorter than the time after which NATs forget a UDP binding (RFC 4787, REQ-5: not before 2 minutes; many do after
+/// 30 s).
 const IDLE_KEEPALIVE: Duration = Duration::from_secs(15);
 
 impl Keys for Timing {

@@ -22,7 +22,7 @@ pub(crate) struct ConnectionDraft {
     pub(crate) connection: Connection,
     pub(crate) lines: Lines,
     pub(crate) selects: Vec<Located<Select>>,
-    /// For each of the selectors, the key and the line it comes from.
+    /// The key and the line that each of the selectors comes from.
     pub(crate) origins: Vec<(&'static str, usize)>,
     pub(crate) paths: Vec<Located<Path>>,
     /// The place of `connection.peer`, if it is there and good.

@@ -136,7 +136,7 @@ pub(super) fn path(
     Some(located)
 }
 
-/// What the keys of one path have to do with one another.
+/// Checks the keys of one path against one another.
 fn check_path(context: &Context<'_>, Located { value: path, lines }: &Located<Path>) {
     let error = |key: &str, message: String| {
         context.error(lines.of(key), &format!("connection.path.{key}"), message);

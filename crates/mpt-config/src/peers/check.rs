@@ -87,7 +87,7 @@ fn own_key(context: &Context<'_>, draft: &Draft) {
     }
 }
 
-/// Whoever has the key of a controller and of a client, or of the peer of a connection, has one pre-shared key in both tables.
+/// Checks that a key of a controller that is also that of a client, or of the peer of a connection, has one pre-shared key in both tables.
 fn one_psk(context: &Context<'_>, draft: &Draft) {
     let clients = draft.clients.iter().map(|Located { value: it, lines }| {
         (it.public_key, &it.psk, format!("client \"{}\"", it.name), lines)
@@ -146,7 +146,7 @@ fn names_of_clients(context: &Context<'_>, draft: &Draft) {
     }
 }
 
-/// What a session asks of its connection.
+/// Checks the demands of a session on its connection.
 fn session(context: &Context<'_>, draft: &ConnectionDraft) {
     let Some((peer, lines)) = draft.peer() else { return };
     // Only if the file says so; for one that runs it was settled when it came.

@@ -56,7 +56,7 @@ pub struct Client {
     pub psk_file: Option<PathBuf>,
     /// Name of the TUN device of its connections.
     pub device: String,
-    /// Where its inner addresses come from.
+    /// The source of its inner addresses.
     pub addresses: Addresses,
     /// Networks behind it. Host bits are zero.
     pub networks: Vec<IpNet>,
@@ -72,7 +72,7 @@ pub struct Client {
     pub mappings: Vec<Mapping>,
     /// Treatment of lost packets to it, with adaptive mapping.
     pub repair: Repair,
-    /// A connection goes when all its paths have been silent so long.
+    /// Time of silence on all its paths after which a connection is removed.
     pub silent: Duration,
     /// Intervals of the probes from this host.
     pub timing: Timing,

@@ -1,4 +1,4 @@
-//! What is wrong with a file, and where.
+//! Errors and warnings about a file, with their places.
 
 use std::fmt;
 

@@ -40,7 +40,7 @@ pub(crate) struct Located<T> {
     pub(crate) lines: Lines,
 }
 
-/// Where a table and its keys stand in the file.
+/// The lines of a table and its keys in the file.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Lines {
     header: usize,
@@ -48,7 +48,7 @@ pub(crate) struct Lines {
 }
 
 impl Lines {
-    /// Line of the key, or of the table's header when the file does not hold the key.
+    /// Returns the line of the key, or of the table's header when the file does not hold the key.
     pub(crate) fn of(&self, key: &str) -> usize {
         self.keys.get(key).copied().unwrap_or(self.header)
     }
@@ -288,7 +288,7 @@ impl<'a> Table<'a> {
         }
     }
 
-    /// Reports the keys nobody asked for, and gives the lines of all.
+    /// Reports the keys that were not read, and returns the lines of all.
     pub(crate) fn finish(self) -> Lines {
         let mut lines = Lines { header: self.header, keys: BTreeMap::new() };
         for (key, _) in self.entries {

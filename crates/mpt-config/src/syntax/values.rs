@@ -256,7 +256,7 @@ pub(crate) fn ports(text: &str) -> Result<PortRange, Fault> {
     Ok(PortRange { first, last })
 }
 
-/// Bytes: a bare number, or one with a decimal or binary unit.
+/// Reads a size in bytes: a bare number, or one with a decimal or binary unit.
 pub(crate) fn size(text: &str) -> Result<u64, Fault> {
     quantity::size(text).ok_or_else(|| "is not a size".into())
 }

@@ -119,8 +119,8 @@ pub struct Connection {
     pub device: String,
     /// Networks behind the peer: routed to the device (with `routes`), allowed as inner source. Host bits are zero.
     pub networks: Vec<IpNet>,
-    /// Which packets it takes, expanded: one for each `[[connection.select]]` and destination, and when the file has
-    /// none, one for each network. Empty when the connection only receives.
+    /// The packets it takes, expanded: one selector for each `[[connection.select]]` and destination, and when the file has none, one for each
+    /// network. Empty when the connection only receives.
     pub selectors: Vec<Selector>,
     /// Selectors with `late = "deliver"`: an answer to what they match never waits for packets that are
     /// missing before it.
@@ -141,7 +141,7 @@ pub struct Connection {
     pub udp_checksum: bool,
     /// Sealing of its data. `Off` without a peer.
     pub seal: Seal,
-    /// Which way it carries packets.
+    /// The direction in which it carries packets.
     pub direction: Direction,
     /// The way in which it spreads the packets that it sends.
     pub mapping: Mapping,
@@ -170,10 +170,10 @@ pub struct Connection {
 /// The treatment of packets that a default route leads into a tunnel while they cannot go through it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Fallback {
-    /// They go nowhere, also after the daemon was killed.
+    /// The packets are blocked, also after the daemon was killed.
     #[default]
     Block,
-    /// They go as if there were no tunnel.
+    /// The packets go as if there were no tunnel.
     Direct,
 }
 
@@ -198,10 +198,10 @@ pub struct Selector {
 /// The treatment of packets of a class while packets before them are missing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Late {
-    /// They wait as `repair` says.
+    /// The packets wait as `repair` says.
     #[default]
     Wait,
-    /// They are delivered at once, and so are those that come late.
+    /// The packets are delivered at once, and so are those that come late.
     Deliver,
 }
 
@@ -279,7 +279,7 @@ pub struct Path {
     pub cap: Option<Cap>,
     /// Day of the month on which its cap starts anew.
     pub cap_day: u8,
-    /// Which traffic counts towards its cap.
+    /// The traffic that counts towards its cap.
     pub cap_counts: CapCounts,
     /// Treatment of the path at its cap.
     pub at_cap: AtCap,
@@ -325,7 +325,7 @@ impl Priority {
 pub struct Cap {
     /// Bytes of outer IP packets.
     pub bytes: u64,
-    /// In which time.
+    /// The time for which it holds.
     pub period: CapPeriod,
 }
 
@@ -351,7 +351,7 @@ pub(super) enum PeerKind {
 pub enum SourcePort {
     /// One random port of the dynamic range, kept as long as the path's local side stays as it is.
     Random,
-    /// This one.
+    /// A fixed port.
     Fixed(u16),
     /// A pool of ports, chosen by the flow (RFC 8086 section 3.1).
     Entropy,
@@ -447,7 +447,7 @@ impl Connection {
         self.peer.as_ref().is_some_and(|peer| peer.create)
     }
 
-    /// Bytes that the tunnel adds to an inner packet on this path: outer IP, UDP, GRE (RFC 2784, RFC 2890) or what sealing takes.
+    /// Returns the bytes that the tunnel adds to an inner packet on this path: outer IP, UDP, GRE (RFC 2784, RFC 2890) or what sealing takes.
     pub fn overhead(&self, path: &Path) -> u16 {
         match self.seal {
             Seal::Off => self.plain_overhead(path),

@@ -1,4 +1,4 @@
-//! Which networks lead into devices, and which of them are guarded.
+//! The networks that lead into devices, and those of them that are guarded.
 
 use std::collections::HashSet;
 use std::net::IpAddr;

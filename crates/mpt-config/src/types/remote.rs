@@ -1,4 +1,4 @@
-//! Where a path leads.
+//! The destination of a path.
 
 use std::net::IpAddr;
 

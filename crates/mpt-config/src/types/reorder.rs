@@ -16,12 +16,12 @@ pub struct Reorder {
     pub early_release: bool,
     /// Treatment of late packets.
     pub late: Late,
-    /// Which packets are held on shorter paths.
+    /// The packets that are held on shorter paths.
     pub equalize: Equalize,
 }
 
 impl Reorder {
-    /// Returns the window in packets where nothing is measured; 0: off.
+    /// Returns the window in packets where nothing is measured; 0 for off.
     #[must_use]
     pub fn window(&self) -> u16 {
         self.window.unwrap_or(USUAL_WINDOW)

@@ -52,7 +52,7 @@ fn errors<T: std::fmt::Debug>(result: Result<T, ConfigErrors>) -> String {
     result.expect_err("it is bad").to_string()
 }
 
-/// What a reload from one to the other would do.
+/// Returns the changes of a reload from one to the other.
 fn changes(old: &Config, new: &Config) -> Vec<String> {
     diff(old, new).changes.iter().map(ToString::to_string).collect()
 }

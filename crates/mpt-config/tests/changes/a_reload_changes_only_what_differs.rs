@@ -208,7 +208,7 @@ fn native(text: &str, seed: u8) -> Config {
     check_text_with("mpt.toml", text, &key).unwrap_or_else(|errors| panic!("{errors}")).config
 }
 
-/// What changes when something in the file is another.
+/// Returns the changes of a reload after a text of the file was replaced.
 fn native_plan(old: &str, new: &str) -> Vec<String> {
     assert!(NATIVE.contains(old), "{old} is not in the file");
     sentences(&diff(&native(NATIVE, 7), &native(&NATIVE.replacen(old, new, 1), 7)))

@@ -140,7 +140,8 @@ fn congestion_is_marked_in_both_headers_with_adaptive_mapping_unless_the_file_sa
     }
 }
 
-/// Without reports of a session, or without numbers that they could speak of, nothing can be learnt.
+/// A connection without reports of a session, or without numbers that they could speak of, learns nothing; others learn unless the file says
+/// otherwise.
 #[test]
 fn a_session_with_numbered_packets_learns_what_its_paths_carry_unless_the_file_says_otherwise() {
     for (text, connection, expected) in [

@@ -1,4 +1,4 @@
-//! Whatever a file holds, reading it gives a configuration or errors.
+//! Reading a file gives a configuration or errors, whatever it holds.
 
 use mpt_config::check_text;
 use proptest::prelude::*;

@@ -10,11 +10,11 @@ use mpt_config as config;
 const PUBLIC_KEY: &str = "hSDwCYkwp1R0i33ctD73Wg2/Og0mOBr066SpjqqbTmo=";
 /// Another private key: Bob's.
 const PRIVATE_KEY: &str = "XasIfmJKikt54X+Lg4AO5m87sSkmGLb9HC+LJ/+I4Os=";
-/// How many configurations, and how many parts of one, each page has at least.
+/// Least number of configurations, and of parts of one, on each page.
 const PAGES: [(&str, usize, usize); 3] =
     [("docs/security.md", 1, 0), ("docs/operations.md", 7, 3), ("docs/compat.md", 1, 0)];
 
-/// What a part stands for itself: keys of a connection, its paths, or other tables.
+/// Returns the configuration for a part: keys of a connection, its paths, or other tables.
 fn completed(part: &str) -> String {
     const DEVICE: &str = "[[device]]\nname = \"mpt0\"\naddresses = [\"10.9.0.1/30\"]\n";
     const PATH: &str =

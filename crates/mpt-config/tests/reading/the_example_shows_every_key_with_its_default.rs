@@ -41,7 +41,7 @@ fn its_commented_keys_are_the_defaults() {
     assert_eq!(checked(&explicit), checked(EXAMPLE));
 }
 
-/// In tables that are examples themselves, the keys that are said to be the defaults.
+/// Keys of tables that are examples themselves have their defaults where they are said to.
 #[test]
 fn what_it_calls_a_default_within_an_example_is_one() {
     let complete = map_lines(&map_lines(EXAMPLE, with_defaults), with_examples);

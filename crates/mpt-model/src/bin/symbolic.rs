@@ -55,7 +55,7 @@ fn run(verifpal: &str, named: &[String]) -> Result<bool, String> {
     Ok(all)
 }
 
-/// Whether Verifpal finds what the case expects. If not, its report is shown.
+/// Returns whether Verifpal finds what the case expects. If not, its report is shown.
 fn check(verifpal: &str, case: &Case) -> Result<bool, String> {
     let directory = env::temp_dir().join(format!("mpt-symbolic-{}", std::process::id()));
     let file = directory.join(format!("{}.vp", case.name));

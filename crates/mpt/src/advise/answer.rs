@@ -47,7 +47,7 @@ struct PathAnswer {
 struct Papers {
     /// Three round-trip times of the slowest path (almasi2017, section 4.3).
     max_delay_us: u64,
-    /// Packets that arrive at the full rate of all paths within that time (imareen2025, section 2.2).
+    /// Window in packets: those that arrive at the full rate of all paths within that time (imareen2025, section 2.2).
     window: u64,
 }
 

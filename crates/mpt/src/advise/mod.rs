@@ -40,7 +40,7 @@ pub(crate) fn run(
     Ok(())
 }
 
-/// Paths without a name are called as in the examples: path1, path2, ...
+/// Names paths without a name as in the examples: path1, path2, ...
 fn named(given: &[Given]) -> Vec<Named> {
     let number = (1..).zip(given);
     number

@@ -15,20 +15,20 @@ use crate::monitoring::status::state::State;
 /// Sessions that this process has opened.
 static SESSIONS: AtomicU32 = AtomicU32::new(0);
 
-/// Why a command did not succeed.
+/// The reason why a command did not succeed.
 #[derive(Debug)]
 pub(crate) enum Failed {
-    /// The daemon says no, or nothing of use.
+    /// The daemon refused the request, or its answer is of no use.
     Daemon(Error),
-    /// A file of ours cannot be read or written, or does not hold what it should.
+    /// A file of this program cannot be read or written, or does not hold what it should.
     File(String),
     /// The command line names half a daemon.
     Usage(String),
-    /// The doctor has found so many errors.
+    /// The doctor has found this many errors.
     Unwell(usize),
     /// The tunnel is in this state, which is not "up".
     State(State),
-    /// Our own output cannot be written.
+    /// The output of this program cannot be written.
     Output(io::Error),
 }
 

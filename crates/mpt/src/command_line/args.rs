@@ -381,7 +381,7 @@ fn hide_in(command: &mut clap::Command, hidden: &[clap::Arg]) {
     command.get_subcommands_mut().for_each(|part| hide_in(part, hidden));
 }
 
-/// All settings as one change; the last of a kind counts, as with options of most programs.
+/// Returns all settings as one change; the last of a kind counts, as with options of most programs.
 pub(crate) fn change(settings: &[Setting]) -> PathChange {
     let mut change = PathChange::default();
     for setting in settings {

@@ -9,7 +9,7 @@ use serde::Serialize;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum Level {
-    /// It is as it should be.
+    /// All is as it should be.
     Ok,
     /// Works, but slower or with less than there could be; or could not be looked at.
     Note,

@@ -162,7 +162,7 @@ async fn route(
     }
 }
 
-/// Packets of networks behind this host, and of clients, have to be forwarded.
+/// Checks that packets of networks behind this host, and of clients, are forwarded.
 fn forwarding(config: &Config, found: &mut Findings) {
     let nets = config.connections.iter().flat_map(|it| &it.networks);
     let behind = |v6: bool| {

@@ -1,4 +1,4 @@
-//! Whoever misspells a name is told the names that there are.
+//! A command with a misspelled name is answered with the names that there are.
 
 use mpt_api::{Client, Clients, Code, Failure, Reply, Response, to_line};
 

@@ -10,7 +10,7 @@ use mpt_api::{Client, Clients, Reply, Response, to_line};
 use crate::example::snapshot;
 use crate::fake::{FakeDaemon, mpt};
 
-/// What bash is told when the last of these words is to be completed.
+/// Returns the completions that bash gets for the last of these words.
 fn told(socket: &Path, words: &[&str]) -> Vec<String> {
     let mut command = mpt();
     command.env("COMPLETE", "bash").env("MPT_SOCKET", socket).env("_CLAP_IFS", "\n");

@@ -26,7 +26,7 @@ fn printed(args: &[&str], input: &str) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// What it says of what it cannot do.
+/// Returns the error of a command that fails.
 fn refused(args: &[&str], input: &str) -> String {
     let output = mpt(args, input);
     assert_eq!((output.status.code(), output.stdout.as_slice()), (Some(1), &b""[..]));

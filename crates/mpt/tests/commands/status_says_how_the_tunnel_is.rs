@@ -83,7 +83,7 @@ fn a_daemon_that_is_away_is_a_state_too() {
     assert!(text.stderr.contains("cannot reach mptd"), "{}", text.stderr);
 }
 
-/// What `mpt status` writes to a terminal of so many columns, 0 for one that does not know.
+/// Returns the output of `mpt status` on a terminal of `columns` columns, 0 for one that does not know its width.
 fn on_a_terminal(columns: u16, environment: &[(&str, &str)]) -> String {
     let daemon = FakeDaemon::replying(Reply::Snapshot(Box::new(healthy())));
     let mpt = env!("CARGO_BIN_EXE_mpt");

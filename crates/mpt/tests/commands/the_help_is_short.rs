@@ -27,7 +27,7 @@ fn commands() -> Vec<String> {
     commands
 }
 
-/// Also those of commands that have commands of their own.
+/// Lists of commands fit a terminal, also those of commands that have commands of their own.
 #[test]
 fn no_list_of_commands_is_wider_than_a_terminal() {
     let pages: Vec<_> = commands().iter().map(|command| printed(&["help", command])).collect();

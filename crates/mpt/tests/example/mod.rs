@@ -1,4 +1,4 @@
-//! What a daemon tells of itself, as an example.
+//! The state of a daemon, as an example.
 
 use mpt_api::snapshot::{
     Connection, ConnectionState, Daemon, Delays, Device, DownReason, Liveness, MtuSource, Path,

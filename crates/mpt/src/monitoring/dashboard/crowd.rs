@@ -24,7 +24,7 @@ pub(crate) struct Bounded {
     crowd: Arc<Crowd>,
 }
 
-/// All connections that there are.
+/// The connections that are open.
 #[derive(Debug)]
 struct Crowd {
     start: Instant,
@@ -37,7 +37,7 @@ struct Crowd {
 struct Member {
     /// Time of the last read or write, in milliseconds since the start.
     busy_ms: AtomicU64,
-    /// It has made room.
+    /// True once it has made room.
     closed: AtomicBool,
     waker: AtomicWaker,
 }

@@ -86,7 +86,7 @@ async fn health(State(served): State<Served>) -> Response {
 #[derive(Debug, Deserialize)]
 struct Wanted {
     connection: String,
-    /// Seconds up to now.
+    /// Length of the history, in seconds.
     span: u64,
 }
 

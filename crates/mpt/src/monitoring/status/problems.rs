@@ -72,7 +72,7 @@ pub(crate) fn connection(connection: &Connection) -> Vec<String> {
     problems
 }
 
-/// Why a path is down, and what brings it back.
+/// Returns why a path is down, and what brings it back.
 fn down(connection: &str, path: &Path) -> Option<String> {
     let name = &path.name;
     let interface = path.interface.as_deref();
@@ -112,7 +112,7 @@ fn down(connection: &str, path: &Path) -> Option<String> {
     })
 }
 
-/// Which direction does not work.
+/// Returns which direction does not work, in words.
 fn silence(path: &Path) -> &'static str {
     match path.liveness.map(|it| (it.hears_us, it.we_hear)) {
         Some((false, true)) => "we hear the peer, but it does not hear us",
@@ -121,7 +121,7 @@ fn silence(path: &Path) -> &'static str {
     }
 }
 
-/// Returns what is poor about a path that works.
+/// Returns the faults of a path that works.
 fn poor(path: &Path) -> Vec<String> {
     let name = &path.name;
     let mut problems = Vec::new();

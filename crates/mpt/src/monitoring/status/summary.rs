@@ -31,7 +31,7 @@ pub(crate) struct Process {
     pub(crate) program: String,
     /// Process id.
     pub(crate) pid: u32,
-    /// Whole seconds since it started.
+    /// Time since it started, in whole seconds.
     pub(crate) uptime_s: u64,
 }
 
@@ -52,7 +52,7 @@ pub(crate) struct Tunnel {
     pub(crate) client: Option<String>,
     /// State of the session; `None` without a session.
     pub(crate) session: Option<SessionState>,
-    /// Whole seconds since the session was established.
+    /// Time since the session was established, in whole seconds.
     pub(crate) established_s: Option<u64>,
     /// Protection of data; `None` without a session, which means that data is plain.
     pub(crate) data: Option<DataState>,
@@ -75,7 +75,7 @@ pub(crate) struct Uplink {
     pub(crate) name: String,
     /// Its state.
     pub(crate) state: PathState,
-    /// Why it is down.
+    /// The reason why it is down.
     pub(crate) down: Option<DownReason>,
     /// Inner packets sent, in bit/s over the last second.
     pub(crate) sent_bits_per_second: u64,
@@ -198,7 +198,7 @@ impl Tunnel {
 }
 
 impl Uplink {
-    /// Sums up a path of a connection whose paths sent so many bits in the last second, as it was at that time.
+    /// Sums up a path of a connection whose paths sent `sent` bits in the last second, as it was at `now_ms`.
     fn of(path: &Path, sent: u128, now_ms: u64) -> Uplink {
         let liveness = path.liveness.as_ref();
         let estimate = path.estimate.as_ref();

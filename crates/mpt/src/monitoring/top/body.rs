@@ -149,7 +149,7 @@ fn facts(path: &Uplink, width: usize) -> Vec<Line> {
 
 /// The last events, the latest first.
 fn events(events: &[Happened], width: usize) -> Vec<Line> {
-    /// More than a screen has rows for beside everything else.
+    /// Most events that are shown: more than a screen has rows for beside everything else.
     const MOST: usize = 50;
     let mut lines = vec![Line::new(), Line::new().with(FAINT, "EVENTS, UTC")];
     if events.is_empty() {

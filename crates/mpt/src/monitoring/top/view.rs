@@ -168,7 +168,7 @@ impl View {
     }
 }
 
-/// Returns the number of the next thing or of the one before, among so many; after the last one comes the first.
+/// Returns the number of the next thing or of the one before, among `many`; after the last one comes the first.
 fn moved(now: Option<usize>, by: isize, many: usize) -> Option<usize> {
     let now = isize::try_from(now.unwrap_or(0)).ok()?;
     usize::try_from((now + by).checked_rem_euclid(isize::try_from(many).ok()?)?).ok()

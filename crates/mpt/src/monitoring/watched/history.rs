@@ -158,7 +158,7 @@ impl History {
         self.0.remove(&key).is_some()
     }
 
-    /// Returns the last so many seconds of a connection, its paths by name.
+    /// Returns the last `span` seconds of a connection, its paths by name.
     pub(crate) fn of(&self, connection: &str, span: u64, now: u64) -> Drawn {
         let fits = |(step, most): &(u64, usize)| step * *most as u64 >= span;
         let chosen = RESOLUTIONS.iter().position(fits).unwrap_or(RESOLUTIONS.len() - 1);

@@ -1,13 +1,13 @@
-//! Why the share of a path in what its connection sends has changed.
+//! The reasons why the share of a path in its connection's traffic has changed.
 
 use std::collections::HashMap;
 
 use mpt_api::snapshot::{Connection, Path, PathState, Snapshot};
 use mpt_text::quantity;
 
-/// Shares are means over so many answers of the daemon.
+/// Number of answers of the daemon over which shares are averaged.
 const WINDOW: u32 = 10;
-/// A change of the share of a path by so many points is told.
+/// Least change of the share of a path that is reported, in percentage points.
 const POINTS: f64 = 15.0;
 /// The least rate, in bit/s, at which shares say something: below it they are chance.
 const ENOUGH: f64 = 1e6;

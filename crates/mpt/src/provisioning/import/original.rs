@@ -49,9 +49,9 @@ pub(super) struct Connection {
     pub(super) local_port: u16,
     pub(super) remote_port: u16,
     pub(super) remote_command_port: u16,
-    /// Packets; `None` in a listing, which has no place for it.
+    /// Window in packets; `None` in a listing, which has no place for it.
     pub(super) window: Option<u64>,
-    /// Milliseconds.
+    /// Maximum delay in milliseconds.
     pub(super) max_delay: Option<u64>,
     pub(super) authentication: u64,
     pub(super) key: Option<String>,
@@ -68,9 +68,9 @@ pub(super) struct Path {
     pub(super) private: Option<IpAddr>,
     pub(super) remote: Option<IpAddr>,
     pub(super) gateway: Option<IpAddr>,
-    /// Seconds.
+    /// Interval of the keepalives, in seconds.
     pub(super) keepalive: u64,
-    /// Seconds; `None`: three keepalives.
+    /// Time without a packet after which a path is dead, in seconds; `None` for three keepalives.
     pub(super) dead: Option<u64>,
     pub(super) weight_out: u64,
     pub(super) weight_in: u64,

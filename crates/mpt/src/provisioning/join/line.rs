@@ -32,7 +32,7 @@ pub(crate) struct Line {
 }
 
 impl Line {
-    /// A line for a token that is good for so long from now on.
+    /// Returns a line for a token that is good for this time from now on.
     pub(crate) fn new(
         host: String,
         port: u16,

@@ -17,9 +17,9 @@ const WITHIN: Duration = Duration::from_secs(5);
 
 /// The reason why the host is not registered.
 pub(super) enum Failed {
-    /// It is certainly not.
+    /// The host has certainly not become a client.
     Nothing(client::Failed),
-    /// It may be: only the answer is missing.
+    /// The host may have become a client: only the answer is missing.
     Perhaps(client::Failed),
 }
 

@@ -56,7 +56,8 @@ pub(crate) struct Router<'a> {
 }
 
 impl Extra for Router<'_> {
-    /// Which version of IP the networks have is known only when the server has answered. A router that can forward neither is of no use with any.
+    /// Checks that this host can forward a version of IP. The server's answer decides which version the networks have; a router that can forward
+    /// neither is of no use with any.
     fn check(&self) -> Result<(), Failed> {
         let [ipv4, ipv6] = FORWARDING.map(|name| kernel_setting::check(name, "1"));
         if ipv6.is_ok() { Ok(()) } else { ipv4 }
