@@ -5,7 +5,7 @@
 //! the simulator and the laboratory's emulator compute the same link, and the same arguments give the same results to
 //! the nanosecond on every machine (floating-point functions come from `libm`).
 //!
-//! What a packet meets, in this order:
+//! A packet passes these stages, in this order:
 //!
 //! ```text
 //!  enqueue -> [ queue, drop-tail or marking ] -> [ transmitter, rate, slots ] -> [ loss ] -> [ duplication ] -> [ delay + jitter ] -> poll

@@ -1,4 +1,4 @@
-//! What a link is like at one time.
+//! The parameters of a link at one time.
 
 use std::time::Duration;
 

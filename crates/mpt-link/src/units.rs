@@ -70,12 +70,12 @@ impl From<Probability> for f64 {
 }
 
 impl Probability {
-    /// Never.
+    /// The probability of an event that never happens.
     pub const ZERO: Self = Self(0.0);
-    /// Always.
+    /// The probability of an event that always happens.
     pub const ONE: Self = Self(1.0);
 
-    /// `None` for what is not from 0 to 1.
+    /// Makes a probability; `None` for a value that is not from 0 to 1.
     pub fn new(value: f64) -> Option<Self> {
         (0.0..=1.0).contains(&value).then_some(Self(value))
     }

@@ -1,4 +1,4 @@
-//! What cutting and joining cost: one criterion throughput unit is one byte of inner packet.
+//! The cost of cutting and joining: one criterion throughput unit is one byte of inner packet.
 
 use std::hint::black_box;
 

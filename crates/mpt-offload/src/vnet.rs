@@ -46,7 +46,7 @@ pub struct VnetHeader {
     pub csum_offset: u16,
 }
 
-/// Why a packet from the TUN device cannot be taken at its [`VnetHeader`]'s word.
+/// The reason why a packet from the TUN device does not fit its [`VnetHeader`].
 #[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
 pub enum Malformed {
     /// Shorter than the headers it claims to have, or they are not where they are said to be.

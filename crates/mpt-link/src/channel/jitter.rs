@@ -60,7 +60,7 @@ impl Distribution {
 /// The present value where [`Redraw::Every`] holds it.
 #[derive(Clone, Debug)]
 pub(crate) struct JitterProcess {
-    /// Never advanced: period k takes its k-th pair.
+    /// Stream of the held values, which is never advanced: period k takes its k-th pair.
     wander: Stream,
     held: (u64, [f64; 2]),
 }

@@ -87,7 +87,7 @@ pub struct Channel {
     wire_schedule: Schedule,
     queue: Queue,
     transmitter: Transmitter,
-    /// Of a medium that several stations share.
+    /// Access to a medium that several stations share; `None` for a link of its own.
     access: Option<Access>,
     random: Random,
     loss: LossProcess,

@@ -7,9 +7,9 @@ use crate::{ByteCount, Params};
 /// that n packets take the time of n packets however odd the rate.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Transmitter {
-    /// When the last packet has been transmitted, in nanoseconds, rounded down ...
+    /// The time at which the last packet has been transmitted, in nanoseconds, rounded down.
     free: u64,
-    /// ... and the rest: a part of a nanosecond, in 1/rate of it.
+    /// The part of a nanosecond by which [`Self::free`] was rounded down, in 1/rate of it.
     rest: u128,
 }
 

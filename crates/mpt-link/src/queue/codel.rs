@@ -1,9 +1,9 @@
-//! When a queue drops, by the time its packets have waited: CoDel (RFC 8289).
+//! The dropping rule of a queue by the time its packets have waited: CoDel (RFC 8289).
 
 /// Times of CoDel, in nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Times {
-    /// The wait that a queue may have for good (`TARGET`).
+    /// Wait that a queue may have permanently (`TARGET`).
     pub(crate) target: u64,
     /// The time within which it has to be below that once (`INTERVAL`).
     pub(crate) interval: u64,

@@ -7,7 +7,7 @@ use mpt_link::{ByteCount, Capable, FairLink, FqCodelConfig, Loss, Params};
 use crate::common::{rate, start};
 
 const SIZE: ByteCount = ByteCount(1000);
-/// Of a packet at 8 Mbit/s.
+/// Transmission time of a packet at 8 Mbit/s.
 const MILLISECOND: Duration = Duration::from_millis(1);
 
 fn link(start: Instant, loss: f64) -> FairLink<u32> {
@@ -20,7 +20,7 @@ fn link(start: Instant, loss: f64) -> FairLink<u32> {
     FairLink::new(start, params, FqCodelConfig::default(), [], 1)
 }
 
-/// What arrives, and when: in milliseconds since the start.
+/// Returns the packets that arrive, each with its time in milliseconds since the start.
 fn arrivals(link: &mut FairLink<u32>, start: Instant) -> Vec<(u64, u32)> {
     let mut list = Vec::new();
     while let Some(at) = link.next_timeout() {

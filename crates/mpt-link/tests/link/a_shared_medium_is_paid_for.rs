@@ -16,7 +16,7 @@ fn medium(start: Instant, burst: u64) -> Channel {
     Channel::new(start, params, [], 1).shared(medium)
 }
 
-/// When packets of these stations, all sent at `at`, arrive.
+/// Returns the arrival times of packets of these stations, all sent at `at`.
 fn arrivals(channel: &mut Channel, start: Instant, at: u64, stations: &[u32]) -> Vec<u64> {
     let at = start + nanos(at);
     let send = |&station: &u32| arrival(start, channel.send_from(at, SIZE, station)).unwrap();

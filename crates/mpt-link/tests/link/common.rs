@@ -1,4 +1,4 @@
-//! What the tests share.
+//! Helpers of several tests.
 #![allow(dead_code, unreachable_pub)]
 
 use std::time::{Duration, Instant};

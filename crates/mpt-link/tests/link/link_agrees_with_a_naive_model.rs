@@ -12,7 +12,7 @@ use crate::common::{arrival, nanos, rate, start};
 struct Offered {
     at: u64,
     size: u64,
-    /// Whether it can be marked.
+    /// True if it can be marked.
     capable: bool,
 }
 
@@ -37,9 +37,9 @@ struct Naive {
     changes: Vec<(u64, Change)>,
     /// Packet, work left, and its delay once its transmission has begun.
     line: VecDeque<(usize, u128, Option<u64>)>,
-    /// What is left of this nanosecond; `None` without a limit.
+    /// Work left for this nanosecond; `None` without a limit.
     budget: Option<u128>,
-    /// When each packet arrives.
+    /// The arrival time of each packet.
     arrivals: Vec<Option<u64>>,
     marks: Vec<bool>,
     last_arrival: u64,
@@ -113,12 +113,12 @@ impl Naive {
         self.begin();
     }
 
-    /// Whether a packet that came now would be transmitted now.
+    /// Returns true if a packet that came now would be transmitted now.
     fn free(&self) -> bool {
         self.line.is_empty() && self.budget != Some(0)
     }
 
-    /// How long a packet that came now would wait.
+    /// Returns the wait of a packet that came now.
     fn wait(&self) -> Duration {
         let mut future = self.clone();
         while !future.free() {
@@ -163,7 +163,7 @@ fn params(case: &Case) -> Params {
     }
 }
 
-/// When each packet arrives, and whether it is marked then.
+/// Returns the arrival time of each packet, and whether it is marked then.
 fn naive(case: &Case) -> Vec<Option<(u64, bool)>> {
     let mut naive = Naive::new(case);
     for (n, packet) in case.packets.iter().enumerate() {

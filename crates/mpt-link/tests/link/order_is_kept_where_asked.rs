@@ -1,11 +1,11 @@
-//! With `keep_order` nothing overtakes, whatever jitter and changes of delay say; without it, packets do.
+//! Packets keep their order with `keep_order`, whatever jitter and changes of delay say; without it, they overtake each other.
 
 use mpt_link::{ByteCount, Change, Distribution, Jitter, Link, Params, Redraw};
 use std::time::Duration;
 
 use crate::common::{nanos, probability, start};
 
-/// What arrives of 20,000 packets sent 10 us apart, in the order of arrival.
+/// Returns the arrivals of 20,000 packets sent 10 us apart, in their order.
 fn received(keep_order: bool, jitter: Option<Distribution>, delays: &[(u64, u64)]) -> Vec<u32> {
     let start = start();
     let ms = Duration::from_millis;

@@ -10,7 +10,7 @@ fn channel(start: Instant, queue: QueueLimit) -> Channel {
     Channel::new(start, Params { rate: rate(8_000_000), queue, ..Params::default() }, [], 1)
 }
 
-/// Which of `count` packets of 10 bytes, sent at once, were taken.
+/// Returns which of `count` packets of 10 bytes, sent at once, were taken.
 fn taken(queue: QueueLimit, count: u32) -> Vec<bool> {
     let start = start();
     let mut channel = channel(start, queue);

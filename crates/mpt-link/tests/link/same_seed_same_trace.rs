@@ -1,4 +1,4 @@
-//! The same arguments give the same trace, on every machine: its hash stands here.
+//! Equal arguments give equal traces on every machine: the hash of the trace stands here.
 
 use mpt_link::{ByteCount, Change, Distribution, Jitter, Link, Loss, Params, QueueLimit, Redraw};
 use std::time::Duration;

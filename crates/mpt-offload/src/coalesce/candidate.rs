@@ -32,26 +32,26 @@ pub(super) struct Flow {
 /// The coalescer's treatment of a packet.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Class {
-    /// May be merged, if its checksum is right.
+    /// It may be merged, if its checksum is right.
     Candidate(Candidate),
-    /// Never merged, and not to overtake what is held of its flow.
+    /// It is never merged, and must not overtake packets of its flow that are held.
     Flow(Flow, Reason),
-    /// The flow cannot be told (a fragment, say): not to overtake anything held between the two hosts.
+    /// Its flow cannot be told (a fragment, say): it must not overtake any packet that is held between the two hosts.
     Hosts(Addresses, Reason),
-    /// No IP packet at all.
+    /// It is no IP packet.
     Foreign,
 }
 
-/// Why a packet is not merged.
+/// The reason why a packet is not merged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Reason {
-    /// Neither TCP nor UDP, or one of them that is not to be merged.
+    /// It is neither TCP nor UDP, or one of them that is not to be merged.
     Protocol,
-    /// Fragment, IP options or extension headers, length fields that do not fit the packet.
+    /// It is a fragment, has IP options or extension headers, or its length fields do not fit the packet.
     Headers,
-    /// No data, or flags that ask for attention.
+    /// It has no data, or flags that ask for attention.
     Control,
-    /// No right checksum.
+    /// Its checksum is not right.
     Checksum,
     /// No packet that fits came before or after.
     Alone,

@@ -33,7 +33,7 @@ fn without_df(packet: Packet) -> Packet {
     Packet { ip: Ip::V4(header), ..packet }
 }
 
-/// Which packets left together.
+/// Returns the numbers of the packets that left together.
 fn groups(inputs: &[Vec<u8>]) -> Vec<Vec<usize>> {
     let writes = coalesce(inputs, ALL);
     for write in &writes {

@@ -4,7 +4,7 @@ use proptest::prelude::*;
 
 use crate::support::{ALL, Ip, Packet, Recorder, expand, ipv4, ipv6, naive_sum};
 
-/// What is special about a packet.
+/// A special property of a packet.
 #[derive(Clone, Debug)]
 enum Special {
     Short(u8),
@@ -192,7 +192,8 @@ fn tos(packet: &[u8]) -> u8 {
     if packet[0] >> 4 == 4 { packet[1] } else { (packet[0] << 4) | (packet[1] >> 4) }
 }
 
-/// What keeps its order: addresses, protocol and ports as they are in the packet, damaged or not.
+/// Returns the key of the flow whose order is kept: addresses, protocol and ports as they are in
+/// the packet, damaged or not.
 fn flow_key(packet: &[u8]) -> Option<Vec<u8>> {
     let (protocol, addresses, transport) = match packet.first()? >> 4 {
         4 => (*packet.get(9)?, packet.get(12..20)?, packet.get(20..24)?),

@@ -3,7 +3,7 @@ use proptest::prelude::*;
 
 use crate::support::{Packet, any_super_packet, ipv4, ipv6};
 
-/// Whatever is accepted can be cut: the payloads tile the packet, and nothing panics.
+/// Cuts what is accepted: the payloads tile the packet, and nothing panics.
 fn cut_or_refuse(vnet: &VnetHeader, packet: &mut [u8], transport: usize) {
     let Ok(segmenter) = Segmenter::new(vnet, packet, transport) else { return };
     let mut header = vec![0; segmenter.header_len()];

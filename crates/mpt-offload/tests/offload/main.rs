@@ -1,4 +1,4 @@
-//! What segmenting and coalescing promise, one behaviour per file.
+//! The promises of segmenting and coalescing, one behaviour per file.
 
 #![expect(clippy::disallowed_types, reason = "`prop_oneof` shares its strategies by `Arc`")]
 

@@ -39,7 +39,7 @@ impl Packet {
 
     /// # Panics
     ///
-    /// When it is not a TCP or UDP packet behind a plain IP header.
+    /// Panics when it is not a TCP or UDP packet behind a plain IP header.
     pub(crate) fn parse(bytes: &[u8]) -> Self {
         let (ip, protocol, rest) = if bytes[0] >> 4 == 4 {
             let (header, rest) = Ipv4Header::from_slice(bytes).unwrap();
@@ -206,7 +206,7 @@ pub(crate) fn naive_sum(bytes: &[u8]) -> u16 {
     sum as u16
 }
 
-/// What the kernel makes of something written to TUN: complete packets.
+/// Returns the complete packets that the kernel makes of a write to TUN.
 pub(crate) fn expand(header: &VnetHeader, bytes: &[u8]) -> Vec<Vec<u8>> {
     if header.gso_type != vnet::GSO_NONE {
         let packet = Packet::parse(bytes);
