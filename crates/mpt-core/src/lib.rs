@@ -19,6 +19,7 @@ pub mod reorder;
 pub mod scheduler;
 mod seal;
 pub mod session;
+mod times;
 pub mod tunnel;
 
 pub use adaptive::{QueueState, RepairCounters};
@@ -27,6 +28,7 @@ pub use node::{Lent, Node, PacketMemory, Span};
 pub use path::{DownReason, DownReasons, Estimate, Path, RateBounds, Transition};
 pub use scheduler::Mapping;
 pub use seal::Seal;
+pub use times::Times;
 pub use tunnel::{
     Accepted, AcceptedDatagram, Assignments, ConfigError, Connection, ConnectionConfig,
     ConnectionId, DatagramDrop, DatagramDrops, Departure, DeviceId, DeviceSink, Direction,

@@ -7,6 +7,12 @@ mod host;
 #[path = "sessions/network.rs"]
 #[allow(dead_code, unreachable_pub, reason = "the other tests use the rest")]
 mod network;
+#[path = "sessions/outcome.rs"]
+#[allow(dead_code, unreachable_pub, reason = "the other tests use it")]
+mod outcome;
+#[path = "sessions/reader.rs"]
+#[allow(dead_code, unreachable_pub, reason = "the other tests use the rest")]
+mod reader;
 
 use mpt_core::{DatagramDrop, DeviceId, InnerPacket, Mapping, SocketId};
 use mpt_wire::ecn::Ecn;

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use self::gaps::Gaps;
 pub(crate) use self::ranges::{MOST_RANGES, Ranges};
+use crate::Times;
 
 /// Between two stamps of the sender that are further apart than this, in microseconds, there was a pause:
 /// what is between them left before it.
@@ -52,6 +53,7 @@ impl Seen {
 pub(crate) struct Sample {
     pub(crate) slot: u16,
     pub(crate) number: u32,
+    /// The time of its arrival.
     pub(crate) at: Instant,
 }
 
@@ -73,16 +75,10 @@ pub(crate) struct Observer {
 }
 
 impl Observer {
-    /// A packet came.
+    /// A packet came. Its sample has the time of its arrival; whatever waits counts from now on.
     #[inline]
-    pub(crate) fn note(
-        &mut self,
-        now: Instant,
-        slot: usize,
-        number: u32,
-        bytes: u32,
-        marked: bool,
-    ) {
+    pub(crate) fn note(&mut self, at: Times, slot: usize, number: u32, bytes: u32, marked: bool) {
+        let now = at.now();
         if self.paths.len() <= slot {
             self.paths.resize(slot + 1, None);
         }
@@ -109,7 +105,7 @@ impl Observer {
         // Chosen by number, since those that come together tell little of how delays differ; two in a row,
         // since those that leave together tell most.
         if (number / 2).is_multiple_of(self.every.max(1)) {
-            self.sample(Sample { slot: slot as u16, number, at: now });
+            self.sample(Sample { slot: slot as u16, number, at: at.arrived() });
         }
     }
 

@@ -43,6 +43,7 @@ use self::sending::Sending;
 pub use self::state::{Change, State};
 pub use self::timing::Timing;
 use self::watch::Watch;
+use crate::Times;
 use crate::session::delay::rtt::Rtt;
 
 /// Number of probes sent in quick succession when a path starts, so that the loss of one costs
@@ -201,11 +202,13 @@ impl Liveness {
 
     /// Takes an echo that arrived on this path. Returns true if its token is one of ours that is on
     /// its way; otherwise the echo has no effect.
-    pub fn handle_echo(&mut self, now: Instant, token: u64) -> bool {
+    pub fn handle_echo(&mut self, at: impl Into<Times>, token: u64) -> bool {
+        let at = at.into();
+        let now = at.now();
         self.notice(now);
-        let Some(sample) = self.probes.take(now, token) else { return false };
+        let Some((sent, sample)) = self.probes.take(at, token) else { return false };
         // The echo of a probe from before the process stood still may have lain unread.
-        if now - sample >= self.awake {
+        if sent >= self.awake {
             self.rtt.record(sample);
         }
         self.confirm(now, now);

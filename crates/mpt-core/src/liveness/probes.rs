@@ -3,6 +3,8 @@
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
+use crate::Times;
+
 /// The most tokens that are remembered.
 pub(super) const OUTSTANDING: usize = 128;
 /// The time for which an echo is waited for. A path with a longer delay is useless.
@@ -51,13 +53,13 @@ impl Probes {
         self.burst = self.burst.saturating_sub(1);
     }
 
-    /// Takes an echo. Returns the round-trip time if the token is one of those on their way. Older
-    /// tokens remain, since their echoes may have been overtaken.
-    pub(super) fn take(&mut self, now: Instant, token: u64) -> Option<Duration> {
-        self.expire(now);
+    /// Takes an echo. Returns when its probe left and the round-trip time if the token is one of
+    /// those on their way. Older tokens remain, since their echoes may have been overtaken.
+    pub(super) fn take(&mut self, at: Times, token: u64) -> Option<(Instant, Duration)> {
+        self.expire(at.now());
         let place = self.outstanding.iter().rposition(|&(other, _)| other == token)?;
         let (_, sent) = self.outstanding.remove(place)?;
-        Some(now.saturating_duration_since(sent))
+        Some((sent, at.arrived().saturating_duration_since(sent)))
     }
 
     /// Takes a confirmation that dates from `since` at the earliest.

@@ -6,12 +6,12 @@ use std::time::Instant;
 use mpt_wire::{ecn, gre};
 
 use super::{Node, PacketMemory};
-use crate::{DatagramDrop, SocketId};
+use crate::{DatagramDrop, SocketId, Times};
 
 impl<P: Copy> Node<P> {
     /// Handles a datagram (GRE header and payload) that has arrived on a socket. Its inner ECN and
     /// MSS fields may be changed in `memory`; the packets that it makes deliverable go to the
-    /// devices there.
+    /// devices there. `at`: the time, or [`Times`] where the datagram is read after its arrival.
     ///
     /// # Errors
     ///
@@ -20,25 +20,27 @@ impl<P: Copy> Node<P> {
     #[inline]
     pub fn handle_datagram<M: PacketMemory<P>>(
         &mut self,
-        now: Instant,
+        at: impl Into<Times>,
         socket: SocketId,
         source: SocketAddr,
         ecn: ecn::Ecn,
         datagram: P,
         memory: &mut M,
     ) -> Result<(), DatagramDrop> {
+        let at = at.into();
+        let now = at.now();
         let bytes = memory.bytes_mut(datagram);
         match self.tunnels.accept(socket, source, ecn, bytes) {
             Ok(accepted) => {
                 let packet = memory.accept(datagram, accepted.connection(), accepted.inner());
-                self.tunnels.receive(now, &accepted, packet, memory);
+                self.tunnels.receive(at, &accepted, packet, memory);
                 self.deliver_restored(now, memory);
                 if let Some(connection) = self.tunnels.take_found() {
                     self.sessions.ask_soon(now, connection);
                 }
                 Ok(())
             }
-            Err(DatagramDrop::Control) => self.handle_frame(now, socket, source, datagram, memory),
+            Err(DatagramDrop::Control) => self.handle_frame(at, socket, source, datagram, memory),
             Err(DatagramDrop::NotIp(path)) => {
                 self.prototypes.handle_data(now, path, payload(bytes));
                 self.follow_prototypes(now);
@@ -50,7 +52,7 @@ impl<P: Copy> Node<P> {
 
     fn handle_frame<M: PacketMemory<P>>(
         &mut self,
-        now: Instant,
+        at: Times,
         socket: SocketId,
         source: SocketAddr,
         datagram: P,
@@ -64,10 +66,10 @@ impl<P: Copy> Node<P> {
         let len = bytes.len().min(self.frame.len());
         self.frame[..len].copy_from_slice(&bytes[..len]);
         let frame = &self.frame[..len];
-        self.sessions.handle_frame(now, socket, source, frame, &mut self.tunnels, memory);
-        self.deliver_restored(now, memory);
+        self.sessions.handle_frame(at, socket, source, frame, &mut self.tunnels, memory);
+        self.deliver_restored(at.now(), memory);
         while let Some(connection) = self.tunnels.take_found() {
-            self.sessions.ask_soon(now, connection);
+            self.sessions.ask_soon(at.now(), connection);
         }
         Ok(())
     }

@@ -9,6 +9,8 @@
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
+use crate::Times;
+
 /// The rate at the beginning, in bits per second of outer IP packets: hardly noticed on any line.
 const FIRST_RATE: f64 = 1e6;
 /// The largest rate, in bits per second.
@@ -273,7 +275,8 @@ impl SpeedTest {
     }
 
     /// The peer says how many of our frames it has received on the path, modulo 2^32.
-    pub fn handle_report(&mut self, now: Instant, frames: u32) {
+    pub fn handle_report(&mut self, at: impl Into<Times>, frames: u32) {
+        let at = at.into();
         let Some(probe) = self.echoed.take() else { return };
         let more = frames.wrapping_sub(self.counted.unwrap_or(frames));
         // Behind the last one: late.
@@ -282,7 +285,8 @@ impl SpeedTest {
         }
         self.counted = Some(frames);
         self.received += u64::from(more);
-        self.take(now, Sample { probe, at: now, received: self.received });
+        let sample = Sample { probe, at: at.arrived(), received: self.received };
+        self.take(at.now(), sample);
     }
 
     fn take(&mut self, now: Instant, sample: Sample) {

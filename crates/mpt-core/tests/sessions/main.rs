@@ -5,11 +5,14 @@ mod frames;
 mod host;
 mod hub;
 mod network;
+mod outcome;
 mod raw;
+mod reader;
 mod recordings;
 
 mod a_broken_path_is_left;
 mod a_host_that_begins_anew_is_met_again;
+mod a_late_reader_takes_its_lateness_for_no_delay;
 mod a_path_is_measured;
 mod a_path_is_spared_at_both_ends;
 mod a_path_that_returns_is_used;

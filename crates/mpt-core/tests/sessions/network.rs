@@ -7,13 +7,15 @@ use std::time::{Duration, Instant};
 
 use mpt_core::session::{PathView, SessionView};
 use mpt_core::{
-    Departure, DeviceId, DownReason, InnerPacket, Mapping, Outgoing, PathId, Seal, SocketId, node,
+    Departure, DeviceId, DownReason, InnerPacket, Mapping, Outgoing, PathId, Seal, SocketId, Times,
+    node,
 };
 use mpt_link::{ByteCount, Change, Link, Loss, Outcome, Probability};
 use mpt_wire::control::Reason;
 use mpt_wire::ecn;
 
 pub use super::host::*;
+pub use super::reader::Reader;
 
 /// The destination of a path that has just lost its address to another one: nobody is there.
 const NOWHERE: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::UNSPECIFIED), 0);
@@ -39,6 +41,8 @@ pub struct Network {
     pub control_bytes: [u64; 2],
     /// By side: for how long the clock of the host has stood still.
     stood: [Duration; 2],
+    /// By side: how it reads its sockets.
+    pub readers: [Reader; 2],
     /// Events so far.
     pub steps: u64,
     random: u64,
@@ -69,6 +73,7 @@ impl Network {
             mtus: vec![[u16::MAX; 2]; setup.links.len()],
             control_bytes: [0; 2],
             stood: [Duration::ZERO; 2],
+            readers: Default::default(),
             steps: 0,
             random: mix(setup.seed, 0x6e65_7477),
             setup,
@@ -210,7 +215,8 @@ impl Network {
 
     /// A datagram comes to `side` on a path, from anywhere.
     pub fn inject(&mut self, side: Side, path: usize, from: SocketAddr, mut bytes: Vec<u8>) {
-        self.receive(side, path, from, &mut bytes);
+        let local = self.local(side);
+        self.receive(side, local.into(), path, from, &mut bytes);
     }
 
     /// Changes a link in one direction.
@@ -382,71 +388,6 @@ impl Network {
         self.hosts[1 - side].delivered.iter().map(|&(_, id)| id).collect()
     }
 
-    /// Everything that was sent has been delivered, once and in order.
-    pub fn assert_nothing_lost(&self) {
-        self.assert_nothing_lost_from([0, 0]);
-        for side in SIDES {
-            assert_eq!(self.hosts[side].refused, 0, "from {side}");
-        }
-    }
-
-    /// The same of the packets from these ids on.
-    pub fn assert_nothing_lost_from(&self, first: [u64; 2]) {
-        for side in SIDES {
-            let delivered = self
-                .delivered(side)
-                .into_iter()
-                .filter(|&id| id >= first[side])
-                .collect::<Vec<_>>();
-            let expected: Vec<u64> = (first[side]..self.hosts[side].sent).collect();
-            let wrong = delivered.iter().zip(&expected).position(|(a, b)| a != b);
-            let from = wrong.unwrap_or(0).saturating_sub(3);
-            assert!(
-                delivered == expected,
-                "from {side}: {} of {}, first wrong at {wrong:?}: {:?} instead of {:?}\n{}",
-                delivered.len(),
-                expected.len(),
-                &delivered[from.min(delivered.len())..delivered.len().min(from + 10)],
-                &expected[from.min(expected.len())..expected.len().min(from + 10)],
-                self.describe(),
-            );
-        }
-    }
-
-    /// For messages.
-    pub fn describe(&self) -> String {
-        let mut text = format!("at {:?}, seed {}\n", self.time(), self.setup.seed);
-        for side in SIDES {
-            let session = self.session(side);
-            text += &format!(
-                "side {side}: established {} initiator {} handshakes {} open {} announced {} active {}\n",
-                session.established.is_some(),
-                session.initiator,
-                session.handshakes,
-                session.open,
-                session.announced,
-                session.active,
-            );
-            for (index, path) in session.paths.iter().enumerate() {
-                let data = self.hosts[side].node.tunnels().path(path.path);
-                text += &format!(
-                    "  {index}: {:?} silent {} suspended {} id {:?} remote {:?} peer {:?} {:?} down {:?} rtt {:?}\n",
-                    path.state,
-                    path.silent,
-                    path.suspended,
-                    path.id,
-                    path.remote,
-                    path.peer_state,
-                    path.peer_weight,
-                    data.map(|data| data.down_reasons()),
-                    path.rtt,
-                );
-            }
-            text += &format!("  {:?}\n", self.hosts[side].node.sessions().counters());
-        }
-        text
-    }
-
     /// Lets everything happen that is due until `until`, each at its time.
     fn advance(&mut self, until: Instant) {
         while let Some(next) = self.next_event().filter(|&next| next <= until) {
@@ -454,13 +395,14 @@ impl Network {
             self.steps += 1;
             for side in SIDES {
                 self.handle_timeout(side);
+                self.read(side);
             }
             for path in 0..self.links.len() {
                 for side in SIDES {
-                    while let Some(mut wire) = self.links[path][side].poll(self.now) {
+                    while let Some(wire) = self.links[path][side].poll(self.now) {
                         // Where the receiver was, nobody is any more.
                         if wire.to == self.addresses[path][1 - side] {
-                            self.receive(1 - side, path, wire.from, &mut wire.bytes);
+                            self.arrive(1 - side, path, wire);
                         }
                     }
                 }
@@ -476,7 +418,8 @@ impl Network {
             let host = &self.hosts[side];
             host.node.next_timeout().map(|local| self.global(side, local))
         });
-        links.chain(timers).min()
+        let readers = self.readers.iter().filter_map(Reader::next);
+        links.chain(timers).chain(readers).min()
     }
 
     fn handle_timeout(&mut self, side: Side) {
@@ -493,8 +436,26 @@ impl Network {
         }
     }
 
-    fn receive(&mut self, side: Side, path: usize, from: SocketAddr, bytes: &mut [u8]) {
+    /// A datagram arrives: the host reads it at once or later.
+    fn arrive(&mut self, side: Side, path: usize, mut wire: Wire) {
         let local = self.local(side);
+        if self.readers[side].is_late() {
+            let wait = millis(Reader::SHORTEST_WAIT + self.draw(Reader::MORE));
+            self.readers[side].put(self.now, local, wait, (path, wire));
+        } else {
+            self.receive(side, local.into(), path, wire.from, &mut wire.bytes);
+        }
+    }
+
+    fn read(&mut self, side: Side) {
+        let local = self.local(side);
+        for (arrived, path, mut wire) in self.readers[side].take(self.now, local) {
+            let at = Times::new(local, arrived);
+            self.receive(side, at, path, wire.from, &mut wire.bytes);
+        }
+    }
+
+    fn receive(&mut self, side: Side, at: Times, path: usize, from: SocketAddr, bytes: &mut [u8]) {
         let host = &mut self.hosts[side];
         if !host.running {
             return;
@@ -504,7 +465,7 @@ impl Network {
         host.sink.datagram.extend_from_slice(bytes);
         // Refused is data that was on its way when its path moved or its host began anew.
         let _ =
-            host.node.handle_datagram(local, socket, from, ecn::Ecn::NotEct, WHOLE, &mut host.sink);
+            host.node.handle_datagram(at, socket, from, ecn::Ecn::NotEct, WHOLE, &mut host.sink);
         self.flush(side);
     }
 

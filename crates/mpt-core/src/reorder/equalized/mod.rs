@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use super::playout::{Bounds, Class, Losses, PlayOut};
 use super::{Config, Equalize, ReorderBuffer, Sink};
+use crate::Times;
 use crate::feedback::Observer;
 use crate::sequence::Sequence;
 use equalizer::{Equalizer, Held};
@@ -98,21 +99,23 @@ impl<P: Copy> EqualizedBuffer<P> {
         }
     }
 
-    /// A packet came on a path.
+    /// A packet came on a path. `at`: the time, or [`Times`] where it is read after its arrival. The
+    /// window knows only when packets are read: what arrived before a packet may be read after it.
     #[inline]
     pub fn receive(
         &mut self,
-        now: Instant,
+        at: impl Into<Times>,
         path: usize,
         sequence: u32,
         packet: P,
         class: Class,
         sink: &mut impl Sink<P>,
     ) {
+        let at = at.into();
         if self.playout.is_some() {
-            self.receive_played(now, path, sequence, packet, class, sink);
+            self.receive_played(at, path, sequence, packet, class, sink);
         } else {
-            self.receive_lined(now, path, sequence, packet, class, sink);
+            self.receive_lined(at.now(), path, sequence, packet, class, sink);
         }
     }
 

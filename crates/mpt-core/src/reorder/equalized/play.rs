@@ -3,6 +3,7 @@
 use std::time::Instant;
 
 use super::{EqualizedBuffer, Kept};
+use crate::Times;
 use crate::reorder::playout::{Bounds, Class, Next, PlayOut, Turn, Waiting};
 use crate::reorder::{Equalize, ReorderBuffer, Sink};
 use crate::sequence::Sequence;
@@ -41,20 +42,21 @@ impl<P: Copy> EqualizedBuffer<P> {
 
     pub(super) fn receive_played(
         &mut self,
-        now: Instant,
+        at: Times,
         path: usize,
         sequence: u32,
         packet: P,
         class: Class,
         sink: &mut impl Sink<P>,
     ) {
+        let now = at.now();
         self.follow_hold(now, sink);
         self.play(now, false, sink);
         let number = Sequence(sequence);
         self.make_reachable(now, number, sink);
         let Some(playout) = &mut self.playout else { return };
         if !self.playing {
-            playout.sample(now, path, number, class);
+            playout.sample(at, path, number, class);
             if playout.is_wanted_at_once(now, class)
                 && self.buffer.receive_ahead(now, path, number, packet, sink)
             {
@@ -62,14 +64,14 @@ impl<P: Copy> EqualizedBuffer<P> {
             }
             return self.receive_lined(now, path, sequence, packet, class, sink);
         }
-        match playout.arrive(now, path, number, class) {
+        match playout.arrive(at, path, number, class) {
             Turn::Waits => {
                 let Some(kept) = self.keep(now, packet, sink) else {
                     self.release_all(now, sink);
                     return self.receive_out_of_reach(now, path, sequence, packet, sink);
                 };
                 if let Some(playout) = &mut self.playout {
-                    playout.wait(now, path, number, class, kept);
+                    playout.wait(at, path, number, class, kept);
                 }
                 self.equalized += 1;
                 self.play(now, false, sink);

@@ -37,6 +37,7 @@ use self::under_way::UnderWay;
 use super::config::RESTORED;
 use super::loss::refused::Refused;
 use super::ring::{Ring, State};
+use crate::Times;
 use crate::sequence::Sequence;
 
 /// Packets that are due within this time are played out together with those that are due, in
@@ -75,7 +76,7 @@ pub(super) struct Waiting<P> {
     pub(super) path: u16,
     /// An estimate of its send time, which counts until the peer has sent the time.
     sent: i64,
-    /// The time of its arrival.
+    /// The time since which it waits.
     came: i64,
     flow: u32,
 }
@@ -317,12 +318,13 @@ impl<P: Copy> PlayOut<P> {
     /// Decides about a packet that has arrived.
     pub(super) fn arrive(
         &mut self,
-        now: Instant,
+        at: Times,
         path: usize,
         number: Sequence,
         class: Class,
     ) -> Turn {
-        let micros = self.sample(now, path, number, class);
+        let micros = self.micros(at.now());
+        self.sample(at, path, number, class);
         let ahead = number.ahead_of(self.front);
         if self.is_beyond(number) {
             return Turn::OutOfReach;
@@ -347,7 +349,7 @@ impl<P: Copy> PlayOut<P> {
             },
             Class::Acknowledgement => {
                 !self.acknowledgements.is_empty()
-                    || self.due_acknowledgement(number, self.guess(path, micros), micros)
+                    || self.due_acknowledgement(number, self.guess(path, at.arrived()), micros)
                         > micros + TOGETHER
             }
             Class::Datagram { .. } | Class::Other => false,
@@ -364,29 +366,21 @@ impl<P: Copy> PlayOut<P> {
     }
 
     /// Notes the arrival of a packet, so that its delay is known once the peer has sent its send
-    /// time. Returns the time.
-    pub(super) fn sample(
-        &mut self,
-        now: Instant,
-        path: usize,
-        number: Sequence,
-        class: Class,
-    ) -> i64 {
-        let micros = self.micros(now);
+    /// time.
+    pub(super) fn sample(&mut self, at: Times, path: usize, number: Sequence, class: Class) {
         if class.is_timed() {
-            self.waited = micros;
+            self.waited = self.micros(at.now());
         }
         if path == RESTORED {
-            return micros;
+            return;
         }
         self.under_way.came(path, number);
         self.packets += 1;
         // Packets are chosen by their numbers, since those that arrive together say little about
         // how delays differ.
         if self.samples.len() < SAMPLES && (number.0 / 2).is_multiple_of(self.every) {
-            self.samples.push((path, number, micros));
+            self.samples.push((path, number, self.micros(at.arrived())));
         }
-        micros
     }
 
     /// Returns true if a packet does not wait for numbers that are missing before it, where packets are
@@ -410,16 +404,16 @@ impl<P: Copy> PlayOut<P> {
     /// Stores the packet that has to wait.
     pub(super) fn wait(
         &mut self,
-        now: Instant,
+        at: Times,
         path: usize,
         number: Sequence,
         class: Class,
         packet: P,
     ) {
-        let micros = self.micros(now);
-        let sent = self.guess(path, micros);
+        let sent = self.guess(path, at.arrived());
         let flow = if let Class::Payload { flow } = class { flow } else { 0 };
-        let waiting = Waiting { packet, path: path as u16, sent, came: micros, flow };
+        let waiting =
+            Waiting { packet, path: path as u16, sent, came: self.micros(at.now()), flow };
         let ring = match class {
             Class::Acknowledgement => &mut self.acknowledgements,
             _ => &mut self.bulk,
@@ -445,14 +439,15 @@ impl<P: Copy> PlayOut<P> {
         }
     }
 
-    /// Returns the latest time at which a packet can have left that arrived now on a path. Where
+    /// Returns the latest time at which a packet can have left that has arrived on a path. Where
     /// the peer's send time is late, the packet is played out too late rather than too early. A
     /// packet that is early shows TCP a round-trip time that no other packet will have, and the
     /// usual one then looks like a queue.
-    fn guess(&self, path: usize, now: i64) -> i64 {
-        let latest = self.hold.least(path).map(|least| now - least);
+    fn guess(&self, path: usize, arrived: Instant) -> i64 {
+        let arrived = self.micros(arrived);
+        let latest = self.hold.least(path).map(|least| arrived - least);
         let earliest = self.times.latest().unwrap_or(i64::MIN);
-        latest.unwrap_or_else(|| now - self.hold.present().unwrap_or(0)).max(earliest)
+        latest.unwrap_or_else(|| arrived - self.hold.present().unwrap_or(0)).max(earliest)
     }
 
     /// Returns the send time of a number, or `guess` as long as the peer has not sent it.

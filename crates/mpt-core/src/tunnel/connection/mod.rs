@@ -33,7 +33,7 @@ use crate::tunnel::counters::{Accepted, DatagramDrops, InnerDrops, Remarks, Traf
 use crate::tunnel::filter::Sources;
 use crate::tunnel::filter::foreign;
 use crate::tunnel::{AcceptedDatagram, DatagramDrop, DeviceSink, InnerDrop, ToDevice, Transmit};
-use crate::{ConnectionConfig, ConnectionId, DeviceId, Direction, Mapping, PathId, StoreId};
+use crate::{ConnectionConfig, ConnectionId, DeviceId, Direction, Mapping, PathId, StoreId, Times};
 
 /// A connection. `P` is the handle of a received packet.
 ///
@@ -419,16 +419,16 @@ impl<P: Copy> Connection<P> {
     #[inline]
     pub(crate) fn receive<S: DeviceSink<P>>(
         &mut self,
-        now: Instant,
+        at: Times,
         datagram: &AcceptedDatagram,
         packet: P,
         sink: &mut S,
     ) {
         let device = self.device;
         if datagram.copy {
-            return self.receive_copy(now, datagram, sink);
+            return self.receive_copy(at, datagram, sink);
         }
-        if datagram.foreign_error && !self.admit_foreign_error(now) {
+        if datagram.foreign_error && !self.admit_foreign_error(at.now()) {
             return;
         }
         match (datagram.sequence, &mut self.reorder) {
@@ -438,13 +438,13 @@ impl<P: Copy> Connection<P> {
                 let (slot, class) = (usize::from(datagram.slot), datagram.class);
                 if let Some(observer) = reorder.observer_mut() {
                     if slot == RESTORED {
-                        observer.note_restored(now, sequence);
-                        return reorder.receive(now, slot, sequence, packet, class, sink);
+                        observer.note_restored(at.now(), sequence);
+                        return reorder.receive(at, slot, sequence, packet, class, sink);
                     }
                     let (bytes, marked) = (datagram.inner.len() as u32, datagram.marked);
-                    observer.note(now, slot, sequence, bytes, marked);
+                    observer.note(at, slot, sequence, bytes, marked);
                 }
-                reorder.receive(now, slot, sequence, packet, class, sink);
+                reorder.receive(at, slot, sequence, packet, class, sink);
             }
             (sequence, _) => {
                 match sequence {

@@ -1,9 +1,8 @@
 //! Sending and receiving on a connection whose data is sealed.
 
-use std::time::Instant;
-
 use super::Connection;
 use super::protection::{Protection, can_number};
+use crate::Times;
 use crate::seal::{Sealer, extend};
 use crate::tunnel::{AcceptedDatagram, DeviceSink, ToDevice};
 
@@ -110,7 +109,7 @@ impl<P: Copy> Connection<P> {
     #[cold]
     pub(super) fn receive_copy<S: DeviceSink<P>>(
         &mut self,
-        now: Instant,
+        at: Times,
         datagram: &AcceptedDatagram,
         sink: &mut S,
     ) {
@@ -122,9 +121,9 @@ impl<P: Copy> Connection<P> {
         let slot = usize::from(datagram.slot);
         if let Some(observer) = reorder.observer_mut() {
             let (bytes, marked) = (datagram.inner.len() as u32, datagram.marked);
-            observer.note(now, slot, sequence, bytes, marked);
+            observer.note(at, slot, sequence, bytes, marked);
         }
         let sink = &mut ToDevice { device: self.device, sink };
-        reorder.buffer_mut().receive_copy(now, slot, sequence, sink);
+        reorder.buffer_mut().receive_copy(at.now(), slot, sequence, sink);
     }
 }

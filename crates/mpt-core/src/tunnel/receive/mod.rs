@@ -6,13 +6,12 @@ pub(super) mod sink;
 use std::net::SocketAddr;
 use std::num::NonZeroU16;
 use std::ops::Range;
-use std::time::Instant;
 
 use mpt_wire::{ecn, gre};
 
 use super::{AcceptedDatagram, DatagramDrop, DeviceSink, Tunnels};
 use crate::tunnel::connection::{Arrival, index};
-use crate::{ConnectionId, SocketId};
+use crate::{ConnectionId, SocketId, Times};
 
 impl<P: Copy> Tunnels<P> {
     /// Judges one datagram (GRE header and inner packet) from a socket. Its inner ECN and MSS
@@ -52,11 +51,11 @@ impl<P: Copy> Tunnels<P> {
     }
 
     /// Delivers the inner packet of an accepted datagram, or has the reorder buffer do so. `packet`
-    /// is the caller's handle of it.
+    /// is the caller's handle of it, and `at` the time, or [`Times`] where it is read after its arrival.
     #[inline]
     pub fn receive<S: DeviceSink<P>>(
         &mut self,
-        now: Instant,
+        at: impl Into<Times>,
         accepted: &AcceptedDatagram,
         packet: P,
         sink: &mut S,
@@ -65,7 +64,7 @@ impl<P: Copy> Tunnels<P> {
         let Some(connection) = self.connections.get_mut(index(id)).and_then(Option::as_mut) else {
             return;
         };
-        connection.receive(now, accepted, packet, sink);
+        connection.receive(at.into(), accepted, packet, sink);
         if connection.has_found_gap() {
             self.found.push(id);
         }
@@ -84,7 +83,7 @@ impl<P: Copy> Tunnels<P> {
     #[expect(clippy::too_many_arguments, reason = "a datagram is all of that")]
     pub fn handle_datagram<S: DeviceSink<P>>(
         &mut self,
-        now: Instant,
+        at: impl Into<Times>,
         socket: SocketId,
         remote: SocketAddr,
         outer_ecn: ecn::Ecn,
@@ -97,7 +96,7 @@ impl<P: Copy> Tunnels<P> {
                 self.count_drop(reason);
             }
         })?;
-        self.receive(now, &accepted, packet(accepted.inner()), sink);
+        self.receive(at, &accepted, packet(accepted.inner()), sink);
         Ok(())
     }
 

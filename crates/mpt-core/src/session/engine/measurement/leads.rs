@@ -2,24 +2,24 @@
 
 use std::time::Instant;
 
-use crate::Tunnels;
 use crate::session::engine::lifecycle::session::Session;
 use crate::session::engine::paths::path::SessionPath;
 use crate::session::engine::shared::Shared;
 use crate::tunnel::sessions::learning::PathDelay;
+use crate::{Times, Tunnels};
 
 impl Session {
     /// A frame that came on the path at place `i` says when the peer sent it.
     pub(crate) fn handle_clock(
         &mut self,
-        now: Instant,
+        at: Times,
         i: usize,
         (id, sent): (u32, u32),
         shared: &mut Shared,
     ) {
         self.paths.set_clock(id);
         if let Some(path) = self.paths.get_mut(i) {
-            path.one_way.record(now, sent, shared.clock.micros(now));
+            path.one_way.record(at.now(), sent, shared.clock.micros(at.arrived()));
         }
     }
 

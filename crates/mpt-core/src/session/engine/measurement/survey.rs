@@ -73,15 +73,15 @@ impl Survey {
         }
     }
 
-    /// An echo has come: how long it took, if it belongs to the survey.
-    pub(crate) fn handle_echo(&mut self, now: Instant, token: u64) -> Option<Duration> {
+    /// An echo arrived at this time: how long it took, if it belongs to the survey.
+    pub(crate) fn handle_echo(&mut self, arrived: Instant, token: u64) -> Option<Duration> {
         match self {
             Self::Asked { at, token: asked } if *asked == token => {
-                Some(now.saturating_duration_since(*at))
+                Some(arrived.saturating_duration_since(*at))
             }
             Self::Running(running) if running.token == token & !INDEX => {
                 let (sent, came) = running.sent.get_mut((token & INDEX) as usize)?;
-                let rtt = now.saturating_duration_since(*sent);
+                let rtt = arrived.saturating_duration_since(*sent);
                 came.replace(rtt).is_none().then_some(rtt)
             }
             _ => None,

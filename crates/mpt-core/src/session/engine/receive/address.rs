@@ -19,11 +19,11 @@ impl Session {
         proved: bool,
         context: &mut Context<'_, P, S>,
     ) -> Option<u64> {
-        let Context { now, shared, tunnels, .. } = context;
+        let Context { at, shared, tunnels, .. } = context;
         let source = arrival.source;
         if let Some(i) = arrival.path {
             if proved {
-                self.move_path(*now, i, source, shared, tunnels);
+                self.move_path(at.now(), i, source, shared, tunnels);
                 arrival.come_by(self.paths.get(i)?);
                 return None;
             }
@@ -31,7 +31,7 @@ impl Session {
                 return None;
             }
             let path = self.paths.get_mut(i).filter(|path| is_learnt(path, tunnels))?;
-            return path.challenge(*now, source, || shared.random.u64());
+            return path.challenge(at.now(), source, || shared.random.u64());
         }
         let Link::Apart { anchor, candidate } = &mut self.link else { return None };
         if proved {
@@ -43,6 +43,6 @@ impl Session {
         if arrival.reply.allowance.is_unlimited() || !arrival.fresh {
             return None;
         }
-        Candidate::challenge(candidate, *now, source, || shared.random.u64())
+        Candidate::challenge(candidate, at.now(), source, || shared.random.u64())
     }
 }

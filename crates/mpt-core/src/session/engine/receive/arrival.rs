@@ -51,10 +51,10 @@ impl Session {
         opened: &Opened<'_>,
         context: &mut Context<'_, P, S>,
     ) -> Option<Arrival> {
-        let Context { now, shared, tunnels, .. } = context;
+        let Context { at, shared, tunnels, .. } = context;
         let Opened { path: wire_id, fresh, payload } = *opened;
         let ours = self.keys.at_mut(place)?.is_initiator();
-        let path = self.find_path(*now, ours, wire_id, fresh, source, tunnels);
+        let path = self.find_path(at.now(), ours, wire_id, fresh, source, tunnels);
         let frame_len = Reply::frame_len(payload.len());
         let Source { socket, remote } = source;
         let destination = Destination::Address { socket, remote };
@@ -65,7 +65,7 @@ impl Session {
         match path {
             Some(i) => {
                 let path = self.paths.get_mut(i)?;
-                path.handle_frame(*now, frame_len);
+                path.handle_frame(at.now(), frame_len);
                 arrival.come_by(path);
             }
             None => match self.link.hear(source, (wire_id, fresh, frame_len)) {

@@ -10,7 +10,7 @@ use super::context::Context;
 use super::sealed::Outcome;
 use crate::session::engine::paths::source::Source;
 use crate::session::engine::{CloseReason, Sessions};
-use crate::{DeviceSink, SocketId, Tunnels};
+use crate::{DeviceSink, SocketId, Times, Tunnels};
 
 /// The delay before reconnecting after the peer shut down.
 const PAUSE_AFTER_SHUTDOWN: Duration = Duration::from_millis(200);
@@ -22,13 +22,14 @@ impl Sessions {
     /// [`Tunnels::accept`] gave [`DatagramDrop::Control`](crate::DatagramDrop::Control).
     pub(crate) fn handle_frame<P: Copy, S: DeviceSink<P>>(
         &mut self,
-        now: Instant,
+        at: Times,
         socket: SocketId,
         remote: SocketAddr,
         frame: &[u8],
         tunnels: &mut Tunnels<P>,
         sink: &mut S,
     ) {
+        let now = at.now();
         let counters = &mut self.shared.counters;
         counters.frames_received += 1;
         match frame::parse(frame) {
@@ -45,7 +46,7 @@ impl Sessions {
             }
             Ok(Frame::Sealed(frame)) => {
                 let source = Source { socket, remote };
-                self.handle_sealed(now, source, &frame, tunnels, sink);
+                self.handle_sealed(at, source, &frame, tunnels, sink);
             }
             Err(frame::Error::Version) => counters.bad_version += 1,
             Err(_) => counters.malformed += 1,
@@ -54,7 +55,7 @@ impl Sessions {
 
     fn handle_sealed<P: Copy, S: DeviceSink<P>>(
         &mut self,
-        now: Instant,
+        at: Times,
         source: Source,
         frame: &frame::Sealed<'_>,
         tunnels: &mut Tunnels<P>,
@@ -67,14 +68,14 @@ impl Sessions {
                 shared.counters.unknown_index += 1;
                 return;
             };
-            let mut context = Context { now, shared, tunnels, sink };
+            let mut context = Context { at, shared, tunnels, sink };
             match session.handle_sealed(place, source, frame, &mut context) {
                 Outcome::Done => {}
                 Outcome::Goodbye(reason) => goodbye = Some((slot, reason)),
             }
         });
         if let Some((slot, reason)) = goodbye {
-            self.part(now, slot, reason, tunnels);
+            self.part(at.now(), slot, reason, tunnels);
         }
     }
 

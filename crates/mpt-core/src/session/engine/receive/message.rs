@@ -1,15 +1,13 @@
 //! The messages of a frame, one by one.
 
-use std::time::Instant;
-
 use mpt_wire::control::{Message, ReportEntry};
 
 use super::arrival::Arrival;
 use super::context::Context;
 use super::told::Told;
 use super::wanted::Wanted;
-use crate::DeviceSink;
 use crate::session::engine::lifecycle::session::Session;
+use crate::{DeviceSink, Times};
 
 impl Session {
     /// Does what one message says. What it tells only together with others, and what it asks for, is
@@ -22,8 +20,8 @@ impl Session {
         wanted: &mut Wanted,
         context: &mut Context<'_, P, S>,
     ) {
-        let Context { now, shared, tunnels, sink } = context;
-        let now = *now;
+        let Context { at, shared, tunnels, sink } = context;
+        let (at, now) = (*at, at.now());
         match message {
             Message::Pad { .. } => {}
             Message::Probe { token } => {
@@ -32,8 +30,8 @@ impl Session {
                     wanted.echo = Some(token);
                 }
             }
-            Message::Echo { token } => wanted.proved |= self.handle_echo(now, arrival, token),
-            Message::Report(entries) => self.handle_report(now, arrival.ours, entries.iter()),
+            Message::Echo { token } => wanted.proved |= self.handle_echo(at, arrival, token),
+            Message::Report(entries) => self.handle_report(at, arrival.ours, entries.iter()),
             Message::Paths { generation, epoch, from, entries } => {
                 let ordinal = self.keys.at_mut(arrival.reply.place).map(|keys| keys.ordinal);
                 if let Some(ordinal) = ordinal.filter(|_| self.link.connection().is_some()) {
@@ -77,7 +75,7 @@ impl Session {
             Message::Clock { id, time } => {
                 told.clock = Some((id, time));
                 if let Some(i) = arrival.path.filter(|_| arrival.at_home) {
-                    self.handle_clock(now, i, (id, time), shared);
+                    self.handle_clock(at, i, (id, time), shared);
                 }
             }
         }
@@ -85,7 +83,8 @@ impl Session {
 
     /// A probe, or a challenge, of this end is answered. Returns true if it was the challenge to the
     /// address that the frame came from.
-    fn handle_echo(&mut self, now: Instant, arrival: &Arrival, token: u64) -> bool {
+    fn handle_echo(&mut self, at: Times, arrival: &Arrival, token: u64) -> bool {
+        let now = at.now();
         let source = arrival.source;
         let Some(i) = arrival.path else { return self.link.is_met(now, source, token) };
         let Some(path) = self.paths.get_mut(i) else { return false };
@@ -96,11 +95,11 @@ impl Session {
         if path.meets_challenge(now, source, token) {
             return true;
         }
-        if let Some(rtt) = path.survey.handle_echo(now, token) {
+        if let Some(rtt) = path.survey.handle_echo(at.arrived(), token) {
             path.liveness.note_rtt(rtt);
             return false;
         }
-        path.liveness.handle_echo(now, token);
+        path.liveness.handle_echo(at, token);
         let id = path.id;
         if let Some(test) = self.test_of(id) {
             test.speed.handle_echo(token);
@@ -109,20 +108,15 @@ impl Session {
     }
 
     /// The peer reports how many frames have come on its paths. `ours`: by names that this end gave.
-    fn handle_report(
-        &mut self,
-        now: Instant,
-        ours: bool,
-        entries: impl Iterator<Item = ReportEntry>,
-    ) {
+    fn handle_report(&mut self, at: Times, ours: bool, entries: impl Iterator<Item = ReportEntry>) {
         for entry in entries {
             let place = self.paths.named(ours, entry.path_id);
             let Some(path) = place.and_then(|i| self.paths.get_mut(i)) else { continue };
-            path.liveness.handle_report(now, entry.frames);
+            path.liveness.handle_report(at.now(), entry.frames);
             path.peer_traffic = (entry.sent, entry.received);
             let id = path.id;
             if let Some(test) = self.test_of(id) {
-                test.speed.handle_report(now, entry.frames);
+                test.speed.handle_report(at, entry.frames);
             }
         }
     }

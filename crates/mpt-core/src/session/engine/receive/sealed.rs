@@ -33,8 +33,8 @@ impl Session {
         let mut buffer = std::mem::take(&mut context.shared.opened);
         let outcome = match self.open(place, sealed, &mut buffer, &mut context.shared.counters) {
             Some(opened) => {
-                let Context { now, shared, tunnels, .. } = context;
-                let place = self.promote(*now, place, shared, tunnels);
+                let Context { at, shared, tunnels, .. } = context;
+                let place = self.promote(at.now(), place, shared, tunnels);
                 self.handle_opened(place, source, &opened, context)
             }
             None => Outcome::Done,
@@ -87,11 +87,11 @@ impl Session {
         self.handle_told(arrival.ours, &told, context);
         self.answer_frame(&mut arrival, wanted, challenge, context);
         self.link.set_allowance(source, arrival.reply.allowance);
-        let Context { now, shared, tunnels, .. } = context;
+        let Context { at, shared, tunnels, .. } = context;
         if wanted.proved {
-            self.send_withheld(*now, shared);
+            self.send_withheld(at.now(), shared);
         }
-        self.settle(*now, shared, tunnels);
+        self.settle(at.now(), shared, tunnels);
         Outcome::Done
     }
 }

@@ -27,17 +27,18 @@ impl Session {
         told: &Told<'_>,
         context: &mut Context<'_, P, S>,
     ) {
-        let Context { now, shared, tunnels, .. } = context;
+        let Context { at, shared, tunnels, .. } = context;
+        let now = at.now();
         if let (Some((clock, _)), Some((time, arrived)), Some(received)) =
             (told.clock, &told.arrived, &told.received)
         {
-            let at = (clock, *time);
-            self.handle_feedback(*now, ours, at, arrived.iter(), received.iter(), tunnels);
+            let reported = (clock, *time);
+            self.handle_feedback(now, ours, reported, arrived.iter(), received.iter(), tunnels);
         }
-        if let (Some(at), Some(received), Some(missing)) =
+        if let (Some(reported), Some(received), Some(missing)) =
             (told.clock, &told.received, &told.missing)
         {
-            self.handle_missing(*now, ours, at, received, missing, shared, tunnels);
+            self.handle_missing(now, ours, reported, received, missing, shared, tunnels);
         }
         if let Some(sent_up_to) = &told.sent_up_to {
             self.handle_sent_up_to(ours, sent_up_to.iter(), tunnels);

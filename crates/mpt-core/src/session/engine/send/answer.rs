@@ -25,8 +25,8 @@ impl Session {
         challenge: Option<u64>,
         context: &mut Context<'_, P, S>,
     ) {
-        let Context { now, shared, tunnels, .. } = context;
-        let now = *now;
+        let Context { at, shared, tunnels, .. } = context;
+        let now = at.now();
         match (wanted.echo, wanted.acknowledge, challenge) {
             (Some(token), acknowledge, challenge) => {
                 // The peer probes often because of traffic that may be the first here.
