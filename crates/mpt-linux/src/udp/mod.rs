@@ -3,6 +3,7 @@
 //! An own thin layer, because the crates take one contiguous slice per batch, where a tunnel has headers here and payload there,
 //! and because they own the traffic-class byte, which a tunnel must set and read itself (RFC 6040).
 
+mod arrival;
 mod cmsg;
 mod error_queue;
 mod features;
@@ -10,6 +11,7 @@ mod receive;
 mod send;
 mod socket;
 
+pub use arrival::ArrivalClock;
 pub use error_queue::{PathError, PathErrorKind};
 pub use features::{Offloads, offloads};
 pub use receive::{RECEIVE_LEN, Received};

@@ -4,7 +4,9 @@ use std::io;
 use std::mem;
 use std::net::{Ipv6Addr, SocketAddr, SocketAddrV4, SocketAddrV6};
 use std::os::fd::AsRawFd;
+use std::time::SystemTime;
 
+use super::arrival;
 use super::cmsg::{self, ControlBuffer};
 use super::socket::UdpSocket;
 
@@ -22,6 +24,9 @@ pub struct Received {
     pub source: SocketAddr,
     /// Outer traffic class (DSCP and ECN); the kernel gathers only datagrams in which it is equal.
     pub tos: u8,
+    /// The arrival of the first datagram by the system's clock, as the kernel has stamped it; see
+    /// [`ArrivalClock`](super::ArrivalClock). `None` where the kernel stamps none.
+    pub stamp: Option<SystemTime>,
     /// The datagram was longer than the buffer and has been cut.
     pub truncated: bool,
 }
@@ -74,7 +79,7 @@ fn received(
 ) -> io::Result<Received> {
     let source = socket_addr(name).ok_or_else(|| io::Error::other("peer without IP address"))?;
     let mut datagram_len = len;
-    let mut tos = 0;
+    let (mut tos, mut stamp) = (0, None);
     cmsg::for_each(header, |level, kind, data| match (level, kind) {
         (libc::SOL_UDP, libc::UDP_GRO) => {
             if let Some(size) = cmsg::int(data).and_then(|size| usize::try_from(size).ok()) {
@@ -84,10 +89,11 @@ fn received(
         (libc::IPPROTO_IP, libc::IP_TOS) | (libc::IPPROTO_IPV6, libc::IPV6_TCLASS) => {
             tos = cmsg::int(data).unwrap_or(0) as u8;
         }
+        (libc::SOL_SOCKET, libc::SCM_TIMESTAMPNS) => stamp = arrival::stamp(data),
         _ => {}
     });
     let truncated = header.msg_flags & libc::MSG_TRUNC != 0;
-    Ok(Received { len, datagram_len, source, tos, truncated })
+    Ok(Received { len, datagram_len, source, tos, stamp, truncated })
 }
 
 /// The address the kernel wrote, `None` when it is of another family.

@@ -100,6 +100,10 @@ impl UdpSocket {
         if set_int(fd, libc::IPPROTO_UDP, libc::UDP_GRO, 1).is_err() {
             tracing::info!(local = %config.local, "kernel has no UDP_GRO: one datagram per read");
         }
+        // The kernel begins a moment later, and stamps what is read until then as it is read.
+        if set_int(fd, libc::SOL_SOCKET, libc::SO_TIMESTAMPNS, 1).is_err() {
+            tracing::info!(local = %config.local, "kernel has no SO_TIMESTAMPNS: a datagram counts as arrived when it is read");
+        }
         set_buffer(&socket, libc::SO_RCVBUFFORCE, config.receive_buffer);
         set_buffer(&socket, libc::SO_SNDBUFFORCE, config.send_buffer);
         socket.set_reuse_address(shared)?;

@@ -3,7 +3,7 @@
 
 use std::io::{self, IoSlice};
 use std::net::SocketAddr;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use mpt_linux::udp::{
     Batch, MAX_BATCH_BYTES, MAX_BATCH_DATAGRAMS, PathErrorKind, RECEIVE_LEN, SocketConfig,
@@ -11,32 +11,7 @@ use mpt_linux::udp::{
 };
 use socket2::SockAddr;
 
-fn bind(local: &str) -> UdpSocket {
-    UdpSocket::bind(&SocketConfig {
-        local: local.parse().unwrap(),
-        interface: None,
-        mark: None,
-        checksum: true,
-        receive_buffer: 1 << 20,
-        send_buffer: 1 << 20,
-    })
-    .unwrap()
-}
-
-/// Tries until there is something, at most 2 s.
-fn wait<T>(mut attempt: impl FnMut() -> io::Result<Option<T>>) -> T {
-    let start = Instant::now();
-    loop {
-        match attempt() {
-            Ok(Some(found)) => return found,
-            Ok(None) => {}
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
-            Err(error) => panic!("{error}"),
-        }
-        assert!(start.elapsed() < Duration::from_secs(2), "nothing came");
-        std::thread::sleep(Duration::from_millis(1));
-    }
-}
+use crate::sockets::{bind, wait};
 
 /// Reads datagrams until there are `count`, with their traffic classes.
 fn receive(socket: &UdpSocket, from: SocketAddr, count: usize) -> Vec<(Vec<u8>, u8)> {

@@ -5,7 +5,8 @@ use std::io::IoSlice;
 use std::ops::Range;
 use std::time::Instant;
 
-use mpt_core::{ConnectionId, DeviceId, DeviceSink, Node, PacketMemory, SocketId};
+use mpt_core::{ConnectionId, DeviceId, DeviceSink, Node, PacketMemory, SocketId, Times};
+use mpt_linux::udp::ArrivalClock;
 use mpt_offload::coalesce::MAX_PIECES;
 use mpt_offload::{Piece, Sink, VnetHeader};
 use mpt_wire::ecn::Ecn;
@@ -82,6 +83,7 @@ impl Ingress {
         id: SocketId,
         socket: &impl BatchSocket,
         now: impl Fn() -> Instant,
+        arrivals: &ArrivalClock,
         node: &mut Node<PacketRef>,
         devices: &mut [Option<Device<D>>],
     ) -> bool {
@@ -92,6 +94,7 @@ impl Ingress {
         self.in_round += 1;
         let Ok(read) = socket.receive(self.buffers.bytes_mut(buffer)) else { return false };
         let now = now();
+        let at = Times::new(now, arrivals.arrival(read.stamp, now));
         self.counters.reads += 1;
         if read.datagram_len < SMALL_PACKET {
             self.small += read.len.div_ceil(read.datagram_len.max(1));
@@ -109,7 +112,7 @@ impl Ingress {
             let buffers = &mut self.buffers;
             let mut delivery = Delivery { buffers, devices, read_len: read.len, owner: None };
             // What is refused is counted there.
-            let _ = node.handle_datagram(now, id, read.source, ecn, datagram, &mut delivery);
+            let _ = node.handle_datagram(at, id, read.source, ecn, datagram, &mut delivery);
             start = end;
             if start >= read.len {
                 return true;

@@ -22,6 +22,7 @@ use std::time::{Duration, Instant};
 
 use mpt_core::{DeviceId, Node, SocketId};
 use mpt_linux::poller::{Event, MAX_EVENTS};
+use mpt_linux::udp::ArrivalClock;
 use tokio::sync::Notify;
 
 pub(crate) use configuration::clients::InnerMtus;
@@ -71,6 +72,7 @@ pub(crate) struct DataPath<S: System = Linux> {
     egress: Egress,
     store: Store,
     ingress: Ingress,
+    arrivals: ArrivalClock,
     rates: measurement::rates::Rates,
     next_rates: Instant,
     running: bool,
@@ -111,6 +113,7 @@ impl<S: System> DataPath<S> {
         node.set_suites(sessions::suites::of_this_processor(true));
         Self {
             next_rates: system.now() + RATE_PERIOD,
+            arrivals: ArrivalClock::new(system.clocks()),
             system,
             node,
             messages: Messages::default(),
@@ -236,14 +239,16 @@ impl<S: System> DataPath<S> {
     /// Reads what has arrived, in turns: the packets of a connection alternate over its paths, so a batch of each in turn keeps few of them
     /// waiting for one another, and those still in the cache. Whether nothing is left.
     fn read_sockets(&mut self) -> bool {
+        self.arrivals.update(self.system.clocks());
         for _ in 0..READS_PER_SOCKET {
             let (ingress, sockets, devices) = (&mut self.ingress, &self.sockets, &mut self.devices);
-            let system = &self.system;
+            let (system, arrivals) = (&self.system, &self.arrivals);
             let node = &mut self.node;
             self.readable.retain(|&id| {
                 let socket = sockets.socket(id);
-                socket
-                    .is_some_and(|socket| ingress.read(id, socket, || system.now(), node, devices))
+                socket.is_some_and(|socket| {
+                    ingress.read(id, socket, || system.now(), arrivals, node, devices)
+                })
             });
             if self.readable.is_empty() || self.ingress.small_packets() >= SMALL_PACKETS_PER_ROUND {
                 break;

@@ -6,11 +6,11 @@ pub(super) mod device;
 pub(super) mod token;
 
 use std::io::{self, IoSlice};
-use std::time::Instant;
+use std::time::{Instant, SystemTime};
 
 use mpt_linux::poller::{Interest, Poller};
 use mpt_linux::tun::{Offloads, Tun};
-use mpt_linux::udp::{Batch, PathError, Received, SocketConfig, UdpSocket};
+use mpt_linux::udp::{ArrivalClock, Batch, PathError, Received, SocketConfig, UdpSocket};
 use socket2::SockAddr;
 
 use token::Token;
@@ -67,6 +67,9 @@ pub(crate) trait System {
     /// The time.
     fn now(&self) -> Instant;
 
+    /// The time by the system's clock, which stamps what the sockets receive, and by [`Self::now`].
+    fn clocks(&self) -> (SystemTime, Instant);
+
     /// Opens a socket.
     fn bind(&self, config: &SocketConfig) -> io::Result<Self::Socket>;
 
@@ -106,6 +109,10 @@ impl System for Linux {
     #[inline]
     fn now(&self) -> Instant {
         Instant::now()
+    }
+
+    fn clocks(&self) -> (SystemTime, Instant) {
+        ArrivalClock::read()
     }
 
     fn bind(&self, config: &SocketConfig) -> io::Result<UdpSocket> {

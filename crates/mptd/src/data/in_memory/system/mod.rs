@@ -9,7 +9,7 @@ use std::cell::{Cell, RefCell};
 use std::io::{self, ErrorKind};
 use std::net::SocketAddr;
 use std::rc::{Rc, Weak};
-use std::time::Instant;
+use std::time::{Duration, Instant, SystemTime};
 
 use mpt_linux::poller::Event;
 use mpt_linux::udp::SocketConfig;
@@ -26,6 +26,9 @@ type WatchedDevice = (Token, Rc<RefCell<Queues>>);
 #[derive(Clone, Debug)]
 pub(super) struct Memory {
     clock: Rc<Cell<Instant>>,
+    /// The beginning, at which the system's clock showed what it was set to.
+    origin: Instant,
+    set_to: Rc<Cell<SystemTime>>,
     sockets: Rc<RefCell<Vec<Weak<RefCell<Queue>>>>>,
     devices: Rc<RefCell<Vec<WatchedDevice>>>,
 }
@@ -33,7 +36,8 @@ pub(super) struct Memory {
 impl Memory {
     /// Returns a system without devices and sockets, with this clock.
     pub(super) fn new(clock: Rc<Cell<Instant>>) -> Self {
-        Self { clock, sockets: Rc::default(), devices: Rc::default() }
+        let (origin, set_to) = (clock.get(), Rc::new(Cell::new(SystemTime::UNIX_EPOCH)));
+        Self { clock, origin, set_to, sockets: Rc::default(), devices: Rc::default() }
     }
 
     /// The sockets that are open.
@@ -43,11 +47,17 @@ impl Memory {
         sockets.iter().filter_map(Weak::upgrade).collect()
     }
 
+    /// Somebody sets the system's clock, forwards by so much.
+    pub(super) fn set_clock(&self, step: Duration) {
+        self.set_to.set(self.set_to.get() + step);
+    }
+
     /// A datagram arrives: where nobody listens, it is lost.
     pub(super) fn deliver(&self, datagram: Datagram) {
+        let stamp = self.clocks().0;
         let of = |socket: &&Rc<RefCell<Queue>>| socket.borrow().local == datagram.to;
         if let Some(socket) = self.sockets().iter().find(of) {
-            socket.borrow_mut().received.push_back(datagram);
+            socket.borrow_mut().received.push_back((stamp, datagram));
         }
     }
 
@@ -90,6 +100,11 @@ impl System for Memory {
 
     fn now(&self) -> Instant {
         self.clock.get()
+    }
+
+    fn clocks(&self) -> (SystemTime, Instant) {
+        let now = self.now();
+        (self.set_to.get() + (now - self.origin), now)
     }
 
     fn bind(&self, config: &SocketConfig) -> io::Result<MemorySocket> {

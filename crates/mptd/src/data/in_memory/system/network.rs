@@ -34,6 +34,9 @@ pub(in crate::data::in_memory) struct Host {
     pub(in crate::data::in_memory) system: Memory,
     pub(in crate::data::in_memory) config: Config,
     device: Rc<RefCell<Queues>>,
+    /// The time from one round to the next, as of a thread that gets the processor late.
+    pub(in crate::data::in_memory) pause: Duration,
+    asleep_until: Instant,
     sent: u64,
     /// The form of the packets that it sends; the port is that of the call.
     pub(in crate::data::in_memory) form: Form,
@@ -112,7 +115,7 @@ impl Network {
         loop {
             self.settle();
             let arrivals = self.links.values().filter_map(Link::next_timeout);
-            let timers = self.hosts.iter_mut().map(|host| host.data.next_round());
+            let timers = self.hosts.iter_mut().map(Host::next_round);
             let next = arrivals.chain(timers).min().unwrap_or(until).max(self.clock.get());
             if next > until {
                 self.clock.set(until);
@@ -135,8 +138,10 @@ impl Network {
             }
             for host in &mut self.hosts {
                 let ready = host.system.ready();
-                if !ready.is_empty() || host.data.next_round() <= now {
+                if host.asleep_until <= now && (!ready.is_empty() || host.data.next_round() <= now)
+                {
                     idle = false;
+                    host.asleep_until = now + host.pause;
                     host.data.round(&ready);
                     host.collect();
                 }
@@ -216,7 +221,17 @@ impl Host {
         data.add_device(MemoryDevice { name, queues: Rc::clone(&device) }).expect("it is new");
         let (from, to) = (inner(side), inner(1 - side));
         let form = Form { from, to, port: 0, payload: 8, ecn: Ecn::NotEct };
-        let mut host = Self { data, system, config, device, form, sent: 0, received: Vec::new() };
+        let mut host = Self {
+            data,
+            system,
+            config,
+            device,
+            pause: Duration::ZERO,
+            asleep_until: clock.get(),
+            form,
+            sent: 0,
+            received: Vec::new(),
+        };
         host.reload();
         host
     }
@@ -232,6 +247,13 @@ impl Host {
         let wanted: Vec<Wanted> = self.config.connections.iter().map(wanted).collect();
         self.data.set_connections(&wanted).unwrap_or_else(|error| panic!("{error}"));
         self.data.settle();
+    }
+
+    /// When its thread goes on.
+    fn next_round(&mut self) -> Instant {
+        let is_idle = self.system.ready().is_empty();
+        let due = if is_idle { self.data.next_round() } else { self.asleep_until };
+        due.max(self.asleep_until)
     }
 
     /// True if it sends on all paths.

@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 use std::io::{self, ErrorKind, IoSlice};
 use std::net::SocketAddr;
 use std::rc::Rc;
+use std::time::SystemTime;
 
 use mpt_linux::udp::{Batch, MAX_BATCH_DATAGRAMS, PathError, Received};
 use socket2::SockAddr;
@@ -31,7 +32,8 @@ pub(in crate::data::in_memory) struct Queue {
     pub(super) watches_room: bool,
     /// How many datagrams more it takes.
     pub(in crate::data::in_memory) room: usize,
-    pub(in crate::data::in_memory) received: VecDeque<Datagram>,
+    /// With the times of arrival by the system's clock.
+    pub(in crate::data::in_memory) received: VecDeque<(SystemTime, Datagram)>,
     pub(in crate::data::in_memory) sent: Vec<Datagram>,
 }
 
@@ -81,11 +83,11 @@ impl BatchSocket for MemorySocket {
     /// As the kernel does with `UDP_GRO`: datagrams of one sender in a row, of equal length but for the last, as one.
     fn receive(&self, buffer: &mut [u8]) -> io::Result<Received> {
         let received = &mut self.0.borrow_mut().received;
-        let first = received.pop_front().ok_or(ErrorKind::WouldBlock)?;
+        let (stamp, first) = received.pop_front().ok_or(ErrorKind::WouldBlock)?;
         let datagram_len = first.bytes.len();
         buffer[..datagram_len].copy_from_slice(&first.bytes);
         let mut len = datagram_len;
-        while let Some(next) = received.front()
+        while let Some((_, next)) = received.front()
             && (next.from, next.tos) == (first.from, first.tos)
             && next.bytes.len() <= datagram_len
             && len + next.bytes.len() <= buffer.len()
@@ -100,8 +102,8 @@ impl BatchSocket for MemorySocket {
                 break;
             }
         }
-        let (source, tos) = (first.from, first.tos);
-        Ok(Received { len, datagram_len, source, tos, truncated: false })
+        let (source, tos, stamp) = (first.from, first.tos, Some(stamp));
+        Ok(Received { len, datagram_len, source, tos, stamp, truncated: false })
     }
 
     fn take_error(&self, _: &mut [u8]) -> io::Result<Option<PathError>> {
