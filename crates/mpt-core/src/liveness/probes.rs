@@ -159,10 +159,10 @@ mod tests {
         let mut probes = Probes::new(0);
         probes.send(now, 1);
         probes.send(now + LIFE / 2, 2);
-        assert_eq!(probes.take(now + LIFE, 1), Some(LIFE));
-        assert_eq!(probes.take(now + LIFE, 1), None);
-        assert_eq!(probes.take(now + LIFE, 3), None);
-        assert_eq!(probes.take(now + LIFE * 2, 2), None, "too old");
+        assert_eq!(probes.take((now + LIFE).into(), 1), Some((now, LIFE)));
+        assert_eq!(probes.take((now + LIFE).into(), 1), None);
+        assert_eq!(probes.take((now + LIFE).into(), 3), None);
+        assert_eq!(probes.take((now + LIFE * 2).into(), 2), None, "too old");
     }
 
     #[test]
