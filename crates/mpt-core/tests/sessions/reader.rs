@@ -19,9 +19,9 @@ pub enum Reader {
 pub struct Late {
     /// True if the host is told when each of them arrived.
     stamps: bool,
-    /// With the arrivals, by the clock of the host, and the paths.
+    /// The datagrams that wait, each with its arrival by the clock of the host, and its path.
     unread: Vec<(Instant, usize, Wire)>,
-    /// When they are read.
+    /// The time at which they are read.
     next: Option<Instant>,
 }
 
@@ -40,7 +40,7 @@ impl Reader {
         matches!(self, Self::Late(_))
     }
 
-    /// When it reads next.
+    /// Returns the time at which it reads next.
     pub fn next(&self) -> Option<Instant> {
         match self {
             Self::AtOnce => None,

@@ -249,7 +249,7 @@ impl Host {
         self.data.settle();
     }
 
-    /// When its thread goes on.
+    /// Returns the time at which its thread goes on.
     fn next_round(&mut self) -> Instant {
         let is_idle = self.system.ready().is_empty();
         let due = if is_idle { self.data.next_round() } else { self.asleep_until };

@@ -32,7 +32,7 @@ pub(in crate::data::in_memory) struct Queue {
     pub(super) watches_room: bool,
     /// How many datagrams more it takes.
     pub(in crate::data::in_memory) room: usize,
-    /// With the times of arrival by the system's clock.
+    /// The datagrams that wait to be read, each with the time of its arrival by the system's clock.
     pub(in crate::data::in_memory) received: VecDeque<(SystemTime, Datagram)>,
     pub(in crate::data::in_memory) sent: Vec<Datagram>,
 }
