@@ -449,10 +449,9 @@ impl Adaptive {
         let Some(shortest) = used().next() else { return longest_rtt };
         let (mut jitters, mut longer, mut latest) = (false, 0.0, 0.0_f64);
         for path in used() {
-            let sigma = path.model.sigma();
-            jitters |= sigma > 0.0;
+            jitters |= path.model.sigma() > 0.0;
             longer = path.delay + path.foreign_queue - shortest.delay;
-            latest = latest.max(path.latest() + path.foreign_queue - shortest.delay);
+            latest = latest.max(longer + path.margin());
         }
         if !jitters && longer <= ALIKE {
             return longest_rtt;

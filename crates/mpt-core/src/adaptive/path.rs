@@ -7,6 +7,7 @@ use super::keep::AGE;
 use super::log::{Sent, SentLog};
 use super::pacer::Pacer;
 use crate::path::model::Model;
+use crate::path::model::observed::delay::{LATEST, USUAL};
 use crate::scheduler::Member;
 use crate::sequence::Sequence;
 use crate::session::RttEstimate;
@@ -28,9 +29,6 @@ const SURVEYED: u32 = 1_000;
 const MOST_RESENT: usize = 4_096;
 /// The number of numbers held for lost that are remembered per path.
 const MOST_JUDGED: usize = 4_096;
-/// Nearly all packets arrive within so many deviations after [`Sender::delay`], which is two above the base of delays that jitter: the receiver
-/// waits for 3.67 above the base.
-const LATEST: f64 = 1.67;
 
 /// The role of a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -132,9 +130,10 @@ pub(crate) enum Kind {
     Lossy,
 }
 
-/// Packets of a path that were sent up to some time, and those of them that arrived.
+/// Packets of a path that were sent up to the one of number `last`, and those of them that arrived.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Compared {
+    pub(crate) last: Sequence,
     pub(crate) sent: u32,
     pub(crate) came: u32,
 }
@@ -249,10 +248,10 @@ impl Sender {
         (before - self.judged.len()) as u32
     }
 
-    /// Returns the time within which nearly all packets arrive where no more than the tolerated queue stands, comparable with that of other
-    /// paths. The receiver plays bulk out when the last of the paths has reached it.
-    pub(crate) fn latest(&self) -> f64 {
-        self.delay + LATEST * self.model.sigma() + self.model.threshold()
+    /// Returns how long after [`Sender::delay`] nearly all packets have arrived where no more than the tolerated queue stands, in microseconds.
+    /// The receiver plays bulk out when that is over on each of the paths.
+    pub(crate) fn margin(&self) -> f64 {
+        (LATEST - USUAL) * self.model.sigma() + self.model.threshold()
     }
 
     /// Returns true if a number was sent again over this path recently.

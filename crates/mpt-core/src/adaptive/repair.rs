@@ -356,8 +356,8 @@ impl Adaptive {
 
     /// Returns the time until which a repair of a packet that left at `left` arrives in time, by the peer's clock.
     fn due(&self, left: i64) -> f64 {
-        let hold =
-            self.ways_in_use().map(|(_, path)| path.latest()).fold(f64::NEG_INFINITY, f64::max);
+        let latest = self.ways_in_use().map(|(_, path)| path.delay + path.margin());
+        let hold = latest.fold(f64::NEG_INFINITY, f64::max);
         let rtt =
             self.ways_in_use().map(|(_, path)| path.model.rtt()).fold(f64::INFINITY, f64::min);
         left as f64 + hold + held_micros(rtt, self.order.len())

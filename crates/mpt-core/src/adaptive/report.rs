@@ -4,6 +4,7 @@ use std::time::Instant;
 
 use super::Adaptive;
 use super::log::Sent;
+use super::path::Compared;
 use super::peer::{Clock, Counters};
 use crate::path::model::{Pause, Present, Report};
 use crate::sequence::Sequence;
@@ -94,10 +95,11 @@ impl Adaptive {
             // Repairs have arrived since then under lower numbers.
             let until = path.model.base_delay().map_or(now, |base| at - base as i64);
             let resent = path.resent_between(number, sent.time, until);
-            Some((number, sent.packets.wrapping_add(resent), came))
+            let sent = sent.packets.wrapping_add(resent);
+            Some(Compared { last: Sequence(number), sent, came })
         });
-        if let Some((last, sent, came)) = settled {
-            self.compare_losses(now, slot, last, sent, came);
+        if let Some(settled) = settled {
+            self.compare_losses(now, slot, settled);
         }
         let sent = self.sent(slot as u16, highest);
         let Some(Some(path)) = self.paths.get_mut(slot) else { return };
@@ -122,7 +124,7 @@ impl Adaptive {
             bytes: outer,
             sent_at: sent.time,
             sent_bytes: sent.bytes,
-            settled: settled.map(|(_, sent, came)| (sent, came)),
+            settled: settled.map(|it| (it.sent, it.came)),
             marked,
         };
         let present = Present {

@@ -161,27 +161,24 @@ impl Adaptive {
         }
     }
 
-    /// Compares losses: `came` of the first `sent` packets of a path, the last of which is number `last`, have arrived, and no more of them will.
-    /// Where far fewer are lost than were judged to be, packets overtake one another, and repairs arrived before the packets themselves. Only
-    /// the same packets compare: while the rate doubles in each round-trip time, the latest packets are as many as all before.
-    pub(in crate::adaptive) fn compare_losses(
-        &mut self,
-        now: i64,
-        slot: usize,
-        last: u32,
-        sent: u32,
-        came: u32,
-    ) {
+    /// Compares the losses that the peer's counters show with the packets that were judged to be lost. Where far fewer are lost, packets overtake
+    /// one another, and repairs arrived before the packets themselves. Only the same packets compare: while the rate doubles in each round-trip
+    /// time, the latest packets are as many as all before.
+    pub(in crate::adaptive) fn compare_losses(&mut self, now: i64, slot: usize, present: Compared) {
         let Some(Some(path)) = self.paths.get_mut(slot) else { return };
-        let present = Compared { sent, came };
-        let former = path.compared.unwrap_or(present);
-        let sent = sent.wrapping_sub(former.sent);
-        if path.compared.is_some() && sent < COMPARED {
+        let Some(former) = path.compared else {
+            // The packets until now are those of no comparison.
+            path.take_judged(present.last);
+            path.compared = Some(present);
+            return;
+        };
+        let sent = present.sent.wrapping_sub(former.sent);
+        if sent < COMPARED {
             return;
         }
         path.compared = Some(present);
-        let judged = path.take_judged(Sequence(last));
-        let lost = sent.saturating_sub(came.wrapping_sub(former.came));
+        let judged = path.take_judged(present.last);
+        let lost = sent.saturating_sub(present.came.wrapping_sub(former.came));
         if judged >= FEW && judged > 2 * lost {
             let lateness = (2.0 * path.model.lateness()).clamp(LEAST_LATENESS, MOST_LATENESS);
             path.model.record_late(now, now, lateness);

@@ -1,7 +1,7 @@
 //! The state of a path's model, and the estimates that follow from it alone.
 
 use super::bounds::Bounds;
-use super::observed::delay::Delays;
+use super::observed::delay::{Delays, USUAL};
 use super::observed::loss::Losses;
 use super::observed::marks::Marks;
 use super::observed::overflow::Overflow;
@@ -152,7 +152,7 @@ impl Model {
     /// Returns the time within which most packets arrive where no queue stands, between both
     /// clocks, or `None` without data.
     pub(crate) fn usual_delay(&self) -> Option<f64> {
-        Some(self.delays.base()? + 2.0 * self.delays.sigma())
+        Some(self.delays.base()? + USUAL * self.delays.sigma())
     }
 
     /// Returns the time before which hardly any packet arrives, between both clocks, or `None`

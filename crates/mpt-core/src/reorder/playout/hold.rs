@@ -7,14 +7,12 @@
 
 use std::time::Duration;
 
-use crate::path::model::observed::delay::{Delays, WANDER_ABOVE, tolerated};
+use crate::path::model::observed::delay::{Delays, LATEST, WANDER_ABOVE, tolerated};
 use crate::sequence::Sequence;
 
 /// The difference of delays up to which nothing is held, in microseconds: the least that RFC 9406
 /// takes for a queue.
 const UNNOTICED: f64 = 4_000.0;
-/// Nearly all packets come within so many deviations after [`Delays::base`], which is a low quantile where delays jitter: 0.67 below the mean, and 3 above it.
-const LATEST: f64 = 3.67;
 /// Hardly any packet arrives this many deviations before [`Delays::base`].
 const LEAST: f64 = 2.0;
 /// The distance from the least to the mean of delays that wander, in deviations.

@@ -38,6 +38,10 @@ const UNKNOWN: f64 = 5_000.0;
 /// The number of samples from which on the jitter is known.
 const ENOUGH_SAMPLES: usize = 32;
 
+/// Most packets come within so many deviations after [`Delays::base`], which is a low quantile where delays jitter: 0.67 below the mean.
+pub(crate) const USUAL: f64 = 2.0;
+/// Nearly all packets come within so many deviations after [`Delays::base`]: 3 above the mean.
+pub(crate) const LATEST: f64 = 3.67;
 /// Delays that wander nearly always stay below this many deviations above their mean.
 pub(crate) const WANDER_ABOVE: f64 = 3.0;
 
