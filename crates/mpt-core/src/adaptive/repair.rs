@@ -29,6 +29,8 @@ const TRIES: u8 = 3;
 /// Bytes that repairs may use before losses or traffic have added to them. They pay for second
 /// tries of the first packets of a flow, on each of which slow start depends.
 const ALLOWANCE: f64 = 16_000.0;
+/// Bytes of the budget that copies of repairs leave to second tries.
+const RESERVE: f64 = 8_000.0;
 /// Time for which packets are kept after a loss, in microseconds. A link that has lost a packet
 /// mostly loses more.
 const REMEMBERED: i64 = 600_000_000;
@@ -310,7 +312,9 @@ impl Adaptive {
             self.repairs.pending.pop_front();
             let mut slots = SmallVec::new();
             for slot in chosen {
-                if self.resend(now, slot, number, kept.bytes) {
+                if (slots.is_empty() || self.may_copy(kept.bytes))
+                    && self.resend(now, slot, number, kept.bytes)
+                {
                     slots.push(slot);
                 }
             }
@@ -381,6 +385,13 @@ impl Adaptive {
         let class = |way: &Way| (way.late, way.class);
         ways.sort_by(|a, b| class(a).cmp(&class(b)).then(a.comes.total_cmp(&b.comes)));
         ways
+    }
+
+    /// Returns true if a copy of a repair leaves enough of the budget for each repair that waits. A number that is not sent again
+    /// costs more than one that is sent over a single path.
+    fn may_copy(&self, bytes: u32) -> bool {
+        let waiting = self.repairs.pending.len() as f64 * f64::from(bytes);
+        self.repairs.tokens - f64::from(bytes) >= waiting + RESERVE
     }
 
     /// Sends a repair over a path. Returns false if repairs have used their whole share of the

@@ -17,8 +17,8 @@ use crate::sequence::Sequence;
 const MOST: usize = 4_096;
 /// Numbers that are judged by one report.
 const JUDGED: u32 = 2_048;
-/// Bytes that repairs may take for each byte that was lost: the first try may leave over two paths.
-const PER_LOST: f64 = 2.6;
+/// Bytes that repairs may take for each byte that was lost: one try, and three tenths for copies of some tries and for second tries.
+const PER_LOST: f64 = 1.3;
 /// Bytes that repairs may take for each byte that was sent.
 const PER_SENT: f64 = 0.002;
 /// Bytes that repairs may take at once.
