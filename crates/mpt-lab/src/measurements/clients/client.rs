@@ -12,7 +12,7 @@ use mpt_core::path::mtu;
 use mpt_core::session::{Event, SessionConfig, SessionId, SessionPathId};
 use mpt_core::{
     ConnectionConfig, ConnectionId, DeviceId, Direction, InnerPacket, Lent, Mapping, Node, Nowhere,
-    PathConfig, PathId, Remote, Selector, SocketId, Span, Transmit, reorder,
+    PathConfig, PathId, Remote, Seal, Selector, SocketId, Span, Transmit, reorder,
 };
 use mpt_wire::control::Kind;
 use mpt_wire::{ecn, gre};
@@ -43,12 +43,12 @@ pub(super) struct Client {
 }
 
 impl Client {
-    /// Returns the client of this number, which begins to connect at once.
-    pub(super) fn new(now: Instant, number: u16) -> Result<Self> {
+    /// Returns the client of this number, which begins to connect at once, and whose data are sealed or not.
+    pub(super) fn new(now: Instant, number: u16, seal: Seal) -> Result<Self> {
         let mut seed = [3; 32];
         seed[..2].copy_from_slice(&number.to_be_bytes());
         let mut node = Node::new(seed);
-        let connection = node.add_connection(now, connection(number))?;
+        let connection = node.add_connection(now, connection(number, seal))?;
         let paths: Vec<PathId> = (0..PATHS)
             .filter_map(|path| node.tunnels().find_path(connection, &path_name(path)))
             .collect();
@@ -63,7 +63,7 @@ impl Client {
             key: None,
             timing: Timing { keepalive: KEEPALIVE, idle: KEEPALIVE, dead: None },
             largest_wish: u16::MAX,
-            seal: mpt_core::Seal::Off,
+            seal,
             remote: None,
         };
         let session = node.add_session(now, session);
@@ -158,12 +158,11 @@ impl Client {
         let sequence = transmit.sequence.wrapping_add(self.skipped);
         self.datagram.clear();
         self.datagram.resize(outgoing.header_len(), 0);
-        let transmit = Transmit { sequence, ..*transmit };
-        if !outgoing.frame_pieces(&transmit, &mut self.datagram, inner) {
-            return None;
-        }
         self.datagram.extend_from_slice(inner);
-        Some((path, &self.datagram))
+        self.datagram.resize(self.datagram.len() + outgoing.trailer_len(), 0);
+        let transmit = Transmit { sequence, ..*transmit };
+        let framed = outgoing.frame(&transmit, &mut self.datagram);
+        framed.then_some((path, self.datagram.as_slice()))
     }
 
     /// Handles the server's answer to the creation of the connection.
@@ -212,7 +211,7 @@ fn path_name(path: usize) -> String {
     format!("path{}", path + 1)
 }
 
-fn connection(number: u16) -> ConnectionConfig {
+fn connection(number: u16, seal: Seal) -> ConnectionConfig {
     let server = IpNet::from(IpAddr::V4(site::inner_address()));
     let path = |path: usize| PathConfig {
         name: path_name(path),
@@ -257,7 +256,7 @@ fn connection(number: u16) -> ConnectionConfig {
         ecn: ecn::Mode::Compatibility,
         mtu: None,
         limits_device: true,
-        seal: mpt_core::Seal::Off,
+        seal,
         loose: false,
         paths: (0..PATHS).map(path).collect(),
     }

@@ -87,6 +87,18 @@ pub(super) const FIGURES: &[Figure] = &[
     at_most("packets lost", "%", 1.0),
 ];
 
+/// The same for clients whose data are sealed, in the order of [`sealed`].
+pub(super) const SEALED: &[Figure] = &[
+    at_most("sealed: memory of an idle client", "KB", 32.0),
+    told("sealed: cost of a packet from a client, one client", "us"),
+    told("sealed: cost of a packet from a client, all clients", "us"),
+    at_most("sealed: from a client: all against one", "x", 1.2),
+    told("sealed: to one client, lengths that no batch can have", "us"),
+    told("sealed: to all clients, lengths that no batch can have", "us"),
+    at_most("sealed: lengths that no batch can have: all against one", "x", 1.2),
+    at_most("sealed: packets lost", "%", 1.0),
+];
+
 /// Memory of the daemon in the states that need the most of it, in the order of [`memory`].
 pub(super) const MEMORY: &[Figure] = &[
     told("before the first client", "MB"),
@@ -101,6 +113,13 @@ pub(super) const MEMORY: &[Figure] = &[
 /// Adds the values of one round.
 pub(super) fn add(one: &Measured, all: &Measured, samples: &mut Samples) {
     for (figure, value) in FIGURES.iter().zip(values(one, all)) {
+        samples.add(figure.title, value);
+    }
+}
+
+/// Adds the values of one round with sealed data.
+pub(super) fn add_sealed(one: &Measured, all: &Measured, samples: &mut Samples) {
+    for (figure, value) in SEALED.iter().zip(sealed(one, all)) {
         samples.add(figure.title, value);
     }
 }
@@ -136,6 +155,20 @@ fn values(one: &Measured, all: &Measured) -> [f64; FIGURES.len()] {
     ]
 }
 
+fn sealed(one: &Measured, all: &Measured) -> [f64; SEALED.len()] {
+    let micro = |seconds: f64| seconds * 1e6;
+    [
+        all.memory / 1e3,
+        micro(one.up),
+        micro(all.up),
+        all.up / one.up,
+        micro(one.down_apart),
+        micro(all.down_apart),
+        all.down_apart / one.down_apart,
+        all.loss * 100.0,
+    ]
+}
+
 fn memory(full: &Full) -> [u64; MEMORY.len()] {
     [full.empty, full.idle, full.queued, full.waiting, full.filled, full.peak]
 }
@@ -148,7 +181,7 @@ mod tests {
 
     #[test]
     fn titles_are_unique() {
-        let all = || FIGURES.iter().chain(MEMORY);
+        let all = || FIGURES.iter().chain(SEALED).chain(MEMORY);
         let titles: BTreeSet<_> = all().map(|figure| figure.title).collect();
         assert_eq!(titles.len(), all().count());
     }

@@ -6,6 +6,7 @@ use std::net::{SocketAddrV4, UdpSocket};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
+use mpt_core::Seal;
 use mpt_linux::poller::{Event, Interest, MAX_EVENTS, Poller};
 use mpt_wire::gre;
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
@@ -40,6 +41,7 @@ pub(super) struct Fleet {
     clients: Vec<Client>,
     /// Number of clients at the end.
     count: u16,
+    seal: Seal,
     begun: Instant,
     /// The sockets; those of a client are together, in the order of its paths.
     sockets: Vec<UdpSocket>,
@@ -60,8 +62,9 @@ pub(super) struct Load {
 }
 
 impl Fleet {
-    /// Returns `count` clients on `host`, which begin to connect, one after the other, when they run.
-    pub(super) fn new(host: &Host, count: u16) -> Result<Self> {
+    /// Returns `count` clients on `host`, which begin to connect, one after the other, when they run. Their data
+    /// are sealed or not.
+    pub(super) fn new(host: &Host, count: u16, seal: Seal) -> Result<Self> {
         let wanted = u64::from(count) * PATHS as u64 + OTHERS;
         let (soft, hard) = getrlimit(Resource::RLIMIT_NOFILE)?;
         if soft < wanted {
@@ -76,6 +79,7 @@ impl Fleet {
         Ok(Self {
             clients: Vec::new(),
             count,
+            seal,
             begun: Instant::now(),
             sockets,
             poller,
@@ -151,7 +155,7 @@ impl Fleet {
         let due = STARTS * (now - self.begun).as_secs_f64();
         while self.clients.len() < usize::from(self.count) && self.clients.len() as f64 <= due {
             let number = self.clients.len();
-            self.clients.push(Client::new(now, number as u16)?);
+            self.clients.push(Client::new(now, number as u16, self.seal)?);
             self.settle(now, number)?;
         }
         Ok(())

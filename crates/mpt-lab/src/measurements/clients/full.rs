@@ -9,6 +9,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
+use mpt_core::Seal;
 use mpt_linux::netns;
 
 use super::fleet::{Fleet, Load};
@@ -53,10 +54,10 @@ pub(super) struct Full {
 
 /// Sets it up, measures, takes it down.
 pub(super) fn measure(program: &Path, count: u16, interrupt: &Interrupt) -> Result<Full> {
-    let site = Site::new(program, count, Waiting::Long, interrupt)?;
+    let site = Site::new(program, count, Waiting::Long, Seal::Off, interrupt)?;
     let pid = site.daemon.id();
     let empty = usage::memory(pid)?.resident;
-    let mut fleet = Fleet::new(site.clients(), count)?;
+    let mut fleet = Fleet::new(site.clients(), count, Seal::Off)?;
     let all = usize::from(count);
     fleet.run(CONNECT, None, interrupt, |fleet| fleet.up() == all)?;
     ensure!(fleet.up() == all, "{} of {count} clients are up", fleet.up());

@@ -26,10 +26,11 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use clap::Args;
+use mpt_core::Seal;
 use mpt_text::table::Table;
 use serde::Serialize;
 
-use self::figures::{CLIENTS, FIGURES, Figure, MEMORY};
+use self::figures::{CLIENTS, FIGURES, Figure, MEMORY, SEALED};
 use crate::console::interrupt::Interrupt;
 use crate::console::progress::Progress;
 use crate::machine;
@@ -123,17 +124,20 @@ fn measure(
     // About what sending bursts to all and filling all buffers takes.
     let full = Duration::from_secs(35);
     let stage = each * 6 + Duration::from_secs(15);
-    let mut progress = Progress::new((stage * 2 + full) * options.rounds);
+    let mut progress = Progress::new((stage * 4 + full) * options.rounds);
     let mut samples = Samples::default();
     samples.add(CLIENTS, f64::from(options.count));
     for round in 1..=options.rounds {
-        let mut stage = |count: u16| {
-            progress.step(&format!("round {round}, {count} clients"), stage);
-            stage::measure(program, count, options.rate, each, interrupt)
-                .with_context(|| format!("with {count} clients"))
+        let mut stage = |count: u16, seal: Seal| {
+            let what = if seal.is_wanted() { "sealed" } else { "plain" };
+            progress.step(&format!("round {round}, {count} clients, {what}"), stage);
+            stage::measure(program, (count, seal), options.rate, each, interrupt)
+                .with_context(|| format!("with {count} clients, {what}"))
         };
-        let (one, all) = (stage(1)?, stage(options.count)?);
+        let (one, all) = (stage(1, Seal::Off)?, stage(options.count, Seal::Off)?);
         figures::add(&one, &all, &mut samples);
+        let (one, all) = (stage(1, Seal::Require)?, stage(options.count, Seal::Require)?);
+        figures::add_sealed(&one, &all, &mut samples);
         progress.step(&format!("round {round}, full buffers"), full);
         let full = full::measure(program, options.count, interrupt).context("full buffers")?;
         figures::add_memory(&full, &mut samples);
@@ -143,7 +147,7 @@ fn measure(
 }
 
 fn figures() -> impl Iterator<Item = &'static Figure> {
-    FIGURES.iter().chain(MEMORY)
+    FIGURES.iter().chain(SEALED).chain(MEMORY)
 }
 
 fn entry(figure: &Figure, samples: &Samples, quick: bool) -> Entry {

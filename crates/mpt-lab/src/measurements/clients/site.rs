@@ -11,6 +11,7 @@ use std::path::Path;
 
 use anyhow::{Context, Result};
 use ipnet::IpNet;
+use mpt_core::Seal;
 use mpt_core::session::{PrivateKey, PublicKey};
 use mpt_wire::gre;
 use tempfile::TempDir;
@@ -45,11 +46,12 @@ pub(super) enum Waiting {
 }
 
 impl Site {
-    /// Starts a concentrator that lets `count` clients connect.
+    /// Starts a concentrator that lets `count` clients connect. Their data are sealed or not.
     pub(super) fn new(
         program: &Path,
         count: u16,
         waiting: Waiting,
+        seal: Seal,
         interrupt: &Interrupt,
     ) -> Result<Self> {
         let hosts = connect()?;
@@ -58,7 +60,7 @@ impl Site {
         let key = scratch.path().join("server.key");
         fs::write(&key, server_key().to_base64().as_bytes()).context("cannot write a key file")?;
         fs::set_permissions(&key, fs::Permissions::from_mode(0o600))?;
-        let text = |socket: &Path| configuration(count, waiting, &key, socket);
+        let text = |socket: &Path| configuration(count, waiting, seal, &key, socket);
         let mut daemon =
             Daemon::start(program, hosts.host(End::B), "server", scratch.path(), text)?;
         daemon.wait_until("mptd does not answer", interrupt, |_| true)?;
@@ -135,9 +137,15 @@ fn connect() -> Result<Hosts> {
     Ok(hosts)
 }
 
-/// Returns the configuration of the server: all clients may connect at once, every path is probed ten times a second even when nothing flows, and
-/// data is plain, which is what is measured.
-fn configuration(count: u16, waiting: Waiting, key: &Path, socket: &Path) -> String {
+/// Returns the configuration of the server: all clients may connect at once, and every path is probed ten times a second even when nothing flows.
+fn configuration(
+    count: u16,
+    waiting: Waiting,
+    seal: Seal,
+    key: &Path,
+    socket: &Path,
+) -> String {
+    let seal = if seal.is_wanted() { "require" } else { "off" };
     let listen: Vec<_> = (0..PATHS).map(|path| server_address(path).ip().to_string()).collect();
     let inner = inner_address();
     let mut text = format!(
@@ -151,7 +159,7 @@ fn configuration(count: u16, waiting: Waiting, key: &Path, socket: &Path) -> Str
         // Writing to a String cannot fail.
         let _ = write!(
             text,
-            "\n[[client]]\nname = \"c{client}\"\npublic_key = \"{public}\"\npool = \"clients\"\nseal = \"off\"\n\
+            "\n[[client]]\nname = \"c{client}\"\npublic_key = \"{public}\"\npool = \"clients\"\nseal = {seal:?}\n\
              idle_keepalive = \"100 ms\"\n"
         );
         if waiting == Waiting::Long {

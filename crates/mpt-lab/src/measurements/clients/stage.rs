@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 use mpt_api::{ConnectionState, Snapshot};
+use mpt_core::Seal;
 
 use super::fleet::{Fleet, Load};
 use super::kernel::{self, Kernel};
@@ -50,18 +51,18 @@ pub(super) struct Measured {
     pub(super) lost: usize,
 }
 
-/// Sets it up, measures, takes it down.
+/// Sets it up, measures, takes it down. The data of all clients are sealed or not.
 pub(super) fn measure(
     program: &Path,
-    count: u16,
+    (count, seal): (u16, Seal),
     rate: u32,
     each: Duration,
     interrupt: &Interrupt,
 ) -> Result<Measured> {
-    let site = Site::new(program, count, Waiting::Default, interrupt)?;
+    let site = Site::new(program, count, Waiting::Default, seal, interrupt)?;
     let pid = site.daemon.id();
     let empty = usage::memory(pid)?.resident;
-    let mut fleet = Fleet::new(site.clients(), count)?;
+    let mut fleet = Fleet::new(site.clients(), count, seal)?;
 
     let start = Instant::now();
     let all = usize::from(count);

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use anyhow::Result;
 
-use super::figures::{FIGURES, Figure, MEMORY};
+use super::figures::{FIGURES, Figure, MEMORY, SEALED};
 use crate::results::document::escaped;
 use crate::results::record::{Record, spread};
 
@@ -14,7 +14,11 @@ pub(super) const STORED: &str = "clients";
 pub(crate) fn tables(directory: &Path) -> Result<Vec<(String, String)>> {
     let record = Record::load(directory, STORED)?;
     let tables = record.map(|record| {
-        vec![("clients".into(), table(&record, FIGURES)), ("memory".into(), table(&record, MEMORY))]
+        vec![
+            ("clients".into(), table(&record, FIGURES)),
+            ("clients-sealed".into(), table(&record, SEALED)),
+            ("memory".into(), table(&record, MEMORY)),
+        ]
     });
     Ok(tables.unwrap_or_default())
 }
