@@ -4,8 +4,8 @@
 CARGO := scripts/cargo
 # Where cargo puts its results; the laboratory finds mptd beside its own executable.
 TARGET := $(or $(CARGO_TARGET_DIR),target)
-# The tests make network namespaces. Root runs them as they are, everybody else by scripts/as-root.
-RUNNER := $(if $(filter 0,$(shell id -u)),,--config "target.'cfg(unix)'.runner=['$(CURDIR)/scripts/as-root']")
+# The tests make network namespaces, which takes the rights of root.
+RUNNER := --config "target.'cfg(unix)'.runner=['$(CURDIR)/scripts/run-test']"
 # Continuous integration runs `make test` as well, and so those tests of `seen` that need nothing else.
 SEEN_TESTS = $(if $(CI),--ignored,--include-ignored)
 # The programs as `make test` builds them. Cargo gives a crate the features that the selected packages ask for, and builds it anew for another selection.

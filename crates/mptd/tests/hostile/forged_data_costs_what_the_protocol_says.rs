@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use crate::hosts::traffic::deliver;
 use crate::hosts::{Capture, Daemon, Host, Identity, Line, Pair};
-use crate::kit::{Program, alone};
+use crate::kit::{Program, without_floods};
 
 /// Packets per second of the correct peer.
 const RATE: u32 = 87;
@@ -102,7 +102,7 @@ fn black_out(outside: &Host, first: u64, more: &Value) {
 
 #[test]
 fn seven_hundred_packets_black_out_a_stream_for_eight_seconds_and_no_longer() {
-    let _alone = alone();
+    let _quiet = without_floods();
     let (pair, outside) = bridged();
     let [a, _b] = pair.start(&pair.configs());
     let Outcome { sent, lost, forged } =
@@ -123,7 +123,7 @@ fn seven_hundred_packets_black_out_a_stream_for_eight_seconds_and_no_longer() {
 /// The same attack where data is sealed: as plain packets, and as sealed ones by somebody who even knows the data index of the receiver.
 #[test]
 fn seven_hundred_packets_cost_nothing_where_data_is_sealed() {
-    let _alone = alone();
+    let _quiet = without_floods();
     let (pair, outside) = bridged();
     let mut configs = pair.configs();
     let identities = [Identity::new(), Identity::new()];

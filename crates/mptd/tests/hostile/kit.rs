@@ -3,7 +3,7 @@
 use std::fs;
 use std::io::{BufRead, BufReader, Lines};
 use std::process::{Child, ChildStdout, Stdio};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use serde_json::Value;
 use tempfile::TempDir;
@@ -69,8 +69,15 @@ pub(crate) fn run(name: &str, argument: &str) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// Floods disturb one another: they run one at a time.
-pub(crate) fn alone() -> MutexGuard<'static, ()> {
-    static ALONE: Mutex<()> = Mutex::new(());
-    ALONE.lock().unwrap_or_else(PoisonError::into_inner)
+/// Held by floods alone, and by other tests together.
+static FLOODS: RwLock<()> = RwLock::new(());
+
+/// Waits until no other test of the kit runs. Floods disturb whatever runs beside them.
+pub(crate) fn alone() -> RwLockWriteGuard<'static, ()> {
+    FLOODS.write().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Waits until no flood runs. A test that sends little may run beside others like it.
+pub(crate) fn without_floods() -> RwLockReadGuard<'static, ()> {
+    FLOODS.read().unwrap_or_else(PoisonError::into_inner)
 }

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use crate::hosts::{Daemon, Host, Identity};
-use crate::kit::{Program, alone};
+use crate::kit::{Program, alone, without_floods};
 use crate::scene::{RATE, Scene, assert_fast, seconds};
 use crate::the_document_is_enough_to_write_a_peer::create;
 
@@ -82,7 +82,7 @@ fn assert_used(said: &[Value]) {
 
 #[test]
 fn with_a_wrong_one() {
-    let _alone = alone();
+    let _quiet = without_floods();
     let scene = scene();
     let (outside, watch) = (&scene.outside, scene.watch());
     let right = token(&scene);
@@ -106,7 +106,7 @@ fn with_a_wrong_one() {
 
 #[test]
 fn with_one_that_was_used() {
-    let _alone = alone();
+    let _quiet = without_floods();
     let scene = scene();
     let (outside, watch) = (&scene.outside, scene.watch());
     let token = token(&scene);
@@ -142,7 +142,7 @@ fn with_one_that_was_used() {
 
 #[test]
 fn of_several_at_once_exactly_one_does() {
-    let _alone = alone();
+    let _quiet = without_floods();
     let scene = scene();
     let watch = scene.watch();
     for round in 1..=4 {
