@@ -19,6 +19,7 @@ pub mod reorder;
 pub mod scheduler;
 mod seal;
 pub mod session;
+mod shard;
 mod times;
 pub mod tunnel;
 
@@ -28,6 +29,7 @@ pub use node::{Lent, Node, PacketMemory, Span};
 pub use path::{DownReason, DownReasons, Estimate, Path, RateBounds, Transition};
 pub use scheduler::Mapping;
 pub use seal::Seal;
+pub use shard::{SHARD_BITS, Shard};
 pub use times::Times;
 pub use tunnel::{
     Accepted, AcceptedDatagram, Assignments, ConfigError, Connection, ConnectionConfig,

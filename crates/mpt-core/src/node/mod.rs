@@ -37,7 +37,7 @@ pub use self::memory::{Lent, PacketMemory, Span};
 pub use self::transmit::{Destination, Transmit};
 use crate::compat::Compat;
 use crate::session::{Random, Sessions};
-use crate::{ConnectionId, Tunnels};
+use crate::{ConnectionId, Shard, Tunnels};
 
 /// The whole protocol of one daemon. `P` is the owner's handle of a received packet, a few bytes.
 #[derive(Debug)]
@@ -60,15 +60,22 @@ pub struct Node<P> {
 }
 
 impl<P: Copy> Node<P> {
-    /// Creates a node without connections, sessions and key. All randomness comes from `seed`,
-    /// which has to be unpredictable where others can send to the node; the same seed and calls
-    /// give the same results.
+    /// Creates the only node of a daemon, without connections, sessions and key. All randomness
+    /// comes from `seed`, which has to be unpredictable where others can send to the node; the same
+    /// seed and calls give the same results.
     #[must_use]
     pub fn new(seed: [u8; 32]) -> Self {
+        Self::of_shard(Shard::FIRST, seed)
+    }
+
+    /// Creates the node of one shard of a daemon, as [`Self::new`] creates that of the whole. The
+    /// indices that it gives out, and the ids of its sessions, carry the shard.
+    #[must_use]
+    pub fn of_shard(shard: Shard, seed: [u8; 32]) -> Self {
         let mut random = Random::new(seed);
         Self {
             tunnels: Tunnels::new(random.u64()),
-            sessions: Sessions::new(*random.key()),
+            sessions: Sessions::new(shard, *random.key()),
             prototypes: Compat::new(*random.key()),
             frame: frame::frame_buffer(),
             path_events: VecDeque::new(),

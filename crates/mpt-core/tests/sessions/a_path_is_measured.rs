@@ -103,7 +103,7 @@ fn but_none_that_does_not_work() {
     network.at(CLIENT, |host, now| {
         let config =
             TestConfig { number: 3, path: host.paths[1], duration: millis(100), limit: None };
-        let nobody = SessionId(host.session.0 + 1);
+        let nobody = SessionId { number: host.session.number + 1, ..host.session };
         assert_eq!(host.node.start_test(now, nobody, config), Err(TestRefused::NoSession));
     });
 }

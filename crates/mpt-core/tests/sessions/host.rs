@@ -9,7 +9,7 @@ use mpt_core::liveness::{State, Timing};
 use mpt_core::session::{Event, PathEvent, PrivateKey, SessionConfig, SessionId};
 use mpt_core::{
     ConnectionConfig, ConnectionId, DeviceId, DeviceSink, Direction, DownReason, Mapping, Node,
-    PacketMemory, PathConfig, PathId, Remote, Seal, Selector, SocketId, StoreId, reorder,
+    PacketMemory, PathConfig, PathId, Remote, Seal, Selector, Shard, SocketId, StoreId, reorder,
 };
 use mpt_link::Params;
 use mpt_wire::control::Kind;
@@ -52,6 +52,8 @@ pub struct Setup {
     /// Whether data is sealed, as each host wants it.
     pub seal: [Seal; 2],
     pub mapping: Mapping,
+    /// The shard of each host whose node it is.
+    pub shards: [Shard; 2],
 }
 
 impl Setup {
@@ -69,6 +71,7 @@ impl Setup {
             weights: vec![1; delays.len()],
             seal: [Seal::Off; 2],
             mapping: Mapping::Packet,
+            shards: [Shard::FIRST; 2],
         }
     }
 
@@ -154,7 +157,7 @@ pub struct Host {
 impl Host {
     pub(super) fn new(side: Side, setup: &Setup, now: Instant, lives: u64) -> Self {
         let seed = mix(setup.seed, 1000 + side as u64 * 10_000 + lives);
-        let mut node = Node::new(seed_bytes(seed));
+        let mut node = Node::of_shard(setup.shards[side], seed_bytes(seed));
         let config = connection(side, setup);
         let connection = node.add_connection(now, config).expect("the set-up is right");
         let names: Vec<String> = (0..setup.links.len()).map(name).collect();
@@ -164,7 +167,7 @@ impl Host {
         Self {
             node,
             connection,
-            session: SessionId(0),
+            session: SessionId { shard: setup.shards[side], number: 0 },
             paths,
             events: Vec::new(),
             path_events: Vec::new(),

@@ -28,6 +28,7 @@ mod an_end_without_connection_rests;
 mod an_unproved_address_gets_no_more_than_it_sent;
 mod changes_by_hand_lose_nothing;
 mod data_is_sealed;
+mod indices_carry_the_shard_of_their_end;
 mod keys_are_renewed_without_loss;
 mod learning_costs_no_more_than_the_budget;
 mod moved_packets_say_little_of_their_path;

@@ -123,6 +123,7 @@ mod tests {
     use std::time::{Duration, Instant};
 
     use mpt_api::session::{Create, PathSpec};
+    use mpt_core::Shard;
     use mpt_core::session::{PrivateKey, PublicKey};
 
     use super::*;
@@ -183,7 +184,7 @@ mod tests {
             let create =
                 Create { name: name.into(), key: Some(session), paths, ..Create::default() };
             let now = start + Duration::from_secs(session.into());
-            let id = SessionId(session);
+            let id = SessionId { shard: Shard::FIRST, number: session };
             clients.create(now, &config, id, &public(client), &create).unwrap();
         }
         clients
@@ -197,7 +198,7 @@ mod tests {
             Ending::Revoked => "revoked".to_owned(),
             Ending::Policy(why) => why,
         };
-        let kept = review.clients.iter().map(|(session, _)| session.0).collect();
+        let kept = review.clients.iter().map(|(session, _)| session.number).collect();
         (kept, review.ended.into_iter().map(|(.., ending)| why(ending)).collect())
     }
 
@@ -265,7 +266,7 @@ mod tests {
         let file = FILE.replace(", \"192.168.8.0/24\"]", "]\nmax_weight = 5");
         let review = clients().review(&config(&file));
         assert!(review.ended.is_empty(), "{:?}", review.ended);
-        let held = review.clients.get(SessionId(1)).unwrap();
+        let held = review.clients.get(SessionId { shard: Shard::FIRST, number: 1 }).unwrap();
         let networks = ["10.8.0.2/32", "192.168.7.0/24"].map(|it| it.parse::<IpNet>().unwrap());
         assert_eq!(held.connection.networks, networks);
         assert_eq!(held.connection.selectors.len(), 2);

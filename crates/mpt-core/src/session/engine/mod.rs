@@ -48,7 +48,7 @@ pub use self::requests::shares::{
 use self::shared::Shared;
 use super::{Admission, CookieSecret, JoinToken, PrivateKey, PublicKey, Random};
 use crate::tunnel::timers::Timers;
-use crate::{ConnectionId, Tunnels};
+use crate::{ConnectionId, Shard, Tunnels};
 
 /// Bits of a session's number that say its place.
 const SLOT_BITS: u32 = 20;
@@ -75,11 +75,11 @@ pub struct Sessions {
 }
 
 impl Sessions {
-    /// An engine without identity, peers and sessions. All randomness comes from `seed`, which has
-    /// to be unpredictable.
+    /// An engine of a shard, without identity, peers and sessions. All randomness comes from `seed`,
+    /// which has to be unpredictable.
     #[must_use]
-    pub(crate) fn new(seed: [u8; 32]) -> Self {
-        let mut shared = Shared::new(seed);
+    pub(crate) fn new(shard: Shard, seed: [u8; 32]) -> Self {
+        let mut shared = Shared::new(shard, seed);
         let limits = Limits::default();
         Self {
             admission: Admission::new(limits.admission, &mut shared.random),

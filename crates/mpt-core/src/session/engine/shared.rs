@@ -1,6 +1,7 @@
 //! The state that all sessions of a [`Sessions`](super::Sessions) share.
 
 use std::collections::VecDeque;
+use std::collections::hash_map::Entry;
 use std::time::Duration;
 
 use mpt_wire::control::frame::MAX_PROBE_PAYLOAD_LEN;
@@ -15,8 +16,8 @@ use super::requests::shares::Shares;
 use super::send::clock::Clock;
 use super::send::outbox::Outbox;
 use super::{CloseReason, Event, Limits, PathEvent, SessionCounters, SessionId};
-use crate::ConnectionId;
 use crate::session::{Fingerprint, Pending, PrivateKey, PublicKey, Random};
+use crate::{ConnectionId, Shard};
 
 /// Events about paths are dropped while so many wait: their owner does not fetch them.
 const MAX_EVENTS: usize = 16_384;
@@ -24,6 +25,8 @@ const MAX_EVENTS: usize = 16_384;
 /// The state that all sessions share.
 #[derive(Debug)]
 pub(super) struct Shared {
+    /// The shard whose sessions these are.
+    pub(super) shard: Shard,
     pub(super) random: Random,
     pub(super) clock: Clock,
     pub(super) identity: Option<PrivateKey>,
@@ -61,9 +64,10 @@ pub(super) struct Shared {
 }
 
 impl Shared {
-    pub(super) fn new(seed: [u8; 32]) -> Self {
+    pub(super) fn new(shard: Shard, seed: [u8; 32]) -> Self {
         let mut random = Random::new(seed);
         Self {
+            shard,
             clock: Clock::new(random.u32()),
             random,
             identity: None,
@@ -90,13 +94,14 @@ impl Shared {
 
     /// An index that nobody has, for the session at this place.
     pub(super) fn new_index(&mut self, slot: u32) -> u32 {
-        loop {
-            let index = self.random.u32();
-            if let std::collections::hash_map::Entry::Vacant(entry) = self.indices.entry(index) {
+        let indices = &mut self.indices;
+        self.shard.draw_index(&mut self.random, |index| match indices.entry(index) {
+            Entry::Vacant(entry) => {
                 entry.insert(slot);
-                return index;
+                true
             }
-        }
+            Entry::Occupied(_) => false,
+        })
     }
 
     /// Keys that are no more.

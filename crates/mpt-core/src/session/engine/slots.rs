@@ -38,12 +38,13 @@ impl Sessions {
 
     pub(super) fn id(&self, slot: u32) -> SessionId {
         let generation = self.generations.get(slot as usize).copied().unwrap_or_default();
-        SessionId(u32::from(generation) << SLOT_BITS | slot)
+        let number = u32::from(generation) << SLOT_BITS | slot;
+        SessionId { shard: self.shared.shard, number }
     }
 
     /// Returns the place of a session that exists.
     pub(super) fn slot(&self, id: SessionId) -> Option<u32> {
-        let slot = id.0 & ((1 << SLOT_BITS) - 1);
+        let slot = id.number & ((1 << SLOT_BITS) - 1);
         let exists = self.sessions.get(slot as usize).is_some_and(Option::is_some);
         (exists && self.id(slot) == id).then_some(slot)
     }

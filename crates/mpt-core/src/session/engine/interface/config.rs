@@ -8,16 +8,21 @@ use mpt_wire::control::hello::Kind;
 
 use crate::liveness::Timing;
 use crate::session::{AdmissionLimits, PresharedKey, PublicKey};
-use crate::{Seal, SocketId};
+use crate::{Seal, Shard, SocketId};
 
 /// The most sessions that one token may have at a time: that of the host that it is for, and some
 /// of other hosts, which are informed that it was used.
 pub const MAX_JOINING: usize = 4;
 
-/// A session of a [`Sessions`](crate::session::engine::Sessions). Given by it, never to another session while anybody
-/// may remember it: the number is taken again after 4096 others in its place.
+/// Identifies a session of a daemon. Never another one while anybody may remember it: the number is
+/// taken again after 4096 others in its place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct SessionId(pub u32);
+pub struct SessionId {
+    /// The shard that has the session.
+    pub shard: Shard,
+    /// The number of the session in its shard.
+    pub number: u32,
+}
 
 /// The name of a path between the two ends of a session, 1 or more. The end that began the handshake
 /// gives them.

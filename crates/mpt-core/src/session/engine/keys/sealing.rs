@@ -23,12 +23,8 @@ use crate::session::engine::shared::Shared;
 impl Shared {
     /// A data index that nobody has.
     fn new_data_index(&mut self) -> u32 {
-        loop {
-            let index = self.random.u32();
-            if self.data_indices.insert(index) {
-                return index;
-            }
-        }
+        let in_use = &mut self.data_indices;
+        self.shard.draw_index(&mut self.random, |index| in_use.insert(index))
     }
 
     /// Takes the data indices, at this end and at the other one, of keys that are to be erased.

@@ -149,9 +149,14 @@ impl Shares {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Shard;
 
     fn peer(n: u8) -> PublicKey {
         PublicKey::from([n; 32])
+    }
+
+    fn session(number: u32) -> SessionId {
+        SessionId { shard: Shard::FIRST, number }
     }
 
     /// The peers of the requests that are handed out, by the first bytes of their bodies.
@@ -168,11 +173,11 @@ mod tests {
     fn each_peer_has_its_turn_and_no_more_than_its_share() {
         let mut shares = Shares::default();
         for id in 0..8 {
-            shares.wait(peer(1), SessionId(1), id, vec![1]);
-            shares.wait(peer(1), SessionId(2), id, vec![1]);
+            shares.wait(peer(1), session(1), id, vec![1]);
+            shares.wait(peer(1), session(2), id, vec![1]);
         }
-        shares.wait(peer(2), SessionId(3), 0, vec![2]);
-        shares.wait(peer(3), SessionId(4), 0, vec![3]);
+        shares.wait(peer(2), session(3), 0, vec![2]);
+        shares.wait(peer(3), session(4), 0, vec![3]);
         let first = handed(&mut shares);
         let order: Vec<u8> = first.iter().map(|it| it.2).collect();
         assert_eq!(order, [1, 2, 3, 1, 1, 1]);
@@ -185,12 +190,12 @@ mod tests {
     #[test]
     fn a_session_that_ends_takes_what_waits_with_it_and_what_is_worked_on_counts_on() {
         let mut shares = Shares::default();
-        (0..6).for_each(|id| shares.wait(peer(1), SessionId(1), id, vec![1]));
+        (0..6).for_each(|id| shares.wait(peer(1), session(1), id, vec![1]));
         assert_eq!(handed(&mut shares).len(), MAX_HANDED_PER_PEER);
-        shares.forget(peer(1), SessionId(1));
-        shares.wait(peer(1), SessionId(2), 0, vec![1]);
+        shares.forget(peer(1), session(1));
+        shares.wait(peer(1), session(2), 0, vec![1]);
         assert_eq!(handed(&mut shares).len(), 0);
-        shares.done(SessionId(1), 0);
+        shares.done(session(1), 0);
         assert_eq!(handed(&mut shares).len(), 1);
     }
 
@@ -198,7 +203,7 @@ mod tests {
     fn all_together_have_no_more_than_the_owner_takes() {
         let mut shares = Shares::default();
         for n in 0..40 {
-            (0..4).for_each(|id| shares.wait(peer(n), SessionId(n.into()), id, vec![n]));
+            (0..4).for_each(|id| shares.wait(peer(n), session(n.into()), id, vec![n]));
         }
         let first = handed(&mut shares);
         assert_eq!(first.len(), MAX_HANDED);
