@@ -1,7 +1,7 @@
 //! The control side of the daemon: puts a configuration into effect, follows the network, answers the control socket.
 //!
-//! It owns the data thread's `Handle` and everything made by netlink. What it decides reaches the packet path as calls between two rounds, so
-//! nothing here can hold up a packet.
+//! It owns the [`Shards`], which are the ways to the data threads, and everything made by netlink. What it decides reaches the packet path
+//! as calls between two rounds, so nothing here can hold up a packet.
 
 mod caps;
 mod clients;
@@ -13,6 +13,7 @@ mod network;
 mod reload;
 mod requests;
 mod sessions;
+mod shards;
 mod speed_tests;
 mod system;
 
@@ -34,11 +35,12 @@ use crate::clients::Clients;
 use crate::clients::tokens::Tokens;
 use crate::control::command::Command;
 use crate::control::{ControlSocket, EVENT_BACKLOG, Server};
-use crate::data::{self, DataPath, Ended, Handle, Notice, Place, former};
+use crate::data::{DataPath, Ended, Notice, Place, former};
 use crate::service;
 pub use error::Error;
 use names::look_ups::Names;
 use network::Network;
+use shards::Shards;
 pub use system::fallback::unblock;
 use system::{End, System};
 
@@ -59,7 +61,7 @@ pub struct Daemon {
     running: Config,
     /// The devices that are open.
     present: Config,
-    data: Handle,
+    shards: Shards,
     thread: Option<JoinHandle<()>>,
     /// The way to open devices.
     driver: Driver,
@@ -104,8 +106,8 @@ pub async fn run(
     let (commands, mut asked) = mpsc::channel(COMMAND_QUEUE);
     let (events, _) = broadcast::channel(EVENT_BACKLOG);
     let limit = usize::try_from(config.daemon.buffer_limit).unwrap_or(usize::MAX);
-    let (data, thread) = data::spawn(limit, config.daemon.aes, Arc::clone(&noticed))?;
-    let network = Network::follow(data.clone(), events.clone()).await?;
+    let (shards, thread) = Shards::start(limit, config.daemon.aes, Arc::clone(&noticed))?;
+    let network = Network::follow(shards.clone(), events.clone()).await?;
     let (names, mut found) = Names::new();
     let (measure, mut asks) = speed_tests::state::Measure::new(commands.clone());
     let empty = Config { devices: Vec::new(), connections: Vec::new(), ..config.clone() };
@@ -114,7 +116,7 @@ pub async fn run(
         loaded: empty.clone(),
         running: empty.clone(),
         present: empty,
-        data,
+        shards,
         thread: Some(thread),
         driver,
         system: System::connect().await?,
@@ -201,7 +203,7 @@ pub async fn run(
             }
             // Both threads are: the answer comes from the other one.
             _ = alive.tick(), if watched.is_some() => {
-                if daemon.data.call(|_| ()).await.is_ok() {
+                if daemon.shards.each(|_| ()).await.is_ok() {
                     service::alive();
                 }
             }
@@ -225,7 +227,8 @@ pub async fn run(
 impl Daemon {
     /// Takes some of what the data thread has to say, and does what it asks for; others get their turn before the rest.
     async fn heed_notices(&mut self) -> Result<(), Error> {
-        for notice in self.data.call(|data| data.take_notices(NOTICES)).await? {
+        let notices = self.shards.each(|data| data.take_notices(NOTICES)).await?;
+        for notice in notices.flatten() {
             self.heed(notice).await?;
         }
         Ok(())
@@ -312,10 +315,10 @@ impl Daemon {
     /// Removes exactly what was created, except blocks when something failed.
     async fn shut_down(&mut self, end: End) {
         self.close_caps().await;
-        let _ = self.data.call(DataPath::say_goodbye).await;
+        let _ = self.shards.each(DataPath::say_goodbye).await;
         // Routes before the devices they lead to: nothing leaves by another way in between.
         self.system.remove_all(end).await;
-        let _ = self.data.call(DataPath::stop).await;
+        let _ = self.shards.each(DataPath::stop).await;
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();
         }

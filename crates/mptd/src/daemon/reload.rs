@@ -9,7 +9,7 @@ use super::network::links::Links;
 use super::requests::runtime::keep_changes_by_hand;
 use super::sessions::{self, with_networks};
 use super::{Daemon, Error, open_devices};
-use crate::data::{ChangeError, LinkFacts, Wanted};
+use crate::data::{ChangeError, DataPath, Ended, LinkFacts, PathLink, Wanted};
 
 impl Daemon {
     /// Reads the file again and applies the difference. A bad file, or one that the system refuses, changes nothing.
@@ -90,17 +90,20 @@ impl Daemon {
     }
 
     /// Devices, connections, addresses and routes as `next` says; devices it no longer has stay open.
+    ///
+    /// Each shard takes its connections as one atomic change. Several shards do not change together: when one refuses, others may have changed.
     async fn install(&mut self, next: &Config) -> Result<(), Error> {
         for device in open_devices(&self.driver, &self.present, next)? {
             let name = device.name().to_owned();
-            self.data.call(|data| data.add_device(device)).await??;
+            self.shards.of_device(&name).call(|data| data.add_device(device)).await??;
             let config = next.devices.iter().find(|device| device.name == name);
             self.present.devices.extend(config.cloned());
         }
         let mut links = self.network.links();
         links.ask_routes(self.system.netlink(), next).await;
         if let Some(mark) = self.system.mark(next).await? {
-            self.data.call(move |data| data.set_mark(Some(mark))).await??;
+            let set = self.shards.each(move |data| data.set_mark(Some(mark))).await?;
+            set.collect::<Result<(), _>>()?;
         }
         let review = self.clients.review(next);
         let routed = with_networks(&review.clients, next);
@@ -114,16 +117,23 @@ impl Daemon {
         let mut wanted = wanted(next, &self.network.links());
         let of_clients = review.clients.iter();
         wanted.extend(of_clients.map(|(session, held)| sessions::wanted(session, held)));
-        self.data.call(move |data| data.set_connections(&wanted)).await??;
+        let set = |data: &mut DataPath, wanted: Vec<Wanted>| data.set_connections(&wanted);
+        let set = self.shards.split(wanted, |it| &it.config.name, set).await?;
+        set.collect::<Result<(), _>>()?;
         self.sessions.routed = routed.connections.len() - next.connections.len();
         self.adopt(review);
         self.set_device_mtus(next).await
     }
 
+    /// Returns the largest inner packet of a device, as [`DataPath::inner_mtu`] does.
+    pub(super) async fn inner_mtu(&self, device: &str) -> Result<Option<u16>, Ended> {
+        let name = device.to_owned();
+        self.shards.of_device(device).call(move |data| data.inner_mtu(&name)).await
+    }
+
     async fn set_device_mtus(&mut self, config: &Config) -> Result<(), Error> {
         for device in &config.devices {
-            let name = device.name.clone();
-            let inner = self.data.call(move |data| data.inner_mtu(&name)).await?;
+            let inner = self.inner_mtu(&device.name).await?;
             if let Some(mtu) = config.device_mtu(device, inner) {
                 self.system.set_mtu(&device.name, mtu).await?;
             }
@@ -142,7 +152,8 @@ impl Daemon {
             .collect();
         for name in gone {
             self.present.devices.retain(|device| device.name != name);
-            self.data.call(move |data| data.remove_device(&name)).await??;
+            let shard = self.shards.of_device(&name);
+            shard.call(move |data| data.remove_device(&name)).await??;
         }
         Ok(())
     }
@@ -157,8 +168,10 @@ impl Daemon {
             return;
         }
         for interface in changes.appeared {
-            let result = self.data.call(move |data| data.reopen_sockets(&interface)).await;
-            log(result.map_err(Error::from).and_then(|result| result.map_err(Error::from)));
+            match self.shards.each(move |data| data.reopen_sockets(&interface)).await {
+                Ok(results) => results.for_each(|result| log(result.map_err(Error::from))),
+                Err(error) => log(Err(error.into())),
+            }
         }
         let mut links = self.network.links();
         links.ask_routes(self.system.netlink(), &self.running).await;
@@ -166,8 +179,9 @@ impl Daemon {
         // As things are by now: a path that was lost meanwhile is down already.
         let links = self.network.links();
         let facts = links.path_links(&self.running);
-        match self.data.call(move |data| data.update_links(&facts)).await {
-            Ok(changed) => self.tell_paths(changed).await,
+        let update = |data: &mut DataPath, facts: Vec<PathLink>| data.update_links(&facts);
+        match self.shards.split(facts, |it| &it.connection, update).await {
+            Ok(changed) => self.tell_paths(changed.flatten().collect()).await,
             Err(error) => log(Err(error.into())),
         }
         let config = self.running.clone();

@@ -20,7 +20,7 @@ mod system;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use mpt_core::{DeviceId, Node, SocketId};
+use mpt_core::{DeviceId, Node, Shard, SocketId};
 use mpt_linux::poller::{Event, MAX_EVENTS};
 use mpt_linux::udp::ArrivalClock;
 use tokio::sync::Notify;
@@ -100,15 +100,16 @@ pub(crate) struct IcmpCounters {
 }
 
 impl<S: System> DataPath<S> {
-    /// A data path without devices and connections. `buffer_limit` bounds the bytes of waiting packets; `noticed` is notified when there is something
+    /// The data path of a shard, without devices and connections. `buffer_limit` bounds the bytes of waiting packets; `noticed` is notified when there is something
     /// to [take](Self::take_notices). All randomness of the protocol comes from `seed`.
     pub(super) fn new(
         system: S,
+        shard: Shard,
         buffer_limit: usize,
         noticed: Arc<Notify>,
         seed: [u8; 32],
     ) -> Self {
-        let mut node = Node::new(seed);
+        let mut node = Node::of_shard(shard, seed);
         node.set_timer_slack(TOGETHER);
         node.set_suites(sessions::suites::of_this_processor(true));
         Self {

@@ -6,6 +6,7 @@ use mpt_api::{AtCap, EventKind};
 use mpt_text::quantity;
 
 use super::{Daemon, Error};
+use crate::data::DataPath;
 use writer::Writer;
 
 impl Daemon {
@@ -25,7 +26,7 @@ impl Daemon {
     }
 
     async fn book_caps(&mut self) -> Result<(), Error> {
-        let carried = self.data.call(crate::data::DataPath::take_carried).await?;
+        let carried = self.shards.each(DataPath::take_carried).await?.flatten().collect();
         let now = self.caps.now();
         let outcome = self.caps.book(&now, &self.running, carried);
         for event in outcome.events {
@@ -39,7 +40,7 @@ impl Daemon {
         };
         if !changed.is_empty() {
             self.caps_reached.clone_from(&outcome.reached);
-            self.data.call(move |data| data.set_reached(&outcome.reached)).await?;
+            self.shards.each(move |data| data.set_reached(&outcome.reached)).await?;
             self.tell_paths(changed).await;
             self.follow_fallback().await;
         }

@@ -56,8 +56,9 @@ impl Daemon {
     }
 
     async fn set_tokens(&self) -> Result<(), Error> {
-        let tokens = self.tokens.iter().map(|held| held.token.clone()).collect();
-        Ok(self.data.call(move |data| data.set_join_tokens(tokens)).await?)
+        let tokens: Vec<JoinToken> = self.tokens.iter().map(|held| held.token.clone()).collect();
+        self.shards.each(move |data| data.set_join_tokens(tokens)).await?;
+        Ok(())
     }
 
     fn show_token(&self, now: Instant, held: &Held) -> Token {

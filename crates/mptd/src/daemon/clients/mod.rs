@@ -14,6 +14,7 @@ use mpt_core::session::SessionId;
 
 use super::{Daemon, Error};
 use crate::clients::{Ending, Held, Review};
+use crate::data::DataPath;
 
 /// The time after which a client that was refused tries again.
 const COMES_BACK_AFTER: Duration = Duration::from_secs(5);
@@ -21,11 +22,12 @@ const COMES_BACK_AFTER: Duration = Duration::from_secs(5);
 impl Daemon {
     /// Lists the clients of the configuration, each with its connections.
     pub(super) async fn list_clients(&self) -> Result<Clients, Failure> {
-        let names: Vec<_> = self.clients.iter().map(|(_, held)| held.connection.clone()).collect();
-        let shown = self.data.call(move |data| {
-            names.iter().filter_map(|it| data.show_connection(it)).collect::<Vec<_>>()
-        });
-        let shown = shown.await.map_err(|error| failed(&error.into()))?;
+        let held: Vec<_> = self.clients.iter().map(|(_, held)| held.connection.clone()).collect();
+        let show = |data: &mut DataPath, held: Vec<mpt_config::Connection>| {
+            held.iter().filter_map(|it| data.show_connection(it)).collect::<Vec<_>>()
+        };
+        let shown = self.shards.split(held, |it| &it.name, show).await;
+        let shown: Vec<_> = shown.map_err(|error| failed(&error.into()))?.flatten().collect();
         let connection = |held: &Held| {
             let shown = shown.iter().find(|it| it.name == held.connection.name);
             let paths = shown.map_or(&[][..], |it| &it.paths);
@@ -60,8 +62,8 @@ impl Daemon {
         let held = self.clients.iter().filter(|(_, held)| held.owner == key);
         let held: Vec<SessionId> = held.map(|(session, _)| session).collect();
         // First the goodbyes, while there are the paths on which they leave.
-        let sessions = self.data.call(move |data| data.refuse_sessions_of(key)).await;
-        let sessions = sessions.map_err(|error| failed(&error.into()))?;
+        let sessions = self.shards.each(move |data| data.refuse_sessions_of(key)).await;
+        let sessions: usize = sessions.map_err(|error| failed(&error.into()))?.sum();
         let mut changed = Changed::default();
         for session in held {
             let removed = self.remove_connection(session, LossReason::Removed).await;
@@ -87,7 +89,8 @@ impl Daemon {
         &mut self,
         session: SessionId,
     ) -> Result<Changed, Failure> {
-        let refused = self.data.call(move |data| data.refuse_session(session)).await;
+        let shard = self.shards.of_session(session);
+        let refused = shard.call(move |data| data.refuse_session(session)).await;
         refused.map_err(|error| failed(&error.into()))?;
         let removed = self.remove_connection(session, LossReason::Removed).await;
         let removed = removed.map_err(|error| failed(&error))?;
@@ -101,8 +104,9 @@ impl Daemon {
     /// Ends the sessions of connections that cannot go on under another configuration.
     pub(super) async fn refuse_ended(&self, review: &Review) -> Result<(), Error> {
         let ended: Vec<SessionId> = review.ended.iter().map(|(session, ..)| *session).collect();
-        self.data
-            .call(move |data| ended.into_iter().for_each(|session| data.refuse_session(session)))
+        // A shard passes over the sessions of others.
+        self.shards
+            .each(move |data| ended.into_iter().for_each(|session| data.refuse_session(session)))
             .await?;
         Ok(())
     }

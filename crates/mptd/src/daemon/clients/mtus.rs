@@ -39,25 +39,25 @@ impl Daemon {
     }
 
     async fn follow_mtus_of(&mut self, connections: Vec<Connection>) {
-        let names: HashSet<String> = connections.iter().map(|it| it.name.clone()).collect();
-        let devices: HashSet<String> = connections.iter().map(|it| it.device.clone()).collect();
-        let ask = move |data: &mut DataPath| {
-            let inner = |device: String| (data.inner_mtu(&device), device);
-            let inner: Vec<_> = devices.into_iter().map(inner).collect();
-            (data.inner_mtus(&names), inner)
-        };
+        let names: Vec<String> = connections.iter().map(|it| it.name.clone()).collect();
+        let devices: HashSet<&String> = connections.iter().map(|it| &it.device).collect();
+        let ask =
+            |data: &mut DataPath, names: Vec<String>| data.inner_mtus(&names.into_iter().collect());
         // It is told elsewhere when the data thread has ended.
-        let Ok((fits, inner)) = self.data.call(ask).await else { return };
-        let limit = |(inner, name): (Option<u16>, String)| {
-            let mtu = self.running.device_mtu(self.running.device(&name)?, inner)?;
-            Some((name, mtu))
-        };
-        let limits: HashMap<String, u16> = inner.into_iter().filter_map(limit).collect();
-        for connection in connections {
+        let Ok(fits) = self.shards.split(names, String::as_str, ask).await else { return };
+        let fits: HashMap<String, InnerMtus> = fits.flatten().collect();
+        let mut limits: HashMap<&String, u16> = HashMap::new();
+        for device in devices {
+            let Ok(inner) = self.inner_mtu(device).await else { return };
+            let config = self.running.device(device);
+            let limit = config.and_then(|config| self.running.device_mtu(config, inner));
+            limits.extend(limit.map(|limit| (device, limit)));
+        }
+        for connection in &connections {
             let (fits, limit) = (fits.get(&connection.name), limits.get(&connection.device));
             let Some((fits, limit)) = fits.zip(limit) else { continue };
-            let narrow = narrow(&connection, *fits, *limit);
-            let set = self.system.set_route_mtus(&self.running, &connection, narrow).await;
+            let narrow = narrow(connection, *fits, *limit);
+            let set = self.system.set_route_mtus(&self.running, connection, narrow).await;
             complain(&connection.name, set);
         }
     }

@@ -15,7 +15,8 @@ impl Daemon {
             .filter(|it| it.compat.is_none())
             .map(|it| (it.name.clone(), it.peer.is_some()))
             .collect();
-        let facts = self.data.call(move |data| data.facts(&names)).await?;
+        let facts = self.shards.split(names, |(name, _)| name, |data, names| data.facts(&names));
+        let facts = facts.await?.sum();
         let links = self.network.links();
         let mine = |address| links.has(address);
         let is_exchanged = |path: &mpt_config::Path| {

@@ -42,7 +42,8 @@ impl Daemon {
 
     /// Logs what was left out and refused since the last summary.
     pub(in crate::daemon) async fn sum_up_now(&mut self) -> Result<(), Error> {
-        for (peer, count) in self.data.call(|data| data.take_refused()).await? {
+        let refused = self.shards.each(|data| data.take_refused()).await?;
+        for (peer, count) in refused.flatten() {
             self.provoked.accounts.entry(Subject::Peer(peer)).or_default().refused += count;
         }
         for (subject, account) in std::mem::take(&mut self.provoked.accounts) {

@@ -47,16 +47,20 @@ impl Daemon {
         if named.is_empty() {
             return;
         }
-        let wanting = self.data.call(move |data| {
-            named.retain(|(connection, path, _, unknown)| {
-                *unknown || changed || data.is_unconfirmed(connection, path)
-            });
-            named
-        });
+        let wanting = self.shards.split(
+            named,
+            |(connection, ..)| connection,
+            move |data, mut named| {
+                named.retain(|(connection, path, _, unknown)| {
+                    *unknown || changed || data.is_unconfirmed(connection, path)
+                });
+                named
+            },
+        );
         // It is told elsewhere when the data thread has ended.
         let Ok(wanting) = wanting.await else { return };
         let pause = if changed { AGAIN_AFTER_CHANGE } else { AGAIN };
-        let names: HashSet<String> = wanting.into_iter().map(|(_, _, name, _)| name).collect();
+        let names: HashSet<String> = wanting.flatten().map(|(_, _, name, _)| name).collect();
         let outside = self.outside();
         for name in names {
             // Those that cannot be asked for yet are not forgotten.

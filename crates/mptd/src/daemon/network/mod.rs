@@ -13,7 +13,8 @@ use mpt_linux::netlink::{self, Events};
 use tokio::sync::{Notify, broadcast, oneshot};
 
 use super::error::Error;
-use crate::data::{Ended, Handle, PathLink};
+use super::shards::Shards;
+use crate::data::{DataPath, Ended, PathLink};
 use links::Links;
 
 /// Changes of the network that come together (a link that flaps, an interface with its addresses) are looked at once, after this.
@@ -72,9 +73,9 @@ impl Changes {
 }
 
 impl Network {
-    /// Begins to follow, on a thread of its own. It acts at once by `data`, and reports events by `tell`.
+    /// Begins to follow, on a thread of its own. It acts at once by `shards`, and reports events by `tell`.
     pub(super) async fn follow(
-        data: Handle,
+        shards: Shards,
         tell: broadcast::Sender<mpt_api::Event>,
     ) -> Result<Arc<Self>, Error> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
@@ -87,7 +88,7 @@ impl Network {
             let network = Arc::new(Self::new(&events));
             // Whoever started it may have given up.
             let _ = ready.send(Ok(Arc::clone(&network)));
-            if let Err(Ended) = network.run(events, data, tell).await {
+            if let Err(Ended) = network.run(events, shards, tell).await {
                 tracing::debug!("the network is no longer followed: the data thread has ended");
             }
             network.with(|state| state.ended = true);
@@ -152,7 +153,7 @@ impl Network {
     async fn run(
         &self,
         mut events: Events,
-        data: Handle,
+        shards: Shards,
         tell: broadcast::Sender<mpt_api::Event>,
     ) -> Result<(), Ended> {
         while let Some(first) = events.next().await {
@@ -165,14 +166,15 @@ impl Network {
             }
             let lost = self.with(|state| state.follow(&batch));
             if !lost.is_empty() {
-                let told = data.call(move |data| {
+                let take = |data: &mut DataPath, lost: Vec<PathLink>| {
                     let changed = data.update_links(&lost).into_iter();
                     let event = |(connection, path): (String, String)| {
                         data.take_path_event(&connection, &path)
                     };
                     changed.filter_map(event).collect::<Vec<_>>()
-                });
-                for kind in told.await? {
+                };
+                let told = shards.split(lost, |link| &link.connection, take).await?;
+                for kind in told.flatten() {
                     // Nobody may be listening.
                     let _ = tell.send(mpt_api::Event::now(kind));
                 }

@@ -1,13 +1,15 @@
 //! Answers to the control socket.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use mpt_api::snapshot as api;
 use mpt_api::{Code, Failure, PathChange, Snapshot};
 use mpt_config as config;
 
+use super::part::Part;
 use crate::daemon::Daemon;
-use crate::data::{ChangeError, Ended};
+use crate::data::{ChangeError, DataPath, Ended};
 
 impl Daemon {
     /// Everything as it stands now, or only one connection and its device.
@@ -29,27 +31,28 @@ impl Daemon {
             .filter(|it| only.is_none() || connections.iter().any(|of| of.device == it.name))
             .cloned()
             .collect();
-        let uptime_s = self.started.elapsed().as_secs();
-        let time_ms = mpt_api::now_ms();
-        let snapshot = self.data.call(move |data| {
-            let (buffer_bytes, buffer_limit) = data.buffer_bytes();
-            Snapshot {
-                daemon: api::Daemon {
-                    program: env!("CARGO_PKG_VERSION").into(),
-                    pid: std::process::id(),
-                    uptime_s,
-                    time_ms,
-                    buffer_bytes,
-                    buffer_limit,
-                    drops: data.drops(),
-                    public_key: data.public_key(),
-                    control: data.control_counters(),
-                },
-                devices: devices.iter().filter_map(|it| data.show_device(&config, it)).collect(),
-                connections: connections.iter().filter_map(|it| data.show_connection(it)).collect(),
-            }
-        });
-        let mut snapshot = snapshot.await.map_err(ended)?;
+        let key = self.running.daemon.private_key.as_ref();
+        let mut snapshot = Snapshot {
+            daemon: api::Daemon {
+                program: env!("CARGO_PKG_VERSION").into(),
+                pid: std::process::id(),
+                uptime_s: self.started.elapsed().as_secs(),
+                time_ms: mpt_api::now_ms(),
+                buffer_bytes: 0,
+                buffer_limit: 0,
+                drops: api::Counters::new(),
+                public_key: key.map(|key| key.public().to_string()),
+                control: api::Counters::new(),
+            },
+            devices: Vec::new(),
+            connections: Vec::new(),
+        };
+        let config = Arc::new(config);
+        let show = move |data: &mut DataPath, connections: Vec<config::Connection>| {
+            Part::of(data, &config, &devices, &connections)
+        };
+        let parts = self.shards.split(connections, |it| &it.name, show).await.map_err(ended)?;
+        parts.for_each(|part| part.add_to(&mut snapshot));
         self.show_addresses(&mut snapshot);
         let held: HashMap<&str, &str> = self
             .clients
@@ -95,7 +98,8 @@ impl Daemon {
         change: PathChange,
     ) -> Result<(), Failure> {
         let names = (connection.to_owned(), path.to_owned());
-        let done = self.data.call(move |data| data.change_path(&names.0, &names.1, &change)).await;
+        let shard = self.shards.of(connection);
+        let done = shard.call(move |data| data.change_path(&names.0, &names.1, &change)).await;
         done.map_err(ended)?.map_err(|error| {
             let code = match error {
                 ChangeError::NoConnection(_) | ChangeError::NoPath { .. } => Code::NotFound,
@@ -129,14 +133,16 @@ impl Daemon {
 
     /// Tells monitors how paths are now, where that is new to them.
     pub(in crate::daemon) async fn tell_paths(&self, paths: Vec<(String, String)>) {
-        let events = self.data.call(move |data| {
+        let take = |data: &mut DataPath, paths: Vec<(String, String)>| {
             let event =
                 |(connection, path): &(String, String)| data.take_path_event(connection, path);
             paths.iter().filter_map(event).collect::<Vec<_>>()
-        });
-        for event in events.await.unwrap_or_default() {
-            self.tell(event);
-        }
+        };
+        // It is told elsewhere when the data thread has ended.
+        let Ok(events) = self.shards.split(paths, |(connection, _)| connection, take).await else {
+            return;
+        };
+        events.flatten().for_each(|event| self.tell(event));
     }
 }
 

@@ -38,7 +38,7 @@ impl Daemon {
             )),
             command => command,
         };
-        let (server, data) = (self.server.clone(), self.data.clone());
+        let (server, shards) = (self.server.clone(), self.shards.clone());
         tokio::spawn(async move {
             let answer = match command {
                 Ok(command) => {
@@ -49,7 +49,8 @@ impl Daemon {
             };
             let body = to_body(&Response::from(answer));
             // The session, or the daemon, may be gone.
-            let _ = data.call(move |data| data.answer(session, id, body)).await;
+            let shard = shards.of_session(session);
+            let _ = shard.call(move |data| data.answer(session, id, body)).await;
         });
         Ok(())
     }

@@ -69,7 +69,10 @@ impl Daemon {
                     Some(Kind::Joining) => self.serve_joining(session, &body).await?.to_body(),
                     Some(Kind::Connection) | None => self.serve(session, &body).await?.to_body(),
                 };
-                self.data.call(move |data| data.answer(session, id, body)).await?;
+                self.shards
+                    .of_session(session)
+                    .call(move |data| data.answer(session, id, body))
+                    .await?;
                 Ok(())
             }
             Event::Result { session, id, result } => {
@@ -118,7 +121,10 @@ impl Daemon {
             }
             Event::Expired { session, .. } => {
                 self.session_over(session, connection, LossReason::Silent).await?;
-                self.data.call(move |data| data.remove_session(session)).await?;
+                self.shards
+                    .of_session(session)
+                    .call(move |data| data.remove_session(session))
+                    .await?;
                 Ok(())
             }
         }
@@ -137,7 +143,8 @@ impl Daemon {
         for connection in due {
             self.sessions.refused.remove(&connection);
             let name = connection.clone();
-            let session = self.data.call(move |data| data.session_of(&name)).await?;
+            let session =
+                self.shards.of(&connection).call(move |data| data.session_of(&name)).await?;
             if let Some(session) = session {
                 self.ask_for_connection(session, &connection).await?;
             }
@@ -161,7 +168,7 @@ impl Daemon {
             return Ok(());
         }
         let name = connection.to_owned();
-        let numbers = self.data.call(move |data| data.path_numbers(&name)).await?;
+        let numbers = self.shards.of(connection).call(move |data| data.path_numbers(&name)).await?;
         let create = create(&self.running, config, &numbers);
         let requests = match create.into_requests() {
             Ok(requests) => requests,
@@ -174,7 +181,11 @@ impl Daemon {
         };
         for request in requests {
             let body = request.to_body();
-            let asked = self.data.call(move |data| data.request(session, body)).await?;
+            let asked = self
+                .shards
+                .of_session(session)
+                .call(move |data| data.request(session, body))
+                .await?;
             match asked {
                 Ok(id) => drop(self.sessions.asked.insert((session, id), connection.to_owned())),
                 Err(error) if self.may_log_of(connection) => {
@@ -213,7 +224,7 @@ impl Daemon {
             }
             return Ok(());
         }
-        self.data.call(move |data| data.open_session(session)).await?;
+        self.shards.of_session(session).call(move |data| data.open_session(session)).await?;
         Ok(())
     }
 
@@ -292,8 +303,10 @@ impl Daemon {
         if let Some(old) = replaces {
             self.sessions.opened.remove(&old);
         }
+        // The connection passes from one session to the other between two rounds: both have to be of one shard.
         let added = self
-            .data
+            .shards
+            .of_session(session)
             .call(move |data| {
                 let added = match before {
                     true => data.change_client(&wanted),
@@ -331,7 +344,7 @@ impl Daemon {
         let Some(held) = self.clients.get(session) else { return Ok(Err(gone())) };
         let (wanted, name) = (wanted(session, held), held.connection.name.clone());
         let changed: Result<(), ChangeError> =
-            self.data.call(move |data| data.change_client(&wanted)).await?;
+            self.shards.of_session(session).call(move |data| data.change_client(&wanted)).await?;
         self.follow_client_mtu(&name).await;
         Ok(match changed {
             Ok(()) => Ok(SessionResult::Done),
@@ -417,7 +430,7 @@ impl Daemon {
     async fn forget_client(&mut self, session: SessionId) -> Result<(), Error> {
         if let Some(held) = self.clients.remove(session) {
             let name = held.connection.name.clone();
-            self.data.call(move |data| data.remove_client(&name)).await?;
+            self.shards.of_session(session).call(move |data| data.remove_client(&name)).await?;
             if let Err(error) = self.route_clients().await {
                 tracing::warn!(%error, "routes of a client remain");
             }

@@ -13,18 +13,16 @@ use crate::daemon::{Daemon, Error};
 const SPARE_SESSIONS: usize = 16;
 
 impl Daemon {
-    /// Gives the data thread the peers that may open sessions, how many each may open, and the addresses on which they are expected.
+    /// Gives all shards the peers that may open sessions, how many each may open, and the addresses on which they are expected.
     pub(in crate::daemon) async fn set_peers(&mut self, config: &Config) -> Result<(), Error> {
         let (peers, limits) = (peers(config), limits(config));
         let key = config.daemon.private_key.clone();
         let (listen, port) = (config.daemon.listen.clone(), config.daemon.port);
-        self.data
-            .call(move |data| {
-                data.set_identity(key, peers, limits);
-                data.set_listeners(&listen, port)
-            })
-            .await??;
-        Ok(())
+        let set = self.shards.each(move |data| {
+            data.set_identity(key, peers, limits);
+            data.set_listeners(&listen, port)
+        });
+        Ok(set.await?.collect::<Result<(), _>>()?)
     }
 
     /// Name of the `[[client]]` or `[[controller]]` with this key.

@@ -18,9 +18,10 @@ use mpt_core::session::speed::Throughput;
 use mpt_core::session::{SessionId, TestRefused};
 use tokio::sync::{mpsc, oneshot};
 
+use super::shards::Shards;
 use super::{Daemon, Error};
 use crate::control::command::{Answer, Command};
-use crate::data::{Ended, Handle};
+use crate::data::Ended;
 use state::Ask;
 
 /// The interval at which a test of this host is checked for its end.
@@ -80,14 +81,15 @@ impl Daemon {
             return Err(Failure::new(Code::Busy, "another measurement has not ended"));
         }
         let name = connection.clone();
-        let session = self.data.call(move |data| data.session_of_connection(&name)).await;
+        let shard = self.shards.of(&connection);
+        let session = shard.call(move |data| data.session_of_connection(&name)).await;
         let session = session.map_err(ended)?.ok_or_else(|| {
             let message = format!("connection \"{connection}\" has no session: nobody counts");
             Failure::new(Code::BadRequest, message)
         })?;
         self.measure.next = self.measure.next.wrapping_add(1);
         Ok(Job {
-            data: self.data.clone(),
+            shards: self.shards.clone(),
             commands: self.measure.commands.clone(),
             asks: self.measure.asks.clone(),
             session,
@@ -103,7 +105,8 @@ impl Daemon {
     pub(super) async fn ask_peer(&mut self, ask: Ask) -> Result<(), Error> {
         let Ask { session, body, reply } = ask;
         // Without an answer the sender of the reply is gone.
-        if let Ok(id) = self.data.call(move |data| data.request(session, body)).await? {
+        let shard = self.shards.of_session(session);
+        if let Ok(id) = shard.call(move |data| data.request(session, body)).await? {
             self.measure.asked.insert((session, id), reply);
         }
         Ok(())
@@ -126,15 +129,17 @@ impl Daemon {
         let number = ASKED | u64::from(start.test);
         let duration = Duration::from_millis(start.duration_ms.into());
         let (path, limit) = (start.path, start.limit);
-        let asked = self.data.call(move |data| (data.peer_of(session), data.is_testing()));
-        let (Some(peer), testing) = asked.await? else {
+        let shard = self.shards.of_session(session);
+        let Some(peer) = shard.call(move |data| data.peer_of(session)).await? else {
             return refused(SessionCode::NotFound, &TestRefused::NoSession.to_string());
         };
+        // A test takes what the lines carry, whichever shard it runs in.
+        let testing = self.shards.each(|data| data.is_testing()).await?.any(|it| it);
         if !self.measure.turns.admit(Instant::now(), peer, duration + SEARCH, !testing) {
             return refused(SessionCode::Busy, "others have their turn, or you had yours");
         }
         let started =
-            self.data.call(move |data| data.start_test(session, number, path, duration, limit));
+            shard.call(move |data| data.start_test(session, number, path, duration, limit));
         match started.await? {
             Ok(()) => {
                 if self.provoked.line(peer) {
@@ -164,7 +169,8 @@ impl Daemon {
         test: u32,
     ) -> Result<Result<SessionResult, SessionFailure>, Error> {
         let number = ASKED | u64::from(test);
-        let view = self.data.call(move |data| data.test(session, number)).await?;
+        let shard = self.shards.of_session(session);
+        let view = shard.call(move |data| data.test(session, number)).await?;
         let Some(view) = view else {
             return Ok(Err(SessionFailure::new(SessionCode::NotFound, "there is no such test")));
         };
@@ -177,7 +183,7 @@ impl Daemon {
 
 /// A measurement.
 struct Job {
-    data: Handle,
+    shards: Shards,
     commands: mpsc::Sender<Command>,
     asks: mpsc::Sender<Ask>,
     session: SessionId,
@@ -222,15 +228,17 @@ impl Job {
     /// Returns the number of a path in the session, while it has one.
     async fn number(&self, path: &str) -> Result<Option<u16>, Failure> {
         let (connection, path) = (self.connection.clone(), path.to_owned());
-        self.data.call(move |data| data.path_number(&connection, &path)).await.map_err(ended)
+        let shard = self.shards.of(&self.connection);
+        shard.call(move |data| data.path_number(&connection, &path)).await.map_err(ended)
     }
 
     /// Measures the bits per second from here to the peer; `None` while the path is down.
     async fn there(&mut self, path: &str) -> Result<Option<u64>, Failure> {
         let Some(path) = self.number(path).await? else { return Ok(None) };
         let (session, number, duration) = (self.session, self.next_number().into(), self.duration);
+        let shard = self.shards.of_session(session);
         let started =
-            self.data.call(move |data| data.start_test(session, number, path, duration, None));
+            shard.call(move |data| data.start_test(session, number, path, duration, None));
         match started.await.map_err(ended)? {
             Ok(()) => {}
             Err(error @ TestRefused::Busy) => {
@@ -240,8 +248,8 @@ impl Job {
         }
         loop {
             tokio::time::sleep(LOOK).await;
-            let view = self.data.call(move |data| data.test(session, number)).await;
-            match view.map_err(ended)? {
+            let view = self.shards.of_session(session).call(move |data| data.test(session, number));
+            match view.await.map_err(ended)? {
                 Some(view) if !view.finished => {}
                 view => return Ok(view.and_then(|view| view.throughput).map(speed)),
             }

@@ -3,10 +3,11 @@
 
 use std::collections::HashSet;
 
-use mpt_config::Fallback;
+use mpt_config::{Connection, Fallback};
 use mpt_linux::netlink::{self, Netlink};
 
 use crate::daemon::Daemon;
+use crate::data::DataPath;
 
 impl Daemon {
     /// Lets default routes follow the paths of their connections. To be called whenever a path may have changed.
@@ -16,17 +17,18 @@ impl Daemon {
         if direct.is_empty() {
             return;
         }
-        let working = self.data.call(move |data| {
-            let working = direct.iter().filter(|it| data.works(it));
-            working.map(|it| it.name.clone()).collect::<HashSet<String>>()
-        });
+        let works = |data: &mut DataPath, mut direct: Vec<Connection>| {
+            direct.retain(|it| data.works(it));
+            direct
+        };
         // It is told elsewhere when the data thread has ended.
-        let Ok(working) = working.await else { return };
+        let Ok(working) = self.shards.split(direct, |it| &it.name, works).await else { return };
+        let working: HashSet<String> = working.flatten().map(|it| it.name).collect();
         self.system.follow_fallback(&self.running, &working).await;
     }
 }
 
-fn is_direct(connection: &mpt_config::Connection) -> bool {
+fn is_direct(connection: &Connection) -> bool {
     connection.fallback == Fallback::Direct && connection.default_routes().next().is_some()
 }
 

@@ -4,6 +4,7 @@ use std::io;
 use std::sync::{Arc, mpsc};
 use std::thread::JoinHandle;
 
+use mpt_core::Shard;
 use mpt_linux::poller::{Event, Interest, MAX_EVENTS, Poller, Waker};
 use tokio::sync::{Notify, oneshot};
 
@@ -33,6 +34,14 @@ impl Handle {
         &self,
         call: impl FnOnce(&mut DataPath) -> R + Send + 'static,
     ) -> Result<R, Ended> {
+        self.begin(call)?.await.map_err(|_| Ended)
+    }
+
+    /// Has `call` run as [`Self::call`] does, and returns where its result arrives.
+    pub(crate) fn begin<R: Send + 'static>(
+        &self,
+        call: impl FnOnce(&mut DataPath) -> R + Send + 'static,
+    ) -> Result<oneshot::Receiver<R>, Ended> {
         let (reply, result) = oneshot::channel();
         let call = Box::new(move |data: &mut DataPath| {
             // Whoever asked may be gone.
@@ -40,7 +49,7 @@ impl Handle {
         });
         self.calls.send(call).map_err(|_| Ended)?;
         self.waker.wake();
-        result.await.map_err(|_| Ended)
+        Ok(result)
     }
 }
 
@@ -51,9 +60,10 @@ struct Thread {
     calls: mpsc::Receiver<Call>,
 }
 
-/// Starts the thread. `buffer_limit` bounds the bytes of waiting packets; `aes`: data may be sealed with AES-256-GCM; `noticed` is
+/// Starts the thread of a shard. `buffer_limit` bounds the bytes of waiting packets; `aes`: data may be sealed with AES-256-GCM; `noticed` is
 /// notified when there is something to [take](DataPath::take_notices).
 pub(crate) fn spawn(
+    shard: Shard,
     buffer_limit: usize,
     aes: bool,
     noticed: Arc<Notify>,
@@ -66,7 +76,7 @@ pub(crate) fn spawn(
     getrandom::fill(&mut seed).map_err(io::Error::other)?;
     let handle = Handle { calls: sender, waker: waker.clone() };
     let thread = std::thread::Builder::new().name("mptd-data".into()).spawn(move || {
-        let mut data = DataPath::new(Linux { poller }, buffer_limit, noticed, seed);
+        let mut data = DataPath::new(Linux { poller }, shard, buffer_limit, noticed, seed);
         data.node.set_suites(suites::of_this_processor(aes));
         Thread { data, waker, calls }.run();
     })?;

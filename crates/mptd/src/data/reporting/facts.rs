@@ -1,11 +1,12 @@
 //! Counts by which it is seen that a peer is configured otherwise.
 
 use std::collections::BTreeMap;
+use std::iter::Sum;
 
 use crate::data::DataPath;
 use crate::data::system::System;
 
-/// Counts of the daemon, all since its start.
+/// Counts of a shard or of the daemon, all since its start.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Facts {
     /// Control frames that nobody here takes, since no connection has keys.
@@ -25,6 +26,18 @@ pub(crate) struct ConnectionFacts {
     pub(crate) received: u64,
     /// Packets dropped because they are not sealed, or come from a peer without session.
     pub(crate) plain: u64,
+}
+
+/// The facts of the daemon are the sum of those of its shards.
+impl Sum for Facts {
+    fn sum<I: Iterator<Item = Self>>(shards: I) -> Self {
+        shards.fold(Self::default(), |mut sum, shard| {
+            sum.control += shard.control;
+            sum.strange += shard.strange;
+            sum.connections.extend(shard.connections);
+            sum
+        })
+    }
 }
 
 impl<S: System> DataPath<S> {

@@ -13,11 +13,6 @@ use crate::data::DataPath;
 use crate::data::system::System;
 
 impl<S: System> DataPath<S> {
-    /// Returns this host's public key in base64, if it has one.
-    pub(crate) fn public_key(&self) -> Option<String> {
-        self.node.sessions().public_key().map(|key| key.to_string())
-    }
-
     /// Returns what the control protocol did and refused.
     pub(crate) fn control_counters(&self) -> api::Counters {
         snapshot::counters(self.node.sessions().counters().iter())

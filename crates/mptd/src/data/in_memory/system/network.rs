@@ -9,6 +9,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use mpt_config::{self as config, Config};
+use mpt_core::Shard;
 use mpt_core::session::{Limits, PrivateKey};
 use mpt_link::{Bitrate, ByteCount, Link, Params};
 use mpt_wire::ecn::Ecn;
@@ -214,7 +215,13 @@ impl Host {
         let system = Memory::new(Rc::clone(clock));
         let mut bytes = [side as u8; 32];
         bytes[..8].copy_from_slice(&seed.to_be_bytes());
-        let mut data = DataPath::new(system.clone(), BUFFER_LIMIT, Arc::new(Notify::new()), bytes);
+        let mut data = DataPath::new(
+            system.clone(),
+            Shard::FIRST,
+            BUFFER_LIMIT,
+            Arc::new(Notify::new()),
+            bytes,
+        );
         data.set_identity(config.daemon.private_key.clone(), Vec::new(), Limits::default());
         let device = Rc::<RefCell<Queues>>::default();
         let name = config.devices[0].name.clone();
