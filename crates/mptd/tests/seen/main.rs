@@ -11,6 +11,8 @@ mod dashboard;
 mod machines;
 mod operations;
 mod shell;
+mod slow_cable;
+mod ssh;
 mod terminal;
 
 mod a_browser_draws_the_dashboard;
@@ -30,6 +32,7 @@ mod the_original_is_left_by_the_manual;
 mod the_pictures_of_the_readme_are_true;
 mod the_programs_are_installed_by_the_manual;
 mod the_status_follows_the_tunnel;
+mod top_is_of_use_through_ssh;
 mod top_takes_a_path_out_of_service_by_keys;
 mod two_commands_join_two_hosts;
 mod two_commands_join_two_sites;

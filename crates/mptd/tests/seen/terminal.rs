@@ -78,6 +78,13 @@ impl Terminal {
         let output = self.tmux(&["capture-pane", "-p", "-e"]).output().unwrap();
         String::from_utf8(output.stdout).unwrap()
     }
+
+    /// True if no program has left the terminal in another mode: the main screen is shown, the cursor is visible, and no program gets the mouse.
+    pub(crate) fn is_plain(&self) -> bool {
+        let modes = "#{alternate_on} #{cursor_flag} #{mouse_any_flag}";
+        let output = self.tmux(&["display-message", "-p", modes]).output().unwrap();
+        output.stdout == b"0 1 0\n"
+    }
 }
 
 /// The output to a terminal since it is recorded.
