@@ -8,8 +8,7 @@ use std::time::Instant;
 /// the path. So delays and the rates of arrivals are measured by [`Times::arrived`], and timers,
 /// deadlines and states follow [`Times::now`].
 ///
-/// Where packets are handled at once, or the time of their arrival is not known, an [`Instant`] is
-/// both.
+/// An [`Instant`] stands for both if packets are handled at once, or if the time of their arrival is not known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Times {
     now: Instant,

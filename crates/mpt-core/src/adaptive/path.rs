@@ -192,7 +192,7 @@ impl Sender {
         let micros = |time: Duration| time.as_micros() as f64;
         self.usual_rtt = micros(rtt.smoothed);
         self.model.set_jitter(micros(rtt.variation) / VARIATION);
-        // Where delays jitter, hardly any packet has the least delay of many.
+        // If delays jitter, hardly any packet takes the minimum of many round-trip times, so the smoothed one is used.
         let rtt = if self.model.sigma() > 0.0 { rtt.smoothed } else { rtt.minimum };
         self.model.set_rtt(micros(rtt));
     }

@@ -49,8 +49,8 @@ const STAYS: i64 = 500_000;
 const BEGINNING: u32 = 20_000;
 /// Time without a packet after which an end mark is sent for a path, in microseconds.
 const QUIET: i64 = 5_000;
-/// How much earlier than its path has credit a repair may leave, in microseconds. Bulk that keeps the best path busy would otherwise send
-/// repairs over a worse one, or later than the receiver waits.
+/// Time by which a repair may leave before its path has credit, in microseconds. Without it, bulk that keeps the best path busy would send repairs
+/// over a worse path, or later than the receiver waits.
 const ADVANCE: i64 = 5_000;
 /// Tries that are in time where there is one path. Each takes a round-trip time.
 const TRIES_ALONE: u32 = 2;

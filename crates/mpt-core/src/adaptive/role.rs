@@ -82,9 +82,8 @@ impl Adaptive {
 /// rate, and at most what their loss allows (Mathis et al. 1997: 1.22 segments per round-trip time,
 /// divided by the root of the loss).
 ///
-/// Where losses are repaired, the loss that remains counts: of packets that are lost on their path,
-/// then on the path with the least loss, and then on the two with the least (`docs/repair.md`).
-/// `paths` begins with these two.
+/// If losses are repaired, the loss that remains counts. A packet is lost for good only if it is lost on its own path, then on the path with the
+/// least loss, and then on both of the two paths with the least (`docs/repair.md`). `paths` begins with these two.
 fn flow_rate(paths: &[Candidate], repairs: bool) -> f64 {
     let rate: f64 = paths.iter().map(|it| it.rate).sum();
     let mean = paths.iter().map(|it| it.rate * it.loss).sum::<f64>() / rate.max(1e-9);

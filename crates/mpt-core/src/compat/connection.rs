@@ -106,7 +106,7 @@ impl Connection {
             let state = event(path);
             waiting.path_events.push_back(state);
         }
-        // That we hear the peer does not say that it hears us.
+        // A keepalive shows that we hear the peer, but not that it hears us.
         let path = self.path_mut(id).filter(|path| path.is_to_be_proved(now));
         if path.is_some() && !self.queue.contains(id) && !self.is_about(id) {
             self.queue.push(Announcement::proof(id));

@@ -105,7 +105,7 @@ impl Connection {
                     return None;
                 };
                 self.execute(now, status, header.argument == UP, waiting);
-                // Of a path that is not here the peer need not know.
+                // The answer is the same for a path that does not exist here: the peer need not know about it.
                 create::code::OK
             }
             Code::Create => self.create(payload, waiting),

@@ -38,7 +38,7 @@ impl Store {
             return;
         }
         if self.next + len > BYTES {
-            // What lies behind is forgotten, since it is the oldest now.
+            // Packets between here and the end of the memory are the oldest now, so they make room first.
             while self.places.front().is_some_and(|place| place.start >= self.next) {
                 self.places.pop_front();
             }

@@ -154,7 +154,7 @@ impl Observer {
         if let Some(gaps) = &mut self.gaps {
             return gaps.forget_before(from);
         }
-        // Whether earlier numbers have come is not known.
+        // It is not known whether earlier numbers have come, so gaps are looked for behind the highest.
         let highest = self.paths.iter().flatten().map(|seen| seen.highest);
         let later = |a: u32, b: u32| if b.wrapping_sub(a).cast_signed() > 0 { b } else { a };
         if let Some(highest) = highest.reduce(later) {

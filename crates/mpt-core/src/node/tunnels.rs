@@ -212,7 +212,7 @@ impl<P: Copy> Node<P> {
         let paths: Vec<PathId> =
             self.tunnels.connection(id).into_iter().flat_map(|it| it.paths()).collect();
         for path in paths {
-            // Where nothing is known, nothing else has the address and socket.
+            // This cannot fail: a path without a known remote address conflicts with no other path.
             let _ = self.tunnels.forget_path_remote(path);
         }
     }

@@ -207,7 +207,7 @@ impl Path {
         self.silent
     }
 
-    /// Why it is down.
+    /// Returns the reasons for which it is down.
     pub fn down_reasons(&self) -> DownReasons {
         self.down
     }

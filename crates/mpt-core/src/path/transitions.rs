@@ -10,9 +10,9 @@ use crate::PathId;
 pub struct Transition {
     /// The path.
     pub path: PathId,
-    /// Why it was down before, empty if it was up; `None` for a path that is new.
+    /// The reasons for which it was down before, empty if it was up; `None` for a path that is new.
     pub from: Option<DownReasons>,
-    /// Why it is down now, empty if it is up.
+    /// The reasons for which it is down now, empty if it is up.
     pub to: DownReasons,
     /// The duration of the former state; zero for a new path.
     pub lasted: Duration,

@@ -60,7 +60,7 @@ impl Cipher {
 
 impl Drop for Cipher {
     fn drop(&mut self) {
-        // What was sealed or opened last has left traces of the key there.
+        // The last packet that was sealed or opened has left traces of the key there.
         zeroize_stack::<STACK>();
     }
 }

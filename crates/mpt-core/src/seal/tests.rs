@@ -181,7 +181,7 @@ fn a_number_becomes_the_same_bytes_again_while_it_is_kept_and_never_others() {
     }
     assert_eq!((sealer.take_differing(), sealer.take_differing()), (5, 0));
     assert!(!sealer.can_repeat((first - 1) as u32) && !sealer.can_repeat((first + 5) as u32));
-    // Those below are not kept any more from the next packet on, and none is after one that is not kept.
+    // From the next packet on, those below `first + 3` are not kept any more. After a packet that is not kept, none is.
     assert!(kept(&sealer, first + 5, 0, Some(first + 3)).is_some());
     assert_eq!(kept(&sealer, first + 2, 0, Some(first + 3)), None);
     assert!(kept(&sealer, first + 3, 0, Some(first + 3)).is_some());

@@ -353,7 +353,7 @@ mod tests {
             (Some(ms(2000)), [3000; 13]),
             (None, [100, 100, 100, 100, 100, 100, 200, 400, 800, 1000, 1000, 1000, 1000]),
         ] {
-            // What was sent in the round before has left the session's share of tables.
+            // By then the tables of the round before no longer use up the session's share.
             start += ms(1000);
             announcer.repeat();
             assert!(announcer.due(start, rtt));

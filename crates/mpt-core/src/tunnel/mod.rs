@@ -130,7 +130,7 @@ impl<P: Copy> Tunnels<P> {
                 if next > now {
                     self.timers.set_no_later(due, next);
                 } else {
-                    // What waits in its queue; the caller asks for it.
+                    // Packets wait in the connection's queue. The caller asks for the connection.
                     self.departing.insert(ConnectionId(due));
                 }
             }

@@ -110,7 +110,7 @@ impl Adaptive {
         let mut judged = 0;
         for &(first, count) in lack.missing {
             let (mut number, mut left) = (Sequence(first), i64::from(count));
-            // Nothing may be kept, and nothing may ever have been sent.
+            // It may be that no packet is kept, and that none was ever sent.
             let from = self.keeper.from().unwrap_or(self.next_number);
             let before = i64::from(Sequence(from).ahead_of(number)).clamp(0, left);
             for offset in 0..(before as u32).min(JUDGED - judged) {
@@ -339,7 +339,7 @@ impl Adaptive {
         }
         let (Some(at), Some(base)) = (at, model.presumed_delay()) else { return false };
         let waited = (at - left) as f64 - base - model.queue();
-        // What stands in the queue is known by packets of some time, and may have grown since.
+        // The queue is known from packets that left some time ago, and may have grown since.
         let threshold = model.threshold();
         let margin = if passed { threshold / 2.0 } else { threshold.max(model.rtt() / 4.0) };
         let (counted, loss) = model.loss();

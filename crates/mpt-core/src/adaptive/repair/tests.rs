@@ -55,7 +55,7 @@ impl Scene {
         }
     }
 
-    /// What the peer is to be told will not come.
+    /// Returns the runs of numbers that the peer is to be told will not be sent again.
     fn refusals(&mut self) -> Vec<(u32, u16)> {
         self.adaptive.take_refusals().to_vec()
     }
@@ -282,9 +282,8 @@ fn what_the_peer_no_longer_tells_of_is_not_held_to_have_come_late() {
     assert!(lateness < 1_000.0, "{lateness} us");
 }
 
-/// Where delays jitter, a quarter of all packets takes less than the base delay, repairs among them. A repair that is
-/// taken for the packet itself makes that packet late by all the time until then, and the next one that is lost is sent
-/// again that much later.
+/// If delays jitter, a quarter of all packets takes less than the base delay, repairs among them. A repair that is taken for the packet itself makes
+/// that packet late by all the time until then, and the next one that is lost is sent again that much later.
 #[test]
 fn a_repair_that_is_quicker_than_most_packets_is_not_taken_for_the_packet() {
     let mut scene = Scene::new(1, 0);

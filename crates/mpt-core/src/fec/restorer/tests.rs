@@ -37,7 +37,7 @@ impl Sent {
     }
 }
 
-/// What is sent: a packet of this number, or a symbol.
+/// A transmission: the packet of this number, or a symbol.
 #[derive(Clone)]
 enum Event {
     Packet(u32),

@@ -5,13 +5,13 @@ use crate::sequence::Sequence;
 
 /// Size of a packet, in bytes.
 const SIZE: u64 = 1_500;
-/// What the link carries: 100 Mbit/s, in bytes per microsecond.
+/// Rate of the link: 100 Mbit/s, in bytes per microsecond.
 const LINK: f64 = 12.5;
 /// One-way delay without a queue, in microseconds.
 const DELAY: i64 = 20_000;
 /// Time between two reports, in microseconds.
 const INTERVAL: i64 = 20_000;
-/// When the burst begins, in microseconds.
+/// Time at which the burst begins, in microseconds.
 const BURST: i64 = 500_000;
 
 /// A flow in slow start sends a burst faster than the link after a pause, in which one packet left each 10 ms. The
@@ -67,9 +67,9 @@ fn the_first_cut_does_not_count_the_pause_before_a_burst() {
 struct Bench {
     model: Model,
     now: i64,
-    /// When the link will have sent what waits in its queue.
+    /// Time at which the link will have sent the packets in its queue.
     free: f64,
-    /// Of each of our packets: when it left, and when it comes.
+    /// The times at which each of our packets leaves and arrives.
     sent: Vec<(i64, i64)>,
     arrived: usize,
     next_send: f64,

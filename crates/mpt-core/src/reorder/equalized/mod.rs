@@ -279,7 +279,7 @@ impl<P: Copy> EqualizedBuffer<P> {
             self.buffer.receive(now, path, sequence, packet, sink);
             return;
         };
-        // As many as the window may hold: with equal delays it holds hardly any.
+        // No more packets are held than the window may hold: with equal delays it holds hardly any itself.
         if self.equalizer.held() >= usize::from(self.buffer.config().window()) {
             self.release_path(now, path, sink);
         }

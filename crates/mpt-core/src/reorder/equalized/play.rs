@@ -78,7 +78,7 @@ impl<P: Copy> EqualizedBuffer<P> {
             }
             Turn::Passes => {
                 playout.pass(number);
-                // Those of its own flow come before it.
+                // Earlier packets of its own flow are delivered before it.
                 self.play(now, false, sink);
                 self.buffer.count_ahead();
                 sink.deliver(packet, false, true);

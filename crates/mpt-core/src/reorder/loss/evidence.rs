@@ -217,7 +217,7 @@ impl Evidence {
         if p.observe(number, now, self.max_delay) {
             let overdue = p.overdue();
             if self.top.is_after(overdue) {
-                // When the others came there is not remembered; the clock starts no later than now.
+                // The time at which a higher number came is not remembered, so the clock starts now.
                 p.passed_since = now;
             } else {
                 p.passed_since = NEVER;
@@ -263,7 +263,7 @@ impl Evidence {
             if !p.up {
                 continue;
             }
-            // How far the number is beyond the path's highest.
+            // The distance from the path's highest number to the one that is due, negative if the path has passed it.
             let beyond = due.ahead_of(p.highest);
             let spacing = p.smallest_spacing().cast_signed();
             if beyond < 0 && p.is_evidence() {
@@ -287,7 +287,7 @@ impl Evidence {
                     self.suspect = i as u32;
                     return Judgement::Wait { path: Some(i), until };
                 }
-                // Of the numbers behind it, those that came are not overdue yet.
+                // The wait has ended for this number alone. The numbers behind it were overtaken later.
                 before = before.min(1);
             }
         }

@@ -30,7 +30,7 @@ impl Patience {
 
     /// The path brought the number due that long after a higher one had come.
     pub(in crate::reorder) fn note(&mut self, now: u64, behind: u64) {
-        // What was learnt before an idle time is better than nothing: periods end only here.
+        // A sample from before an idle time is better than none, so a period ends only when the next sample comes.
         if now.saturating_sub(self.period_began) >= MEMORY {
             self.period_began = now;
             self.largest = [0, self.largest[0]];

@@ -1,9 +1,8 @@
 //! By how much the delay of a path differs from one frame to the next.
 //!
-//! That tells jitter from a queue. Both spread the delays of some seconds, but a queue fills and
-//! empties steadily, while jitter is drawn anew for each packet. So a delay is compared with the mean
-//! of those before and after it. The median of the results is taken, so that a frame that a radio
-//! link sent three times counts for nothing.
+//! The variation tells jitter from a queue. Both spread the delays of some seconds, but a queue fills and empties steadily, while jitter is drawn
+//! anew for each packet. So a delay is compared with the mean of those before and after it. The median of the results is taken, so that a frame that
+//! a radio link sent three times counts for nothing.
 
 /// Delays that count: some seconds of probes.
 const LATEST: u8 = 32;

@@ -38,7 +38,7 @@ impl Default for AdmissionLimits {
     }
 }
 
-/// What to do with an initiation whose mac1 is right and which is no copy.
+/// The decision about an initiation whose mac1 is right and which is no copy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
     /// Open it.
@@ -55,9 +55,9 @@ pub enum Verdict {
 pub struct Admission {
     limits: AdmissionLimits,
     origin: Option<Instant>,
-    /// All that asked.
+    /// The initiations that arrived.
     arrived: LastSecond,
-    /// Those that were accepted.
+    /// The initiations that were accepted.
     accepted: LastSecond,
     sources: Sources,
 }
@@ -110,8 +110,8 @@ impl Admission {
     }
 }
 
-/// How many events there were in the last second, or up to an eighth more: never fewer, so that a
-/// limit holds for every second.
+/// The number of events in the last second and in up to an eighth of a second before it. It never covers less than a second, so that a limit holds
+/// for every second.
 #[derive(Debug, Default)]
 struct LastSecond {
     /// A ring: events per eighth of a second.
@@ -161,7 +161,7 @@ impl LastSecond {
 /// full bucket again, so nobody loses anything by the crowd.
 #[derive(Debug)]
 struct Sources {
-    /// Of the hash: nobody outside can choose addresses that share a place.
+    /// The secret key of the hash, so that no stranger can choose addresses that share a place.
     key: [u8; 32],
     /// Empty before the first use.
     slots: Vec<Bucket>,
@@ -227,7 +227,7 @@ impl Sources {
 /// least.
 fn prefix(source: IpAddr) -> u64 {
     match source.to_canonical() {
-        // Where ::ffff:0:0/96 would be, which is no network: no prefix of IPv6 is the same.
+        // In the upper half of an IPv6 address this number would lie in ::/8, which is reserved, so no source in IPv6 has the same.
         IpAddr::V4(address) => 0xffff_0000_0000 | u64::from(address.to_bits()),
         IpAddr::V6(address) => (address.to_bits() >> 64) as u64,
     }

@@ -35,14 +35,14 @@ pub const COOKIE_LIFETIME: Duration = Duration::from_secs(10);
 /// all the same, further ones count as no challenge until some have expired.
 pub const MAX_USED_CHALLENGES: usize = 16_384;
 
-/// What stands before the parts that a cookie is made of, so that no cookie is a challenge.
+/// The text in front of the parts of a cookie, so that no cookie is a challenge.
 const COOKIE_DOMAIN: &[u8] = b"cookie";
-/// What the time of the first use is made of.
+/// The text from which the time of the first use is derived.
 const FIRST_TIME_DOMAIN: &[u8] = b"first time";
-/// What stands before the time that a challenge is made of.
+/// The text in front of the time of a challenge.
 const CHALLENGE_DOMAIN: &[u8] = b"challenge";
 
-/// What an initiator was given by a responder, to be shown with an initiation on the same path.
+/// A cookie and a challenge that a responder gave to an initiator, which shows them with an initiation on the same path.
 #[derive(Clone, PartialEq, Eq, Zeroize, ZeroizeOnDrop)]
 pub struct Cookie {
     time: u64,

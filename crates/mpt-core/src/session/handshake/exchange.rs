@@ -1,8 +1,7 @@
 //! Two frames that make the keys of a session: an initiation and a response (docs/protocol.md,
 //! part 2).
 //!
-//! What a responder does with an initiation, cheapest first, so that nothing expensive is done for
-//! those who have shown nothing:
+//! A responder handles an initiation in these steps, cheapest first, so that a sender that has shown nothing causes no expensive work:
 //!
 //! 1. [`Incoming::verify`]: mac1, 0.6 us. Without it nobody is answered.
 //! 2. [`Incoming::fingerprint`]: whether this is the copy, over another path, of an initiation that
@@ -183,8 +182,8 @@ pub struct Incoming<'a> {
     frame: frame::Initiation<'a>,
 }
 
-/// What the copies of one initiation over several paths have in common, and no other initiation
-/// has: BLAKE2s-128 of sender index and Noise message.
+/// The part that the copies of one initiation over several paths have in common, and no other initiation has: BLAKE2s-128 of sender index and Noise
+/// message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Fingerprint([u8; MAC_LEN]);
 
@@ -256,13 +255,13 @@ pub fn receive(
 /// An initiation that was opened.
 pub struct Received {
     noise: Noise,
-    /// Who sent it.
+    /// The public key of the sender.
     pub peer: PublicKey,
-    /// What the peer says about itself.
+    /// The peer's description of itself.
     pub hello: Hello,
     /// The path that this copy of it came on, 0 if the peer knows none.
     pub path_id: u16,
-    /// What the peer wants to see in answers.
+    /// The index that the peer expects in answers.
     pub sender_index: u32,
 }
 

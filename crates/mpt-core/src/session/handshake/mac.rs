@@ -13,9 +13,9 @@ use crate::session::keys::PublicKey;
 /// The length of mac1, mac2 and a cookie, bytes.
 pub(in crate::session) const MAC_LEN: usize = 16;
 
-/// What the key of mac1 is derived from, besides the public key of whom the frame is for.
+/// The text from which the key of mac1 is derived, together with the public key of the receiver of the frame.
 const MAC1_LABEL: &[u8] = b"mpt mac1";
-/// What cookies are sealed with is derived from, besides the public key of the responder.
+/// The text from which the key that seals cookies is derived, together with the public key of the responder.
 const COOKIE_LABEL: &[u8] = b"mpt cookie";
 
 /// Returns the key of mac1 in frames for the owner of `recipient`. No secret: it keeps away those

@@ -27,9 +27,9 @@ use crate::session::keys::{KEY_LEN, PresharedKey, PrivateKey, PublicKey};
 const PATTERN: &str = "Noise_IKpsk2_25519_ChaChaPoly_BLAKE2s";
 /// Both ends hash it first: a handshake of another protocol or version comes to nothing.
 const PROLOGUE: &[u8] = b"mpt control 2";
-/// Where the pattern mixes the preshared key in.
+/// The place in the pattern at which the pre-shared key is mixed in.
 const PSK_POSITION: u8 = 2;
-/// What stands for the preshared key where none is configured.
+/// The pre-shared key if none is configured.
 const NO_PSK: [u8; KEY_LEN] = [0; KEY_LEN];
 
 /// One handshake in progress. A message that is refused leaves it as it was.
@@ -144,7 +144,7 @@ fn builder<'a>(identity: &'a PrivateKey, random: &mut Random) -> Result<Builder<
         .prologue(PROLOGUE)
 }
 
-/// What `snow` asks for the parts it works with.
+/// Gives `snow` the primitives that it works with.
 struct Resolver {
     /// The public half of the static key.
     identity: PublicKey,

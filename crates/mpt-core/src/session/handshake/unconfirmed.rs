@@ -10,7 +10,7 @@
 /// peer makes such initiations, and it has one or two on their way.
 pub const MAX_CHALLENGED: usize = 3;
 
-/// What a responder does with an initiation of a peer that may have the session.
+/// The decision of a responder about an initiation of a peer that may have the session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Decision {
     /// Make keys and answer. The unconfirmed keys at this place have to go for them.

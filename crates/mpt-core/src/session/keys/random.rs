@@ -9,8 +9,8 @@ use zeroize::Zeroizing;
 /// A ChaCha20 generator. The same seed gives the same numbers, and so the same keys: a daemon
 /// takes 32 bytes of the operating system's, a simulation whatever it likes.
 ///
-/// Whoever reads this state from memory learns all numbers to come, but no key drawn before by
-/// [`Random::key`]: sessions of the past stay closed.
+/// An attacker who reads this state from memory learns all numbers to come, but no key drawn before by [`Random::key`]: sessions of the past stay
+/// closed.
 pub struct Random {
     generator: ChaCha20Rng,
 }

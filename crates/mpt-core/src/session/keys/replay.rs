@@ -1,8 +1,7 @@
 //! Which counters of one path have been seen.
 
-/// How far a counter may lie behind the highest one seen, in frames. Sessions frames are few: at
-/// 100 ms between probes it is minutes, and a path that answers 20,000 probes a second for many
-/// clients has a window for each of them.
+/// Number of frames by which a counter may lie behind the highest one seen. Frames of sessions are few: with 100 ms between probes these are minutes,
+/// and a path that answers 20,000 probes a second for many clients has a window for each of them.
 pub const WINDOW: u64 = 1024;
 
 const CONTROL_WORDS: usize = (WINDOW / 64) as usize;
@@ -119,9 +118,9 @@ mod tests {
 
     #[derive(Clone, Debug)]
     enum Step {
-        /// That far ahead of the highest.
+        /// A counter that far ahead of the highest one.
         Ahead(u64),
-        /// That far behind it.
+        /// A counter that far behind the highest one.
         Behind(u64),
     }
 

@@ -12,8 +12,8 @@ use super::replay::ReplayWindow;
 use crate::seal::keys::{Agreement, Keys, Split};
 use crate::session::keys::erase::STACK;
 
-/// How many path ids may be used under one pair of keys, per direction: it bounds the memory that
-/// a peer can make us spend, and Paths messages have room for as many.
+/// Maximum number of path ids under one pair of keys, per direction. It bounds the memory that a peer can make us spend, and Paths messages have room
+/// for as many.
 pub const MAX_PATHS: usize = 128;
 
 /// The counters end one before their 48 bits do: path id 65535 with the last of them would be the

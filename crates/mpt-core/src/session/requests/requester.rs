@@ -46,7 +46,7 @@ pub enum Failure {
 /// A request whose result is there.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Completed {
-    /// That of [`Requester::request`].
+    /// The id that [`Requester::request`] returned.
     pub id: u32,
     /// The whole result.
     pub result: Vec<u8>,
@@ -266,7 +266,7 @@ mod tests {
             (done, sent(&mut requester, now).into_iter().map(|(_, offset, _)| offset).collect())
         };
         assert_eq!(piece(0, 700), (None, vec![700, 1024, 2048]));
-        // What is not at the end of what is there is of no use.
+        // A piece that leaves a gap behind the part that is there is of no use.
         assert_eq!(piece(800, 1024), (None, vec![]));
         assert_eq!(piece(600, 1100), (None, vec![1100]));
         assert_eq!(piece(2048, 2500), (None, vec![]));

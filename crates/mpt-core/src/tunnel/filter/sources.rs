@@ -32,7 +32,7 @@ impl Sources {
         }
         for net in Ipv6Net::aggregate(&v6) {
             let (first, last) = (u128::from(net.network()), u128::from(net.broadcast()));
-            // What is left of it on either side of the mapped addresses: all of it, nearly always.
+            // The parts of the network on either side of the mapped addresses remain: nearly always the whole network.
             for (first, last) in
                 [(first, last.min(FIRST_MAPPED - 1)), (first.max(LAST_MAPPED + 1), last)]
             {

@@ -1,9 +1,8 @@
 //! The selection of the connection that carries a packet from a TUN device.
 //!
-//! Of all selectors that match, the one with the highest precedence wins: longest destination
-//! prefix, then longest source prefix, then protocol named, then ports named (destination ports
-//! first, then source ports, the smaller range before the larger), then DSCP named. Two selectors
-//! of equal precedence that match a common packet are an error.
+//! Among all selectors that match, the one with the highest precedence wins: longest destination prefix, then longest source prefix, then protocol
+//! named, then ports named (destination ports first, then source ports, the smaller range before the larger), then DSCP named. Two selectors of equal
+//! precedence that match a common packet are an error.
 //!
 //! A fragment carries no ports, except the first. So that all fragments of a packet take the same
 //! connection, none matches a selector that names ports, the first included. Where fragments are to

@@ -12,7 +12,7 @@ const fn ms(millis: u64) -> Duration {
     Duration::from_millis(millis)
 }
 
-/// What was delivered, and when it was.
+/// The deliveries and their times.
 #[derive(Default)]
 struct Delivered {
     now: Option<Instant>,
@@ -51,7 +51,7 @@ struct Receiver {
 }
 
 impl Receiver {
-    /// Of two paths with these delays and this spread, as probes found them.
+    /// Returns a receiver with one path for each of these delays, as probes have measured them with this spread.
     fn new(delays: [u32; 2], spread: u64) -> Self {
         let start = Instant::now();
         let mut window = EqualizedBuffer::new(Config::default());
@@ -386,7 +386,7 @@ fn what_keeps_its_place_among_all_packets_waits_whatever_it_is() {
     }
 }
 
-/// What is missing behind number 0, and what the peer says of it.
+/// Receives the numbers 0, 5 and 6 from a peer that refuses to send these runs of numbers again. Returns the deliveries.
 fn refused(delays: [u32; 2], refused: &[(u32, u32)]) -> Vec<(u64, u32)> {
     let mut receiver = Receiver::new(delays, 0);
     receiver.window.set_repair_time(Some(ms(300)), Losses::None);

@@ -118,7 +118,7 @@ mod tests {
             "{} in two seconds",
             counts.iter().sum::<u32>()
         );
-        // Of 60,000 that are wanted in a second a third may leave: of each sender.
+        // The senders want 60,000 in a second and get 20,000, so each gets a third of the number that it wants.
         for (count, interval) in counts.iter().zip(&intervals) {
             let expected = 2_000.0 / *interval as f64 / 3.0;
             let got = f64::from(*count);

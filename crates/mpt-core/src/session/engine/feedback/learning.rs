@@ -201,7 +201,7 @@ impl Session {
         let mut stamps = stamps.peekable();
         if stamps.peek().is_some() {
             tunnels.observe(id, true);
-            // What is lost is known late where delays jitter, and a repair has to come in time.
+            // If delays jitter, the peer recognises a loss late, and the repair still has to come in time. So reports are sent twice as often.
             let hurries = tunnels.jitters(id);
             let interval = if hurries { (interval / 2).max(SHORTEST) } else { interval };
             let next = now + interval;

@@ -1,7 +1,7 @@
 //! Sessions of kind joining: a host that no list of peers has registers its key with a token.
 //!
-//! What holds for other sessions holds here as well: a session is confirmed by the first frame under its keys, and these take the
-//! pre-shared key of the token. So whoever knows only the public key of this end, or has recorded an initiation, gets no request through.
+//! As in every session, the first frame under the new keys confirms the session, and the keys depend on a pre-shared key, here that of the token. So
+//! a host that knows only the public key of this end, or has recorded an initiation, gets no request through.
 
 use std::time::{Duration, Instant};
 

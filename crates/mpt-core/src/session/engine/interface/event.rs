@@ -88,7 +88,7 @@ pub enum Event {
         peer: PublicKey,
         /// The name of the session: that of the configuration, or the one the peer gave.
         name: String,
-        /// What it is for.
+        /// The purpose of the session.
         kind: Kind,
         /// True if the responder of the handshake has a connection for it.
         attached: bool,
@@ -120,7 +120,7 @@ pub enum Event {
         session: SessionId,
         /// The connection that it had.
         connection: Option<ConnectionId>,
-        /// Why.
+        /// The reason for its end.
         reason: CloseReason,
     },
     /// Data of the session is to be sealed, and the peer does not seal. Told once, until it is otherwise.

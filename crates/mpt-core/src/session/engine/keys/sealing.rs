@@ -121,7 +121,7 @@ impl Session {
         };
         if self.keys.policy.told.replace(state) != Some(state) {
             let (id, peer) = (self.id, self.identity.peer);
-            // Of what was not fetched only the latest is true.
+            // An event that was not fetched yet tells of an earlier state. The new event replaces it.
             shared.events.retain(
                 |event| !matches!(event, Event::Unsealed { session, .. } if *session == id),
             );

@@ -117,7 +117,7 @@ impl Session {
         self.settle(now, shared, tunnels);
         for i in 0..self.paths.len() {
             let token = shared.random.u64();
-            // Where there are no keys or no address it counts as lost.
+            // A probe that cannot leave, since there are no keys or no address, counts as lost.
             if self.paths[i].liveness.poll_probe(now, token)
                 && let Some(place) = self.keys.sending(now)
             {

@@ -53,9 +53,9 @@ pub(crate) enum Survey {
 /// The probes of a survey.
 #[derive(Debug)]
 pub(crate) struct Running {
-    /// That of all probes, but for [`INDEX`].
+    /// The token that all probes share, without the bits of [`INDEX`].
     pub(crate) token: u64,
-    /// By probe: when it left, and the time until its echo came.
+    /// For each probe, the time at which it left, and the time until its echo came.
     pub(crate) sent: Vec<(Instant, Option<Duration>)>,
     pub(crate) next: Instant,
 }

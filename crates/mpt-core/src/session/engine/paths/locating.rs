@@ -74,7 +74,7 @@ impl Session {
         let id = path.id;
         path.candidate = None;
         if tunnels.set_path_remote(id, socket, remote).is_err() {
-            // Where two paths of the peer have changed places, one has to make room.
+            // Two paths of the peer may have changed places. Then the other path gives up the address.
             let other = self
                 .paths
                 .iter_mut()

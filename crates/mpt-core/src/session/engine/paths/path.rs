@@ -336,7 +336,7 @@ impl SessionPath {
             }
         }
         tunnels.set_economy_of_peer(now, self.id, self.economy_of_peer());
-        // What a peer without carrier had in its queue is lost: nothing of it is worth waiting for.
+        // A peer whose interface lost its carrier has lost the packets in its queue, so none of them is waited for.
         let silent = self.liveness.is_silent() || self.peer_lost_interface();
         if silent != was_silent {
             tunnels.set_path_silent(now, self.id, silent);

@@ -90,7 +90,7 @@ impl Session {
             return;
         }
         let token = shared.random.u64();
-        // Where there are no keys or no address it counts as lost.
+        // A probe that cannot leave, since there are no keys or no address, counts as lost.
         if let Some(size) = self.paths[i].discovery.poll_probe(now, token)
             && let Some(place) = self.keys.sending(now)
             && let Some(outer) = tunnels.path(self.paths[i].id).map(|path| path.config().outer())

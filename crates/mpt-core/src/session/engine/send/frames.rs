@@ -156,7 +156,7 @@ impl Session {
         tunnels: &Tunnels<P>,
     ) {
         for i in 0..self.paths.len() {
-            // That the peer did not want one may be long ago.
+            // A report that the peer does not take the path may be old, so only the state of this end counts.
             if self.paths.get(i).is_none_or(|path| path.down) {
                 continue;
             }
@@ -170,7 +170,7 @@ impl Session {
         if let Some(anchor) = self.link.proved_anchor() {
             let destination = anchor.destination();
             let token = shared.random.u64();
-            // As long as that of a path: the peer has to challenge this address in its answer.
+            // The probe is as long as that of a path: the peer has to challenge this address in its answer.
             let write = |_: &mut Self, writer: &mut Writer<'_>, _: &mut _| {
                 writer.push(&Message::Probe { token }).is_ok() && writer.pad_to(PROBE_LEN).is_ok()
             };
